@@ -1,0 +1,132 @@
+import { z } from 'zod'
+import { type CodedFamily, codesOf, isCurrency, parseInstant, parseMoney } from '../kernel/index.ts'
+
+/*
+ * The pieces that the resources' schemas are made of. Requests are strict objects (an unknown field is refused);
+ * replies are plain objects (a field that the contract does not name never leaves the gateway).
+ */
+
+/** Control characters other than line breaks and tabs never belong in a text; lone surrogates are no text at all. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is refused
+const unprintable = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f]/
+
+/** A text of a request, trimmed: 1 to `max` characters. */
+export const text = (max: number, min = 1) =>
+  z
+    .string()
+    .max(max * 2)
+    .trim()
+    .min(min)
+    .max(max)
+    .refine((value) => value.isWellFormed() && !unprintable.test(value))
+
+/** An id in a request. Anything but a UUID is invalid; whether it exists is the store's to say. */
+export const id = z.uuid().meta({ description: 'bizId', examples: ['01933b6e-7c1a-7e0a-8f35-4c2d1f5b9a10'] })
+
+/** An id in a reply. */
+export const bizId = z.string()
+
+/** ISO 8601 UTC, in replies. */
+export const timestamp = z.iso.datetime()
+
+/** ISO 8601 with a zone, in requests. */
+export const instant = z.iso.datetime({ offset: true }).refine((value) => parseInstant(value) !== undefined)
+
+/** One of a family's codes, in requests. */
+export const codeOf = <F extends CodedFamily>(family: F) => z.enum(codesOf(family))
+
+/** A coded value, in replies (interface.md 2.2). */
+export const coded = (family: CodedFamily) =>
+  z.object({ code: z.string(), value: z.int(), label: z.string(), description: z.string() }).meta({ title: family })
+
+export const currency = z
+  .string()
+  .refine(isCurrency)
+  .meta({ description: 'ISO 4217 or asset code', examples: ['USD'] })
+
+/** A decimal string in a request: no sign, no exponent, no leading zeros. Its scale is checked with the currency. */
+export const amount = z
+  .string()
+  .max(40)
+  .regex(/^(0|[1-9]\d*)(\.\d+)?$/)
+  .regex(/[1-9]/)
+  .meta({ examples: ['12.50'] })
+
+/** A decimal string in a reply. */
+export const decimal = z.string()
+
+/** Whether an amount is more than nothing and fits its currency's decimal places. */
+export const fits = (value: string, currencyCode: string): boolean =>
+  isCurrency(currencyCode) && (parseMoney(value, currencyCode)?.minor ?? 0n) > 0n
+
+export const email = z
+  .string()
+  .max(320)
+  .transform((value) => value.normalize('NFKC').trim().toLowerCase())
+  .pipe(z.email())
+
+/** Capped here, before any hashing sees it. */
+export const password = z.string().min(1).max(256)
+
+/** A query parameter that counts. */
+const count = (min: number, max: number, initial: number) =>
+  z
+    .string()
+    .regex(/^\d{1,7}$/)
+    .transform(Number)
+    .pipe(z.int().min(min).max(max))
+    .default(initial)
+
+const Interval = z.object({ startTime: z.string().optional(), endTime: z.string().optional() })
+const inOrder = (query: unknown): boolean => {
+  const { startTime, endTime } = Interval.parse(query)
+  return !startTime || !endTime || Date.parse(startTime) <= Date.parse(endTime)
+}
+
+/** The parameters of every list, beside its own filters: completions.md, Conventions. */
+export const listQuery = <S extends readonly [string, ...string[]], F extends z.ZodRawShape>(sortable: S, filters: F) =>
+  z
+    .strictObject({
+      currentPage: count(1, 1_000_000, 1),
+      pageSize: count(1, 100, 20),
+      sortBy: z.enum(sortable).default(sortable[0]),
+      sortOrder: z.enum(['asc', 'desc']).default('desc'),
+      startTime: instant.optional(),
+      endTime: instant.optional(),
+      ...filters,
+    })
+    .refine(inOrder, { path: ['endTime'], message: 'endTime is before startTime' })
+
+const pagination = z.object({
+  totalPages: z.int(),
+  totalRecords: z.int(),
+  currentPage: z.int(),
+  pageSize: z.int(),
+  hasNext: z.boolean(),
+  empty: z.boolean(),
+  paginated: z.boolean(),
+})
+
+/** A paged result (interface.md 2.3). */
+export const page = <T extends z.ZodType>(item: T) => z.object({ items: z.array(item), pagination })
+
+/** What every order carries: completions.md, Conventions. */
+export const orderFields = {
+  bizId,
+  orderNo: z.string(),
+  version: z.int(),
+  createdAt: timestamp,
+  updatedAt: timestamp,
+}
+
+export const statusHistory = (family: CodedFamily) =>
+  z.array(
+    z.object({
+      status: coded(family),
+      at: timestamp,
+      actorBizId: z.string().nullable(),
+      reason: z.string().nullable(),
+    }),
+  )
+
+export const nothing = z.null()

@@ -1,0 +1,21 @@
+import type { Instant } from './time.ts'
+
+/** The frame of every JSON answer (interface.md 2.1). */
+export interface Envelope {
+  version: string
+  timestamp: Instant
+  success: boolean
+  code: string
+  message: string
+  data: unknown
+}
+
+export const successCode = '2000'
+export const successMessage = 'Success'
+
+/** The frame around a payload that is JSON already, so that it need not be parsed and written again. */
+export const successText = (version: string, at: Instant, dataText: string): string =>
+  `{"version":"${version}","timestamp":${at},"success":true,"code":"${successCode}","message":"${successMessage}","data":${dataText}}`
+
+export const failureText = (version: string, at: Instant, code: string, message: string): string =>
+  JSON.stringify({ version, timestamp: at, success: false, code, message, data: null })

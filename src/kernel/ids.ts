@@ -1,0 +1,30 @@
+declare const kind: unique symbol
+/** A business id: a UUIDv7 string (RFC 9562), branded by what it names. */
+export type BizId<Kind extends string> = string & { readonly [kind]: Kind }
+
+export type AccountId = BizId<'account'>
+export type WorkspaceId = BizId<'workspace'>
+export type SessionId = BizId<'session'>
+export type RoleId = BizId<'role'>
+export type WalletId = BizId<'wallet'>
+export type OrderId = BizId<'order'>
+
+/** Ids are handed in, so that a test can name them. */
+export interface Ids {
+  next<Kind extends string>(): BizId<Kind>
+}
+
+/** Unguessable bytes are handed in as well. */
+export interface Randomness {
+  bytes(count: number): Uint8Array<ArrayBuffer>
+  /** A uniform integer in [0, limit). */
+  integer(limit: number): number
+}
+
+const pattern = /^[0-9a-f]{8}-[0-9a-f]{4}-[1-8][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/
+
+/** Whether a text can be one of our ids at all; a store is asked only about those. */
+export const isBizId = (text: string): boolean => pattern.test(text)
+
+/** The id inside a text that has been checked, or that comes from our own store. */
+export const bizId = <Kind extends string>(text: string): BizId<Kind> => text as BizId<Kind>

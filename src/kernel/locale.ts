@@ -1,0 +1,36 @@
+/** The languages of the interface (section 9); the first one is the fallback. */
+export const locales = ['en', 'zh', 'zh-Hant', 'ja', 'vi'] as const
+export type Locale = (typeof locales)[number]
+export const fallbackLocale: Locale = 'en'
+
+const aliases: Record<string, Locale> = { 'zh-tw': 'zh-Hant', 'zh-hk': 'zh-Hant', 'zh-mo': 'zh-Hant' }
+const byLowerCase = new Map<string, Locale>(locales.map((locale) => [locale.toLowerCase(), locale]))
+
+const known = (tag: string): Locale | undefined => {
+  let name = tag.trim().replaceAll('_', '-').toLowerCase()
+  while (name !== '') {
+    const found = byLowerCase.get(name) ?? aliases[name]
+    if (found) return found
+    name = name.slice(0, Math.max(name.lastIndexOf('-'), 0))
+  }
+  return undefined
+}
+
+/** The best language for an X-LOCALE or Accept-Language header (RFC 4647 lookup); an unknown one falls back to en. */
+export const parseLocale = (header: string | undefined): Locale => {
+  if (header === undefined) return fallbackLocale
+  const ranges = header
+    .split(',')
+    .slice(0, 16)
+    .map((part) => {
+      const [tag = '', ...parameters] = part.split(';')
+      const quality = parameters.map((text) => text.trim()).find((text) => text.startsWith('q='))
+      return { tag, q: quality ? Number(quality.slice(2)) || 0 : 1 }
+    })
+  ranges.sort((a, b) => b.q - a.q)
+  for (const { tag, q } of ranges) {
+    const locale = q > 0 ? known(tag) : undefined
+    if (locale) return locale
+  }
+  return fallbackLocale
+}

@@ -1,0 +1,50 @@
+import type { z } from 'zod'
+import type { ChainId } from './chain.ts'
+import type { Code } from './codes.ts'
+import type { Policy } from './policy.ts'
+
+export type Method = 'GET' | 'POST'
+
+/** What an operation takes as its body: a JSON schema, no body at all, or a streamed multipart form. */
+export type BodyKind = z.ZodType | 'none' | 'multipart'
+
+/** What an operation answers: the schema of `data`, or bytes. */
+export type ReplyKind = z.ZodType | 'stream'
+
+/** An operation, declared once as data. Routes, stages, handler types, OpenAPI, client and tests derive from it. */
+export interface Operation {
+  /** `<domain>.<name>`; the domain decides which back-end serves it. */
+  id: string
+  method: Method
+  /** Below the chain's prefix; `{name}` are path parameters. */
+  path: string
+  chains: readonly [ChainId, ...ChainId[]]
+  summary: string
+  policy: Policy
+  /** A strict object; an operation without query parameters takes none. */
+  query?: z.ZodType
+  body: BodyKind
+  reply: ReplyKind
+  /** What the operation itself refuses, beyond what its policy implies. */
+  refuses: readonly Code[]
+}
+
+type ParamNames<Path extends string> = Path extends `${string}{${infer Name}}${infer Rest}`
+  ? Name | ParamNames<Rest>
+  : never
+
+/** An operation as its handler sees it. */
+export interface Typed<O extends Operation> {
+  params: Record<ParamNames<O['path']>, string>
+  query: O['query'] extends z.ZodType ? z.output<O['query']> : Record<string, never>
+  body: O['body'] extends z.ZodType ? z.output<O['body']> : null
+  reply: O['reply'] extends z.ZodType ? z.input<O['reply']> : never
+}
+
+/** Keeps the literal types of a declaration. */
+export const operation = <const O extends Operation>(declared: O): O => declared
+
+export const domainOf = (id: string): string => id.slice(0, id.indexOf('.'))
+
+/** The names inside a path's braces, in their order. */
+export const paramNames = (path: string): string[] => [...path.matchAll(/\{(\w+)\}/g)].map((match) => match[1] ?? '')

@@ -1,0 +1,127 @@
+import type { Readable } from 'node:stream'
+import type { Portal } from './chain.ts'
+import type { AccountId, SessionId, WorkspaceId } from './ids.ts'
+import type { Locale } from './locale.ts'
+import type { Operation, Typed } from './operation.ts'
+import type { Permission } from './policy.ts'
+import type { Instant } from './time.ts'
+
+/** Who calls: an account by a live session, or by an API key. */
+export interface Caller {
+  accountId: AccountId
+  portal: Portal
+  /** Null when an API key calls. */
+  sessionId: SessionId | null
+  /** Null when a session calls. */
+  apiKeyId: string | null
+  /** When the session last proved a second factor; null for API keys and where it never did. */
+  steppedUpAt: Instant | null
+  /** Rights outside any workspace: an operator's on the SYSTEM portal, none for others. */
+  permissions: ReadonlySet<Permission>
+}
+
+/** The workspace that a call works in, and what its caller may do there. */
+export interface WorkspaceAccess {
+  id: WorkspaceId
+  isOwner: boolean
+  permissions: ReadonlySet<Permission>
+}
+
+/** The key under which a command's effect happens once: completions.md, Money. */
+export interface Idempotency {
+  requestId: string
+  /** SHA-256 of the command's parameters and body in canonical form, hex. */
+  bodyHash: string
+}
+
+/** A multipart upload, not yet read. */
+export interface Upload {
+  contentType: string
+  bytes: Readable
+}
+
+/** What every handler is told beside its input. */
+export interface RequestFacts {
+  operationId: string
+  requestId: string
+  receivedAt: Instant
+  portal: Portal
+  locale: Locale
+  clientIp: string
+  /** Empty where the chain demands none. */
+  clientHash: string
+  userAgent: string
+  /** ISO 3166 alpha-2 as the edge tells it, or XX. */
+  country: string
+  /** The secure-channel session named by the request's header, for the operation that closes it. */
+  channelSessionId: string | null
+  /** Range and conditional headers of a download. */
+  range: string | null
+  ifNoneMatch: string | null
+  ifRange: string | null
+}
+
+/** A request that has passed every stage, as a handler sees it: its types follow from the operation's policy. */
+export interface Request<O extends Operation> extends RequestFacts {
+  params: Typed<O>['params']
+  query: Typed<O>['query']
+  body: Typed<O>['body']
+  caller: O['policy']['caller'] extends 'account' ? Caller : null
+  workspace: O['policy']['workspace'] extends 'none' ? null : WorkspaceAccess
+  idempotency: O['policy']['idempotent'] extends true ? Idempotency : null
+  upload: O['body'] extends 'multipart' ? Upload : null
+}
+
+/** Bytes that leave as they are, with their own status and headers. */
+export class StreamReply {
+  readonly status: number
+  readonly headers: Record<string, string>
+  readonly body: Readable
+
+  constructor(status: number, headers: Record<string, string>, body: Readable) {
+    this.status = status
+    this.headers = headers
+    this.body = body
+  }
+}
+
+export type Handler<O extends Operation> = (
+  request: Request<O>,
+) => Promise<O['reply'] extends 'stream' ? StreamReply : Typed<O>['reply']>
+
+/** The operations among the exports of a contract file. */
+type OperationNames<Contract> = {
+  [K in keyof Contract]: Contract[K] extends Operation ? K : never
+}[keyof Contract]
+
+/** A handler for each operation of a contract file, under the operation's export name. */
+export type HandlersOf<Contract> = {
+  [K in OperationNames<Contract>]: Contract[K] extends Operation ? Handler<Contract[K]> : never
+}
+
+/** A handler as the pipeline calls it: whatever it is given has been checked against the operation's schemas. */
+export type AnyHandler = (request: Request<Operation>) => Promise<unknown>
+export type HandlerTable = ReadonlyMap<string, AnyHandler>
+
+const isOperation = (value: unknown): value is Operation =>
+  typeof value === 'object' && value !== null && 'policy' in value && 'chains' in value
+
+/** Every operation that a contract file exports, in its order. */
+export const operationsIn = (contract: object): Operation[] => Object.values(contract).filter(isOperation)
+
+/**
+ * Pairs a contract file's operations with their handlers by export name. Operations without one answer 501.
+ * The erased type is safe because the validation stage parses each request by the same operation's schemas.
+ */
+export const handlerTable = <Contract extends object>(
+  contract: Contract,
+  handlers: Partial<HandlersOf<Contract>>,
+): HandlerTable => {
+  const table = new Map<string, AnyHandler>()
+  for (const [name, handler] of Object.entries(handlers)) {
+    const declared: unknown = Reflect.get(contract, name)
+    if (!isOperation(declared)) throw new TypeError(`${name} is no operation of this contract file`)
+    table.set(declared.id, handler as AnyHandler)
+  }
+  return table
+}
