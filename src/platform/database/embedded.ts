@@ -1,0 +1,35 @@
+import { mkdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { PGlite } from '@electric-sql/pglite'
+import { Kysely, PGliteDialect } from 'kysely'
+import { lockDirectory } from './lock.ts'
+import type { OpenDatabase } from './open.ts'
+import { parsers } from './parsers.ts'
+import type { Tables } from './tables/index.ts'
+
+/** Written once, when a store is created: one connection needs little, and memory is what PGlite costs most. */
+const settings = ['shared_buffers=16MB', 'wal_buffers=1MB', 'min_wal_size=32MB', 'max_wal_size=64MB', 'timezone=UTC']
+
+/**
+ * PGlite on disk. It runs without fsync: safe against a killed process, not against a loss of power.
+ * It takes no lock of its own, so one is taken here, and a second process is refused.
+ */
+export const openEmbedded = async (directory: string): Promise<OpenDatabase> => {
+  await mkdir(directory, { recursive: true, mode: 0o700 })
+  const lock = lockDirectory(directory)
+  try {
+    const pglite = await PGlite.create({ dataDir: join(directory, 'pg'), parsers, postgresqlconf: settings })
+    const database = new Kysely<Tables>({ dialect: new PGliteDialect({ pglite }) })
+    return {
+      database,
+      kind: 'embedded',
+      close: async () => {
+        await pglite.close()
+        lock.release()
+      },
+    }
+  } catch (error) {
+    lock.release()
+    throw new Error(`the embedded store in ${directory} could not be opened`, { cause: error })
+  }
+}

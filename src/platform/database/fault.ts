@@ -1,0 +1,20 @@
+/** The SQLSTATE of an error that came from the store, if it has one. */
+export const sqlState = (error: unknown): string | undefined => {
+  if (!(error instanceof Error) || !('code' in error)) return undefined
+  return typeof error.code === 'string' && /^[0-9A-Z]{5}$/.test(error.code) ? error.code : undefined
+}
+
+/** Classes that say «not now» rather than «wrong»: connection, rollback, resources, operator, system. */
+const unavailableClasses = new Set(['08', '40', '53', '55', '57', '58'])
+const socketErrors = new Set(['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'ENOTFOUND', 'ENOSPC', 'EAI_AGAIN'])
+const driverMessages =
+  /timeout exceeded when trying to connect|Connection terminated|Query read timeout|Client has encountered/
+
+/** Whether a failure means that the store is not to be had: the request is then answered 503 and never passes. */
+export const databaseFault = (error: unknown): boolean => {
+  const state = sqlState(error)
+  if (state) return unavailableClasses.has(state.slice(0, 2))
+  if (!(error instanceof Error)) return false
+  if ('code' in error && typeof error.code === 'string' && socketErrors.has(error.code)) return true
+  return driverMessages.test(error.message)
+}

@@ -1,0 +1,5 @@
+export { databaseFault } from './fault.ts'
+export { migrate } from './migrate.ts'
+export { type DatabaseTarget, type OpenDatabase, openDatabase } from './open.ts'
+export type { Database, Tables } from './tables/index.ts'
+export { inTransaction } from './transaction.ts'

@@ -1,0 +1,15 @@
+import { openEmbedded } from './embedded.ts'
+import { openPostgres, type PostgresTarget } from './postgres.ts'
+import type { Database } from './tables/index.ts'
+
+export type DatabaseTarget = { kind: 'embedded'; directory: string } | PostgresTarget
+
+export interface OpenDatabase {
+  database: Database
+  kind: DatabaseTarget['kind']
+  close(): Promise<void>
+}
+
+/** One schema over two stores: PGlite in this process, or a PostgreSQL server. */
+export const openDatabase = (target: DatabaseTarget): Promise<OpenDatabase> =>
+  target.kind === 'embedded' ? openEmbedded(target.directory) : openPostgres(target)
