@@ -1,4 +1,4 @@
-import { type Migration, Migrator } from 'kysely'
+import { type Migration, Migrator } from 'kysely/migration'
 import { migrations } from './migrations/index.ts'
 import type { Database } from './tables/index.ts'
 

@@ -1,6 +1,7 @@
 import type { Kysely } from 'kysely'
 import type { AccessTables } from './access.ts'
+import type { AuditTables } from './audit.ts'
 
 /** Every table, by the part of the house that owns it. */
-export type Tables = AccessTables
+export type Tables = AccessTables & AuditTables
 export type Database = Kysely<Tables>

@@ -1,0 +1,47 @@
+import type { Caller, ChainId, Portal, WorkspaceAccess } from '../kernel/index.ts'
+
+/** A body that came through the secure channel, and the means to answer by the same way. */
+export interface OpenedChannel {
+  plaintext: Uint8Array
+  /** The compact JWE of a reply under the session's key. */
+  seal(text: string): string
+}
+
+export interface SealedBody {
+  sessionId: string
+  portal: Portal
+  clientHash: string
+  method: string
+  path: string
+  payload: string
+}
+
+/** Opens encrypted bodies; whatever is wrong is one and the same SECURE_CHANNEL.INVALID_PAYLOAD. */
+export interface ChannelPort {
+  open(sealed: SealedBody): Promise<OpenedChannel>
+  /** For a call with no body to open that still asks for a sealed reply. */
+  sealer(session: { sessionId: string; portal: Portal; clientHash: string }): Promise<(text: string) => string>
+}
+
+export interface Credential {
+  token: string
+  /** Null where the token itself says which portal it belongs to (the self chain). */
+  portal: Portal | null
+  clientHash: string
+  clientIp: string
+}
+
+/** Turns a credential into its live caller, or refuses with ACCESS.TOKEN_INVALID or ACCESS.IP_NOT_ALLOWED. */
+export interface AuthenticationPort {
+  accessToken(credential: Credential): Promise<Caller>
+  /** An API key of the second chain, with the workspace that it implies; undefined where the text is no API key. */
+  apiKey(credential: Credential): Promise<{ caller: Caller; workspace: WorkspaceAccess }> | undefined
+}
+
+/** Lets a caller into a workspace with today's rights. `workspaceId` null asks for the caller's default one. */
+export interface WorkspacePort {
+  enter(caller: Caller, workspaceId: string | null): Promise<WorkspaceAccess>
+}
+
+/** The chains on which an access token's caller must present the client hash that it signed in with. */
+export const bindsClient = (chain: ChainId): boolean => chain !== 'api'
