@@ -1,4 +1,4 @@
-import type { Caller, ChainId, Portal, WorkspaceAccess } from '../kernel/index.ts'
+import type { Caller, Portal, WorkspaceAccess } from '../kernel/index.ts'
 
 /** A body that came through the secure channel, and the means to answer by the same way. */
 export interface OpenedChannel {
@@ -42,6 +42,3 @@ export interface AuthenticationPort {
 export interface WorkspacePort {
   enter(caller: Caller, workspaceId: string | null): Promise<WorkspaceAccess>
 }
-
-/** The chains on which an access token's caller must present the client hash that it signed in with. */
-export const bindsClient = (chain: ChainId): boolean => chain !== 'api'

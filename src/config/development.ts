@@ -1,0 +1,13 @@
+import { createHash } from 'node:crypto'
+
+/*
+ * What everybody knows of a development deployment (design.md section 7). Production refuses each of them.
+ */
+const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex')
+
+export const developmentAccessCodes = ['consumer-dev', 'system-dev']
+export const developmentAccessCodeHashes: ReadonlySet<string> = new Set(developmentAccessCodes.map(sha256))
+
+/** 32 bytes, so that a newcomer needs no key; worthless as a secret. */
+export const developmentKey = (): Uint8Array<ArrayBuffer> =>
+  new Uint8Array(createHash('sha256').update('portico development key').digest())

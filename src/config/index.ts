@@ -1,0 +1,3 @@
+export { ConfigurationError, loadConfiguration } from './load.ts'
+export type { Configuration, LimitRule, PortalConfiguration, UpstreamConfiguration } from './schema.ts'
+export { Secret } from './secrets.ts'

@@ -1,0 +1,79 @@
+import { readFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { parse } from 'yaml'
+import { z } from 'zod'
+import { developmentKey } from './development.ts'
+import type { Variables } from './env.ts'
+import { overlay } from './merge.ts'
+import { productionFaults } from './production.ts'
+import { type Configuration, schema } from './schema.ts'
+import { Secret } from './secrets.ts'
+import { overlayOf, variableOf } from './variables.ts'
+
+/** Every fault of a configuration at once, a line each. */
+export class ConfigurationError extends Error {
+  readonly faults: string[]
+
+  constructor(faults: string[]) {
+    super(`the configuration has ${faults.length} fault(s):\n${faults.map((fault) => `  - ${fault}`).join('\n')}`)
+    this.name = 'ConfigurationError'
+    this.faults = faults
+  }
+}
+
+const readYaml = (file: string, faults: string[]): unknown => {
+  try {
+    return parse(readFileSync(file, 'utf8'), { merge: true }) ?? {}
+  } catch (error) {
+    faults.push(`${file}: ${error instanceof Error ? error.message.split('\n')[0] : 'unreadable'}`)
+    return {}
+  }
+}
+
+const secretKey = (text: string | undefined, faults: string[]): Uint8Array<ArrayBuffer> => {
+  if (text === undefined) return developmentKey()
+  const key = new Uint8Array(Buffer.from(text, 'base64'))
+  if (key.length !== 32) faults.push('PORTICO_SECRET_KEY: must be 32 bytes in base64')
+  return key
+}
+
+const serverUrl = (name: string, text: string | undefined, protocols: string[], faults: string[]) => {
+  if (text === undefined) return null
+  if (!protocols.some((protocol) => text.startsWith(`${protocol}://`)) || !URL.canParse(text))
+    faults.push(`${name}: must be a URL beginning with ${protocols.map((each) => `${each}://`).join(' or ')}`)
+  return new Secret(text)
+}
+
+const describe = ({ path, message }: z.core.$ZodIssue): string => {
+  const name = path.join('.')
+  return `${variableOf[name] ? `${name} (${variableOf[name]})` : name}: ${message}`
+}
+
+/**
+ * default.yaml, the profile's own file, the file named by PORTICO_CONFIG and the variables, laid over each other in
+ * this order. Throws a ConfigurationError that names every fault.
+ */
+export const loadConfiguration = (variables: Variables, root: string): Configuration => {
+  const faults: string[] = []
+  const file = variables.PORTICO_CONFIG ? readYaml(resolve(variables.PORTICO_CONFIG), faults) : {}
+  const chosen = overlay(file, overlayOf(variables))
+  const profile = z.object({ profile: z.string().default('development') }).safeParse(chosen).data?.profile
+  const layers = [
+    readYaml(join(root, 'config/default.yaml'), faults),
+    profile === 'development' ? readYaml(join(root, 'config/development.yaml'), faults) : {},
+    chosen,
+  ]
+  const tree = layers.reduce(overlay)
+  const parsed = schema.safeParse(tree)
+  faults.push(...(parsed.error?.issues.map(describe) ?? []))
+  const outside = {
+    dataDirectory: resolve(variables.PORTICO_DATA_DIR ?? 'data'),
+    secretKey: new Secret(secretKey(variables.PORTICO_SECRET_KEY, faults)),
+    databaseUrl: serverUrl('DATABASE_URL', variables.DATABASE_URL, ['postgres', 'postgresql'], faults),
+    redisUrl: serverUrl('REDIS_URL', variables.REDIS_URL, ['redis', 'rediss'], faults),
+    smtpUrl: serverUrl('SMTP_URL', variables.SMTP_URL, ['smtp', 'smtps'], faults),
+  }
+  faults.push(...productionFaults(tree, variables))
+  if (!parsed.success || faults.length > 0) throw new ConfigurationError(faults)
+  return { ...parsed.data, ...outside }
+}

@@ -1,0 +1,12 @@
+type Tree = Record<string, unknown>
+
+const isTree = (value: unknown): value is Tree => typeof value === 'object' && value !== null && !Array.isArray(value)
+
+/** Lays one configuration over another, key by key; lists and plain values are replaced whole. */
+export const overlay = (base: unknown, over: unknown): unknown => {
+  if (over === undefined || over === null) return base
+  if (!isTree(base) || !isTree(over)) return over
+  const merged: Tree = { ...base }
+  for (const [key, value] of Object.entries(over)) merged[key] = overlay(base[key], value)
+  return merged
+}

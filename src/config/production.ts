@@ -1,0 +1,30 @@
+import { z } from 'zod'
+import { developmentAccessCodeHashes, developmentKey } from './development.ts'
+import type { Variables } from './env.ts'
+
+/** The few settings that are judged here, read leniently: what is malformed is the schema's to report. */
+const Judged = z.object({
+  profile: z.unknown(),
+  publicUrl: z.string().catch('https:'),
+  mail: z.object({ from: z.string() }).catch({ from: '' }),
+  portals: z.record(z.string(), z.object({ accessCodes: z.array(z.string()) }).catch({ accessCodes: [] })).catch({}),
+})
+
+/** What a production deployment may not start with; empty when it may. Each fault names its setting. */
+export const productionFaults = (tree: unknown, variables: Variables): string[] => {
+  const settings = Judged.parse(tree)
+  if (settings.profile !== 'production') return []
+  const faults: string[] = []
+  for (const [name, portal] of Object.entries(settings.portals)) {
+    if (portal.accessCodes.some((code) => developmentAccessCodeHashes.has(code)))
+      faults.push(`portals.${name}.accessCodes: holds a development code`)
+  }
+  const key = variables.PORTICO_SECRET_KEY
+  if (key === undefined) faults.push('PORTICO_SECRET_KEY: must be set in production (32 bytes, base64)')
+  else if (Buffer.from(key, 'base64').equals(developmentKey()))
+    faults.push('PORTICO_SECRET_KEY: is the development key')
+  if (!settings.publicUrl.startsWith('https:')) faults.push('publicUrl: must be https in production')
+  if (!variables.SMTP_URL) faults.push('SMTP_URL: must be set in production; codes are sent by mail')
+  if (settings.mail.from.includes('portico.test')) faults.push('mail.from: is the development address')
+  return faults
+}

@@ -1,0 +1,107 @@
+import ipaddr from 'ipaddr.js'
+import { z } from 'zod'
+import { isCurrency, parseMoney, rateGroups } from '../kernel/index.ts'
+import type { Secret } from './secrets.ts'
+
+const milliseconds = z.int().min(0)
+const port = z.int().min(0).max(65_535)
+const sha256 = z.string().regex(/^[0-9a-f]{64}$/, 'a SHA-256 in lower-case hex')
+const cidr = z.string().refine(ipaddr.isValidCIDR, 'an address range such as 10.0.0.0/8')
+const httpUrl = z.url({ protocol: /^https?$/ })
+
+/** A fixed window: so many within so long. */
+const limitRule = z.strictObject({ limit: z.int().min(1), windowMs: z.int().min(1_000) })
+const groupRules = z.strictObject({ address: limitRule.optional(), account: limitRule.optional() })
+
+const portal = z.strictObject({
+  /** SHA-256 of each access code that is good at present; several while one is being replaced. */
+  accessCodes: z.array(sha256).min(1),
+  edge: z.strictObject({ kind: z.enum(['cloudflare', 'direct']), trustedProxies: z.array(cidr) }),
+  selfRegistration: z.enum(['closed', 'open', 'approval']),
+  /** The limits' groups whose bodies must come through the secure channel. */
+  channelMandatory: z.array(z.enum(rateGroups)),
+  compatibility: z.strictObject({ observedErrors: z.boolean() }),
+})
+
+const upstream = z.strictObject({
+  url: httpUrl,
+  timeoutMs: z.int().min(10),
+  maxReplyBytes: z.int().min(1_024),
+  connections: z.int().min(1),
+  /** Requests under way and waiting at once; one more is answered 503. */
+  concurrency: z.int().min(1),
+  queue: z.int().min(0),
+  /** Failures in a row that open the breaker, and how long it then stays open. */
+  breaker: z.strictObject({ failures: z.int().min(1), openMs: milliseconds }),
+})
+
+const decimalByCurrency = z
+  .record(z.string().refine(isCurrency, 'a known currency'), z.string())
+  .refine((table) => Object.entries(table).every(([currency, text]) => parseMoney(text, currency) !== undefined), {
+    message: 'decimal strings that fit their currencies',
+  })
+
+/** The whole configuration. Unknown keys are refused. Durations are milliseconds, sizes bytes. */
+export const schema = z.strictObject({
+  profile: z.enum(['development', 'production']),
+  /** The address under which users reach this deployment; links in mails are built from it alone. */
+  publicUrl: httpUrl,
+  listen: z.strictObject({ host: z.string().min(1), port, operationsPort: port }),
+  log: z.strictObject({ level: z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']) }),
+  portals: z.strictObject({ CONSUMER: portal, SYSTEM: portal }),
+  limits: z.strictObject({
+    scale: z.number().positive(),
+    /** Any one address, over all operations. */
+    address: limitRule,
+    groups: z.record(z.enum(rateGroups), groupRules),
+    /** Bits of an IPv6 address that count as one client. */
+    ipv6Prefix: z.int().min(32).max(64),
+  }),
+  requests: z.strictObject({
+    maxBodyBytes: z.int().min(1_024),
+    bodyTimeoutMs: z.int().min(100),
+    headersTimeoutMs: z.int().min(100),
+    uploadTimeoutMs: z.int().min(1_000),
+    maxHeaders: z.int().min(20),
+    maxDepth: z.int().min(4),
+  }),
+  tokens: z.strictObject({ issuer: z.string().min(1), accessTtlMs: milliseconds, clockSkewMs: milliseconds }),
+  sessions: z.strictObject({ absoluteMs: milliseconds, idleMs: milliseconds, maxConcurrent: z.int().min(1).max(100) }),
+  passwords: z.strictObject({ concurrency: z.int().min(1), queue: z.int().min(1) }),
+  secureChannel: z.strictObject({ sessionTtlMs: milliseconds, keyTtlMs: milliseconds, keyOverlapMs: milliseconds }),
+  mail: z.strictObject({ from: z.string().min(3), outboxSize: z.int().min(1), timeoutMs: milliseconds }),
+  database: z.strictObject({
+    poolSize: z.int().min(1),
+    connectTimeoutMs: milliseconds,
+    statementTimeoutMs: milliseconds,
+  }),
+  money: z.strictObject({
+    /** A new workspace gets a wallet in each of these. */
+    currencies: z.array(z.string().refine(isCurrency, 'a known currency')).min(1),
+    /** From this amount on a transfer waits for an operator. */
+    transferApprovalFrom: decimalByCurrency,
+  }),
+  /** Per domain, or `default`: served in this process, or by an HTTP service. */
+  backends: z.record(z.string(), z.union([z.literal('in-process'), upstream])),
+  assertion: z.strictObject({
+    /** How long a call assertion is good. */
+    ttlMs: z.int().min(1_000),
+    /** Where `serve --role domains` fetches the gateway's public keys. */
+    jwksUrl: httpUrl,
+  }),
+  /** Other numbers for coded values, by family and code. */
+  codedValues: z.record(z.string(), z.record(z.string(), z.int())),
+})
+
+export type Settings = z.output<typeof schema>
+export type PortalConfiguration = z.output<typeof portal>
+export type UpstreamConfiguration = z.output<typeof upstream>
+export type LimitRule = z.output<typeof limitRule>
+
+export interface Configuration extends Settings {
+  dataDirectory: string
+  secretKey: Secret<Uint8Array<ArrayBuffer>>
+  databaseUrl: Secret<string> | null
+  redisUrl: Secret<string> | null
+  smtpUrl: Secret<string> | null
+}
