@@ -1,0 +1,3 @@
+export type { Cache, Count } from './cache.ts'
+export { createMemoryCache } from './memory.ts'
+export { emptyWindow, type ReplayWindow, spendIn } from './replay-window.ts'

@@ -1,0 +1,56 @@
+import { LRUCache } from 'lru-cache'
+import { type Clock, type Instant, plus } from '../../kernel/index.ts'
+import type { Cache } from './cache.ts'
+import { emptyWindow, type ReplayWindow, spendIn } from './replay-window.ts'
+
+interface Entry {
+  value: string | number | ReplayWindow
+  expiresAt: Instant
+}
+
+/** The cache of a single process. At `maximumEntries` the least recently used one is lost. */
+export const createMemoryCache = (clock: Clock, maximumEntries: number): Cache => {
+  const entries = new LRUCache<string, Entry>({ max: maximumEntries })
+
+  const live = (key: string): Entry | undefined => {
+    const entry = entries.get(key)
+    if (entry && entry.expiresAt > clock.now()) return entry
+    if (entry) entries.delete(key)
+    return undefined
+  }
+  const put = (key: string, value: Entry['value'], ttl: number): void => {
+    entries.set(key, { value, expiresAt: plus(clock.now(), ttl) })
+  }
+
+  return {
+    get: async (key) => {
+      const value = live(key)?.value
+      return typeof value === 'string' ? value : undefined
+    },
+    set: async (key, value, ttl) => put(key, value, ttl),
+    setIfAbsent: async (key, value, ttl) => {
+      if (live(key)) return false
+      put(key, value, ttl)
+      return true
+    },
+    delete: async (key) => void entries.delete(key),
+    increment: async (key, window) => {
+      const entry = live(key)
+      if (!entry || typeof entry.value !== 'number') {
+        put(key, 1, window)
+        return { count: 1, remaining: window }
+      }
+      entry.value += 1
+      return { count: entry.value, remaining: entry.expiresAt - clock.now() }
+    },
+    openWindow: async (key, ttl) => put(key, emptyWindow, ttl),
+    spend: async (key, sequence, size) => {
+      const entry = live(key)
+      if (!entry || typeof entry.value !== 'object') return false
+      const after = spendIn(entry.value, sequence, size)
+      if (after) entry.value = after
+      return after !== undefined
+    },
+    close: async () => entries.clear(),
+  }
+}

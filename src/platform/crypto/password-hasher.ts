@@ -1,0 +1,27 @@
+import { hash, verify } from '@node-rs/argon2'
+import type { Randomness } from '../../kernel/index.ts'
+import { boundedQueue, type QueueLimits } from './bounded-queue.ts'
+
+export interface PasswordHasher {
+  /** A PHC string; the password is taken in NFKC (NIST SP 800-63B-4, 3.1.1.2). */
+  hash(password: string): Promise<string>
+  /** Whether it matches. Null, where there is no account or no password, costs the same and is always false. */
+  verify(hashed: string | null, password: string): Promise<boolean>
+}
+
+/** OWASP's argon2id figures: 19 MiB, two passes, one lane. The library's default variant is argon2id. */
+const cost = { memoryCost: 19_456, timeCost: 2, parallelism: 1 }
+const decoyBytes = 24
+
+/** Hashing takes about 11 ms and 19 MiB each, so a bounded number runs at once (SYSTEM.UNAVAILABLE beyond). */
+export const createPasswordHasher = async (limits: QueueLimits, randomness: Randomness): Promise<PasswordHasher> => {
+  const queued = boundedQueue(limits)
+  const decoy = await hash(Buffer.from(randomness.bytes(decoyBytes)), cost)
+  return {
+    hash: (password) => queued(() => hash(password.normalize('NFKC'), cost)),
+    verify: async (hashed, password) => {
+      const matches = await queued(() => verify(hashed ?? decoy, password.normalize('NFKC')))
+      return matches && hashed !== null
+    },
+  }
+}

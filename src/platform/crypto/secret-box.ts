@@ -1,0 +1,46 @@
+import { createCipheriv, createDecipheriv } from 'node:crypto'
+import type { Randomness } from '../../kernel/index.ts'
+import { derivedKeys } from './derive.ts'
+
+/** Encryption at rest. A box opens only for the purpose and the context (the row's id, say) that it was sealed for. */
+export interface SecretBox {
+  seal(purpose: SecretPurpose, context: string, plaintext: Uint8Array): Uint8Array
+  /** Throws where the bytes are not what was sealed for this purpose and context. */
+  open(purpose: SecretPurpose, context: string, sealed: Uint8Array): Uint8Array
+}
+
+/** A fixed set, so that each purpose has one key and a typing error none. */
+export type SecretPurpose =
+  | 'signing-key'
+  | 'channel-key'
+  | 'channel-session'
+  | 'refresh-successor'
+  | 'otp-secret'
+  | 'withdrawal-account'
+
+/** Layout: version 1 (1 byte), nonce (12), ciphertext, tag (16). */
+const version = 1
+const nonceBytes = 12
+const tagBytes = 16
+
+/** AES-256-GCM (NIST SP 800-38D) under a key derived per purpose; the context is authenticated with it. */
+export const createSecretBox = (secretKey: Uint8Array, randomness: Randomness): SecretBox => {
+  const keyFor = derivedKeys(secretKey, 'box')
+  return {
+    seal: (purpose, context, plaintext) => {
+      const nonce = randomness.bytes(nonceBytes)
+      const cipher = createCipheriv('aes-256-gcm', keyFor(purpose), nonce).setAAD(Buffer.from(context))
+      const body = Buffer.concat([cipher.update(plaintext), cipher.final()])
+      return Buffer.concat([Uint8Array.of(version), nonce, body, cipher.getAuthTag()])
+    },
+    open: (purpose, context, sealed) => {
+      if (sealed.length < 1 + nonceBytes + tagBytes || sealed[0] !== version) throw new Error('no sealed secret')
+      const body = 1 + nonceBytes
+      const decipher = createDecipheriv('aes-256-gcm', keyFor(purpose), sealed.subarray(1, body), {
+        authTagLength: tagBytes,
+      })
+      decipher.setAAD(Buffer.from(context)).setAuthTag(sealed.subarray(-tagBytes))
+      return Buffer.concat([decipher.update(sealed.subarray(body, -tagBytes)), decipher.final()])
+    },
+  }
+}

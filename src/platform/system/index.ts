@@ -1,0 +1,3 @@
+export { systemClock } from './clock.ts'
+export { systemIds } from './ids.ts'
+export { systemRandomness } from './randomness.ts'
