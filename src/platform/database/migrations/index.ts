@@ -1,9 +1,15 @@
 import type { Migration } from 'kysely/migration'
 import * as audit from './000-audit.ts'
+import * as identity from './001-identity.ts'
+import * as identityKeys from './001-identity-keys.ts'
+import * as identityLogins from './001-identity-logins.ts'
 import * as access from './002-access.ts'
 
 /** In the order of their names; one that has been released is never changed. */
 export const migrations: Record<string, Migration> = {
   '000-audit': audit,
+  '001-identity': identity,
+  '001-identity-keys': identityKeys,
+  '001-identity-logins': identityLogins,
   '002-access': access,
 }

@@ -1,0 +1,13 @@
+import { PGlite } from '@electric-sql/pglite'
+import { Kysely, PGliteDialect } from 'kysely'
+import { migrate } from '../../src/platform/database/migrate.ts'
+import { parsers } from '../../src/platform/database/parsers.ts'
+import type { Database, Tables } from '../../src/platform/database/tables/index.ts'
+
+/** A PGlite of its own, in memory, with every migration. */
+export const testDatabase = async (): Promise<{ database: Database; close(): Promise<void> }> => {
+  const pglite = await PGlite.create({ parsers })
+  const database = new Kysely<Tables>({ dialect: new PGliteDialect({ pglite }) })
+  await migrate(database)
+  return { database, close: () => pglite.close() }
+}
