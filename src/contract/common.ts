@@ -78,7 +78,8 @@ const count = (min: number, max: number, initial: number) =>
     .default(initial)
 
 const Interval = z.object({ startTime: z.string().optional(), endTime: z.string().optional() })
-const inOrder = (query: unknown): boolean => {
+/** Whether an interval that has both ends runs forward. */
+export const inOrder = (query: unknown): boolean => {
   const { startTime, endTime } = Interval.parse(query)
   return !startTime || !endTime || Date.parse(startTime) <= Date.parse(endTime)
 }

@@ -16,6 +16,8 @@ import {
   text,
   timestamp,
 } from './common.ts'
+import { reason } from './formats.ts'
+import { decision, member, money, operator } from './policies.ts'
 
 const TransferRequest = z
   .strictObject({
@@ -53,14 +55,7 @@ const read = {
   body: 'none',
 } as const
 
-const readPolicy = {
-  caller: 'account',
-  permission: 'transfer:read',
-  stepUp: false,
-  channel: 'none',
-  rate: 'general',
-  idempotent: false,
-} as const
+const readPolicy = { ...member, permission: 'transfer:read' } as const
 
 export const createTransfer = operation({
   id: 'transfers.create',
@@ -68,15 +63,7 @@ export const createTransfer = operation({
   path: '/transfer/command/create',
   chains: ['consumer', 'api'],
   summary: 'Move funds between two wallets',
-  policy: {
-    caller: 'account',
-    workspace: 'optional',
-    permission: 'transfer:create',
-    stepUp: false,
-    channel: 'optional',
-    rate: 'money',
-    idempotent: true,
-  },
+  policy: { ...money, workspace: 'optional', permission: 'transfer:create' },
   body: TransferRequest,
   reply: TransferOrder,
   refuses: ['RESOURCE.NOT_FOUND', 'WALLET.INSUFFICIENT_FUNDS', 'WALLET.NOT_ACTIVE'],
@@ -124,37 +111,29 @@ export const isTransferCompleted = operation({
   refuses: ['RESOURCE.NOT_FOUND'],
 })
 
-const operatorPolicy = {
-  caller: 'account',
-  workspace: 'none',
-  stepUp: false,
-  channel: 'optional',
-  idempotent: false,
-} as const
-
 export const listPendingTransfers = operation({
   id: 'transfers.listPending',
   method: 'GET',
   path: '/transfers/pending',
   chains: ['system'],
   summary: 'Transfers that wait for approval',
-  policy: { ...operatorPolicy, permission: 'transfer:read', rate: 'general' },
+  policy: { ...operator, permission: 'transfer:read' },
   query: listQuery(sortable, {}),
   body: 'none',
   reply: page(TransferOrder),
   refuses: [],
 })
 
-const decision = {
+const decided = {
   method: 'POST',
   chains: ['system'],
   reply: TransferOrder,
   refuses: ['RESOURCE.NOT_FOUND', 'STATE.CONFLICT', 'WALLET.INSUFFICIENT_FUNDS', 'WALLET.NOT_ACTIVE'],
 } as const
-const decisionPolicy = { ...operatorPolicy, permission: 'transfer:approve', rate: 'money', idempotent: true } as const
+const decisionPolicy = { ...decision, permission: 'transfer:approve' } as const
 
 export const approveTransfer = operation({
-  ...decision,
+  ...decided,
   id: 'transfers.approve',
   path: '/transfers/{order_id}/approve',
   summary: 'Let a pending transfer happen; never one’s own',
@@ -163,10 +142,10 @@ export const approveTransfer = operation({
 })
 
 export const rejectTransfer = operation({
-  ...decision,
+  ...decided,
   id: 'transfers.reject',
   path: '/transfers/{order_id}/reject',
   summary: 'Refuse a pending transfer',
   policy: decisionPolicy,
-  body: z.strictObject({ reason: text(256) }),
+  body: z.strictObject({ reason }),
 })

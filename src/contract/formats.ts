@@ -1,0 +1,70 @@
+import { z } from 'zod'
+import { locales } from '../kernel/index.ts'
+import { text } from './common.ts'
+
+/* Texts of a known form, in requests. */
+
+/** An opaque text that we once handed out: a session id, a token. */
+export const opaque = (max: number) => z.string().min(1).max(max)
+
+export const sessionId = opaque(128)
+
+/** A code from a mail, an authenticator or the list of backup codes. */
+export const oneTimeCode = z
+  .string()
+  .max(32)
+  .trim()
+  .min(6)
+  .max(16)
+  .regex(/^[0-9A-Za-z-]+$/)
+  .meta({ examples: ['123456'] })
+
+/** What a person gives as grounds. */
+export const reason = text(256)
+
+/** An IPv4 or IPv6 address or CIDR range. */
+export const addressRange = z
+  .string()
+  .max(49)
+  .pipe(z.union([z.ipv4(), z.ipv6(), z.cidrv4(), z.cidrv6()]))
+  .meta({ examples: ['203.0.113.0/24'] })
+
+/** A list in which nothing stands twice. */
+export const distinct = <T extends z.ZodType<string>>(item: T, max: number) =>
+  z
+    .array(item)
+    .max(max)
+    .refine((items) => new Set(items).size === items.length, { message: 'the same entry twice' })
+
+const isTimezone = (value: string): boolean => {
+  try {
+    return Boolean(new Intl.DateTimeFormat('en', { timeZone: value }))
+  } catch {
+    return false
+  }
+}
+
+/** An IANA zone name. */
+export const timezone = z
+  .string()
+  .max(64)
+  .regex(/^[A-Za-z][\w+/-]*$/)
+  .refine(isTimezone)
+  .meta({ examples: ['Europe/Berlin'] })
+
+export const language = z.enum(locales)
+
+/** ISO 3166 alpha-2. */
+export const country = z
+  .string()
+  .regex(/^[A-Z]{2}$/)
+  .meta({ examples: ['DE'] })
+
+/** A telephone number as people write it; empty for none. */
+export const phone = z
+  .string()
+  .regex(/^(\+?\d[\d ().-]{3,30})?$/)
+  .meta({ examples: ['+49 30 901820'] })
+
+/** For an update whose fields are all optional: it has to change something. */
+export const changesSomething = (fields: object): boolean => Object.values(fields).some((value) => value !== undefined)
