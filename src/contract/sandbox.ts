@@ -1,0 +1,16 @@
+import { z } from 'zod'
+import { operation } from '../kernel/index.ts'
+import { timestamp } from './common.ts'
+import { member } from './policies.ts'
+
+export const resetSandbox = operation({
+  id: 'sandbox.reset',
+  method: 'POST',
+  path: '/sandbox/reset',
+  chains: ['consumer'],
+  summary: 'Empty a sandbox workspace to its seed state; its owner’s alone',
+  policy: { ...member, workspace: 'optional', permission: 'sandbox:reset' },
+  body: 'none',
+  reply: z.object({ success: z.boolean(), resetAt: timestamp }),
+  refuses: [],
+})
