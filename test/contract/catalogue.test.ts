@@ -1,0 +1,79 @@
+import { describe, expect, it } from 'vitest'
+import { catalogue, resources } from '../../src/contract/index.ts'
+import { observedErrors } from '../../src/contract/observed-errors.ts'
+import { allRefusals } from '../../src/contract/refusals.ts'
+import { operationsIn, paramNames } from '../../src/kernel/index.ts'
+import { additions, besideTheTables, secondChain, webChain } from './interface.ts'
+import { routes, routesOf, shapeOf } from './routes.ts'
+
+const everyRow = [...webChain, ...besideTheTables, ...secondChain]
+const byShape = new Map(routes.map((route) => [route.shape, route]))
+const duplicates = (items: string[]): string[] => items.filter((item, place) => items.indexOf(item) !== place)
+
+describe('the interface', () => {
+  it('states 90 endpoints for the web chain, and its tables hold 90', () => {
+    expect(webChain).toHaveLength(90)
+    expect(secondChain).toHaveLength(9)
+    expect(duplicates(everyRow.map((row) => shapeOf(`${row.method} ${row.path}`)))).toEqual([])
+  })
+})
+
+describe.each(everyRow)('$method $path', ({ method, path, workspace, observed }) => {
+  const route = byShape.get(shapeOf(`${method} ${path}`))
+
+  it('is in the catalogue, with its workspace column', () => {
+    expect(route).toBeDefined()
+    if (workspace !== 'unsaid') expect(route?.operation.policy.workspace).toBe(workspace)
+  })
+
+  it('can answer every error that was observed', () => {
+    expect(route && allRefusals(route.operation, route.chain)).toEqual(expect.arrayContaining(observed))
+  })
+})
+
+describe('the catalogue', () => {
+  it('calls the web chain’s parameters what the interface calls them', () => {
+    const names = new Set(routes.map((route) => route.name))
+    expect(webChain.map((row) => `${row.method} ${row.path}`).filter((name) => !names.has(name))).toEqual([])
+  })
+
+  it('offers nothing on the interface’s chains but the interface and the named additions', () => {
+    const known = new Set([...everyRow.map((row) => shapeOf(`${row.method} ${row.path}`)), ...additions])
+    const unknown = routes.filter((route) => route.chain !== 'system' && !known.has(route.shape))
+    expect(unknown.map((route) => route.name)).toEqual([])
+    expect(additions.filter((name) => !byShape.has(name))).toEqual([])
+  })
+
+  it('gives the SYSTEM portal the same sign-in, security, profile and constants, but no registration', () => {
+    const common = /\/(auth\/(?!register)|secure-channel|security|profile$|profile\/update|constants)/
+    const expected = routesOf('consumer').filter((route) => common.test(route.name))
+    const offered = new Set(routesOf('system').map((route) => route.operation.id))
+    expect(expected.filter((route) => !offered.has(route.operation.id)).map((route) => route.name)).toEqual([])
+    expect(expected).toHaveLength(10 - 1 + 3 + 16 + 2 + 2 + 2)
+    expect([...offered].filter((id) => id.startsWith('registration.'))).toEqual([])
+  })
+
+  it('has unique ids, unique export names and no two operations on one route', () => {
+    const names = Object.values(resources).flatMap((contract) => Object.keys(contract))
+    expect(duplicates(catalogue.map((operation) => operation.id))).toEqual([])
+    expect(duplicates(names)).toEqual([])
+    expect(duplicates(routes.map((route) => route.shape))).toEqual([])
+    expect(Object.values(resources).flatMap(operationsIn)).toEqual(catalogue)
+  })
+
+  it('declares the observed 500s of existing operations only', () => {
+    const ids = new Set(catalogue.map((operation) => operation.id))
+    expect([...observedErrors.keys()].filter((id) => !ids.has(id))).toEqual([])
+  })
+})
+
+describe.each(catalogue.map((operation) => ({ id: operation.id, operation })))('$id', ({ operation }) => {
+  it('is well formed', () => {
+    expect(operation.id).toMatch(/^[a-z]+([A-Z][a-z]+)*\.[a-z]+([A-Z][a-z]+)*$/)
+    expect(operation.path).toMatch(/^(\/([a-z]+(-[a-z]+)*|\{[a-z]+(_[a-z]+)*\}))+$/)
+    expect(operation.summary.trim()).not.toBe('')
+    expect(duplicates(paramNames(operation.path))).toEqual([])
+    expect(duplicates([...operation.refuses])).toEqual([])
+    expect(duplicates([...operation.chains])).toEqual([])
+  })
+})

@@ -1,0 +1,172 @@
+/**
+ * interface.md 4.2 to 4.9, typed by hand: what the catalogue is held against. Columns: method, path, the workspace
+ * header (R, O, - or * where the document does not say), the errors that were observed.
+ */
+const VAL = 'VALIDATION.INVALID_PARAMETER'
+const TOK = 'ACCESS.TOKEN_MISSING'
+const NF = 'RESOURCE.NOT_FOUND'
+const ISE = 'SYSTEM.INTERNAL_ERROR'
+const abbreviations: Record<string, string> = { VAL, TOK, NF, ISE }
+
+export interface InterfaceRow {
+  method: string
+  path: string
+  workspace: 'none' | 'optional' | 'required' | 'unsaid'
+  observed: string[]
+}
+
+const columns = { '-': 'none', O: 'optional', R: 'required', '*': 'unsaid' } as const
+
+const isColumn = (text: string): text is keyof typeof columns => Object.hasOwn(columns, text)
+
+const rows = (prefix: string, table: string): InterfaceRow[] =>
+  table
+    .trim()
+    .split('\n')
+    .map((line) => {
+      const [method = '', path = '', workspace = '', ...observed] = line.trim().split(/\s+/)
+      if (!isColumn(workspace)) throw new Error(`a malformed row: ${line}`)
+      return {
+        method,
+        path: prefix + path,
+        workspace: columns[workspace],
+        observed: observed.map((code) => abbreviations[code] ?? code),
+      }
+    })
+
+/** The tables 4.2 to 4.8. */
+export const webChain = rows(
+  '/web/v1/consumer',
+  `
+  POST /auth/login/initiate - AUTH.INVALID_CREDENTIALS
+  POST /auth/logout - TOK
+  POST /auth/password/forgot - VAL
+  POST /auth/register/initiate - VAL
+  POST /auth/token/refresh - AUTH.SESSION_NOT_FOUND
+  GET /secure-channel/public-key -
+  POST /secure-channel/session - SECURE_CHANNEL.INVALID_PAYLOAD
+  POST /secure-channel/session/close - ISE
+  GET /security/ip-whitelist - TOK
+  POST /security/ip-whitelist - VAL
+  POST /security/ip-whitelist/enable - TOK
+  POST /security/ip-whitelist/disable - TOK
+  GET /security/mfa - TOK
+  GET /security/mfa/backup-codes - TOK
+  POST /security/mfa/backup-codes/generate - ISE
+  POST /security/mfa/otp/setup - TOK
+  POST /security/mfa/otp/verify - VAL
+  POST /security/mfa/otp/revoke - VAL
+  GET /security/sessions - TOK
+  GET /security/sessions/config - TOK
+  POST /security/sessions/config - TOK
+  GET /security/sessions/history - TOK
+  POST /security/sessions/terminate - VAL
+  POST /security/sessions/terminate-all - TOK
+  GET /profile - TOK
+  POST /profile/update - TOK
+  GET /profile/invitations - TOK
+  POST /profile/invitations/accept - VAL
+  POST /profile/invitations/decline - VAL
+  GET /invitations O TOK
+  POST /invitations O VAL
+  POST /invitations/cancel O VAL
+  GET /roles R TOK
+  POST /roles O VAL
+  POST /roles/update R VAL
+  POST /roles/delete R VAL
+  POST /roles/permissions R VAL
+  POST /roles/members/role/change O VAL
+  GET /roles/{role_id} R NF
+  GET /roles/{role_id}/permissions R NF
+  GET /roles/permissions/tree O TOK
+  GET /api-keys O TOK
+  POST /api-keys O VAL
+  GET /api-keys/available-permissions R TOK
+  POST /api-keys/delete R VAL
+  POST /api-keys/disable R VAL
+  POST /api-keys/enable R VAL
+  GET /api-keys/{api_key_id} R NF
+  POST /workspaces - VAL
+  GET /workspaces/current O TOK
+  POST /workspaces/current/default O TOK
+  POST /workspaces/current/leave O TOK
+  POST /workspaces/current/update O
+  GET /workspaces/mine - TOK
+  GET /exchanges O TOK
+  POST /exchanges O VAL
+  GET /exchanges/{exchange_id} R NF
+  POST /exchanges/quote R VAL
+  GET /recharges R TOK
+  POST /recharges R VAL
+  GET /recharges/available-channels R TOK
+  GET /recharges/{recharge_id} R NF
+  POST /recharges/{recharge_id}/cancel R NF
+  POST /recharges/{recharge_id}/proof R NF
+  POST /recharges/quote R VAL
+  POST /transfer/command/create O VAL
+  GET /transfer/query/orders O ISE
+  GET /transfer/query/orders/{order_id} R NF
+  GET /transfer/query/orders/{order_id}/completed R TOK
+  GET /transfer/query/orders/wallet/{wallet_id} R
+  GET /withdrawal-channels O TOK
+  POST /withdrawal-channels O VAL
+  GET /withdrawals O TOK
+  POST /withdrawals O VAL
+  GET /withdrawals/{withdrawal_id} R NF
+  POST /withdrawals/{withdrawal_id}/cancel R NF
+  GET /wallets O TOK
+  GET /wallets/{wallet_id} R NF
+  GET /wallets/{wallet_id}/balance R NF
+  GET /wallets/{wallet_id}/flows R NF
+  GET /files/{file_id} O NF
+  GET /files/{file_id}/download O NF
+  POST /files/upload O TOK
+  GET /exports O TOK
+  POST /exports O VAL
+  GET /exports/{export_id} R NF
+  GET /exports/{export_id}/download O NF
+  GET /constants/countries -
+  GET /constants/timezones -
+  POST /sandbox/reset O TOK ACCESS.PERMISSION_DENIED
+  `,
+)
+
+/** What the prose of 4.2, 4.3 and 4.4 names beside the tables. */
+export const besideTheTables = rows(
+  '/web/v1',
+  `
+  POST /consumer/auth/login/mfa/send *
+  POST /consumer/auth/login/complete *
+  POST /consumer/auth/password/reset *
+  POST /consumer/auth/password/init *
+  POST /consumer/auth/password/change *
+  GET /secure-channel/public-key *
+  POST /secure-channel/session *
+  POST /secure-channel/session/close *
+  GET /users/self/security/sessions/config *
+  `,
+)
+
+/** The table 4.9. */
+export const secondChain = rows(
+  '/api/v1/consumer',
+  `
+  POST /transfer/command/create *
+  GET /transfer/query/orders *
+  GET /transfer/query/orders/wallet/{walletBizId} *
+  GET /transfer/query/orders/{bizId} *
+  GET /transfer/query/orders/{bizId}/completed *
+  GET /wallets *
+  GET /wallets/{walletBizId} *
+  GET /wallets/{walletBizId}/balance *
+  GET /wallets/{walletBizId}/flows *
+  `,
+)
+
+/** Steps that the interface leaves open and completions.md names, and step-up, which is ours. */
+export const additions = [
+  'POST /web/v1/consumer/auth/register/verify-email',
+  'POST /web/v1/consumer/auth/register/complete',
+  'POST /web/v1/consumer/security/step-up/send',
+  'POST /web/v1/consumer/security/step-up',
+]

@@ -1,0 +1,23 @@
+import { catalogue } from '../../src/contract/index.ts'
+import { type ChainId, chains, type Operation } from '../../src/kernel/index.ts'
+
+export interface Route {
+  operation: Operation
+  chain: ChainId
+  /** Method and path, with the parameters' names. */
+  name: string
+  /** The same without the names, which is all that routing sees. */
+  shape: string
+}
+
+export const shapeOf = (name: string): string => name.replaceAll(/\{\w+\}/g, '{}')
+
+/** Every operation on every chain that serves it. */
+export const routes: Route[] = catalogue.flatMap((operation) =>
+  operation.chains.map((chain) => {
+    const name = `${operation.method} ${chains[chain].prefix}${operation.path}`
+    return { operation, chain, name, shape: shapeOf(name) }
+  }),
+)
+
+export const routesOf = (chain: ChainId): Route[] => routes.filter((route) => route.chain === chain)
