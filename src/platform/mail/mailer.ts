@@ -1,0 +1,22 @@
+import type { Locale } from '../../kernel/index.ts'
+
+/** Every mail that Portico sends, with the values that its texts take. */
+export const mailTemplates = {
+  'login-code': ['code', 'minutes'],
+} as const satisfies Record<string, readonly string[]>
+
+export type MailTemplate = keyof typeof mailTemplates
+export type MailValues<T extends MailTemplate> = Record<(typeof mailTemplates)[T][number], string>
+
+export interface Mail<T extends MailTemplate> {
+  to: string
+  template: T
+  locale: Locale
+  values: MailValues<T>
+}
+
+/** Hands a mail over for delivery; refuses with SYSTEM.UNAVAILABLE where nobody takes it. */
+export interface Mailer {
+  send<T extends MailTemplate>(mail: Mail<T>): Promise<void>
+  close(): Promise<void>
+}

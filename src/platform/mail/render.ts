@@ -1,0 +1,29 @@
+import type { Mail, MailTemplate } from './mailer.ts'
+import type { MailText, MailTexts } from './templates.ts'
+
+const placeholder = /\{\{(\w+)\}\}/g
+
+export const placeholders = (text: string): string[] => [...text.matchAll(placeholder)].map((match) => match[1] ?? '')
+
+const entities: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' }
+const escapeHtml = (value: string): string => value.replace(/[&<>"']/g, (character) => entities[character] ?? '')
+const oneLine = (value: string): string => value.replace(/[\p{Cc}\u2028\u2029]+/gu, ' ')
+
+const fill = (text: string, values: ReadonlyMap<string, string>, made: (value: string) => string): string =>
+  text.replace(placeholder, (_, name: string) => {
+    const value = values.get(name)
+    if (value === undefined) throw new TypeError(`the mail has no value ${name}`)
+    return made(value)
+  })
+
+/** Subject, text and HTML of a mail in its language: values are one line each, and escaped where HTML is. */
+export const renderMail = <T extends MailTemplate>(texts: MailTexts, mail: Mail<T>): MailText => {
+  const text = texts.get(mail.template)?.get(mail.locale)
+  if (!text) throw new TypeError(`no mail ${mail.template} in ${mail.locale}`)
+  const values = new Map<string, string>(Object.entries(mail.values))
+  return {
+    subject: fill(text.subject, values, oneLine),
+    text: fill(text.text, values, oneLine),
+    html: fill(text.html, values, (value) => escapeHtml(oneLine(value))),
+  }
+}

@@ -1,0 +1,42 @@
+import { createTransport } from 'nodemailer'
+import { Refusal } from '../../kernel/index.ts'
+import { oneMailbox, sender } from './address.ts'
+import type { Mailer } from './mailer.ts'
+import { renderMail } from './render.ts'
+import type { MailTexts } from './templates.ts'
+
+export interface SmtpSettings {
+  /** smtp:// or smtps://, with its credentials. */
+  url: string
+  /** `name <address>`, or an address alone. */
+  from: string
+  /** For each step of the dialogue: connecting, greeting, any silence. Milliseconds. */
+  timeoutMs: number
+}
+
+/** Sends through an SMTP server. Attachments by path or URL are switched off: no mail has any. */
+export const createSmtpMailer = (settings: SmtpSettings, texts: MailTexts): Mailer => {
+  const from = sender(settings.from)
+  const transport = createTransport({
+    url: settings.url,
+    pool: true,
+    connectionTimeout: settings.timeoutMs,
+    greetingTimeout: settings.timeoutMs,
+    socketTimeout: settings.timeoutMs,
+    dnsTimeout: settings.timeoutMs,
+    disableFileAccess: true,
+    disableUrlAccess: true,
+  })
+  return {
+    send: async (mail) => {
+      const to = { name: '', address: oneMailbox(mail.to) }
+      const content = renderMail(texts, mail)
+      try {
+        await transport.sendMail({ from, to, ...content })
+      } catch (cause) {
+        throw new Refusal('SYSTEM.UNAVAILABLE', { internal: 'the mail server took no mail', cause, retryAfter: 30 })
+      }
+    },
+    close: async () => transport.close(),
+  }
+}
