@@ -1,0 +1,26 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { parse } from 'yaml'
+import { type Locale, locales } from '../../kernel/index.ts'
+
+/** The texts of one language by their whole key, such as `coded.roleType.OWNER.label`. */
+export type Texts = Readonly<Record<string, string>>
+
+const flatten = (node: unknown, key: string, into: Record<string, string>): void => {
+  if (typeof node === 'string') {
+    into[key] = node
+    return
+  }
+  if (typeof node !== 'object' || node === null) throw new TypeError(`${key || 'the file'} holds no text`)
+  for (const [name, child] of Object.entries(node)) flatten(child, key === '' ? name : `${key}.${name}`, into)
+}
+
+/** Reads `<directory>/<locale>.yaml`. Flat keys, because the codes themselves hold dots and colons. */
+const readTexts = (directory: string, locale: Locale): Texts => {
+  const texts: Record<string, string> = {}
+  flatten(parse(readFileSync(join(directory, `${locale}.yaml`), 'utf8')), '', texts)
+  return texts
+}
+
+export const readCatalogue = (directory: string): ReadonlyMap<Locale, Texts> =>
+  new Map(locales.map((locale) => [locale, readTexts(directory, locale)]))

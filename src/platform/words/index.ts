@@ -1,0 +1,75 @@
+import i18next from 'i18next'
+import { codes, fallbackLocale, type Locale, locales, type Words } from '../../kernel/index.ts'
+import { readCatalogue } from './catalogue.ts'
+import { type CodedOverrides, codedValues } from './coded.ts'
+
+export type { CodedOverrides } from './coded.ts'
+
+export interface WordsOptions {
+  /** Holds a `<locale>.yaml` per language: config/locales. */
+  directory: string
+  codedOverrides?: CodedOverrides
+}
+
+type Say = (key: string, values?: Record<string, string>) => string
+
+/** Stands for the field's name while a sentence is prepared; no text holds it. */
+const gap = '\u0000'
+
+const sayIn = (directory: string): ((locale: Locale) => Say) => {
+  const catalogue = readCatalogue(directory)
+  const i18n = i18next.createInstance({
+    resources: Object.fromEntries([...catalogue].map(([locale, texts]) => [locale, { translation: texts }])),
+    lng: fallbackLocale,
+    fallbackLng: fallbackLocale,
+    supportedLngs: [...locales],
+    initAsync: false,
+    keySeparator: false,
+    nsSeparator: false,
+    returnEmptyString: false,
+    interpolation: { escapeValue: false },
+  })
+  void i18n.init()
+  return (locale) => {
+    const say = i18n.getFixedT(locale)
+    return (key, values) => say(key, values ?? {})
+  }
+}
+
+/** One language, with what every request needs worked out beforehand. */
+const prepare = (say: Say, overrides: CodedOverrides) => {
+  const sentences = new Map<string, string>()
+  const named = new Map<string, readonly [before: string, after: string]>()
+  for (const code of Object.keys(codes)) {
+    const plain = say(`refusal.${code}`)
+    const [before = '', after] = say(`refusal.${code}`, { context: 'field', field: gap }).split(gap)
+    sentences.set(code, plain)
+    if (after !== undefined) named.set(code, [before, after])
+  }
+  return { say, sentences, named, coded: codedValues((key) => say(key), overrides) }
+}
+
+/** The texts of config/locales, read once. What a language lacks is said in English. */
+export const createWords = ({ directory, codedOverrides = {} }: WordsOptions): Words => {
+  const sayFor = sayIn(directory)
+  const languages = new Map(locales.map((locale) => [locale, prepare(sayFor(locale), codedOverrides)]))
+  const language = (locale: Locale) => {
+    const found = languages.get(locale)
+    if (!found) throw new RangeError(`no texts for ${locale}`)
+    return found
+  }
+
+  return {
+    refusal: (code, locale, field) => {
+      const { sentences, named } = language(locale)
+      const frame = field === undefined ? undefined : named.get(code)
+      return frame ? `${frame[0]}${field}${frame[1]}` : (sentences.get(code) ?? code)
+    },
+    coded: (family, code, locale) => {
+      const value = language(locale).coded.get(`${family}.${code}`)
+      if (!value) throw new RangeError(`${family} has no ${code}`)
+      return value
+    },
+    text: (key, locale, values) => language(locale).say(key, values),
+  }
+}

@@ -1,0 +1,87 @@
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { operatorPermissions, workspacePermissions } from '../../src/contract/permissions.ts'
+import { type CodedFamily, codedFamilies, codes, codesOf, isCode, locales } from '../../src/kernel/index.ts'
+import { readCatalogue } from '../../src/platform/words/catalogue.ts'
+import { createWords } from '../../src/platform/words/index.ts'
+
+const directory = join(import.meta.dirname, '../../config/locales')
+const catalogue = readCatalogue(directory)
+const english = catalogue.get('en') ?? {}
+const words = createWords({ directory })
+
+const families = Object.keys(codedFamilies) as CodedFamily[]
+const expected = [
+  ...Object.keys(codes).map((code) => `refusal.${code}`),
+  'refusal.VALIDATION.INVALID_PARAMETER_field',
+  ...families.flatMap((family) =>
+    codesOf(family).flatMap((code) => [`coded.${family}.${code}.label`, `coded.${family}.${code}.description`]),
+  ),
+  ...[...workspacePermissions, ...operatorPermissions].flatMap((code) => [
+    `permission.${code}.name`,
+    `permission.${code}.description`,
+  ]),
+]
+
+/** Names that are the same everywhere. */
+const universal = new Set(['CSV', 'XLSX', 'JSONL'])
+
+describe.each(locales)('the texts in %s', (locale) => {
+  const texts = catalogue.get(locale) ?? {}
+
+  test('every code, coded value and permission is said, and not in English by accident', () => {
+    const missing = expected.filter((key) => !texts[key] || texts[key].trim() !== texts[key])
+    const untranslated = locale === 'en' ? [] : expected.filter((key) => texts[key] === english[key])
+    expect(missing).toEqual([])
+    expect(untranslated.filter((key) => !universal.has(english[key] ?? ''))).toEqual([])
+  })
+
+  test('the same keys with the same placeholders as in English, and no others', () => {
+    const placeholders = (text = '') => [...text.matchAll(/\{\{(\w+)\}\}/g)].map((match) => match[1]).sort()
+    expect(Object.keys(texts).sort()).toEqual(Object.keys(english).sort())
+    for (const [key, text] of Object.entries(texts)) expect(placeholders(text), key).toEqual(placeholders(english[key]))
+  })
+})
+
+test('simplified and traditional Chinese are two texts, mostly', () => {
+  const [simplified, traditional] = [catalogue.get('zh') ?? {}, catalogue.get('zh-Hant') ?? {}]
+  const same = Object.keys(simplified).filter((key) => simplified[key] === traditional[key])
+  expect(same.length / Object.keys(simplified).length).toBeLessThan(0.25)
+})
+
+describe('createWords', () => {
+  test('speaks the interface’s sentences and names a field', () => {
+    expect(words.refusal('ACCESS.TOKEN_MISSING', 'en')).toBe('authentication token is required')
+    expect(words.refusal('VALIDATION.INVALID_PARAMETER', 'en')).toBe('invalid request parameters')
+    expect(words.refusal('VALIDATION.INVALID_PARAMETER', 'en', 'a.$t(b) {{c}}')).toBe(
+      'invalid request parameters: a.$t(b) {{c}}',
+    )
+    expect(words.refusal('RESOURCE.NOT_FOUND', 'en', 'id')).toBe('resource not found')
+    expect(words.refusal('ACCESS.PERMISSION_DENIED', 'zh-Hant')).toBe('拒絕存取')
+  })
+
+  test('gives coded values, the same object each time', () => {
+    const owner = words.coded('roleType', 'OWNER', 'ja')
+    expect(owner).toMatchObject({ code: 'OWNER', value: 10010901, label: '所有者' })
+    expect(words.coded('roleType', 'OWNER', 'ja')).toBe(owner)
+    expect(Object.isFrozen(owner)).toBe(true)
+  })
+
+  test('takes a deployment’s own numbers, but not the same one twice in a family', () => {
+    const own = createWords({ directory, codedOverrides: { roleType: { CUSTOM: 7 } } })
+    expect(own.coded('roleType', 'CUSTOM', 'en').value).toBe(7)
+    expect(own.coded('roleType', 'OWNER', 'en').value).toBe(10010901)
+    expect(() => createWords({ directory, codedOverrides: { roleType: { CUSTOM: 10010901 } } })).toThrow(/roleType/)
+    expect(() => createWords({ directory, codedOverrides: { roleType: { KING: 1 } } })).toThrow(/KING/)
+    expect(() => createWords({ directory, codedOverrides: { rank: {} } })).toThrow(/rank/)
+  })
+
+  test('fills placeholders without escaping, and answers the key for what nobody says', () => {
+    expect(words.text('refusal.VALIDATION.INVALID_PARAMETER_field', 'vi', { field: '<a>' })).toContain('<a>')
+    expect(words.text('no.such.key', 'ja')).toBe('no.such.key')
+  })
+
+  test('every code has its sentence', () => {
+    for (const code of Object.keys(codes)) if (isCode(code)) expect(words.refusal(code, 'ja')).not.toBe(code)
+  })
+})
