@@ -42,3 +42,18 @@ export interface AuthenticationPort {
 export interface WorkspacePort {
   enter(caller: Caller, workspaceId: string | null): Promise<WorkspaceAccess>
 }
+
+export interface Spent {
+  allowed: boolean
+  limit: number
+  remaining: number
+  /** Until the window ends. */
+  resetMs: number
+}
+
+/** Counters in fixed windows. A counter that cannot be reached refuses; it never lets pass. */
+export interface LimitPort {
+  spend(name: string, key: string, rule: { limit: number; windowMs: number }): Promise<Spent>
+  /** One client's key: an IPv6 address by its prefix. */
+  addressKey(address: string, ipv6Prefix: number): string
+}

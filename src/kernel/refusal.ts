@@ -9,6 +9,8 @@ export interface RefusalDetail {
   retryAfter?: number
   /** Extra response headers, such as Allow. */
   headers?: Record<string, string>
+  /** Documented behaviour that answers with a fault's status: logged at info, not counted as a fault. */
+  documented?: boolean
   cause?: unknown
 }
 

@@ -99,8 +99,19 @@ export type HandlersOf<Contract> = {
   [K in OperationNames<Contract>]: Contract[K] extends Operation ? Handler<Contract[K]> : never
 }
 
+/** A request before its types are narrowed by one operation's policy and schemas. */
+export interface AnyRequest extends RequestFacts {
+  params: Record<string, string>
+  query: unknown
+  body: unknown
+  caller: Caller | null
+  workspace: WorkspaceAccess | null
+  idempotency: Idempotency | null
+  upload: Upload | null
+}
+
 /** A handler as the pipeline calls it: whatever it is given has been checked against the operation's schemas. */
-export type AnyHandler = (request: Request<Operation>) => Promise<unknown>
+export type AnyHandler = (request: AnyRequest) => Promise<unknown>
 export type HandlerTable = ReadonlyMap<string, AnyHandler>
 
 const isOperation = (value: unknown): value is Operation =>

@@ -1,0 +1,30 @@
+import type { Call } from '../gateway/call.ts'
+import type { AnyRequest } from '../kernel/index.ts'
+
+/**
+ * The call as handlers see it. Which of caller, workspace, idempotency and upload are there follows from the policy
+ * that the stages have enforced, which is what the handlers' types say too.
+ */
+export const toRequest = (call: Call): AnyRequest => ({
+  operationId: call.operation.id,
+  requestId: call.requestId,
+  receivedAt: call.receivedAt,
+  portal: call.portal ?? 'CONSUMER',
+  locale: call.locale,
+  clientIp: call.clientIp,
+  clientHash: call.clientHash,
+  userAgent: call.headers.informative('user-agent').slice(0, 512),
+  country: call.country,
+  channelSessionId:
+    call.headers.optional('x-secure-channel-session-id') ?? call.headers.optional('x-sc-session-id') ?? null,
+  range: call.headers.optional('range') ?? null,
+  ifNoneMatch: call.headers.optional('if-none-match') ?? null,
+  ifRange: call.headers.optional('if-range') ?? null,
+  params: call.params,
+  query: call.input.query,
+  body: call.input.body,
+  caller: call.caller,
+  workspace: call.workspace,
+  idempotency: call.idempotency,
+  upload: call.upload,
+})

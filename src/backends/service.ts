@@ -1,0 +1,74 @@
+import { createRemoteJWKSet, type JWTVerifyGetKey, jwtVerify } from 'jose'
+import { z } from 'zod'
+import type { Call, Stage } from '../gateway/call.ts'
+import { bizId, instantOf, invalid, type Permission, parseLocale, portals, Refusal } from '../kernel/index.ts'
+
+const permissions = z.array(z.templateLiteral([z.string(), ':', z.string()]))
+
+const Claims = z.object({
+  portal: z.enum(portals),
+  sub: z.uuid().optional(),
+  sid: z.uuid().optional(),
+  key: z.uuid().optional(),
+  steppedUpAt: z.number().optional(),
+  permissions: permissions.default([]),
+  workspace: z.object({ id: z.uuid(), isOwner: z.boolean(), permissions }).optional(),
+})
+
+const setOf = (list: Permission[]): ReadonlySet<Permission> => new Set(list)
+
+const adopt = (call: Call, claims: z.output<typeof Claims>): void => {
+  const { sub, sid, key, steppedUpAt, workspace } = claims
+  call.portal = claims.portal
+  if (sub)
+    call.caller = {
+      accountId: bizId(sub),
+      portal: claims.portal,
+      sessionId: sid ? bizId(sid) : null,
+      apiKeyId: key ?? null,
+      steppedUpAt: steppedUpAt === undefined ? null : instantOf(steppedUpAt),
+      permissions: setOf(claims.permissions),
+    }
+  if (workspace) call.workspace = { ...workspace, id: bizId(workspace.id), permissions: setOf(workspace.permissions) }
+}
+
+/** The request's own facts, which the gateway sets on every call and nobody else can. */
+const adoptHeaders = (call: Call): void => {
+  call.locale = parseLocale(call.headers.optional('x-locale'))
+  call.clientIp = call.headers.optional('x-client-ip') ?? ''
+  call.country = call.headers.optional('x-client-country') ?? 'XX'
+}
+
+/** The gateway's public keys, fetched when first needed and again for a key that is not known yet. */
+export const remoteKeys = (url: string): JWTVerifyGetKey =>
+  createRemoteJWKSet(new URL(url), { timeoutDuration: 3_000, cooldownDuration: 1_000 })
+
+/**
+ * The first stage of a domain service (`serve --role domains`): the gateway has judged the caller already, and says so
+ * in a signed call assertion. Without a good one nothing is served.
+ */
+export const assertedCall = (settings: { issuer: string; audience: string; jwksUrl: string }): Stage => {
+  const keys = remoteKeys(settings.jwksUrl)
+  const options = {
+    issuer: settings.issuer,
+    audience: settings.audience,
+    algorithms: ['EdDSA'],
+    typ: 'call+jwt',
+    requiredClaims: ['exp', 'iat', 'portal'],
+  }
+  return async (call) => {
+    const [scheme, token] = (call.headers.optional('authorization') ?? '').split(' ', 2)
+    if (scheme !== 'Bearer' || !token) throw new Refusal('ACCESS.TOKEN_MISSING')
+    const verified = await jwtVerify(token, keys, options).catch((cause: unknown) => {
+      throw new Refusal('ACCESS.TOKEN_INVALID', { internal: 'call assertion', cause })
+    })
+    const claims = Claims.safeParse(verified.payload)
+    if (!claims.success) throw new Refusal('ACCESS.TOKEN_INVALID', { internal: 'claims of the call assertion' })
+    const { policy } = call.operation
+    adopt(call, claims.data)
+    adoptHeaders(call)
+    if (policy.caller === 'account' && !call.caller) throw new Refusal('ACCESS.TOKEN_MISSING')
+    if (policy.workspace !== 'none' && !call.workspace) throw new Refusal('ACCESS.WORKSPACE_REQUIRED')
+    if (policy.idempotent && !call.headers.has('x-request-id')) throw invalid('x-request-id')
+  }
+}

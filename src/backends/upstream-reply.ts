@@ -1,0 +1,43 @@
+import { type Code, isCode, Refusal } from '../kernel/index.ts'
+
+export const invalidReply = (internal: string, cause?: unknown): Refusal =>
+  new Refusal('SYSTEM.UPSTREAM_INVALID_RESPONSE', { internal, cause })
+
+const isRecord = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+const envelopeFields = ['success', 'code', 'message', 'data']
+const isEnvelope = (value: unknown): value is Record<string, unknown> =>
+  isRecord(value) && typeof value.success === 'boolean' && envelopeFields.every((name) => name in value)
+
+/** What an upstream may refuse in its own words: codes of our registry, except those that speak for the gateway. */
+const relayable = (code: unknown): code is Code =>
+  typeof code === 'string' && isCode(code) && !code.startsWith('SYSTEM.') && !code.startsWith('ACCESS.TOKEN')
+
+const json = (text: string): unknown => {
+  try {
+    return JSON.parse(text)
+  } catch (cause) {
+    throw invalidReply('not JSON', cause)
+  }
+}
+
+/**
+ * The data of an upstream's answer: plain, or in an envelope, which is taken off and never wrapped twice. A refusal in
+ * an envelope is said again in the gateway's own words; anything else that is not a 200 is an invalid response.
+ */
+export const readReply = (status: number, contentType: string, text: string): unknown => {
+  if (!/^application\/json\b/i.test(contentType))
+    throw invalidReply(`status ${status}, type ${contentType.slice(0, 40)}`)
+  const value = json(text)
+  if (status === 200) {
+    if (!isEnvelope(value)) return value
+    if (value.success === true) return value.data
+  }
+  if (isEnvelope(value) && value.success === false && relayable(value.code)) {
+    const field = typeof value.field === 'string' ? { field: value.field } : {}
+    throw new Refusal(value.code, { ...field, internal: 'refused upstream' })
+  }
+  if (status === 503) throw new Refusal('SYSTEM.UNAVAILABLE', { retryAfter: 1, internal: 'upstream answered 503' })
+  throw invalidReply(`status ${status}`)
+}

@@ -1,0 +1,31 @@
+import type { Call } from '../gateway/call.ts'
+import { chains } from '../kernel/index.ts'
+
+/** Where an upstream finds an operation: its first chain's path, whichever chain the client came by. */
+const pathOf = ({ operation, params, input }: Call): string => {
+  const prefix = chains[operation.chains[0]].prefix
+  const path = operation.path.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(params[name] ?? ''))
+  const query = new URLSearchParams()
+  if (typeof input.query === 'object' && input.query !== null)
+    for (const [name, value] of Object.entries(input.query)) if (value !== undefined) query.set(name, String(value))
+  return prefix + path + (query.size > 0 ? `?${query}` : '')
+}
+
+/** Every header that an upstream sees; nothing of the client's travels on that is not named here. */
+const headersOf = (call: Call, assertion: string): Record<string, string> => ({
+  accept: 'application/json',
+  authorization: `Bearer ${assertion}`,
+  'x-request-id': call.requestId,
+  'x-locale': call.locale,
+  'x-client-ip': call.clientIp,
+  'x-client-country': call.country,
+  'x-client-user-agent': encodeURIComponent(call.headers.informative('user-agent').slice(0, 512)),
+})
+
+/** The request to an upstream, built from what the stages have checked and never from the client's bytes. */
+export const upstreamRequest = (call: Call, assertion: string) => {
+  const headers = headersOf(call, assertion)
+  const body = call.input.body === null || call.input.body === undefined ? null : JSON.stringify(call.input.body)
+  if (body !== null) headers['content-type'] = 'application/json'
+  return { method: call.operation.method, path: pathOf(call), headers, body }
+}

@@ -1,0 +1,86 @@
+import type { ServerResponse } from 'node:http'
+import { pipeline } from 'node:stream/promises'
+import {
+  type Clock,
+  chains,
+  codes,
+  failureText,
+  fallbackLocale,
+  numericCode,
+  type Refusal,
+  type StreamReply,
+  successText,
+  type Words,
+} from '../kernel/index.ts'
+import type { Call } from './call.ts'
+
+type Fields = Record<string, string>
+
+/** What leaves: an envelope of interface.md 2.1 as text, with its status and fields. */
+export interface Answer {
+  status: number
+  fields: Fields
+  body: string
+}
+
+export interface Answers {
+  success(call: Call): Answer
+  /** `call` is null where no operation was found. */
+  refusal(refusal: Refusal, call: Call | null): Answer
+  write(response: ServerResponse, requestId: string, answer: Answer): void
+  /** Sends bytes as they come. A source that breaks off breaks the connection off, so that nobody takes it for whole. */
+  stream(response: ServerResponse, call: Call, reply: StreamReply): Promise<void>
+}
+
+/** The RateLimit fields of draft-ietf-httpapi-ratelimit-headers, for the limit that is nearest to its end. */
+const limitFields = ({ limit }: Call): Fields =>
+  limit
+    ? {
+        'ratelimit-policy': `"${limit.name}";q=${limit.limit};w=${Math.round(limit.windowMs / 1000)}`,
+        ratelimit: `"${limit.name}";r=${limit.remaining};t=${Math.ceil(limit.resetMs / 1000)}`,
+      }
+    : {}
+
+const selfFailure = (refusal: Refusal, at: number, message: string): string => {
+  const code = numericCode(refusal.code)
+  if (refusal.status === 401) return JSON.stringify({ success: false, code, message })
+  return JSON.stringify({ version: chains.self.envelope, timestamp: at, success: false, code, message, data: null })
+}
+
+export const createAnswers = (ports: { clock: Clock; words: Words; securityFields: Fields }): Answers => {
+  const { clock, words, securityFields } = ports
+  const json = { ...securityFields, 'content-type': 'application/json; charset=utf-8' }
+  return {
+    success: (call) => {
+      const data = JSON.stringify(call.data ?? null)
+      const shown = call.sealReply ? JSON.stringify({ payload: call.sealReply(data) }) : data
+      return { status: 200, fields: limitFields(call), body: successText(call.chain.envelope, clock.now(), shown) }
+    },
+    refusal: (refusal, call) => {
+      const { field, retryAfter, headers } = refusal.detail
+      const message = words.refusal(refusal.code, call?.locale ?? fallbackLocale, field)
+      const at = clock.now()
+      const fields = { ...(call && limitFields(call)), ...headers }
+      if (retryAfter !== undefined) fields['retry-after'] = String(retryAfter)
+      const body =
+        call?.chainId === 'self'
+          ? selfFailure(refusal, at, message)
+          : failureText(call?.chain.envelope ?? chains.consumer.envelope, at, refusal.code, message)
+      return { status: codes[refusal.code].status, fields, body }
+    },
+    write: (response, requestId, { status, fields, body }) => {
+      const length = { 'x-request-id': requestId, 'content-length': String(Buffer.byteLength(body)) }
+      response.writeHead(status, { ...json, ...fields, ...length }).end(body)
+    },
+    stream: async (response, call, reply) => {
+      const fields = { ...securityFields, ...limitFields(call), ...reply.headers, 'x-request-id': call.requestId }
+      response.writeHead(reply.status, fields)
+      if (call.method === 'HEAD') {
+        reply.body.destroy()
+        response.end()
+        return
+      }
+      await pipeline(reply.body, response)
+    },
+  }
+}

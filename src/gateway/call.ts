@@ -1,0 +1,108 @@
+import type { Readable } from 'node:stream'
+import {
+  type Caller,
+  type Chain,
+  type ChainId,
+  chains,
+  fallbackLocale,
+  type Idempotency,
+  type Instant,
+  type Locale,
+  type Operation,
+  type Portal,
+  type Upload,
+  type WorkspaceAccess,
+} from '../kernel/index.ts'
+import type { Headers } from './headers.ts'
+import type { OpenedChannel } from './ports.ts'
+
+/** What the transport knows of a request before any stage has run. */
+export interface Arrival {
+  operation: Operation
+  chainId: ChainId
+  /** Path parameters, percent-decoded. */
+  params: Record<string, string>
+  method: string
+  /** The path as it came, which is the canonical one: others match no operation. */
+  path: string
+  /** After the question mark, as it came. */
+  query: string
+  headers: Headers
+  /** The socket's other end. */
+  peer: string
+  body: Readable
+  receivedAt: Instant
+  requestId: string
+}
+
+/**
+ * One request on its way through the stages. Each fact is set by the one stage named beside it; a stage that needs
+ * a fact comes after the one that sets it (app.ts).
+ */
+export class Call implements Arrival {
+  readonly operation: Operation
+  readonly chainId: ChainId
+  readonly chain: Chain
+  readonly params: Record<string, string>
+  readonly method: string
+  readonly path: string
+  readonly query: string
+  readonly headers: Headers
+  readonly peer: string
+  readonly body: Readable
+  readonly receivedAt: Instant
+  readonly requestId: string
+
+  /** edge: whether the peer may tell us of the client */
+  edgeTrusted = false
+  clientIp = ''
+  country = 'XX'
+  /** portal, or on the self chain authenticate */
+  portal: Portal | null = null
+  locale: Locale = fallbackLocale
+  /** client-hash */
+  clientHash = ''
+  /** limits: what the answer says of the tightest limit that it spent from */
+  limit: { name: string; limit: number; remaining: number; resetMs: number; windowMs: number } | null = null
+  /** body: the JSON that came, undefined where none did */
+  payload: unknown = undefined
+  upload: Upload | null = null
+  /** secure-channel */
+  channel: OpenedChannel | null = null
+  sealReply: ((text: string) => string) | null = null
+  /** authenticate */
+  caller: Caller | null = null
+  /** workspace, or an API key that implies one */
+  workspace: WorkspaceAccess | null = null
+  /** validate */
+  input: { query: unknown; body: unknown } = { query: {}, body: null }
+  /** idempotency */
+  idempotency: Idempotency | null = null
+  /** serve: the answer's data, checked */
+  data: unknown = null
+
+  constructor(arrival: Arrival) {
+    this.operation = arrival.operation
+    this.chainId = arrival.chainId
+    this.chain = chains[arrival.chainId]
+    this.params = arrival.params
+    this.method = arrival.method
+    this.path = arrival.path
+    this.query = arrival.query
+    this.headers = arrival.headers
+    this.peer = arrival.peer
+    this.body = arrival.body
+    this.receivedAt = arrival.receivedAt
+    this.requestId = arrival.requestId
+  }
+}
+
+/** A step of the pipeline: reads the policy, adds facts to the call, or throws a Refusal. It never sees req or res. */
+export type Stage = (call: Call) => void | Promise<void>
+
+export const runStages = async (stages: readonly Stage[], call: Call): Promise<void> => {
+  for (const stage of stages) {
+    const pending = stage(call)
+    if (pending) await pending
+  }
+}

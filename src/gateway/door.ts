@@ -1,0 +1,67 @@
+import type { Request as HttpRequest, Response as HttpResponse } from 'express'
+import { type Clock, type Ids, type Refusal, StreamReply } from '../kernel/index.ts'
+import type { Answer, Answers } from './answer.ts'
+import { Call, runStages, type Stage } from './call.ts'
+import { Headers } from './headers.ts'
+import type { Router } from './router.ts'
+import { requestIdPattern } from './stages/required-headers.ts'
+
+export interface DoorPorts {
+  router: Router
+  stages: readonly Stage[]
+  answers: Answers
+  clock: Clock
+  ids: Ids
+  /** Makes a refusal of whatever was thrown. */
+  refusalOf(error: unknown): Refusal
+}
+
+const splitUrl = (url: string): { path: string; query: string } => {
+  const at = url.indexOf('?')
+  return at < 0 ? { path: url, query: '' } : { path: url.slice(0, at), query: url.slice(at + 1) }
+}
+
+/**
+ * The one Express handler of the chains: it makes a Call of the request, runs the stages over it and writes what
+ * came of it. It is the only place where the pipeline meets HTTP.
+ */
+export const createDoor = ({ router, stages, answers, clock, ids, refusalOf }: DoorPorts) => {
+  const arrive = (request: HttpRequest, requestId: string): Call => {
+    const { path, query } = splitUrl(request.url)
+    const method = request.method
+    const headers = new Headers(request.rawHeaders)
+    const peer = request.socket.remoteAddress ?? ''
+    return new Call({
+      ...router(method, path),
+      method,
+      path,
+      query,
+      headers,
+      peer,
+      requestId,
+      body: request,
+      receivedAt: clock.now(),
+    })
+  }
+
+  return async (request: HttpRequest, response: HttpResponse): Promise<void> => {
+    const given = request.headers['x-request-id']
+    const requestId = typeof given === 'string' && requestIdPattern.test(given) ? given : ids.next()
+    let call: Call | null = null
+    let answer: Answer
+    try {
+      call = arrive(request, requestId)
+      response.locals.call = call
+      await runStages(stages, call)
+      if (call.data instanceof StreamReply) return await answers.stream(response, call, call.data)
+      answer = answers.success(call)
+    } catch (error) {
+      const refusal = refusalOf(error)
+      response.locals.refusal = refusal
+      answer = answers.refusal(refusal, call)
+    }
+    // What is left of a body that nobody read is not waited for.
+    if (!request.complete) response.setHeader('connection', 'close')
+    answers.write(response, requestId, answer)
+  }
+}

@@ -1,0 +1,8 @@
+export { createAnswers } from './answer.ts'
+export { createDoor } from './door.ts'
+export { refusalOf } from './refusal-of.ts'
+export { requestLog } from './request-log.ts'
+export { createRouter } from './router.ts'
+export { securityHeaders } from './security-headers.ts'
+export { guardServer } from './server.ts'
+export { stages } from './stages/index.ts'

@@ -1,0 +1,55 @@
+import findMyWay from 'find-my-way'
+import { type ChainId, chains, invalid, type Operation, Refusal } from '../kernel/index.ts'
+
+export interface Match {
+  operation: Operation
+  chainId: ChainId
+  params: Record<string, string>
+}
+
+export type Router = (method: string, path: string) => Match
+
+/** Dot segments, empty segments and backslashes: a path that is not canonical is refused, never rewritten. */
+const uncanonical = /\/\/|\/\.{1,2}(\/|$)|\\|[^\x21-\x7e]/
+
+const decodable = (path: string): boolean => {
+  try {
+    decodeURIComponent(path)
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** Finds the operation of a request over the whole catalogue. HEAD is answered as its GET. */
+export const createRouter = (catalogue: readonly Operation[]): Router => {
+  const routes = findMyWay({ caseSensitive: true, ignoreTrailingSlash: false, maxParamLength: 200 })
+  for (const operation of catalogue) {
+    for (const chainId of operation.chains) {
+      const path = chains[chainId].prefix + operation.path.replace(/\{(\w+)\}/g, ':$1')
+      routes.on(operation.method, path, () => undefined, { operation, chainId })
+    }
+  }
+  const find = (method: 'GET' | 'POST', path: string): Match | undefined => {
+    const found = routes.find(method, path)
+    if (!found) return undefined
+    const { operation, chainId }: { operation: Operation; chainId: ChainId } = found.store
+    const params: Record<string, string> = {}
+    for (const [name, value] of Object.entries(found.params)) params[name] = value ?? ''
+    return { operation, chainId, params }
+  }
+  return (method, path) => {
+    if (!uncanonical.test(path)) {
+      if (path.includes('%') && !decodable(path)) throw invalid('path', 'undecodable path')
+      const wanted = method === 'HEAD' ? 'GET' : method
+      const match = wanted === 'GET' || wanted === 'POST' ? find(wanted, path) : undefined
+      if (match) return match
+      const allowed = (['GET', 'POST'] as const).filter((other) => find(other, path))
+      if (allowed.length > 0) {
+        const allow = allowed.flatMap((each) => (each === 'GET' ? ['GET', 'HEAD'] : [each])).join(', ')
+        throw new Refusal('ROUTE.METHOD_NOT_ALLOWED', { headers: { allow }, internal: `${method} not allowed` })
+      }
+    }
+    throw new Refusal('ROUTE.NOT_FOUND')
+  }
+}

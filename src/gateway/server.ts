@@ -1,0 +1,51 @@
+import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http'
+import type { Configuration } from '../config/index.ts'
+
+/** Answers at the level of the parser, before any operation is known; no envelope, nothing of the request. */
+const refuse = (response: ServerResponse, status: number): void => {
+  response.writeHead(status, { connection: 'close', 'content-length': '0', 'cache-control': 'no-store' }).end()
+}
+
+const repeats = (raw: readonly string[], name: string): boolean =>
+  raw.filter((value, index) => index % 2 === 0 && value.toLowerCase() === name).length > 1
+
+/** What Node's parser lets pass and we do not: RFC 9112 sections 2.3, 3.2 and 6. */
+const flaw = (request: IncomingMessage, maxHeaders: number): number | undefined => {
+  if (request.httpVersion !== '1.1' && request.httpVersion !== '1.0') return 505
+  if (request.rawHeaders.length / 2 > maxHeaders) return 431
+  if (repeats(request.rawHeaders, 'host') || repeats(request.rawHeaders, 'transfer-encoding')) return 400
+  const coding = request.headers['transfer-encoding']
+  if (coding !== undefined && (coding.toLowerCase() !== 'chunked' || request.headers['content-length'] !== undefined))
+    return 400
+  const length = request.headers['content-length']
+  if (length !== undefined && !/^\d{1,15}$/.test(length)) return 400
+  return request.url?.startsWith('/') ? undefined : 400
+}
+
+/** The listener with its limits on sockets, heads and time; whatever is malformed never reaches the pipeline. */
+export const guardServer = (listener: RequestListener, settings: Configuration['requests']): Server => {
+  const server = createServer(
+    {
+      maxHeaderSize: 16 * 1024,
+      headersTimeout: settings.headersTimeoutMs,
+      requestTimeout: settings.uploadTimeoutMs,
+      connectionsCheckingInterval: 1_000,
+      keepAliveTimeout: 10_000,
+      requireHostHeader: true,
+      insecureHTTPParser: false,
+      rejectNonStandardBodyWrites: false,
+    },
+    (request, response) => {
+      const status = flaw(request, settings.maxHeaders)
+      if (status) refuse(response, status)
+      else listener(request, response)
+    },
+  )
+  // Node keeps the first 2,000 fields and drops the rest in silence; the head's size bounds them, and they are counted.
+  server.maxHeadersCount = 0
+  server.on('connect', (_request, socket) => {
+    socket.end('HTTP/1.1 405 Method Not Allowed\r\nConnection: close\r\nContent-Length: 0\r\n\r\n')
+  })
+  server.on('checkExpectation', (_request, response: ServerResponse) => refuse(response, 417))
+  return server
+}

@@ -1,0 +1,29 @@
+import { Refusal } from '../../kernel/index.ts'
+import type { Call, Stage } from '../call.ts'
+import type { AuthenticationPort, Credential } from '../ports.ts'
+
+/** The bearer token of RFC 6750 section 2.1, the only place where a token is looked for. */
+const bearer = (call: Call): string => {
+  if (call.headers.isRepeated('authorization')) throw new Refusal('ACCESS.TOKEN_INVALID', { internal: 'two tokens' })
+  const [scheme = '', token = ''] = call.headers.informative('authorization').split(' ', 2)
+  if (scheme.toLowerCase() !== 'bearer' || token === '') throw new Refusal('ACCESS.TOKEN_MISSING')
+  return token
+}
+
+/** Who calls: an access token with its live session, or on the second chain an API key, which implies its workspace. */
+export const authenticate =
+  (authentication: AuthenticationPort): Stage =>
+  async (call) => {
+    if (call.operation.policy.caller === 'anonymous') return
+    const { portal, clientHash, clientIp } = call
+    const credential: Credential = { token: bearer(call), portal, clientHash, clientIp }
+    const byKey = call.chain.perimeter === 'machine' ? authentication.apiKey(credential) : undefined
+    if (byKey) {
+      const { caller, workspace } = await byKey
+      call.caller = caller
+      call.workspace = workspace
+      return
+    }
+    call.caller = await authentication.accessToken(credential)
+    call.portal = call.caller.portal
+  }

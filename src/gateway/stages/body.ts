@@ -1,0 +1,37 @@
+import type { Configuration } from '../../config/index.ts'
+import { invalid, Refusal } from '../../kernel/index.ts'
+import type { Call, Stage } from '../call.ts'
+import { readBounded } from '../read-bounded.ts'
+import { parseStrictJson } from '../strict-json.ts'
+
+const json = /^application\/json\s*(;\s*charset\s*=\s*"?utf-8"?\s*)?$/i
+const multipart = /^multipart\/form-data\s*;/i
+
+const unsupported = (internal: string): Refusal => new Refusal('REQUEST.UNSUPPORTED_MEDIA_TYPE', { internal })
+
+const mediaType = (call: Call, accepted: RegExp): string => {
+  const type = call.headers.optional('content-type') ?? ''
+  if (!accepted.test(type)) throw unsupported('content type')
+  return type
+}
+
+/** The body: bounded in size and time, JSON and nothing else in UTF-8 and nothing else. Uploads stay unread streams. */
+export const body =
+  (settings: Configuration['requests']): Stage =>
+  async (call) => {
+    const encoding = call.headers.optional('content-encoding')
+    if (encoding !== undefined && encoding !== 'identity') throw unsupported('content encoding')
+    if (call.operation.body === 'multipart') {
+      call.upload = { contentType: mediaType(call, multipart), bytes: call.body }
+      return
+    }
+    const length = call.headers.optional('content-length')
+    if (length === undefined ? !call.headers.has('transfer-encoding') : length === '0') return
+    if (Number(length) > settings.maxBodyBytes) throw new Refusal('REQUEST.TOO_LARGE', { internal: 'content length' })
+    const bytes = await readBounded(call.body, settings.maxBodyBytes, settings.bodyTimeoutMs)
+    if (bytes.length === 0) return
+    mediaType(call, json)
+    const parsed = parseStrictJson(bytes, settings.maxDepth)
+    if (!parsed.ok) throw invalid('body', parsed.reason)
+    call.payload = parsed.value
+  }

@@ -1,0 +1,21 @@
+import { hash } from 'node:crypto'
+import type { Stage } from '../call.ts'
+
+/** One text for one value, whatever the order of its names. */
+const canonical = (value: unknown): string => {
+  if (Array.isArray(value)) return `[${value.map(canonical).join(',')}]`
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'null'
+  const members = Object.entries(value).filter(([, member]) => member !== undefined)
+  members.sort(([a], [b]) => (a < b ? -1 : 1))
+  return `{${members.map(([name, member]) => `${JSON.stringify(name)}:${canonical(member)}`).join(',')}}`
+}
+
+/**
+ * X-Request-Id is the key of a command (completions.md, Money). The store spends it in the effect's own transaction;
+ * here it is only bound to what was asked for.
+ */
+export const idempotency: Stage = (call) => {
+  if (!call.operation.policy.idempotent) return
+  const bodyHash = hash('sha256', canonical({ params: call.params, body: call.input.body }))
+  call.idempotency = { requestId: call.requestId, bodyHash }
+}

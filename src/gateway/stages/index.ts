@@ -1,0 +1,30 @@
+import { authenticate } from './authenticate.ts'
+import { body } from './body.ts'
+import { clientHash } from './client-hash.ts'
+import { edge } from './edge.ts'
+import { idempotency } from './idempotency.ts'
+import { addressLimit, callerLimit } from './limits.ts'
+import { permission } from './permission.ts'
+import { portalAccessCode } from './portal.ts'
+import { requiredHeaders } from './required-headers.ts'
+import { secureChannel } from './secure-channel.ts'
+import { serve } from './serve.ts'
+import { validate } from './validate.ts'
+import { workspace } from './workspace.ts'
+
+export const stages = {
+  edge,
+  portalAccessCode,
+  addressLimit,
+  requiredHeaders,
+  clientHash,
+  authenticate,
+  workspace,
+  permission,
+  callerLimit,
+  body,
+  secureChannel,
+  validate,
+  idempotency,
+  serve,
+}

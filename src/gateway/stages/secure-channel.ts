@@ -1,0 +1,41 @@
+import type { Configuration } from '../../config/index.ts'
+import { invalid, Refusal } from '../../kernel/index.ts'
+import type { Call, Stage } from '../call.ts'
+import type { ChannelPort } from '../ports.ts'
+import { parseStrictJson } from '../strict-json.ts'
+
+const sealedPayload = (body: unknown): string => {
+  if (typeof body === 'object' && body !== null && 'payload' in body && Object.keys(body).length === 1)
+    if (typeof body.payload === 'string') return body.payload
+  throw new Refusal('SECURE_CHANNEL.INVALID_PAYLOAD', { internal: 'the body is no sealed one' })
+}
+
+/** Opens a body that came through the secure channel (completions.md), and sees to a sealed answer where one is asked for. */
+export const secureChannel = (channel: ChannelPort, settings: Configuration): Stage => {
+  const { maxDepth } = settings.requests
+  const mandatory = (call: Call) =>
+    call.portal !== null && settings.portals[call.portal].channelMandatory.includes(call.operation.policy.rate)
+  return async (call) => {
+    const { operation, portal, clientHash, method, path } = call
+    if (operation.policy.channel === 'none' || portal === null) return
+    const sessionId = call.headers.optional('x-secure-channel-session-id')
+    const sealedReply = call.headers.optional('x-secure-channel-reply')
+    if (sealedReply !== undefined && (sealedReply !== 'encrypted' || sessionId === undefined))
+      throw invalid('x-secure-channel-reply')
+    if (sessionId === undefined) {
+      if (mandatory(call) && call.payload !== undefined)
+        throw new Refusal('SECURE_CHANNEL.INVALID_PAYLOAD', { internal: 'the channel is mandatory here' })
+      return
+    }
+    if (call.payload === undefined) {
+      if (sealedReply) call.sealReply = await channel.sealer({ sessionId, portal, clientHash })
+      return
+    }
+    const payload = sealedPayload(call.payload)
+    const opened = await channel.open({ sessionId, portal, clientHash, method, path, payload })
+    if (sealedReply) call.sealReply = opened.seal
+    const parsed = parseStrictJson(opened.plaintext, maxDepth)
+    if (!parsed.ok) throw invalid('body', parsed.reason)
+    call.payload = parsed.value
+  }
+}

@@ -1,0 +1,59 @@
+import type { z } from 'zod'
+import type { Configuration } from '../../config/index.ts'
+import { type ObservedError, observedErrors } from '../../contract/observed-errors.ts'
+import { invalid, Refusal } from '../../kernel/index.ts'
+import type { Call, Stage } from '../call.ts'
+import { parseQuery } from '../query.ts'
+
+const printable = /^[\w.$-]{1,64}$/
+
+/** The first field at fault, by its path; a client's own strange name is not repeated back. */
+const fieldOf = (error: z.ZodError, otherwise: string): string => {
+  const issue = error.issues[0]
+  const path = issue?.code === 'unrecognized_keys' ? [...issue.path, issue.keys[0]] : (issue?.path ?? [])
+  const name = path.map(String).join('.')
+  return printable.test(name) ? name : otherwise
+}
+
+const parse = (schema: z.ZodType, value: unknown, what: string): unknown => {
+  const result = schema.safeParse(value)
+  if (!result.success) throw invalid(fieldOf(result.error, what), `${what}: ${result.error.issues[0]?.code}`)
+  return result.data
+}
+
+const isEmpty = (body: unknown): boolean =>
+  body === undefined ||
+  (typeof body === 'object' && body !== null && !Array.isArray(body) && Object.keys(body).length === 0)
+
+const bodyOf = ({ operation: { body }, payload }: Call): unknown => {
+  if (body === 'multipart') return null
+  if (body !== 'none') return parse(body, payload, 'body')
+  if (!isEmpty(payload)) throw invalid('body', 'this operation takes no body')
+  return null
+}
+
+const meets = (call: Call, condition: ObservedError['condition']): boolean =>
+  condition === 'no-query'
+    ? call.query === ''
+    : !call.headers.has('x-secure-channel-session-id') && !call.headers.has('x-sc-session-id')
+
+/** The observed 500s that the interface states a condition for; a portal's configuration makes them plain VAL. */
+const observedError = (call: Call, settings: Configuration): void => {
+  const observed = observedErrors.get(call.operation.id)
+  if (!observed || call.chain.perimeter !== 'portal' || !meets(call, observed.condition)) return
+  const kept = settings.portals[call.portal ?? 'CONSUMER'].compatibility.observedErrors
+  if (!kept) throw invalid(observed.condition === 'no-query' ? 'query' : 'x-secure-channel-session-id')
+  throw new Refusal(observed.code, { internal: `observed error: ${observed.condition}`, documented: true })
+}
+
+/** Query and body against the operation's own schemas: nothing unknown, nothing missing, nothing twice. */
+export const validate = (settings: Configuration): Stage => {
+  return (call) => {
+    observedError(call, settings)
+    const query = parseQuery(call.query)
+    const { query: schema } = call.operation
+    const unknown = Object.keys(query)[0]
+    if (!schema && unknown !== undefined) throw invalid(printable.test(unknown) ? unknown : 'query')
+    call.input = { query: schema ? parse(schema, query, 'query') : query, body: bodyOf(call) }
+  }
+}

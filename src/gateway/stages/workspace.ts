@@ -1,0 +1,20 @@
+import { Refusal } from '../../kernel/index.ts'
+import type { Stage } from '../call.ts'
+import type { WorkspacePort } from '../ports.ts'
+
+/** X-Workspace-Id by the operation's workspace rule: unused, else the account's default, or demanded. */
+export const workspace =
+  (workspaces: WorkspacePort): Stage =>
+  async (call) => {
+    const { workspace: rule } = call.operation.policy
+    if (rule === 'none' || call.caller === null) return
+    const named = call.headers.optional('x-workspace-id') ?? null
+    if (call.workspace) {
+      if (named !== null && named !== call.workspace.id)
+        throw new Refusal('ACCESS.PERMISSION_DENIED', { internal: 'the API key belongs to another workspace' })
+      return
+    }
+    if (named === null && rule === 'required' && call.chain.perimeter === 'portal')
+      throw new Refusal('ACCESS.WORKSPACE_REQUIRED')
+    call.workspace = await workspaces.enter(call.caller, named)
+  }

@@ -1,0 +1,51 @@
+import { ipKeyGenerator, MemoryStore, type Store } from 'express-rate-limit'
+
+interface Rule {
+  limit: number
+  windowMs: number
+}
+
+interface Spent {
+  allowed: boolean
+  limit: number
+  remaining: number
+  resetMs: number
+}
+
+export interface Limits {
+  spend(name: string, key: string, rule: Rule): Promise<Spent>
+  addressKey(address: string, ipv6Prefix: number): string
+  close(): void
+}
+
+/** A store of one limit's counters, in memory; on Redis the same limit is shared by every replica. */
+export type StoreFactory = (name: string) => Store
+
+/**
+ * express-rate-limit's stores behind a plain function, one store a limit, since each has its own window. `scale`
+ * multiplies every limit (PORTICO_RATE_LIMIT_SCALE). A store that fails throws, and so the request fails.
+ */
+export const createLimits = (scale: number, storeFor: StoreFactory = () => new MemoryStore()): Limits => {
+  const stores = new Map<string, Store>()
+  const storeOf = (name: string, windowMs: number): Store => {
+    const known = stores.get(name)
+    if (known) return known
+    const store = storeFor(name)
+    // The stores read nothing of the middleware's options but the window.
+    store.init?.({ windowMs } as Parameters<NonNullable<Store['init']>>[0])
+    stores.set(name, store)
+    return store
+  }
+  return {
+    spend: async (name, key, rule) => {
+      const { totalHits, resetTime } = await storeOf(name, rule.windowMs).increment(key)
+      const limit = Math.max(1, Math.floor(rule.limit * scale))
+      const resetMs = resetTime ? Math.max(0, resetTime.getTime() - Date.now()) : rule.windowMs
+      return { allowed: totalHits <= limit, limit, remaining: Math.max(0, limit - totalHits), resetMs }
+    },
+    addressKey: (address, ipv6Prefix) => ipKeyGenerator(address, ipv6Prefix),
+    close: () => {
+      for (const store of stores.values()) store.shutdown?.()
+    },
+  }
+}
