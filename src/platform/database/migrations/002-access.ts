@@ -33,7 +33,6 @@ export const up = async (database: Kysely<unknown>): Promise<void> => {
     CREATE TABLE memberships (
       workspace_biz_id uuid NOT NULL REFERENCES workspaces,
       account_biz_id uuid NOT NULL REFERENCES accounts,
-      user_biz_id uuid NOT NULL,
       role_biz_id uuid NOT NULL,
       join_source text NOT NULL CHECK (join_source IN ('REGISTRATION', 'INVITATION', 'CREATION')),
       is_default boolean NOT NULL DEFAULT false,
@@ -41,10 +40,10 @@ export const up = async (database: Kysely<unknown>): Promise<void> => {
       created_at timestamptz NOT NULL,
       updated_at timestamptz NOT NULL,
       PRIMARY KEY (workspace_biz_id, account_biz_id),
-      UNIQUE (workspace_biz_id, user_biz_id),
       FOREIGN KEY (workspace_biz_id, role_biz_id) REFERENCES roles (workspace_biz_id, biz_id)
     )`.execute(database)
   await sql`CREATE INDEX memberships_account ON memberships (account_biz_id)`.execute(database)
+  await sql`CREATE INDEX memberships_role ON memberships (workspace_biz_id, role_biz_id)`.execute(database)
   await sql`CREATE UNIQUE INDEX memberships_one_default ON memberships (account_biz_id) WHERE is_default`.execute(
     database,
   )

@@ -28,10 +28,10 @@ export interface RolesTable {
 export interface MembershipsTable {
   workspace_biz_id: WorkspaceId
   account_biz_id: AccountId
-  user_biz_id: string
   role_biz_id: RoleId
   join_source: CodeOf<'joinSource'>
   is_default: boolean
+  /** What this membership is limited to, beside its role: see src/domains/workspaces/rules.ts. */
   policy_config: Json | null
   created_at: Timestamp
   updated_at: Timestamp

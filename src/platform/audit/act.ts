@@ -1,0 +1,42 @@
+import type { Transaction } from 'kysely'
+import type { AccountId, Caller, Instant, Portal, RequestFacts, WorkspaceId } from '../../kernel/index.ts'
+import type { Tables } from '../database/tables/index.ts'
+import { type AuditEvent, recordAudit } from './store.ts'
+
+/** Who does what, when and from where: what a use case has to know of the request that asked for it. */
+export interface Act {
+  operationId: string
+  accountId: AccountId
+  portal: Portal
+  at: Instant
+  requestId: string
+  clientIp: string
+}
+
+export const actOf = (request: RequestFacts & { caller: Caller }): Act => ({
+  operationId: request.operationId,
+  accountId: request.caller.accountId,
+  portal: request.portal,
+  at: request.receivedAt,
+  requestId: request.requestId,
+  clientIp: request.clientIp,
+})
+
+/** The audit row of an act that was carried out. */
+export const recordAct = (
+  tx: Transaction<Tables>,
+  act: Act,
+  on: { workspaceId: WorkspaceId | null; targetId: string | null; detail?: AuditEvent['detail'] },
+): Promise<void> =>
+  recordAudit(tx, {
+    at: act.at,
+    portal: act.portal,
+    actorId: act.accountId,
+    workspaceId: on.workspaceId,
+    action: act.operationId,
+    targetId: on.targetId,
+    outcome: 'SUCCESS',
+    requestId: act.requestId,
+    clientIp: act.clientIp,
+    detail: on.detail ?? {},
+  })
