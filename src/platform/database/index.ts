@@ -1,5 +1,6 @@
 export { databaseFault } from './fault.ts'
 export { migrate } from './migrate.ts'
+export { moment } from './moment.ts'
 export { type DatabaseTarget, type OpenDatabase, openDatabase } from './open.ts'
 export type { Database, Tables } from './tables/index.ts'
 export { inTransaction } from './transaction.ts'

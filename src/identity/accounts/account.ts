@@ -1,0 +1,32 @@
+import type { AccountId, CodeOf, Instant, Permission, Portal } from '../../kernel/index.ts'
+
+/** An account as the rest of identity knows it. */
+export interface Account {
+  id: AccountId
+  portal: Portal
+  status: CodeOf<'accountStatus'>
+  email: string
+  emailCanonical: string
+  passwordHash: string | null
+  maxSessions: number
+  ipWhitelistEnabled: boolean
+  operatorPermissions: Permission[]
+}
+
+/** What a new account is made of. Its password, if it has one yet, is hashed already. */
+export interface NewAccount {
+  id: AccountId
+  portal: Portal
+  institutionId: string
+  status: CodeOf<'accountStatus'>
+  email: string
+  emailVerifiedAt: Instant | null
+  name: string
+  phone: string
+  passwordHash: string | null
+  language: string
+  timezone: string
+  country: string
+  maxSessions: number
+  operatorPermissions: Permission[]
+}

@@ -1,0 +1,85 @@
+import type { Transaction } from 'kysely'
+import { type AccountId, type Instant, type Portal, toDate } from '../../kernel/index.ts'
+import type { Database, Tables } from '../../platform/database/index.ts'
+import type { Account, NewAccount } from './account.ts'
+import { canonicalEmail } from './canonical-email.ts'
+
+const columns = [
+  'biz_id as id',
+  'portal',
+  'account_status as status',
+  'email',
+  'email_canonical as emailCanonical',
+  'password_hash as passwordHash',
+  'max_sessions as maxSessions',
+  'ip_whitelist_enabled as ipWhitelistEnabled',
+  'operator_permissions as operatorPermissions',
+] as const
+
+type Store = Database | Transaction<Tables>
+
+export const accountByEmail = (store: Store, portal: Portal, email: string): Promise<Account | undefined> =>
+  store
+    .selectFrom('accounts')
+    .select(columns)
+    .where('portal', '=', portal)
+    .where('email_canonical', '=', canonicalEmail(email))
+    .executeTakeFirst()
+
+export const accountById = (store: Store, portal: Portal, id: AccountId): Promise<Account | undefined> =>
+  store.selectFrom('accounts').select(columns).where('portal', '=', portal).where('biz_id', '=', id).executeTakeFirst()
+
+/** Reads the account and holds its row: whatever counts or bounds the account's sessions takes turns here. */
+export const lockAccount = (tx: Transaction<Tables>, portal: Portal, id: AccountId): Promise<Account | undefined> =>
+  tx
+    .selectFrom('accounts')
+    .select(columns)
+    .where('portal', '=', portal)
+    .where('biz_id', '=', id)
+    .forNoKeyUpdate()
+    .executeTakeFirst()
+
+/** Whether the account was made; false where the portal has its e-mail already. */
+export const insertAccount = async (store: Store, account: NewAccount, at: Instant): Promise<boolean> => {
+  const now = toDate(at)
+  const made = await store
+    .insertInto('accounts')
+    .values({
+      biz_id: account.id,
+      portal: account.portal,
+      institution_biz_id: account.institutionId,
+      account_status: account.status,
+      email: account.email.trim(),
+      email_canonical: canonicalEmail(account.email),
+      email_verified_at: account.emailVerifiedAt === null ? null : toDate(account.emailVerifiedAt),
+      phone: account.phone,
+      account_name: account.name,
+      password_hash: account.passwordHash,
+      password_changed_at: account.passwordHash === null ? null : now,
+      default_language: account.language,
+      default_timezone: account.timezone,
+      default_country: account.country,
+      max_sessions: account.maxSessions,
+      operator_permissions: account.operatorPermissions,
+      created_at: now,
+      updated_at: now,
+    })
+    .onConflict((conflict) => conflict.columns(['portal', 'email_canonical']).doNothing())
+    .returning('biz_id')
+    .executeTakeFirst()
+  return made !== undefined
+}
+
+export const recordLastLogin = async (
+  tx: Transaction<Tables>,
+  account: Account,
+  clientIp: string,
+  at: Instant,
+): Promise<void> => {
+  await tx
+    .updateTable('accounts')
+    .set({ last_login_at: toDate(at), last_login_ip: clientIp })
+    .where('portal', '=', account.portal)
+    .where('biz_id', '=', account.id)
+    .execute()
+}

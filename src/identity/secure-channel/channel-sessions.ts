@@ -1,0 +1,65 @@
+import { z } from 'zod'
+import { type Instant, instantOf, type Portal, plus, portals } from '../../kernel/index.ts'
+import type { IdentityPorts } from '../ports.ts'
+import type { IdentitySettings } from '../settings.ts'
+
+/** Who a session belongs to; it is no good to anybody else. */
+export interface ChannelOwner {
+  portal: Portal
+  clientHash: string
+}
+
+export interface ChannelSessions {
+  open(owner: ChannelOwner, key: Uint8Array): Promise<{ sessionId: string; createdAt: Instant; expiresAt: Instant }>
+  /** The session's key, or undefined where there is no such live session of this owner. */
+  keyOf(sessionId: string, owner: ChannelOwner): Promise<Uint8Array | undefined>
+  /** Whether this sequence number is good; it is so once. */
+  spend(sessionId: string, sequence: number): Promise<boolean>
+  /** Ends the session if it is this owner's; otherwise nothing happens. */
+  close(sessionId: string, owner: ChannelOwner): Promise<void>
+}
+
+const Stored = z.object({ portal: z.enum(portals), client: z.string(), key: z.base64(), expiresAt: z.number() })
+const idBytes = 32
+const idForm = /^[A-Za-z0-9_-]{43}$/
+
+const sessionKey = (sessionId: string): string => `{channel:${sessionId}}:session`
+const windowKey = (sessionId: string): string => `{channel:${sessionId}}:window`
+
+/** Channel sessions lie in the cache, their keys sealed: losing one costs its client a new opening, no more. */
+export const createChannelSessions = (
+  { cache, clock, randomness, secretBox, digest }: IdentityPorts,
+  settings: IdentitySettings['secureChannel'],
+): ChannelSessions => {
+  const clientDigest = ({ clientHash }: ChannelOwner): string =>
+    Buffer.from(digest('client-hash', clientHash)).toString('base64')
+
+  const keyOf = async (sessionId: string, owner: ChannelOwner): Promise<Uint8Array | undefined> => {
+    const text = idForm.test(sessionId) ? await cache.get(sessionKey(sessionId)) : undefined
+    if (text === undefined) return undefined
+    const stored = Stored.parse(JSON.parse(text))
+    if (stored.portal !== owner.portal || stored.client !== clientDigest(owner)) return undefined
+    if (instantOf(stored.expiresAt) <= clock.now()) return undefined
+    return secretBox.open('channel-session', sessionId, Buffer.from(stored.key, 'base64'))
+  }
+
+  return {
+    open: async (owner, key) => {
+      const sessionId = Buffer.from(randomness.bytes(idBytes)).toString('base64url')
+      const createdAt = clock.now()
+      const expiresAt = plus(createdAt, settings.sessionTtlMs)
+      const sealed = Buffer.from(secretBox.seal('channel-session', sessionId, key)).toString('base64')
+      const stored = { portal: owner.portal, client: clientDigest(owner), key: sealed, expiresAt }
+      await cache.openWindow(windowKey(sessionId), settings.sessionTtlMs)
+      await cache.set(sessionKey(sessionId), JSON.stringify(stored), settings.sessionTtlMs)
+      return { sessionId, createdAt, expiresAt }
+    },
+    keyOf,
+    spend: (sessionId, sequence) => cache.spend(windowKey(sessionId), sequence, settings.window),
+    close: async (sessionId, owner) => {
+      if ((await keyOf(sessionId, owner)) === undefined) return
+      await cache.delete(sessionKey(sessionId))
+      await cache.delete(windowKey(sessionId))
+    },
+  }
+}

@@ -1,0 +1,52 @@
+/** The parts of a compact JWE (RFC 7516, section 7.1), decoded. `aad` is the header as it came, which GCM authenticates. */
+export interface CompactJwe {
+  header: Record<string, unknown>
+  aad: Buffer
+  encryptedKey: Buffer
+  nonce: Buffer
+  ciphertext: Buffer
+  tag: Buffer
+}
+
+/** A header of ours has six short members at most. */
+const maximumHeader = 2_048
+const nonceBytes = 12
+const tagBytes = 16
+
+/** Base64url in its one canonical spelling: no padding, no white space, no stray bits in the last character. */
+export const decodeBase64url = (text: string): Buffer | undefined => {
+  const bytes = Buffer.from(text, 'base64url')
+  return bytes.toString('base64url') === text ? bytes : undefined
+}
+
+/** A member's name is a string before a colon; values of ours are strings and numbers, so no other string is. */
+const memberNames = (json: string): number =>
+  [...json.matchAll(/"(?:[^"\\]|\\.)*"(\s*:)?/g)].filter((match) => match[1] !== undefined).length
+
+const parseHeader = (bytes: Buffer): Record<string, unknown> | undefined => {
+  const json = bytes.toString('utf8')
+  try {
+    const header: unknown = JSON.parse(json)
+    if (typeof header !== 'object' || header === null || Array.isArray(header)) return undefined
+    const members = Object.entries(header)
+    // A name that stands twice parses to one member (RFC 7515, section 4, leaves refusing it to the reader).
+    return members.length === memberNames(json) ? Object.fromEntries(members) : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** Undefined for whatever is not exactly five parts of canonical base64url with a small header and GCM's sizes. */
+export const parseCompactJwe = (text: string): CompactJwe | undefined => {
+  const parts = text.split('.', 6)
+  if (parts.length !== 5 || (parts[0]?.length ?? 0) > maximumHeader) return undefined
+  const [head, encryptedKey, nonce, ciphertext, tag] = parts.map(decodeBase64url)
+  if (!head || !encryptedKey || !nonce || !ciphertext || !tag) return undefined
+  if (nonce.length !== nonceBytes || tag.length !== tagBytes) return undefined
+  const header = parseHeader(head)
+  return header && { header, aad: Buffer.from(parts[0] ?? '', 'ascii'), encryptedKey, nonce, ciphertext, tag }
+}
+
+/** Whether an object has exactly these members, no fewer and no others. */
+export const hasExactly = (members: Record<string, unknown>, names: readonly string[]): boolean =>
+  Object.keys(members).length === names.length && names.every((name) => Object.hasOwn(members, name))

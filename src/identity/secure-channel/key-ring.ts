@@ -1,0 +1,93 @@
+import { createPrivateKey, generateKeyPair, type KeyObject } from 'node:crypto'
+import { promisify } from 'node:util'
+import { type Instant, plus } from '../../kernel/index.ts'
+import type { IdentityPorts } from '../ports.ts'
+import type { IdentitySettings } from '../settings.ts'
+import { addChannelKey, readChannelKeys } from './key-store.ts'
+
+export interface ChannelKey {
+  keyId: string
+  /** SubjectPublicKeyInfo, DER. */
+  publicKey: Uint8Array
+  privateKey: KeyObject
+  createdAt: Instant
+  expiresAt: Instant
+}
+
+export interface ChannelKeyRing {
+  /** The key to open new sessions with; made, and shared by way of the store, where none lasts long enough. */
+  offered(): Promise<ChannelKey>
+  /** A key that has not expired, also one that another replica has just made. */
+  find(keyId: string): Promise<ChannelKey | undefined>
+}
+
+const generate = promisify(generateKeyPair)
+const modulusLength = 2048
+/** Unknown ids make the store be read at most this often. */
+const rereadMs = 1_000
+
+export const createChannelKeyRing = (
+  ports: IdentityPorts,
+  { keyTtlMs, keyOverlapMs }: IdentitySettings['secureChannel'],
+): ChannelKeyRing => {
+  const { database, clock, ids, secretBox } = ports
+  let keys: readonly ChannelKey[] = []
+  let readAt: Instant | undefined
+  let renewal: Promise<ChannelKey> | undefined
+
+  const read = async (): Promise<void> => {
+    const now = clock.now()
+    const stored = await readChannelKeys(database, now)
+    keys = stored.map((key) => {
+      const der = Buffer.from(secretBox.open('channel-key', key.keyId, key.privateKey))
+      return { ...key, privateKey: createPrivateKey({ key: der, format: 'der', type: 'pkcs8' }) }
+    })
+    readAt = now
+  }
+
+  const lasting = (): ChannelKey | undefined => {
+    const until = plus(clock.now(), keyOverlapMs)
+    return keys.find((key) => key.expiresAt > until && key.createdAt <= clock.now())
+  }
+
+  const renew = async (): Promise<ChannelKey> => {
+    await read()
+    const shared = lasting()
+    if (shared) return shared
+    const pair = await generate('rsa', {
+      modulusLength,
+      publicKeyEncoding: { format: 'der', type: 'spki' },
+      privateKeyEncoding: { format: 'der', type: 'pkcs8' },
+    })
+    const keyId: string = ids.next<'channelKey'>()
+    const createdAt = clock.now()
+    const privateKey = secretBox.seal('channel-key', keyId, pair.privateKey)
+    const key = { keyId, publicKey: pair.publicKey, privateKey, createdAt, expiresAt: plus(createdAt, keyTtlMs) }
+    await addChannelKey(database, key, keyOverlapMs)
+    await read()
+    const made = lasting()
+    if (!made) throw new Error('no channel key outlasts its overlap')
+    return made
+  }
+
+  const known = (keyId: string): ChannelKey | undefined =>
+    keys.find((key) => key.keyId === keyId && key.expiresAt > clock.now())
+
+  return {
+    offered: async () => {
+      const key = lasting()
+      if (key) return key
+      renewal ??= renew().finally(() => {
+        renewal = undefined
+      })
+      return renewal
+    },
+    find: async (keyId) => {
+      const key = known(keyId)
+      const rested = readAt === undefined || Math.abs(clock.now() - readAt) >= rereadMs
+      if (key || !rested) return key
+      await read()
+      return known(keyId)
+    },
+  }
+}

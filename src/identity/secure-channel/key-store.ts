@@ -1,0 +1,50 @@
+import { sql } from 'kysely'
+import { type Instant, plus, toDate } from '../../kernel/index.ts'
+import { type Database, inTransaction, moment } from '../../platform/database/index.ts'
+
+/** A channel key as it lies in the store: its private half sealed. */
+export interface StoredChannelKey {
+  keyId: string
+  publicKey: Uint8Array
+  privateKey: Uint8Array
+  createdAt: Instant
+  expiresAt: Instant
+}
+
+/** The keys that have not expired, newest first. */
+export const readChannelKeys = (database: Database, now: Instant): Promise<StoredChannelKey[]> =>
+  database
+    .selectFrom('channel_keys')
+    .select([
+      'key_id as keyId',
+      'public_key as publicKey',
+      'private_key as privateKey',
+      'created_at as createdAt',
+      'expires_at as expiresAt',
+    ])
+    .where('expires_at', '>', moment(now))
+    .orderBy('created_at', 'desc')
+    .execute()
+
+/** Adds a key unless another replica has just added one that lasts beyond the overlap; drops expired ones. */
+export const addChannelKey = (database: Database, key: StoredChannelKey, overlap: number): Promise<void> =>
+  inTransaction(database, async (tx) => {
+    await sql`LOCK TABLE channel_keys IN SHARE ROW EXCLUSIVE MODE`.execute(tx)
+    const fresh = await tx
+      .selectFrom('channel_keys')
+      .select('key_id')
+      .where('expires_at', '>', moment(plus(key.createdAt, overlap)))
+      .executeTakeFirst()
+    if (fresh) return
+    await tx.deleteFrom('channel_keys').where('expires_at', '<=', moment(key.createdAt)).execute()
+    await tx
+      .insertInto('channel_keys')
+      .values({
+        key_id: key.keyId,
+        public_key: key.publicKey,
+        private_key: key.privateKey,
+        created_at: toDate(key.createdAt),
+        expires_at: toDate(key.expiresAt),
+      })
+      .execute()
+  })

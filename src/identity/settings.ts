@@ -1,0 +1,86 @@
+/** What a deployment decides about identity. Durations are milliseconds. */
+export interface IdentitySettings {
+  tokens: {
+    /** `iss` of every token. */
+    issuer: string
+    accessTtlMs: number
+    /** How far two replicas' clocks may differ; exact, and the same for every time claim. */
+    clockSkewMs: number
+    /** How long a new signing key is published before it signs; longer than any copy of the JWKS is kept. */
+    keyPublicationMs: number
+    /** How long a replica goes by the signing keys that it has read. */
+    keyRefreshMs: number
+    /** Verified tokens remembered per replica. */
+    verifiedTokens: number
+    /** How long a used refresh token still yields the same successor. */
+    refreshReuseMs: number
+  }
+  sessions: {
+    idleMs: number
+    absoluteMs: number
+    /** `max_sessions` of a new account. */
+    maxConcurrent: number
+    /** How long a replica believes that a session lives; at most a second. */
+    livenessMs: number
+    /** Activity is written down at most this often. */
+    activityMs: number
+    /** Sessions whose liveness is remembered per replica. */
+    remembered: number
+  }
+  login: {
+    sessionTtlMs: number
+    attempts: number
+    codeTtlMs: number
+    resendMs: number
+    /** Codes sent to one account within a window. */
+    codeSends: { limit: number; windowMs: number }
+    /** Failures of one e-mail within a window; beyond the limit the wait begins at `firstWaitMs` and doubles. */
+    failures: { limit: number; windowMs: number; firstWaitMs: number; longestWaitMs: number }
+  }
+  secureChannel: {
+    sessionTtlMs: number
+    /** A key's whole life, and the last part of it in which its successor is handed out already. */
+    keyTtlMs: number
+    keyOverlapMs: number
+    /** How far the `iat` of an opening may be from now. */
+    openingMs: number
+    /** Sequence numbers that may overtake one another. */
+    window: number
+  }
+}
+
+/** completions.md, Limits and Auth. */
+export const defaultIdentitySettings: IdentitySettings = {
+  tokens: {
+    issuer: 'portico',
+    accessTtlMs: 900_000,
+    clockSkewMs: 0,
+    keyPublicationMs: 120_000,
+    keyRefreshMs: 15_000,
+    verifiedTokens: 20_000,
+    refreshReuseMs: 30_000,
+  },
+  sessions: {
+    idleMs: 1_800_000,
+    absoluteMs: 43_200_000,
+    maxConcurrent: 5,
+    livenessMs: 1_000,
+    activityMs: 60_000,
+    remembered: 50_000,
+  },
+  login: {
+    sessionTtlMs: 600_000,
+    attempts: 5,
+    codeTtlMs: 600_000,
+    resendMs: 30_000,
+    codeSends: { limit: 5, windowMs: 600_000 },
+    failures: { limit: 10, windowMs: 900_000, firstWaitMs: 60_000, longestWaitMs: 3_600_000 },
+  },
+  secureChannel: {
+    sessionTtlMs: 1_800_000,
+    keyTtlMs: 86_400_000,
+    keyOverlapMs: 3_600_000,
+    openingMs: 60_000,
+    window: 256,
+  },
+}
