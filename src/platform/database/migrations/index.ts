@@ -4,6 +4,7 @@ import * as identity from './001-identity.ts'
 import * as identityKeys from './001-identity-keys.ts'
 import * as identityLogins from './001-identity-logins.ts'
 import * as access from './002-access.ts'
+import * as ledger from './003-ledger.ts'
 
 /** In the order of their names; one that has been released is never changed. */
 export const migrations: Record<string, Migration> = {
@@ -12,4 +13,5 @@ export const migrations: Record<string, Migration> = {
   '001-identity-keys': identityKeys,
   '001-identity-logins': identityLogins,
   '002-access': access,
+  '003-ledger': ledger,
 }

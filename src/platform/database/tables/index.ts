@@ -2,7 +2,8 @@ import type { Kysely } from 'kysely'
 import type { AccessTables } from './access.ts'
 import type { AuditTables } from './audit.ts'
 import type { IdentityTables } from './identity.ts'
+import type { LedgerTables } from './ledger.ts'
 
 /** Every table, by the part of the house that owns it. */
-export type Tables = AccessTables & AuditTables & IdentityTables
+export type Tables = AccessTables & AuditTables & IdentityTables & LedgerTables
 export type Database = Kysely<Tables>
