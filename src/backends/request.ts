@@ -13,7 +13,7 @@ export const toRequest = (call: Call): AnyRequest => ({
   locale: call.locale,
   clientIp: call.clientIp,
   clientHash: call.clientHash,
-  userAgent: call.headers.informative('user-agent').slice(0, 512),
+  userAgent: call.userAgent,
   country: call.country,
   channelSessionId:
     call.headers.optional('x-secure-channel-session-id') ?? call.headers.optional('x-sc-session-id') ?? null,

@@ -36,6 +36,7 @@ const adopt = (call: Call, claims: z.output<typeof Claims>): void => {
 const adoptHeaders = (call: Call): void => {
   call.locale = parseLocale(call.headers.optional('x-locale'))
   call.clientIp = call.headers.optional('x-client-ip') ?? ''
+  call.userAgent = decodeURIComponent(call.headers.optional('x-client-user-agent') ?? '')
   call.country = call.headers.optional('x-client-country') ?? 'XX'
 }
 

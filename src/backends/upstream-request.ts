@@ -19,7 +19,7 @@ const headersOf = (call: Call, assertion: string): Record<string, string> => ({
   'x-locale': call.locale,
   'x-client-ip': call.clientIp,
   'x-client-country': call.country,
-  'x-client-user-agent': encodeURIComponent(call.headers.informative('user-agent').slice(0, 512)),
+  'x-client-user-agent': encodeURIComponent(call.userAgent),
 })
 
 /** The request to an upstream, built from what the stages have checked and never from the client's bytes. */

@@ -22,7 +22,7 @@ export interface Upstream extends Backend {
 
 /** Failures that speak of the upstream's health; a refusal of business is none. */
 const unhealthy = new Set(['SYSTEM.UPSTREAM_INVALID_RESPONSE', 'SYSTEM.UPSTREAM_TIMEOUT', 'SYSTEM.UNAVAILABLE'])
-const isUnhealthy = (error: Error): boolean => error instanceof Refusal && unhealthy.has(error.code)
+const isUnhealthy = (error: unknown): boolean => error instanceof Refusal && unhealthy.has(error.code)
 
 const failure = (error: unknown): Refusal => {
   if (error instanceof Refusal) return error

@@ -57,6 +57,7 @@ export class Call implements Arrival {
   edgeTrusted = false
   clientIp = ''
   country = 'XX'
+  userAgent = ''
   /** portal, or on the self chain authenticate */
   portal: Portal | null = null
   locale: Locale = fallbackLocale

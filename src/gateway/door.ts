@@ -1,5 +1,6 @@
 import type { Request as HttpRequest, Response as HttpResponse } from 'express'
 import { type Clock, type Ids, type Refusal, StreamReply } from '../kernel/index.ts'
+import type { Metrics } from '../platform/telemetry/index.ts'
 import type { Answer, Answers } from './answer.ts'
 import { Call, runStages, type Stage } from './call.ts'
 import { Headers } from './headers.ts'
@@ -12,6 +13,7 @@ export interface DoorPorts {
   answers: Answers
   clock: Clock
   ids: Ids
+  metrics: Metrics
   /** Makes a refusal of whatever was thrown. */
   refusalOf(error: unknown): Refusal
 }
@@ -21,11 +23,14 @@ const splitUrl = (url: string): { path: string; query: string } => {
   return at < 0 ? { path: url, query: '' } : { path: url.slice(0, at), query: url.slice(at + 1) }
 }
 
+const hasBody = ({ headers }: HttpRequest): boolean =>
+  headers['transfer-encoding'] !== undefined || (headers['content-length'] ?? '0') !== '0'
+
 /**
  * The one Express handler of the chains: it makes a Call of the request, runs the stages over it and writes what
  * came of it. It is the only place where the pipeline meets HTTP.
  */
-export const createDoor = ({ router, stages, answers, clock, ids, refusalOf }: DoorPorts) => {
+export const createDoor = ({ router, stages, answers, clock, ids, metrics, refusalOf }: DoorPorts) => {
   const arrive = (request: HttpRequest, requestId: string): Call => {
     const { path, query } = splitUrl(request.url)
     const method = request.method
@@ -45,23 +50,31 @@ export const createDoor = ({ router, stages, answers, clock, ids, refusalOf }: D
   }
 
   return async (request: HttpRequest, response: HttpResponse): Promise<void> => {
+    const finish = metrics.startRequest()
     const given = request.headers['x-request-id']
     const requestId = typeof given === 'string' && requestIdPattern.test(given) ? given : ids.next()
     let call: Call | null = null
     let answer: Answer
+    let code: string | null = null
     try {
       call = arrive(request, requestId)
       response.locals.call = call
       await runStages(stages, call)
-      if (call.data instanceof StreamReply) return await answers.stream(response, call, call.data)
+      if (call.data instanceof StreamReply) {
+        await answers.stream(response, call, call.data)
+        return finish({ operation: call.operation.id, status: call.data.status, code })
+      }
       answer = answers.success(call)
     } catch (error) {
       const refusal = refusalOf(error)
       response.locals.refusal = refusal
+      code = refusal.code
       answer = answers.refusal(refusal, call)
     }
+    if (response.headersSent) return void response.destroy()
     // What is left of a body that nobody read is not waited for.
-    if (!request.complete) response.setHeader('connection', 'close')
+    if (hasBody(request) && !request.complete) response.setHeader('connection', 'close')
     answers.write(response, requestId, answer)
+    finish({ operation: call?.operation.id ?? 'none', status: answer.status, code })
   }
 }

@@ -1,5 +1,8 @@
 export { createAnswers } from './answer.ts'
+export type { Stage } from './call.ts'
 export { createDoor } from './door.ts'
+export { faultDoor } from './fault-door.ts'
+export { createOperationsApp, type Probe } from './operations-app.ts'
 export { refusalOf } from './refusal-of.ts'
 export { requestLog } from './request-log.ts'
 export { createRouter } from './router.ts'

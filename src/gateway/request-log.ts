@@ -31,7 +31,7 @@ const facts = (response: ServerResponse): Record<string, unknown> => {
       session: call.caller?.sessionId,
       apiKey: call.caller?.apiKeyId ?? undefined,
       workspace: call.workspace?.id,
-      userAgent: call.headers.informative('user-agent').slice(0, 256),
+      userAgent: call.userAgent,
     }),
     ...(refusal instanceof Refusal && {
       code: refusal.code,

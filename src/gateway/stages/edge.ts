@@ -35,6 +35,7 @@ export const edge = (portals: Record<Portal, PortalConfiguration>): Stage => {
     call.clientIp = call.edgeTrusted
       ? clientAddress(portals[portal].edge.kind, call.headers, peer, trust[portal])
       : peer
+    call.userAgent = call.headers.informative('user-agent').slice(0, 512)
     const language = call.chain.perimeter === 'self' ? 'accept-language' : 'x-locale'
     call.locale = parseLocale(call.headers.informative(language))
   }

@@ -1,4 +1,5 @@
 import { ipKeyGenerator, MemoryStore, type Store } from 'express-rate-limit'
+import type { Clock } from '../../kernel/index.ts'
 
 interface Rule {
   limit: number
@@ -25,7 +26,7 @@ export type StoreFactory = (name: string) => Store
  * express-rate-limit's stores behind a plain function, one store a limit, since each has its own window. `scale`
  * multiplies every limit (PORTICO_RATE_LIMIT_SCALE). A store that fails throws, and so the request fails.
  */
-export const createLimits = (scale: number, storeFor: StoreFactory = () => new MemoryStore()): Limits => {
+export const createLimits = (scale: number, clock: Clock, storeFor: StoreFactory = () => new MemoryStore()): Limits => {
   const stores = new Map<string, Store>()
   const storeOf = (name: string, windowMs: number): Store => {
     const known = stores.get(name)
@@ -40,7 +41,7 @@ export const createLimits = (scale: number, storeFor: StoreFactory = () => new M
     spend: async (name, key, rule) => {
       const { totalHits, resetTime } = await storeOf(name, rule.windowMs).increment(key)
       const limit = Math.max(1, Math.floor(rule.limit * scale))
-      const resetMs = resetTime ? Math.max(0, resetTime.getTime() - Date.now()) : rule.windowMs
+      const resetMs = resetTime ? Math.max(0, resetTime.getTime() - clock.now()) : rule.windowMs
       return { allowed: totalHits <= limit, limit, remaining: Math.max(0, limit - totalHits), resetMs }
     },
     addressKey: (address, ipv6Prefix) => ipKeyGenerator(address, ipv6Prefix),

@@ -1,4 +1,4 @@
-import type { Kysely } from 'kysely'
+import type { Kysely, Transaction } from 'kysely'
 import type { AccessTables } from './access.ts'
 import type { AuditTables } from './audit.ts'
 import type { IdentityTables } from './identity.ts'
@@ -7,3 +7,5 @@ import type { LedgerTables } from './ledger.ts'
 /** Every table, by the part of the house that owns it. */
 export type Tables = AccessTables & AuditTables & IdentityTables & LedgerTables
 export type Database = Kysely<Tables>
+/** A transaction under way, as services hand it from store to store. */
+export type Tx = Transaction<Tables>

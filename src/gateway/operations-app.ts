@@ -1,0 +1,67 @@
+import express, { type Express, type Response } from 'express'
+import type { Metrics } from '../platform/telemetry/index.ts'
+
+/** A dependency that the replica cannot serve without; a rejected promise takes it out of rotation. */
+export interface Probe {
+  name: string
+  check(): Promise<unknown>
+}
+
+export interface OutboxPage {
+  json(): unknown
+  html(): string
+}
+
+export interface OperationsParts {
+  probes: readonly Probe[]
+  /** Whether the process is going down: readiness drops first. */
+  isDraining(): boolean
+  metrics: Metrics
+  jwks(): Promise<object>
+  /** In development only: the mails that would have been sent. */
+  outbox: OutboxPage | null
+  securityFields: Record<string, string>
+}
+
+const probeTimeoutMs = 2_000
+
+const settle = async ({ name, check }: Probe): Promise<[string, 'ok' | 'failed']> => {
+  const late = Promise.withResolvers<never>()
+  const timer = setTimeout(() => late.reject(new Error('late')), probeTimeoutMs)
+  try {
+    await Promise.race([check(), late.promise])
+    return [name, 'ok']
+  } catch {
+    return [name, 'failed']
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+/** The operations listener (design.md section 7): for the cluster and its people, never for the portals' users. */
+export const createOperationsApp = (parts: OperationsParts): Express => {
+  const app = express()
+  app.disable('x-powered-by')
+  app.use((_request, response, next) => {
+    response.set(parts.securityFields)
+    next()
+  })
+  app.get('/health/live', (_request, response) => void response.json({ status: 'live' }))
+  app.get('/health/ready', async (_request, response) => {
+    const checks = Object.fromEntries(await Promise.all(parts.probes.map(settle)))
+    const draining = parts.isDraining()
+    const ready = !draining && Object.values(checks).every((state) => state === 'ok')
+    response.status(ready ? 200 : 503).json({ status: draining ? 'draining' : ready ? 'ready' : 'unready', checks })
+  })
+  app.get('/metrics', async (_request, response) => {
+    const { contentType, text } = await parts.metrics.expose()
+    response.type(contentType).send(text)
+  })
+  app.get('/.well-known/jwks.json', async (_request, response) => void response.json(await parts.jwks()))
+  const { outbox } = parts
+  if (outbox) {
+    app.get('/mail.json', (_request, response) => void response.json(outbox.json()))
+    app.get('/mail', (_request, response: Response) => void response.type('html').send(outbox.html()))
+  }
+  return app
+}

@@ -1,0 +1,44 @@
+import { expect, test } from 'vitest'
+import { readSources, type Source, violations } from './check.ts'
+
+test('the house keeps its rules', () => {
+  const sources = readSources(new URL('../../src', import.meta.url).pathname)
+  expect(sources.length).toBeGreaterThan(50)
+  expect(violations(sources)).toEqual([])
+})
+
+const broken: [string, Source][] = [
+  ['kernel imports nothing of ours', { path: 'kernel/a.ts', text: "import { x } from '../config/index.ts'" }],
+  ['contract imports kernel only', { path: 'contract/a.ts', text: "export * from '../gateway/call.ts'" }],
+  ['contract is safe in a browser', { path: 'contract/a.ts', text: "import fs from 'node:fs'" }],
+  [
+    'only app.ts, gateway and backends see Express',
+    { path: 'identity/a.ts', text: "import type { Request } from 'express'" },
+  ],
+  [
+    'only handlers.ts and index.ts of a domain see the contract',
+    { path: 'domains/wallets/service.ts', text: "import '../../contract/wallets.ts'" },
+  ],
+  [
+    'only stores and platform/database see SQL',
+    { path: 'domains/wallets/service.ts', text: "import { sql } from 'kysely'" },
+  ],
+  ['domains do not import each other', { path: 'domains/wallets/service.ts', text: "import '../transfers/index.ts'" }],
+  ['only through index.ts', { path: 'compose.ts', text: "import './identity/login/service.ts'" }],
+  [
+    'platform imports the kernel only',
+    { path: 'platform/mail/a.ts', text: "const x = await import('../../domains/wallets/index.ts')" },
+  ],
+  ['process.env is read in one file', { path: 'main.ts', text: 'const port = process.env.PORT' }],
+  ['the clock is handed in', { path: 'identity/a.ts', text: 'const now = Date.now()' }],
+  ['randomness is handed in', { path: 'identity/a.ts', text: 'const x = Math.random()' }],
+  ['none above 400', { path: 'identity/a.ts', text: 'x\n'.repeat(401) }],
+]
+
+test.each(broken)('a broken rule is found: %s', (rule, source) => {
+  expect(violations([source]).join('\n')).toContain(rule)
+})
+
+test('comments may speak of what code may not do', () => {
+  expect(violations([{ path: 'identity/a.ts', text: '// never Date.now() here\n/* nor process.env */' }])).toEqual([])
+})

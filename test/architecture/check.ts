@@ -1,0 +1,55 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { dirname, join, posix, relative } from 'node:path'
+import { parseSync } from 'oxc-parser'
+import { importRules, isForeignDomain, isSideEntrance, textRules } from './rules.ts'
+
+/** A source file by its path relative to src. */
+export interface Source {
+  path: string
+  text: string
+}
+
+const specifiersOf = ({ path, text }: Source): string[] => {
+  const { module } = parseSync(path, text)
+  const dynamic = [...text.matchAll(/\bimport\(\s*['"]([^'"]+)['"]/g)].map((match) => match[1] ?? '')
+  const exported = module.staticExports.flatMap((each) => each.entries.map((entry) => entry.moduleRequest?.value ?? ''))
+  return [
+    ...new Set([...module.staticImports.map((each) => each.moduleRequest.value), ...exported, ...dynamic]),
+  ].filter(Boolean)
+}
+
+const resolve = (from: string, specifier: string): string =>
+  specifier.startsWith('.') ? posix.normalize(posix.join(dirname(from), specifier)) : specifier
+
+/** Code without its comments, which may speak of anything. */
+const withoutComments = (text: string): string => text.replace(/\/\*[\s\S]*?\*\/|(^|\s)\/\/.*$/gm, '$1')
+
+/** Every broken rule, a line each. */
+export const violations = (sources: readonly Source[]): string[] => {
+  const found: string[] = []
+  for (const source of sources) {
+    const { path } = source
+    for (const specifier of specifiersOf(source)) {
+      const to = resolve(path, specifier)
+      for (const rule of importRules) {
+        if (!rule.from.test(path) || rule.exceptFrom?.test(path)) continue
+        if (rule.forbids.test(to) && !rule.exceptTo?.test(to)) found.push(`${path} imports ${to}: ${rule.name}`)
+      }
+      if (isForeignDomain(path, to)) found.push(`${path} imports ${to}: domains do not import each other`)
+      if (isSideEntrance(path, to)) found.push(`${path} imports ${to}: only through index.ts`)
+    }
+    const code = withoutComments(source.text)
+    for (const rule of textRules)
+      if (rule.in.test(path) && !rule.except?.test(path) && rule.forbids.test(code)) found.push(`${path}: ${rule.name}`)
+    const lines = source.text.split('\n').length - 1
+    if (lines > 400) found.push(`${path}: ${lines} lines, none above 400`)
+  }
+  return found
+}
+
+/** The sources below a folder. */
+export const readSources = (root: string): Source[] =>
+  readdirSync(root, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile() && entry.name.endsWith('.ts'))
+    .map((entry) => join(entry.parentPath, entry.name))
+    .map((file) => ({ path: relative(root, file).replaceAll('\\', '/'), text: readFileSync(file, 'utf8') }))

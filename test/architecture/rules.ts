@@ -1,0 +1,127 @@
+/** A rule of the house (design.md section 2). Paths are relative to src, with forward slashes. */
+export interface ImportRule {
+  name: string
+  /** Files that the rule speaks of. */
+  from: RegExp
+  /** What they may not import: our own files by path, packages and built-ins by their specifier. */
+  forbids: RegExp
+  /** Exceptions to `from` and to `forbids`. */
+  exceptFrom?: RegExp
+  exceptTo?: RegExp
+}
+
+export interface TextRule {
+  name: string
+  in: RegExp
+  except?: RegExp
+  forbids: RegExp
+}
+
+const own = '(kernel|contract|config|gateway|backends|identity|domains|ledger|platform|client|seed|openapi)'
+const rootFiles = '(main|cli|compose|app)\\.ts'
+
+export const importRules: ImportRule[] = [
+  {
+    name: 'kernel imports nothing of ours',
+    from: /^kernel\//,
+    forbids: new RegExp(`^(?!kernel/)(${own}/|${rootFiles})`),
+  },
+  {
+    name: 'contract imports kernel only',
+    from: /^contract\//,
+    forbids: new RegExp(`^(?!kernel/|contract/)(${own}/|${rootFiles})`),
+  },
+  {
+    name: 'contract is safe in a browser',
+    from: /^contract\//,
+    forbids: /^node:|^(express|kysely|pg|undici|jose|pino)/,
+  },
+  {
+    name: 'only app.ts, gateway and backends see Express',
+    from: /./,
+    exceptFrom: /^(app\.ts$|compose\/|gateway\/|backends\/)/,
+    forbids: /^(express|http-proxy-middleware|helmet|pino-http)$/,
+  },
+  {
+    name: 'only compose chooses implementations',
+    from: /./,
+    exceptFrom: /^(main|cli|compose|app)\.ts$|^(compose|cli)\//,
+    forbids: /^(main|cli|compose)\.ts$/,
+  },
+  {
+    name: 'only handlers.ts and index.ts of a domain see the contract',
+    from: /^(domains|identity|ledger)\//,
+    exceptFrom: /(^|\/|-)(handlers|index)\.ts$/,
+    forbids: /^contract\//,
+    exceptTo: /^contract\/permissions\.ts$/,
+  },
+  {
+    name: 'domains do not import the gateway, identity or back-ends',
+    from: /^domains\//,
+    forbids: /^(gateway|identity|backends)\//,
+    exceptTo: /^gateway\/ports\.ts$/,
+  },
+  {
+    name: 'identity does not import domains, ledger, gateway or back-ends',
+    from: /^identity\//,
+    forbids: /^(domains|ledger|gateway|backends)\//,
+    exceptTo: /^gateway\/ports\.ts$/,
+  },
+  { name: 'the ledger imports no domain', from: /^ledger\//, forbids: /^(domains|identity|gateway|backends)\// },
+  {
+    name: 'platform imports the kernel only',
+    from: /^platform\//,
+    forbids: /^(contract|gateway|backends|identity|domains|ledger|client)\//,
+  },
+  {
+    name: 'the gateway imports no domain and no identity',
+    from: /^gateway\//,
+    forbids: /^(domains|identity|ledger)\//,
+  },
+  {
+    name: 'the client is safe in a browser',
+    from: /^client\//,
+    forbids: /^node:|^(config|gateway|backends|identity|domains|ledger|platform)\//,
+  },
+  {
+    name: 'only stores and platform/database see SQL',
+    from: /./,
+    exceptFrom: /(^|\/)(store|[a-z-]+-store)\.ts$|^platform\/database\/|^platform\/audit\/store\.ts$/,
+    forbids: /^(kysely|pg|@electric-sql\/pglite)(\/|$)/,
+  },
+]
+
+export const textRules: TextRule[] = [
+  { name: 'process.env is read in one file', in: /./, except: /^config\/env\.ts$/, forbids: /\bprocess\.env\b/ },
+  {
+    name: 'the clock is handed in',
+    in: /./,
+    except: /^platform\/system\//,
+    forbids: /\bDate\.now\(|\bnew Date\(\)/,
+  },
+  {
+    name: 'randomness is handed in',
+    in: /./,
+    except: /^(platform\/(system|crypto)|client)\//,
+    forbids: /\bMath\.random\b|\brandomUUID\b|\brandomBytes\b/,
+  },
+  {
+    name: 'no enum, no any, no switched-off check',
+    in: /./,
+    forbids: /\benum [A-Z]|\bas any\b|: any\b|@ts-(ignore|expect-error|nocheck)/,
+  },
+]
+
+/** Domains are rooms without doors between them: `domains/a/…` may import of domains only itself. */
+export const isForeignDomain = (from: string, to: string): boolean => {
+  const room = (path: string) => /^domains\/([^/]+)\//.exec(path)?.[1]
+  const [a, b] = [room(from), room(to)]
+  return a !== undefined && b !== undefined && a !== b
+}
+
+/** A domain's, identity's and the ledger's only door is its index.ts. */
+export const isSideEntrance = (from: string, to: string): boolean => {
+  const house = (path: string) => /^(domains\/[^/]+|identity|ledger)\//.exec(path)?.[1]
+  const target = house(to)
+  return target !== undefined && house(from) !== target && to !== `${target}/index.ts`
+}
