@@ -1,0 +1,48 @@
+import codes from 'i18n-iso-countries/codes.json' with { type: 'json' }
+import { getCountryCallingCode, isSupportedCountry } from 'libphonenumber-js/min'
+import type { Locale } from '../../kernel/index.ts'
+
+/** ISO 3166-1, from i18n-iso-countries: alpha-2, alpha-3 and numeric codes. */
+interface Country {
+  alpha2: string
+  alpha3: string
+  numeric: number
+}
+
+/** Territories without a numbering plan of their own in libphonenumber: whose they use (ITU-T E.164). */
+const borrowedPlans: Record<string, string> = {
+  AQ: '672',
+  BV: '47',
+  GS: '500',
+  HM: '672',
+  PN: '64',
+  TF: '262',
+  UM: '1',
+}
+
+const countries: readonly Country[] = codes.flatMap(([alpha2, alpha3, numeric]) =>
+  alpha2 && alpha3 && numeric ? [{ alpha2, alpha3, numeric: Number(numeric) }] : [],
+)
+const byAlpha2 = new Set(countries.map((country) => country.alpha2))
+
+export const isCountry = (alpha2: string): boolean => byAlpha2.has(alpha2)
+
+const phoneCode = (alpha2: string): string =>
+  isSupportedCountry(alpha2) ? getCountryCallingCode(alpha2) : (borrowedPlans[alpha2] ?? '')
+
+/** All countries, in the order of their names. `code` and `value` never change: alpha-2 and ISO numeric. */
+export const countriesIn = (locale: Locale) => {
+  const names = new Intl.DisplayNames(locale, { type: 'region' })
+  const order = new Intl.Collator(locale)
+  return countries
+    .map(({ alpha2, alpha3, numeric }) => ({
+      code: alpha2,
+      label: names.of(alpha2) ?? alpha2,
+      alpha2Code: alpha2,
+      alpha3Code: alpha3,
+      value: numeric,
+      numericCode: numeric,
+      phoneCode: `+${phoneCode(alpha2)}`,
+    }))
+    .sort((a, b) => order.compare(a.label, b.label))
+}

@@ -1,0 +1,92 @@
+import { crc32 } from 'node:zlib'
+import { type Instant, type Locale, toDate } from '../../kernel/index.ts'
+
+/**
+ * Zones that ICU still lists under the names they once had: the present name of each in the IANA database
+ * (its `backward` file). Both names are accepted everywhere.
+ */
+const renamed: Record<string, string> = {
+  'Africa/Asmera': 'Africa/Asmara',
+  'America/Buenos_Aires': 'America/Argentina/Buenos_Aires',
+  'America/Catamarca': 'America/Argentina/Catamarca',
+  'America/Coral_Harbour': 'America/Atikokan',
+  'America/Cordoba': 'America/Argentina/Cordoba',
+  'America/Godthab': 'America/Nuuk',
+  'America/Indianapolis': 'America/Indiana/Indianapolis',
+  'America/Jujuy': 'America/Argentina/Jujuy',
+  'America/Louisville': 'America/Kentucky/Louisville',
+  'America/Mendoza': 'America/Argentina/Mendoza',
+  'Asia/Calcutta': 'Asia/Kolkata',
+  'Asia/Katmandu': 'Asia/Kathmandu',
+  'Asia/Rangoon': 'Asia/Yangon',
+  'Asia/Saigon': 'Asia/Ho_Chi_Minh',
+  'Atlantic/Faeroe': 'Atlantic/Faroe',
+  'Europe/Kiev': 'Europe/Kyiv',
+  'Pacific/Enderbury': 'Pacific/Kanton',
+  'Pacific/Ponape': 'Pacific/Pohnpei',
+  'Pacific/Truk': 'Pacific/Chuuk',
+}
+
+const zones: readonly string[] = [
+  ...new Set(['UTC', ...Intl.supportedValuesOf('timeZone').map((zone) => renamed[zone] ?? zone)]),
+]
+
+const nameOf = (format: Intl.DateTimeFormat, at: Instant): string =>
+  format.formatToParts(toDate(at)).find((part) => part.type === 'timeZoneName')?.value ?? ''
+
+/** Minutes east of Greenwich at an instant, daylight saving included. */
+const offsetReader = (zone: string): ((at: Instant) => number) => {
+  const format = new Intl.DateTimeFormat('en', { timeZone: zone, timeZoneName: 'longOffset' })
+  return (at) => {
+    const [, sign, hours = '0', minutes = '0'] = /([+-])(\d{2}):(\d{2})/.exec(nameOf(format, at)) ?? []
+    return (sign === '-' ? -1 : 1) * (Number(hours) * 60 + Number(minutes))
+  }
+}
+
+/** UTC+8, UTC-3:30, UTC+0. */
+const offsetText = (offset: number): string => {
+  const [hours, minutes] = [Math.floor(Math.abs(offset) / 60), Math.abs(offset) % 60]
+  const rest = minutes === 0 ? '' : `:${String(minutes).padStart(2, '0')}`
+  return `UTC${offset < 0 ? '-' : '+'}${hours}${rest}`
+}
+
+const cityOf = (zone: string): string => zone.slice(zone.lastIndexOf('/') + 1).replaceAll('_', ' ')
+
+const labelOf = (locale: Locale, zone: string, at: Instant): string => {
+  if (zone === 'UTC') return zone
+  const format = new Intl.DateTimeFormat(locale, { timeZone: zone, timeZoneName: 'longGeneric' })
+  return `${nameOf(format, at)} (${cityOf(zone)})`
+}
+
+/**
+ * All zones from west to east, with their offsets of that instant. `code` and `value` follow from the zone's name
+ * alone, so they never change when zones come or go. Intl's formatters cost most (a tenth of a second for all
+ * zones): those of the offsets are kept, and each language's labels.
+ */
+export const createTimezones = () => {
+  const offsets = new Map<string, (at: Instant) => number>()
+  const labels = new Map<Locale, ReadonlyMap<string, string>>()
+
+  const offsetAt = (zone: string, at: Instant): number => {
+    const read = offsets.get(zone) ?? offsetReader(zone)
+    offsets.set(zone, read)
+    return read(at)
+  }
+  const labelsIn = (locale: Locale, at: Instant): ReadonlyMap<string, string> => {
+    const known = labels.get(locale) ?? new Map(zones.map((zone) => [zone, labelOf(locale, zone, at)]))
+    labels.set(locale, known)
+    return known
+  }
+
+  return (locale: Locale, at: Instant) =>
+    zones
+      .map((zone) => ({ zone, offset: offsetAt(zone, at) }))
+      .sort((a, b) => a.offset - b.offset || (a.zone < b.zone ? -1 : 1))
+      .map(({ zone, offset }) => ({
+        code: zone.toUpperCase().replaceAll('/', '_'),
+        label: labelsIn(locale, at).get(zone) ?? zone,
+        zoneIdCode: zone,
+        utcOffset: offsetText(offset),
+        value: crc32(zone) & 0x7fffffff,
+      }))
+}

@@ -1,0 +1,67 @@
+import type { Transaction } from 'kysely'
+import { type AccountId, type CodeOf, type Instant, type Portal, toDate } from '../../kernel/index.ts'
+import type { Database, Tables } from '../../platform/database/index.ts'
+
+const columns = [
+  'biz_id as id',
+  'institution_biz_id as institutionId',
+  'email',
+  'phone',
+  'account_name as name',
+  'remark',
+  'portal',
+  'account_status as status',
+  'created_at as createdAt',
+  'updated_at as updatedAt',
+  'default_language as language',
+  'default_timezone as timezone',
+  'default_country as country',
+] as const
+
+export interface ProfileRow {
+  id: AccountId
+  institutionId: string
+  email: string
+  phone: string
+  name: string
+  remark: string | null
+  portal: Portal
+  status: CodeOf<'accountStatus'>
+  createdAt: Instant
+  updatedAt: Instant
+  language: string
+  timezone: string
+  country: string
+}
+
+export const profileOf = (database: Database, id: AccountId): Promise<ProfileRow | undefined> =>
+  database.selectFrom('accounts').select(columns).where('biz_id', '=', id).executeTakeFirst()
+
+/** What people change of their own account; what is undefined stays. */
+export interface ProfileChanges {
+  name: string | undefined
+  phone: string | undefined
+  language: string | undefined
+  timezone: string | undefined
+  country: string | undefined
+}
+
+export const updateProfile = (
+  tx: Transaction<Tables>,
+  id: AccountId,
+  { name, phone, language, timezone, country }: ProfileChanges,
+  at: Instant,
+): Promise<ProfileRow | undefined> =>
+  tx
+    .updateTable('accounts')
+    .set({
+      updated_at: toDate(at),
+      ...(name !== undefined && { account_name: name }),
+      ...(phone !== undefined && { phone }),
+      ...(language !== undefined && { default_language: language }),
+      ...(timezone !== undefined && { default_timezone: timezone }),
+      ...(country !== undefined && { default_country: country }),
+    })
+    .where('biz_id', '=', id)
+    .returning(columns)
+    .executeTakeFirst()

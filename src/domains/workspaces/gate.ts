@@ -1,0 +1,37 @@
+import { bizId, type Caller, isBizId, Refusal, type WorkspaceAccess, type WorkspaceId } from '../../kernel/index.ts'
+import type { Database } from '../../platform/database/index.ts'
+import { type MembershipRow, membershipIn, membershipsOf } from './membership-store.ts'
+import { isEnterable, type Standing } from './rules.ts'
+
+export interface Gate {
+  /** Fits WorkspacePort of the gateway. `workspaceId` null asks for the caller's default workspace. */
+  enter(caller: Caller, workspaceId: string | null): Promise<WorkspaceAccess>
+}
+
+const denied = (internal: string): Refusal => new Refusal('ACCESS.PERMISSION_DENIED', { internal })
+
+/**
+ * Lets members in, by today's roles: one query a call and nothing kept, so that a changed role counts at the next
+ * request of every replica. Unknown, foreign and malformed ids are one and the same to a caller.
+ */
+export const createGate = (database: Database, accessOf: (standing: Standing) => WorkspaceAccess): Gate => {
+  const named = (caller: Caller, id: string): Promise<MembershipRow | undefined> =>
+    isBizId(id)
+      ? membershipIn(database, caller.accountId, bizId<'workspace'>(id) satisfies WorkspaceId)
+      : Promise.resolve(undefined)
+
+  const preferred = async (caller: Caller): Promise<MembershipRow> => {
+    const [first] = await membershipsOf(database, caller.accountId, 1)
+    if (!first) throw new Refusal('ACCESS.WORKSPACE_REQUIRED', { internal: 'the caller has no workspace' })
+    return first
+  }
+
+  return {
+    enter: async (caller, workspaceId) => {
+      const membership = await (workspaceId === null ? preferred(caller) : named(caller, workspaceId))
+      if (!membership) throw denied('no member of this workspace')
+      if (!isEnterable(membership)) throw denied('the workspace cannot be entered')
+      return accessOf(membership)
+    },
+  }
+}

@@ -1,0 +1,68 @@
+import type { z } from 'zod'
+import * as contract from '../../contract/workspaces.ts'
+import { type HandlerTable, handlerTable, type Locale, toIso, type Words } from '../../kernel/index.ts'
+import { actOf } from '../../platform/audit/index.ts'
+import type { MembershipRow } from './membership-store.ts'
+import { isDefaultEligible, isEnterable } from './rules.ts'
+import type { WorkspaceService } from './service.ts'
+import type { WorkspaceRow } from './store.ts'
+
+const record = (value: unknown): Record<string, unknown> | null =>
+  typeof value === 'object' && value !== null ? { ...value } : null
+
+const workspaceReply = (words: Words, row: WorkspaceRow, locale: Locale): z.input<typeof contract.Workspace> => ({
+  bizId: row.id,
+  institutionBizId: row.institutionId,
+  entityBizId: row.entityId,
+  workspaceName: row.name,
+  workspaceTimezone: row.timezone,
+  workspaceStatus: words.coded('workspaceStatus', row.status, locale),
+  workspaceKind: words.coded('workspaceKind', row.kind, locale),
+  extraData: record(row.extraData),
+  createdAt: toIso(row.createdAt),
+  updatedAt: toIso(row.updatedAt),
+})
+
+const membershipReply = (words: Words, row: MembershipRow, locale: Locale): z.input<typeof contract.Membership> => ({
+  userBizId: row.accountId,
+  workspaceBizId: row.workspaceId,
+  workspaceName: row.workspaceName,
+  workspaceKind: words.coded('workspaceKind', row.workspaceKind, locale),
+  institutionBizId: row.institutionId,
+  workspaceRoleBizId: row.roleId,
+  workspaceRoleName: row.roleName,
+  joinSource: words.coded('joinSource', row.joinSource, locale),
+  isOwner: row.roleType === 'OWNER',
+  isDefault: row.isDefault,
+  enterable: isEnterable(row),
+  defaultEligible: isDefaultEligible(row),
+  policyConfig: record(row.policyConfig),
+  createdAt: toIso(row.createdAt),
+  updatedAt: toIso(row.updatedAt),
+})
+
+export const createHandlers = (service: WorkspaceService, words: Words): HandlerTable =>
+  handlerTable(contract, {
+    createWorkspace: async (request) => {
+      const { workspaceName, workspaceTimezone, workspaceKind } = request.body
+      const asked = { name: workspaceName, timezone: workspaceTimezone, kind: workspaceKind ?? 'LIVE' } as const
+      return workspaceReply(words, await service.create(actOf(request), asked), request.locale)
+    },
+    listMyWorkspaces: async ({ caller, locale }) =>
+      (await service.mine(caller.accountId)).map((row) => membershipReply(words, row, locale)),
+    readCurrentWorkspace: async ({ workspace, locale }) =>
+      workspaceReply(words, await service.read(workspace.id), locale),
+    updateCurrentWorkspace: async (request) => {
+      const { workspaceName: name, workspaceTimezone: timezone, extraData } = request.body
+      const changed = await service.update(actOf(request), request.workspace.id, { name, timezone, extraData })
+      return workspaceReply(words, changed, request.locale)
+    },
+    setDefaultWorkspace: async (request) => {
+      const membership = await service.setDefault(actOf(request), request.workspace.id)
+      return membershipReply(words, membership, request.locale)
+    },
+    leaveWorkspace: async (request) => {
+      await service.leave(actOf(request), request.workspace.id)
+      return null
+    },
+  })

@@ -1,0 +1,44 @@
+import { workspacePermissions } from '../../contract/permissions.ts'
+import type { HandlerTable, Ids, Words } from '../../kernel/index.ts'
+import type { Database } from '../../platform/database/index.ts'
+import { createGate, type Gate } from './gate.ts'
+import { createHandlers } from './handlers.ts'
+import { type Members, members } from './members.ts'
+import { type OpenWallets, type OpenWorkspace, workspaceOpener, workspaceProvider } from './opening.ts'
+import { accessRule } from './rules.ts'
+import { createService } from './service.ts'
+import { insertRole } from './store.ts'
+
+export type { Gate } from './gate.ts'
+export type { Members } from './members.ts'
+export type { Opening, OpenWallets, OpenWorkspace } from './opening.ts'
+
+export interface WorkspacePorts {
+  database: Database
+  words: Words
+  ids: Ids
+  openWallets: OpenWallets
+}
+
+export interface Workspaces {
+  handlers: HandlerTable
+  gate: Gate
+  members: Members
+  /** A workspace and its owner, without wallets: for the seed, which opens its own. */
+  open: OpenWorkspace
+  /** The same with the wallets of a new workspace: for registration. */
+  provide: OpenWorkspace
+  addRole: typeof insertRole
+}
+
+export const createWorkspaces = ({ database, words, ids, openWallets }: WorkspacePorts): Workspaces => {
+  const provide = workspaceProvider({ ids, openWallets })
+  return {
+    handlers: createHandlers(createService(database, provide), words),
+    gate: createGate(database, accessRule(workspacePermissions)),
+    members,
+    open: workspaceOpener(ids),
+    provide,
+    addRole: insertRole,
+  }
+}

@@ -1,0 +1,165 @@
+import { type SelectQueryBuilder, sql, type Transaction } from 'kysely'
+import { type AccountId, type CodeOf, type Instant, type RoleId, toDate, type WorkspaceId } from '../../kernel/index.ts'
+import type { Database, Tables } from '../../platform/database/index.ts'
+
+type Store = Database | Transaction<Tables>
+
+const columns = [
+  'm.account_biz_id as accountId',
+  'm.workspace_biz_id as workspaceId',
+  'm.join_source as joinSource',
+  'm.is_default as isDefault',
+  'm.policy_config as policyConfig',
+  'm.created_at as createdAt',
+  'm.updated_at as updatedAt',
+  'w.workspace_name as workspaceName',
+  'w.workspace_kind as workspaceKind',
+  'w.workspace_status as workspaceStatus',
+  'w.institution_biz_id as institutionId',
+  'r.biz_id as roleId',
+  'r.role_name as roleName',
+  'r.role_type as roleType',
+  'r.permission_codes as permissionCodes',
+] as const
+
+const memberships = (store: Store, accountId: AccountId) =>
+  store
+    .selectFrom('memberships as m')
+    .innerJoin('workspaces as w', 'w.biz_id', 'm.workspace_biz_id')
+    .innerJoin('roles as r', (join) =>
+      join.onRef('r.workspace_biz_id', '=', 'm.workspace_biz_id').onRef('r.biz_id', '=', 'm.role_biz_id'),
+    )
+    .where('m.account_biz_id', '=', accountId)
+    .select(columns)
+
+type RowOf<Q> = Q extends SelectQueryBuilder<infer _DB, infer _TB, infer O> ? O : never
+export type MembershipRow = RowOf<ReturnType<typeof memberships>>
+
+export const membershipIn = (
+  store: Store,
+  accountId: AccountId,
+  workspaceId: WorkspaceId,
+): Promise<MembershipRow | undefined> =>
+  memberships(store, accountId).where('m.workspace_biz_id', '=', workspaceId).executeTakeFirst()
+
+/** The default one first, then those that can be entered, the oldest first: the order in which one is picked. */
+export const membershipsOf = (store: Store, accountId: AccountId, limit?: number): Promise<MembershipRow[]> =>
+  memberships(store, accountId)
+    .orderBy('m.is_default', 'desc')
+    .orderBy(sql`w.workspace_status = 'ACTIVE'`, 'desc')
+    .orderBy('m.created_at')
+    .orderBy('m.workspace_biz_id')
+    .$if(limit !== undefined, (query) => query.limit(limit ?? 0))
+    .execute()
+
+export interface NewMembership {
+  workspaceId: WorkspaceId
+  accountId: AccountId
+  roleId: RoleId
+  joinSource: CodeOf<'joinSource'>
+}
+
+const insertMembership = async (
+  tx: Transaction<Tables>,
+  made: NewMembership,
+  isDefault: boolean,
+  at: Instant,
+): Promise<boolean> => {
+  const inserted = await tx
+    .insertInto('memberships')
+    .values({
+      workspace_biz_id: made.workspaceId,
+      account_biz_id: made.accountId,
+      role_biz_id: made.roleId,
+      join_source: made.joinSource,
+      is_default: isDefault,
+      policy_config: null,
+      created_at: toDate(at),
+      updated_at: toDate(at),
+    })
+    .onConflict((conflict) => conflict.doNothing())
+    .returning('account_biz_id')
+    .executeTakeFirst()
+  return inserted !== undefined
+}
+
+/**
+ * Whether the account became a member; false where it is one already. An account's first membership is its
+ * default. Two first ones at once are told apart by the index over defaults: the later becomes a plain one.
+ */
+export const addMembership = async (tx: Transaction<Tables>, made: NewMembership, at: Instant): Promise<boolean> => {
+  const has = await tx
+    .selectFrom('memberships')
+    .select('workspace_biz_id')
+    .where('account_biz_id', '=', made.accountId)
+    .where('is_default', '=', true)
+    .executeTakeFirst()
+  return (!has && (await insertMembership(tx, made, true, at))) || insertMembership(tx, made, false, at)
+}
+
+/** Holds the account's memberships, so that no two calls name a default at once. */
+export const makeDefault = async (
+  tx: Transaction<Tables>,
+  accountId: AccountId,
+  workspaceId: WorkspaceId,
+  at: Instant,
+): Promise<void> => {
+  await tx
+    .selectFrom('memberships')
+    .select('workspace_biz_id')
+    .where('account_biz_id', '=', accountId)
+    .orderBy('workspace_biz_id')
+    .forUpdate()
+    .execute()
+  const mine = tx.updateTable('memberships').where('account_biz_id', '=', accountId)
+  const now = toDate(at)
+  await mine
+    .set({ is_default: false, updated_at: now })
+    .where('is_default', '=', true)
+    .where('workspace_biz_id', '!=', workspaceId)
+    .execute()
+  await mine
+    .set({ is_default: true, updated_at: now })
+    .where('is_default', '=', false)
+    .where('workspace_biz_id', '=', workspaceId)
+    .execute()
+}
+
+export const countOwners = async (tx: Transaction<Tables>, workspaceId: WorkspaceId): Promise<number> => {
+  const { owners } = await tx
+    .selectFrom('memberships as m')
+    .innerJoin('roles as r', (join) =>
+      join.onRef('r.workspace_biz_id', '=', 'm.workspace_biz_id').onRef('r.biz_id', '=', 'm.role_biz_id'),
+    )
+    .where('m.workspace_biz_id', '=', workspaceId)
+    .where('r.role_type', '=', 'OWNER')
+    .select((expression) => expression.fn.countAll<number>().as('owners'))
+    .executeTakeFirstOrThrow()
+  return owners
+}
+
+export const removeMembership = async (
+  tx: Transaction<Tables>,
+  accountId: AccountId,
+  workspaceId: WorkspaceId,
+): Promise<void> => {
+  await tx
+    .deleteFrom('memberships')
+    .where('account_biz_id', '=', accountId)
+    .where('workspace_biz_id', '=', workspaceId)
+    .execute()
+}
+
+export const setRole = async (
+  tx: Transaction<Tables>,
+  member: { accountId: AccountId; workspaceId: WorkspaceId },
+  roleId: RoleId,
+  at: Instant,
+): Promise<void> => {
+  await tx
+    .updateTable('memberships')
+    .set({ role_biz_id: roleId, updated_at: toDate(at) })
+    .where('account_biz_id', '=', member.accountId)
+    .where('workspace_biz_id', '=', member.workspaceId)
+    .execute()
+}

@@ -1,0 +1,67 @@
+import { type AccountId, type CodeOf, Refusal, type WorkspaceId } from '../../kernel/index.ts'
+import { type Act, recordAct } from '../../platform/audit/index.ts'
+import { type Database, inTransaction } from '../../platform/database/index.ts'
+import { members } from './members.ts'
+import { type MembershipRow, makeDefault, membershipIn, membershipsOf } from './membership-store.ts'
+import type { OpenWorkspace } from './opening.ts'
+import { isDefaultEligible } from './rules.ts'
+import { updateWorkspace, type WorkspaceChanges, type WorkspaceRow, workspaceById } from './store.ts'
+
+export interface AskedWorkspace {
+  name: string
+  timezone: string | undefined
+  kind: CodeOf<'workspaceKind'>
+}
+
+/** Between the gate and here a membership or workspace can end; that is answered as at the gate. */
+const gone = (): Refusal => new Refusal('ACCESS.PERMISSION_DENIED', { internal: 'the membership has just ended' })
+
+const present = <T>(row: T | undefined): T => {
+  if (row === undefined) throw gone()
+  return row
+}
+
+export const createService = (database: Database, provide: OpenWorkspace) => ({
+  mine: (accountId: AccountId): Promise<MembershipRow[]> => membershipsOf(database, accountId),
+
+  read: async (id: WorkspaceId): Promise<WorkspaceRow> => present(await workspaceById(database, id)),
+
+  create: (act: Act, asked: AskedWorkspace): Promise<WorkspaceRow> =>
+    inTransaction(database, async (tx) => {
+      const { workspaceId } = await provide(tx, {
+        ...asked,
+        ownerId: act.accountId,
+        joinSource: 'CREATION',
+        at: act.at,
+      })
+      await recordAct(tx, act, { workspaceId, targetId: workspaceId, detail: { kind: asked.kind } })
+      return present(await workspaceById(tx, workspaceId))
+    }),
+
+  update: (act: Act, id: WorkspaceId, changes: WorkspaceChanges): Promise<WorkspaceRow> =>
+    inTransaction(database, async (tx) => {
+      const changed = await updateWorkspace(tx, id, changes, act.at)
+      await recordAct(tx, act, { workspaceId: id, targetId: id })
+      return changed
+    }),
+
+  setDefault: (act: Act, id: WorkspaceId): Promise<MembershipRow> =>
+    inTransaction(database, async (tx) => {
+      const membership = present(await membershipIn(tx, act.accountId, id))
+      if (!isDefaultEligible(membership)) {
+        throw new Refusal('ACCESS.PERMISSION_DENIED', { internal: 'the membership may not be the default' })
+      }
+      await makeDefault(tx, act.accountId, id, act.at)
+      await recordAct(tx, act, { workspaceId: id, targetId: act.accountId })
+      return present(await membershipIn(tx, act.accountId, id))
+    }),
+
+  leave: (act: Act, id: WorkspaceId): Promise<void> =>
+    inTransaction(database, async (tx) => {
+      await members.hold(tx, id)
+      await members.remove(tx, present(await members.find(tx, act.accountId, id)))
+      await recordAct(tx, act, { workspaceId: id, targetId: act.accountId })
+    }),
+})
+
+export type WorkspaceService = ReturnType<typeof createService>

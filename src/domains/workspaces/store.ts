@@ -1,0 +1,141 @@
+import type { Transaction } from 'kysely'
+import {
+  type AccountId,
+  type CodeOf,
+  type Instant,
+  type Permission,
+  type RoleId,
+  toDate,
+  type WorkspaceId,
+} from '../../kernel/index.ts'
+import type { Database, Tables } from '../../platform/database/index.ts'
+
+type Store = Database | Transaction<Tables>
+
+const columns = [
+  'biz_id as id',
+  'institution_biz_id as institutionId',
+  'entity_biz_id as entityId',
+  'workspace_name as name',
+  'workspace_timezone as timezone',
+  'workspace_status as status',
+  'workspace_kind as kind',
+  'extra_data as extraData',
+  'created_at as createdAt',
+  'updated_at as updatedAt',
+] as const
+
+export interface WorkspaceRow {
+  id: WorkspaceId
+  institutionId: string
+  entityId: string | null
+  name: string
+  timezone: string
+  status: CodeOf<'workspaceStatus'>
+  kind: CodeOf<'workspaceKind'>
+  extraData: unknown
+  createdAt: Instant
+  updatedAt: Instant
+}
+
+export const workspaceById = (store: Store, id: WorkspaceId): Promise<WorkspaceRow | undefined> =>
+  store.selectFrom('workspaces').select(columns).where('biz_id', '=', id).executeTakeFirst()
+
+/**
+ * Holds the workspace's row: whatever changes who its members and owners are takes turns here. Rows that refer
+ * to the workspace can still be written meanwhile.
+ */
+export const lockWorkspace = (tx: Transaction<Tables>, id: WorkspaceId): Promise<WorkspaceRow | undefined> =>
+  tx.selectFrom('workspaces').select(columns).where('biz_id', '=', id).forNoKeyUpdate().executeTakeFirst()
+
+export interface NewWorkspace {
+  id: WorkspaceId
+  institutionId: string
+  name: string
+  timezone: string
+  kind: CodeOf<'workspaceKind'>
+}
+
+/** Undefined where the id is taken: only the seed brings ids of its own. */
+export const insertWorkspace = (
+  tx: Transaction<Tables>,
+  made: NewWorkspace,
+  at: Instant,
+): Promise<WorkspaceRow | undefined> =>
+  tx
+    .insertInto('workspaces')
+    .values({
+      biz_id: made.id,
+      institution_biz_id: made.institutionId,
+      entity_biz_id: null,
+      workspace_name: made.name,
+      workspace_timezone: made.timezone,
+      workspace_status: 'ACTIVE',
+      workspace_kind: made.kind,
+      extra_data: null,
+      created_at: toDate(at),
+      updated_at: toDate(at),
+    })
+    .onConflict((conflict) => conflict.column('biz_id').doNothing())
+    .returning(columns)
+    .executeTakeFirst()
+
+export interface WorkspaceChanges {
+  name?: string | undefined
+  timezone?: string | undefined
+  extraData?: Record<string, string> | null | undefined
+}
+
+export const updateWorkspace = (
+  tx: Transaction<Tables>,
+  id: WorkspaceId,
+  { name, timezone, extraData }: WorkspaceChanges,
+  at: Instant,
+): Promise<WorkspaceRow> =>
+  tx
+    .updateTable('workspaces')
+    .set({
+      updated_at: toDate(at),
+      ...(name !== undefined && { workspace_name: name }),
+      ...(timezone !== undefined && { workspace_timezone: timezone }),
+      ...(extraData !== undefined && { extra_data: extraData && JSON.stringify(extraData) }),
+    })
+    .where('biz_id', '=', id)
+    .returning(columns)
+    .executeTakeFirstOrThrow()
+
+export interface NewRole {
+  id: RoleId
+  workspaceId: WorkspaceId
+  name: string
+  type: CodeOf<'roleType'>
+  permissionCodes: Permission[]
+}
+
+/** The roles that a workspace is opened with. */
+export const insertRole = async (tx: Transaction<Tables>, made: NewRole, at: Instant): Promise<void> => {
+  await tx
+    .insertInto('roles')
+    .values({
+      biz_id: made.id,
+      workspace_biz_id: made.workspaceId,
+      role_name: made.name,
+      description: '',
+      role_type: made.type,
+      permission_codes: made.permissionCodes,
+      created_at: toDate(at),
+      updated_at: toDate(at),
+    })
+    .execute()
+}
+
+/** Where an account is at home: what its new workspaces take over from it. */
+export const accountHome = (
+  store: Store,
+  id: AccountId,
+): Promise<{ institutionId: string; timezone: string } | undefined> =>
+  store
+    .selectFrom('accounts')
+    .select(['institution_biz_id as institutionId', 'default_timezone as timezone'])
+    .where('biz_id', '=', id)
+    .executeTakeFirst()
