@@ -1,0 +1,67 @@
+import { sql } from 'kysely'
+import { type Instant, type Money, toDate, type WalletId, type WorkspaceId } from '../kernel/index.ts'
+import type { Database } from '../platform/database/index.ts'
+
+export interface Balance {
+  wallet: WalletId
+  total: Money
+  held: Money
+  available: Money
+  /** How many times its money had changed: entries, holds made, holds ended. */
+  version: number
+}
+
+interface Row {
+  currency: string
+  balance: bigint
+  held: bigint
+  version: number
+}
+
+const toBalance = (wallet: WalletId, { currency, balance, held, version }: Row): Balance => ({
+  wallet,
+  total: { minor: balance, currency },
+  held: { minor: held, currency },
+  available: { minor: balance - held, currency },
+  version,
+})
+
+export interface BalanceScope {
+  wallet: WalletId
+  workspace: WorkspaceId
+}
+
+/** Undefined for an unknown wallet and for another workspace's alike. */
+export const readBalance = async (
+  database: Database,
+  { wallet, workspace }: BalanceScope,
+): Promise<Balance | undefined> => {
+  const row = await database
+    .selectFrom('ledger_accounts')
+    .where('biz_id', '=', wallet)
+    .where('workspace_biz_id', '=', workspace)
+    .select(['currency', 'balance', 'held', 'version'])
+    .executeTakeFirst()
+  return row && toBalance(wallet, row)
+}
+
+/** As it stood at an instant, that instant's own changes included: by the last entry and the holds open then. */
+export const readBalanceAt = async (
+  database: Database,
+  { wallet, workspace }: BalanceScope,
+  instant: Instant,
+): Promise<Balance | undefined> => {
+  const at = toDate(instant)
+  const { rows } = await sql<Row>`
+    SELECT a.currency,
+      coalesce((SELECT e.balance_after FROM ledger_entries e WHERE e.account_biz_id = a.biz_id AND e.created_at <= ${at}
+                 ORDER BY e.sequence DESC LIMIT 1), 0) AS balance,
+      coalesce((SELECT sum(h.amount) FROM ledger_holds h WHERE h.account_biz_id = a.biz_id AND h.created_at <= ${at}
+                   AND (h.ended_at IS NULL OR h.ended_at > ${at})), 0) AS held,
+      (SELECT count(*) FROM ledger_entries e WHERE e.account_biz_id = a.biz_id AND e.created_at <= ${at})
+      + (SELECT count(*) + count(h.ended_at) FILTER (WHERE h.ended_at <= ${at}) FROM ledger_holds h
+          WHERE h.account_biz_id = a.biz_id AND h.created_at <= ${at}) AS version
+      FROM ledger_accounts a
+     WHERE a.biz_id = ${wallet} AND a.workspace_biz_id = ${workspace}`.execute(database)
+  return rows[0] && toBalance(wallet, rows[0])
+}

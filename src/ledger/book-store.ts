@@ -1,0 +1,61 @@
+import { sql } from 'kysely'
+import type { Database } from '../platform/database/index.ts'
+
+/** A rule of the book, how often it is broken, and the first place where. */
+export interface BookCheck {
+  name: string
+  violations: number
+  first: string | null
+}
+
+/** Each finds the subjects that break its rule. Sums run over a window, so that a fault is found where it began. */
+const rules: Record<string, string> = {
+  'entries of a currency sum to nothing': `
+    SELECT currency AS subject FROM ledger_entries GROUP BY currency HAVING sum(amount) <> 0`,
+  'entries of a transaction sum to nothing': `
+    SELECT transaction_biz_id || ' ' || currency AS subject FROM ledger_entries
+     GROUP BY transaction_biz_id, currency HAVING sum(amount) <> 0`,
+  'entries follow one another': `
+    SELECT account_biz_id || ' ' || sequence AS subject FROM (
+      SELECT account_biz_id, sequence, balance_after, created_at,
+             row_number() OVER w AS place, sum(amount) OVER w AS running, lag(created_at) OVER w AS before
+        FROM ledger_entries WINDOW w AS (PARTITION BY account_biz_id ORDER BY sequence)) AS e
+     WHERE sequence <> place OR balance_after <> running OR created_at < before`,
+  'a balance is the sum of its entries': `
+    SELECT a.biz_id::text AS subject FROM ledger_accounts a LEFT JOIN (
+      SELECT account_biz_id, sum(amount) AS amount, max(sequence) AS sequence, count(DISTINCT currency) AS currencies,
+             min(currency) AS currency FROM ledger_entries GROUP BY account_biz_id) AS e ON e.account_biz_id = a.biz_id
+     WHERE a.balance <> coalesce(e.amount, 0) OR a.sequence <> coalesce(e.sequence, 0)
+        OR e.currencies > 1 OR e.currency <> a.currency`,
+  'an entry has its account': `
+    SELECT e.account_biz_id::text AS subject FROM ledger_entries e
+     WHERE NOT EXISTS (SELECT FROM ledger_accounts a WHERE a.biz_id = e.account_biz_id)`,
+  'held funds are the sum of open holds': `
+    SELECT a.biz_id::text AS subject FROM ledger_accounts a LEFT JOIN (
+      SELECT account_biz_id, sum(amount) AS amount FROM ledger_holds WHERE status = 'HELD' GROUP BY account_biz_id
+      ) AS h ON h.account_biz_id = a.biz_id
+     WHERE a.held <> coalesce(h.amount, 0)`,
+  'nothing available is negative': `
+    SELECT biz_id::text AS subject FROM ledger_accounts
+     WHERE (kind <> 'CLEARING' AND balance - held < 0) OR held < 0 OR (kind = 'CLEARING' AND held > 0)`,
+  'an order that has ended holds nothing': `
+    SELECT o.biz_id::text AS subject FROM orders o JOIN ledger_holds h
+        ON h.workspace_biz_id = o.workspace_biz_id AND h.order_biz_id = o.biz_id
+     WHERE h.status = 'HELD' AND o.status IN ('COMPLETED', 'FAILED', 'REJECTED', 'CANCELLED', 'EXPIRED')`,
+  'an order stands where its history ends': `
+    SELECT o.biz_id::text AS subject FROM orders o LEFT JOIN LATERAL (
+      SELECT status, count(*) OVER () AS steps, max(position) OVER () AS last FROM order_status_history h
+       WHERE h.workspace_biz_id = o.workspace_biz_id AND h.order_biz_id = o.biz_id
+       ORDER BY position DESC LIMIT 1) AS h ON true
+     WHERE h.status IS DISTINCT FROM o.status OR h.steps IS DISTINCT FROM h.last`,
+}
+
+/** Every rule in its order, over one snapshot. It reads the whole book. */
+export const checkBook = async (database: Database): Promise<BookCheck[]> => {
+  const each = Object.entries(rules).map(
+    ([name, rule]) =>
+      sql`SELECT ${name}::text AS name, count(*) AS violations, min(subject) AS first FROM (${sql.raw(rule)}) AS broken`,
+  )
+  const { rows } = await sql<BookCheck>`${sql.join(each, sql` UNION ALL `)}`.execute(database)
+  return Object.keys(rules).flatMap((name) => rows.filter((row) => row.name === name))
+}

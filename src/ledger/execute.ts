@@ -1,0 +1,72 @@
+import type { Clock, Ids, Instant } from '../kernel/index.ts'
+import { toIso } from '../kernel/index.ts'
+import { sqlState } from '../platform/database/fault.ts'
+import type { Database } from '../platform/database/index.ts'
+import type { NewOrder, OrderCommand, PostingCommand } from './command.ts'
+import { callExecute } from './execute-store.ts'
+import { type Order, storedOrder } from './order.ts'
+import { orderNumber } from './order-number.ts'
+import { answerOf } from './outcome.ts'
+
+export interface LedgerPorts {
+  /** A transaction, for commands that are part of something larger. */
+  database: Database
+  clock: Clock
+  ids: Ids
+}
+
+const maximumAttempts = 5
+/** serialization_failure and deadlock_detected: nothing was written, and the same command may be sent again. */
+const retried = new Set(['40001', '40P01'])
+
+const again = async <T>(work: () => Promise<T>): Promise<T> => {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await work()
+    } catch (error) {
+      if (attempt >= maximumAttempts || !retried.has(sqlState(error) ?? '')) throw error
+    }
+  }
+}
+
+const created = (order: NewOrder, ids: Ids, at: Instant) => {
+  const id = ids.next<'order'>()
+  return { ...order, id, orderNo: orderNumber(order.type, id, at) }
+}
+
+/** The command as ledger_execute takes it: ids and the time added, amounts as digits. */
+const written = (command: PostingCommand | OrderCommand, { clock, ids }: LedgerPorts): object => {
+  const { parties, entries = [], holds = [], ...rest } = command
+  const at = clock.now()
+  return {
+    ...rest,
+    at: toIso(at),
+    transaction: ids.next(),
+    accounts: parties,
+    ...('create' in command ? { create: created(command.create, ids, at) } : {}),
+    ...(entries.length > 0
+      ? { entries: entries.map((entry) => ({ ...entry, ...digits(entry), id: ids.next() })) }
+      : {}),
+    ...(holds.length > 0 ? { holds: holds.map((hold) => ({ ...hold, ...digits(hold), id: ids.next() })) } : {}),
+  }
+}
+const digits = ({ amount }: { amount: bigint }) => ({ amount: amount.toString() })
+
+/**
+ * Carries out a command in one round trip: wholly, or not at all and with a Refusal. Inside a transaction
+ * nothing is retried, for a transaction that lost a race can only be run again from its start (inTransaction).
+ */
+const run = async (ports: LedgerPorts, command: PostingCommand | OrderCommand): Promise<unknown> => {
+  const { database } = ports
+  const text = written(command, ports)
+  const once = () => callExecute(database, text)
+  return answerOf(await (database.isTransaction ? once() : again(once)), command.parties)
+}
+
+/** The order as it stands after the command, or as it stood after the same request's first time. */
+export const execute = async (ports: LedgerPorts, command: OrderCommand): Promise<Order> =>
+  storedOrder.parse(await run(ports, command))
+
+export const post = async (ports: LedgerPorts, command: PostingCommand): Promise<void> => {
+  await run(ports, command)
+}

@@ -1,0 +1,75 @@
+import type { Database } from '../platform/database/index.ts'
+import { readBalance, readBalanceAt } from './balances-store.ts'
+import { checkBook } from './book-store.ts'
+import { execute, type LedgerPorts, post } from './execute.ts'
+import { listFlows, listPostings } from './flows-store.ts'
+import { ensureHouse } from './house-store.ts'
+import { earlierAnswer, forgetAnswers, keepAnswer } from './idempotency.ts'
+import { verifyBook } from './invariants.ts'
+import { fundWallet } from './opening.ts'
+import { listOrders, readOrder } from './orders-store.ts'
+import { insertWallet, listWallets, moveWallet, readDefaultWallet, readWallet } from './wallets-store.ts'
+
+export type { Balance } from './balances-store.ts'
+export type { BookCheck } from './book-store.ts'
+export type * from './command.ts'
+export type { LedgerPorts } from './execute.ts'
+export type { Flow, FlowQuery, Posting } from './flows-store.ts'
+export type { Discrepancy } from './invariants.ts'
+export { verifyBook } from './invariants.ts'
+export type { OpeningFunds } from './opening.ts'
+export { codeIn, type Order, reachedAt } from './order.ts'
+export type { OrderQuery } from './orders-store.ts'
+export type { NewWallet, Wallet } from './wallets-store.ts'
+
+const overDatabase =
+  (database: Database) =>
+  <A extends unknown[], R>(work: (database: Database, ...rest: A) => R) =>
+  (...rest: A): R =>
+    work(database, ...rest)
+
+const overPorts =
+  (ports: LedgerPorts) =>
+  <A extends unknown[], R>(work: (ports: LedgerPorts, ...rest: A) => R) =>
+  (...rest: A): R =>
+    work(ports, ...rest)
+
+const parts = (ports: LedgerPorts) => {
+  const by = overPorts(ports)
+  const from = overDatabase(ports.database)
+  return {
+    /** One command with an order: moved or made, posted, held, audited, remembered; or refused with nothing done. */
+    execute: by(execute),
+    /** One command without an order. */
+    post: by(post),
+    fundWallet: by(fundWallet),
+    ensureHouse: by(ensureHouse),
+    earlierAnswer: by(earlierAnswer),
+    keepAnswer: by(keepAnswer),
+    forgetAnswers: by(forgetAnswers),
+    openWallet: from(insertWallet),
+    moveWallet: from(moveWallet),
+    listWallets: from(listWallets),
+    readWallet: from(readWallet),
+    readDefaultWallet: from(readDefaultWallet),
+    readBalance: from(readBalance),
+    readBalanceAt: from(readBalanceAt),
+    listFlows: from(listFlows),
+    readOrder: from(readOrder),
+    listOrders: from(listOrders),
+    listPostings: from(listPostings),
+    checkBook: from(checkBook),
+    verifyBook: from(verifyBook),
+  }
+}
+
+/** Double entry, under every money domain. */
+export interface Ledger extends ReturnType<typeof parts> {
+  /** The same ledger inside a transaction; within one, nothing else may be used (PGlite has one connection). */
+  within(tx: Database): Ledger
+}
+
+export const createLedger = (ports: LedgerPorts): Ledger => ({
+  ...parts(ports),
+  within: (tx) => createLedger({ ...ports, database: tx }),
+})

@@ -1,0 +1,19 @@
+import type { Instant, OrderId } from '../kernel/index.ts'
+import { toIso } from '../kernel/index.ts'
+import type { OrderType } from '../platform/database/tables/ledger.ts'
+
+const prefixes: Record<OrderType, string> = { TRANSFER: 'TRF', EXCHANGE: 'EXC', RECHARGE: 'RCH', WITHDRAWAL: 'WDR' }
+
+/** Crockford's digits: none of them is mistaken for another when read aloud or typed. */
+const digits = '0123456789ABCDEFGHJKMNPQRSTVWXYZ'
+
+/** `TRF-20260801-` and twelve digits out of the id's sixty random low bits, so that no counter has to be shared. */
+export const orderNumber = (type: OrderType, id: OrderId, at: Instant): string => {
+  let rest = BigInt(`0x${id.replaceAll('-', '').slice(-15)}`)
+  let text = ''
+  for (let place = 0; place < 12; place++) {
+    text = digits.charAt(Number(rest & 31n)) + text
+    rest >>= 5n
+  }
+  return `${prefixes[type]}-${toIso(at).slice(0, 10).replaceAll('-', '')}-${text}`
+}

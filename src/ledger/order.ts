@@ -1,0 +1,43 @@
+import { z } from 'zod'
+import { bizId, codesOf, instantOf } from '../kernel/index.ts'
+
+const idOf = <Kind extends string>() => z.string().transform((text) => bizId<Kind>(text))
+const instant = z.string().transform((text) => instantOf(Date.parse(text)))
+
+/** An order as the store tells it (order_json), fresh or replayed. */
+export const storedOrder = z.object({
+  bizId: idOf<'order'>(),
+  workspaceBizId: idOf<'workspace'>(),
+  counterpartyWorkspaceBizId: idOf<'workspace'>().nullable(),
+  orderType: z.enum(['TRANSFER', 'EXCHANGE', 'RECHARGE', 'WITHDRAWAL']),
+  orderNo: z.string(),
+  status: z.string(),
+  version: z.int(),
+  sourceWalletBizId: idOf<'wallet'>().nullable(),
+  targetWalletBizId: idOf<'wallet'>().nullable(),
+  createdBy: idOf<'account'>().nullable(),
+  data: z.record(z.string(), z.string().nullable()),
+  createdAt: instant,
+  updatedAt: instant,
+  history: z.array(
+    z.object({
+      status: z.string(),
+      at: instant,
+      actorBizId: idOf<'account'>().nullable(),
+      reason: z.string().nullable(),
+    }),
+  ),
+})
+
+export type Order = z.output<typeof storedOrder>
+
+/** When the order reached a status, by its history; null when it never did. */
+export const reachedAt = (order: Order, status: string): Order['createdAt'] | null =>
+  order.history.findLast((step) => step.status === status)?.at ?? null
+
+/** Flow types and statuses come from the store as text; what is not of the family is a fault of ours. */
+export const codeIn = <F extends Parameters<typeof codesOf>[0]>(family: F, text: string) => {
+  const found = codesOf(family).find((code) => code === text)
+  if (found === undefined) throw new RangeError(`${text} is no ${family}`)
+  return found
+}

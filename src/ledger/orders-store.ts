@@ -1,0 +1,74 @@
+import { type ExpressionBuilder, sql } from 'kysely'
+import type { OrderId, WalletId, WorkspaceId } from '../kernel/index.ts'
+import { type Instant, offsetOf, type Page, type PageRequest, pageOf } from '../kernel/index.ts'
+import type { Database, Tables } from '../platform/database/index.ts'
+import type { OrderType } from '../platform/database/tables/ledger.ts'
+import { type Order, storedOrder } from './order.ts'
+import { storeInstant } from './time-store.ts'
+
+export interface OrderQuery extends PageRequest {
+  type: OrderType
+  /** Null lets an operator see every workspace's. */
+  workspace: WorkspaceId | null
+  wallet?: WalletId | undefined
+  statuses?: readonly string[] | undefined
+  /** Both ends of the time of creation count. */
+  from?: Instant | undefined
+  to?: Instant | undefined
+  /** What the order's data must say. */
+  data?: Readonly<Record<string, string>> | undefined
+  sortBy: 'createdAt' | 'updatedAt'
+  sortOrder: 'asc' | 'desc'
+}
+
+const columns = { createdAt: 'orders.created_at', updatedAt: 'orders.updated_at' } as const
+const told = sql<unknown>`order_json(orders)`.as('told')
+
+/** A workspace sees what it ordered and what came to it from another one. */
+const within = (workspace: WorkspaceId | null) => (eb: ExpressionBuilder<Tables, 'orders'>) =>
+  workspace === null
+    ? eb.lit(true)
+    : eb.or([eb('workspace_biz_id', '=', workspace), eb('counterparty_workspace_biz_id', '=', workspace)])
+
+/** Undefined for an unknown order and for another workspace's alike. */
+export const readOrder = async (
+  database: Database,
+  { id, type, workspace }: { id: OrderId; type: OrderType; workspace: WorkspaceId | null },
+): Promise<Order | undefined> => {
+  const row = await database
+    .selectFrom('orders')
+    .where('biz_id', '=', id)
+    .where('order_type', '=', type)
+    .where(within(workspace))
+    .select(told)
+    .executeTakeFirst()
+  return row && storedOrder.parse(row.told)
+}
+
+const matching = (database: Database, { type, workspace, wallet, statuses, from, to, data }: OrderQuery) => {
+  let found = database.selectFrom('orders').where('order_type', '=', type).where(within(workspace))
+  if (wallet !== undefined) {
+    found = found.where((eb) =>
+      eb.or([eb('source_wallet_biz_id', '=', wallet), eb('target_wallet_biz_id', '=', wallet)]),
+    )
+  }
+  if (statuses !== undefined) found = found.where('status', 'in', statuses)
+  if (from !== undefined) found = found.where('created_at', '>=', storeInstant(from))
+  if (to !== undefined) found = found.where('created_at', '<=', storeInstant(to))
+  if (data !== undefined) found = found.where(sql<boolean>`data @> ${JSON.stringify(data)}::jsonb`)
+  return found
+}
+
+export const listOrders = async (database: Database, query: OrderQuery): Promise<Page<Order>> => {
+  const found = matching(database, query)
+  const { total } = await found.select((eb) => eb.fn.countAll<number>().as('total')).executeTakeFirstOrThrow()
+  const rows = await found
+    .select(told)
+    .orderBy(columns[query.sortBy], query.sortOrder)
+    .orderBy('orders.biz_id', query.sortOrder)
+    .limit(query.pageSize)
+    .offset(offsetOf(query))
+    .execute()
+  const orders = rows.map((row) => storedOrder.parse(row.told))
+  return pageOf(orders, total, query)
+}
