@@ -34,7 +34,7 @@ export const createBackends = ({ identity, domains, settings, signer, clock }: P
     if (chosen === 'in-process') return here
     const known = upstreams.get(chosen.url)
     if (known) return known
-    const assert = cachedAssertions(signer, chosen.url, settings.assertion.ttlMs, () => clock.now())
+    const assert = cachedAssertions(signer, chosen.audience, settings.assertion.ttlMs, () => clock.now())
     const upstream = createUpstream(chosen, assert)
     upstreams.set(chosen.url, upstream)
     return upstream

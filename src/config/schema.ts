@@ -25,14 +25,17 @@ const portal = z.strictObject({
 
 const upstream = z.strictObject({
   url: httpUrl,
-  timeoutMs: z.int().min(10),
-  maxReplyBytes: z.int().min(1_024),
-  connections: z.int().min(1),
+  /** `aud` of the call assertions for it. */
+  audience: z.string().min(1).default('portico-domains'),
+  /** From the first byte sent to the last one received. */
+  timeoutMs: z.int().min(10).default(5_000),
+  maxReplyBytes: z.int().min(1_024).default(5_242_880),
+  connections: z.int().min(1).default(64),
   /** Requests under way and waiting at once; one more is answered 503. */
-  concurrency: z.int().min(1),
-  queue: z.int().min(0),
+  concurrency: z.int().min(1).default(256),
+  queue: z.int().min(0).default(256),
   /** Failures in a row that open the breaker, and how long it then stays open. */
-  breaker: z.strictObject({ failures: z.int().min(1), openMs: milliseconds }),
+  breaker: z.strictObject({ failures: z.int().min(1), openMs: milliseconds }).default({ failures: 5, openMs: 5_000 }),
 })
 
 const decimalByCurrency = z
@@ -88,6 +91,8 @@ export const schema = z.strictObject({
     ttlMs: z.int().min(1_000),
     /** Where `serve --role domains` fetches the gateway's public keys. */
     jwksUrl: httpUrl,
+    /** What a domain service is called by the gateways before it. */
+    audience: z.string().min(1),
   }),
   /** Other numbers for coded values, by family and code. */
   codedValues: z.record(z.string(), z.record(z.string(), z.int())),

@@ -1,0 +1,43 @@
+#!/usr/bin/env node
+import { argv, exit, stderr, stdout } from 'node:process'
+import { fileURLToPath } from 'node:url'
+import { parseArgs } from 'node:util'
+import { commands } from './cli/index.ts'
+import { ConfigurationError } from './config/index.ts'
+
+const root = fileURLToPath(new URL('..', import.meta.url))
+
+const usage = (): string =>
+  [
+    'portico <command> [options]',
+    '',
+    ...commands.map(({ name, summary }) => `  ${name.padEnd(18)} ${summary}`),
+    '',
+  ].join('\n')
+
+/** Exit codes: 0 done, 1 failed, 2 not understood or not configured. */
+const main = async (args: string[]): Promise<number> => {
+  const command = commands.find(({ name }) => args.slice(0, name.split(' ').length).join(' ') === name)
+  if (!command) {
+    const asked = args.length === 0 || args[0] === '--help' || args[0] === '-h'
+    ;(asked ? stdout : stderr).write(asked ? usage() : `portico: no command '${args.join(' ')}'\n\n${usage()}`)
+    return asked ? 0 : 2
+  }
+  const rest = args.slice(command.name.split(' ').length)
+  const { values } = parseArgs({ args: rest, options: { ...command.options, help: { type: 'boolean', short: 'h' } } })
+  if (values.help) {
+    stdout.write(`portico ${command.name}: ${command.summary}\n\n${command.help}\n`)
+    return 0
+  }
+  return command.run({ root, values })
+}
+
+try {
+  const code = await main(argv.slice(2))
+  if (code !== 0) exit(code)
+} catch (error) {
+  const isUsage = error instanceof TypeError && 'code' in error && String(error.code).startsWith('ERR_PARSE_ARGS')
+  const causes = error instanceof Error && error.cause instanceof Error ? `: ${error.cause.message}` : ''
+  stderr.write(`portico: ${error instanceof Error ? error.message : String(error)}${causes}\n`)
+  exit(isUsage || error instanceof ConfigurationError ? 2 : 1)
+}

@@ -1,0 +1,17 @@
+import { stdout } from 'node:process'
+import { stringify } from 'yaml'
+import { readVariables } from '../config/env.ts'
+import { loadConfiguration } from '../config/index.ts'
+import type { Command } from './command.ts'
+
+export const configCheck: Command = {
+  name: 'config check',
+  summary: 'print the effective configuration, or every fault of it',
+  help: 'Secrets are masked. Exit code 2 when anything is wrong.',
+  options: {},
+  run: async ({ root }) => {
+    const settings = loadConfiguration(readVariables(), root)
+    stdout.write(stringify(JSON.parse(JSON.stringify(settings))))
+    return 0
+  },
+}

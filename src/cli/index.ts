@@ -1,0 +1,6 @@
+import { configCheck } from './config-check.ts'
+import { migrate } from './migrate.ts'
+import { serve } from './serve.ts'
+
+/** Every command of `portico`, two-word names before their first words. */
+export const commands = [serve, migrate, configCheck]

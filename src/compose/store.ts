@@ -1,0 +1,8 @@
+import type { Configuration } from '../config/index.ts'
+import type { DatabaseTarget } from '../platform/database/index.ts'
+
+/** The store that the configuration names: a PostgreSQL server, or the embedded one. */
+export const databaseTarget = (settings: Configuration, onIdleError: (error: Error) => void): DatabaseTarget =>
+  settings.databaseUrl
+    ? { kind: 'postgres', url: settings.databaseUrl.reveal(), ...settings.database, onIdleError }
+    : { kind: 'embedded', directory: settings.dataDirectory }

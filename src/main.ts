@@ -1,0 +1,60 @@
+import type { Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import type { Logger } from 'pino'
+import { compose, type Role } from './compose.ts'
+import type { Configuration } from './config/index.ts'
+
+export interface Running {
+  /** Where the portal listener and the operations listener really listen. */
+  port: number
+  operationsPort: number
+  /** Readiness drops, accepted requests finish, every part goes down. */
+  stop(): Promise<void>
+}
+
+const listen = (server: Server, port: number, host: string): Promise<number> =>
+  new Promise((resolve, reject) => {
+    server.once('error', reject)
+    server.listen(port, host, () => {
+      server.off('error', reject)
+      const address = server.address()
+      resolve(typeof address === 'object' && address !== null ? (address satisfies AddressInfo).port : port)
+    })
+  })
+
+/** Idle keep-alive connections are closed at once, busy ones when their answer is out. */
+const drain = (server: Server): Promise<void> =>
+  new Promise((resolve) => {
+    server.close(() => resolve())
+    server.closeIdleConnections()
+  })
+
+/** The process: compose, listen; what is stopped is first drained. */
+export const run = async (settings: Configuration, role: Role, logger: Logger): Promise<Running> => {
+  const { host, port, operationsPort } = settings.listen
+  const deployment = await compose(settings, role, logger)
+  try {
+    const running = {
+      port: await listen(deployment.portal, port, host),
+      operationsPort: await listen(deployment.operations, operationsPort, host),
+    }
+    logger.info({ role, host, ...running }, 'listening')
+    let stopping: Promise<void> | undefined
+    const stop = async (): Promise<void> => {
+      deployment.startDraining()
+      await drain(deployment.portal)
+      await drain(deployment.operations)
+      await deployment.close()
+    }
+    return {
+      ...running,
+      stop: () => {
+        stopping ??= stop()
+        return stopping
+      },
+    }
+  } catch (error) {
+    await deployment.close()
+    throw error
+  }
+}

@@ -1,0 +1,24 @@
+import { Writable } from 'node:stream'
+import { type Logger, pino } from 'pino'
+
+export type LogLine = Record<string, unknown> & { level: string }
+
+export interface LogCapture {
+  logger: Logger
+  lines: LogLine[]
+  /** Lines at error or above: each one is a fault that a test must have expected. */
+  faults(): LogLine[]
+}
+
+/** A real logger whose lines can be looked at. */
+export const captureLog = (): LogCapture => {
+  const lines: LogLine[] = []
+  const sink = new Writable({
+    write: (chunk: Buffer, _encoding, done) => {
+      for (const line of chunk.toString().split('\n').filter(Boolean)) lines.push(JSON.parse(line))
+      done()
+    },
+  })
+  const logger = pino({ level: 'info', base: null, formatters: { level: (label) => ({ level: label }) } }, sink)
+  return { logger, lines, faults: () => lines.filter(({ level }) => level === 'error' || level === 'fatal') }
+}

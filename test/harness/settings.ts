@@ -1,0 +1,19 @@
+import { fileURLToPath } from 'node:url'
+import type { Variables } from '../../src/config/env.ts'
+import { type Configuration, loadConfiguration } from '../../src/config/index.ts'
+
+export const root = fileURLToPath(new URL('../..', import.meta.url))
+
+/**
+ * The development configuration on free ports, with limits that a test suite does not meet by accident. `adjust` lets a
+ * test say otherwise; the composition is the production one all the same.
+ */
+export const testSettings = (
+  variables: Variables,
+  adjust: (settings: Configuration) => void = () => undefined,
+): Configuration => {
+  const settings = loadConfiguration({ PORTICO_RATE_LIMIT_SCALE: '1000', LOG_LEVEL: 'info', ...variables }, root)
+  settings.listen = { host: '127.0.0.1', port: 0, operationsPort: 0 }
+  adjust(settings)
+  return settings
+}
