@@ -1,0 +1,80 @@
+import { type RawBuilder, sql, type Transaction } from 'kysely'
+import { type Instant, type Portal, plus, toDate } from '../../kernel/index.ts'
+import { type Database, moment, type Tables } from '../../platform/database/index.ts'
+
+export interface FailureSubject {
+  portal: Portal
+  digest: Uint8Array
+}
+
+export interface FailureRule {
+  limit: number
+  windowMs: number
+  firstWaitMs: number
+  longestWaitMs: number
+}
+
+/** The wait that failure number `failures` brings, as an interval: none below the limit, then doubling. */
+const waitAfter = (failures: RawBuilder<number>, rule: FailureRule): RawBuilder<unknown> =>
+  sql`CASE WHEN ${failures} >= ${rule.limit}::int THEN make_interval(secs => least(
+    ${rule.longestWaitMs / 1_000}::float8,
+    ${rule.firstWaitMs / 1_000}::float8 * power(2, least(${failures} - ${rule.limit}::int, 30)))) END`
+
+/**
+ * Counts a try as failed before it is looked at. Answers when the next one is let in if this one is not: undefined
+ * means that it may go on. The window starts anew once it is over, and after a wait once as long again has passed.
+ */
+export const countFailure = async (
+  database: Database,
+  { portal, digest }: FailureSubject,
+  rule: FailureRule,
+  now: Instant,
+): Promise<Instant | undefined> => {
+  const at = moment(now)
+  const over = moment(plus(now, -rule.windowMs))
+  const failures = sql<number>`CASE
+    WHEN known.failures < ${rule.limit}::int AND known.window_started_at <= ${over} THEN 1
+    WHEN known.failures >= ${rule.limit}::int AND coalesce(known.blocked_until, known.window_started_at) <= ${over} THEN 1
+    ELSE known.failures + 1 END`
+  const first = sql<number>`1`
+  const counted = await sql`
+    INSERT INTO login_failures AS known (portal, subject_digest, window_started_at, failures, blocked_until)
+    VALUES (${portal}, ${digest}, ${at}, 1, ${at} + ${waitAfter(first, rule)})
+    ON CONFLICT (portal, subject_digest) DO UPDATE SET
+      window_started_at = CASE WHEN (${failures}) = 1 THEN ${at} ELSE known.window_started_at END,
+      failures = ${failures},
+      blocked_until = ${at} + ${waitAfter(sql`(${failures})`, rule)}
+    WHERE known.blocked_until IS NULL OR known.blocked_until <= ${at}
+    RETURNING known.failures`.execute(database)
+  if (counted.rows.length > 0) return undefined
+  const known = await database
+    .selectFrom('login_failures')
+    .select('blocked_until')
+    .where('portal', '=', portal)
+    .where('subject_digest', '=', digest)
+    .executeTakeFirst()
+  return known?.blocked_until ?? now
+}
+
+/** Takes back a try that turned out not to be a failure, and the wait that it brought. */
+export const uncountFailure = async (
+  database: Database,
+  { portal, digest }: FailureSubject,
+  rule: FailureRule,
+  now: Instant,
+): Promise<void> => {
+  await database
+    .updateTable('login_failures')
+    .set((row) => ({
+      failures: sql<number>`greatest(${row.ref('failures')} - 1, 0)`,
+      blocked_until: sql<Date | null>`CASE WHEN ${row.ref('failures')} > ${rule.limit}::int THEN ${toDate(now)}::timestamptz END`,
+    }))
+    .where('portal', '=', portal)
+    .where('subject_digest', '=', digest)
+    .execute()
+}
+
+/** A login that came to its end wipes the slate. */
+export const clearFailures = async (tx: Transaction<Tables>, { portal, digest }: FailureSubject): Promise<void> => {
+  await tx.deleteFrom('login_failures').where('portal', '=', portal).where('subject_digest', '=', digest).execute()
+}

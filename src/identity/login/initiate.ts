@@ -1,0 +1,72 @@
+import { type CodeOf, plus, Refusal, type RequestFacts } from '../../kernel/index.ts'
+import type { Account } from '../accounts/account.ts'
+import { accountByEmail } from '../accounts/store.ts'
+import type { IdentityPorts } from '../ports.ts'
+import type { IdentitySettings } from '../settings.ts'
+import { mintToken } from '../tokens/opaque-token.ts'
+import { insertLoginSession } from './login-session-store.ts'
+import { recordFailedLogin } from './record.ts'
+import type { Throttle } from './throttle.ts'
+
+export interface InitiatedLogin {
+  /** Null where the account still waits for its approval. */
+  sessionId: string | null
+  methods: CodeOf<'mfaMethod'>[]
+  /** Seconds. */
+  expiresIn: number
+  /** What keeps the login from going on; null where nothing does. */
+  accountStatus: CodeOf<'accountStatus'> | null
+}
+
+const mayKnow = (account: Account): boolean => account.status === 'ACTIVE' || account.status === 'PENDING_APPROVAL'
+
+/** The first step of a login. Whatever is wrong is AUTH.INVALID_CREDENTIALS, at the cost of one verification. */
+export const loginInitiator = (ports: IdentityPorts, throttle: Throttle, settings: IdentitySettings['login']) => {
+  const { database, clock, randomness, digest, passwords } = ports
+
+  const verify = async (facts: RequestFacts, email: string, password: string): Promise<Account> => {
+    const account = await accountByEmail(database, facts.portal, email)
+    const matches = await passwords.verify(account?.passwordHash ?? null, password)
+    if (account && matches && mayKnow(account)) return account
+    await recordFailedLogin(ports, facts, account?.id ?? null, 'INVALID_CREDENTIALS')
+    throw new Refusal('AUTH.INVALID_CREDENTIALS')
+  }
+
+  /** Only a wrong password counts; a service that is too busy to look at it takes the count back. */
+  const counted = async (facts: RequestFacts, email: string, password: string): Promise<Account> => {
+    const subject = throttle.subject(facts.portal, email)
+    await throttle.count(subject)
+    try {
+      const account = await verify(facts, email, password)
+      await throttle.uncount(subject)
+      return account
+    } catch (error) {
+      if (error instanceof Refusal && error.code === 'SYSTEM.UNAVAILABLE') await throttle.uncount(subject)
+      throw error
+    }
+  }
+
+  return async (facts: RequestFacts, email: string, password: string): Promise<InitiatedLogin> => {
+    const account = await counted(facts, email, password)
+    if (account.status !== 'ACTIVE')
+      return { sessionId: null, methods: [], expiresIn: 0, accountStatus: account.status }
+    const sessionId = mintToken(randomness)
+    const now = clock.now()
+    const session = {
+      digest: digest('login-session', sessionId),
+      portal: facts.portal,
+      kind: 'LOGIN' as const,
+      accountId: account.id,
+      clientDigest: digest('client-hash', facts.clientHash),
+      attempts: settings.attempts,
+      expiresAt: plus(now, settings.sessionTtlMs),
+    }
+    await insertLoginSession(database, session, now)
+    return {
+      sessionId,
+      methods: ['EMAIL'],
+      expiresIn: Math.floor(settings.sessionTtlMs / 1_000),
+      accountStatus: null,
+    }
+  }
+}

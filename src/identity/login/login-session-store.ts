@@ -1,0 +1,118 @@
+import type { Transaction } from 'kysely'
+import { type AccountId, type Instant, type Portal, toDate } from '../../kernel/index.ts'
+import { type Database, moment, type Tables } from '../../platform/database/index.ts'
+import type { LoginSessionsTable } from '../../platform/database/tables/identity.ts'
+
+type Kind = LoginSessionsTable['kind']
+type Store = Database | Transaction<Tables>
+
+/** A pre-login session that is neither spent nor expired and has attempts left. */
+export interface LoginSession {
+  accountId: AccountId | null
+  clientDigest: Uint8Array
+  attemptsLeft: number
+  codeSentAt: Instant | null
+  expiresAt: Instant
+}
+
+export interface NewLoginSession {
+  digest: Uint8Array
+  portal: Portal
+  kind: Kind
+  accountId: AccountId | null
+  clientDigest: Uint8Array
+  attempts: number
+  expiresAt: Instant
+}
+
+export const insertLoginSession = async (store: Store, session: NewLoginSession, at: Instant): Promise<void> => {
+  await store
+    .insertInto('login_sessions')
+    .values({
+      token_digest: session.digest,
+      portal: session.portal,
+      kind: session.kind,
+      account_biz_id: session.accountId,
+      client_digest: session.clientDigest,
+      attempts_left: session.attempts,
+      created_at: toDate(at),
+      expires_at: toDate(session.expiresAt),
+    })
+    .execute()
+}
+
+export const readLoginSession = (
+  store: Store,
+  portal: Portal,
+  kind: Kind,
+  digest: Uint8Array,
+  now: Instant,
+): Promise<LoginSession | undefined> =>
+  store
+    .selectFrom('login_sessions')
+    .select([
+      'account_biz_id as accountId',
+      'client_digest as clientDigest',
+      'attempts_left as attemptsLeft',
+      'code_sent_at as codeSentAt',
+      'expires_at as expiresAt',
+    ])
+    .where('portal', '=', portal)
+    .where('kind', '=', kind)
+    .where('token_digest', '=', digest)
+    .where('spent_at', 'is', null)
+    .where('expires_at', '>', moment(now))
+    .where('attempts_left', '>', 0)
+    .executeTakeFirst()
+
+/** What changes a pre-login session finds it live or changes nothing. */
+const live = (store: Store, portal: Portal, digest: Uint8Array, now: Instant) =>
+  store
+    .updateTable('login_sessions')
+    .where('portal', '=', portal)
+    .where('token_digest', '=', digest)
+    .where('spent_at', 'is', null)
+    .where('expires_at', '>', moment(now))
+    .returning('token_digest')
+
+/** Takes one attempt before it is looked at; whether one was left. */
+export const countAttempt = async (
+  database: Database,
+  portal: Portal,
+  digest: Uint8Array,
+  now: Instant,
+): Promise<boolean> => {
+  const counted = await live(database, portal, digest, now)
+    .set((row) => ({ attempts_left: row('attempts_left', '-', 1) }))
+    .where('attempts_left', '>', 0)
+    .executeTakeFirst()
+  return counted !== undefined
+}
+
+/** Claims the sending of a code, one at a time: whether none was sent since `notSince`. */
+export const claimCodeSending = async (
+  tx: Transaction<Tables>,
+  portal: Portal,
+  digest: Uint8Array,
+  now: Instant,
+  notSince: Instant,
+): Promise<boolean> => {
+  const claimed = await live(tx, portal, digest, now)
+    .set({ code_sent_at: toDate(now) })
+    .where((row) => row.or([row('code_sent_at', 'is', null), row('code_sent_at', '<=', moment(notSince))]))
+    .executeTakeFirst()
+  return claimed !== undefined
+}
+
+/** Spends the session, once. */
+export const spendLoginSession = async (
+  tx: Transaction<Tables>,
+  portal: Portal,
+  digest: Uint8Array,
+  now: Instant,
+): Promise<boolean> => {
+  const spent = await live(tx, portal, digest, now)
+    .set({ spent_at: toDate(now) })
+    .executeTakeFirst()
+  return spent !== undefined
+}

@@ -1,0 +1,68 @@
+import { type Instant, invalid, plus, Refusal, type RequestFacts } from '../../kernel/index.ts'
+import { inTransaction } from '../../platform/database/index.ts'
+import type { Account } from '../accounts/account.ts'
+import type { IdentityPorts } from '../ports.ts'
+import type { IdentitySettings } from '../settings.ts'
+import { replaceCode } from './code-store.ts'
+import { findLogin, type LiveLogin } from './live-login.ts'
+import { claimCodeSending } from './login-session-store.ts'
+import { codeDigest, maskEmail, mintCode } from './one-time-code.ts'
+
+/** What the sending of a code answers; times in seconds. */
+export interface SentCode {
+  maskedDestination: string
+  expiresIn: number
+  resendAfter: number
+  attemptsRemaining: number
+}
+
+const wholeSeconds = (milliseconds: number): number => Math.max(1, Math.ceil(milliseconds / 1_000))
+
+const tooSoon = (waitMs: number, internal: string): Refusal =>
+  new Refusal('ACCESS.RATE_LIMITED', { internal, retryAfter: wholeSeconds(waitMs) })
+
+/** Mails a code for a login under way. A new code replaces the one before. */
+export const codeSender = (ports: IdentityPorts, settings: IdentitySettings['login']) => {
+  const { database, cache, clock, digest, mailer, randomness } = ports
+
+  /** Bounds the mails that one account gets, over all its logins. */
+  const countSending = async ({ portal, id }: Account): Promise<void> => {
+    const { limit, windowMs } = settings.codeSends
+    const { count, remaining } = await cache.increment(`{codes:${portal}:${id}}:sent`, windowMs)
+    if (count > limit) throw tooSoon(remaining, 'too many codes for this account')
+  }
+
+  /** Claims the sending and keeps the code in one transaction, so that only the last code sent counts. */
+  const putCode = async ({ digest: login, code: owner, session }: LiveLogin, code: string, now: Instant) => {
+    const expiresAt = plus(now, Math.min(settings.codeTtlMs, session.expiresAt - now))
+    const claimed = await inTransaction(database, async (tx) => {
+      const due = await claimCodeSending(tx, owner.portal, login, now, plus(now, -settings.resendMs))
+      if (due) await replaceCode(tx, owner, codeDigest(digest, owner, code), now, expiresAt)
+      return due
+    })
+    const since = session.codeSentAt === null ? 0 : now - session.codeSentAt
+    if (!claimed) throw tooSoon(settings.resendMs - since, 'a code was sent a moment ago')
+    return expiresAt - now
+  }
+
+  return async (facts: RequestFacts, sessionId: string, method: string): Promise<SentCode> => {
+    if (method !== 'EMAIL') throw invalid('mfaMethod')
+    const now = clock.now()
+    const login = await findLogin(ports, facts, sessionId, now)
+    const code = mintCode(randomness)
+    const goodFor = await putCode(login, code, now)
+    await countSending(login.account)
+    await mailer.send({
+      to: login.account.email,
+      template: 'login-code',
+      locale: facts.locale,
+      values: { code, minutes: String(Math.max(1, Math.floor(goodFor / 60_000))) },
+    })
+    return {
+      maskedDestination: maskEmail(login.account.email),
+      expiresIn: Math.floor(goodFor / 1_000),
+      resendAfter: wholeSeconds(settings.resendMs),
+      attemptsRemaining: login.session.attemptsLeft,
+    }
+  }
+}

@@ -1,0 +1,32 @@
+import type { Transaction } from 'kysely'
+import { type Portal, Refusal } from '../../kernel/index.ts'
+import type { Tables } from '../../platform/database/index.ts'
+import { canonicalEmail } from '../accounts/canonical-email.ts'
+import type { IdentityPorts } from '../ports.ts'
+import { clearFailures, countFailure, type FailureRule, type FailureSubject, uncountFailure } from './failure-store.ts'
+
+/**
+ * The cap on wrong passwords and codes per e-mail (completions.md, Limits). It goes by the address alone, so known and
+ * unknown ones are told apart by nothing, and a new login does not start it afresh.
+ */
+export interface Throttle {
+  subject(portal: Portal, email: string): FailureSubject
+  /** Counts a try as a failure in advance, or refuses with ACCESS.RATE_LIMITED. */
+  count(subject: FailureSubject): Promise<void>
+  /** The try was no failure after all. */
+  uncount(subject: FailureSubject): Promise<void>
+  clear(tx: Transaction<Tables>, subject: FailureSubject): Promise<void>
+}
+
+export const createThrottle = ({ database, clock, digest }: IdentityPorts, rule: FailureRule): Throttle => ({
+  subject: (portal, email) => ({ portal, digest: digest('login-failures', portal, canonicalEmail(email)) }),
+  count: async (subject) => {
+    const now = clock.now()
+    const blockedUntil = await countFailure(database, subject, rule, now)
+    if (blockedUntil === undefined) return
+    const retryAfter = Math.max(1, Math.ceil((blockedUntil - now) / 1_000))
+    throw new Refusal('ACCESS.RATE_LIMITED', { internal: 'too many failures for this e-mail', retryAfter })
+  },
+  uncount: (subject) => uncountFailure(database, subject, rule, clock.now()),
+  clear: clearFailures,
+})

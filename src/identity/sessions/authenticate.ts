@@ -1,0 +1,69 @@
+import { timingSafeEqual } from 'node:crypto'
+import type { Credential } from '../../gateway/ports.ts'
+import { type Caller, type Clock, plus, Refusal } from '../../kernel/index.ts'
+import type { Database } from '../../platform/database/index.ts'
+import type { AddressGuard } from '../ip-whitelist/guard.ts'
+import type { IdentitySettings } from '../settings.ts'
+import type { AccessClaims } from '../tokens/claims.ts'
+import type { Liveness } from './liveness.ts'
+import { type OpenSession, recordActivity } from './store.ts'
+
+interface Parts {
+  database: Database
+  clock: Clock
+  readToken(token: string): Promise<AccessClaims | undefined>
+  clientOf(clientHash: string): string
+  liveness: Liveness
+  admit: AddressGuard
+  settings: IdentitySettings['sessions']
+}
+
+const refuse = (internal: string): Refusal => new Refusal('ACCESS.TOKEN_INVALID', { internal })
+
+const same = (a: string, b: string): boolean => a.length === b.length && timingSafeEqual(Buffer.from(a), Buffer.from(b))
+
+/** Turns an access token into its live caller. Whatever is wrong with it is one ACCESS.TOKEN_INVALID. */
+export const authenticator = (parts: Parts): ((credential: Credential) => Promise<Caller>) => {
+  const { database, clock, liveness, settings } = parts
+
+  /** An empty client hash comes only from the chain that demands none; one that comes has to be the session's. */
+  const checkBinding = (claims: AccessClaims, { portal, clientHash }: Credential): void => {
+    if (portal !== null && claims.portal !== portal) throw refuse('the token belongs to another portal')
+    if (clientHash !== '' && !same(claims.client, parts.clientOf(clientHash)))
+      throw refuse('the token belongs to another client')
+  }
+
+  const checkAlive = (session: OpenSession | undefined, claims: AccessClaims): OpenSession => {
+    const now = clock.now()
+    if (!session) throw refuse('the session has ended')
+    if (session.accountId !== claims.accountId) throw refuse('the session is another account’s')
+    if (session.accountStatus !== 'ACTIVE') throw refuse('the account is not active')
+    if (session.expiresAt <= now || session.idleExpiresAt <= now) throw refuse('the session has run out')
+    return session
+  }
+
+  /** Written at most once a minute, so that most requests write nothing. */
+  const noteActivity = async (session: OpenSession): Promise<void> => {
+    const now = clock.now()
+    if (now - session.lastActivityAt < settings.activityMs) return
+    await recordActivity(database, session, now, plus(now, settings.idleMs))
+    liveness.forget(session.id)
+  }
+
+  return async (credential) => {
+    const claims = await parts.readToken(credential.token)
+    if (!claims) throw refuse('the token is not one of ours, or not good now')
+    checkBinding(claims, credential)
+    const session = checkAlive(await liveness.find(claims.portal, claims.sessionId), claims)
+    await parts.admit(session, credential.clientIp)
+    await noteActivity(session)
+    return {
+      accountId: session.accountId,
+      portal: session.portal,
+      sessionId: session.id,
+      apiKeyId: null,
+      steppedUpAt: session.steppedUpAt,
+      permissions: new Set(session.operatorPermissions),
+    }
+  }
+}

@@ -1,0 +1,76 @@
+import type { Transaction } from 'kysely'
+import { type Instant, type Portal, type SessionId, toDate } from '../../kernel/index.ts'
+import type { Tables } from '../../platform/database/index.ts'
+
+export interface NewRefreshToken {
+  digest: Uint8Array
+  portal: Portal
+  sessionId: SessionId
+  parent: Uint8Array | null
+  expiresAt: Instant
+}
+
+export const insertRefreshToken = async (
+  tx: Transaction<Tables>,
+  token: NewRefreshToken,
+  at: Instant,
+): Promise<void> => {
+  await tx
+    .insertInto('refresh_tokens')
+    .values({
+      token_digest: token.digest,
+      portal: token.portal,
+      session_biz_id: token.sessionId,
+      parent_digest: token.parent,
+      created_at: toDate(at),
+      expires_at: toDate(token.expiresAt),
+    })
+    .execute()
+}
+
+/** The family that a token belongs to. */
+export const sessionOfRefreshToken = async (
+  tx: Transaction<Tables>,
+  portal: Portal,
+  digest: Uint8Array,
+): Promise<SessionId | undefined> => {
+  const row = await tx
+    .selectFrom('refresh_tokens')
+    .select('session_biz_id')
+    .where('portal', '=', portal)
+    .where('token_digest', '=', digest)
+    .executeTakeFirst()
+  return row?.session_biz_id
+}
+
+/** Spends a token, once: whether it was unused until now. Its successor is kept, sealed, in the same statement. */
+export const spendRefreshToken = async (
+  tx: Transaction<Tables>,
+  portal: Portal,
+  digest: Uint8Array,
+  successor: Uint8Array,
+  at: Instant,
+): Promise<boolean> => {
+  const spent = await tx
+    .updateTable('refresh_tokens')
+    .set({ used_at: toDate(at), successor })
+    .where('portal', '=', portal)
+    .where('token_digest', '=', digest)
+    .where('used_at', 'is', null)
+    .returning('token_digest')
+    .executeTakeFirst()
+  return spent !== undefined
+}
+
+/** When a spent token was used, and the successor that it yielded. */
+export const usedRefreshToken = (
+  tx: Transaction<Tables>,
+  portal: Portal,
+  digest: Uint8Array,
+): Promise<{ usedAt: Instant | null; successor: Uint8Array | null } | undefined> =>
+  tx
+    .selectFrom('refresh_tokens')
+    .select(['used_at as usedAt', 'successor'])
+    .where('portal', '=', portal)
+    .where('token_digest', '=', digest)
+    .executeTakeFirst()

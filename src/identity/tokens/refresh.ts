@@ -1,0 +1,111 @@
+import type { Transaction } from 'kysely'
+import { type Instant, plus, Refusal, type RequestFacts } from '../../kernel/index.ts'
+import { recordAudit } from '../../platform/audit/index.ts'
+import { inTransaction, type Tables } from '../../platform/database/index.ts'
+import type { AddressGuard } from '../ip-whitelist/guard.ts'
+import type { IdentityPorts } from '../ports.ts'
+import type { Liveness } from '../sessions/liveness.ts'
+import { endSession, lockOpenSession, type OpenSession, recordActivity } from '../sessions/store.ts'
+import type { IdentitySettings } from '../settings.ts'
+import type { AccessTokens } from './access-tokens.ts'
+import { isOpaqueToken, mintToken } from './opaque-token.ts'
+import { insertRefreshToken, sessionOfRefreshToken, spendRefreshToken, usedRefreshToken } from './refresh-store.ts'
+
+export interface TokenPair {
+  accessToken: string
+  refreshToken: string
+  /** Seconds that the access token is good for. */
+  expiresIn: number
+}
+
+interface Parts {
+  ports: IdentityPorts
+  tokens: AccessTokens
+  liveness: Liveness
+  admit: AddressGuard
+  settings: IdentitySettings
+}
+
+type Outcome =
+  | { kind: 'rotated'; session: OpenSession; refreshToken: string }
+  | { kind: 'reused'; session: OpenSession }
+
+const notFound = (internal: string): Refusal => new Refusal('AUTH.SESSION_NOT_FOUND', { internal })
+
+const isGood = (session: OpenSession, now: Instant): boolean =>
+  session.accountStatus === 'ACTIVE' && session.expiresAt > now && session.idleExpiresAt > now
+
+/**
+ * Rotates a refresh token (RFC 9700, section 4.14): each is good once. Two tabs that present the same one within the
+ * window get the same successor; one that is used later was stolen from somebody, so its whole family ends.
+ */
+export const refresher = ({ ports, tokens, liveness, admit, settings }: Parts) => {
+  const { database, clock, randomness, digest, secretBox } = ports
+  const digestOf = (token: string): Uint8Array => digest('refresh-token', token)
+  const contextOf = (parent: Uint8Array): string => Buffer.from(parent).toString('base64url')
+
+  /** The token that this one yielded, if that was a moment ago. */
+  const recentSuccessor = async (
+    tx: Transaction<Tables>,
+    facts: RequestFacts,
+    used: Uint8Array,
+    now: Instant,
+  ): Promise<string | undefined> => {
+    const { usedAt, successor } = (await usedRefreshToken(tx, facts.portal, used)) ?? {}
+    if (!usedAt || !successor || now - usedAt > settings.tokens.refreshReuseMs) return undefined
+    return Buffer.from(secretBox.open('refresh-successor', contextOf(used), successor)).toString('utf8')
+  }
+
+  const rotate = async (tx: Transaction<Tables>, facts: RequestFacts, presented: string): Promise<Outcome> => {
+    const now = clock.now()
+    const { portal } = facts
+    const used = digestOf(presented)
+    const sessionId = await sessionOfRefreshToken(tx, portal, used)
+    if (!sessionId) throw notFound('no such refresh token')
+    const session = await lockOpenSession(tx, portal, sessionId, digest('client-hash', facts.clientHash))
+    if (!session || !isGood(session, now)) throw notFound('the session has ended, or is another client’s')
+    await admit(session, facts.clientIp)
+
+    const next = mintToken(randomness)
+    const sealed = secretBox.seal('refresh-successor', contextOf(used), Buffer.from(next))
+    const spent = await spendRefreshToken(tx, portal, used, sealed, now)
+    const refreshToken = spent ? next : await recentSuccessor(tx, facts, used, now)
+    if (refreshToken === undefined) {
+      await endSession(tx, session, 'REFRESH_REUSED', now)
+      await recordAudit(tx, {
+        at: now,
+        portal,
+        actorId: session.accountId,
+        workspaceId: null,
+        action: facts.operationId,
+        targetId: session.id,
+        outcome: 'REFUSED',
+        requestId: facts.requestId,
+        clientIp: facts.clientIp,
+        detail: { reason: 'REFRESH_REUSED' },
+      })
+      return { kind: 'reused', session }
+    }
+    if (spent) {
+      const token = { digest: digestOf(next), portal, sessionId, parent: used, expiresAt: session.expiresAt }
+      await insertRefreshToken(tx, token, now)
+    }
+    await recordActivity(tx, session, now, plus(now, settings.sessions.idleMs))
+    return { kind: 'rotated', session, refreshToken }
+  }
+
+  return async (facts: RequestFacts, presented: string): Promise<TokenPair> => {
+    if (!isOpaqueToken(presented)) throw notFound('no refresh token of ours')
+    const outcome = await inTransaction(database, (tx) => rotate(tx, facts, presented))
+    liveness.forget(outcome.session.id)
+    if (outcome.kind === 'reused') throw notFound('the refresh token was used before; its family has ended')
+    const access = await tokens.issue({
+      portal: facts.portal,
+      accountId: outcome.session.accountId,
+      sessionId: outcome.session.id,
+      clientHash: facts.clientHash,
+      sessionExpiresAt: outcome.session.expiresAt,
+    })
+    return { ...access, refreshToken: outcome.refreshToken }
+  }
+}
