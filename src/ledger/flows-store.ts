@@ -13,8 +13,8 @@ import {
   type WorkspaceId,
 } from '../kernel/index.ts'
 import type { Database } from '../platform/database/index.ts'
+import { moment } from '../platform/database/moment.ts'
 import type { OrderType } from '../platform/database/tables/ledger.ts'
-import { storeInstant } from './time-store.ts'
 
 /** One posting to a wallet, as its owner reads it. */
 export interface Flow {
@@ -26,7 +26,8 @@ export interface Flow {
   balanceAfter: Money
   orderType: OrderType | null
   orderBizId: OrderId | null
-  orderNo: string | null
+  /** What the order's maker wrote on it. */
+  remark: string | null
   createdAt: Instant
 }
 
@@ -48,8 +49,8 @@ const matching = (database: Database, { wallet, workspace, flowType, direction, 
     .where('e.workspace_biz_id', '=', workspace)
   if (flowType) found = found.where('e.flow_type', '=', flowType)
   if (direction) found = found.where('e.amount', direction === 'IN' ? '>' : '<', sql<bigint>`0`)
-  if (from !== undefined) found = found.where('e.created_at', '>=', storeInstant(from))
-  if (to !== undefined) found = found.where('e.created_at', '<=', storeInstant(to))
+  if (from !== undefined) found = found.where('e.created_at', '>=', moment(from))
+  if (to !== undefined) found = found.where('e.created_at', '<=', moment(to))
   return found
 }
 
@@ -68,7 +69,7 @@ export const listFlows = async (database: Database, query: FlowQuery): Promise<P
       'e.balance_after as balanceAfter',
       'o.order_type as orderType',
       'e.order_biz_id as orderBizId',
-      'o.order_no as orderNo',
+      sql<string | null>`o.data->>'remark'`.as('remark'),
       'e.created_at as createdAt',
     ])
     .orderBy('e.sequence', query.sortOrder)

@@ -17,9 +17,11 @@ export type { LedgerPorts } from './execute.ts'
 export type { Flow, FlowQuery, Posting } from './flows-store.ts'
 export type { Discrepancy } from './invariants.ts'
 export { verifyBook } from './invariants.ts'
+export { type Listing, listing } from './listing.ts'
 export type { OpeningFunds } from './opening.ts'
-export { codeIn, type Order, reachedAt } from './order.ts'
+export { type Order, reachedAt } from './order.ts'
 export type { OrderQuery } from './orders-store.ts'
+export { type Teller, tellCode, tellOrder } from './telling.ts'
 export type { NewWallet, Wallet } from './wallets-store.ts'
 
 const overDatabase =

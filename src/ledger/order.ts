@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { bizId, codesOf, instantOf } from '../kernel/index.ts'
+import { bizId, instantOf } from '../kernel/index.ts'
 
 const idOf = <Kind extends string>() => z.string().transform((text) => bizId<Kind>(text))
 const instant = z.string().transform((text) => instantOf(Date.parse(text)))
@@ -34,10 +34,3 @@ export type Order = z.output<typeof storedOrder>
 /** When the order reached a status, by its history; null when it never did. */
 export const reachedAt = (order: Order, status: string): Order['createdAt'] | null =>
   order.history.findLast((step) => step.status === status)?.at ?? null
-
-/** Flow types and statuses come from the store as text; what is not of the family is a fault of ours. */
-export const codeIn = <F extends Parameters<typeof codesOf>[0]>(family: F, text: string) => {
-  const found = codesOf(family).find((code) => code === text)
-  if (found === undefined) throw new RangeError(`${text} is no ${family}`)
-  return found
-}

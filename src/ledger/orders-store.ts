@@ -2,9 +2,9 @@ import { type ExpressionBuilder, sql } from 'kysely'
 import type { OrderId, WalletId, WorkspaceId } from '../kernel/index.ts'
 import { type Instant, offsetOf, type Page, type PageRequest, pageOf } from '../kernel/index.ts'
 import type { Database, Tables } from '../platform/database/index.ts'
+import { moment } from '../platform/database/moment.ts'
 import type { OrderType } from '../platform/database/tables/ledger.ts'
 import { type Order, storedOrder } from './order.ts'
-import { storeInstant } from './time-store.ts'
 
 export interface OrderQuery extends PageRequest {
   type: OrderType
@@ -53,8 +53,8 @@ const matching = (database: Database, { type, workspace, wallet, statuses, from,
     )
   }
   if (statuses !== undefined) found = found.where('status', 'in', statuses)
-  if (from !== undefined) found = found.where('created_at', '>=', storeInstant(from))
-  if (to !== undefined) found = found.where('created_at', '<=', storeInstant(to))
+  if (from !== undefined) found = found.where('created_at', '>=', moment(from))
+  if (to !== undefined) found = found.where('created_at', '<=', moment(to))
   if (data !== undefined) found = found.where(sql<boolean>`data @> ${JSON.stringify(data)}::jsonb`)
   return found
 }

@@ -1,0 +1,111 @@
+import * as contract from '../../contract/transfers.ts'
+import {
+  bizId,
+  emptyPage,
+  type HandlerTable,
+  handlerTable,
+  isBizId,
+  mapPage,
+  notFound,
+  type OrderId,
+  type Request,
+  type WalletId,
+  type Words,
+} from '../../kernel/index.ts'
+import { listing } from '../../ledger/index.ts'
+import { renderTransfer } from './render.ts'
+import { termsOf } from './rules.ts'
+import { type Acting, approve, create, read, reject, type TransfersPorts } from './service.ts'
+
+/** What can be no id names no order; the store is not asked. */
+const orderId = (text: string): OrderId => {
+  if (!isBizId(text)) throw notFound('malformed order id')
+  return bizId<'order'>(text)
+}
+
+/** UUIDs of a body may come in capitals; the book knows them in small letters. */
+const walletId = (text: string): WalletId => bizId<'wallet'>(text.toLowerCase())
+
+type Commanding =
+  | Request<typeof contract.createTransfer>
+  | Request<typeof contract.approveTransfer>
+  | Request<typeof contract.rejectTransfer>
+
+const actingOf = (request: Commanding): Acting => ({
+  actor: request.caller.accountId,
+  workspace: null,
+  idempotency: request.idempotency,
+  facts: request,
+})
+
+export const transferHandlers = (ports: TransfersPorts, words: Words): HandlerTable =>
+  handlerTable(contract, {
+    createTransfer: async (request) => {
+      const { body, workspace, locale } = request
+      const { amount, currency, remark = null, clientReference = null } = body
+      const source = walletId(body.sourceWalletBizId)
+      const target = walletId(body.targetWalletBizId)
+      const terms = termsOf({ source, target, amount, currency }, ports.rules)
+      const acting = { ...actingOf(request), workspace: workspace.id }
+      const order = await create(ports, terms, { remark, clientReference }, acting)
+      return renderTransfer(order, workspace.id, { words, locale })
+    },
+
+    listTransfers: async ({ query, workspace, locale }) => {
+      const { sortBy, walletId: wallet, transferStatus } = query
+      const orders = await ports.ledger.listOrders({
+        ...listing(query),
+        sortBy,
+        type: 'TRANSFER',
+        workspace: workspace.id,
+        wallet: wallet === undefined ? undefined : walletId(wallet),
+        statuses: transferStatus && [transferStatus],
+      })
+      return mapPage(orders, (order) => renderTransfer(order, workspace.id, { words, locale }))
+    },
+
+    listWalletTransfers: async ({ params, query, workspace, locale }) => {
+      if (!isBizId(params.wallet_id)) return emptyPage()
+      const wallet = bizId<'wallet'>(params.wallet_id)
+      const found = await ports.ledger.readWallet({ wallet, workspace: workspace.id })
+      if (!found) return emptyPage()
+      const { sortBy, transferStatus } = query
+      const orders = await ports.ledger.listOrders({
+        ...listing(query),
+        sortBy,
+        type: 'TRANSFER',
+        workspace: workspace.id,
+        wallet,
+        statuses: transferStatus && [transferStatus],
+      })
+      return mapPage(orders, (order) => renderTransfer(order, workspace.id, { words, locale }))
+    },
+
+    readTransfer: async ({ params, workspace, locale }) => {
+      const order = await read(ports, orderId(params.order_id), workspace.id)
+      return renderTransfer(order, workspace.id, { words, locale })
+    },
+
+    isTransferCompleted: async ({ params, workspace }) => {
+      const order = await read(ports, orderId(params.order_id), workspace.id)
+      return order.status === 'COMPLETED'
+    },
+
+    listPendingTransfers: async ({ query, locale }) => {
+      const { sortBy } = query
+      const pending = { type: 'TRANSFER', workspace: null, statuses: ['PENDING_APPROVAL'] } as const
+      const orders = await ports.ledger.listOrders({ ...listing(query), ...pending, sortBy })
+      return mapPage(orders, (order) => renderTransfer(order, null, { words, locale }))
+    },
+
+    approveTransfer: async (request) => {
+      const order = await approve(ports, orderId(request.params.order_id), actingOf(request))
+      return renderTransfer(order, null, { words, locale: request.locale })
+    },
+
+    rejectTransfer: async (request) => {
+      const { params, body, locale } = request
+      const order = await reject(ports, orderId(params.order_id), body.reason, actingOf(request))
+      return renderTransfer(order, null, { words, locale })
+    },
+  })

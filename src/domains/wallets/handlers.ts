@@ -1,0 +1,70 @@
+import * as contract from '../../contract/wallets.ts'
+import {
+  bizId,
+  type HandlerTable,
+  handlerTable,
+  isBizId,
+  mapPage,
+  notFound,
+  parseInstant,
+  type Request,
+  type WalletId,
+  type Words,
+} from '../../kernel/index.ts'
+import { listing } from '../../ledger/index.ts'
+import { actOf } from '../../platform/audit/index.ts'
+import { renderBalance, renderFlow, renderWallet } from './render.ts'
+import { balanceOf, setFrozen, type WalletsPorts } from './service.ts'
+
+/** What can be no id names no wallet; the store is not asked. */
+const walletId = (text: string): WalletId => {
+  if (!isBizId(text)) throw notFound('malformed wallet id')
+  return bizId<'wallet'>(text)
+}
+
+type Freezing = Request<typeof contract.freezeWallet> | Request<typeof contract.unfreezeWallet>
+
+export const walletHandlers = (ports: WalletsPorts, words: Words): HandlerTable => {
+  const { ledger } = ports
+
+  const found = async (scope: Parameters<typeof ledger.readWallet>[0]) => {
+    const wallet = await ledger.readWallet(scope)
+    if (!wallet) throw notFound('no such wallet')
+    return wallet
+  }
+
+  const freezing = async (request: Freezing, frozen: boolean) => {
+    const { params, body } = request
+    const change = { wallet: walletId(params.wallet_id), frozen, reason: body.reason }
+    const wallet = await setFrozen(ports, change, actOf(request))
+    return renderWallet(wallet, { words, locale: request.locale })
+  }
+
+  return handlerTable(contract, {
+    listWallets: async ({ workspace, locale }) => {
+      const wallets = await ledger.listWallets(workspace.id)
+      return wallets.map((wallet) => renderWallet(wallet, { words, locale }))
+    },
+
+    readWallet: async ({ params, workspace, locale }) =>
+      renderWallet(await found({ wallet: walletId(params.wallet_id), workspace: workspace.id }), { words, locale }),
+
+    readBalance: async ({ params, query, workspace }) => {
+      const scope = { wallet: walletId(params.wallet_id), workspace: workspace.id }
+      const at = query.at === undefined ? undefined : parseInstant(query.at)
+      const { balance, asOf } = await balanceOf(ports, scope, at)
+      return renderBalance(balance, asOf)
+    },
+
+    listFlows: async ({ params, query, workspace, locale }) => {
+      const scope = { wallet: walletId(params.wallet_id), workspace: workspace.id }
+      await found(scope)
+      const { flowType, direction } = query
+      const flows = await ledger.listFlows({ ...listing(query), ...scope, flowType, direction })
+      return mapPage(flows, (flow) => renderFlow(flow, { words, locale }))
+    },
+
+    freezeWallet: (request) => freezing(request, true),
+    unfreezeWallet: (request) => freezing(request, false),
+  })
+}

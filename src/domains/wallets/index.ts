@@ -1,0 +1,17 @@
+import type { HandlerTable, Instant, Words, WorkspaceId } from '../../kernel/index.ts'
+import type { Database } from '../../platform/database/index.ts'
+import { walletHandlers } from './handlers.ts'
+import { openWallets, type WalletsPorts } from './service.ts'
+
+export type { WalletsPorts } from './service.ts'
+
+export interface Wallets {
+  handlers: HandlerTable
+  /** A wallet per configured currency, inside the transaction that makes the workspace. */
+  openWallets(tx: Database, workspace: { workspaceId: WorkspaceId; at: Instant }): Promise<void>
+}
+
+export const createWallets = (ports: WalletsPorts & { words: Words }): Wallets => ({
+  handlers: walletHandlers(ports, ports.words),
+  openWallets: (tx, workspace) => openWallets(ports, tx, workspace),
+})

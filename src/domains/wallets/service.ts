@@ -1,0 +1,65 @@
+import {
+  type Clock,
+  type Ids,
+  type Instant,
+  notFound,
+  Refusal,
+  type WalletId,
+  type WorkspaceId,
+} from '../../kernel/index.ts'
+import type { Ledger, Wallet } from '../../ledger/index.ts'
+import { type Act, recordAct } from '../../platform/audit/index.ts'
+import { type Database, inTransaction } from '../../platform/database/index.ts'
+
+export interface WalletsPorts {
+  database: Database
+  ledger: Ledger
+  clock: Clock
+  ids: Ids
+  /** A new workspace gets a wallet in each, in this order. */
+  currencies: readonly string[]
+}
+
+/** Opens a new workspace's wallets inside the transaction that makes it; each is its currency's default. */
+export const openWallets = async (
+  { ledger, ids, currencies }: WalletsPorts,
+  tx: Database,
+  { workspaceId, at }: { workspaceId: WorkspaceId; at: Instant },
+): Promise<void> => {
+  const within = ledger.within(tx)
+  for (const currency of currencies) {
+    const bizId = ids.next<'wallet'>()
+    const name = { walletName: currency, currency, isDefault: true }
+    await within.openWallet({ bizId, workspaceBizId: workspaceId, ...name, at })
+  }
+}
+
+/** The balance now, or as it stood at an instant of the past. */
+export const balanceOf = async (
+  { ledger, clock }: WalletsPorts,
+  scope: { wallet: WalletId; workspace: WorkspaceId },
+  at: Instant | undefined,
+) => {
+  const now = clock.now()
+  const past = at !== undefined && at < now
+  const balance = await (past ? ledger.readBalanceAt(scope, at) : ledger.readBalance(scope))
+  if (!balance) throw notFound('no such wallet')
+  return { balance, asOf: past ? at : now }
+}
+
+/** Stops or starts a wallet's movements, and says so in the audit log. */
+export const setFrozen = (
+  { database, ledger }: WalletsPorts,
+  { wallet, frozen, reason }: { wallet: WalletId; frozen: boolean; reason: string },
+  act: Act,
+): Promise<Wallet> =>
+  inTransaction(database, async (tx) => {
+    const within = ledger.within(tx)
+    const change = frozen ? ({ from: 'ACTIVE', to: 'FROZEN' } as const) : ({ from: 'FROZEN', to: 'ACTIVE' } as const)
+    const moved = await within.moveWallet({ wallet, ...change, at: act.at })
+    const found = await within.readWallet({ wallet, workspace: null })
+    if (!found) throw notFound('no such wallet')
+    if (!moved) throw new Refusal('STATE.CONFLICT', { internal: `the wallet is ${found.status}` })
+    await recordAct(tx, act, { workspaceId: found.workspaceBizId, targetId: wallet, detail: { reason } })
+    return found
+  })

@@ -1,0 +1,38 @@
+import {
+  type CodedFamily,
+  type CodedValue,
+  type CodeOf,
+  codesOf,
+  type Locale,
+  toIso,
+  type Words,
+} from '../kernel/index.ts'
+import type { Order } from './order.ts'
+
+export interface Teller {
+  words: Words
+  locale: Locale
+}
+
+/** The coded value of a code that the store keeps as text; one that is not of the family is a fault of ours. */
+export const tellCode = <F extends CodedFamily>(family: F, code: string, { words, locale }: Teller): CodedValue => {
+  const known: CodeOf<F> | undefined = codesOf(family).find((one) => one === code)
+  if (known === undefined) throw new RangeError(`${code} is no ${family}`)
+  return words.coded(family, known, locale)
+}
+
+/** What every order's reply carries. Who acted and why is the ordering workspace's own affair. */
+export const tellOrder = (order: Order, family: CodedFamily, teller: Teller, own: boolean) => ({
+  bizId: order.bizId,
+  orderNo: order.orderNo,
+  version: order.version,
+  workspaceBizId: order.workspaceBizId,
+  createdAt: toIso(order.createdAt),
+  updatedAt: toIso(order.updatedAt),
+  statusHistory: order.history.map((step) => ({
+    status: tellCode(family, step.status, teller),
+    at: toIso(step.at),
+    actorBizId: own ? step.actorBizId : null,
+    reason: own ? step.reason : null,
+  })),
+})
