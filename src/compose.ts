@@ -1,7 +1,30 @@
 import type { Server } from 'node:http'
-import { fileURLToPath } from 'node:url'
 import type { Logger } from 'pino'
+import { createApp, pipeline, servicePipeline } from './app.ts'
+import { assertedCall, createBackends } from './backends/index.ts'
+import { composeDomains } from './compose/domains.ts'
+import { composeIdentity } from './compose/identity.ts'
+import { type Outside, openOutside } from './compose/outside.ts'
+import { composeSeed } from './compose/seed.ts'
 import type { Configuration } from './config/index.ts'
+import { catalogue } from './contract/index.ts'
+import {
+  createAnswers,
+  createDoor,
+  createOperationsApp,
+  createRouter,
+  faultDoor,
+  guardServer,
+  refusalOf,
+  requestLog,
+  type Stage,
+  securityHeaders,
+} from './gateway/index.ts'
+import { assertionType } from './identity/index.ts'
+import type { HandlerTable, Operation } from './kernel/index.ts'
+import { databaseFault } from './platform/database/index.ts'
+import { outboxPage } from './platform/mail/index.ts'
+import { createMetrics, type Metrics } from './platform/telemetry/index.ts'
 
 export const roles = ['gateway', 'domains'] as const
 export type Role = (typeof roles)[number]
@@ -10,10 +33,76 @@ export const isRole = (value: unknown): value is Role => roles.some((role) => ro
 export interface Deployment {
   portal: Server
   operations: Server
+  /** Readiness drops from now on. */
   startDraining(): void
   close(): Promise<void>
 }
-void fileURLToPath
-export const compose = async (_settings: Configuration, _role: Role, _logger: Logger): Promise<Deployment> => {
-  throw new Error('not yet')
+
+interface Serving {
+  settings: Configuration
+  outside: Outside
+  logger: Logger
+  metrics: Metrics
+}
+
+const portalApp = ({ outside, logger, metrics }: Serving, operations: readonly Operation[], stages: Stage[]) => {
+  const { clock, ids, words } = outside
+  const answers = createAnswers({ clock, words, securityFields: securityHeaders() })
+  const router = createRouter(operations)
+  const door = createDoor({ router, stages, answers, clock, ids, metrics, refusalOf: refusalOf(databaseFault) })
+  return createApp({ log: requestLog(logger), pages: [], door, fault: faultDoor(answers) })
+}
+
+const domainOperations = (handlers: HandlerTable): Operation[] => catalogue.filter(({ id }) => handlers.has(id))
+
+/** Builds every part once, in order; `close` takes them down in the reverse one. What fails half-way is taken down too. */
+export const compose = async (settings: Configuration, role: Role, logger: Logger): Promise<Deployment> => {
+  await using building = new AsyncDisposableStack()
+  const outside = await openOutside(settings, logger, building)
+  const serving = { settings, outside, logger, metrics: createMetrics() }
+  const identity = await composeIdentity(settings, outside)
+  const domains = await composeDomains(settings, outside)
+  const isGateway = role === 'gateway'
+  if (isGateway && settings.profile === 'development') await composeSeed(outside, identity, domains)
+  const backends = createBackends({
+    identity: isGateway ? identity.handlers : new Map(),
+    domains: domains.handlers,
+    settings: isGateway ? settings : { ...settings, backends: { default: 'in-process' } },
+    signer: identity.signer,
+    clock: outside.clock,
+  })
+  building.defer(() => backends.close())
+  const stages = isGateway
+    ? pipeline({
+        settings,
+        limits: outside.limits,
+        channel: identity.channel,
+        authentication: { ...identity.authentication, apiKey: () => undefined },
+        workspaces: domains.workspaces.gate,
+        backends,
+      })
+    : servicePipeline({
+        settings,
+        backends,
+        assertedCall: assertedCall({ issuer: settings.tokens.issuer, type: assertionType, ...settings.assertion }),
+      })
+  const app = portalApp(serving, isGateway ? catalogue : domainOperations(domains.handlers), stages)
+  let draining = false
+  const operations = createOperationsApp({
+    probes: [{ name: 'store', check: outside.checkStore }],
+    isDraining: () => draining,
+    metrics: serving.metrics,
+    jwks: identity.jwks,
+    outbox: outside.outbox && outboxPage(outside.outbox),
+    securityFields: securityHeaders(),
+  })
+  const parts = building.move()
+  return {
+    portal: guardServer(app, settings.requests),
+    operations: guardServer(operations, settings.requests),
+    startDraining: () => {
+      draining = true
+    },
+    close: () => parts.disposeAsync(),
+  }
 }

@@ -11,7 +11,7 @@ export const cachedAssertions = (signer: AssertionSigner, audience: string, ttlM
     const key = JSON.stringify(claims)
     const known = cache.get(key)
     if (known && known.until > now()) return known.token
-    const token = signer.sign({ audience, claims, ttlMs })
+    const token = signer.sign({ audience, claims: { ...claims }, ttl: ttlMs })
     cache.set(key, { token, until: now() + ttlMs / 2 })
     token.catch(() => cache.delete(key))
     return token

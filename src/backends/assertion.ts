@@ -15,7 +15,7 @@ export interface AssertionClaims {
 
 export interface AssertionSigner {
   /** A JWT with `iss`, `iat`, `exp` and this audience, verifiable against the gateway's JWKS. */
-  sign(assertion: { audience: string; claims: object; ttlMs: number }): Promise<string>
+  sign(assertion: { audience: string; claims: Record<string, unknown>; ttl: number }): Promise<string>
 }
 
 const callerClaims = (caller: Caller): Partial<AssertionClaims> => ({

@@ -44,17 +44,25 @@ const adoptHeaders = (call: Call): void => {
 export const remoteKeys = (url: string): JWTVerifyGetKey =>
   createRemoteJWKSet(new URL(url), { timeoutDuration: 3_000, cooldownDuration: 1_000 })
 
+/** `type`: the `typ` header of a call assertion, which no other token of the gateway has. */
+export interface AssertedSettings {
+  issuer: string
+  audience: string
+  jwksUrl: string
+  type: string
+}
+
 /**
  * The first stage of a domain service (`serve --role domains`): the gateway has judged the caller already, and says so
  * in a signed call assertion. Without a good one nothing is served.
  */
-export const assertedCall = (settings: { issuer: string; audience: string; jwksUrl: string }): Stage => {
+export const assertedCall = (settings: AssertedSettings): Stage => {
   const keys = remoteKeys(settings.jwksUrl)
   const options = {
     issuer: settings.issuer,
     audience: settings.audience,
     algorithms: ['EdDSA'],
-    typ: 'call+jwt',
+    typ: settings.type,
     requiredClaims: ['exp', 'iat', 'portal'],
   }
   return async (call) => {

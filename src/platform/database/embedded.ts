@@ -23,6 +23,7 @@ export const openEmbedded = async (directory: string): Promise<OpenDatabase> => 
     return {
       database,
       kind: 'embedded',
+      check: async () => void (await pglite.query('SELECT 1')),
       close: async () => {
         await pglite.close()
         lock.release()

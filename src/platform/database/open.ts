@@ -7,6 +7,8 @@ export type DatabaseTarget = { kind: 'embedded'; directory: string } | PostgresT
 export interface OpenDatabase {
   database: Database
   kind: DatabaseTarget['kind']
+  /** Rejects where the store does not answer. */
+  check(): Promise<void>
   close(): Promise<void>
 }
 

@@ -25,5 +25,10 @@ export const openPostgres = async (target: PostgresTarget): Promise<OpenDatabase
   })
   pool.on('error', target.onIdleError)
   const database = new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) })
-  return { database, kind: 'postgres', close: () => database.destroy() }
+  return {
+    database,
+    kind: 'postgres',
+    check: async () => void (await pool.query('SELECT 1')),
+    close: () => database.destroy(),
+  }
 }

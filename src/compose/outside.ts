@@ -1,0 +1,63 @@
+import { fileURLToPath } from 'node:url'
+import type { Logger } from 'pino'
+import type { Configuration } from '../config/index.ts'
+import { createMemoryCache } from '../platform/cache/index.ts'
+import { createKeyedDigest, createPasswordHasher, createSecretBox } from '../platform/crypto/index.ts'
+import { migrate, openDatabase } from '../platform/database/index.ts'
+import { createLimits } from '../platform/limits/index.ts'
+import { createOutbox, createSmtpMailer, loadMailTexts } from '../platform/mail/index.ts'
+import { systemClock, systemIds, systemRandomness } from '../platform/system/index.ts'
+import { createWords } from '../platform/words/index.ts'
+import { databaseTarget } from './store.ts'
+
+const folder = (path: string): string => fileURLToPath(new URL(`../../${path}`, import.meta.url))
+
+/** Entries of the memory cache: channel sessions, windows and counters, of a few hundred bytes each. */
+const cacheEntries = 200_000
+
+const createMailer = async (settings: Configuration) => {
+  const texts = await loadMailTexts(folder('config/mail'))
+  const { from, timeoutMs, outboxSize } = settings.mail
+  if (settings.smtpUrl) {
+    const mailer = createSmtpMailer({ url: settings.smtpUrl.reveal(), from, timeoutMs }, texts)
+    return { mailer, outbox: null }
+  }
+  const outbox = createOutbox(texts, systemClock, outboxSize)
+  return { mailer: outbox, outbox }
+}
+
+/** The outside world behind its ports, opened in this order; `stack` takes it down in the reverse one. */
+export const openOutside = async (settings: Configuration, logger: Logger, stack: AsyncDisposableStack) => {
+  const onIdleError = (error: Error) => logger.warn({ err: error }, 'a database connection broke while idle')
+  const store = await openDatabase(databaseTarget(settings, onIdleError))
+  stack.defer(() => store.close())
+  const migrated = await migrate(store.database)
+  if (migrated.length > 0) logger.info({ migrated }, 'schema brought up to date')
+  const cache = createMemoryCache(systemClock, cacheEntries)
+  stack.defer(() => cache.close())
+  const limits = createLimits(settings.limits.scale, systemClock)
+  stack.defer(() => limits.close())
+  const { mailer, outbox } = await createMailer(settings)
+  stack.defer(() => mailer.close())
+  const key = settings.secretKey.reveal()
+  return {
+    database: store.database,
+    checkStore: store.check,
+    cache,
+    limits,
+    mailer,
+    outbox,
+    words: createWords({ directory: folder('config/locales'), codedOverrides: settings.codedValues }),
+    clock: systemClock,
+    ids: systemIds,
+    randomness: systemRandomness,
+    secretBox: createSecretBox(key, systemRandomness),
+    digest: createKeyedDigest(key),
+    passwords: await createPasswordHasher(
+      { concurrency: settings.passwords.concurrency, waiting: settings.passwords.queue },
+      systemRandomness,
+    ),
+  }
+}
+
+export type Outside = Awaited<ReturnType<typeof openOutside>>
