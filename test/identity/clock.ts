@@ -1,0 +1,20 @@
+import { type Clock, type Instant, instantOf, plus } from '../../src/kernel/index.ts'
+
+/** A clock that stands still until it is told to move. */
+export interface TestClock extends Clock {
+  advance(milliseconds: number): void
+  set(at: Instant): void
+}
+
+export const testClock = (start = instantOf(Date.UTC(2026, 0, 5, 12))): TestClock => {
+  let now = start
+  return {
+    now: () => now,
+    advance: (milliseconds) => {
+      now = plus(now, milliseconds)
+    },
+    set: (at) => {
+      now = at
+    },
+  }
+}

@@ -1,0 +1,173 @@
+import { z } from 'zod'
+import * as auth from '../../src/contract/auth.ts'
+import {
+  createIdentity,
+  defaultIdentitySettings,
+  type Identity,
+  type IdentityPorts,
+  type IdentitySettings,
+} from '../../src/identity/index.ts'
+import {
+  type AccountId,
+  type Caller,
+  fallbackLocale,
+  type Operation,
+  Refusal,
+  type Request,
+  type RequestFacts,
+  type Typed,
+} from '../../src/kernel/index.ts'
+import { createMemoryCache } from '../../src/platform/cache/index.ts'
+import { createKeyedDigest, createPasswordHasher, createSecretBox } from '../../src/platform/crypto/index.ts'
+import { createOutbox, loadMailTexts, type Outbox } from '../../src/platform/mail/index.ts'
+import { systemIds, systemRandomness } from '../../src/platform/system/index.ts'
+import { createWords } from '../../src/platform/words/index.ts'
+import { type TestClock, testClock } from './clock.ts'
+import { testDatabase } from './database.ts'
+
+export const secretKey = new Uint8Array(32).fill(7)
+export const password = 'correct horse battery staple'
+
+export interface Harness {
+  identity: Identity
+  ports: IdentityPorts
+  settings: IdentitySettings
+  clock: TestClock
+  outbox: Outbox
+  /** Another replica over the same store. */
+  replica(): Promise<Identity>
+  account(
+    email: string,
+    more?: { portal?: 'CONSUMER' | 'SYSTEM'; status?: 'PENDING_APPROVAL' | 'SUSPENDED' },
+  ): Promise<AccountId>
+  close(): Promise<void>
+}
+
+export const harness = async (change: (settings: IdentitySettings) => void = () => {}): Promise<Harness> => {
+  const { database, close } = await testDatabase()
+  const clock = testClock()
+  const settings = structuredClone(defaultIdentitySettings)
+  change(settings)
+  const outbox = createOutbox(await loadMailTexts('config/mail'), clock, 50)
+  const ports: IdentityPorts = {
+    database,
+    cache: createMemoryCache(clock, 10_000),
+    mailer: outbox,
+    words: createWords({ directory: 'config/locales' }),
+    clock,
+    ids: systemIds,
+    randomness: systemRandomness,
+    secretBox: createSecretBox(secretKey, systemRandomness),
+    digest: createKeyedDigest(secretKey),
+    passwords: await createPasswordHasher({ concurrency: 2, waiting: 200 }, systemRandomness),
+  }
+  const identity = await createIdentity(ports, settings)
+  return {
+    identity,
+    ports,
+    settings,
+    clock,
+    outbox,
+    replica: () => createIdentity(ports, settings),
+    account: async (email, { portal = 'CONSUMER', ...more } = {}) => {
+      const made = await identity.provideAccount({ portal, email, password, name: 'Test', ...more })
+      return made.accountId
+    },
+    close,
+  }
+}
+
+export const facts = (clock: TestClock, more: Partial<RequestFacts> = {}): RequestFacts => ({
+  operationId: 'test',
+  requestId: 'request-1',
+  receivedAt: clock.now(),
+  portal: 'CONSUMER',
+  locale: fallbackLocale,
+  clientIp: '203.0.113.9',
+  clientHash: 'client-one',
+  userAgent: 'test',
+  country: 'XX',
+  channelSessionId: null,
+  range: null,
+  ifNoneMatch: null,
+  ifRange: null,
+  ...more,
+})
+
+const Erased = z.custom<Request<Operation>>(() => true)
+
+/** Calls an operation as the pipeline does: its body checked before, its reply after. */
+export const call = async <O extends Operation>(
+  identity: Identity,
+  operation: O,
+  request: RequestFacts,
+  body: unknown = null,
+  caller: Caller | null = null,
+): Promise<z.output<Extract<O['reply'], z.ZodType>>> => {
+  const handler = identity.handlers.get(operation.id)
+  if (!handler) throw new Error(`no handler for ${operation.id}`)
+  const input = operation.body instanceof z.ZodType ? operation.body.parse(body) : null
+  const full = { ...request, operationId: operation.id, body: input, params: {}, query: {}, caller, workspace: null }
+  const reply = await handler(Erased.parse({ ...full, idempotency: null, upload: null }))
+  const schema = operation.reply as Extract<O['reply'], z.ZodType>
+  return schema.parse(reply) as z.output<Extract<O['reply'], z.ZodType>>
+}
+
+/** The refusal that a promise ends in. */
+export const refusalOf = async (promise: Promise<unknown>): Promise<Refusal> => {
+  try {
+    await promise
+  } catch (error) {
+    if (error instanceof Refusal) return error
+    throw error
+  }
+  throw new Error('it was not refused')
+}
+export const codeOf = async (promise: Promise<unknown>): Promise<string> => (await refusalOf(promise)).code
+
+export const initiate = (at: Harness, email: string, more: Partial<RequestFacts> = {}, pass = password) =>
+  call(at.identity, auth.initiateLogin, facts(at.clock, more), { email, password: pass })
+
+/** The code in the newest mail to an address. */
+export const mailedCode = ({ outbox }: Harness, to: string): string => {
+  const mail = outbox.list().find((each) => each.to === to)
+  const code = /\b\d{6}\b/.exec(mail?.text ?? '')?.[0]
+  if (!code) throw new Error(`no code was mailed to ${to}`)
+  return code
+}
+
+export const complete = (
+  at: Harness,
+  sessionId: string | null,
+  code: string,
+  more: Partial<RequestFacts> = {},
+  identity = at.identity,
+) => call(identity, auth.completeLogin, facts(at.clock, more), { sessionId, mfaMethod: 'EMAIL', code })
+
+export const send = (at: Harness, sessionId: string | null, more: Partial<RequestFacts> = {}) =>
+  call(at.identity, auth.sendLoginCode, facts(at.clock, more), { sessionId, mfaMethod: 'EMAIL' })
+
+/** A login up to its code. */
+export const begin = async (at: Harness, email: string, more: Partial<RequestFacts> = {}) => {
+  const { sessionId } = await initiate(at, email, more)
+  await send(at, sessionId, more)
+  return { sessionId, code: mailedCode(at, email) }
+}
+
+export const signIn = async (at: Harness, email: string, more: Partial<RequestFacts> = {}) => {
+  const { sessionId, code } = await begin(at, email, more)
+  return complete(at, sessionId, code, more)
+}
+
+export const credential = (
+  token: string,
+  more: Partial<{ portal: 'CONSUMER' | 'SYSTEM' | null; clientHash: string }> = {},
+) => ({
+  token,
+  portal: 'CONSUMER' as const,
+  clientHash: 'client-one',
+  clientIp: '203.0.113.9',
+  ...more,
+})
+
+export type Reply<O extends Operation> = Typed<O>['reply']

@@ -1,0 +1,220 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import {
+  begin,
+  codeOf,
+  complete,
+  credential,
+  type Harness,
+  harness,
+  initiate,
+  mailedCode,
+  refusalOf,
+  send,
+  signIn,
+} from './harness.ts'
+
+let at: Harness
+beforeAll(async () => {
+  at = await harness()
+})
+afterAll(() => at.close())
+
+describe('auth.loginInitiate', () => {
+  test('yields a pre-login session that only its digest is kept of', async () => {
+    await at.account('ann@demo.test')
+    const reply = await initiate(at, 'ann@demo.test')
+    expect(reply).toMatchObject({ expiresIn: 600, accountStatus: null, pendingApproval: false })
+    expect(reply.mfaMethods.map((method) => method.value)).toEqual([10011001])
+    const rows = await at.ports.database.selectFrom('login_sessions').selectAll().execute()
+    expect(JSON.stringify(rows)).not.toContain(reply.sessionId)
+  })
+
+  test('finds the account whatever the case, width and white space of the address', async () => {
+    const reply = await initiate(at, '  ＡＮＮ@Demo.test ')
+    expect(reply.sessionId).toBeTypeOf('string')
+  })
+
+  test('refuses an unknown address, a wrong password, a suspended account and another portal in one way', async () => {
+    await at.account('sam@demo.test', { status: 'SUSPENDED' })
+    const refusals = await Promise.all([
+      codeOf(initiate(at, 'nobody@demo.test')),
+      codeOf(initiate(at, 'ann@demo.test', {}, 'wrong')),
+      codeOf(initiate(at, 'sam@demo.test')),
+      codeOf(initiate(at, 'ann@demo.test', { portal: 'SYSTEM' })),
+    ])
+    expect(new Set(refusals)).toEqual(new Set(['AUTH.INVALID_CREDENTIALS']))
+  })
+
+  test('an unknown address costs a verification as well', async () => {
+    const time = async (email: string): Promise<number> => {
+      const started = performance.now()
+      await codeOf(initiate(at, email, {}, 'wrong'))
+      return performance.now() - started
+    }
+    const unknown: number[] = []
+    for (let round = 0; round < 5; round++) unknown.push(await time(`nobody${round}@demo.test`))
+    expect(Math.min(...unknown)).toBeGreaterThan(4)
+  })
+
+  test('tells an account that waits for approval so, once its password is right, and gives no session', async () => {
+    await at.account('pat@demo.test', { status: 'PENDING_APPROVAL' })
+    expect(await codeOf(initiate(at, 'pat@demo.test', {}, 'wrong'))).toBe('AUTH.INVALID_CREDENTIALS')
+    const reply = await initiate(at, 'pat@demo.test')
+    expect(reply).toMatchObject({ sessionId: null, pendingApproval: true, mfaMethods: [] })
+    expect(reply.accountStatus?.value).toBe(10010201)
+  })
+
+  test('the eleventh failure in 15 minutes meets a wait, the right password too, known or not', async () => {
+    await at.account('bob@demo.test')
+    for (const email of ['bob@demo.test', 'ghost@demo.test']) {
+      for (let failure = 0; failure < 10; failure++)
+        expect(await codeOf(initiate(at, email, {}, 'wrong'))).toBe('AUTH.INVALID_CREDENTIALS')
+      const refused = await refusalOf(initiate(at, email))
+      expect([refused.code, refused.detail.retryAfter]).toEqual(['ACCESS.RATE_LIMITED', 60])
+    }
+    expect(await codeOf(initiate(at, 'BOB@demo.test '))).toBe('ACCESS.RATE_LIMITED')
+    at.clock.advance(60_000)
+    expect(await codeOf(initiate(at, 'bob@demo.test', {}, 'wrong'))).toBe('AUTH.INVALID_CREDENTIALS')
+    expect((await refusalOf(initiate(at, 'bob@demo.test'))).detail.retryAfter).toBe(120)
+    at.clock.advance(120_000)
+    expect((await initiate(at, 'bob@demo.test')).sessionId).toBeTypeOf('string')
+    expect(await codeOf(initiate(at, 'bob@demo.test', {}, 'wrong'))).toBe('AUTH.INVALID_CREDENTIALS')
+    expect((await refusalOf(initiate(at, 'bob@demo.test'))).detail.retryAfter).toBe(240)
+    at.clock.advance(240_000 + 900_000)
+    for (let failure = 0; failure < 9; failure++) await codeOf(initiate(at, 'bob@demo.test', {}, 'wrong'))
+    expect((await initiate(at, 'bob@demo.test')).sessionId).toBeTypeOf('string')
+  })
+
+  test('thirty parallel guesses are ten guesses', async () => {
+    const email = 'flood@demo.test'
+    const codes = await Promise.all(Array.from({ length: 30 }, () => codeOf(initiate(at, email, {}, 'wrong'))))
+    expect(codes.filter((code) => code === 'AUTH.INVALID_CREDENTIALS')).toHaveLength(10)
+  })
+})
+
+describe('auth.mfaSend', () => {
+  test('mails a six-digit code in the caller’s language, to a destination shown masked', async () => {
+    await at.account('carl@demo.test')
+    const { sessionId } = await initiate(at, 'carl@demo.test', { locale: 'ja' })
+    const reply = await send(at, sessionId, { locale: 'ja' })
+    expect(reply).toMatchObject({ maskedDestination: 'c***@demo.test', expiresIn: 600, resendAfter: 30 })
+    expect(reply.attemptsRemaining).toBe(5)
+    expect(at.outbox.list()[0]).toMatchObject({ to: 'carl@demo.test', locale: 'ja', subject: 'ログイン用の確認コード' })
+  })
+
+  test('is refused within 30 s of the last one, and a new code replaces the old', async () => {
+    await at.account('dora@demo.test')
+    const { sessionId, code } = await begin(at, 'dora@demo.test')
+    const early = await refusalOf(send(at, sessionId))
+    expect([early.code, early.detail.retryAfter]).toEqual(['ACCESS.RATE_LIMITED', 30])
+    at.clock.advance(30_000)
+    await send(at, sessionId)
+    const next = mailedCode(at, 'dora@demo.test')
+    if (next !== code) expect(await codeOf(complete(at, sessionId, code))).toBe('AUTH.CODE_INVALID')
+    expect((await complete(at, sessionId, next)).tokenType).toBe('Bearer')
+  })
+
+  test('ten parallel requests send one mail', async () => {
+    await at.account('pam@demo.test')
+    const { sessionId } = await initiate(at, 'pam@demo.test')
+    await Promise.allSettled(Array.from({ length: 10 }, () => send(at, sessionId)))
+    expect(at.outbox.list().filter((mail) => mail.to === 'pam@demo.test')).toHaveLength(1)
+  })
+
+  test('sends five codes in ten minutes to one account, however many logins it begins', async () => {
+    await at.account('eve@demo.test')
+    for (let sent = 0; sent < 5; sent++) await begin(at, 'eve@demo.test')
+    const { sessionId } = await initiate(at, 'eve@demo.test')
+    expect(await codeOf(send(at, sessionId))).toBe('ACCESS.RATE_LIMITED')
+  })
+
+  test('refuses another client, and a session that is unknown, made up or expired', async () => {
+    await at.account('fay@demo.test')
+    const { sessionId } = await initiate(at, 'fay@demo.test')
+    expect(await codeOf(send(at, sessionId, { clientHash: 'client-two' }))).toBe('AUTH.CLIENT_MISMATCH')
+    expect(await codeOf(send(at, sessionId, { portal: 'SYSTEM' }))).toBe('AUTH.SESSION_NOT_FOUND')
+    expect(await codeOf(send(at, 'A'.repeat(43)))).toBe('AUTH.SESSION_NOT_FOUND')
+    expect(await codeOf(send(at, "' OR 1=1 --"))).toBe('AUTH.SESSION_NOT_FOUND')
+    at.clock.advance(600_000)
+    expect(await codeOf(send(at, sessionId))).toBe('AUTH.SESSION_NOT_FOUND')
+  })
+})
+
+describe('auth.loginComplete', () => {
+  test('yields a pair of tokens for a session that has just stepped up, on a device that is new once', async () => {
+    const accountId = await at.account('gus@demo.test')
+    const reply = await signIn(at, 'gus@demo.test')
+    expect(reply).toMatchObject({ tokenType: 'Bearer', expiresIn: 900, refreshExpiresIn: 43_200, isNewDevice: true })
+    const caller = await at.identity.authentication.accessToken(credential(reply.accessToken))
+    expect(caller).toMatchObject({ accountId, sessionId: reply.sessionId, steppedUpAt: at.clock.now(), apiKeyId: null })
+    expect((await signIn(at, 'gus@demo.test')).isNewDevice).toBe(false)
+    expect((await signIn(at, 'gus@demo.test', { clientHash: 'client-two' })).isNewDevice).toBe(true)
+  })
+
+  test('spends the login: code and session are good once', async () => {
+    await at.account('hal@demo.test')
+    const { sessionId, code } = await begin(at, 'hal@demo.test')
+    await complete(at, sessionId, code)
+    expect(await codeOf(complete(at, sessionId, code))).toBe('AUTH.SESSION_NOT_FOUND')
+  })
+
+  test('refuses a code of another login, of ten minutes ago, and any method that was not set up', async () => {
+    await at.account('ida@demo.test')
+    const first = await begin(at, 'ida@demo.test')
+    const second = await begin(at, 'ida@demo.test')
+    if (first.code !== second.code)
+      expect(await codeOf(complete(at, first.sessionId, second.code))).toBe('AUTH.CODE_INVALID')
+    at.clock.advance(600_000)
+    expect(await codeOf(complete(at, second.sessionId, second.code))).toBe('AUTH.SESSION_NOT_FOUND')
+  })
+
+  test('five wrong codes end the login, the right one after them included', async () => {
+    await at.account('jon@demo.test')
+    const { sessionId, code } = await begin(at, 'jon@demo.test')
+    const wrong = code === '000000' ? '111111' : '000000'
+    for (let attempt = 0; attempt < 5; attempt++)
+      expect(await codeOf(complete(at, sessionId, wrong))).toBe('AUTH.CODE_INVALID')
+    expect(await codeOf(complete(at, sessionId, code))).toBe('AUTH.SESSION_NOT_FOUND')
+  })
+
+  test('wrong codes count towards the account’s cap, which a new login does not start afresh', async () => {
+    await at.account('kim@demo.test')
+    for (let login = 0; login < 2; login++) {
+      const { sessionId, code } = await begin(at, 'kim@demo.test')
+      const wrong = code === '000000' ? '111111' : '000000'
+      for (let attempt = 0; attempt < 5; attempt++) await codeOf(complete(at, sessionId, wrong))
+    }
+    expect(await codeOf(initiate(at, 'kim@demo.test'))).toBe('ACCESS.RATE_LIMITED')
+  })
+
+  test('another client neither completes a login nor uses up its attempts', async () => {
+    await at.account('lea@demo.test')
+    const { sessionId, code } = await begin(at, 'lea@demo.test')
+    for (let attempt = 0; attempt < 6; attempt++)
+      expect(await codeOf(complete(at, sessionId, code, { clientHash: 'thief' }))).toBe('AUTH.CLIENT_MISMATCH')
+    expect((await complete(at, sessionId, code)).tokenType).toBe('Bearer')
+  })
+
+  test('writes history and audit rows for success and failure, and no secret into either', async () => {
+    const accountId = await at.account('mia@demo.test')
+    await codeOf(initiate(at, 'mia@demo.test', {}, 'wrong'))
+    const { sessionId, code } = await begin(at, 'mia@demo.test')
+    await codeOf(complete(at, sessionId, code === '000000' ? '111111' : '000000'))
+    await complete(at, sessionId, code)
+    const { database } = at.ports
+    const history = await database
+      .selectFrom('login_history')
+      .select(['login_result', 'failure_reason'])
+      .where('account_biz_id', '=', accountId)
+      .orderBy('biz_id')
+      .execute()
+    expect(history).toEqual([
+      { login_result: 0, failure_reason: 'INVALID_CREDENTIALS' },
+      { login_result: 0, failure_reason: 'CODE_INVALID' },
+      { login_result: 1, failure_reason: null },
+    ])
+    const audit = await database.selectFrom('audit_log').selectAll().where('actor_biz_id', '=', accountId).execute()
+    expect(audit.map((row) => row.outcome).sort()).toEqual(['REFUSED', 'REFUSED', 'SUCCESS'])
+    expect(JSON.stringify(audit)).not.toMatch(/mia@|wrong/)
+  })
+})
