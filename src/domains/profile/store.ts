@@ -1,6 +1,5 @@
-import type { Transaction } from 'kysely'
 import { type AccountId, type CodeOf, type Instant, type Portal, toDate } from '../../kernel/index.ts'
-import type { Database, Tables } from '../../platform/database/index.ts'
+import type { Database, Tx } from '../../platform/database/index.ts'
 
 const columns = [
   'biz_id as id',
@@ -47,7 +46,7 @@ export interface ProfileChanges {
 }
 
 export const updateProfile = (
-  tx: Transaction<Tables>,
+  tx: Tx,
   id: AccountId,
   { name, phone, language, timezone, country }: ProfileChanges,
   at: Instant,

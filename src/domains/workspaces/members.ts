@@ -1,6 +1,5 @@
-import type { Transaction } from 'kysely'
 import { type AccountId, type Instant, Refusal, type WorkspaceId } from '../../kernel/index.ts'
-import type { Tables } from '../../platform/database/index.ts'
+import type { Tx } from '../../platform/database/index.ts'
 import {
   addMembership,
   countOwners,
@@ -11,8 +10,6 @@ import {
   setRole,
 } from './membership-store.ts'
 import { lockWorkspace, type WorkspaceRow } from './store.ts'
-
-type Tx = Transaction<Tables>
 
 /**
  * Who belongs to a workspace, for the domains that change it. Whoever changes it holds the workspace first;

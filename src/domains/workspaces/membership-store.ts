@@ -1,8 +1,8 @@
-import { type SelectQueryBuilder, sql, type Transaction } from 'kysely'
+import { type SelectQueryBuilder, sql } from 'kysely'
 import { type AccountId, type CodeOf, type Instant, type RoleId, toDate, type WorkspaceId } from '../../kernel/index.ts'
-import type { Database, Tables } from '../../platform/database/index.ts'
+import type { Database, Tx } from '../../platform/database/index.ts'
 
-type Store = Database | Transaction<Tables>
+type Store = Database | Tx
 
 const columns = [
   'm.account_biz_id as accountId',
@@ -59,12 +59,7 @@ export interface NewMembership {
   joinSource: CodeOf<'joinSource'>
 }
 
-const insertMembership = async (
-  tx: Transaction<Tables>,
-  made: NewMembership,
-  isDefault: boolean,
-  at: Instant,
-): Promise<boolean> => {
+const insertMembership = async (tx: Tx, made: NewMembership, isDefault: boolean, at: Instant): Promise<boolean> => {
   const inserted = await tx
     .insertInto('memberships')
     .values({
@@ -87,7 +82,7 @@ const insertMembership = async (
  * Whether the account became a member; false where it is one already. An account's first membership is its
  * default. Two first ones at once are told apart by the index over defaults: the later becomes a plain one.
  */
-export const addMembership = async (tx: Transaction<Tables>, made: NewMembership, at: Instant): Promise<boolean> => {
+export const addMembership = async (tx: Tx, made: NewMembership, at: Instant): Promise<boolean> => {
   const has = await tx
     .selectFrom('memberships')
     .select('workspace_biz_id')
@@ -99,7 +94,7 @@ export const addMembership = async (tx: Transaction<Tables>, made: NewMembership
 
 /** Holds the account's memberships, so that no two calls name a default at once. */
 export const makeDefault = async (
-  tx: Transaction<Tables>,
+  tx: Tx,
   accountId: AccountId,
   workspaceId: WorkspaceId,
   at: Instant,
@@ -125,7 +120,7 @@ export const makeDefault = async (
     .execute()
 }
 
-export const countOwners = async (tx: Transaction<Tables>, workspaceId: WorkspaceId): Promise<number> => {
+export const countOwners = async (tx: Tx, workspaceId: WorkspaceId): Promise<number> => {
   const { owners } = await tx
     .selectFrom('memberships as m')
     .innerJoin('roles as r', (join) =>
@@ -138,11 +133,7 @@ export const countOwners = async (tx: Transaction<Tables>, workspaceId: Workspac
   return owners
 }
 
-export const removeMembership = async (
-  tx: Transaction<Tables>,
-  accountId: AccountId,
-  workspaceId: WorkspaceId,
-): Promise<void> => {
+export const removeMembership = async (tx: Tx, accountId: AccountId, workspaceId: WorkspaceId): Promise<void> => {
   await tx
     .deleteFrom('memberships')
     .where('account_biz_id', '=', accountId)
@@ -151,7 +142,7 @@ export const removeMembership = async (
 }
 
 export const setRole = async (
-  tx: Transaction<Tables>,
+  tx: Tx,
   member: { accountId: AccountId; workspaceId: WorkspaceId },
   roleId: RoleId,
   at: Instant,

@@ -1,6 +1,5 @@
-import type { Transaction } from 'kysely'
 import { type AccountId, type CodeOf, type Ids, type Instant, Refusal, type WorkspaceId } from '../../kernel/index.ts'
-import type { Tables } from '../../platform/database/index.ts'
+import type { Tx } from '../../platform/database/index.ts'
 import { addMembership } from './membership-store.ts'
 import { accountHome, insertRole, insertWorkspace } from './store.ts'
 
@@ -11,7 +10,7 @@ export interface OpeningPorts {
 }
 
 export type OpenWallets = (
-  tx: Transaction<Tables>,
+  tx: Tx,
   workspace: { workspaceId: WorkspaceId; kind: CodeOf<'workspaceKind'>; at: Instant },
 ) => Promise<void>
 
@@ -28,10 +27,7 @@ export interface Opening {
 }
 
 /** `created` is false where a workspace of that id exists already; nothing is changed then. */
-export type OpenWorkspace = (
-  tx: Transaction<Tables>,
-  opening: Opening,
-) => Promise<{ workspaceId: WorkspaceId; created: boolean }>
+export type OpenWorkspace = (tx: Tx, opening: Opening) => Promise<{ workspaceId: WorkspaceId; created: boolean }>
 
 export const ownerRoleName = 'Owner'
 

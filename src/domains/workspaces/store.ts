@@ -1,4 +1,3 @@
-import type { Transaction } from 'kysely'
 import {
   type AccountId,
   type CodeOf,
@@ -8,9 +7,9 @@ import {
   toDate,
   type WorkspaceId,
 } from '../../kernel/index.ts'
-import type { Database, Tables } from '../../platform/database/index.ts'
+import type { Database, Tx } from '../../platform/database/index.ts'
 
-type Store = Database | Transaction<Tables>
+type Store = Database | Tx
 
 const columns = [
   'biz_id as id',
@@ -45,7 +44,7 @@ export const workspaceById = (store: Store, id: WorkspaceId): Promise<WorkspaceR
  * Holds the workspace's row: whatever changes who its members and owners are takes turns here. Rows that refer
  * to the workspace can still be written meanwhile.
  */
-export const lockWorkspace = (tx: Transaction<Tables>, id: WorkspaceId): Promise<WorkspaceRow | undefined> =>
+export const lockWorkspace = (tx: Tx, id: WorkspaceId): Promise<WorkspaceRow | undefined> =>
   tx.selectFrom('workspaces').select(columns).where('biz_id', '=', id).forNoKeyUpdate().executeTakeFirst()
 
 export interface NewWorkspace {
@@ -57,11 +56,7 @@ export interface NewWorkspace {
 }
 
 /** Undefined where the id is taken: only the seed brings ids of its own. */
-export const insertWorkspace = (
-  tx: Transaction<Tables>,
-  made: NewWorkspace,
-  at: Instant,
-): Promise<WorkspaceRow | undefined> =>
+export const insertWorkspace = (tx: Tx, made: NewWorkspace, at: Instant): Promise<WorkspaceRow | undefined> =>
   tx
     .insertInto('workspaces')
     .values({
@@ -87,7 +82,7 @@ export interface WorkspaceChanges {
 }
 
 export const updateWorkspace = (
-  tx: Transaction<Tables>,
+  tx: Tx,
   id: WorkspaceId,
   { name, timezone, extraData }: WorkspaceChanges,
   at: Instant,
@@ -113,7 +108,7 @@ export interface NewRole {
 }
 
 /** The roles that a workspace is opened with. */
-export const insertRole = async (tx: Transaction<Tables>, made: NewRole, at: Instant): Promise<void> => {
+export const insertRole = async (tx: Tx, made: NewRole, at: Instant): Promise<void> => {
   await tx
     .insertInto('roles')
     .values({

@@ -1,6 +1,5 @@
-import type { Transaction } from 'kysely'
 import type { AccountId, Caller, Instant, Portal, RequestFacts, WorkspaceId } from '../../kernel/index.ts'
-import type { Tables } from '../database/tables/index.ts'
+import type { Tx } from '../database/index.ts'
 import { type AuditEvent, recordAudit } from './store.ts'
 
 /** Who does what, when and from where: what a use case has to know of the request that asked for it. */
@@ -24,7 +23,7 @@ export const actOf = (request: RequestFacts & { caller: Caller }): Act => ({
 
 /** The audit row of an act that was carried out. */
 export const recordAct = (
-  tx: Transaction<Tables>,
+  tx: Tx,
   act: Act,
   on: { workspaceId: WorkspaceId | null; targetId: string | null; detail?: AuditEvent['detail'] },
 ): Promise<void> =>

@@ -1,0 +1,138 @@
+import {
+  type AccountId,
+  bizId,
+  type Clock,
+  type Instant,
+  type Money,
+  type Permission,
+  type Portal,
+  parseMoney,
+  type RoleId,
+  type WalletId,
+  type WorkspaceId,
+} from '../kernel/index.ts'
+import { type Database, inTransaction, type Tx } from '../platform/database/index.ts'
+
+export interface SeedAccount {
+  portal: Portal
+  email: string
+  password: string
+  name: string
+  institutionId: string
+  operatorPermissions: Permission[]
+}
+
+/** What the seed makes things with: the same functions that the domains use. */
+export interface SeedPorts {
+  database: Database
+  clock: Clock
+  workspacePermissions: readonly Permission[]
+  operatorPermissions: readonly Permission[]
+  /** Makes the account, or answers the one that has the e-mail already. */
+  createAccount(account: SeedAccount): Promise<{ accountId: AccountId }>
+  /** Opens a workspace without wallets; `created` is false where it exists. */
+  openWorkspace(
+    tx: Tx,
+    opening: {
+      workspaceId: WorkspaceId
+      ownerId: AccountId
+      name: string
+      timezone: string
+      kind: 'LIVE'
+      joinSource: 'REGISTRATION'
+      at: Instant
+    },
+  ): Promise<{ created: boolean }>
+  addRole(
+    tx: Tx,
+    role: { id: RoleId; workspaceId: WorkspaceId; name: string; type: 'CUSTOM'; permissionCodes: Permission[] },
+    at: Instant,
+  ): Promise<void>
+  addMember(
+    tx: Tx,
+    member: { workspaceId: WorkspaceId; accountId: AccountId; roleId: RoleId; joinSource: 'INVITATION' },
+    at: Instant,
+  ): Promise<unknown>
+  openWallet(
+    tx: Tx,
+    wallet: {
+      bizId: WalletId
+      workspaceBizId: WorkspaceId
+      walletName: string
+      currency: string
+      isDefault: boolean
+      at: Instant
+    },
+  ): Promise<void>
+  fund(funds: { wallet: WalletId; workspace: WorkspaceId; amount: Money }, tx: Tx): Promise<void>
+}
+
+/** The ids are the same in every development store, so that examples and tests can name them. */
+export const developmentIds = {
+  institution: '01990000-0000-7000-8000-000000000001',
+  workspace: bizId<'workspace'>('01990000-0000-7000-8000-000000000002'),
+  memberRole: bizId<'role'>('01990000-0000-7000-8000-000000000003'),
+  mainUsd: bizId<'wallet'>('01990000-0000-7000-8000-000000000004'),
+  mainEur: bizId<'wallet'>('01990000-0000-7000-8000-000000000005'),
+  savingsUsd: bizId<'wallet'>('01990000-0000-7000-8000-000000000006'),
+}
+
+export const developmentPassword = 'Portico-demo-2026'
+
+const wallets = [
+  { id: developmentIds.mainUsd, name: 'Main USD', currency: 'USD', isDefault: true, funds: '10000.00' },
+  { id: developmentIds.mainEur, name: 'Main EUR', currency: 'EUR', isDefault: true, funds: '10000.00' },
+  { id: developmentIds.savingsUsd, name: 'Savings USD', currency: 'USD', isDefault: false, funds: null },
+]
+
+const openWallets = async (ports: SeedPorts, tx: Tx, at: Instant): Promise<void> => {
+  const workspace = developmentIds.workspace
+  for (const { id, name, currency, isDefault, funds } of wallets) {
+    await ports.openWallet(tx, {
+      bizId: id,
+      workspaceBizId: workspace,
+      walletName: name,
+      currency,
+      isDefault,
+      at,
+    })
+    const amount = funds === null ? undefined : parseMoney(funds, currency)
+    if (amount) await ports.fund({ wallet: id, workspace, amount }, tx)
+  }
+}
+
+/** The workspace of both consumers: wholly or not at all, and only once however many replicas start together. */
+const openShared = (ports: SeedPorts, ownerId: AccountId, memberId: AccountId): Promise<void> =>
+  inTransaction(ports.database, async (tx) => {
+    const { workspace: workspaceId, memberRole: roleId } = developmentIds
+    const at = ports.clock.now()
+    const opening = { workspaceId, ownerId, name: 'Demo workspace', timezone: 'UTC', kind: 'LIVE' } as const
+    const { created } = await ports.openWorkspace(tx, { ...opening, joinSource: 'REGISTRATION', at })
+    if (!created) return
+    const permissionCodes = ports.workspacePermissions.filter(
+      (code) => code.endsWith(':read') || code === 'transfer:create',
+    )
+    await ports.addRole(tx, { id: roleId, workspaceId, name: 'Member', type: 'CUSTOM', permissionCodes }, at)
+    await ports.addMember(tx, { workspaceId, accountId: memberId, roleId, joinSource: 'INVITATION' }, at)
+    await openWallets(ports, tx, at)
+  })
+
+/** What a development store starts with (design.md, section 7). Safe to run at every start: it changes nothing twice. */
+export const seedDevelopment = async (ports: SeedPorts): Promise<void> => {
+  const account = (portal: Portal, name: string) => {
+    const email = `${name.toLowerCase()}@demo.test`
+    return ports.createAccount({
+      portal,
+      email,
+      password: developmentPassword,
+      name: `Demo ${name}`,
+      institutionId: developmentIds.institution,
+      operatorPermissions: portal === 'SYSTEM' ? [...ports.operatorPermissions] : [],
+    })
+  }
+  const owner = await account('CONSUMER', 'Owner')
+  const member = await account('CONSUMER', 'Member')
+  await account('SYSTEM', 'Operator')
+  await account('SYSTEM', 'Checker')
+  await openShared(ports, owner.accountId, member.accountId)
+}

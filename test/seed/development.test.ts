@@ -1,0 +1,72 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { operatorPermissions, workspacePermissions } from '../../src/contract/permissions.ts'
+import { type AccountId, formatMoney } from '../../src/kernel/index.ts'
+import { createLedger, type Ledger } from '../../src/ledger/index.ts'
+import { systemIds } from '../../src/platform/system/index.ts'
+import { developmentIds, type SeedPorts, seedDevelopment } from '../../src/seed/development.ts'
+import { callerOf, createWorld, type World } from '../domains/world.ts'
+
+let world: World
+let ledger: Ledger
+let ports: SeedPorts
+const accounts = new Map<string, AccountId>()
+
+beforeAll(async () => {
+  world = await createWorld()
+  const { database, clock, workspaces } = world
+  ledger = createLedger({ database, clock, ids: systemIds })
+  await ledger.ensureHouse(['USD', 'EUR'])
+  ports = {
+    database,
+    clock,
+    workspacePermissions,
+    operatorPermissions,
+    createAccount: async ({ email, portal }) => {
+      const accountId = accounts.get(email) ?? (await world.account(email, portal))
+      accounts.set(email, accountId)
+      return { accountId }
+    },
+    openWorkspace: workspaces.open,
+    addRole: workspaces.addRole,
+    addMember: workspaces.members.add,
+    openWallet: (tx, wallet) => ledger.within(tx).openWallet(wallet),
+    fund: (funds, tx) => ledger.within(tx).fundWallet(funds),
+  }
+}, 60_000)
+afterAll(() => world.close())
+
+const account = (email: string): AccountId => {
+  const found = accounts.get(email)
+  if (!found) throw new Error(`${email} was not made`)
+  return found
+}
+
+test('the seed makes one workspace with its people and wallets, however often it runs', async () => {
+  await seedDevelopment(ports)
+  await Promise.all([seedDevelopment(ports), seedDevelopment(ports)])
+  expect([...accounts.keys()].sort()).toEqual([
+    'checker@demo.test',
+    'member@demo.test',
+    'operator@demo.test',
+    'owner@demo.test',
+  ])
+  const wallets = await ledger.listWallets(developmentIds.workspace)
+  const told = await Promise.all(
+    wallets.map(async ({ bizId, walletName, currency, isDefault }) => {
+      const balance = await ledger.readBalance({ wallet: bizId, workspace: developmentIds.workspace })
+      return [walletName, currency, isDefault, balance && formatMoney(balance.total)]
+    }),
+  )
+  expect(told).toEqual([
+    ['Main USD', 'USD', true, '10000.00'],
+    ['Main EUR', 'EUR', true, '10000.00'],
+    ['Savings USD', 'USD', false, '0.00'],
+  ])
+  const { gate } = world.workspaces
+  const owner = await gate.enter(callerOf(account('owner@demo.test')), null)
+  const member = await gate.enter(callerOf(account('member@demo.test')), null)
+  expect([owner.id, member.id]).toEqual([developmentIds.workspace, developmentIds.workspace])
+  expect([owner.isOwner, member.isOwner]).toEqual([true, false])
+  expect(member.permissions.has('transfer:create')).toBe(true)
+  expect(member.permissions.has('role:manage')).toBe(false)
+})
