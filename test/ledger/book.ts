@@ -1,0 +1,105 @@
+import { createTransfers, type TransfersOptions } from '../../src/domains/transfers/index.ts'
+import { createWallets } from '../../src/domains/wallets/index.ts'
+import {
+  type AccountId,
+  formatMoney,
+  type Money,
+  parseMoney,
+  toDate,
+  type WalletId,
+  type WorkspaceId,
+} from '../../src/kernel/index.ts'
+import { createLedger, type Ledger } from '../../src/ledger/index.ts'
+import type { Database } from '../../src/platform/database/index.ts'
+import { systemIds } from '../../src/platform/system/index.ts'
+import { type TestClock, testClock, words } from '../domains/world.ts'
+import { asker } from './ask.ts'
+
+export interface TestWallet {
+  id: WalletId
+  workspace: WorkspaceId
+  currency: string
+}
+
+export const moneyOf = (text: string, currency: string): Money => {
+  const parsed = parseMoney(text, currency)
+  if (!parsed) throw new RangeError(`${text} ${currency}`)
+  return parsed
+}
+
+/** A ledger with its domains over a store, and shorthands to set a scene. */
+export interface Book {
+  database: Database
+  clock: TestClock
+  ledger: Ledger
+  ask: ReturnType<typeof asker>
+  workspace(): Promise<WorkspaceId>
+  /** A wallet with its opening funds, if any; in a workspace of its own unless one is given. */
+  wallet(currency: string, funds?: string, workspace?: WorkspaceId): Promise<TestWallet>
+  /** The available balance as the interface tells it. */
+  available(wallet: TestWallet): Promise<string>
+  account(): AccountId
+}
+
+export const createBook = async (database: Database, options: Partial<TransfersOptions> = {}): Promise<Book> => {
+  const clock = testClock()
+  const ids = systemIds
+  const ledger = createLedger({ database, clock, ids })
+  const wallets = createWallets({ database, ledger, clock, ids, words, currencies: ['USD', 'EUR', 'JPY'] })
+  const transfers = createTransfers({ ledger, words, ...options })
+
+  const workspace = async (): Promise<WorkspaceId> => {
+    const id = ids.next<'workspace'>()
+    const at = toDate(clock.now())
+    await database
+      .insertInto('workspaces')
+      .values({
+        biz_id: id,
+        institution_biz_id: ids.next(),
+        entity_biz_id: null,
+        workspace_name: 'Book',
+        workspace_timezone: 'UTC',
+        workspace_status: 'ACTIVE',
+        workspace_kind: 'LIVE',
+        extra_data: null,
+        created_at: at,
+        updated_at: at,
+      })
+      .execute()
+    return id
+  }
+
+  const wallet: Book['wallet'] = async (currency, funds, given) => {
+    const home = given ?? (await workspace())
+    const id = ids.next<'wallet'>()
+    const at = clock.now()
+    await ledger.ensureHouse([currency])
+    await database.transaction().execute((tx) =>
+      ledger.within(tx).openWallet({
+        bizId: id,
+        workspaceBizId: home,
+        walletName: currency,
+        currency,
+        isDefault: given === undefined,
+        at,
+      }),
+    )
+    if (funds) await ledger.fundWallet({ wallet: id, workspace: home, amount: moneyOf(funds, currency) })
+    return { id, workspace: home, currency }
+  }
+
+  return {
+    database,
+    clock,
+    ledger,
+    ask: asker([wallets.handlers, transfers.handlers], clock),
+    workspace,
+    wallet,
+    available: async ({ id, workspace: home }) => {
+      const balance = await ledger.readBalance({ wallet: id, workspace: home })
+      if (!balance) throw new Error(`no wallet ${id}`)
+      return formatMoney(balance.available)
+    },
+    account: () => ids.next<'account'>(),
+  }
+}

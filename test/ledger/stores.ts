@@ -1,0 +1,42 @@
+import { migrate } from '../../src/platform/database/migrate.ts'
+import { openPostgres } from '../../src/platform/database/postgres.ts'
+import type { Database } from '../../src/platform/database/tables/index.ts'
+import { startPostgres } from '../harness/postgres.ts'
+import { testDatabase } from '../identity/database.ts'
+
+export interface TestStore {
+  name: string
+  database: Database
+  close(): Promise<void>
+}
+
+export const embeddedStore = async (): Promise<TestStore> => ({ name: 'PGlite', ...(await testDatabase()) })
+
+/** A server of its own with every migration; undefined where none can be started. */
+export const postgresStore = async (poolSize = 16): Promise<TestStore | undefined> => {
+  const server = await startPostgres()
+  if (!server) return undefined
+  const { database, close } = await openPostgres({
+    kind: 'postgres',
+    url: server.url,
+    poolSize,
+    connectTimeoutMs: 10_000,
+    statementTimeoutMs: 20_000,
+    onIdleError: () => undefined,
+  })
+  await migrate(database)
+  return {
+    name: `PostgreSQL ${server.version.split(' ')[0]}`,
+    database,
+    close: async () => {
+      await close()
+      await server.stop()
+    },
+  }
+}
+
+/** Both, for what has to hold on either. */
+export const everyStore = async (): Promise<TestStore[]> => {
+  const opened = await Promise.all([embeddedStore(), postgresStore()])
+  return opened.filter((store) => store !== undefined)
+}
