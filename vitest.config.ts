@@ -1,12 +1,32 @@
 import { defineConfig } from 'vitest/config'
 
+/** The same end-to-end tests in every topology: one process, PostgreSQL under it, and the domains behind HTTP. */
+const topologies = ['embedded', 'postgres', 'split'] as const
+
 export default defineConfig({
   test: {
-    include: ['test/**/*.test.ts'],
-    exclude: ['test/faults/**', 'test/browser/**', 'test/load/**', '**/node_modules/**'],
     testTimeout: 30_000,
     hookTimeout: 120_000,
     // Each worker may hold an embedded PostgreSQL of several hundred megabytes.
     maxWorkers: 2,
+    projects: [
+      {
+        extends: true,
+        test: {
+          name: 'unit',
+          include: ['test/**/*.test.ts'],
+          exclude: ['test/{e2e,faults,browser,load}/**', '**/node_modules/**'],
+        },
+      },
+      ...topologies.map((topology) => ({
+        extends: true as const,
+        test: {
+          name: topology,
+          include: ['test/e2e/**/*.test.ts'],
+          globalSetup: ['test/harness/global-setup.ts'],
+          provide: { topology },
+        },
+      })),
+    ],
   },
 })

@@ -49,8 +49,8 @@ const portalApp = ({ outside, logger, metrics }: Serving, operations: readonly O
   const { clock, ids, words } = outside
   const answers = createAnswers({ clock, words, securityFields: securityHeaders() })
   const router = createRouter(operations)
-  const door = createDoor({ router, stages, answers, clock, ids, metrics, refusalOf: refusalOf(databaseFault) })
-  return createApp({ log: requestLog(logger), pages: [], door, fault: faultDoor(answers) })
+  const door = createDoor({ router, stages, answers, clock, metrics, refusalOf: refusalOf(databaseFault) })
+  return createApp({ log: requestLog(logger, ids), pages: [], door, fault: faultDoor(answers) })
 }
 
 const domainOperations = (handlers: HandlerTable): Operation[] => catalogue.filter(({ id }) => handlers.has(id))

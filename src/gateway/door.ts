@@ -1,18 +1,16 @@
 import type { Request as HttpRequest, Response as HttpResponse } from 'express'
-import { type Clock, type Ids, type Refusal, StreamReply } from '../kernel/index.ts'
+import { type Clock, type Refusal, StreamReply } from '../kernel/index.ts'
 import type { Metrics } from '../platform/telemetry/index.ts'
 import type { Answer, Answers } from './answer.ts'
 import { Call, runStages, type Stage } from './call.ts'
 import { Headers } from './headers.ts'
 import type { Router } from './router.ts'
-import { requestIdPattern } from './stages/required-headers.ts'
 
 export interface DoorPorts {
   router: Router
   stages: readonly Stage[]
   answers: Answers
   clock: Clock
-  ids: Ids
   metrics: Metrics
   /** Makes a refusal of whatever was thrown. */
   refusalOf(error: unknown): Refusal
@@ -30,7 +28,7 @@ const hasBody = ({ headers }: HttpRequest): boolean =>
  * The one Express handler of the chains: it makes a Call of the request, runs the stages over it and writes what
  * came of it. It is the only place where the pipeline meets HTTP.
  */
-export const createDoor = ({ router, stages, answers, clock, ids, metrics, refusalOf }: DoorPorts) => {
+export const createDoor = ({ router, stages, answers, clock, metrics, refusalOf }: DoorPorts) => {
   const arrive = (request: HttpRequest, requestId: string): Call => {
     const { path, query } = splitUrl(request.url)
     const method = request.method
@@ -51,8 +49,7 @@ export const createDoor = ({ router, stages, answers, clock, ids, metrics, refus
 
   return async (request: HttpRequest, response: HttpResponse): Promise<void> => {
     const finish = metrics.startRequest()
-    const given = request.headers['x-request-id']
-    const requestId = typeof given === 'string' && requestIdPattern.test(given) ? given : ids.next()
+    const requestId = String(request.id)
     let call: Call | null = null
     let answer: Answer
     let code: string | null = null

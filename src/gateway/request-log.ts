@@ -1,8 +1,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Logger } from 'pino'
 import { pinoHttp } from 'pino-http'
-import { Refusal } from '../kernel/index.ts'
+import { type Ids, Refusal } from '../kernel/index.ts'
 import { Call } from './call.ts'
+import { requestIdPattern } from './stages/required-headers.ts'
 
 interface Locals {
   call?: unknown
@@ -21,7 +22,6 @@ const facts = (response: ServerResponse): Record<string, unknown> => {
   return {
     status: response.statusCode,
     ...(call instanceof Call && {
-      requestId: call.requestId,
       operation: call.operation.id,
       chain: call.chainId,
       method: call.method,
@@ -41,16 +41,20 @@ const facts = (response: ServerResponse): Record<string, unknown> => {
   }
 }
 
-/** One structured line per request, when its answer has gone out. */
-export const requestLog = (logger: Logger) =>
+/** One structured line per request, when its answer has gone out. It also fixes the request's id: the client's where that is proper. */
+export const requestLog = (logger: Logger, ids: Ids) =>
   pinoHttp<IncomingMessage, ServerResponse>({
     logger,
     quietReqLogger: true,
+    genReqId: ({ headers }) => {
+      const given = headers['x-request-id']
+      return typeof given === 'string' && requestIdPattern.test(given) ? given : ids.next()
+    },
     serializers: { req: () => undefined, res: () => undefined },
     customLogLevel: (_request, response, error) => (error || isFault(localsOf(response)) ? 'error' : 'info'),
     customSuccessMessage: () => 'request',
     customErrorMessage: () => 'request failed',
-    customAttributeKeys: { responseTime: 'ms' },
-    customSuccessObject: (_request, response) => facts(response),
-    customErrorObject: (_request, response, error) => ({ err: error, ...facts(response) }),
+    customAttributeKeys: { responseTime: 'ms', reqId: 'requestId' },
+    customSuccessObject: (_request, response, timed) => ({ ...timed, ...facts(response) }),
+    customErrorObject: (_request, response, error, timed) => ({ ...timed, err: error, ...facts(response) }),
   })

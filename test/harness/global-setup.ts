@@ -1,0 +1,51 @@
+import type { TestProject } from 'vitest/node'
+import { run } from '../../src/main.ts'
+import { captureLog } from './log.ts'
+import { startPostgres } from './postgres.ts'
+import { testSettings } from './settings.ts'
+import { createTemplate } from './template.ts'
+
+export type Topology = 'embedded' | 'postgres' | 'split'
+
+declare module 'vitest' {
+  interface ProvidedContext {
+    topology: Topology
+    /** A store that has been migrated and seeded: a directory to copy, or a database to copy. */
+    embeddedTemplate: string
+    postgresUrl: string | null
+  }
+}
+
+export const templateDatabase = 'portico_template'
+
+export const urlOf = (serverUrl: string, database: string): string => {
+  const url = new URL(serverUrl)
+  url.pathname = `/${database}`
+  return url.href
+}
+
+const setUpEmbedded = async (project: TestProject) => {
+  const template = await createTemplate()
+  project.provide('embeddedTemplate', template.directory)
+  return template.remove
+}
+
+const setUpPostgres = async (project: TestProject) => {
+  const postgres = await startPostgres()
+  project.provide('postgresUrl', postgres?.url ?? null)
+  if (!postgres) return async () => undefined
+  const { Client } = await import('pg')
+  const client = new Client({ connectionString: postgres.url })
+  await client.connect()
+  await client.query(`CREATE DATABASE ${templateDatabase}`)
+  await client.end()
+  const settings = testSettings({ DATABASE_URL: urlOf(postgres.url, templateDatabase) })
+  await (await run(settings, 'gateway', captureLog().logger)).stop()
+  return () => postgres.stop()
+}
+
+/** Once for a project: the store that its files' own stores are copies of. */
+const setUp = (project: TestProject): Promise<() => Promise<unknown>> =>
+  project.name === 'embedded' ? setUpEmbedded(project) : setUpPostgres(project)
+
+export default setUp

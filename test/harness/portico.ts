@@ -1,0 +1,90 @@
+import { expect, inject } from 'vitest'
+import type { Variables } from '../../src/config/env.ts'
+import type { Configuration } from '../../src/config/index.ts'
+import { run } from '../../src/main.ts'
+import { type DomainsProcess, startDomainsProcess } from './domains-process.ts'
+import { type Answer, type Call, send } from './http.ts'
+import { captureLog, type LogLine } from './log.ts'
+import { freePort } from './postgres.ts'
+import { testSettings } from './settings.ts'
+import { createStore } from './store.ts'
+
+export interface Portico {
+  url: string
+  operationsUrl: string
+  settings: Configuration
+  log: LogLine[]
+  call(method: string, path: string, call?: Call): Promise<Answer>
+  /** The newest development mail to an address. */
+  mailTo(address: string): Promise<{ subject: string; text: string }>
+  /** Faults that the test provokes on purpose; any other one fails it at `stop`. */
+  expectFault(matches: (line: LogLine) => boolean): void
+  stop(): Promise<void>
+}
+
+export interface Options {
+  variables?: Variables
+  adjust?: (settings: Configuration) => void
+}
+
+const upstream = (settings: Configuration, url: string): void => {
+  settings.backends = {
+    default: {
+      url,
+      audience: settings.assertion.audience,
+      timeoutMs: 10_000,
+      maxReplyBytes: 5_242_880,
+      connections: 64,
+      concurrency: 256,
+      queue: 256,
+      breaker: { failures: 5, openMs: 500 },
+    },
+  }
+}
+
+/** The real composition on free ports, in the topology of the project that runs. */
+export const startPortico = async ({ variables = {}, adjust }: Options = {}): Promise<Portico> => {
+  const store = await createStore()
+  const operationsPort = await freePort()
+  const settings = testSettings({ ...store.variables, ...variables }, (draft) => {
+    draft.listen.operationsPort = operationsPort
+    adjust?.(draft)
+  })
+  const operationsUrl = `http://127.0.0.1:${operationsPort}`
+  const captured = captureLog()
+  let domains: DomainsProcess | null = null
+  const split = inject('topology') === 'split'
+  if (split) {
+    // The gateway makes the keys and seeds the store; the domains only need to find it when they are asked.
+    const assertion = { ...settings.assertion, jwksUrl: `${operationsUrl}/.well-known/jwks.json` }
+    const { money, codedValues } = settings
+    domains = await startDomainsProcess({ ...store.variables, ...variables }, { assertion, money, codedValues })
+    upstream(settings, domains.url)
+  }
+  const running = await run(settings, 'gateway', captured.logger)
+  const url = `http://127.0.0.1:${running.port}`
+  const expected: ((line: LogLine) => boolean)[] = []
+  return {
+    url,
+    operationsUrl,
+    settings,
+    log: captured.lines,
+    call: (method, path, call) => send(url, method, path, call),
+    mailTo: async (address) => {
+      const mails: { to: string; subject: string; text: string }[] = await (
+        await fetch(`${operationsUrl}/mail.json`)
+      ).json()
+      const found = mails.find(({ to }) => to === address)
+      if (!found) throw new Error(`no mail to ${address}`)
+      return found
+    },
+    expectFault: (matches) => expected.push(matches),
+    stop: async () => {
+      await running.stop()
+      await domains?.stop()
+      await store.remove()
+      const faults = captured.faults().filter((line) => !expected.some((matches) => matches(line)))
+      expect(faults, 'faults in the log').toEqual([])
+    },
+  }
+}

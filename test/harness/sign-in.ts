@@ -1,0 +1,33 @@
+import type { Portico } from './portico.ts'
+
+export interface Session {
+  accessToken: string
+  refreshToken: string
+  sessionId: string
+}
+
+const password = 'Portico-demo-2026'
+
+export const codeIn = (text: string): string => {
+  const code = /\b\d{6}\b/.exec(text)?.[0]
+  if (!code) throw new Error('no code in the mail')
+  return code
+}
+
+/** Signs a seeded account in as a client does: password, mailed code, tokens. */
+export const signIn = async (
+  portico: Portico,
+  email = 'owner@demo.test',
+  headers: Record<string, string> = {},
+): Promise<Session> => {
+  const chain = /^(operator|checker)/.test(email) ? '/web/v1/system' : '/web/v1/consumer'
+  const post = async (path: string, body: object) => {
+    const answer = await portico.call('POST', chain + path, { body, headers })
+    if (answer.status !== 200) throw new Error(`${path}: ${answer.status} ${answer.text}`)
+    return answer.body.data
+  }
+  const { sessionId } = await post('/auth/login/initiate', { email, password })
+  await post('/auth/login/mfa/send', { sessionId, mfaMethod: 'EMAIL' })
+  const { text } = await portico.mailTo(email)
+  return post('/auth/login/complete', { sessionId, mfaMethod: 'EMAIL', code: codeIn(text) })
+}
