@@ -1,0 +1,42 @@
+import { openDirect, sealDirect } from './direct.ts'
+
+export interface Sealed {
+  payload: string
+  /** The body's number, good once. */
+  seq: number
+}
+
+/** An open session of the secure channel. */
+export interface Channel {
+  sessionId: string
+  /** Epoch milliseconds by this client's clock. */
+  expiresAt: number
+  seal(method: string, path: string, text: string): Promise<Sealed>
+  /** The text of a reply to the body with this number, or to a call without a body. Throws for any other reply. */
+  open(payload: string, seq: number | null): Promise<string>
+}
+
+const isReplyTo = (header: unknown, sessionId: string, seq: number | null): boolean => {
+  if (typeof header !== 'object' || header === null) return false
+  const { alg, enc, kid, seq: answered = null }: Partial<Record<string, unknown>> = { ...header }
+  return alg === 'dir' && enc === 'A256GCM' && kid === sessionId && answered === seq
+}
+
+export const createChannel = (sessionId: string, key: CryptoKey, expiresAt: number): Channel => {
+  let last = 0
+  return {
+    sessionId,
+    expiresAt,
+    seal: async (htm, htu, text) => {
+      last += 1
+      const seq = last
+      const payload = await sealDirect({ alg: 'dir', enc: 'A256GCM', kid: sessionId, seq, htm, htu }, key, text)
+      return { payload, seq }
+    },
+    open: async (payload, seq) => {
+      const { header, text } = await openDirect(payload, key)
+      if (!isReplyTo(header, sessionId, seq)) throw new TypeError('the sealed reply answers something else')
+      return text
+    },
+  }
+}

@@ -1,0 +1,17 @@
+import { closeSecureChannel, openSecureChannel, readPublicKey } from '../../contract/secure-channel.ts'
+import type { Calling } from '../calling.ts'
+import { type Channel, createChannel } from './channel.ts'
+import { propose } from './opening.ts'
+
+/** Opens a session: the gateway's key, a fresh session key under it. */
+export const openSession = async (calling: Calling, clientHash: string, now: () => number): Promise<Channel> => {
+  const offered = await calling.answer(readPublicKey, {})
+  const iat = Math.floor((offered.timestamp ?? now()) / 1_000)
+  const { payload, key } = await propose({ ...offered.data, clientHash, iat })
+  const { data } = await calling.answer(openSecureChannel, { body: { payload } })
+  return createChannel(data.sessionId, key, now() + data.expiresIn * 1_000)
+}
+
+export const closeSession = async (calling: Calling, { sessionId }: Channel): Promise<void> => {
+  await calling.answer(closeSecureChannel, { headers: { 'x-secure-channel-session-id': sessionId } })
+}

@@ -1,0 +1,19 @@
+import { toBase64url } from './channel/base64.ts'
+import type { Lock, Storage } from './session/index.ts'
+
+/** X-Client-Hash: the given one, the stored one, or a fresh random one that is stored, so that tabs have the same. */
+export const clientHashOf = (given: string | null, storage: Storage, key: string, lock: Lock) => {
+  const settle = (): Promise<string> =>
+    lock(key, async () => {
+      const stored = await storage.getItem(key)
+      if (stored) return stored
+      const made = toBase64url(crypto.getRandomValues(new Uint8Array(24)))
+      await storage.setItem(key, made)
+      return made
+    })
+  let settled: Promise<string> | null = given === null ? null : Promise.resolve(given)
+  return (): Promise<string> => {
+    settled ??= settle()
+    return settled
+  }
+}

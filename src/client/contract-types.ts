@@ -1,0 +1,68 @@
+import type { z } from 'zod'
+import type { resources } from '../contract/index.ts'
+import type { Operation, Portal, Typed } from '../kernel/index.ts'
+
+/** Bytes of an upload that have left, of all that there are; `total` is 0 where it is not known. */
+export interface Progress {
+  loaded: number
+  total: number
+}
+
+/** What every call may be given, whatever its operation. */
+export interface CallOptions {
+  /** X-Workspace-Id; without it the account's default workspace where the operation allows that. */
+  workspaceId?: string
+  /** X-Request-Id; a fresh UUID otherwise. For a money command it is the key under which the effect happens once. */
+  requestId?: string
+  /** Whether body and reply go through the secure channel; the client's own rule decides otherwise. */
+  seal?: boolean
+  signal?: AbortSignal
+  /** Further header fields, such as Range; they win over the client's own. */
+  headers?: Record<string, string>
+}
+
+/** A query parameter is text on the wire; numbers may be given as such. */
+type QueryValue<V> = string extends V ? V | number : V
+type Query<T> = { [K in keyof T]: QueryValue<T[K]> }
+
+type ParamsPart<O extends Operation> = [keyof Typed<O>['params']] extends [never]
+  ? unknown
+  : { params: Typed<O>['params'] }
+type QueryPart<O extends Operation> = O['query'] extends z.ZodType ? { query?: Query<z.input<O['query']>> } : unknown
+type BodyPart<O extends Operation> = O['body'] extends z.ZodType
+  ? undefined extends z.input<O['body']>
+    ? { body?: z.input<O['body']> }
+    : { body: z.input<O['body']> }
+  : O['body'] extends 'multipart'
+    ? { body: FormData; onProgress?: (progress: Progress) => void }
+    : unknown
+
+/** What an operation is called with: its parameters, query and body, as far as it has any, and the options. */
+export type Args<O extends Operation> = CallOptions & ParamsPart<O> & QueryPart<O> & BodyPart<O>
+
+/** The reply's data; for a stream the response itself, its body unread. */
+export type Result<O extends Operation> = O['reply'] extends z.ZodType ? z.output<O['reply']> : Response
+
+export type Method<O extends Operation> =
+  Partial<Args<O>> extends Args<O> ? (args?: Args<O>) => Promise<Result<O>> : (args: Args<O>) => Promise<Result<O>>
+
+type Module = (typeof resources)[keyof typeof resources]
+type Entry<M> = M extends unknown
+  ? { [K in keyof M & string]: M[K] extends Operation ? [name: K, operation: M[K]] : never }[keyof M & string]
+  : never
+type ChainsOf<P extends Portal> = 'self' | (P extends 'CONSUMER' ? 'consumer' : 'system')
+
+/** A method for each operation that a portal serves, under its export name in the contract. */
+export type Operations<P extends Portal> = {
+  readonly [E in Entry<Module> as [Extract<E[1]['chains'][number], ChainsOf<P>>] extends [never]
+    ? never
+    : E[0]]: Method<E[1]>
+}
+
+/** Arguments as the pipeline sees them, before their types are those of one operation. */
+export interface AnyArgs extends CallOptions {
+  params?: Record<string, string>
+  query?: object
+  body?: unknown
+  onProgress?: (progress: Progress) => void
+}

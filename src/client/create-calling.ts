@@ -1,0 +1,71 @@
+import type { Operation } from '../kernel/index.ts'
+import type { Answer, Calling } from './calling.ts'
+import type { Channel, ChannelKeeper } from './channel/index.ts'
+import type { AnyArgs, Args, Result } from './contract-types.ts'
+import { isPorticoError } from './error.ts'
+import type { createExchange } from './exchange.ts'
+import type { Settings } from './options.ts'
+import { retrying } from './retry.ts'
+import type { Route } from './routes.ts'
+import { isSealed } from './seal-rule.ts'
+import type { Session, Tokens } from './session/index.ts'
+
+export interface CallingParts {
+  settings: Settings
+  routes: readonly Route[]
+  exchange: ReturnType<typeof createExchange>
+  clientHash(): Promise<string>
+  session(): Session
+  channels(): ChannelKeeper
+}
+
+const carriesOwnToken = ({ headers = {} }: AnyArgs): boolean =>
+  Object.keys(headers).some((name) => name.toLowerCase() === 'authorization')
+
+/** The way of a call: tokens and channel as it needs them, each put right once, and the whole tried again where that is safe. */
+export const createCalling = (parts: CallingParts): Calling => {
+  const { settings, exchange, session, channels } = parts
+  const routes = new Map<Operation, Route>(parts.routes.map((route) => [route.operation, route]))
+
+  /** Makes good what an attempt was refused for; false where that is not to be had. */
+  const putRight = async (error: unknown, tokens: Tokens | null, channel: Channel | null): Promise<boolean> => {
+    if (tokens && isPorticoError(error, 'ACCESS.TOKEN_INVALID', '4010')) return (await session().renew(tokens)) !== null
+    if (!channel || !isPorticoError(error, 'SECURE_CHANNEL.INVALID_PAYLOAD')) return false
+    channels().drop(channel)
+    return true
+  }
+
+  const once = async (route: Route, args: AnyArgs, requestId: string): Promise<Answer<unknown>> => {
+    const { operation } = route
+    const signedIn = operation.policy.caller === 'account' && !carriesOwnToken(args)
+    const sealed = isSealed(operation, settings.seal, args.seal)
+    const righted = new Set<string>()
+    for (;;) {
+      const clientHash = await parts.clientHash()
+      const tokens = signedIn ? await session().fresh() : null
+      const channel = sealed ? await channels().current() : null
+      const accessToken = tokens?.accessToken ?? null
+      try {
+        return await exchange({ route, args, requestId, clientHash, accessToken, channel })
+      } catch (error) {
+        const code = isPorticoError(error) ? error.code : ''
+        if (righted.has(code) || !(await putRight(error, tokens, channel))) throw error
+        righted.add(code)
+      }
+    }
+  }
+
+  return {
+    answer: async <O extends Operation>(operation: O, args: Args<O>): Promise<Answer<Result<O>>> => {
+      const route = routes.get(operation)
+      if (!route) throw new TypeError(`${operation.id} is not served to the ${settings.portal} portal`)
+      const requestId = args.requestId ?? crypto.randomUUID()
+      const { idempotent, rate } = operation.policy
+      const task = () => once(route, args, requestId)
+      // A refresh is answered with the same successor for a while, so it may be tried again like a money command.
+      const answer = await (idempotent || rate === 'refresh' ? retrying(settings.retry, args.signal, task) : task())
+      // The exchange has checked the data against this operation's schema.
+      return answer as Answer<Result<O>>
+    },
+  }
+}

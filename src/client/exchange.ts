@@ -1,0 +1,57 @@
+import type { Attempt } from './attempt.ts'
+import { prepare } from './attempt.ts'
+import type { Answer } from './calling.ts'
+import { openFrame, readJson } from './envelope.ts'
+import { PorticoError } from './error.ts'
+import type { Settings } from './options.ts'
+import type { Transport, WireRequest } from './transport/index.ts'
+
+/** A request without an answer, as an error; a caller's own abort stays what it is. */
+const lost = (cause: unknown, { args, requestId }: Attempt): unknown => {
+  if (args.signal?.aborted) return args.signal.reason
+  const late = cause instanceof DOMException && cause.name === 'TimeoutError'
+  const message = late ? 'no answer came in time' : 'no answer came'
+  return new PorticoError({ status: 0, code: late ? 'CLIENT.TIMEOUT' : 'CLIENT.NETWORK', message, requestId, cause })
+}
+
+const unusable = (requestId: string, status: number, message: string, cause: unknown): PorticoError =>
+  new PorticoError({ status, code: 'CLIENT.INVALID_REPLY', message, requestId, cause })
+
+/** Sends one attempt and yields its reply: opened, and checked against the operation's schema. */
+export const createExchange = (settings: Settings, transport: Transport) => {
+  const send = async (request: WireRequest, attempt: Attempt) => {
+    const isStream = attempt.route.operation.reply === 'stream'
+    try {
+      const response = await transport(request)
+      const bytes = isStream && response.status < 400
+      return { response, json: bytes ? null : await readJson(response) }
+    } catch (error) {
+      throw lost(error, attempt)
+    }
+  }
+
+  return async (attempt: Attempt): Promise<Answer<unknown>> => {
+    const { route, args, requestId } = attempt
+    const { id: operationId, reply } = route.operation
+    const { request, target, open } = await prepare(settings, attempt)
+    const { response, json } = await send(request, attempt)
+    const { status } = response
+    const tell = (shown: unknown): void => {
+      const facts = { operationId, requestId, method: request.method, path: target, sealed: attempt.channel !== null }
+      settings.onExchange({ ...facts, request: args.body ?? null, status, reply: shown })
+    }
+    if (reply === 'stream' && status < 400) {
+      tell(null)
+      return { data: response, timestamp: null }
+    }
+    if (!response.ok) tell(json)
+    const frame = openFrame(response, json, requestId)
+    const data = await open(frame.data).catch((cause: unknown) => {
+      throw unusable(requestId, status, 'the sealed reply does not open', cause)
+    })
+    tell({ ...frame, data })
+    const checked = reply === 'stream' ? undefined : reply.safeParse(data)
+    if (checked?.success) return { data: checked.data, timestamp: frame.timestamp }
+    throw unusable(requestId, status, `the reply is not one of ${operationId}`, checked?.error)
+  }
+}

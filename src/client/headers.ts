@@ -1,0 +1,43 @@
+import type { CallOptions } from './contract-types.ts'
+import type { Settings } from './options.ts'
+import type { Route } from './routes.ts'
+
+export interface HeaderFacts {
+  route: Route
+  args: CallOptions
+  requestId: string
+  clientHash: string
+  accessToken: string | null
+}
+
+const rayOf = (requestId: string): string => requestId.replaceAll(/[^0-9a-f]/gi, '').slice(0, 16) || '0'
+
+/** What the edge proxy would add (interface.md 4.1). */
+const edgeFields = ({ edge }: Settings, requestId: string): Record<string, string> =>
+  edge
+    ? {
+        'x-forwarded-proto': 'https',
+        'cf-connecting-ip': edge.clientIp ?? '127.0.0.1',
+        'cf-ray': edge.ray ?? rayOf(requestId),
+        'cf-ipcountry': edge.country ?? 'XX',
+      }
+    : {}
+
+/** The header fields of a request by interface.md 4.1, and 4.4 for users/self. A form's type is left to fetch, which knows its boundary. */
+export const headersOf = (settings: Settings, facts: HeaderFacts): Record<string, string> => {
+  const { route, args, requestId, clientHash, accessToken } = facts
+  const self = route.chain.perimeter === 'self'
+  return {
+    ...(self
+      ? { 'accept-language': settings.locale }
+      : { 'x-portal-access-code': settings.accessCode, 'x-locale': settings.locale }),
+    ...(route.operation.reply === 'stream' ? {} : { accept: 'application/json' }),
+    ...(route.operation.body === 'multipart' ? {} : { 'content-type': 'application/json' }),
+    'x-request-id': requestId,
+    'x-client-hash': clientHash,
+    ...edgeFields(settings, requestId),
+    ...(accessToken === null ? {} : { authorization: `Bearer ${accessToken}` }),
+    ...(args.workspaceId === undefined ? {} : { 'x-workspace-id': args.workspaceId }),
+    ...Object.fromEntries(Object.entries(args.headers ?? {}).map(([name, value]) => [name.toLowerCase(), value])),
+  }
+}

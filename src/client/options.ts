@@ -1,0 +1,107 @@
+import type { Locale, Portal } from '../kernel/index.ts'
+import type { Storage } from './session/storage.ts'
+
+/** What the edge proxy would say; for development and tests, where there is none. */
+export interface EdgeHeaders {
+  /** CF-Connecting-IP. Default 127.0.0.1. */
+  clientIp?: string
+  /** cf-ipcountry, ISO 3166 alpha-2. Default XX. */
+  country?: string
+  /** Cf-Ray. Default a fresh one per request. */
+  ray?: string
+}
+
+/** How often and how patiently a money command is tried again. */
+export interface RetryRule {
+  /** Tries in all, the first one included. Default 5; 1 never tries again. */
+  attempts: number
+  /** Before the second try, doubled before each further one, with jitter. Default 250 ms. */
+  firstDelayMs: number
+  /** No wait is longer; where the gateway asks for a longer one the error is thrown instead. Default 10 s. */
+  maxDelayMs: number
+}
+
+/** One request and its answer as they were before sealing and after opening; for recording and debugging. */
+export interface Exchange {
+  operationId: string
+  requestId: string
+  method: string
+  /** With its query. */
+  path: string
+  sealed: boolean
+  request: unknown
+  status: number
+  /** The envelope; null for a stream. */
+  reply: unknown
+}
+
+/**
+ * What goes through the secure channel. `sensitive`: bodies before sign-in, and whatever proves or changes a secret
+ * (passwords, codes, keys). `all`: whatever the interface lets through it. `none`: only calls that ask for it.
+ */
+export type SealRule = 'sensitive' | 'all' | 'none'
+
+export interface ClientOptions<P extends Portal> {
+  /** Where the gateway is; a path of a proxy in front may be part of it. */
+  baseUrl: string
+  portal: P
+  /** X-PORTAL-ACCESS-CODE. */
+  accessCode: string
+  /** X-Client-Hash. Otherwise the stored one, or a random one, which is then stored: tokens are bound to it. */
+  clientHash?: string
+  /** X-LOCALE. Default en. */
+  locale?: Locale
+  /** `true` for the defaults. In production the edge sets these, and a client must not. */
+  edgeHeaders?: boolean | EdgeHeaders
+  /** Where tokens and client hash are kept; localStorage shares a sign-in among tabs. Default: this client's memory. */
+  storage?: Storage
+  seal?: SealRule
+  retry?: Partial<RetryRule>
+  /** How long one try of a JSON call may take. Default 30 s. Uploads and downloads take as long as they take. */
+  timeoutMs?: number
+  /** The session is over and signing in again is due. */
+  onSignedOut?: () => void
+  onExchange?: (exchange: Exchange) => void
+  fetch?: typeof globalThis.fetch
+  /** Epoch milliseconds. */
+  now?: () => number
+}
+
+export interface Settings {
+  baseUrl: string
+  portal: Portal
+  accessCode: string
+  clientHash: string | null
+  locale: Locale
+  edge: EdgeHeaders | null
+  seal: SealRule
+  retry: RetryRule
+  timeoutMs: number
+  onSignedOut: () => void
+  onExchange: (exchange: Exchange) => void
+  fetch: typeof globalThis.fetch
+  now: () => number
+}
+
+const nothing = (): void => undefined
+const edgeOf = (given: boolean | EdgeHeaders = false): EdgeHeaders | null => {
+  if (given === true) return {}
+  return given === false ? null : given
+}
+
+export const settle = (options: ClientOptions<Portal>): Settings => ({
+  baseUrl: options.baseUrl.replace(/\/+$/, ''),
+  portal: options.portal,
+  accessCode: options.accessCode,
+  clientHash: options.clientHash ?? null,
+  locale: options.locale ?? 'en',
+  edge: edgeOf(options.edgeHeaders),
+  seal: options.seal ?? 'sensitive',
+  retry: { attempts: 5, firstDelayMs: 250, maxDelayMs: 10_000, ...options.retry },
+  timeoutMs: options.timeoutMs ?? 30_000,
+  onSignedOut: options.onSignedOut ?? nothing,
+  onExchange: options.onExchange ?? nothing,
+  // A browser's fetch works only as a call on the global object.
+  fetch: options.fetch ?? ((input, init) => globalThis.fetch(input, init)),
+  now: options.now ?? Date.now,
+})

@@ -1,0 +1,36 @@
+import { resources } from '../contract/index.ts'
+import { type Chain, type ChainId, chains, type Operation, operationsIn, type Portal } from '../kernel/index.ts'
+
+/** An operation by the way that this client takes to it. */
+export interface Route {
+  /** The export name in the contract, which is the method's. */
+  name: string
+  operation: Operation
+  chain: Chain
+}
+
+/** A portal's own chain comes first; `self` has what no portal's chain has. */
+const preference: Record<Portal, readonly ChainId[]> = {
+  CONSUMER: ['consumer', 'self'],
+  SYSTEM: ['system', 'self'],
+}
+
+export const routesOf = (portal: Portal): Route[] =>
+  Object.values(resources).flatMap((resource) => {
+    const names = new Map<unknown, string>(Object.entries(resource).map(([name, value]) => [value, name]))
+    return operationsIn(resource).flatMap((operation): Route[] => {
+      const name = names.get(operation)
+      const chainId = preference[portal].find((each) => operation.chains.includes(each))
+      return name && chainId ? [{ name, operation, chain: chains[chainId] }] : []
+    })
+  })
+
+/** The path of a call below the base URL; parameters are percent-encoded. */
+export const pathOf = ({ operation, chain }: Route, params: Record<string, string> = {}): string =>
+  chain.prefix + operation.path.replaceAll(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(params[name] ?? ''))
+
+/** The query string with its question mark, empty without parameters; an undefined parameter is left out. */
+export const queryOf = (query: object = {}): string => {
+  const given = Object.entries(query).filter(([, value]) => value !== undefined)
+  return given.length === 0 ? '' : `?${new URLSearchParams(given.map(([name, value]) => [name, String(value)]))}`
+}

@@ -1,0 +1,31 @@
+import type { Channel } from './channel/index.ts'
+
+/** A request as the secure channel carries it, and the means to open its reply. */
+export interface SealedRequest {
+  headers: Record<string, string>
+  body: string | FormData | null
+  /** The reply's data. Throws where it was not sealed for this request. */
+  open(data: unknown): Promise<unknown>
+}
+
+const payloadOf = (data: unknown): string => {
+  if (typeof data === 'object' && data !== null && 'payload' in data && typeof data.payload === 'string')
+    return data.payload
+  throw new TypeError('the reply is not sealed')
+}
+
+/** Without a channel everything passes as it is. The path is the gateway's, whatever proxy stands in front. */
+export const sealRequest = async (
+  channel: Channel | null,
+  method: string,
+  path: string,
+  body: string | FormData | null,
+): Promise<SealedRequest> => {
+  if (!channel) return { headers: {}, body, open: async (data) => data }
+  const sealed = typeof body === 'string' ? await channel.seal(method, path, body) : null
+  return {
+    headers: { 'x-secure-channel-session-id': channel.sessionId, 'x-secure-channel-reply': 'encrypted' },
+    body: sealed ? JSON.stringify({ payload: sealed.payload }) : null,
+    open: async (data) => JSON.parse(await channel.open(payloadOf(data), sealed?.seq ?? null)),
+  }
+}

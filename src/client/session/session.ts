@@ -1,0 +1,72 @@
+import { isPorticoError, PorticoError } from '../error.ts'
+import type { Lock } from './lock.ts'
+import type { TokenPair, TokenStore, Tokens } from './tokens.ts'
+
+/** A client's sign-in: its tokens and their renewal. */
+export interface Session {
+  /** The tokens as they are kept; null where nobody is signed in. */
+  tokens(): Promise<Tokens | null>
+  /** Takes over tokens that were obtained elsewhere. */
+  adopt(pair: TokenPair): Promise<void>
+  /** Forgets the tokens; the session at the gateway lives on. */
+  clear(): Promise<void>
+  /** Tokens for the next call, renewed first where their end is near. */
+  fresh(): Promise<Tokens | null>
+  /** Successors of tokens that serve no more; null where the session is over. */
+  renew(spent: Tokens): Promise<Tokens | null>
+}
+
+export interface SessionParts {
+  store: TokenStore
+  lock: Lock
+  lockName: string
+  now: () => number
+  refresh(refreshToken: string): Promise<TokenPair>
+  onSignedOut(): void
+}
+
+/** The gateway knows the refresh token no more. Any other failure says nothing about the session. */
+const isOver = (error: unknown): boolean =>
+  isPorticoError(error, 'AUTH.SESSION_NOT_FOUND') || (error instanceof PorticoError && error.status === 401)
+
+export const createSession = (parts: SessionParts): Session => {
+  const { store, lock, lockName, now, refresh, onSignedOut } = parts
+  let renewal: Promise<Tokens | null> | null = null
+
+  const exchange = async (spent: Tokens): Promise<Tokens | null> => {
+    const stored = await store.read()
+    if (!stored || stored.accessToken !== spent.accessToken) return stored
+    try {
+      const pair = await refresh(stored.refreshToken)
+      // Whoever signed out meanwhile stays signed out.
+      return (await store.read()) ? await store.keep(pair) : null
+    } catch (error) {
+      if (!isOver(error)) throw error
+      await store.clear()
+      onSignedOut()
+      return null
+    }
+  }
+
+  const renew = (spent: Tokens): Promise<Tokens | null> => {
+    renewal ??= lock(lockName, () => exchange(spent)).finally(() => {
+      renewal = null
+    })
+    return renewal
+  }
+
+  return {
+    tokens: () => store.read(),
+    adopt: async (pair) => {
+      await store.keep(pair)
+    },
+    clear: () => store.clear(),
+    fresh: async () => {
+      const tokens = await store.read()
+      if (!tokens || tokens.renewAt > now()) return tokens
+      // A renewal that fails before the end of the old token is not the call's failure yet.
+      return renew(tokens).catch(() => tokens)
+    },
+    renew,
+  }
+}

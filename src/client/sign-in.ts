@@ -1,0 +1,58 @@
+import type { z } from 'zod'
+import { type CodeDelivery, completeLogin, initiateLogin, logout, sendLoginCode } from '../contract/auth.ts'
+import type { CodeOf } from '../kernel/index.ts'
+import type { Calling } from './calling.ts'
+import type { Result } from './contract-types.ts'
+import { isPorticoError, PorticoError } from './error.ts'
+import type { Session } from './session/index.ts'
+
+export type MfaMethod = CodeOf<'mfaMethod'>
+
+export interface SignIn {
+  email: string
+  password: string
+  /** Asks the user for the code; `sent` says where one went, null where it is in the user's hands already. */
+  code(sent: z.output<typeof CodeDelivery> | null): Promise<string> | string
+  /** Default: the first one that the account is offered. */
+  mfaMethod?: MfaMethod
+}
+
+export type SignedIn = Result<typeof completeLogin>
+
+const isMethod = (code: string | undefined): code is MfaMethod =>
+  code === 'EMAIL' || code === 'OTP' || code === 'BACKUP_CODE'
+
+const pending = (): PorticoError =>
+  new PorticoError({
+    status: 403,
+    code: 'AUTH.PENDING_APPROVAL',
+    message: 'the account waits for approval',
+    requestId: '',
+  })
+
+/** The login of interface.md section 3, sequence 1; the tokens are kept. */
+export const signIn = async (calling: Calling, session: Session, asked: SignIn): Promise<SignedIn> => {
+  const { email, password } = asked
+  const { data: begun } = await calling.answer(initiateLogin, { body: { email, password } })
+  const { sessionId, mfaMethods } = begun
+  if (sessionId === null) throw pending()
+  const offered = mfaMethods[0]?.code
+  const mfaMethod = asked.mfaMethod ?? (isMethod(offered) ? offered : 'EMAIL')
+  const sent =
+    mfaMethod === 'EMAIL' ? (await calling.answer(sendLoginCode, { body: { sessionId, mfaMethod } })).data : null
+  const code = await asked.code(sent)
+  const { data } = await calling.answer(completeLogin, { body: { sessionId, mfaMethod, code } })
+  await session.adopt(data)
+  return data
+}
+
+/** Ends the session at the gateway and forgets the tokens, also where the gateway has ended it before or is not there. */
+export const signOut = async (calling: Calling, session: Session): Promise<void> => {
+  try {
+    if (await session.tokens()) await calling.answer(logout, {})
+  } catch (error) {
+    if (!isPorticoError(error) || error.status !== 401) throw error
+  } finally {
+    await session.clear()
+  }
+}

@@ -1,0 +1,40 @@
+import type { Transport } from './request.ts'
+
+const headersOf = (raw: string): [string, string][] =>
+  raw
+    .trim()
+    .split(/\r?\n/)
+    .filter(Boolean)
+    .map((line) => {
+      const at = line.indexOf(':')
+      return [line.slice(0, at).trim(), line.slice(at + 1).trim()]
+    })
+
+/** Statuses whose responses may not be built with a body. */
+const bodiless = new Set([204, 205, 304])
+
+/** XMLHttpRequest, which alone among a browser's means tells how much of an upload has left. */
+export const byXhr: Transport = ({ method, url, headers, body, signal, timeoutMs, onProgress }) =>
+  new Promise((resolve, reject) => {
+    const xhr = new XMLHttpRequest()
+    xhr.open(method, url)
+    xhr.responseType = 'arraybuffer'
+    xhr.timeout = timeoutMs ?? 0
+    for (const [name, value] of Object.entries(headers)) xhr.setRequestHeader(name, value)
+    xhr.upload.onprogress = ({ loaded, total }) => onProgress?.({ loaded, total })
+    xhr.onload = () => {
+      const { status, response } = xhr
+      const init = { status, headers: headersOf(xhr.getAllResponseHeaders()) }
+      resolve(new Response(bodiless.has(status) ? null : response, init))
+    }
+    xhr.onerror = () => reject(new TypeError('the upload found no answer'))
+    xhr.ontimeout = () => reject(new DOMException('the upload took too long', 'TimeoutError'))
+    const abort = (): void => {
+      xhr.abort()
+      reject(signal?.reason)
+    }
+    if (signal?.aborted) return abort()
+    signal?.addEventListener('abort', abort, { once: true })
+    xhr.onloadend = () => signal?.removeEventListener('abort', abort)
+    xhr.send(body)
+  })

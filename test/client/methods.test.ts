@@ -1,0 +1,57 @@
+import { describe, expect, expectTypeOf, it } from 'vitest'
+import { createClient } from '../../src/client/index.ts'
+import { catalogue } from '../../src/contract/index.ts'
+
+const at = { baseUrl: 'http://127.0.0.1:1', accessCode: 'x' }
+const own = ['answer', 'clientHash', 'close', 'session', 'signIn', 'signOut']
+
+describe.each(['CONSUMER', 'SYSTEM'] as const)('the client of %s', (portal) => {
+  const client = createClient({ ...at, portal })
+
+  it('has a method for each operation of its portal, and no other', () => {
+    const chain = portal === 'CONSUMER' ? 'consumer' : 'system'
+    const served = catalogue.filter(({ chains }) => chains.includes(chain) || chains.includes('self'))
+    const names = Object.keys(client).filter((name) => !own.includes(name))
+    expect(names).toHaveLength(served.length)
+    expect(Object.keys(client)).toHaveLength(served.length + own.length)
+  })
+
+  it('refuses an operation of the other portal', async () => {
+    const foreign = catalogue.find(
+      ({ chains }) => !chains.includes('self') && !chains.some((each) => each === portal.toLowerCase()),
+    )
+    if (!foreign) throw new Error('there is none')
+    await expect(client.answer(foreign, {})).rejects.toThrow(`${foreign.id} is not served`)
+  })
+})
+
+describe('the methods’ types', () => {
+  const consumer = createClient({ ...at, portal: 'CONSUMER' })
+  const system = createClient({ ...at, portal: 'SYSTEM' })
+
+  it('ask for what an operation needs, and for no more', () => {
+    expectTypeOf(consumer.listWallets).parameter(0).toExtend<object | undefined>()
+    expectTypeOf<Parameters<typeof consumer.createTransfer>[0]['body']['amount']>().toEqualTypeOf<string>()
+    expectTypeOf<Parameters<typeof consumer.readWallet>[0]['params']>().toEqualTypeOf<Record<'wallet_id', string>>()
+    expectTypeOf<Parameters<typeof consumer.uploadFile>[0]['body']>().toEqualTypeOf<FormData>()
+    expectTypeOf(consumer.listTransfers).toBeCallableWith({ query: { pageSize: 5, sortOrder: 'asc' } })
+    expectTypeOf(consumer.revokeOtp).toBeCallableWith()
+    // @ts-expect-error a transfer needs a body
+    expectTypeOf(consumer.createTransfer).toBeCallableWith({})
+    // @ts-expect-error there is no such filter
+    expectTypeOf(consumer.listTransfers).toBeCallableWith({ query: { colour: 'blue' } })
+  })
+
+  it('tell replies apart', () => {
+    expectTypeOf(consumer.downloadFile).returns.resolves.toEqualTypeOf<Response>()
+    expectTypeOf(consumer.isTransferCompleted).returns.resolves.toEqualTypeOf<boolean>()
+    expectTypeOf<Awaited<ReturnType<typeof consumer.createTransfer>>['amount']>().toEqualTypeOf<string>()
+  })
+
+  it('keep the portals apart', () => {
+    expectTypeOf(consumer).not.toHaveProperty('approveTransfer')
+    expectTypeOf(system).not.toHaveProperty('createTransfer')
+    expectTypeOf(system).toHaveProperty('approveTransfer')
+    expectTypeOf(system).toHaveProperty('readOwnSessionConfig')
+  })
+})

@@ -1,0 +1,189 @@
+import { afterEach, describe, expect, it } from 'vitest'
+import { createClient, type Exchange, PorticoError } from '../../src/client/index.ts'
+import { consumer, order, pair, transfer, wallet, walletId } from './fixtures.ts'
+import { hangUp, ok, refuse, type ScriptedGateway, type Step, scriptedGateway } from './scripted-gateway.ts'
+
+let gateway: ScriptedGateway
+afterEach(() => gateway.close())
+
+const wallets = 'GET /web/v1/consumer/wallets'
+const create = 'POST /web/v1/consumer/transfer/command/create'
+const config = 'GET /web/v1/users/self/security/sessions/config'
+const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/
+
+const failure = async (call: Promise<unknown>): Promise<PorticoError> => {
+  const error = await call.then(
+    () => undefined,
+    (thrown: unknown) => thrown,
+  )
+  if (error instanceof PorticoError) return error
+  throw new Error('no PorticoError', { cause: error })
+}
+
+describe('a request', () => {
+  it('carries the headers of the interface', async () => {
+    gateway = await scriptedGateway({ [wallets]: ok([wallet]) })
+    const client = consumer(`${gateway.baseUrl}/`, { locale: 'ja', edgeHeaders: { country: 'DE' } })
+    await client.session.adopt(pair('1'))
+    await client.listWallets({ workspaceId: walletId })
+    await client.listWallets({ requestId: 'mine', headers: { 'X-Locale': 'vi' } })
+    const [first, second] = gateway.seen
+    expect(first?.headers).toMatchObject({
+      'x-portal-access-code': 'consumer-dev',
+      'x-request-id': expect.stringMatching(uuid),
+      'x-client-hash': await client.clientHash(),
+      'x-forwarded-proto': 'https',
+      'cf-connecting-ip': '127.0.0.1',
+      'cf-ray': expect.stringMatching(/^[0-9a-f]{16}$/),
+      'cf-ipcountry': 'DE',
+      'x-locale': 'ja',
+      'content-type': 'application/json',
+      'x-workspace-id': walletId,
+      authorization: 'Bearer access-1',
+    })
+    expect(second?.headers).toMatchObject({ 'x-request-id': 'mine', 'x-locale': 'vi' })
+    expect(second?.headers['x-client-hash']).toBe(first?.headers['x-client-hash'])
+  })
+
+  it('says nothing of the edge unless it is asked to', async () => {
+    gateway = await scriptedGateway({ [wallets]: ok([]) })
+    await consumer(gateway.baseUrl).listWallets()
+    for (const name of ['x-forwarded-proto', 'cf-connecting-ip', 'cf-ray', 'cf-ipcountry', 'authorization'])
+      expect(gateway.seen[0]?.headers).not.toHaveProperty(name)
+  })
+
+  it('of users/self has its own headers and numeric codes', async () => {
+    const bare: Step = (_, response) => {
+      response.writeHead(401).end(JSON.stringify({ success: false, code: '4010', message: 'expired' }))
+    }
+    gateway = await scriptedGateway({ [config]: bare })
+    const client = createClient({ baseUrl: gateway.baseUrl, portal: 'SYSTEM', accessCode: 'x', locale: 'zh-Hant' })
+    expect(await failure(client.readOwnSessionConfig())).toMatchObject({
+      status: 401,
+      code: '4010',
+      message: 'expired',
+    })
+    expect(gateway.seen[0]?.headers).toMatchObject({ 'accept-language': 'zh-Hant', 'content-type': 'application/json' })
+    expect(gateway.seen[0]?.headers).not.toHaveProperty('x-portal-access-code')
+  })
+
+  it('encodes parameters and leaves out undefined ones', async () => {
+    gateway = await scriptedGateway({})
+    const client = consumer(gateway.baseUrl)
+    const query = { pageSize: 5, startTime: '2026-01-01T00:00:00+02:00', endTime: undefined }
+    await failure(client.readWallet({ params: { wallet_id: 'a/b?c' } }))
+    await failure(client.listTransfers(Object.assign({ query }, {})))
+    expect(gateway.seen.map(({ path }) => path)).toEqual([
+      '/web/v1/consumer/wallets/a%2Fb%3Fc',
+      '/web/v1/consumer/transfer/query/orders?pageSize=5&startTime=2026-01-01T00%3A00%3A00%2B02%3A00',
+    ])
+  })
+
+  it('takes forms and leaves bytes alone', async () => {
+    const file = `/web/v1/consumer/files/${walletId}/download`
+    const bytes: Step = (_, response) => {
+      response.writeHead(206, { 'content-range': 'bytes 0-1/4' }).end('ab')
+    }
+    gateway = await scriptedGateway({ [`GET ${file}`]: [bytes, refuse(404, 'RESOURCE.NOT_FOUND')] })
+    const client = consumer(gateway.baseUrl)
+    const download = { params: { file_id: walletId }, headers: { range: 'bytes=0-1' } }
+    const reply = await client.downloadFile(download)
+    expect([reply.status, await reply.text()]).toEqual([206, 'ab'])
+    expect((await failure(client.downloadFile(download))).code).toBe('RESOURCE.NOT_FOUND')
+    const form = new FormData()
+    form.set('purpose', 'DOCUMENT')
+    form.set('file', new Blob(['hello']), 'hello.txt')
+    await failure(client.uploadFile({ body: form }))
+    expect(gateway.seen.at(-1)?.headers['content-type']).toMatch(/^multipart\/form-data; boundary=/)
+    expect(gateway.seen.at(-1)?.body).toContain('filename="hello.txt"')
+  })
+
+  it('can be watched', async () => {
+    gateway = await scriptedGateway({ [wallets]: [ok([]), refuse(429, 'ACCESS.RATE_LIMITED')] })
+    const watched: Exchange[] = []
+    const client = consumer(gateway.baseUrl, { onExchange: (exchange) => watched.push(exchange) })
+    await client.listWallets({ requestId: 'one' })
+    await failure(client.listWallets({ requestId: 'two' }))
+    expect(watched).toMatchObject([
+      { operationId: 'wallets.list', requestId: 'one', status: 200, reply: { data: [] } },
+      { operationId: 'wallets.list', requestId: 'two', status: 429, reply: { code: 'ACCESS.RATE_LIMITED' } },
+    ])
+  })
+})
+
+describe('a failure', () => {
+  it('is an error with its code, request id and waiting time', async () => {
+    const limited = refuse(429, 'ACCESS.RATE_LIMITED', { 'retry-after': '7', 'x-request-id': 'echoed' })
+    gateway = await scriptedGateway({ [wallets]: limited })
+    const error = await failure(consumer(gateway.baseUrl).listWallets())
+    expect({ ...error, message: error.message }).toEqual({
+      name: 'PorticoError',
+      status: 429,
+      code: 'ACCESS.RATE_LIMITED',
+      message: 'refused: ACCESS.RATE_LIMITED',
+      requestId: 'echoed',
+      retryAfter: 7,
+    })
+  })
+
+  it('is told apart: no answer, none in time, none of ours, none that was promised, one’s own abort', async () => {
+    const html: Step = (_, response) => {
+      response.writeHead(200).end('<html>')
+    }
+    const never: Step = () => undefined
+    gateway = await scriptedGateway({ [wallets]: [hangUp, never, html, ok([{ bizId: 5 }]), never] })
+    const client = consumer(gateway.baseUrl, { timeoutMs: 100 })
+    const codes: string[] = []
+    for (let round = 0; round < 4; round++) codes.push((await failure(client.listWallets())).code)
+    expect(codes).toEqual(['CLIENT.NETWORK', 'CLIENT.TIMEOUT', 'CLIENT.INVALID_REPLY', 'CLIENT.INVALID_REPLY'])
+    const reason = new Error('enough')
+    await expect(client.listWallets({ signal: AbortSignal.abort(reason) })).rejects.toBe(reason)
+  })
+})
+
+describe('a money command', () => {
+  it('is tried again under the same request id until its outcome is known', async () => {
+    const steps = [
+      hangUp,
+      refuse(503, 'SYSTEM.UNAVAILABLE', { 'retry-after': '0' }),
+      refuse(504, 'SYSTEM.UPSTREAM_TIMEOUT'),
+      refuse(409, 'REQUEST.IN_PROGRESS'),
+      ok(order),
+    ]
+    gateway = await scriptedGateway({ [create]: steps })
+    const made = await consumer(gateway.baseUrl).createTransfer({ body: transfer })
+    expect(made.orderNo).toBe('TR-1')
+    expect(gateway.seen).toHaveLength(5)
+    expect(new Set(gateway.seen.map(({ headers }) => headers['x-request-id'])).size).toBe(1)
+    expect(gateway.seen.at(-1)?.body).toEqual(transfer)
+  })
+
+  it('is given up after a bounded number of tries, with the last failure', async () => {
+    gateway = await scriptedGateway({ [create]: refuse(503, 'SYSTEM.UNAVAILABLE') })
+    const client = consumer(gateway.baseUrl, { retry: { attempts: 3, firstDelayMs: 1 } })
+    expect((await failure(client.createTransfer({ body: transfer }))).code).toBe('SYSTEM.UNAVAILABLE')
+    expect(gateway.seen).toHaveLength(3)
+  })
+
+  it('is not tried again after a refusal, nor after a longer wait than the rule allows', async () => {
+    const steps = [refuse(422, 'WALLET.INSUFFICIENT_FUNDS'), refuse(503, 'SYSTEM.UNAVAILABLE', { 'retry-after': '60' })]
+    gateway = await scriptedGateway({ [create]: steps })
+    const client = consumer(gateway.baseUrl)
+    expect((await failure(client.createTransfer({ body: transfer }))).code).toBe('WALLET.INSUFFICIENT_FUNDS')
+    expect(await failure(client.createTransfer({ body: transfer }))).toMatchObject({ retryAfter: 60 })
+    expect(gateway.seen).toHaveLength(2)
+  })
+
+  it('can be given up while it waits', async () => {
+    gateway = await scriptedGateway({ [create]: refuse(503, 'SYSTEM.UNAVAILABLE', { 'retry-after': '5' }) })
+    const client = consumer(gateway.baseUrl)
+    const signal = AbortSignal.timeout(50)
+    await expect(client.createTransfer({ body: transfer, signal })).rejects.toHaveProperty('name', 'TimeoutError')
+  })
+
+  it('alone is tried again: nothing else is', async () => {
+    gateway = await scriptedGateway({ [wallets]: hangUp })
+    await failure(consumer(gateway.baseUrl).listWallets())
+    expect(gateway.seen).toHaveLength(1)
+  })
+})

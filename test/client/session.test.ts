@@ -1,0 +1,181 @@
+import { afterEach, describe, expect, it, vi } from 'vitest'
+import { isPorticoError } from '../../src/client/index.ts'
+import { begun, completed, consumer, pair, sent, wallet } from './fixtures.ts'
+import { hangUp, ok, refuse, type ScriptedGateway, type Step, scriptedGateway } from './scripted-gateway.ts'
+
+let gateway: ScriptedGateway
+afterEach(() => gateway.close())
+
+const auth = 'POST /web/v1/consumer/auth'
+const wallets = 'GET /web/v1/consumer/wallets'
+const login = {
+  [`${auth}/login/initiate`]: ok(begun),
+  [`${auth}/login/mfa/send`]: ok(sent),
+  [`${auth}/login/complete`]: ok(completed),
+}
+const asked = { email: 'owner@demo.test', password: 'Portico-demo-2026', code: () => '123456' }
+
+/** Serves whoever brings one of these tokens. */
+const forTokens =
+  (...names: string[]): Step =>
+  (seen, response) => {
+    const known = names.some((name) => seen.headers.authorization === `Bearer access-${name}`)
+    return (known ? ok([wallet]) : refuse(401, 'ACCESS.TOKEN_INVALID'))(seen, response)
+  }
+
+/** What tabs share. */
+const sharedStorage = () => {
+  const items = new Map<string, string>()
+  return {
+    items,
+    getItem: (key: string) => items.get(key) ?? null,
+    setItem: (key: string, value: string) => void items.set(key, value),
+    removeItem: (key: string) => void items.delete(key),
+  }
+}
+
+describe('signing in', () => {
+  it('goes through the three steps with one client hash and keeps the tokens', async () => {
+    gateway = await scriptedGateway({ ...login, [wallets]: forTokens('1') })
+    const client = consumer(gateway.baseUrl)
+    const code = vi.fn(async () => '123456')
+    expect(await client.signIn({ ...asked, code })).toMatchObject({ sessionId: 'session', isNewDevice: true })
+    expect(code).toHaveBeenCalledWith(sent)
+    expect(gateway.seen.map(({ body }) => body)).toEqual([
+      { email: 'owner@demo.test', password: 'Portico-demo-2026' },
+      { sessionId: 'pre-login', mfaMethod: 'EMAIL' },
+      { sessionId: 'pre-login', mfaMethod: 'EMAIL', code: '123456' },
+    ])
+    expect(new Set(gateway.seen.map(({ headers }) => headers['x-client-hash'])).size).toBe(1)
+    expect(await client.listWallets()).toHaveLength(1)
+  })
+
+  it('has no code sent for a method that the user has in hand', async () => {
+    gateway = await scriptedGateway(login)
+    await consumer(gateway.baseUrl).signIn({ ...asked, mfaMethod: 'OTP' })
+    expect(gateway.to('/mfa/send')).toEqual([])
+    expect(gateway.to('/login/complete')[0]?.body).toMatchObject({ mfaMethod: 'OTP' })
+  })
+
+  it('of an account that waits for approval is refused', async () => {
+    const waiting = { ...begun, sessionId: null, mfaMethods: [], pendingApproval: true }
+    gateway = await scriptedGateway({ [`${auth}/login/initiate`]: ok(waiting) })
+    await expect(consumer(gateway.baseUrl).signIn(asked)).rejects.toHaveProperty('code', 'AUTH.PENDING_APPROVAL')
+  })
+
+  it('ends with signing out, also where the gateway has ended the session before', async () => {
+    gateway = await scriptedGateway({ ...login, [`${auth}/logout`]: refuse(401, 'ACCESS.TOKEN_MISSING') })
+    const client = consumer(gateway.baseUrl)
+    await client.signIn(asked)
+    await client.signOut()
+    expect(await client.session.tokens()).toBeNull()
+    await client.signOut()
+    expect(gateway.to('/logout')).toHaveLength(1)
+  })
+})
+
+describe('tokens', () => {
+  it('are renewed once for many calls that find them invalid', async () => {
+    gateway = await scriptedGateway({ [wallets]: forTokens('2'), [`${auth}/token/refresh`]: ok(pair('2')) })
+    const client = consumer(gateway.baseUrl)
+    await client.session.adopt(pair('1'))
+    await Promise.all(Array.from({ length: 5 }, () => client.listWallets()))
+    expect(gateway.to('/token/refresh').map(({ body }) => body)).toEqual([{ refreshToken: 'refresh-1' }])
+    expect(gateway.to('/token/refresh')[0]?.headers).not.toHaveProperty('authorization')
+  })
+
+  it('are renewed before their end', async () => {
+    gateway = await scriptedGateway({ [wallets]: forTokens('1', '2'), [`${auth}/token/refresh`]: ok(pair('2')) })
+    let now = Date.now()
+    const client = consumer(gateway.baseUrl, { now: () => now })
+    await client.session.adopt(pair('1'))
+    await client.listWallets()
+    now += 880_000
+    await client.listWallets()
+    expect(gateway.seen.map(({ path }) => path.split('/').at(-1))).toEqual(['wallets', 'refresh', 'wallets'])
+    expect(gateway.seen.at(-1)?.headers.authorization).toBe('Bearer access-2')
+  })
+
+  it('survive a failed early renewal, and an outage', async () => {
+    const refresh = [refuse(500, 'SYSTEM.INTERNAL_ERROR'), hangUp, ok(pair('2'))]
+    gateway = await scriptedGateway({ [wallets]: forTokens('1', '2'), [`${auth}/token/refresh`]: refresh })
+    let now = Date.now()
+    const client = consumer(gateway.baseUrl, { now: () => now })
+    await client.session.adopt(pair('1'))
+    now += 880_000
+    await client.listWallets()
+    await client.listWallets()
+    expect(gateway.to('/wallets').map(({ headers }) => headers.authorization)).toEqual([
+      'Bearer access-1',
+      'Bearer access-2',
+    ])
+  })
+
+  it('whose session is over are forgotten, and the call fails with its own refusal', async () => {
+    const gone = refuse(404, 'AUTH.SESSION_NOT_FOUND')
+    gateway = await scriptedGateway({ [wallets]: forTokens('9'), [`${auth}/token/refresh`]: gone })
+    const onSignedOut = vi.fn()
+    const client = consumer(gateway.baseUrl, { onSignedOut })
+    await client.session.adopt(pair('1'))
+    const error = await client.listWallets().catch((thrown: unknown) => thrown)
+    expect(isPorticoError(error, 'ACCESS.TOKEN_INVALID')).toBe(true)
+    expect(await client.session.tokens()).toBeNull()
+    expect(onSignedOut).toHaveBeenCalledOnce()
+  })
+
+  it('are renewed at most once for a call', async () => {
+    gateway = await scriptedGateway({ [wallets]: forTokens('9'), [`${auth}/token/refresh`]: ok(pair('2')) })
+    const client = consumer(gateway.baseUrl)
+    await client.session.adopt(pair('1'))
+    await expect(client.listWallets()).rejects.toHaveProperty('code', 'ACCESS.TOKEN_INVALID')
+    expect(gateway.to('/token/refresh')).toHaveLength(1)
+  })
+
+  it('of a caller’s own making are sent as they are', async () => {
+    gateway = await scriptedGateway({ [wallets]: forTokens('1') })
+    const client = consumer(gateway.baseUrl)
+    await client.session.adopt(pair('1'))
+    await expect(client.listWallets({ headers: { Authorization: 'Bearer x' } })).rejects.toHaveProperty('status', 401)
+    expect(gateway.seen).toHaveLength(1)
+  })
+})
+
+describe('two tabs', () => {
+  it('share client hash and tokens, and renew them once between them', async () => {
+    const slow: Step = async (seen, response) => {
+      await new Promise((resolve) => setTimeout(resolve, 50))
+      await ok(pair('2'))(seen, response)
+    }
+    gateway = await scriptedGateway({ [wallets]: forTokens('2'), [`${auth}/token/refresh`]: slow })
+    const storage = sharedStorage()
+    const [one, two] = [consumer(gateway.baseUrl, { storage }), consumer(gateway.baseUrl, { storage })]
+    await one.session.adopt(pair('1'))
+    await Promise.all([one.listWallets(), two.listWallets(), one.listWallets()])
+    expect(gateway.to('/token/refresh')).toHaveLength(1)
+    expect(await one.clientHash()).toBe(await two.clientHash())
+    expect(await two.session.tokens()).toMatchObject({ accessToken: 'access-2' })
+  })
+
+  it('sign out together; a renewal under way does not sign in again', async () => {
+    const storage = sharedStorage()
+    const slow: Step = async (seen, response) => {
+      storage.items.delete('portico:CONSUMER:tokens')
+      await ok(pair('2'))(seen, response)
+    }
+    gateway = await scriptedGateway({ [wallets]: forTokens('2'), [`${auth}/token/refresh`]: slow })
+    const client = consumer(gateway.baseUrl, { storage })
+    await client.session.adopt(pair('1'))
+    await expect(client.listWallets()).rejects.toHaveProperty('code', 'ACCESS.TOKEN_INVALID')
+    expect(await client.session.tokens()).toBeNull()
+  })
+
+  it('are not misled by what is no token of ours', async () => {
+    gateway = await scriptedGateway({})
+    const storage = sharedStorage()
+    const client = consumer(gateway.baseUrl, { storage })
+    for (const text of ['{', 'null', '[]', '{"accessToken":1}']) {
+      storage.items.set('portico:CONSUMER:tokens', text)
+      expect(await client.session.tokens()).toBeNull()
+    }
+  })
+})
