@@ -16,7 +16,7 @@ const outcome = z.object({
     'OWN_ORDER',
   ]),
   account: z.string().nullish(),
-  answer: z.unknown(),
+  answer: z.unknown().optional(),
 })
 export type Outcome = z.output<typeof outcome>
 
