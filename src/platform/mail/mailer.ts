@@ -3,6 +3,7 @@ import type { Locale } from '../../kernel/index.ts'
 /** Every mail that Portico sends, with the values that its texts take. */
 export const mailTemplates = {
   'login-code': ['code', 'minutes'],
+  'workspace-invitation': ['inviter', 'workspace', 'role', 'message', 'days', 'url'],
 } as const satisfies Record<string, readonly string[]>
 
 export type MailTemplate = keyof typeof mailTemplates

@@ -5,6 +5,9 @@ import * as identityKeys from './001-identity-keys.ts'
 import * as identityLogins from './001-identity-logins.ts'
 import * as access from './002-access.ts'
 import * as ledger from './003-ledger.ts'
+import * as invitations from './010-invitations.ts'
+import * as apiKeys from './011-api-keys.ts'
+import * as sandbox from './012-sandbox.ts'
 
 /** In the order of their names; one that has been released is never changed. */
 export const migrations: Record<string, Migration> = {
@@ -14,4 +17,7 @@ export const migrations: Record<string, Migration> = {
   '001-identity-logins': identityLogins,
   '002-access': access,
   '003-ledger': ledger,
+  '010-invitations': invitations,
+  '011-api-keys': apiKeys,
+  '012-sandbox': sandbox,
 }
