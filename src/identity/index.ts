@@ -15,6 +15,7 @@ import { createLiveness } from './sessions/liveness.ts'
 import { logout } from './sessions/logout.ts'
 import { sessionStarter } from './sessions/start.ts'
 import type { IdentitySettings } from './settings.ts'
+import { sweepIdentity } from './sweep-store.ts'
 import { createAccessTokens } from './tokens/access-tokens.ts'
 import { type AssertionSigner, createAssertionSigner } from './tokens/assertion-signer.ts'
 import { refresher } from './tokens/refresh.ts'
@@ -37,6 +38,8 @@ export interface Identity {
   /** Brings in a new signing key; answers its id. */
   rotateSigningKey(): Promise<string>
   provideAccount: ProvideAccount
+  /** Deletes what can never count again; for a job. */
+  sweep(): Promise<void>
 }
 
 /** What the gateway serves itself. Makes sure before it answers that there are keys to sign and to open with. */
@@ -76,5 +79,6 @@ export const createIdentity = async (ports: IdentityPorts, settings: IdentitySet
     jwks: keys.jwks,
     rotateSigningKey: keys.rotate,
     provideAccount: accountProvider(ports, settings.sessions.maxConcurrent),
+    sweep: () => sweepIdentity(database, clock.now()),
   }
 }

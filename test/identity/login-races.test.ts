@@ -64,3 +64,18 @@ test('auth.loginComplete: parallel guesses get five attempts in all', async () =
   const codes = await Promise.all(guesses.map((guess) => codeOf(complete(at, sessionId, guess))))
   expect(codes.filter((each) => each === 'AUTH.CODE_INVALID')).toHaveLength(5)
 })
+
+test('sweeping deletes what can never count again, and nothing that lives', async () => {
+  const email = 'sweep@demo.test'
+  await at.account(email)
+  const { sessionId, code } = await begin(at, email)
+  await at.identity.sweep()
+  await complete(at, sessionId, code)
+  const count = async (table: 'sessions' | 'refresh_tokens' | 'login_sessions' | 'one_time_codes') =>
+    (await at.ports.database.selectFrom(table).select('portal').execute()).length
+  expect(await count('sessions')).toBeGreaterThan(0)
+  at.clock.advance(31 * 86_400_000)
+  await at.identity.sweep()
+  for (const table of ['sessions', 'refresh_tokens', 'login_sessions', 'one_time_codes'] as const)
+    expect(await count(table)).toBe(0)
+})

@@ -1,9 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { completeLogin } from '../../src/contract/auth.ts'
 import {
   begin,
+  call,
   codeOf,
   complete,
   credential,
+  facts,
   type Harness,
   harness,
   initiate,
@@ -158,12 +161,16 @@ describe('auth.loginComplete', () => {
     expect(await codeOf(complete(at, sessionId, code))).toBe('AUTH.SESSION_NOT_FOUND')
   })
 
-  test('refuses a code of another login, of ten minutes ago, and any method that was not set up', async () => {
+  test('refuses a code of another login, of ten minutes ago, and under a method that was not set up', async () => {
     await at.account('ida@demo.test')
     const first = await begin(at, 'ida@demo.test')
     const second = await begin(at, 'ida@demo.test')
     if (first.code !== second.code)
       expect(await codeOf(complete(at, first.sessionId, second.code))).toBe('AUTH.CODE_INVALID')
+    for (const mfaMethod of ['OTP', 'BACKUP_CODE']) {
+      const body = { sessionId: second.sessionId, mfaMethod, code: second.code }
+      expect(await codeOf(call(at.identity, completeLogin, facts(at.clock), body))).toBe('AUTH.CODE_INVALID')
+    }
     at.clock.advance(600_000)
     expect(await codeOf(complete(at, second.sessionId, second.code))).toBe('AUTH.SESSION_NOT_FOUND')
   })

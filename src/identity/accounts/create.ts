@@ -1,6 +1,5 @@
-import type { Transaction } from 'kysely'
 import type { AccountId, CodeOf, Permission, Portal } from '../../kernel/index.ts'
-import type { Tables } from '../../platform/database/index.ts'
+import type { Tx } from '../../platform/database/index.ts'
 import type { IdentityPorts } from '../ports.ts'
 import { accountByEmail, insertAccount } from './store.ts'
 
@@ -20,10 +19,7 @@ export interface ProvidedAccount {
   operatorPermissions?: Permission[]
 }
 
-export type ProvideAccount = (
-  account: ProvidedAccount,
-  tx?: Transaction<Tables>,
-) => Promise<{ accountId: AccountId; created: boolean }>
+export type ProvideAccount = (account: ProvidedAccount, tx?: Tx) => Promise<{ accountId: AccountId; created: boolean }>
 
 /**
  * Makes the account with its e-mail verified, or answers the one that has the e-mail already, unchanged.

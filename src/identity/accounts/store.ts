@@ -1,6 +1,5 @@
-import type { Transaction } from 'kysely'
 import { type AccountId, type Instant, type Portal, toDate } from '../../kernel/index.ts'
-import type { Database, Tables } from '../../platform/database/index.ts'
+import type { Database, Tx } from '../../platform/database/index.ts'
 import type { Account, NewAccount } from './account.ts'
 import { canonicalEmail } from './canonical-email.ts'
 
@@ -16,7 +15,7 @@ const columns = [
   'operator_permissions as operatorPermissions',
 ] as const
 
-type Store = Database | Transaction<Tables>
+type Store = Database | Tx
 
 export const accountByEmail = (store: Store, portal: Portal, email: string): Promise<Account | undefined> =>
   store
@@ -30,7 +29,7 @@ export const accountById = (store: Store, portal: Portal, id: AccountId): Promis
   store.selectFrom('accounts').select(columns).where('portal', '=', portal).where('biz_id', '=', id).executeTakeFirst()
 
 /** Reads the account and holds its row: whatever counts or bounds the account's sessions takes turns here. */
-export const lockAccount = (tx: Transaction<Tables>, portal: Portal, id: AccountId): Promise<Account | undefined> =>
+export const lockAccount = (tx: Tx, portal: Portal, id: AccountId): Promise<Account | undefined> =>
   tx
     .selectFrom('accounts')
     .select(columns)
@@ -70,12 +69,7 @@ export const insertAccount = async (store: Store, account: NewAccount, at: Insta
   return made !== undefined
 }
 
-export const recordLastLogin = async (
-  tx: Transaction<Tables>,
-  account: Account,
-  clientIp: string,
-  at: Instant,
-): Promise<void> => {
+export const recordLastLogin = async (tx: Tx, account: Account, clientIp: string, at: Instant): Promise<void> => {
   await tx
     .updateTable('accounts')
     .set({ last_login_at: toDate(at), last_login_ip: clientIp })

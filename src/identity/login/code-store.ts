@@ -1,6 +1,5 @@
-import type { Transaction } from 'kysely'
 import { type Instant, type Portal, toDate } from '../../kernel/index.ts'
-import { moment, type Tables } from '../../platform/database/index.ts'
+import { moment, type Tx } from '../../platform/database/index.ts'
 import type { CodePurpose } from '../../platform/database/tables/identity.ts'
 
 /** What a code is for: the one pre-login or live session that it was sent for. */
@@ -12,7 +11,7 @@ export interface CodeOwner {
 
 /** Puts a code in the place of the owner's last one, which is dead from then on. */
 export const replaceCode = async (
-  tx: Transaction<Tables>,
+  tx: Tx,
   { portal, owner, purpose }: CodeOwner,
   codeDigest: Uint8Array,
   sentAt: Instant,
@@ -28,7 +27,7 @@ export const replaceCode = async (
 
 /** Spends a code, once: whether it was the right one, unused and in time. */
 export const spendCode = async (
-  tx: Transaction<Tables>,
+  tx: Tx,
   { portal, owner, purpose }: CodeOwner,
   codeDigest: Uint8Array,
   now: Instant,

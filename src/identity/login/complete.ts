@@ -1,6 +1,5 @@
-import type { Transaction } from 'kysely'
 import { type CodeOf, type Instant, Refusal, type RequestFacts } from '../../kernel/index.ts'
-import { inTransaction, type Tables } from '../../platform/database/index.ts'
+import { inTransaction, type Tx } from '../../platform/database/index.ts'
 import { lockAccount, recordLastLogin } from '../accounts/store.ts'
 import type { AddressGuard } from '../ip-whitelist/guard.ts'
 import type { IdentityPorts } from '../ports.ts'
@@ -41,17 +40,12 @@ export const loginCompleter = ({ ports, throttle, tokens, liveness, admit, start
   const { database, clock, digest } = ports
 
   /** Whether the factor is proved; what proves it is spent. EMAIL is the one method that an account has so far. */
-  const prove = async (
-    tx: Transaction<Tables>,
-    login: LiveLogin,
-    { method, code }: SecondFactor,
-    now: Instant,
-  ): Promise<boolean> =>
+  const prove = async (tx: Tx, login: LiveLogin, { method, code }: SecondFactor, now: Instant): Promise<boolean> =>
     method === 'EMAIL' && (await spendCode(tx, login.code, codeDigest(digest, login.code, code), now))
 
   /** Under the account's lock: one session per login, and no more sessions than the account may have. */
   const finish = async (
-    tx: Transaction<Tables>,
+    tx: Tx,
     facts: RequestFacts,
     login: LiveLogin,
     factor: SecondFactor,

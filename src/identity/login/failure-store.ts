@@ -1,6 +1,6 @@
-import { type RawBuilder, sql, type Transaction } from 'kysely'
+import { type RawBuilder, sql } from 'kysely'
 import { type Instant, type Portal, plus, toDate } from '../../kernel/index.ts'
-import { type Database, moment, type Tables } from '../../platform/database/index.ts'
+import { type Database, moment, type Tx } from '../../platform/database/index.ts'
 
 export interface FailureSubject {
   portal: Portal
@@ -75,6 +75,6 @@ export const uncountFailure = async (
 }
 
 /** A login that came to its end wipes the slate. */
-export const clearFailures = async (tx: Transaction<Tables>, { portal, digest }: FailureSubject): Promise<void> => {
+export const clearFailures = async (tx: Tx, { portal, digest }: FailureSubject): Promise<void> => {
   await tx.deleteFrom('login_failures').where('portal', '=', portal).where('subject_digest', '=', digest).execute()
 }

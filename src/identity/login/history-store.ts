@@ -1,6 +1,5 @@
-import type { Transaction } from 'kysely'
 import { type AccountId, type Instant, type Portal, toDate } from '../../kernel/index.ts'
-import type { Tables } from '../../platform/database/index.ts'
+import type { Tx } from '../../platform/database/index.ts'
 
 export type LoginFailure = 'INVALID_CREDENTIALS' | 'CODE_INVALID'
 
@@ -18,11 +17,7 @@ const success = 1
 const failed = 0
 
 /** One line of an account's login history (interface.md 2.10). */
-export const insertLoginHistory = async (
-  tx: Transaction<Tables>,
-  entry: LoginHistoryEntry,
-  at: Instant,
-): Promise<void> => {
+export const insertLoginHistory = async (tx: Tx, entry: LoginHistoryEntry, at: Instant): Promise<void> => {
   await tx
     .insertInto('login_history')
     .values({

@@ -1,10 +1,9 @@
-import type { Transaction } from 'kysely'
 import { type AccountId, type Instant, type Portal, toDate } from '../../kernel/index.ts'
-import { type Database, moment, type Tables } from '../../platform/database/index.ts'
+import { type Database, moment, type Tx } from '../../platform/database/index.ts'
 import type { LoginSessionsTable } from '../../platform/database/tables/identity.ts'
 
 type Kind = LoginSessionsTable['kind']
-type Store = Database | Transaction<Tables>
+type Store = Database | Tx
 
 /** A pre-login session that is neither spent nor expired and has attempts left. */
 export interface LoginSession {
@@ -91,7 +90,7 @@ export const countAttempt = async (
 
 /** Claims the sending of a code, one at a time: whether none was sent since `notSince`. */
 export const claimCodeSending = async (
-  tx: Transaction<Tables>,
+  tx: Tx,
   portal: Portal,
   digest: Uint8Array,
   now: Instant,
@@ -105,12 +104,7 @@ export const claimCodeSending = async (
 }
 
 /** Spends the session, once. */
-export const spendLoginSession = async (
-  tx: Transaction<Tables>,
-  portal: Portal,
-  digest: Uint8Array,
-  now: Instant,
-): Promise<boolean> => {
+export const spendLoginSession = async (tx: Tx, portal: Portal, digest: Uint8Array, now: Instant): Promise<boolean> => {
   const spent = await live(tx, portal, digest, now)
     .set({ spent_at: toDate(now) })
     .executeTakeFirst()

@@ -1,13 +1,12 @@
-import type { Transaction } from 'kysely'
 import type { AccountId, Instant, RequestFacts } from '../../kernel/index.ts'
 import { recordAudit } from '../../platform/audit/index.ts'
-import { inTransaction, type Tables } from '../../platform/database/index.ts'
+import { inTransaction, type Tx } from '../../platform/database/index.ts'
 import type { IdentityPorts } from '../ports.ts'
 import { insertLoginHistory, type LoginFailure } from './history-store.ts'
 
 /** A login's outcome, for the account's owner (history) and for the operators (audit log). */
 const record = async (
-  tx: Transaction<Tables>,
+  tx: Tx,
   facts: RequestFacts,
   entryId: string,
   accountId: AccountId | null,
@@ -32,7 +31,7 @@ const record = async (
 
 export const recordLogin = (
   { ids }: IdentityPorts,
-  tx: Transaction<Tables>,
+  tx: Tx,
   facts: RequestFacts,
   accountId: AccountId,
   at: Instant,

@@ -1,6 +1,5 @@
-import type { Transaction } from 'kysely'
 import { type Portal, Refusal } from '../../kernel/index.ts'
-import type { Tables } from '../../platform/database/index.ts'
+import type { Tx } from '../../platform/database/index.ts'
 import { canonicalEmail } from '../accounts/canonical-email.ts'
 import type { IdentityPorts } from '../ports.ts'
 import { clearFailures, countFailure, type FailureRule, type FailureSubject, uncountFailure } from './failure-store.ts'
@@ -15,7 +14,7 @@ export interface Throttle {
   count(subject: FailureSubject): Promise<void>
   /** The try was no failure after all. */
   uncount(subject: FailureSubject): Promise<void>
-  clear(tx: Transaction<Tables>, subject: FailureSubject): Promise<void>
+  clear(tx: Tx, subject: FailureSubject): Promise<void>
 }
 
 export const createThrottle = ({ database, clock, digest }: IdentityPorts, rule: FailureRule): Throttle => ({

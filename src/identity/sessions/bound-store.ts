@@ -1,6 +1,5 @@
-import type { Transaction } from 'kysely'
 import { type AccountId, type Instant, type Portal, type SessionId, toDate } from '../../kernel/index.ts'
-import { moment, type Tables } from '../../platform/database/index.ts'
+import { moment, type Tx } from '../../platform/database/index.ts'
 import type { SessionEnd } from '../../platform/database/tables/identity.ts'
 
 export interface Ending {
@@ -15,7 +14,7 @@ export interface Ending {
 
 /** Ends an account's live sessions, the oldest first, down to `keep`. The caller holds the account's row. */
 export const endOldestSessions = async (
-  tx: Transaction<Tables>,
+  tx: Tx,
   { portal, accountId, keep, except, reason }: Ending,
   at: Instant,
 ): Promise<SessionId[]> => {

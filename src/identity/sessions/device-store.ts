@@ -1,10 +1,9 @@
-import type { Transaction } from 'kysely'
 import { type AccountId, type Instant, toDate } from '../../kernel/index.ts'
-import type { Tables } from '../../platform/database/index.ts'
+import type { Tx } from '../../platform/database/index.ts'
 
 /** Remembers the client that an account signs in with; whether it is the first time. */
 export const rememberDevice = async (
-  tx: Transaction<Tables>,
+  tx: Tx,
   accountId: AccountId,
   clientDigest: Uint8Array,
   at: Instant,

@@ -1,6 +1,5 @@
-import type { Transaction } from 'kysely'
 import { type Instant, plus, type RequestFacts, type SessionId } from '../../kernel/index.ts'
-import type { Tables } from '../../platform/database/index.ts'
+import type { Tx } from '../../platform/database/index.ts'
 import type { Account } from '../accounts/account.ts'
 import type { IdentityPorts } from '../ports.ts'
 import type { IdentitySettings } from '../settings.ts'
@@ -22,7 +21,7 @@ export interface StartedSession {
 /** Begins a session with its first refresh token. The caller holds the account's row, so the bound holds as well. */
 export const sessionStarter =
   ({ ids, randomness, digest }: IdentityPorts, settings: IdentitySettings['sessions']) =>
-  async (tx: Transaction<Tables>, account: Account, facts: RequestFacts, now: Instant): Promise<StartedSession> => {
+  async (tx: Tx, account: Account, facts: RequestFacts, now: Instant): Promise<StartedSession> => {
     const { portal, id: accountId } = account
     const bound = { portal, accountId, keep: account.maxSessions - 1, except: null, reason: 'DISPLACED' } as const
     const displaced = await endOldestSessions(tx, bound, now)

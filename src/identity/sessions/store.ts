@@ -1,4 +1,3 @@
-import type { Transaction } from 'kysely'
 import {
   type AccountId,
   type CodeOf,
@@ -8,7 +7,7 @@ import {
   type SessionId,
   toDate,
 } from '../../kernel/index.ts'
-import { type Database, moment, type Tables } from '../../platform/database/index.ts'
+import { type Database, moment, type Tx } from '../../platform/database/index.ts'
 import type { SessionEnd } from '../../platform/database/tables/identity.ts'
 
 /** A session that has not ended, with what its account may do today. Whether its times have run out is judged later. */
@@ -52,7 +51,7 @@ export const readOpenSession = (database: Database, portal: Portal, id: SessionI
 
 /** Reads a client's open session and holds its row until the transaction ends; whatever changes the family takes turns. */
 export const lockOpenSession = (
-  tx: Transaction<Tables>,
+  tx: Tx,
   portal: Portal,
   id: SessionId,
   clientDigest: Uint8Array,
@@ -82,7 +81,7 @@ export interface NewSession {
 }
 
 /** A session begins with a second factor just proved. */
-export const insertSession = async (tx: Transaction<Tables>, session: NewSession, at: Instant): Promise<void> => {
+export const insertSession = async (tx: Tx, session: NewSession, at: Instant): Promise<void> => {
   const now = toDate(at)
   await tx
     .insertInto('sessions')
@@ -106,7 +105,7 @@ export const insertSession = async (tx: Transaction<Tables>, session: NewSession
 
 /** Writes activity down; a session that has ended or run out stays so. */
 export const recordActivity = async (
-  store: Database | Transaction<Tables>,
+  store: Database | Tx,
   session: { portal: Portal; id: SessionId },
   at: Instant,
   idleExpiresAt: Instant,
@@ -124,7 +123,7 @@ export const recordActivity = async (
 
 /** Ends one session of an account; whether it was open. */
 export const endSession = async (
-  tx: Transaction<Tables>,
+  tx: Tx,
   session: { portal: Portal; accountId: AccountId; id: SessionId },
   reason: SessionEnd,
   at: Instant,

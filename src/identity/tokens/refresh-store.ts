@@ -1,6 +1,5 @@
-import type { Transaction } from 'kysely'
 import { type Instant, type Portal, type SessionId, toDate } from '../../kernel/index.ts'
-import type { Tables } from '../../platform/database/index.ts'
+import type { Tx } from '../../platform/database/index.ts'
 
 export interface NewRefreshToken {
   digest: Uint8Array
@@ -10,11 +9,7 @@ export interface NewRefreshToken {
   expiresAt: Instant
 }
 
-export const insertRefreshToken = async (
-  tx: Transaction<Tables>,
-  token: NewRefreshToken,
-  at: Instant,
-): Promise<void> => {
+export const insertRefreshToken = async (tx: Tx, token: NewRefreshToken, at: Instant): Promise<void> => {
   await tx
     .insertInto('refresh_tokens')
     .values({
@@ -30,7 +25,7 @@ export const insertRefreshToken = async (
 
 /** The family that a token belongs to. */
 export const sessionOfRefreshToken = async (
-  tx: Transaction<Tables>,
+  tx: Tx,
   portal: Portal,
   digest: Uint8Array,
 ): Promise<SessionId | undefined> => {
@@ -45,7 +40,7 @@ export const sessionOfRefreshToken = async (
 
 /** Spends a token, once: whether it was unused until now. Its successor is kept, sealed, in the same statement. */
 export const spendRefreshToken = async (
-  tx: Transaction<Tables>,
+  tx: Tx,
   portal: Portal,
   digest: Uint8Array,
   successor: Uint8Array,
@@ -64,7 +59,7 @@ export const spendRefreshToken = async (
 
 /** When a spent token was used, and the successor that it yielded. */
 export const usedRefreshToken = (
-  tx: Transaction<Tables>,
+  tx: Tx,
   portal: Portal,
   digest: Uint8Array,
 ): Promise<{ usedAt: Instant | null; successor: Uint8Array | null } | undefined> =>

@@ -1,7 +1,6 @@
-import type { Transaction } from 'kysely'
 import { type Instant, plus, Refusal, type RequestFacts } from '../../kernel/index.ts'
 import { recordAudit } from '../../platform/audit/index.ts'
-import { inTransaction, type Tables } from '../../platform/database/index.ts'
+import { inTransaction, type Tx } from '../../platform/database/index.ts'
 import type { AddressGuard } from '../ip-whitelist/guard.ts'
 import type { IdentityPorts } from '../ports.ts'
 import type { Liveness } from '../sessions/liveness.ts'
@@ -46,7 +45,7 @@ export const refresher = ({ ports, tokens, liveness, admit, settings }: Parts) =
 
   /** The token that this one yielded, if that was a moment ago. */
   const recentSuccessor = async (
-    tx: Transaction<Tables>,
+    tx: Tx,
     facts: RequestFacts,
     used: Uint8Array,
     now: Instant,
@@ -56,7 +55,7 @@ export const refresher = ({ ports, tokens, liveness, admit, settings }: Parts) =
     return Buffer.from(secretBox.open('refresh-successor', contextOf(used), successor)).toString('utf8')
   }
 
-  const rotate = async (tx: Transaction<Tables>, facts: RequestFacts, presented: string): Promise<Outcome> => {
+  const rotate = async (tx: Tx, facts: RequestFacts, presented: string): Promise<Outcome> => {
     const now = clock.now()
     const { portal } = facts
     const used = digestOf(presented)

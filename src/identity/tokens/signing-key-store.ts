@@ -1,6 +1,6 @@
-import { sql, type Transaction } from 'kysely'
+import { sql } from 'kysely'
 import { type Instant, toDate } from '../../kernel/index.ts'
-import { type Database, moment, type Tables } from '../../platform/database/index.ts'
+import { type Database, moment, type Tx } from '../../platform/database/index.ts'
 
 /** A signing key as it lies in the store: its private half sealed. */
 export interface StoredSigningKey {
@@ -13,7 +13,7 @@ export interface StoredSigningKey {
 }
 
 /** The keys that sign or still verify, newest first. */
-export const readSigningKeys = (store: Database | Transaction<Tables>, now: Instant): Promise<StoredSigningKey[]> =>
+export const readSigningKeys = (store: Database | Tx, now: Instant): Promise<StoredSigningKey[]> =>
   store
     .selectFrom('signing_keys')
     .select([
@@ -28,12 +28,12 @@ export const readSigningKeys = (store: Database | Transaction<Tables>, now: Inst
     .execute()
 
 /** One replica at a time adds a key; readers are not held up. */
-export const lockSigningKeys = async (tx: Transaction<Tables>): Promise<void> => {
+export const lockSigningKeys = async (tx: Tx): Promise<void> => {
   await sql`LOCK TABLE signing_keys IN SHARE ROW EXCLUSIVE MODE`.execute(tx)
 }
 
 export const insertSigningKey = async (
-  tx: Transaction<Tables>,
+  tx: Tx,
   key: Omit<StoredSigningKey, 'retiresAt'>,
   at: Instant,
 ): Promise<void> => {
@@ -51,7 +51,7 @@ export const insertSigningKey = async (
 }
 
 /** Gives every key that has no end yet its end, and forgets those that are past theirs. */
-export const retireSigningKeys = async (tx: Transaction<Tables>, retiresAt: Instant, now: Instant): Promise<void> => {
+export const retireSigningKeys = async (tx: Tx, retiresAt: Instant, now: Instant): Promise<void> => {
   await tx.deleteFrom('signing_keys').where('retires_at', '<=', moment(now)).execute()
   await tx
     .updateTable('signing_keys')

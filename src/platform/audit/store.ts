@@ -1,6 +1,5 @@
-import type { Kysely, Transaction } from 'kysely'
 import { type CodeOf, type Instant, type Portal, toDate } from '../../kernel/index.ts'
-import type { Tables } from '../database/tables/index.ts'
+import type { Database, Tx } from '../database/tables/index.ts'
 
 /** One act worth telling of later. `detail` holds codes and ids only: never secrets, addresses or bodies. */
 export interface AuditEvent {
@@ -18,7 +17,7 @@ export interface AuditEvent {
 }
 
 /** Writes the row in the transaction of the act itself, so that neither exists without the other. */
-export const recordAudit = async (tx: Transaction<Tables> | Kysely<Tables>, event: AuditEvent): Promise<void> => {
+export const recordAudit = async (tx: Tx | Database, event: AuditEvent): Promise<void> => {
   await tx
     .insertInto('audit_log')
     .values({

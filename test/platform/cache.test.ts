@@ -1,0 +1,81 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { createMemoryCache, emptyWindow, type ReplayWindow, spendIn } from '../../src/platform/cache/index.ts'
+import { testClock } from '../identity/clock.ts'
+
+describe('the memory cache', () => {
+  test('keeps a value until its time is over', async () => {
+    const clock = testClock()
+    const cache = createMemoryCache(clock, 10)
+    await cache.set('a', '1', 1_000)
+    clock.advance(999)
+    expect(await cache.get('a')).toBe('1')
+    clock.advance(1)
+    expect(await cache.get('a')).toBeUndefined()
+  })
+
+  test('gives a free key to one asker, and again once its time is over', async () => {
+    const clock = testClock()
+    const cache = createMemoryCache(clock, 10)
+    const all = await Promise.all([1, 2, 3].map((each) => cache.setIfAbsent('a', String(each), 1_000)))
+    expect(all).toEqual([true, false, false])
+    clock.advance(1_000)
+    expect(await cache.setIfAbsent('a', '4', 1_000)).toBe(true)
+  })
+
+  test('counts in fixed windows', async () => {
+    const clock = testClock()
+    const cache = createMemoryCache(clock, 10)
+    await cache.increment('a', 1_000)
+    clock.advance(400)
+    expect(await cache.increment('a', 1_000)).toEqual({ count: 2, remaining: 600 })
+    clock.advance(600)
+    expect(await cache.increment('a', 1_000)).toEqual({ count: 1, remaining: 1_000 })
+  })
+
+  test('is bounded: the least recently used entry is lost', async () => {
+    const cache = createMemoryCache(testClock(), 2)
+    for (const key of ['a', 'b', 'c']) await cache.set(key, key, 1_000)
+    expect(await Promise.all(['a', 'b', 'c'].map((key) => cache.get(key)))).toEqual([undefined, 'b', 'c'])
+  })
+
+  test('lets nothing be spent in a window that was never opened, has expired or was deleted', async () => {
+    const clock = testClock()
+    const cache = createMemoryCache(clock, 10)
+    expect(await cache.spend('a', 1, 64)).toBe(false)
+    await cache.openWindow('a', 1_000)
+    expect(await cache.spend('a', 1, 64)).toBe(true)
+    clock.advance(1_000)
+    expect(await cache.spend('a', 2, 64)).toBe(false)
+    await cache.openWindow('b', 1_000)
+    await cache.delete('b')
+    expect(await cache.spend('b', 1, 64)).toBe(false)
+  })
+})
+
+describe('the replay window', () => {
+  test('agrees with a plain set of the numbers spent, whatever their order', () => {
+    fc.assert(
+      fc.property(fc.array(fc.integer({ min: -2, max: 60 }), { maxLength: 200 }), (numbers) => {
+        const size = 16
+        const spent = new Set<number>()
+        let window: ReplayWindow = emptyWindow
+        for (const number of numbers) {
+          const good = number >= 1 && !spent.has(number) && number > Math.max(0, ...spent) - size
+          const after = spendIn(window, number, size)
+          expect(after !== undefined).toBe(good)
+          if (after) {
+            window = after
+            spent.add(number)
+          }
+          expect(window.bits < 1n << BigInt(size)).toBe(true)
+        }
+      }),
+    )
+  })
+
+  test('takes no fraction, no infinity and no number beyond the safe ones', () => {
+    for (const number of [0, 0.5, Number.NaN, Number.POSITIVE_INFINITY, 2 ** 53])
+      expect(spendIn(emptyWindow, number, 16)).toBeUndefined()
+  })
+})

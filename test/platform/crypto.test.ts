@@ -1,0 +1,73 @@
+import { describe, expect, test } from 'vitest'
+import { createKeyedDigest, createPasswordHasher, createSecretBox } from '../../src/platform/crypto/index.ts'
+import { systemRandomness } from '../../src/platform/system/index.ts'
+
+const key = new Uint8Array(32).fill(1)
+const text = (bytes: Uint8Array): string => Buffer.from(bytes).toString()
+
+describe('the secret box', () => {
+  const box = createSecretBox(key, systemRandomness)
+  const sealed = box.seal('signing-key', 'row-1', Buffer.from('secret'))
+
+  test('opens what it sealed, and seals the same text differently each time', () => {
+    expect(text(box.open('signing-key', 'row-1', sealed))).toBe('secret')
+    expect(box.seal('signing-key', 'row-1', Buffer.from('secret'))).not.toEqual(sealed)
+  })
+
+  test('does not open for another purpose, context or key, nor with any byte changed or cut', () => {
+    expect(() => box.open('channel-key', 'row-1', sealed)).toThrow()
+    expect(() => box.open('signing-key', 'row-2', sealed)).toThrow()
+    expect(() => createSecretBox(new Uint8Array(32), systemRandomness).open('signing-key', 'row-1', sealed)).toThrow()
+    for (let index = 0; index < sealed.length; index++) {
+      const changed = Uint8Array.from(sealed)
+      changed[index] = (changed[index] ?? 0) ^ 1
+      expect(() => box.open('signing-key', 'row-1', changed)).toThrow()
+      expect(() => box.open('signing-key', 'row-1', sealed.subarray(0, index))).toThrow()
+    }
+  })
+
+  test('takes a key of 32 bytes and no other', () => {
+    expect(() => createSecretBox(new Uint8Array(16), systemRandomness).seal('signing-key', '', key)).toThrow(RangeError)
+  })
+})
+
+describe('keyed digests', () => {
+  test('differ by key, purpose and the borders between their parts', () => {
+    const digest = createKeyedDigest(key)
+    const all = [
+      digest('api-key', 'ab', 'c'),
+      digest('api-key', 'a', 'bc'),
+      digest('api-key', 'abc'),
+      digest('client-hash', 'abc'),
+      createKeyedDigest(new Uint8Array(32))('api-key', 'abc'),
+    ]
+    expect(new Set(all.map((each) => Buffer.from(each).toString('hex'))).size).toBe(all.length)
+    expect(digest('api-key', 'abc')).toEqual(digest('api-key', 'abc'))
+  })
+})
+
+describe('the password hasher', () => {
+  test('makes argon2id hashes of 19 MiB and two passes, and compares in NFKC', async () => {
+    const hasher = await createPasswordHasher({ concurrency: 2, waiting: 10 }, systemRandomness)
+    const hashed = await hasher.hash('ﬁnanz-pass')
+    expect(hashed).toMatch(/^\$argon2id\$v=19\$m=19456,t=2,p=1\$/)
+    expect(await hasher.verify(hashed, 'finanz-pass')).toBe(true)
+    expect(await hasher.verify(hashed, 'finanz-pasS')).toBe(false)
+    expect(await hasher.verify(null, 'finanz-pass')).toBe(false)
+  })
+
+  test('looks at every character of a long password', async () => {
+    const hasher = await createPasswordHasher({ concurrency: 2, waiting: 10 }, systemRandomness)
+    const hashed = await hasher.hash('x'.repeat(256))
+    expect(await hasher.verify(hashed, `${'x'.repeat(255)}y`)).toBe(false)
+  })
+
+  test('runs a bounded number at once, and refuses with SYSTEM.UNAVAILABLE beyond the waiting room', async () => {
+    const hasher = await createPasswordHasher({ concurrency: 1, waiting: 3 }, systemRandomness)
+    const all = await Promise.allSettled(Array.from({ length: 10 }, () => hasher.verify(null, 'x')))
+    const refused = all.filter((each) => each.status === 'rejected')
+    expect(refused).toHaveLength(6)
+    expect(refused.map((each) => each.reason.code)).toEqual(Array(6).fill('SYSTEM.UNAVAILABLE'))
+    expect(await hasher.verify(null, 'x')).toBe(false)
+  })
+})

@@ -1,0 +1,125 @@
+import { once } from 'node:events'
+import { cp, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { createServer, type Server } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import PostalMime from 'postal-mime'
+import { SMTPServer } from 'smtp-server'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { locales, Refusal } from '../../src/kernel/index.ts'
+import { createOutbox, createSmtpMailer, loadMailTexts, type MailTexts } from '../../src/platform/mail/index.ts'
+import { testClock } from '../identity/clock.ts'
+
+const received: { raw: Buffer; to: string[] }[] = []
+const server = new SMTPServer({
+  authOptional: true,
+  disabledCommands: ['STARTTLS'],
+  onData: (stream, session, done) => {
+    const chunks: Buffer[] = []
+    stream.on('data', (chunk: Buffer) => chunks.push(chunk))
+    stream.on('end', () => {
+      received.push({ raw: Buffer.concat(chunks), to: session.envelope.rcptTo.map((each) => each.address) })
+      done()
+    })
+  },
+})
+let texts: MailTexts
+let url: string
+const from = 'Portico <no-reply@portico.test>'
+
+const portOf = (listening: Server): number => {
+  const address = listening.address()
+  if (typeof address !== 'object' || !address) throw new Error('not listening')
+  return address.port
+}
+
+beforeAll(async () => {
+  texts = await loadMailTexts('config/mail')
+  const listening = server.listen(0, '127.0.0.1')
+  await once(listening, 'listening')
+  url = `smtp://127.0.0.1:${portOf(listening)}`
+})
+afterAll(() => new Promise<void>((resolve) => server.close(() => resolve())))
+
+const values = { code: '123456', minutes: '10' }
+
+describe('the SMTP mailer', () => {
+  test('delivers subject, text and HTML in each language', async () => {
+    const mailer = createSmtpMailer({ url, from, timeoutMs: 2_000 }, texts)
+    for (const locale of locales) {
+      await mailer.send({ to: 'ann@demo.test', template: 'login-code', locale, values })
+      const last = received.at(-1)
+      const mail = await PostalMime.parse(last?.raw ?? '')
+      expect(mail.subject).toBe(texts.get('login-code')?.get(locale)?.subject)
+      expect(mail.from).toMatchObject({ name: 'Portico', address: 'no-reply@portico.test' })
+      expect(mail.text).toContain('123456')
+      expect(mail.html).toContain('<strong>123456</strong>')
+      expect(last?.to).toEqual(['ann@demo.test'])
+    }
+    await mailer.close()
+  })
+
+  test('takes one plain mailbox and no header, second recipient or display name with it', async () => {
+    const mailer = createSmtpMailer({ url, from, timeoutMs: 2_000 }, texts)
+    const before = received.length
+    for (const to of [
+      'a@b.test\r\nBcc: c@d.test',
+      'a@b.test, c@d.test',
+      'X <a@b.test>',
+      'a@b.test>',
+      '"a\r\n"@b.test',
+      '',
+    ])
+      await expect(mailer.send({ to, template: 'login-code', locale: 'en', values })).rejects.toThrow(TypeError)
+    expect(received).toHaveLength(before)
+    await mailer.close()
+  })
+
+  test('writes values as text: one line each, escaped in HTML', async () => {
+    const mailer = createSmtpMailer({ url, from, timeoutMs: 2_000 }, texts)
+    const code = '<img src=x onerror="alert(1)">&\r\nBcc: thief@demo.test'
+    await mailer.send({ to: 'ann@demo.test', template: 'login-code', locale: 'en', values: { ...values, code } })
+    const mail = await PostalMime.parse(received.at(-1)?.raw ?? '')
+    expect(mail.html).not.toContain('<img')
+    expect(mail.html).toContain('&lt;img src=x onerror=&quot;alert(1)&quot;&gt;&amp; Bcc')
+    expect(mail.bcc).toBeUndefined()
+    expect(received.at(-1)?.to).toEqual(['ann@demo.test'])
+    await mailer.close()
+  })
+
+  test('refuses with SYSTEM.UNAVAILABLE, within its timeout, where the server is gone or silent', async () => {
+    const silent = createServer().listen(0, '127.0.0.1')
+    await once(silent, 'listening')
+    const port = portOf(silent)
+    for (const each of [`smtp://127.0.0.1:${port}`, 'smtp://127.0.0.1:1']) {
+      const mailer = createSmtpMailer({ url: each, from, timeoutMs: 300 }, texts)
+      const started = performance.now()
+      const sent = mailer.send({ to: 'ann@demo.test', template: 'login-code', locale: 'en', values })
+      await expect(sent).rejects.toSatisfy((error) => error instanceof Refusal && error.code === 'SYSTEM.UNAVAILABLE')
+      expect(performance.now() - started).toBeLessThan(2_000)
+      await mailer.close()
+    }
+    silent.close()
+  })
+})
+
+describe('the development outbox', () => {
+  test('keeps the newest mails first, and no more than its limit', async () => {
+    const outbox = createOutbox(texts, testClock(), 3)
+    for (const code of ['1', '2', '3', '4'])
+      await outbox.send({ to: 'ann@demo.test', template: 'login-code', locale: 'en', values: { ...values, code } })
+    expect(outbox.list().map((mail) => /is (\d)/.exec(mail.text)?.[1])).toEqual(['4', '3', '2'])
+  })
+})
+
+describe('mail texts', () => {
+  test('that lack a language, or name a value that the mail does not have, keep the process from starting', async () => {
+    const directory = await mkdtemp(join(tmpdir(), 'portico-mail-'))
+    await cp('config/mail', directory, { recursive: true })
+    await writeFile(join(directory, 'login-code/vi.yaml'), 'subject: a\ntext: "{{code}} {{name}}"\nhtml: "{{code}}"\n')
+    await expect(loadMailTexts(directory)).rejects.toThrow(/vi\.yaml.*name, minutes/)
+    await rm(join(directory, 'login-code/vi.yaml'))
+    await expect(loadMailTexts(directory)).rejects.toThrow(/vi\.yaml/)
+    await rm(directory, { recursive: true })
+  })
+})
