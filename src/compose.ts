@@ -33,6 +33,8 @@ export const isRole = (value: unknown): value is Role => roles.some((role) => ro
 export interface Deployment {
   portal: Server
   operations: Server
+  /** Operations that are declared and have no handler yet: they answer 501. */
+  unserved: string[]
   /** Readiness drops from now on. */
   startDraining(): void
   close(): Promise<void>
@@ -87,6 +89,8 @@ export const compose = async (settings: Configuration, role: Role, logger: Logge
         assertedCall: assertedCall({ issuer: settings.tokens.issuer, type: assertionType, ...settings.assertion }),
       })
   const app = portalApp(serving, isGateway ? catalogue : domainOperations(domains.handlers), stages)
+  const unserved = catalogue.map(({ id }) => id).filter((id) => !identity.handlers.has(id) && !domains.handlers.has(id))
+  if (unserved.length > 0) logger.warn({ operations: unserved }, 'declared, and not served yet')
   let draining = false
   const operations = createOperationsApp({
     probes: [{ name: 'store', check: outside.checkStore }],
@@ -100,6 +104,7 @@ export const compose = async (settings: Configuration, role: Role, logger: Logge
   return {
     portal: guardServer(app, settings.requests),
     operations: guardServer(operations, settings.requests),
+    unserved,
     startDraining: () => {
       draining = true
     },

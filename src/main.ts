@@ -8,6 +8,8 @@ export interface Running {
   /** Where the portal listener and the operations listener really listen. */
   port: number
   operationsPort: number
+  /** Operations that answer 501. */
+  unserved: string[]
   /** Readiness drops, accepted requests finish, every part goes down. */
   stop(): Promise<void>
 }
@@ -35,10 +37,11 @@ export const run = async (settings: Configuration, role: Role, logger: Logger): 
   const deployment = await compose(settings, role, logger)
   try {
     const running = {
+      unserved: deployment.unserved,
       port: await listen(deployment.portal, port, host),
       operationsPort: await listen(deployment.operations, operationsPort, host),
     }
-    logger.info({ role, host, ...running }, 'listening')
+    logger.info({ role, host, port: running.port, operationsPort: running.operationsPort }, 'listening')
     let stopping: Promise<void> | undefined
     const stop = async (): Promise<void> => {
       deployment.startDraining()

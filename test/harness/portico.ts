@@ -14,6 +14,8 @@ export interface Portico {
   operationsUrl: string
   settings: Configuration
   log: LogLine[]
+  /** Operations without a handler. */
+  unserved: string[]
   call(method: string, path: string, call?: Call): Promise<Answer>
   /** The newest development mail to an address. */
   mailTo(address: string): Promise<{ subject: string; text: string }>
@@ -69,6 +71,7 @@ export const startPortico = async ({ variables = {}, adjust }: Options = {}): Pr
     operationsUrl,
     settings,
     log: captured.lines,
+    unserved: running.unserved,
     call: (method, path, call) => send(url, method, path, call),
     mailTo: async (address) => {
       const mails: { to: string; subject: string; text: string }[] = await (

@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto'
+import { invalid } from '../../kernel/index.ts'
 import type { Stage } from '../call.ts'
 
 /** One text for one value, whatever the order of its names. */
@@ -16,6 +17,8 @@ const canonical = (value: unknown): string => {
  */
 export const idempotency: Stage = (call) => {
   if (!call.operation.policy.idempotent) return
+  // A chain that demands no request id elsewhere demands it here: an id of our own would make nothing happen once.
+  if (!call.headers.has('x-request-id')) throw invalid('x-request-id')
   const bodyHash = hash('sha256', canonical({ params: call.params, body: call.input.body }))
   call.idempotency = { requestId: call.requestId, bodyHash }
 }

@@ -34,8 +34,7 @@ export const requiredHeaders =
   (call) => {
     if (call.chain.perimeter !== 'portal') {
       const given = call.headers.optional('x-request-id')
-      if (given !== undefined ? !requestIdPattern.test(given) : call.operation.policy.idempotent)
-        throw invalid('x-request-id')
+      if (given !== undefined && !requestIdPattern.test(given)) throw invalid('x-request-id')
       return
     }
     for (const rule of always) demand(call, rule, true)

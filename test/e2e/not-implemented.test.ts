@@ -1,0 +1,24 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { catalogue } from '../../src/contract/index.ts'
+import { portalRoutes, routes } from '../harness/catalogue.ts'
+import { type Portico, startPortico } from '../harness/portico.ts'
+import { storeIsAvailable } from '../harness/store.ts'
+import { notImplemented } from './not-implemented.ts'
+
+describe.skipIf(!storeIsAvailable())('what is not served yet', () => {
+  let portico: Portico
+  beforeAll(async () => {
+    portico = await startPortico()
+  })
+  afterAll(() => portico?.stop())
+
+  test('the list names operations of the catalogue only', () => {
+    const ids = new Set(catalogue.map(({ id }) => id))
+    expect(notImplemented.filter((id) => !ids.has(id))).toEqual([])
+  })
+
+  test('every operation that has no handler is on the list, and no other one', () => {
+    expect([...portico.unserved].sort()).toEqual([...notImplemented].sort())
+    expect(portalRoutes.length + 10).toBe(routes.length)
+  })
+})

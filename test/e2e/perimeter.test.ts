@@ -1,0 +1,157 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { portalRoutes, type Route, routes, unknownId } from '../harness/catalogue.ts'
+import type { Answer, Call } from '../harness/http.ts'
+import { type Portico, startPortico } from '../harness/portico.ts'
+import { signIn } from '../harness/sign-in.ts'
+import { storeIsAvailable } from '../harness/store.ts'
+
+/** What the policy of every operation implies, asked of every operation on every chain. */
+describe.skipIf(!storeIsAvailable())('the perimeter', () => {
+  let portico: Portico
+  const tokens = { consumer: '', system: '' }
+
+  beforeAll(async () => {
+    portico = await startPortico()
+    tokens.consumer = (await signIn(portico)).accessToken
+    tokens.system = (await signIn(portico, 'operator@demo.test')).accessToken
+  })
+  afterAll(() => portico?.stop())
+
+  const tokenFor = ({ chainId }: Route): string => (chainId === 'system' ? tokens.system : tokens.consumer)
+  const ask = (route: Route, call: Call): Promise<Answer> => portico.call(route.method, route.path, call)
+  const outcome = ({ status, body }: Answer) => [status, body?.code]
+
+  /** Asks of every route, and names those that answered otherwise. */
+  const everyOne = async (asked: Route[], expected: unknown[], call: (route: Route) => Call): Promise<void> => {
+    expect(asked.length).toBeGreaterThan(0)
+    const others: string[] = []
+    for (const route of asked) {
+      const answer = await ask(route, call(route))
+      const got = outcome(answer)
+      if (JSON.stringify(got) !== JSON.stringify(expected)) others.push(`${route.name}: ${JSON.stringify(got)}`)
+      const { success, data, version, timestamp, message } = answer.body
+      if (success !== false || data !== null || !version || !timestamp || !message)
+        others.push(`${route.name}: no envelope`)
+    }
+    expect(others).toEqual([])
+  }
+
+  const accountRoutes = portalRoutes.filter(({ operation }) => operation.policy.caller === 'account')
+
+  test.each([
+    ['missing', { 'x-portal-access-code': null }],
+    ['wrong', { 'x-portal-access-code': 'consumer-dev2' }],
+    ['of another case', { 'x-portal-access-code': 'Consumer-Dev' }],
+    ['repeated', { 'x-portal-access-code': 'consumer-dev, consumer-dev' }],
+  ])(
+    '403 ACCESS.PORTAL_MISMATCH where the access code is %s, before anything else is looked at',
+    async (_, headers) => {
+      await everyOne(portalRoutes, [403, 'ACCESS.PORTAL_MISMATCH'], () => ({
+        headers: { ...headers, 'x-request-id': null, 'x-client-hash': null },
+      }))
+    },
+  )
+
+  test("403 ACCESS.PORTAL_MISMATCH with the other portal's access code", async () => {
+    const bound = portalRoutes.filter(({ chainId }) => chainId !== 'shared')
+    await everyOne(bound, [403, 'ACCESS.PORTAL_MISMATCH'], ({ chainId }) => ({
+      headers: { 'x-portal-access-code': chainId === 'system' ? 'consumer-dev' : 'system-dev' },
+    }))
+  })
+
+  const demanded = [
+    'x-request-id',
+    'x-client-hash',
+    'x-forwarded-proto',
+    'cf-connecting-ip',
+    'cf-ray',
+    'cf-ipcountry',
+    'x-locale',
+  ]
+  test.each(demanded)('400 VALIDATION.INVALID_PARAMETER without %s, which is named', async (name) => {
+    await everyOne(portalRoutes, [400, 'VALIDATION.INVALID_PARAMETER'], () => ({ headers: { [name]: null } }))
+    const [route] = portalRoutes
+    if (route) expect((await ask(route, { headers: { [name]: null } })).body.message).toContain(name)
+  })
+
+  test('401 ACCESS.TOKEN_MISSING without a token, whatever the body', async () => {
+    const bodied = (route: Route): Call => (route.method === 'POST' ? { body: '{"broken' } : {})
+    await everyOne(accountRoutes, [401, 'ACCESS.TOKEN_MISSING'], bodied)
+    await everyOne(accountRoutes, [401, 'ACCESS.TOKEN_MISSING'], () => ({ headers: { authorization: 'Basic eDp5' } }))
+  })
+
+  test('401 ACCESS.TOKEN_INVALID with garbage for a token, whatever the body', async () => {
+    await everyOne(accountRoutes, [401, 'ACCESS.TOKEN_INVALID'], ({ method }) => ({
+      token: 'garbage',
+      ...(method === 'POST' && { body: '[' }),
+    }))
+  })
+
+  test("401 ACCESS.TOKEN_INVALID with the other portal's token, or another client's hash", async () => {
+    await everyOne(accountRoutes, [401, 'ACCESS.TOKEN_INVALID'], ({ chainId }) => ({
+      token: chainId === 'system' ? tokens.consumer : tokens.system,
+    }))
+    await everyOne(accountRoutes, [401, 'ACCESS.TOKEN_INVALID'], (route) => ({
+      token: tokenFor(route),
+      headers: { 'x-client-hash': 'another-client' },
+    }))
+  })
+
+  const inWorkspace = accountRoutes.filter(({ operation }) => operation.policy.workspace !== 'none')
+
+  test('400 ACCESS.WORKSPACE_REQUIRED where the interface demands the header', async () => {
+    const required = inWorkspace.filter(({ operation }) => operation.policy.workspace === 'required')
+    await everyOne(required, [400, 'ACCESS.WORKSPACE_REQUIRED'], (route) => ({ token: tokenFor(route) }))
+  })
+
+  test.each([unknownId, 'not-an-id', '../x'])('403 ACCESS.PERMISSION_DENIED in workspace %s', async (workspace) => {
+    await everyOne(inWorkspace, [403, 'ACCESS.PERMISSION_DENIED'], (route) => ({ token: tokenFor(route), workspace }))
+  })
+
+  test('400 VALIDATION.INVALID_PARAMETER for a query parameter that nobody declared', async () => {
+    const open = portalRoutes.filter(
+      ({ operation: { method, policy, id } }) => method === 'GET' && !policy.stepUp && id !== '',
+    )
+    const others: string[] = []
+    for (const route of open) {
+      const answer = await portico.call('GET', `${route.path}?zzz=1`, {
+        ...(route.operation.policy.caller === 'account' && { token: tokenFor(route) }),
+        ...(route.operation.policy.workspace !== 'none' && { workspace: '01990000-0000-7000-8000-000000000002' }),
+      })
+      if (answer.status !== 400 || !answer.body.message.includes('zzz'))
+        others.push(`${route.name}: ${answer.status} ${answer.text}`)
+    }
+    expect(others).toEqual([])
+  })
+
+  test('a field that nobody declared is 400 and named; so is an operation without body given one', async () => {
+    const posts = portalRoutes.filter(
+      ({ operation: { method, body, policy, id } }) =>
+        method === 'POST' &&
+        body !== 'multipart' &&
+        !policy.stepUp &&
+        id !== 'secureChannel.close' &&
+        id !== 'secureChannel.open',
+    )
+    const others: string[] = []
+    for (const route of posts) {
+      const answer = await ask(route, {
+        body: { zzz: 1 },
+        ...(route.operation.policy.caller === 'account' && { token: tokenFor(route) }),
+        ...(route.operation.policy.workspace !== 'none' && { workspace: '01990000-0000-7000-8000-000000000002' }),
+      })
+      if (answer.status !== 400 || answer.body.code !== 'VALIDATION.INVALID_PARAMETER')
+        others.push(`${route.name}: ${answer.status} ${answer.text}`)
+    }
+    expect(others).toEqual([])
+  })
+
+  test('the second chain asks for no portal headers, but for a token all the same', async () => {
+    const machine = routes.filter(({ chainId }) => chainId === 'api')
+    expect(machine).toHaveLength(9)
+    for (const route of machine) {
+      const bare = await fetch(portico.url + route.path, { method: route.method })
+      expect([bare.status, (await bare.json()).code], route.name).toEqual([401, 'ACCESS.TOKEN_MISSING'])
+    }
+  })
+})
