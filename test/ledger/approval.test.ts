@@ -1,0 +1,94 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import * as contract from '../../src/contract/transfers.ts'
+import { systemIds } from '../../src/platform/system/index.ts'
+import { refusalOf } from '../domains/world.ts'
+import { type Book, createBook, type TestWallet } from './book.ts'
+import { everyStore } from './stores.ts'
+
+const stores = await everyStore()
+afterAll(() => Promise.all(stores.map((store) => store.close())))
+
+describe.each(stores)('transfers that wait for approval on $name', ({ database }) => {
+  let book: Book
+  const maker = systemIds.next<'account'>()
+  const checker = systemIds.next<'account'>()
+  beforeAll(async () => {
+    book = await createBook(database, { approvalThreshold: { USD: '50' }, fixedFee: { USD: '1' } })
+  })
+
+  const pair = async (funds: string): Promise<[TestWallet, TestWallet]> => [
+    await book.wallet('USD', funds),
+    await book.wallet('USD'),
+  ]
+  const transfer = ([a, b]: [TestWallet, TestWallet], amount: string) =>
+    book.ask(contract.createTransfer, {
+      as: maker,
+      workspace: a.workspace,
+      body: { sourceWalletBizId: a.id, targetWalletBizId: b.id, amount, currency: 'USD' },
+    })
+  const approve = (order_id: string, as = checker, requestId?: string) =>
+    book.ask(contract.approveTransfer, { as, params: { order_id }, ...(requestId ? { requestId } : {}) })
+  const reject = (order_id: string, as = checker) =>
+    book.ask(contract.rejectTransfer, { as, params: { order_id }, body: { reason: 'looks wrong' } })
+
+  test('below the threshold nobody is asked', async () => {
+    expect((await transfer(await pair('60.00'), '49.99')).transferStatus.code).toBe('COMPLETED')
+  })
+
+  test('from the threshold on the funds and the fee are held', async () => {
+    const wallets = await pair('60.00')
+    const order = await transfer(wallets, '50.00')
+    expect(order).toMatchObject({ transferStatus: { code: 'PENDING_APPROVAL' }, completedAt: null })
+    const balance = await book.ledger.readBalance({ wallet: wallets[0].id, workspace: wallets[0].workspace })
+    expect(balance).toMatchObject({ total: { minor: 6000n }, held: { minor: 5100n }, available: { minor: 900n } })
+    expect(await refusalOf(transfer(wallets, '9.00'))).toBe('WALLET.INSUFFICIENT_FUNDS')
+    const pending = await book.ask(contract.listPendingTransfers, { as: checker })
+    expect(pending.items.map((one) => one.bizId)).toContain(order.bizId)
+  })
+
+  test('approve captures what is held, once', async () => {
+    const wallets = await pair('51.00')
+    const { bizId } = await transfer(wallets, '50.00')
+    book.clock.advance(1_000)
+    const approved = await approve(bizId, checker, 'approval-1')
+    expect(approved).toMatchObject({ version: 2, transferStatus: { code: 'COMPLETED' } })
+    expect(approved.statusHistory.map((step) => [step.status.code, step.actorBizId])).toEqual([
+      ['PENDING_APPROVAL', maker],
+      ['PROCESSING', checker],
+      ['COMPLETED', checker],
+    ])
+    expect(await book.available(wallets[1])).toBe('50.00')
+    expect(await approve(bizId, checker, 'approval-1')).toEqual(approved)
+    expect(await refusalOf(approve(bizId))).toBe('STATE.CONFLICT')
+    expect(await refusalOf(reject(bizId))).toBe('STATE.CONFLICT')
+    expect(await book.available(wallets[1])).toBe('50.00')
+  })
+
+  test('reject gives the funds back, a frozen wallet’s too', async () => {
+    const wallets = await pair('51.00')
+    const { bizId } = await transfer(wallets, '50.00')
+    await book.ledger.moveWallet({ wallet: wallets[0].id, from: 'ACTIVE', to: 'FROZEN', at: book.clock.now() })
+    expect(await refusalOf(approve(bizId))).toBe('WALLET.NOT_ACTIVE')
+    const rejected = await reject(bizId)
+    expect(rejected).toMatchObject({ transferStatus: { code: 'FAILED' }, failureCode: 'APPROVAL_REJECTED' })
+    expect(rejected.statusHistory.at(-1)).toMatchObject({ actorBizId: checker, reason: 'looks wrong' })
+    expect(await book.available(wallets[0])).toBe('51.00')
+    expect(await refusalOf(reject(bizId))).toBe('STATE.CONFLICT')
+  })
+
+  test('nobody decides over their own, and an unknown order is RESOURCE.NOT_FOUND', async () => {
+    const { bizId } = await transfer(await pair('51.00'), '50.00')
+    expect(await refusalOf(approve(bizId, maker))).toBe('ACCESS.PERMISSION_DENIED')
+    expect(await refusalOf(reject(bizId, maker))).toBe('ACCESS.PERMISSION_DENIED')
+    expect(await refusalOf(approve(systemIds.next()))).toBe('RESOURCE.NOT_FOUND')
+    expect(await refusalOf(approve('x'))).toBe('RESOURCE.NOT_FOUND')
+  })
+
+  test('approve and reject at once: one of them happens', async () => {
+    const wallets = await pair('51.00')
+    const { bizId } = await transfer(wallets, '50.00')
+    const both = await Promise.all([refusalOf(approve(bizId)), refusalOf(reject(bizId)), refusalOf(approve(bizId))])
+    expect(both.toSorted()).toEqual(['STATE.CONFLICT', 'STATE.CONFLICT', 'none'])
+    expect(await book.ledger.verifyBook()).toBeNull()
+  })
+})
