@@ -1,0 +1,67 @@
+import { sql } from 'kysely'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { systemIds } from '../../src/platform/system/index.ts'
+import { type Book, createBook, type TestWallet } from './book.ts'
+import { everyStore } from './stores.ts'
+
+const stores = await everyStore()
+afterAll(() => Promise.all(stores.map((store) => store.close())))
+
+/** What even a superuser's hand can do, with every trigger switched off, is found and named. */
+describe.each(stores)('verifyBook on $name', ({ database }) => {
+  let book: Book
+  let a: TestWallet
+  beforeAll(async () => {
+    book = await createBook(database)
+  })
+  beforeEach(async () => {
+    a = await book.wallet('USD', '100.00')
+  })
+
+  const after = (...statements: string[]) =>
+    database
+      .transaction()
+      .execute(async (tx) => {
+        await sql`SET LOCAL session_replication_role = replica`.execute(tx)
+        for (const statement of statements) await sql.raw(statement).execute(tx)
+        throw await book.ledger.within(tx).verifyBook()
+      })
+      .catch((found: unknown) => found)
+
+  test('a book without a fault is null', async () => {
+    expect(await after()).toBeNull()
+  })
+
+  test.each<[string, (a: TestWallet) => string]>([
+    ['entries of a currency sum to nothing', ({ id }) => `DELETE FROM ledger_entries WHERE account_biz_id = '${id}'`],
+    [
+      'entries follow one another',
+      ({ id }) => `UPDATE ledger_entries SET balance_after = 1 WHERE account_biz_id = '${id}'`,
+    ],
+    ['entries follow one another', ({ id }) => `UPDATE ledger_entries SET sequence = 2 WHERE account_biz_id = '${id}'`],
+    [
+      'a balance is the sum of its entries',
+      ({ id }) => `UPDATE ledger_accounts SET balance = 1 WHERE biz_id = '${id}'`,
+    ],
+    [
+      'a balance is the sum of its entries',
+      ({ id }) => `UPDATE ledger_accounts SET sequence = 7 WHERE biz_id = '${id}'`,
+    ],
+    ['an entry has its account', ({ id }) => `DELETE FROM ledger_accounts WHERE biz_id = '${id}'`],
+    ['held funds are the sum of open holds', ({ id }) => `UPDATE ledger_accounts SET held = 1 WHERE biz_id = '${id}'`],
+    [
+      'an order stands where its history ends',
+      ({ workspace }) =>
+        `INSERT INTO orders (workspace_biz_id, biz_id, order_type, order_no, status, data, created_at, updated_at)
+         VALUES ('${workspace}', '${systemIds.next()}', 'TRANSFER', 'x', 'COMPLETED', '{}', now(), now())`,
+    ],
+  ])('%s: the first discrepancy is named', async (rule, statement) => {
+    expect(await after(statement(a))).toMatchObject({ rule, violations: 1, subject: expect.any(String) })
+    expect(await book.ledger.verifyBook()).toBeNull()
+  })
+
+  test('entries that only cancel out across transactions are named', async () => {
+    const moved = `UPDATE ledger_entries SET transaction_biz_id = '${systemIds.next()}' WHERE account_biz_id = '${a.id}'`
+    expect(await after(moved)).toMatchObject({ rule: 'entries of a transaction sum to nothing', violations: 2 })
+  })
+})
