@@ -15,7 +15,6 @@ import {
   Refusal,
   type Request,
   type RequestFacts,
-  type Typed,
 } from '../../src/kernel/index.ts'
 import { createMemoryCache } from '../../src/platform/cache/index.ts'
 import { createKeyedDigest, createPasswordHasher, createSecretBox } from '../../src/platform/crypto/index.ts'
@@ -25,8 +24,8 @@ import { createWords } from '../../src/platform/words/index.ts'
 import { type TestClock, testClock } from './clock.ts'
 import { testDatabase } from './database.ts'
 
-export const secretKey = new Uint8Array(32).fill(7)
-export const password = 'correct horse battery staple'
+const secretKey = new Uint8Array(32).fill(7)
+const password = 'correct horse battery staple'
 
 export interface Harness {
   identity: Identity
@@ -169,5 +168,3 @@ export const credential = (
   clientIp: '203.0.113.9',
   ...more,
 })
-
-export type Reply<O extends Operation> = Typed<O>['reply']

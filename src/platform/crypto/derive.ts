@@ -3,7 +3,7 @@ import { hkdfSync } from 'node:crypto'
 const keyBytes = 32
 
 /** A key of its own for one purpose, by HKDF-SHA-256 (RFC 5869) from the deployment's 32-byte secret. */
-export const deriveKey = (secretKey: Uint8Array, purpose: string): Uint8Array => {
+const deriveKey = (secretKey: Uint8Array, purpose: string): Uint8Array => {
   if (secretKey.length !== keyBytes) throw new RangeError('the secret key has 32 bytes')
   return new Uint8Array(hkdfSync('sha256', secretKey, 'portico', purpose, keyBytes))
 }
