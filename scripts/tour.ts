@@ -1,0 +1,91 @@
+/*
+ * A tour of the running gateway (npm start): opens a secure channel, signs in with a sealed body and the code from the
+ * development outbox, reads the wallets and makes a transfer. PORTICO_URL and PORTICO_OPS_URL say where it listens.
+ */
+import { parseArgs } from 'node:util'
+import { createClient, type Exchange } from '../src/client/index.ts'
+
+const { values } = parseArgs({
+  options: {
+    url: { type: 'string', default: 'http://127.0.0.1:8080' },
+    operations: { type: 'string', default: 'http://127.0.0.1:9090' },
+    email: { type: 'string', default: 'owner@demo.test' },
+    password: { type: 'string', default: 'Portico-demo-2026' },
+  },
+})
+
+let step = 0
+const say = (text: string): void => {
+  step += 1
+  process.stdout.write(`\n${step}. ${text}\n`)
+}
+const show = (name: string, value: unknown): void => {
+  process.stdout.write(`   ${name.padEnd(12)} ${String(value)}\n`)
+}
+
+const shorten = (text: string): string => (text.length > 100 ? `${text.slice(0, 100)}…` : text)
+const onExchange = ({ method, path, status, sealed, requestId }: Exchange): void => {
+  process.stdout.write(`   > ${method} ${path}${sealed ? ' (sealed)' : ''} → ${status}, request ${requestId}\n`)
+}
+
+interface Mail {
+  to: string
+  text: string
+}
+
+const codeFromOutbox = async (): Promise<string> => {
+  const mails: Mail[] = await (await fetch(`${values.operations}/mail.json`)).json()
+  const code = /\b\d{6}\b/.exec(mails.find(({ to }) => to === values.email)?.text ?? '')?.[0]
+  if (!code) throw new Error(`no code for ${values.email} in the outbox at ${values.operations}/mail`)
+  show('code', `${code}, from ${values.operations}/mail`)
+  return code
+}
+
+const tour = async (): Promise<void> => {
+  const client = createClient({
+    baseUrl: values.url, portal: 'CONSUMER', accessCode: 'consumer-dev', edgeHeaders: true, onExchange,
+  })
+  say('Sign in: public key, secure channel, password, mailed code')
+  const session = await client.signIn({ email: values.email, password: values.password, code: codeFromOutbox })
+  show('session', session.sessionId)
+
+  say('Who am I, and where?')
+  const profile = await client.readProfile()
+  show('account', `${profile.accountName} <${profile.accountEmail}>`)
+  const [membership] = await client.listMyWorkspaces()
+  if (!membership) throw new Error('the account has no workspace')
+  show('workspace', `${membership.workspaceName} (${membership.workspaceRoleName})`)
+  const workspaceId = membership.workspaceBizId
+
+  say('The wallets')
+  const wallets = await client.listWallets({ workspaceId })
+  const balanceOf = async (wallet: { bizId: string; walletName: string; currency: string }) => {
+    const { availableBalance } = await client.readBalance({ params: { wallet_id: wallet.bizId }, workspaceId })
+    show(wallet.walletName, `${availableBalance} ${wallet.currency}`)
+  }
+  for (const wallet of wallets) await balanceOf(wallet)
+
+  say('A transfer of 12.50 USD')
+  const [source, target] = wallets.filter(({ currency }) => currency === 'USD').sort((a, b) => Number(b.isDefault) - Number(a.isDefault))
+  if (!source || !target) throw new Error('two USD wallets are needed')
+  const order = await client.createTransfer({
+    workspaceId,
+    body: { sourceWalletBizId: source.bizId, targetWalletBizId: target.bizId, amount: '12.50', currency: 'USD', remark: 'The tour' },
+  })
+  show('order', `${order.orderNo}: ${order.transferStatus.label}`)
+  await balanceOf(source)
+  await balanceOf(target)
+
+  say('Sign out')
+  await client.signOut()
+  await client.close()
+  process.stdout.write('\nThat was the whole way.\n')
+}
+
+try {
+  await tour()
+} catch (error) {
+  const why = error instanceof Error ? error.message : String(error)
+  process.stderr.write(`\nThe tour ended early: ${shorten(why)}\nIs the gateway running? npm start\n`)
+  process.exitCode = 1
+}
