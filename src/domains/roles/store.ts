@@ -1,0 +1,130 @@
+import { sql } from 'kysely'
+import { type CodeOf, type Instant, type RoleId, toDate, type WorkspaceId } from '../../kernel/index.ts'
+import type { Database, Tx } from '../../platform/database/index.ts'
+
+const columns = [
+  'biz_id as id',
+  'workspace_biz_id as workspaceId',
+  'role_name as name',
+  'description',
+  'role_type as type',
+  'permission_codes as permissionCodes',
+  'created_at as createdAt',
+  'updated_at as updatedAt',
+] as const
+
+export interface RoleRow {
+  id: RoleId
+  workspaceId: WorkspaceId
+  name: string
+  description: string
+  type: CodeOf<'roleType'>
+  permissionCodes: string[]
+  createdAt: Instant
+  updatedAt: Instant
+}
+
+/** A role is known only inside its workspace. */
+export interface RoleKey {
+  workspaceId: WorkspaceId
+  id: RoleId
+}
+
+/** The owners' role first, the others by name. */
+export const rolesOf = (database: Database, workspaceId: WorkspaceId): Promise<RoleRow[]> =>
+  database
+    .selectFrom('roles')
+    .select(columns)
+    .where('workspace_biz_id', '=', workspaceId)
+    .orderBy(sql`role_type = 'OWNER'`, 'desc')
+    .orderBy(sql`lower(role_name)`)
+    .execute()
+
+export const roleById = (store: Database | Tx, { workspaceId, id }: RoleKey): Promise<RoleRow | undefined> =>
+  store
+    .selectFrom('roles')
+    .select(columns)
+    .where('workspace_biz_id', '=', workspaceId)
+    .where('biz_id', '=', id)
+    .executeTakeFirst()
+
+export interface NewRole extends RoleKey {
+  name: string
+  description: string
+  permissionCodes: string[]
+}
+
+/** Undefined where the workspace has a role of that name, whatever its case. */
+export const insertRole = (tx: Tx, made: NewRole, at: Instant): Promise<RoleRow | undefined> =>
+  tx
+    .insertInto('roles')
+    .values({
+      biz_id: made.id,
+      workspace_biz_id: made.workspaceId,
+      role_name: made.name,
+      description: made.description,
+      role_type: 'CUSTOM',
+      permission_codes: made.permissionCodes,
+      created_at: toDate(at),
+      updated_at: toDate(at),
+    })
+    .onConflict((conflict) => conflict.doNothing())
+    .returning(columns)
+    .executeTakeFirst()
+
+export interface RoleChanges {
+  name?: string | undefined
+  description?: string | undefined
+  permissionCodes?: string[] | undefined
+}
+
+export const updateRole = (
+  tx: Tx,
+  { workspaceId, id }: RoleKey,
+  { name, description, permissionCodes }: RoleChanges,
+  at: Instant,
+): Promise<RoleRow> =>
+  tx
+    .updateTable('roles')
+    .set({
+      updated_at: toDate(at),
+      ...(name !== undefined && { role_name: name }),
+      ...(description !== undefined && { description }),
+      ...(permissionCodes !== undefined && { permission_codes: permissionCodes }),
+    })
+    .where('workspace_biz_id', '=', workspaceId)
+    .where('biz_id', '=', id)
+    .returning(columns)
+    .executeTakeFirstOrThrow()
+
+export const isNameTaken = async (tx: Tx, { workspaceId, id }: RoleKey, name: string): Promise<boolean> => {
+  const other = await tx
+    .selectFrom('roles')
+    .select('biz_id')
+    .where('workspace_biz_id', '=', workspaceId)
+    .where(sql`lower(role_name)`, '=', sql`lower(${name})`)
+    .where('biz_id', '!=', id)
+    .executeTakeFirst()
+  return other !== undefined
+}
+
+/** Whether somebody has the role, or is invited to have it. */
+export const isInUse = async (tx: Tx, { workspaceId, id }: RoleKey, at: Instant): Promise<boolean> => {
+  const held = tx
+    .selectFrom('memberships')
+    .select('role_biz_id')
+    .where('workspace_biz_id', '=', workspaceId)
+    .where('role_biz_id', '=', id)
+  const offered = tx
+    .selectFrom('invitations')
+    .select('role_biz_id')
+    .where('workspace_biz_id', '=', workspaceId)
+    .where('role_biz_id', '=', id)
+    .where('invitation_status', '=', 'PENDING')
+    .where('expires_at', '>', sql<Instant>`${toDate(at)}::timestamptz`)
+  return (await held.unionAll(offered).limit(1).executeTakeFirst()) !== undefined
+}
+
+export const deleteRole = async (tx: Tx, { workspaceId, id }: RoleKey): Promise<void> => {
+  await tx.deleteFrom('roles').where('workspace_biz_id', '=', workspaceId).where('biz_id', '=', id).execute()
+}

@@ -1,0 +1,241 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { workspacePermissions } from '../../src/contract/permissions.ts'
+import * as contract from '../../src/contract/roles.ts'
+import * as workspaceContract from '../../src/contract/workspaces.ts'
+import { createRoles } from '../../src/domains/roles/index.ts'
+import type { AccountId, HandlerTable, Permission } from '../../src/kernel/index.ts'
+import { systemIds } from '../../src/platform/system/index.ts'
+import { createWorld, refusalOf, type World, words } from './world.ts'
+
+let world: World
+let handlers: HandlerTable
+let owner: AccountId
+let workspace: string
+let serial = 0
+
+beforeAll(async () => {
+  world = await createWorld()
+  handlers = createRoles({
+    database: world.database,
+    words,
+    ids: systemIds,
+    members: world.workspaces.members,
+  }).handlers
+}, 60_000)
+afterAll(() => world.close())
+beforeEach(async () => {
+  owner = await world.account(`owner${++serial}@example.test`)
+  workspace = await world.workspaceOf(owner)
+})
+
+const someone = () => world.account(`someone${++serial}@example.test`)
+const create = (as: AccountId, roleName: string, permissionCodes: Permission[] = []) =>
+  world.ask(handlers, contract.createRole, { as, workspace, body: { roleName, permissionCodes } })
+const change = (as: AccountId, userBizId: string, roleBizId: string) =>
+  world.ask(handlers, contract.changeMemberRole, { as, workspace, body: { userBizId, roleBizId } })
+const ownerRole = async () => {
+  const roles = await world.ask(handlers, contract.listRoles, { as: owner, workspace })
+  return roles[0]?.bizId ?? ''
+}
+
+describe('roles', () => {
+  test('live from creation to deletion', async () => {
+    const body = { roleName: 'Clerk', description: 'Counts', permissionCodes: ['wallet:read', 'role:read'] }
+    const made = await world.ask(handlers, contract.createRole, { as: owner, workspace, body })
+    expect(made).toMatchObject({
+      ...body,
+      permissionCodes: ['role:read', 'wallet:read'],
+      workspaceBizId: workspace,
+      roleType: { code: 'CUSTOM', value: 10010902 },
+    })
+    const params = { role_id: made.bizId }
+    expect(await world.ask(handlers, contract.readRole, { as: owner, workspace, params })).toEqual(made)
+    const renamed = await world.ask(handlers, contract.updateRole, {
+      as: owner,
+      workspace,
+      body: { roleBizId: made.bizId, roleName: 'CLERK', description: '' },
+    })
+    expect(renamed).toMatchObject({ roleName: 'CLERK', description: '' })
+    await world.ask(handlers, contract.setRolePermissions, {
+      as: owner,
+      workspace,
+      body: { roleBizId: made.bizId, permissionCodes: ['file:read'] },
+    })
+    expect(await world.ask(handlers, contract.listRolePermissions, { as: owner, workspace, params })).toEqual([
+      'file:read',
+    ])
+    await world.ask(handlers, contract.deleteRole, { as: owner, workspace, body: { roleBizId: made.bizId } })
+    expect(await refusalOf(world.ask(handlers, contract.readRole, { as: owner, workspace, params }))).toBe(
+      'RESOURCE.NOT_FOUND',
+    )
+    const acts = await world.database
+      .selectFrom('audit_log')
+      .select('action')
+      .where('actor_biz_id', '=', owner)
+      .execute()
+    expect(acts.map((act) => act.action).sort()).toEqual([
+      'roles.create',
+      'roles.delete',
+      'roles.setPermissions',
+      'roles.update',
+    ])
+  })
+
+  test('the list begins with the owners’ role, which holds everything', async () => {
+    await create(owner, 'beta')
+    await create(owner, 'Alpha')
+    const roles = await world.ask(handlers, contract.listRoles, { as: owner, workspace, locale: 'zh' })
+    expect(roles.map((role) => role.roleName)).toEqual(['Owner', 'Alpha', 'beta'])
+    expect(roles[0]).toMatchObject({ roleType: { label: '所有者' }, permissionCodes: [...workspacePermissions] })
+  })
+
+  test('a name is given once, whatever its case', async () => {
+    const clerk = await create(owner, 'Clerk')
+    expect(await refusalOf(create(owner, 'clerk'))).toBe('STATE.CONFLICT')
+    expect(await refusalOf(create(owner, 'OWNER'))).toBe('STATE.CONFLICT')
+    const other = await create(owner, 'Other')
+    const rename = (roleBizId: string, roleName: string) =>
+      refusalOf(world.ask(handlers, contract.updateRole, { as: owner, workspace, body: { roleBizId, roleName } }))
+    expect(await rename(other.bizId, 'CLERK')).toBe('STATE.CONFLICT')
+    expect(await rename(clerk.bizId, 'CLERK')).toBe('none')
+    const raced = await Promise.all([refusalOf(create(owner, 'Raced')), refusalOf(create(owner, 'raced'))])
+    expect(raced.sort()).toEqual(['STATE.CONFLICT', 'none'])
+  })
+
+  test('the OWNER role is fixed', async () => {
+    const roleBizId = await ownerRole()
+    const calls = [
+      world.ask(handlers, contract.updateRole, { as: owner, workspace, body: { roleBizId, roleName: 'King' } }),
+      world.ask(handlers, contract.setRolePermissions, {
+        as: owner,
+        workspace,
+        body: { roleBizId, permissionCodes: [] },
+      }),
+      world.ask(handlers, contract.deleteRole, { as: owner, workspace, body: { roleBizId } }),
+    ]
+    expect(await Promise.all(calls.map(refusalOf))).toEqual(Array(3).fill('ACCESS.PERMISSION_DENIED'))
+  })
+
+  test('another workspace’s role is as unknown as one that never was', async () => {
+    const stranger = await someone()
+    const elsewhere = await world.workspaceOf(stranger)
+    const foreign = await world.ask(handlers, contract.createRole, {
+      as: stranger,
+      workspace: elsewhere,
+      body: { roleName: 'Theirs', permissionCodes: [] },
+    })
+    for (const id of [foreign.bizId, systemIds.next(), 'x', "' OR 1=1 --", '%00']) {
+      const params = { role_id: id }
+      expect(await refusalOf(world.ask(handlers, contract.readRole, { as: owner, workspace, params }))).toBe(
+        'RESOURCE.NOT_FOUND',
+      )
+      expect(await refusalOf(world.ask(handlers, contract.listRolePermissions, { as: owner, workspace, params }))).toBe(
+        'RESOURCE.NOT_FOUND',
+      )
+    }
+    const roleBizId = foreign.bizId
+    const calls = [
+      world.ask(handlers, contract.updateRole, { as: owner, workspace, body: { roleBizId, roleName: 'x' } }),
+      world.ask(handlers, contract.setRolePermissions, {
+        as: owner,
+        workspace,
+        body: { roleBizId, permissionCodes: [] },
+      }),
+      world.ask(handlers, contract.deleteRole, { as: owner, workspace, body: { roleBizId } }),
+      change(owner, owner, roleBizId),
+    ]
+    expect(await Promise.all(calls.map(refusalOf))).toEqual(Array(4).fill('RESOURCE.NOT_FOUND'))
+  })
+})
+
+describe('nobody grants what they lack', () => {
+  test('neither in a new role, nor in an old one, nor to a member', async () => {
+    const manager = await someone()
+    const rights: Permission[] = ['role:read', 'role:manage', 'member:manage', 'wallet:read']
+    const managers = await world.join(workspace, manager, rights)
+    const strong = await create(owner, 'Strong', ['wallet:read', 'transfer:create'])
+    expect(await refusalOf(create(manager, 'Mine', ['transfer:create']))).toBe('ACCESS.PERMISSION_DENIED')
+    expect(await refusalOf(create(manager, 'Mine', ['wallet:read']))).toBe('none')
+    const set = (roleBizId: string, permissionCodes: Permission[]) =>
+      refusalOf(
+        world.ask(handlers, contract.setRolePermissions, {
+          as: manager,
+          workspace,
+          body: { roleBizId, permissionCodes },
+        }),
+      )
+    expect(await set(managers, [...rights, 'api-key:manage'])).toBe('ACCESS.PERMISSION_DENIED')
+    expect(await set(strong.bizId, ['transfer:create', 'role:read'])).toBe('none')
+    expect(await set(strong.bizId, ['transfer:create', 'file:read'])).toBe('ACCESS.PERMISSION_DENIED')
+    expect(await refusalOf(change(manager, manager, strong.bizId))).toBe('ACCESS.PERMISSION_DENIED')
+    expect(await refusalOf(change(manager, manager, await ownerRole()))).toBe('ACCESS.PERMISSION_DENIED')
+    expect(await refusalOf(change(manager, owner, managers))).toBe('ACCESS.PERMISSION_DENIED')
+  })
+
+  test('not even with every right is somebody an owner who is none', async () => {
+    const manager = await someone()
+    await world.join(workspace, manager, [...workspacePermissions])
+    expect(await refusalOf(change(manager, manager, await ownerRole()))).toBe('ACCESS.PERMISSION_DENIED')
+  })
+})
+
+describe('members', () => {
+  test('get another role, which counts at once', async () => {
+    const member = await someone()
+    await world.join(workspace, member, ['wallet:read'])
+    const clerk = await create(owner, 'Clerk', ['file:read'])
+    expect(await change(owner, member, clerk.bizId)).toMatchObject({
+      userBizId: member,
+      workspaceRoleBizId: clerk.bizId,
+      workspaceRoleName: 'Clerk',
+      isOwner: false,
+    })
+    const mine = await world.ask(world.workspaces.handlers, workspaceContract.listMyWorkspaces, { as: member })
+    expect(mine[0]).toMatchObject({ workspaceRoleName: 'Clerk', isOwner: false })
+    const stranger = await someone()
+    expect(await refusalOf(change(owner, stranger, clerk.bizId))).toBe('RESOURCE.NOT_FOUND')
+  })
+
+  test('the last owner stays one, also when two owners demote each other at once', async () => {
+    const clerk = await create(owner, 'Clerk')
+    expect(await refusalOf(change(owner, owner, clerk.bizId))).toBe('WORKSPACE.LAST_OWNER')
+    const second = await someone()
+    await world.join(workspace, second, [])
+    const owners = await ownerRole()
+    expect((await change(owner, second, owners)).isOwner).toBe(true)
+    const race = await Promise.all([
+      refusalOf(change(owner, second, clerk.bizId)),
+      refusalOf(change(second, owner, clerk.bizId)),
+    ])
+    expect(race.filter((code) => code === 'none')).toHaveLength(1)
+  })
+
+  test('a role is deleted only when nobody holds it, also when somebody gets it just then', async () => {
+    const member = await someone()
+    const held = await world.join(workspace, member, ['wallet:read'])
+    const remove = (roleBizId: string) =>
+      refusalOf(world.ask(handlers, contract.deleteRole, { as: owner, workspace, body: { roleBizId } }))
+    expect(await remove(held)).toBe('STATE.CONFLICT')
+    for (let round = 0; round < 5; round++) {
+      const role = await create(owner, `Raced ${round}`)
+      const [removed, given] = await Promise.all([remove(role.bizId), refusalOf(change(owner, member, role.bizId))])
+      expect([removed, given]).toContain('none')
+      expect([removed, given].filter((code) => code === 'none')).toHaveLength(1)
+    }
+  })
+})
+
+test('the permission tree holds every right once, in the caller’s language', async () => {
+  const tree = await world.ask(handlers, contract.readPermissionTree, { as: owner, workspace, locale: 'ja' })
+  const nodes = tree.flatMap((root) => [root, ...root.children])
+  expect(nodes.map((node) => node.permissionCode)).toEqual([...workspacePermissions])
+  expect(new Set(nodes.map((node) => node.bizId)).size).toBe(nodes.length)
+  const transfer = tree.find((node) => node.permissionGroup === 'transfer')
+  expect(transfer).toMatchObject({
+    permissionCode: 'transfer:read',
+    permissionName: '振替の閲覧',
+    parentBizId: null,
+    isEnabled: true,
+    children: [{ permissionCode: 'transfer:create', parentBizId: transfer?.bizId }],
+  })
+})
