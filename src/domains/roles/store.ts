@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import { type CodeOf, type Instant, type RoleId, toDate, type WorkspaceId } from '../../kernel/index.ts'
-import type { Database, Tx } from '../../platform/database/index.ts'
+import { type Database, moment, type Tx } from '../../platform/database/index.ts'
 
 const columns = [
   'biz_id as id',
@@ -121,7 +121,7 @@ export const isInUse = async (tx: Tx, { workspaceId, id }: RoleKey, at: Instant)
     .where('workspace_biz_id', '=', workspaceId)
     .where('role_biz_id', '=', id)
     .where('invitation_status', '=', 'PENDING')
-    .where('expires_at', '>', sql<Instant>`${toDate(at)}::timestamptz`)
+    .where('expires_at', '>', moment(at))
   return (await held.unionAll(offered).limit(1).executeTakeFirst()) !== undefined
 }
 

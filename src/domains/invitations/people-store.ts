@@ -1,0 +1,49 @@
+import type { AccountId, CodeOf, RoleId, WorkspaceId } from '../../kernel/index.ts'
+import type { Database, Tx } from '../../platform/database/index.ts'
+
+/** An account of the CONSUMER portal, as invitations see it. */
+export interface Person {
+  accountId: AccountId
+  name: string
+  /** In the form in which addresses are compared; null where it has not been shown to be theirs. */
+  verifiedEmail: string | null
+  language: string
+}
+
+const people = (store: Database | Tx) =>
+  store
+    .selectFrom('accounts')
+    .select(['biz_id', 'account_name', 'email_canonical', 'email_verified_at', 'default_language'])
+    .where('portal', '=', 'CONSUMER')
+
+type Found = Awaited<ReturnType<ReturnType<typeof people>['executeTakeFirstOrThrow']>>
+
+const personOf = (row: Found | undefined): Person | undefined =>
+  row && {
+    accountId: row.biz_id,
+    name: row.account_name,
+    verifiedEmail: row.email_verified_at === null ? null : row.email_canonical,
+    language: row.default_language,
+  }
+
+export const personById = async (store: Database | Tx, id: AccountId): Promise<Person | undefined> =>
+  personOf(await people(store).where('biz_id', '=', id).executeTakeFirst())
+
+export const personByEmail = async (store: Database | Tx, email: string): Promise<Person | undefined> =>
+  personOf(await people(store).where('email_canonical', '=', email).executeTakeFirst())
+
+/** A role as it is offered. */
+export interface OfferedRole {
+  id: RoleId
+  name: string
+  type: CodeOf<'roleType'>
+  permissionCodes: string[]
+}
+
+export const roleIn = (tx: Tx, workspaceId: WorkspaceId, id: RoleId): Promise<OfferedRole | undefined> =>
+  tx
+    .selectFrom('roles')
+    .select(['biz_id as id', 'role_name as name', 'role_type as type', 'permission_codes as permissionCodes'])
+    .where('workspace_biz_id', '=', workspaceId)
+    .where('biz_id', '=', id)
+    .executeTakeFirst()

@@ -1,0 +1,24 @@
+import type { AccountId, CodeOf, Ids, Instant, RoleId, WorkspaceId } from '../../kernel/index.ts'
+import type { Database, Tx } from '../../platform/database/index.ts'
+import type { Mailer } from '../../platform/mail/index.ts'
+
+/** Who belongs to a workspace. `hold` makes changes to its people take turns. */
+export interface MembersPort {
+  hold(tx: Tx, workspaceId: WorkspaceId): Promise<{ status: CodeOf<'workspaceStatus'>; name: string } | undefined>
+  find(tx: Tx, accountId: AccountId, workspaceId: WorkspaceId): Promise<unknown>
+  /** Whether the account became a member; false where it is one already. */
+  add(
+    tx: Tx,
+    member: { workspaceId: WorkspaceId; accountId: AccountId; roleId: RoleId; joinSource: 'INVITATION' },
+    at: Instant,
+  ): Promise<boolean>
+}
+
+export interface InvitationPorts {
+  database: Database
+  ids: Ids
+  members: MembersPort
+  mailer: Pick<Mailer, 'send'>
+  /** Where people sign in to answer: configured, never taken from a request. */
+  portalUrl: string
+}

@@ -1,0 +1,179 @@
+import { sql } from 'kysely'
+import {
+  type AccountId,
+  type BizId,
+  type CodeOf,
+  type Instant,
+  type RoleId,
+  toDate,
+  type WorkspaceId,
+} from '../../kernel/index.ts'
+import { type Database, moment, type Tx } from '../../platform/database/index.ts'
+
+export type InvitationId = BizId<'invitation'>
+export type InvitationStatus = CodeOf<'invitationStatus'>
+
+/** What time has made of an invitation: one that still waits when its time has passed counts as EXPIRED. */
+const statusAt = (at: Instant) =>
+  sql<InvitationStatus>`
+    CASE WHEN i.invitation_status = 'PENDING' AND i.expires_at <= ${moment(at)} THEN 'EXPIRED'
+         ELSE i.invitation_status END`
+
+const invitations = (store: Database | Tx, at: Instant) =>
+  store
+    .selectFrom('invitations as i')
+    .innerJoin('workspaces as w', 'w.biz_id', 'i.workspace_biz_id')
+    .select([
+      'i.biz_id as id',
+      'i.workspace_biz_id as workspaceId',
+      'w.workspace_name as workspaceName',
+      'i.invitee_email as email',
+      'i.role_biz_id as roleId',
+      'i.role_name as roleName',
+      'i.inviter_biz_id as inviterId',
+      'i.decline_reason as declineReason',
+      'i.message',
+      'i.expires_at as expiresAt',
+      'i.responded_at as respondedAt',
+      'i.created_at as createdAt',
+      'i.updated_at as updatedAt',
+      statusAt(at).as('status'),
+    ])
+
+export interface InvitationRow {
+  id: InvitationId
+  workspaceId: WorkspaceId
+  workspaceName: string
+  email: string
+  roleId: RoleId
+  roleName: string
+  inviterId: AccountId
+  status: InvitationStatus
+  declineReason: string | null
+  message: string | null
+  expiresAt: Instant
+  respondedAt: Instant | null
+  createdAt: Instant
+  updatedAt: Instant
+}
+
+/** Whose invitations: a workspace's, or those to an e-mail address. */
+export type Side = { workspaceId: WorkspaceId } | { email: string }
+
+export const listInvitations = (
+  database: Database,
+  side: Side,
+  status: InvitationStatus | undefined,
+  at: Instant,
+): Promise<InvitationRow[]> => {
+  let found = invitations(database, at)
+  found =
+    'email' in side
+      ? found.where('i.invitee_email', '=', side.email)
+      : found.where('i.workspace_biz_id', '=', side.workspaceId)
+  if (status !== undefined) found = found.where(statusAt(at), '=', status)
+  return found.orderBy('i.created_at', 'desc').orderBy('i.biz_id', 'desc').limit(500).execute()
+}
+
+export const invitationById = (
+  store: Database | Tx,
+  id: InvitationId,
+  side: Side,
+  at: Instant,
+): Promise<InvitationRow | undefined> => {
+  const found = invitations(store, at).where('i.biz_id', '=', id)
+  return (
+    'email' in side
+      ? found.where('i.invitee_email', '=', side.email)
+      : found.where('i.workspace_biz_id', '=', side.workspaceId)
+  ).executeTakeFirst()
+}
+
+export interface NewInvitation {
+  id: InvitationId
+  workspaceId: WorkspaceId
+  email: string
+  roleId: RoleId
+  roleName: string
+  inviterId: AccountId
+  message: string | null
+  expiresAt: Instant
+}
+
+/** Writes down which of the address's invitations have expired, so that a new one can be made. */
+export const expireOverdue = async (tx: Tx, workspaceId: WorkspaceId, email: string, at: Instant): Promise<void> => {
+  await tx
+    .updateTable('invitations')
+    .set({ invitation_status: 'EXPIRED', updated_at: toDate(at) })
+    .where('workspace_biz_id', '=', workspaceId)
+    .where('invitee_email', '=', email)
+    .where('invitation_status', '=', 'PENDING')
+    .where('expires_at', '<=', moment(at))
+    .execute()
+}
+
+/** Whether it was made; false where one to the same address still waits. */
+export const insertInvitation = async (tx: Tx, made: NewInvitation, at: Instant): Promise<boolean> => {
+  const inserted = await tx
+    .insertInto('invitations')
+    .values({
+      workspace_biz_id: made.workspaceId,
+      biz_id: made.id,
+      invitee_email: made.email,
+      role_biz_id: made.roleId,
+      role_name: made.roleName,
+      inviter_biz_id: made.inviterId,
+      invitation_status: 'PENDING',
+      decline_reason: null,
+      message: made.message,
+      expires_at: toDate(made.expiresAt),
+      created_at: toDate(at),
+      updated_at: toDate(at),
+    })
+    .onConflict((conflict) => conflict.doNothing())
+    .returning('biz_id')
+    .executeTakeFirst()
+  return inserted !== undefined
+}
+
+/** Ends a waiting invitation, once: whether it still waited. */
+export const settle = async (
+  tx: Tx,
+  { workspaceId, id }: Pick<InvitationRow, 'workspaceId' | 'id'>,
+  status: 'ACCEPTED' | 'DECLINED' | 'CANCELLED',
+  declineReason: string | null,
+  at: Instant,
+): Promise<boolean> => {
+  const settled = await tx
+    .updateTable('invitations')
+    .set({
+      invitation_status: status,
+      decline_reason: declineReason,
+      updated_at: toDate(at),
+      responded_at: status === 'CANCELLED' ? null : toDate(at),
+    })
+    .where('workspace_biz_id', '=', workspaceId)
+    .where('biz_id', '=', id)
+    .where('invitation_status', '=', 'PENDING')
+    .where('expires_at', '>', moment(at))
+    .returning('biz_id')
+    .executeTakeFirst()
+  return settled !== undefined
+}
+
+/** How many a workspace has made since an instant: to everybody, and to one address. */
+export const countMade = async (
+  tx: Tx,
+  workspaceId: WorkspaceId,
+  email: string,
+  since: Instant,
+): Promise<{ all: number; toAddress: number }> =>
+  tx
+    .selectFrom('invitations')
+    .where('workspace_biz_id', '=', workspaceId)
+    .where('created_at', '>', moment(since))
+    .select((eb) => [
+      eb.fn.countAll<number>().as('all'),
+      eb.fn.countAll<number>().filterWhere('invitee_email', '=', email).as('toAddress'),
+    ])
+    .executeTakeFirstOrThrow()

@@ -1,0 +1,195 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import * as contract from '../../src/contract/invitations.ts'
+import { createInvitations } from '../../src/domains/invitations/index.ts'
+import { type AccountId, days, type HandlerTable, type Permission } from '../../src/kernel/index.ts'
+import { createOutbox, loadMailTexts, type Outbox } from '../../src/platform/mail/index.ts'
+import { systemIds } from '../../src/platform/system/index.ts'
+import { callerOf, createWorld, refusalOf, type World, words } from './world.ts'
+
+let world: World
+let outbox: Outbox
+let handlers: HandlerTable
+let owner: AccountId
+let guest: AccountId
+let guestEmail: string
+let workspace: string
+let role: string
+let mailFails = false
+let serial = 0
+
+beforeAll(async () => {
+  world = await createWorld()
+  outbox = createOutbox(await loadMailTexts('config/mail'), world.clock, 1_000)
+  const ports = { database: world.database, ids: systemIds, members: world.workspaces.members, words }
+  const send: Outbox['send'] = async (mail) => {
+    if (mailFails) throw new Error('nobody takes it')
+    await outbox.send(mail)
+  }
+  handlers = createInvitations({ ...ports, mailer: { send }, portalUrl: 'https://portal.example' }).handlers
+}, 60_000)
+afterAll(() => world.close())
+beforeEach(async () => {
+  serial += 1
+  guestEmail = `guest${serial}@example.test`
+  owner = await world.account(`owner${serial}@example.test`)
+  guest = await world.account(guestEmail)
+  workspace = await world.workspaceOf(owner, `Workspace ${serial}`)
+  const placeholder = await world.account(`placeholder${serial}@example.test`)
+  role = await world.join(workspace, placeholder, ['wallet:read'])
+})
+
+const invite = (email = guestEmail, as = owner, roleBizId = role, message?: string) =>
+  world.ask(handlers, contract.createInvitation, { as, workspace, body: { email, roleBizId, message } })
+const accept = (invitationBizId: string, as = guest) =>
+  world.ask(handlers, contract.acceptInvitation, { as, body: { invitationBizId } })
+const decline = (invitationBizId: string, as = guest) =>
+  world.ask(handlers, contract.declineInvitation, { as, body: { invitationBizId, reason: 'No, thanks' } })
+const cancel = (invitationBizId: string, as = owner) =>
+  world.ask(handlers, contract.cancelInvitation, { as, workspace, body: { invitationBizId } })
+const listed = (query: Record<string, string> = {}) =>
+  world.ask(handlers, contract.listInvitations, { as: owner, workspace, query })
+const mine = (as = guest, query: Record<string, string> = {}) =>
+  world.ask(handlers, contract.listMyInvitations, { as, query })
+const rights = async (as: AccountId) => [...(await world.workspaces.gate.enter(callerOf(as), workspace)).permissions]
+
+describe('an invitation', () => {
+  test('is mailed in the guest’s language, seen on both sides, and accepted', async () => {
+    await world.database.updateTable('accounts').set({ default_language: 'ja' }).where('biz_id', '=', guest).execute()
+    const made = await invite(` ${guestEmail.toUpperCase()} `, owner, role, 'Come in\nBcc: x@example.test')
+    expect(made).toMatchObject({
+      workspaceBizId: workspace,
+      inviteeEmail: guestEmail,
+      roleBizId: role,
+      inviterBizId: owner,
+      invitationStatus: { code: 'PENDING' },
+      respondedAt: null,
+    })
+    const mail = outbox.list()[0]
+    expect(mail).toMatchObject({ to: guestEmail, locale: 'ja', template: 'workspace-invitation' })
+    expect(mail?.text).toContain('https://portal.example')
+    expect(mail?.text).toContain('Come in Bcc: x@example.test')
+    expect(await mine()).toEqual([made])
+    expect(await listed({ invitationStatus: 'PENDING' })).toEqual([made])
+
+    expect(await accept(made.bizId)).toMatchObject({ invitationStatus: { code: 'ACCEPTED' } })
+    expect(await rights(guest)).toEqual(['wallet:read'])
+    expect(await listed({ invitationStatus: 'PENDING' })).toEqual([])
+    expect(await refusalOf(accept(made.bizId))).toBe('STATE.CONFLICT')
+    expect(await refusalOf(decline(made.bizId))).toBe('STATE.CONFLICT')
+    expect(await refusalOf(cancel(made.bizId))).toBe('STATE.CONFLICT')
+  })
+
+  test('can be declined, with a reason', async () => {
+    const { bizId } = await invite()
+    expect(await decline(bizId)).toMatchObject({
+      invitationStatus: { code: 'DECLINED' },
+      declineReason: 'No, thanks',
+    })
+    expect(await refusalOf(accept(bizId))).toBe('STATE.CONFLICT')
+    expect(await refusalOf(invite())).toBe('none')
+  })
+
+  test('can be cancelled', async () => {
+    const { bizId } = await invite()
+    expect(await cancel(bizId)).toMatchObject({ invitationStatus: { code: 'CANCELLED' }, respondedAt: null })
+    expect(await refusalOf(accept(bizId))).toBe('STATE.CONFLICT')
+  })
+
+  test('expires, and makes room for another one', async () => {
+    const { bizId } = await invite()
+    world.clock.advance(days(7))
+    expect((await mine())[0]?.invitationStatus.code).toBe('EXPIRED')
+    expect(await mine(guest, { invitationStatus: 'PENDING' })).toEqual([])
+    expect(await refusalOf(accept(bizId))).toBe('STATE.CONFLICT')
+    expect(await refusalOf(cancel(bizId))).toBe('STATE.CONFLICT')
+    const again = await invite()
+    expect(await refusalOf(accept(again.bizId))).toBe('none')
+  })
+
+  test('waits once per address, also under parallel calls', async () => {
+    const race = await Promise.all([refusalOf(invite()), refusalOf(invite()), refusalOf(invite())])
+    expect(race.sort()).toEqual(['STATE.CONFLICT', 'STATE.CONFLICT', 'none'])
+  })
+
+  test('is accepted once under parallel calls', async () => {
+    const { bizId } = await invite()
+    const race = await Promise.all([accept(bizId), accept(bizId), decline(bizId)].map(refusalOf))
+    expect(race.filter((code) => code === 'none')).toHaveLength(1)
+  })
+
+  test('is nobody else’s: another address sees nothing, as if it were unknown', async () => {
+    const { bizId } = await invite()
+    const stranger = await world.account(`stranger${serial}@example.test`)
+    const calls = [accept(bizId, stranger), decline(bizId, stranger), accept(systemIds.next(), guest)]
+    expect(await Promise.all(calls.map(refusalOf))).toEqual(Array(3).fill('RESOURCE.NOT_FOUND'))
+    await world.workspaceOf(stranger)
+    const foreign = world.ask(handlers, contract.cancelInvitation, { as: stranger, body: { invitationBizId: bizId } })
+    expect(await refusalOf(foreign)).toBe('RESOURCE.NOT_FOUND')
+    expect(await mine(stranger)).toEqual([])
+  })
+
+  test('needs the address to be verified', async () => {
+    const { bizId } = await invite()
+    await world.database.updateTable('accounts').set({ email_verified_at: null }).where('biz_id', '=', guest).execute()
+    expect(await mine()).toEqual([])
+    expect(await refusalOf(accept(bizId))).toBe('RESOURCE.NOT_FOUND')
+  })
+
+  test('does not lead into a frozen workspace', async () => {
+    const { bizId } = await invite()
+    const freeze = (workspace_status: 'ACTIVE' | 'FROZEN') =>
+      world.database
+        .updateTable('workspaces')
+        .set({ workspace_status })
+        .where('biz_id', '=', workspace as never)
+        .execute()
+    await freeze('FROZEN')
+    expect(await refusalOf(accept(bizId))).toBe('WORKSPACE.NOT_ACTIVE')
+    await freeze('ACTIVE')
+    expect(await refusalOf(accept(bizId))).toBe('none')
+  })
+
+  test('that cannot be mailed does not stay', async () => {
+    mailFails = true
+    await expect(invite()).rejects.toThrow('nobody takes it')
+    mailFails = false
+    expect(await listed({ invitationStatus: 'PENDING' })).toEqual([])
+    expect(await refusalOf(invite())).toBe('none')
+  })
+})
+
+describe('who may invite whom', () => {
+  test('no member, no unknown role, and nobody offers what they lack', async () => {
+    const { bizId } = await invite()
+    await accept(bizId)
+    expect(await refusalOf(invite())).toBe('STATE.CONFLICT')
+    const other = `other${serial}@example.test`
+    expect(await refusalOf(invite(other, owner, systemIds.next()))).toBe('RESOURCE.NOT_FOUND')
+
+    const manager = await world.account(`manager${serial}@example.test`)
+    const held: Permission[] = ['invitation:manage', 'invitation:read', 'file:read']
+    const managers = await world.join(workspace, manager, held)
+    expect(await refusalOf(invite(other, manager, role))).toBe('ACCESS.PERMISSION_DENIED')
+    const owners = await world.database
+      .selectFrom('roles')
+      .select('biz_id')
+      .where('workspace_biz_id', '=', workspace as never)
+      .where('role_type', '=', 'OWNER')
+      .executeTakeFirstOrThrow()
+    expect(await refusalOf(invite(other, manager, owners.biz_id))).toBe('ACCESS.PERMISSION_DENIED')
+    expect(await refusalOf(invite(other, manager, managers))).toBe('none')
+    expect(await refusalOf(invite(`${serial}boss@example.test`, owner, owners.biz_id))).toBe('none')
+  })
+
+  test('nobody is flooded', async () => {
+    const tries: string[] = []
+    for (let count = 0; count < 6; count++) {
+      const code = await refusalOf(invite())
+      tries.push(code)
+      if (code === 'none') await cancel((await listed({ invitationStatus: 'PENDING' }))[0]?.bizId ?? '')
+    }
+    expect(tries).toEqual([...Array(5).fill('none'), 'ACCESS.RATE_LIMITED'])
+    world.clock.advance(days(1))
+    expect(await refusalOf(invite())).toBe('none')
+  })
+})
