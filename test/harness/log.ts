@@ -6,6 +6,8 @@ export type LogLine = Record<string, unknown> & { level: string }
 export interface LogCapture {
   logger: Logger
   lines: LogLine[]
+  /** The same, byte for byte. */
+  raw: string[]
   /** Lines at error or above: each one is a fault that a test must have expected. */
   faults(): LogLine[]
 }
@@ -13,12 +15,16 @@ export interface LogCapture {
 /** A real logger whose lines can be looked at. */
 export const captureLog = (): LogCapture => {
   const lines: LogLine[] = []
+  const raw: string[] = []
   const sink = new Writable({
     write: (chunk: Buffer, _encoding, done) => {
-      for (const line of chunk.toString().split('\n').filter(Boolean)) lines.push(JSON.parse(line))
+      for (const line of chunk.toString().split('\n').filter(Boolean)) {
+        raw.push(line)
+        lines.push(JSON.parse(line))
+      }
       done()
     },
   })
   const logger = pino({ level: 'info', base: null, formatters: { level: (label) => ({ level: label }) } }, sink)
-  return { logger, lines, faults: () => lines.filter(({ level }) => level === 'error' || level === 'fatal') }
+  return { logger, lines, raw, faults: () => lines.filter(({ level }) => level === 'error' || level === 'fatal') }
 }

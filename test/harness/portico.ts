@@ -14,6 +14,7 @@ export interface Portico {
   operationsUrl: string
   settings: Configuration
   log: LogLine[]
+  rawLog: string[]
   /** Operations without a handler. */
   unserved: string[]
   call(method: string, path: string, call?: Call): Promise<Answer>
@@ -71,6 +72,7 @@ export const startPortico = async ({ variables = {}, adjust }: Options = {}): Pr
     operationsUrl,
     settings,
     log: captured.lines,
+    rawLog: captured.raw,
     unserved: running.unserved,
     call: (method, path, call) => send(url, method, path, call),
     mailTo: async (address) => {

@@ -1,0 +1,175 @@
+import { connect } from 'node:net'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { developmentIds } from '../../src/seed/development.ts'
+import { requiredHeaders } from '../harness/http.ts'
+import { type Portico, startPortico } from '../harness/portico.ts'
+import { sendRaw } from '../harness/raw.ts'
+import { type Session, signIn } from '../harness/sign-in.ts'
+import { storeIsAvailable } from '../harness/store.ts'
+
+const path = '/web/v1/consumer/secure-channel/public-key'
+const initiate = '/web/v1/consumer/auth/login/initiate'
+
+/** hardening.md, Framing and path: what each gets, byte by byte. */
+describe.skipIf(!storeIsAvailable())('framing and path', () => {
+  let portico: Portico
+  let session: Session
+  beforeAll(async () => {
+    portico = await startPortico({
+      adjust: (settings) => {
+        settings.requests.headersTimeoutMs = 1_000
+        settings.requests.bodyTimeoutMs = 1_000
+      },
+    })
+    session = await signIn(portico)
+  })
+  afterAll(() => portico?.stop())
+
+  const head = (without: string[] = []) =>
+    Object.entries(requiredHeaders())
+      .filter(([name]) => !without.includes(name))
+      .map(([name, value]) => `${name}: ${value}`)
+      .join('\r\n')
+  const get = (line = `GET ${path} HTTP/1.1`, more = '') =>
+    `${line}\r\nHost: portico.test\r\n${head(['content-type'])}\r\n${more}\r\n`
+  const post = (more: string, body: string) =>
+    `POST ${initiate} HTTP/1.1\r\nHost: portico.test\r\n${head()}\r\n${more}\r\n${body}`
+  const operationsServed = () => portico.log.filter(({ operation }) => operation).length
+
+  test('a plain request is answered 200, and alone', async () => {
+    expect(await sendRaw(portico.url, get())).toMatchObject({ status: 200, responses: 1 })
+  })
+
+  test.each<[string, () => string, number[]]>([
+    [
+      'Content-Length and Transfer-Encoding',
+      () => post('Content-Length: 4\r\nTransfer-Encoding: chunked\r\n', '0\r\n\r\nGET / HTTP/1.1\r\n\r\n'),
+      [400],
+    ],
+    ['two Content-Lengths', () => post('Content-Length: 2\r\nContent-Length: 2\r\n', '{}'), [400]],
+    ['Content-Length +2', () => post('Content-Length: +2\r\n', '{}'), [400]],
+    ['Content-Length 0x2', () => post('Content-Length: 0x2\r\n', '{}'), [400]],
+    ['Transfer-Encoding identity', () => post('Transfer-Encoding: identity\r\n', '{}'), [400]],
+    ['Transfer-Encoding gzip, chunked', () => post('Transfer-Encoding: gzip, chunked\r\n', '0\r\n\r\n'), [400]],
+    ['two Hosts', () => get(undefined, 'Host: other.test\r\n'), [400]],
+    ['no Host', () => `GET ${path} HTTP/1.1\r\n${head()}\r\n\r\n`, [400]],
+    ['an HTTP/0.9 line', () => `GET ${path}\r\n\r\n`, [400, 505]],
+    ['an HTTP/2.0 line', () => get(`GET ${path} HTTP/2.0`), [400, 505]],
+    ['bare line feeds', () => get().replaceAll('\r\n', '\n'), [400]],
+    ['a folded header', () => get(undefined, 'X-Folded: a\r\n b\r\n'), [400]],
+    ['NUL in a header', () => get(undefined, 'X-Nul: a\0b\r\n'), [400]],
+    ['CR in a header', () => get(undefined, 'X-Cr: a\rb\r\n'), [400]],
+    ['17 KB of headers', () => get(undefined, `X-Long: ${'a'.repeat(17 * 1024)}\r\n`), [431]],
+    ['2,100 headers', () => get(undefined, 'a:b\r\n'.repeat(2_100)), [431]],
+    ['an absolute URI', () => get(`GET http://evil.test${path} HTTP/1.1`), [400, 404]],
+    ['a user in the path', () => get('GET @evil.test/ HTTP/1.1'), [400, 404]],
+    ['TRACE', () => get(`TRACE ${path} HTTP/1.1`), [404, 405]],
+    ['CONNECT', () => 'CONNECT evil.test:443 HTTP/1.1\r\nHost: evil.test:443\r\n\r\n', [404, 405]],
+    ['QUERY', () => get(`QUERY ${path} HTTP/1.1`), [404, 405]],
+  ])('%s is refused and nothing is served', async (_name, bytes, statuses) => {
+    const before = operationsServed()
+    const answer = await sendRaw(portico.url, bytes())
+    expect(statuses, answer.text).toContain(answer.status)
+    expect(answer.responses).toBe(1)
+    expect(operationsServed()).toBe(before)
+    expect(answer.text).not.toMatch(/node_modules|Error:|at file:/)
+  })
+
+  test('heads and bodies that drip are cut off in time, and others are served meanwhile', async () => {
+    const drip = (start: string) =>
+      new Promise<string>((resolve) => {
+        const { hostname, port } = new URL(portico.url)
+        const socket = connect(Number(port), hostname, () => socket.write(start))
+        let text = ''
+        const timer = setInterval(() => socket.write('a'), 250)
+        socket.on('data', (chunk) => {
+          text += chunk.toString()
+        })
+        socket.on('error', () => undefined)
+        socket.on('close', () => {
+          clearInterval(timer)
+          resolve(text)
+        })
+      })
+    const slow = [
+      drip(`GET ${path} HTTP/1.1\r\nHost: portico.test\r\nX-Slow: `),
+      drip(post('Content-Length: 1000\r\n', '{"email":"')),
+    ]
+    expect((await portico.call('GET', path)).status).toBe(200)
+    for (const text of await Promise.all(slow)) expect(text).toMatch(/^HTTP\/1\.1 408/)
+  })
+
+  test('1,000 idle sockets leave a new client served', async () => {
+    const { hostname, port } = new URL(portico.url)
+    const sockets = Array.from({ length: 1_000 }, () => connect(Number(port), hostname).on('error', () => undefined))
+    expect((await portico.call('GET', path)).status).toBe(200)
+    for (const socket of sockets) socket.destroy()
+  })
+
+  test.each([
+    '/web/v1/consumer/secure-channel/public-key/',
+    '/WEB/v1/consumer/secure-channel/public-key',
+    '/web/v1//consumer/profile',
+    '/web/v1/consumer/../system/profile',
+    '/web/v1/consumer/./profile',
+    '/web/v1/consumer/%70rofile%2f',
+    '/',
+  ])('ROUTE.NOT_FOUND 404 for the uncanonical or unknown path %s', async (odd) => {
+    const answer = await sendRaw(portico.url, get(`GET ${odd} HTTP/1.1`))
+    expect(answer.status).toBe(404)
+    expect(answer.text).toContain('ROUTE.NOT_FOUND')
+  })
+
+  test.each([
+    ['%2f', 404, 'RESOURCE.NOT_FOUND'],
+    ['%00', 404, 'RESOURCE.NOT_FOUND'],
+    ["'%20OR%201=1", 404, 'RESOURCE.NOT_FOUND'],
+    ['%ff', 400, 'VALIDATION.INVALID_PARAMETER'],
+  ])('an id of %s is %d %s', async (id, status, code) => {
+    const { accessToken: token } = session
+    const answer = await portico.call('GET', `/web/v1/consumer/wallets/${id}`, {
+      token,
+      workspace: developmentIds.workspace,
+    })
+    expect([answer.status, answer.body.code]).toEqual([status, code])
+  })
+
+  test('ROUTE.METHOD_NOT_ALLOWED 405 names what is allowed; an override is ignored', async () => {
+    const answer = await portico.call('DELETE', path, { headers: { 'x-http-method-override': 'GET' } })
+    expect([answer.status, answer.body.code, answer.headers.get('allow')]).toEqual([
+      405,
+      'ROUTE.METHOD_NOT_ALLOWED',
+      'GET, HEAD',
+    ])
+    const options = await portico.call('OPTIONS', path, { headers: { origin: 'https://evil.test' } })
+    expect(options.status).toBe(405)
+    expect(options.headers.get('access-control-allow-origin')).toBeNull()
+    expect(options.headers.get('access-control-allow-credentials')).toBeNull()
+  })
+
+  test('HEAD is its GET without the body: same status, same refusals', async () => {
+    const head200 = await portico.call('HEAD', path)
+    expect([head200.status, head200.text]).toEqual([200, ''])
+    expect((await portico.call('HEAD', '/web/v1/consumer/profile')).status).toBe(401)
+    expect((await portico.call('HEAD', path, { headers: { 'x-portal-access-code': null } })).status).toBe(403)
+  })
+
+  test('a repeated access code or token is refused in both orders; an underscore is no hyphen', async () => {
+    const codes = (first: string, second: string) =>
+      `GET ${path} HTTP/1.1\r\nHost: portico.test\r\n${head(['x-portal-access-code', 'content-type'])}\r\n` +
+      `X-PORTAL-ACCESS-CODE: ${first}\r\nX-PORTAL-ACCESS-CODE: ${second}\r\n\r\n`
+    for (const [first, second] of [
+      ['consumer-dev', 'wrong'],
+      ['wrong', 'consumer-dev'],
+      ['consumer-dev', 'consumer-dev'],
+    ] as const)
+      expect((await sendRaw(portico.url, codes(first, second))).text).toContain('ACCESS.PORTAL_MISMATCH')
+    const underscored = get().replace('x-portal-access-code', 'X_PORTAL_ACCESS_CODE')
+    expect((await sendRaw(portico.url, underscored)).text).toContain('ACCESS.PORTAL_MISMATCH')
+    const tokens = get(
+      'GET /web/v1/consumer/profile HTTP/1.1',
+      'Authorization: Bearer a\r\nAuthorization: Bearer b\r\n',
+    )
+    expect((await sendRaw(portico.url, tokens)).status).toBe(401)
+  })
+})

@@ -1,0 +1,186 @@
+import { gzipSync } from 'node:zlib'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { developmentIds } from '../../src/seed/development.ts'
+import { type Portico, startPortico } from '../harness/portico.ts'
+import { type Session, signIn } from '../harness/sign-in.ts'
+import { storeIsAvailable } from '../harness/store.ts'
+
+const initiate = '/web/v1/consumer/auth/login/initiate'
+const good = '"email":"owner@demo.test","password":"wrong"'
+
+/** hardening.md, Parsing and injection, and the money amounts that are none. */
+describe.skipIf(!storeIsAvailable())('parsing', () => {
+  let portico: Portico
+  let session: Session
+  beforeAll(async () => {
+    portico = await startPortico()
+    session = await signIn(portico)
+  })
+  afterAll(() => portico?.stop())
+
+  const workspace = developmentIds.workspace
+  const post = (body: unknown, headers: Record<string, string | null> = {}) =>
+    portico.call('POST', initiate, { body, headers })
+  const invalid = [400, 'VALIDATION.INVALID_PARAMETER']
+
+  test('the good body is good: wrong credentials, nothing else', async () => {
+    const answer = await post(`{${good}}`)
+    expect([answer.status, answer.body.code]).toEqual([401, 'AUTH.INVALID_CREDENTIALS'])
+  })
+
+  test.each<[string, unknown]>([
+    ['__proto__', `{${good},"__proto__":{"admin":true}}`],
+    ['an escaped __proto__', `{${good},"\\u005f_proto__":1}`],
+    ['constructor', `{${good},"constructor":{}}`],
+    ['a name twice', `{${good},"email":"other@demo.test"}`],
+    ['a name twice, once escaped', `{${good},"e\\u006dail":"other@demo.test"}`],
+    ['invalid UTF-8', Uint8Array.from([...Buffer.from('{"email":"'), 0xff, 0xfe, ...Buffer.from('","password":"x"}')])],
+    ['a byte-order mark', `\uFEFF{${good}}`],
+    ['an array 40,000 deep', '['.repeat(40_000) + ']'.repeat(40_000)],
+    ['NUL in a text', '{"email":"a\\u0000b@demo.test","password":"x"}'],
+    ['a lone surrogate', '{"email":"a\\ud800@demo.test","password":"x"}'],
+    ['null', 'null'],
+    ['5', '5'],
+    ['[]', '[]'],
+    ['an empty object', '{}'],
+    ['nothing', ''],
+    ['half a body', '{"email":'],
+    ['a trailing comma', `{${good},}`],
+    ['a comment', `{${good}/* */}`],
+    ['a password that is an array', '{"email":"owner@demo.test","password":["x"]}'],
+    ['a password that is a number', '{"email":"owner@demo.test","password":1}'],
+    ['an unknown field', `{${good},"role":"admin"}`],
+    ['a password of 200 KB', `{"email":"owner@demo.test","password":"${'x'.repeat(200_000)}"}`],
+  ])('400 VALIDATION.INVALID_PARAMETER for %s', async (_name, body) => {
+    const answer = await post(body)
+    expect([answer.status, answer.body.code]).toEqual(invalid)
+    expect(Object.prototype).not.toHaveProperty('admin')
+  })
+
+  test.each<[string, unknown, string | null, number]>([
+    ['text/plain', '{}', 'text/plain', 415],
+    ['no type', '{}', null, 415],
+    ['charset utf-7', '{}', 'application/json; charset=utf-7', 415],
+    ['charset utf-16', '{}', 'application/json; charset=utf-16', 415],
+    ['a form', 'a=1', 'application/x-www-form-urlencoded', 415],
+  ])('REQUEST.UNSUPPORTED_MEDIA_TYPE for %s', async (_name, body, type, status) => {
+    // fetch gives a string a type of its own; bytes it does not.
+    const answer = await post(new TextEncoder().encode(String(body)), { 'content-type': type })
+    expect([answer.status, answer.body.code]).toEqual([status, 'REQUEST.UNSUPPORTED_MEDIA_TYPE'])
+  })
+
+  test('a compressed body is 415 whatever it would become; one too large is 413', async () => {
+    const bomb = gzipSync(Buffer.alloc(50 * 1024 * 1024))
+    expect((await post(bomb, { 'content-encoding': 'gzip' })).status).toBe(415)
+    const large = await post(`{"email":"${'x'.repeat(300_000)}"}`)
+    expect([large.status, large.body.code]).toEqual([413, 'REQUEST.TOO_LARGE'])
+  })
+
+  const list = (query: string) =>
+    portico.call('GET', `/web/v1/consumer/transfer/query/orders?${query}`, { token: session.accessToken, workspace })
+
+  test.each([
+    'currentPage=-1',
+    'currentPage=0',
+    'pageSize=1000000',
+    'pageSize=1e2',
+    'pageSize=',
+    'sortBy=amount;DROP%20TABLE',
+    'sortOrder=up',
+    'startTime=2026-02-01T00:00:00Z&endTime=2026-01-01T00:00:00Z',
+    'startTime=yesterday',
+    'walletId=%27%20OR%201=1',
+    'currentPage=1&currentPage=2',
+    '__proto__=1',
+    'constructor=1',
+    'currentPage[]=1',
+    'a[b][c]=1',
+    'currentPage=%ff',
+    'currentPage=%00',
+  ])('400 VALIDATION.INVALID_PARAMETER for the query %s', async (query) => {
+    const answer = await list(query)
+    expect([answer.status, answer.body.code]).toEqual(invalid)
+  })
+
+  test('500 SYSTEM.INTERNAL_ERROR for orders without parameters: documented, and no fault', async () => {
+    const answer = await list('')
+    expect([answer.status, answer.body.code]).toEqual([500, 'SYSTEM.INTERNAL_ERROR'])
+    expect((await list('pageSize=5')).status).toBe(200)
+    const lines = portico.log.filter(({ status, operation }) => status === 500 && operation === 'transfers.list')
+    expect(lines.map(({ level }) => level)).toEqual(['info'])
+  })
+
+  const transfer = (fields: object) =>
+    portico.call('POST', '/web/v1/consumer/transfer/command/create', {
+      token: session.accessToken,
+      workspace,
+      body: {
+        sourceWalletBizId: developmentIds.mainUsd,
+        targetWalletBizId: developmentIds.savingsUsd,
+        amount: '1.00',
+        currency: 'USD',
+        ...fields,
+      },
+    })
+
+  test.each([
+    '-1',
+    '0',
+    '0.00',
+    'NaN',
+    'Infinity',
+    '1e400',
+    '1e3',
+    '0x10',
+    '１',
+    '1,5',
+    ' 1',
+    '01',
+    '1.',
+    '.5',
+    '0.001',
+    '9'.repeat(40),
+  ])('400 VALIDATION.INVALID_PARAMETER for the amount %s, named', async (amount) => {
+    const answer = await transfer({ amount })
+    expect([answer.status, answer.body.code]).toEqual(invalid)
+    expect(answer.body.message).toContain('amount')
+  })
+
+  test('400 VALIDATION.INVALID_PARAMETER for a number, another currency, and a wallet to itself', async () => {
+    expect((await transfer({ amount: 2 ** 53 })).status).toBe(400)
+    const mismatch = await transfer({ currency: 'EUR' })
+    expect([mismatch.status, mismatch.body.code]).toEqual(invalid)
+    const self = await transfer({ targetWalletBizId: developmentIds.mainUsd })
+    expect([self.status, self.body.code]).toEqual(invalid)
+  })
+
+  test('an unknown locale falls back to English, a known one speaks; a code never changes', async () => {
+    const ask = (locale: string) => portico.call('GET', '/web/v1/consumer/profile', { headers: { 'x-locale': locale } })
+    const [odd, english, japanese] = [await ask('../../x'), await ask('en'), await ask('ja')]
+    expect(odd.body.message).toBe(english.body.message)
+    expect(japanese.body.message).not.toBe(english.body.message)
+    expect(japanese.body.code).toBe(english.body.code)
+  })
+
+  test('every answer carries the security headers, an envelope and no trace of its maker', async () => {
+    for (const answer of [await ask404(), await post('{'), await list('pageSize=1')]) {
+      expect(answer.headers.get('cache-control')).toBe('no-store')
+      expect(answer.headers.get('x-content-type-options')).toBe('nosniff')
+      expect(answer.headers.get('content-type')).toBe('application/json; charset=utf-8')
+      expect(answer.headers.get('x-powered-by')).toBeNull()
+      expect(answer.text).not.toMatch(/at .*\.ts:|node_modules|Zod/)
+    }
+  })
+  const ask404 = () => portico.call('GET', '/web/v1/consumer/nothing-here')
+
+  test('line breaks and control characters of a client leave the log one JSON line', async () => {
+    await post('{"email":"a\\nb\\u001b[31m@demo.test","password":"x"}', { 'user-agent': 'evil \u001b[31magent' }).catch(
+      () => null,
+    )
+    expect(portico.rawLog.length).toBeGreaterThan(0)
+    for (const line of portico.rawLog) {
+      expect([...line].filter((char) => char < ' ')).toEqual([])
+      expect(() => JSON.parse(line)).not.toThrow()
+    }
+  })
+})

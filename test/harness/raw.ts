@@ -1,0 +1,39 @@
+import { connect } from 'node:net'
+
+export interface RawAnswer {
+  /** Everything that came back until the connection closed or fell silent. */
+  text: string
+  status: number | null
+  /** How many responses there were: one request must never be answered as two. */
+  responses: number
+  closed: boolean
+}
+
+/** Sends bytes as they are, where HTTP libraries are too polite, and reads until the end or `silenceMs` of silence. */
+export const sendRaw = (baseUrl: string, bytes: string | Uint8Array, silenceMs = 400): Promise<RawAnswer> =>
+  new Promise((resolve) => {
+    const { hostname, port } = new URL(baseUrl)
+    const socket = connect(Number(port), hostname, () => socket.write(bytes))
+    let text = ''
+    let closed = false
+    const done = () => {
+      clearTimeout(timer)
+      socket.destroy()
+      const statuses = [...text.matchAll(/^HTTP\/1\.[01] (\d{3})/gm)].map((match) => Number(match[1]))
+      resolve({ text, status: statuses[0] ?? null, responses: statuses.length, closed })
+    }
+    let timer = setTimeout(done, 16_000)
+    const rearm = () => {
+      clearTimeout(timer)
+      timer = setTimeout(done, silenceMs)
+    }
+    socket.on('data', (chunk) => {
+      text += chunk.toString('latin1')
+      rearm()
+    })
+    socket.on('close', () => {
+      closed = true
+      done()
+    })
+    socket.on('error', () => undefined)
+  })
