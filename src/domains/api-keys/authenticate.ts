@@ -1,0 +1,61 @@
+import { timingSafeEqual } from 'node:crypto'
+import type { AuthenticationPort, Credential, WorkspacePort } from '../../gateway/ports.ts'
+import { type Caller, type Clock, Refusal } from '../../kernel/index.ts'
+import type { KeyedDigest } from '../../platform/crypto/index.ts'
+import type { Database } from '../../platform/database/index.ts'
+import type { LastUse } from './last-use.ts'
+import { accessOf, isAllowedFrom, statusAt } from './rules.ts'
+import { keyDigest, type PresentedKey, parseKey } from './secret.ts'
+import { type ApiKeyScope, keyByPrefix, type PresentableKey } from './store.ts'
+
+export interface AuthenticatePorts {
+  database: Database
+  clock: Clock
+  digest: KeyedDigest
+  gate: WorkspacePort
+  lastUse: LastUse<ApiKeyScope>
+}
+
+const refuse = (internal: string): never => {
+  throw new Refusal('ACCESS.TOKEN_INVALID', { internal })
+}
+
+const callerBy = (key: PresentableKey): Caller => ({
+  accountId: key.creatorId,
+  portal: key.creatorPortal,
+  sessionId: null,
+  apiKeyId: key.id,
+  steppedUpAt: null,
+  permissions: new Set(),
+})
+
+/** A key stands in for whoever made it, as far as it was given and they still may today. Nothing of it is cached. */
+export const authenticator = (ports: AuthenticatePorts): AuthenticationPort['apiKey'] => {
+  const { database, clock, digest, gate, lastUse } = ports
+
+  const live = async (presented: PresentedKey, { portal, clientIp }: Credential): Promise<PresentableKey> => {
+    const key = (await keyByPrefix(database, presented.prefix)) ?? refuse('no such API key')
+    if (!timingSafeEqual(key.digest, keyDigest(digest, presented))) refuse('the secret is wrong')
+    const status = statusAt(key, clock.now())
+    if (status !== 'ACTIVE') refuse(`the API key is ${status}`)
+    if (key.creatorStatus !== 'ACTIVE') refuse('the account that made the API key is not active')
+    if (portal !== null && key.creatorPortal !== portal) refuse('the API key belongs to another portal')
+    if (!isAllowedFrom(key.ipAllowlist, clientIp)) {
+      throw new Refusal('ACCESS.IP_NOT_ALLOWED', { internal: 'not on the list of the API key' })
+    }
+    return key
+  }
+
+  const authenticate = async (presented: PresentedKey, credential: Credential) => {
+    const key = await live(presented, credential)
+    const caller = callerBy(key)
+    const creator = await gate.enter(caller, key.workspaceId)
+    lastUse.note(key.id, key, credential.clientIp, clock.now())
+    return { caller, workspace: accessOf(creator, key.permissionCodes) }
+  }
+
+  return (credential) => {
+    const presented = parseKey(credential.token)
+    return presented && authenticate(presented, credential)
+  }
+}

@@ -1,0 +1,82 @@
+import * as contract from '../../contract/api-keys.ts'
+import {
+  bizId,
+  type Caller,
+  type HandlerTable,
+  handlerTable,
+  type Instant,
+  isBizId,
+  type Locale,
+  mapPage,
+  notFound,
+  type Permission,
+  parseInstant,
+  type RequestFacts,
+  toIso,
+  type Words,
+  type WorkspaceAccess,
+} from '../../kernel/index.ts'
+import { actOf } from '../../platform/audit/index.ts'
+import { statusAt } from './rules.ts'
+import type { ApiKeyCommand, ApiKeyService } from './service.ts'
+import type { ApiKeyId, ApiKeyRow } from './store.ts'
+
+const isoOrNull = (at: Instant | null): string | null => (at === null ? null : toIso(at))
+const instantIn = (text: string | undefined): Instant | undefined =>
+  text === undefined ? undefined : parseInstant(text)
+
+/** The id in a path: what cannot be one is unknown. */
+const keyIdIn = ({ api_key_id }: { api_key_id: string }): ApiKeyId => {
+  if (!isBizId(api_key_id)) throw notFound('not an id')
+  return bizId(api_key_id)
+}
+
+type CommandRequest = RequestFacts & { caller: Caller; workspace: WorkspaceAccess; body: { apiKeyBizId: string } }
+
+export const createHandlers = (
+  service: ApiKeyService,
+  words: Words,
+  grantable: readonly Permission[],
+): HandlerTable => {
+  const reply = (row: ApiKeyRow, { locale, receivedAt }: { locale: Locale; receivedAt: Instant }) => ({
+    bizId: row.id,
+    workspaceBizId: row.workspaceId,
+    apiKeyName: row.name,
+    keyPrefix: row.prefix,
+    keyLast4: row.last4,
+    apiKeyStatus: words.coded('apiKeyStatus', statusAt(row, receivedAt), locale),
+    permissionCodes: row.permissionCodes,
+    ipAllowlist: row.ipAllowlist,
+    expiresAt: isoOrNull(row.expiresAt),
+    lastUsedAt: isoOrNull(row.lastUsedAt),
+    lastUsedIp: row.lastUsedIp,
+    createdBy: row.createdBy,
+    createdAt: toIso(row.createdAt),
+    updatedAt: toIso(row.updatedAt),
+  })
+  const command = (name: ApiKeyCommand) => async (request: CommandRequest) => {
+    const id = bizId<'apiKey'>(request.body.apiKeyBizId)
+    return reply(await service.command(actOf(request), request.workspace.id, id, name), request)
+  }
+
+  return handlerTable(contract, {
+    listApiKeys: async (request) => {
+      const { apiKeyStatus, startTime, endTime, ...paging } = request.query
+      const filters = { status: apiKeyStatus, from: instantIn(startTime), to: instantIn(endTime) }
+      const query = { ...paging, ...filters, workspaceId: request.workspace.id }
+      return mapPage(await service.list(query, request.receivedAt), (row) => reply(row, request))
+    },
+    listApiKeyPermissions: async ({ workspace }) => grantable.filter((code) => workspace.permissions.has(code)),
+    readApiKey: async (request) => reply(await service.read(request.workspace.id, keyIdIn(request.params)), request),
+    createApiKey: async (request) => {
+      const { apiKeyName, permissionCodes, ipAllowlist, expiresAt } = request.body
+      const limits = { ipAllowlist: ipAllowlist ?? [], expiresAt: instantIn(expiresAt) ?? null }
+      const asked = { name: apiKeyName, permissionCodes, ...limits }
+      const { row, key } = await service.create(actOf(request), request.workspace, asked)
+      return { ...reply(row, request), secret: key }
+    },
+    enableApiKey: command('enable'),
+    disableApiKey: command('disable'),
+    deleteApiKey: command('delete'),
+  })
+}

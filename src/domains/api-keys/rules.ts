@@ -1,0 +1,40 @@
+import ipaddr from 'ipaddr.js'
+import { type CodeOf, type Instant, type Permission, Refusal, type WorkspaceAccess } from '../../kernel/index.ts'
+
+/** What a workspace may have of keys that are not deleted. */
+export const maximumKeys = 100
+
+/** A key as time has made it: what is not deleted expires. */
+export const statusAt = (
+  key: { status: Exclude<CodeOf<'apiKeyStatus'>, 'EXPIRED'>; expiresAt: Instant | null },
+  at: Instant,
+): CodeOf<'apiKeyStatus'> =>
+  key.status !== 'DELETED' && key.expiresAt !== null && key.expiresAt <= at ? 'EXPIRED' : key.status
+
+const inRange = (address: ipaddr.IPv4 | ipaddr.IPv6, entry: string): boolean => {
+  if (!entry.includes('/')) return ipaddr.process(entry).toString() === address.toString()
+  const [network, bits] = ipaddr.parseCIDR(entry)
+  return network.kind() === address.kind() && address.match([network, bits])
+}
+
+/** Whether an address is on the list. None is on an empty list's way; `::ffff:` addresses count as IPv4. */
+export const isAllowedFrom = (allowlist: readonly string[], clientIp: string): boolean => {
+  if (allowlist.length === 0) return true
+  if (!ipaddr.isValid(clientIp)) return false
+  const address = ipaddr.process(clientIp)
+  return allowlist.some((entry) => inRange(address, entry))
+}
+
+/** Nobody gives a key what they lack. */
+export const requireMayGive = (by: WorkspaceAccess, permissionCodes: readonly string[]): void => {
+  const held: ReadonlySet<string> = by.permissions
+  const lacking = permissionCodes.find((code) => !held.has(code))
+  if (lacking !== undefined) throw new Refusal('ACCESS.PERMISSION_DENIED', { internal: `the caller lacks ${lacking}` })
+}
+
+/** What a key may do today: what it was given, as far as its creator still may. Keys own nothing. */
+export const accessOf = (creator: WorkspaceAccess, permissionCodes: readonly string[]): WorkspaceAccess => ({
+  id: creator.id,
+  isOwner: false,
+  permissions: new Set<Permission>([...creator.permissions].filter((code) => permissionCodes.includes(code))),
+})

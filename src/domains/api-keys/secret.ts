@@ -1,0 +1,34 @@
+import type { Randomness } from '../../kernel/index.ts'
+import type { KeyedDigest } from '../../platform/crypto/index.ts'
+
+/** `ptk_<12 hex>_<43 base64url>`: the first two parts are public and name the key, the last is 32 random bytes. */
+const shape = /^(ptk_[0-9a-f]{12})_([A-Za-z0-9_-]{43})$/
+
+export interface PresentedKey {
+  prefix: string
+  secret: string
+}
+
+/** Undefined where the text is no API key at all. */
+export const parseKey = (text: string): PresentedKey | undefined => {
+  const [, prefix, secret] = shape.exec(text) ?? []
+  return prefix === undefined || secret === undefined ? undefined : { prefix, secret }
+}
+
+export interface MadeKey {
+  prefix: string
+  /** The whole key, told once and never kept. */
+  key: string
+  last4: string
+  digest: Uint8Array
+}
+
+export const keyDigest = (digest: KeyedDigest, { prefix, secret }: PresentedKey): Uint8Array =>
+  digest('api-key', prefix, secret)
+
+export const makeKey = (randomness: Randomness, digest: KeyedDigest): MadeKey => {
+  const prefix = `ptk_${Buffer.from(randomness.bytes(6)).toString('hex')}`
+  const secret = Buffer.from(randomness.bytes(32)).toString('base64url')
+  const key = `${prefix}_${secret}`
+  return { prefix, key, last4: key.slice(-4), digest: keyDigest(digest, { prefix, secret }) }
+}

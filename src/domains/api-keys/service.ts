@@ -1,0 +1,98 @@
+import {
+  type Ids,
+  type Instant,
+  invalid,
+  notFound,
+  type Page,
+  type Randomness,
+  Refusal,
+  type WorkspaceAccess,
+  type WorkspaceId,
+} from '../../kernel/index.ts'
+import { type Act, recordAct } from '../../platform/audit/index.ts'
+import type { KeyedDigest } from '../../platform/crypto/index.ts'
+import { type Database, inTransaction, type Tx } from '../../platform/database/index.ts'
+import { maximumKeys, requireMayGive, statusAt } from './rules.ts'
+import { makeKey } from './secret.ts'
+import {
+  type ApiKeyId,
+  type ApiKeyQuery,
+  type ApiKeyRow,
+  countKeys,
+  insertKey,
+  keyById,
+  listKeys,
+  lockKey,
+  type StoredStatus,
+  setStatus,
+} from './store.ts'
+
+export interface ServicePorts {
+  database: Database
+  ids: Ids
+  randomness: Randomness
+  digest: KeyedDigest
+  /** Makes what changes a workspace take turns. */
+  members: { hold(tx: Tx, workspaceId: WorkspaceId): Promise<unknown> }
+}
+
+export interface AskedKey {
+  name: string
+  permissionCodes: string[]
+  ipAllowlist: string[]
+  expiresAt: Instant | null
+}
+
+/** What a key may be when a command comes, and what the command makes of it. */
+const commands = {
+  enable: { from: ['DISABLED'], to: 'ACTIVE' },
+  disable: { from: ['ACTIVE'], to: 'DISABLED' },
+  delete: { from: ['ACTIVE', 'DISABLED', 'EXPIRED'], to: 'DELETED' },
+} as const satisfies Record<string, { from: readonly string[]; to: StoredStatus }>
+
+export type ApiKeyCommand = keyof typeof commands
+
+const present = (key: ApiKeyRow | undefined): ApiKeyRow => {
+  if (!key) throw notFound('no such API key in this workspace')
+  return key
+}
+
+export const createService = ({ database, ids, randomness, digest, members }: ServicePorts) => ({
+  list: (query: ApiKeyQuery, at: Instant): Promise<Page<ApiKeyRow>> => listKeys(database, query, at),
+
+  read: async (workspaceId: WorkspaceId, id: ApiKeyId): Promise<ApiKeyRow> =>
+    present(await keyById(database, { workspaceId, id })),
+
+  /** Answers the row and the key itself, which nobody will be told again. */
+  create: (act: Act, by: WorkspaceAccess, asked: AskedKey): Promise<{ row: ApiKeyRow; key: string }> => {
+    requireMayGive(by, asked.permissionCodes)
+    if (asked.expiresAt !== null && asked.expiresAt <= act.at) throw invalid('expiresAt')
+    return inTransaction(database, async (tx) => {
+      await members.hold(tx, by.id)
+      if ((await countKeys(tx, by.id)) >= maximumKeys) {
+        throw new Refusal('STATE.CONFLICT', { internal: 'the workspace has as many API keys as it may' })
+      }
+      const id = ids.next<'apiKey'>()
+      const { key, ...made } = makeKey(randomness, digest)
+      const row = await insertKey(tx, { ...asked, ...made, id, workspaceId: by.id, createdBy: act.accountId }, act.at)
+      if (!row) throw new Refusal('STATE.CONFLICT', { internal: 'an API key has that name' })
+      await recordAct(tx, act, { workspaceId: by.id, targetId: id })
+      return { row, key }
+    })
+  },
+
+  command: (act: Act, workspaceId: WorkspaceId, id: ApiKeyId, command: ApiKeyCommand): Promise<ApiKeyRow> =>
+    inTransaction(database, async (tx) => {
+      const key = present(await lockKey(tx, { workspaceId, id }))
+      const status = statusAt(key, act.at)
+      const { from, to } = commands[command]
+      if (!from.some((one) => one === status)) {
+        throw new Refusal('STATE.CONFLICT', { internal: `the API key is ${status}` })
+      }
+      const changed = await setStatus(tx, key, to, act.at)
+      await recordAct(tx, act, { workspaceId, targetId: id })
+      return changed
+    }),
+})
+
+export type ApiKeyService = ReturnType<typeof createService>

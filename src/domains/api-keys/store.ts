@@ -1,0 +1,221 @@
+import { sql } from 'kysely'
+import {
+  type AccountId,
+  type BizId,
+  type CodeOf,
+  type Instant,
+  offsetOf,
+  type Page,
+  type PageRequest,
+  type Portal,
+  pageOf,
+  toDate,
+  type WorkspaceId,
+} from '../../kernel/index.ts'
+import { type Database, moment, type Tx } from '../../platform/database/index.ts'
+
+export type ApiKeyId = BizId<'apiKey'>
+export type StoredStatus = Exclude<CodeOf<'apiKeyStatus'>, 'EXPIRED'>
+
+const columns = [
+  'biz_id as id',
+  'workspace_biz_id as workspaceId',
+  'api_key_name as name',
+  'key_prefix as prefix',
+  'key_last4 as last4',
+  'api_key_status as status',
+  'permission_codes as permissionCodes',
+  'ip_allowlist as ipAllowlist',
+  'expires_at as expiresAt',
+  'last_used_at as lastUsedAt',
+  'last_used_ip as lastUsedIp',
+  'created_by as createdBy',
+  'created_at as createdAt',
+  'updated_at as updatedAt',
+] as const
+
+export interface ApiKeyRow {
+  id: ApiKeyId
+  workspaceId: WorkspaceId
+  name: string
+  prefix: string
+  last4: string
+  status: StoredStatus
+  permissionCodes: string[]
+  ipAllowlist: string[]
+  expiresAt: Instant | null
+  lastUsedAt: Instant | null
+  lastUsedIp: string | null
+  createdBy: AccountId
+  createdAt: Instant
+  updatedAt: Instant
+}
+
+/** A key is known only inside its workspace. */
+export interface ApiKeyScope {
+  workspaceId: WorkspaceId
+  id: ApiKeyId
+}
+
+export interface ApiKeyQuery extends PageRequest {
+  workspaceId: WorkspaceId
+  /** Deleted keys are listed only where they are asked for. */
+  status: CodeOf<'apiKeyStatus'> | undefined
+  from: Instant | undefined
+  to: Instant | undefined
+  sortBy: 'createdAt' | 'updatedAt'
+  sortOrder: 'asc' | 'desc'
+}
+
+const sortColumns = { createdAt: 'created_at', updatedAt: 'updated_at' } as const
+
+const matching = (database: Database, query: ApiKeyQuery, at: Instant) => {
+  let found = database.selectFrom('api_keys').where('workspace_biz_id', '=', query.workspaceId)
+  const expired = sql<boolean>`(expires_at IS NOT NULL AND expires_at <= ${moment(at)})`
+  if (query.status === undefined) found = found.where('api_key_status', '!=', 'DELETED')
+  else if (query.status === 'EXPIRED') found = found.where('api_key_status', '!=', 'DELETED').where(expired)
+  else found = found.where('api_key_status', '=', query.status)
+  if (query.status === 'ACTIVE' || query.status === 'DISABLED') found = found.where(sql<boolean>`NOT ${expired}`)
+  if (query.from !== undefined) found = found.where('created_at', '>=', moment(query.from))
+  if (query.to !== undefined) found = found.where('created_at', '<=', moment(query.to))
+  return found
+}
+
+export const listKeys = async (database: Database, query: ApiKeyQuery, at: Instant): Promise<Page<ApiKeyRow>> => {
+  const found = matching(database, query, at)
+  const { total } = await found.select((eb) => eb.fn.countAll<number>().as('total')).executeTakeFirstOrThrow()
+  const items = await found
+    .select(columns)
+    .orderBy(sortColumns[query.sortBy], query.sortOrder)
+    .orderBy('biz_id', query.sortOrder)
+    .limit(query.pageSize)
+    .offset(offsetOf(query))
+    .execute()
+  return pageOf(items, total, query)
+}
+
+export const keyById = (store: Database | Tx, { workspaceId, id }: ApiKeyScope): Promise<ApiKeyRow | undefined> =>
+  store
+    .selectFrom('api_keys')
+    .select(columns)
+    .where('workspace_biz_id', '=', workspaceId)
+    .where('biz_id', '=', id)
+    .executeTakeFirst()
+
+/** The same, held until the transaction ends. */
+export const lockKey = (tx: Tx, { workspaceId, id }: ApiKeyScope): Promise<ApiKeyRow | undefined> =>
+  tx
+    .selectFrom('api_keys')
+    .select(columns)
+    .where('workspace_biz_id', '=', workspaceId)
+    .where('biz_id', '=', id)
+    .forUpdate()
+    .executeTakeFirst()
+
+export interface NewApiKey extends ApiKeyScope {
+  name: string
+  prefix: string
+  last4: string
+  digest: Uint8Array
+  permissionCodes: string[]
+  ipAllowlist: string[]
+  expiresAt: Instant | null
+  createdBy: AccountId
+}
+
+/** Undefined where a key of the workspace has that name. */
+export const insertKey = (tx: Tx, made: NewApiKey, at: Instant): Promise<ApiKeyRow | undefined> =>
+  tx
+    .insertInto('api_keys')
+    .values({
+      workspace_biz_id: made.workspaceId,
+      biz_id: made.id,
+      api_key_name: made.name,
+      key_prefix: made.prefix,
+      key_last4: made.last4,
+      secret_digest: made.digest,
+      api_key_status: 'ACTIVE',
+      permission_codes: made.permissionCodes,
+      ip_allowlist: made.ipAllowlist,
+      expires_at: made.expiresAt === null ? null : toDate(made.expiresAt),
+      last_used_ip: null,
+      created_by: made.createdBy,
+      created_at: toDate(at),
+      updated_at: toDate(at),
+    })
+    .onConflict((conflict) => conflict.doNothing())
+    .returning(columns)
+    .executeTakeFirst()
+
+export const countKeys = async (tx: Tx, workspaceId: WorkspaceId): Promise<number> => {
+  const { total } = await tx
+    .selectFrom('api_keys')
+    .where('workspace_biz_id', '=', workspaceId)
+    .where('api_key_status', '!=', 'DELETED')
+    .select((eb) => eb.fn.countAll<number>().as('total'))
+    .executeTakeFirstOrThrow()
+  return total
+}
+
+export const setStatus = (
+  tx: Tx,
+  { workspaceId, id }: ApiKeyScope,
+  status: StoredStatus,
+  at: Instant,
+): Promise<ApiKeyRow> =>
+  tx
+    .updateTable('api_keys')
+    .set({ api_key_status: status, updated_at: toDate(at) })
+    .where('workspace_biz_id', '=', workspaceId)
+    .where('biz_id', '=', id)
+    .returning(columns)
+    .executeTakeFirstOrThrow()
+
+/** A key as authentication needs it, with the account that made it. */
+export interface PresentableKey {
+  id: ApiKeyId
+  workspaceId: WorkspaceId
+  digest: Uint8Array
+  status: StoredStatus
+  permissionCodes: string[]
+  ipAllowlist: string[]
+  expiresAt: Instant | null
+  creatorId: AccountId
+  creatorPortal: Portal
+  creatorStatus: CodeOf<'accountStatus'>
+}
+
+export const keyByPrefix = (database: Database, prefix: string): Promise<PresentableKey | undefined> =>
+  database
+    .selectFrom('api_keys as k')
+    .innerJoin('accounts as a', 'a.biz_id', 'k.created_by')
+    .where('k.key_prefix', '=', prefix)
+    .select([
+      'k.biz_id as id',
+      'k.workspace_biz_id as workspaceId',
+      'k.secret_digest as digest',
+      'k.api_key_status as status',
+      'k.permission_codes as permissionCodes',
+      'k.ip_allowlist as ipAllowlist',
+      'k.expires_at as expiresAt',
+      'a.biz_id as creatorId',
+      'a.portal as creatorPortal',
+      'a.account_status as creatorStatus',
+    ])
+    .executeTakeFirst()
+
+/** Keeps the latest use, whichever replica tells of it last. */
+export const recordUse = async (
+  database: Database,
+  { workspaceId, id }: ApiKeyScope,
+  clientIp: string,
+  at: Instant,
+): Promise<void> => {
+  await database
+    .updateTable('api_keys')
+    .set({ last_used_at: toDate(at), last_used_ip: clientIp })
+    .where('workspace_biz_id', '=', workspaceId)
+    .where('biz_id', '=', id)
+    .where((eb) => eb.or([eb('last_used_at', 'is', null), eb('last_used_at', '<', moment(at))]))
+    .execute()
+}

@@ -1,0 +1,244 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import * as contract from '../../src/contract/api-keys.ts'
+import { apiKeyPermissions } from '../../src/contract/permissions.ts'
+import { type ApiKeys, createApiKeys } from '../../src/domains/api-keys/index.ts'
+import { isAllowedFrom } from '../../src/domains/api-keys/rules.ts'
+import { type AccountId, hours, minutes, type Permission } from '../../src/kernel/index.ts'
+import { createKeyedDigest } from '../../src/platform/crypto/index.ts'
+import { systemIds, systemRandomness } from '../../src/platform/system/index.ts'
+import { createWorld, refusalOf, type World, words } from './world.ts'
+
+let world: World
+let keys: ApiKeys
+let owner: AccountId
+let workspace: string
+let serial = 0
+
+beforeAll(async () => {
+  world = await createWorld()
+  keys = createApiKeys({
+    database: world.database,
+    words,
+    ids: systemIds,
+    clock: world.clock,
+    randomness: systemRandomness,
+    digest: createKeyedDigest(new Uint8Array(32)),
+    gate: world.workspaces.gate,
+    members: world.workspaces.members,
+    onFault: (error) => {
+      throw error
+    },
+  })
+}, 60_000)
+afterAll(() => world.close())
+beforeEach(async () => {
+  owner = await world.account(`owner${++serial}@example.test`)
+  workspace = await world.workspaceOf(owner)
+})
+
+interface Asked {
+  apiKeyName?: string
+  permissionCodes?: Permission[]
+  ipAllowlist?: string[]
+  expiresAt?: string
+}
+const create = (asked: Asked = {}, as = owner) =>
+  world.ask(keys.handlers, contract.createApiKey, {
+    as,
+    workspace,
+    body: { apiKeyName: 'Till', permissionCodes: ['wallet:read', 'transfer:create'], ...asked },
+  })
+const command = (operation: 'enable' | 'disable' | 'delete', apiKeyBizId: string, as = owner, within = workspace) =>
+  world.ask(
+    keys.handlers,
+    { enable: contract.enableApiKey, disable: contract.disableApiKey, delete: contract.deleteApiKey }[operation],
+    { as, workspace: within, body: { apiKeyBizId } },
+  )
+const read = (id: string, within = workspace, as = owner) =>
+  world.ask(keys.handlers, contract.readApiKey, { as, workspace: within, params: { api_key_id: id } })
+const use = async (token: string, clientIp = '203.0.113.7') => {
+  const found = keys.authenticate({ token, portal: 'CONSUMER', clientHash: '', clientIp })
+  if (!found) throw new Error('no API key at all')
+  return found
+}
+
+describe('an API key', () => {
+  test('is shown once, stored as a digest, and lets its creator in with its own rights', async () => {
+    const made = await create()
+    expect(made).toMatchObject({
+      apiKeyName: 'Till',
+      apiKeyStatus: { code: 'ACTIVE', value: 10091201 },
+      permissionCodes: ['wallet:read', 'transfer:create'],
+      ipAllowlist: [],
+      expiresAt: null,
+      lastUsedAt: null,
+      createdBy: owner,
+    })
+    expect(made.secret.startsWith(`${made.keyPrefix}_`)).toBe(true)
+    expect(made.secret.endsWith(made.keyLast4)).toBe(true)
+    const { secret, ...shown } = made
+    expect(await read(made.bizId)).toEqual(shown)
+    const stored = JSON.stringify(await world.database.selectFrom('api_keys').selectAll().execute())
+    expect(stored).not.toContain(secret.slice(-43))
+
+    const { caller, workspace: access } = await use(secret)
+    expect(caller).toMatchObject({ accountId: owner, apiKeyId: made.bizId, sessionId: null, portal: 'CONSUMER' })
+    expect(access.id).toBe(workspace)
+    expect(access.isOwner).toBe(false)
+    expect([...access.permissions].sort()).toEqual(['transfer:create', 'wallet:read'])
+  })
+
+  test('is no key at all unless it looks like one', () => {
+    for (const token of ['', 'eyJhbGciOi.x.y', 'ptk_', `ptk_0123456789ab_${'x'.repeat(42)}`, 'PTK_0123456789ab_x']) {
+      expect(keys.authenticate({ token, portal: 'CONSUMER', clientHash: '', clientIp: '' })).toBeUndefined()
+    }
+  })
+
+  test('is refused with another secret, another portal, or when unknown', async () => {
+    const { secret, keyPrefix } = await create()
+    const forged = `${keyPrefix}_${'A'.repeat(43)}`
+    const unknown = `ptk_000000000000_${secret.slice(-43)}`
+    expect(await refusalOf(use(forged))).toBe('ACCESS.TOKEN_INVALID')
+    expect(await refusalOf(use(unknown))).toBe('ACCESS.TOKEN_INVALID')
+    const elsewhere = keys.authenticate({ token: secret, portal: 'SYSTEM', clientHash: '', clientIp: '' })
+    expect(await refusalOf(Promise.resolve(elsewhere))).toBe('ACCESS.TOKEN_INVALID')
+  })
+
+  test('rests, wakes and dies by command; what cannot happen is a conflict', async () => {
+    const { bizId, secret } = await create()
+    expect(await refusalOf(command('enable', bizId))).toBe('STATE.CONFLICT')
+    expect((await command('disable', bizId)).apiKeyStatus.code).toBe('DISABLED')
+    expect(await refusalOf(use(secret))).toBe('ACCESS.TOKEN_INVALID')
+    expect(await refusalOf(command('disable', bizId))).toBe('STATE.CONFLICT')
+    expect((await command('enable', bizId)).apiKeyStatus.code).toBe('ACTIVE')
+    expect(await refusalOf(use(secret))).toBe('none')
+    expect((await command('delete', bizId)).apiKeyStatus.code).toBe('DELETED')
+    expect(await refusalOf(use(secret))).toBe('ACCESS.TOKEN_INVALID')
+    for (const name of ['enable', 'disable', 'delete'] as const) {
+      expect(await refusalOf(command(name, bizId))).toBe('STATE.CONFLICT')
+    }
+    expect(await refusalOf(create())).toBe('none')
+  })
+
+  test('expires at its instant', async () => {
+    const expiresAt = new Date(world.clock.now() + hours(1)).toISOString()
+    expect(await refusalOf(create({ expiresAt: new Date(world.clock.now()).toISOString() }))).toBe(
+      'VALIDATION.INVALID_PARAMETER',
+    )
+    const { bizId, secret } = await create({ expiresAt })
+    world.clock.advance(hours(1) - 1)
+    expect(await refusalOf(use(secret))).toBe('none')
+    world.clock.advance(1)
+    expect(await refusalOf(use(secret))).toBe('ACCESS.TOKEN_INVALID')
+    expect((await read(bizId)).apiKeyStatus.code).toBe('EXPIRED')
+    expect(await refusalOf(command('disable', bizId))).toBe('STATE.CONFLICT')
+    expect(await refusalOf(command('delete', bizId))).toBe('none')
+  })
+
+  test('works only from the addresses on its list', async () => {
+    const { secret } = await create({ ipAllowlist: ['203.0.113.0/28', '2001:db8::/32', '198.51.100.9'] })
+    for (const ip of ['203.0.113.7', '::ffff:203.0.113.7', '2001:db8:1::1', '198.51.100.9']) {
+      expect(await refusalOf(use(secret, ip)), ip).toBe('none')
+    }
+    for (const ip of ['203.0.113.16', '198.51.100.8', '2001:db9::1', '', 'x']) {
+      expect(await refusalOf(use(secret, ip)), ip).toBe('ACCESS.IP_NOT_ALLOWED')
+    }
+    expect(isAllowedFrom([], '')).toBe(true)
+  })
+
+  test('may no more than its creator may today', async () => {
+    const clerk = await world.account(`clerk${serial}@example.test`)
+    const rights: Permission[] = ['api-key:manage', 'api-key:read', 'wallet:read', 'transfer:create']
+    const role = await world.join(workspace, clerk, rights)
+    expect(await refusalOf(create({ permissionCodes: ['file:read'] }, clerk))).toBe('ACCESS.PERMISSION_DENIED')
+    const { secret } = await create({}, clerk)
+    await world.database
+      .updateTable('roles')
+      .set({ permission_codes: ['wallet:read', 'file:read'] })
+      .where('biz_id', '=', role as never)
+      .execute()
+    expect([...(await use(secret)).workspace.permissions]).toEqual(['wallet:read'])
+    await world.database
+      .updateTable('accounts')
+      .set({ account_status: 'SUSPENDED' })
+      .where('biz_id', '=', clerk)
+      .execute()
+    expect(await refusalOf(use(secret))).toBe('ACCESS.TOKEN_INVALID')
+    await world.database.updateTable('accounts').set({ account_status: 'ACTIVE' }).where('biz_id', '=', clerk).execute()
+    await world.database.deleteFrom('memberships').where('account_biz_id', '=', clerk).execute()
+    expect(await refusalOf(use(secret))).toBe('ACCESS.PERMISSION_DENIED')
+  })
+
+  test('tells of its last use, once a minute at most', async () => {
+    const { bizId, secret } = await create()
+    const lastUse = async () => {
+      await keys.settle()
+      const { lastUsedAt, lastUsedIp } = await read(bizId)
+      return [lastUsedAt, lastUsedIp]
+    }
+    const first = new Date(world.clock.now()).toISOString()
+    await use(secret)
+    expect(await lastUse()).toEqual([first, '203.0.113.7'])
+    world.clock.advance(minutes(1) - 1)
+    await use(secret, '203.0.113.8')
+    expect(await lastUse()).toEqual([first, '203.0.113.7'])
+    world.clock.advance(1)
+    const second = new Date(world.clock.now()).toISOString()
+    await use(secret, '203.0.113.9')
+    expect(await lastUse()).toEqual([second, '203.0.113.9'])
+  })
+})
+
+describe('the keys of a workspace', () => {
+  test('are listed by page and status, the deleted ones on demand', async () => {
+    const expiresAt = new Date(world.clock.now() + minutes(1)).toISOString()
+    const expiring = await create({ apiKeyName: 'Expiring', expiresAt })
+    world.clock.advance(minutes(1))
+    const active = await create({ apiKeyName: 'Active' })
+    const disabled = await create({ apiKeyName: 'Disabled' })
+    const deleted = await create({ apiKeyName: 'Deleted' })
+    await command('disable', disabled.bizId)
+    await command('delete', deleted.bizId)
+    const list = async (query: Record<string, string>) => {
+      const page = await world.ask(keys.handlers, contract.listApiKeys, { as: owner, workspace, query })
+      return [page.items.map((key) => key.apiKeyName).sort(), page.pagination.totalRecords]
+    }
+    expect(await list({})).toEqual([['Active', 'Disabled', 'Expiring'], 3])
+    expect(await list({ apiKeyStatus: 'ACTIVE' })).toEqual([[active.apiKeyName], 1])
+    expect(await list({ apiKeyStatus: 'DISABLED' })).toEqual([['Disabled'], 1])
+    expect(await list({ apiKeyStatus: 'EXPIRED' })).toEqual([[expiring.apiKeyName], 1])
+    expect(await list({ apiKeyStatus: 'DELETED' })).toEqual([['Deleted'], 1])
+    expect(await list({ pageSize: '1', currentPage: '2', sortBy: 'createdAt', sortOrder: 'asc' })).toMatchObject([
+      { length: 1 },
+      3,
+    ])
+    const endTime = new Date(world.clock.now() - 1).toISOString()
+    expect(await list({ endTime })).toEqual([['Expiring'], 1])
+  })
+
+  test('have names of their own, also under parallel calls', async () => {
+    const race = await Promise.all([create(), create({ apiKeyName: 'TILL' }), create()].map(refusalOf))
+    expect(race.sort()).toEqual(['STATE.CONFLICT', 'STATE.CONFLICT', 'none'])
+  })
+
+  test('are another workspace’s to nobody', async () => {
+    const { bizId } = await create()
+    const stranger = await world.account(`stranger${serial}@example.test`)
+    const elsewhere = await world.workspaceOf(stranger)
+    for (const id of [bizId, systemIds.next(), 'x', "'; --"]) {
+      expect(await refusalOf(read(id, elsewhere, stranger))).toBe('RESOURCE.NOT_FOUND')
+    }
+    for (const name of ['enable', 'disable', 'delete'] as const) {
+      expect(await refusalOf(command(name, bizId, stranger, elsewhere))).toBe('RESOURCE.NOT_FOUND')
+    }
+    expect((await read(bizId)).apiKeyStatus.code).toBe('ACTIVE')
+  })
+
+  test('can be given what the caller may give', async () => {
+    const available = (as: AccountId) => world.ask(keys.handlers, contract.listApiKeyPermissions, { as, workspace })
+    expect(await available(owner)).toEqual([...apiKeyPermissions])
+    const clerk = await world.account(`reader${serial}@example.test`)
+    await world.join(workspace, clerk, ['api-key:read', 'role:manage', 'file:read'])
+    expect(await available(clerk)).toEqual(['api-key:read', 'file:read'])
+  })
+})
