@@ -1,0 +1,73 @@
+import { hash } from 'node:crypto'
+import { promisify } from 'node:util'
+import { gzip } from 'node:zlib'
+import type { Request, RequestHandler, Response } from 'express'
+import { type JsonObject, type PageFile, referencePageFiles, referencePolicy } from '../openapi/index.ts'
+import { securityHeaders } from './security-headers.ts'
+
+interface Page extends PageFile {
+  etag: string
+  /** Made at the first request that takes it. */
+  compressed?: Promise<Uint8Array>
+}
+
+const compress = promisify(gzip)
+
+const pageOf = (file: PageFile): Page => ({ ...file, etag: hash('sha256', file.bytes, 'base64url').slice(0, 27) })
+
+const documentFile = (document: JsonObject): PageFile => ({
+  path: '/openapi.json',
+  contentType: 'application/json; charset=utf-8',
+  bytes: Buffer.from(JSON.stringify(document)),
+})
+
+const items = (header = ''): string[] => header.split(',').map((item) => item.trim())
+const takesGzip = (header: string | undefined): boolean =>
+  items(header).some((item) => /^gzip\s*(;|$)/i.test(item) && !/;\s*q=0(\.0*)?$/.test(item))
+
+/** RFC 9110 section 13.1.2: a weak comparison. */
+const isKnown = (header: string | undefined, etag: string): boolean =>
+  items(header).some((item) => item === '*' || item.replace(/^W\//, '') === etag)
+
+/**
+ * The reference: /openapi.json, /docs and what /docs loads, under exactly these paths and a content policy of their
+ * own. Whoever has them asks whether they have changed.
+ */
+export const referencePages = ({ document }: { document: JsonObject }): RequestHandler[] => {
+  const pages = new Map([documentFile(document), ...referencePageFiles()].map((file) => [file.path, pageOf(file)]))
+  const policy = Object.entries(referencePolicy).map(([directive, sources]) => [directive, ...sources].join(' '))
+  const fields = {
+    ...securityHeaders(),
+    'content-security-policy': policy.join('; '),
+    'cache-control': 'no-cache',
+    vary: 'accept-encoding',
+  }
+
+  const send = async (page: Page, request: Request, response: Response): Promise<void> => {
+    const zipped = takesGzip(request.headers['accept-encoding'])
+    const etag = `"${page.etag}${zipped ? '-gzip' : ''}"`
+    if (isKnown(request.headers['if-none-match'], etag)) {
+      response.writeHead(304, { ...fields, etag }).end()
+      return
+    }
+    if (zipped) page.compressed ??= compress(page.bytes)
+    const bytes = zipped && page.compressed ? await page.compressed : page.bytes
+    response.writeHead(200, {
+      ...fields,
+      etag,
+      'content-type': page.contentType,
+      'content-length': bytes.length,
+      ...(zipped ? { 'content-encoding': 'gzip' } : {}),
+    })
+    response.end(request.method === 'HEAD' ? undefined : bytes)
+  }
+
+  return [
+    (request, response, next) => {
+      const reads = request.method === 'GET' || request.method === 'HEAD'
+      const page = reads ? pages.get(request.url.split('?', 1)[0] ?? '') : undefined
+      if (page) send(page, request, response).catch(next)
+      else next()
+    },
+  ]
+}

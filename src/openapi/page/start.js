@@ -1,0 +1,18 @@
+/** The id that the document shows as an example; a request that still bears it gets one of its own. */
+const exampleId = '8f0c3a52-6f2d-4b55-9a5c-0d4b8f6f6c11'
+
+window.SwaggerUIBundle({
+  url: '/openapi.json',
+  dom_id: '#reference',
+  deepLinking: true,
+  docExpansion: 'none',
+  filter: true,
+  defaultModelsExpandDepth: 0,
+  displayRequestDuration: true,
+  validatorUrl: null,
+  requestInterceptor: (request) => {
+    for (const [name, value] of Object.entries(request.headers ?? {}))
+      if (name.toLowerCase() === 'x-request-id' && value === exampleId) request.headers[name] = crypto.randomUUID()
+    return request
+  },
+})

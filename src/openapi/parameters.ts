@@ -1,0 +1,65 @@
+import { type Chain, type Operation, paramNames } from '../kernel/index.ts'
+import { type HeaderRow, headerTable } from './header-table.ts'
+import { isJsonObject, type Json, type JsonObject, reference } from './json.ts'
+import { schemaOf } from './schema.ts'
+
+const headerParameter = ({ name, description, schema, example }: HeaderRow, required: boolean): JsonObject => ({
+  name,
+  in: 'header',
+  required,
+  description,
+  schema,
+  ...(example === undefined ? {} : { example }),
+})
+
+/** Each header as it is where it is required, and as it is where it is not. */
+export const headerComponents = (): Record<string, JsonObject> =>
+  Object.fromEntries(
+    Object.entries(headerTable).flatMap(([key, row]) => [
+      [key, headerParameter(row, true)],
+      [`Optional${key}`, headerParameter(row, false)],
+    ]),
+  )
+
+const headersOf = (operation: Operation, chain: Chain): JsonObject[] =>
+  Object.entries(headerTable).flatMap(([key, { rule }]) => {
+    const presence = rule(operation, chain.perimeter)
+    if (presence === 'none') return []
+    return [reference('parameters', presence === 'required' ? key : `Optional${key}`)]
+  })
+
+const pathParameter = (name: string): JsonObject => ({
+  name,
+  in: 'path',
+  required: true,
+  schema: { type: 'string' },
+  example: '01933b6e-7c1a-7e0a-8f35-4c2d1f5b9a10',
+})
+
+const namesIn = (value: Json | undefined): Json[] => (Array.isArray(value) ? value : [])
+const membersOf = ({ properties }: JsonObject): [string, Json][] =>
+  isJsonObject(properties) ? Object.entries(properties) : []
+
+/** Query parameters: what each of them means once it is read (a count is an integer), needed where the wire needs it. */
+const queryOf = ({ query }: Operation): JsonObject[] => {
+  if (!query) return []
+  const needed = namesIn(schemaOf(query, 'input').required)
+  return membersOf(schemaOf(query, 'output')).map(([name, schema]) => {
+    const { description, examples, ...rest } = isJsonObject(schema) ? schema : {}
+    const example = namesIn(examples)[0]
+    return {
+      name,
+      in: 'query',
+      required: needed.includes(name),
+      ...(description === undefined ? {} : { description }),
+      schema: rest,
+      ...(example === undefined ? {} : { example }),
+    }
+  })
+}
+
+export const parametersOf = (operation: Operation, chain: Chain): JsonObject[] => [
+  ...paramNames(operation.path).map(pathParameter),
+  ...queryOf(operation),
+  ...headersOf(operation, chain),
+]

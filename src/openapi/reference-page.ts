@@ -1,0 +1,39 @@
+import { readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+
+/** A file of the reference page: where it is served, and what it is. */
+export interface PageFile {
+  path: string
+  contentType: string
+  bytes: Uint8Array
+}
+
+/** The page's own policy: scripts from this origin alone, none inline, no eval; the renderer sets styles inline. */
+export const referencePolicy: Record<string, string[]> = {
+  'default-src': ["'none'"],
+  'script-src': ["'self'"],
+  'style-src': ["'self'", "'unsafe-inline'"],
+  'img-src': ["'self'", 'data:'],
+  'connect-src': ["'self'"],
+  'base-uri': ["'none'"],
+  'form-action': ["'none'"],
+  'frame-ancestors': ["'none'"],
+}
+
+const require = createRequire(import.meta.url)
+const packaged = (name: string): Uint8Array => readFileSync(require.resolve(`swagger-ui-dist/${name}`))
+const local = (name: string): Uint8Array => readFileSync(new URL(`page/${name}`, import.meta.url))
+
+const html = 'text/html; charset=utf-8'
+const css = 'text/css; charset=utf-8'
+const script = 'text/javascript; charset=utf-8'
+
+/** The reference page with all that it loads, read once; everything comes from this package and its dependencies. */
+export const referencePageFiles = (): PageFile[] => [
+  { path: '/docs', contentType: html, bytes: local('docs.html') },
+  { path: '/docs/start.js', contentType: script, bytes: local('start.js') },
+  { path: '/docs/portico.css', contentType: css, bytes: local('portico.css') },
+  { path: '/docs/swagger-ui.css', contentType: css, bytes: packaged('swagger-ui.css') },
+  { path: '/docs/swagger-ui-bundle.js', contentType: script, bytes: packaged('swagger-ui-bundle.js') },
+  { path: '/docs/icon.png', contentType: 'image/png', bytes: packaged('favicon-32x32.png') },
+]

@@ -1,0 +1,65 @@
+import { observedErrors } from '../contract/observed-errors.ts'
+import { allRefusals } from '../contract/refusals.ts'
+import { type ChainId, type Code, codes, numericCode, type Operation } from '../kernel/index.ts'
+import { type JsonObject, reference } from './json.ts'
+import { answerHeaders } from './replies.ts'
+
+/** The public sentence of a code, in English. */
+export type Sentence = (code: Code) => string
+
+export interface RefusalAnswers {
+  /** The answers of an operation's refusals by status, each pointing to a component. */
+  of(operation: Operation, chainId: ChainId): Record<string, JsonObject>
+  /** What has been pointed to so far. */
+  components: Record<string, JsonObject>
+}
+
+const waits = (code: Code): boolean => code === 'ACCESS.RATE_LIMITED' || codes[code].status === 503
+
+const observed = {
+  'no-query': 'Also the documented answer to a call without any query parameter.',
+  'no-channel-session': 'Also the documented answer to a call that names no session.',
+} as const
+
+/** Answers that are the same for many operations stand once, named by their codes. */
+export const refusalAnswers = (sentence: Sentence): RefusalAnswers => {
+  const components: Record<string, JsonObject> = {}
+
+  const answer = (status: string, given: readonly Code[], self: boolean, note: string): JsonObject => ({
+    description: [...given.map((code) => `\`${self ? numericCode(code) : code}\`: ${sentence(code)}.`), note]
+      .filter(Boolean)
+      .join('\n\n'),
+    ...answerHeaders(given.some(waits) ? { 'Retry-After': 'RetryAfter' } : {}),
+    content: {
+      'application/json': {
+        schema: {
+          allOf: [
+            reference('schemas', self ? 'SelfRefusal' : 'Refusal'),
+            { type: 'object', properties: { code: { enum: self ? [`${status}0`] : [...given] } } },
+          ],
+        },
+      },
+    },
+  })
+
+  return {
+    components,
+    of: (operation, chainId) => {
+      const byStatus = new Map<string, Code[]>()
+      for (const code of allRefusals(operation, chainId)) {
+        const status = String(codes[code].status)
+        byStatus.set(status, [...(byStatus.get(status) ?? []), code])
+      }
+      const condition = chainId === 'self' ? undefined : observedErrors.get(operation.id)
+      return Object.fromEntries(
+        [...byStatus].map(([status, given]) => {
+          const note = condition && given.includes(condition.code) ? observed[condition.condition] : ''
+          const parts = [chainId === 'self' ? 'self' : '', ...given, note === '' ? '' : (condition?.condition ?? '')]
+          const name = parts.filter(Boolean).join('-')
+          components[name] ??= answer(status, given, chainId === 'self', note)
+          return [status, reference('responses', name)]
+        }),
+      )
+    },
+  }
+}

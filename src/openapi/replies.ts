@@ -1,0 +1,62 @@
+import type { Operation } from '../kernel/index.ts'
+import type { Example } from './examples.ts'
+import { type JsonObject, reference } from './json.ts'
+
+/** Header fields of answers. */
+export const headerFields: Record<string, JsonObject> = {
+  RequestId: { description: 'The request’s id.', schema: { type: 'string' } },
+  RateLimit: {
+    description: 'What is left of the tightest limit (draft-ietf-httpapi-ratelimit-headers).',
+    schema: { type: 'string', examples: ['"general-account";r=599;t=60'] },
+  },
+  RateLimitPolicy: {
+    description: 'The tightest limit.',
+    schema: { type: 'string', examples: ['"general-account";q=600;w=60'] },
+  },
+  RetryAfter: { description: 'Seconds until another try makes sense.', schema: { type: 'integer' } },
+  ETag: { description: 'Names these bytes.', schema: { type: 'string' } },
+  ContentDisposition: { description: 'Always an attachment, with its name.', schema: { type: 'string' } },
+  ContentRange: { description: 'Which part this is, of how much.', schema: { type: 'string' } },
+}
+
+const fields = (names: Record<string, string>): JsonObject => ({
+  headers: Object.fromEntries(
+    Object.entries(names).map(([field, component]) => [field, reference('headers', component)]),
+  ),
+})
+
+export const everyAnswer = {
+  'X-Request-Id': 'RequestId',
+  RateLimit: 'RateLimit',
+  'RateLimit-Policy': 'RateLimitPolicy',
+}
+export const answerHeaders = (more: Record<string, string> = {}): JsonObject => fields({ ...everyAnswer, ...more })
+
+const bytes: JsonObject = { 'application/octet-stream': { schema: { type: 'string' } } }
+const file = { ETag: 'ETag', 'Content-Disposition': 'ContentDisposition' }
+
+const streams = (): Record<string, JsonObject> => ({
+  200: { description: 'The bytes.', ...answerHeaders(file), content: bytes },
+  206: {
+    description: 'The part that was asked for.',
+    ...answerHeaders({ ...file, 'Content-Range': 'ContentRange' }),
+    content: bytes,
+  },
+  304: { description: 'The caller has these bytes already.', ...answerHeaders({ ETag: 'ETag' }) },
+})
+
+/** The successful answers of an operation. */
+export const repliesOf = (operation: Operation, data: JsonObject, { reply }: Example): Record<string, JsonObject> => {
+  if (operation.reply === 'stream') return streams()
+  const schema: JsonObject = {
+    allOf: [reference('schemas', 'Success'), { type: 'object', properties: { data }, required: ['data'] }],
+  }
+  const examples: JsonObject = reply === undefined ? {} : { examples: { recorded: { value: reply } } }
+  return {
+    200: {
+      description: 'Success.',
+      ...answerHeaders(),
+      content: { 'application/json': { schema, ...examples } },
+    },
+  }
+}

@@ -1,0 +1,41 @@
+import { z } from 'zod'
+import { isCodedFamily } from './coded.ts'
+import { type JsonObject, reference, toJsonObject } from './json.ts'
+import { pascal } from './names.ts'
+
+/** Formats that say all that zod's own patterns for them say. */
+const selfExplaining = new Set(['date-time', 'uuid', 'email', 'ipv4', 'ipv6', 'cidrv4', 'cidrv6'])
+
+/** Drops what a reader gains nothing from: patterns behind formats, the bounds of safe integers, object defaults. */
+const tidy = (schema: Record<string, unknown>, io: 'input' | 'output'): void => {
+  if (typeof schema.format === 'string' && selfExplaining.has(schema.format)) delete schema.pattern
+  if (schema.minimum === Number.MIN_SAFE_INTEGER) delete schema.minimum
+  if (schema.maximum === Number.MAX_SAFE_INTEGER) delete schema.maximum
+  if (typeof schema.default === 'object') delete schema.default
+  // A reply may grow; a request that names an unknown field is refused.
+  if (io === 'output' && schema.additionalProperties === false) delete schema.additionalProperties
+  if (JSON.stringify(schema.propertyNames) === '{"type":"string"}') delete schema.propertyNames
+}
+
+/** The contract marks a coded value by its family's name as title; all of a family share one component. */
+const share = (schema: Record<string, unknown>): void => {
+  const { title } = schema
+  if (typeof title !== 'string' || !isCodedFamily(title)) return
+  for (const name of Object.keys(schema)) delete schema[name]
+  Object.assign(schema, reference('schemas', pascal(title)))
+}
+
+/** A zod schema as JSON Schema 2020-12: `input` is what a request may say, `output` what a reply will. */
+export const schemaOf = (schema: z.ZodType, io: 'input' | 'output'): JsonObject => {
+  const { $schema: _, ...rest } = toJsonObject(
+    z.toJSONSchema(schema, {
+      io,
+      target: 'draft-2020-12',
+      override: ({ jsonSchema }) => {
+        tidy(jsonSchema, io)
+        share(jsonSchema)
+      },
+    }),
+  )
+  return rest
+}

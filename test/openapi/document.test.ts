@@ -1,0 +1,217 @@
+import { createConfig, lintFromString } from '@redocly/openapi-core'
+import { describe, expect, it } from 'vitest'
+import { catalogue } from '../../src/contract/index.ts'
+import { allRefusals } from '../../src/contract/refusals.ts'
+import { type ChainId, chains, codedFamilies, codes, numericCode, paramNames } from '../../src/kernel/index.ts'
+import { type Examples, openApiDocument, readExamples } from '../../src/openapi/index.ts'
+import { isJsonObject, type Json, type JsonObject } from '../../src/openapi/json.ts'
+import { routes } from '../contract/routes.ts'
+
+const recorded = readExamples(new URL('../../docs/examples.json', import.meta.url))
+const make = (examples: Examples = recorded) =>
+  openApiDocument(catalogue, { version: '1.0.0', title: 'Portico', servers: ['/'], examples })
+const document = make()
+
+/** The member at a path of names; references are followed. */
+const at = (value: Json | undefined, ...names: string[]): Json | undefined => {
+  let found = value
+  for (const name of names) {
+    if (isJsonObject(found) && typeof found.$ref === 'string') found = at(document, ...found.$ref.slice(2).split('/'))
+    found = isJsonObject(found) ? found[name] : Array.isArray(found) ? found[Number(name)] : undefined
+  }
+  return isJsonObject(found) && typeof found.$ref === 'string' ? at(document, ...found.$ref.slice(2).split('/')) : found
+}
+
+const objectAt = (...path: Parameters<typeof at>): JsonObject => {
+  const found = at(...path)
+  if (!isJsonObject(found)) throw new Error(`no object at ${path.slice(1).join('.')}`)
+  return found
+}
+
+const operationOf = (chain: ChainId, id: string): JsonObject => {
+  const operation = catalogue.find((each) => each.id === id)
+  if (!operation) throw new Error(`no operation ${id}`)
+  return objectAt(document, 'paths', chains[chain].prefix + operation.path, operation.method.toLowerCase())
+}
+
+const parametersOf = (operation: JsonObject): JsonObject[] => {
+  const list = operation.parameters
+  return Array.isArray(list) ? list.map((_, place) => objectAt(list, String(place))) : []
+}
+const headersOf = (operation: JsonObject, required: boolean): Json[] =>
+  parametersOf(operation).flatMap((each) =>
+    each.in === 'header' && each.required === required ? [each.name ?? ''] : [],
+  )
+
+const lint = async (source: object) => {
+  const config = await createConfig({ extends: ['recommended-strict'] })
+  return lintFromString({ source: JSON.stringify(source), absoluteRef: '/openapi.json', config })
+}
+
+/** Two paths of interface.md that a router tells apart and a strict reader does not: orders/{order_id}/completed and orders/wallet/{wallet_id}. */
+const stated = (problem: { ruleId: string; message: string }): boolean =>
+  problem.ruleId === 'no-ambiguous-paths' && /orders\/wallet\/\{wallet_id\}/.test(problem.message)
+
+describe('the document', () => {
+  it('is OpenAPI 3.1 by the strictest rules of a linter, its examples included', async () => {
+    const problems = await lint(document)
+    expect(
+      problems.filter((problem) => !stated(problem)).map(({ ruleId, message }) => `${ruleId}: ${message}`),
+    ).toEqual([])
+    expect(problems.filter(stated)).toHaveLength(2)
+  })
+
+  it('is linted for real: a wrong example is found', async () => {
+    const reply = { version: '2.0.0', timestamp: 1, success: true, code: '2000', message: 'Success', data: 'yes' }
+    const problems = await lint(make(new Map([['transfers.completed', { reply }]])))
+    expect(problems.map(({ ruleId }) => ruleId)).toContain('no-invalid-media-type-examples')
+  })
+
+  it('has every operation of the catalogue on each of its chains, and nothing else', () => {
+    const paths = Object.entries(objectAt(document, 'paths'))
+    const documented = paths.flatMap(([path, item]) =>
+      Object.keys(objectAt(item)).map((method) => `${method.toUpperCase()} ${path}`),
+    )
+    expect(documented.toSorted()).toEqual(routes.map(({ name }) => name).toSorted())
+  })
+
+  it('names each operation once', () => {
+    const ids = routes.map(({ chain, operation }) => operationOf(chain, operation.id).operationId)
+    expect(new Set(ids).size).toBe(routes.length)
+  })
+
+  it('has a component per family of coded values that a reply shows', () => {
+    const names = Object.keys(objectAt(document, 'components', 'schemas'))
+    const families = Object.keys(codedFamilies).map((family) => family.charAt(0).toUpperCase() + family.slice(1))
+    expect(families.filter((family) => !names.includes(family))).toEqual([])
+    expect(
+      at(document, 'components', 'schemas', 'Transfer', 'properties', 'transferStatus', 'properties', 'code'),
+    ).toEqual({
+      type: 'string',
+      enum: Object.keys(codedFamilies.transferStatus),
+    })
+  })
+
+  it('points to nothing that is missing, and holds nothing that nothing points to', () => {
+    const text = JSON.stringify(document)
+    const targets = new Set([...text.matchAll(/"#\/components\/([^"]+)"/g)].map((match) => match[1] ?? ''))
+    for (const target of targets) expect(at(document, 'components', ...target.split('/')), target).toBeDefined()
+    const kinds = ['schemas', 'parameters', 'responses', 'headers']
+    const held = kinds.flatMap((kind) =>
+      Object.keys(objectAt(document, 'components', kind)).map((name) => `${kind}/${name}`),
+    )
+    expect(held.filter((name) => !targets.has(name))).toEqual([])
+    expect(text).not.toMatch(/\$defs|__schema/)
+  })
+
+  it('describes every tag', () => {
+    const tags = at(document, 'tags')
+    expect(Array.isArray(tags) && tags.filter((tag) => !objectAt(tag).description)).toEqual([])
+  })
+})
+
+describe.each(routes)('$chain $operation.id', ({ chain, operation }) => {
+  const documented = operationOf(chain, operation.id)
+
+  it('lists every refusal under its status', () => {
+    for (const code of allRefusals(operation, chain)) {
+      const response = objectAt(documented, 'responses', String(codes[code].status))
+      const schema = at(response, 'content', 'application/json', 'schema', 'allOf', '1', 'properties', 'code', 'enum')
+      expect(schema, code).toContain(chain === 'self' ? numericCode(code) : code)
+    }
+  })
+
+  it('has its path parameters, its token and its workspace', () => {
+    const inPath = parametersOf(documented).filter((each) => each.in === 'path')
+    expect(inPath.map(({ name }) => name)).toEqual(paramNames(operation.path))
+    expect(documented.security).toHaveLength(operation.policy.caller === 'anonymous' ? 0 : chain === 'api' ? 2 : 1)
+    const { workspace } = operation.policy
+    const demanded = workspace === 'required' && chain !== 'api'
+    expect(headersOf(documented, true).includes('X-Workspace-Id')).toBe(demanded)
+    expect(headersOf(documented, false).includes('X-Workspace-Id')).toBe(workspace !== 'none' && !demanded)
+  })
+})
+
+describe('an operation', () => {
+  const portalHeaders = [
+    'X-PORTAL-ACCESS-CODE',
+    'X-Request-Id',
+    'X-Client-Hash',
+    'X-Forwarded-Proto',
+    'CF-Connecting-IP',
+    'Cf-Ray',
+    'cf-ipcountry',
+    'X-LOCALE',
+  ]
+
+  it('demands the headers of its chain', () => {
+    expect(headersOf(operationOf('consumer', 'wallets.list'), true)).toEqual(portalHeaders)
+    expect(headersOf(operationOf('system', 'transfers.approve'), true)).toEqual(portalHeaders)
+    expect(headersOf(operationOf('self', 'sessions.selfConfig'), true)).toEqual(['X-Client-Hash'])
+    expect(headersOf(operationOf('api', 'wallets.list'), true)).toEqual([])
+    expect(headersOf(operationOf('api', 'transfers.create'), true)).toEqual(['X-Request-Id'])
+  })
+
+  it('takes a body, sealed as well behind a portal, and tells when it may be absent', () => {
+    const body = operationOf('consumer', 'transfers.create').requestBody
+    expect(at(body, 'required')).toBe(true)
+    expect(at(body, 'content', 'application/json', 'schema', 'anyOf')).toEqual([
+      { $ref: '#/components/schemas/CreateTransferRequest' },
+      { $ref: '#/components/schemas/SealedBody' },
+    ])
+    const machine = operationOf('api', 'transfers.create').requestBody
+    expect(at(machine, 'content', 'application/json', 'schema', 'required')).toContain('sourceWalletBizId')
+    expect(at(operationOf('consumer', 'mfa.otpRevoke').requestBody, 'required')).toBe(false)
+    expect(operationOf('consumer', 'auth.logout').requestBody).toBeUndefined()
+    expect(
+      at(operationOf('consumer', 'secureChannel.open').requestBody, 'content', 'application/json', 'schema'),
+    ).toEqual({
+      type: 'object',
+      properties: { payload: { type: 'string', maxLength: 8_192 } },
+      required: ['payload'],
+      additionalProperties: false,
+    })
+  })
+
+  it('takes a form, and answers bytes', () => {
+    const form = at(
+      operationOf('consumer', 'files.upload').requestBody,
+      'content',
+      'multipart/form-data',
+      'schema',
+      'required',
+    )
+    expect(form).toEqual(['file', 'purpose'])
+    const download = operationOf('consumer', 'files.download')
+    expect(Object.keys(objectAt(download, 'responses'))).toEqual(expect.arrayContaining(['200', '206', '304', '416']))
+    expect(headersOf(download, false)).toEqual(expect.arrayContaining(['Range', 'If-None-Match']))
+  })
+
+  it('says what its query means once it is read', () => {
+    const query = parametersOf(operationOf('consumer', 'transfers.list')).filter((each) => each.in === 'query')
+    const size = query.find((each) => each.name === 'pageSize')
+    expect(size).toMatchObject({ required: false, schema: { type: 'integer', minimum: 1, maximum: 100, default: 20 } })
+  })
+
+  it('answers its data in the envelope', () => {
+    const schema = at(
+      operationOf('consumer', 'transfers.list'),
+      'responses',
+      '200',
+      'content',
+      'application/json',
+      'schema',
+    )
+    expect(at(schema, 'allOf', '1', 'properties', 'data', 'properties', 'items')).toEqual({
+      type: 'array',
+      items: { $ref: '#/components/schemas/Transfer' },
+    })
+  })
+
+  it('shows what the tests sent and received', () => {
+    const request = { sessionId: 's' }
+    const shown = make(new Map([['sessions.terminate', { request, reply: { data: null } }]]))
+    const operation = objectAt(shown, 'paths', '/web/v1/system/security/sessions/terminate', 'post')
+    expect(at(operation.requestBody, 'content', 'application/json', 'examples', 'recorded', 'value')).toEqual(request)
+  })
+})

@@ -1,0 +1,76 @@
+import { gunzipSync } from 'node:zlib'
+import express from 'express'
+import request from 'supertest'
+import { expect, it } from 'vitest'
+import { referencePages } from '../../src/gateway/pages.ts'
+
+const document = { openapi: '3.1.1', info: { title: 'Portico', version: '1.0.0' } }
+const app = express()
+app.disable('x-powered-by').disable('etag')
+for (const page of referencePages({ document })) app.use(page)
+app.use((_request, response) => void response.status(404).send('elsewhere'))
+
+const paths = [
+  '/openapi.json',
+  '/docs',
+  '/docs/start.js',
+  '/docs/portico.css',
+  '/docs/swagger-ui.css',
+  '/docs/swagger-ui-bundle.js',
+]
+
+it.each([...paths, '/docs/icon.png'])(
+  '%s is served under its own policy, and asked after rather than sent twice',
+  async (path) => {
+    const first = await request(app).get(path).set('accept-encoding', 'identity')
+    expect(first.status).toBe(200)
+    expect(first.headers).toMatchObject({
+      'x-content-type-options': 'nosniff',
+      'cache-control': 'no-cache',
+      vary: 'accept-encoding',
+      etag: expect.stringMatching(/^"[\w-]{27}"$/),
+      'content-security-policy': expect.stringContaining("script-src 'self';"),
+    })
+    expect(first.headers['content-security-policy']).not.toMatch(/unsafe-eval|script-src[^;]*unsafe-inline|https?:/)
+    const again = await request(app)
+      .get(path)
+      .set('accept-encoding', 'identity')
+      .set('if-none-match', first.headers.etag ?? '')
+    expect([again.status, again.headers.etag]).toEqual([304, first.headers.etag])
+  },
+)
+
+it('serves the document as it is, compressed for whoever takes that', async () => {
+  const plain = await request(app).get('/openapi.json').set('accept-encoding', 'gzip;q=0')
+  expect(plain.body).toEqual(document)
+  expect(plain.headers['content-type']).toBe('application/json; charset=utf-8')
+  const zipped = await request(app)
+    .get('/openapi.json')
+    .set('accept-encoding', 'br, gzip')
+    .buffer(true)
+    .parse((response, done) => {
+      const chunks: Buffer[] = []
+      response.on('data', (chunk: Buffer) => chunks.push(chunk)).on('end', () => done(null, Buffer.concat(chunks)))
+    })
+  expect(zipped.headers['content-encoding']).toBe('gzip')
+  expect(zipped.headers.etag).not.toBe(plain.headers.etag)
+  const body: unknown = zipped.body
+  const bytes = body instanceof Buffer && body[0] === 0x1f ? gunzipSync(body) : body
+  expect(JSON.parse(String(bytes))).toEqual(document)
+})
+
+it('leaves every other path and method to the chains', async () => {
+  for (const path of ['/Docs', '/docs/', '/docs/../docs', '/docs/package.json', '/openapi.json/', '/'])
+    expect((await request(app).get(path)).status, path).toBe(404)
+  expect((await request(app).post('/docs')).status).toBe(404)
+  const head = await request(app).head('/docs?theme=dark')
+  expect([head.status, head.text]).toEqual([200, undefined])
+})
+
+it('loads nothing from anywhere else', async () => {
+  const { text } = await request(app).get('/docs')
+  expect(
+    [...text.matchAll(/(?:src|href)="([^"]+)"/g)].map((match) => match[1] ?? '').filter((url) => !url.startsWith('/')),
+  ).toEqual([])
+  expect(text).not.toMatch(/<script>|\son\w+=|style=/)
+})
