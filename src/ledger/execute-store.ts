@@ -15,7 +15,8 @@ const outcome = z.object({
     'CONFLICT',
     'OWN_ORDER',
   ]),
-  account: z.string().nullish(),
+  /** The place of the party at fault. */
+  account: z.int().optional(),
   answer: z.unknown().optional(),
 })
 export type Outcome = z.output<typeof outcome>

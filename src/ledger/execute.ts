@@ -1,4 +1,4 @@
-import type { Clock, Ids, Instant } from '../kernel/index.ts'
+import type { Clock, Ids } from '../kernel/index.ts'
 import { toIso } from '../kernel/index.ts'
 import { sqlState } from '../platform/database/fault.ts'
 import type { Database } from '../platform/database/index.ts'
@@ -29,28 +29,34 @@ const again = async <T>(work: () => Promise<T>): Promise<T> => {
   }
 }
 
-const created = (order: NewOrder, ids: Ids, at: Instant) => {
-  const id = ids.next<'order'>()
-  return { ...order, id, orderNo: orderNumber(order.type, id, at) }
-}
-
-/** The command as ledger_execute takes it: ids and the time added, amounts as digits. */
+/** The command as ledger_execute takes it: ids and the time added, accounts by their place, amounts as digits. */
 const written = (command: PostingCommand | OrderCommand, { clock, ids }: LedgerPorts): object => {
   const { parties, entries = [], holds = [], ...rest } = command
   const at = clock.now()
+  const places = new Map(parties.map((party, place) => [party.label, place]))
+  const placed = <T extends { account: string; amount: bigint }>(posting: T) => {
+    const account = places.get(posting.account)
+    if (account === undefined) throw new RangeError(`no ${posting.account} among the accounts of the command`)
+    return { ...posting, id: ids.next(), account, amount: posting.amount.toString() }
+  }
+  const wallet = (label: string): number | null => {
+    const place = parties.findIndex((party) => party.label === label && 'wallet' in party)
+    return place < 0 ? null : place
+  }
+  const order = (made: NewOrder) => {
+    const id = ids.next<'order'>()
+    return { ...made, source: wallet('source'), target: wallet('target'), id, orderNo: orderNumber(made.type, id, at) }
+  }
   return {
     ...rest,
     at: toIso(at),
     transaction: ids.next(),
     accounts: parties,
-    ...('create' in command ? { create: created(command.create, ids, at) } : {}),
-    ...(entries.length > 0
-      ? { entries: entries.map((entry) => ({ ...entry, ...digits(entry), id: ids.next() })) }
-      : {}),
-    ...(holds.length > 0 ? { holds: holds.map((hold) => ({ ...hold, ...digits(hold), id: ids.next() })) } : {}),
+    ...('create' in command ? { create: order(command.create) } : {}),
+    ...(entries.length > 0 ? { entries: entries.map(placed) } : {}),
+    ...(holds.length > 0 ? { holds: holds.map(placed) } : {}),
   }
 }
-const digits = ({ amount }: { amount: bigint }) => ({ amount: amount.toString() })
 
 /**
  * Carries out a command in one round trip: wholly, or not at all and with a Refusal. Inside a transaction

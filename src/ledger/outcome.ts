@@ -14,7 +14,7 @@ const unknown = (party: Party | undefined): Error =>
 
 /** The answer of a command that went through, now or before; anything else is thrown as what the caller is told. */
 export const answerOf = (outcome: Outcome, parties: readonly Party[]): unknown => {
-  const party = parties.find((one) => one.label === outcome.account)
+  const party = outcome.account === undefined ? undefined : parties[outcome.account]
   switch (outcome.outcome) {
     case 'DONE':
     case 'REPLAY':

@@ -33,7 +33,7 @@ export interface Book {
   clock: TestClock
   ledger: Ledger
   ask: ReturnType<typeof asker>
-  workspace(): Promise<WorkspaceId>
+  workspace(kind?: 'LIVE' | 'SANDBOX'): Promise<WorkspaceId>
   /** A wallet with its opening funds, if any; in a workspace of its own unless one is given. */
   wallet(currency: string, funds?: string, workspace?: WorkspaceId): Promise<TestWallet>
   /** The available balance as the interface tells it. */
@@ -48,7 +48,7 @@ export const createBook = async (database: Database, options: Partial<TransfersO
   const wallets = createWallets({ database, ledger, clock, ids, words, currencies: ['USD', 'EUR', 'JPY'] })
   const transfers = createTransfers({ ledger, words, ...options })
 
-  const workspace = async (): Promise<WorkspaceId> => {
+  const workspace: Book['workspace'] = async (kind = 'LIVE') => {
     const id = ids.next<'workspace'>()
     const at = toDate(clock.now())
     await database
@@ -60,7 +60,7 @@ export const createBook = async (database: Database, options: Partial<TransfersO
         workspace_name: 'Book',
         workspace_timezone: 'UTC',
         workspace_status: 'ACTIVE',
-        workspace_kind: 'LIVE',
+        workspace_kind: kind,
         extra_data: null,
         created_at: at,
         updated_at: at,

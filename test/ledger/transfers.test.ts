@@ -83,6 +83,15 @@ describe.each(stores)('transfers on $name', ({ database }) => {
     expect(await refusalOf(transfer(a, { id: house }, '1'))).toBe('RESOURCE.NOT_FOUND')
   })
 
+  test('create between a sandbox and a live workspace is RESOURCE.NOT_FOUND either way', async () => {
+    const live = await book.wallet('USD', '5.00')
+    const play = await book.wallet('USD', '5.00', await book.workspace('SANDBOX'))
+    expect(await refusalOf(transfer(live, play, '1'))).toBe('RESOURCE.NOT_FOUND')
+    expect(await refusalOf(transfer(play, live, '1'))).toBe('RESOURCE.NOT_FOUND')
+    const other = await book.wallet('USD', undefined, await book.workspace('SANDBOX'))
+    expect(await refusalOf(transfer(play, other, '1'))).toBe('none')
+  })
+
   test('create to itself, in capitals too, is invalid targetWalletBizId', async () => {
     const a = await book.wallet('USD', '5.00')
     await expect(transfer(a, { id: a.id.toUpperCase() }, '1')).rejects.toMatchObject({

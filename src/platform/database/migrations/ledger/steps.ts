@@ -1,21 +1,28 @@
-/** The parts of ledger_execute, in the order in which it takes them. */
+/**
+ * The parts of ledger_execute that come before any write. They walk short JSON arrays by index: simple expressions
+ * cost a tenth of a query each. Entries and holds name their account by its place in the command's `accounts`.
+ */
 export const steps = [
-  // An account that a command names. A wallet by id; an account of the house by kind and currency.
-  `CREATE TYPE ledger_party AS (
-    label text, position integer, account uuid, house text, workspace uuid, currency text, must_be_active boolean
-  )`,
-  `CREATE FUNCTION ledger_parties(command jsonb) RETURNS ledger_party[] LANGUAGE sql STABLE AS $$
-    SELECT coalesce(array_agg(ROW(
-             p.label, p.position,
-             CASE WHEN p.house IS NULL THEN p.wallet
-                  ELSE (SELECT biz_id FROM ledger_accounts
-                         WHERE workspace_biz_id IS NULL AND kind = p.house AND currency = p.currency) END,
-             p.house, p.workspace, p.currency, p.active)::ledger_party), '{}')
-      FROM ROWS FROM (jsonb_to_recordset(command->'accounts')
-             AS (label text, wallet uuid, house text, workspace uuid, currency text, active boolean)) WITH ORDINALITY
-        AS p(label, wallet, house, workspace, currency, active, position)
-  $$`,
+  // The id of each account of a command: a wallet's is given; one of the house is found by kind and currency.
+  `CREATE FUNCTION ledger_resolve(parties jsonb) RETURNS uuid[] LANGUAGE plpgsql STABLE AS $$
+  DECLARE
+    v_party jsonb;
+    v_id uuid;
+    v_ids uuid[] := '{}';
+  BEGIN
+    FOR i IN 0 .. jsonb_array_length(parties) - 1 LOOP
+      v_party := parties->i;
+      v_id := (v_party->>'wallet')::uuid;
+      IF v_party ? 'house' THEN
+        SELECT biz_id INTO v_id FROM ledger_accounts
+         WHERE workspace_biz_id IS NULL AND kind = v_party->>'house' AND currency = v_party->>'currency';
+      END IF;
+      v_ids := array_append(v_ids, v_id);
+    END LOOP;
+    RETURN v_ids;
+  END $$`,
   // Locks one row after the other in the order of their ids; all that touch several accounts keep to this order.
+  // Single look-ups by the key, because a cached plan for them never becomes a scan.
   `CREATE FUNCTION ledger_lock(ids uuid[]) RETURNS ledger_accounts[] LANGUAGE plpgsql AS $$
   DECLARE
     v_id uuid;
@@ -25,49 +32,79 @@ export const steps = [
     FOR v_id IN SELECT DISTINCT id FROM unnest(ids) AS id WHERE id IS NOT NULL ORDER BY id LOOP
       SELECT * INTO v_account FROM ledger_accounts WHERE biz_id = v_id FOR NO KEY UPDATE;
       IF FOUND THEN
-        v_locked := v_locked || v_account;
+        v_locked := array_append(v_locked, v_account);
       END IF;
     END LOOP;
     RETURN v_locked;
   END $$`,
+  // What a command takes out of, or brings into, what is available on one account.
+  `CREATE FUNCTION ledger_effect(account uuid, ids uuid[], command jsonb) RETURNS numeric
+  LANGUAGE plpgsql IMMUTABLE AS $$
+  DECLARE
+    v_effect numeric := 0;
+    v_entries jsonb := coalesce(command->'entries', '[]');
+    v_holds jsonb := coalesce(command->'holds', '[]');
+  BEGIN
+    FOR i IN 0 .. jsonb_array_length(v_entries) - 1 LOOP
+      IF ids[(v_entries->i->>'account')::integer + 1] = account THEN
+        v_effect := v_effect + (v_entries->i->>'amount')::minor_units;
+      END IF;
+    END LOOP;
+    FOR i IN 0 .. jsonb_array_length(v_holds) - 1 LOOP
+      IF ids[(v_holds->i->>'account')::integer + 1] = account THEN
+        v_effect := v_effect - (v_holds->i->>'amount')::minor_units;
+      END IF;
+    END LOOP;
+    RETURN v_effect;
+  END $$`,
   // The first reason to say no, in the order of the reasons and then of the parties; NULL when there is none.
-  // "freed" is what ends of the order's holds, per account.
-  `CREATE FUNCTION ledger_objection(parties ledger_party[], locked ledger_accounts[], command jsonb, freed jsonb)
+  // "freed" is what ends of the order's holds, by account.
+  `CREATE FUNCTION ledger_objection(ids uuid[], locked ledger_accounts[], command jsonb, freed jsonb)
   RETURNS jsonb LANGUAGE plpgsql STABLE AS $$
   DECLARE
-    v_party ledger_party;
+    v_party jsonb;
     v_account ledger_accounts;
+    v_one ledger_accounts;
     v_effect numeric;
     v_rank integer;
     v_worst integer := 5;
-    v_label text;
+    v_at integer;
+    v_tenant uuid;
   BEGIN
-    FOREACH v_party IN ARRAY parties LOOP
-      SELECT * INTO v_account FROM unnest(locked) AS a WHERE a.biz_id = v_party.account;
+    FOR i IN 1 .. cardinality(ids) LOOP
+      v_party := command->'accounts'->(i - 1);
+      v_account := NULL;
+      FOREACH v_one IN ARRAY locked LOOP
+        IF v_one.biz_id = ids[i] THEN
+          v_account := v_one;
+        END IF;
+      END LOOP;
       v_rank := 5;
-      IF NOT FOUND OR (v_party.house IS NULL AND v_account.kind <> 'WALLET')
-         OR (v_party.workspace IS NOT NULL AND v_account.workspace_biz_id IS DISTINCT FROM v_party.workspace) THEN
+      IF v_account.biz_id IS NULL OR (v_account.kind = 'WALLET') = (v_party ? 'house')
+         OR v_account.workspace_biz_id <> (v_party->>'workspace')::uuid THEN
         v_rank := 1;
-      ELSIF v_account.currency IS DISTINCT FROM v_party.currency THEN
+      ELSIF v_account.currency <> v_party->>'currency' THEN
         v_rank := 2;
-      ELSIF v_party.must_be_active AND v_account.status <> 'ACTIVE' THEN
+      ELSIF (v_party->>'active')::boolean AND v_account.status <> 'ACTIVE' THEN
         v_rank := 3;
       ELSIF v_account.kind <> 'CLEARING' THEN
-        SELECT coalesce(sum(e.amount), 0) INTO v_effect
-          FROM (SELECT account, amount FROM jsonb_to_recordset(command->'entries') AS (account text, amount minor_units)
-                UNION ALL
-                SELECT account, -amount FROM jsonb_to_recordset(command->'holds') AS (account text, amount minor_units)
-               ) AS e
-          JOIN unnest(parties) AS p ON p.label = e.account AND p.account = v_party.account;
+        v_effect := ledger_effect(ids[i], ids, command);
         IF v_effect < 0
-           AND v_account.balance - v_account.held + coalesce((freed->>v_party.account::text)::numeric, 0) + v_effect < 0
-        THEN
+           AND v_account.balance - v_account.held + coalesce((freed->>ids[i]::text)::numeric, 0) + v_effect < 0 THEN
           v_rank := 4;
         END IF;
       END IF;
+      -- Play money stays play money: to a LIVE workspace a SANDBOX one's wallet is not there, and the other way round.
+      IF v_rank > 1 AND v_account.workspace_biz_id <> v_tenant THEN
+        IF (SELECT count(DISTINCT workspace_kind) FROM workspaces
+             WHERE biz_id IN (v_tenant, v_account.workspace_biz_id)) > 1 THEN
+          v_rank := 1;
+        END IF;
+      END IF;
+      v_tenant := coalesce(v_tenant, v_account.workspace_biz_id);
       IF v_rank < v_worst THEN
         v_worst := v_rank;
-        v_label := v_party.label;
+        v_at := i - 1;
       END IF;
     END LOOP;
     IF v_worst = 5 THEN
@@ -75,6 +112,6 @@ export const steps = [
     END IF;
     RETURN jsonb_build_object(
       'outcome', (ARRAY['NOT_FOUND', 'CURRENCY_MISMATCH', 'NOT_ACTIVE', 'INSUFFICIENT_FUNDS'])[v_worst],
-      'account', v_label);
+      'account', v_at);
   END $$`,
 ]
