@@ -10,6 +10,8 @@ export interface Running {
   operationsPort: number
   /** Operations that answer 501. */
   unserved: string[]
+  /** Moves domains to where the changed configuration places them, without dropping a request. */
+  replaceBackends(settings: Configuration): void
   /** Readiness drops, accepted requests finish, every part goes down. */
   stop(): Promise<void>
 }
@@ -51,6 +53,7 @@ export const run = async (settings: Configuration, role: Role, logger: Logger): 
     }
     return {
       ...running,
+      replaceBackends: deployment.replaceBackends,
       stop: () => {
         stopping ??= stop()
         return stopping

@@ -1,57 +1,52 @@
 import type { Configuration } from '../config/index.ts'
+import { isRoutable } from '../contract/index.ts'
 import { type Clock, domainOf, type HandlerTable, type Operation } from '../kernel/index.ts'
 import type { AssertionSigner } from './assertion.ts'
-import { cachedAssertions } from './assertion-cache.ts'
 import type { Backend } from './backend.ts'
 import { inProcess } from './in-process.ts'
-import { createUpstream, type Upstream } from './upstream.ts'
+import type { UpstreamMetrics } from './metrics.ts'
+import { createRoutes } from './routes.ts'
 
 export type { AssertionSigner } from './assertion.ts'
 export type { Backend } from './backend.ts'
+export { createUpstreamMetrics } from './metrics.ts'
 export { assertedCall } from './service.ts'
+
+type Placement = Pick<Configuration, 'backends' | 'assertion'>
 
 export interface Backends {
   backendOf(operation: Operation): Backend
+  /** Other places for the domains from the next call on; calls under way end where they began. */
+  replace(settings: Placement): void
   close(): Promise<void>
 }
 
-interface Ports {
+export interface BackendPorts {
   /** What the gateway serves itself, whatever the configuration says. */
   identity: HandlerTable
   domains: HandlerTable
-  settings: Pick<Configuration, 'backends' | 'assertion'>
+  settings: Placement
   signer: AssertionSigner
   clock: Clock
+  metrics: UpstreamMetrics
 }
 
-/** Per domain, or by default: in this process, or an HTTP service. One upstream serves every domain with its URL. */
-export const createBackends = ({ identity, domains, settings, signer, clock }: Ports): Backends => {
-  const own = inProcess(identity)
-  const here = inProcess(domains)
-  const upstreams = new Map<string, Upstream>()
-  const backendFor = (domain: string): Backend => {
-    const chosen = settings.backends[domain] ?? settings.backends.default ?? 'in-process'
-    if (chosen === 'in-process') return here
-    const known = upstreams.get(chosen.url)
-    if (known) return known
-    const assert = cachedAssertions(signer, chosen.audience, settings.assertion.ttlMs, () => clock.now())
-    const upstream = createUpstream(chosen, assert)
-    upstreams.set(chosen.url, upstream)
-    return upstream
-  }
-  const byDomain = new Map<string, Backend>()
+/** Which back-end serves an operation: identity always here, each domain where the configuration says. */
+export const createBackends = (ports: BackendPorts): Backends => {
+  const own = inProcess(ports.identity)
+  const here = inProcess(ports.domains)
+  const routesFor = (settings: Placement) => createRoutes({ ...ports, here, settings })
+  let routes = routesFor(ports.settings)
   return {
     backendOf: ({ id }) => {
-      if (identity.has(id)) return own
       const domain = domainOf(id)
-      const known = byDomain.get(domain)
-      if (known) return known
-      const backend = backendFor(domain)
-      byDomain.set(domain, backend)
-      return backend
+      return isRoutable(domain) ? routes.backendOf(domain) : own
     },
-    close: async () => {
-      await Promise.all([...upstreams.values()].map((upstream) => upstream.close()))
+    replace: (settings) => {
+      const before = routes
+      routes = routesFor(settings)
+      before.retire()
     },
+    close: () => routes.close(),
   }
 }

@@ -1,9 +1,27 @@
+import type { Logger } from 'pino'
 import { isRole } from '../compose.ts'
-import { readVariables } from '../config/env.ts'
-import { loadConfiguration } from '../config/index.ts'
-import { run } from '../main.ts'
+import { readVariables, type Variables } from '../config/env.ts'
+import { ConfigurationError, loadConfiguration } from '../config/index.ts'
+import { type Running, run } from '../main.ts'
 import { createLogger } from '../platform/telemetry/index.ts'
 import type { Command } from './command.ts'
+import { onReload } from './watch.ts'
+
+/** Takes the places of the domains anew from the configuration; a faulty one is refused whole, and the old one stays. */
+const reloader = (variables: Variables, root: string, running: Running, logger: Logger) => () => {
+  try {
+    running.replaceBackends(loadConfiguration(variables, root))
+    logger.info('backends reloaded')
+  } catch (error) {
+    const faults = error instanceof ConfigurationError ? error.faults : [String(error)]
+    logger.error({ faults }, 'the changed configuration is refused; the old one stays')
+  }
+}
+
+const signalled = (): Promise<NodeJS.Signals> =>
+  new Promise((resolve) => {
+    process.once('SIGTERM', resolve).once('SIGINT', resolve)
+  })
 
 export const serve: Command = {
   name: 'serve',
@@ -12,18 +30,20 @@ export const serve: Command = {
     '  --role gateway|domains   what to serve (gateway)',
     '',
     'Configuration: PORTICO_CONFIG names a YAML file; PORT, OPS_PORT, HOST and others override it (README).',
+    'SIGHUP, or a change of that file, takes `backends` anew; all else needs a restart.',
     'SIGTERM and SIGINT drain: readiness drops, accepted requests finish, exit code 0.',
   ].join('\n'),
   options: { role: { type: 'string', default: 'gateway' } },
   run: async ({ root, values: { role } }) => {
     if (!isRole(role)) throw new Error(`--role is gateway or domains, not '${String(role)}'`)
-    const settings = loadConfiguration(readVariables(), root)
+    const variables = readVariables()
+    const settings = loadConfiguration(variables, root)
     const logger = createLogger(settings.log.level)
     const running = await run(settings, role, logger)
-    const signal = await new Promise<NodeJS.Signals>((resolve) => {
-      process.once('SIGTERM', resolve).once('SIGINT', resolve)
-    })
+    const reloads = onReload(variables.PORTICO_CONFIG, reloader(variables, root, running, logger))
+    const signal = await signalled()
     logger.info({ signal }, 'draining')
+    reloads.close()
     await running.stop()
     logger.info('stopped')
     return 0

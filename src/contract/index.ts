@@ -1,4 +1,4 @@
-import { type Operation, operationsIn } from '../kernel/index.ts'
+import { domainOf, type Operation, operationsIn } from '../kernel/index.ts'
 import * as apiKeys from './api-keys.ts'
 import * as auth from './auth.ts'
 import * as constants from './constants.ts'
@@ -57,3 +57,13 @@ export const resources = {
 }
 
 export const catalogue: readonly Operation[] = Object.values(resources).flatMap(operationsIn)
+
+/** What the gateway serves itself, whatever the configuration says. */
+const own = new Set(['secureChannel', 'auth', 'registration', 'password', 'mfa', 'sessions', 'ipWhitelist'])
+
+export const isRoutable = (domain: string): boolean => !own.has(domain)
+
+/** The domains that the configuration may place behind HTTP. */
+export const routableDomains: readonly string[] = [...new Set(catalogue.map(({ id }) => domainOf(id)))].filter(
+  isRoutable,
+)

@@ -32,6 +32,7 @@ export interface Options {
 
 const upstream = (settings: Configuration, url: string): void => {
   settings.backends = {
+    ...settings.backends,
     default: {
       url,
       audience: settings.assertion.audience,

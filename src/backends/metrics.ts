@@ -1,0 +1,47 @@
+import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
+
+/** What is known of one try at an upstream, and of the upstream's health. */
+export interface UpstreamMetrics {
+  /** `outcome`: `ok`, or the code of the refusal. */
+  attempted(upstream: string, outcome: string, seconds: number): void
+  /** 0 closed, 1 half open, 2 open. */
+  breaker(upstream: string, state: 0 | 1 | 2): void
+  underWay(upstream: string, change: 1 | -1): void
+}
+
+export const createUpstreamMetrics = (registry: Registry): UpstreamMetrics => {
+  const registers = [registry]
+  const attempts = new Histogram({
+    name: 'portico_upstream_attempt_seconds',
+    help: 'Time of each try at an upstream, by outcome',
+    labelNames: ['upstream', 'outcome'],
+    buckets: [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10],
+    registers,
+  })
+  const breaker = new Gauge({
+    name: 'portico_upstream_breaker_state',
+    help: 'Circuit breaker of an upstream: 0 closed, 1 half open, 2 open',
+    labelNames: ['upstream'],
+    registers,
+  })
+  const opened = new Counter({
+    name: 'portico_upstream_breaker_opened_total',
+    help: 'How often the circuit breaker of an upstream has opened',
+    labelNames: ['upstream'],
+    registers,
+  })
+  const underWay = new Gauge({
+    name: 'portico_upstream_requests_under_way',
+    help: 'Requests that an upstream has not answered yet',
+    labelNames: ['upstream'],
+    registers,
+  })
+  return {
+    attempted: (upstream, outcome, seconds) => attempts.observe({ upstream, outcome }, seconds),
+    breaker: (upstream, state) => {
+      breaker.set({ upstream }, state)
+      if (state === 2) opened.inc({ upstream })
+    },
+    underWay: (upstream, change) => underWay.inc({ upstream }, change),
+  }
+}

@@ -1,0 +1,56 @@
+import type { Configuration, UpstreamConfiguration } from '../config/index.ts'
+import type { Clock } from '../kernel/index.ts'
+import type { AssertionSigner } from './assertion.ts'
+import { cachedAssertions } from './assertion-cache.ts'
+import type { Backend } from './backend.ts'
+import type { UpstreamMetrics } from './metrics.ts'
+import { createUpstream, type Upstream } from './upstream.ts'
+
+export interface Routes {
+  backendOf(domain: string): Backend
+  /** Closes the connections when the last call that may still use them has had its time. */
+  retire(): void
+  close(): Promise<void>
+}
+
+interface Ports {
+  here: Backend
+  settings: Pick<Configuration, 'backends' | 'assertion'>
+  signer: AssertionSigner
+  clock: Clock
+  metrics: UpstreamMetrics
+}
+
+/** Time for what waits in a bulkhead, beside the upstream's own deadline. */
+const graceMs = 1_000
+
+/** One unchanging table of places: per domain, or by default, here or an upstream. Equal settings share one upstream. */
+export const createRoutes = ({ here, settings, signer, clock, metrics }: Ports): Routes => {
+  const upstreams = new Map<string, Upstream>()
+  const upstreamFor = (chosen: UpstreamConfiguration): Upstream => {
+    const key = JSON.stringify(chosen)
+    const known = upstreams.get(key)
+    if (known) return known
+    const assert = cachedAssertions(signer, chosen.audience, settings.assertion.ttlMs, () => clock.now())
+    const upstream = createUpstream(chosen, assert, metrics)
+    upstreams.set(key, upstream)
+    return upstream
+  }
+  const { default: otherwise = 'in-process', ...named } = settings.backends
+  const place = (chosen: UpstreamConfiguration | 'in-process' = 'in-process') =>
+    chosen === 'in-process' ? here : upstreamFor(chosen)
+  const elsewhere = place(otherwise)
+  const byDomain = new Map(Object.entries(named).map(([domain, chosen]) => [domain, place(chosen)]))
+  const close = async () => {
+    await Promise.all([...upstreams.values()].map((upstream) => upstream.close()))
+  }
+  const longest = Object.values(settings.backends).reduce(
+    (most, chosen) => (typeof chosen === 'object' ? Math.max(most, chosen.timeoutMs) : most),
+    0,
+  )
+  return {
+    backendOf: (domain) => byDomain.get(domain) ?? elsewhere,
+    retire: () => void setTimeout(close, longest + graceMs).unref(),
+    close,
+  }
+}

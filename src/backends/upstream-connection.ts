@@ -1,0 +1,59 @@
+import { readFileSync } from 'node:fs'
+import { type Dispatcher, Pool } from 'undici'
+import type { UpstreamConfiguration } from '../config/index.ts'
+import { Refusal } from '../kernel/index.ts'
+import { invalidReply } from './upstream-reply.ts'
+
+/** A pool of connections, with a client certificate where the upstream asks for one (mTLS). */
+export const openPool = ({ url, connections, tls }: UpstreamConfiguration): Pool =>
+  new Pool(new URL(url).origin, {
+    connections,
+    pipelining: 1,
+    ...(tls && {
+      connect: {
+        ...(tls.caFile && { ca: readFileSync(tls.caFile) }),
+        ...(tls.certFile && { cert: readFileSync(tls.certFile) }),
+        ...(tls.keyFile && { key: readFileSync(tls.keyFile) }),
+      },
+    }),
+  })
+
+/** A body as text, up to `maxBytes`; an encoding that we did not ask for is an invalid reply. */
+export const readText = async (response: Dispatcher.ResponseData, maxBytes: number): Promise<string> => {
+  const encoding = response.headers['content-encoding']
+  if (encoding !== undefined && encoding !== 'identity') {
+    response.body.destroy()
+    throw invalidReply('content encoding')
+  }
+  const chunks: Buffer[] = []
+  let size = 0
+  for await (const chunk of response.body) {
+    size += chunk.length
+    if (size > maxBytes) {
+      response.body.destroy()
+      throw invalidReply('reply too large')
+    }
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks).toString('utf8')
+}
+
+const unreachable = new Set([
+  'ECONNREFUSED',
+  'ENOTFOUND',
+  'EHOSTUNREACH',
+  'UND_ERR_CONNECT_TIMEOUT',
+  'UND_ERR_DESTROYED',
+])
+
+/** Whatever went wrong on the wire, as a refusal: too late, not there, or no proper answer. */
+export const wireFailure = (error: unknown): Refusal => {
+  if (error instanceof Refusal) return error
+  const name = error instanceof Error ? error.name : ''
+  if (name === 'TimeoutError' || name === 'AbortError' || name === 'HeadersTimeoutError' || name === 'BodyTimeoutError')
+    return new Refusal('SYSTEM.UPSTREAM_TIMEOUT', { internal: 'total deadline', cause: error })
+  const code = error instanceof Error && 'code' in error ? String(error.code) : ''
+  if (unreachable.has(code))
+    return new Refusal('SYSTEM.UNAVAILABLE', { retryAfter: 1, internal: `upstream ${code}`, cause: error })
+  return invalidReply('connection failed', error)
+}

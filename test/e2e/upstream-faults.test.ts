@@ -1,0 +1,321 @@
+import { gzipSync } from 'node:zlib'
+import { decodeJwt, decodeProtectedHeader } from 'jose'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, test } from 'vitest'
+import type { UpstreamConfiguration } from '../../src/config/index.ts'
+import { answer, type Behaviour, json, type Misbehaving, startMisbehaving } from '../harness/misbehaving.ts'
+import { type Portico, startPortico } from '../harness/portico.ts'
+import { type Session, signIn } from '../harness/sign-in.ts'
+
+const timezone = { code: 'UTC', label: 'UTC', zoneIdCode: 'Etc/UTC', utcOffset: 'UTC+0', value: 1 }
+const secret = 'stack trace of the upstream'
+
+/** hardening.md, Upstream: what a service behind the gateway does wrong, and what the caller gets. */
+describe.skipIf(inject('topology') !== 'embedded')('upstream faults', () => {
+  let portico: Portico
+  let session: Session
+  let behave: Behaviour = () => undefined
+  let upstream: Misbehaving
+
+  const configuration = (): UpstreamConfiguration => ({
+    url: `${upstream.url}/base`,
+    audience: 'upstream-under-test',
+    timeoutMs: 700,
+    maxReplyBytes: 100_000,
+    connections: 8,
+    concurrency: 4,
+    queue: 2,
+    breaker: { failures: 1_000, openMs: 200 },
+  })
+
+  beforeAll(async () => {
+    upstream = await startMisbehaving((socket, request) => behave(socket, request))
+    portico = await startPortico({
+      adjust: (settings) => {
+        settings.backends = { ...settings.backends, constants: configuration(), profile: configuration() }
+      },
+    })
+    portico.expectFault(
+      ({ operation, status }) => /^(constants|profile)\./.test(String(operation)) && Number(status) >= 502,
+    )
+    session = await signIn(portico)
+  })
+  afterAll(async () => {
+    await portico?.stop()
+    await upstream?.close()
+  })
+
+  let before = 0
+  beforeEach(() => {
+    before = upstream.requests()
+  })
+  const tries = () => upstream.requests() - before
+  const get = () =>
+    portico.call('GET', '/web/v1/consumer/constants/timezones', { headers: { 'user-agent': 'a client' } })
+  const post = () =>
+    portico.call('POST', '/web/v1/consumer/profile/update', {
+      token: session.accessToken,
+      body: { accountName: 'New name' },
+    })
+
+  test('plain data and data in an envelope are both the data, wrapped once', async () => {
+    behave = (socket) => socket.write(json([timezone]))
+    expect((await get()).body).toMatchObject({ success: true, data: [timezone] })
+    behave = (socket) =>
+      socket.write(json({ version: '1', timestamp: 1, success: true, code: '2000', message: 'ok', data: [timezone] }))
+    expect((await get()).body.data).toEqual([timezone])
+  })
+
+  test.each<[string, Behaviour, number, string]>([
+    [
+      'HTML',
+      (s) => s.write(answer('200 OK', { 'content-type': 'text/html' }, `<h1>${secret}</h1>`)),
+      502,
+      'SYSTEM.UPSTREAM_INVALID_RESPONSE',
+    ],
+    [
+      'an HTML 500',
+      (s) => s.write(answer('500 Oops', { 'content-type': 'text/html' }, secret)),
+      502,
+      'SYSTEM.UPSTREAM_INVALID_RESPONSE',
+    ],
+    ['a JSON 500', (s) => s.write(json({ error: secret }, '500 Oops')), 502, 'SYSTEM.UPSTREAM_INVALID_RESPONSE'],
+    [
+      'JSON that is none',
+      (s) => s.write(answer('200 OK', { 'content-type': 'application/json' }, '{"a":')),
+      502,
+      'SYSTEM.UPSTREAM_INVALID_RESPONSE',
+    ],
+    ['a reply that breaks the schema', (s) => s.write(json([{ code: 1 }])), 502, 'SYSTEM.UPSTREAM_INVALID_RESPONSE'],
+    [
+      'an envelope in an envelope',
+      (s) =>
+        s.write(
+          json({
+            success: true,
+            code: '2000',
+            message: '',
+            data: { success: true, code: '2000', message: '', data: [timezone] },
+          }),
+        ),
+      502,
+      'SYSTEM.UPSTREAM_INVALID_RESPONSE',
+    ],
+    [
+      'a success that is a failure',
+      (s) => s.write(json({ success: false, code: 'NO.SUCH_CODE', message: secret, data: null })),
+      502,
+      'SYSTEM.UPSTREAM_INVALID_RESPONSE',
+    ],
+    [
+      'a code that speaks for the gateway',
+      (s) => s.write(json({ success: false, code: 'ACCESS.TOKEN_INVALID', message: secret, data: null }, '401 No')),
+      502,
+      'SYSTEM.UPSTREAM_INVALID_RESPONSE',
+    ],
+    ['204 without a body', (s) => s.write('HTTP/1.1 204 No Content\r\n\r\n'), 502, 'SYSTEM.UPSTREAM_INVALID_RESPONSE'],
+    [
+      'a redirect inwards',
+      (s) => s.write(answer('302 Found', { location: 'http://169.254.169.254/' }, '')),
+      502,
+      'SYSTEM.UPSTREAM_INVALID_RESPONSE',
+    ],
+    ['status 099', (s) => s.write(json([timezone], '099 Odd')), 502, 'SYSTEM.UPSTREAM_INVALID_RESPONSE'],
+    [
+      '101',
+      (s) => s.write('HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: x\r\n\r\n'),
+      502,
+      'SYSTEM.UPSTREAM_INVALID_RESPONSE',
+    ],
+    [
+      'a body cut short',
+      (s) => s.end(answer('200 OK', { 'content-type': 'application/json', 'content-length': '500' }, '[]')),
+      502,
+      'SYSTEM.UPSTREAM_INVALID_RESPONSE',
+    ],
+    ['a reset', (s) => s.resetAndDestroy(), 502, 'SYSTEM.UPSTREAM_INVALID_RESPONSE'],
+    ['no HTTP at all', (s) => s.end('SSH-2.0-OpenSSH\r\n'), 502, 'SYSTEM.UPSTREAM_INVALID_RESPONSE'],
+    [
+      '50 MB',
+      (s) => s.write(answer('200 OK', { 'content-type': 'application/json' }, 'x'.repeat(50_000_000))),
+      502,
+      'SYSTEM.UPSTREAM_INVALID_RESPONSE',
+    ],
+    [
+      'gzip that nobody asked for',
+      (s) =>
+        s.write(
+          answer(
+            '200 OK',
+            { 'content-type': 'application/json', 'content-encoding': 'gzip' },
+            gzipSync('[]').toString('latin1'),
+          ),
+        ),
+      502,
+      'SYSTEM.UPSTREAM_INVALID_RESPONSE',
+    ],
+    ['503', (s) => s.write(json({}, '503 Later')), 503, 'SYSTEM.UNAVAILABLE'],
+    ['silence', () => undefined, 504, 'SYSTEM.UPSTREAM_TIMEOUT'],
+    [
+      'a head and then silence',
+      (s) => s.write('HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 9\r\n\r\n['),
+      504,
+      'SYSTEM.UPSTREAM_TIMEOUT',
+    ],
+  ])(
+    '%s is answered in the gateway’s words, within the deadline, and shows nothing',
+    async (_name, behaviour, status, code) => {
+      behave = behaviour
+      const start = performance.now()
+      const got = await get()
+      expect([got.status, got.body.code], got.text).toEqual([status, code])
+      expect(performance.now() - start).toBeLessThan(3_000)
+      expect(got.text).not.toContain(secret)
+      expect(got.headers.get('location')).toBeNull()
+    },
+  )
+
+  test('a drip is cut off at the total deadline, however lively it is', async () => {
+    const timers: NodeJS.Timeout[] = []
+    behave = (socket) => {
+      socket.write('HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 100000\r\n\r\n[')
+      timers.push(setInterval(() => socket.writable && socket.write(' '), 50))
+    }
+    const got = await get()
+    for (const timer of timers) clearInterval(timer)
+    expect([got.status, got.body.code]).toEqual([504, 'SYSTEM.UPSTREAM_TIMEOUT'])
+    expect(tries()).toBe(1)
+  })
+
+  test('Set-Cookie and other headers of the upstream are not relayed', async () => {
+    behave = (socket) =>
+      socket.write(
+        json([timezone], '200 OK', {
+          'set-cookie': 'a=b',
+          server: 'secret/1',
+          'x-powered-by': 'x',
+          'access-control-allow-origin': '*',
+        }),
+      )
+    const { headers } = await get()
+    for (const name of ['set-cookie', 'server', 'x-powered-by', 'access-control-allow-origin'])
+      expect(headers.get(name)).toBeNull()
+  })
+
+  test('a refusal in the upstream’s envelope is said in the gateway’s own sentence', async () => {
+    behave = (socket) =>
+      socket.write(json({ success: false, code: 'STATE.CONFLICT', message: secret, data: null }, '409 Conflict'))
+    const got = await post()
+    expect([got.status, got.body.code]).toEqual([409, 'STATE.CONFLICT'])
+    expect(got.text).not.toContain(secret)
+  })
+
+  test('a GET is asked once more after a failure, a POST never', async () => {
+    let failures = 1
+    behave = (socket) => (failures-- > 0 ? socket.resetAndDestroy() : socket.write(json([timezone])))
+    expect((await get()).status).toBe(200)
+    expect(tries()).toBe(2)
+    before = upstream.requests()
+    behave = (socket) => socket.resetAndDestroy()
+    expect((await post()).status).toBe(502)
+    expect(tries()).toBe(1)
+  })
+
+  test('the upstream sees the allow-list and a signed assertion, and nothing else of the client’s', async () => {
+    behave = (socket) => socket.write(json([timezone]))
+    await portico.call('GET', '/web/v1/consumer/constants/timezones', {
+      headers: {
+        'x-forwarded-for': '6.6.6.6',
+        'x-user-id': 'root',
+        'x-client-ip': '6.6.6.6',
+        'proxy-authorization': 'x',
+        cookie: 'a=b',
+        authorization: 'Bearer of-the-client',
+        connection: 'keep-alive',
+      },
+    })
+    const [head = ''] = upstream.received.at(-1)?.split('\r\n\r\n') ?? []
+    const [line, ...fields] = head.split('\r\n')
+    expect(line).toBe('GET /base/web/v1/consumer/constants/timezones HTTP/1.1')
+    const seen = new Map(
+      fields.map((field) => [field.slice(0, field.indexOf(':')).toLowerCase(), field.slice(field.indexOf(':') + 2)]),
+    )
+    expect([...seen.keys()].sort()).toEqual([
+      'accept',
+      'authorization',
+      'connection',
+      'host',
+      'x-client-country',
+      'x-client-ip',
+      'x-client-user-agent',
+      'x-locale',
+      'x-request-id',
+    ])
+    expect(seen.get('x-client-ip')).toBe('203.0.113.7')
+    const token = seen.get('authorization')?.replace('Bearer ', '') ?? ''
+    expect(decodeProtectedHeader(token)).toMatchObject({ alg: 'EdDSA', typ: 'portico-call+jwt' })
+    expect(decodeJwt(token)).toMatchObject({ iss: 'portico', aud: 'upstream-under-test', portal: 'CONSUMER' })
+    expect(decodeJwt(token).sub).toBeUndefined()
+  })
+
+  test('an account call tells the upstream who calls, where and with which rights', async () => {
+    behave = (socket) =>
+      socket.write(json({ success: false, code: 'STATE.CONFLICT', message: '', data: null }, '409 Conflict'))
+    await post()
+    const token = /authorization: Bearer (\S+)/i.exec(upstream.received.join(''))?.[1]
+    const claims = upstream.received.flatMap((text) =>
+      [...text.matchAll(/authorization: Bearer (\S+)/gi)].map((match) => decodeJwt(match[1] ?? '')),
+    )
+    expect(token).toBeDefined()
+    expect(claims.at(-1)).toMatchObject({ sid: session.sessionId, portal: 'CONSUMER' })
+    expect(claims.at(-1)?.sub).toMatch(/^[0-9a-f-]{36}$/)
+  })
+
+  test('more than it takes at once is 503 at once, and the gateway stays well', async () => {
+    behave = () => undefined
+    const all = await Promise.all(Array.from({ length: 12 }, get))
+    const statuses = all.map(({ status }) => status).sort()
+    expect(statuses.filter((status) => status === 503).length).toBeGreaterThanOrEqual(4)
+    expect(new Set(statuses)).toEqual(new Set([503, 504]))
+    behave = (socket) => socket.write(json([timezone]))
+    expect((await get()).status).toBe(200)
+  })
+
+  test('metrics tell of each try by its outcome', async () => {
+    const text = await (await fetch(`${portico.operationsUrl}/metrics`)).text()
+    expect(text).toContain(`portico_upstream_attempt_seconds_count{upstream="${upstream.url}/base",outcome="ok"}`)
+    expect(text).toContain('outcome="SYSTEM.UPSTREAM_TIMEOUT"')
+    expect(text).toMatch(/portico_upstream_requests_under_way\{[^}]*\} 0/)
+  })
+
+  describe('the circuit breaker', () => {
+    let broken: Portico
+    beforeAll(async () => {
+      broken = await startPortico({
+        adjust: (settings) => {
+          settings.backends = { constants: { ...configuration(), breaker: { failures: 3, openMs: 300 } } }
+        },
+      })
+      broken.expectFault(() => true)
+    })
+    afterEach(() => {
+      behave = () => undefined
+    })
+    afterAll(() => broken?.stop())
+
+    test('opens after failures in a row, tries again after a while, and closes', async () => {
+      const ask = () => broken.call('GET', '/web/v1/consumer/constants/timezones')
+      behave = (socket) => socket.resetAndDestroy()
+      for (let index = 0; index < 3; index++) await ask()
+      const reached = upstream.requests()
+      const refused = await ask()
+      expect([refused.status, refused.body.code, refused.headers.get('retry-after')]).toEqual([
+        503,
+        'SYSTEM.UNAVAILABLE',
+        '1',
+      ])
+      expect(upstream.requests()).toBe(reached)
+      behave = (socket) => socket.write(json([timezone]))
+      await expect.poll(async () => (await ask()).status, { timeout: 3_000 }).toBe(200)
+    })
+  })
+})
