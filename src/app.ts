@@ -1,8 +1,8 @@
 import express, { type ErrorRequestHandler, type Express, type RequestHandler } from 'express'
 import type { Backends } from './backends/index.ts'
 import type { Configuration } from './config/index.ts'
-import type { AuthenticationPort, ChannelPort, LimitPort, WorkspacePort } from './gateway/ports.ts'
 import { type Stage, stages } from './gateway/index.ts'
+import type { AuthenticationPort, ChannelPort, LimitPort, WorkspacePort } from './gateway/ports.ts'
 
 export interface Parts {
   settings: Configuration

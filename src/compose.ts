@@ -1,7 +1,7 @@
 import type { Server } from 'node:http'
 import type { Logger } from 'pino'
 import { createApp, pipeline, servicePipeline } from './app.ts'
-import { assertedCall, createBackends } from './backends/index.ts'
+import { assertedCall, createBackends, createUpstreamMetrics } from './backends/index.ts'
 import { composeDomains } from './compose/domains.ts'
 import { composeIdentity } from './compose/identity.ts'
 import { type Outside, openOutside } from './compose/outside.ts'
@@ -35,6 +35,8 @@ export interface Deployment {
   operations: Server
   /** Operations that are declared and have no handler yet: they answer 501. */
   unserved: string[]
+  /** Other places for the domains from the next call on. */
+  replaceBackends(settings: Configuration): void
   /** Readiness drops from now on. */
   startDraining(): void
   close(): Promise<void>
@@ -72,6 +74,7 @@ export const compose = async (settings: Configuration, role: Role, logger: Logge
     settings: isGateway ? settings : { ...settings, backends: { default: 'in-process' } },
     signer: identity.signer,
     clock: outside.clock,
+    metrics: createUpstreamMetrics(serving.metrics.registry),
   })
   building.defer(() => backends.close())
   const stages = isGateway
@@ -105,6 +108,7 @@ export const compose = async (settings: Configuration, role: Role, logger: Logge
     portal: guardServer(app, settings.requests),
     operations: guardServer(operations, settings.requests),
     unserved,
+    replaceBackends: (changed) => backends.replace(changed),
     startDraining: () => {
       draining = true
     },

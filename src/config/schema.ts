@@ -1,6 +1,8 @@
 import ipaddr from 'ipaddr.js'
 import { z } from 'zod'
-import { isCurrency, parseMoney, rateGroups } from '../kernel/index.ts'
+import { routableDomains } from '../contract/index.ts'
+import { rateGroups } from '../kernel/index.ts'
+import { moneySettings } from './money.ts'
 import type { Secret } from './secrets.ts'
 
 const milliseconds = z.int().min(0)
@@ -31,18 +33,16 @@ const upstream = z.strictObject({
   timeoutMs: z.int().min(10).default(5_000),
   maxReplyBytes: z.int().min(1_024).default(5_242_880),
   connections: z.int().min(1).default(64),
+  /** PEM files: whom to trust, and the certificate and key to show (mTLS). */
+  tls: z
+    .strictObject({ caFile: z.string().optional(), certFile: z.string().optional(), keyFile: z.string().optional() })
+    .optional(),
   /** Requests under way and waiting at once; one more is answered 503. */
   concurrency: z.int().min(1).default(256),
   queue: z.int().min(0).default(256),
   /** Failures in a row that open the breaker, and how long it then stays open. */
   breaker: z.strictObject({ failures: z.int().min(1), openMs: milliseconds }).default({ failures: 5, openMs: 5_000 }),
 })
-
-const decimalByCurrency = z
-  .record(z.string().refine(isCurrency, 'a known currency'), z.string())
-  .refine((table) => Object.entries(table).every(([currency, text]) => parseMoney(text, currency) !== undefined), {
-    message: 'decimal strings that fit their currencies',
-  })
 
 /** The whole configuration. Unknown keys are refused. Durations are milliseconds, sizes bytes. */
 export const schema = z.strictObject({
@@ -78,14 +78,9 @@ export const schema = z.strictObject({
     connectTimeoutMs: milliseconds,
     statementTimeoutMs: milliseconds,
   }),
-  money: z.strictObject({
-    /** A new workspace gets a wallet in each of these. */
-    currencies: z.array(z.string().refine(isCurrency, 'a known currency')).min(1),
-    /** From this amount on a transfer waits for an operator. */
-    transferApprovalFrom: decimalByCurrency,
-  }),
+  money: moneySettings,
   /** Per domain, or `default`: served in this process, or by an HTTP service. */
-  backends: z.record(z.string(), z.union([z.literal('in-process'), upstream])),
+  backends: z.partialRecord(z.enum(['default', ...routableDomains]), z.union([z.literal('in-process'), upstream])),
   assertion: z.strictObject({
     /** How long a call assertion is good. */
     ttlMs: z.int().min(1_000),

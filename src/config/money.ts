@@ -1,0 +1,132 @@
+import { z } from 'zod'
+import { isCurrency, parseMoney, parseRatio } from '../kernel/index.ts'
+
+const milliseconds = z.int().min(1_000)
+const currency = z.string().refine(isCurrency, 'a known currency')
+
+const decimalByCurrency = z
+  .record(currency, z.string())
+  .refine((table) => Object.entries(table).every(([code, text]) => parseMoney(text, code) !== undefined), {
+    message: 'decimal strings that fit their currencies',
+  })
+
+/** A share as a decimal string, such as 0.005 for half a per cent. */
+const share = z
+  .string()
+  .regex(/^0(\.\d{1,6})?$/, 'a decimal string from 0 to below 1, with six places at most')
+  .meta({ examples: ['0.005'] })
+
+/** What every way in or out has: decimal strings of its currency. `dailyMax` is a workspace's, per day (UTC). */
+const tariff = {
+  currency,
+  minAmount: z.string(),
+  maxAmount: z.string(),
+  dailyMax: z.string().optional(),
+  fixedFee: z.string(),
+  feeRate: share,
+}
+const tariffTerms = z.object(tariff)
+
+const holdsTogether = (given: unknown): boolean => {
+  const { currency: code, ...texts } = tariffTerms.parse(given)
+  const minor = (text: string): bigint => parseMoney(text, code)?.minor ?? -1n
+  const [least, most, fee] = [minor(texts.minAmount), minor(texts.maxAmount), minor(texts.fixedFee)]
+  const daily = texts.dailyMax === undefined ? most : minor(texts.dailyMax)
+  return fee >= 0n && least > fee && most >= least && daily >= least
+}
+const together = { message: 'amounts that fit the currency: fixedFee < minAmount <= maxAmount, minAmount <= dailyMax' }
+
+const rechargeChannel = z
+  .strictObject({
+    channelCode: z.string().min(1).max(64),
+    channelName: z.string().min(1),
+    channelType: z.enum(['BANK', 'CRYPTO', 'CARD']),
+    /** Whether an operator may confirm only what a proof was shown for. */
+    proofRequired: z.boolean(),
+    enabled: z.boolean(),
+    ...tariff,
+  })
+  .refine(holdsTogether, together)
+
+const payout = z.strictObject({ channelType: z.enum(['BANK', 'CRYPTO']), ...tariff }).refine(holdsTogether, together)
+
+const distinct = (keys: string[]): boolean => new Set(keys).size === keys.length
+
+const rate = z
+  .strictObject({
+    source: currency,
+    target: currency,
+    rate: z.string().refine((text) => (parseRatio(text)?.over ?? 0n) > 0n, 'a decimal string above zero'),
+  })
+  .refine(({ source, target }) => source !== target, 'two currencies')
+
+const exchange = z.strictObject({
+  /** What the house keeps of the rate, both ways. */
+  spread: share,
+  /** What an exchange costs beside, of the source amount and on top of it. */
+  feeRate: share,
+  quoteLifeMs: milliseconds,
+  /** Units of target for one of source. A pair stands once; the other way is its inverse. */
+  rates: z
+    .array(rate)
+    .refine(
+      (rates) => distinct(rates.map(({ source, target }) => [source, target].sort().join('/'))),
+      'each pair once, in one direction',
+    ),
+  /** Where rates come from instead of the table; what is older than `staleAfterMs` is not quoted. */
+  provider: z
+    .strictObject({
+      url: z.url({ protocol: /^https?$/ }),
+      refreshMs: milliseconds,
+      staleAfterMs: milliseconds,
+      timeoutMs: z.int().min(10),
+    })
+    .optional(),
+  /** What the house has put in to exchange with, in all; raising it puts in the difference at the next start. */
+  liquidity: decimalByCurrency,
+})
+
+const settings = z.strictObject({
+  /** The currencies that this deployment keeps: a new workspace gets a wallet in each of these. */
+  currencies: z.array(currency).min(1),
+  /** From this amount on a transfer waits for an operator. */
+  transferApprovalFrom: decimalByCurrency,
+  recharge: z.strictObject({
+    /** How long a recharge waits for its payment or proof. */
+    lifeMs: milliseconds,
+    channels: z
+      .array(rechargeChannel)
+      .refine((channels) => distinct(channels.map(({ channelCode }) => channelCode)), 'each code once'),
+  }),
+  withdrawal: z.strictObject({
+    /** By type of channel and currency; what is not listed cannot be paid out. */
+    payouts: z
+      .array(payout)
+      .refine(
+        (payouts) => distinct(payouts.map(({ channelType, currency: code }) => `${channelType} ${code}`)),
+        'each type and currency once',
+      ),
+  }),
+  exchange,
+  background: z.strictObject({
+    /** How often the book is checked, and how often what has run out is ended. */
+    ledgerCheckMs: milliseconds,
+    expiryMs: milliseconds,
+  }),
+})
+
+type Settings = z.output<typeof settings>
+
+/** Every currency that a part of the settings speaks of. */
+const spokenOf = ({ recharge, withdrawal, exchange: { rates, liquidity } }: Settings): string[] => [
+  ...[...recharge.channels, ...withdrawal.payouts].map((each) => each.currency),
+  ...rates.flatMap(({ source, target }) => [source, target]),
+  ...Object.keys(liquidity),
+]
+
+export const moneySettings = settings.refine(
+  (given) => spokenOf(given).every((each) => given.currencies.includes(each)),
+  { path: ['currencies'], message: 'channels, payouts, rates and liquidity speak of currencies that are not listed' },
+)
+
+export type MoneySettings = z.output<typeof moneySettings>

@@ -1,0 +1,42 @@
+/** An exact fraction of BigInts, its denominator above zero: rates and shares, for which floats would lie. */
+export interface Ratio {
+  readonly over: bigint
+  readonly under: bigint
+}
+
+const decimal = /^(0|[1-9]\d*)(?:\.(\d+))?$/
+
+export const ratio = (over: bigint, under: bigint): Ratio => {
+  if (under <= 0n) throw new RangeError('a ratio has a denominator above zero')
+  return { over, under }
+}
+
+/** The fraction that a decimal string without sign or exponent names; undefined for anything else. */
+export const parseRatio = (text: string): Ratio | undefined => {
+  const match = decimal.exec(text)
+  if (!match) return undefined
+  const [, whole = '', fraction = ''] = match
+  return { over: BigInt(whole + fraction), under: 10n ** BigInt(fraction.length) }
+}
+
+export const times = (a: Ratio, b: Ratio): Ratio => ({ over: a.over * b.over, under: a.under * b.under })
+
+/** Throws for nothing, which has no inverse. */
+export const inverse = ({ over, under }: Ratio): Ratio => ratio(under, over)
+
+/** One less the share, for a share of at most one. */
+export const oneLess = ({ over, under }: Ratio): Ratio => ({ over: under - over, under })
+
+/** Of units that are not negative: what they make, rounded down. */
+export const roundedDown = (units: bigint, { over, under }: Ratio): bigint => (units * over) / under
+
+/** The same, rounded up. */
+export const roundedUp = (units: bigint, { over, under }: Ratio): bigint => (units * over + under - 1n) / under
+
+/** The decimal string cut off after so many places, without trailing zeros. */
+export const cutOff = ({ over, under }: Ratio, places: number): string => {
+  const digits = ((over * 10n ** BigInt(places)) / under).toString().padStart(places + 1, '0')
+  const fraction = digits.slice(-places).replace(/0+$/, '')
+  const whole = digits.slice(0, -places)
+  return fraction === '' ? whole : `${whole}.${fraction}`
+}
