@@ -8,6 +8,10 @@ import * as ledger from './003-ledger.ts'
 import * as invitations from './010-invitations.ts'
 import * as apiKeys from './011-api-keys.ts'
 import * as sandbox from './012-sandbox.ts'
+import * as auditChain from './030-audit-chain.ts'
+import * as exports from './030-exports.ts'
+import * as files from './030-files.ts'
+import * as jobs from './030-jobs.ts'
 
 /** In the order of their names; one that has been released is never changed. */
 export const migrations: Record<string, Migration> = {
@@ -20,4 +24,8 @@ export const migrations: Record<string, Migration> = {
   '010-invitations': invitations,
   '011-api-keys': apiKeys,
   '012-sandbox': sandbox,
+  '030-audit-chain': auditChain,
+  '030-exports': exports,
+  '030-files': files,
+  '030-jobs': jobs,
 }

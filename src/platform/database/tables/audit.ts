@@ -20,6 +20,14 @@ export interface AuditLogTable {
   hash: Generated<Uint8Array | null>
 }
 
+/** One row: where the chain of sealed entries ends. */
+export interface AuditChainTable {
+  only: Generated<boolean>
+  sequence: number
+  hash: Uint8Array
+}
+
 export interface AuditTables {
   audit_log: AuditLogTable
+  audit_chain: AuditChainTable
 }

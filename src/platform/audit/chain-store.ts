@@ -1,0 +1,91 @@
+import { sql } from 'kysely'
+import type { Database, Tx } from '../database/tables/index.ts'
+import type { EntryContent } from './entry.ts'
+
+export interface Head {
+  sequence: number
+  hash: Uint8Array
+}
+
+export interface SealedEntry {
+  sequence: number
+  previousHash: Uint8Array
+  hash: Uint8Array
+  content: EntryContent
+}
+
+const content = [
+  'biz_id as bizId',
+  sql<string>`(extract(epoch FROM at) * 1000000)::bigint::text`.as('atMicros'),
+  'portal',
+  'actor_biz_id as actorId',
+  'workspace_biz_id as workspaceId',
+  'action',
+  'target_biz_id as targetId',
+  'outcome',
+  'request_id as requestId',
+  'client_ip as clientIp',
+  'detail',
+] as const
+
+/** Where the chain ends. Whoever prolongs it holds this row, so that one replica at a time does. */
+export const lockHead = (tx: Tx): Promise<Head> =>
+  tx.selectFrom('audit_chain').select(['sequence', 'hash']).forUpdate().executeTakeFirstOrThrow()
+
+export const readHead = (database: Database): Promise<Head> =>
+  database.selectFrom('audit_chain').select(['sequence', 'hash']).executeTakeFirstOrThrow()
+
+/** What has been committed and not sealed: it is sealed in the order in which it came to be seen. */
+export const unsealedEntries = (tx: Tx, limit: number): Promise<EntryContent[]> =>
+  tx
+    .selectFrom('audit_log')
+    .select(content)
+    .where('sequence', 'is', null)
+    .orderBy('at')
+    .orderBy('biz_id')
+    .limit(limit)
+    .execute()
+
+export interface Seal {
+  bizId: string
+  sequence: number
+  previousHash: Uint8Array
+  hash: Uint8Array
+}
+
+const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex')
+
+/** Sets the sealing columns of many rows, and the head to the last of them, in two statements. */
+export const writeSeals = async (tx: Tx, seals: readonly Seal[], head: Head): Promise<void> => {
+  const rows = seals.map((seal) => ({
+    id: seal.bizId,
+    sequence: seal.sequence,
+    previous: hex(seal.previousHash),
+    hash: hex(seal.hash),
+  }))
+  await sql`
+    UPDATE audit_log SET sequence = s.sequence, previous_hash = decode(s.previous, 'hex'), hash = decode(s.hash, 'hex')
+      FROM jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) AS s (id uuid, sequence bigint, previous text, hash text)
+     WHERE audit_log.biz_id = s.id`.execute(tx)
+  await tx
+    .updateTable('audit_chain')
+    .set({ sequence: head.sequence, hash: Buffer.from(head.hash) })
+    .execute()
+}
+
+/** Sealed entries after a place in the chain, in its order. */
+export const sealedEntries = async (database: Database, after: number, limit: number): Promise<SealedEntry[]> => {
+  const rows = await database
+    .selectFrom('audit_log')
+    .select(content)
+    .select([
+      sql<number>`sequence`.as('sequence'),
+      sql<Uint8Array>`previous_hash`.as('previousHash'),
+      sql<Uint8Array>`hash`.as('hash'),
+    ])
+    .where('sequence', '>', after)
+    .orderBy('sequence')
+    .limit(limit)
+    .execute()
+  return rows.map(({ sequence, previousHash, hash, ...entry }) => ({ sequence, previousHash, hash, content: entry }))
+}

@@ -1,0 +1,29 @@
+import { type Database, inTransaction } from '../database/index.ts'
+import { lockHead, type Seal, unsealedEntries, writeSeals } from './chain-store.ts'
+import { linkOf } from './entry.ts'
+
+const batchSize = 500
+
+const sealBatch = (database: Database): Promise<number> =>
+  inTransaction(database, async (tx) => {
+    let { sequence, hash } = await lockHead(tx)
+    const seals: Seal[] = []
+    for (const entry of await unsealedEntries(tx, batchSize)) {
+      const previousHash = hash
+      sequence += 1
+      hash = linkOf(previousHash, sequence, entry)
+      seals.push({ bizId: entry.bizId, sequence, previousHash, hash })
+    }
+    if (seals.length > 0) await writeSeals(tx, seals, { sequence, hash })
+    return seals.length
+  })
+
+/** Chains whatever has been committed since; answers how many entries. */
+export const sealAuditLog = async (database: Database): Promise<number> => {
+  let sealed = 0
+  for (;;) {
+    const count = await sealBatch(database)
+    sealed += count
+    if (count < batchSize) return sealed
+  }
+}

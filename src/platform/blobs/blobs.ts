@@ -1,0 +1,32 @@
+import type { Readable } from 'node:stream'
+import type { Instant } from '../../kernel/index.ts'
+
+/** A span of bytes, both ends included, as HTTP counts them. */
+export interface ByteRange {
+  first: number
+  last: number
+}
+
+/**
+ * Bytes outside the database, streamed both ways and never held whole. Keys are ours: `<room>/<id>`. What is put under
+ * a key is never changed; a fault throws.
+ */
+export interface Blobs {
+  /** Takes the source whole or leaves nothing: a source that breaks off rejects. */
+  put(key: string, source: Readable): Promise<void>
+  /** Undefined where there is no such blob. */
+  get(key: string, range?: ByteRange): Promise<Readable | undefined>
+  /** Nothing happens where there is no such blob. */
+  delete(key: string): Promise<void>
+  /** Keys of a room last written before an instant, the halves of broken puts among them. */
+  olderThan(room: string, before: Instant): AsyncIterable<string>
+  close(): Promise<void>
+}
+
+const keyPattern = /^[a-z]{1,32}\/[0-9a-f-]{36}$/
+
+/** Keys become paths: anything but a room and an id is a fault of ours. */
+export const checkedKey = (key: string): string => {
+  if (!keyPattern.test(key)) throw new TypeError('no blob key')
+  return key
+}

@@ -1,0 +1,5 @@
+export type { Blobs } from './blobs.ts'
+export { type Downloadable, download } from './download.ts'
+export { type Meter, meter } from './metered.ts'
+export { type BlobStorage, openBlobs } from './open.ts'
+export { sweepOrphans } from './sweep.ts'

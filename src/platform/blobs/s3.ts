@@ -1,0 +1,91 @@
+import { Readable } from 'node:stream'
+import {
+  AbortMultipartUploadCommand,
+  DeleteObjectCommand,
+  GetObjectCommand,
+  ListMultipartUploadsCommand,
+  ListObjectsV2Command,
+  S3Client,
+} from '@aws-sdk/client-s3'
+import { Upload } from '@aws-sdk/lib-storage'
+import type { Instant } from '../../kernel/index.ts'
+import { type Blobs, checkedKey } from './blobs.ts'
+
+export interface S3Settings {
+  bucket: string
+  region: string
+  /** Of a store that is not Amazon's own. */
+  endpoint?: string | undefined
+  /** The bucket in the path instead of in the host name, as most other stores want it. */
+  forcePathStyle: boolean
+  /** Before every key, such as `portico/`. */
+  prefix: string
+}
+
+/** S3's smallest part; two of them are under way at once, which bounds what one upload holds in memory. */
+const partSize = 5 * 1024 * 1024
+
+const isMissing = (error: unknown): boolean => error instanceof Error && error.name === 'NoSuchKey'
+
+/**
+ * An S3-compatible store. Credentials come the way Amazon's client looks for them: environment, profile, or the role of
+ * the machine. Checksums are sent only where the protocol demands them, since other stores know few.
+ */
+export const createS3Blobs = (settings: S3Settings): Blobs => {
+  const { bucket: Bucket, prefix, region, endpoint, forcePathStyle } = settings
+  const client = new S3Client({
+    region,
+    forcePathStyle,
+    ...(endpoint !== undefined && { endpoint }),
+    requestChecksumCalculation: 'WHEN_REQUIRED',
+    responseChecksumValidation: 'WHEN_REQUIRED',
+  })
+  const at = (key: string) => ({ Bucket, Key: prefix + checkedKey(key) })
+
+  /** The parts of uploads that nobody ended; a thousand at a time, the rest with the next sweep. */
+  const abandonOldUploads = async (room: string, before: Instant): Promise<void> => {
+    const asked = { Bucket, Prefix: `${prefix}${room}/` }
+    const { Uploads = [] } = await client.send(new ListMultipartUploadsCommand(asked))
+    for (const { Key, UploadId, Initiated } of Uploads)
+      if (Initiated && Initiated.getTime() < before)
+        await client.send(new AbortMultipartUploadCommand({ Bucket, Key, UploadId }))
+  }
+
+  return {
+    put: async (key, source) => {
+      const params = { ...at(key), Body: source, ContentType: 'application/octet-stream' }
+      try {
+        await new Upload({ client, params, partSize, queueSize: 2, leavePartsOnError: false }).done()
+      } catch (error) {
+        source.destroy()
+        throw error
+      }
+    },
+    get: async (key, range) => {
+      try {
+        const Range = range && `bytes=${range.first}-${range.last}`
+        const { Body } = await client.send(new GetObjectCommand({ ...at(key), Range }))
+        if (!(Body instanceof Readable)) throw new TypeError('the store answered without a stream')
+        return Body
+      } catch (error) {
+        if (isMissing(error)) return undefined
+        throw error
+      }
+    },
+    delete: async (key) => {
+      await client.send(new DeleteObjectCommand(at(key)))
+    },
+    async *olderThan(room: string, before: Instant) {
+      await abandonOldUploads(room, before)
+      let ContinuationToken: string | undefined
+      do {
+        const asked = { Bucket, Prefix: `${prefix}${room}/`, ContinuationToken }
+        const page = await client.send(new ListObjectsV2Command(asked))
+        for (const { Key, LastModified } of page.Contents ?? [])
+          if (Key && LastModified && LastModified.getTime() < before) yield Key.slice(prefix.length)
+        ContinuationToken = page.NextContinuationToken
+      } while (ContinuationToken)
+    },
+    close: async () => client.destroy(),
+  }
+}

@@ -1,0 +1,29 @@
+import { type Kysely, sql } from 'kysely'
+
+/** Exports of lists. `run_biz_id` names the attempt that may write to the row; a later attempt takes its place. */
+export const up = async (database: Kysely<unknown>): Promise<void> => {
+  await sql`
+    CREATE TABLE exports (
+      workspace_biz_id uuid NOT NULL REFERENCES workspaces,
+      biz_id uuid NOT NULL,
+      export_type text NOT NULL,
+      format text NOT NULL CHECK (format IN ('CSV', 'XLSX', 'JSONL')),
+      filters jsonb NOT NULL,
+      export_status text NOT NULL CHECK (export_status IN ('QUEUED', 'RUNNING', 'COMPLETED', 'FAILED', 'EXPIRED')),
+      run_biz_id uuid,
+      blob_key text UNIQUE,
+      file_name text,
+      row_count bigint,
+      size_bytes bigint,
+      sha256 text,
+      failure_code text,
+      created_by uuid NOT NULL,
+      created_at timestamptz NOT NULL,
+      completed_at timestamptz,
+      expires_at timestamptz,
+      PRIMARY KEY (workspace_biz_id, biz_id),
+      CHECK ((export_status = 'COMPLETED') = (blob_key IS NOT NULL))
+    )`.execute(database)
+  await sql`CREATE INDEX exports_list ON exports (workspace_biz_id, created_at)`.execute(database)
+  await sql`CREATE INDEX exports_expiry ON exports (expires_at) WHERE export_status = 'COMPLETED'`.execute(database)
+}

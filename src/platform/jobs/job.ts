@@ -1,0 +1,20 @@
+/** What a job's work is told. */
+export interface JobFacts {
+  jobId: string
+  /** From 1. */
+  attempt: number
+  /** No further attempt follows where this one fails. */
+  isLast: boolean
+  /** Aborted when the lease is lost or the process goes down: whatever is written after that may be written twice. */
+  signal: AbortSignal
+}
+
+/** A kind of work. It may be begun again after a killed process, so it must bear being done twice. */
+export interface JobKind {
+  name: string
+  /** Attempts before it is given up; a recurring kind is never given up. */
+  attempts: number
+  /** Recurring: again so long after its last end, once over all replicas. */
+  everyMs?: number
+  work(payload: unknown, facts: JobFacts): Promise<void>
+}

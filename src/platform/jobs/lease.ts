@@ -1,0 +1,31 @@
+import { type Clock, plus } from '../../kernel/index.ts'
+import type { Database } from '../database/index.ts'
+import { type Lease, prolongLease } from './store.ts'
+
+/**
+ * Prolongs a lease three times in its span for as long as the work goes on. Once it is lost, or could not be prolonged
+ * within its span, the work is told to stop.
+ */
+export const keepLease = (
+  { database, clock, leaseMs }: { database: Database; clock: Clock; leaseMs: number },
+  lease: Lease,
+  lost: (reason: Error) => void,
+): { stop(): Promise<void> } => {
+  let until = plus(clock.now(), leaseMs)
+  let beating: Promise<void> = Promise.resolve()
+  const beat = async (): Promise<void> => {
+    const next = plus(clock.now(), leaseMs)
+    const kept = await prolongLease(database, lease, next).catch(() => clock.now() < until)
+    if (kept) until = next
+    else lost(new Error('the lease was lost'))
+  }
+  const timer = setInterval(() => {
+    beating = beating.then(beat)
+  }, leaseMs / 3)
+  return {
+    stop: async () => {
+      clearInterval(timer)
+      await beating
+    },
+  }
+}

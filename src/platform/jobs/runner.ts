@@ -1,0 +1,115 @@
+import { type Clock, type Ids, plus } from '../../kernel/index.ts'
+import type { Database } from '../database/index.ts'
+import type { JobKind } from './job.ts'
+import { keepLease } from './lease.ts'
+import { deleteJob, keepRecurring, type Lease, leaseJob, returnJob } from './store.ts'
+
+export interface JobSettings {
+  /** Jobs under way at once in this process. */
+  concurrency: number
+  pollMs: number
+  /** How long a killed process's job waits before another one takes it. */
+  leaseMs: number
+}
+
+export interface JobRunner {
+  start(): Promise<void>
+  /** Takes and does one job; whether there was one. */
+  runOne(): Promise<boolean>
+  /** Takes no more, tells those under way to stop, and waits for them. */
+  stop(): Promise<void>
+}
+
+interface Ports {
+  database: Database
+  clock: Clock
+  ids: Ids
+  settings: JobSettings
+  kinds: readonly JobKind[]
+  onFailure(failure: { kind: string; jobId: string; attempt: number; error: unknown }): void
+}
+
+/** Grows fourfold from one second, up to five minutes. */
+const backoffMs = (attempt: number): number => Math.min(1_000 * 4 ** (attempt - 1), 300_000)
+
+const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error)).slice(0, 500)
+
+/** Does the jobs of the kinds that this process knows, those of every replica in turns. */
+export const createJobRunner = ({ database, clock, ids, settings, kinds, onFailure }: Ports): JobRunner => {
+  const byName = new Map(kinds.map((kind) => [kind.name, kind]))
+  const stopping = new AbortController()
+  const underWay = new Set<Promise<unknown>>()
+  let timer: NodeJS.Timeout | undefined
+
+  const settle = async (kind: JobKind, lease: Lease, error: unknown): Promise<void> => {
+    const failure = error === null ? null : messageOf(error)
+    const { attempt } = lease
+    if (stopping.signal.aborted && failure !== null)
+      return returnJob(database, lease, { runAt: clock.now(), failure, attempts: attempt - 1 })
+    if (failure !== null) onFailure({ kind: kind.name, jobId: lease.jobId, attempt, error })
+    if (kind.everyMs !== undefined)
+      return returnJob(database, lease, { runAt: plus(clock.now(), kind.everyMs), failure, attempts: 0 })
+    if (failure === null) return deleteJob(database, lease)
+    const runAt = attempt >= kind.attempts ? null : plus(clock.now(), backoffMs(attempt))
+    return returnJob(database, lease, { runAt, failure, attempts: attempt })
+  }
+
+  const work = async (kind: JobKind, lease: Lease): Promise<void> => {
+    const lost = new AbortController()
+    const signal = AbortSignal.any([lost.signal, stopping.signal])
+    const keeping = keepLease({ database, clock, leaseMs: settings.leaseMs }, lease, (reason) => lost.abort(reason))
+    const { jobId, attempt } = lease
+    let error: unknown = null
+    try {
+      await kind.work(lease.payload, { jobId, attempt, isLast: attempt >= kind.attempts, signal })
+    } catch (caught) {
+      error = caught ?? new Error('failed')
+    }
+    await keeping.stop()
+    if (!lost.signal.aborted) await settle(kind, lease, error)
+  }
+
+  const runOne = async (): Promise<boolean> => {
+    const lease = await leaseJob(database, {
+      kinds: [...byName.keys()],
+      leaseId: ids.next<'lease'>(),
+      at: clock.now(),
+      leaseMs: settings.leaseMs,
+    })
+    const kind = lease && byName.get(lease.kind)
+    if (!kind) return false
+    await work(kind, lease)
+    return true
+  }
+
+  /** One line of work: until nothing is due. */
+  const line = async (): Promise<void> => {
+    try {
+      while (!stopping.signal.aborted && (await runOne()));
+    } catch (error) {
+      onFailure({ kind: 'jobs', jobId: '', attempt: 0, error })
+    }
+  }
+
+  const poll = (): void => {
+    if (underWay.size >= settings.concurrency || byName.size === 0) return
+    const running = line()
+    underWay.add(running)
+    void running.finally(() => underWay.delete(running))
+  }
+
+  return {
+    start: async () => {
+      for (const { name, everyMs } of kinds)
+        if (everyMs !== undefined) await keepRecurring(database, ids, { kind: name, everyMs, at: clock.now() })
+      timer = setInterval(poll, settings.pollMs)
+      poll()
+    },
+    runOne,
+    stop: async () => {
+      clearInterval(timer)
+      stopping.abort(new Error('the process goes down'))
+      await Promise.all(underWay)
+    },
+  }
+}

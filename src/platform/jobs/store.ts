@@ -1,0 +1,124 @@
+import { sql } from 'kysely'
+import { type Ids, type Instant, plus, toDate } from '../../kernel/index.ts'
+import { type Database, moment, type Tx } from '../database/index.ts'
+
+export interface Lease {
+  jobId: string
+  leaseId: string
+  kind: string
+  payload: unknown
+  attempt: number
+}
+
+/** Puts a job in the queue in the transaction of the act that asks for it, so that neither exists without the other. */
+export const enqueueJob = async (
+  tx: Tx | Database,
+  ids: Ids,
+  { kind, payload, at }: { kind: string; payload: object; at: Instant },
+): Promise<void> => {
+  await tx
+    .insertInto('jobs')
+    .values({ ...waiting(ids, kind, at), payload: JSON.stringify(payload), every_ms: null })
+    .execute()
+}
+
+const waiting = (ids: Ids, kind: string, at: Instant) => ({
+  biz_id: ids.next<'job'>(),
+  kind,
+  status: 'WAITING' as const,
+  run_at: toDate(at),
+  lease_biz_id: null,
+  failure: null,
+  created_at: toDate(at),
+})
+
+/** Sees to it that a recurring kind has its one row; a changed interval is taken over. */
+export const keepRecurring = async (
+  database: Database,
+  ids: Ids,
+  { kind, everyMs, at }: { kind: string; everyMs: number; at: Instant },
+): Promise<void> => {
+  await database
+    .insertInto('jobs')
+    .values({ ...waiting(ids, kind, at), payload: '{}', every_ms: everyMs })
+    .onConflict((conflict) =>
+      conflict.column('kind').where('every_ms', 'is not', null).doUpdateSet({ every_ms: everyMs }),
+    )
+    .execute()
+}
+
+/**
+ * Takes the job that is due longest, a waiting one or one whose holder has let its lease run out. Replicas that ask at
+ * once pass over each other's rows.
+ */
+export const leaseJob = async (
+  database: Database,
+  { kinds, leaseId, at, leaseMs }: { kinds: string[]; leaseId: string; at: Instant; leaseMs: number },
+): Promise<Lease | undefined> => {
+  const due = database
+    .selectFrom('jobs')
+    .select('biz_id')
+    .where('kind', 'in', kinds)
+    .where('status', '!=', 'FAILED')
+    .where('run_at', '<=', moment(at))
+    .where((eb) => eb.or([eb('lease_until', 'is', null), eb('lease_until', '<=', moment(at))]))
+    .orderBy('run_at')
+    .limit(1)
+    .forUpdate()
+    .skipLocked()
+  return await database
+    .updateTable('jobs')
+    .set({
+      status: 'LEASED',
+      lease_biz_id: leaseId,
+      lease_until: toDate(plus(at, leaseMs)),
+      attempts: sql<number>`attempts + 1`,
+    })
+    .where('biz_id', '=', (eb) => eb.selectFrom(due.as('due')).select('due.biz_id'))
+    .returning(['biz_id as jobId', sql<string>`lease_biz_id`.as('leaseId'), 'kind', 'payload', 'attempts as attempt'])
+    .executeTakeFirst()
+}
+
+/** A lease's job as long as the lease is its holder's. */
+const held = (lease: Lease) => ({ biz_id: lease.jobId, lease_biz_id: lease.leaseId })
+
+/** Whether the lease was still ours to prolong. */
+export const prolongLease = async (database: Database, lease: Lease, until: Instant): Promise<boolean> => {
+  const { biz_id, lease_biz_id } = held(lease)
+  const kept = await database
+    .updateTable('jobs')
+    .set({ lease_until: toDate(until) })
+    .where('biz_id', '=', biz_id)
+    .where('lease_biz_id', '=', lease_biz_id)
+    .returning('biz_id')
+    .executeTakeFirst()
+  return kept !== undefined
+}
+
+/** Done, and so gone. */
+export const deleteJob = async (database: Database, lease: Lease): Promise<void> => {
+  const { biz_id, lease_biz_id } = held(lease)
+  await database.deleteFrom('jobs').where('biz_id', '=', biz_id).where('lease_biz_id', '=', lease_biz_id).execute()
+}
+
+/** Lets it wait for its next time, or for ever: `runAt` null is given up. */
+export const returnJob = async (
+  database: Database,
+  lease: Lease,
+  { runAt, failure, attempts }: { runAt: Instant | null; failure: string | null; attempts: number },
+): Promise<void> => {
+  const { biz_id, lease_biz_id } = held(lease)
+  await database
+    .updateTable('jobs')
+    .set({
+      status: runAt === null ? 'FAILED' : 'WAITING',
+      lease_biz_id: null,
+      lease_until: null,
+      failure,
+      attempts,
+      ...(runAt !== null && { run_at: toDate(runAt) }),
+    })
+    .where('biz_id', '=', biz_id)
+    .where('lease_biz_id', '=', lease_biz_id)
+    .execute()
+}
