@@ -1,0 +1,12 @@
+import * as contract from '../../contract/sandbox.ts'
+import { type HandlerTable, handlerTable, toIso } from '../../kernel/index.ts'
+import { actOf } from '../../platform/audit/index.ts'
+import type { SandboxService } from './service.ts'
+
+export const createHandlers = (service: SandboxService): HandlerTable =>
+  handlerTable(contract, {
+    resetSandbox: async (request) => {
+      await service.reset(actOf(request), request.workspace)
+      return { success: true, resetAt: toIso(request.receivedAt) }
+    },
+  })

@@ -1,0 +1,20 @@
+import { type Money, parseMoney } from '../../kernel/index.ts'
+import type { OpenOrder, SandboxWallet } from './store.ts'
+
+/** What each default wallet of a sandbox starts with, in whole units of its currency: play money. */
+const openingUnits = '10000'
+
+/** The balance that a wallet has in the seed state, in minor units. */
+export const seedBalance = ({ isDefault, currency }: SandboxWallet): bigint =>
+  isDefault ? (parseMoney(openingUnits, currency)?.minor ?? 0n) : 0n
+
+/** What a wallet lacks of its seed state, negative where it has too much; undefined for nothing to do. */
+export const correction = (wallet: SandboxWallet): Money | undefined => {
+  if (wallet.status === 'CLOSED') return undefined
+  const minor = seedBalance(wallet) - wallet.balance
+  return minor === 0n ? undefined : { minor, currency: wallet.currency }
+}
+
+/** How an order that is still open ends when its sandbox is emptied. */
+export const endOf = ({ type, status }: OpenOrder): 'CANCELLED' | 'FAILED' =>
+  type === 'RECHARGE' || (type === 'WITHDRAWAL' && status === 'PENDING_APPROVAL') ? 'CANCELLED' : 'FAILED'

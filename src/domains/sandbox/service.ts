@@ -1,0 +1,91 @@
+import {
+  type AccountId,
+  type CodeOf,
+  type Instant,
+  Refusal,
+  type WorkspaceAccess,
+  type WorkspaceId,
+} from '../../kernel/index.ts'
+import type { Ledger } from '../../ledger/index.ts'
+import { type Act, recordAct } from '../../platform/audit/index.ts'
+import { type Database, inTransaction, type Tx } from '../../platform/database/index.ts'
+import { correction, endOf } from './rules.ts'
+import { lockWallets, type OpenOrder, openOrders, type SandboxWallet } from './store.ts'
+
+/** Deletes what a domain keeps of a workspace and what may be deleted, inside the transaction of the reset. */
+export type Cleaner = (tx: Tx, workspace: { workspaceId: WorkspaceId; at: Instant }) => Promise<void>
+
+export interface SandboxPorts {
+  database: Database
+  ledger: Ledger
+  members: { hold(tx: Tx, workspaceId: WorkspaceId): Promise<{ kind: CodeOf<'workspaceKind'> } | undefined> }
+  /** In the order in which they are to run. */
+  cleaners: readonly Cleaner[]
+}
+
+/** Brings a wallet to its seed balance, by an entry from or to the outside world. */
+const correct = async (
+  ledger: Ledger,
+  workspace: WorkspaceId,
+  wallet: SandboxWallet,
+  actor: AccountId | null,
+): Promise<void> => {
+  const money = correction(wallet)
+  if (!money) return
+  const { currency, minor } = money
+  await ledger.post({
+    actor,
+    parties: [
+      { label: 'outside', house: 'CLEARING', currency, short: 'SYSTEM.INTERNAL_ERROR' },
+      { label: 'wallet', wallet: wallet.id, workspace, currency, active: false, currencyField: 'currency' },
+    ],
+    entries: [
+      { account: 'outside', amount: -minor, flowType: 'OPENING' },
+      { account: 'wallet', amount: minor, flowType: 'OPENING' },
+    ],
+  })
+}
+
+const end = (ledger: Ledger, workspace: WorkspaceId, order: OpenOrder, actor: AccountId) =>
+  ledger.execute({
+    actor,
+    parties: [],
+    move: {
+      id: order.id,
+      type: order.type,
+      workspace,
+      expected: [order.status],
+      steps: [{ status: endOf(order), reason: 'SANDBOX_RESET' }],
+      ...(order.holds && { endHolds: 'RELEASED' as const }),
+    },
+  })
+
+const denied = (internal: string): Refusal => new Refusal('ACCESS.PERMISSION_DENIED', { internal })
+
+export const createService = ({ database, ledger, members, cleaners }: SandboxPorts) => ({
+  /** Gives a new sandbox its play money, once its wallets are open. */
+  seed: async (tx: Tx, workspaceId: WorkspaceId): Promise<void> => {
+    const within = ledger.within(tx)
+    for (const wallet of await lockWallets(tx, workspaceId)) await correct(within, workspaceId, wallet, null)
+  },
+
+  /**
+   * Back to the seed state, wholly or not at all: open orders end, their holds are released, and every wallet gets
+   * its opening balance again. The book itself is append-only: what happened stays in it, corrected by entries.
+   */
+  reset: (act: Act, by: WorkspaceAccess): Promise<void> => {
+    if (!by.isOwner) throw denied('only an owner empties a sandbox')
+    return inTransaction(database, async (tx) => {
+      const workspace = await members.hold(tx, by.id)
+      if (workspace?.kind !== 'SANDBOX') throw denied('no sandbox')
+      const within = ledger.within(tx)
+      const wallets = await lockWallets(tx, by.id)
+      for (const order of await openOrders(tx, by.id)) await end(within, by.id, order, act.accountId)
+      for (const wallet of wallets) await correct(within, by.id, wallet, act.accountId)
+      for (const clean of cleaners) await clean(tx, { workspaceId: by.id, at: act.at })
+      await recordAct(tx, act, { workspaceId: by.id, targetId: by.id })
+    })
+  },
+})
+
+export type SandboxService = ReturnType<typeof createService>

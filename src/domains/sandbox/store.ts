@@ -1,0 +1,57 @@
+import type { CodeOf, OrderId, WalletId, WorkspaceId } from '../../kernel/index.ts'
+import type { Tables, Tx } from '../../platform/database/index.ts'
+
+export interface SandboxWallet {
+  id: WalletId
+  currency: string
+  status: CodeOf<'walletStatus'>
+  balance: bigint
+  isDefault: boolean
+}
+
+/** The workspace's wallets, held in the order in which all that touch several accounts hold them: by id. */
+export const lockWallets = (tx: Tx, workspaceId: WorkspaceId): Promise<SandboxWallet[]> =>
+  tx
+    .selectFrom('ledger_accounts as a')
+    .innerJoin('wallets as w', (join) =>
+      join.onRef('w.workspace_biz_id', '=', 'a.workspace_biz_id').onRef('w.biz_id', '=', 'a.biz_id'),
+    )
+    .where('a.workspace_biz_id', '=', workspaceId)
+    .select(['a.biz_id as id', 'a.currency', 'a.status', 'a.balance', 'w.is_default as isDefault'])
+    .orderBy('a.biz_id')
+    .forNoKeyUpdate('a')
+    .execute()
+
+export interface OpenOrder {
+  id: OrderId
+  type: Tables['orders']['order_type']
+  status: string
+  /** Whether it holds funds. */
+  holds: boolean
+}
+
+const ended = ['COMPLETED', 'FAILED', 'REJECTED', 'CANCELLED', 'EXPIRED']
+
+export const openOrders = async (tx: Tx, workspaceId: WorkspaceId): Promise<OpenOrder[]> => {
+  const rows = await tx
+    .selectFrom('orders as o')
+    .where('o.workspace_biz_id', '=', workspaceId)
+    .where('o.status', 'not in', ended)
+    .select((eb) => [
+      'o.biz_id as id',
+      'o.order_type as type',
+      'o.status',
+      eb
+        .exists(
+          eb
+            .selectFrom('ledger_holds as h')
+            .select('h.biz_id')
+            .whereRef('h.order_biz_id', '=', 'o.biz_id')
+            .where('h.status', '=', 'HELD'),
+        )
+        .as('holds'),
+    ])
+    .orderBy('o.biz_id')
+    .execute()
+  return rows.map((row) => ({ ...row, holds: row.holds === true }))
+}

@@ -1,0 +1,232 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import * as invitationContract from '../../src/contract/invitations.ts'
+import * as roleContract from '../../src/contract/roles.ts'
+import * as sandboxContract from '../../src/contract/sandbox.ts'
+import * as contract from '../../src/contract/workspaces.ts'
+import { createInvitations } from '../../src/domains/invitations/index.ts'
+import { createRoles } from '../../src/domains/roles/index.ts'
+import { createSandbox } from '../../src/domains/sandbox/index.ts'
+import {
+  type AccountId,
+  bizId,
+  type HandlerTable,
+  money,
+  type WalletId,
+  type WorkspaceId,
+} from '../../src/kernel/index.ts'
+import { createLedger, type Ledger } from '../../src/ledger/index.ts'
+import { systemIds } from '../../src/platform/system/index.ts'
+import { everyStore } from '../ledger/stores.ts'
+import { createWorld, refusalOf, type World, words } from './world.ts'
+
+const stores = await everyStore()
+afterAll(() => Promise.all(stores.map((store) => store.close())))
+
+const rounds = 8
+const crowd = 6
+const times = <T>(count: number, make: (index: number) => Promise<T>): Promise<T[]> =>
+  Promise.all(Array.from({ length: count }, (_, index) => make(index)))
+
+/** What calls that come at once do to a workspace's people and money, where several connections really race. */
+describe.each(stores)('races on $name', (store) => {
+  let world: World
+  let handlers: HandlerTable
+  let ledger: Ledger
+  let serial = 0
+  beforeAll(async () => {
+    world = await createWorld(async () => store)
+    const { database, clock, workspaces } = world
+    const { members } = workspaces
+    ledger = createLedger({ database, clock, ids: systemIds })
+    await ledger.ensureHouse(['USD'])
+    const mailer = { send: async () => undefined }
+    handlers = new Map([
+      ...workspaces.handlers,
+      ...createRoles({ database, words, ids: systemIds, members }).handlers,
+      ...createInvitations({ database, ids: systemIds, members, mailer, portalUrl: '', words }).handlers,
+      ...createSandbox({ database, ledger, members, cleaners: [] }).handlers,
+    ])
+  })
+
+  const someone = () => world.account(`racer${++serial}@example.test`)
+  const ownersOf = async (workspace: string): Promise<number> => {
+    const found = await world.database
+      .selectFrom('memberships as m')
+      .innerJoin('roles as r', 'r.biz_id', 'm.role_biz_id')
+      .where('m.workspace_biz_id', '=', bizId<'workspace'>(workspace))
+      .where('r.role_type', '=', 'OWNER')
+      .select('m.account_biz_id')
+      .execute()
+    return found.length
+  }
+  /** A workspace of several owners. */
+  const shared = async (count: number): Promise<{ workspace: WorkspaceId; owners: AccountId[] }> => {
+    const first = await someone()
+    const workspace = bizId<'workspace'>(await world.workspaceOf(first))
+    const owners = [first]
+    await world.database.transaction().execute(async (tx) => {
+      const { roleId } = (await world.workspaces.members.find(tx, first, workspace)) ?? {}
+      if (!roleId) throw new Error('no owner')
+      for (let more = 1; more < count; more++) {
+        const accountId = bizId<'account'>(await account(tx))
+        owners.push(accountId)
+        const member = { workspaceId: workspace, accountId, roleId, joinSource: 'INVITATION' } as const
+        await world.workspaces.members.add(tx, member, world.clock.now())
+      }
+    })
+    return { workspace, owners }
+  }
+  /** An account made inside a transaction: PGlite has one connection. */
+  const account = async (tx: World['database']) => {
+    const [template] = await tx.selectFrom('accounts').selectAll().limit(1).execute()
+    if (!template) throw new Error('no account to copy')
+    const id = systemIds.next<'account'>()
+    const email = `racer${++serial}@example.test`
+    const at = new Date(world.clock.now())
+    const copy = { ...template, biz_id: id, email, email_canonical: email, created_at: at, updated_at: at }
+    const rest = { email_verified_at: at, password_changed_at: null, last_login_at: null }
+    await tx
+      .insertInto('accounts')
+      .values({ ...copy, ...rest })
+      .execute()
+    return id
+  }
+
+  test('of several owners who all leave at once, one stays', async () => {
+    for (let round = 0; round < rounds; round++) {
+      const { workspace, owners } = await shared(crowd)
+      const ends = await Promise.all(
+        owners.map((as) => refusalOf(world.ask(handlers, contract.leaveWorkspace, { as, workspace }))),
+      )
+      expect(ends.filter((end) => end === 'WORKSPACE.LAST_OWNER')).toHaveLength(1)
+      expect(await ownersOf(workspace)).toBe(1)
+    }
+  })
+
+  test('of several owners who demote one another or leave, one stays', async () => {
+    for (let round = 0; round < rounds; round++) {
+      const { workspace, owners } = await shared(crowd)
+      const [first = bizId<'account'>('')] = owners
+      const body = { roleName: 'Clerk', permissionCodes: [] }
+      const clerk = await world.ask(handlers, roleContract.createRole, { as: first, workspace, body })
+      const access = await world.workspaces.gate.enter(
+        {
+          accountId: first,
+          portal: 'CONSUMER',
+          sessionId: null,
+          apiKeyId: null,
+          steppedUpAt: null,
+          permissions: new Set(),
+        },
+        workspace,
+      )
+      await Promise.all(
+        owners.map((as, index) =>
+          refusalOf(
+            index % 2
+              ? world.ask(handlers, contract.leaveWorkspace, { as, access })
+              : world.ask(handlers, roleContract.changeMemberRole, {
+                  as,
+                  access,
+                  body: { userBizId: owners[(index + 1) % crowd], roleBizId: clerk.bizId },
+                }),
+          ),
+        ),
+      )
+      expect(await ownersOf(workspace)).toBeGreaterThanOrEqual(1)
+    }
+  })
+
+  test('an account has one default, however many calls name one', async () => {
+    const as = await someone()
+    const mine = await times(crowd, () => world.workspaceOf(as))
+    for (let round = 0; round < rounds; round++) {
+      await Promise.all(mine.map((workspace) => world.ask(handlers, contract.setDefaultWorkspace, { as, workspace })))
+      const listed = await world.ask(handlers, contract.listMyWorkspaces, { as })
+      expect(listed.filter((row) => row.isDefault)).toHaveLength(1)
+    }
+  })
+
+  test('workspaces made at once leave an account with one default', async () => {
+    const as = await someone()
+    await times(crowd, (index) =>
+      world.ask(handlers, contract.createWorkspace, { as, body: { workspaceName: `Workspace ${index}` } }),
+    )
+    const listed = await world.ask(handlers, contract.listMyWorkspaces, { as })
+    expect(listed).toHaveLength(crowd)
+    expect(listed.filter((row) => row.isDefault)).toHaveLength(1)
+  })
+
+  test('an invitation is made once and answered once', async () => {
+    for (let round = 0; round < rounds; round++) {
+      const { workspace, owners } = await shared(1)
+      const [as = bizId<'account'>('')] = owners
+      const guest = await someone()
+      const guestEmail = `racer${serial}@example.test`
+      const role = await world.ask(handlers, roleContract.createRole, {
+        as,
+        workspace,
+        body: { roleName: 'Guest', permissionCodes: [] },
+      })
+      const made = await times(crowd, () =>
+        refusalOf(
+          world.ask(handlers, invitationContract.createInvitation, {
+            as,
+            workspace,
+            body: { email: guestEmail, roleBizId: role.bizId },
+          }),
+        ),
+      )
+      expect(made.filter((end) => end === 'none')).toHaveLength(1)
+      const [invitation] = await world.ask(handlers, invitationContract.listMyInvitations, { as: guest })
+      const body = { invitationBizId: invitation?.bizId }
+      const answers = await Promise.all(
+        [
+          world.ask(handlers, invitationContract.acceptInvitation, { as: guest, body }),
+          world.ask(handlers, invitationContract.acceptInvitation, { as: guest, body }),
+          world.ask(handlers, invitationContract.declineInvitation, { as: guest, body: { ...body, reason: 'No' } }),
+          world.ask(handlers, invitationContract.cancelInvitation, { as, workspace, body }),
+        ].map(refusalOf),
+      )
+      expect(answers.filter((end) => end === 'none')).toHaveLength(1)
+      expect(answers.filter((end) => end === 'STATE.CONFLICT')).toHaveLength(3)
+    }
+  })
+
+  test('a sandbox is in its seed state after any storm of transfers and resets', async () => {
+    const as = await someone()
+    const workspace = bizId<'workspace'>(await world.workspaceOf(as, 'Play', 'SANDBOX'))
+    const wallet = async (walletName: string, isDefault: boolean): Promise<WalletId> => {
+      const id = systemIds.next<'wallet'>()
+      const at = world.clock.now()
+      await ledger.openWallet({ bizId: id, workspaceBizId: workspace, walletName, currency: 'USD', isDefault, at })
+      return id
+    }
+    const [main, spare] = [await wallet('Main', true), await wallet('Spare', false)]
+    const reset = () => world.ask(handlers, sandboxContract.resetSandbox, { as, workspace })
+    await reset()
+    const move = (from: WalletId, to: WalletId) =>
+      ledger.post({
+        actor: as,
+        parties: [
+          { label: 'source', wallet: from, workspace, currency: 'USD', active: true, currencyField: 'currency' },
+          { label: 'target', wallet: to, workspace, currency: 'USD', active: true, currencyField: 'currency' },
+        ],
+        entries: [
+          { account: 'source', amount: -100n, flowType: 'TRANSFER' },
+          { account: 'target', amount: 100n, flowType: 'TRANSFER' },
+        ],
+      })
+    const ends = await times(60, (index) => {
+      if (index % 10 === 9) return refusalOf(reset())
+      return refusalOf(index % 2 ? move(main, spare) : move(spare, main))
+    })
+    expect(new Set(ends).difference(new Set(['none', 'WALLET.INSUFFICIENT_FUNDS'])).size).toBe(0)
+    await reset()
+    const totals = await Promise.all(
+      [main, spare].map(async (id) => (await ledger.readBalance({ wallet: id, workspace }))?.total),
+    )
+    expect(totals).toEqual([money(1_000_000n, 'USD'), money(0n, 'USD')])
+    expect(await ledger.verifyBook()).toBeNull()
+  })
+})

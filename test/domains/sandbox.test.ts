@@ -1,0 +1,169 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import * as contract from '../../src/contract/sandbox.ts'
+import { createSandbox, type Sandbox } from '../../src/domains/sandbox/index.ts'
+import { createTransfers } from '../../src/domains/transfers/index.ts'
+import { type AccountId, formatMoney, type HandlerTable, type WalletId } from '../../src/kernel/index.ts'
+import { createLedger, type Ledger } from '../../src/ledger/index.ts'
+import { systemIds } from '../../src/platform/system/index.ts'
+import { createWorld, refusalOf, type World, words } from './world.ts'
+
+let world: World
+let ledger: Ledger
+let sandbox: Sandbox
+let transfers: HandlerTable
+let owner: AccountId
+let cleaned: string[] = []
+
+beforeAll(async () => {
+  world = await createWorld()
+  const { database, clock, workspaces } = world
+  ledger = createLedger({ database, clock, ids: systemIds })
+  await ledger.ensureHouse(['USD', 'JPY'])
+  const clean = async (_tx: unknown, { workspaceId }: { workspaceId: string }) => {
+    cleaned.push(workspaceId)
+  }
+  sandbox = createSandbox({ database, ledger, members: workspaces.members, cleaners: [clean] })
+  transfers = createTransfers({ ledger, words, approvalThreshold: { USD: '5000.00' } }).handlers
+  owner = await world.account('owner@example.test')
+}, 60_000)
+afterAll(() => world.close())
+
+const open = async (kind: 'LIVE' | 'SANDBOX') => {
+  const at = world.clock.now()
+  const opening = { ownerId: owner, name: kind, kind, joinSource: 'CREATION', at } as const
+  return world.database.transaction().execute(async (tx) => {
+    const { workspaceId } = await world.workspaces.open(tx, opening)
+    const wallet = async (walletName: string, currency: string, isDefault: boolean): Promise<WalletId> => {
+      const bizId = systemIds.next<'wallet'>()
+      await ledger.within(tx).openWallet({ bizId, workspaceBizId: workspaceId, walletName, currency, isDefault, at })
+      return bizId
+    }
+    const main = await wallet('Main', 'USD', true)
+    const spare = await wallet('Spare', 'USD', false)
+    await wallet('Yen', 'JPY', true)
+    if (kind === 'SANDBOX') await sandbox.seed(tx, workspaceId)
+    return { workspaceId, main, spare }
+  })
+}
+type Opened = Awaited<ReturnType<typeof open>>
+
+const balances = async ({ workspaceId: workspace }: Opened) => {
+  const wallets = await ledger.listWallets(workspace)
+  const told = wallets.map(async ({ bizId, walletName }) => {
+    const balance = await ledger.readBalance({ wallet: bizId, workspace })
+    return [walletName, balance && formatMoney(balance.total), balance && formatMoney(balance.held)]
+  })
+  return (await Promise.all(told)).sort()
+}
+const seedState = [
+  ['Main', '10000.00', '0.00'],
+  ['Spare', '0.00', '0.00'],
+  ['Yen', '10000', '0'],
+]
+const nothing = [
+  ['Main', '0.00', '0.00'],
+  ['Spare', '0.00', '0.00'],
+  ['Yen', '0', '0'],
+]
+const send = ({ workspaceId, main, spare }: Opened, amount: string) => {
+  const handler = transfers.get('transfers.create')
+  const body = { sourceWalletBizId: main, targetWalletBizId: spare, amount, currency: 'USD' }
+  const idempotency = { requestId: systemIds.next(), bodyHash: 'x' }
+  const facts = { operationId: 'transfers.create', portal: 'CONSUMER', requestId: 'r', clientIp: '', locale: 'en' }
+  const caller = { accountId: owner }
+  const workspace = { id: workspaceId }
+  return handler?.({ ...facts, body, idempotency, caller, workspace, params: {}, query: {} } as never)
+}
+const reset = (workspace: string, as = owner) => world.ask(sandbox.handlers, contract.resetSandbox, { as, workspace })
+
+describe('a sandbox', () => {
+  test('starts with play money in its default wallets', async () => {
+    expect(await balances(await open('SANDBOX'))).toEqual(seedState)
+  })
+
+  test('goes back to its seed state: balances, holds, open orders', async () => {
+    const opened = await open('SANDBOX')
+    await send(opened, '1234.56')
+    await send(opened, '6000.00')
+    expect(await balances(opened)).toEqual([
+      ['Main', '8765.44', '6000.00'],
+      ['Spare', '1234.56', '0.00'],
+      ['Yen', '10000', '0'],
+    ])
+    cleaned = []
+    expect(await reset(opened.workspaceId)).toEqual({
+      success: true,
+      resetAt: new Date(world.clock.now()).toISOString(),
+    })
+    expect(await balances(opened)).toEqual(seedState)
+    expect(cleaned).toEqual([opened.workspaceId])
+    const orders = await world.database
+      .selectFrom('orders')
+      .select('status')
+      .where('workspace_biz_id', '=', opened.workspaceId)
+      .orderBy('created_at')
+      .execute()
+    expect(orders.map((order) => order.status).sort()).toEqual(['COMPLETED', 'FAILED'])
+    expect(await ledger.verifyBook()).toBeNull()
+    await send(opened, '10000.00')
+    await reset(opened.workspaceId)
+    expect(await balances(opened)).toEqual(seedState)
+  })
+
+  test('is emptied wholly or not at all', async () => {
+    const opened = await open('SANDBOX')
+    await send(opened, '100.00')
+    const failing = createSandbox({
+      database: world.database,
+      ledger,
+      members: world.workspaces.members,
+      cleaners: [
+        async () => {
+          throw new Error('a broken broom')
+        },
+      ],
+    })
+    const call = world.ask(failing.handlers, contract.resetSandbox, { as: owner, workspace: opened.workspaceId })
+    await expect(call).rejects.toThrow('a broken broom')
+    expect(await balances(opened)).toEqual([
+      ['Main', '9900.00', '0.00'],
+      ['Spare', '100.00', '0.00'],
+      ['Yen', '10000', '0'],
+    ])
+  })
+
+  test('comes out right under parallel transfers and resets', async () => {
+    const opened = await open('SANDBOX')
+    const work = Array.from({ length: 20 }, (_, index) =>
+      index % 5 === 4 ? reset(opened.workspaceId) : send(opened, '10.00'),
+    )
+    await Promise.all(work)
+    await reset(opened.workspaceId)
+    expect(await balances(opened)).toEqual(seedState)
+    expect(await ledger.verifyBook()).toBeNull()
+  })
+})
+
+describe('a reset is refused', () => {
+  test('in a LIVE workspace, which keeps everything', async () => {
+    const opened = await open('LIVE')
+    expect(await refusalOf(reset(opened.workspaceId))).toBe('ACCESS.PERMISSION_DENIED')
+    expect(await balances(opened)).toEqual(nothing)
+  })
+
+  test('to who is no owner, whatever their rights, and to strangers', async () => {
+    const { workspaceId } = await open('SANDBOX')
+    const member = await world.account('member@example.test')
+    await world.join(workspaceId, member, ['sandbox:reset'])
+    expect(await refusalOf(reset(workspaceId, member))).toBe('ACCESS.PERMISSION_DENIED')
+    const stranger = await world.account('stranger@example.test')
+    expect(await refusalOf(reset(workspaceId, stranger))).toBe('ACCESS.PERMISSION_DENIED')
+  })
+})
+
+test('play money does not reach a LIVE workspace', async () => {
+  const [play, real] = [await open('SANDBOX'), await open('LIVE')]
+  await expect(async () => send({ ...play, spare: real.main }, '1.00')).rejects.toThrow()
+  expect(await balances(real)).toEqual(nothing)
+  expect(await balances(play)).toEqual(seedState)
+})
