@@ -18,11 +18,16 @@ export const openPool = ({ url, connections, tls }: UpstreamConfiguration): Pool
     }),
   })
 
+/** Lets go of a body that nobody will read. Its stream reports that as an error, which must find a listener. */
+const abandon = (body: Dispatcher.ResponseData['body']): void => {
+  body.on('error', () => undefined).destroy()
+}
+
 /** A body as text, up to `maxBytes`; an encoding that we did not ask for is an invalid reply. */
 export const readText = async (response: Dispatcher.ResponseData, maxBytes: number): Promise<string> => {
   const encoding = response.headers['content-encoding']
   if (encoding !== undefined && encoding !== 'identity') {
-    response.body.destroy()
+    abandon(response.body)
     throw invalidReply('content encoding')
   }
   const chunks: Buffer[] = []
@@ -30,7 +35,7 @@ export const readText = async (response: Dispatcher.ResponseData, maxBytes: numb
   for await (const chunk of response.body) {
     size += chunk.length
     if (size > maxBytes) {
-      response.body.destroy()
+      abandon(response.body)
       throw invalidReply('reply too large')
     }
     chunks.push(chunk)

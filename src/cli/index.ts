@@ -1,6 +1,7 @@
 import { configCheck } from './config-check.ts'
+import { conformance } from './conformance.ts'
 import { migrate } from './migrate.ts'
 import { serve } from './serve.ts'
 
 /** Every command of `portico`, two-word names before their first words. */
-export const commands = [serve, migrate, configCheck]
+export const commands = [serve, migrate, configCheck, conformance]

@@ -1,11 +1,12 @@
 import { expect, inject } from 'vitest'
 import type { Variables } from '../../src/config/env.ts'
 import type { Configuration } from '../../src/config/index.ts'
-import { run } from '../../src/main.ts'
-import { type DomainsProcess, startDomainsProcess } from './domains-process.ts'
+import { type Running, run } from '../../src/main.ts'
+import { startConfigured } from './configured.ts'
 import { type Answer, type Call, send } from './http.ts'
 import { captureLog, type LogLine } from './log.ts'
 import { freePort } from './postgres.ts'
+import type { PorticoProcess } from './process.ts'
 import { testSettings } from './settings.ts'
 import { createStore } from './store.ts'
 
@@ -13,6 +14,7 @@ export interface Portico {
   url: string
   operationsUrl: string
   settings: Configuration
+  running: Running
   log: LogLine[]
   rawLog: string[]
   /** Operations without a handler. */
@@ -56,13 +58,13 @@ export const startPortico = async ({ variables = {}, adjust }: Options = {}): Pr
   })
   const operationsUrl = `http://127.0.0.1:${operationsPort}`
   const captured = captureLog()
-  let domains: DomainsProcess | null = null
+  let domains: PorticoProcess | null = null
   const split = inject('topology') === 'split'
   if (split) {
     // The gateway makes the keys and seeds the store; the domains only need to find it when they are asked.
     const assertion = { ...settings.assertion, jwksUrl: `${operationsUrl}/.well-known/jwks.json` }
     const { money, codedValues } = settings
-    domains = await startDomainsProcess({ ...store.variables, ...variables }, { assertion, money, codedValues })
+    domains = await startConfigured({ ...store.variables, ...variables }, { assertion, money, codedValues }, 'domains')
     upstream(settings, domains.url)
   }
   const running = await run(settings, 'gateway', captured.logger)
@@ -72,6 +74,7 @@ export const startPortico = async ({ variables = {}, adjust }: Options = {}): Pr
     url,
     operationsUrl,
     settings,
+    running,
     log: captured.lines,
     rawLog: captured.raw,
     unserved: running.unserved,

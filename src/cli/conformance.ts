@@ -1,0 +1,58 @@
+import { stderr, stdout } from 'node:process'
+import { conform, type Result } from '../conformance/index.ts'
+import { systemIds } from '../platform/system/index.ts'
+import type { Command } from './command.ts'
+
+const width = 44
+const shownFindings = 5
+
+const line = ({ check, asked, findings }: Result): string => {
+  const verdict = findings.length === 0 ? 'ok' : `${findings.length} not`
+  const named = findings
+    .slice(0, shownFindings)
+    .map(
+      ({ operationId, chainId, expected, got }) => `    ${operationId} on ${chainId}: expected ${expected}, got ${got}`,
+    )
+  return [`${check.padEnd(width)} ${String(asked).padStart(5)}  ${verdict}`, ...named].join('\n')
+}
+
+const progress = (done: number, all: number): void => {
+  if (!stderr.isTTY) return
+  const filled = Math.round((done / all) * 30)
+  stderr.write(`\r[${'#'.repeat(filled).padEnd(30)}] ${done}/${all}${done === all ? '\n' : ''}`)
+}
+
+const text = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined)
+
+export const conformance: Command = {
+  name: 'conformance',
+  summary: "hold a running deployment against the contract's promises",
+  help: [
+    '  --target URL               the portal listener (http://127.0.0.1:8080)',
+    '  --consumer-code CODE       access code of the CONSUMER portal (consumer-dev)',
+    '  --system-code CODE         access code of the SYSTEM portal (system-dev)',
+    '  --no-edge-headers          an edge before the target sets CF-* and X-Forwarded-Proto',
+    '',
+    'Provokes refusals only: nothing is changed at the target. Exit code 1 when a promise is broken.',
+    'Mind the limits: some 900 requests from one address within a minute.',
+  ].join('\n'),
+  options: {
+    target: { type: 'string', default: 'http://127.0.0.1:8080' },
+    'consumer-code': { type: 'string', default: 'consumer-dev' },
+    'system-code': { type: 'string', default: 'system-dev' },
+    'no-edge-headers': { type: 'boolean', default: false },
+  },
+  run: async ({ values }) => {
+    const CONSUMER = text(values['consumer-code'])
+    const SYSTEM = text(values['system-code'])
+    const target = {
+      url: text(values.target) ?? '',
+      accessCodes: { ...(CONSUMER && { CONSUMER }), ...(SYSTEM && { SYSTEM }) },
+      edgeHeaders: values['no-edge-headers'] !== true,
+      requestId: () => systemIds.next(),
+    }
+    const results = await conform(target, progress)
+    stdout.write(`${'promise'.padEnd(width)} asked  kept\n${results.map(line).join('\n')}\n`)
+    return results.every(({ findings }) => findings.length === 0) ? 0 : 1
+  },
+}

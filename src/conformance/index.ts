@@ -1,0 +1,63 @@
+import { catalogue } from '../contract/index.ts'
+import { type ChainId, chains, type Operation, type Portal } from '../kernel/index.ts'
+import { type Check, checks } from './checks.ts'
+import { ask, type Target } from './probe.ts'
+
+export type { Target } from './probe.ts'
+
+export interface Finding {
+  operationId: string
+  chainId: ChainId
+  expected: string
+  got: string
+}
+
+export interface Result {
+  check: string
+  asked: number
+  findings: Finding[]
+}
+
+const reachable = ({ accessCodes }: Target, chainId: ChainId): boolean => {
+  const { portal, perimeter } = chains[chainId]
+  if (perimeter !== 'portal') return true
+  return accessCodes[portal === 'SYSTEM' ? 'SYSTEM' : 'CONSUMER'] !== undefined
+}
+
+const run = async (
+  target: Target,
+  check: Check,
+  operation: Operation,
+  chainId: ChainId,
+): Promise<Finding | undefined> => {
+  const got = await ask(target, operation, chainId, check.change)
+  const isExpected = got.status === check.status && (check.code === null || got.code === check.code) && got.isEnvelope
+  if (isExpected) return undefined
+  const shown = got.isEnvelope ? `${got.status} ${got.code}` : `${got.status} and no envelope`
+  return { operationId: operation.id, chainId, expected: `${check.status} ${check.code ?? ''}`.trim(), got: shown }
+}
+
+/** What the contract implies of every operation, asked of a running deployment. Only refusals are provoked: nothing is changed there. */
+export const conform = async (target: Target, told: (done: number, all: number) => void): Promise<Result[]> => {
+  const ways = catalogue.flatMap((operation) => operation.chains.map((chainId) => ({ operation, chainId })))
+  const asked = checks.map((check) => ({
+    check,
+    ways: ways.filter(({ operation, chainId }) => reachable(target, chainId) && check.applies(operation, chainId)),
+  }))
+  const all = asked.reduce((sum, { ways: each }) => sum + each.length, 0)
+  let done = 0
+  const results: Result[] = []
+  for (const { check, ways: each } of asked) {
+    const findings: Finding[] = []
+    for (const { operation, chainId } of each) {
+      const finding = await run(target, check, operation, chainId)
+      if (finding) findings.push(finding)
+      done += 1
+      told(done, all)
+    }
+    results.push({ check: check.name, asked: each.length, findings })
+  }
+  return results
+}
+
+export type AccessCodes = Partial<Record<Portal, string>>

@@ -1,0 +1,67 @@
+import { type ChainId, chains, type Operation, type Portal } from '../kernel/index.ts'
+
+/** A running deployment, and what is needed to get past its first doors. */
+export interface Target {
+  url: string
+  accessCodes: Partial<Record<Portal, string>>
+  /** Sends the headers that the edge would (CF-*, X-Forwarded-Proto); off when an edge is in front of the target. */
+  edgeHeaders: boolean
+  /** A fresh request id. */
+  requestId(): string
+}
+
+export type Change = Record<string, string | null>
+
+const unknownId = '01990000-0000-7000-8000-00000000dead'
+
+const edge = {
+  'x-forwarded-proto': 'https',
+  'cf-connecting-ip': '203.0.113.9',
+  'cf-ray': '8f2a1b3c4d5e6f70-FRA',
+  'cf-ipcountry': 'DE',
+}
+
+const headersFor = (target: Target, chainId: ChainId, change: Change): Headers => {
+  const portal = chains[chainId].portal === 'SYSTEM' ? 'SYSTEM' : 'CONSUMER'
+  const all: Change = {
+    'x-portal-access-code': target.accessCodes[portal] ?? null,
+    'x-request-id': target.requestId(),
+    'x-client-hash': 'portico-conformance',
+    'x-locale': 'en',
+    'content-type': 'application/json',
+    ...(target.edgeHeaders && edge),
+    ...change,
+  }
+  const headers = new Headers()
+  for (const [name, value] of Object.entries(all)) if (value !== null) headers.set(name, value)
+  return headers
+}
+
+export interface Got {
+  status: number
+  code: string
+  isEnvelope: boolean
+}
+
+const read = (text: string): Omit<Got, 'status'> => {
+  try {
+    const body: unknown = JSON.parse(text)
+    if (typeof body === 'object' && body !== null && 'code' in body && 'success' in body && 'message' in body)
+      return { code: String(body.code), isEnvelope: typeof body.success === 'boolean' }
+  } catch {
+    // No JSON is no envelope, which is what is told.
+  }
+  return { code: '', isEnvelope: false }
+}
+
+/** Asks for an operation with the headers that the interface demands, changed in the one way that a check is about. */
+export const ask = async (target: Target, operation: Operation, chainId: ChainId, change: Change): Promise<Got> => {
+  const path = chains[chainId].prefix + operation.path.replace(/\{\w+\}/g, unknownId)
+  const headers = headersFor(target, chainId, change)
+  const response = await fetch(target.url.replace(/\/$/, '') + path, {
+    method: operation.method,
+    headers,
+    redirect: 'manual',
+  })
+  return { status: response.status, ...read(await response.text()) }
+}

@@ -1,0 +1,48 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { type Portico, startPortico } from '../harness/portico.ts'
+import { root } from '../harness/settings.ts'
+import { storeIsAvailable } from '../harness/store.ts'
+
+const conformance = async (target: string): Promise<{ code: number | null; output: string }> => {
+  const child = spawn(process.execPath, ['src/cli.ts', 'conformance', '--target', target], { cwd: root })
+  let output = ''
+  child.stdout.on('data', (chunk) => {
+    output += chunk
+  })
+  child.stderr.on('data', (chunk) => {
+    output += chunk
+  })
+  await once(child, 'close')
+  return { code: child.exitCode, output }
+}
+
+describe.skipIf(!storeIsAvailable())('portico conformance', () => {
+  let portico: Portico
+  beforeAll(async () => {
+    portico = await startPortico()
+  })
+  afterAll(() => portico?.stop())
+
+  test('a running deployment keeps every promise: a table, exit code 0', async () => {
+    const { code, output } = await conformance(portico.url)
+    expect(output).toContain('a token is demanded')
+    expect(output).not.toContain(' not\n')
+    expect(code, output).toBe(0)
+  })
+
+  test('something that is no Portico does not: the broken promises are named, exit code 1', async () => {
+    const other = createServer((_request, response) => response.end('{"hello":"world"}'))
+    other.listen(0, '127.0.0.1')
+    await once(other, 'listening')
+    const address = other.address()
+    const { code, output } = await conformance(
+      `http://127.0.0.1:${typeof address === 'object' && address ? address.port : 0}`,
+    )
+    other.close()
+    expect(code).toBe(1)
+    expect(output).toContain('transfers.create on consumer: expected 401 ACCESS.TOKEN_MISSING, got 200 and no envelope')
+  })
+})

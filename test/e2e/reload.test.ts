@@ -1,0 +1,74 @@
+import { writeFile } from 'node:fs/promises'
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
+import { stringify } from 'yaml'
+import { startConfigured } from '../harness/configured.ts'
+import { send } from '../harness/http.ts'
+import { json, type Misbehaving, startMisbehaving } from '../harness/misbehaving.ts'
+import { createStore, type TestStore } from '../harness/store.ts'
+
+const path = '/web/v1/consumer/constants/timezones'
+const timezone = (label: string) => ({ code: 'UTC', label, zoneIdCode: 'Etc/UTC', utcOffset: 'UTC+0', value: 1 })
+
+/** Places of domains, changed under load: design.md section 4. */
+describe.skipIf(inject('topology') !== 'embedded')('reload of the backends', () => {
+  let store: TestStore
+  let first: Misbehaving
+  let second: Misbehaving
+  let portico: Awaited<ReturnType<typeof startConfigured>>
+
+  const slowly = (label: string) =>
+    startMisbehaving((socket) => setTimeout(() => socket.write(json([timezone(label)])), 30))
+  const placed = (upstream: Misbehaving) => ({ backends: { constants: { url: upstream.url } } })
+
+  beforeAll(async () => {
+    store = await createStore()
+    first = await slowly('first')
+    second = await slowly('second')
+    portico = await startConfigured({ ...store.variables, PORTICO_RATE_LIMIT_SCALE: '1000' }, placed(first), 'gateway')
+  })
+  afterAll(async () => {
+    await portico?.stop()
+    await first?.close()
+    await second?.close()
+    await store?.remove()
+  })
+
+  const label = async (): Promise<string> => {
+    const { status, body } = await send(portico.url, 'GET', path)
+    return status === 200 ? body.data[0].label : `${status}`
+  }
+
+  test('a changed file moves a domain without dropping a request', async () => {
+    expect(await label()).toBe('first')
+    const seen: string[] = []
+    let done = false
+    const load = Array.from({ length: 8 }, async () => {
+      while (!done) seen.push(await label())
+    })
+    await writeFile(portico.file, stringify(placed(second)))
+    await expect.poll(label, { timeout: 5_000 }).toBe('second')
+    await expect.poll(() => seen.at(-1), { timeout: 2_000 }).toBe('second')
+    done = true
+    await Promise.all(load)
+    expect(new Set(seen)).toEqual(new Set(['first', 'second']))
+  })
+
+  test('a faulty file is refused with every fault named, and the old one stays', async () => {
+    await writeFile(portico.file, stringify({ backends: { constants: { url: 'ftp://x' }, nonsense: 'in-process' } }))
+    await expect.poll(() => portico.output(), { timeout: 5_000 }).toContain('the old one stays')
+    const line =
+      portico
+        .output()
+        .split('\n')
+        .find((each) => each.includes('the old one stays')) ?? ''
+    expect(line).toContain('backends.constants')
+    expect(line).toContain('nonsense')
+    expect(await label()).toBe('second')
+  })
+
+  test('SIGHUP does the same', async () => {
+    await writeFile(portico.file, stringify(placed(first)))
+    portico.child.kill('SIGHUP')
+    await expect.poll(label, { timeout: 5_000 }).toBe('first')
+  })
+})

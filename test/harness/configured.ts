@@ -1,0 +1,27 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { stringify } from 'yaml'
+import type { Variables } from '../../src/config/env.ts'
+import { type PorticoProcess, startProcess } from './process.ts'
+
+/** A process whose configuration file is made for it, and goes with it. */
+export const startConfigured = async (
+  variables: Variables,
+  configuration: object,
+  role: 'gateway' | 'domains',
+): Promise<PorticoProcess & { file: string }> => {
+  const folder = await mkdtemp(join(tmpdir(), 'portico-configured-'))
+  const file = join(folder, 'portico.yaml')
+  await writeFile(file, stringify(configuration))
+  const started = await startProcess({ ...variables, PORTICO_CONFIG: file }, role)
+  return {
+    ...started,
+    file,
+    stop: async () => {
+      const code = await started.stop()
+      await rm(folder, { recursive: true, force: true })
+      return code
+    },
+  }
+}

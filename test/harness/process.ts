@@ -1,0 +1,59 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { setTimeout as pause } from 'node:timers/promises'
+import type { Variables } from '../../src/config/env.ts'
+import { freePort } from './postgres.ts'
+import { root } from './settings.ts'
+
+export interface PorticoProcess {
+  url: string
+  operationsUrl: string
+  child: ChildProcess
+  output(): string
+  /** Ends it by SIGTERM and answers its exit code. */
+  stop(): Promise<number | null>
+}
+
+const whenReady = async (operationsUrl: string, child: ChildProcess, output: () => string): Promise<void> => {
+  for (let attempt = 0; attempt < 600; attempt++) {
+    if (child.exitCode !== null) break
+    const ready = await fetch(`${operationsUrl}/health/ready`).catch(() => null)
+    if (ready?.ok) return
+    await pause(50)
+  }
+  throw new Error(`the process did not get ready:\n${output()}`)
+}
+
+/** `portico serve` as a user starts it: a process of its own, on free ports, told by variables alone. */
+export const startProcess = async (
+  variables: Variables,
+  role: 'gateway' | 'domains' = 'gateway',
+): Promise<PorticoProcess> => {
+  const [port, operationsPort] = [await freePort(), await freePort()]
+  const child = spawn(process.execPath, ['src/cli.ts', 'serve', '--role', role], {
+    cwd: root,
+    env: { ...process.env, PORT: String(port), OPS_PORT: String(operationsPort), ...variables, NODE_OPTIONS: '' },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  let text = ''
+  const collect = (chunk: Buffer) => {
+    text += chunk.toString()
+  }
+  child.stdout.on('data', collect)
+  child.stderr.on('data', collect)
+  const operationsUrl = `http://127.0.0.1:${variables.OPS_PORT ?? operationsPort}`
+  await whenReady(operationsUrl, child, () => text)
+  return {
+    url: `http://127.0.0.1:${variables.PORT ?? port}`,
+    operationsUrl,
+    child,
+    output: () => text,
+    stop: async () => {
+      if (child.exitCode === null && child.signalCode === null) {
+        child.kill('SIGTERM')
+        await once(child, 'exit')
+      }
+      return child.exitCode
+    },
+  }
+}
