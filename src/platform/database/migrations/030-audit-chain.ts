@@ -7,7 +7,7 @@ import { type Kysely, sql } from 'kysely'
 export const up = async (database: Kysely<unknown>): Promise<void> => {
   await sql`
     CREATE TABLE audit_chain (
-      only boolean PRIMARY KEY DEFAULT true CHECK (only),
+      is_only boolean PRIMARY KEY DEFAULT true CHECK (is_only),
       sequence bigint NOT NULL,
       hash bytea NOT NULL
     )`.execute(database)
