@@ -30,6 +30,10 @@ export const readText = async (response: Dispatcher.ResponseData, maxBytes: numb
     abandon(response.body)
     throw invalidReply('content encoding')
   }
+  if (Number(response.headers['content-length'] ?? 0) > maxBytes) {
+    abandon(response.body)
+    throw invalidReply('reply too large')
+  }
   const chunks: Buffer[] = []
   let size = 0
   for await (const chunk of response.body) {

@@ -34,7 +34,7 @@ export const conformance: Command = {
     '  --no-edge-headers          an edge before the target sets CF-* and X-Forwarded-Proto',
     '',
     'Provokes refusals only: nothing is changed at the target. Exit code 1 when a promise is broken.',
-    'Mind the limits: some 900 requests from one address within a minute.',
+    'Some 1,500 requests; a target that limits them is waited for.',
   ].join('\n'),
   options: {
     target: { type: 'string', default: 'http://127.0.0.1:8080' },

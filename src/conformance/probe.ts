@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises'
 import { type ChainId, chains, type Operation, type Portal } from '../kernel/index.ts'
 
 /** A running deployment, and what is needed to get past its first doors. */
@@ -52,6 +53,19 @@ const read = (text: string): Omit<Got, 'status'> => {
     // No JSON is no envelope, which is what is told.
   }
   return { code: '', isEnvelope: false }
+}
+
+const longestWaitSeconds = 120
+
+/** A target that limits us is asked again when it says so: the limit is its right, and not what is being checked. */
+const patiently = async (send: () => Promise<Response>): Promise<Response> => {
+  for (;;) {
+    const response = await send()
+    const wait = Number(response.headers.get('retry-after') ?? Number.NaN)
+    if (response.status !== 429 || !(wait > 0 && wait <= longestWaitSeconds)) return response
+    await response.body?.cancel()
+    await pause(wait * 1_000)
+  }
 }
 
 /** Asks for an operation with the headers that the interface demands, changed in the one way that a check is about. */

@@ -43,6 +43,6 @@ describe.skipIf(!storeIsAvailable())('portico conformance', () => {
     )
     other.close()
     expect(code).toBe(1)
-    expect(output).toContain('transfers.create on consumer: expected 401 ACCESS.TOKEN_MISSING, got 200 and no envelope')
+    expect(output).toContain('auth.logout on consumer: expected 401 ACCESS.TOKEN_MISSING, got 200 and no envelope')
   })
 })

@@ -22,7 +22,7 @@ export interface AuditLogTable {
 
 /** One row: where the chain of sealed entries ends. */
 export interface AuditChainTable {
-  only: Generated<boolean>
+  is_only: Generated<boolean>
   sequence: number
   hash: Uint8Array
 }
