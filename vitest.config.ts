@@ -18,6 +18,15 @@ export default defineConfig({
           exclude: ['test/{e2e,faults,browser,load}/**', '**/node_modules/**'],
         },
       },
+      {
+        extends: true,
+        test: {
+          name: 'browser',
+          include: ['test/browser/**/*.test.ts'],
+          globalSetup: ['test/browser/global-setup.ts'],
+          provide: { topology: 'embedded' },
+        },
+      },
       ...topologies.map((topology) => ({
         extends: true as const,
         test: {

@@ -8,13 +8,16 @@ export interface Frame {
   /** Epoch milliseconds by the gateway's clock; absent from the 401 of users/self. */
   timestamp: number | null
   data: unknown
+  /** All of it, as it came. */
+  envelope: object
 }
 
 const frameOf = (value: unknown): Frame | null => {
   if (typeof value !== 'object' || value === null) return null
-  const { success, code, message, timestamp, data }: Partial<Record<keyof Frame, unknown>> = value
+  const { success, code, message, timestamp, data }: Partial<Record<string, unknown>> = { ...value }
   if (typeof success !== 'boolean' || typeof code !== 'string' || typeof message !== 'string') return null
-  return { success, code, message, timestamp: typeof timestamp === 'number' ? timestamp : null, data: data ?? null }
+  const at = typeof timestamp === 'number' ? timestamp : null
+  return { success, code, message, timestamp: at, data: data ?? null, envelope: value }
 }
 
 /** Retry-After in seconds; its other form, a date, is not the gateway's. */

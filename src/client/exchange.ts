@@ -49,7 +49,7 @@ export const createExchange = (settings: Settings, transport: Transport) => {
     const data = await open(frame.data).catch((cause: unknown) => {
       throw unusable(requestId, status, 'the sealed reply does not open', cause)
     })
-    tell({ ...frame, data })
+    tell({ ...frame.envelope, data })
     const checked = reply === 'stream' ? undefined : reply.safeParse(data)
     if (checked?.success) return { data: checked.data, timestamp: frame.timestamp }
     throw unusable(requestId, status, `the reply is not one of ${operationId}`, checked?.error)

@@ -29,7 +29,7 @@ export const refusalAnswers = (sentence: Sentence): RefusalAnswers => {
     description: [...given.map((code) => `\`${self ? numericCode(code) : code}\`: ${sentence(code)}.`), note]
       .filter(Boolean)
       .join('\n\n'),
-    ...answerHeaders(given.some(waits) ? { 'Retry-After': 'RetryAfter' } : {}),
+    ...(given.some(waits) ? answerHeaders({ 'Retry-After': 'RetryAfter' }) : {}),
     content: {
       'application/json': {
         schema: {

@@ -1,0 +1,60 @@
+import { existsSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
+import { rolldown } from 'rolldown'
+
+const candidates = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome']
+
+/** The machine's Chromium; null where there is none, and then the suite is skipped and named. */
+export const chromiumPath: string | null = candidates.find((path) => existsSync(path)) ?? null
+
+/** Chromium's own sandbox needs rights that a container's root does not have; the pages are ours. */
+export const launchChromium = (): Promise<Browser> => {
+  if (chromiumPath === null) throw new Error('no Chromium on this machine')
+  return chromium.launch({ executablePath: chromiumPath, args: ['--no-sandbox'] })
+}
+
+/** The typed client as a page loads it: one file. */
+export const bundleClient = async (): Promise<string> => {
+  const bundle = await rolldown({ input: fileURLToPath(new URL('app.ts', import.meta.url)), platform: 'browser' })
+  const { output } = await bundle.generate({ format: 'iife' })
+  await bundle.close()
+  return output[0].code
+}
+
+/** What a page complained of: errors, and violations of its content security policy. */
+export interface WatchedPage {
+  page: Page
+  complaints: string[]
+}
+
+export const openPage = async (context: BrowserContext, url: string): Promise<WatchedPage> => {
+  const page = await context.newPage()
+  const complaints: string[] = []
+  page.on('pageerror', (error) => complaints.push(error.message))
+  page.on('console', (message) => {
+    if (message.type() === 'error' && !/status of \d/.test(message.text())) complaints.push(message.text())
+  })
+  page.on('request', (request) => {
+    if (new URL(request.url()).origin !== new URL(url).origin) complaints.push(`foreign request ${request.url()}`)
+  })
+  await page.addInitScript(() => {
+    addEventListener('securitypolicyviolation', ({ violatedDirective, blockedURI }) =>
+      // biome-ignore lint/suspicious/noConsole: the page's console is what is watched
+      console.error(`policy violated: ${violatedDirective} ${blockedURI}`),
+    )
+  })
+  await page.goto(url)
+  return { page, complaints }
+}
+
+const policy = "default-src 'none'; script-src 'self'; connect-src 'self'"
+const html = '<!doctype html><meta charset="utf-8"><title>app</title><script src="/app.js"></script>'
+
+/** Serves a page with the client beside whatever the origin itself serves, under a strict policy. */
+export const hostApp = async (context: BrowserContext, origin: string, script: string): Promise<string> => {
+  const headers = { 'content-security-policy': policy }
+  await context.route(`${origin}/app`, (route) => route.fulfill({ contentType: 'text/html', headers, body: html }))
+  await context.route(`${origin}/app.js`, (route) => route.fulfill({ contentType: 'text/javascript', body: script }))
+  return `${origin}/app`
+}

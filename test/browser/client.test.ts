@@ -1,0 +1,164 @@
+import type { Browser, BrowserContext } from 'playwright-core'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { developmentIds } from '../../src/seed/development.ts'
+import { pair, wallet } from '../client/fixtures.ts'
+import { ok, refuse, type ScriptedGateway, type Step, scriptedGateway } from '../client/scripted-gateway.ts'
+import { type Portico, startPortico } from '../harness/portico.ts'
+import { codeIn } from '../harness/sign-in.ts'
+import { bundleClient, chromiumPath, hostApp, launchChromium, openPage } from './chromium.ts'
+
+declare global {
+  /** Exposed to the page: the newest code in the owner’s mail. */
+  var mailedCode: () => Promise<string>
+}
+
+describe.skipIf(chromiumPath === null)('the client in Chromium', () => {
+  let browser: Browser
+  let context: BrowserContext
+  let script: string
+  beforeAll(async () => {
+    script = await bundleClient()
+    browser = await launchChromium()
+  })
+  beforeEach(async () => {
+    context = await browser.newContext()
+  })
+  afterEach(() => context.close())
+  afterAll(() => browser?.close())
+
+  describe('with the real gateway', () => {
+    let portico: Portico
+    beforeAll(async () => {
+      portico = await startPortico()
+    })
+    afterAll(() => portico?.stop())
+
+    test('signs in over the secure channel, moves money and signs out, under a strict policy', async () => {
+      await context.exposeFunction('mailedCode', async () => codeIn((await portico.mailTo('owner@demo.test')).text))
+      const { page, complaints } = await openPage(context, await hostApp(context, portico.url, script))
+      const sent: string[] = []
+      page.on('request', (request) => sent.push(request.postData() ?? ''))
+      const seen = await page.evaluate(async (ids) => {
+        const client = globalThis.portico.createClient({
+          baseUrl: location.origin,
+          portal: 'CONSUMER',
+          accessCode: 'consumer-dev',
+          edgeHeaders: true,
+          storage: localStorage,
+        })
+        await client.signIn({
+          email: 'owner@demo.test',
+          password: 'Portico-demo-2026',
+          code: () => globalThis.mailedCode(),
+        })
+        const order = await client.createTransfer({
+          workspaceId: ids.workspace,
+          seal: true,
+          body: {
+            sourceWalletBizId: ids.mainUsd,
+            targetWalletBizId: ids.savingsUsd,
+            amount: '1.75',
+            currency: 'USD',
+          },
+        })
+        const { accountEmail } = await client.readProfile()
+        const kept = localStorage.getItem('portico:CONSUMER:tokens') !== null
+        await client.signOut()
+        await client.close()
+        return { amount: order.amount, accountEmail, kept, left: localStorage.getItem('portico:CONSUMER:tokens') }
+      }, developmentIds)
+      expect(seen).toEqual({ amount: '1.75', accountEmail: 'owner@demo.test', kept: true, left: null })
+      expect(sent.join('')).not.toMatch(/Portico-demo-2026|1\.75/)
+      expect(complaints).toEqual([])
+    })
+  })
+
+  describe('with a scripted gateway', () => {
+    let gateway: ScriptedGateway
+    afterEach(() => gateway?.close())
+
+    const refresh = 'POST /web/v1/consumer/auth/token/refresh'
+    const forSecond: Step = (seen, response) => {
+      const step = seen.headers.authorization === 'Bearer access-2' ? ok([wallet]) : refuse(401, 'ACCESS.TOKEN_INVALID')
+      return step(seen, response)
+    }
+    const slow: Step = async (seen, response) => {
+      await new Promise((resolve) => setTimeout(resolve, 200))
+      await ok(pair('2'))(seen, response)
+    }
+
+    test('two tabs renew a shared sign-in once', async () => {
+      gateway = await scriptedGateway({ 'GET /web/v1/consumer/wallets': forSecond, [refresh]: slow })
+      const url = await hostApp(context, gateway.baseUrl, script)
+      const tabs = [await openPage(context, url), await openPage(context, url)]
+      const asked = { tokens: pair('1') }
+      await tabs[0]?.page.evaluate(async ({ tokens }) => {
+        const storage = localStorage
+        const options = {
+          baseUrl: location.origin,
+          portal: 'CONSUMER',
+          accessCode: 'x',
+          storage,
+          seal: 'none',
+        } as const
+        await globalThis.portico.createClient(options).session.adopt(tokens)
+      }, asked)
+      const counts = await Promise.all(
+        tabs.map(({ page }) =>
+          page.evaluate(async () => {
+            const storage = localStorage
+            const options = {
+              baseUrl: location.origin,
+              portal: 'CONSUMER',
+              accessCode: 'x',
+              storage,
+              seal: 'none',
+            } as const
+            return (await globalThis.portico.createClient(options).listWallets()).length
+          }),
+        ),
+      )
+      expect(counts).toEqual([1, 1])
+      expect(gateway.to('/token/refresh')).toHaveLength(1)
+      expect(new Set(gateway.seen.map(({ headers }) => headers['x-client-hash'])).size).toBe(1)
+      expect(tabs.flatMap(({ complaints }) => complaints)).toEqual([])
+    })
+
+    test('an upload tells how far it is; refusals, aborts and lost answers are what they are elsewhere', async () => {
+      const file = {
+        bizId: wallet.bizId,
+        fileName: 'big.bin',
+        contentType: 'application/octet-stream',
+        sizeBytes: 4_000_000,
+        sha256: 'x',
+        purpose: { code: 'DOCUMENT', value: 1, label: '', description: '' },
+        fileStatus: { code: 'AVAILABLE', value: 1, label: '', description: '' },
+        createdAt: '2026-01-01T00:00:00.000Z',
+      }
+      const hangUp: Step = (_, response) => void response.destroy()
+      const upload = 'POST /web/v1/consumer/files/upload'
+      gateway = await scriptedGateway({ [upload]: [ok(file), refuse(413, 'REQUEST.TOO_LARGE'), hangUp] })
+      const { page } = await openPage(context, await hostApp(context, gateway.baseUrl, script))
+      const seen = await page.evaluate(async () => {
+        const options = { baseUrl: location.origin, portal: 'CONSUMER', accessCode: 'x', seal: 'none' } as const
+        const client = globalThis.portico.createClient(options)
+        const body = new FormData()
+        body.set('purpose', 'DOCUMENT')
+        body.set('file', new Blob([new Uint8Array(4_000_000)]), 'big.bin')
+        const steps: { loaded: number; total: number }[] = []
+        const onProgress = (progress: { loaded: number; total: number }) => steps.push(progress)
+        const { fileName } = await client.uploadFile({ body, onProgress })
+        const codes: string[] = []
+        for (let round = 0; round < 2; round++)
+          await client.uploadFile({ body, onProgress }).catch((error) => codes.push(error.code))
+        const signal = AbortSignal.abort(new Error('enough'))
+        await client.uploadFile({ body, onProgress, signal }).catch((error) => codes.push(error.message))
+        return { fileName, codes, first: steps[0], last: steps.findLast(({ loaded, total }) => loaded === total) }
+      })
+      expect(seen.fileName).toBe('big.bin')
+      expect(seen.codes).toEqual(['REQUEST.TOO_LARGE', 'CLIENT.NETWORK', 'enough'])
+      expect(seen.first?.total).toBeGreaterThan(4_000_000)
+      expect(seen.last).toBeDefined()
+    })
+  })
+})

@@ -1,0 +1,56 @@
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import express from 'express'
+import type { Browser } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { catalogue } from '../../src/contract/index.ts'
+import { referencePages } from '../../src/gateway/pages.ts'
+import { openApiDocument } from '../../src/openapi/index.ts'
+import { chromiumPath, launchChromium, openPage } from './chromium.ts'
+
+const document = openApiDocument(catalogue, { version: '1.0.0', title: 'Portico', servers: ['/'] })
+
+describe.skipIf(chromiumPath === null)('the reference page in Chromium', () => {
+  let browser: Browser
+  let server: Server
+  let url: string
+  const tried: Record<string, unknown>[] = []
+
+  beforeAll(async () => {
+    const app = express()
+    for (const page of referencePages({ document })) app.use(page)
+    app.use((request, response) => {
+      tried.push({ ...request.headers, method: request.method, url: request.url })
+      response.json({})
+    })
+    server = createServer(app)
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+    browser = await launchChromium()
+  })
+  afterAll(async () => {
+    await browser?.close()
+    server?.closeAllConnections()
+    server?.close()
+  })
+
+  test('shows every operation and tries one, within its policy and from its own origin', async () => {
+    const { page, complaints } = await openPage(await browser.newContext(), `${url}/docs`)
+    await page.locator('.opblock-tag').first().waitFor()
+    expect(await page.locator('.opblock-tag').count()).toBe(new Set(catalogue.map(({ id }) => id.split('.')[0])).size)
+    await page.locator('#operations-tag-constants').click()
+    const countries = page.locator('.opblock', { hasText: '/web/v1/consumer/constants/countries' })
+    await countries.locator('.opblock-summary-control').click()
+    await countries.getByText('Try it out').click()
+    await countries.locator('.execute').click()
+    await expect.poll(() => tried.length).toBeGreaterThan(0)
+    expect(tried.at(-1)).toMatchObject({
+      method: 'GET',
+      url: '/web/v1/consumer/constants/countries',
+      'x-portal-access-code': 'consumer-dev',
+      'x-forwarded-proto': 'https',
+      'x-request-id': expect.not.stringMatching(/^8f0c3a52/),
+    })
+    expect(complaints).toEqual([])
+  })
+})
