@@ -72,10 +72,7 @@ const patiently = async (send: () => Promise<Response>): Promise<Response> => {
 export const ask = async (target: Target, operation: Operation, chainId: ChainId, change: Change): Promise<Got> => {
   const path = chains[chainId].prefix + operation.path.replace(/\{\w+\}/g, unknownId)
   const headers = headersFor(target, chainId, change)
-  const response = await fetch(target.url.replace(/\/$/, '') + path, {
-    method: operation.method,
-    headers,
-    redirect: 'manual',
-  })
+  const url = target.url.replace(/\/$/, '') + path
+  const response = await patiently(() => fetch(url, { method: operation.method, headers, redirect: 'manual' }))
   return { status: response.status, ...read(await response.text()) }
 }

@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, inject, test, vi } from 'vitest'
 import { type Portico, startPortico } from '../harness/portico.ts'
 import { freePort } from '../harness/postgres.ts'
 import { root } from '../harness/settings.ts'
@@ -40,16 +40,7 @@ describe.skipIf(inject('topology') !== 'embedded')('the example service of docs/
         NODE_OPTIONS: '',
       },
     })
-    await expect
-      .poll(
-        () =>
-          fetch(url).then(
-            ({ status }) => status,
-            () => 0,
-          ),
-        { timeout: 5_000 },
-      )
-      .toBe(403)
+    await vi.waitFor(async () => expect((await fetch(url)).status).toBe(403), { timeout: 5_000 })
     session = await signIn(portico)
   })
   afterAll(async () => {

@@ -1,0 +1,31 @@
+import type { Answer, Call } from '../harness/http.ts'
+import { type Portico, startPortico } from '../harness/portico.ts'
+import { type Session, signIn } from '../harness/sign-in.ts'
+
+/** The two seeded consumers, signed in, with what tests of access ask for again and again. */
+export interface AccessWorld {
+  portico: Portico
+  owner: Session
+  member: Session
+  call(who: Session, method: 'GET' | 'POST', path: string, call?: Call): Promise<Answer>
+  /** The same; answers `data` and throws unless it is 200. */
+  data(who: Session, method: 'GET' | 'POST', path: string, call?: Call): Promise<any> // biome-ignore lint/suspicious/noExplicitAny: a black-box client knows no types
+  /** A workspace of one's own. */
+  workspace(who: Session, workspaceName: string, workspaceKind?: 'LIVE' | 'SANDBOX'): Promise<string>
+}
+
+export const startAccessWorld = async (): Promise<AccessWorld> => {
+  const portico = await startPortico()
+  const owner = await signIn(portico)
+  const member = await signIn(portico, 'member@demo.test')
+  const call: AccessWorld['call'] = (who, method, path, more) =>
+    portico.call(method, `/web/v1/consumer${path}`, { token: who.accessToken, ...more })
+  const data: AccessWorld['data'] = async (who, method, path, more) => {
+    const answer = await call(who, method, path, more)
+    if (answer.status !== 200) throw new Error(`${method} ${path}: ${answer.status} ${answer.text}`)
+    return answer.body.data
+  }
+  const workspace: AccessWorld['workspace'] = async (who, workspaceName, workspaceKind = 'LIVE') =>
+    (await data(who, 'POST', '/workspaces', { body: { workspaceName, workspaceKind } })).bizId
+  return { portico, owner, member, call, data, workspace }
+}

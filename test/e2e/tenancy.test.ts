@@ -1,0 +1,92 @@
+import { randomUUID } from 'node:crypto'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { domainOf, paramNames } from '../../src/kernel/index.ts'
+import { developmentIds } from '../../src/seed/development.ts'
+import { type Route, routes, unknownId } from '../harness/catalogue.ts'
+import type { Answer } from '../harness/http.ts'
+import { storeIsAvailable } from '../harness/store.ts'
+import { type AccessWorld, startAccessWorld } from './access-world.ts'
+import { notImplemented } from './not-implemented.ts'
+
+/** What is in another workspace, by the domain that serves it and the name of the path's parameter. */
+type Foreign = Record<string, string>
+
+/** A workspace that the caller has not entered, with one thing of every kind. A new kind of id goes in here. */
+const furnish = async (world: AccessWorld): Promise<Foreign> => {
+  const { owner, data } = world
+  const workspace = await world.workspace(owner, 'Next door', 'SANDBOX')
+  const other = await world.workspace(owner, 'Across the street', 'SANDBOX')
+  const walletIn = async (id: string): Promise<string> =>
+    (await data(owner, 'GET', '/wallets', { workspace: id }))[0].bizId
+  const wallet = await walletIn(workspace)
+  const { bizId: transfer } = await data(owner, 'POST', '/transfer/command/create', {
+    workspace,
+    headers: { 'x-request-id': randomUUID() },
+    body: { sourceWalletBizId: wallet, targetWalletBizId: await walletIn(other), amount: '1.00', currency: 'USD' },
+  })
+  const { bizId: role } = await data(owner, 'POST', '/roles', {
+    workspace,
+    body: { roleName: 'Neighbour', permissionCodes: [] },
+  })
+  const { bizId: apiKey } = await data(owner, 'POST', '/api-keys', {
+    workspace,
+    body: { apiKeyName: 'Neighbour', permissionCodes: ['wallet:read'] },
+  })
+  return {
+    'wallets wallet_id': wallet,
+    'transfers wallet_id': wallet,
+    'transfers order_id': transfer,
+    'roles role_id': role,
+    'apiKeys api_key_id': apiKey,
+  }
+}
+
+const tenantRoutes = routes.filter(
+  ({ operation: { id, path, policy }, chainId }) =>
+    policy.workspace !== 'none' && paramNames(path).length > 0 && chainId !== 'system' && !notImplemented.includes(id),
+)
+
+/** All that a caller can tell one answer from another by, but the time. */
+const bytes = ({ status, headers, text }: Answer) => ({
+  status,
+  text: text.replace(/"timestamp":\d+/, ''),
+  type: headers.get('content-type'),
+  length: headers.get('content-length'),
+})
+
+describe.skipIf(!storeIsAvailable())('another workspace’s id', () => {
+  let world: AccessWorld
+  let foreign: Foreign
+  let key: string
+  beforeAll(async () => {
+    world = await startAccessWorld()
+    foreign = await furnish(world)
+    const body = { apiKeyName: 'Machine', permissionCodes: ['wallet:read', 'transfer:read', 'transfer:create'] }
+    key = (await world.data(world.owner, 'POST', '/api-keys', { workspace: developmentIds.workspace, body })).secret
+  })
+  afterAll(() => world?.portico.stop())
+
+  const ask = ({ method, path, chainId }: Route) => {
+    const body = method === 'POST' ? { body: {} } : {}
+    return chainId === 'api'
+      ? world.portico.call(method, path, { headers: { authorization: `Bearer ${key}` }, ...body })
+      : world.portico.call(method, path, {
+          token: world.owner.accessToken,
+          workspace: developmentIds.workspace,
+          ...body,
+        })
+  }
+
+  test('there are routes to walk', () => expect(tenantRoutes.length).toBeGreaterThan(10))
+
+  test.each(tenantRoutes)('$name answers as for an unknown one', async (route) => {
+    const [name = ''] = paramNames(route.operation.path)
+    const id = foreign[`${domainOf(route.operation.id)} ${name}`]
+    if (!id) throw new Error(`furnish() puts nothing into the other workspace for ${route.operation.id}`)
+    const unknown = await ask(route)
+    const theirs = await ask({ ...route, path: route.path.replace(unknownId, id) })
+    expect(bytes(theirs)).toEqual(bytes(unknown))
+    expect(theirs.text).not.toContain(id)
+    expect([200, 400, 404]).toContain(theirs.status)
+  })
+})

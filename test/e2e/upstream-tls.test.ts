@@ -1,0 +1,146 @@
+import { execFileSync } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { createServer, type Server } from 'node:https'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { TLSSocket } from 'node:tls'
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
+import { type Portico, startPortico } from '../harness/portico.ts'
+
+const timezone = { code: 'UTC', label: 'UTC', zoneIdCode: 'Etc/UTC', utcOffset: 'UTC+0', value: 1 }
+
+/** An upstream that talks only to who shows a certificate of its authority (mTLS). */
+describe.skipIf(inject('topology') !== 'embedded')('an upstream over mutual TLS', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'portico-tls-'))
+  const file = (name: string) => join(folder, name)
+  let upstream: Server
+  let url = ''
+  const seen: string[] = []
+
+  const openssl = (...args: string[]) => execFileSync('openssl', args, { stdio: 'ignore' })
+  const authority = () =>
+    openssl(
+      'req',
+      '-x509',
+      '-newkey',
+      'ec',
+      '-pkeyopt',
+      'ec_paramgen_curve:P-256',
+      '-nodes',
+      '-days',
+      '2',
+      '-subj',
+      '/CN=test-ca',
+      '-keyout',
+      file('ca.key'),
+      '-out',
+      file('ca.pem'),
+    )
+  const certificate = (name: string) => {
+    openssl(
+      'req',
+      '-newkey',
+      'ec',
+      '-pkeyopt',
+      'ec_paramgen_curve:P-256',
+      '-nodes',
+      '-subj',
+      `/CN=${name}`,
+      '-addext',
+      'subjectAltName=IP:127.0.0.1',
+      '-keyout',
+      file(`${name}.key`),
+      '-out',
+      file(`${name}.csr`),
+    )
+    openssl(
+      'x509',
+      '-req',
+      '-in',
+      file(`${name}.csr`),
+      '-CA',
+      file('ca.pem'),
+      '-CAkey',
+      file('ca.key'),
+      '-days',
+      '2',
+      '-copy_extensions',
+      'copy',
+      '-out',
+      file(`${name}.pem`),
+    )
+  }
+
+  beforeAll(async () => {
+    authority()
+    certificate('upstream')
+    certificate('gateway')
+    upstream = createServer(
+      {
+        key: readFileSync(file('upstream.key')),
+        cert: readFileSync(file('upstream.pem')),
+        ca: readFileSync(file('ca.pem')),
+        requestCert: true,
+        rejectUnauthorized: true,
+      },
+      (request, response) => {
+        const socket = request.socket as TLSSocket
+        seen.push(String(socket.getPeerCertificate().subject.CN))
+        response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify([timezone]))
+      },
+    )
+    upstream.on('tlsClientError', () => undefined)
+    upstream.listen(0, '127.0.0.1')
+    await once(upstream, 'listening')
+    const address = upstream.address()
+    url = `https://127.0.0.1:${typeof address === 'object' && address ? address.port : 0}`
+  })
+  afterAll(() => {
+    upstream?.close()
+    rmSync(folder, { recursive: true, force: true })
+  })
+
+  const through = async (tls: object): Promise<{ portico: Portico; status: number }> => {
+    const portico = await startPortico({
+      adjust: (settings) => {
+        settings.backends = {
+          constants: {
+            url,
+            audience: 'x',
+            timeoutMs: 2_000,
+            maxReplyBytes: 100_000,
+            connections: 2,
+            concurrency: 4,
+            queue: 4,
+            breaker: { failures: 50, openMs: 100 },
+            tls,
+          },
+        }
+      },
+    })
+    portico.expectFault(({ status }) => Number(status) >= 502)
+    const { status } = await portico.call('GET', '/web/v1/consumer/constants/timezones')
+    return { portico, status }
+  }
+
+  test('200 with the certificate that it asks for, which it sees', async () => {
+    const { portico, status } = await through({
+      caFile: file('ca.pem'),
+      certFile: file('gateway.pem'),
+      keyFile: file('gateway.key'),
+    })
+    expect(status).toBe(200)
+    expect(seen).toEqual(['gateway'])
+    await portico.stop()
+  })
+
+  test('502 without one, and 502 where the upstream’s own is not trusted', async () => {
+    const bare = await through({ caFile: file('ca.pem') })
+    expect(bare.status).toBe(502)
+    await bare.portico.stop()
+    const distrusted = await through({ certFile: file('gateway.pem'), keyFile: file('gateway.key') })
+    expect(distrusted.status).toBe(502)
+    await distrusted.portico.stop()
+  })
+})
