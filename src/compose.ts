@@ -65,7 +65,8 @@ export const compose = async (settings: Configuration, role: Role, logger: Logge
   const outside = await openOutside(settings, logger, building)
   const serving = { settings, outside, logger, metrics: createMetrics() }
   const identity = await composeIdentity(settings, outside)
-  const domains = await composeDomains(settings, outside)
+  const domains = await composeDomains(settings, outside, logger)
+  building.defer(() => domains.apiKeys.settle())
   const isGateway = role === 'gateway'
   if (isGateway && settings.profile === 'development') await composeSeed(outside, identity, domains)
   const backends = createBackends({
@@ -82,7 +83,7 @@ export const compose = async (settings: Configuration, role: Role, logger: Logge
         settings,
         limits: outside.limits,
         channel: identity.channel,
-        authentication: { ...identity.authentication, apiKey: () => undefined },
+        authentication: { ...identity.authentication, apiKey: domains.apiKeys.authenticate },
         workspaces: domains.workspaces.gate,
         backends,
       })

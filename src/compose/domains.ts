@@ -1,29 +1,47 @@
+import type { Logger } from 'pino'
 import type { Configuration } from '../config/index.ts'
+import { createApiKeys } from '../domains/api-keys/index.ts'
 import { createConstants } from '../domains/constants/index.ts'
+import { createInvitations } from '../domains/invitations/index.ts'
 import { createProfile } from '../domains/profile/index.ts'
+import { createRoles } from '../domains/roles/index.ts'
+import { createSandbox } from '../domains/sandbox/index.ts'
 import { createTransfers } from '../domains/transfers/index.ts'
 import { createWallets } from '../domains/wallets/index.ts'
-import { createWorkspaces } from '../domains/workspaces/index.ts'
+import { createWorkspaces, members } from '../domains/workspaces/index.ts'
 import type { HandlerTable } from '../kernel/index.ts'
 import { createLedger } from '../ledger/index.ts'
 import type { Outside } from './outside.ts'
 
 /** Every domain with the ports that it takes from the others: the one place where domains meet. */
-export const composeDomains = async (settings: Configuration, outside: Outside) => {
+export const composeDomains = async (settings: Configuration, outside: Outside, logger: Logger) => {
   const { words } = outside
   const { currencies, transferApprovalFrom } = settings.money
   const ledger = createLedger(outside)
   await ledger.ensureHouse(currencies)
   const wallets = createWallets({ ...outside, ledger, currencies })
+  const sandbox = createSandbox({ ...outside, ledger, members, cleaners: [] })
   const workspaces = createWorkspaces({
     ...outside,
-    openWallets: wallets.openWallets,
+    openWallets: async (tx, workspace) => {
+      await wallets.openWallets(tx, workspace)
+      if (workspace.kind === 'SANDBOX') await sandbox.seed(tx, workspace.workspaceId)
+    },
+  })
+  const roles = createRoles({ ...outside, members })
+  const invitations = createInvitations({ ...outside, members, portalUrl: settings.publicUrl })
+  const apiKeys = createApiKeys({
+    ...outside,
+    members,
+    gate: workspaces.gate,
+    onFault: (error) => logger.warn({ err: error }, 'the last use of an API key could not be written'),
   })
   const transfers = createTransfers({ ledger, words, approvalThreshold: transferApprovalFrom })
   const constants = createConstants()
   const profile = createProfile({ ...outside, isCountry: constants.isCountry })
-  const tables: HandlerTable[] = [wallets, workspaces, transfers, constants, profile].map(({ handlers }) => handlers)
-  return { ledger, workspaces, handlers: new Map(tables.flatMap((table) => [...table])) }
+  const served = [wallets, workspaces, transfers, constants, profile, roles, invitations, apiKeys, sandbox]
+  const tables: HandlerTable[] = served.map(({ handlers }) => handlers)
+  return { ledger, workspaces, apiKeys, handlers: new Map(tables.flatMap((table) => [...table])) }
 }
 
 export type Domains = Awaited<ReturnType<typeof composeDomains>>

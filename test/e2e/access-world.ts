@@ -9,7 +9,8 @@ export interface AccessWorld {
   member: Session
   call(who: Session, method: 'GET' | 'POST', path: string, call?: Call): Promise<Answer>
   /** The same; answers `data` and throws unless it is 200. */
-  data(who: Session, method: 'GET' | 'POST', path: string, call?: Call): Promise<any> // biome-ignore lint/suspicious/noExplicitAny: a black-box client knows no types
+  // biome-ignore lint/suspicious/noExplicitAny: a black-box client knows no types
+  data(who: Session, method: 'GET' | 'POST', path: string, call?: Call): Promise<any>
   /** A workspace of one's own. */
   workspace(who: Session, workspaceName: string, workspaceKind?: 'LIVE' | 'SANDBOX'): Promise<string>
 }

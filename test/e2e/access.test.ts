@@ -54,8 +54,9 @@ describe.skipIf(!storeIsAvailable())('workspaces, roles, invitations and API key
     const made = await world.data(world.member, 'POST', '/workspaces/current/default', { workspace: mine })
     expect(made).toMatchObject({ isDefault: true, isOwner: true, joinSource: { code: 'CREATION' } })
     expect((await current()).body.data.bizId).toBe(mine)
-    const currencies = await world.data(world.member, 'GET', '/wallets', { workspace: mine })
-    expect(currencies.map(({ currency }: { currency: string }) => currency)).toEqual(['USD', 'EUR'])
+    const wallets = await world.data(world.member, 'GET', '/wallets', { workspace: mine })
+    const currencies = wallets.map(({ currency }: { currency: string }) => currency)
+    expect(currencies).toEqual(world.portico.settings.money.currencies)
     for (const workspace of [mine, unknownId, 'x']) {
       const foreign = await world.call(world.owner, 'GET', '/workspaces/current', { workspace })
       expect(told(foreign), workspace).toEqual([403, 'ACCESS.PERMISSION_DENIED'])

@@ -10,7 +10,7 @@ import { createService } from './service.ts'
 import { insertRole } from './store.ts'
 
 export type { Gate } from './gate.ts'
-export type { Members } from './members.ts'
+export { type Members, members } from './members.ts'
 export type { Opening, OpenWallets, OpenWorkspace } from './opening.ts'
 
 export interface WorkspacePorts {
