@@ -7,10 +7,13 @@ export interface PasswordHasher {
   hash(password: string): Promise<string>
   /** Whether it matches. Null, where there is no account or no password, costs the same and is always false. */
   verify(hashed: string | null, password: string): Promise<boolean>
+  /** Whether a hash was made at another cost than today's, and is to be made anew while the password is at hand. */
+  isOutdated(hashed: string): boolean
 }
 
 /** OWASP's argon2id figures: 19 MiB, two passes, one lane. The library's default variant is argon2id. */
 const cost = { memoryCost: 19_456, timeCost: 2, parallelism: 1 }
+const current = `$argon2id$v=19$m=${cost.memoryCost},t=${cost.timeCost},p=${cost.parallelism}$`
 const decoyBytes = 24
 
 /** Hashing takes about 11 ms and 19 MiB each, so a bounded number runs at once (SYSTEM.UNAVAILABLE beyond). */
@@ -23,5 +26,6 @@ export const createPasswordHasher = async (limits: QueueLimits, randomness: Rand
       const matches = await queued(() => verify(hashed ?? decoy, password.normalize('NFKC')))
       return matches && hashed !== null
     },
+    isOutdated: (hashed) => !hashed.startsWith(current),
   }
 }

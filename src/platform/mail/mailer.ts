@@ -3,6 +3,13 @@ import type { Locale } from '../../kernel/index.ts'
 /** Every mail that Portico sends, with the values that its texts take. */
 export const mailTemplates = {
   'login-code': ['code', 'minutes'],
+  'step-up-code': ['code', 'minutes'],
+  'registration-code': ['code', 'minutes'],
+  'account-exists': ['url'],
+  'password-reset': ['url', 'minutes'],
+  'new-device': ['time', 'address', 'device', 'url'],
+  'security-change': ['change', 'time', 'address', 'url'],
+  'account-decision': ['decision', 'reason', 'url'],
   'workspace-invitation': ['inviter', 'workspace', 'role', 'message', 'days', 'url'],
 } as const satisfies Record<string, readonly string[]>
 

@@ -15,6 +15,8 @@ import * as jobs from './030-jobs.ts'
 
 /** In the order of their names; one that has been released is never changed. */
 export const migrations: Record<string, Migration> = {
+import * as identityFactors from './040-identity-factors.ts'
+import * as identityPasswords from './040-identity-passwords.ts'
   '000-audit': audit,
   '001-identity': identity,
   '001-identity-keys': identityKeys,
@@ -29,3 +31,5 @@ export const migrations: Record<string, Migration> = {
   '030-files': files,
   '030-jobs': jobs,
 }
+  '040-identity-factors': identityFactors,
+  '040-identity-passwords': identityPasswords,

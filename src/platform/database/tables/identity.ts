@@ -1,6 +1,7 @@
 import type { Generated } from 'kysely'
 import type { AccountId, CodeOf, Permission, Portal, SessionId } from '../../../kernel/index.ts'
 import type { NullableTimestamp, Timestamp } from './columns.ts'
+import type { IdentitySecurityTables } from './identity-security.ts'
 
 export interface AccountsTable {
   biz_id: AccountId
@@ -106,6 +107,9 @@ export interface LoginSessionsTable {
   created_at: Timestamp
   expires_at: Timestamp
   spent_at: NullableTimestamp
+  /** Of a registration: the address as it was typed, and when its ownership was proved. */
+  email: string | null
+  email_verified_at: NullableTimestamp
 }
 
 export type CodePurpose = 'LOGIN' | 'REGISTRATION' | 'STEP_UP'
@@ -140,7 +144,7 @@ export interface LoginHistoryTable {
   failure_reason: string | null
 }
 
-export interface IdentityTables {
+export interface IdentityTables extends IdentitySecurityTables {
   accounts: AccountsTable
   sessions: SessionsTable
   refresh_tokens: RefreshTokensTable
