@@ -11,7 +11,7 @@ export interface Attempt {
   route: Route
   args: AnyArgs
   requestId: string
-  clientHash: string
+  clientHash: string | null
   accessToken: string | null
   channel: Channel | null
 }

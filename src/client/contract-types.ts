@@ -1,6 +1,7 @@
 import type { z } from 'zod'
 import type { resources } from '../contract/index.ts'
-import type { Operation, Portal, Typed } from '../kernel/index.ts'
+import type { ChainId, Operation, Portal, Typed } from '../kernel/index.ts'
+import type { portalChains } from './routes.ts'
 
 /** Bytes of an upload that have left, of all that there are; `total` is 0 where it is not known. */
 export interface Progress {
@@ -50,14 +51,14 @@ type Module = (typeof resources)[keyof typeof resources]
 type Entry<M> = M extends unknown
   ? { [K in keyof M & string]: M[K] extends Operation ? [name: K, operation: M[K]] : never }[keyof M & string]
   : never
-type ChainsOf<P extends Portal> = 'self' | (P extends 'CONSUMER' ? 'consumer' : 'system')
 
-/** A method for each operation that a portal serves, under its export name in the contract. */
-export type Operations<P extends Portal> = {
-  readonly [E in Entry<Module> as [Extract<E[1]['chains'][number], ChainsOf<P>>] extends [never]
-    ? never
-    : E[0]]: Method<E[1]>
+/** A method for each operation that one of these chains serves, under its export name in the contract. */
+export type OperationsOf<C extends ChainId> = {
+  readonly [E in Entry<Module> as [Extract<E[1]['chains'][number], C>] extends [never] ? never : E[0]]: Method<E[1]>
 }
+
+/** The operations of a portal. */
+export type Operations<P extends Portal> = OperationsOf<(typeof portalChains)[P][number]>
 
 /** Arguments as the pipeline sees them, before their types are those of one operation. */
 export interface AnyArgs extends CallOptions {

@@ -8,15 +8,23 @@ import type { Settings } from './options.ts'
 import { retrying } from './retry.ts'
 import type { Route } from './routes.ts'
 import { isSealed } from './seal-rule.ts'
-import type { Session, Tokens } from './session/index.ts'
 
 export interface CallingParts {
   settings: Settings
   routes: readonly Route[]
   exchange: ReturnType<typeof createExchange>
-  clientHash(): Promise<string>
-  session(): Session
-  channels(): ChannelKeeper
+  clientHash(): Promise<string | null>
+  tokens(): TokenSource
+  /** Null where there is no secure channel: on the second chain. */
+  channels(): ChannelKeeper | null
+}
+
+/** Where bearer tokens come from. */
+export interface TokenSource {
+  /** The token for the next call; null where there is none. */
+  current(): Promise<string | null>
+  /** Another one in the place of one that was refused; false where that is not to be had. */
+  replace(refused: string): Promise<boolean>
 }
 
 const carriesOwnToken = ({ headers = {} }: AnyArgs): boolean =>
@@ -24,14 +32,14 @@ const carriesOwnToken = ({ headers = {} }: AnyArgs): boolean =>
 
 /** The way of a call: tokens and channel as it needs them, each put right once, and the whole tried again where that is safe. */
 export const createCalling = (parts: CallingParts): Calling => {
-  const { settings, exchange, session, channels } = parts
+  const { settings, exchange, tokens, channels } = parts
   const routes = new Map<Operation, Route>(parts.routes.map((route) => [route.operation, route]))
 
   /** Makes good what an attempt was refused for; false where that is not to be had. */
-  const putRight = async (error: unknown, tokens: Tokens | null, channel: Channel | null): Promise<boolean> => {
-    if (tokens && isPorticoError(error, 'ACCESS.TOKEN_INVALID', '4010')) return (await session().renew(tokens)) !== null
+  const putRight = async (error: unknown, token: string | null, channel: Channel | null): Promise<boolean> => {
+    if (token !== null && isPorticoError(error, 'ACCESS.TOKEN_INVALID', '4010')) return tokens().replace(token)
     if (!channel || !isPorticoError(error, 'SECURE_CHANNEL.INVALID_PAYLOAD')) return false
-    channels().drop(channel)
+    channels()?.drop(channel)
     return true
   }
 
@@ -42,14 +50,13 @@ export const createCalling = (parts: CallingParts): Calling => {
     const righted = new Set<string>()
     for (;;) {
       const clientHash = await parts.clientHash()
-      const tokens = signedIn ? await session().fresh() : null
-      const channel = sealed ? await channels().current() : null
-      const accessToken = tokens?.accessToken ?? null
+      const accessToken = signedIn ? await tokens().current() : null
+      const channel = sealed ? ((await channels()?.current()) ?? null) : null
       try {
         return await exchange({ route, args, requestId, clientHash, accessToken, channel })
       } catch (error) {
         const code = isPorticoError(error) ? error.code : ''
-        if (righted.has(code) || !(await putRight(error, tokens, channel))) throw error
+        if (righted.has(code) || !(await putRight(error, accessToken, channel))) throw error
         righted.add(code)
       }
     }
@@ -58,7 +65,7 @@ export const createCalling = (parts: CallingParts): Calling => {
   return {
     answer: async <O extends Operation>(operation: O, args: Args<O>): Promise<Answer<Result<O>>> => {
       const route = routes.get(operation)
-      if (!route) throw new TypeError(`${operation.id} is not served to the ${settings.portal} portal`)
+      if (!route) throw new TypeError(`${operation.id} is not served to this client`)
       const requestId = args.requestId ?? crypto.randomUUID()
       const { idempotent, rate } = operation.policy
       const task = () => once(route, args, requestId)

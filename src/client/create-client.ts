@@ -6,8 +6,9 @@ import { clientHashOf } from './client-hash.ts'
 import type { Operations } from './contract-types.ts'
 import { createCalling } from './create-calling.ts'
 import { createExchange } from './exchange.ts'
+import { methodsOf } from './methods.ts'
 import { type ClientOptions, settle } from './options.ts'
-import { routesOf } from './routes.ts'
+import { portalChains, routesOf } from './routes.ts'
 import { createSession, createTokenStore, lockFor, memoryStorage, type Session } from './session/index.ts'
 import { type SignedIn, type SignIn, signIn, signOut } from './sign-in.ts'
 import { createTransport } from './transport/index.ts'
@@ -30,28 +31,32 @@ export type Client<P extends Portal> = Operations<P> & ClientFrame
 /** The client of one portal: a method per operation, named as in the contract, and the sign-in around them. */
 export const createClient = <const P extends Portal>(options: ClientOptions<P>): Client<P> => {
   const settings = settle(options)
+  const { now = Date.now } = options
   const storage = options.storage ?? memoryStorage()
   const lock = lockFor(options.storage !== undefined)
-  const key = (name: string): string => `portico:${settings.portal}:${name}`
-  const clientHash = clientHashOf(settings.clientHash, storage, key('client-hash'), lock)
-  const routes = routesOf(settings.portal)
+  const key = (name: string): string => `portico:${options.portal}:${name}`
+  const clientHash = clientHashOf(options.clientHash ?? null, storage, key('client-hash'), lock)
+  const routes = routesOf(portalChains[options.portal])
   const exchange = createExchange(settings, createTransport(settings.fetch))
   const calling: Calling = createCalling({
     settings,
     routes,
     exchange,
     clientHash,
-    session: () => session,
+    tokens: () => ({
+      current: async () => (await session.fresh())?.accessToken ?? null,
+      replace: async (accessToken) => (await session.renew({ accessToken })) !== null,
+    }),
     channels: () => channels,
   })
-  const channels = createChannelKeeper(async () => openSession(calling, await clientHash(), settings.now), settings.now)
+  const channels = createChannelKeeper(async () => openSession(calling, await clientHash(), now), now)
   const session = createSession({
-    store: createTokenStore(storage, key('tokens'), settings.now),
+    store: createTokenStore(storage, key('tokens'), now),
     lock,
     lockName: key('refresh'),
-    now: settings.now,
+    now,
     refresh: async (token) => (await calling.answer(refreshToken, { body: { refreshToken: token } })).data,
-    onSignedOut: settings.onSignedOut,
+    onSignedOut: options.onSignedOut ?? (() => undefined),
   })
   const frame: ClientFrame = {
     signIn: (asked) => signIn(calling, session, asked),
@@ -64,10 +69,5 @@ export const createClient = <const P extends Portal>(options: ClientOptions<P>):
     clientHash,
     answer: calling.answer,
   }
-  const methods = routes.map(({ name, operation }) => [
-    name,
-    async (args: object = {}) => (await calling.answer(operation, args)).data,
-  ])
-  // Its names and types follow from the same catalogue; test/client holds the two lists against each other.
-  return Object.assign(Object.fromEntries(methods) as Operations<P>, frame)
+  return Object.assign(methodsOf<Operations<P>>(routes, calling), frame)
 }

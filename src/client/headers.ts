@@ -1,3 +1,4 @@
+import type { Chain } from '../kernel/index.ts'
 import type { CallOptions } from './contract-types.ts'
 import type { Settings } from './options.ts'
 import type { Route } from './routes.ts'
@@ -6,7 +7,7 @@ export interface HeaderFacts {
   route: Route
   args: CallOptions
   requestId: string
-  clientHash: string
+  clientHash: string | null
   accessToken: string | null
 }
 
@@ -23,18 +24,21 @@ const edgeFields = ({ edge }: Settings, requestId: string): Record<string, strin
       }
     : {}
 
+/** Which way in it is, and the language, which each way names differently. */
+const chainFields = ({ accessCode, locale }: Settings, { perimeter }: Chain): Record<string, string> => {
+  if (perimeter === 'self') return { 'accept-language': locale }
+  return { 'x-locale': locale, ...(perimeter === 'portal' ? { 'x-portal-access-code': accessCode } : {}) }
+}
+
 /** The header fields of a request by interface.md 4.1, and 4.4 for users/self. A form's type is left to fetch, which knows its boundary. */
 export const headersOf = (settings: Settings, facts: HeaderFacts): Record<string, string> => {
   const { route, args, requestId, clientHash, accessToken } = facts
-  const self = route.chain.perimeter === 'self'
   return {
-    ...(self
-      ? { 'accept-language': settings.locale }
-      : { 'x-portal-access-code': settings.accessCode, 'x-locale': settings.locale }),
+    ...chainFields(settings, route.chain),
     ...(route.operation.reply === 'stream' ? {} : { accept: 'application/json' }),
     ...(route.operation.body === 'multipart' ? {} : { 'content-type': 'application/json' }),
     'x-request-id': requestId,
-    'x-client-hash': clientHash,
+    ...(clientHash === null ? {} : { 'x-client-hash': clientHash }),
     ...edgeFields(settings, requestId),
     ...(accessToken === null ? {} : { authorization: `Bearer ${accessToken}` }),
     ...(args.workspaceId === undefined ? {} : { 'x-workspace-id': args.workspaceId }),

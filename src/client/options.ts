@@ -41,67 +41,72 @@ export interface Exchange {
  */
 export type SealRule = 'sensitive' | 'all' | 'none'
 
-export interface ClientOptions<P extends Portal> {
+/** What any client may be told. */
+export interface CommonOptions {
   /** Where the gateway is; a path of a proxy in front may be part of it. */
   baseUrl: string
+  /** X-LOCALE. Default en. */
+  locale?: Locale
+  retry?: Partial<RetryRule>
+  /** How long one try of a JSON call may take. Default 30 s. Uploads and downloads take as long as they take. */
+  timeoutMs?: number
+  onExchange?: (exchange: Exchange) => void
+  fetch?: typeof globalThis.fetch
+}
+
+export interface ClientOptions<P extends Portal> extends CommonOptions {
   portal: P
   /** X-PORTAL-ACCESS-CODE. */
   accessCode: string
   /** X-Client-Hash. Otherwise the stored one, or a random one, which is then stored: tokens are bound to it. */
   clientHash?: string
-  /** X-LOCALE. Default en. */
-  locale?: Locale
   /** `true` for the defaults. In production the edge sets these, and a client must not. */
   edgeHeaders?: boolean | EdgeHeaders
   /** Where tokens and client hash are kept; localStorage shares a sign-in among tabs. Default: this client's memory. */
   storage?: Storage
   seal?: SealRule
-  retry?: Partial<RetryRule>
-  /** How long one try of a JSON call may take. Default 30 s. Uploads and downloads take as long as they take. */
-  timeoutMs?: number
   /** The session is over and signing in again is due. */
   onSignedOut?: () => void
-  onExchange?: (exchange: Exchange) => void
-  fetch?: typeof globalThis.fetch
   /** Epoch milliseconds. */
   now?: () => number
 }
 
+/** For a machine: the second chain, `/api/v1/consumer`. */
+export interface ApiClientOptions extends CommonOptions {
+  /** An API key of a workspace; the key implies the workspace. */
+  apiKey: string
+}
+
+/** What a call needs of the options, with the defaults filled in. */
 export interface Settings {
   baseUrl: string
-  portal: Portal
+  /** Empty on the second chain, which asks for none. */
   accessCode: string
-  clientHash: string | null
   locale: Locale
   edge: EdgeHeaders | null
   seal: SealRule
   retry: RetryRule
   timeoutMs: number
-  onSignedOut: () => void
   onExchange: (exchange: Exchange) => void
   fetch: typeof globalThis.fetch
-  now: () => number
 }
 
-const nothing = (): void => undefined
 const edgeOf = (given: boolean | EdgeHeaders = false): EdgeHeaders | null => {
   if (given === true) return {}
   return given === false ? null : given
 }
 
-export const settle = (options: ClientOptions<Portal>): Settings => ({
+type Given = CommonOptions & Partial<Pick<ClientOptions<Portal>, 'accessCode' | 'edgeHeaders' | 'seal'>>
+
+export const settle = (options: Given): Settings => ({
   baseUrl: options.baseUrl.replace(/\/+$/, ''),
-  portal: options.portal,
-  accessCode: options.accessCode,
-  clientHash: options.clientHash ?? null,
+  accessCode: options.accessCode ?? '',
   locale: options.locale ?? 'en',
   edge: edgeOf(options.edgeHeaders),
   seal: options.seal ?? 'sensitive',
   retry: { attempts: 5, firstDelayMs: 250, maxDelayMs: 10_000, ...options.retry },
   timeoutMs: options.timeoutMs ?? 30_000,
-  onSignedOut: options.onSignedOut ?? nothing,
-  onExchange: options.onExchange ?? nothing,
+  onExchange: options.onExchange ?? (() => undefined),
   // A browser's fetch works only as a call on the global object.
   fetch: options.fetch ?? ((input, init) => globalThis.fetch(input, init)),
-  now: options.now ?? Date.now,
 })

@@ -10,17 +10,18 @@ export interface Route {
 }
 
 /** A portal's own chain comes first; `self` has what no portal's chain has. */
-const preference: Record<Portal, readonly ChainId[]> = {
+export const portalChains = {
   CONSUMER: ['consumer', 'self'],
   SYSTEM: ['system', 'self'],
-}
+} as const satisfies Record<Portal, readonly ChainId[]>
 
-export const routesOf = (portal: Portal): Route[] =>
+/** Every operation that one of these chains serves, by the first that does. */
+export const routesOf = (preference: readonly ChainId[]): Route[] =>
   Object.values(resources).flatMap((resource) => {
     const names = new Map<unknown, string>(Object.entries(resource).map(([name, value]) => [value, name]))
     return operationsIn(resource).flatMap((operation): Route[] => {
       const name = names.get(operation)
-      const chainId = preference[portal].find((each) => operation.chains.includes(each))
+      const chainId = preference.find((each) => operation.chains.includes(each))
       return name && chainId ? [{ name, operation, chain: chains[chainId] }] : []
     })
   })

@@ -13,7 +13,7 @@ export interface Session {
   /** Tokens for the next call, renewed first where their end is near. */
   fresh(): Promise<Tokens | null>
   /** Successors of tokens that serve no more; null where the session is over. */
-  renew(spent: Tokens): Promise<Tokens | null>
+  renew(spent: Pick<Tokens, 'accessToken'>): Promise<Tokens | null>
 }
 
 export interface SessionParts {
@@ -33,7 +33,7 @@ export const createSession = (parts: SessionParts): Session => {
   const { store, lock, lockName, now, refresh, onSignedOut } = parts
   let renewal: Promise<Tokens | null> | null = null
 
-  const exchange = async (spent: Tokens): Promise<Tokens | null> => {
+  const exchange = async (spent: Pick<Tokens, 'accessToken'>): Promise<Tokens | null> => {
     const stored = await store.read()
     if (!stored || stored.accessToken !== spent.accessToken) return stored
     try {
@@ -48,7 +48,7 @@ export const createSession = (parts: SessionParts): Session => {
     }
   }
 
-  const renew = (spent: Tokens): Promise<Tokens | null> => {
+  const renew = (spent: Pick<Tokens, 'accessToken'>): Promise<Tokens | null> => {
     renewal ??= lock(lockName, () => exchange(spent)).finally(() => {
       renewal = null
     })
