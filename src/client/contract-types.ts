@@ -44,7 +44,7 @@ export type Args<O extends Operation> = CallOptions & ParamsPart<O> & QueryPart<
 /** The reply's data; for a stream the response itself, its body unread. */
 export type Result<O extends Operation> = O['reply'] extends z.ZodType ? z.output<O['reply']> : Response
 
-export type Method<O extends Operation> =
+type Method<O extends Operation> =
   Partial<Args<O>> extends Args<O> ? (args?: Args<O>) => Promise<Result<O>> : (args: Args<O>) => Promise<Result<O>>
 
 type Module = (typeof resources)[keyof typeof resources]

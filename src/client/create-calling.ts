@@ -20,7 +20,7 @@ export interface CallingParts {
 }
 
 /** Where bearer tokens come from. */
-export interface TokenSource {
+interface TokenSource {
   /** The token for the next call; null where there is none. */
   current(): Promise<string | null>
   /** Another one in the place of one that was refused; false where that is not to be had. */

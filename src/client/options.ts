@@ -42,7 +42,7 @@ export interface Exchange {
 export type SealRule = 'sensitive' | 'all' | 'none'
 
 /** What any client may be told. */
-export interface CommonOptions {
+interface CommonOptions {
   /** Where the gateway is; a path of a proxy in front may be part of it. */
   baseUrl: string
   /** X-LOCALE. Default en. */

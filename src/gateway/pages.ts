@@ -31,10 +31,17 @@ const isKnown = (header: string | undefined, etag: string): boolean =>
 
 /**
  * The reference: /openapi.json, /docs and what /docs loads, under exactly these paths and a content policy of their
- * own. Whoever has them asks whether they have changed.
+ * own. They are made at the first request for any of them; whoever has them asks whether they have changed.
  */
-export const referencePages = ({ document }: { document: JsonObject }): RequestHandler[] => {
-  const pages = new Map([documentFile(document), ...referencePageFiles()].map((file) => [file.path, pageOf(file)]))
+export const referencePages = ({ document }: { document: () => JsonObject }): RequestHandler[] => {
+  const read = () =>
+    new Map([documentFile(document()), ...referencePageFiles()].map((file) => [file.path, pageOf(file)]))
+  let made: ReturnType<typeof read> | null = null
+  const find = (path: string): Page | undefined => {
+    if (path !== '/openapi.json' && path !== '/docs' && !path.startsWith('/docs/')) return undefined
+    made ??= read()
+    return made.get(path)
+  }
   const policy = Object.entries(referencePolicy).map(([directive, sources]) => [directive, ...sources].join(' '))
   const fields = {
     ...securityHeaders(),
@@ -65,7 +72,7 @@ export const referencePages = ({ document }: { document: JsonObject }): RequestH
   return [
     (request, response, next) => {
       const reads = request.method === 'GET' || request.method === 'HEAD'
-      const page = reads ? pages.get(request.url.split('?', 1)[0] ?? '') : undefined
+      const page = reads ? find(request.url.split('?', 1)[0] ?? '') : undefined
       if (page) send(page, request, response).catch(next)
       else next()
     },

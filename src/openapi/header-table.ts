@@ -2,7 +2,7 @@ import { observedErrors } from '../contract/observed-errors.ts'
 import { type Chain, locales, type Operation } from '../kernel/index.ts'
 import type { JsonObject } from './json.ts'
 
-export type Presence = 'required' | 'optional' | 'none'
+type Presence = 'required' | 'optional' | 'none'
 type Rule = (operation: Operation, perimeter: Chain['perimeter']) => Presence
 
 export interface HeaderRow {

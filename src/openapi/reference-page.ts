@@ -1,5 +1,4 @@
 import { readFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
 
 /** A file of the reference page: where it is served, and what it is. */
 export interface PageFile {
@@ -20,8 +19,8 @@ export const referencePolicy: Record<string, string[]> = {
   'frame-ancestors': ["'none'"],
 }
 
-const require = createRequire(import.meta.url)
-const packaged = (name: string): Uint8Array => readFileSync(require.resolve(`swagger-ui-dist/${name}`))
+const renderer = new URL('.', import.meta.resolve('swagger-ui-dist/package.json'))
+const packaged = (name: string): Uint8Array => readFileSync(new URL(name, renderer))
 const local = (name: string): Uint8Array => readFileSync(new URL(`page/${name}`, import.meta.url))
 
 const html = 'text/html; charset=utf-8'

@@ -25,7 +25,7 @@ const fields = (names: Record<string, string>): JsonObject => ({
   ),
 })
 
-export const everyAnswer = {
+const everyAnswer = {
   'X-Request-Id': 'RequestId',
   RateLimit: 'RateLimit',
   'RateLimit-Policy': 'RateLimitPolicy',

@@ -1,6 +1,6 @@
 import { openDirect, sealDirect } from './direct.ts'
 
-export interface Sealed {
+interface Sealed {
   payload: string
   /** The body's number, good once. */
   seq: number
