@@ -1,0 +1,52 @@
+import { Cluster, Redis, type RedisOptions } from 'ioredis'
+
+export interface RedisTarget {
+  url: string
+  /** Whether the URL names a node of a Redis Cluster. */
+  cluster: boolean
+  connectTimeoutMs: number
+  /** A command that has no answer by then has failed; the caller's request is refused. */
+  commandTimeoutMs: number
+  /** Told of every connection that breaks; it is made anew without end. */
+  onError(error: Error): void
+}
+
+/** A connection that has asked and heard nothing for so long is given up and made anew. */
+const silenceMs = 4_000
+const longestRetryMs = 250
+
+const retryDelay = (times: number): number => Math.min(times * 50, longestRetryMs)
+
+/**
+ * Nothing waits: a command is sent at once over a connection that is there, or fails; one that was under way when its
+ * connection broke has failed and is not sent again (a count would count twice).
+ */
+const connectionOptions = ({ connectTimeoutMs, commandTimeoutMs }: RedisTarget) =>
+  ({
+    autoResendUnfulfilledCommands: false,
+    maxRetriesPerRequest: 0,
+    connectTimeout: connectTimeoutMs,
+    commandTimeout: commandTimeoutMs,
+    socketTimeout: silenceMs,
+    // After a failover the old master refuses to write: the connection is made anew, to whoever is the master now.
+    reconnectOnError: (error: Error) => error.message.startsWith('READONLY'),
+  }) satisfies RedisOptions
+
+/** A client of one server, or of a cluster; not connected yet. */
+export const createClient = (target: RedisTarget): Redis | Cluster => {
+  const options = connectionOptions(target)
+  const waitless = { lazyConnect: true, enableOfflineQueue: false } as const
+  if (!target.cluster) return new Redis(target.url, { ...options, ...waitless, retryStrategy: retryDelay })
+  const { hostname, port, username, password, protocol } = new URL(target.url)
+  return new Cluster([{ host: hostname, port: Number(port || 6379) }], {
+    ...waitless,
+    slotsRefreshTimeout: target.connectTimeoutMs,
+    clusterRetryStrategy: retryDelay,
+    redisOptions: {
+      ...options,
+      ...(username && { username: decodeURIComponent(username) }),
+      ...(password && { password: decodeURIComponent(password) }),
+      ...(protocol === 'rediss:' && { tls: {} }),
+    },
+  })
+}

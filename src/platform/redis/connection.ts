@@ -1,0 +1,61 @@
+import { createClient, type RedisTarget } from './client.ts'
+import { RedisUnavailable } from './fault.ts'
+import { runScript, type Script } from './script.ts'
+
+type Parts = [command: string, ...values: (string | number)[]]
+
+/** Redis as the rest of the platform sees it. Whatever fails, and whatever takes too long, is a RedisUnavailable. */
+export interface RedisConnection {
+  command(...parts: Parts): Promise<unknown>
+  /** Runs atomically; all its keys share one hash tag. */
+  script(script: Script, keys: readonly string[], values: readonly (string | number)[]): Promise<unknown>
+  /** Rejects where Redis does not answer. */
+  check(): Promise<void>
+  /** From now on, over every reconnection; messages that are sent while there is no connection are lost. */
+  subscribe(channel: string, listener: (text: string) => void): void
+  close(): Promise<void>
+}
+
+const unavailable = (cause: unknown): never => {
+  throw new RedisUnavailable(cause)
+}
+
+/** Two connections: a subscriber may do nothing else. Rejects where Redis does not answer now. */
+export const openRedis = async (target: RedisTarget): Promise<RedisConnection> => {
+  const client = createClient(target)
+  const subscriber = createClient(target)
+  const listeners = new Map<string, (text: string) => void>()
+  const ask = (...[name, ...values]: Parts): Promise<unknown> => client.call(name, ...values)
+  const command = (...parts: Parts): Promise<unknown> => ask(...parts).catch(unavailable)
+
+  client.on('error', target.onError)
+  subscriber.on('error', target.onError)
+  subscriber.on('message', (channel: string, text: string) => listeners.get(channel)?.(text))
+  const subscribeAll = () => {
+    const channels = [...listeners.keys()]
+    if (subscriber.status === 'ready' && channels.length > 0)
+      subscriber.subscribe(...channels).catch((error: Error) => target.onError(error))
+  }
+  subscriber.on('ready', subscribeAll)
+
+  const close = async (): Promise<void> => {
+    client.disconnect()
+    subscriber.disconnect()
+  }
+  try {
+    await Promise.all([client.connect(), subscriber.connect()])
+  } catch (cause) {
+    await close()
+    throw new Error('Redis does not answer at REDIS_URL', { cause })
+  }
+  return {
+    command,
+    script: (script, keys, values) => runScript(ask, script, keys, values).catch(unavailable),
+    check: async () => void (await command('PING')),
+    subscribe: (channel, listener) => {
+      listeners.set(channel, listener)
+      subscribeAll()
+    },
+    close,
+  }
+}

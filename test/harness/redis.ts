@@ -1,0 +1,75 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { accessSync, constants } from 'node:fs'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { connect } from 'node:net'
+import { tmpdir } from 'node:os'
+import { delimiter, join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import { freePort } from './postgres.ts'
+
+/** A throw-away Redis: nothing in it outlives the test. */
+export interface TestRedis {
+  url: string
+  child: ChildProcess
+  /** One command in the inline form; its answer's first line. */
+  ask(command: string): Promise<string>
+  stop(): Promise<void>
+}
+
+const program = (): string | undefined => {
+  for (const folder of (process.env.PATH ?? '').split(delimiter))
+    for (const name of ['redis-server', 'valkey-server'])
+      try {
+        accessSync(join(folder, name), constants.X_OK)
+        return join(folder, name)
+      } catch {
+        // Not here; perhaps in the next folder.
+      }
+  return undefined
+}
+
+const inline = (port: number, command: string): Promise<string> =>
+  new Promise((resolve, reject) => {
+    const socket = connect(port, '127.0.0.1', () => socket.write(`${command}\r\n`))
+    socket.setTimeout(2_000, () => socket.destroy(new Error('Redis is silent')))
+    socket.once('data', (chunk) => {
+      resolve(chunk.toString().split('\r\n')[0] ?? '')
+      socket.destroy()
+    })
+    socket.once('error', reject)
+  })
+
+/** Starts one on a free port; undefined where there is none on PATH, which with CI=true is a failure. */
+export const startRedis = async (extra: string[] = [], fixedPort?: number): Promise<TestRedis | undefined> => {
+  const path = program()
+  if (!path) {
+    if (process.env.CI === 'true') throw new Error('no Redis to test against')
+    return undefined
+  }
+  const port = fixedPort ?? (await freePort())
+  const directory = await mkdtemp(join(tmpdir(), 'portico-redis-'))
+  const arguments_ = ['--port', String(port), '--bind', '127.0.0.1', '--save', '', '--appendonly', 'no']
+  const child = spawn(path, [...arguments_, '--databases', '1000', '--dir', directory, ...extra], { stdio: 'ignore' })
+  const kill = () => child.kill('SIGKILL')
+  process.once('exit', kill)
+  for (let attempt = 1; ; attempt++) {
+    const answer = await inline(port, 'PING').catch(() => '')
+    if (answer === '+PONG') break
+    if (attempt >= 200 || child.exitCode !== null) throw new Error('Redis did not start')
+    await pause(25)
+  }
+  return {
+    url: `redis://127.0.0.1:${port}`,
+    child,
+    ask: (command) => inline(port, command),
+    stop: async () => {
+      process.off('exit', kill)
+      if (child.exitCode === null && child.signalCode === null) {
+        child.kill('SIGKILL')
+        await once(child, 'exit')
+      }
+      await rm(directory, { recursive: true, force: true })
+    },
+  }
+}

@@ -1,0 +1,162 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { redisAnnouncements } from '../../src/platform/announcements/index.ts'
+import { createRedisCache, emptyWindow, spendIn } from '../../src/platform/cache/index.ts'
+import { createLimits } from '../../src/platform/limits/index.ts'
+import { redisCounters } from '../../src/platform/limits/redis-counters.ts'
+import { openRedis, type RedisConnection, redisFault } from '../../src/platform/redis/index.ts'
+import { systemClock } from '../../src/platform/system/index.ts'
+import { freePort } from '../harness/postgres.ts'
+import { startRedis, type TestRedis } from '../harness/redis.ts'
+
+const server = await startRedis()
+const clusterServer = await startRedis([
+  '--cluster-enabled',
+  'yes',
+  '--cluster-announce-ip',
+  '127.0.0.1',
+  '--cluster-port',
+  String(await freePort()),
+])
+await clusterServer?.ask('CLUSTER ADDSLOTSRANGE 0 16383')
+afterAll(async () => {
+  await server?.stop()
+  await clusterServer?.stop()
+})
+
+const open = (url: string, cluster = false): Promise<RedisConnection> =>
+  openRedis({ url, cluster, connectTimeoutMs: 1_000, commandTimeoutMs: 300, onError: () => undefined })
+
+const failure = async (asked: Promise<unknown>): Promise<unknown> => asked.then(() => undefined).catch((error) => error)
+
+describe.skipIf(!server).each([
+  ['one server', () => server, false],
+  ['a cluster', () => clusterServer, true],
+] as const)('Redis, %s', (_, find, cluster) => {
+  let redis: TestRedis
+  let connections: RedisConnection[]
+
+  beforeAll(async () => {
+    const found = find()
+    if (!found) throw new Error('no Redis')
+    redis = found
+    // A cluster of one answers for its slots a moment after it was given them.
+    for (let attempt = 0; cluster && attempt < 100; attempt++) {
+      if ((await redis.ask('SET probe 1')) === '+OK') break
+      await pause(50)
+    }
+    connections = [await open(redis.url, cluster), await open(redis.url, cluster)]
+  })
+  beforeEach(() => redis.ask('FLUSHALL'))
+  afterAll(async () => {
+    for (const each of connections ?? []) await each.close()
+  })
+  const one = () => connections[0] as RedisConnection
+  const other = () => connections[1] as RedisConnection
+
+  test('keeps a value until its time is over, for everybody', async () => {
+    await createRedisCache(one()).set('{a}:b', 'text', 80)
+    expect(await createRedisCache(other()).get('{a}:b')).toBe('text')
+    await pause(120)
+    expect(await createRedisCache(other()).get('{a}:b')).toBeUndefined()
+    await createRedisCache(one()).set('{a}:b', 'again', 10_000)
+    await createRedisCache(other()).delete('{a}:b')
+    expect(await createRedisCache(one()).get('{a}:b')).toBeUndefined()
+  })
+
+  test('gives a free key to one asker', async () => {
+    const caches = [one(), other()].map(createRedisCache)
+    const asked = Array.from({ length: 20 }, (_, each) => caches[each % 2]?.setIfAbsent('k', String(each), 5_000))
+    expect((await Promise.all(asked)).filter(Boolean)).toHaveLength(1)
+  })
+
+  test('counts together in one fixed window', async () => {
+    const caches = [one(), other()].map(createRedisCache)
+    const counts = await Promise.all(Array.from({ length: 40 }, (_, each) => caches[each % 2]?.increment('n', 5_000)))
+    expect(counts.map((each) => each?.count).sort((a = 0, b = 0) => a - b)).toEqual(
+      Array.from({ length: 40 }, (_, each) => each + 1),
+    )
+    for (const each of counts) expect(each?.remaining).toBeGreaterThan(4_000)
+    await caches[0]?.increment('short', 60)
+    await pause(90)
+    expect((await caches[0]?.increment('short', 60))?.count).toBe(1)
+  })
+
+  test('spends each number of a replay window once, just as in memory', async () => {
+    const cache = createRedisCache(one())
+    const size = 16
+    expect(await cache.spend('{w}', 1, size)).toBe(false)
+    await cache.openWindow('{w}', 10_000)
+    let window = emptyWindow
+    let seed = 7
+    for (let step = 0; step < 300; step++) {
+      seed = (seed * 48_271) % 2_147_483_647
+      const number = (seed % 60) - 2 + Math.floor(step / 4)
+      const after = spendIn(window, number, size)
+      expect(await cache.spend('{w}', number, size), `step ${step}: ${number}`).toBe(after !== undefined)
+      window = after ?? window
+    }
+    for (const number of [0, 0.5, Number.NaN, 2 ** 53]) expect(await cache.spend('{w}', number, size)).toBe(false)
+    await cache.openWindow('{v}', 10_000)
+    const parallel = [one(), other(), one(), other()].map((each) => createRedisCache(each).spend('{v}', 2 ** 53 - 1, 7))
+    expect((await Promise.all(parallel)).filter(Boolean)).toHaveLength(1)
+  })
+
+  test('counts for rate-limit-redis, over SCRIPT FLUSH too', async () => {
+    const [a, b] = [one(), other()].map((each) => createLimits(1, systemClock, redisCounters(each)))
+    const rule = { limit: 3, windowMs: 60_000 }
+    const spend = (limits = a) => limits?.spend('login', '203.0.113.7', rule)
+    expect(await spend(a)).toMatchObject({ allowed: true, remaining: 2 })
+    expect(await spend(b)).toMatchObject({ allowed: true, remaining: 1 })
+    await redis.ask('SCRIPT FLUSH')
+    expect(await spend(a)).toMatchObject({ allowed: true, remaining: 0 })
+    const last = await spend(b)
+    expect(last).toMatchObject({ allowed: false, remaining: 0 })
+    expect(last?.resetMs).toBeGreaterThan(50_000)
+  })
+
+  test('announcements reach the others', async () => {
+    const heard: string[] = []
+    redisAnnouncements(other()).listen('session-changed', (text) => heard.push(text))
+    await pause(100)
+    redisAnnouncements(one()).announce('session-changed', 'an id')
+    await expect.poll(() => heard).toEqual(['an id'])
+  })
+
+  test('fails within its timeout while Redis is paused, and works again at once', async () => {
+    const cache = createRedisCache(one())
+    redis.child.kill('SIGSTOP')
+    const start = performance.now()
+    try {
+      expect(redisFault(await failure(cache.increment('p', 1_000)))).toBe(true)
+      expect(performance.now() - start).toBeLessThan(900)
+    } finally {
+      redis.child.kill('SIGCONT')
+    }
+    await expect.poll(() => cache.get('p').catch(() => 'failed'), { timeout: 2_000 }).not.toBe('failed')
+  })
+})
+
+describe.skipIf(!server)('a Redis that goes away', () => {
+  test('refuses at once while it is gone, and is found again with its listeners', async () => {
+    const first = await startRedis()
+    if (!first) throw new Error('no Redis')
+    const redis = await open(first.url)
+    const heard: string[] = []
+    redisAnnouncements(redis).listen('session-changed', (text) => heard.push(text))
+    await first.stop()
+    const start = performance.now()
+    expect(redisFault(await failure(redis.check()))).toBe(true)
+    expect(performance.now() - start).toBeLessThan(500)
+    redisAnnouncements(redis).announce('session-changed', 'lost')
+    const second = await startRedis([], Number(new URL(first.url).port))
+    await expect.poll(() => redis.check().then(() => 'up'), { timeout: 2_000 }).toBe('up')
+    await expect.poll(() => second?.ask('PUBLISH portico:session-changed found').then(() => heard)).toContain('found')
+    await redis.close()
+    await second?.stop()
+  })
+
+  test('says so where there is none at all', async () => {
+    await expect(open('redis://127.0.0.1:1')).rejects.toThrow('Redis does not answer at REDIS_URL')
+  })
+})
