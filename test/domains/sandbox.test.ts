@@ -161,9 +161,13 @@ describe('a reset is refused', () => {
   })
 })
 
-test('play money does not reach a LIVE workspace', async () => {
+test('play money does not reach a LIVE workspace, nor real money a sandbox: neither is there for the other', async () => {
   const [play, real] = [await open('SANDBOX'), await open('LIVE')]
-  await expect(async () => send({ ...play, spare: real.main }, '1.00')).rejects.toThrow()
-  expect(await balances(real)).toEqual(nothing)
+  const across = (from: Opened, to: Opened) => refusalOf(Promise.resolve(send({ ...from, spare: to.main }, '1.00')))
+  expect(await across(play, real)).toBe('RESOURCE.NOT_FOUND')
+  const amount = { minor: 100n, currency: 'USD' }
+  await ledger.fundWallet({ wallet: real.main, workspace: real.workspaceId, amount })
+  expect(await across(real, play)).toBe('RESOURCE.NOT_FOUND')
+  expect(await across(real, await open('LIVE'))).toBe('none')
   expect(await balances(play)).toEqual(seedState)
 })
