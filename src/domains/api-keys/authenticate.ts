@@ -4,9 +4,10 @@ import { type Caller, type Clock, Refusal } from '../../kernel/index.ts'
 import type { KeyedDigest } from '../../platform/crypto/index.ts'
 import type { Database } from '../../platform/database/index.ts'
 import type { LastUse } from './last-use.ts'
+import { keyByPrefix, type PresentableKey } from './presented-store.ts'
 import { accessOf, isAllowedFrom, statusAt } from './rules.ts'
 import { keyDigest, type PresentedKey, parseKey } from './secret.ts'
-import { type ApiKeyScope, keyByPrefix, type PresentableKey } from './store.ts'
+import type { ApiKeyScope } from './store.ts'
 
 export interface AuthenticatePorts {
   database: Database

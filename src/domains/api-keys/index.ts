@@ -6,8 +6,9 @@ import type { Database } from '../../platform/database/index.ts'
 import { authenticator } from './authenticate.ts'
 import { createHandlers } from './handlers.ts'
 import { createLastUse } from './last-use.ts'
+import { recordUse } from './presented-store.ts'
 import { createService, type ServicePorts } from './service.ts'
-import { type ApiKeyScope, recordUse } from './store.ts'
+import type { ApiKeyScope } from './store.ts'
 
 export interface ApiKeyPorts {
   database: Database
