@@ -12,11 +12,11 @@ import * as auditChain from './030-audit-chain.ts'
 import * as exports from './030-exports.ts'
 import * as files from './030-files.ts'
 import * as jobs from './030-jobs.ts'
+import * as identityFactors from './040-identity-factors.ts'
+import * as identityPasswords from './040-identity-passwords.ts'
 
 /** In the order of their names; one that has been released is never changed. */
 export const migrations: Record<string, Migration> = {
-import * as identityFactors from './040-identity-factors.ts'
-import * as identityPasswords from './040-identity-passwords.ts'
   '000-audit': audit,
   '001-identity': identity,
   '001-identity-keys': identityKeys,
