@@ -30,6 +30,6 @@ export const migrations: Record<string, Migration> = {
   '030-exports': exports,
   '030-files': files,
   '030-jobs': jobs,
-}
   '040-identity-factors': identityFactors,
   '040-identity-passwords': identityPasswords,
+}
