@@ -4,6 +4,7 @@ import { createApp, pipeline, servicePipeline } from './app.ts'
 import { assertedCall, createBackends, createUpstreamMetrics } from './backends/index.ts'
 import { composeDomains } from './compose/domains.ts'
 import { composeIdentity } from './compose/identity.ts'
+import { startJobs } from './compose/jobs.ts'
 import { type Outside, openOutside } from './compose/outside.ts'
 import { composeSeed } from './compose/seed.ts'
 import type { Configuration } from './config/index.ts'
@@ -15,6 +16,7 @@ import {
   createRouter,
   faultDoor,
   guardServer,
+  pageLog,
   refusalOf,
   requestLog,
   type Stage,
@@ -53,8 +55,9 @@ const portalApp = ({ outside, logger, metrics }: Serving, operations: readonly O
   const { clock, ids, words } = outside
   const answers = createAnswers({ clock, words, securityFields: securityHeaders() })
   const router = createRouter(operations)
-  const door = createDoor({ router, stages, answers, clock, metrics, refusalOf: refusalOf(databaseFault) })
-  return createApp({ log: requestLog(logger, ids), pages: [], door, fault: faultDoor(answers) })
+  const log = requestLog(logger)
+  const door = createDoor({ router, stages, answers, clock, ids, metrics, log, refusalOf: refusalOf(databaseFault) })
+  return createApp({ ...door, pageLog: pageLog(logger), pages: [], fault: faultDoor(answers, logger) })
 }
 
 const domainOperations = (handlers: HandlerTable): Operation[] => catalogue.filter(({ id }) => handlers.has(id))
@@ -64,8 +67,11 @@ export const compose = async (settings: Configuration, role: Role, logger: Logge
   await using building = new AsyncDisposableStack()
   const outside = await openOutside(settings, logger, building)
   const serving = { settings, outside, logger, metrics: createMetrics() }
-  const identity = await composeIdentity(settings, outside)
-  const domains = await composeDomains(settings, outside, logger)
+  // Registration opens workspaces and operators end sessions: each is handed the other's way to do it.
+  const identity = await composeIdentity(settings, outside, logger, (tx, opening) =>
+    domains.workspaces.provide(tx, opening),
+  )
+  const domains = await composeDomains(settings, outside, logger, identity)
   building.defer(() => domains.apiKeys.settle())
   const isGateway = role === 'gateway'
   if (isGateway && settings.profile === 'development') await composeSeed(outside, identity, domains)
@@ -104,6 +110,7 @@ export const compose = async (settings: Configuration, role: Role, logger: Logge
     outbox: outside.outbox && outboxPage(outside.outbox),
     securityFields: securityHeaders(),
   })
+  await startJobs({ settings, outside, logger, isGateway, identity, domains }, building)
   const parts = building.move()
   return {
     portal: guardServer(app, settings.requests),

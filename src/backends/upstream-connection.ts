@@ -1,22 +1,27 @@
 import { readFileSync } from 'node:fs'
+import { Agent as HttpAgent } from 'node:http'
+import { Agent as HttpsAgent } from 'node:https'
 import { type Dispatcher, Pool } from 'undici'
 import type { UpstreamConfiguration } from '../config/index.ts'
 import { Refusal } from '../kernel/index.ts'
 import { invalidReply } from './upstream-reply.ts'
 
-/** A pool of connections, with a client certificate where the upstream asks for one (mTLS). */
+/** Whom to trust, and what to show where the upstream asks for a client certificate (mTLS). */
+const tlsOptions = (tls: NonNullable<UpstreamConfiguration['tls']>) => ({
+  ...(tls.caFile && { ca: readFileSync(tls.caFile) }),
+  ...(tls.certFile && { cert: readFileSync(tls.certFile) }),
+  ...(tls.keyFile && { key: readFileSync(tls.keyFile) }),
+})
+
+/** A pool of connections for what is answered whole. */
 export const openPool = ({ url, connections, tls }: UpstreamConfiguration): Pool =>
-  new Pool(new URL(url).origin, {
-    connections,
-    pipelining: 1,
-    ...(tls && {
-      connect: {
-        ...(tls.caFile && { ca: readFileSync(tls.caFile) }),
-        ...(tls.certFile && { cert: readFileSync(tls.certFile) }),
-        ...(tls.keyFile && { key: readFileSync(tls.keyFile) }),
-      },
-    }),
-  })
+  new Pool(new URL(url).origin, { connections, pipelining: 1, ...(tls && { connect: tlsOptions(tls) }) })
+
+/** Connections of their own for streams: http-proxy-middleware speaks through Node's agents. */
+export const openAgent = ({ url, connections, tls }: UpstreamConfiguration): HttpAgent | HttpsAgent => {
+  const options = { keepAlive: true, maxSockets: connections }
+  return url.startsWith('https:') ? new HttpsAgent({ ...options, ...(tls && tlsOptions(tls)) }) : new HttpAgent(options)
+}
 
 /** Lets go of a body that nobody will read. Its stream reports that as an error, which must find a listener. */
 const abandon = (body: Dispatcher.ResponseData['body']): void => {

@@ -22,6 +22,28 @@ const headersOf = (call: Call, assertion: string): Record<string, string> => ({
   'x-client-user-agent': encodeURIComponent(call.userAgent),
 })
 
+/** What a stream's request says beside: its form going up, and what of the file is wanted coming down. */
+const streamFields = ['range', 'if-none-match', 'if-range'] as const
+
+/**
+ * The head of a streamed request: the same list, and the few fields that belong to the bytes themselves. The bytes are
+ * the client's own, and the only thing of the client's that travels on unread.
+ */
+export const upstreamStreamHead = (call: Call, assertion: string) => {
+  const headers: Record<string, string> = { ...headersOf(call, assertion), accept: '*/*' }
+  if (call.upload) {
+    headers['content-type'] = call.upload.contentType
+    const length = call.headers.optional('content-length')
+    if (length !== undefined) headers['content-length'] = length
+  } else {
+    for (const name of streamFields) {
+      const value = call.headers.optional(name)
+      if (value !== undefined) headers[name] = value
+    }
+  }
+  return { method: call.operation.method, path: pathOf(call), headers }
+}
+
 /** The request to an upstream, built from what the stages have checked and never from the client's bytes. */
 export const upstreamRequest = (call: Call, assertion: string) => {
   const headers = headersOf(call, assertion)

@@ -7,6 +7,7 @@ import { openPool, readText, wireFailure } from './upstream-connection.ts'
 import { isUnhealthy, notTried, upstreamPolicy } from './upstream-policy.ts'
 import { invalidReply, readReply } from './upstream-reply.ts'
 import { upstreamRequest } from './upstream-request.ts'
+import { createStreamExchange, isStreamed } from './upstream-stream.ts'
 
 export interface Upstream extends Backend {
   close(): Promise<void>
@@ -27,8 +28,11 @@ export const createUpstream = (
   const pool = openPool(settings)
   const policy = upstreamPolicy(settings, metrics)
 
+  const streams = createStreamExchange(settings)
+
   const exchange = async (call: Call, assertion: string, signal: AbortSignal): Promise<unknown> => {
     try {
+      if (isStreamed(call)) return await streams.exchange(call, assertion)
       const { path, ...request } = upstreamRequest(call, assertion)
       const response = await pool.request({ ...request, path: basePath + path, signal })
       const contentType = String(response.headers['content-type'] ?? '')
@@ -67,6 +71,9 @@ export const createUpstream = (
       }
     },
     broken: (internal) => invalidReply(`reply breaks its schema: ${internal}`),
-    close: () => pool.close(),
+    close: async () => {
+      streams.close()
+      await pool.close()
+    },
   }
 }

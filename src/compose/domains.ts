@@ -2,19 +2,23 @@ import type { Logger } from 'pino'
 import type { Configuration } from '../config/index.ts'
 import { createApiKeys } from '../domains/api-keys/index.ts'
 import { createConstants } from '../domains/constants/index.ts'
+import { createExports } from '../domains/exports/index.ts'
+import { createFiles } from '../domains/files/index.ts'
 import { createInvitations } from '../domains/invitations/index.ts'
+import { createOperators } from '../domains/operators/index.ts'
 import { createProfile } from '../domains/profile/index.ts'
 import { createRoles } from '../domains/roles/index.ts'
 import { createSandbox } from '../domains/sandbox/index.ts'
 import { createTransfers } from '../domains/transfers/index.ts'
 import { createWallets } from '../domains/wallets/index.ts'
 import { createWorkspaces, members } from '../domains/workspaces/index.ts'
+import type { Identity } from '../identity/index.ts'
 import type { HandlerTable } from '../kernel/index.ts'
 import { createLedger } from '../ledger/index.ts'
 import type { Outside } from './outside.ts'
 
 /** Every domain with the ports that it takes from the others: the one place where domains meet. */
-export const composeDomains = async (settings: Configuration, outside: Outside, logger: Logger) => {
+export const composeDomains = async (settings: Configuration, outside: Outside, logger: Logger, identity: Pick<Identity, 'sessionsEnded'>) => {
   const { words } = outside
   const { currencies, transferApprovalFrom } = settings.money
   const ledger = createLedger(outside)
@@ -39,9 +43,32 @@ export const composeDomains = async (settings: Configuration, outside: Outside, 
   const transfers = createTransfers({ ledger, words, approvalThreshold: transferApprovalFrom })
   const constants = createConstants()
   const profile = createProfile({ ...outside, isCountry: constants.isCountry })
-  const served = [wallets, workspaces, transfers, constants, profile, roles, invitations, apiKeys, sandbox]
+  const files = createFiles({ ...outside, settings: settings.files })
+  const { orphanAfterMs } = settings.files
+  const exports = createExports({ ...outside, ledger, settings: { ...settings.exports, orphanAfterMs } })
+  const operators = createOperators({
+    ...outside,
+    ledger,
+    portalUrl: settings.publicUrl,
+    onSessionsEnded: identity.sessionsEnded,
+  })
+  const served = [
+    wallets,
+    workspaces,
+    transfers,
+    constants,
+    profile,
+    roles,
+    invitations,
+    apiKeys,
+    sandbox,
+    files,
+    exports,
+    operators,
+  ]
   const tables: HandlerTable[] = served.map(({ handlers }) => handlers)
-  return { ledger, workspaces, apiKeys, handlers: new Map(tables.flatMap((table) => [...table])) }
+  const jobs = { files: files.jobs, exports: exports.jobs, operators: operators.jobs }
+  return { ledger, workspaces, apiKeys, jobs, handlers: new Map(tables.flatMap((table) => [...table])) }
 }
 
 export type Domains = Awaited<ReturnType<typeof composeDomains>>

@@ -1,9 +1,11 @@
 import { fileURLToPath } from 'node:url'
 import type { Logger } from 'pino'
 import type { Configuration } from '../config/index.ts'
+import { createBackground } from '../platform/background/index.ts'
+import { openBlobs } from '../platform/blobs/index.ts'
 import { createMemoryCache } from '../platform/cache/index.ts'
 import { createKeyedDigest, createPasswordHasher, createSecretBox } from '../platform/crypto/index.ts'
-import { migrate, openDatabase } from '../platform/database/index.ts'
+import { migrate, openDatabase, snapshots } from '../platform/database/index.ts'
 import { createLimits } from '../platform/limits/index.ts'
 import { createOutbox, createSmtpMailer, loadMailTexts } from '../platform/mail/index.ts'
 import { systemClock, systemIds, systemRandomness } from '../platform/system/index.ts'
@@ -37,16 +39,23 @@ export const openOutside = async (settings: Configuration, logger: Logger, stack
   stack.defer(() => cache.close())
   const limits = createLimits(settings.limits.scale, systemClock)
   stack.defer(() => limits.close())
+  const blobs = await openBlobs(settings.files.storage, settings.dataDirectory)
+  stack.defer(() => blobs.close())
   const { mailer, outbox } = await createMailer(settings)
   stack.defer(() => mailer.close())
+  const background = createBackground(settings.background, logger)
+  stack.defer(() => background.close())
   const key = settings.secretKey.reveal()
   return {
     database: store.database,
+    inSnapshot: snapshots(store, systemClock),
+    blobs,
     checkStore: store.check,
     cache,
     limits,
     mailer,
     outbox,
+    background,
     words: createWords({ directory: folder('config/locales'), codedOverrides: settings.codedValues }),
     clock: systemClock,
     ids: systemIds,

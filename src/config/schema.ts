@@ -2,6 +2,8 @@ import ipaddr from 'ipaddr.js'
 import { z } from 'zod'
 import { routableDomains } from '../contract/index.ts'
 import { rateGroups } from '../kernel/index.ts'
+import { auditSettings, exportSettings, fileSettings, jobSettings } from './files.ts'
+import * as identity from './identity.ts'
 import { moneySettings } from './money.ts'
 import type { Secret } from './secrets.ts'
 
@@ -23,6 +25,7 @@ const portal = z.strictObject({
   /** The limits' groups whose bodies must come through the secure channel. */
   channelMandatory: z.array(z.enum(rateGroups)),
   compatibility: z.strictObject({ observedErrors: z.boolean() }),
+  links: identity.links,
 })
 
 const upstream = z.strictObject({
@@ -32,6 +35,9 @@ const upstream = z.strictObject({
   /** From the first byte sent to the last one received. */
   timeoutMs: z.int().min(10).default(5_000),
   maxReplyBytes: z.int().min(1_024).default(5_242_880),
+  /** The same for what is streamed, uploads and downloads: five minutes and 1 GiB where nothing is said. */
+  streamTimeoutMs: z.int().min(10).optional(),
+  maxStreamBytes: z.int().min(1_024).optional(),
   connections: z.int().min(1).default(64),
   /** PEM files: whom to trust, and the certificate and key to show (mTLS). */
   tls: z
@@ -68,9 +74,14 @@ export const schema = z.strictObject({
     maxHeaders: z.int().min(20),
     maxDepth: z.int().min(4),
   }),
-  tokens: z.strictObject({ issuer: z.string().min(1), accessTtlMs: milliseconds, clockSkewMs: milliseconds }),
-  sessions: z.strictObject({ absoluteMs: milliseconds, idleMs: milliseconds, maxConcurrent: z.int().min(1).max(100) }),
-  passwords: z.strictObject({ concurrency: z.int().min(1), queue: z.int().min(1) }),
+  tokens: identity.tokens,
+  sessions: identity.sessions,
+  login: identity.login,
+  passwords: identity.passwords,
+  mfa: identity.mfa,
+  turnstile: identity.turnstile,
+  background: identity.background,
+  identity: identity.identity,
   secureChannel: z.strictObject({ sessionTtlMs: milliseconds, keyTtlMs: milliseconds, keyOverlapMs: milliseconds }),
   mail: z.strictObject({ from: z.string().min(3), outboxSize: z.int().min(1), timeoutMs: milliseconds }),
   database: z.strictObject({
@@ -79,6 +90,10 @@ export const schema = z.strictObject({
     statementTimeoutMs: milliseconds,
   }),
   money: moneySettings,
+  files: fileSettings,
+  exports: exportSettings,
+  jobs: jobSettings,
+  audit: auditSettings,
   /** Per domain, or `default`: served in this process, or by an HTTP service. */
   backends: z.partialRecord(z.enum(['default', ...routableDomains]), z.union([z.literal('in-process'), upstream])),
   assertion: z.strictObject({

@@ -7,7 +7,7 @@ import {
   failureText,
   fallbackLocale,
   numericCode,
-  type Refusal,
+  Refusal,
   type StreamReply,
   successText,
   type Words,
@@ -41,6 +41,10 @@ const limitFields = ({ limit }: Call): Fields =>
       }
     : {}
 
+/** The other end closed before everything was sent: no fault of ours. */
+const isPrematureClose = (error: unknown): boolean =>
+  error instanceof Error && 'code' in error && error.code === 'ERR_STREAM_PREMATURE_CLOSE'
+
 const selfFailure = (refusal: Refusal, at: number, message: string): string => {
   const code = numericCode(refusal.code)
   if (refusal.status === 401) return JSON.stringify({ success: false, code, message })
@@ -49,7 +53,8 @@ const selfFailure = (refusal: Refusal, at: number, message: string): string => {
 
 export const createAnswers = (ports: { clock: Clock; words: Words; securityFields: Fields }): Answers => {
   const { clock, words, securityFields } = ports
-  const json = { ...securityFields, 'content-type': 'application/json; charset=utf-8' }
+  // Flat, names and values in turn: the form that Node writes out without looking at it again.
+  const json = Object.entries({ ...securityFields, 'content-type': 'application/json; charset=utf-8' }).flat()
   return {
     success: (call) => {
       const data = JSON.stringify(call.data ?? null)
@@ -69,8 +74,9 @@ export const createAnswers = (ports: { clock: Clock; words: Words; securityField
       return { status: codes[refusal.code].status, fields, body }
     },
     write: (response, requestId, { status, fields, body }) => {
-      const length = { 'x-request-id': requestId, 'content-length': String(Buffer.byteLength(body)) }
-      response.writeHead(status, { ...json, ...fields, ...length }).end(body)
+      const lines = [...json, ...Object.entries(fields).flat()]
+      lines.push('x-request-id', requestId, 'content-length', String(Buffer.byteLength(body)))
+      response.writeHead(status, lines).end(body)
     },
     stream: async (response, call, reply) => {
       const fields = { ...securityFields, ...limitFields(call), ...reply.headers, 'x-request-id': call.requestId }
@@ -80,7 +86,12 @@ export const createAnswers = (ports: { clock: Clock; words: Words; securityField
         response.end()
         return
       }
-      await pipeline(reply.body, response)
+      try {
+        await pipeline(reply.body, response)
+      } catch (cause) {
+        if (!isPrematureClose(cause)) throw cause
+        throw new Refusal('REQUEST.MALFORMED', { internal: 'client went away', cause })
+      }
     },
   }
 }

@@ -1,4 +1,7 @@
 import { randomUUID } from 'node:crypto'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { Client } from 'pg'
 import { inject } from 'vitest'
 import type { Variables } from '../../src/config/env.ts'
@@ -18,9 +21,14 @@ const copyDatabase = async (serverUrl: string): Promise<TestStore> => {
     await client.query(statement).finally(() => client.end())
   }
   await admin(`CREATE DATABASE ${name} TEMPLATE ${templateDatabase}`)
+  // Files lie on disk, in a directory that the processes of a deployment share.
+  const directory = await mkdtemp(join(tmpdir(), 'portico-blobs-'))
   return {
-    variables: { DATABASE_URL: urlOf(serverUrl, name) },
-    remove: () => admin(`DROP DATABASE ${name} WITH (FORCE)`),
+    variables: { DATABASE_URL: urlOf(serverUrl, name), PORTICO_DATA_DIR: directory },
+    remove: async () => {
+      await admin(`DROP DATABASE ${name} WITH (FORCE)`)
+      await rm(directory, { recursive: true, force: true })
+    },
   }
 }
 

@@ -26,7 +26,7 @@ const disposition = (name: string): string => {
 
 /** If-None-Match compares weakly (RFC 9110, 13.1.2). */
 const isKnown = (header: string | null, tag: string): boolean =>
-  header !== null && header.split(',').some((each) => each.trim() === '*' || each.trim().replace(/^W\//, '') === tag)
+  (header ?? '').split(',').some((each) => each.trim() === '*' || each.trim().replace(/^W\//, '') === tag)
 
 const open = async (blobs: Blobs, key: string, range?: { first: number; last: number }): Promise<Readable> => {
   const bytes = await blobs.get(key, range)

@@ -1,0 +1,78 @@
+import type { IncomingMessage } from 'node:http'
+import { Transform } from 'node:stream'
+import { Refusal, StreamReply } from '../kernel/index.ts'
+import { invalidReply, readReply } from './upstream-reply.ts'
+
+/** Every field of an upstream's answer that a client sees; a cookie or a location never does. */
+const relayed = ['content-type', 'content-length', 'content-range', 'content-disposition', 'etag', 'accept-ranges']
+
+const streamed = new Set([200, 206, 304])
+
+const field = (response: IncomingMessage, name: string): string | undefined => {
+  const value = response.headers[name]
+  return typeof value === 'string' ? value : undefined
+}
+
+/** What came, up to a size; whatever is cut short is an invalid reply. */
+const readText = async (response: IncomingMessage, maxBytes: number): Promise<string> => {
+  const chunks: Buffer[] = []
+  let size = 0
+  for await (const chunk of response) {
+    size += chunk.length
+    if (size > maxBytes) throw invalidReply('reply too large')
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks).toString('utf8')
+}
+
+/** An upstream's JSON: data, or a refusal said again in our own words. */
+export const readStreamedJson = async (response: IncomingMessage, maxBytes: number): Promise<unknown> => {
+  const status = response.statusCode ?? 0
+  try {
+    return readReply(status, field(response, 'content-type') ?? '', await readText(response, maxBytes))
+  } catch (error) {
+    const range = field(response, 'content-range') ?? ''
+    if (!(error instanceof Refusal) || error.code !== 'FILE.RANGE_NOT_SATISFIABLE' || !/^bytes \*\/\d+$/.test(range))
+      throw error
+    throw new Refusal(error.code, { ...error.detail, headers: { 'content-range': range } })
+  }
+}
+
+const bounded = (maxBytes: number): Transform => {
+  let size = 0
+  return new Transform({
+    transform(chunk: Buffer, _encoding, done) {
+      size += chunk.length
+      if (size > maxBytes) done(invalidReply('stream too large'))
+      else done(null, chunk)
+    },
+  })
+}
+
+/** Whether the end of a body can be told from its breaking off. */
+const isDelimited = (response: IncomingMessage): boolean =>
+  response.statusCode === 304 ||
+  field(response, 'content-length') !== undefined ||
+  field(response, 'transfer-encoding') === 'chunked'
+
+/** An upstream's bytes, passed on as they come; undefined for an answer that is no stream. */
+export const streamReply = (response: IncomingMessage, maxBytes: number): StreamReply | undefined => {
+  const status = response.statusCode ?? 0
+  if (!streamed.has(status)) return undefined
+  const encoding = field(response, 'content-encoding')
+  if (encoding !== undefined && encoding !== 'identity') throw invalidReply('content encoding')
+  if (!isDelimited(response)) throw invalidReply('a stream without an end')
+  if (Number(field(response, 'content-length') ?? 0) > maxBytes) throw invalidReply('stream too large')
+  const headers: Record<string, string> = {}
+  for (const name of relayed) {
+    const value = field(response, name)
+    if (value !== undefined) headers[name] = value
+  }
+  if (status === 304) delete headers['content-length']
+  else if (!headers['content-disposition']?.startsWith('attachment')) headers['content-disposition'] = 'attachment'
+  const body = bounded(maxBytes)
+  response.on('error', (error) => body.destroy(error))
+  response.on('aborted', () => body.destroy(invalidReply('stream broke off')))
+  body.on('close', () => response.destroy())
+  return new StreamReply(status, headers, response.pipe(body))
+}

@@ -1,0 +1,104 @@
+import type { IncomingMessage } from 'node:http'
+import { createProxyMiddleware } from 'http-proxy-middleware'
+import type { UpstreamConfiguration } from '../config/index.ts'
+import type { Call } from '../gateway/call.ts'
+import { Refusal, StreamReply } from '../kernel/index.ts'
+import { abandon, deadEnd, ForwardedRequest } from './forwarded-request.ts'
+import { readStreamedJson, streamReply } from './stream-reply.ts'
+import { openAgent, wireFailure } from './upstream-connection.ts'
+import { invalidReply } from './upstream-reply.ts'
+import { upstreamStreamHead } from './upstream-request.ts'
+
+export interface StreamExchange {
+  exchange(call: Call, assertion: string): Promise<unknown>
+  close(): void
+}
+
+const defaults = { streamTimeoutMs: 300_000, maxStreamBytes: 1_073_741_824 }
+
+/** Operations whose bytes are not held: an upload's form, a download's file. */
+export const isStreamed = ({ operation }: Call): boolean =>
+  operation.body === 'multipart' || operation.reply === 'stream'
+
+const tooLate = (): Refusal => new Refusal('SYSTEM.UPSTREAM_TIMEOUT', { internal: 'total deadline of a stream' })
+
+const clientGone = (cause?: unknown): Refusal =>
+  new Refusal('REQUEST.MALFORMED', { internal: 'upload broke off', cause })
+
+/**
+ * Streams to and from an upstream through http-proxy-middleware, unbuffered both ways. It is given a request and a
+ * response of our own making (forwarded-request.ts) and leaves the answer to us, so that the stages, which never see
+ * req or res, keep their say, and nothing of the upstream's head reaches the client but what stream-reply.ts lists.
+ */
+export const createStreamExchange = (settings: UpstreamConfiguration): StreamExchange => {
+  const { url, maxReplyBytes } = settings
+  const { streamTimeoutMs = defaults.streamTimeoutMs, maxStreamBytes = defaults.maxStreamBytes } = settings
+  const { origin, pathname } = new URL(url)
+  const agent = openAgent(settings)
+  const pending = new WeakMap<object, PromiseWithResolvers<IncomingMessage>>()
+  const proxy = createProxyMiddleware({
+    target: origin,
+    agent,
+    changeOrigin: true,
+    xfwd: false,
+    followRedirects: false,
+    selfHandleResponse: true,
+    // None of the stock plugins: they write errors to the client, and to the console.
+    ejectPlugins: true,
+    plugins: [
+      (server) => {
+        server.on('proxyRes', (response, request) => pending.get(request)?.resolve(response))
+        server.on('error', (error, request) => {
+          if (request) pending.get(request)?.reject(error)
+        })
+        server.on('econnreset', (error, request) => pending.get(request)?.reject(error))
+      },
+    ],
+  })
+
+  const answerOf = async (call: Call, response: IncomingMessage): Promise<unknown> => {
+    if (call.operation.reply !== 'stream') return readStreamedJson(response, maxReplyBytes)
+    const reply = streamReply(response, maxStreamBytes)
+    if (reply) return reply
+    await readStreamedJson(response, maxReplyBytes)
+    throw invalidReply('a stream was promised')
+  }
+
+  return {
+    exchange: async (call, assertion) => {
+      const head = upstreamStreamHead(call, assertion)
+      const source = call.upload?.bytes ?? null
+      const request = new ForwardedRequest({ ...head, path: pathname.replace(/\/$/, '') + head.path }, source)
+      const dead = deadEnd(request)
+      const answered = Promise.withResolvers<IncomingMessage>()
+      const stopped = Promise.withResolvers<never>()
+      pending.set(request, answered)
+      const stop = (reason: Refusal): void => {
+        stopped.reject(reason)
+        abandon(dead)
+      }
+      const timer = setTimeout(() => stop(tooLate()), streamTimeoutMs)
+      const onBroken = (cause?: unknown): void => {
+        if (!source?.readableEnded) stop(clientGone(cause))
+      }
+      source?.on('error', onBroken).on('close', onBroken)
+      try {
+        proxy(request, dead).catch(answered.reject)
+        const response = await Promise.race([answered.promise, stopped.promise])
+        const reply = await Promise.race([answerOf(call, response), stopped.promise])
+        if (reply instanceof StreamReply) reply.body.on('close', () => clearTimeout(timer))
+        else clearTimeout(timer)
+        return reply
+      } catch (error) {
+        clearTimeout(timer)
+        abandon(dead)
+        throw wireFailure(error)
+      } finally {
+        source?.off('close', onBroken)
+        stopped.promise.catch(() => undefined)
+        answered.promise.catch(() => undefined)
+      }
+    },
+    close: () => agent.destroy(),
+  }
+}

@@ -1,0 +1,50 @@
+import type { Logger } from 'pino'
+import type { Configuration } from '../config/index.ts'
+import type { Identity } from '../identity/index.ts'
+import { sealAuditLog } from '../platform/audit/index.ts'
+import { createJobRunner, type JobKind } from '../platform/jobs/index.ts'
+import type { Domains } from './domains.ts'
+import type { Outside } from './outside.ts'
+
+interface Parts {
+  settings: Configuration
+  outside: Outside
+  logger: Logger
+  isGateway: boolean
+  identity: Pick<Identity, 'sweep'>
+  domains: Pick<Domains, 'jobs'>
+}
+
+/**
+ * Whether this process serves a domain: its jobs run where its handlers do, since both need the same blobs. What is
+ * sent by mail leaves from the gateway.
+ */
+const kindsOf = ({ settings, outside, isGateway, identity, domains: { jobs } }: Parts): JobKind[] => {
+  const isHere = (domain: 'files' | 'exports'): boolean =>
+    !isGateway || (settings.backends[domain] ?? settings.backends.default ?? 'in-process') === 'in-process'
+  const seal = async (): Promise<void> => {
+    await sealAuditLog(outside.database)
+  }
+  return [
+    { name: 'audit.seal', attempts: 1, everyMs: settings.audit.sealEveryMs, work: seal },
+    ...(isGateway
+      ? [{ name: 'identity.sweep', attempts: 1, everyMs: settings.identity.sweepEveryMs, work: identity.sweep }]
+      : []),
+    ...(isHere('files') ? jobs.files : []),
+    ...(isHere('exports') ? jobs.exports : []),
+    ...(isGateway ? jobs.operators : []),
+  ]
+}
+
+/** Starts the work in the background; `stack` ends it before whatever it works with is taken down. */
+export const startJobs = async (parts: Parts, stack: AsyncDisposableStack): Promise<void> => {
+  const { outside, settings, logger } = parts
+  const runner = createJobRunner({
+    ...outside,
+    settings: settings.jobs,
+    kinds: kindsOf(parts),
+    onFailure: ({ error, ...failure }) => logger.warn({ ...failure, err: error }, 'a job failed'),
+  })
+  stack.defer(() => runner.stop())
+  await runner.start()
+}

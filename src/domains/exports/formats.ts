@@ -1,0 +1,74 @@
+import { Readable } from 'node:stream'
+import { stringify } from 'csv-stringify/sync'
+import { writeXlsxStream } from 'hucre/xlsx'
+import type { CodeOf } from '../../kernel/index.ts'
+import type { Row, Source } from './sources/row.ts'
+
+/** What a spreadsheet would take for a formula, or for a way out of its cell (OWASP, CSV injection). */
+const active = /^[=+\-@\t\r\n]/
+
+/** The cell as text that stays text: an apostrophe goes before whatever would be run. */
+export const neutral = (value: string | number | null): string => {
+  const text = value === null ? '' : String(value)
+  return typeof value === 'string' && active.test(text) ? `'${text}` : text
+}
+
+const cells = (columns: readonly string[], row: Row): string[] => columns.map((column) => neutral(row[column] ?? null))
+
+async function* csv({ columns, rows }: Source): AsyncGenerator<string> {
+  yield stringify([[...columns]], { record_delimiter: 'windows' })
+  for await (const row of rows) yield stringify([cells(columns, row)], { record_delimiter: 'windows' })
+}
+
+async function* jsonLines({ columns, rows }: Source): AsyncGenerator<string> {
+  for await (const row of rows)
+    yield `${JSON.stringify(Object.fromEntries(columns.map((column) => [column, row[column] ?? null])))}\n`
+}
+
+async function* grid({ columns, rows }: Source): AsyncGenerator<string[]> {
+  for await (const row of rows) yield cells(columns, row)
+}
+
+const xlsx = (source: Source): Readable =>
+  Readable.from(
+    writeXlsxStream(grid(source), {
+      name: 'Export',
+      columns: source.columns.map((header) => ({ header })),
+      freezePane: { rows: 1 },
+    }),
+    { objectMode: false },
+  )
+
+export interface ExportFormat {
+  ending: string
+  contentType: string
+  write(source: Source): Readable
+}
+
+/** Lines of text are gathered to chunks of some size: a chunk a row would cost more than the row. */
+const chunkLength = 32 * 1024
+
+async function* gathered(lines: AsyncIterable<string>): AsyncGenerator<Buffer> {
+  let text = ''
+  for await (const line of lines) {
+    text += line
+    if (text.length < chunkLength) continue
+    yield Buffer.from(text)
+    text = ''
+  }
+  if (text !== '') yield Buffer.from(text)
+}
+
+const textual = (lines: (source: Source) => AsyncIterable<string>) => (source: Source) =>
+  Readable.from(gathered(lines(source)), { objectMode: false })
+
+/** How a list is written, row by row: CSV as RFC 4180 has it, JSON Lines with the values as they are. */
+export const formats: Record<CodeOf<'exportFormat'>, ExportFormat> = {
+  CSV: { ending: 'csv', contentType: 'text/csv; charset=utf-8', write: textual(csv) },
+  JSONL: { ending: 'jsonl', contentType: 'application/jsonl; charset=utf-8', write: textual(jsonLines) },
+  XLSX: {
+    ending: 'xlsx',
+    contentType: 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet',
+    write: xlsx,
+  },
+}

@@ -1,0 +1,99 @@
+import { type CodeOf, type Instant, toDate, type WorkspaceId } from '../../kernel/index.ts'
+import { type Database, moment } from '../../platform/database/index.ts'
+import type { ExportScope } from './sources/index.ts'
+
+/** One attempt at an export. Only the newest one may write to its row. */
+export interface Run {
+  workspaceId: WorkspaceId
+  exportId: string
+  runId: string
+}
+
+const own = (database: Database, { workspaceId, exportId, runId }: Run) =>
+  database
+    .updateTable('exports')
+    .where('workspace_biz_id', '=', workspaceId)
+    .where('biz_id', '=', exportId)
+    .where('run_biz_id', '=', runId)
+    .where('export_status', '=', 'RUNNING')
+
+/** Makes the row this attempt's; undefined where there is nothing left to do. */
+export const beginRun = async (
+  database: Database,
+  { workspaceId, exportId, runId }: Run,
+): Promise<(ExportScope & { format: CodeOf<'exportFormat'>; createdAt: Instant }) | undefined> => {
+  const row = await database
+    .updateTable('exports')
+    .set({ export_status: 'RUNNING', run_biz_id: runId, row_count: 0 })
+    .where('workspace_biz_id', '=', workspaceId)
+    .where('biz_id', '=', exportId)
+    .where('export_status', 'in', ['QUEUED', 'RUNNING'])
+    .returning(['export_type as type', 'filters', 'format', 'created_by as account', 'created_at as createdAt'])
+    .executeTakeFirst()
+  return row && { ...row, workspace: workspaceId }
+}
+
+/** Whether the row is still this attempt's. */
+export const recordProgress = async (database: Database, run: Run, rowCount: number): Promise<boolean> => {
+  const kept = await own(database, run).set({ row_count: rowCount }).returning('biz_id').executeTakeFirst()
+  return kept !== undefined
+}
+
+export interface Completed {
+  blobKey: string
+  fileName: string
+  rowCount: number
+  sizeBytes: number
+  sha256: string
+  at: Instant
+  expiresAt: Instant
+}
+
+/** Whether the attempt's result became the export's. */
+export const completeRun = async (database: Database, run: Run, result: Completed): Promise<boolean> => {
+  const done = await own(database, run)
+    .set({
+      export_status: 'COMPLETED',
+      blob_key: result.blobKey,
+      file_name: result.fileName,
+      row_count: result.rowCount,
+      size_bytes: result.sizeBytes,
+      sha256: result.sha256,
+      completed_at: toDate(result.at),
+      expires_at: toDate(result.expiresAt),
+    })
+    .returning('biz_id')
+    .executeTakeFirst()
+  return done !== undefined
+}
+
+export const failRun = async (database: Database, run: Run, failureCode: string): Promise<void> => {
+  await own(database, run).set({ export_status: 'FAILED', failure_code: failureCode }).execute()
+}
+
+/** Exports whose time is over, each with the blob that can go. */
+export const expireExports = async (database: Database, at: Instant): Promise<string[]> => {
+  const rows = await database
+    .updateTable('exports')
+    .from(
+      database
+        .selectFrom('exports')
+        .select(['workspace_biz_id', 'biz_id', 'blob_key'])
+        .where('export_status', '=', 'COMPLETED')
+        .where('expires_at', '<=', moment(at))
+        .as('over'),
+    )
+    .set({ export_status: 'EXPIRED', blob_key: null })
+    .whereRef('exports.workspace_biz_id', '=', 'over.workspace_biz_id')
+    .whereRef('exports.biz_id', '=', 'over.biz_id')
+    .where('exports.export_status', '=', 'COMPLETED')
+    .returning('over.blob_key as blobKey')
+    .execute()
+  return rows.flatMap(({ blobKey }) => blobKey ?? [])
+}
+
+/** Which of these blobs an export refers to. */
+export const blobsInUse = async (database: Database, keys: string[]): Promise<string[]> => {
+  const rows = await database.selectFrom('exports').select('blob_key').where('blob_key', 'in', keys).execute()
+  return rows.flatMap((row) => row.blob_key ?? [])
+}

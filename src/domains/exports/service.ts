@@ -1,0 +1,75 @@
+import {
+  type CodeOf,
+  type Ids,
+  isBizId,
+  notFound,
+  Refusal,
+  type RequestFacts,
+  type StreamReply,
+  type WorkspaceAccess,
+} from '../../kernel/index.ts'
+import { type Act, recordAct } from '../../platform/audit/index.ts'
+import { type Blobs, download } from '../../platform/blobs/index.ts'
+import { type Database, inTransaction } from '../../platform/database/index.ts'
+import { enqueueJob } from '../../platform/jobs/index.ts'
+import { formats } from './formats.ts'
+import { demandListRight } from './rules.ts'
+import { type ExportRow, exportById, insertExport, type Viewer } from './store.ts'
+
+export interface ExportPorts {
+  database: Database
+  blobs: Blobs
+  ids: Ids
+}
+
+export const exportJobName = 'exports.run'
+
+interface AskedExport {
+  type: CodeOf<'exportType'>
+  format: CodeOf<'exportFormat'>
+  filters: object
+}
+
+/** Takes the order for an export; a job carries it out. */
+export const create = (
+  { database, ids }: ExportPorts,
+  act: Act,
+  workspace: WorkspaceAccess,
+  asked: AskedExport,
+): Promise<ExportRow> => {
+  demandListRight(asked.type, workspace)
+  return inTransaction(database, async (tx) => {
+    const id = ids.next<'export'>()
+    const workspaceId = workspace.id
+    const made = await insertExport(tx, { ...asked, id, workspaceId, createdBy: act.accountId, createdAt: act.at })
+    await enqueueJob(tx, ids, { kind: exportJobName, payload: { workspaceId, exportId: id }, at: act.at })
+    const detail = { exportType: asked.type, format: asked.format }
+    await recordAct(tx, act, { workspaceId, targetId: id, detail })
+    return made
+  })
+}
+
+export const read = async ({ database }: ExportPorts, viewer: Viewer, id: string): Promise<ExportRow> => {
+  const found = isBizId(id) ? await exportById(database, viewer, id) : undefined
+  if (!found) throw notFound('no such export')
+  return found
+}
+
+/** The bytes of a completed export, for somebody who may read the list today; and a line in the audit log. */
+export const open = async (
+  ports: ExportPorts,
+  act: Act,
+  workspace: WorkspaceAccess,
+  id: string,
+  asked: Pick<RequestFacts, 'range' | 'ifNoneMatch' | 'ifRange'>,
+): Promise<StreamReply> => {
+  const found = await read(ports, { workspace: workspace.id, account: act.accountId }, id)
+  demandListRight(found.type, workspace)
+  const { blobKey, fileName, sizeBytes, sha256, expiresAt } = found
+  const isOver = expiresAt !== null && expiresAt <= act.at
+  if (blobKey === null || fileName === null || sizeBytes === null || sha256 === null || isOver)
+    throw new Refusal('STATE.CONFLICT', { internal: `the export is ${isOver ? 'over' : found.status}` })
+  const { contentType } = formats[found.format]
+  await inTransaction(ports.database, (tx) => recordAct(tx, act, { workspaceId: workspace.id, targetId: id }))
+  return download(ports.blobs, { key: blobKey, fileName, contentType, sizeBytes, sha256 }, asked)
+}

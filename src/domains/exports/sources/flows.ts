@@ -1,0 +1,60 @@
+import { formatMoney, type Instant, money, toIso } from '../../../kernel/index.ts'
+import type { Flow, FlowQuery, Ledger, Wallet } from '../../../ledger/index.ts'
+import { everyRow } from './paging.ts'
+import type { Row, Source } from './row.ts'
+
+const columns = [
+  'bizId',
+  'walletBizId',
+  'sequence',
+  'flowType',
+  'direction',
+  'amount',
+  'currency',
+  'balanceAfter',
+  'orderType',
+  'orderBizId',
+  'description',
+  'createdAt',
+] as const
+
+const rowOf = ({ bizId: walletBizId }: Wallet, flow: Flow): Row => {
+  const { minor, currency } = flow.amount
+  return {
+    bizId: flow.bizId,
+    walletBizId,
+    sequence: flow.sequence,
+    flowType: flow.flowType,
+    direction: minor < 0n ? 'OUT' : 'IN',
+    amount: formatMoney(money(minor < 0n ? -minor : minor, currency)),
+    currency,
+    balanceAfter: formatMoney(flow.balanceAfter),
+    orderType: flow.orderType,
+    orderBizId: flow.orderBizId,
+    description: flow.remark,
+    createdAt: toIso(flow.createdAt),
+  }
+}
+
+type Asked = Pick<FlowQuery, 'workspace' | 'flowType' | 'direction'> & {
+  walletId: string | undefined
+  from: Instant | undefined
+  to: Instant | undefined
+}
+
+/** The flows of one wallet or of all, wallet by wallet, each from its beginning. */
+export const flowSource = (ledger: Ledger, asked: Asked, pageSize: number): Source => {
+  async function* rows(): AsyncGenerator<Row> {
+    const { walletId, from: start, ...query } = asked
+    for (const wallet of await ledger.listWallets(asked.workspace)) {
+      if (walletId !== undefined && wallet.bizId !== walletId) continue
+      const flows = everyRow<Flow>(
+        async (slice) => (await ledger.listFlows({ ...query, ...slice, wallet: wallet.bizId, sortOrder: 'asc' })).items,
+        start,
+        pageSize,
+      )
+      for await (const flow of flows) yield rowOf(wallet, flow)
+    }
+  }
+  return { columns, rows: rows() }
+}

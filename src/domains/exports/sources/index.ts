@@ -1,0 +1,53 @@
+import { z } from 'zod'
+import { type AccountId, type CodeOf, type Instant, parseInstant, type WorkspaceId } from '../../../kernel/index.ts'
+import type { Ledger } from '../../../ledger/index.ts'
+import type { Snapshot } from '../../../platform/database/index.ts'
+import { flowSource } from './flows.ts'
+import { loginHistorySource } from './login-history-store.ts'
+import { orderKinds } from './order-columns.ts'
+import { orderSource } from './orders.ts'
+import type { Source } from './row.ts'
+
+const status = z.string().optional()
+
+/** The filters as they were kept: checked by the contract when they came. */
+const Filters = z.object({
+  startTime: z.string().optional(),
+  endTime: z.string().optional(),
+  walletId: z
+    .string()
+    .transform((text) => text.toLowerCase())
+    .optional(),
+  flowType: z.enum(['TRANSFER', 'EXCHANGE', 'RECHARGE', 'WITHDRAWAL', 'FEE', 'OPENING']).optional(),
+  direction: z.enum(['IN', 'OUT']).optional(),
+  transferStatus: status,
+  exchangeStatus: status,
+  rechargeStatus: status,
+  withdrawalStatus: status,
+})
+
+export interface ExportScope {
+  type: CodeOf<'exportType'>
+  workspace: WorkspaceId
+  account: AccountId
+  filters: unknown
+}
+
+const instantOf = (text: string | undefined): Instant | undefined =>
+  text === undefined ? undefined : parseInstant(text)
+
+/** The earlier of what was asked for and what the snapshot holds. */
+const until = (asked: Instant | undefined, asOf: Instant | null): Instant | undefined =>
+  asOf === null || (asked !== undefined && asked < asOf) ? asked : asOf
+
+/** The list that an export is of, over one snapshot. */
+export const sourceOf = (ledger: Ledger, { store, asOf }: Snapshot, scope: ExportScope, pageSize: number): Source => {
+  const { startTime, endTime, walletId, flowType, direction, ...statuses } = Filters.parse(scope.filters)
+  const { workspace, account, type } = scope
+  const interval = { from: instantOf(startTime), to: until(instantOf(endTime), asOf) }
+  if (type === 'LOGIN_HISTORY') return loginHistorySource(store, { account, ...interval }, pageSize)
+  const book = ledger.within(store)
+  if (type === 'FLOWS') return flowSource(book, { workspace, walletId, flowType, direction, ...interval }, pageSize)
+  const kind = orderKinds[type]
+  return orderSource(book, kind, { workspace, walletId, status: statuses[kind.status], asOf, ...interval }, pageSize)
+}

@@ -1,0 +1,124 @@
+import {
+  type AccountId,
+  type CodeOf,
+  type Instant,
+  offsetOf,
+  type Page,
+  type PageRequest,
+  pageOf,
+  toDate,
+  type WorkspaceId,
+} from '../../kernel/index.ts'
+import { type Database, moment, type Tx } from '../../platform/database/index.ts'
+
+type Store = Database | Tx
+
+const columns = [
+  'biz_id as id',
+  'workspace_biz_id as workspaceId',
+  'export_type as type',
+  'format',
+  'filters',
+  'export_status as status',
+  'blob_key as blobKey',
+  'file_name as fileName',
+  'row_count as rowCount',
+  'size_bytes as sizeBytes',
+  'sha256',
+  'failure_code as failureCode',
+  'created_by as createdBy',
+  'created_at as createdAt',
+  'completed_at as completedAt',
+  'expires_at as expiresAt',
+] as const
+
+export interface ExportRow {
+  id: string
+  workspaceId: WorkspaceId
+  type: CodeOf<'exportType'>
+  format: CodeOf<'exportFormat'>
+  filters: unknown
+  status: CodeOf<'exportStatus'>
+  blobKey: string | null
+  fileName: string | null
+  rowCount: number | null
+  sizeBytes: number | null
+  /** Hex. */
+  sha256: string | null
+  failureCode: string | null
+  createdBy: AccountId
+  createdAt: Instant
+  completedAt: Instant | null
+  expiresAt: Instant | null
+}
+
+/** Whose exports: the workspace's, and of personal ones the viewer's own. */
+export interface Viewer {
+  workspace: WorkspaceId
+  account: AccountId
+}
+
+export type NewExport = Pick<ExportRow, 'id' | 'workspaceId' | 'type' | 'format' | 'createdBy' | 'createdAt'> & {
+  filters: object
+}
+
+export const insertExport = (tx: Tx, made: NewExport): Promise<ExportRow> =>
+  tx
+    .insertInto('exports')
+    .values({
+      workspace_biz_id: made.workspaceId,
+      biz_id: made.id,
+      export_type: made.type,
+      format: made.format,
+      filters: JSON.stringify(made.filters),
+      export_status: 'QUEUED',
+      run_biz_id: null,
+      blob_key: null,
+      file_name: null,
+      row_count: null,
+      size_bytes: null,
+      sha256: null,
+      failure_code: null,
+      created_by: made.createdBy,
+      created_at: toDate(made.createdAt),
+    })
+    .returning(columns)
+    .executeTakeFirstOrThrow()
+
+const visible = (store: Store, { workspace, account }: Viewer) =>
+  store
+    .selectFrom('exports')
+    .where('workspace_biz_id', '=', workspace)
+    .where((eb) => eb.or([eb('export_type', '!=', 'LOGIN_HISTORY'), eb('created_by', '=', account)]))
+
+/** Undefined for an unknown export, another workspace's, and another person's login history alike. */
+export const exportById = (store: Store, viewer: Viewer, id: string): Promise<ExportRow | undefined> =>
+  visible(store, viewer).where('biz_id', '=', id).select(columns).executeTakeFirst()
+
+export interface ExportQuery extends PageRequest {
+  type?: CodeOf<'exportType'> | undefined
+  status?: CodeOf<'exportStatus'> | undefined
+  from?: Instant | undefined
+  to?: Instant | undefined
+  sortBy: 'createdAt' | 'completedAt'
+  sortOrder: 'asc' | 'desc'
+}
+
+const sortColumns = { createdAt: 'created_at', completedAt: 'completed_at' } as const
+
+export const listExports = async (store: Store, viewer: Viewer, query: ExportQuery): Promise<Page<ExportRow>> => {
+  let found = visible(store, viewer)
+  if (query.type) found = found.where('export_type', '=', query.type)
+  if (query.status) found = found.where('export_status', '=', query.status)
+  if (query.from !== undefined) found = found.where('created_at', '>=', moment(query.from))
+  if (query.to !== undefined) found = found.where('created_at', '<=', moment(query.to))
+  const { total } = await found.select((eb) => eb.fn.countAll<number>().as('total')).executeTakeFirstOrThrow()
+  const rows = await found
+    .select(columns)
+    .orderBy(sortColumns[query.sortBy], (order) => (query.sortOrder === 'asc' ? order.asc() : order.desc().nullsLast()))
+    .orderBy('biz_id', query.sortOrder)
+    .limit(query.pageSize)
+    .offset(offsetOf(query))
+    .execute()
+  return pageOf(rows, total, query)
+}

@@ -1,0 +1,98 @@
+import { pipeline } from 'node:stream/promises'
+import { z } from 'zod'
+import { bizId, type Clock, type Ids, plus } from '../../kernel/index.ts'
+import type { Ledger } from '../../ledger/index.ts'
+import { type Blobs, meter } from '../../platform/blobs/index.ts'
+import type { Database, InSnapshot } from '../../platform/database/index.ts'
+import type { JobFacts } from '../../platform/jobs/index.ts'
+import { formats } from './formats.ts'
+import { exportName } from './rules.ts'
+import { beginRun, completeRun, failRun, type Run, recordProgress } from './run-store.ts'
+import { sourceOf } from './sources/index.ts'
+import type { Row, Source } from './sources/row.ts'
+
+export interface ExportWorkPorts {
+  database: Database
+  inSnapshot: InSnapshot
+  ledger: Ledger
+  blobs: Blobs
+  clock: Clock
+  ids: Ids
+  settings: { pageSize: number; lifeMs: number }
+}
+
+export const ExportJob = z.object({ workspaceId: z.string(), exportId: z.string() })
+
+/** How often the count of rows is written down. */
+const progressMs = 250
+
+/** Counts the rows that go by, writes the count down now and then, and stops when it is told to. */
+async function* counted(
+  { database, clock }: ExportWorkPorts,
+  run: Run,
+  source: Source,
+  signal: AbortSignal,
+  count: (rows: number) => void,
+): AsyncGenerator<Row> {
+  let rows = 0
+  let toldAt = clock.now()
+  for await (const row of source.rows) {
+    signal.throwIfAborted()
+    rows += 1
+    count(rows)
+    yield row
+    if (clock.now() - toldAt < progressMs) continue
+    toldAt = clock.now()
+    if (!(await recordProgress(database, run, rows))) throw new Error('another attempt has taken over')
+  }
+}
+
+const carryOut = async (ports: ExportWorkPorts, run: Run, signal: AbortSignal): Promise<void> => {
+  const { database, blobs, clock, ids, ledger, settings } = ports
+  const asked = await beginRun(database, run)
+  if (!asked) return
+  const format = formats[asked.format]
+  const blobKey = `exports/${ids.next<'blob'>()}`
+  const measure = meter()
+  let rowCount = 0
+  try {
+    await ports.inSnapshot(async (snapshot) => {
+      const source = sourceOf(ledger, snapshot, asked, settings.pageSize)
+      const rows = counted(ports, run, source, signal, (count) => {
+        rowCount = count
+      })
+      const feeding = pipeline(format.write({ ...source, rows }), measure.through)
+      const storing = blobs.put(blobKey, measure.through)
+      // Neither may outlive the snapshot; the first failure is the one that says why.
+      await Promise.all([feeding, storing]).finally(() => Promise.allSettled([feeding, storing]))
+    })
+    const at = clock.now()
+    const completed = await completeRun(database, run, {
+      blobKey,
+      fileName: exportName(asked.type, asked.createdAt, format.ending),
+      rowCount,
+      sizeBytes: measure.size(),
+      sha256: measure.sha256(),
+      at,
+      expiresAt: plus(at, settings.lifeMs),
+    })
+    if (!completed) await blobs.delete(blobKey)
+  } catch (error) {
+    await blobs.delete(blobKey)
+    throw error
+  }
+}
+
+/** The job of an export. An attempt that was killed half-way is begun anew by the next one, over a snapshot of its own. */
+export const exportWork =
+  (ports: ExportWorkPorts) =>
+  async (payload: unknown, { signal, isLast }: JobFacts): Promise<void> => {
+    const { workspaceId, exportId } = ExportJob.parse(payload)
+    const run: Run = { workspaceId: bizId(workspaceId), exportId, runId: ports.ids.next<'run'>() }
+    try {
+      await carryOut(ports, run, signal)
+    } catch (error) {
+      if (isLast && !signal.aborted) await failRun(ports.database, run, 'SYSTEM.INTERNAL_ERROR')
+      throw error
+    }
+  }

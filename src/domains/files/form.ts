@@ -1,0 +1,103 @@
+import type { Readable } from 'node:stream'
+import { finished } from 'node:stream/promises'
+import { Busboy } from '@fastify/busboy'
+import { invalid, Refusal, type Upload } from '../../kernel/index.ts'
+
+export interface FilePart {
+  fileName: string
+  /** As the part's own Content-Type says, in small letters. */
+  declaredType: string
+  bytes: Readable
+}
+
+/** Room for what surrounds the file: names and boundaries are short. */
+const limits = { files: 2, fields: 2, parts: 3, fieldSize: 64, headerPairs: 16, headerSize: 4_096 }
+
+/** How long, and how much, of a refused body is still read, so that the client gets to its answer. */
+const lingering = { milliseconds: 2_000, bytes: 8 * 1024 * 1024 }
+
+const linger = async (source: Readable): Promise<void> => {
+  if (source.destroyed || source.readableEnded) return
+  let left = lingering.bytes
+  const enough = new AbortController()
+  const timer = setTimeout(() => enough.abort(), lingering.milliseconds)
+  source.on('data', (chunk: Buffer) => {
+    left -= chunk.length
+    if (left < 0) enough.abort()
+  })
+  source.resume()
+  await finished(source, { writable: false, signal: enough.signal }).catch(() => undefined)
+  clearTimeout(timer)
+}
+
+const asRefusal = (error: unknown): Refusal =>
+  error instanceof Refusal ? error : invalid('body', error instanceof Error ? error.message : 'multipart')
+
+const open = ({ contentType }: Upload) => {
+  try {
+    return new Busboy({ headers: { 'content-type': contentType }, limits, preservePath: true })
+  } catch (error) {
+    throw asRefusal(error)
+  }
+}
+
+/**
+ * Reads a form of exactly one `file` and one `purpose`, in either order, as a stream: `take` gets the file's bytes while
+ * they come, and is left with a broken stream where the form turns out to be another one. Anything else is refused.
+ */
+export const readForm = async <T>(
+  upload: Upload,
+  take: (part: FilePart) => Promise<T>,
+): Promise<{ purpose: string; taken: T }> => {
+  const parser = open(upload)
+  const source = upload.bytes
+  let purpose: string | undefined
+  let taking: Promise<T> | undefined
+  let file: Readable | undefined
+  const over = Promise.withResolvers<void>()
+
+  const fail = (error: unknown): void => {
+    const refusal = asRefusal(error)
+    source.unpipe(parser)
+    over.reject(refusal)
+    file?.destroy(refusal)
+  }
+
+  parser.on('file', (name, bytes, fileName, _encoding, declaredType) => {
+    bytes.on('error', fail)
+    if (name !== 'file' || file) {
+      bytes.resume()
+      return fail(invalid('file', 'another file'))
+    }
+    file = bytes
+    taking = take({ fileName: fileName ?? '', declaredType, bytes })
+    taking.catch(fail)
+  })
+  parser.on('field', (name, value, _nameTruncated, truncated) => {
+    if (name !== 'purpose' || purpose !== undefined || truncated) return fail(invalid('body', 'another field'))
+    purpose = value
+  })
+  for (const event of ['partsLimit', 'filesLimit', 'fieldsLimit'] as const)
+    parser.on(event, () => fail(invalid('body', event)))
+  parser.on('error', fail)
+  parser.on('finish', () => over.resolve())
+  const broken = (cause?: unknown) => fail(new Refusal('REQUEST.MALFORMED', { internal: 'upload broke off', cause }))
+  source.on('error', broken)
+  source.on('close', () => {
+    if (!source.readableEnded) broken()
+  })
+  source.pipe(parser)
+
+  try {
+    await over.promise
+    if (!taking) throw invalid('file', 'no file')
+    if (purpose === undefined) throw invalid('purpose')
+    return { purpose, taken: await taking }
+  } catch (error) {
+    // What `take` has begun is over before anybody answers, so that it leaves nothing behind.
+    await taking?.catch(() => undefined)
+    source.unpipe(parser)
+    await linger(source)
+    throw error
+  }
+}

@@ -1,0 +1,77 @@
+import {
+  type Ids,
+  isBizId,
+  notFound,
+  type RequestFacts,
+  type StreamReply,
+  type Upload,
+  type WorkspaceId,
+} from '../../kernel/index.ts'
+import { type Act, recordAct } from '../../platform/audit/index.ts'
+import { type Blobs, download } from '../../platform/blobs/index.ts'
+import { type Database, inTransaction, type Tx } from '../../platform/database/index.ts'
+import { readForm } from './form.ts'
+import { receive } from './receive.ts'
+import { type FilePurpose, greatest, judgePurpose, type PurposeRules, purposeOf } from './rules.ts'
+import { type FileRow, fileById, insertFile } from './store.ts'
+
+export interface FilePorts {
+  database: Database
+  blobs: Blobs
+  ids: Ids
+  purposes: PurposeRules
+}
+
+const record = (ports: FilePorts, act: Act, workspaceId: WorkspaceId, file: Omit<FileRow, 'status'>) =>
+  inTransaction(ports.database, async (tx) => {
+    await insertFile(tx, { ...file, workspaceId, createdBy: act.accountId })
+    const { purpose, contentType, sizeBytes } = file
+    await recordAct(tx, act, { workspaceId, targetId: file.id, detail: { purpose, contentType, sizeBytes } })
+  })
+
+/** Takes an upload into the store and writes its row; a refused or broken one leaves neither. */
+export const upload = async (ports: FilePorts, act: Act, workspaceId: WorkspaceId, form: Upload): Promise<FileRow> => {
+  const { blobs, purposes } = ports
+  let stored: string | undefined
+  try {
+    const { purpose: named, taken } = await readForm(form, async (part) => {
+      const received = await receive(ports, part, greatest(purposes))
+      stored = received.blobKey
+      return received
+    })
+    const purpose: FilePurpose = purposeOf(named)
+    judgePurpose(purposes[purpose], { size: taken.sizeBytes, type: taken.contentType })
+    const file = { ...taken, id: ports.ids.next<'file'>(), purpose, createdAt: act.at }
+    await record(ports, act, workspaceId, file)
+    return { ...file, status: 'AVAILABLE' }
+  } catch (error) {
+    if (stored !== undefined) await blobs.delete(stored)
+    throw error
+  }
+}
+
+/** A file of the workspace that can still be had; what can be no id names none, and the store is not asked. */
+export const fileOf = async (
+  store: Database | Tx,
+  workspaceId: WorkspaceId,
+  fileId: string,
+): Promise<FileRow | undefined> => {
+  const file = isBizId(fileId) ? await fileById(store, workspaceId, fileId) : undefined
+  return file?.status === 'AVAILABLE' ? file : undefined
+}
+
+export const read = async ({ database }: FilePorts, workspaceId: WorkspaceId, fileId: string): Promise<FileRow> => {
+  const file = await fileOf(database, workspaceId, fileId)
+  if (!file) throw notFound('no such file')
+  return file
+}
+
+export const open = async (
+  ports: FilePorts,
+  workspaceId: WorkspaceId,
+  fileId: string,
+  asked: Pick<RequestFacts, 'range' | 'ifNoneMatch' | 'ifRange'>,
+): Promise<StreamReply> => {
+  const file = await read(ports, workspaceId, fileId)
+  return download(ports.blobs, { ...file, key: file.blobKey }, asked)
+}

@@ -1,0 +1,66 @@
+import { type AccountId, type CodeOf, type Instant, toDate, type WorkspaceId } from '../../kernel/index.ts'
+import type { Database, Tx } from '../../platform/database/index.ts'
+
+const columns = [
+  'biz_id as id',
+  'blob_key as blobKey',
+  'file_name as fileName',
+  'content_type as contentType',
+  'size_bytes as sizeBytes',
+  'sha256',
+  'purpose',
+  'file_status as status',
+  'created_at as createdAt',
+] as const
+
+export interface FileRow {
+  id: string
+  blobKey: string
+  fileName: string
+  contentType: string
+  sizeBytes: number
+  /** Hex. */
+  sha256: string
+  purpose: CodeOf<'filePurpose'>
+  status: CodeOf<'fileStatus'>
+  createdAt: Instant
+}
+
+export interface NewFile extends Omit<FileRow, 'status'> {
+  workspaceId: WorkspaceId
+  createdBy: AccountId
+}
+
+export const insertFile = async (tx: Tx, file: NewFile): Promise<void> => {
+  await tx
+    .insertInto('files')
+    .values({
+      workspace_biz_id: file.workspaceId,
+      biz_id: file.id,
+      blob_key: file.blobKey,
+      file_name: file.fileName,
+      content_type: file.contentType,
+      size_bytes: file.sizeBytes,
+      sha256: file.sha256,
+      purpose: file.purpose,
+      file_status: 'AVAILABLE',
+      created_by: file.createdBy,
+      created_at: toDate(file.createdAt),
+    })
+    .execute()
+}
+
+/** Undefined for an unknown file and for another workspace's alike. */
+export const fileById = (store: Database | Tx, workspace: WorkspaceId, id: string): Promise<FileRow | undefined> =>
+  store
+    .selectFrom('files')
+    .select(columns)
+    .where('workspace_biz_id', '=', workspace)
+    .where('biz_id', '=', id)
+    .executeTakeFirst()
+
+/** Which of these blobs a file refers to. */
+export const blobsInUse = async (database: Database, keys: string[]): Promise<string[]> => {
+  const rows = await database.selectFrom('files').select('blob_key').where('blob_key', 'in', keys).execute()
+  return rows.map((row) => row.blob_key)
+}

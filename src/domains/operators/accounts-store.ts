@@ -1,0 +1,118 @@
+import { sql } from 'kysely'
+import {
+  type AccountId,
+  type CodeOf,
+  type Instant,
+  offsetOf,
+  type Page,
+  type PageRequest,
+  type Portal,
+  pageOf,
+  type SessionId,
+  toDate,
+} from '../../kernel/index.ts'
+import { type Database, moment, type Tx } from '../../platform/database/index.ts'
+
+type Store = Database | Tx
+
+const columns = [
+  'biz_id as id',
+  'portal',
+  'institution_biz_id as institutionId',
+  'account_status as status',
+  'email',
+  'phone',
+  'account_name as name',
+  'remark',
+  'default_language as language',
+  'default_timezone as timezone',
+  'default_country as country',
+  'last_login_at as lastLoginAt',
+  'created_at as createdAt',
+  'updated_at as updatedAt',
+] as const
+
+export interface AccountRow {
+  id: AccountId
+  portal: Portal
+  institutionId: string
+  status: CodeOf<'accountStatus'>
+  email: string
+  phone: string
+  name: string
+  remark: string | null
+  language: string
+  timezone: string
+  country: string
+  lastLoginAt: Instant | null
+  createdAt: Instant
+  updatedAt: Instant
+}
+
+export const accountById = (store: Store, id: AccountId): Promise<AccountRow | undefined> =>
+  store.selectFrom('accounts').select(columns).where('biz_id', '=', id).executeTakeFirst()
+
+/** Holds the account's row: logins, which begin sessions, take turns with what is decided here. */
+export const lockAccount = (tx: Tx, id: AccountId): Promise<AccountRow | undefined> =>
+  tx.selectFrom('accounts').select(columns).where('biz_id', '=', id).forNoKeyUpdate().executeTakeFirst()
+
+export const setAccountStatus = (
+  tx: Tx,
+  id: AccountId,
+  status: CodeOf<'accountStatus'>,
+  at: Instant,
+): Promise<AccountRow> =>
+  tx
+    .updateTable('accounts')
+    .set({ account_status: status, updated_at: toDate(at) })
+    .where('biz_id', '=', id)
+    .returning(columns)
+    .executeTakeFirstOrThrow()
+
+export interface AccountQuery extends PageRequest {
+  status?: CodeOf<'accountStatus'> | undefined
+  portal?: Portal | undefined
+  /** Part of an address, in any case. */
+  email?: string | undefined
+  from?: Instant | undefined
+  to?: Instant | undefined
+  sortBy: 'createdAt' | 'updatedAt' | 'accountEmail'
+  sortOrder: 'asc' | 'desc'
+}
+
+const sortColumns = { createdAt: 'created_at', updatedAt: 'updated_at', accountEmail: 'email_canonical' } as const
+
+export const listAccounts = async (store: Store, query: AccountQuery): Promise<Page<AccountRow>> => {
+  let found = store.selectFrom('accounts')
+  if (query.status) found = found.where('account_status', '=', query.status)
+  if (query.portal) found = found.where('portal', '=', query.portal)
+  if (query.email) found = found.where(sql<boolean>`strpos(email_canonical, ${query.email.toLowerCase()}) > 0`)
+  if (query.from !== undefined) found = found.where('created_at', '>=', moment(query.from))
+  if (query.to !== undefined) found = found.where('created_at', '<=', moment(query.to))
+  const { total } = await found.select((eb) => eb.fn.countAll<number>().as('total')).executeTakeFirstOrThrow()
+  const rows = await found
+    .select(columns)
+    .orderBy(sortColumns[query.sortBy], query.sortOrder)
+    .orderBy('biz_id', query.sortOrder)
+    .limit(query.pageSize)
+    .offset(offsetOf(query))
+    .execute()
+  return pageOf(rows, total, query)
+}
+
+/** Ends every session of an account that is still open. The table is identity's. */
+export const endSessions = async (
+  tx: Tx,
+  accountId: AccountId,
+  reason: 'TERMINATED' | 'ACCOUNT_CLOSED',
+  at: Instant,
+): Promise<SessionId[]> => {
+  const ended = await tx
+    .updateTable('sessions')
+    .set({ ended_at: toDate(at), end_reason: reason })
+    .where('account_biz_id', '=', accountId)
+    .where('ended_at', 'is', null)
+    .returning(['biz_id', 'expires_at', 'idle_expires_at'])
+    .execute()
+  return ended.filter((row) => row.expires_at > at && row.idle_expires_at > at).map((row) => row.biz_id)
+}

@@ -1,0 +1,87 @@
+import { type AccountId, type Ids, notFound, parseLocale, type SessionId, type Words } from '../../kernel/index.ts'
+import { type Act, recordAct } from '../../platform/audit/index.ts'
+import { type Database, inTransaction, type Tx } from '../../platform/database/index.ts'
+import { enqueueJob } from '../../platform/jobs/index.ts'
+import type { Mailer } from '../../platform/mail/index.ts'
+import { type AccountRow, accountById, endSessions, lockAccount, setAccountStatus } from './accounts-store.ts'
+import { accountChanges, demandAnother, demandStatus, type Told } from './rules.ts'
+
+export interface AccountPorts {
+  database: Database
+  ids: Ids
+  mailer: Mailer
+  words: Words
+  /** Where people sign in. */
+  portalUrl: string
+  /** Told of sessions that have just been ended, once that is committed: this replica forgets them at once. */
+  onSessionsEnded(ids: readonly SessionId[]): void
+}
+
+export const decisionMailJob = 'operators.tellDecision'
+
+const held = async (tx: Tx, id: AccountId): Promise<AccountRow> => {
+  const account = await lockAccount(tx, id)
+  if (!account) throw notFound('no such account')
+  return account
+}
+
+export const read = async ({ database }: AccountPorts, id: AccountId): Promise<AccountRow> => {
+  const account = await accountById(database, id)
+  if (!account) throw notFound('no such account')
+  return account
+}
+
+/**
+ * Moves an account on, with a line in the audit log. The person is told by a job that is written in the same
+ * transaction, so exactly of decisions that were taken; a suspension ends every session.
+ */
+export const change = async (
+  ports: AccountPorts,
+  act: Act,
+  id: AccountId,
+  step: keyof typeof accountChanges,
+  reason: string | null,
+): Promise<AccountRow> => {
+  const { changed, ended } = await inTransaction(ports.database, async (tx) => {
+    const account = await held(tx, id)
+    demandAnother(act.accountId, id)
+    demandStatus(account.status, accountChanges[step])
+    const changed = await setAccountStatus(tx, id, accountChanges[step].to, act.at)
+    const ended = step === 'suspend' ? await endSessions(tx, id, 'ACCOUNT_CLOSED', act.at) : []
+    const payload = { accountId: id, decision: accountChanges[step].told, reason: reason ?? '' }
+    await enqueueJob(tx, ports.ids, { kind: decisionMailJob, payload, at: act.at })
+    const detail = reason === null ? {} : { reason }
+    await recordAct(tx, act, { workspaceId: null, targetId: id, detail })
+    return { changed, ended }
+  })
+  ports.onSessionsEnded(ended)
+  return changed
+}
+
+/** Ends every session of an account; answers how many were alive. */
+export const terminateSessions = async (ports: AccountPorts, act: Act, id: AccountId): Promise<number> => {
+  const ended = await inTransaction(ports.database, async (tx) => {
+    await held(tx, id)
+    const sessions = await endSessions(tx, id, 'TERMINATED', act.at)
+    await recordAct(tx, act, { workspaceId: null, targetId: id, detail: { terminatedSessions: sessions.length } })
+    return sessions
+  })
+  ports.onSessionsEnded(ended)
+  return ended.length
+}
+
+/** What a person is told of. */
+export interface Decision {
+  accountId: AccountId
+  decision: Told
+  reason: string
+}
+
+/** Tells a person, in the account's own language, what has been decided. */
+export const tellDecision = async (ports: AccountPorts, { accountId, decision, reason }: Decision): Promise<void> => {
+  const account = await accountById(ports.database, accountId)
+  if (!account) return
+  const locale = parseLocale(account.language)
+  const values = { decision: ports.words.text(`notice.decision.${decision}`, locale), reason, url: ports.portalUrl }
+  await ports.mailer.send({ to: account.email, template: 'account-decision', locale, values })
+}

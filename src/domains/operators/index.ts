@@ -1,0 +1,40 @@
+import { z } from 'zod'
+import { bizId, type Clock, type HandlerTable } from '../../kernel/index.ts'
+import type { Ledger } from '../../ledger/index.ts'
+import type { JobKind } from '../../platform/jobs/index.ts'
+import { accountHandlers } from './account-handlers.ts'
+import { type AccountPorts, decisionMailJob, tellDecision } from './accounts.ts'
+import { auditHandlers } from './audit-handlers.ts'
+import { ledgerHandlers } from './ledger-handlers.ts'
+import { toldDecisions } from './rules.ts'
+import { workspaceHandlers } from './workspace-handlers.ts'
+
+export { operatorRoles } from './rules.ts'
+
+export interface OperatorsOptions extends AccountPorts {
+  ledger: Ledger
+  clock: Clock
+}
+
+const DecisionMail = z.object({
+  accountId: z.string().transform((text) => bizId<'account'>(text)),
+  decision: z.enum(toldDecisions),
+  reason: z.string(),
+})
+
+/** What operators do that is no other domain's: accounts, workspaces, the book and the audit log (SYSTEM portal). */
+export const createOperators = (options: OperatorsOptions): { handlers: HandlerTable; jobs: JobKind[] } => {
+  const { database, words, clock, ledger } = options
+  const tables = [
+    accountHandlers(options, words),
+    workspaceHandlers(database, words),
+    ledgerHandlers(ledger, clock),
+    auditHandlers(database, clock, words),
+  ]
+  return {
+    handlers: new Map(tables.flatMap((table) => [...table])),
+    jobs: [
+      { name: decisionMailJob, attempts: 10, work: (payload) => tellDecision(options, DecisionMail.parse(payload)) },
+    ],
+  }
+}

@@ -1,0 +1,55 @@
+import * as contract from '../../contract/operator-ledger.ts'
+import {
+  bizId,
+  type Clock,
+  formatMoney,
+  type HandlerTable,
+  handlerTable,
+  isBizId,
+  notFound,
+  type OrderId,
+  toIso,
+} from '../../kernel/index.ts'
+import type { Ledger, OrderQuery, Posting } from '../../ledger/index.ts'
+
+const types: readonly OrderQuery['type'][] = ['TRANSFER', 'EXCHANGE', 'RECHARGE', 'WITHDRAWAL']
+
+/** An order's kind, whichever workspace it is of; an order without postings exists all the same. */
+const typeOf = async (ledger: Ledger, id: OrderId): Promise<OrderQuery['type']> => {
+  for (const type of types) if (await ledger.readOrder({ id, type, workspace: null })) return type
+  throw notFound('no such order')
+}
+
+const render = (posting: Posting, orderBizId: OrderId, orderType: string) => {
+  const isWallet = posting.kind === 'WALLET'
+  const { currency } = posting.amount
+  return {
+    bizId: posting.bizId,
+    orderType,
+    orderBizId,
+    ledgerAccount: isWallet ? posting.kind : `${posting.kind}:${currency}`,
+    walletBizId: isWallet ? posting.account : null,
+    amount: formatMoney(posting.amount),
+    currency,
+    createdAt: toIso(posting.createdAt),
+  }
+}
+
+export const ledgerHandlers = (ledger: Ledger, clock: Clock): HandlerTable =>
+  handlerTable(contract, {
+    checkLedgerInvariants: async () => {
+      const checkedAt = toIso(clock.now())
+      const checks = (await ledger.checkBook()).map(({ name, violations }) => ({
+        name,
+        holds: violations === 0,
+        violations,
+      }))
+      return { holds: checks.every((check) => check.holds), checkedAt, checks }
+    },
+    listOrderPostings: async ({ params }) => {
+      if (!isBizId(params.order_id)) throw notFound('malformed order id')
+      const id: OrderId = bizId(params.order_id)
+      const type = await typeOf(ledger, id)
+      return (await ledger.listPostings(id)).map((posting) => render(posting, id, type))
+    },
+  })

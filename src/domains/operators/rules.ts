@@ -1,0 +1,41 @@
+import { type AccountId, type CodeOf, type Permission, Refusal } from '../../kernel/index.ts'
+
+type AccountStatus = CodeOf<'accountStatus'>
+type WorkspaceStatus = CodeOf<'workspaceStatus'>
+
+export interface Change<Status> {
+  from: Status
+  to: Status
+}
+
+/** What a person is told that was decided: `notice.decision.<told>` in config/locales. */
+export const toldDecisions = ['APPROVED', 'REJECTED', 'SUSPENDED', 'REACTIVATED'] as const
+export type Told = (typeof toldDecisions)[number]
+
+export const accountChanges = {
+  approve: { from: 'PENDING_APPROVAL', to: 'ACTIVE', told: 'APPROVED' },
+  reject: { from: 'PENDING_APPROVAL', to: 'REJECTED', told: 'REJECTED' },
+  suspend: { from: 'ACTIVE', to: 'SUSPENDED', told: 'SUSPENDED' },
+  reactivate: { from: 'SUSPENDED', to: 'ACTIVE', told: 'REACTIVATED' },
+} as const satisfies Record<string, Change<AccountStatus> & { told: Told }>
+
+export const workspaceChanges = {
+  freeze: { from: 'ACTIVE', to: 'FROZEN' },
+  unfreeze: { from: 'FROZEN', to: 'ACTIVE' },
+} as const satisfies Record<string, Change<WorkspaceStatus>>
+
+/** Nobody decides over what is their own. */
+export const demandAnother = (actor: AccountId, subject: AccountId): void => {
+  if (actor === subject) throw new Refusal('ACCESS.PERMISSION_DENIED', { internal: 'one’s own account' })
+}
+
+export const demandStatus = (current: string, { from }: Change<string>): void => {
+  if (current !== from) throw new Refusal('STATE.CONFLICT', { internal: `it is ${current}, not ${from}` })
+}
+
+/** What an operator can be made with, each a choice among all rights. An administrator has every one. */
+export const operatorRoles: Record<string, (permission: Permission) => boolean> = {
+  administrator: () => true,
+  auditor: (permission) => permission.endsWith(':read'),
+  approver: (permission) => /:(read|approve|verify|settle)$/.test(permission),
+}

@@ -1,0 +1,86 @@
+import { sql } from 'kysely'
+import {
+  type CodeOf,
+  type Instant,
+  offsetOf,
+  type Page,
+  type PageRequest,
+  pageOf,
+  toDate,
+  type WorkspaceId,
+} from '../../kernel/index.ts'
+import { type Database, moment, type Tx } from '../../platform/database/index.ts'
+
+const columns = [
+  'biz_id as id',
+  'institution_biz_id as institutionId',
+  'entity_biz_id as entityId',
+  'workspace_name as name',
+  'workspace_timezone as timezone',
+  'workspace_status as status',
+  'workspace_kind as kind',
+  'extra_data as extraData',
+  'created_at as createdAt',
+  'updated_at as updatedAt',
+] as const
+
+export interface WorkspaceRow {
+  id: WorkspaceId
+  institutionId: string
+  entityId: string | null
+  name: string
+  timezone: string
+  status: CodeOf<'workspaceStatus'>
+  kind: CodeOf<'workspaceKind'>
+  extraData: unknown
+  createdAt: Instant
+  updatedAt: Instant
+}
+
+/** Holds the workspace's row, as whoever changes its members does. */
+export const lockWorkspace = (tx: Tx, id: WorkspaceId): Promise<WorkspaceRow | undefined> =>
+  tx.selectFrom('workspaces').select(columns).where('biz_id', '=', id).forNoKeyUpdate().executeTakeFirst()
+
+export const setWorkspaceStatus = (
+  tx: Tx,
+  id: WorkspaceId,
+  status: CodeOf<'workspaceStatus'>,
+  at: Instant,
+): Promise<WorkspaceRow> =>
+  tx
+    .updateTable('workspaces')
+    .set({ workspace_status: status, updated_at: toDate(at) })
+    .where('biz_id', '=', id)
+    .returning(columns)
+    .executeTakeFirstOrThrow()
+
+export interface WorkspaceQuery extends PageRequest {
+  status?: CodeOf<'workspaceStatus'> | undefined
+  kind?: CodeOf<'workspaceKind'> | undefined
+  /** Part of a name, in any case. */
+  name?: string | undefined
+  from?: Instant | undefined
+  to?: Instant | undefined
+  sortBy: 'createdAt' | 'updatedAt' | 'workspaceName'
+  sortOrder: 'asc' | 'desc'
+}
+
+const sortColumns = { createdAt: 'created_at', updatedAt: 'updated_at', workspaceName: 'workspace_name' } as const
+
+export const listWorkspaces = async (database: Database, query: WorkspaceQuery): Promise<Page<WorkspaceRow>> => {
+  let found = database.selectFrom('workspaces')
+  if (query.status) found = found.where('workspace_status', '=', query.status)
+  if (query.kind) found = found.where('workspace_kind', '=', query.kind)
+  if (query.name) found = found.where(sql<boolean>`strpos(lower(workspace_name), ${query.name.toLowerCase()}) > 0`)
+  if (query.from !== undefined) found = found.where('created_at', '>=', moment(query.from))
+  if (query.to !== undefined) found = found.where('created_at', '<=', moment(query.to))
+  const { total } = await found.select((eb) => eb.fn.countAll<number>().as('total')).executeTakeFirstOrThrow()
+  const rows = await found
+    .select(columns)
+    .orderBy(sortColumns[query.sortBy], query.sortOrder)
+    .orderBy('biz_id', query.sortOrder)
+    .limit(query.pageSize)
+    .offset(offsetOf(query))
+    .execute()
+  return pageOf(rows, total, query)
+}

@@ -1,0 +1,36 @@
+import { randomUUID } from 'node:crypto'
+
+export interface Part {
+  name: string
+  content: string | Uint8Array
+  fileName?: string
+  type?: string
+}
+
+/** A multipart form as bytes, with names as they are given: a client of bad will sends what it likes. */
+export const formOf = (parts: readonly Part[]): { headers: { 'content-type': string }; body: Uint8Array } => {
+  const boundary = `----portico${randomUUID()}`
+  const chunks = parts.flatMap(({ name, content, fileName, type }) => {
+    const file = fileName === undefined ? '' : `; filename="${fileName}"`
+    const kind = type === undefined ? '' : `content-type: ${type}\r\n`
+    return [
+      Buffer.from(`--${boundary}\r\ncontent-disposition: form-data; name="${name}"${file}\r\n${kind}\r\n`),
+      Buffer.from(content),
+      Buffer.from('\r\n'),
+    ]
+  })
+  return {
+    headers: { 'content-type': `multipart/form-data; boundary=${boundary}` },
+    body: Buffer.concat([...chunks, Buffer.from(`--${boundary}--\r\n`)]),
+  }
+}
+
+const pngHead = Buffer.from('89504e470d0a1a0a0000000d49484452000000010000000108060000001f15c489', 'hex')
+
+/** Begins as a PNG does, and is as long as is asked for. */
+export const png = (size = 200): Uint8Array => Buffer.concat([pngHead, Buffer.alloc(size - pngHead.length, 7)])
+
+export const pdf = (size = 200): Uint8Array => {
+  const head = Buffer.from('%PDF-1.7\n%\xe2\xe3\xcf\xd3\n', 'latin1')
+  return Buffer.concat([head, Buffer.alloc(size - head.length, 0x20)])
+}
