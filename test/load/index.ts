@@ -1,0 +1,50 @@
+/*
+ * npm run bench: Portico beside its peers, each a process of its own, in one run (docs/performance.md).
+ */
+import { writeFileSync } from 'node:fs'
+import { cpus } from 'node:os'
+import { generator } from './load/spray.ts'
+import { readOptions, usage } from './options.ts'
+import type { Outcome } from './report/outcome.ts'
+import { judge, table, verdictTable } from './report/table.ts'
+import { pinning } from './rig/processes.ts'
+import { openRig } from './rig/workspace.ts'
+import { scenarios } from './scenarios/index.ts'
+import { targets } from './targets.ts'
+
+const say = (text: string): void => void process.stdout.write(`${text}\n`)
+
+const machine = (): string =>
+  `${cpus().length} × ${cpus()[0]?.model ?? 'unknown'}, Node ${process.versions.node}, load by ${generator}; ${pinning}`
+
+const measure = async (args: string[]): Promise<number> => {
+  const options = readOptions(args)
+  if (!options) {
+    say(`${usage}\nscenarios: ${Object.keys(scenarios).join(', ')}`)
+    return 0
+  }
+  const names = options.scenarios.length > 0 ? options.scenarios : Object.keys(scenarios)
+  const outcomes: Outcome[] = []
+  say(machine())
+  for (const name of names) {
+    const scenario = scenarios[name]
+    if (!scenario) throw new TypeError(`no scenario '${name}'; there are ${Object.keys(scenarios).join(', ')}`)
+    process.stderr.write(`${name} …\n`)
+    await using rig = openRig()
+    const outcome = await scenario(rig, options)
+    outcomes.push(outcome)
+    for (const profile of outcome.profiles) say(`\n${profile}`)
+  }
+  const verdicts = judge(targets, outcomes)
+  const faults = outcomes.flatMap((outcome) => outcome.faults.map((fault) => `${outcome.scenario}: ${fault}`))
+  say(`\n${table(outcomes)}`)
+  for (const { scenario, notes } of outcomes) for (const note of notes) say(`${scenario}: ${note}`)
+  if (verdicts.length > 0) say(`\n${verdictTable(verdicts)}`)
+  if (options.json)
+    writeFileSync(options.json, JSON.stringify({ machine: machine(), options, outcomes, verdicts }, null, 2))
+  for (const fault of faults) say(`WRONG  ${fault}`)
+  return faults.length > 0 ? 1 : 0
+}
+
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(130))
+process.exitCode = await measure(process.argv.slice(2))

@@ -1,0 +1,52 @@
+import { randomUUID } from 'node:crypto'
+import { codeIn } from '../../harness/sign-in.ts'
+import type { Gateway } from '../rig/gateway.ts'
+
+export const password = 'Portico-demo-2026'
+export const chain = '/web/v1/consumer'
+
+/** The headers of interface.md 4.1, as the edge and a browser of one client send them. */
+export const perimeter = (client = 'bench-client', ip = '203.0.113.7'): Record<string, string> => ({
+  'x-portal-access-code': 'consumer-dev',
+  'x-request-id': randomUUID(),
+  'x-client-hash': client,
+  'x-forwarded-proto': 'https',
+  'cf-connecting-ip': ip,
+  'cf-ray': '8f2a1b3c4d5e6f70-FRA',
+  'cf-ipcountry': 'DE',
+  'x-locale': 'en',
+  'content-type': 'application/json',
+  'user-agent': 'Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/142.0 Safari/537.36',
+})
+
+const post = async (gateway: Gateway, path: string, body: object) => {
+  const response = await fetch(gateway.url + chain + path, {
+    method: 'POST',
+    headers: perimeter(),
+    body: JSON.stringify(body),
+  })
+  if (!response.ok) throw new Error(`${path}: ${response.status} ${await response.text()}`)
+  const { data }: { data: { sessionId: string; accessToken: string } } = JSON.parse(await response.text())
+  return data
+}
+
+/** The newest code that was mailed to an address, out of the development outbox. */
+const mailedCode = async (gateway: Gateway, email: string): Promise<string> => {
+  for (let attempt = 0; attempt < 100; attempt++) {
+    const mails: { to: string; text: string }[] = JSON.parse(
+      await (await fetch(`${gateway.operationsUrl}/mail.json`)).text(),
+    )
+    const found = mails.find(({ to, text }) => to === email && /\b\d{6}\b/.test(text))
+    if (found) return codeIn(found.text)
+  }
+  throw new Error(`no mail to ${email}`)
+}
+
+/** Signs one account in the way a person does, and answers the headers of its further requests. */
+export const signIn = async (gateway: Gateway, email = 'owner@demo.test'): Promise<Record<string, string>> => {
+  const { sessionId } = await post(gateway, '/auth/login/initiate', { email, password })
+  await post(gateway, '/auth/login/mfa/send', { sessionId, mfaMethod: 'EMAIL' })
+  const code = await mailedCode(gateway, email)
+  const { accessToken } = await post(gateway, '/auth/login/complete', { sessionId, mfaMethod: 'EMAIL', code })
+  return { ...perimeter(), authorization: `Bearer ${accessToken}` }
+}

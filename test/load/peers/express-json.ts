@@ -1,0 +1,10 @@
+import { readFileSync } from 'node:fs'
+import express from 'express'
+
+/* Bare Express and `res.json` of a value that it has in memory: the very body that the gateway answers with. */
+const value: unknown = JSON.parse(readFileSync(process.env.BODY ?? '', 'utf8'))
+
+express()
+  .disable('x-powered-by')
+  .get('/{*any}', (_request, response) => void response.json(value))
+  .listen(Number(process.env.PORT), '127.0.0.1')

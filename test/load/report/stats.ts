@@ -1,0 +1,20 @@
+export const median = (values: readonly number[]): number => {
+  const sorted = [...values].sort((a, b) => a - b)
+  const middle = sorted.length >> 1
+  const upper = sorted[middle] ?? Number.NaN
+  return sorted.length % 2 === 1 ? upper : ((sorted[middle - 1] ?? upper) + upper) / 2
+}
+
+/** The value below which a share of them lies. */
+export const quantile = (values: readonly number[], share: number): number => {
+  const sorted = Float64Array.from(values).sort()
+  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN
+}
+
+/** Half of the distance between the least and the greatest, as a share of the median. */
+export const spread = (values: readonly number[]): number =>
+  (Math.max(...values) - Math.min(...values)) / 2 / median(values)
+
+/** Round by round, so that what slowed the machine in one round slowed both. */
+export const ratios = (these: readonly number[], those: readonly number[]): number[] =>
+  these.map((value, round) => value / (those[round] ?? Number.NaN))

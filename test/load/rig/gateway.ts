@@ -1,0 +1,54 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Variables } from '../../../src/config/env.ts'
+import { freePort } from '../../harness/postgres.ts'
+import { type Place, type Started, start } from './processes.ts'
+import type { Rig } from './workspace.ts'
+
+export interface Gateway extends Started {
+  operationsUrl: string
+  /** Domains that are served by the upstream. */
+  profiling: string | null
+}
+
+export interface GatewayOptions {
+  name?: string
+  place?: Place
+  /** PORTICO_DATA_DIR or DATABASE_URL, SMTP_URL. */
+  variables?: Variables
+  /** Laid over the configuration. */
+  configuration?: object
+  profile?: boolean
+}
+
+const preload = join(import.meta.dirname, 'profiler.ts')
+
+/**
+ * Portico as `portico serve` starts it, with everything on and its log in a file. Only the scale of the limits is
+ * another: PORTICO_RATE_LIMIT_SCALE, as a load test needs it.
+ */
+export const startGateway = async (rig: Rig, options: GatewayOptions = {}): Promise<Gateway> => {
+  const { name = 'portico', place = 'measured', variables = {}, configuration = {}, profile = false } = options
+  const [port, operationsPort] = [await freePort(), await freePort()]
+  const file = rig.file(`${name}-${port}.yaml`)
+  writeFileSync(file, JSON.stringify(configuration))
+  const profiling = profile ? rig.file(`${name}-${port}.cpuprofile`) : null
+  const started = await start({
+    name,
+    place,
+    command: process.execPath,
+    args: [...(profile ? ['--import', preload] : []), 'src/cli.ts', 'serve'],
+    port,
+    log: rig.file(`${name}-${port}.log`),
+    env: {
+      OPS_PORT: String(operationsPort),
+      PORTICO_CONFIG: file,
+      PORTICO_DATA_DIR: rig.file(`${name}-${port}`),
+      PORTICO_RATE_LIMIT_SCALE: '1000000',
+      LOG_LEVEL: 'info',
+      ...(profiling && { BENCH_PROFILE: profiling }),
+      ...variables,
+    },
+  })
+  return rig.keep({ ...started, operationsUrl: `http://127.0.0.1:${operationsPort}`, profiling })
+}

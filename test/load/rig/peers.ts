@@ -1,0 +1,62 @@
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { exportJWK, generateKeyPair, SignJWT } from 'jose'
+import { freePort } from '../../harness/postgres.ts'
+import { nginxConfiguration } from '../peers/nginx.ts'
+import { onPath, type Place, type Started, start } from './processes.ts'
+import type { Rig } from './workspace.ts'
+
+export type Peer = 'express-composed' | 'express-bare' | 'fastify-bare' | 'undici-bare' | 'express-json' | 'upstream'
+
+const folder = join(import.meta.dirname, '../peers')
+
+/** A peer, or the upstream of all of them, as a process of its own. */
+export const startPeer = async (rig: Rig, name: Peer, env: Record<string, string>, place: Place): Promise<Started> => {
+  const file = join(folder, `${name}.ts`)
+  const port = await freePort()
+  return rig.keep(
+    await start({
+      name,
+      place,
+      command: process.execPath,
+      args: [file],
+      port,
+      env: { NODE_ENV: 'production', ...env },
+      log: rig.file(`${name}.log`),
+    }),
+  )
+}
+
+const startNginx = async (rig: Rig, upstream: string): Promise<Started> => {
+  const port = await freePort()
+  const own = rig.file('nginx')
+  mkdirSync(own)
+  writeFileSync(join(own, 'nginx.conf'), nginxConfiguration(port, upstream, own))
+  const args = ['-p', own, '-c', join(own, 'nginx.conf'), '-e', join(own, 'nginx-error.log')]
+  return rig.keep(
+    await start({ name: 'nginx', place: 'measured', command: 'nginx', args, port, log: rig.file('nginx.log') }),
+  )
+}
+
+/** A token as good as Portico's own for the peer that verifies one. */
+const peerToken = async () => {
+  const { publicKey, privateKey } = await generateKeyPair('EdDSA', { extractable: true })
+  const token = await new SignJWT({ sid: '01990000-0000-7000-8000-0000000000bb' })
+    .setProtectedHeader({ alg: 'EdDSA', typ: 'at+jwt' })
+    .setIssuer('peer')
+    .setAudience('peer')
+    .setSubject('01990000-0000-7000-8000-0000000000cc')
+    .setIssuedAt()
+    .setExpirationTime('2h')
+    .sign(privateKey)
+  return { token, jwk: JSON.stringify(await exportJWK(publicKey)) }
+}
+
+/** Every proxy that Portico is held against, before the same upstream, with the token that the checking one wants. */
+export const startProxies = async (rig: Rig, upstream: string): Promise<{ peers: Started[]; token: string }> => {
+  const { token, jwk } = await peerToken()
+  const env = { UPSTREAM: upstream, PEER_JWK: jwk }
+  const names = ['express-composed', 'express-bare', 'fastify-bare', 'undici-bare'] as const
+  const peers = await Promise.all(names.map((name) => startPeer(rig, name, env, 'measured')))
+  return { peers: onPath('nginx') ? [...peers, await startNginx(rig, upstream)] : peers, token }
+}

@@ -1,0 +1,116 @@
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { closeSync, openSync } from 'node:fs'
+import { connect } from 'node:net'
+import { setTimeout as pause } from 'node:timers/promises'
+import { root } from '../../harness/settings.ts'
+import { cpuSecondsOf, residentBytesOf } from './usage.ts'
+
+/** Where something runs: what is measured has a core of its own, load and what stands behind it have the other. */
+export type Place = 'measured' | 'load' | 'anywhere'
+
+const isThere = (program: string, ...args: string[]): boolean => spawnSync(program, args).status === 0
+const canPin = isThere('taskset', '-c', '0,1', 'true')
+const cores: Record<Place, string | null> = { measured: '0', load: '1', anywhere: null }
+
+/** A command line on its core, where this machine can pin and has two. */
+export const placed = (place: Place, command: string, args: readonly string[]): [string, string[]] => {
+  const core = cores[place]
+  return canPin && core !== null ? ['taskset', ['-c', core, command, ...args]] : [command, [...args]]
+}
+
+export const pinning = canPin ? 'pinned: the measured process to core 0, load and upstream to core 1' : 'not pinned'
+
+export interface Started {
+  name: string
+  pid: number
+  url: string
+  /** User and system time of the whole process until now. */
+  cpuSeconds(): number
+  residentBytes(): number
+  signal(name: NodeJS.Signals): void
+  stop(): Promise<void>
+}
+
+export interface Start {
+  name: string
+  place: Place
+  command: string
+  args: readonly string[]
+  port: number
+  env?: Record<string, string>
+  /** Takes standard output and standard error. */
+  log: string
+}
+
+const running = new Set<ChildProcess>()
+process.once('exit', () => {
+  for (const child of running) child.kill('SIGKILL')
+})
+
+const answers = (port: number): Promise<boolean> =>
+  new Promise((resolve) => {
+    const socket = connect(port, '127.0.0.1', () => resolve(true))
+    socket.on('error', () => resolve(false)).on('connect', () => socket.destroy())
+  })
+
+const whenReady = async (port: number, name: string, log: string, child: ChildProcess): Promise<void> => {
+  for (let attempt = 0; attempt < 1200; attempt++) {
+    if (await answers(port)) return
+    if (child.exitCode !== null) break
+    await pause(50)
+  }
+  throw new Error(`${name} did not get ready; see ${log}`)
+}
+
+/** A process of its own that listens on a port; it ends with the bench at the latest. */
+export const start = async ({ name, place, command, args, port, env = {}, log }: Start): Promise<Started> => {
+  const file = openSync(log, 'a')
+  const [program, line] = placed(place, command, args)
+  const variables = { ...process.env, PORT: String(port), ...env, NODE_OPTIONS: '' }
+  const child = spawn(program, line, { cwd: root, env: variables, stdio: ['ignore', file, file] })
+  closeSync(file)
+  running.add(child)
+  child.once('exit', () => running.delete(child))
+  const { pid } = child
+  if (pid === undefined) throw new Error(`${name} did not start`)
+  await whenReady(port, name, log, child)
+  return {
+    name,
+    pid,
+    url: `http://127.0.0.1:${port}`,
+    cpuSeconds: () => cpuSecondsOf(pid),
+    residentBytes: () => residentBytesOf(pid),
+    signal: (signal) => void child.kill(signal),
+    stop: async () => {
+      if (child.exitCode !== null || child.signalCode !== null) return
+      const gone = once(child, 'exit')
+      child.kill('SIGTERM')
+      const late = setTimeout(() => child.kill('SIGKILL'), 10_000)
+      await gone
+      clearTimeout(late)
+    },
+  }
+}
+
+/** Runs a command to its end and answers its standard output; anything but 0 is a failure. */
+export const runToEnd = async (
+  place: Place,
+  command: string,
+  args: readonly string[],
+  env: Record<string, string> = {},
+): Promise<string> => {
+  const [program, line] = placed(place, command, args)
+  const variables = { ...process.env, ...env, NODE_OPTIONS: '' }
+  const child = spawn(program, line, { cwd: root, env: variables, stdio: ['ignore', 'pipe', 'pipe'] })
+  running.add(child)
+  const [out, err]: [string[], string[]] = [[], []]
+  child.stdout.on('data', (chunk: Buffer) => out.push(chunk.toString()))
+  child.stderr.on('data', (chunk: Buffer) => err.push(chunk.toString()))
+  await once(child, 'close')
+  running.delete(child)
+  if (child.exitCode !== 0) throw new Error(`${command} ended with ${child.exitCode}:\n${err.join('')}`)
+  return out.join('')
+}
+
+export const onPath = (program: string): boolean => spawnSync('sh', ['-c', `command -v ${program}`]).status === 0

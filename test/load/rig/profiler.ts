@@ -1,0 +1,26 @@
+import { writeFileSync } from 'node:fs'
+import { Session } from 'node:inspector/promises'
+
+/*
+ * Loaded before the gateway by `npm run bench -- --profile`: SIGUSR2 begins a CPU profile, the next one ends it and
+ * writes it to BENCH_PROFILE. So only what was under load is in it, and nothing of the start.
+ */
+const file = process.env.BENCH_PROFILE ?? 'gateway.cpuprofile'
+let session: Session | null = null
+
+const begin = async (): Promise<void> => {
+  session = new Session()
+  session.connect()
+  await session.post('Profiler.enable')
+  await session.post('Profiler.setSamplingInterval', { interval: 250 })
+  await session.post('Profiler.start')
+}
+
+const end = async (profiled: Session): Promise<void> => {
+  session = null
+  const { profile } = await profiled.post('Profiler.stop')
+  writeFileSync(file, JSON.stringify(profile))
+  profiled.disconnect()
+}
+
+process.on('SIGUSR2', () => void (session ? end(session) : begin()))

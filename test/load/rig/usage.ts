@@ -1,0 +1,24 @@
+import { execFileSync } from 'node:child_process'
+import { existsSync, readFileSync } from 'node:fs'
+
+const hasProc = existsSync('/proc/self/stat')
+const ticks = hasProc ? Number(execFileSync('getconf', ['CLK_TCK']).toString()) : 100
+
+/** `ps` says 1-02:03:04.56 or 03:04. */
+const secondsIn = (text: string): number => {
+  const [time = '', days = '0'] = text.trim().split('-').reverse()
+  return Number(days) * 86_400 + time.split(':').reduce((sum, part) => sum * 60 + Number(part), 0)
+}
+
+const psOf = (pid: number, field: string): string =>
+  execFileSync('ps', ['-o', `${field}=`, '-p', String(pid)]).toString()
+
+/** CPU time of a process with all its threads, as the operating system counts it. */
+export const cpuSecondsOf = (pid: number): number => {
+  if (!hasProc) return secondsIn(psOf(pid, 'time'))
+  const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+  return (Number(fields[11]) + Number(fields[12])) / ticks
+}
+
+export const residentBytesOf = (pid: number): number => Number(psOf(pid, 'rss')) * 1024

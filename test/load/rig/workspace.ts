@@ -1,0 +1,26 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+/** A folder for logs, stores and profiles, and what is taken down at the end, in reverse order. */
+export interface Rig extends AsyncDisposable {
+  folder: string
+  file(name: string): string
+  /** Hands the thing through and sees to its end. */
+  keep<T extends { stop(): Promise<unknown> }>(started: T): T
+}
+
+export const openRig = (): Rig => {
+  const folder = mkdtempSync(join(tmpdir(), 'portico-bench-'))
+  const stack = new AsyncDisposableStack()
+  stack.defer(() => rmSync(folder, { recursive: true, force: true }))
+  return {
+    folder,
+    file: (name) => join(folder, name),
+    keep: (started) => {
+      stack.defer(async () => void (await started.stop()))
+      return started
+    },
+    [Symbol.asyncDispose]: () => stack.disposeAsync(),
+  }
+}

@@ -1,0 +1,80 @@
+import { join } from 'node:path'
+import { type Hits, type Shot, spray } from '../load/spray.ts'
+import type { Options } from '../options.ts'
+import type { Outcome, Row } from '../report/outcome.ts'
+import { ratios } from '../report/stats.ts'
+import type { Gateway } from '../rig/gateway.ts'
+import type { Started } from '../rig/processes.ts'
+import { profiled } from '../rig/profile.ts'
+
+export interface Contender {
+  process: Started
+  shot: Shot
+  /** Throws unless one answer is wholly right. */
+  check(text: string, status: number): void
+}
+
+const asked = async ({ process, shot, check }: Contender): Promise<void> => {
+  const { method, headers, body = null } = shot
+  const response = await fetch(shot.url, { method, headers, body })
+  const text = await response.text()
+  try {
+    check(text, response.status)
+  } catch (error) {
+    throw new Error(`${process.name} answers ${response.status} ${text.slice(0, 300)}`, { cause: error })
+  }
+}
+
+export const rotated = <T>(list: readonly T[], by: number): T[] => [
+  ...list.slice(by % list.length),
+  ...list.slice(0, by % list.length),
+]
+
+const emptyRow = (scenario: string, contender: string): Row => ({
+  scenario,
+  contender,
+  unit: 'requests',
+  perSecond: [],
+  p50: [],
+  p99: [],
+  cpu: [],
+})
+
+/** Every contender in every round, in an order that rotates; Portico's row is the first, and the ratios are its. */
+export const contest = async (
+  scenario: string,
+  contenders: readonly Contender[],
+  { rounds, seconds, connections, profile }: Options,
+): Promise<Outcome> => {
+  const rows = new Map(contenders.map(({ process: { name } }) => [name, emptyRow(scenario, name)]))
+  const outcome: Outcome = { scenario, rows: [...rows.values()], figures: [], notes: [], faults: [], profiles: [] }
+  for (const contender of contenders) {
+    await asked(contender)
+    await spray(contender.shot, connections, 2)
+  }
+  const measure = async (contender: Contender): Promise<void> => {
+    const before = contender.process.cpuSeconds()
+    const hits: Hits = await spray(contender.shot, connections, seconds)
+    const spent = contender.process.cpuSeconds() - before
+    const row = rows.get(contender.process.name)
+    row?.perSecond.push(hits.requests / hits.seconds)
+    row?.p50.push(hits.p50)
+    row?.p99.push(hits.p99)
+    row?.cpu.push((spent / hits.requests) * 10_000)
+    if (hits.failures > 0) outcome.faults.push(`${contender.process.name}: ${hits.failures} of ${hits.requests} failed`)
+  }
+  for (let round = 0; round < rounds; round++) for (const each of rotated(contenders, round)) await measure(each)
+  for (const contender of contenders) await asked(contender)
+  const [own, ...others] = rows.values()
+  for (const other of others)
+    if (own)
+      outcome.figures.push({ id: `${scenario}/${other.contender}`, values: ratios(own.perSecond, other.perSecond) })
+  const [first] = contenders
+  if (profile && first && 'profiling' in first.process) {
+    const gateway = first.process as Gateway
+    const keepAs = join(process.cwd(), `portico-${scenario}.cpuprofile`)
+    const [, told] = await profiled(gateway, keepAs, () => spray(first.shot, connections, Math.max(5, seconds)))
+    outcome.profiles.push(`${scenario}\n${told}`)
+  }
+  return outcome
+}

@@ -1,0 +1,52 @@
+import { developmentIds } from '../../../src/seed/development.ts'
+import { chain, perimeter, signIn } from '../load/people.ts'
+import type { Shot } from '../load/spray.ts'
+import type { Options } from '../options.ts'
+import { transfer, transferRequest, wallet } from '../peers/bodies.ts'
+import type { Outcome } from '../report/outcome.ts'
+import { startGateway } from '../rig/gateway.ts'
+import { startPeer, startProxies } from '../rig/peers.ts'
+import type { Started } from '../rig/processes.ts'
+import type { Rig } from '../rig/workspace.ts'
+import { type Contender, contest } from './contest.ts'
+
+/** The two domains of the operations that are measured, behind HTTP. */
+export const proxying = (upstream: string): object => {
+  const place = { url: upstream, timeoutMs: 10_000, connections: 64 }
+  return { backends: { wallets: place, transfers: place } }
+}
+
+const paths = {
+  GET: `${chain}/wallets/${developmentIds.mainUsd}`,
+  POST: `${chain}/transfer/command/create`,
+}
+
+/** The whole body, envelope and all, against what the upstream said. */
+export const envelopeOf = (expected: string) => (text: string, status: number) => {
+  const { success, data }: { success: boolean; data: unknown } = JSON.parse(text)
+  if (status !== 200 || success !== true || JSON.stringify(data) !== expected) throw new Error('not the answer')
+}
+const plain = (expected: string) => (text: string, status: number) => {
+  if (status !== 200 || text !== expected) throw new Error('not the answer')
+}
+
+const proxied = async (rig: Rig, options: Options, method: 'GET' | 'POST'): Promise<Outcome> => {
+  const upstream = await startPeer(rig, 'upstream', {}, 'load')
+  const { peers, token } = await startProxies(rig, upstream.url)
+  const gateway = await startGateway(rig, { configuration: proxying(upstream.url), profile: options.profile })
+  const own = { ...(await signIn(gateway)), 'x-workspace-id': developmentIds.workspace }
+  const theirs = { ...perimeter(), authorization: `Bearer ${token}` }
+  const expected = method === 'GET' ? wallet : transfer
+  const shot = (process: Started, headers: Record<string, string>): Shot => ({
+    method,
+    url: process.url + paths[method],
+    headers,
+    ...(method === 'POST' && { body: transferRequest }),
+  })
+  const others = peers.map((peer): Contender => ({ process: peer, shot: shot(peer, theirs), check: plain(expected) }))
+  const first: Contender = { process: gateway, shot: shot(gateway, own), check: envelopeOf(expected) }
+  return contest(`proxied-${method.toLowerCase()}`, [first, ...others], options)
+}
+
+export const proxiedGet = (rig: Rig, options: Options): Promise<Outcome> => proxied(rig, options, 'GET')
+export const proxiedPost = (rig: Rig, options: Options): Promise<Outcome> => proxied(rig, options, 'POST')
