@@ -41,21 +41,23 @@ export const servicePipeline = (parts: Pick<Parts, 'settings' | 'backends'> & { 
 ]
 
 export interface Doors {
-  log: RequestHandler
-  /** Public pages, before the chains. */
+  /** The chains; every other path goes on to the pages. */
+  chains: RequestHandler
+  pageLog: RequestHandler
   pages: RequestHandler[]
-  door: RequestHandler
+  nowhere: RequestHandler
   /** For what no door foresaw. */
   fault: ErrorRequestHandler
 }
 
-/** The Express app: the log, the few public pages, the chains, the error door. */
-export const createApp = ({ log, pages, door, fault }: Doors): Express => {
+/** The Express app: the chains, the few public pages with their log, nothing else, the error door. */
+export const createApp = ({ chains, pageLog, pages, nowhere, fault }: Doors): Express => {
   const app = express()
   app.disable('x-powered-by').disable('etag')
-  app.use(log)
+  app.use(chains)
+  app.use(pageLog)
   for (const page of pages) app.use(page)
-  app.use(door)
+  app.use(nowhere)
   app.use(fault)
   return app
 }

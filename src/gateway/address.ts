@@ -1,9 +1,23 @@
 import ipaddr from 'ipaddr.js'
+import { LRUCache } from 'lru-cache'
 import type { Headers } from './headers.ts'
 
-/** An address in its one spelling; an IPv4 address inside IPv6 is the IPv4 address. */
-export const normalAddress = (address: string): string =>
-  ipaddr.isValid(address) ? ipaddr.process(address).toString() : address
+const longestAddress = 64
+
+/** Addresses come again and again; parsing one costs as much as several stages. Null for what is none. */
+const spellings = new LRUCache<string, { address: string | null }>({ max: 10_000 })
+
+/** An address in its one spelling, or null for what is none; an IPv4 address inside IPv6 is the IPv4 address. */
+export const parseAddress = (text: string): string | null => {
+  if (text.length > longestAddress) return null
+  const known = spellings.get(text)
+  if (known) return known.address
+  const address = ipaddr.isValid(text) ? ipaddr.process(text).toString() : null
+  spellings.set(text, { address })
+  return address
+}
+
+export const normalAddress = (text: string): string => parseAddress(text) ?? text
 
 /**
  * The client as a trusted edge tells it. `direct` reads X-Forwarded-For from the right and stops at the first hop
@@ -17,14 +31,14 @@ export const clientAddress = (
 ): string => {
   if (kind === 'cloudflare') {
     const told = headers.isRepeated('cf-connecting-ip') ? '' : headers.informative('cf-connecting-ip').trim()
-    return ipaddr.isValid(told) ? normalAddress(told) : peer
+    return parseAddress(told) ?? peer
   }
   if (headers.isRepeated('x-forwarded-for')) return peer
   let client = peer
   for (const hop of headers.informative('x-forwarded-for').split(',').reverse()) {
-    const address = hop.trim()
-    if (!ipaddr.isValid(address)) return client
-    client = normalAddress(address)
+    const address = parseAddress(hop.trim())
+    if (address === null) return client
+    client = address
     if (!trusted(client)) return client
   }
   return client

@@ -1,17 +1,21 @@
-import type { Request as HttpRequest, Response as HttpResponse } from 'express'
-import { type Clock, type Refusal, StreamReply } from '../kernel/index.ts'
+import type { Request as HttpRequest, Response as HttpResponse, NextFunction } from 'express'
+import { type Clock, type Ids, type Refusal, StreamReply } from '../kernel/index.ts'
 import type { Metrics } from '../platform/telemetry/index.ts'
-import type { Answer, Answers } from './answer.ts'
+import type { Answers } from './answer.ts'
 import { Call, runStages, type Stage } from './call.ts'
 import { Headers } from './headers.ts'
+import type { Finished } from './request-log.ts'
 import type { Router } from './router.ts'
+import { requestIdPattern } from './stages/required-headers.ts'
 
 export interface DoorPorts {
   router: Router
   stages: readonly Stage[]
   answers: Answers
   clock: Clock
+  ids: Ids
   metrics: Metrics
+  log(finished: Finished): void
   /** Makes a refusal of whatever was thrown. */
   refusalOf(error: unknown): Refusal
 }
@@ -24,54 +28,64 @@ const splitUrl = (url: string): { path: string; query: string } => {
 const hasBody = ({ headers }: HttpRequest): boolean =>
   headers['transfer-encoding'] !== undefined || (headers['content-length'] ?? '0') !== '0'
 
+const isOfAChain = (url: string): boolean => url.startsWith('/web/') || url.startsWith('/api/')
+
 /**
- * The one Express handler of the chains: it makes a Call of the request, runs the stages over it and writes what
- * came of it. It is the only place where the pipeline meets HTTP.
+ * The one Express handler of the chains: it makes a Call of the request, runs the stages over it, writes what came of it,
+ * and tells the log and the metrics. It is the only place where the pipeline meets HTTP.
  */
-export const createDoor = ({ router, stages, answers, clock, metrics, refusalOf }: DoorPorts) => {
+export const createDoor = ({ router, stages, answers, clock, ids, metrics, log, refusalOf }: DoorPorts) => {
   const arrive = (request: HttpRequest, requestId: string): Call => {
     const { path, query } = splitUrl(request.url)
     const method = request.method
     const headers = new Headers(request.rawHeaders)
     const peer = request.socket.remoteAddress ?? ''
-    return new Call({
-      ...router(method, path),
-      method,
-      path,
-      query,
-      headers,
-      peer,
-      requestId,
-      body: request,
-      receivedAt: clock.now(),
-    })
+    const match = router(method, path)
+    return new Call({ ...match, method, path, query, headers, peer, requestId, body: request, receivedAt: clock.now() })
   }
 
-  return async (request: HttpRequest, response: HttpResponse): Promise<void> => {
-    const finish = metrics.startRequest()
-    const requestId = String(request.id)
-    let call: Call | null = null
-    let answer: Answer
-    let code: string | null = null
-    try {
-      call = arrive(request, requestId)
-      response.locals.call = call
-      await runStages(stages, call)
-      if (call.data instanceof StreamReply) {
-        await answers.stream(response, call, call.data)
-        return finish({ operation: call.operation.id, status: call.data.status, code })
-      }
-      answer = answers.success(call)
-    } catch (error) {
-      const refusal = refusalOf(error)
-      response.locals.refusal = refusal
-      code = refusal.code
-      answer = answers.refusal(refusal, call)
-    }
+  const idOf = ({ headers }: HttpRequest): string => {
+    const given = headers['x-request-id']
+    return typeof given === 'string' && requestIdPattern.test(given) ? given : ids.next()
+  }
+
+  const refuse = (
+    request: HttpRequest,
+    response: HttpResponse,
+    call: Call | null,
+    requestId: string,
+    refusal: Refusal,
+  ) => {
     if (response.headersSent) return void response.destroy()
     // What is left of a body that nobody read is not waited for.
-    if (hasBody(request) && !request.complete) response.setHeader('connection', 'close')
-    answers.write(response, requestId, answer)
-    finish({ operation: call?.operation.id ?? 'none', status: answer.status, code })
+    if (hasBody(request) && !request.complete) response.shouldKeepAlive = false
+    answers.write(response, requestId, answers.refusal(refusal, call))
+  }
+
+  const serve = async (request: HttpRequest, response: HttpResponse): Promise<void> => {
+    const stopwatch = metrics.startRequest()
+    const requestId = idOf(request)
+    let call: Call | null = null
+    let refusal: Refusal | null = null
+    try {
+      call = arrive(request, requestId)
+      await runStages(stages, call)
+      if (call.data instanceof StreamReply) await answers.stream(response, call, call.data)
+      else answers.write(response, requestId, answers.success(call))
+    } catch (error) {
+      refusal = refusalOf(error)
+      refuse(request, response, call, requestId, refusal)
+    }
+    const status = response.statusCode
+    const ms = stopwatch({ operation: call?.operation.id ?? 'none', status, code: refusal?.code ?? null })
+    log({ requestId, call, refusal, status, ms })
+  }
+
+  return {
+    /** For the chains' paths; leaves all others to the pages behind it. */
+    chains: (request: HttpRequest, response: HttpResponse, next: NextFunction): Promise<void> | void =>
+      isOfAChain(request.url) ? serve(request, response) : next(),
+    /** For what no page was found for: the same envelope, 404. */
+    nowhere: serve,
   }
 }

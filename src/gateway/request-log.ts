@@ -1,60 +1,42 @@
-import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Logger } from 'pino'
-import { pinoHttp } from 'pino-http'
-import { type Ids, Refusal } from '../kernel/index.ts'
-import { Call } from './call.ts'
-import { requestIdPattern } from './stages/required-headers.ts'
+import type { Refusal } from '../kernel/index.ts'
+import type { Call } from './call.ts'
 
-interface Locals {
-  call?: unknown
-  refusal?: unknown
+export interface Finished {
+  requestId: string
+  /** Null where no operation was found. */
+  call: Call | null
+  refusal: Refusal | null
+  status: number
+  ms: number
 }
 
-const localsOf = (response: ServerResponse): Locals =>
-  'locals' in response && typeof response.locals === 'object' && response.locals !== null ? response.locals : {}
-
-const isFault = ({ refusal }: Locals): boolean =>
-  refusal instanceof Refusal && refusal.status >= 500 && refusal.status !== 501 && !refusal.detail.documented
+const isFault = ({ status, detail }: Refusal): boolean => status >= 500 && status !== 501 && !detail.documented
 
 /** What a line may contain, listed: never a body, a query, a token, an access code or a client hash. */
-const facts = (response: ServerResponse): Record<string, unknown> => {
-  const { call, refusal } = localsOf(response)
-  return {
-    status: response.statusCode,
-    ...(call instanceof Call && {
-      operation: call.operation.id,
-      chain: call.chainId,
-      method: call.method,
-      clientIp: call.clientIp,
-      country: call.country,
-      account: call.caller?.accountId,
-      session: call.caller?.sessionId,
-      apiKey: call.caller?.apiKeyId ?? undefined,
-      workspace: call.workspace?.id,
-      userAgent: call.userAgent,
-    }),
-    ...(refusal instanceof Refusal && {
-      code: refusal.code,
-      internal: refusal.detail.internal,
-      ...(isFault({ refusal }) && { err: refusal.cause ?? refusal }),
-    }),
-  }
-}
+const factsOf = (call: Call) => ({
+  operation: call.operation.id,
+  chain: call.chainId,
+  method: call.method,
+  clientIp: call.clientIp,
+  country: call.country,
+  account: call.caller?.accountId,
+  session: call.caller?.sessionId ?? undefined,
+  apiKey: call.caller?.apiKeyId ?? undefined,
+  workspace: call.workspace?.id,
+  userAgent: call.userAgent,
+})
 
-/** One structured line per request, when its answer has gone out. It also fixes the request's id: the client's where that is proper. */
-export const requestLog = (logger: Logger, ids: Ids) =>
-  pinoHttp<IncomingMessage, ServerResponse>({
-    logger,
-    quietReqLogger: true,
-    genReqId: ({ headers }) => {
-      const given = headers['x-request-id']
-      return typeof given === 'string' && requestIdPattern.test(given) ? given : ids.next()
-    },
-    serializers: { req: () => undefined, res: () => undefined },
-    customLogLevel: (_request, response, error) => (error || isFault(localsOf(response)) ? 'error' : 'info'),
-    customSuccessMessage: () => 'request',
-    customErrorMessage: () => 'request failed',
-    customAttributeKeys: { responseTime: 'ms', reqId: 'requestId' },
-    customSuccessObject: (_request, response, timed) => ({ ...timed, ...facts(response) }),
-    customErrorObject: (_request, response, error, timed) => ({ ...timed, err: error, ...facts(response) }),
-  })
+/** One structured, flat line per request of the chains, when it has been answered. */
+export const requestLog =
+  (logger: Logger) =>
+  ({ requestId, call, refusal, status, ms }: Finished): void => {
+    const line = { requestId, status, ms: Math.round(ms * 100) / 100, ...(call && factsOf(call)) }
+    if (!refusal) {
+      logger.info(line, 'request')
+      return
+    }
+    const refused = { ...line, code: refusal.code, internal: refusal.detail.internal }
+    if (isFault(refusal)) logger.error({ ...refused, err: refusal.cause ?? refusal }, 'request failed')
+    else logger.info(refused, 'request refused')
+  }

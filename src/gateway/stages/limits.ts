@@ -4,11 +4,11 @@ import type { Call, Stage } from '../call.ts'
 import type { LimitPort } from '../ports.ts'
 
 const spend = async (limits: LimitPort, call: Call, name: string, key: string, rule: LimitRule): Promise<void> => {
-  const spent = await limits.spend(name, key, rule)
-  if (call.limit === null || spent.remaining < call.limit.remaining)
-    call.limit = { name, windowMs: rule.windowMs, ...spent }
-  if (spent.allowed) return
-  const retryAfter = Math.max(1, Math.ceil(spent.resetMs / 1000))
+  const { allowed, limit, remaining, resetMs } = await limits.spend(name, key, rule)
+  if (call.limit === null || remaining < call.limit.remaining)
+    call.limit = { name, windowMs: rule.windowMs, limit, remaining, resetMs }
+  if (allowed) return
+  const retryAfter = Math.max(1, Math.ceil(resetMs / 1000))
   throw new Refusal('ACCESS.RATE_LIMITED', { retryAfter, internal: `limit ${name}` })
 }
 

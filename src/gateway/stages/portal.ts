@@ -1,7 +1,10 @@
 import { hash, timingSafeEqual } from 'node:crypto'
+import { LRUCache } from 'lru-cache'
 import type { PortalConfiguration } from '../../config/index.ts'
 import { portals as names, type Portal, Refusal } from '../../kernel/index.ts'
 import type { Stage } from '../call.ts'
+
+const longestCode = 256
 
 /**
  * Portal access code (interface.md section 5, 1): kept as SHA-256, compared in constant time with every code of both
@@ -11,8 +14,17 @@ export const portalAccessCode = (portals: Record<Portal, PortalConfiguration>): 
   const codes = names.flatMap((portal) =>
     portals[portal].accessCodes.map((hex) => ({ portal, digest: Buffer.from(hex, 'hex') })),
   )
-  const portalOf = (code: string): Portal | null => {
+  // The digest of a text never changes; what it is equal to is compared each time, and in constant time.
+  const digests = new LRUCache<string, Buffer>({ max: 64 })
+  const digestOf = (code: string): Buffer => {
+    const known = digests.get(code)
+    if (known) return known
     const digest = hash('sha256', code, 'buffer')
+    if (code.length <= longestCode) digests.set(code, digest)
+    return digest
+  }
+  const portalOf = (code: string): Portal | null => {
+    const digest = digestOf(code)
     let found: Portal | null = null
     for (const each of codes) if (timingSafeEqual(each.digest, digest)) found = each.portal
     return found

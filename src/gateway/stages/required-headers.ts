@@ -1,6 +1,6 @@
-import ipaddr from 'ipaddr.js'
 import type { PortalConfiguration } from '../../config/index.ts'
 import { invalid, type Portal } from '../../kernel/index.ts'
+import { parseAddress } from '../address.ts'
 import type { Call, Stage } from '../call.ts'
 
 type Rule = [name: string, accepts: (value: string) => boolean]
@@ -16,7 +16,7 @@ const always: Rule[] = [
 ]
 /** What only an edge can say; without a trusted one these count as absent. */
 const cloudflare: Rule[] = [
-  ['cf-connecting-ip', (value) => ipaddr.isValid(value.trim())],
+  ['cf-connecting-ip', (value) => parseAddress(value.trim()) !== null],
   ['cf-ray', matches(/^[\x21-\x7e]{1,64}$/)],
   ['cf-ipcountry', matches(/^[A-Za-z0-9]{2}$/)],
 ]

@@ -44,7 +44,11 @@ export const createLimits = (scale: number, clock: Clock, storeFor: StoreFactory
       const resetMs = resetTime ? Math.max(0, resetTime.getTime() - clock.now()) : rule.windowMs
       return { allowed: totalHits <= limit, limit, remaining: Math.max(0, limit - totalHits), resetMs }
     },
-    addressKey: (address, ipv6Prefix) => ipKeyGenerator(address, ipv6Prefix),
+    addressKey: (address, ipv6Prefix) => {
+      // An IPv4 address is its own key; only IPv6 has to be cut to its prefix.
+      if (!address.includes(':')) return address
+      return ipKeyGenerator(address, ipv6Prefix)
+    },
     close: () => {
       for (const store of stores.values()) store.shutdown?.()
     },

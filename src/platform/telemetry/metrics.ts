@@ -1,8 +1,8 @@
 import { Counter, collectDefaultMetrics, Histogram, Registry } from 'prom-client'
 
 export interface Metrics {
-  /** Starts a stopwatch for one request; its end is told with what became of it. */
-  startRequest(): (outcome: { operation: string; status: number; code: string | null }) => void
+  /** Starts a stopwatch for one request; its end is told with what became of it, and answers milliseconds. */
+  startRequest(): (outcome: { operation: string; status: number; code: string | null }) => number
   /** The Prometheus text exposition and its content type. */
   expose(): Promise<{ contentType: string; text: string }>
   registry: Registry
@@ -25,12 +25,24 @@ export const createMetrics = (): Metrics => {
     labelNames: ['operation', 'code'],
     registers: [registry],
   })
+  // A series is looked up by its labels once; after that it is at hand.
+  const durations = new Map<string, { observe(seconds: number): void }>()
+  const durationOf = (operation: string, status: number) => {
+    const key = `${operation} ${status}`
+    const known = durations.get(key)
+    if (known) return known
+    const series = duration.labels({ operation, status: String(status) })
+    durations.set(key, series)
+    return series
+  }
   return {
     startRequest: () => {
       const start = performance.now()
       return ({ operation, status, code }) => {
-        duration.observe({ operation, status }, (performance.now() - start) / 1000)
+        const ms = performance.now() - start
+        durationOf(operation, status).observe(ms / 1000)
         if (code !== null) refusals.inc({ operation, code })
+        return ms
       }
     },
     expose: async () => ({ contentType: registry.contentType, text: await registry.metrics() }),
