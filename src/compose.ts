@@ -16,7 +16,6 @@ import {
   createRouter,
   faultDoor,
   guardServer,
-  pageLog,
   refusalOf,
   requestLog,
   type Stage,
@@ -55,9 +54,8 @@ const portalApp = ({ outside, logger, metrics }: Serving, operations: readonly O
   const { clock, ids, words } = outside
   const answers = createAnswers({ clock, words, securityFields: securityHeaders() })
   const router = createRouter(operations)
-  const log = requestLog(logger)
-  const door = createDoor({ router, stages, answers, clock, ids, metrics, log, refusalOf: refusalOf(databaseFault) })
-  return createApp({ ...door, pageLog: pageLog(logger), pages: [], fault: faultDoor(answers, logger) })
+  const door = createDoor({ router, stages, answers, clock, metrics, refusalOf: refusalOf(databaseFault) })
+  return createApp({ log: requestLog(logger, ids), pages: [], door, fault: faultDoor(answers) })
 }
 
 const domainOperations = (handlers: HandlerTable): Operation[] => catalogue.filter(({ id }) => handlers.has(id))
@@ -67,11 +65,8 @@ export const compose = async (settings: Configuration, role: Role, logger: Logge
   await using building = new AsyncDisposableStack()
   const outside = await openOutside(settings, logger, building)
   const serving = { settings, outside, logger, metrics: createMetrics() }
-  // Registration opens workspaces and operators end sessions: each is handed the other's way to do it.
-  const identity = await composeIdentity(settings, outside, logger, (tx, opening) =>
-    domains.workspaces.provide(tx, opening),
-  )
-  const domains = await composeDomains(settings, outside, logger, identity)
+  const identity = await composeIdentity(settings, outside)
+  const domains = await composeDomains(settings, outside, logger)
   building.defer(() => domains.apiKeys.settle())
   const isGateway = role === 'gateway'
   if (isGateway && settings.profile === 'development') await composeSeed(outside, identity, domains)
@@ -110,7 +105,7 @@ export const compose = async (settings: Configuration, role: Role, logger: Logge
     outbox: outside.outbox && outboxPage(outside.outbox),
     securityFields: securityHeaders(),
   })
-  await startJobs({ settings, outside, logger, isGateway, identity, domains }, building)
+  await startJobs({ settings, outside, logger, isGateway, domains }, building)
   const parts = building.move()
   return {
     portal: guardServer(app, settings.requests),

@@ -53,8 +53,7 @@ const selfFailure = (refusal: Refusal, at: number, message: string): string => {
 
 export const createAnswers = (ports: { clock: Clock; words: Words; securityFields: Fields }): Answers => {
   const { clock, words, securityFields } = ports
-  // Flat, names and values in turn: the form that Node writes out without looking at it again.
-  const json = Object.entries({ ...securityFields, 'content-type': 'application/json; charset=utf-8' }).flat()
+  const json = { ...securityFields, 'content-type': 'application/json; charset=utf-8' }
   return {
     success: (call) => {
       const data = JSON.stringify(call.data ?? null)
@@ -74,9 +73,8 @@ export const createAnswers = (ports: { clock: Clock; words: Words; securityField
       return { status: codes[refusal.code].status, fields, body }
     },
     write: (response, requestId, { status, fields, body }) => {
-      const lines = [...json, ...Object.entries(fields).flat()]
-      lines.push('x-request-id', requestId, 'content-length', String(Buffer.byteLength(body)))
-      response.writeHead(status, lines).end(body)
+      const length = { 'x-request-id': requestId, 'content-length': String(Buffer.byteLength(body)) }
+      response.writeHead(status, { ...json, ...fields, ...length }).end(body)
     },
     stream: async (response, call, reply) => {
       const fields = { ...securityFields, ...limitFields(call), ...reply.headers, 'x-request-id': call.requestId }
