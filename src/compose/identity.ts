@@ -1,16 +1,71 @@
-import type { Configuration } from '../config/index.ts'
-import { createIdentity, defaultIdentitySettings, type Identity, type IdentitySettings } from '../identity/index.ts'
+import type { Logger } from 'pino'
+import type { Configuration, PortalConfiguration } from '../config/index.ts'
+import { createConstants } from '../domains/constants/index.ts'
+import {
+  createIdentity,
+  defaultIdentitySettings,
+  type Identity,
+  type IdentitySettings,
+  type OpenOwnWorkspace,
+} from '../identity/index.ts'
+import { createBreachCheck, createTurnstile, noBreachCheck, noRobotCheck } from '../platform/checks/index.ts'
 import type { Outside } from './outside.ts'
 
-const identitySettings = ({ tokens, sessions, secureChannel }: Configuration): IdentitySettings => {
+/** Links in mails come from the configuration alone, never from what a request says of its host. */
+const linksOf = (publicUrl: string, { links }: PortalConfiguration): PortalConfiguration['links'] => {
+  const whole = (page: string) => (page.startsWith('/') ? publicUrl.replace(/\/$/, '') + page : page)
+  return { signIn: whole(links.signIn), passwordReset: whole(links.passwordReset) }
+}
+
+/** What the limits of the configuration say of identity's own counters, scaled like every limit. */
+const scaled = <R extends { limit: number }>(rule: R | undefined, scale: number, otherwise: R): R => {
+  const chosen = rule ?? otherwise
+  return { ...chosen, limit: Math.max(1, Math.floor(chosen.limit * scale)) }
+}
+
+export const identitySettings = (settings: Configuration): IdentitySettings => {
   const defaults = defaultIdentitySettings
+  const { limits, portals, publicUrl, passwords, login } = settings
+  const { mfaSend, forgot } = limits.groups
+  const portal = (each: PortalConfiguration) => ({
+    selfRegistration: each.selfRegistration,
+    links: linksOf(publicUrl, each),
+  })
   return {
-    ...defaults,
-    tokens: { ...defaults.tokens, ...tokens },
-    sessions: { ...defaults.sessions, ...sessions },
-    secureChannel: { ...defaults.secureChannel, ...secureChannel },
+    tokens: { ...defaults.tokens, ...settings.tokens },
+    sessions: { ...defaults.sessions, ...settings.sessions },
+    secureChannel: { ...defaults.secureChannel, ...settings.secureChannel },
+    portals: { CONSUMER: portal(portals.CONSUMER), SYSTEM: portal(portals.SYSTEM) },
+    mfa: { ...defaults.mfa, ...settings.mfa },
+    passwords: {
+      ...passwords,
+      forgot: scaled(forgot?.account, limits.scale, defaults.passwords.forgot),
+    },
+    login: {
+      ...login,
+      failures: scaled(login.failures, limits.scale, defaults.login.failures),
+      codeSends: scaled(mfaSend?.account, limits.scale, defaults.login.codeSends),
+    },
   }
 }
 
-export const composeIdentity = (settings: Configuration, outside: Outside): Promise<Identity> =>
-  createIdentity(outside, identitySettings(settings))
+/** Identity with what the configuration asks of the outside world for it. */
+export const composeIdentity = (
+  settings: Configuration,
+  outside: Outside,
+  logger: Logger,
+  openWorkspace: OpenOwnWorkspace,
+): Promise<Identity> => {
+  const { breachCheck } = settings.passwords
+  const { secret, verifyUrl, timeoutMs } = settings.turnstile
+  const ports = {
+    ...outside,
+    openWorkspace,
+    isCountry: createConstants().isCountry,
+    robots: secret ? createTurnstile({ secret: secret.reveal(), verifyUrl, timeoutMs }) : noRobotCheck,
+    breaches: breachCheck.url
+      ? createBreachCheck({ url: breachCheck.url, timeoutMs: breachCheck.timeoutMs }, logger)
+      : noBreachCheck,
+  }
+  return createIdentity(ports, identitySettings(settings))
+}

@@ -1,32 +1,36 @@
 import type { JSONWebKeySet } from 'jose'
 import type { AuthenticationPort, ChannelPort } from '../gateway/ports.ts'
-import type { HandlerTable } from '../kernel/index.ts'
+import type { HandlerTable, SessionId } from '../kernel/index.ts'
 import { accountProvider, type ProvideAccount } from './accounts/create.ts'
-import { closedGuard } from './ip-whitelist/guard.ts'
-import { loginCompleter } from './login/complete.ts'
-import { loginHandlers } from './login/handlers.ts'
-import { loginInitiator } from './login/initiate.ts'
-import { codeSender } from './login/send-code.ts'
+import { whitelistChanges } from './ip-whitelist/change.ts'
+import { createIpWhitelistGuard } from './ip-whitelist/guard.ts'
+import { ipWhitelistHandlers } from './ip-whitelist/handlers.ts'
+import { mailQuota } from './login/code-quota.ts'
+import { createLogin } from './login/index.ts'
 import { createThrottle } from './login/throttle.ts'
+import { createMfa } from './mfa/index.ts'
+import { factorProver } from './mfa/prove.ts'
+import { createNotices } from './notices/notices.ts'
+import { createPasswords } from './passwords/index.ts'
 import type { IdentityPorts } from './ports.ts'
+import { registrationHandlers } from './registration/handlers.ts'
 import { createSecureChannel } from './secure-channel/index.ts'
 import { authenticator } from './sessions/authenticate.ts'
+import { sessionHandlers } from './sessions/handlers.ts'
 import { createLiveness } from './sessions/liveness.ts'
-import { logout } from './sessions/logout.ts'
-import { sessionStarter } from './sessions/start.ts'
 import type { IdentitySettings } from './settings.ts'
 import { sweepIdentity } from './sweep-store.ts'
 import { createAccessTokens } from './tokens/access-tokens.ts'
 import { type AssertionSigner, createAssertionSigner } from './tokens/assertion-signer.ts'
-import { refresher } from './tokens/refresh.ts'
 import { createSigningKeys } from './tokens/signing-keys.ts'
 import { rememberVerified } from './tokens/verified-tokens.ts'
 
 export type { ProvideAccount, ProvidedAccount } from './accounts/create.ts'
-export type { IdentityPorts } from './ports.ts'
+export type { IdentityPorts, OpenOwnWorkspace } from './ports.ts'
 export { defaultIdentitySettings, type IdentitySettings } from './settings.ts'
 export type { Assertion, AssertionSigner } from './tokens/assertion-signer.ts'
 export { assertionType } from './tokens/claims.ts'
+export { createSigningKeys, type SigningKeyPorts } from './tokens/signing-keys.ts'
 
 export interface Identity {
   handlers: HandlerTable
@@ -38,31 +42,37 @@ export interface Identity {
   /** Brings in a new signing key; answers its id. */
   rotateSigningKey(): Promise<string>
   provideAccount: ProvideAccount
+  /** Sessions that somebody else has ended in the store: this replica knows at once, the others within a second. */
+  sessionsEnded(ids: readonly SessionId[]): void
   /** Deletes what can never count again; for a job. */
   sweep(): Promise<void>
 }
 
 /** What the gateway serves itself. Makes sure before it answers that there are keys to sign and to open with. */
 export const createIdentity = async (ports: IdentityPorts, settings: IdentitySettings): Promise<Identity> => {
-  const { database, clock, ids, words } = ports
+  const { database, clock, ids } = ports
   const keys = createSigningKeys(ports, settings.tokens)
   const tokens = createAccessTokens(ports, keys, settings.tokens)
   const liveness = createLiveness(database, clock, settings.sessions)
   const throttle = createThrottle(ports, settings.login.failures)
-  const startSession = sessionStarter(ports, settings.sessions)
-  const admit = closedGuard
+  const guard = createIpWhitelistGuard(ports, settings.sessions)
+  const notices = createNotices(ports, settings.portals)
+  const quota = mailQuota(ports.cache, 'code', settings.login.codeSends)
+  const shared = { ports, settings, throttle, quota, tokens, liveness, notices, prove: factorProver(ports) }
   const channel = createSecureChannel(ports, settings.secureChannel)
   await Promise.all([keys.signing(), channel.ready()])
 
-  const login = loginHandlers(words, {
-    initiate: loginInitiator(ports, throttle, settings.login),
-    sendCode: codeSender(ports, settings.login),
-    complete: loginCompleter({ ports, throttle, tokens, liveness, admit, startSession }),
-    refresh: refresher({ ports, tokens, liveness, admit, settings }),
-    logout: logout(ports, liveness),
-  })
+  const tables: HandlerTable[] = [
+    channel.handlers,
+    createLogin({ ...shared, admit: guard.admit }),
+    registrationHandlers(ports, settings),
+    createPasswords(shared),
+    createMfa(shared),
+    sessionHandlers(ports, liveness),
+    ipWhitelistHandlers(ports, whitelistChanges({ ports, liveness, guard, notices })),
+  ]
   return {
-    handlers: new Map([...channel.handlers, ...login]),
+    handlers: new Map(tables.flatMap((table) => [...table])),
     channel: channel.port,
     authentication: {
       accessToken: authenticator({
@@ -71,7 +81,7 @@ export const createIdentity = async (ports: IdentityPorts, settings: IdentitySet
         readToken: rememberVerified(tokens, keys, clock, settings.tokens),
         clientOf: tokens.clientOf,
         liveness,
-        admit,
+        admit: guard.admit,
         settings: settings.sessions,
       }),
     },
@@ -79,6 +89,9 @@ export const createIdentity = async (ports: IdentityPorts, settings: IdentitySet
     jwks: keys.jwks,
     rotateSigningKey: keys.rotate,
     provideAccount: accountProvider(ports, settings.sessions.maxConcurrent),
+    sessionsEnded: (ended) => {
+      for (const id of ended) liveness.forget(id)
+    },
     sweep: () => sweepIdentity(database, clock.now()),
   }
 }

@@ -1,14 +1,24 @@
-import type { Clock, Ids, Randomness, Words } from '../kernel/index.ts'
+import type { AccountId, Clock, Ids, Instant, Randomness, Words } from '../kernel/index.ts'
+import type { Background } from '../platform/background/index.ts'
 import type { Cache } from '../platform/cache/index.ts'
+import type { BreachCheck, RobotCheck } from '../platform/checks/index.ts'
 import type { KeyedDigest, PasswordHasher, SecretBox } from '../platform/crypto/index.ts'
-import type { Database } from '../platform/database/index.ts'
+import type { Database, Tx } from '../platform/database/index.ts'
 import type { Mailer } from '../platform/mail/index.ts'
+
+/** The workspace of its own that a new account gets, in the transaction that makes the account. */
+export type OpenOwnWorkspace = (
+  tx: Tx,
+  opening: { ownerId: AccountId; name: string; kind: 'LIVE'; joinSource: 'REGISTRATION'; at: Instant },
+) => Promise<unknown>
 
 /** Everything that identity takes from the outside. */
 export interface IdentityPorts {
   database: Database
   cache: Cache
   mailer: Mailer
+  /** For what no answer waits for: mails above all. */
+  background: Background
   words: Words
   clock: Clock
   ids: Ids
@@ -16,4 +26,9 @@ export interface IdentityPorts {
   secretBox: SecretBox
   digest: KeyedDigest
   passwords: PasswordHasher
+  robots: RobotCheck
+  breaches: BreachCheck
+  openWorkspace: OpenOwnWorkspace
+  /** Whether a country has this ISO 3166 alpha-2 code. */
+  isCountry(alpha2: string): boolean
 }

@@ -1,3 +1,19 @@
+import type { Portal } from '../kernel/index.ts'
+
+/** So many within a window. */
+export interface Allowance {
+  limit: number
+  windowMs: number
+}
+
+/** What differs between the portals. */
+export interface PortalIdentity {
+  /** Whether anybody may make an account here, and whether an operator has to approve it. */
+  selfRegistration: 'closed' | 'open' | 'approval'
+  /** The pages that mails lead to, as whole addresses. The link to set a password carries its token in the fragment. */
+  links: { signIn: string; passwordReset: string }
+}
+
 /** What a deployment decides about identity. Durations are milliseconds. */
 export interface IdentitySettings {
   tokens: {
@@ -32,10 +48,30 @@ export interface IdentitySettings {
     attempts: number
     codeTtlMs: number
     resendMs: number
-    /** Codes sent to one account within a window. */
-    codeSends: { limit: number; windowMs: number }
+    /** Codes sent to one account, or to one address that registers. */
+    codeSends: Allowance
     /** Failures of one e-mail within a window; beyond the limit the wait begins at `firstWaitMs` and doubles. */
-    failures: { limit: number; windowMs: number; firstWaitMs: number; longestWaitMs: number }
+    failures: Allowance & { firstWaitMs: number; longestWaitMs: number }
+  }
+  portals: Record<Portal, PortalIdentity>
+  passwords: {
+    /** Of zxcvbn's 0 to 4. */
+    minimumScore: number
+    /** Words that make a password no stronger: the deployment's own name, say. */
+    blocklist: string[]
+    /** How long a mailed link, and the token at the end of a registration, are good. */
+    resetTtlMs: number
+    initTtlMs: number
+    /** Reset links asked for with one e-mail. */
+    forgot: Allowance
+  }
+  mfa: {
+    /** The name under which an authenticator shows its codes. */
+    issuer: string
+    /** How long a secret that was set up waits to be verified. */
+    setupTtlMs: number
+    /** How long a step-up counts. */
+    stepUpMs: number
   }
   secureChannel: {
     sessionTtlMs: number
@@ -48,6 +84,8 @@ export interface IdentitySettings {
     window: number
   }
 }
+
+const defaultLinks = { signIn: 'http://127.0.0.1:8080/', passwordReset: 'http://127.0.0.1:8080/reset-password' }
 
 /** completions.md, Limits and Auth. */
 export const defaultIdentitySettings: IdentitySettings = {
@@ -68,6 +106,18 @@ export const defaultIdentitySettings: IdentitySettings = {
     activityMs: 60_000,
     remembered: 50_000,
   },
+  portals: {
+    CONSUMER: { selfRegistration: 'closed', links: defaultLinks },
+    SYSTEM: { selfRegistration: 'closed', links: defaultLinks },
+  },
+  passwords: {
+    minimumScore: 2,
+    blocklist: ['portico'],
+    resetTtlMs: 1_800_000,
+    initTtlMs: 3_600_000,
+    forgot: { limit: 5, windowMs: 3_600_000 },
+  },
+  mfa: { issuer: 'Portico', setupTtlMs: 900_000, stepUpMs: 300_000 },
   login: {
     sessionTtlMs: 600_000,
     attempts: 5,

@@ -19,5 +19,6 @@ export const sweepIdentity = async (database: Database, now: Instant): Promise<v
     .where('window_started_at', '<', briefly)
     .where((row) => row.or([row('blocked_until', 'is', null), row('blocked_until', '<', briefly)]))
     .execute()
+  await database.deleteFrom('password_tokens').where('expires_at', '<', briefly).execute()
   await database.deleteFrom('sessions').where('expires_at', '<', longAgo).execute()
 }

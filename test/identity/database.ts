@@ -4,8 +4,13 @@ import { migrate } from '../../src/platform/database/migrate.ts'
 import { parsers } from '../../src/platform/database/parsers.ts'
 import type { Database, Tables } from '../../src/platform/database/tables/index.ts'
 
+export interface TestDatabase {
+  database: Database
+  close(): Promise<void>
+}
+
 /** A PGlite of its own, in memory, with every migration. */
-export const testDatabase = async (): Promise<{ database: Database; close(): Promise<void> }> => {
+export const testDatabase = async (): Promise<TestDatabase> => {
   const pglite = await PGlite.create({ parsers })
   const database = new Kysely<Tables>({ dialect: new PGliteDialect({ pglite }) })
   await migrate(database)

@@ -16,13 +16,15 @@ import {
   type Request,
   type RequestFacts,
 } from '../../src/kernel/index.ts'
+import { type Background, createBackground } from '../../src/platform/background/index.ts'
 import { createMemoryCache } from '../../src/platform/cache/index.ts'
+import { noBreachCheck, noRobotCheck } from '../../src/platform/checks/index.ts'
 import { createKeyedDigest, createPasswordHasher, createSecretBox } from '../../src/platform/crypto/index.ts'
 import { createOutbox, loadMailTexts, type Outbox } from '../../src/platform/mail/index.ts'
 import { systemIds, systemRandomness } from '../../src/platform/system/index.ts'
 import { createWords } from '../../src/platform/words/index.ts'
 import { type TestClock, testClock } from './clock.ts'
-import { testDatabase } from './database.ts'
+import { type TestDatabase, testDatabase } from './database.ts'
 
 const secretKey = new Uint8Array(32).fill(7)
 const password = 'correct horse battery staple'
@@ -33,6 +35,9 @@ export interface Harness {
   settings: IdentitySettings
   clock: TestClock
   outbox: Outbox
+  background: Background
+  /** What was logged as a fault. */
+  faults: unknown[]
   /** Another replica over the same store. */
   replica(): Promise<Identity>
   account(
@@ -42,8 +47,17 @@ export interface Harness {
   close(): Promise<void>
 }
 
-export const harness = async (change: (settings: IdentitySettings) => void = () => {}): Promise<Harness> => {
-  const { database, close } = await testDatabase()
+export const harness = async (
+  change: (settings: IdentitySettings) => void = () => {},
+  changePorts: (ports: IdentityPorts) => void = () => {},
+  store: TestDatabase | undefined = undefined,
+): Promise<Harness> => {
+  const { database, close } = store ?? (await testDatabase())
+  const faults: unknown[] = []
+  const background = createBackground(
+    { concurrency: 4, capacity: 100, attempts: 2, retryMs: 1, closeMs: 2_000 },
+    { warn: () => undefined, error: (line: unknown) => void faults.push(line) },
+  )
   const clock = testClock()
   const settings = structuredClone(defaultIdentitySettings)
   change(settings)
@@ -59,7 +73,13 @@ export const harness = async (change: (settings: IdentitySettings) => void = () 
     secretBox: createSecretBox(secretKey, systemRandomness),
     digest: createKeyedDigest(secretKey),
     passwords: await createPasswordHasher({ concurrency: 2, waiting: 200 }, systemRandomness),
+    background,
+    robots: noRobotCheck,
+    breaches: noBreachCheck,
+    openWorkspace: async () => undefined,
+    isCountry: (code) => code === 'DE' || code === 'US',
   }
+  changePorts(ports)
   const identity = await createIdentity(ports, settings)
   return {
     identity,
@@ -67,12 +87,17 @@ export const harness = async (change: (settings: IdentitySettings) => void = () 
     settings,
     clock,
     outbox,
+    background,
+    faults,
     replica: () => createIdentity(ports, settings),
     account: async (email, { portal = 'CONSUMER', ...more } = {}) => {
       const made = await identity.provideAccount({ portal, email, password, name: 'Test', ...more })
       return made.accountId
     },
-    close,
+    close: async () => {
+      await background.close()
+      await close()
+    },
   }
 }
 

@@ -7,6 +7,10 @@ export interface Account {
   status: CodeOf<'accountStatus'>
   email: string
   emailCanonical: string
+  emailVerifiedAt: Instant | null
+  name: string
+  /** What mails that nobody asked for are written in. */
+  language: string
   passwordHash: string | null
   maxSessions: number
   ipWhitelistEnabled: boolean

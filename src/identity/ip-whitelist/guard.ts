@@ -1,12 +1,70 @@
-import { type AccountId, type Portal, Refusal } from '../../kernel/index.ts'
+import { LRUCache } from 'lru-cache'
+import { type AccountId, type Instant, type Portal, plus, Refusal } from '../../kernel/index.ts'
+import type { Tx } from '../../platform/database/index.ts'
+import type { IdentityPorts } from '../ports.ts'
+import type { IdentitySettings } from '../settings.ts'
+import { type AddressRange, covers, parseRange } from './ranges.ts'
+import { recordMatch, type WhitelistEntry, whitelistOf } from './store.ts'
 
-/** Lets an account's caller in from an address, or refuses with ACCESS.IP_NOT_ALLOWED. */
-export type AddressGuard = (
-  account: { portal: Portal; accountId: AccountId; ipWhitelistEnabled: boolean },
-  clientIp: string,
-) => Promise<void>
+interface Guarded {
+  portal: Portal
+  accountId: AccountId
+  ipWhitelistEnabled: boolean
+}
 
-/** As long as no set of addresses can be kept, a whitelist that is in force covers none. */
-export const closedGuard: AddressGuard = async ({ ipWhitelistEnabled }) => {
-  if (ipWhitelistEnabled) throw new Refusal('ACCESS.IP_NOT_ALLOWED')
+/**
+ * Lets an account's caller in from an address, or refuses with ACCESS.IP_NOT_ALLOWED. Inside a transaction it works on
+ * that alone: a second connection might have to wait for it.
+ */
+export type AddressGuard = (account: Guarded, clientIp: string, tx?: Tx) => Promise<void>
+
+export interface IpWhitelistGuard {
+  admit: AddressGuard
+  /** The account's set or its being in force has changed. */
+  forget(accountId: AccountId): void
+}
+
+interface Range {
+  id: string
+  range: AddressRange
+  notedAt: Instant | null
+}
+
+const parse = (entries: WhitelistEntry[]): Range[] =>
+  entries.map(({ id, address, lastMatchedAt }) => ({ id, range: parseRange(address), notedAt: lastMatchedAt }))
+
+/** A set serves for as long as the liveness of sessions does, and a match is written down as rarely as activity. */
+export const createIpWhitelistGuard = (
+  { database, clock }: IdentityPorts,
+  { livenessMs, activityMs, remembered }: IdentitySettings['sessions'],
+): IpWhitelistGuard => {
+  const known = new LRUCache<AccountId, { ranges: Promise<Range[]>; readAt: Instant }>({ max: remembered })
+
+  const read = ({ portal, accountId }: Guarded): Promise<Range[]> => {
+    const last = known.get(accountId)
+    const age = last ? clock.now() - last.readAt : Number.NaN
+    if (last && age >= 0 && age < livenessMs) return last.ranges
+    const ranges = whitelistOf(database, portal, accountId).then(parse)
+    const entry = { ranges, readAt: clock.now() }
+    known.set(accountId, entry)
+    ranges.catch(() => {
+      if (known.get(accountId) === entry) known.delete(accountId)
+    })
+    return ranges
+  }
+
+  return {
+    admit: async (account, clientIp, tx) => {
+      if (!account.ipWhitelistEnabled) return
+      const { portal, accountId } = account
+      const ranges = tx ? parse(await whitelistOf(tx, portal, accountId)) : await read(account)
+      const match = ranges.find(({ range }) => covers(range, clientIp))
+      if (!match) throw new Refusal('ACCESS.IP_NOT_ALLOWED', { internal: 'outside the account’s whitelist' })
+      const now = clock.now()
+      if (match.notedAt !== null && now - match.notedAt < activityMs) return
+      match.notedAt = now
+      await recordMatch(tx ?? database, { portal, accountId, id: match.id }, now, plus(now, -activityMs))
+    },
+    forget: (accountId) => void known.delete(accountId),
+  }
 }

@@ -25,6 +25,38 @@ export const replaceCode = async (
     .execute()
 }
 
+/**
+ * The same, unless one was sent since `notSince`: answers the milliseconds that are left to wait then, and undefined
+ * where the code has taken its place.
+ */
+export const renewCode = async (
+  tx: Tx,
+  { portal, owner, purpose }: CodeOwner,
+  codeDigest: Uint8Array,
+  sentAt: Instant,
+  expiresAt: Instant,
+  notSince: Instant,
+): Promise<number | undefined> => {
+  const code = { code_digest: codeDigest, sent_at: toDate(sentAt), expires_at: toDate(expiresAt), used_at: null }
+  const renewed = await tx
+    .insertInto('one_time_codes')
+    .values({ portal, owner, purpose, ...code })
+    .onConflict((conflict) =>
+      conflict.columns(['owner', 'purpose']).doUpdateSet(code).where('one_time_codes.sent_at', '<=', moment(notSince)),
+    )
+    .returning('owner')
+    .executeTakeFirst()
+  if (renewed) return undefined
+  const known = await tx
+    .selectFrom('one_time_codes')
+    .select('sent_at')
+    .where('portal', '=', portal)
+    .where('owner', '=', owner)
+    .where('purpose', '=', purpose)
+    .executeTakeFirst()
+  return known ? Math.max(0, known.sent_at - notSince) : 0
+}
+
 /** Spends a code, once: whether it was the right one, unused and in time. */
 export const spendCode = async (
   tx: Tx,

@@ -1,16 +1,17 @@
-import { type CodeOf, type Instant, Refusal, type RequestFacts } from '../../kernel/index.ts'
+import { Refusal, type RequestFacts } from '../../kernel/index.ts'
 import { inTransaction, type Tx } from '../../platform/database/index.ts'
+import type { Account } from '../accounts/account.ts'
 import { lockAccount, recordLastLogin } from '../accounts/store.ts'
 import type { AddressGuard } from '../ip-whitelist/guard.ts'
+import type { FactorProof, FactorProver } from '../mfa/prove.ts'
+import type { Notices } from '../notices/notices.ts'
 import type { IdentityPorts } from '../ports.ts'
 import type { Liveness } from '../sessions/liveness.ts'
 import type { StartedSession, sessionStarter } from '../sessions/start.ts'
 import type { AccessTokens } from '../tokens/access-tokens.ts'
 import type { TokenPair } from '../tokens/refresh.ts'
-import { spendCode } from './code-store.ts'
 import { findLogin, type LiveLogin, loginNotFound } from './live-login.ts'
 import { countAttempt, spendLoginSession } from './login-session-store.ts'
-import { codeDigest } from './one-time-code.ts'
 import { recordFailedLogin, recordLogin } from './record.ts'
 import type { Throttle } from './throttle.ts'
 
@@ -21,11 +22,6 @@ export interface CompletedLogin extends TokenPair {
   isNewDevice: boolean
 }
 
-export interface SecondFactor {
-  method: CodeOf<'mfaMethod'>
-  code: string
-}
-
 interface Parts {
   ports: IdentityPorts
   throttle: Throttle
@@ -33,27 +29,38 @@ interface Parts {
   liveness: Liveness
   admit: AddressGuard
   startSession: ReturnType<typeof sessionStarter>
+  prove: FactorProver
+  notices: Notices
 }
 
 /** The last step of a login: the second factor, then the session. The attempt is counted before it is looked at. */
-export const loginCompleter = ({ ports, throttle, tokens, liveness, admit, startSession }: Parts) => {
-  const { database, clock, digest } = ports
+export const loginCompleter = (parts: Parts) => {
+  const { ports, throttle, tokens, liveness, admit, startSession, prove, notices } = parts
+  const { database, clock } = ports
 
-  /** Whether the factor is proved; what proves it is spent. EMAIL is the one method that an account has so far. */
-  const prove = async (tx: Tx, login: LiveLogin, { method, code }: SecondFactor, now: Instant): Promise<boolean> =>
-    method === 'EMAIL' && (await spendCode(tx, login.code, codeDigest(digest, login.code, code), now))
+  /** The account's own addresses; a login from another one is told of in its history. */
+  const checkAddress = async (facts: RequestFacts, account: Account): Promise<void> => {
+    try {
+      await admit({ ...account, accountId: account.id }, facts.clientIp)
+    } catch (error) {
+      if (error instanceof Refusal && error.code === 'ACCESS.IP_NOT_ALLOWED')
+        await recordFailedLogin(ports, facts, account.id, 'IP_NOT_ALLOWED')
+      throw error
+    }
+  }
 
   /** Under the account's lock: one session per login, and no more sessions than the account may have. */
   const finish = async (
     tx: Tx,
     facts: RequestFacts,
     login: LiveLogin,
-    factor: SecondFactor,
+    factor: FactorProof,
   ): Promise<StartedSession | undefined> => {
     const now = clock.now()
     const account = await lockAccount(tx, facts.portal, login.account.id)
     if (account?.status !== 'ACTIVE') throw loginNotFound('the account is not active any more')
-    if (!(await prove(tx, login, factor, now))) return undefined
+    const owner = { portal: facts.portal, accountId: account.id, code: login.code }
+    if (!(await prove(tx, owner, factor, now))) return undefined
     if (!(await spendLoginSession(tx, facts.portal, login.digest, now))) throw loginNotFound('the login is spent')
     const started = await startSession(tx, account, facts, now)
     await recordLastLogin(tx, account, facts.clientIp, now)
@@ -62,10 +69,10 @@ export const loginCompleter = ({ ports, throttle, tokens, liveness, admit, start
     return started
   }
 
-  return async (facts: RequestFacts, sessionId: string, factor: SecondFactor): Promise<CompletedLogin> => {
+  return async (facts: RequestFacts, sessionId: string, factor: FactorProof): Promise<CompletedLogin> => {
     const login = await findLogin(ports, facts, sessionId, clock.now())
     const { account } = login
-    await admit({ ...account, accountId: account.id }, facts.clientIp)
+    await checkAddress(facts, account)
     if (!(await countAttempt(database, facts.portal, login.digest, clock.now())))
       throw loginNotFound('no attempt is left')
     await throttle.count(throttle.subject(facts.portal, account.email))
@@ -75,6 +82,8 @@ export const loginCompleter = ({ ports, throttle, tokens, liveness, admit, start
       throw new Refusal('AUTH.CODE_INVALID')
     }
     for (const id of started.displaced) liveness.forget(id)
+    if (started.isNewDevice) notices.newDevice(account, facts, clock.now())
+    if (factor.method === 'BACKUP_CODE') notices.credentialChanged(account, 'BACKUP_CODE_USED', facts, clock.now())
     const access = await tokens.issue({
       portal: facts.portal,
       accountId: account.id,

@@ -74,6 +74,26 @@ export const uncountFailure = async (
     .execute()
 }
 
+/** The failures counted in the window that is open now. */
+export const failuresOf = async (
+  database: Database,
+  { portal, digest }: FailureSubject,
+  { windowMs }: FailureRule,
+  now: Instant,
+): Promise<number> => {
+  const known = await database
+    .selectFrom('login_failures')
+    .select('failures')
+    .where('portal', '=', portal)
+    .where('subject_digest', '=', digest)
+    .where((row) => {
+      const since = moment(plus(now, -windowMs))
+      return row.or([row('window_started_at', '>', since), row('blocked_until', '>', since)])
+    })
+    .executeTakeFirst()
+  return known?.failures ?? 0
+}
+
 /** A login that came to its end wipes the slate. */
 export const clearFailures = async (tx: Tx, { portal, digest }: FailureSubject): Promise<void> => {
   await tx.deleteFrom('login_failures').where('portal', '=', portal).where('subject_digest', '=', digest).execute()

@@ -1,11 +1,22 @@
-import { type AccountId, type Instant, type Portal, toDate } from '../../kernel/index.ts'
-import type { Tx } from '../../platform/database/index.ts'
+import { sql } from 'kysely'
+import {
+  type AccountId,
+  type Instant,
+  offsetOf,
+  type Page,
+  type PageRequest,
+  type Portal,
+  pageOf,
+  toDate,
+} from '../../kernel/index.ts'
+import { type Database, moment, type Tx } from '../../platform/database/index.ts'
 
-export type LoginFailure = 'INVALID_CREDENTIALS' | 'CODE_INVALID'
+export type LoginFailure = 'INVALID_CREDENTIALS' | 'CODE_INVALID' | 'IP_NOT_ALLOWED'
 
 export interface LoginHistoryEntry {
   id: string
   portal: Portal
+  /** Of nobody where there is no such account: nothing is written then. */
   accountId: AccountId
   clientIp: string
   userAgent: string
@@ -16,19 +27,59 @@ export interface LoginHistoryEntry {
 const success = 1
 const failed = 0
 
-/** One line of an account's login history (interface.md 2.10). */
+/**
+ * One line of an account's login history (interface.md 2.10). It is the same statement for an account that does not
+ * exist, so that a failed login takes as long for an unknown address as for a known one.
+ */
 export const insertLoginHistory = async (tx: Tx, entry: LoginHistoryEntry, at: Instant): Promise<void> => {
-  await tx
-    .insertInto('login_history')
-    .values({
-      biz_id: entry.id,
-      portal: entry.portal,
-      account_biz_id: entry.accountId,
-      login_at: toDate(at),
-      client_ip: entry.clientIp,
-      user_agent: entry.userAgent,
-      login_result: entry.failure === null ? success : failed,
-      failure_reason: entry.failure,
-    })
+  await sql`
+    INSERT INTO login_history
+      (biz_id, portal, account_biz_id, login_at, client_ip, user_agent, login_result, failure_reason)
+    SELECT ${entry.id}::uuid, portal, biz_id, ${toDate(at)}::timestamptz, ${entry.clientIp}::text,
+      ${entry.userAgent}::text, ${entry.failure === null ? success : failed}::int, ${entry.failure}::text
+    FROM accounts WHERE portal = ${entry.portal} AND biz_id = ${entry.accountId}::uuid`.execute(tx)
+}
+
+export interface HistoryRequest extends PageRequest {
+  portal: Portal
+  accountId: AccountId
+  from: Instant | undefined
+  until: Instant | undefined
+  sortOrder: 'asc' | 'desc'
+}
+
+export interface PastLogin {
+  id: string
+  loginAt: Instant
+  clientIp: string
+  userAgent: string
+  loginResult: number
+  failureReason: string | null
+}
+
+/** A page of an account's logins and failed logins. */
+export const loginHistory = async (database: Database, asked: HistoryRequest): Promise<Page<PastLogin>> => {
+  const { from, until } = asked
+  let matching = database
+    .selectFrom('login_history')
+    .where('portal', '=', asked.portal)
+    .where('account_biz_id', '=', asked.accountId)
+  if (from !== undefined) matching = matching.where('login_at', '>=', moment(from))
+  if (until !== undefined) matching = matching.where('login_at', '<=', moment(until))
+  const { count } = await matching.select((row) => row.fn.countAll<number>().as('count')).executeTakeFirstOrThrow()
+  const items = await matching
+    .select([
+      'biz_id as id',
+      'login_at as loginAt',
+      'client_ip as clientIp',
+      'user_agent as userAgent',
+      'login_result as loginResult',
+      'failure_reason as failureReason',
+    ])
+    .orderBy('login_at', asked.sortOrder)
+    .orderBy('biz_id', asked.sortOrder)
+    .limit(asked.pageSize)
+    .offset(offsetOf(asked))
     .execute()
+  return pageOf(items, count, asked)
 }

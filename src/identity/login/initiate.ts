@@ -1,6 +1,8 @@
 import { type CodeOf, plus, Refusal, type RequestFacts } from '../../kernel/index.ts'
 import type { Account } from '../accounts/account.ts'
 import { accountByEmail } from '../accounts/store.ts'
+import { enabledMethods } from '../mfa/methods.ts'
+import { upgradePassword } from '../passwords/upgrade.ts'
 import type { IdentityPorts } from '../ports.ts'
 import type { IdentitySettings } from '../settings.ts'
 import { mintToken } from '../tokens/opaque-token.ts'
@@ -50,6 +52,7 @@ export const loginInitiator = (ports: IdentityPorts, throttle: Throttle, setting
     const account = await counted(facts, email, password)
     if (account.status !== 'ACTIVE')
       return { sessionId: null, methods: [], expiresIn: 0, accountStatus: account.status }
+    upgradePassword(ports, account, password)
     const sessionId = mintToken(randomness)
     const now = clock.now()
     const session = {
@@ -64,7 +67,7 @@ export const loginInitiator = (ports: IdentityPorts, throttle: Throttle, setting
     await insertLoginSession(database, session, now)
     return {
       sessionId,
-      methods: ['EMAIL'],
+      methods: await enabledMethods(database, account),
       expiresIn: Math.floor(settings.sessionTtlMs / 1_000),
       accountStatus: null,
     }

@@ -19,6 +19,8 @@ export interface NewLoginSession {
   portal: Portal
   kind: Kind
   accountId: AccountId | null
+  /** The address of a registration. */
+  email?: string
   clientDigest: Uint8Array
   attempts: number
   expiresAt: Instant
@@ -32,6 +34,7 @@ export const insertLoginSession = async (store: Store, session: NewLoginSession,
       portal: session.portal,
       kind: session.kind,
       account_biz_id: session.accountId,
+      email: session.email ?? null,
       client_digest: session.clientDigest,
       attempts_left: session.attempts,
       created_at: toDate(at),

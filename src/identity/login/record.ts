@@ -6,15 +6,16 @@ import { insertLoginHistory, type LoginFailure } from './history-store.ts'
 
 /** A login's outcome, for the account's owner (history) and for the operators (audit log). */
 const record = async (
+  { ids }: IdentityPorts,
   tx: Tx,
   facts: RequestFacts,
-  entryId: string,
   accountId: AccountId | null,
   failure: LoginFailure | null,
   at: Instant,
 ): Promise<void> => {
   const { portal, clientIp, userAgent, requestId, operationId } = facts
-  if (accountId) await insertLoginHistory(tx, { id: entryId, portal, accountId, clientIp, userAgent, failure }, at)
+  const entry = { id: ids.next<'login'>(), portal, clientIp, userAgent, failure }
+  await insertLoginHistory(tx, { ...entry, accountId: accountId ?? ids.next<'account'>() }, at)
   await recordAudit(tx, {
     at,
     portal,
@@ -30,17 +31,17 @@ const record = async (
 }
 
 export const recordLogin = (
-  { ids }: IdentityPorts,
+  ports: IdentityPorts,
   tx: Tx,
   facts: RequestFacts,
   accountId: AccountId,
   at: Instant,
-): Promise<void> => record(tx, facts, ids.next<'login'>(), accountId, null, at)
+): Promise<void> => record(ports, tx, facts, accountId, null, at)
 
 export const recordFailedLogin = (
-  { database, clock, ids }: IdentityPorts,
+  ports: IdentityPorts,
   facts: RequestFacts,
   accountId: AccountId | null,
   failure: LoginFailure,
 ): Promise<void> =>
-  inTransaction(database, (tx) => record(tx, facts, ids.next<'login'>(), accountId, failure, clock.now()))
+  inTransaction(ports.database, (tx) => record(ports, tx, facts, accountId, failure, ports.clock.now()))

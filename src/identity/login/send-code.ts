@@ -1,8 +1,8 @@
-import { type Instant, invalid, plus, Refusal, type RequestFacts } from '../../kernel/index.ts'
+import { type Instant, invalid, plus, type RequestFacts } from '../../kernel/index.ts'
 import { inTransaction } from '../../platform/database/index.ts'
-import type { Account } from '../accounts/account.ts'
 import type { IdentityPorts } from '../ports.ts'
 import type { IdentitySettings } from '../settings.ts'
+import { type MailQuota, tooSoon, wholeSeconds } from './code-quota.ts'
 import { replaceCode } from './code-store.ts'
 import { findLogin, type LiveLogin } from './live-login.ts'
 import { claimCodeSending } from './login-session-store.ts'
@@ -16,21 +16,9 @@ export interface SentCode {
   attemptsRemaining: number
 }
 
-const wholeSeconds = (milliseconds: number): number => Math.max(1, Math.ceil(milliseconds / 1_000))
-
-const tooSoon = (waitMs: number, internal: string): Refusal =>
-  new Refusal('ACCESS.RATE_LIMITED', { internal, retryAfter: wholeSeconds(waitMs) })
-
 /** Mails a code for a login under way. A new code replaces the one before. */
-export const codeSender = (ports: IdentityPorts, settings: IdentitySettings['login']) => {
-  const { database, cache, clock, digest, mailer, randomness } = ports
-
-  /** Bounds the mails that one account gets, over all its logins. */
-  const countSending = async ({ portal, id }: Account): Promise<void> => {
-    const { limit, windowMs } = settings.codeSends
-    const { count, remaining } = await cache.increment(`{codes:${portal}:${id}}:sent`, windowMs)
-    if (count > limit) throw tooSoon(remaining, 'too many codes for this account')
-  }
+export const codeSender = (ports: IdentityPorts, quota: MailQuota, settings: IdentitySettings['login']) => {
+  const { database, clock, digest, mailer, randomness } = ports
 
   /** Claims the sending and keeps the code in one transaction, so that only the last code sent counts. */
   const putCode = async ({ digest: login, code: owner, session }: LiveLogin, code: string, now: Instant) => {
@@ -51,7 +39,7 @@ export const codeSender = (ports: IdentityPorts, settings: IdentitySettings['log
     const login = await findLogin(ports, facts, sessionId, now)
     const code = mintCode(randomness)
     const goodFor = await putCode(login, code, now)
-    await countSending(login.account)
+    await quota(facts.portal, login.account.id)
     await mailer.send({
       to: login.account.email,
       template: 'login-code',

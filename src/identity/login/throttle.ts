@@ -1,8 +1,15 @@
-import { type Portal, Refusal } from '../../kernel/index.ts'
+import { type AccountId, type Portal, Refusal } from '../../kernel/index.ts'
 import type { Tx } from '../../platform/database/index.ts'
 import { canonicalEmail } from '../accounts/canonical-email.ts'
 import type { IdentityPorts } from '../ports.ts'
-import { clearFailures, countFailure, type FailureRule, type FailureSubject, uncountFailure } from './failure-store.ts'
+import {
+  clearFailures,
+  countFailure,
+  type FailureRule,
+  type FailureSubject,
+  failuresOf,
+  uncountFailure,
+} from './failure-store.ts'
 
 /**
  * The cap on wrong passwords and codes per e-mail (completions.md, Limits). It goes by the address alone, so known and
@@ -10,15 +17,20 @@ import { clearFailures, countFailure, type FailureRule, type FailureSubject, unc
  */
 export interface Throttle {
   subject(portal: Portal, email: string): FailureSubject
+  /** Codes tried by a session that is under way are counted apart from the logins. */
+  factorSubject(portal: Portal, accountId: AccountId): FailureSubject
   /** Counts a try as a failure in advance, or refuses with ACCESS.RATE_LIMITED. */
   count(subject: FailureSubject): Promise<void>
   /** The try was no failure after all. */
   uncount(subject: FailureSubject): Promise<void>
   clear(tx: Tx, subject: FailureSubject): Promise<void>
+  /** How many more failures meet no wait. */
+  remaining(subject: FailureSubject): Promise<number>
 }
 
 export const createThrottle = ({ database, clock, digest }: IdentityPorts, rule: FailureRule): Throttle => ({
   subject: (portal, email) => ({ portal, digest: digest('login-failures', portal, canonicalEmail(email)) }),
+  factorSubject: (portal, accountId) => ({ portal, digest: digest('login-failures', portal, 'factor', accountId) }),
   count: async (subject) => {
     const now = clock.now()
     const blockedUntil = await countFailure(database, subject, rule, now)
@@ -28,4 +40,5 @@ export const createThrottle = ({ database, clock, digest }: IdentityPorts, rule:
   },
   uncount: (subject) => uncountFailure(database, subject, rule, clock.now()),
   clear: clearFailures,
+  remaining: async (subject) => Math.max(0, rule.limit - (await failuresOf(database, subject, rule, clock.now()))),
 })

@@ -26,11 +26,10 @@ const same = (a: string, b: string): boolean => a.length === b.length && timingS
 export const authenticator = (parts: Parts): ((credential: Credential) => Promise<Caller>) => {
   const { database, clock, liveness, settings } = parts
 
-  /** An empty client hash comes only from the chain that demands none; one that comes has to be the session's. */
+  /** The client hash has to be the session's on every chain: only API keys do without. */
   const checkBinding = (claims: AccessClaims, { portal, clientHash }: Credential): void => {
     if (portal !== null && claims.portal !== portal) throw refuse('the token belongs to another portal')
-    if (clientHash !== '' && !same(claims.client, parts.clientOf(clientHash)))
-      throw refuse('the token belongs to another client')
+    if (!same(claims.client, parts.clientOf(clientHash))) throw refuse('the token belongs to another client')
   }
 
   const checkAlive = (session: OpenSession | undefined, claims: AccessClaims): OpenSession => {

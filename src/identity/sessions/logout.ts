@@ -1,16 +1,16 @@
-import { type Caller, Refusal, type RequestFacts } from '../../kernel/index.ts'
+import type { Caller, RequestFacts } from '../../kernel/index.ts'
 import { actOf, recordAct } from '../../platform/audit/index.ts'
 import { inTransaction } from '../../platform/database/index.ts'
 import type { IdentityPorts } from '../ports.ts'
 import type { Liveness } from './liveness.ts'
+import { ownSession } from './own-session.ts'
 import { endSession } from './store.ts'
 
 /** Ends the caller's own session; answers how many that ended, 0 where another call was faster. */
 export const logout =
   ({ database, clock }: IdentityPorts, liveness: Liveness) =>
   async (request: RequestFacts & { caller: Caller }): Promise<number> => {
-    const { portal, accountId, sessionId } = request.caller
-    if (sessionId === null) throw new Refusal('ACCESS.TOKEN_INVALID', { internal: 'an API key has no session' })
+    const { portal, accountId, sessionId } = ownSession(request.caller)
     const ended = await inTransaction(database, async (tx) => {
       const open = await endSession(tx, { portal, accountId, id: sessionId }, 'LOGOUT', clock.now())
       if (open) await recordAct(tx, actOf(request), { workspaceId: null, targetId: sessionId })

@@ -63,7 +63,7 @@ export const refresher = ({ ports, tokens, liveness, admit, settings }: Parts) =
     if (!sessionId) throw notFound('no such refresh token')
     const session = await lockOpenSession(tx, portal, sessionId, digest('client-hash', facts.clientHash))
     if (!session || !isGood(session, now)) throw notFound('the session has ended, or is another client’s')
-    await admit(session, facts.clientIp)
+    await admit(session, facts.clientIp, tx)
 
     const next = mintToken(randomness)
     const sealed = secretBox.seal('refresh-successor', contextOf(used), Buffer.from(next))

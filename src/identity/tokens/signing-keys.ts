@@ -32,7 +32,10 @@ const rereadMs = 1_000
 /** Beyond the access tokens' life, for what else the keys sign. */
 const graceMs = 60_000
 
-export const createSigningKeys = (ports: IdentityPorts, settings: IdentitySettings['tokens']): SigningKeys => {
+/** So little is needed to rotate keys that the command line does it by itself. */
+export type SigningKeyPorts = Pick<IdentityPorts, 'database' | 'clock' | 'ids' | 'secretBox'>
+
+export const createSigningKeys = (ports: SigningKeyPorts, settings: IdentitySettings['tokens']): SigningKeys => {
   const { database, clock, ids, secretBox } = ports
   let keys: readonly SigningKey[] = []
   let readAt: Instant | undefined

@@ -1,0 +1,81 @@
+import { type Caller, type Ids, Refusal, type RequestFacts } from '../../kernel/index.ts'
+import { actOf, recordAct } from '../../platform/audit/index.ts'
+import { inTransaction, type Tx } from '../../platform/database/index.ts'
+import type { Account } from '../accounts/account.ts'
+import { lockAccount } from '../accounts/store.ts'
+import type { CredentialChange, Notices } from '../notices/notices.ts'
+import type { IdentityPorts } from '../ports.ts'
+import type { Liveness } from '../sessions/liveness.ts'
+import { ownSession } from '../sessions/own-session.ts'
+import type { IpWhitelistGuard } from './guard.ts'
+import { covers, parseRange, versionOf } from './ranges.ts'
+import { replaceWhitelist, setWhitelistEnabled, type WhitelistEntry, whitelistOf } from './store.ts'
+
+export interface Whitelist {
+  enabled: boolean
+  entries: WhitelistEntry[]
+}
+
+type Request = RequestFacts & { caller: Caller }
+
+interface Parts {
+  ports: IdentityPorts
+  liveness: Liveness
+  guard: IpWhitelistGuard
+  notices: Notices
+}
+
+const toEntry = (ids: Ids) => (address: string) => ({
+  id: ids.next<'ipWhitelistEntry'>(),
+  address,
+  ipVersion: versionOf(parseRange(address)),
+})
+
+/** Nobody locks themselves out by mistake: a set in force has to cover the address that the change comes from. */
+const checkCovered = (addresses: string[], clientIp: string): void => {
+  if (addresses.some((address) => covers(parseRange(address), clientIp))) return
+  throw new Refusal('STATE.CONFLICT', { internal: 'the set does not cover the caller' })
+}
+
+/** Changes to the account's own whitelist, each one under the account's lock, recorded and told of by mail. */
+export const whitelistChanges = ({ ports, liveness, guard, notices }: Parts) => {
+  const { database, clock, ids } = ports
+
+  const changing = async (
+    request: Request,
+    change: CredentialChange,
+    work: (tx: Tx, account: Account) => Promise<unknown>,
+  ): Promise<Whitelist> => {
+    const { portal, accountId, sessionId } = ownSession(request.caller)
+    const { account, after } = await inTransaction(database, async (tx) => {
+      const locked = await lockAccount(tx, portal, accountId)
+      if (!locked) throw new Refusal('ACCESS.TOKEN_INVALID', { internal: 'the account is gone' })
+      await work(tx, locked)
+      await recordAct(tx, actOf(request), { workspaceId: null, targetId: accountId, detail: { change } })
+      return { account: locked, after: await whitelistOf(tx, portal, accountId) }
+    })
+    guard.forget(accountId)
+    liveness.forget(sessionId)
+    notices.credentialChanged(account, change, request, clock.now())
+    return { enabled: account.ipWhitelistEnabled, entries: after }
+  }
+
+  return {
+    replace: (request: Request, addresses: string[]) =>
+      changing(request, 'IP_WHITELIST_CHANGED', async (tx, { portal, id, ipWhitelistEnabled }) => {
+        if (ipWhitelistEnabled) checkCovered(addresses, request.clientIp)
+        await replaceWhitelist(tx, portal, id, addresses.map(toEntry(ids)), clock.now())
+      }),
+    enable: (request: Request, force: boolean) =>
+      changing(request, 'IP_WHITELIST_ENABLED', async (tx, { portal, id }) => {
+        const entries = await whitelistOf(tx, portal, id)
+        const addresses = entries.map(({ address }) => address)
+        if (!force) checkCovered(addresses, request.clientIp)
+        await setWhitelistEnabled(tx, portal, id, true, clock.now())
+      }),
+    disable: (request: Request) =>
+      changing(request, 'IP_WHITELIST_DISABLED', (tx, { portal, id }) =>
+        setWhitelistEnabled(tx, portal, id, false, clock.now()),
+      ),
+  }
+}

@@ -1,0 +1,28 @@
+import ipaddr from 'ipaddr.js'
+
+/** A parsed entry of a whitelist: an IPv4 or IPv6 network. */
+export type AddressRange = [network: ipaddr.IPv4 | ipaddr.IPv6, bits: number]
+
+const mappedBits = 96
+
+/** The network that an address or a CIDR range names; what is IPv4 inside IPv6 is that IPv4 network. */
+export const parseRange = (text: string): AddressRange => {
+  const [address, bits]: AddressRange = text.includes('/')
+    ? ipaddr.parseCIDR(text)
+    : (() => {
+        const single = ipaddr.parse(text)
+        return [single, single.kind() === 'ipv4' ? 32 : 128]
+      })()
+  if (address instanceof ipaddr.IPv6 && address.isIPv4MappedAddress() && bits >= mappedBits)
+    return [address.toIPv4Address(), bits - mappedBits]
+  return [address, bits]
+}
+
+export const versionOf = ([network]: AddressRange): 4 | 6 => (network.kind() === 'ipv4' ? 4 : 6)
+
+/** Whether an address lies in a range. What is no address lies in none. */
+export const covers = ([network, bits]: AddressRange, address: string): boolean => {
+  if (!ipaddr.isValid(address)) return false
+  const ip = ipaddr.process(address)
+  return ip.kind() === network.kind() && ip.match(network, bits)
+}

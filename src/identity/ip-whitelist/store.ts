@@ -1,0 +1,91 @@
+import { type AccountId, type Instant, type Portal, toDate } from '../../kernel/index.ts'
+import { type Database, moment, type Tx } from '../../platform/database/index.ts'
+
+/** An address or range that an account may be used from. */
+export interface WhitelistEntry {
+  id: string
+  address: string
+  ipVersion: number
+  remark: string | null
+  createdAt: Instant
+  lastMatchedAt: Instant | null
+}
+
+type Store = Database | Tx
+
+/** An account's set, in the order in which it was given. */
+export const whitelistOf = (store: Store, portal: Portal, accountId: AccountId): Promise<WhitelistEntry[]> =>
+  store
+    .selectFrom('ip_whitelist_entries')
+    .select([
+      'biz_id as id',
+      'address',
+      'ip_version as ipVersion',
+      'remark',
+      'created_at as createdAt',
+      'last_matched_at as lastMatchedAt',
+    ])
+    .where('portal', '=', portal)
+    .where('account_biz_id', '=', accountId)
+    .orderBy('place')
+    .execute()
+
+/** Puts a set in the place of the one before. */
+export const replaceWhitelist = async (
+  tx: Tx,
+  portal: Portal,
+  accountId: AccountId,
+  entries: { id: string; address: string; ipVersion: number }[],
+  at: Instant,
+): Promise<void> => {
+  await tx
+    .deleteFrom('ip_whitelist_entries')
+    .where('portal', '=', portal)
+    .where('account_biz_id', '=', accountId)
+    .execute()
+  if (entries.length === 0) return
+  const rows = entries.map(({ id, address, ipVersion }, place) => ({
+    biz_id: id,
+    portal,
+    account_biz_id: accountId,
+    address,
+    ip_version: ipVersion,
+    remark: null,
+    place,
+    created_at: toDate(at),
+    last_matched_at: null,
+  }))
+  await tx.insertInto('ip_whitelist_entries').values(rows).execute()
+}
+
+export const setWhitelistEnabled = async (
+  tx: Tx,
+  portal: Portal,
+  accountId: AccountId,
+  enabled: boolean,
+  at: Instant,
+): Promise<void> => {
+  await tx
+    .updateTable('accounts')
+    .set({ ip_whitelist_enabled: enabled, updated_at: toDate(at) })
+    .where('portal', '=', portal)
+    .where('biz_id', '=', accountId)
+    .execute()
+}
+
+/** Writes a match down, unless one was since `notSince`. */
+export const recordMatch = async (
+  store: Store,
+  { portal, accountId, id }: { portal: Portal; accountId: AccountId; id: string },
+  at: Instant,
+  notSince: Instant,
+): Promise<void> => {
+  await store
+    .updateTable('ip_whitelist_entries')
+    .set({ last_matched_at: toDate(at) })
+    .where('portal', '=', portal)
+    .where('account_biz_id', '=', accountId)
+    .where('biz_id', '=', id)
+    .where((row) => row.or([row('last_matched_at', 'is', null), row('last_matched_at', '<', moment(notSince))]))
+    .execute()
+}

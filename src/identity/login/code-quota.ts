@@ -1,0 +1,22 @@
+import { type Portal, Refusal } from '../../kernel/index.ts'
+import type { Cache } from '../../platform/cache/index.ts'
+import type { Allowance } from '../settings.ts'
+
+/** Whole seconds, at least one: what Retry-After and the replies speak in. */
+export const wholeSeconds = (milliseconds: number): number => Math.max(1, Math.ceil(milliseconds / 1_000))
+
+export const tooSoon = (waitMs: number, internal: string): Refusal =>
+  new Refusal('ACCESS.RATE_LIMITED', { internal, retryAfter: wholeSeconds(waitMs) })
+
+export type MailQuota = (portal: Portal, subject: string) => Promise<void>
+
+/**
+ * Bounds the mails of one kind that one account or address gets, whoever asks for them and however often. Counted before
+ * anything is looked up, so the refusal tells nothing of who has an account.
+ */
+export const mailQuota =
+  (cache: Cache, kind: string, { limit, windowMs }: Allowance): MailQuota =>
+  async (portal, subject) => {
+    const { count, remaining } = await cache.increment(`{mails:${portal}:${subject}}:${kind}`, windowMs)
+    if (count > limit) throw tooSoon(remaining, `too many mails of kind ${kind}`)
+  }

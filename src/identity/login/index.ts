@@ -1,0 +1,42 @@
+import type { HandlerTable } from '../../kernel/index.ts'
+import type { AddressGuard } from '../ip-whitelist/guard.ts'
+import type { FactorProver } from '../mfa/prove.ts'
+import type { Notices } from '../notices/notices.ts'
+import type { IdentityPorts } from '../ports.ts'
+import type { Liveness } from '../sessions/liveness.ts'
+import { logout } from '../sessions/logout.ts'
+import { sessionStarter } from '../sessions/start.ts'
+import type { IdentitySettings } from '../settings.ts'
+import type { AccessTokens } from '../tokens/access-tokens.ts'
+import { refresher } from '../tokens/refresh.ts'
+import type { MailQuota } from './code-quota.ts'
+import { loginCompleter } from './complete.ts'
+import { loginHandlers } from './handlers.ts'
+import { loginInitiator } from './initiate.ts'
+import { codeSender } from './send-code.ts'
+import type { Throttle } from './throttle.ts'
+
+export interface LoginParts {
+  ports: IdentityPorts
+  settings: IdentitySettings
+  throttle: Throttle
+  quota: MailQuota
+  tokens: AccessTokens
+  liveness: Liveness
+  admit: AddressGuard
+  prove: FactorProver
+  notices: Notices
+}
+
+/** Signing in, going on and signing out. */
+export const createLogin = (parts: LoginParts): HandlerTable => {
+  const { ports, settings, throttle, quota, liveness } = parts
+  const startSession = sessionStarter(ports, settings.sessions)
+  return loginHandlers(ports.words, {
+    initiate: loginInitiator(ports, throttle, settings.login),
+    sendCode: codeSender(ports, quota, settings.login),
+    complete: loginCompleter({ ...parts, startSession }),
+    refresh: refresher(parts),
+    logout: logout(ports, liveness),
+  })
+}

@@ -1,0 +1,46 @@
+import { Refusal, type RequestFacts } from '../../kernel/index.ts'
+import { recordAudit } from '../../platform/audit/index.ts'
+import { inTransaction, type Tx } from '../../platform/database/index.ts'
+import type { Throttle } from '../login/throttle.ts'
+import type { IdentityPorts } from '../ports.ts'
+import type { OwnSession } from '../sessions/own-session.ts'
+
+/** Tries a code of a session that is under way. `work` answers undefined for a wrong one, having changed nothing. */
+export type TryCode = <T>(
+  facts: RequestFacts,
+  session: OwnSession,
+  work: (tx: Tx) => Promise<T | undefined>,
+) => Promise<T>
+
+/**
+ * Every try is counted before it is looked at, per account and apart from the logins: whoever holds a stolen token can
+ * neither guess on nor keep the owner out. A wrong code is AUTH.CODE_INVALID; too many are ACCESS.RATE_LIMITED.
+ */
+export const codeTrial = ({ database, clock }: IdentityPorts, throttle: Throttle): TryCode => {
+  const recordFailure = (facts: RequestFacts, { portal, accountId, sessionId }: OwnSession) =>
+    recordAudit(database, {
+      at: clock.now(),
+      portal,
+      actorId: accountId,
+      workspaceId: null,
+      action: facts.operationId,
+      targetId: sessionId,
+      outcome: 'REFUSED',
+      requestId: facts.requestId,
+      clientIp: facts.clientIp,
+      detail: { reason: 'CODE_INVALID' },
+    })
+
+  return async (facts, session, work) => {
+    const subject = throttle.factorSubject(session.portal, session.accountId)
+    await throttle.count(subject)
+    const done = await inTransaction(database, async (tx) => {
+      const result = await work(tx)
+      if (result !== undefined) await throttle.clear(tx, subject)
+      return result
+    })
+    if (done !== undefined) return done
+    await recordFailure(facts, session)
+    throw new Refusal('AUTH.CODE_INVALID')
+  }
+}

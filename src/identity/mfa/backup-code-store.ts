@@ -1,0 +1,65 @@
+import { sql } from 'kysely'
+import { type AccountId, type Instant, type Portal, toDate } from '../../kernel/index.ts'
+import type { Database, Tx } from '../../platform/database/index.ts'
+
+export interface BackupCodeStatus {
+  remainingCount: number
+  totalGenerated: number
+  /** Null where there are none. */
+  generatedAt: Instant | null
+}
+
+export const backupCodeStatus = (
+  store: Database | Tx,
+  portal: Portal,
+  accountId: AccountId,
+): Promise<BackupCodeStatus> =>
+  store
+    .selectFrom('backup_codes')
+    .select((row) => [
+      row.fn.countAll<number>().as('totalGenerated'),
+      sql<number>`count(*) FILTER (WHERE used_at IS NULL)`.as('remainingCount'),
+      sql<Instant | null>`max(generated_at)`.as('generatedAt'),
+    ])
+    .where('portal', '=', portal)
+    .where('account_biz_id', '=', accountId)
+    .executeTakeFirstOrThrow()
+
+/** Puts a set in the place of the one before. The caller holds the account's row, so that one set is left of two. */
+export const replaceBackupCodes = async (
+  tx: Tx,
+  portal: Portal,
+  accountId: AccountId,
+  digests: Uint8Array[],
+  at: Instant,
+): Promise<void> => {
+  await tx.deleteFrom('backup_codes').where('portal', '=', portal).where('account_biz_id', '=', accountId).execute()
+  const rows = digests.map((code_digest) => ({
+    account_biz_id: accountId,
+    code_digest,
+    portal,
+    generated_at: toDate(at),
+    used_at: null,
+  }))
+  await tx.insertInto('backup_codes').values(rows).execute()
+}
+
+/** Spends a code, once. */
+export const spendBackupCode = async (
+  tx: Tx,
+  portal: Portal,
+  accountId: AccountId,
+  digest: Uint8Array,
+  at: Instant,
+): Promise<boolean> => {
+  const spent = await tx
+    .updateTable('backup_codes')
+    .set({ used_at: toDate(at) })
+    .where('portal', '=', portal)
+    .where('account_biz_id', '=', accountId)
+    .where('code_digest', '=', digest)
+    .where('used_at', 'is', null)
+    .returning('account_biz_id')
+    .executeTakeFirst()
+  return spent !== undefined
+}

@@ -1,0 +1,90 @@
+import { type AccountId, type Instant, type Portal, toDate } from '../../kernel/index.ts'
+import { type Database, moment, type Tx } from '../../platform/database/index.ts'
+
+/** An account's authenticator; the secrets are sealed. */
+export interface OtpFactor {
+  /** In force; null until the first one is verified. */
+  secret: Uint8Array | null
+  verifiedAt: Instant | null
+  /** Set up, and not verified yet. */
+  pendingSecret: Uint8Array | null
+  pendingAt: Instant | null
+}
+
+export const readOtp = (store: Database | Tx, portal: Portal, accountId: AccountId): Promise<OtpFactor | undefined> =>
+  store
+    .selectFrom('otp_factors')
+    .select(['secret', 'verified_at as verifiedAt', 'pending_secret as pendingSecret', 'pending_at as pendingAt'])
+    .where('portal', '=', portal)
+    .where('account_biz_id', '=', accountId)
+    .executeTakeFirst()
+
+/** Keeps a secret to be verified; the one in force stays so. */
+export const putPendingSecret = async (
+  tx: Tx,
+  portal: Portal,
+  accountId: AccountId,
+  sealed: Uint8Array,
+  at: Instant,
+): Promise<void> => {
+  const pending = { pending_secret: sealed, pending_at: toDate(at) }
+  await tx
+    .insertInto('otp_factors')
+    .values({ portal, account_biz_id: accountId, secret: null, ...pending })
+    .onConflict((conflict) => conflict.column('account_biz_id').doUpdateSet(pending))
+    .execute()
+}
+
+/** Puts the pending secret in force, once: whether it was still the one that was set up last, and since `notBefore`. */
+export const activatePendingSecret = async (
+  tx: Tx,
+  portal: Portal,
+  accountId: AccountId,
+  sealed: Uint8Array,
+  step: number,
+  at: Instant,
+  notBefore: Instant,
+): Promise<boolean> => {
+  const activated = await tx
+    .updateTable('otp_factors')
+    .set({ secret: sealed, verified_at: toDate(at), last_used_step: step, pending_secret: null, pending_at: null })
+    .where('portal', '=', portal)
+    .where('account_biz_id', '=', accountId)
+    .where('pending_secret', '=', sealed)
+    .where('pending_at', '>', moment(notBefore))
+    .returning('account_biz_id')
+    .executeTakeFirst()
+  return activated !== undefined
+}
+
+/** Spends a time step, once: neither it nor an earlier one is good again. */
+export const spendStep = async (
+  tx: Tx,
+  portal: Portal,
+  accountId: AccountId,
+  sealed: Uint8Array,
+  step: number,
+): Promise<boolean> => {
+  const spent = await tx
+    .updateTable('otp_factors')
+    .set({ last_used_step: step })
+    .where('portal', '=', portal)
+    .where('account_biz_id', '=', accountId)
+    .where('secret', '=', sealed)
+    .where('last_used_step', '<', step)
+    .returning('account_biz_id')
+    .executeTakeFirst()
+  return spent !== undefined
+}
+
+/** Removes the authenticator; whether one was in force. */
+export const removeOtp = async (tx: Tx, portal: Portal, accountId: AccountId): Promise<boolean> => {
+  const removed = await tx
+    .deleteFrom('otp_factors')
+    .where('portal', '=', portal)
+    .where('account_biz_id', '=', accountId)
+    .where('secret', 'is not', null)
+    .returning('account_biz_id')
+    .executeTakeFirst()
+  return removed !== undefined
+}

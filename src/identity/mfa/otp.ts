@@ -1,0 +1,103 @@
+import { type Caller, plus, Refusal, type RequestFacts } from '../../kernel/index.ts'
+import { actOf, recordAct } from '../../platform/audit/index.ts'
+import { inTransaction, type Tx } from '../../platform/database/index.ts'
+import type { Account } from '../accounts/account.ts'
+import { lockOwnAccount, ownAccount } from '../accounts/own-account.ts'
+import type { Notices } from '../notices/notices.ts'
+import type { IdentityPorts } from '../ports.ts'
+import { ownSession } from '../sessions/own-session.ts'
+import type { IdentitySettings } from '../settings.ts'
+import type { TryCode } from './attempts.ts'
+import { openSecret, sealSecret } from './otp-secret.ts'
+import { activatePendingSecret, putPendingSecret, readOtp, removeOtp } from './otp-store.ts'
+import type { FactorProver } from './prove.ts'
+import { otpauthUri, secretBytes, secretText, stepOf } from './totp.ts'
+
+type Request = RequestFacts & { caller: Caller }
+
+interface Parts {
+  ports: IdentityPorts
+  prove: FactorProver
+  tryCode: TryCode
+  notices: Notices
+  settings: IdentitySettings['mfa']
+}
+
+const conflict = (internal: string): Refusal => new Refusal('STATE.CONFLICT', { internal })
+
+/** The authenticator of an account: set up, verified, removed. */
+export const otpChanges = ({ ports, prove, tryCode, notices, settings }: Parts) => {
+  const { database, clock, randomness, secretBox } = ports
+
+  /** A secret that waits to be verified; one that is in force stays so until then. */
+  const setup = async (request: Request) => {
+    const secret = randomness.bytes(secretBytes)
+    const account = await inTransaction(database, async (tx) => {
+      const own = await lockOwnAccount(tx, request.caller)
+      const sealed = sealSecret(secretBox, own.portal, own.id, secret)
+      await putPendingSecret(tx, own.portal, own.id, sealed, clock.now())
+      await recordAct(tx, actOf(request), { workspaceId: null, targetId: own.id })
+      return own
+    })
+    const { issuer } = settings
+    const qrCodeUri = otpauthUri(issuer, account.email, secret)
+    return { secret: secretText(secret), qrCodeUri, issuer, accountName: account.email }
+  }
+
+  const activate = async (tx: Tx, request: Request, account: Account, code: string): Promise<Account | undefined> => {
+    const { portal, id } = account
+    const now = clock.now()
+    const pending = (await readOtp(tx, portal, id))?.pendingSecret
+    if (!pending) throw conflict('no authenticator was set up')
+    const step = stepOf(openSecret(secretBox, portal, id, pending), code, now)
+    if (step === undefined) return undefined
+    const notBefore = plus(now, -settings.setupTtlMs)
+    if (!(await activatePendingSecret(tx, portal, id, pending, step, now, notBefore)))
+      throw conflict('set up too long ago')
+    await recordAct(tx, actOf(request), { workspaceId: null, targetId: id })
+    return account
+  }
+
+  const verify = async (request: Request, code: string): Promise<void> => {
+    const account = await tryCode(request, ownSession(request.caller), async (tx) =>
+      activate(tx, request, await lockOwnAccount(tx, request.caller), code),
+    )
+    notices.credentialChanged(account, 'OTP_ENABLED', request, clock.now())
+  }
+
+  const remove = async (tx: Tx, request: Request, account: Account): Promise<Account> => {
+    if (!(await removeOtp(tx, account.portal, account.id))) throw conflict('no authenticator is in force')
+    await recordAct(tx, actOf(request), { workspaceId: null, targetId: account.id })
+    return account
+  }
+
+  /** By its own code or a backup code. */
+  const removeByCode = async (tx: Tx, request: Request, code: string): Promise<Account | undefined> => {
+    const account = await lockOwnAccount(tx, request.caller)
+    const { portal, accountId, sessionId } = ownSession(request.caller)
+    const owner = { portal, accountId, code: { portal, owner: sessionId, purpose: 'STEP_UP' } } as const
+    const now = clock.now()
+    const proved =
+      (await prove(tx, owner, { method: 'OTP', code }, now)) ||
+      (await prove(tx, owner, { method: 'BACKUP_CODE', code }, now))
+    return proved ? remove(tx, request, account) : undefined
+  }
+
+  const removeByStepUp = async (request: Request): Promise<Account> => {
+    const at = request.caller.steppedUpAt
+    if (at === null || clock.now() - at > settings.stepUpMs) throw new Refusal('ACCESS.STEP_UP_REQUIRED')
+    return inTransaction(database, async (tx) => remove(tx, request, await lockOwnAccount(tx, request.caller)))
+  }
+
+  const revoke = async (request: Request, code: string | undefined): Promise<void> => {
+    const { portal, id } = await ownAccount(database, request.caller)
+    if (!(await readOtp(database, portal, id))?.secret) throw conflict('no authenticator is in force')
+    const account =
+      code === undefined
+        ? await removeByStepUp(request)
+        : await tryCode(request, ownSession(request.caller), (tx) => removeByCode(tx, request, code))
+    notices.credentialChanged(account, 'OTP_REMOVED', request, clock.now())
+  }
+
+  return { setup, verify, revoke }
+}

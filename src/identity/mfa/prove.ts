@@ -1,0 +1,42 @@
+import type { AccountId, CodeOf, Instant, Portal } from '../../kernel/index.ts'
+import type { Tx } from '../../platform/database/index.ts'
+import { type CodeOwner, spendCode } from '../login/code-store.ts'
+import { codeDigest } from '../login/one-time-code.ts'
+import type { IdentityPorts } from '../ports.ts'
+import { backupCodeDigest } from './backup-code.ts'
+import { spendBackupCode } from './backup-code-store.ts'
+import { openSecret } from './otp-secret.ts'
+import { readOtp, spendStep } from './otp-store.ts'
+import { stepOf } from './totp.ts'
+
+/** A second factor as it is presented. */
+export interface FactorProof {
+  method: CodeOf<'mfaMethod'>
+  code: string
+}
+
+/** Whose factor it is to be, and what a mailed code was sent for. */
+export interface FactorOwner {
+  portal: Portal
+  accountId: AccountId
+  code: CodeOwner
+}
+
+/** Whether the factor is proved; what proves it is spent by one conditional statement, once. */
+export type FactorProver = (tx: Tx, owner: FactorOwner, proof: FactorProof, now: Instant) => Promise<boolean>
+
+export const factorProver = ({ digest, secretBox }: IdentityPorts): FactorProver => {
+  const proveOtp = async (tx: Tx, { portal, accountId }: FactorOwner, code: string, now: Instant): Promise<boolean> => {
+    const otp = await readOtp(tx, portal, accountId)
+    if (!otp?.secret) return false
+    const step = stepOf(openSecret(secretBox, portal, accountId, otp.secret), code, now)
+    return step !== undefined && spendStep(tx, portal, accountId, otp.secret, step)
+  }
+  return async (tx, owner, { method, code }, now) => {
+    const { portal, accountId } = owner
+    if (method === 'OTP') return proveOtp(tx, owner, code, now)
+    if (method === 'BACKUP_CODE')
+      return spendBackupCode(tx, portal, accountId, backupCodeDigest(digest, portal, accountId, code), now)
+    return spendCode(tx, owner.code, codeDigest(digest, owner.code, code), now)
+  }
+}

@@ -1,0 +1,43 @@
+import { invalid, plus, type RequestFacts } from '../../kernel/index.ts'
+import type { Account } from '../accounts/account.ts'
+import { canonicalEmail } from '../accounts/canonical-email.ts'
+import { accountByEmail } from '../accounts/store.ts'
+import { mailQuota } from '../login/code-quota.ts'
+import type { IdentityPorts } from '../ports.ts'
+import type { IdentitySettings } from '../settings.ts'
+import { mintToken } from '../tokens/opaque-token.ts'
+import { insertPasswordToken } from './token-store.ts'
+
+const mayReset = (account: Account | undefined): account is Account =>
+  account?.status === 'ACTIVE' || account?.status === 'PENDING_APPROVAL'
+
+/**
+ * Takes the wish for a reset link. What an answer could tell is the same for every address: it is counted, and then the
+ * look-up, the token and the mail happen in the background.
+ */
+export const forgotPassword = (ports: IdentityPorts, { passwords: settings, portals }: IdentitySettings) => {
+  const { background, cache, clock, database, digest, mailer, randomness, robots } = ports
+  const quota = mailQuota(cache, 'forgot', settings.forgot)
+
+  const sendLink = async ({ portal, locale }: RequestFacts, email: string): Promise<void> => {
+    const account = await accountByEmail(database, portal, email)
+    if (!mayReset(account)) return
+    const token = mintToken(randomness)
+    const now = clock.now()
+    const kept = { digest: digest('password-token', token), portal, accountId: account.id, purpose: 'RESET' } as const
+    await insertPasswordToken(database, { ...kept, expiresAt: plus(now, settings.resetTtlMs) }, now)
+    // The token is in the fragment, which no server and no Referer header gets to see.
+    const url = `${portals[portal].links.passwordReset}#token=${token}`
+    const minutes = String(Math.max(1, Math.floor(settings.resetTtlMs / 60_000)))
+    await mailer.send({ to: account.email, template: 'password-reset', locale, values: { url, minutes } })
+  }
+
+  return async (facts: RequestFacts, email: string, turnstileToken: string): Promise<void> => {
+    if (!(await robots.passes(turnstileToken, facts.clientIp))) throw invalid('turnstileToken')
+    await quota(
+      facts.portal,
+      Buffer.from(digest('login-failures', 'mail', canonicalEmail(email))).toString('base64url'),
+    )
+    background.run('password-forgot', () => sendLink(facts, email))
+  }
+}

@@ -1,0 +1,37 @@
+import { type AccountId, type Instant, type Portal, toDate } from '../../kernel/index.ts'
+import type { Database, Tx } from '../../platform/database/index.ts'
+
+/** Sets a password in the place of the one that was read: whether it still was that one. */
+export const setPassword = async (
+  tx: Tx,
+  { portal, id, passwordHash }: { portal: Portal; id: AccountId; passwordHash: string | null },
+  hash: string,
+  at: Instant,
+): Promise<boolean> => {
+  const set = await tx
+    .updateTable('accounts')
+    .set({ password_hash: hash, password_changed_at: toDate(at), updated_at: toDate(at) })
+    .where('portal', '=', portal)
+    .where('biz_id', '=', id)
+    .where('password_hash', 'is not distinct from', passwordHash)
+    .returning('biz_id')
+    .executeTakeFirst()
+  return set !== undefined
+}
+
+/** The same password under another hash: nothing that anybody would call a change. */
+export const replaceHash = async (
+  database: Database,
+  portal: Portal,
+  id: AccountId,
+  from: string,
+  to: string,
+): Promise<void> => {
+  await database
+    .updateTable('accounts')
+    .set({ password_hash: to })
+    .where('portal', '=', portal)
+    .where('biz_id', '=', id)
+    .where('password_hash', '=', from)
+    .execute()
+}

@@ -1,0 +1,40 @@
+import { invalid } from '../../kernel/index.ts'
+import type { IdentityPorts } from '../ports.ts'
+import type { IdentitySettings } from '../settings.ts'
+import { strengthEstimate } from './strength.ts'
+
+const shortest = 8
+const longest = 256
+
+/** What is known of whoever takes the password, and makes it no stronger. */
+interface About {
+  email: string
+  name: string
+}
+
+/** Refuses a password with VALIDATION.INVALID_PARAMETER naming `newPassword`. */
+export type PasswordRule = (password: string, about: About) => Promise<void>
+
+const wordsOf = ({ email, name }: About): string[] =>
+  [email, ...email.split(/[@.+_-]/), name, ...name.split(/\s+/)].filter((word) => word.length > 2)
+
+/**
+ * completions.md, Auth, after NIST SP 800-63B-4, 3.1.1.2: a length, in characters of NFKC; a blocklist and an estimate of
+ * strength; no rules of composition. Eight suffice because every login asks for a second factor.
+ */
+export const passwordRule = (
+  { breaches }: Pick<IdentityPorts, 'breaches'>,
+  { minimumScore, blocklist }: IdentitySettings['passwords'],
+): PasswordRule => {
+  const refused = (why: string) => invalid('newPassword', `the new password is ${why}`)
+  return async (password, about) => {
+    const normal = password.normalize('NFKC')
+    const { length } = [...normal]
+    if (length < shortest || length > longest) throw refused('too short or too long')
+    const words = [...blocklist, ...wordsOf(about)]
+    if (words.some((word) => word.toLowerCase() === normal.toLowerCase())) throw refused('on the blocklist')
+    const estimate = await strengthEstimate()
+    if (estimate(normal, words) < minimumScore) throw refused('too weak')
+    if (await breaches.isBreached(normal)) throw refused('known from a breach')
+  }
+}

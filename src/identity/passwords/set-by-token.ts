@@ -1,0 +1,90 @@
+import { type Instant, Refusal, type RequestFacts, type SessionId } from '../../kernel/index.ts'
+import { recordAudit } from '../../platform/audit/index.ts'
+import { inTransaction, type Tx } from '../../platform/database/index.ts'
+import type { PasswordTokenPurpose } from '../../platform/database/tables/identity-security.ts'
+import type { Account } from '../accounts/account.ts'
+import { accountById, lockAccount } from '../accounts/store.ts'
+import type { Throttle } from '../login/throttle.ts'
+import type { Notices } from '../notices/notices.ts'
+import type { IdentityPorts } from '../ports.ts'
+import { endOldestSessions } from '../sessions/bound-store.ts'
+import type { Liveness } from '../sessions/liveness.ts'
+import { isOpaqueToken } from '../tokens/opaque-token.ts'
+import { setPassword } from './password-store.ts'
+import type { PasswordRule } from './rule.ts'
+import { accountOfToken, spendPasswordToken, voidPasswordTokens } from './token-store.ts'
+
+interface Parts {
+  ports: IdentityPorts
+  rule: PasswordRule
+  throttle: Throttle
+  liveness: Liveness
+  notices: Notices
+}
+
+const unknownToken = (internal: string): Refusal => new Refusal('AUTH.SESSION_NOT_FOUND', { internal })
+
+/**
+ * Sets a password by a token that is good once: a mailed link, or the end of a registration. A password that breaks the
+ * rule does not use the token up. Sessions end; second factors stay in force. Answers how many sessions that ended.
+ */
+export const passwordSetter = ({ ports, rule, throttle, liveness, notices }: Parts) => {
+  const { database, clock, digest, passwords } = ports
+
+  const accountFor = async (
+    facts: RequestFacts,
+    named: { portal: Account['portal']; purpose: PasswordTokenPurpose; digest: Uint8Array },
+  ): Promise<Account> => {
+    const id = await accountOfToken(database, named, clock.now())
+    const account = id && (await accountById(database, facts.portal, id))
+    if (!account) throw unknownToken('no such password token')
+    return account
+  }
+
+  const set = async (tx: Tx, facts: RequestFacts, before: Account, hash: string, now: Instant) => {
+    const { portal, id } = before
+    const account = await lockAccount(tx, portal, id)
+    if (account?.status !== 'ACTIVE' && account?.status !== 'PENDING_APPROVAL')
+      throw unknownToken('the account is not to be used')
+    if (!(await setPassword(tx, account, hash, now))) throw unknownToken('the password was set by another way')
+    await voidPasswordTokens(tx, portal, id, now)
+    // Whoever reads the account's mail may try anew at once.
+    await throttle.clear(tx, throttle.subject(portal, account.email))
+    const ending = { portal, accountId: id, keep: 0, except: null, reason: 'PASSWORD_CHANGED' } as const
+    const ended = await endOldestSessions(tx, ending, now)
+    await recordAudit(tx, {
+      at: now,
+      portal,
+      actorId: id,
+      workspaceId: null,
+      action: facts.operationId,
+      targetId: id,
+      outcome: 'SUCCESS',
+      requestId: facts.requestId,
+      clientIp: facts.clientIp,
+      detail: { sessions: ended.length },
+    })
+    return ended
+  }
+
+  return async (
+    facts: RequestFacts,
+    purpose: PasswordTokenPurpose,
+    token: string,
+    password: string,
+  ): Promise<number> => {
+    if (!isOpaqueToken(token)) throw unknownToken('no token of ours')
+    const named = { portal: facts.portal, purpose, digest: digest('password-token', token) }
+    const account = await accountFor(facts, named)
+    await rule(password, account)
+    const hash = await passwords.hash(password)
+    const ended = await inTransaction(database, async (tx): Promise<SessionId[]> => {
+      const now = clock.now()
+      if (!(await spendPasswordToken(tx, named, now))) throw unknownToken('the token is spent')
+      return set(tx, facts, account, hash, now)
+    })
+    for (const id of ended) liveness.forget(id)
+    notices.credentialChanged(account, purpose === 'INIT' ? 'PASSWORD_SET' : 'PASSWORD_RESET', facts, clock.now())
+    return ended.length
+  }
+}

@@ -1,0 +1,75 @@
+import { type AccountId, type Instant, type Portal, toDate } from '../../kernel/index.ts'
+import { type Database, moment, type Tx } from '../../platform/database/index.ts'
+import type { PasswordTokenPurpose } from '../../platform/database/tables/identity-security.ts'
+
+export interface PasswordToken {
+  digest: Uint8Array
+  portal: Portal
+  accountId: AccountId
+  purpose: PasswordTokenPurpose
+  expiresAt: Instant
+}
+
+export const insertPasswordToken = async (store: Database | Tx, token: PasswordToken, at: Instant): Promise<void> => {
+  await store
+    .insertInto('password_tokens')
+    .values({
+      token_digest: token.digest,
+      portal: token.portal,
+      account_biz_id: token.accountId,
+      purpose: token.purpose,
+      created_at: toDate(at),
+      expires_at: toDate(token.expiresAt),
+    })
+    .execute()
+}
+
+type Named = Pick<PasswordToken, 'portal' | 'purpose' | 'digest'>
+
+/** Whose token it is, while it is good. */
+export const accountOfToken = async (
+  database: Database,
+  { portal, purpose, digest }: Named,
+  now: Instant,
+): Promise<AccountId | undefined> => {
+  const row = await database
+    .selectFrom('password_tokens')
+    .select('account_biz_id')
+    .where('portal', '=', portal)
+    .where('purpose', '=', purpose)
+    .where('token_digest', '=', digest)
+    .where('used_at', 'is', null)
+    .where('expires_at', '>', moment(now))
+    .executeTakeFirst()
+  return row?.account_biz_id
+}
+
+/** Spends a token, once. */
+export const spendPasswordToken = async (
+  tx: Tx,
+  { portal, purpose, digest }: Named,
+  now: Instant,
+): Promise<boolean> => {
+  const spent = await tx
+    .updateTable('password_tokens')
+    .set({ used_at: toDate(now) })
+    .where('portal', '=', portal)
+    .where('purpose', '=', purpose)
+    .where('token_digest', '=', digest)
+    .where('used_at', 'is', null)
+    .where('expires_at', '>', moment(now))
+    .returning('token_digest')
+    .executeTakeFirst()
+  return spent !== undefined
+}
+
+/** Whatever links an account has out are dead: its password has just been set by another way. */
+export const voidPasswordTokens = async (tx: Tx, portal: Portal, accountId: AccountId, now: Instant): Promise<void> => {
+  await tx
+    .updateTable('password_tokens')
+    .set({ used_at: toDate(now) })
+    .where('portal', '=', portal)
+    .where('account_biz_id', '=', accountId)
+    .where('used_at', 'is', null)
+    .execute()
+}

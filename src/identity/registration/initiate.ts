@@ -1,0 +1,70 @@
+import { invalid, parseLocale, plus, type RequestFacts } from '../../kernel/index.ts'
+import { inTransaction } from '../../platform/database/index.ts'
+import type { Account } from '../accounts/account.ts'
+import { canonicalEmail } from '../accounts/canonical-email.ts'
+import { accountByEmail } from '../accounts/store.ts'
+import { mailQuota, wholeSeconds } from '../login/code-quota.ts'
+import { replaceCode } from '../login/code-store.ts'
+import { insertLoginSession } from '../login/login-session-store.ts'
+import { codeDigest, mintCode } from '../login/one-time-code.ts'
+import type { IdentityPorts } from '../ports.ts'
+import type { IdentitySettings } from '../settings.ts'
+import { mintToken } from '../tokens/opaque-token.ts'
+import { openRegistration, registrationCode } from './live-registration.ts'
+
+/** Seconds. */
+export interface InitiatedRegistration {
+  sessionId: string
+  expiresIn: number
+  resendAfter: number
+}
+
+/**
+ * Begins a registration. An address that has an account already gets the same answer, at the same pace, and a session
+ * that no code will ever verify; its owner gets a mail that says so.
+ */
+export const registrationInitiator = (ports: IdentityPorts, { login: settings, portals }: IdentitySettings) => {
+  const { background, cache, clock, database, digest, mailer, randomness, robots } = ports
+  const quota = mailQuota(cache, 'registration', settings.codeSends)
+
+  const tellOwner = ({ portal, email, language }: Account): Promise<void> => {
+    const values = { url: portals[portal].links.signIn }
+    return mailer.send({ to: email, template: 'account-exists', locale: parseLocale(language), values })
+  }
+
+  const sendCode = async ({ portal, locale }: RequestFacts, email: string, session: Uint8Array): Promise<void> => {
+    const owner = registrationCode(portal, session)
+    const code = mintCode(randomness)
+    const now = clock.now()
+    const expiresAt = plus(now, settings.codeTtlMs)
+    await inTransaction(database, (tx) => replaceCode(tx, owner, codeDigest(digest, owner, code), now, expiresAt))
+    const minutes = String(Math.max(1, Math.floor(settings.codeTtlMs / 60_000)))
+    await mailer.send({ to: email, template: 'registration-code', locale, values: { code, minutes } })
+  }
+
+  return async (facts: RequestFacts, email: string, turnstileToken: string): Promise<InitiatedRegistration> => {
+    const { portal } = facts
+    openRegistration(portals, portal)
+    if (!(await robots.passes(turnstileToken, facts.clientIp))) throw invalid('turnstileToken')
+    await quota(portal, Buffer.from(digest('login-failures', 'mail', canonicalEmail(email))).toString('base64url'))
+    const sessionId = mintToken(randomness)
+    const now = clock.now()
+    const session = {
+      digest: digest('login-session', sessionId),
+      portal,
+      kind: 'REGISTRATION' as const,
+      accountId: null,
+      email,
+      clientDigest: digest('client-hash', facts.clientHash),
+      attempts: settings.attempts,
+      expiresAt: plus(now, settings.sessionTtlMs),
+    }
+    await insertLoginSession(database, session, now)
+    background.run('registration-mail', async () => {
+      const account = await accountByEmail(database, portal, email)
+      await (account ? tellOwner(account) : sendCode(facts, email, session.digest))
+    })
+    const expiresIn = Math.floor(settings.sessionTtlMs / 1_000)
+    return { sessionId, expiresIn, resendAfter: wholeSeconds(settings.resendMs) }
+  }
+}

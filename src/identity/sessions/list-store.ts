@@ -1,0 +1,35 @@
+import type { AccountId, Instant, Portal, SessionId } from '../../kernel/index.ts'
+import { type Database, moment } from '../../platform/database/index.ts'
+
+export interface ActiveSession {
+  sessionId: SessionId
+  clientIp: string
+  userAgent: string
+  loginAt: Instant
+  lastActivityAt: Instant
+}
+
+/** An account's live sessions, the newest first. No account has more than a hundred. */
+export const activeSessions = (
+  database: Database,
+  portal: Portal,
+  accountId: AccountId,
+  now: Instant,
+): Promise<ActiveSession[]> =>
+  database
+    .selectFrom('sessions')
+    .select([
+      'biz_id as sessionId',
+      'client_ip as clientIp',
+      'user_agent as userAgent',
+      'login_at as loginAt',
+      'last_activity_at as lastActivityAt',
+    ])
+    .where('portal', '=', portal)
+    .where('account_biz_id', '=', accountId)
+    .where('ended_at', 'is', null)
+    .where('expires_at', '>', moment(now))
+    .where('idle_expires_at', '>', moment(now))
+    .orderBy('login_at', 'desc')
+    .orderBy('biz_id', 'desc')
+    .execute()
