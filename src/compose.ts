@@ -16,6 +16,7 @@ import {
   createRouter,
   faultDoor,
   guardServer,
+  pageLog,
   refusalOf,
   requestLog,
   type Stage,
@@ -54,8 +55,9 @@ const portalApp = ({ outside, logger, metrics }: Serving, operations: readonly O
   const { clock, ids, words } = outside
   const answers = createAnswers({ clock, words, securityFields: securityHeaders() })
   const router = createRouter(operations)
-  const door = createDoor({ router, stages, answers, clock, metrics, refusalOf: refusalOf(databaseFault) })
-  return createApp({ log: requestLog(logger, ids), pages: [], door, fault: faultDoor(answers) })
+  const log = requestLog(logger)
+  const door = createDoor({ router, stages, answers, clock, ids, metrics, log, refusalOf: refusalOf(databaseFault) })
+  return createApp({ ...door, pageLog: pageLog(logger), pages: [], fault: faultDoor(answers, logger) })
 }
 
 const domainOperations = (handlers: HandlerTable): Operation[] => catalogue.filter(({ id }) => handlers.has(id))
