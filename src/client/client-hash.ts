@@ -1,11 +1,12 @@
 import { toBase64url } from './channel/base64.ts'
-import type { Lock, Storage } from './session/index.ts'
+import { arrived, type Lock, type Storage } from './session/index.ts'
 
 /** X-Client-Hash: the given one, the stored one, or a fresh random one that is stored, so that tabs have the same. */
 export const clientHashOf = (given: string | null, storage: Storage, key: string, lock: Lock) => {
   const settle = (): Promise<string> =>
-    lock(key, async () => {
-      const stored = await storage.getItem(key)
+    lock(key, async (waited) => {
+      const read = async () => storage.getItem(key)
+      const stored = waited ? await arrived(read, (value) => value !== null) : await read()
       if (stored) return stored
       const made = toBase64url(crypto.getRandomValues(new Uint8Array(24)))
       await storage.setItem(key, made)

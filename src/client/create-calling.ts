@@ -51,7 +51,7 @@ export const createCalling = (parts: CallingParts): Calling => {
     for (;;) {
       const clientHash = await parts.clientHash()
       const accessToken = signedIn ? await tokens().current() : null
-      const channel = sealed ? ((await channels()?.current()) ?? null) : null
+      const channel = sealed && clientHash !== null ? ((await channels()?.current(clientHash)) ?? null) : null
       try {
         return await exchange({ route, args, requestId, clientHash, accessToken, channel })
       } catch (error) {

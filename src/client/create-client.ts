@@ -35,7 +35,9 @@ export const createClient = <const P extends Portal>(options: ClientOptions<P>):
   const storage = options.storage ?? memoryStorage()
   const lock = lockFor(options.storage !== undefined)
   const key = (name: string): string => `portico:${options.portal}:${name}`
-  const clientHash = clientHashOf(options.clientHash ?? null, storage, key('client-hash'), lock)
+  const store = createTokenStore(storage, key('tokens'), now)
+  const ownHash = clientHashOf(options.clientHash ?? null, storage, key('client-hash'), lock)
+  const clientHash = async (): Promise<string> => (await store.read())?.clientHash ?? ownHash()
   const routes = routesOf(portalChains[options.portal])
   const exchange = createExchange(settings, createTransport(settings.fetch))
   const calling: Calling = createCalling({
@@ -49,9 +51,10 @@ export const createClient = <const P extends Portal>(options: ClientOptions<P>):
     }),
     channels: () => channels,
   })
-  const channels = createChannelKeeper(async () => openSession(calling, await clientHash(), now), now)
+  const channels = createChannelKeeper((hash) => openSession(calling, hash, now), now)
   const session = createSession({
-    store: createTokenStore(storage, key('tokens'), now),
+    store,
+    clientHash,
     lock,
     lockName: key('refresh'),
     now,

@@ -83,7 +83,7 @@ describe.skipIf(chromiumPath === null)('the client in Chromium', () => {
       return step(seen, response)
     }
     const slow: Step = async (seen, response) => {
-      await new Promise((resolve) => setTimeout(resolve, 200))
+      await new Promise((resolve) => setTimeout(resolve, 1_000))
       await ok(pair('2'))(seen, response)
     }
 

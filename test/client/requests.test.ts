@@ -132,7 +132,7 @@ describe('a failure', () => {
     }
     const never: Step = () => undefined
     gateway = await scriptedGateway({ [wallets]: [hangUp, never, html, ok([{ bizId: 5 }]), never] })
-    const client = consumer(gateway.baseUrl, { timeoutMs: 100 })
+    const client = consumer(gateway.baseUrl, { timeoutMs: 1_000 })
     const codes: string[] = []
     for (let round = 0; round < 4; round++) codes.push((await failure(client.listWallets())).code)
     expect(codes).toEqual(['CLIENT.NETWORK', 'CLIENT.TIMEOUT', 'CLIENT.INVALID_REPLY', 'CLIENT.INVALID_REPLY'])

@@ -34,6 +34,18 @@ const sharedStorage = () => {
   }
 }
 
+/** Two tabs' views of one storage: each sees its own writes at once and the other's late, as browsers have it. */
+const lateStorages = (lateMs: number) => {
+  const views = [sharedStorage(), sharedStorage()]
+  return views.map((own) => ({
+    ...own,
+    setItem: (key: string, value: string) => {
+      own.setItem(key, value)
+      for (const other of views) if (other !== own) setTimeout(() => other.setItem(key, value), lateMs)
+    },
+  }))
+}
+
 describe('signing in', () => {
   it('goes through the three steps with one client hash and keeps the tokens', async () => {
     gateway = await scriptedGateway({ ...login, [wallets]: forTokens('1') })
@@ -167,6 +179,28 @@ describe('two tabs', () => {
     await client.session.adopt(pair('1'))
     await expect(client.listWallets()).rejects.toHaveProperty('code', 'ACCESS.TOKEN_INVALID')
     expect(await client.session.tokens()).toBeNull()
+  })
+
+  it('use the tokens with the client hash that they are bound to, whatever their own one is', async () => {
+    gateway = await scriptedGateway({ [wallets]: forTokens('2'), [`${auth}/token/refresh`]: ok(pair('2')) })
+    const storage = sharedStorage()
+    const [one, two] = ['one', 'two'].map((clientHash) => consumer(gateway.baseUrl, { storage, clientHash }))
+    await one?.session.adopt(pair('1'))
+    await two?.listWallets()
+    await one?.listWallets()
+    expect(gateway.seen.map(({ headers }) => headers['x-client-hash'])).toEqual(Array(4).fill('one'))
+    await two?.session.clear()
+    expect(await two?.clientHash()).toBe('two')
+  })
+
+  it('wait a moment for what another tab has written', async () => {
+    gateway = await scriptedGateway({ [wallets]: forTokens('2'), [`${auth}/token/refresh`]: ok(pair('2')) })
+    const [one, two] = lateStorages(100).map((storage) => consumer(gateway.baseUrl, { storage, clientHash: 'one' }))
+    if (!one || !two) throw new Error('no tabs')
+    await one.session.adopt(pair('1'))
+    await two.session.adopt(pair('1'))
+    await Promise.all([one.listWallets(), two.listWallets()])
+    expect(gateway.to('/token/refresh')).toHaveLength(1)
   })
 
   it('are not misled by what is no token of ours', async () => {

@@ -9,6 +9,8 @@ interface Sealed {
 /** An open session of the secure channel. */
 export interface Channel {
   sessionId: string
+  /** X-Client-Hash that the session is bound to. */
+  clientHash: string
   /** Epoch milliseconds by this client's clock. */
   expiresAt: number
   seal(method: string, path: string, text: string): Promise<Sealed>
@@ -22,10 +24,14 @@ const isReplyTo = (header: unknown, sessionId: string, seq: number | null): bool
   return alg === 'dir' && enc === 'A256GCM' && kid === sessionId && answered === seq
 }
 
-export const createChannel = (sessionId: string, key: CryptoKey, expiresAt: number): Channel => {
+export const createChannel = (
+  { sessionId, clientHash, expiresAt }: Pick<Channel, 'sessionId' | 'clientHash' | 'expiresAt'>,
+  key: CryptoKey,
+): Channel => {
   let last = 0
   return {
     sessionId,
+    clientHash,
     expiresAt,
     seal: async (htm, htu, text) => {
       last += 1

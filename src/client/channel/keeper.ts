@@ -1,8 +1,8 @@
 import type { Channel } from './channel.ts'
 
 export interface ChannelKeeper {
-  /** The open channel; opened where there is none or its time is up. */
-  current(): Promise<Channel>
+  /** The open channel of a client hash; opened where there is none or its time is up. */
+  current(clientHash: string): Promise<Channel>
   /** This channel is of no use any more. */
   drop(channel: Channel): void
   /** Hands over the channel, if one is open, for its end. */
@@ -13,12 +13,15 @@ export interface ChannelKeeper {
 const marginMs = 5_000
 
 /** Keeps one channel open for all calls of a client, however many ask for it at once. */
-export const createChannelKeeper = (open: () => Promise<Channel>, now: () => number): ChannelKeeper => {
+export const createChannelKeeper = (
+  open: (clientHash: string) => Promise<Channel>,
+  now: () => number,
+): ChannelKeeper => {
   const dropped = new WeakSet<Channel>()
   let kept: Promise<Channel> | null = null
 
-  const begin = (): Promise<Channel> => {
-    const opening = open()
+  const begin = (clientHash: string): Promise<Channel> => {
+    const opening = open(clientHash)
     kept = opening
     opening.catch(() => {
       if (kept === opening) kept = null
@@ -26,13 +29,16 @@ export const createChannelKeeper = (open: () => Promise<Channel>, now: () => num
     return opening
   }
 
-  const current = async (): Promise<Channel> => {
-    if (!kept) return begin()
+  const serves = (channel: Channel, clientHash: string): boolean =>
+    !dropped.has(channel) && channel.clientHash === clientHash && channel.expiresAt - marginMs > now()
+
+  const current = async (clientHash: string): Promise<Channel> => {
+    if (!kept) return begin(clientHash)
     const opening = kept
     const channel = await opening
-    if (!dropped.has(channel) && channel.expiresAt - marginMs > now()) return channel
+    if (serves(channel, clientHash)) return channel
     // Whoever notices first begins the next one; the others wait for it.
-    return kept && kept !== opening ? kept : begin()
+    return kept && kept !== opening ? kept : begin(clientHash)
   }
 
   return {

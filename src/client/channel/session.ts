@@ -9,9 +9,10 @@ export const openSession = async (calling: Calling, clientHash: string, now: () 
   const iat = Math.floor((offered.timestamp ?? now()) / 1_000)
   const { payload, key } = await propose({ ...offered.data, clientHash, iat })
   const { data } = await calling.answer(openSecureChannel, { body: { payload } })
-  return createChannel(data.sessionId, key, now() + data.expiresIn * 1_000)
+  return createChannel({ sessionId: data.sessionId, clientHash, expiresAt: now() + data.expiresIn * 1_000 }, key)
 }
 
-export const closeSession = async (calling: Calling, { sessionId }: Channel): Promise<void> => {
-  await calling.answer(closeSecureChannel, { headers: { 'x-secure-channel-session-id': sessionId } })
+export const closeSession = async (calling: Calling, { sessionId, clientHash }: Channel): Promise<void> => {
+  const headers = { 'x-secure-channel-session-id': sessionId, 'x-client-hash': clientHash }
+  await calling.answer(closeSecureChannel, { headers })
 }

@@ -1,3 +1,4 @@
+export { arrived } from './arrival.ts'
 export { type Lock, lockFor } from './lock.ts'
 export { createSession, type Session } from './session.ts'
 export { memoryStorage, type Storage } from './storage.ts'

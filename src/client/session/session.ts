@@ -1,4 +1,5 @@
 import { isPorticoError, PorticoError } from '../error.ts'
+import { arrived } from './arrival.ts'
 import type { Lock } from './lock.ts'
 import type { TokenPair, TokenStore, Tokens } from './tokens.ts'
 
@@ -21,6 +22,8 @@ export interface SessionParts {
   lock: Lock
   lockName: string
   now: () => number
+  /** X-Client-Hash, to which a sign-in is bound. */
+  clientHash(): Promise<string>
   refresh(refreshToken: string): Promise<TokenPair>
   onSignedOut(): void
 }
@@ -30,16 +33,17 @@ const isOver = (error: unknown): boolean =>
   isPorticoError(error, 'AUTH.SESSION_NOT_FOUND') || (error instanceof PorticoError && error.status === 401)
 
 export const createSession = (parts: SessionParts): Session => {
-  const { store, lock, lockName, now, refresh, onSignedOut } = parts
+  const { store, lock, lockName, now, clientHash, refresh, onSignedOut } = parts
   let renewal: Promise<Tokens | null> | null = null
 
-  const exchange = async (spent: Pick<Tokens, 'accessToken'>): Promise<Tokens | null> => {
-    const stored = await store.read()
-    if (!stored || stored.accessToken !== spent.accessToken) return stored
+  const exchange = async (spent: Pick<Tokens, 'accessToken'>, waited: boolean): Promise<Tokens | null> => {
+    const isNews = (tokens: Tokens | null): boolean => tokens?.accessToken !== spent.accessToken
+    const stored = waited ? await arrived(store.read, isNews) : await store.read()
+    if (!stored || isNews(stored)) return stored
     try {
       const pair = await refresh(stored.refreshToken)
       // Whoever signed out meanwhile stays signed out.
-      return (await store.read()) ? await store.keep(pair) : null
+      return (await store.read()) ? await store.keep(pair, stored.clientHash) : null
     } catch (error) {
       if (!isOver(error)) throw error
       await store.clear()
@@ -49,7 +53,7 @@ export const createSession = (parts: SessionParts): Session => {
   }
 
   const renew = (spent: Pick<Tokens, 'accessToken'>): Promise<Tokens | null> => {
-    renewal ??= lock(lockName, () => exchange(spent)).finally(() => {
+    renewal ??= lock(lockName, (waited) => exchange(spent, waited)).finally(() => {
       renewal = null
     })
     return renewal
@@ -58,7 +62,7 @@ export const createSession = (parts: SessionParts): Session => {
   return {
     tokens: () => store.read(),
     adopt: async (pair) => {
-      await store.keep(pair)
+      await store.keep(pair, await clientHash())
     },
     clear: () => store.clear(),
     fresh: async () => {

@@ -10,13 +10,15 @@ export interface TokenPair {
 export interface Tokens {
   accessToken: string
   refreshToken: string
+  /** X-Client-Hash that the tokens are bound to, whichever tab they came to. */
+  clientHash: string
   /** From when on the pair is exchanged before it is used; epoch milliseconds by the client's clock. */
   renewAt: number
 }
 
 export interface TokenStore {
   read(): Promise<Tokens | null>
-  keep(pair: TokenPair): Promise<Tokens>
+  keep(pair: TokenPair, clientHash: string): Promise<Tokens>
   clear(): Promise<void>
 }
 
@@ -31,9 +33,10 @@ const parse = (text: string | null): Tokens | null => {
   if (text === null) return null
   try {
     const value: Partial<Record<keyof Tokens, unknown>> | null = JSON.parse(text)
-    const { accessToken, refreshToken, renewAt } = value ?? {}
-    if (typeof accessToken !== 'string' || typeof refreshToken !== 'string' || typeof renewAt !== 'number') return null
-    return { accessToken, refreshToken, renewAt }
+    const { accessToken, refreshToken, clientHash, renewAt } = value ?? {}
+    if (typeof accessToken !== 'string' || typeof refreshToken !== 'string') return null
+    if (typeof clientHash !== 'string' || typeof renewAt !== 'number') return null
+    return { accessToken, refreshToken, clientHash, renewAt }
   } catch {
     // Somebody else's text under our key: as good as none.
     return null
@@ -43,8 +46,8 @@ const parse = (text: string | null): Tokens | null => {
 /** The tokens in their storage. They are read at each use, since another tab may have renewed or ended them. */
 export const createTokenStore = (storage: Storage, key: string, now: () => number): TokenStore => ({
   read: async () => parse(await storage.getItem(key)),
-  keep: async ({ accessToken, refreshToken, expiresIn }) => {
-    const tokens = { accessToken, refreshToken, renewAt: renewAt(now(), expiresIn) }
+  keep: async ({ accessToken, refreshToken, expiresIn }, clientHash) => {
+    const tokens = { accessToken, refreshToken, clientHash, renewAt: renewAt(now(), expiresIn) }
     await storage.setItem(key, JSON.stringify(tokens))
     return tokens
   },
