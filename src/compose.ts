@@ -67,8 +67,11 @@ export const compose = async (settings: Configuration, role: Role, logger: Logge
   await using building = new AsyncDisposableStack()
   const outside = await openOutside(settings, logger, building)
   const serving = { settings, outside, logger, metrics: createMetrics() }
-  const identity = await composeIdentity(settings, outside)
-  const domains = await composeDomains(settings, outside, logger)
+  // Registration opens workspaces and operators end sessions: each is handed the other's way to do it.
+  const identity = await composeIdentity(settings, outside, logger, (tx, opening) =>
+    domains.workspaces.provide(tx, opening),
+  )
+  const domains = await composeDomains(settings, outside, logger, identity)
   building.defer(() => domains.apiKeys.settle())
   const isGateway = role === 'gateway'
   if (isGateway && settings.profile === 'development') await composeSeed(outside, identity, domains)
@@ -107,7 +110,7 @@ export const compose = async (settings: Configuration, role: Role, logger: Logge
     outbox: outside.outbox && outboxPage(outside.outbox),
     securityFields: securityHeaders(),
   })
-  await startJobs({ settings, outside, logger, isGateway, domains }, building)
+  await startJobs({ settings, outside, logger, isGateway, identity, domains }, building)
   const parts = building.move()
   return {
     portal: guardServer(app, settings.requests),

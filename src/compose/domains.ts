@@ -12,12 +12,18 @@ import { createSandbox } from '../domains/sandbox/index.ts'
 import { createTransfers } from '../domains/transfers/index.ts'
 import { createWallets } from '../domains/wallets/index.ts'
 import { createWorkspaces, members } from '../domains/workspaces/index.ts'
+import type { Identity } from '../identity/index.ts'
 import type { HandlerTable } from '../kernel/index.ts'
 import { createLedger } from '../ledger/index.ts'
 import type { Outside } from './outside.ts'
 
 /** Every domain with the ports that it takes from the others: the one place where domains meet. */
-export const composeDomains = async (settings: Configuration, outside: Outside, logger: Logger) => {
+export const composeDomains = async (
+  settings: Configuration,
+  outside: Outside,
+  logger: Logger,
+  identity: Pick<Identity, 'sessionsEnded'>,
+) => {
   const { words } = outside
   const { currencies, transferApprovalFrom } = settings.money
   const ledger = createLedger(outside)
@@ -49,9 +55,22 @@ export const composeDomains = async (settings: Configuration, outside: Outside, 
     ...outside,
     ledger,
     portalUrl: settings.publicUrl,
-    onSessionsEnded: () => undefined,
+    onSessionsEnded: identity.sessionsEnded,
   })
-  const served = [wallets, workspaces, transfers, constants, profile, roles, invitations, apiKeys, sandbox, files, exports, operators]
+  const served = [
+    wallets,
+    workspaces,
+    transfers,
+    constants,
+    profile,
+    roles,
+    invitations,
+    apiKeys,
+    sandbox,
+    files,
+    exports,
+    operators,
+  ]
   const tables: HandlerTable[] = served.map(({ handlers }) => handlers)
   const jobs = { files: files.jobs, exports: exports.jobs, operators: operators.jobs }
   return { ledger, workspaces, apiKeys, jobs, handlers: new Map(tables.flatMap((table) => [...table])) }

@@ -1,5 +1,6 @@
 import type { Logger } from 'pino'
 import type { Configuration } from '../config/index.ts'
+import type { Identity } from '../identity/index.ts'
 import { sealAuditLog } from '../platform/audit/index.ts'
 import { createJobRunner, type JobKind } from '../platform/jobs/index.ts'
 import type { Domains } from './domains.ts'
@@ -10,6 +11,7 @@ interface Parts {
   outside: Outside
   logger: Logger
   isGateway: boolean
+  identity: Pick<Identity, 'sweep'>
   domains: Pick<Domains, 'jobs'>
 }
 
@@ -17,7 +19,7 @@ interface Parts {
  * Whether this process serves a domain: its jobs run where its handlers do, since both need the same blobs. What is
  * sent by mail leaves from the gateway.
  */
-const kindsOf = ({ settings, outside, isGateway, domains: { jobs } }: Parts): JobKind[] => {
+const kindsOf = ({ settings, outside, isGateway, identity, domains: { jobs } }: Parts): JobKind[] => {
   const isHere = (domain: 'files' | 'exports'): boolean =>
     !isGateway || (settings.backends[domain] ?? settings.backends.default ?? 'in-process') === 'in-process'
   const seal = async (): Promise<void> => {
@@ -25,6 +27,9 @@ const kindsOf = ({ settings, outside, isGateway, domains: { jobs } }: Parts): Jo
   }
   return [
     { name: 'audit.seal', attempts: 1, everyMs: settings.audit.sealEveryMs, work: seal },
+    ...(isGateway
+      ? [{ name: 'identity.sweep', attempts: 1, everyMs: settings.identity.sweepEveryMs, work: identity.sweep }]
+      : []),
     ...(isHere('files') ? jobs.files : []),
     ...(isHere('exports') ? jobs.exports : []),
     ...(isGateway ? jobs.operators : []),

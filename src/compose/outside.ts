@@ -1,6 +1,7 @@
 import { fileURLToPath } from 'node:url'
 import type { Logger } from 'pino'
 import type { Configuration } from '../config/index.ts'
+import { createBackground } from '../platform/background/index.ts'
 import { openBlobs } from '../platform/blobs/index.ts'
 import { createMemoryCache } from '../platform/cache/index.ts'
 import { createKeyedDigest, createPasswordHasher, createSecretBox } from '../platform/crypto/index.ts'
@@ -42,6 +43,8 @@ export const openOutside = async (settings: Configuration, logger: Logger, stack
   stack.defer(() => blobs.close())
   const { mailer, outbox } = await createMailer(settings)
   stack.defer(() => mailer.close())
+  const background = createBackground(settings.background, logger)
+  stack.defer(() => background.close())
   const key = settings.secretKey.reveal()
   return {
     database: store.database,
@@ -52,6 +55,7 @@ export const openOutside = async (settings: Configuration, logger: Logger, stack
     limits,
     mailer,
     outbox,
+    background,
     words: createWords({ directory: folder('config/locales'), codedOverrides: settings.codedValues }),
     clock: systemClock,
     ids: systemIds,

@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { routableDomains } from '../contract/index.ts'
 import { rateGroups } from '../kernel/index.ts'
 import { auditSettings, exportSettings, fileSettings, jobSettings } from './files.ts'
+import * as identity from './identity.ts'
 import { moneySettings } from './money.ts'
 import type { Secret } from './secrets.ts'
 
@@ -24,6 +25,7 @@ const portal = z.strictObject({
   /** The limits' groups whose bodies must come through the secure channel. */
   channelMandatory: z.array(z.enum(rateGroups)),
   compatibility: z.strictObject({ observedErrors: z.boolean() }),
+  links: identity.links,
 })
 
 const upstream = z.strictObject({
@@ -72,9 +74,14 @@ export const schema = z.strictObject({
     maxHeaders: z.int().min(20),
     maxDepth: z.int().min(4),
   }),
-  tokens: z.strictObject({ issuer: z.string().min(1), accessTtlMs: milliseconds, clockSkewMs: milliseconds }),
-  sessions: z.strictObject({ absoluteMs: milliseconds, idleMs: milliseconds, maxConcurrent: z.int().min(1).max(100) }),
-  passwords: z.strictObject({ concurrency: z.int().min(1), queue: z.int().min(1) }),
+  tokens: identity.tokens,
+  sessions: identity.sessions,
+  login: identity.login,
+  passwords: identity.passwords,
+  mfa: identity.mfa,
+  turnstile: identity.turnstile,
+  background: identity.background,
+  identity: identity.identity,
   secureChannel: z.strictObject({ sessionTtlMs: milliseconds, keyTtlMs: milliseconds, keyOverlapMs: milliseconds }),
   mail: z.strictObject({ from: z.string().min(3), outboxSize: z.int().min(1), timeoutMs: milliseconds }),
   database: z.strictObject({

@@ -22,10 +22,7 @@ export const noBreachCheck: BreachCheck = { isBreached: async () => false }
  * k-anonymity range query (haveibeenpwned.com/API/v3#PwnedPasswords): only the first five digits of the SHA-1 leave.
  * It is an addition to the strength estimate, so a service that does not answer lets pass, with a line in the log.
  */
-export const createBreachCheck = (
-  { url, timeoutMs }: BreachCheckSettings,
-  log: Pick<Logger, 'warn'>,
-): BreachCheck => {
+export const createBreachCheck = ({ url, timeoutMs }: BreachCheckSettings, log: Pick<Logger, 'warn'>): BreachCheck => {
   const range = async (prefix: string): Promise<string> => {
     const headers = { 'add-padding': 'true' }
     const options = { headers, redirect: 'error', signal: AbortSignal.timeout(timeoutMs) } as const
