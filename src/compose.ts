@@ -26,6 +26,7 @@ import { assertionType } from './identity/index.ts'
 import type { HandlerTable, Operation } from './kernel/index.ts'
 import { databaseFault } from './platform/database/index.ts'
 import { outboxPage } from './platform/mail/index.ts'
+import { redisFault } from './platform/redis/index.ts'
 import { createMetrics, type Metrics } from './platform/telemetry/index.ts'
 
 export const roles = ['gateway', 'domains'] as const
@@ -56,7 +57,8 @@ const portalApp = ({ outside, logger, metrics }: Serving, operations: readonly O
   const answers = createAnswers({ clock, words, securityFields: securityHeaders() })
   const router = createRouter(operations)
   const log = requestLog(logger)
-  const door = createDoor({ router, stages, answers, clock, ids, metrics, log, refusalOf: refusalOf(databaseFault) })
+  const isUnavailable = (error: unknown): boolean => databaseFault(error) || redisFault(error)
+  const door = createDoor({ router, stages, answers, clock, ids, metrics, log, refusalOf: refusalOf(isUnavailable) })
   return createApp({ ...door, pageLog: pageLog(logger), pages: [], fault: faultDoor(answers, logger) })
 }
 
@@ -65,7 +67,7 @@ const domainOperations = (handlers: HandlerTable): Operation[] => catalogue.filt
 /** Builds every part once, in order; `close` takes them down in the reverse one. What fails half-way is taken down too. */
 export const compose = async (settings: Configuration, role: Role, logger: Logger): Promise<Deployment> => {
   await using building = new AsyncDisposableStack()
-  const outside = await openOutside(settings, logger, building)
+  const outside = await openOutside(settings, role === 'domains', logger, building)
   const serving = { settings, outside, logger, metrics: createMetrics() }
   // Registration opens workspaces and operators end sessions: each is handed the other's way to do it.
   const identity = await composeIdentity(settings, outside, logger, (tx, opening) =>
@@ -103,7 +105,7 @@ export const compose = async (settings: Configuration, role: Role, logger: Logge
   if (unserved.length > 0) logger.warn({ operations: unserved }, 'declared, and not served yet')
   let draining = false
   const operations = createOperationsApp({
-    probes: [{ name: 'store', check: outside.checkStore }],
+    probes: outside.probes,
     isDraining: () => draining,
     metrics: serving.metrics,
     jwks: identity.jwks,

@@ -2,7 +2,7 @@ import { stdout } from 'node:process'
 import { databaseTarget } from '../compose/store.ts'
 import { readVariables } from '../config/env.ts'
 import { loadConfiguration } from '../config/index.ts'
-import { migrate as migrateDatabase, openDatabase } from '../platform/database/index.ts'
+import { openDatabase } from '../platform/database/index.ts'
 import type { Command } from './command.ts'
 
 export const migrate: Command = {
@@ -14,7 +14,7 @@ export const migrate: Command = {
     const settings = loadConfiguration(readVariables(), root)
     const store = await openDatabase(databaseTarget(settings, () => undefined))
     try {
-      const done = await migrateDatabase(store.database)
+      const done = await store.migrate()
       stdout.write(done.length === 0 ? 'the schema is up to date\n' : `${done.join('\n')}\n`)
     } finally {
       await store.close()

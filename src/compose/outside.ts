@@ -3,19 +3,16 @@ import type { Logger } from 'pino'
 import type { Configuration } from '../config/index.ts'
 import { createBackground } from '../platform/background/index.ts'
 import { openBlobs } from '../platform/blobs/index.ts'
-import { createMemoryCache } from '../platform/cache/index.ts'
 import { createKeyedDigest, createPasswordHasher, createSecretBox } from '../platform/crypto/index.ts'
-import { migrate, openDatabase, snapshots } from '../platform/database/index.ts'
+import { openDatabase, snapshots } from '../platform/database/index.ts'
 import { createLimits } from '../platform/limits/index.ts'
 import { createOutbox, createSmtpMailer, loadMailTexts } from '../platform/mail/index.ts'
 import { systemClock, systemIds, systemRandomness } from '../platform/system/index.ts'
 import { createWords } from '../platform/words/index.ts'
+import { openShared } from './shared.ts'
 import { databaseTarget } from './store.ts'
 
 const folder = (path: string): string => fileURLToPath(new URL(`../../${path}`, import.meta.url))
-
-/** Entries of the memory cache: channel sessions, windows and counters, of a few hundred bytes each. */
-const cacheEntries = 200_000
 
 const createMailer = async (settings: Configuration) => {
   const texts = await loadMailTexts(folder('config/mail'))
@@ -28,16 +25,23 @@ const createMailer = async (settings: Configuration) => {
   return { mailer: outbox, outbox }
 }
 
-/** The outside world behind its ports, opened in this order; `stack` takes it down in the reverse one. */
-export const openOutside = async (settings: Configuration, logger: Logger, stack: AsyncDisposableStack) => {
-  const onIdleError = (error: Error) => logger.warn({ err: error }, 'a database connection broke while idle')
+/**
+ * The outside world behind its ports, opened in this order; `stack` takes it down in the reverse one. `mayBeSeveral`:
+ * whether this process may run beside others of its kind without Redis.
+ */
+export const openOutside = async (
+  settings: Configuration,
+  mayBeSeveral: boolean,
+  logger: Logger,
+  stack: AsyncDisposableStack,
+) => {
+  const onIdleError = (error: Error) => logger.warn({ err: error }, 'a database connection broke')
   const store = await openDatabase(databaseTarget(settings, onIdleError))
   stack.defer(() => store.close())
-  const migrated = await migrate(store.database)
+  const migrated = await store.migrate()
   if (migrated.length > 0) logger.info({ migrated }, 'schema brought up to date')
-  const cache = createMemoryCache(systemClock, cacheEntries)
-  stack.defer(() => cache.close())
-  const limits = createLimits(settings.limits.scale, systemClock)
+  const shared = await openShared(settings, mayBeSeveral, systemClock, logger, stack)
+  const limits = createLimits(settings.limits.scale, systemClock, shared.counters)
   stack.defer(() => limits.close())
   const blobs = await openBlobs(settings.files.storage, settings.dataDirectory)
   stack.defer(() => blobs.close())
@@ -50,8 +54,9 @@ export const openOutside = async (settings: Configuration, logger: Logger, stack
     database: store.database,
     inSnapshot: snapshots(store, systemClock),
     blobs,
-    checkStore: store.check,
-    cache,
+    probes: [{ name: 'store', check: store.check }, ...shared.probes],
+    cache: shared.cache,
+    announcements: shared.announcements,
     limits,
     mailer,
     outbox,

@@ -5,6 +5,7 @@ import { rateGroups } from '../kernel/index.ts'
 import { auditSettings, exportSettings, fileSettings, jobSettings } from './files.ts'
 import * as identity from './identity.ts'
 import { moneySettings } from './money.ts'
+import { databaseSettings, redisSettings, shutdownSettings } from './running.ts'
 import type { Secret } from './secrets.ts'
 
 const milliseconds = z.int().min(0)
@@ -84,11 +85,9 @@ export const schema = z.strictObject({
   identity: identity.identity,
   secureChannel: z.strictObject({ sessionTtlMs: milliseconds, keyTtlMs: milliseconds, keyOverlapMs: milliseconds }),
   mail: z.strictObject({ from: z.string().min(3), outboxSize: z.int().min(1), timeoutMs: milliseconds }),
-  database: z.strictObject({
-    poolSize: z.int().min(1),
-    connectTimeoutMs: milliseconds,
-    statementTimeoutMs: milliseconds,
-  }),
+  database: databaseSettings,
+  redis: redisSettings,
+  shutdown: shutdownSettings,
   money: moneySettings,
   files: fileSettings,
   exports: exportSettings,

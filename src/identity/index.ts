@@ -15,6 +15,7 @@ import { createPasswords } from './passwords/index.ts'
 import type { IdentityPorts } from './ports.ts'
 import { registrationHandlers } from './registration/handlers.ts'
 import { createSecureChannel } from './secure-channel/index.ts'
+import { announced } from './sessions/announced.ts'
 import { authenticator } from './sessions/authenticate.ts'
 import { sessionHandlers } from './sessions/handlers.ts'
 import { createLiveness } from './sessions/liveness.ts'
@@ -53,7 +54,7 @@ export const createIdentity = async (ports: IdentityPorts, settings: IdentitySet
   const { database, clock, ids } = ports
   const keys = createSigningKeys(ports, settings.tokens)
   const tokens = createAccessTokens(ports, keys, settings.tokens)
-  const liveness = createLiveness(database, clock, settings.sessions)
+  const liveness = announced(createLiveness(database, clock, settings.sessions), ports.announcements)
   const throttle = createThrottle(ports, settings.login.failures)
   const guard = createIpWhitelistGuard(ports, settings.sessions)
   const notices = createNotices(ports, settings.portals)

@@ -1,4 +1,5 @@
 import type { AccountId, Clock, Ids, Instant, Randomness, Words } from '../kernel/index.ts'
+import type { Announcements } from '../platform/announcements/index.ts'
 import type { Background } from '../platform/background/index.ts'
 import type { Cache } from '../platform/cache/index.ts'
 import type { BreachCheck, RobotCheck } from '../platform/checks/index.ts'
@@ -16,6 +17,7 @@ export type OpenOwnWorkspace = (
 export interface IdentityPorts {
   database: Database
   cache: Cache
+  announcements: Announcements
   mailer: Mailer
   /** For what no answer waits for: mails above all. */
   background: Background

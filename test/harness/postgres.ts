@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process'
+import { type ChildProcess, spawn } from 'node:child_process'
 import { existsSync, globSync, readFileSync } from 'node:fs'
 import { chmod, chown, mkdtemp, rm } from 'node:fs/promises'
 import { createServer } from 'node:net'
@@ -11,6 +11,7 @@ import { Client } from 'pg'
 export interface TestPostgres {
   url: string
   version: string
+  child: ChildProcess
   /** Stops it at once, as a crash would, or in good order. */
   stop(): Promise<void>
 }
@@ -39,7 +40,7 @@ const binaries = async (): Promise<string | undefined> => {
 }
 
 /** PostgreSQL refuses to run as root; root lends it the user `postgres`, or `nobody`. */
-const runAs = (): { uid: number; gid: number } | undefined => {
+export const runAs = (): { uid: number; gid: number } | undefined => {
   if (process.getuid?.() !== 0) return undefined
   const users = readFileSync('/etc/passwd', 'utf8').split('\n')
   const fields = (
@@ -122,7 +123,7 @@ export const startPostgres = async (): Promise<TestPostgres | undefined> => {
   }
   try {
     const url = `postgres://portico@127.0.0.1:${port}/postgres`
-    return { url, version: await whenReady(url, () => server.exitCode !== null), stop }
+    return { url, version: await whenReady(url, () => server.exitCode !== null), child: server, stop }
   } catch (error) {
     await stop()
     throw error

@@ -16,6 +16,7 @@ import {
   type Request,
   type RequestFacts,
 } from '../../src/kernel/index.ts'
+import { localAnnouncements } from '../../src/platform/announcements/index.ts'
 import { type Background, createBackground } from '../../src/platform/background/index.ts'
 import { createMemoryCache } from '../../src/platform/cache/index.ts'
 import { noBreachCheck, noRobotCheck } from '../../src/platform/checks/index.ts'
@@ -65,6 +66,7 @@ export const harness = async (
   const ports: IdentityPorts = {
     database,
     cache: createMemoryCache(clock, 10_000),
+    announcements: localAnnouncements(),
     mailer: outbox,
     words: createWords({ directory: 'config/locales' }),
     clock,

@@ -22,6 +22,7 @@ export const postgresStore = async (poolSize = 16): Promise<TestStore | undefine
     poolSize,
     connectTimeoutMs: 10_000,
     statementTimeoutMs: 20_000,
+    lockTimeoutMs: 20_000,
     onIdleError: () => undefined,
   })
   await migrate(database)

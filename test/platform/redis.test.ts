@@ -2,8 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { redisAnnouncements } from '../../src/platform/announcements/index.ts'
 import { createRedisCache, emptyWindow, spendIn } from '../../src/platform/cache/index.ts'
-import { createLimits } from '../../src/platform/limits/index.ts'
-import { redisCounters } from '../../src/platform/limits/redis-counters.ts'
+import { createLimits, redisCounters } from '../../src/platform/limits/index.ts'
 import { openRedis, type RedisConnection, redisFault } from '../../src/platform/redis/index.ts'
 import { systemClock } from '../../src/platform/system/index.ts'
 import { freePort } from '../harness/postgres.ts'
@@ -25,7 +24,14 @@ afterAll(async () => {
 })
 
 const open = (url: string, cluster = false): Promise<RedisConnection> =>
-  openRedis({ url, cluster, connectTimeoutMs: 1_000, commandTimeoutMs: 300, onError: () => undefined })
+  openRedis({
+    url,
+    cluster,
+    connectTimeoutMs: 1_000,
+    commandTimeoutMs: 300,
+    onError: () => undefined,
+    onReady: () => undefined,
+  })
 
 const failure = async (asked: Promise<unknown>): Promise<unknown> => asked.then(() => undefined).catch((error) => error)
 
@@ -143,12 +149,13 @@ describe.skipIf(!server)('a Redis that goes away', () => {
     if (!first) throw new Error('no Redis')
     const redis = await open(first.url)
     const heard: string[] = []
-    redisAnnouncements(redis).listen('session-changed', (text) => heard.push(text))
+    const announcements = redisAnnouncements(redis)
+    announcements.listen('session-changed', (text) => heard.push(text))
     await first.stop()
     const start = performance.now()
     expect(redisFault(await failure(redis.check()))).toBe(true)
     expect(performance.now() - start).toBeLessThan(500)
-    redisAnnouncements(redis).announce('session-changed', 'lost')
+    announcements.announce('session-changed', 'lost here, heard locally')
     const second = await startRedis([], Number(new URL(first.url).port))
     await expect.poll(() => redis.check().then(() => 'up'), { timeout: 2_000 }).toBe('up')
     await expect.poll(() => second?.ask('PUBLISH portico:session-changed found').then(() => heard)).toContain('found')

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { PGlite } from '@electric-sql/pglite'
 import { Kysely, PGliteDialect } from 'kysely'
 import { lockDirectory } from './lock.ts'
+import { migrate } from './migrate.ts'
 import type { OpenDatabase } from './open.ts'
 import { parsers } from './parsers.ts'
 import type { Tables } from './tables/index.ts'
@@ -24,6 +25,7 @@ export const openEmbedded = async (directory: string): Promise<OpenDatabase> => 
       database,
       kind: 'embedded',
       check: async () => void (await pglite.query('SELECT 1')),
+      migrate: () => migrate(database),
       close: async () => {
         await pglite.close()
         lock.release()

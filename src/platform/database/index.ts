@@ -1,5 +1,5 @@
+export { type Alone, holdAlone } from './alone.ts'
 export { databaseFault } from './fault.ts'
-export { migrate } from './migrate.ts'
 export { moment } from './moment.ts'
 export { type DatabaseTarget, type OpenDatabase, openDatabase } from './open.ts'
 export { type InSnapshot, type Snapshot, snapshots } from './snapshot.ts'

@@ -1,11 +1,58 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import { sql } from 'kysely'
 import { type Migration, Migrator } from 'kysely/migration'
+import { sqlState } from './fault.ts'
 import { migrations } from './migrations/index.ts'
-import type { Database } from './tables/index.ts'
+import type { Database, Tx } from './tables/index.ts'
 
-/** Brings the schema up to date; replicas that start together take turns by the migrator's lock. Answers what it did. */
-export const migrate = async (database: Database): Promise<string[]> => {
-  const provider = { getMigrations: async (): Promise<Record<string, Migration>> => migrations }
-  const { error, results = [] } = await new Migrator({ db: database, provider }).migrateToLatest()
-  if (error) throw new Error('a migration failed', { cause: error })
+/** Any number that nobody else takes. The lock is the transaction's, so that it suits a pooler in transaction mode. */
+const lockKey = 7_095_213_844_126
+const lockNotAvailable = '55P03'
+const attempts = 30
+const pauseMs = 500
+
+const appliedNames = async (tx: Tx): Promise<string[]> => {
+  const { rows } = await sql<{ found: string | null }>`SELECT to_regclass('kysely_migration')::text AS found`.execute(
+    tx,
+  )
+  if (!rows[0]?.found) return []
+  return (await sql<{ name: string }>`SELECT name FROM kysely_migration`.execute(tx)).rows.map(({ name }) => name)
+}
+
+/**
+ * Ours, and for each that a newer version has made already a blank: while one is rolled out, or back, a replica of this
+ * version starts over its schema, which suits both.
+ */
+const allMigrations = async (tx: Tx): Promise<Record<string, Migration>> => {
+  const blank: Migration = { up: async () => undefined }
+  return { ...Object.fromEntries((await appliedNames(tx)).map((name) => [name, blank])), ...migrations }
+}
+
+const run = async (tx: Tx): Promise<string[]> => {
+  await sql`SET LOCAL statement_timeout = 0`.execute(tx)
+  await sql`SET LOCAL lock_timeout = 0`.execute(tx)
+  await sql`SELECT pg_advisory_xact_lock(${lockKey}::bigint)`.execute(tx)
+  // Whoever waits for a table's lock holds up everybody behind him: the version that runs must not feel it.
+  await sql`SET LOCAL lock_timeout = '2s'`.execute(tx)
+  const provided = await allMigrations(tx)
+  const provider = { getMigrations: async () => provided }
+  const migrator = new Migrator({ db: tx, provider, allowUnorderedMigrations: true })
+  const { error, results = [] } = await migrator.migrateToLatest()
+  if (error) throw error
   return results.map((result) => result.migrationName)
+}
+
+/**
+ * Brings the schema up to date in one transaction; replicas that start together take turns. Answers what it did.
+ * Where a table that changes is in long use, all of it is tried again, for half a minute or so.
+ */
+export const migrate = async (database: Database): Promise<string[]> => {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await database.transaction().execute(run)
+    } catch (cause) {
+      if (attempt >= attempts || sqlState(cause) !== lockNotAvailable) throw new Error('a migration failed', { cause })
+      await pause(pauseMs)
+    }
+  }
 }

@@ -9,6 +9,8 @@ export interface OpenDatabase {
   kind: DatabaseTarget['kind']
   /** Rejects where the store does not answer. */
   check(): Promise<void>
+  /** Brings the schema up to date; answers the names of what was done. */
+  migrate(): Promise<string[]>
   close(): Promise<void>
 }
 

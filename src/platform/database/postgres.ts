@@ -1,5 +1,9 @@
-import { Kysely, PostgresDialect } from 'kysely'
-import { Pool, types } from 'pg'
+import { Kysely } from 'kysely'
+import { Client, type ClientConfig, Pool, types } from 'pg'
+import { LocklessPostgresDialect } from './adapter.ts'
+import { sqlState } from './fault.ts'
+import { guardedPool } from './guarded-pool.ts'
+import { migrate } from './migrate.ts'
 import type { OpenDatabase } from './open.ts'
 import { parsers } from './parsers.ts'
 import type { Tables } from './tables/index.ts'
@@ -10,25 +14,67 @@ export interface PostgresTarget {
   poolSize: number
   connectTimeoutMs: number
   statementTimeoutMs: number
-  /** Told of a connection that broke while it was idle; the pool replaces it. */
+  lockTimeoutMs: number
+  /** Told of a connection that broke; the pool replaces it. */
   onIdleError(error: Error): void
 }
 
+/**
+ * Whether the server takes our timeouts when a connection is made. A pooler (PgBouncer) refuses them or ignores them;
+ * then they are said again in each transaction.
+ */
+const takesParameters = async (config: ClientConfig): Promise<boolean> => {
+  const client = new Client(config)
+  client.on('error', () => undefined)
+  try {
+    await client.connect()
+    const { rows } = await client.query<{ setting: string }>(
+      "SELECT setting FROM pg_settings WHERE name = 'statement_timeout'",
+    )
+    return rows[0]?.setting === String(config.statement_timeout)
+  } catch (error) {
+    if (sqlState(error) === '08P01') return false
+    throw error
+  } finally {
+    await client.end().catch(() => undefined)
+  }
+}
+
+const openPool = (config: ClientConfig & { max: number }, preamble: string | null, onIdleError: (e: Error) => void) => {
+  const pool = new Pool(config)
+  pool.on('error', onIdleError)
+  // The pool listens to idle connections only; a broken one that is in use would end the process.
+  pool.on('connect', (client) => client.on('error', onIdleError))
+  const dialect = new LocklessPostgresDialect({ pool: guardedPool(pool, preamble) })
+  return { pool, database: new Kysely<Tables>({ dialect }) }
+}
+
+/** A bounded pool whose every statement has its time, on the server directly or behind a pooler in transaction mode. */
 export const openPostgres = async (target: PostgresTarget): Promise<OpenDatabase> => {
-  const pool = new Pool({
+  const { statementTimeoutMs, lockTimeoutMs, onIdleError } = target
+  const base = {
     connectionString: target.url,
-    max: target.poolSize,
+    application_name: 'portico',
     connectionTimeoutMillis: target.connectTimeoutMs,
-    statement_timeout: target.statementTimeoutMs,
-    query_timeout: target.statementTimeoutMs * 2,
+    keepAlive: true,
     types: { getTypeParser: (oid, format) => parsers[oid] ?? types.getTypeParser(oid, format) },
-  })
-  pool.on('error', target.onIdleError)
-  const database = new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) })
+  } satisfies ClientConfig
+  const timeouts = { statement_timeout: statementTimeoutMs, lock_timeout: lockTimeoutMs }
+  const direct = await takesParameters({ ...base, ...timeouts })
+  const preamble = `SET LOCAL statement_timeout = ${statementTimeoutMs}; SET LOCAL lock_timeout = ${lockTimeoutMs}`
+  // A server that fell silent does not keep its own time.
+  const config = { ...base, max: target.poolSize, query_timeout: statementTimeoutMs * 2 }
+  const { pool, database } = direct
+    ? openPool({ ...config, ...timeouts }, null, onIdleError)
+    : openPool({ ...config, pipeline: true }, preamble, onIdleError)
   return {
     database,
     kind: 'postgres',
     check: async () => void (await pool.query('SELECT 1')),
+    migrate: async () => {
+      const alone = openPool({ ...base, max: 1 }, null, onIdleError)
+      return migrate(alone.database).finally(() => alone.database.destroy())
+    },
     close: () => database.destroy(),
   }
 }

@@ -1,6 +1,8 @@
 import { ipKeyGenerator, MemoryStore, type Store } from 'express-rate-limit'
 import type { Clock } from '../../kernel/index.ts'
 
+export { redisCounters } from './redis-counters.ts'
+
 interface Rule {
   limit: number
   windowMs: number

@@ -9,6 +9,8 @@ export interface RedisTarget {
   commandTimeoutMs: number
   /** Told of every connection that breaks; it is made anew without end. */
   onError(error: Error): void
+  /** Told when commands go through, at first and after each break. */
+  onReady(): void
 }
 
 /** A connection that has asked and heard nothing for so long is given up and made anew. */

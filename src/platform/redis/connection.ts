@@ -29,6 +29,7 @@ export const openRedis = async (target: RedisTarget): Promise<RedisConnection> =
   const command = (...parts: Parts): Promise<unknown> => ask(...parts).catch(unavailable)
 
   client.on('error', target.onError)
+  client.on('ready', target.onReady)
   subscriber.on('error', target.onError)
   subscriber.on('message', (channel: string, text: string) => listeners.get(channel)?.(text))
   const subscribeAll = () => {

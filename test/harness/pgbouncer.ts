@@ -1,0 +1,72 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync } from 'node:fs'
+import { chmod, chown, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import { Client } from 'pg'
+import { freePort, runAs } from './postgres.ts'
+
+const program = '/usr/sbin/pgbouncer'
+
+export interface TestPooler {
+  /** The same database, by way of the pooler. */
+  url: string
+  stop(): Promise<void>
+}
+
+const answers = async (url: string): Promise<boolean> => {
+  const client = new Client({ connectionString: url })
+  client.on('error', () => undefined)
+  return client
+    .connect()
+    .then(() => true)
+    .catch(() => false)
+    .finally(() => client.end().catch(() => undefined))
+}
+
+/** PgBouncer in transaction mode with as few server connections as `poolSize`; undefined where it is not installed. */
+export const startPgBouncer = async (databaseUrl: string, poolSize: number): Promise<TestPooler | undefined> => {
+  if (!existsSync(program)) {
+    if (process.env.CI === 'true') throw new Error('no PgBouncer to test with')
+    return undefined
+  }
+  const { hostname, port: serverPort, pathname, username } = new URL(databaseUrl)
+  const directory = await mkdtemp(join(tmpdir(), 'portico-pgbouncer-'))
+  await chmod(directory, 0o755)
+  const port = await freePort()
+  const database = pathname.slice(1)
+  const ini = `[databases]
+${database} = host=${hostname} port=${serverPort} dbname=${database} user=${username}
+[pgbouncer]
+listen_addr = 127.0.0.1
+listen_port = ${port}
+unix_socket_dir =
+auth_type = any
+pool_mode = transaction
+default_pool_size = ${poolSize}
+max_client_conn = 200
+`
+  const file = join(directory, 'pgbouncer.ini')
+  await writeFile(file, ini)
+  const user = runAs()
+  if (user) await chown(directory, user.uid, user.gid)
+  const child = spawn(program, [file], { ...user, cwd: directory, stdio: 'ignore' })
+  const kill = () => child.kill('SIGKILL')
+  process.once('exit', kill)
+  const url = `postgres://${username}@127.0.0.1:${port}/${database}`
+  for (let attempt = 1; !(await answers(url)); attempt++) {
+    if (attempt >= 100 || child.exitCode !== null) throw new Error('PgBouncer did not start')
+    await pause(50)
+  }
+  return {
+    url,
+    stop: async () => {
+      process.off('exit', kill)
+      child.kill('SIGKILL')
+      await once(child, 'exit')
+      await rm(directory, { recursive: true, force: true })
+    },
+  }
+}

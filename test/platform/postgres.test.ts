@@ -1,0 +1,144 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import { sql } from 'kysely'
+import { Client } from 'pg'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { holdAlone } from '../../src/platform/database/alone.ts'
+import { databaseFault, sqlState } from '../../src/platform/database/fault.ts'
+import { openPostgres } from '../../src/platform/database/postgres.ts'
+import { startPgBouncer } from '../harness/pgbouncer.ts'
+import { startPostgres } from '../harness/postgres.ts'
+
+const server = await startPostgres()
+const pooler = server && (await startPgBouncer(server.url, 2))
+afterAll(async () => {
+  await pooler?.stop()
+  await server?.stop()
+})
+
+const target = (url: string, poolSize = 6) =>
+  ({
+    kind: 'postgres',
+    url,
+    poolSize,
+    connectTimeoutMs: 2_000,
+    statementTimeoutMs: 600,
+    lockTimeoutMs: 300,
+    onIdleError: () => undefined,
+  }) as const
+
+const failure = (asked: Promise<unknown>): Promise<unknown> =>
+  asked.then(() => undefined).catch((error: unknown) => error)
+
+describe.skipIf(!server).each([
+  ['PostgreSQL', () => server?.url],
+  ['PostgreSQL behind PgBouncer in transaction mode', () => pooler?.url],
+] as const)('%s', (name, urlOf) => {
+  let url: string
+  let store: Awaited<ReturnType<typeof openPostgres>>
+  const isPooled = name.includes('PgBouncer')
+
+  beforeAll(async () => {
+    url = urlOf() ?? ''
+    store = await openPostgres(target(url))
+    await sql`CREATE TABLE IF NOT EXISTS things (id int PRIMARY KEY, n int NOT NULL)`.execute(store.database)
+    await sql`INSERT INTO things VALUES (1, 0) ON CONFLICT DO NOTHING`.execute(store.database)
+  })
+  afterAll(() => store?.close())
+
+  test('migrates, by two at once, once', async () => {
+    const other = await openPostgres(target(url))
+    const done = await Promise.all([store.migrate(), other.migrate()])
+    expect(done.filter((each) => each.length > 0)).toHaveLength(isPooled ? 0 : 1)
+    await other.close()
+  })
+
+  test('starts over the schema of a newer version', async () => {
+    await sql`INSERT INTO kysely_migration VALUES ('999-of-the-future', '2030-01-01') ON CONFLICT DO NOTHING`.execute(
+      store.database,
+    )
+    expect(await store.migrate()).toEqual([])
+    await sql`DELETE FROM kysely_migration WHERE name = '999-of-the-future'`.execute(store.database)
+  })
+
+  test.each(['alone', 'in a transaction'])('ends a statement that takes too long, %s', async (how) => {
+    const slow = sql`SELECT pg_sleep(5)`
+    const start = performance.now()
+    const asked =
+      how === 'alone' ? slow.execute(store.database) : store.database.transaction().execute((tx) => slow.execute(tx))
+    const error = await failure(asked)
+    expect([sqlState(error), databaseFault(error)]).toEqual(['57014', true])
+    expect(performance.now() - start).toBeLessThan(1_500)
+  })
+
+  test('ends a statement that waits for a lock', async () => {
+    await store.database.transaction().execute(async (tx) => {
+      await sql`UPDATE things SET n = n WHERE id = 1`.execute(tx)
+      const error = await failure(sql`UPDATE things SET n = n + 1 WHERE id = 1`.execute(store.database))
+      expect([sqlState(error), databaseFault(error)]).toEqual(['55P03', true])
+    })
+  })
+
+  test('a failed statement leaves nothing behind: neither its effect nor a broken connection', async () => {
+    const add = (n: number) => sql`UPDATE things SET n = n + ${n} WHERE id = 1`.execute(store.database)
+    const read = async () =>
+      (await sql<{ n: number }>`SELECT n FROM things WHERE id = 1`.execute(store.database)).rows[0]?.n ?? 0
+    const before = await read()
+    const asked = Array.from({ length: 60 }, (_, each) =>
+      each % 3 === 0 ? failure(sql`INSERT INTO things VALUES (1, ${each})`.execute(store.database)) : add(1),
+    )
+    await Promise.all(asked)
+    expect(await read()).toBe(before + 40)
+    const rolledBack = store.database.transaction().execute(async (tx) => {
+      await sql`UPDATE things SET n = 9999 WHERE id = 1`.execute(tx)
+      throw new Error('no')
+    })
+    await failure(rolledBack)
+    expect(await read()).toBe(before + 40)
+  })
+
+  test('leaves no setting and no lock of the session behind', async () => {
+    const plain = new Client({ connectionString: url })
+    await plain.connect()
+    for (let time = 0; time < 4; time++) {
+      const { rows } = await plain.query<{ setting: string }>('SELECT current_setting($1) AS setting', ['lock_timeout'])
+      expect(rows[0]?.setting).toBe('0')
+      const locks = await plain.query("SELECT 1 FROM pg_locks WHERE locktype = 'advisory'")
+      expect(locks.rows).toEqual([])
+    }
+    await plain.end()
+  })
+
+  test('comes back by itself after its backends were ended', async () => {
+    await sql`SELECT 1`.execute(store.database)
+    const plain = new Client({ connectionString: server?.url ?? '' })
+    await plain.connect()
+    const busy = failure(sql`SELECT pg_sleep(0.4)`.execute(store.database))
+    await pause(100)
+    await plain.query(
+      "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()",
+    )
+    expect(databaseFault(await busy)).toBe(true)
+    const check = () => store.check().then(() => 'up', String)
+    await expect.poll(check, { timeout: 3_000 }).toBe('up')
+    await plain.end()
+  })
+
+  test('one gateway at a time may be alone on a database, and the next one once it is gone', async () => {
+    const states: string[] = []
+    const options = { url, connectTimeoutMs: 2_000, onChange: (state: string) => states.push(state) }
+    const first = await holdAlone(options)
+    await expect(holdAlone(options)).rejects.toThrow('another gateway runs on this database')
+    await first.check()
+    const plain = new Client({ connectionString: server?.url ?? '' })
+    await plain.connect()
+    await plain.query(
+      "SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory' AND pid <> pg_backend_pid()",
+    )
+    await plain.end()
+    await expect.poll(() => states, { timeout: 3_000 }).toEqual(['lost', 'held'])
+    await first.check()
+    await first.release()
+    const second = await holdAlone(options)
+    await second.release()
+  })
+})
