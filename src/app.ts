@@ -1,15 +1,15 @@
 import express, { type ErrorRequestHandler, type Express, type RequestHandler } from 'express'
 import type { Backends } from './backends/index.ts'
 import type { Configuration } from './config/index.ts'
-import { type Stage, stages } from './gateway/index.ts'
-import type { AuthenticationPort, ChannelPort, LimitPort, WorkspacePort } from './gateway/ports.ts'
+import { type AccessMemory, type Stage, stages } from './gateway/index.ts'
+import type { AuthenticationPort, ChannelPort, LimitPort } from './gateway/ports.ts'
 
 export interface Parts {
   settings: Configuration
   limits: LimitPort
   channel: ChannelPort
   authentication: AuthenticationPort
-  workspaces: WorkspacePort
+  access: AccessMemory
   backends: Backends
 }
 
@@ -21,14 +21,14 @@ export const pipeline = (parts: Parts): Stage[] => [
   stages.requiredHeaders(parts.settings.portals),
   stages.clientHash,
   stages.authenticate(parts.authentication),
-  stages.workspace(parts.workspaces),
+  stages.workspace(parts.access),
   stages.permission,
   stages.callerLimit(parts.limits, parts.settings.limits),
   stages.body(parts.settings.requests),
   stages.secureChannel(parts.channel, parts.settings),
   stages.validate(parts.settings),
   stages.idempotency,
-  stages.serve(parts.backends.backendOf),
+  stages.forgettingRights(parts.access, stages.serve(parts.backends.backendOf)),
 ]
 
 /** A domain service has the gateway's word for the caller; it checks that word, and the input once more. */

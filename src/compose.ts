@@ -1,11 +1,12 @@
 import type { Server } from 'node:http'
 import type { Logger } from 'pino'
-import { createApp, pipeline, servicePipeline } from './app.ts'
+import { createApp, type Doors, pipeline, servicePipeline } from './app.ts'
 import { assertedCall, createBackends, createUpstreamMetrics } from './backends/index.ts'
 import { composeDomains } from './compose/domains.ts'
 import { composeIdentity } from './compose/identity.ts'
 import { startJobs } from './compose/jobs.ts'
 import { type Outside, openOutside } from './compose/outside.ts'
+import { composeReference } from './compose/reference.ts'
 import { composeSeed } from './compose/seed.ts'
 import type { Configuration } from './config/index.ts'
 import { catalogue } from './contract/index.ts'
@@ -17,7 +18,9 @@ import {
   faultDoor,
   guardServer,
   pageLog,
+  referencePages,
   refusalOf,
+  rememberAccess,
   requestLog,
   type Stage,
   securityHeaders,
@@ -52,14 +55,18 @@ interface Serving {
   metrics: Metrics
 }
 
-const portalApp = ({ outside, logger, metrics }: Serving, operations: readonly Operation[], stages: Stage[]) => {
+const portalApp = (
+  { outside, logger, metrics }: Serving,
+  operations: readonly Operation[],
+  stages: Stage[],
+  pages: Doors['pages'],
+) => {
   const { clock, ids, words } = outside
   const answers = createAnswers({ clock, words, securityFields: securityHeaders() })
   const router = createRouter(operations)
   const log = requestLog(logger)
-  const isUnavailable = (error: unknown): boolean => databaseFault(error) || redisFault(error)
-  const door = createDoor({ router, stages, answers, clock, ids, metrics, log, refusalOf: refusalOf(isUnavailable) })
-  return createApp({ ...door, pageLog: pageLog(logger), pages: [], fault: faultDoor(answers, logger) })
+  const door = createDoor({ router, stages, answers, clock, ids, metrics, log, refusalOf: refusalOf(databaseFault) })
+  return createApp({ ...door, pageLog: pageLog(logger), pages, fault: faultDoor(answers, logger) })
 }
 
 const domainOperations = (handlers: HandlerTable): Operation[] => catalogue.filter(({ id }) => handlers.has(id))
@@ -92,7 +99,10 @@ export const compose = async (settings: Configuration, role: Role, logger: Logge
         limits: outside.limits,
         channel: identity.channel,
         authentication: { ...identity.authentication, apiKey: domains.apiKeys.authenticate },
-        workspaces: domains.workspaces.gate,
+        access: rememberAccess(domains.workspaces.gate, outside.clock, {
+          leaseMs: settings.access.leaseMs,
+          shared: settings.databaseUrl !== null,
+        }),
         backends,
       })
     : servicePipeline({
@@ -100,7 +110,9 @@ export const compose = async (settings: Configuration, role: Role, logger: Logge
         backends,
         assertedCall: assertedCall({ issuer: settings.tokens.issuer, type: assertionType, ...settings.assertion }),
       })
-  const app = portalApp(serving, isGateway ? catalogue : domainOperations(domains.handlers), stages)
+  const served = isGateway ? catalogue : domainOperations(domains.handlers)
+  const pages = isGateway ? referencePages({ document: () => composeReference(outside.words) }) : []
+  const app = portalApp(serving, served, stages, pages)
   const unserved = catalogue.map(({ id }) => id).filter((id) => !identity.handlers.has(id) && !domains.handlers.has(id))
   if (unserved.length > 0) logger.warn({ operations: unserved }, 'declared, and not served yet')
   let draining = false

@@ -1,7 +1,9 @@
 import { configCheck } from './config-check.ts'
 import { conformance } from './conformance.ts'
+import { keysRotate } from './keys-rotate.ts'
 import { migrate } from './migrate.ts'
+import { openapi } from './openapi.ts'
 import { serve } from './serve.ts'
 
 /** Every command of `portico`, two-word names before their first words. */
-export const commands = [serve, migrate, configCheck, conformance]
+export const commands = [serve, migrate, configCheck, keysRotate, conformance, openapi]

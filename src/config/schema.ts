@@ -78,6 +78,8 @@ export const schema = z.strictObject({
   tokens: identity.tokens,
   sessions: identity.sessions,
   login: identity.login,
+  /** How long a replica goes by a membership that it has read; a change of rights waits as long before it is answered. */
+  access: z.strictObject({ leaseMs: z.int().min(0).max(5_000) }),
   passwords: identity.passwords,
   mfa: identity.mfa,
   turnstile: identity.turnstile,

@@ -7,6 +7,7 @@ import { addressLimit, callerLimit } from './limits.ts'
 import { permission } from './permission.ts'
 import { portalAccessCode } from './portal.ts'
 import { requiredHeaders } from './required-headers.ts'
+import { forgettingRights } from './rights.ts'
 import { secureChannel } from './secure-channel.ts'
 import { serve } from './serve.ts'
 import { validate } from './validate.ts'
@@ -27,4 +28,5 @@ export const stages = {
   validate,
   idempotency,
   serve,
+  forgettingRights,
 }

@@ -1,0 +1,35 @@
+import { stdout } from 'node:process'
+import { identitySettings } from '../compose/identity.ts'
+import { databaseTarget } from '../compose/store.ts'
+import { readVariables } from '../config/env.ts'
+import { loadConfiguration } from '../config/index.ts'
+import { createSigningKeys } from '../identity/index.ts'
+import { createSecretBox } from '../platform/crypto/index.ts'
+import { migrate as migrateDatabase, openDatabase } from '../platform/database/index.ts'
+import { systemClock, systemIds, systemRandomness } from '../platform/system/index.ts'
+import type { Command } from './command.ts'
+
+export const keysRotate: Command = {
+  name: 'keys rotate',
+  summary: 'bring in a new key to sign tokens with; nobody is signed out',
+  help: [
+    'The new key is published first (tokens.keyPublicationMs) and signs after that; the one before verifies until its',
+    'last tokens have expired. Running gateways notice by themselves. The embedded store belongs to one process: stop',
+    'the gateway first, or use PostgreSQL.',
+  ].join('\n'),
+  options: {},
+  run: async ({ root }) => {
+    const settings = loadConfiguration(readVariables(), root)
+    const store = await openDatabase(databaseTarget(settings, () => undefined))
+    try {
+      await migrateDatabase(store.database)
+      const secretBox = createSecretBox(settings.secretKey.reveal(), systemRandomness)
+      const ports = { database: store.database, clock: systemClock, ids: systemIds, secretBox }
+      const keys = createSigningKeys(ports, identitySettings(settings).tokens)
+      stdout.write(`${await keys.rotate()}\n`)
+    } finally {
+      await store.close()
+    }
+    return 0
+  },
+}

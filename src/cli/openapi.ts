@@ -1,0 +1,17 @@
+import { stdout } from 'node:process'
+import { fileURLToPath } from 'node:url'
+import { composeReference } from '../compose/reference.ts'
+import { createWords } from '../platform/words/index.ts'
+import type { Command } from './command.ts'
+
+export const openapi: Command = {
+  name: 'openapi',
+  summary: 'print the OpenAPI document of the interface',
+  help: 'The same as GET /openapi.json of a running gateway.',
+  options: {},
+  run: async () => {
+    const words = createWords({ directory: fileURLToPath(new URL('../../config/locales', import.meta.url)) })
+    stdout.write(`${JSON.stringify(composeReference(words), null, 2)}\n`)
+    return 0
+  },
+}
