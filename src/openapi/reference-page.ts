@@ -1,4 +1,6 @@
 import { readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { dirname, join } from 'node:path'
 
 /** A file of the reference page: where it is served, and what it is. */
 export interface PageFile {
@@ -19,8 +21,8 @@ export const referencePolicy: Record<string, string[]> = {
   'frame-ancestors': ["'none'"],
 }
 
-const renderer = new URL('.', import.meta.resolve('swagger-ui-dist/package.json'))
-const packaged = (name: string): Uint8Array => readFileSync(new URL(name, renderer))
+const renderer = dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'))
+const packaged = (name: string): Uint8Array => readFileSync(join(renderer, name))
 const local = (name: string): Uint8Array => readFileSync(new URL(`page/${name}`, import.meta.url))
 
 const html = 'text/html; charset=utf-8'
