@@ -43,7 +43,7 @@ export interface Deployment {
   unserved: string[]
   /** Other places for the domains from the next call on. */
   replaceBackends(settings: Configuration): void
-  /** Readiness drops from now on. */
+  /** From now on readiness fails, and every answer closes its connection. */
   startDraining(): void
   close(): Promise<void>
 }
@@ -65,7 +65,8 @@ const portalApp = (
   const answers = createAnswers({ clock, words, securityFields: securityHeaders() })
   const router = createRouter(operations)
   const log = requestLog(logger)
-  const door = createDoor({ router, stages, answers, clock, ids, metrics, log, refusalOf: refusalOf(databaseFault) })
+  const isUnavailable = (error: unknown): boolean => databaseFault(error) || redisFault(error)
+  const door = createDoor({ router, stages, answers, clock, ids, metrics, log, refusalOf: refusalOf(isUnavailable) })
   return createApp({ ...door, pageLog: pageLog(logger), pages, fault: faultDoor(answers, logger) })
 }
 
@@ -127,8 +128,8 @@ export const compose = async (settings: Configuration, role: Role, logger: Logge
   await startJobs({ settings, outside, logger, isGateway, identity, domains }, building)
   const parts = building.move()
   return {
-    portal: guardServer(app, settings.requests),
-    operations: guardServer(operations, settings.requests),
+    portal: guardServer(app, settings.requests, () => draining),
+    operations: guardServer(operations, settings.requests, () => draining),
     unserved,
     replaceBackends: (changed) => backends.replace(changed),
     startDraining: () => {

@@ -1,8 +1,10 @@
 import type { Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { setTimeout as pause } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import { compose, type Role } from './compose.ts'
 import type { Configuration } from './config/index.ts'
+import { closeListener } from './gateway/index.ts'
 
 export interface Running {
   /** Where the portal listener and the operations listener really listen. */
@@ -26,13 +28,6 @@ const listen = (server: Server, port: number, host: string): Promise<number> =>
     })
   })
 
-/** Idle keep-alive connections are closed at once, busy ones when their answer is out. */
-const drain = (server: Server): Promise<void> =>
-  new Promise((resolve) => {
-    server.close(() => resolve())
-    server.closeIdleConnections()
-  })
-
 /** The process: compose, listen; what is stopped is first drained. */
 export const run = async (settings: Configuration, role: Role, logger: Logger): Promise<Running> => {
   const { host, port, operationsPort } = settings.listen
@@ -46,9 +41,13 @@ export const run = async (settings: Configuration, role: Role, logger: Logger): 
     logger.info({ role, host, port: running.port, operationsPort: running.operationsPort }, 'listening')
     let stopping: Promise<void> | undefined
     const stop = async (): Promise<void> => {
+      const { delayMs, timeoutMs } = settings.shutdown
       deployment.startDraining()
-      await drain(deployment.portal)
-      await drain(deployment.operations)
+      // Until load balancers have noticed, requests keep coming, and are served.
+      await pause(delayMs)
+      const cut = await closeListener(deployment.portal, timeoutMs)
+      if (cut > 0) logger.warn({ connections: cut }, 'cut off: not done in time')
+      await closeListener(deployment.operations, 0)
       await deployment.close()
     }
     return {

@@ -5,7 +5,7 @@ import { readVariables } from '../config/env.ts'
 import { loadConfiguration } from '../config/index.ts'
 import { createSigningKeys } from '../identity/index.ts'
 import { createSecretBox } from '../platform/crypto/index.ts'
-import { migrate as migrateDatabase, openDatabase } from '../platform/database/index.ts'
+import { openDatabase } from '../platform/database/index.ts'
 import { systemClock, systemIds, systemRandomness } from '../platform/system/index.ts'
 import type { Command } from './command.ts'
 
@@ -22,7 +22,7 @@ export const keysRotate: Command = {
     const settings = loadConfiguration(readVariables(), root)
     const store = await openDatabase(databaseTarget(settings, () => undefined))
     try {
-      await migrateDatabase(store.database)
+      await store.migrate()
       const secretBox = createSecretBox(settings.secretKey.reveal(), systemRandomness)
       const ports = { database: store.database, clock: systemClock, ids: systemIds, secretBox }
       const keys = createSigningKeys(ports, identitySettings(settings).tokens)

@@ -1,3 +1,4 @@
+import { exit } from 'node:process'
 import type { Logger } from 'pino'
 import { isRole } from '../compose.ts'
 import { readVariables, type Variables } from '../config/env.ts'
@@ -18,6 +19,9 @@ const reloader = (variables: Variables, root: string, running: Running, logger: 
   }
 }
 
+/** For what is taken down after the listeners. */
+const graceMs = 5_000
+
 const signalled = (): Promise<NodeJS.Signals> =>
   new Promise((resolve) => {
     process.once('SIGTERM', resolve).once('SIGINT', resolve)
@@ -31,7 +35,8 @@ export const serve: Command = {
     '',
     'Configuration: PORTICO_CONFIG names a YAML file; PORT, OPS_PORT, HOST and others override it (README).',
     'SIGHUP, or a change of that file, takes `backends` anew; all else needs a restart.',
-    'SIGTERM and SIGINT drain: readiness drops, accepted requests finish, exit code 0.',
+    'SIGTERM and SIGINT drain: readiness drops, after shutdown.delayMs the listener closes, accepted requests finish (at',
+    'most shutdown.timeoutMs), exit code 0.',
   ].join('\n'),
   options: { role: { type: 'string', default: 'gateway' } },
   run: async ({ root, values: { role } }) => {
@@ -44,6 +49,9 @@ export const serve: Command = {
     const signal = await signalled()
     logger.info({ signal }, 'draining')
     reloads.close()
+    const { delayMs, timeoutMs } = settings.shutdown
+    // Whatever hangs then, a database that does not answer say, the process ends, and in good order.
+    setTimeout(() => exit(0), delayMs + timeoutMs + graceMs).unref()
     await running.stop()
     logger.info('stopped')
     return 0

@@ -23,7 +23,11 @@ const flaw = (request: IncomingMessage, maxHeaders: number): number | undefined 
 }
 
 /** The listener with its limits on sockets, heads and time; whatever is malformed never reaches the pipeline. */
-export const guardServer = (listener: RequestListener, settings: Configuration['requests']): Server => {
+export const guardServer = (
+  listener: RequestListener,
+  settings: Configuration['requests'],
+  isDraining: () => boolean,
+): Server => {
   const server = createServer(
     {
       maxHeaderSize: 16 * 1024,
@@ -37,6 +41,8 @@ export const guardServer = (listener: RequestListener, settings: Configuration['
     },
     (request, response) => {
       const status = flaw(request, settings.maxHeaders)
+      // Whoever keeps connections is told to make the next one elsewhere.
+      if (isDraining()) response.setHeader('connection', 'close')
       if (status) refuse(response, status)
       else listener(request, response)
     },
