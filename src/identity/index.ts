@@ -26,7 +26,7 @@ import { type AssertionSigner, createAssertionSigner } from './tokens/assertion-
 import { createSigningKeys } from './tokens/signing-keys.ts'
 import { rememberVerified } from './tokens/verified-tokens.ts'
 
-export type { ProvideAccount, ProvidedAccount } from './accounts/create.ts'
+export { accountProvider, type ProvideAccount, type ProvidedAccount } from './accounts/create.ts'
 export type { IdentityPorts, OpenOwnWorkspace } from './ports.ts'
 export { defaultIdentitySettings, type IdentitySettings } from './settings.ts'
 export type { Assertion, AssertionSigner } from './tokens/assertion-signer.ts'

@@ -26,7 +26,7 @@ export type ProvideAccount = (account: ProvidedAccount, tx?: Tx) => Promise<{ ac
  * With `tx` it is part of the caller's transaction; hashing takes some 11 ms, so not in one that others wait for.
  */
 export const accountProvider =
-  (ports: IdentityPorts, maxSessions: number): ProvideAccount =>
+  (ports: Pick<IdentityPorts, 'database' | 'clock' | 'ids' | 'passwords'>, maxSessions: number): ProvideAccount =>
   async (account, tx) => {
     const store = tx ?? ports.database
     const now = ports.clock.now()

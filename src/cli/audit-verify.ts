@@ -1,0 +1,32 @@
+import { stdout } from 'node:process'
+import { databaseTarget } from '../compose/store.ts'
+import { readVariables } from '../config/env.ts'
+import { loadConfiguration } from '../config/index.ts'
+import { type ChainBreak, verifyAuditLog } from '../platform/audit/index.ts'
+import { openDatabase } from '../platform/database/index.ts'
+import type { Command } from './command.ts'
+
+const describe = ({ sequence, bizId, reason }: ChainBreak): string =>
+  bizId === null ? `entry ${sequence} is ${reason}` : `entry ${sequence} (${bizId}) is ${reason}`
+
+export const auditVerify: Command = {
+  name: 'audit verify',
+  summary: 'follow the hash chain of the audit log, and name the first entry that breaks it',
+  help: [
+    'Exit code 0 when every sealed entry is what was sealed, 1 otherwise. Reads only; what has been written in the last',
+    'moments and is not sealed yet is not judged. The embedded store belongs to one process: stop the gateway first.',
+  ].join('\n'),
+  options: {},
+  run: async ({ root }) => {
+    const settings = loadConfiguration(readVariables(), root)
+    const store = await openDatabase(databaseTarget(settings, () => undefined))
+    try {
+      const { entriesChecked, broken } = await verifyAuditLog(store.database)
+      if (!broken) stdout.write(`intact: ${entriesChecked} entries\n`)
+      else stdout.write(`BROKEN: ${describe(broken)}; the ${entriesChecked} entries before it are intact\n`)
+      return broken ? 1 : 0
+    } finally {
+      await store.close()
+    }
+  },
+}

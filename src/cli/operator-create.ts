@@ -1,0 +1,123 @@
+import { stdin, stdout } from 'node:process'
+import { text } from 'node:stream/consumers'
+import { z } from 'zod'
+import { databaseTarget } from '../compose/store.ts'
+import { readVariables } from '../config/env.ts'
+import { type Configuration, loadConfiguration } from '../config/index.ts'
+import { type OperatorPermission, operatorPermissions } from '../contract/permissions.ts'
+import { operatorRoles } from '../domains/operators/index.ts'
+import { accountProvider } from '../identity/index.ts'
+import { recordAudit } from '../platform/audit/index.ts'
+import { createPasswordHasher } from '../platform/crypto/index.ts'
+import { inTransaction, openDatabase } from '../platform/database/index.ts'
+import { systemClock, systemIds, systemRandomness } from '../platform/system/index.ts'
+import { developmentPassword } from '../seed/development.ts'
+import type { Command } from './command.ts'
+
+const Values = z.object({
+  email: z.email({ error: '--email: an e-mail address is needed' }).max(320),
+  name: z.string({ error: '--name: a name is needed' }).trim().min(1).max(128),
+  role: z.string().optional(),
+  permissions: z.string().optional(),
+  'password-stdin': z.boolean().default(false),
+})
+
+/** 24 characters of 64: 144 bits. */
+const generatedBytes = 18
+
+/** What the operator may do: a role's rights, or those that are listed. */
+const chosenPermissions = (role: string | undefined, list: string | undefined): OperatorPermission[] => {
+  if (list === undefined) {
+    const holds = operatorRoles[role ?? 'administrator']
+    if (!holds) throw new Error(`--role is one of ${Object.keys(operatorRoles).join(', ')}, not '${role}'`)
+    return operatorPermissions.filter(holds)
+  }
+  if (role !== undefined) throw new Error('--role and --permissions: one of the two')
+  return list.split(',').map((code) => {
+    const known = operatorPermissions.find((each) => each === code.trim())
+    if (!known) throw new Error(`--permissions: '${code}' is none of ${operatorPermissions.join(', ')}`)
+    return known
+  })
+}
+
+/** The first line of standard input: a password never stands on a command line, which others can see. */
+const readPassword = async (): Promise<string> => {
+  const password = (await text(stdin)).split(/\r?\n/)[0] ?? ''
+  if (password.length < 12 || password.length > 256) throw new Error('the password must have 12 to 256 characters')
+  if (password === developmentPassword) throw new Error('this password is in the documentation')
+  return password
+}
+
+interface Operator {
+  email: string
+  name: string
+  password: string
+  permissions: OperatorPermission[]
+}
+
+/** Makes the account and its audit entry, or answers false where the e-mail has one. */
+const create = async (settings: Configuration, operator: Operator): Promise<boolean> => {
+  const store = await openDatabase(databaseTarget(settings, () => undefined))
+  try {
+    await store.migrate()
+    const passwords = await createPasswordHasher({ concurrency: 1, waiting: 1 }, systemRandomness)
+    const ports = { database: store.database, clock: systemClock, ids: systemIds, passwords }
+    const provide = accountProvider(ports, settings.sessions.maxConcurrent)
+    const { permissions: operatorPermissions, ...account } = operator
+    return await inTransaction(store.database, async (tx) => {
+      const made = await provide({ ...account, portal: 'SYSTEM', operatorPermissions }, tx)
+      if (!made.created) return false
+      await recordAudit(tx, {
+        at: systemClock.now(),
+        portal: 'SYSTEM',
+        actorId: null,
+        workspaceId: null,
+        action: 'operator create',
+        targetId: made.accountId,
+        outcome: 'SUCCESS',
+        requestId: systemIds.next(),
+        clientIp: '',
+        detail: { permissions: operatorPermissions.join(',') },
+      })
+      return true
+    })
+  } finally {
+    await store.close()
+  }
+}
+
+export const operatorCreate: Command = {
+  name: 'operator create',
+  summary: 'make an account of the SYSTEM portal, the first one above all',
+  help: [
+    '  --email address          what the operator signs in with; codes are mailed to it',
+    '  --name text              shown to other operators',
+    '  --role name              administrator (default: every right), approver or auditor',
+    '  --permissions a,b        these rights instead of a role’s, such as account:read,account:approve',
+    '  --password-stdin         read the password from standard input; otherwise one is made and printed, once',
+    '',
+    'The embedded store belongs to one process: stop the gateway first, or use PostgreSQL.',
+  ].join('\n'),
+  options: {
+    email: { type: 'string' },
+    name: { type: 'string' },
+    role: { type: 'string' },
+    permissions: { type: 'string' },
+    'password-stdin': { type: 'boolean' },
+  },
+  run: async ({ root, values }) => {
+    const parsed = Values.safeParse(values)
+    if (!parsed.success) throw new Error(parsed.error.issues.map(({ message }) => message).join('; '))
+    const { email, name, role, permissions: list, 'password-stdin': given } = parsed.data
+    const permissions = chosenPermissions(role, list)
+    const settings = loadConfiguration(readVariables(), root)
+    const password = given
+      ? await readPassword()
+      : Buffer.from(systemRandomness.bytes(generatedBytes)).toString('base64url')
+    if (!(await create(settings, { email, name, password, permissions })))
+      throw new Error(`${email} has an account on the SYSTEM portal already; nothing was changed`)
+    stdout.write(`made the operator ${email} with ${permissions.length} permissions\n`)
+    if (!given) stdout.write(`password, shown this once: ${password}\n`)
+    return 0
+  },
+}
