@@ -1,7 +1,9 @@
+import { setTimeout as pause } from 'node:timers/promises'
 import { expect, inject } from 'vitest'
 import type { Variables } from '../../src/config/env.ts'
 import type { Configuration } from '../../src/config/index.ts'
 import { type Running, run } from '../../src/main.ts'
+import type { MailTemplate } from '../../src/platform/mail/index.ts'
 import { startConfigured } from './configured.ts'
 import { type Answer, type Call, send } from './http.ts'
 import { captureLog, type LogLine } from './log.ts'
@@ -9,6 +11,15 @@ import { freePort } from './postgres.ts'
 import type { PorticoProcess } from './process.ts'
 import { testSettings } from './settings.ts'
 import { createStore } from './store.ts'
+
+export interface DevelopmentMail {
+  to: string
+  subject: string
+  text: string
+  html: string
+  template: MailTemplate
+  locale: string
+}
 
 export interface Portico {
   url: string
@@ -20,8 +31,10 @@ export interface Portico {
   /** Operations without a handler. */
   unserved: string[]
   call(method: string, path: string, call?: Call): Promise<Answer>
-  /** The newest development mail to an address. */
-  mailTo(address: string): Promise<{ subject: string; text: string }>
+  /** The newest development mail to an address; one of a template is waited for, since some mails follow the answer. */
+  mailTo(address: string, template?: MailTemplate): Promise<DevelopmentMail>
+  /** Every development mail to an address, newest first. */
+  mailsTo(address: string): Promise<DevelopmentMail[]>
   /** Faults that the test provokes on purpose; any other one fails it at `stop`. */
   expectFault(matches: (line: LogLine) => boolean): void
   stop(): Promise<void>
@@ -63,12 +76,17 @@ export const startPortico = async ({ variables = {}, adjust }: Options = {}): Pr
   if (split) {
     // The gateway makes the keys and seeds the store; the domains only need to find it when they are asked.
     const assertion = { ...settings.assertion, jwksUrl: `${operationsUrl}/.well-known/jwks.json` }
-    const { money, codedValues } = settings
-    domains = await startConfigured({ ...store.variables, ...variables }, { assertion, money, codedValues }, 'domains')
+    const { money, codedValues, files, exports, jobs, audit } = settings
+    const configuration = { assertion, money, codedValues, files, exports, jobs, audit }
+    domains = await startConfigured({ ...store.variables, ...variables }, configuration, 'domains')
     upstream(settings, domains.url)
   }
   const running = await run(settings, 'gateway', captured.logger)
   const url = `http://127.0.0.1:${running.port}`
+  const mailsTo = async (address: string): Promise<DevelopmentMail[]> => {
+    const mails: DevelopmentMail[] = await (await fetch(`${operationsUrl}/mail.json`)).json()
+    return mails.filter(({ to }) => to === address)
+  }
   const expected: ((line: LogLine) => boolean)[] = []
   return {
     url,
@@ -79,13 +97,14 @@ export const startPortico = async ({ variables = {}, adjust }: Options = {}): Pr
     rawLog: captured.raw,
     unserved: running.unserved,
     call: (method, path, call) => send(url, method, path, call),
-    mailTo: async (address) => {
-      const mails: { to: string; subject: string; text: string }[] = await (
-        await fetch(`${operationsUrl}/mail.json`)
-      ).json()
-      const found = mails.find(({ to }) => to === address)
-      if (!found) throw new Error(`no mail to ${address}`)
-      return found
+    mailsTo,
+    mailTo: async (address, template) => {
+      for (let attempt = 1; ; attempt++) {
+        const found = (await mailsTo(address)).find((mail) => template === undefined || mail.template === template)
+        if (found) return found
+        if (template === undefined || attempt >= 100) throw new Error(`no mail ${template ?? ''} to ${address}`)
+        await pause(50)
+      }
     },
     expectFault: (matches) => expected.push(matches),
     stop: async () => {

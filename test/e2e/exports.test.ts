@@ -1,0 +1,233 @@
+import { readXlsx } from 'hucre/xlsx'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { developmentIds } from '../../src/seed/development.ts'
+import { requiredHeaders } from '../harness/http.ts'
+import { type Portico, startPortico } from '../harness/portico.ts'
+import { type Session, signIn } from '../harness/sign-in.ts'
+import { storeIsAvailable } from '../harness/store.ts'
+
+interface Made {
+  bizId: string
+  exportStatus: { code: string }
+  rowCount: number
+}
+
+describe.skipIf(!storeIsAvailable())('exports', () => {
+  let portico: Portico
+  let owner: Session
+  const { workspace, mainUsd, savingsUsd } = developmentIds
+  const remarks = ['=1+1', '+49', '-2', '@x', 'a,"b"', 'plain']
+
+  beforeAll(async () => {
+    portico = await startPortico({
+      adjust: (settings) => {
+        settings.jobs.pollMs = 50
+        settings.exports.sweepEveryMs = 200
+      },
+    })
+    owner = await signIn(portico)
+    for (const remark of remarks) {
+      const body = {
+        sourceWalletBizId: mainUsd,
+        targetWalletBizId: savingsUsd,
+        amount: '1.00',
+        currency: 'USD',
+        remark,
+      }
+      const answer = await call('POST', '/transfer/command/create', { body })
+      expect(answer.status, answer.text).toBe(200)
+    }
+  })
+  afterAll(() => portico?.stop())
+
+  const call = (
+    method: string,
+    path: string,
+    { token = owner.accessToken, ...rest }: { token?: string; body?: object } = {},
+  ) => portico.call(method, `/web/v1/consumer${path}`, { token, workspace, ...rest })
+
+  const create = async (body: object, token?: string): Promise<Made> => {
+    const answer = await call('POST', '/exports', { body, ...(token && { token }) })
+    expect(answer.status, answer.text).toBe(200)
+    expect(answer.body.data).toMatchObject({ exportStatus: { code: 'QUEUED' }, rowCount: null })
+    return answer.body.data
+  }
+  const completed = async (body: object, token?: string): Promise<Made> => {
+    const { bizId } = await create(body, token)
+    const read = async () => (await call('GET', `/exports/${bizId}`, token ? { token } : {})).body.data
+    await expect.poll(async () => (await read()).exportStatus.code, { timeout: 20_000 }).toBe('COMPLETED')
+    return read()
+  }
+  const download = async (id: string, token = owner.accessToken) => {
+    const response = await fetch(`${portico.url}/web/v1/consumer/exports/${id}/download`, {
+      headers: { ...requiredHeaders(), authorization: `Bearer ${token}`, 'x-workspace-id': workspace },
+    })
+    return { status: response.status, headers: response.headers, bytes: Buffer.from(await response.arrayBuffer()) }
+  }
+  const code = ({ status, body }: { status: number; body: { code?: string } | null }) => [status, body?.code]
+
+  test('exports.create 200, read 200, download 200: transfers as CSV, cells neutralised', async () => {
+    const made = await completed({ exportType: 'TRANSFERS', format: 'CSV' })
+    expect(made).toMatchObject({ rowCount: remarks.length, failureCode: null, exportType: { code: 'TRANSFERS' } })
+    const { status, headers, bytes } = await download(made.bizId)
+    expect(status).toBe(200)
+    expect(headers.get('content-type')).toBe('text/csv; charset=utf-8')
+    expect(headers.get('content-disposition')).toMatch(/^attachment; filename="transfers-\d{4}-\d\d-\d\d\.csv"/)
+    const [header, ...lines] = bytes.toString().trimEnd().split('\r\n')
+    expect(header).toBe(
+      'bizId,orderNo,transferStatus,sourceWalletBizId,targetWalletBizId,amount,currency,feeAmount,remark,clientReference,failureCode,createdAt,updatedAt,completedAt',
+    )
+    expect(lines).toHaveLength(remarks.length)
+    expect(lines[0]).toContain(`COMPLETED,${mainUsd},${savingsUsd},1.00,USD,0.00,'=1+1,`)
+    for (const line of lines) expect(line).not.toMatch(/(^|,)"?[=+\-@\t]/)
+    expect(lines.join()).toContain('"a,""b"""')
+  })
+
+  test('exports.create 200: flows of every wallet as JSON Lines, by filter', async () => {
+    const rowsOf = async (filters: object) => {
+      const made = await completed({ exportType: 'FLOWS', format: 'JSONL', filters })
+      const text = (await download(made.bizId)).bytes.toString()
+      const rows = text
+        .split('\n')
+        .filter(Boolean)
+        .map((line) => JSON.parse(line))
+      expect(rows).toHaveLength(made.rowCount)
+      return rows
+    }
+    const all = await rowsOf({})
+    expect(all.filter((row) => row.flowType === 'TRANSFER')).toHaveLength(remarks.length * 2)
+    const out = await rowsOf({ walletId: mainUsd, direction: 'OUT' })
+    expect(out).toHaveLength(remarks.length)
+    expect(out[0]).toMatchObject({ walletBizId: mainUsd, amount: '1.00', currency: 'USD', description: '=1+1' })
+    expect(await rowsOf({ endTime: '2020-01-01T00:00:00Z' })).toEqual([])
+  })
+
+  test('exports.create 200: one’s own logins as XLSX, seen by nobody else', async () => {
+    const made = await completed({ exportType: 'LOGIN_HISTORY', format: 'XLSX' })
+    const { headers, bytes } = await download(made.bizId)
+    expect(headers.get('content-type')).toContain('spreadsheetml.sheet')
+    const [sheet] = (await readXlsx(bytes)).sheets
+    expect(sheet?.rows[0]?.slice(0, 2)).toEqual(['bizId', 'loginTime'])
+    expect(sheet?.rows.length).toBe(made.rowCount + 1)
+    const member = await signIn(portico, 'member@demo.test')
+    const seen = await call('GET', `/exports/${made.bizId}`, { token: member.accessToken })
+    expect(code(seen)).toEqual([404, 'RESOURCE.NOT_FOUND'])
+    const list = await call('GET', '/exports?exportType=LOGIN_HISTORY', { token: member.accessToken })
+    expect(list.body.data.items).toEqual([])
+  })
+
+  test('exports.list 200: by filter, the newest first', async () => {
+    const made = await completed({ exportType: 'EXCHANGES', format: 'CSV' })
+    const list = await call('GET', '/exports?exportType=EXCHANGES&exportStatus=COMPLETED')
+    expect(list.body.data.items[0]).toMatchObject({ bizId: made.bizId, rowCount: 0 })
+    expect(list.body.data.pagination).toMatchObject({ totalRecords: 1 })
+  })
+
+  test('exports.read 404 and exports.download 404: unknown, foreign and malformed ids are alike', async () => {
+    const made = await completed({ exportType: 'RECHARGES', format: 'CSV' })
+    const other = await call('POST', '/workspaces', { body: { workspaceName: 'Elsewhere' } })
+    const elsewhere = { token: owner.accessToken, workspace: other.body.data.bizId }
+    const answers = [
+      await portico.call('GET', `/web/v1/consumer/exports/${made.bizId}`, elsewhere),
+      await portico.call('GET', `/web/v1/consumer/exports/${made.bizId}/download`, elsewhere),
+      await call('GET', '/exports/01990000-0000-7000-8000-00000000dead'),
+      await call('GET', '/exports/nothing/download'),
+    ]
+    for (const answer of answers) expect(code(answer)).toEqual([404, 'RESOURCE.NOT_FOUND'])
+  })
+
+  test('exports.create 400: unknown types, formats and filters', async () => {
+    const bodies = [
+      { exportType: 'PASSWORDS', format: 'CSV' },
+      { exportType: 'FLOWS', format: 'PDF' },
+      { exportType: 'FLOWS', format: 'CSV', filters: { workspaceId: workspace } },
+      {
+        exportType: 'FLOWS',
+        format: 'CSV',
+        filters: { startTime: '2026-02-01T00:00:00Z', endTime: '2026-01-01T00:00:00Z' },
+      },
+    ]
+    for (const body of bodies)
+      expect(code(await call('POST', '/exports', { body }))).toEqual([400, 'VALIDATION.INVALID_PARAMETER'])
+  })
+
+  test('exports.create 403 and exports.download 403: the list’s own right is asked for, then and again', async () => {
+    const member = await signIn(portico, 'member@demo.test')
+    const denied = await call('POST', '/exports', {
+      token: member.accessToken,
+      body: { exportType: 'FLOWS', format: 'CSV' },
+    })
+    expect(code(denied)).toEqual([403, 'ACCESS.PERMISSION_DENIED'])
+    const permit = async (permissionCodes: string[]) => {
+      const body = { roleBizId: developmentIds.memberRole, permissionCodes }
+      const answer = await call('POST', '/roles/permissions', { body })
+      expect(answer.status, answer.text).toBe(200)
+    }
+    await permit(['export:read', 'export:create', 'wallet:read'])
+    const made = await completed({ exportType: 'FLOWS', format: 'CSV' }, member.accessToken)
+    expect((await download(made.bizId, member.accessToken)).status).toBe(200)
+    const other = await call('POST', '/exports', {
+      token: member.accessToken,
+      body: { exportType: 'TRANSFERS', format: 'CSV' },
+    })
+    expect(code(other)).toEqual([403, 'ACCESS.PERMISSION_DENIED'])
+    await permit(['export:read'])
+    expect((await download(made.bizId, member.accessToken)).status).toBe(403)
+    expect((await download(made.bizId)).status).toBe(200)
+  })
+
+  test('exports.download 409: what is not completed has no bytes', async () => {
+    // Nothing runs an export of which the job is not due yet; the status is read right after it was asked for.
+    const { bizId } = await create({ exportType: 'FLOWS', format: 'XLSX' })
+    const at = await download(bizId)
+    expect([200, 409]).toContain(at.status)
+    if (at.status === 409) expect(JSON.parse(at.bytes.toString()).code).toBe('STATE.CONFLICT')
+  })
+})
+
+describe.skipIf(!storeIsAvailable())('exports whose time is short', () => {
+  let portico: Portico
+  let owner: Session
+  beforeAll(async () => {
+    portico = await startPortico({
+      // 20 a window: the limit itself, and not a thousand times as much.
+      variables: { PORTICO_RATE_LIMIT_SCALE: '1' },
+      adjust: (settings) => {
+        settings.jobs.pollMs = 50
+        settings.exports.sweepEveryMs = 200
+        settings.exports.lifeMs = 1_500
+      },
+    })
+    owner = await signIn(portico)
+  })
+  afterAll(() => portico?.stop())
+
+  test('exports.create 429: of a hundred at once as many as the limit says, and each of those is carried out; exports.download 409 once expired', async () => {
+    const asked = Array.from({ length: 100 }, () =>
+      portico.call('POST', '/web/v1/consumer/exports', {
+        token: owner.accessToken,
+        workspace: developmentIds.workspace,
+        body: { exportType: 'FLOWS', format: 'CSV' },
+      }),
+    )
+    const answers = await Promise.all(asked)
+    const made = answers.filter(({ status }) => status === 200)
+    const refused = answers.filter(({ status }) => status === 429)
+    expect([made.length, refused.length]).toEqual([20, 80])
+    expect(refused[0]?.body.code).toBe('ACCESS.RATE_LIMITED')
+    const status = async (wanted: string) => {
+      const list = await portico.call('GET', `/web/v1/consumer/exports?pageSize=100&exportStatus=${wanted}`, {
+        token: owner.accessToken,
+        workspace: developmentIds.workspace,
+      })
+      return list.body.data.pagination.totalRecords
+    }
+    await expect.poll(() => status('EXPIRED'), { timeout: 25_000, interval: 500 }).toBe(20)
+    const [first] = made
+    const gone = await portico.call('GET', `/web/v1/consumer/exports/${first?.body.data.bizId}/download`, {
+      token: owner.accessToken,
+      workspace: developmentIds.workspace,
+    })
+    expect([gone.status, gone.body.code]).toEqual([409, 'STATE.CONFLICT'])
+  })
+})
