@@ -10,6 +10,7 @@ import { judge, table, verdictTable } from './report/table.ts'
 import { pinning } from './rig/processes.ts'
 import { openRig } from './rig/workspace.ts'
 import { scenarios } from './scenarios/index.ts'
+import { closeStores } from './store/stores.ts'
 import { targets } from './targets.ts'
 
 const say = (text: string): void => void process.stdout.write(`${text}\n`)
@@ -47,4 +48,8 @@ const measure = async (args: string[]): Promise<number> => {
 }
 
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(130))
-process.exitCode = await measure(process.argv.slice(2))
+try {
+  process.exitCode = await measure(process.argv.slice(2))
+} finally {
+  await closeStores()
+}

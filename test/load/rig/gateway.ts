@@ -1,5 +1,4 @@
 import { writeFileSync } from 'node:fs'
-import { join } from 'node:path'
 import type { Variables } from '../../../src/config/env.ts'
 import { freePort } from '../../harness/postgres.ts'
 import { type Place, type Started, start } from './processes.ts'
@@ -21,7 +20,7 @@ export interface GatewayOptions {
   profile?: boolean
 }
 
-const preload = join(import.meta.dirname, 'profiler.ts')
+const preload = import.meta.resolve('./profiler.ts')
 
 /**
  * Portico as `portico serve` starts it, with everything on and its log in a file. Only the scale of the limits is

@@ -1,25 +1,33 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { exportJWK, generateKeyPair, SignJWT } from 'jose'
 import { freePort } from '../../harness/postgres.ts'
 import { nginxConfiguration } from '../peers/nginx.ts'
 import { onPath, type Place, type Started, start } from './processes.ts'
 import type { Rig } from './workspace.ts'
 
-export type Peer = 'express-composed' | 'express-bare' | 'fastify-bare' | 'undici-bare' | 'express-json' | 'upstream'
-
-const folder = join(import.meta.dirname, '../peers')
+const files = {
+  'express-composed': import.meta.resolve('../peers/express-composed.ts'),
+  'express-bare': import.meta.resolve('../peers/express-bare.ts'),
+  'fastify-bare': import.meta.resolve('../peers/fastify-bare.ts'),
+  'undici-bare': import.meta.resolve('../peers/undici-bare.ts'),
+  'express-json': import.meta.resolve('../peers/express-json.ts'),
+  'kysely-transfers': import.meta.resolve('../peers/kysely-transfers.ts'),
+  argon2id: import.meta.resolve('../peers/argon2id.ts'),
+  upstream: import.meta.resolve('../peers/upstream.ts'),
+}
+export type Peer = keyof typeof files
 
 /** A peer, or the upstream of all of them, as a process of its own. */
 export const startPeer = async (rig: Rig, name: Peer, env: Record<string, string>, place: Place): Promise<Started> => {
-  const file = join(folder, `${name}.ts`)
   const port = await freePort()
   return rig.keep(
     await start({
       name,
       place,
       command: process.execPath,
-      args: [file],
+      args: [fileURLToPath(files[name])],
       port,
       env: { NODE_ENV: 'production', ...env },
       log: rig.file(`${name}.log`),

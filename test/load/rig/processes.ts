@@ -2,6 +2,7 @@ import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { closeSync, openSync } from 'node:fs'
 import { connect } from 'node:net'
+import { cpus } from 'node:os'
 import { setTimeout as pause } from 'node:timers/promises'
 import { root } from '../../harness/settings.ts'
 import { cpuSecondsOf, residentBytesOf } from './usage.ts'
@@ -10,16 +11,33 @@ import { cpuSecondsOf, residentBytesOf } from './usage.ts'
 export type Place = 'measured' | 'load' | 'anywhere'
 
 const isThere = (program: string, ...args: string[]): boolean => spawnSync(program, args).status === 0
-const canPin = isThere('taskset', '-c', '0,1', 'true')
-const cores: Record<Place, string | null> = { measured: '0', load: '1', anywhere: null }
+const last = cpus().length - 1
+const canPin = last > 0 && isThere('taskset', '-c', `0,${last}`, 'true')
+const cores: Record<Place, string> = { measured: '0', load: `1-${last}`, anywhere: `0-${last}` }
 
 /** A command line on its core, where this machine can pin and has two. */
-export const placed = (place: Place, command: string, args: readonly string[]): [string, string[]] => {
-  const core = cores[place]
-  return canPin && core !== null ? ['taskset', ['-c', core, command, ...args]] : [command, [...args]]
+export const placed = (place: Place, command: string, args: readonly string[]): [string, string[]] =>
+  canPin ? ['taskset', ['-c', cores[place], command, ...args]] : [command, [...args]]
+
+/** The bench itself is load: it drives what wrk cannot. */
+const pinSelf = (place: Place): void => {
+  if (canPin) spawnSync('taskset', ['-acp', cores[place], String(process.pid)])
+}
+pinSelf('load')
+
+/** What is started meanwhile may run on every core. */
+export const unpinned = async <T>(work: () => Promise<T>): Promise<T> => {
+  pinSelf('anywhere')
+  try {
+    return await work()
+  } finally {
+    pinSelf('load')
+  }
 }
 
-export const pinning = canPin ? 'pinned: the measured process to core 0, load and upstream to core 1' : 'not pinned'
+export const pinning = canPin
+  ? 'the measured process pinned to core 0, load and upstream to the others'
+  : 'nothing pinned'
 
 export interface Started {
   name: string

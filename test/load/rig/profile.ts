@@ -59,18 +59,18 @@ export const describe = (profile: Profiler.Profile, top = 10): string => {
   ].join('\n')
 }
 
-/** Profiles the gateway while `work` puts load on it; keeps the profile beside the caller and tells the costliest functions. */
-export const profiled = async <T>(gateway: Gateway, keepAs: string, work: () => Promise<T>): Promise<[T, string]> => {
+/** Profiles the gateway while `load` lies on it; keeps the profile beside the caller and tells the costliest functions. */
+export const profiled = async (gateway: Gateway, keepAs: string, load: () => Promise<unknown>): Promise<string> => {
   const file = gateway.profiling
-  if (file === null) return [await work(), '']
+  if (file === null) return ''
   rmSync(file, { force: true })
   gateway.signal('SIGUSR2')
   await pause(300)
-  const result = await work()
+  await load()
   gateway.signal('SIGUSR2')
   for (let attempt = 0; attempt < 200 && !existsSync(file); attempt++) await pause(50)
   await pause(500)
   copyFileSync(file, keepAs)
   const profile: Profiler.Profile = JSON.parse(readFileSync(file, 'utf8'))
-  return [result, `${describe(profile)}\n  the whole profile: ${keepAs} (opens in Chrome's DevTools)`]
+  return `${describe(profile)}\n  the whole profile: ${keepAs} (opens in Chrome's DevTools)`
 }

@@ -1,11 +1,12 @@
 import { join } from 'node:path'
 import { type Hits, type Shot, spray } from '../load/spray.ts'
 import type { Options } from '../options.ts'
-import type { Outcome, Row } from '../report/outcome.ts'
+import type { Outcome } from '../report/outcome.ts'
 import { ratios } from '../report/stats.ts'
 import type { Gateway } from '../rig/gateway.ts'
 import type { Started } from '../rig/processes.ts'
 import { profiled } from '../rig/profile.ts'
+import { emptyRow } from './rows.ts'
 
 export interface Contender {
   process: Started
@@ -30,23 +31,27 @@ export const rotated = <T>(list: readonly T[], by: number): T[] => [
   ...list.slice(0, by % list.length),
 ]
 
-const emptyRow = (scenario: string, contender: string): Row => ({
-  scenario,
-  contender,
-  unit: 'requests',
-  perSecond: [],
-  p50: [],
-  p99: [],
-  cpu: [],
-})
+/** With --profile, one more round of load whose profile is kept and told. */
+export const keepProfile = async (
+  outcome: Outcome,
+  gateway: Gateway,
+  { profile }: Options,
+  load: () => Promise<unknown>,
+): Promise<void> => {
+  if (!profile) return
+  const file = join(process.cwd(), `portico-${outcome.scenario}.cpuprofile`)
+  outcome.profiles.push(`${outcome.scenario}\n${await profiled(gateway, file, load)}`)
+}
 
 /** Every contender in every round, in an order that rotates; Portico's row is the first, and the ratios are its. */
 export const contest = async (
   scenario: string,
   contenders: readonly Contender[],
-  { rounds, seconds, connections, profile }: Options,
+  gateway: Gateway,
+  options: Options,
 ): Promise<Outcome> => {
-  const rows = new Map(contenders.map(({ process: { name } }) => [name, emptyRow(scenario, name)]))
+  const { rounds, seconds, connections } = options
+  const rows = new Map(contenders.map(({ process: { name } }) => [name, emptyRow(scenario, name, 'requests')]))
   const outcome: Outcome = { scenario, rows: [...rows.values()], figures: [], notes: [], faults: [], profiles: [] }
   for (const contender of contenders) {
     await asked(contender)
@@ -70,11 +75,6 @@ export const contest = async (
     if (own)
       outcome.figures.push({ id: `${scenario}/${other.contender}`, values: ratios(own.perSecond, other.perSecond) })
   const [first] = contenders
-  if (profile && first && 'profiling' in first.process) {
-    const gateway = first.process as Gateway
-    const keepAs = join(process.cwd(), `portico-${scenario}.cpuprofile`)
-    const [, told] = await profiled(gateway, keepAs, () => spray(first.shot, connections, Math.max(5, seconds)))
-    outcome.profiles.push(`${scenario}\n${told}`)
-  }
+  if (first) await keepProfile(outcome, gateway, options, () => spray(first.shot, connections, Math.max(5, seconds)))
   return outcome
 }

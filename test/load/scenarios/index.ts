@@ -1,7 +1,13 @@
 import type { Options } from '../options.ts'
 import type { Outcome } from '../report/outcome.ts'
 import type { Rig } from '../rig/workspace.ts'
+import { encryptedPost } from './encrypted.ts'
+import { inProcessGet } from './in-process.ts'
+import { logins } from './logins.ts'
+import { mixedDay } from './mixed.ts'
 import { proxiedGet, proxiedPost } from './proxied.ts'
+import { loginStorm } from './storm.ts'
+import { transfersOnPglite, transfersOnPostgres } from './transfers.ts'
 
 export type Scenario = (rig: Rig, options: Options) => Promise<Outcome>
 
@@ -9,4 +15,11 @@ export type Scenario = (rig: Rig, options: Options) => Promise<Outcome>
 export const scenarios: Record<string, Scenario> = {
   'proxied-get': proxiedGet,
   'proxied-post': proxiedPost,
+  'in-process-get': inProcessGet,
+  'encrypted-post': encryptedPost,
+  logins,
+  'login-storm': loginStorm,
+  'transfers-pglite': transfersOnPglite,
+  'transfers-postgres': transfersOnPostgres,
+  'mixed-day': mixedDay,
 }

@@ -45,7 +45,7 @@ const proxied = async (rig: Rig, options: Options, method: 'GET' | 'POST'): Prom
   })
   const others = peers.map((peer): Contender => ({ process: peer, shot: shot(peer, theirs), check: plain(expected) }))
   const first: Contender = { process: gateway, shot: shot(gateway, own), check: envelopeOf(expected) }
-  return contest(`proxied-${method.toLowerCase()}`, [first, ...others], options)
+  return contest(`proxied-${method.toLowerCase()}`, [first, ...others], gateway, options)
 }
 
 export const proxiedGet = (rig: Rig, options: Options): Promise<Outcome> => proxied(rig, options, 'GET')

@@ -1,0 +1,23 @@
+import { randomUUID } from 'node:crypto'
+import type { Line } from './line.ts'
+import type { Mailbox } from './mailbox.ts'
+import { chain, password, perimeter } from './people.ts'
+
+const post = async (line: Line, path: string, body: object, headers: Record<string, string>) => {
+  const asked = { ...headers, 'x-request-id': randomUUID() }
+  const reply = await line.ask({ method: 'POST', path: chain + path, headers: asked, body: JSON.stringify(body) })
+  if (reply.status !== 200) throw new Error(`${path}: ${reply.status} ${reply.body}`)
+  const { data }: { data: { sessionId: string; accessToken: string } } = JSON.parse(reply.body)
+  return data
+}
+
+/** A whole login: password, mailed code, tokens. Answers the headers of the account's further requests. */
+export const logIn = async (line: Line, mailbox: Mailbox, email: string): Promise<Record<string, string>> => {
+  const headers = perimeter(`client-of-${email}`)
+  const { sessionId } = await post(line, '/auth/login/initiate', { email, password }, headers)
+  await post(line, '/auth/login/mfa/send', { sessionId, mfaMethod: 'EMAIL' }, headers)
+  const code = await mailbox.code(email)
+  const { accessToken } = await post(line, '/auth/login/complete', { sessionId, mfaMethod: 'EMAIL', code }, headers)
+  if (!accessToken) throw new Error('no token')
+  return { ...headers, authorization: `Bearer ${accessToken}` }
+}

@@ -1,0 +1,33 @@
+import { writeFileSync } from 'node:fs'
+import { developmentIds } from '../../../src/seed/development.ts'
+import { chain, perimeter, signIn } from '../load/people.ts'
+import type { Options } from '../options.ts'
+import type { Outcome } from '../report/outcome.ts'
+import { startGateway } from '../rig/gateway.ts'
+import { startPeer } from '../rig/peers.ts'
+import type { Rig } from '../rig/workspace.ts'
+import { type Contender, contest } from './contest.ts'
+
+/** The one operation for members of a workspace that is answered from memory; it asks for a permission too. */
+const path = `${chain}/roles/permissions/tree`
+
+/** The same envelope, whatever its time. */
+const timeless = (text: string): string => text.replace(/"timestamp":\d+/, '"timestamp":0')
+
+/** Against bare Express that answers the very same body by `res.json`. */
+export const inProcessGet = async (rig: Rig, options: Options): Promise<Outcome> => {
+  const gateway = await startGateway(rig, { profile: options.profile })
+  const headers = { ...(await signIn(gateway)), 'x-workspace-id': developmentIds.workspace }
+  const expected = await (await fetch(gateway.url + path, { headers })).text()
+  const file = rig.file('body.json')
+  writeFileSync(file, expected)
+  const peer = await startPeer(rig, 'express-json', { BODY: file }, 'measured')
+  const check = (text: string, status: number) => {
+    if (status !== 200 || timeless(text) !== timeless(expected)) throw new Error('not the answer')
+  }
+  const own: Contender = { process: gateway, shot: { method: 'GET', url: gateway.url + path, headers }, check }
+  const other: Contender = { process: peer, shot: { method: 'GET', url: peer.url + path, headers: perimeter() }, check }
+  const outcome = await contest('in-process-get', [own, other], gateway, options)
+  outcome.notes.push(`the answer is GET ${path}, ${Buffer.byteLength(expected)} bytes, for both`)
+  return outcome
+}

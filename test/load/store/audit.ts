@@ -1,0 +1,29 @@
+import { databaseTarget } from '../../../src/compose/store.ts'
+import type { Variables } from '../../../src/config/env.ts'
+import { verifyBook } from '../../../src/ledger/index.ts'
+import { openDatabase } from '../../../src/platform/database/index.ts'
+import { testSettings } from '../../harness/settings.ts'
+
+/** After the money has moved, with the gateway stopped: whether the book adds up, and every acknowledged order is in it once. */
+export const auditBook = async (variables: Variables, acknowledged: readonly string[]): Promise<string[]> => {
+  const store = await openDatabase(databaseTarget(testSettings(variables), () => undefined))
+  try {
+    const faults: string[] = []
+    const broken = await verifyBook(store.database)
+    if (broken) faults.push(`the book: ${broken.rule}, ${broken.violations} times, first at ${broken.subject}`)
+    const rows = await store.database
+      .selectFrom('orders')
+      .select('biz_id')
+      .where('order_type', '=', 'TRANSFER')
+      .execute()
+    const written = new Set<string>(rows.map(({ biz_id }) => biz_id))
+    const told = new Set(acknowledged)
+    if (told.size !== acknowledged.length) faults.push(`${acknowledged.length - told.size} orders were told twice`)
+    const lost = [...told].filter((id) => !written.has(id)).length
+    if (lost > 0) faults.push(`${lost} acknowledged orders are lost`)
+    if (written.size > told.size) faults.push(`${written.size - told.size} orders that nobody was told of`)
+    return faults
+  } finally {
+    await store.close()
+  }
+}

@@ -1,0 +1,50 @@
+/*
+ * Fills a store for the bench, straight through the composition: BENCH_ACCOUNTS accounts with a workspace and a funded
+ * wallet each. Tells them as JSON. One hash serves them all, for nobody measures how they are made.
+ */
+import { pino } from 'pino'
+import { composeDomains } from '../../../src/compose/domains.ts'
+import { composeIdentity } from '../../../src/compose/identity.ts'
+import { openOutside } from '../../../src/compose/outside.ts'
+import { readVariables } from '../../../src/config/env.ts'
+import { loadConfiguration } from '../../../src/config/index.ts'
+import { bizId, type WorkspaceId } from '../../../src/kernel/index.ts'
+import { inTransaction } from '../../../src/platform/database/index.ts'
+import { root } from '../../harness/settings.ts'
+import { password } from '../load/people.ts'
+import type { SeededAccount } from './accounts.ts'
+
+const logger = pino({ level: 'error' }, pino.destination(2))
+await using stack = new AsyncDisposableStack()
+const settings = loadConfiguration(readVariables(), root)
+const opened = await openOutside(settings, logger, stack)
+const hashed = opened.passwords.hash(password)
+const outside = { ...opened, passwords: { ...opened.passwords, hash: () => hashed } }
+const identity = await composeIdentity(settings, outside, logger, () =>
+  Promise.reject(new Error('no registration here')),
+)
+const domains = await composeDomains(settings, outside, logger, identity)
+const { database, clock, ids } = outside
+
+const provide = (number: number): Promise<SeededAccount> =>
+  inTransaction(database, async (tx) => {
+    const email = `person-${number}@bench.test`
+    const { accountId } = await identity.provideAccount(
+      { portal: 'CONSUMER', email, password, name: `Person ${number}` },
+      tx,
+    )
+    const at = clock.now()
+    const workspaceId: WorkspaceId = ids.next<'workspace'>()
+    const opening = { workspaceId, ownerId: accountId, name: `Workspace ${number}`, kind: 'LIVE' } as const
+    await domains.workspaces.open(tx, { ...opening, joinSource: 'REGISTRATION', at })
+    const wallet = bizId<'wallet'>(ids.next())
+    const ledger = domains.ledger.within(tx)
+    const named = { walletName: 'Main', currency: 'USD', isDefault: true }
+    await ledger.openWallet({ bizId: wallet, workspaceBizId: workspaceId, ...named, at })
+    await ledger.fundWallet({ wallet, workspace: workspaceId, amount: { minor: 100_000_000n, currency: 'USD' } })
+    return { email, workspace: workspaceId, wallet }
+  })
+
+const accounts: SeededAccount[] = []
+for (let number = 0; number < Number(process.env.BENCH_ACCOUNTS ?? 200); number++) accounts.push(await provide(number))
+process.stdout.write(JSON.stringify(accounts))

@@ -1,0 +1,83 @@
+import { cp, rm } from 'node:fs/promises'
+import { Client } from 'pg'
+import type { Variables } from '../../../src/config/env.ts'
+import { startPostgres, type TestPostgres } from '../../harness/postgres.ts'
+import { runToEnd, unpinned } from '../rig/processes.ts'
+import { openRig } from '../rig/workspace.ts'
+import type { SeededAccount } from './accounts.ts'
+
+export type Kind = 'pglite' | 'postgres'
+
+/** A seeded store of one's own. */
+export interface Store {
+  kind: Kind
+  variables: Variables
+  accounts: readonly SeededAccount[]
+}
+
+const people = 200
+
+const bench = openRig()
+let server: Promise<TestPostgres | undefined> | null = null
+let copies = 0
+
+const seed = async (variables: Variables): Promise<SeededAccount[]> => {
+  const env = { ...variables, BENCH_ACCOUNTS: String(people), LOG_LEVEL: 'error' }
+  return JSON.parse(await runToEnd('load', process.execPath, ['test/load/store/seed.ts'], env))
+}
+
+/** A throw-away server on all cores, one for the whole run; undefined where there is no PostgreSQL. */
+export const postgres = (): Promise<TestPostgres | undefined> => {
+  server ??= unpinned(startPostgres)
+  return server
+}
+
+export const statement = async (url: string, text: string): Promise<void> => {
+  const client = new Client({ connectionString: url })
+  await client.connect()
+  await client.query(text).finally(() => client.end())
+}
+
+export const databaseUrl = (serverUrl: string, name: string): string => {
+  const url = new URL(serverUrl)
+  url.pathname = `/${name}`
+  return url.href
+}
+
+const embeddedTemplate = async () => {
+  const directory = bench.file('template')
+  return { directory, accounts: await seed({ PORTICO_DATA_DIR: directory }) }
+}
+const serverTemplate = async (url: string) => {
+  await statement(url, 'CREATE DATABASE bench_template')
+  return { accounts: await seed({ DATABASE_URL: databaseUrl(url, 'bench_template') }) }
+}
+let embedded: ReturnType<typeof embeddedTemplate> | null = null
+let served: ReturnType<typeof serverTemplate> | null = null
+
+/** Stores are filled once a run; each scenario works on a copy. */
+export const seededStore = async (kind: Kind): Promise<Store> => {
+  copies += 1
+  if (kind === 'pglite') {
+    embedded ??= embeddedTemplate()
+    const { directory, accounts } = await embedded
+    const copy = bench.file(`pglite-${copies}`)
+    await cp(directory, copy, { recursive: true })
+    return { kind, accounts, variables: { PORTICO_DATA_DIR: copy } }
+  }
+  const running = await postgres()
+  if (!running) throw new Error('no PostgreSQL')
+  served ??= serverTemplate(running.url)
+  const { accounts } = await served
+  await statement(running.url, `CREATE DATABASE bench_${copies} TEMPLATE bench_template`)
+  return { kind, accounts, variables: { DATABASE_URL: databaseUrl(running.url, `bench_${copies}`) } }
+}
+
+/** PostgreSQL where there is one: what a deployment under load has. */
+export const bestStore = async (): Promise<Store> => seededStore((await postgres()) ? 'postgres' : 'pglite')
+
+export const closeStores = async (): Promise<void> => {
+  await (await server)?.stop()
+  await bench[Symbol.asyncDispose]()
+  await rm(bench.folder, { recursive: true, force: true })
+}
