@@ -1,5 +1,24 @@
 import { LRUCache } from 'lru-cache'
-import type { AssertionClaims, AssertionSigner } from './assertion.ts'
+import type { Call } from '../gateway/call.ts'
+import type { Permission } from '../kernel/index.ts'
+import { type AssertionSigner, claimsOf } from './assertion.ts'
+
+const texts = new WeakMap<ReadonlySet<Permission>, string>()
+
+/** A set of rights as a text; the same set is asked about again and again. */
+const textOf = (rights: ReadonlySet<Permission> | undefined): string => {
+  if (!rights || rights.size === 0) return ''
+  const known = texts.get(rights)
+  if (known !== undefined) return known
+  const text = [...rights].join(' ')
+  texts.set(rights, text)
+  return text
+}
+
+/** Everything that claimsOf tells of a call, as one text. */
+const keyOf = ({ portal, caller, workspace }: Call): string =>
+  `${portal} ${caller?.accountId} ${caller?.sessionId} ${caller?.apiKeyId} ${caller?.steppedUpAt} ` +
+  `${workspace?.id} ${workspace?.isOwner}\n${textOf(caller?.permissions)}\n${textOf(workspace?.permissions)}`
 
 /**
  * Signed assertions, kept while they are good for at least half of their time: they hold nothing of a single request,
@@ -7,11 +26,11 @@ import type { AssertionClaims, AssertionSigner } from './assertion.ts'
  */
 export const cachedAssertions = (signer: AssertionSigner, audience: string, ttlMs: number, now: () => number) => {
   const cache = new LRUCache<string, { token: Promise<string>; until: number }>({ max: 10_000 })
-  return (claims: AssertionClaims): Promise<string> => {
-    const key = JSON.stringify(claims)
+  return (call: Call): Promise<string> => {
+    const key = keyOf(call)
     const known = cache.get(key)
     if (known && known.until > now()) return known.token
-    const token = signer.sign({ audience, claims: { ...claims }, ttl: ttlMs })
+    const token = signer.sign({ audience, claims: { ...claimsOf(call) }, ttl: ttlMs })
     cache.set(key, { token, until: now() + ttlMs / 2 })
     token.catch(() => cache.delete(key))
     return token

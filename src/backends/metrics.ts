@@ -36,12 +36,26 @@ export const createUpstreamMetrics = (registry: Registry): UpstreamMetrics => {
     labelNames: ['upstream'],
     registers,
   })
+  // Series are looked up by their labels once; after that they are at hand.
+  const series = new Map<string, { observe(seconds: number): void }>()
+  const attemptsOf = (upstream: string, outcome: string) => {
+    const key = `${outcome} ${upstream}`
+    const known = series.get(key) ?? attempts.labels({ upstream, outcome })
+    series.set(key, known)
+    return known
+  }
+  const counts = new Map<string, { inc(change: number): void }>()
+  const countOf = (upstream: string) => {
+    const known = counts.get(upstream) ?? underWay.labels({ upstream })
+    counts.set(upstream, known)
+    return known
+  }
   return {
-    attempted: (upstream, outcome, seconds) => attempts.observe({ upstream, outcome }, seconds),
+    attempted: (upstream, outcome, seconds) => attemptsOf(upstream, outcome).observe(seconds),
     breaker: (upstream, state) => {
       breaker.set({ upstream }, state)
       if (state === 2) opened.inc({ upstream })
     },
-    underWay: (upstream, change) => underWay.inc({ upstream }, change),
+    underWay: (upstream, change) => countOf(upstream).inc(change),
   }
 }

@@ -29,7 +29,11 @@ const readText = async (response: IncomingMessage, maxBytes: number): Promise<st
 export const readStreamedJson = async (response: IncomingMessage, maxBytes: number): Promise<unknown> => {
   const status = response.statusCode ?? 0
   try {
-    return readReply(status, field(response, 'content-type') ?? '', await readText(response, maxBytes))
+    return readReply({
+      status,
+      contentType: field(response, 'content-type') ?? '',
+      text: await readText(response, maxBytes),
+    })
   } catch (error) {
     const range = field(response, 'content-range') ?? ''
     if (!(error instanceof Refusal) || error.code !== 'FILE.RANGE_NOT_SATISFIABLE' || !/^bytes \*\/\d+$/.test(range))

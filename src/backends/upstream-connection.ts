@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { Agent as HttpAgent } from 'node:http'
 import { Agent as HttpsAgent } from 'node:https'
-import { type Dispatcher, Pool } from 'undici'
+import { Pool } from 'undici'
 import type { UpstreamConfiguration } from '../config/index.ts'
 import { Refusal } from '../kernel/index.ts'
 import { invalidReply } from './upstream-reply.ts'
@@ -21,35 +21,6 @@ export const openPool = ({ url, connections, tls }: UpstreamConfiguration): Pool
 export const openAgent = ({ url, connections, tls }: UpstreamConfiguration): HttpAgent | HttpsAgent => {
   const options = { keepAlive: true, maxSockets: connections }
   return url.startsWith('https:') ? new HttpsAgent({ ...options, ...(tls && tlsOptions(tls)) }) : new HttpAgent(options)
-}
-
-/** Lets go of a body that nobody will read. Its stream reports that as an error, which must find a listener. */
-const abandon = (body: Dispatcher.ResponseData['body']): void => {
-  body.on('error', () => undefined).destroy()
-}
-
-/** A body as text, up to `maxBytes`; an encoding that we did not ask for is an invalid reply. */
-export const readText = async (response: Dispatcher.ResponseData, maxBytes: number): Promise<string> => {
-  const encoding = response.headers['content-encoding']
-  if (encoding !== undefined && encoding !== 'identity') {
-    abandon(response.body)
-    throw invalidReply('content encoding')
-  }
-  if (Number(response.headers['content-length'] ?? 0) > maxBytes) {
-    abandon(response.body)
-    throw invalidReply('reply too large')
-  }
-  const chunks: Buffer[] = []
-  let size = 0
-  for await (const chunk of response.body) {
-    size += chunk.length
-    if (size > maxBytes) {
-      abandon(response.body)
-      throw invalidReply('reply too large')
-    }
-    chunks.push(chunk)
-  }
-  return Buffer.concat(chunks).toString('utf8')
 }
 
 const unreachable = new Set([

@@ -26,7 +26,15 @@ const json = (text: string): unknown => {
  * The data of an upstream's answer: plain, or in an envelope, which is taken off and never wrapped twice. A refusal in
  * an envelope is said again in the gateway's own words; anything else that is not a 200 is an invalid response.
  */
-export const readReply = (status: number, contentType: string, text: string): unknown => {
+export const readReply = ({
+  status,
+  contentType,
+  text,
+}: {
+  status: number
+  contentType: string
+  text: string
+}): unknown => {
   if (!/^application\/json\b/i.test(contentType))
     throw invalidReply(`status ${status}, type ${contentType.slice(0, 40)}`)
   const value = json(text)

@@ -1,9 +1,9 @@
 import type { UpstreamConfiguration } from '../config/index.ts'
 import type { Call } from '../gateway/call.ts'
-import { type AssertionClaims, claimsOf } from './assertion.ts'
 import type { Backend } from './backend.ts'
 import type { UpstreamMetrics } from './metrics.ts'
-import { openPool, readText, wireFailure } from './upstream-connection.ts'
+import { openPool, wireFailure } from './upstream-connection.ts'
+import { exchangeWhole } from './upstream-exchange.ts'
 import { isUnhealthy, notTried, upstreamPolicy } from './upstream-policy.ts'
 import { invalidReply, readReply } from './upstream-reply.ts'
 import { upstreamRequest } from './upstream-request.ts'
@@ -20,7 +20,7 @@ const isRetried = ({ operation }: Call, error: unknown): boolean =>
 /** An HTTP service behind the gateway: design.md section 4. `assert` signs what it is told of the caller. */
 export const createUpstream = (
   settings: UpstreamConfiguration,
-  assert: (claims: AssertionClaims) => Promise<string>,
+  assert: (call: Call) => Promise<string>,
   metrics: UpstreamMetrics,
 ): Upstream => {
   const { url, timeoutMs, maxReplyBytes } = settings
@@ -30,19 +30,23 @@ export const createUpstream = (
 
   const streams = createStreamExchange(settings)
 
-  const exchange = async (call: Call, assertion: string, signal: AbortSignal): Promise<unknown> => {
+  const exchange = async (call: Call, assertion: string, deadline: number): Promise<unknown> => {
     try {
       if (isStreamed(call)) return await streams.exchange(call, assertion)
-      const { path, ...request } = upstreamRequest(call, assertion)
-      const response = await pool.request({ ...request, path: basePath + path, signal })
-      const contentType = String(response.headers['content-type'] ?? '')
-      return readReply(response.statusCode, contentType, await readText(response, maxReplyBytes))
+      const request = upstreamRequest(call, assertion)
+      const remainingMs = deadline - performance.now()
+      const reply = await exchangeWhole(
+        pool,
+        { ...request, path: basePath + request.path },
+        { maxReplyBytes, remainingMs },
+      )
+      return readReply(reply)
     } catch (error) {
       throw wireFailure(error)
     }
   }
 
-  const attempt = async (call: Call, assertion: string, signal: AbortSignal): Promise<unknown> => {
+  const attempt = async (call: Call, assertion: string, deadline: number): Promise<unknown> => {
     const start = performance.now()
     const done = (outcome: string) => {
       metrics.underWay(url, -1)
@@ -50,7 +54,7 @@ export const createUpstream = (
     }
     metrics.underWay(url, 1)
     try {
-      const reply = await exchange(call, assertion, signal)
+      const reply = await exchange(call, assertion, deadline)
       done('ok')
       return reply
     } catch (error) {
@@ -61,9 +65,9 @@ export const createUpstream = (
 
   return {
     handle: async (call) => {
-      const assertion = await assert(claimsOf(call))
-      const signal = AbortSignal.timeout(timeoutMs)
-      const once = () => policy.execute(() => attempt(call, assertion, signal))
+      const assertion = await assert(call)
+      const deadline = performance.now() + timeoutMs
+      const once = () => policy.execute(() => attempt(call, assertion, deadline))
       try {
         return await once().catch((error: unknown) => (isRetried(call, error) ? once() : Promise.reject(error)))
       } catch (error) {

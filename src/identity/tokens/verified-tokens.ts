@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
 import type { Clock } from '../../kernel/index.ts'
 import type { IdentitySettings } from '../settings.ts'
@@ -25,7 +25,7 @@ export const rememberVerified = (
   }
 
   return async (token) => {
-    const name = createHash('sha256').update(token).digest('base64')
+    const name = hash('sha256', token, 'base64')
     const known = verified.get(name)
     if (known && good(known)) return known
     verified.delete(name)

@@ -1,0 +1,81 @@
+import type { Dispatcher } from 'undici'
+import { Refusal } from '../kernel/index.ts'
+import { invalidReply } from './upstream-reply.ts'
+
+export interface WholeReply {
+  status: number
+  contentType: string
+  text: string
+}
+
+interface Bounds {
+  maxReplyBytes: number
+  /** Milliseconds that are left, from now to the last byte. */
+  remainingMs: number
+}
+
+const one = (value: string | string[] | undefined): string => (Array.isArray(value) ? value.join(', ') : (value ?? ''))
+
+/** Why a reply is not read at all: an encoding that we did not ask for, or more than we take. */
+const objection = (
+  headers: Record<string, string | string[] | undefined>,
+  maxReplyBytes: number,
+): string | undefined => {
+  const encoding = one(headers['content-encoding'])
+  if (encoding !== '' && encoding !== 'identity') return 'content encoding'
+  return Number(one(headers['content-length'])) > maxReplyBytes ? 'reply too large' : undefined
+}
+
+/**
+ * One request whose answer is read whole, within its bounds. undici's dispatch is used below its promises and streams,
+ * which would cost as much as everything else that the gateway does for a request.
+ */
+export const exchangeWhole = (
+  dispatcher: Dispatcher,
+  request: Dispatcher.DispatchOptions,
+  { maxReplyBytes, remainingMs }: Bounds,
+): Promise<WholeReply> =>
+  new Promise((resolve, reject) => {
+    const chunks: Buffer[] = []
+    let size = 0
+    let status = 0
+    let contentType = ''
+    let controller: Dispatcher.DispatchController | null = null
+    const fail = (error: Error) => {
+      clearTimeout(timer)
+      reject(error)
+      // The connection has to go as well: what is still coming belongs to nobody.
+      controller?.abort(error)
+    }
+    const late = () => fail(new Refusal('SYSTEM.UPSTREAM_TIMEOUT', { internal: 'total deadline' }))
+    const timer = setTimeout(late, Math.max(0, remainingMs))
+    dispatcher.dispatch(request, {
+      onRequestStart: (started) => {
+        controller = started
+      },
+      onRequestUpgrade: (_controller, _status, _headers, socket) => {
+        socket.destroy()
+        fail(invalidReply('an upgrade'))
+      },
+      onResponseStart: (_controller, statusCode, headers) => {
+        status = statusCode
+        contentType = one(headers['content-type'])
+        const refused = objection(headers, maxReplyBytes)
+        if (refused) fail(invalidReply(refused))
+      },
+      onResponseData: (_controller, chunk) => {
+        size += chunk.length
+        if (size > maxReplyBytes) fail(invalidReply('reply too large'))
+        else chunks.push(chunk)
+      },
+      onResponseEnd: () => {
+        clearTimeout(timer)
+        const body = chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks)
+        resolve({ status, contentType, text: body.toString('utf8') })
+      },
+      onResponseError: (_controller, error) => {
+        clearTimeout(timer)
+        reject(error)
+      },
+    })
+  })
