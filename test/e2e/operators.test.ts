@@ -1,0 +1,200 @@
+import { randomUUID } from 'node:crypto'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { developmentIds } from '../../src/seed/development.ts'
+import { type Portico, startPortico } from '../harness/portico.ts'
+import { codeIn, type Session, signIn } from '../harness/sign-in.ts'
+import { storeIsAvailable } from '../harness/store.ts'
+
+const consumer = '/web/v1/consumer'
+const unknownId = '01990000-0000-7000-8000-00000000dead'
+
+describe.skipIf(!storeIsAvailable())('operators', () => {
+  let portico: Portico
+  let operator: Session
+  const { workspace, mainUsd, savingsUsd } = developmentIds
+
+  beforeAll(async () => {
+    portico = await startPortico({
+      adjust: (settings) => {
+        settings.jobs.pollMs = 50
+        settings.portals.CONSUMER.selfRegistration = 'approval'
+      },
+    })
+    operator = await signIn(portico, 'operator@demo.test')
+  })
+  afterAll(() => portico?.stop())
+
+  const call = (method: string, path: string, body?: object) =>
+    portico.call(method, `/web/v1/system${path}`, { token: operator.accessToken, ...(body && { body }) })
+  const code = ({ status, body }: { status: number; body: { code?: string } | null }) => [status, body?.code]
+  const conflict = [409, 'STATE.CONFLICT']
+  const notFound = [404, 'RESOURCE.NOT_FOUND']
+
+  const post = async (path: string, body: object) => {
+    const answer = await portico.call('POST', consumer + path, { body })
+    expect(answer.status, answer.text).toBe(200)
+    return answer.body.data
+  }
+  const password = 'a-rather-long-passphrase-2026'
+  /** Registers as a person does; the account then waits for an operator. */
+  const register = async (email: string, defaultLanguage = 'en'): Promise<string> => {
+    const { sessionId } = await post('/auth/register/initiate', { email, turnstileToken: 'x' })
+    const { text } = await portico.mailTo(email, 'registration-code')
+    await post('/auth/register/verify-email', { sessionId, code: codeIn(text) })
+    const made = await post('/auth/register/complete', { sessionId, accountName: 'New Person', defaultLanguage })
+    expect(made).toMatchObject({ pendingApproval: true, accountStatus: { code: 'PENDING_APPROVAL' } })
+    await post('/auth/password/init', { token: made.passwordInitToken, newPassword: password })
+    return made.accountBizId
+  }
+  const initiate = (email: string) =>
+    portico.call('POST', `${consumer}/auth/login/initiate`, { body: { email, password } })
+  const idOf = async (email: string): Promise<string> => {
+    const list = await call('GET', `/accounts?accountEmail=${encodeURIComponent(email)}`)
+    return list.body.data.items[0].bizId
+  }
+
+  test('operators.approveAccount 200: releases a registration, and the person is told in their language', async () => {
+    const id = await register('new@demo.test', 'ja')
+    expect((await initiate('new@demo.test')).body.data).toMatchObject({ sessionId: null, pendingApproval: true })
+    const queue = await call('GET', '/accounts?accountStatus=PENDING_APPROVAL&accountPortal=CONSUMER')
+    expect(queue.body.data.items.map((item: { bizId: string }) => item.bizId)).toContain(id)
+    const approved = await call('POST', `/accounts/${id}/approve`)
+    expect(approved.status, approved.text).toBe(200)
+    expect(approved.body.data).toMatchObject({ bizId: id, accountStatus: { code: 'ACTIVE' }, lastLoginAt: null })
+    expect((await portico.mailTo('new@demo.test', 'account-decision')).locale).toBe('ja')
+    expect((await initiate('new@demo.test')).body.data).toMatchObject({ pendingApproval: false })
+    expect(code(await call('POST', `/accounts/${id}/approve`))).toEqual(conflict)
+    expect(code(await call('POST', `/accounts/${id}/reject`, { reason: 'late' }))).toEqual(conflict)
+  })
+
+  test('operators.rejectAccount 200: the registration never signs in', async () => {
+    const id = await register('refused@demo.test')
+    const rejected = await call('POST', `/accounts/${id}/reject`, { reason: 'no such person' })
+    expect(rejected.body.data).toMatchObject({ accountStatus: { code: 'REJECTED' } })
+    expect((await portico.mailTo('refused@demo.test', 'account-decision')).text).toContain('no such person')
+    expect((await initiate('refused@demo.test')).status).not.toBe(200)
+    expect(code(await call('POST', `/accounts/${id}/approve`))).toEqual(conflict)
+  })
+
+  test('operators.suspendAccount 200: ends every session at once; operators.reactivateAccount 200', async () => {
+    const member = await signIn(portico, 'member@demo.test')
+    const profile = () => portico.call('GET', `${consumer}/profile`, { token: member.accessToken })
+    expect((await profile()).status).toBe(200)
+    const id = await idOf('member@demo.test')
+    const suspended = await call('POST', `/accounts/${id}/suspend`, { reason: 'under review' })
+    expect(suspended.body.data).toMatchObject({ accountStatus: { code: 'SUSPENDED' } })
+    await expect.poll(async () => code(await profile()), { timeout: 2_000 }).toEqual([401, 'ACCESS.TOKEN_INVALID'])
+    await expect(signIn(portico, 'member@demo.test')).rejects.toThrow()
+    expect(code(await call('POST', `/accounts/${id}/suspend`, { reason: 'again' }))).toEqual(conflict)
+    expect((await call('POST', `/accounts/${id}/reactivate`)).body.data).toMatchObject({
+      accountStatus: { code: 'ACTIVE' },
+    })
+    expect(code(await call('POST', `/accounts/${id}/reactivate`))).toEqual(conflict)
+    expect(code(await profile())).toEqual([401, 'ACCESS.TOKEN_INVALID'])
+    expect((await signIn(portico, 'member@demo.test')).accessToken).toBeTruthy()
+  })
+
+  test('operators.suspendAccount 403: never one’s own', async () => {
+    const own = await idOf('operator@demo.test')
+    const answer = await call('POST', `/accounts/${own}/suspend`, { reason: 'holiday' })
+    expect(code(answer)).toEqual([403, 'ACCESS.PERMISSION_DENIED'])
+    expect((await call('GET', `/accounts/${own}`)).body.data).toMatchObject({ accountStatus: { code: 'ACTIVE' } })
+  })
+
+  test('operators.terminateAccountSessions 200: says how many', async () => {
+    const member = await signIn(portico, 'member@demo.test')
+    const id = await idOf('member@demo.test')
+    const ended = await call('POST', `/accounts/${id}/sessions/terminate`)
+    expect(ended.body.data.success).toBe(true)
+    expect(ended.body.data.terminatedSessions).toBeGreaterThan(0)
+    const profile = () => portico.call('GET', `${consumer}/profile`, { token: member.accessToken })
+    await expect.poll(async () => (await profile()).status, { timeout: 2_000 }).toBe(401)
+    expect((await call('POST', `/accounts/${id}/sessions/terminate`)).body.data.terminatedSessions).toBe(0)
+  })
+
+  test('operators.readAccount 404 and its like: unknown and malformed ids', async () => {
+    const answers = [
+      await call('GET', `/accounts/${unknownId}`),
+      await call('GET', '/accounts/nobody'),
+      await call('POST', `/accounts/${unknownId}/approve`),
+      await call('POST', `/accounts/${unknownId}/reject`, { reason: 'x' }),
+      await call('POST', `/accounts/${unknownId}/suspend`, { reason: 'x' }),
+      await call('POST', `/accounts/${unknownId}/reactivate`),
+      await call('POST', `/accounts/${unknownId}/sessions/terminate`),
+      await call('POST', `/workspaces/${unknownId}/freeze`, { reason: 'x' }),
+      await call('POST', '/workspaces/nothing/unfreeze', { reason: 'x' }),
+      await call('GET', `/ledger/orders/${unknownId}/postings`),
+      await call('GET', '/ledger/orders/nothing/postings'),
+    ]
+    for (const answer of answers) expect(code(answer)).toEqual(notFound)
+  })
+
+  test('operators.freezeWorkspace 200: closes it to its members; operators.unfreezeWorkspace 200', async () => {
+    const owner = await signIn(portico)
+    const wallets = () => portico.call('GET', `${consumer}/wallets`, { token: owner.accessToken, workspace })
+    const frozen = await call('POST', `/workspaces/${workspace}/freeze`, { reason: 'court order' })
+    expect(frozen.status, frozen.text).toBe(200)
+    expect(frozen.body.data).toMatchObject({ bizId: workspace, workspaceStatus: { code: 'FROZEN' } })
+    expect((await wallets()).status).toBe(403)
+    expect(code(await call('POST', `/workspaces/${workspace}/freeze`, { reason: 'again' }))).toEqual(conflict)
+    const list = await call('GET', '/workspaces?workspaceStatus=FROZEN&workspaceName=DEMO')
+    expect(list.body.data.items).toMatchObject([{ bizId: workspace, workspaceName: 'Demo workspace' }])
+    const opened = await call('POST', `/workspaces/${workspace}/unfreeze`, { reason: 'lifted' })
+    expect(opened.body.data).toMatchObject({ workspaceStatus: { code: 'ACTIVE' } })
+    expect((await wallets()).status).toBe(200)
+    expect(code(await call('POST', `/workspaces/${workspace}/unfreeze`, { reason: 'x' }))).toEqual(conflict)
+  })
+
+  test('operators.ledgerInvariants 200 and operators.orderPostings 200: the book adds up, and so does an order', async () => {
+    const owner = await signIn(portico)
+    const order = await portico.call('POST', `${consumer}/transfer/command/create`, {
+      token: owner.accessToken,
+      workspace,
+      headers: { 'x-request-id': randomUUID() },
+      body: { sourceWalletBizId: mainUsd, targetWalletBizId: savingsUsd, amount: '3.25', currency: 'USD' },
+    })
+    const invariants = await call('GET', '/ledger/invariants')
+    expect(invariants.body.data).toMatchObject({ holds: true })
+    expect(invariants.body.data.checks.length).toBeGreaterThan(5)
+    const postings = await call('GET', `/ledger/orders/${order.body.data.bizId}/postings`)
+    expect(postings.status, postings.text).toBe(200)
+    const sides = postings.body.data.map((side: { walletBizId: string; amount: string }) => [
+      side.walletBizId,
+      side.amount,
+    ])
+    expect(sides).toHaveLength(2)
+    expect(new Map(sides)).toEqual(
+      new Map([
+        [mainUsd, '-3.25'],
+        [savingsUsd, '3.25'],
+      ]),
+    )
+  })
+
+  test('operators.* 403: a consumer’s token is worthless here', async () => {
+    const owner = await signIn(portico)
+    const answer = await portico.call('GET', '/web/v1/system/accounts', { token: owner.accessToken })
+    expect(answer.status).toBe(401)
+  })
+
+  test('operators.listAuditLog 200: who did what, from where, sealed into the chain; operators.verifyAuditLog 200', async () => {
+    const entries = async () =>
+      (await call('GET', `/audit-log?action=operators.freezeWorkspace&workspaceId=${workspace}`)).body.data.items
+    await expect.poll(async () => (await entries())[0]?.sequence, { timeout: 10_000 }).toBeGreaterThan(0)
+    const [entry] = await entries()
+    expect(entry).toMatchObject({
+      actorBizId: await idOf('operator@demo.test'),
+      targetBizId: workspace,
+      outcome: { code: 'SUCCESS' },
+      portal: { code: 'SYSTEM' },
+      clientIp: '203.0.113.7',
+      detail: { reason: 'court order' },
+    })
+    expect(entry.hash).toMatch(/^[0-9a-f]{64}$/)
+    const refused = await call('GET', '/audit-log?outcome=REFUSED&pageSize=1')
+    expect(refused.body.data.items[0]).toMatchObject({ outcome: { code: 'REFUSED' } })
+    const verified = await call('GET', '/audit-log/verify')
+    expect(verified.body.data).toMatchObject({ intact: true, firstBrokenSequence: null })
+    expect(verified.body.data.entriesChecked).toBeGreaterThan(5)
+  })
+})
