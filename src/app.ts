@@ -22,7 +22,7 @@ export const pipeline = (parts: Parts): Stage[] => [
   stages.clientHash,
   stages.authenticate(parts.authentication),
   stages.workspace(parts.access),
-  stages.permission,
+  stages.permission(parts.settings.mfa),
   stages.callerLimit(parts.limits, parts.settings.limits),
   stages.body(parts.settings.requests),
   stages.secureChannel(parts.channel, parts.settings),

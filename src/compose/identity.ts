@@ -36,7 +36,7 @@ export const identitySettings = (settings: Configuration): IdentitySettings => {
     sessions: { ...defaults.sessions, ...settings.sessions },
     secureChannel: { ...defaults.secureChannel, ...settings.secureChannel },
     portals: { CONSUMER: portal(portals.CONSUMER), SYSTEM: portal(portals.SYSTEM) },
-    mfa: { ...defaults.mfa, ...settings.mfa },
+    mfa: settings.mfa,
     passwords: {
       ...passwords,
       forgot: scaled(forgot?.account, limits.scale, defaults.passwords.forgot),

@@ -51,6 +51,7 @@ export const mfa = z.strictObject({
     .max(64)
     .regex(/^[^:]+$/, 'no colon, which divides an otpauth label'),
   setupTtlMs: interval,
+  stepUpMs: interval,
 })
 
 /** Masked wherever the configuration is printed. */

@@ -28,6 +28,6 @@ export const signIn = async (
   }
   const { sessionId } = await post('/auth/login/initiate', { email, password })
   await post('/auth/login/mfa/send', { sessionId, mfaMethod: 'EMAIL' })
-  const { text } = await portico.mailTo(email)
+  const { text } = await portico.mailTo(email, 'login-code')
   return post('/auth/login/complete', { sessionId, mfaMethod: 'EMAIL', code: codeIn(text) })
 }

@@ -1,17 +1,17 @@
-import { minutes, Refusal } from '../../kernel/index.ts'
+import { Refusal } from '../../kernel/index.ts'
 import type { Stage } from '../call.ts'
 
-const stepUpWindow = minutes(5)
-
 /** The right that the operation names, in the workspace or on the operators' portal; and a fresh second factor where it asks for one. */
-export const permission: Stage = ({ operation: { policy }, workspace, caller, receivedAt }) => {
-  if (policy.permission !== null) {
-    const rights = policy.workspace === 'none' ? caller?.permissions : workspace?.permissions
-    if (!rights?.has(policy.permission))
-      throw new Refusal('ACCESS.PERMISSION_DENIED', { internal: `lacks ${policy.permission}` })
+export const permission =
+  ({ stepUpMs }: { stepUpMs: number }): Stage =>
+  ({ operation: { policy }, workspace, caller, receivedAt }) => {
+    if (policy.permission !== null) {
+      const rights = policy.workspace === 'none' ? caller?.permissions : workspace?.permissions
+      if (!rights?.has(policy.permission))
+        throw new Refusal('ACCESS.PERMISSION_DENIED', { internal: `lacks ${policy.permission}` })
+    }
+    if (policy.stepUp) {
+      const at = caller?.steppedUpAt ?? null
+      if (at === null || receivedAt - at > stepUpMs) throw new Refusal('ACCESS.STEP_UP_REQUIRED')
+    }
   }
-  if (policy.stepUp) {
-    const at = caller?.steppedUpAt ?? null
-    if (at === null || receivedAt - at > stepUpWindow) throw new Refusal('ACCESS.STEP_UP_REQUIRED')
-  }
-}

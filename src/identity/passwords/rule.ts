@@ -18,6 +18,13 @@ export type PasswordRule = (password: string, about: About) => Promise<void>
 const wordsOf = ({ email, name }: About): string[] =>
   [email, ...email.split(/[@.+_-]/), name, ...name.split(/\s+/)].filter((word) => word.length > 2)
 
+/** So much of a password has to be something else than words of its surroundings. */
+const leastBeside = 4
+
+/** What is left of a password without the words, however they are written and repeated. */
+const beside = (password: string, words: string[]): string =>
+  words.reduce((rest, word) => rest.replaceAll(word.toLowerCase(), ''), password.toLowerCase())
+
 /**
  * completions.md, Auth, after NIST SP 800-63B-4, 3.1.1.2: a length, in characters of NFKC; a blocklist and an estimate of
  * strength; no rules of composition. Eight suffice because every login asks for a second factor.
@@ -32,7 +39,7 @@ export const passwordRule = (
     const { length } = [...normal]
     if (length < shortest || length > longest) throw refused('too short or too long')
     const words = [...blocklist, ...wordsOf(about)]
-    if (words.some((word) => word.toLowerCase() === normal.toLowerCase())) throw refused('on the blocklist')
+    if (beside(normal, words).length < leastBeside) throw refused('made of words on the blocklist')
     const estimate = await strengthEstimate()
     if (estimate(normal, words) < minimumScore) throw refused('too weak')
     if (await breaches.isBreached(normal)) throw refused('known from a breach')

@@ -101,6 +101,8 @@ export const createSigningKeys = (ports: SigningKeyPorts, settings: IdentitySett
     },
     counts: (kid) => known(kid) !== undefined,
     rotate: async () => {
+      // Whoever cannot open the keys that are there would add one that no gateway can open.
+      await read()
       const kid = await add(() => true)
       if (!kid) throw new Error('no signing key was made')
       return kid

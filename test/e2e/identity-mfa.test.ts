@@ -1,0 +1,251 @@
+import { generateSync } from 'otplib'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { routes } from '../harness/catalogue.ts'
+import { begin, type Client, client, data, newcomer, refusal, signInAs } from '../harness/identity.ts'
+import { type Portico, startPortico } from '../harness/portico.ts'
+import { codeIn, signIn } from '../harness/sign-in.ts'
+import { storeIsAvailable } from '../harness/store.ts'
+
+const setup = '/security/mfa/otp/setup'
+const verify = '/security/mfa/otp/verify'
+const revoke = '/security/mfa/otp/revoke'
+const generate = '/security/mfa/backup-codes/generate'
+const stepUp = '/security/step-up'
+
+/** The code of a step from now: 0 the present one, 1 the next. */
+const codeOf = (secret: string, step = 0): string =>
+  generateSync({ secret, epoch: Math.floor(Date.now() / 1_000) + step * 30 })
+
+/** Codes are told by the step that they are of, so no test begins near the end of one. */
+const withinStep = async (): Promise<void> => {
+  const left = 30_000 - (Date.now() % 30_000)
+  if (left < 9_000) await new Promise((resolve) => setTimeout(resolve, left + 50))
+}
+
+const methods = (entries: { mfaMethod: { code: string }; isEnabled: boolean; isPrimary: boolean }[]) =>
+  entries.map(({ mfaMethod, isEnabled, isPrimary }) => [mfaMethod.code, isEnabled, isPrimary])
+
+describe.skipIf(!storeIsAvailable())('second factors', () => {
+  let portico: Portico
+  beforeAll(async () => {
+    portico = await startPortico()
+  })
+  afterAll(() => portico?.stop())
+  beforeEach(withinStep)
+
+  const withOtp = async () => {
+    const at = await newcomer(portico)
+    const { secret } = data(await at.by.post(setup, undefined, at.token))
+    data(await at.by.post(verify, { code: codeOf(secret, -1) }, at.token))
+    return { ...at, secret: String(secret) }
+  }
+  const login = async (by: Client, email: string, mfaMethod: string, code: string) => {
+    const { sessionId } = await begin(portico, by, email)
+    return by.post('/auth/login/complete', { sessionId, mfaMethod, code })
+  }
+  const securityMails = async (email: string) =>
+    (await portico.mailsTo(email)).filter(({ template }) => template === 'security-change').map(({ text }) => text)
+
+  test('mfa.list 200 and mfa.backupCodeStatus 200 for a new account', async () => {
+    const { by, token } = await newcomer(portico)
+    const list = data(await by.get('/security/mfa', token))
+    expect(methods(list)).toEqual([
+      ['EMAIL', true, true],
+      ['OTP', false, false],
+      ['BACKUP_CODE', false, false],
+    ])
+    expect(list[0].mfaMethod.value).toBe(10011001)
+    expect(list[0].verifiedAt).toEqual(expect.any(String))
+    expect(data(await by.get('/security/mfa/backup-codes', token))).toEqual({ remainingCount: 0, totalGenerated: 0 })
+  })
+
+  test('mfa.otpSetup 200: an otpauth URI that authenticators read; in force only once verified', async () => {
+    const { by, email, token } = await newcomer(portico)
+    const made = data(await by.post(setup, undefined, token))
+    expect(made).toMatchObject({ issuer: 'Portico', accountName: email })
+    const uri = new URL(made.qrCodeUri)
+    expect([uri.protocol, uri.host, uri.searchParams.get('secret')]).toEqual(['otpauth:', 'totp', made.secret])
+    expect(decodeURIComponent(uri.pathname)).toContain(email)
+    expect(methods(data(await by.get('/security/mfa', token)))[1]).toEqual(['OTP', false, false])
+    expect(refusal(await login(client(portico), email, 'OTP', codeOf(made.secret)))[1]).toBe('AUTH.CODE_INVALID')
+    expect(refusal(await by.post(verify, { code: '000000' }, token))).toEqual([401, 'AUTH.CODE_INVALID'])
+    const entry = data(await by.post(verify, { code: codeOf(made.secret) }, token))
+    expect(entry).toMatchObject({ mfaMethod: { code: 'OTP' }, isEnabled: true, isPrimary: true })
+    expect((await securityMails(email)).join()).toContain('authenticator app has been added')
+    expect(portico.rawLog.join('')).not.toContain(made.secret)
+  })
+
+  test('mfa.otpVerify 409 STATE.CONFLICT where nothing was set up, or it is verified already', async () => {
+    const { by, token } = await newcomer(portico)
+    expect(refusal(await by.post(verify, { code: '123456' }, token))).toEqual([409, 'STATE.CONFLICT'])
+    const own = await withOtp()
+    const again = await own.by.post(verify, { code: codeOf(own.secret) }, own.token)
+    expect(refusal(again)).toEqual([409, 'STATE.CONFLICT'])
+  })
+
+  test('a login by authenticator: offered, good once per time step, within one step either way', async () => {
+    const { email, secret } = await withOtp()
+    const by = client(portico)
+    const { mfaMethods } = data(await by.post('/auth/login/initiate', { email, password: 'violet-Anchor-Tundra-58' }))
+    expect(mfaMethods.map(({ code }: { code: string }) => code)).toEqual(['EMAIL', 'OTP'])
+    for (const step of [-2, 2]) expect((await login(by, email, 'OTP', codeOf(secret, step))).status).toBe(401)
+    const code = codeOf(secret, 1)
+    expect((await login(by, email, 'OTP', code)).status).toBe(200)
+    expect(refusal(await login(by, email, 'OTP', code))).toEqual([401, 'AUTH.CODE_INVALID'])
+    expect(refusal(await login(by, email, 'OTP', codeOf(secret)))).toEqual([401, 'AUTH.CODE_INVALID'])
+  })
+
+  test('one authenticator code presented to several logins at once opens one session, round after round', async () => {
+    for (let round = 0; round < 4; round++) {
+      const { email, secret } = await withOtp()
+      const by = client(portico)
+      const begun = []
+      for (let each = 0; each < 4; each++) begun.push(await begin(portico, by, email))
+      const code = codeOf(secret)
+      const answers = await Promise.all(
+        begun.map(({ sessionId }) => by.post('/auth/login/complete', { sessionId, mfaMethod: 'OTP', code })),
+      )
+      expect(answers.map(({ status }) => status).sort()).toEqual([200, 401, 401, 401])
+    }
+  })
+
+  test('a new setup keeps the old secret in force until the new one is verified', async () => {
+    const { by, email, secret, token } = await withOtp()
+    const next = data(await by.post(setup, undefined, token))
+    expect((await login(client(portico), email, 'OTP', codeOf(secret))).status).toBe(200)
+    data(await by.post(verify, { code: codeOf(next.secret) }, token))
+    expect((await login(client(portico), email, 'OTP', codeOf(secret, 1))).status).toBe(401)
+    expect((await login(client(portico), email, 'OTP', codeOf(next.secret, 1))).status).toBe(200)
+  })
+
+  test('mfa.otpRevoke 200 by its code, by a backup code, by a fresh step-up; 401 for a wrong code; 409 without one', async () => {
+    const first = await withOtp()
+    const wrong = await first.by.post(revoke, { code: '000000' }, first.token)
+    expect(refusal(wrong)).toEqual([401, 'AUTH.CODE_INVALID'])
+    const gone = data(await first.by.post(revoke, { code: codeOf(first.secret, 1) }, first.token))
+    expect(gone).toMatchObject({ mfaMethod: { code: 'OTP' }, isEnabled: false, verifiedAt: null })
+    expect(refusal(await first.by.post(revoke, undefined, first.token))).toEqual([409, 'STATE.CONFLICT'])
+    expect((await securityMails(first.email)).join()).toContain('authenticator app has been removed')
+
+    const second = await withOtp()
+    const { codes } = data(await second.by.post(generate, undefined, second.token))
+    data(await second.by.post(revoke, { code: codes[0].toLowerCase() }, second.token))
+    const status = data(await second.by.get('/security/mfa/backup-codes', second.token))
+    expect(status).toEqual({ remainingCount: 9, totalGenerated: 10 })
+
+    const third = await withOtp()
+    expect((await third.by.post(revoke, undefined, third.token)).status).toBe(200)
+  })
+
+  test('mfa.generateBackupCodes 200: ten codes, each good once; a new set kills the old one', async () => {
+    const { by, email, token } = await newcomer(portico)
+    const first = data(await by.post(generate, undefined, token))
+    expect(first).toMatchObject({ totalGenerated: 10, remainingCount: 10, generatedAt: expect.any(String) })
+    expect(new Set(first.codes).size).toBe(10)
+    expect((await login(client(portico), email, 'BACKUP_CODE', first.codes[0])).status).toBe(200)
+    expect(refusal(await login(client(portico), email, 'BACKUP_CODE', first.codes[0]))[1]).toBe('AUTH.CODE_INVALID')
+    const bare = String(first.codes[1]).replace('-', '').toLowerCase()
+    expect((await login(client(portico), email, 'BACKUP_CODE', bare)).status).toBe(200)
+    expect(data(await by.get('/security/mfa/backup-codes', token)).remainingCount).toBe(8)
+    const second = data(await by.post(generate, undefined, token))
+    expect((await login(client(portico), email, 'BACKUP_CODE', first.codes[2])).status).toBe(401)
+    expect((await login(client(portico), email, 'BACKUP_CODE', second.codes[0])).status).toBe(200)
+    expect((await securityMails(email)).join()).toContain('New backup codes')
+    expect(portico.rawLog.join('')).not.toContain(first.codes[0])
+  })
+
+  test('parallel generations leave one whole set', async () => {
+    const { by, email, token } = await newcomer(portico)
+    const sets = await Promise.all(Array.from({ length: 5 }, () => by.post(generate, undefined, token).then(data)))
+    expect(data(await by.get('/security/mfa/backup-codes', token))).toEqual({ remainingCount: 10, totalGenerated: 10 })
+    const tried = await Promise.all(
+      sets.map(({ codes }) => login(client(portico), email, 'BACKUP_CODE', codes[9]).then(({ status }) => status)),
+    )
+    expect(tried.sort()).toEqual([200, 401, 401, 401, 401])
+  })
+
+  test('mfa.stepUpSend 200 and mfa.stepUp 200 by mail, 429 for another code at once, 401 for a wrong one', async () => {
+    const { by, email, token } = await newcomer(portico)
+    const sent = data(await by.post(`${stepUp}/send`, { mfaMethod: 'EMAIL' }, token))
+    expect(sent).toMatchObject({
+      mfaMethod: { code: 'EMAIL' },
+      maskedDestination: `${email[0]}***@people.test`,
+      expiresIn: 600,
+      resendAfter: 30,
+      attemptsRemaining: expect.any(Number),
+    })
+    const again = await by.post(`${stepUp}/send`, { mfaMethod: 'EMAIL' }, token)
+    expect([...refusal(again), again.headers.get('retry-after')]).toEqual([429, 'ACCESS.RATE_LIMITED', '30'])
+    const code = codeIn((await portico.mailTo(email, 'step-up-code')).text)
+    const wrong = code === '000000' ? '111111' : '000000'
+    const refused = await by.post(stepUp, { mfaMethod: 'EMAIL', code: wrong }, token)
+    expect(refusal(refused)).toEqual([401, 'AUTH.CODE_INVALID'])
+    const done = await by.post(stepUp, { mfaMethod: 'EMAIL', code }, token)
+    expect(data(done)).toEqual({ success: true, expiresIn: 300 })
+    const replay = await by.post(stepUp, { mfaMethod: 'EMAIL', code }, token)
+    expect(refusal(replay)).toEqual([401, 'AUTH.CODE_INVALID'])
+  })
+
+  test('a step-up code is for its own session, and no login takes it', async () => {
+    const { by, email, token } = await newcomer(portico)
+    const other = client(portico)
+    const second = await signInAs(portico, other, email)
+    data(await by.post(`${stepUp}/send`, { mfaMethod: 'EMAIL' }, token))
+    const code = codeIn((await portico.mailTo(email, 'step-up-code')).text)
+    const foreign = await other.post(stepUp, { mfaMethod: 'EMAIL', code }, second.accessToken)
+    expect(refusal(foreign)).toEqual([401, 'AUTH.CODE_INVALID'])
+    const begun = await begin(portico, by, email)
+    if (begun.code !== code) {
+      const body = { sessionId: begun.sessionId, mfaMethod: 'EMAIL', code }
+      expect(refusal(await by.post('/auth/login/complete', body))).toEqual([401, 'AUTH.CODE_INVALID'])
+    }
+    expect((await by.post(stepUp, { mfaMethod: 'EMAIL', code }, token)).status).toBe(200)
+  })
+
+  test('a step-up by authenticator and by backup code', async () => {
+    const { by, secret, token } = await withOtp()
+    expect((await by.post(stepUp, { mfaMethod: 'OTP', code: codeOf(secret, 1) }, token)).status).toBe(200)
+    const { codes } = data(await by.post(generate, undefined, token))
+    expect((await by.post(stepUp, { mfaMethod: 'BACKUP_CODE', code: codes[3] }, token)).status).toBe(200)
+    const spent = await by.post(stepUp, { mfaMethod: 'BACKUP_CODE', code: codes[3] }, token)
+    expect(refusal(spent)).toEqual([401, 'AUTH.CODE_INVALID'])
+  })
+})
+
+describe.skipIf(!storeIsAvailable())('what asks for a fresh second factor', () => {
+  let portico: Portico
+  beforeAll(async () => {
+    portico = await startPortico({
+      adjust: (settings) => {
+        settings.mfa.stepUpMs = 1_500
+      },
+    })
+  })
+  afterAll(() => portico?.stop())
+  beforeEach(withinStep)
+
+  const guarded = routes.filter(({ operation }) => operation.policy.stepUp)
+
+  test('403 ACCESS.STEP_UP_REQUIRED on each operation that says so, and on otp/revoke without a code; a step-up opens', async () => {
+    const [owner, operator] = [await signIn(portico), await signIn(portico, 'operator@demo.test')]
+    const at = await newcomer(portico)
+    const { secret } = data(await at.by.post(setup, undefined, at.token))
+    data(await at.by.post(verify, { code: codeOf(secret, -1) }, at.token))
+    await new Promise((resolve) => setTimeout(resolve, 1_600))
+    expect(guarded.length).toBeGreaterThan(10)
+    const others: string[] = []
+    for (const route of guarded) {
+      const token = (route.chainId === 'system' ? operator : owner).accessToken
+      const workspace =
+        route.operation.policy.workspace === 'none' ? {} : { workspace: '01990000-0000-7000-8000-000000000002' }
+      const answer = await portico.call(route.method, route.path, { token, ...workspace })
+      if (answer.body?.code !== 'ACCESS.STEP_UP_REQUIRED' || answer.status !== 403)
+        others.push(`${route.name}: ${answer.status} ${answer.text}`)
+    }
+    expect(others).toEqual([])
+    expect(refusal(await at.by.post(revoke, undefined, at.token))).toEqual([403, 'ACCESS.STEP_UP_REQUIRED'])
+    const proof = { mfaMethod: 'OTP', code: codeOf(secret, 1) }
+    expect(data(await at.by.post(stepUp, proof, at.token))).toEqual({ success: true, expiresIn: 1 })
+    expect((await at.by.post(generate, undefined, at.token)).status).toBe(200)
+  })
+})

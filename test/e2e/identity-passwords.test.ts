@@ -1,0 +1,210 @@
+import { createHash } from 'node:crypto'
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import {
+  begin,
+  client,
+  data,
+  goodPassword,
+  linkToken,
+  newcomer,
+  newEmail,
+  otherPassword,
+  refusal,
+  register,
+  signInAs,
+} from '../harness/identity.ts'
+import { type Portico, startPortico } from '../harness/portico.ts'
+import { signIn } from '../harness/sign-in.ts'
+import { storeIsAvailable } from '../harness/store.ts'
+
+const forgot = '/auth/password/forgot'
+const reset = '/auth/password/reset'
+const change = '/auth/password/change'
+
+describe.skipIf(!storeIsAvailable())('passwords', () => {
+  let portico: Portico
+  beforeAll(async () => {
+    portico = await startPortico()
+  })
+  afterAll(() => portico?.stop())
+
+  const mailedToken = async (email: string, by = client(portico)) => {
+    data(await by.post(forgot, { email, turnstileToken: '' }))
+    return linkToken((await portico.mailTo(email, 'password-reset')).text)
+  }
+
+  test('password.forgot 200: the same bytes, known or not; the link leads to the configured address, whatever Host says', async () => {
+    const { email } = await register(portico)
+    const by = client(portico)
+    const strip = ({ status, headers, text }: Awaited<ReturnType<typeof by.post>>) => ({
+      status,
+      headers: [...headers].filter(([name]) => !['date', 'x-request-id', 'ratelimit'].includes(name)),
+      text: text.replace(/"timestamp":\d+/, ''),
+    })
+    const poisoned = { 'x-forwarded-host': 'evil.test', forwarded: 'host=evil.test', origin: 'https://evil.test' }
+    const known = await by.post(forgot, { email: email.toUpperCase(), turnstileToken: '' }, undefined, poisoned)
+    const unknown = await by.post(forgot, { email: newEmail(), turnstileToken: '' }, undefined, poisoned)
+    expect(known.status).toBe(200)
+    expect(strip(known)).toEqual(strip(unknown))
+    const mail = await portico.mailTo(email, 'password-reset')
+    expect(mail.text).toContain(`${portico.settings.publicUrl}/reset-password#token=`)
+    expect(mail.text + mail.html).not.toContain('evil.test')
+    expect(portico.rawLog.join('')).not.toContain(linkToken(mail.text))
+  })
+
+  test('password.forgot speaks the language of whoever asks', async () => {
+    const { email } = await register(portico)
+    const answer = await client(portico).post(forgot, { email, turnstileToken: '' }, undefined, { 'x-locale': 'vi' })
+    expect(data(answer).message).toMatch(/liên kết đặt mật khẩu/)
+    expect((await portico.mailTo(email, 'password-reset')).subject).toBe('Đặt mật khẩu mới')
+  })
+
+  test('password.reset 200 ends every session, leaves second factors in force, and tells by mail', async () => {
+    const { email, by, token } = await newcomer(portico)
+    const other = client(portico)
+    const second = await signInAs(portico, other, email)
+    const setup = data(await by.post('/security/mfa/backup-codes/generate', undefined, token))
+    const answer = await by.post(reset, { token: await mailedToken(email), newPassword: otherPassword })
+    expect(data(answer)).toEqual({ success: true, terminatedSessions: 2 })
+    expect(refusal(await by.get('/profile', token))).toEqual([401, 'ACCESS.TOKEN_INVALID'])
+    expect(refusal(await other.get('/profile', second.accessToken))).toEqual([401, 'ACCESS.TOKEN_INVALID'])
+    const refreshed = await other.post('/auth/token/refresh', { refreshToken: second.refreshToken })
+    expect(refusal(refreshed)).toEqual([404, 'AUTH.SESSION_NOT_FOUND'])
+    const old = await by.post('/auth/login/initiate', { email, password: goodPassword })
+    expect(refusal(old)).toEqual([401, 'AUTH.INVALID_CREDENTIALS'])
+    const { sessionId, mfaMethods } = data(await by.post('/auth/login/initiate', { email, password: otherPassword }))
+    expect(mfaMethods.map(({ code }: { code: string }) => code)).toEqual(['EMAIL', 'BACKUP_CODE'])
+    const factor = { mfaMethod: 'BACKUP_CODE', code: setup.codes[0] }
+    expect((await by.post('/auth/login/complete', { sessionId, ...factor })).status).toBe(200)
+    const told = (await portico.mailsTo(email)).filter(({ template }) => template === 'security-change')
+    expect(told.map(({ text }) => text).join()).toContain('by a link that was mailed')
+  })
+
+  test('password.reset 404 AUTH.SESSION_NOT_FOUND: unknown, spent, another portal’s; every other link dies with it', async () => {
+    const { email } = await register(portico)
+    const by = client(portico)
+    const [first, second] = [await mailedToken(email), await mailedToken(email)]
+    const [newest] = (await portico.mailsTo(email)).filter(({ template }) => template === 'password-reset')
+    expect(linkToken(newest?.text ?? '')).toBe(second)
+    const system = client(portico, { chain: '/web/v1/system' })
+    for (const [asking, token] of [
+      [by, 'A'.repeat(43)],
+      [by, "' OR 1=1"],
+      [system, second],
+    ] as const) {
+      const answer = await asking.post(reset, { token, newPassword: otherPassword })
+      expect(refusal(answer)).toEqual([404, 'AUTH.SESSION_NOT_FOUND'])
+    }
+    const weak = await by.post(reset, { token: second, newPassword: 'password123' })
+    expect(refusal(weak)).toEqual([400, 'VALIDATION.INVALID_PARAMETER'])
+    const answers = await Promise.all(
+      Array.from({ length: 5 }, () => by.post(reset, { token: second, newPassword: otherPassword })),
+    )
+    expect(answers.map(({ status }) => status).sort()).toEqual([200, 404, 404, 404, 404])
+    expect(refusal(await by.post(reset, { token: first, newPassword: otherPassword }))[0]).toBe(404)
+  })
+
+  test('password.change 200 ends the other sessions, keeps this one, and tells by mail', async () => {
+    const { email, by, token } = await newcomer(portico)
+    const other = client(portico)
+    const second = await signInAs(portico, other, email)
+    const body = { currentPassword: goodPassword, newPassword: otherPassword }
+    const changed = data(await by.post(change, body, token))
+    expect(changed).toEqual({ success: true, terminatedSessions: 1, passwordChangedAt: expect.any(String) })
+    expect((await by.get('/profile', token)).status).toBe(200)
+    expect(refusal(await other.get('/profile', second.accessToken))).toEqual([401, 'ACCESS.TOKEN_INVALID'])
+    const config = data(await by.get('/security/sessions/config', token))
+    expect(config.passwordChangedAt).toBe(changed.passwordChangedAt)
+    await begin(portico, client(portico), email, otherPassword)
+    const told = (await portico.mailsTo(email)).filter(({ template }) => template === 'security-change')
+    expect(told[0]?.text).toContain('password of your account has been changed')
+  })
+
+  test('password.change 401 AUTH.INVALID_CREDENTIALS, 400 for a weak or the same password', async () => {
+    const { by, token } = await newcomer(portico)
+    const wrong = await by.post(change, { currentPassword: 'wrong', newPassword: otherPassword }, token)
+    expect(refusal(wrong)).toEqual([401, 'AUTH.INVALID_CREDENTIALS'])
+    for (const newPassword of ['short', 'letmein123', goodPassword]) {
+      const answer = await by.post(change, { currentPassword: goodPassword, newPassword }, token)
+      expect([answer.status, answer.body.message], newPassword).toEqual([400, expect.stringContaining('newPassword')])
+    }
+  })
+
+  test('password.change: of parallel changes exactly one wins, round after round', async () => {
+    const { by, token } = await newcomer(portico)
+    let current = goodPassword
+    for (let round = 0; round < 5; round++) {
+      const wanted = Array.from({ length: 4 }, (_, each) => `${otherPassword}-${round}-${each}`)
+      const answers = await Promise.all(
+        wanted.map((newPassword) => by.post(change, { currentPassword: current, newPassword }, token)),
+      )
+      expect(answers.map(({ status }) => status).sort()).toEqual([200, 401, 401, 401])
+      current = wanted[answers.findIndex(({ status }) => status === 200)] ?? ''
+    }
+  })
+
+  test('a password is taken whole and in NFKC: 64 characters and more are not cut off', async () => {
+    const { by, email, token } = await newcomer(portico)
+    const long = `${'Zürich-Ångström '.repeat(8)}tail-`
+    data(await by.post(change, { currentPassword: goodPassword, newPassword: `${long}a` }, token))
+    for (const password of [`${long}b`, long])
+      expect((await by.post('/auth/login/initiate', { email, password })).status).toBe(401)
+    const decomposed = `${long}a`.normalize('NFKD')
+    expect((await by.post('/auth/login/initiate', { email, password: decomposed })).status).toBe(200)
+  })
+
+  test('operators’ passwords are forgotten, reset and changed on their own portal', async () => {
+    const system = client(portico, { chain: '/web/v1/system' })
+    const email = 'checker@demo.test'
+    data(await system.post(forgot, { email, turnstileToken: '' }))
+    const { text } = await portico.mailTo(email, 'password-reset')
+    data(await system.post(reset, { token: linkToken(text), newPassword: otherPassword }))
+    const { accessToken } = await signInAs(portico, system, email, otherPassword)
+    const body = { currentPassword: otherPassword, newPassword: goodPassword }
+    expect(data(await system.post(change, body, accessToken)).success).toBe(true)
+    expect((await client(portico).post(forgot, { email, turnstileToken: '' })).status).toBe(200)
+    const links = (await portico.mailsTo(email)).filter(({ template }) => template === 'password-reset')
+    expect(links).toHaveLength(1)
+  })
+})
+
+describe.skipIf(!storeIsAvailable())('the breach check, where it is switched on', () => {
+  let portico: Portico
+  let server: Server
+  const asked: string[] = []
+  const breached = 'Quartz-Lemon-Harbour-9'
+  const digest = createHash('sha1').update(breached).digest('hex').toUpperCase()
+  let broken = false
+
+  beforeAll(async () => {
+    server = createServer((request, response) => {
+      asked.push(request.url ?? '')
+      if (broken) return response.writeHead(500).end('no')
+      return response.end(`0018A45C4D1DEF81644B54AB7F969B88D65:0\r\n${digest.slice(5)}:42\r\n`)
+    })
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    const { port } = server.address() as AddressInfo
+    portico = await startPortico({
+      adjust: (settings) => {
+        settings.passwords.breachCheck = { url: `http://127.0.0.1:${port}/range/`, timeoutMs: 1_000 }
+      },
+    })
+  })
+  afterAll(async () => {
+    await portico?.stop()
+    await new Promise((resolve) => server.close(resolve))
+  })
+
+  test('a breached password is 400; five digits of its SHA-1 are all that leaves; without an answer it passes, and is logged', async () => {
+    const { accessToken } = await signIn(portico)
+    const body = { currentPassword: 'Portico-demo-2026', newPassword: breached }
+    const call = () => portico.call('POST', '/web/v1/consumer/auth/password/change', { body, token: accessToken })
+    expect(refusal(await call())).toEqual([400, 'VALIDATION.INVALID_PARAMETER'])
+    expect(asked).toEqual([`/range/${digest.slice(0, 5)}`])
+    broken = true
+    expect((await call()).status).toBe(200)
+    expect(portico.log.some(({ msg }) => String(msg).includes('breach check could not be asked'))).toBe(true)
+  })
+})

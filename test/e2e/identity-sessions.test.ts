@@ -1,0 +1,233 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { unknownId } from '../harness/catalogue.ts'
+import { begin, client, data, newcomer, refusal, register, signInAs } from '../harness/identity.ts'
+import { type Portico, startPortico } from '../harness/portico.ts'
+import { signIn } from '../harness/sign-in.ts'
+import { storeIsAvailable } from '../harness/store.ts'
+
+const config = '/security/sessions/config'
+const self = '/web/v1/users/self/security/sessions/config'
+
+describe.skipIf(!storeIsAvailable())('sessions', () => {
+  let portico: Portico
+  beforeAll(async () => {
+    portico = await startPortico()
+  })
+  afterAll(() => portico?.stop())
+
+  test('sessions.list 200: the live ones, the current one marked; sessions.terminate 200 ends another at once', async () => {
+    const { by, email, token, session } = await newcomer(portico)
+    const other = client(portico)
+    const second = await signInAs(portico, other, email)
+    const list = data(await by.get('/security/sessions', token))
+    expect(list).toHaveLength(2)
+    expect(list[0]).toMatchObject({ sessionId: second.sessionId, clientIp: other.ip, isCurrent: false })
+    expect(list[1]).toMatchObject({ sessionId: session.sessionId, clientIp: by.ip, isCurrent: true })
+    expect(list[1].loginTime).toMatch(/^\d{4}-.*Z$/)
+    const ended = await by.post('/security/sessions/terminate', { sessionId: second.sessionId }, token)
+    expect([ended.status, ended.body.data]).toEqual([200, null])
+    expect(refusal(await other.get('/profile', second.accessToken))).toEqual([401, 'ACCESS.TOKEN_INVALID'])
+    expect(data(await by.get('/security/sessions', token))).toHaveLength(1)
+  })
+
+  test('sessions.terminate 404 RESOURCE.NOT_FOUND: unknown, ended, made up and foreign in the same bytes', async () => {
+    const { by, token, session } = await newcomer(portico)
+    const stranger = await newcomer(portico)
+    const own = await signInAs(portico, client(portico), stranger.email)
+    await stranger.by.post('/security/sessions/terminate', { sessionId: own.sessionId }, stranger.token)
+    const texts = new Set<string>()
+    for (const sessionId of [unknownId, own.sessionId, stranger.session.sessionId, 'x', "' OR 1=1 --"]) {
+      const answer = await by.post('/security/sessions/terminate', { sessionId }, token)
+      expect(refusal(answer)).toEqual([404, 'RESOURCE.NOT_FOUND'])
+      texts.add(answer.text.replace(/"timestamp":\d+/, ''))
+    }
+    expect(texts.size).toBe(1)
+    expect((await stranger.by.get('/profile', stranger.token)).status).toBe(200)
+    const itself = await by.post('/security/sessions/terminate', { sessionId: session.sessionId }, token)
+    expect(itself.status).toBe(200)
+    expect((await by.get('/profile', token)).status).toBe(401)
+  })
+
+  test('sessions.terminateAll 200 keeps the current session alone', async () => {
+    const { by, email, token } = await newcomer(portico)
+    const others = []
+    for (let each = 0; each < 3; each++) {
+      const device = client(portico)
+      others.push({ device, session: await signInAs(portico, device, email) })
+    }
+    const answer = data(await by.post('/security/sessions/terminate-all', undefined, token))
+    expect(answer).toEqual({ success: true, terminatedSessions: 3, currentSessionRetained: true })
+    for (const { device, session } of others)
+      expect((await device.get('/profile', session.accessToken)).status).toBe(401)
+    expect(data(await by.get('/security/sessions', token))).toHaveLength(1)
+    expect(data(await by.post('/security/sessions/terminate-all', undefined, token)).terminatedSessions).toBe(0)
+  })
+
+  test('sessions.config 200 and sessions.configure 200: over the bound the oldest end, never the one that asks', async () => {
+    const { by, email, accountId, token } = await newcomer(portico)
+    expect(data(await by.get(config, token))).toEqual({
+      accountBizId: accountId,
+      ssoEnabled: false,
+      maxSessions: 5,
+      passwordChangedAt: expect.any(String),
+      lastLoginAt: expect.any(String),
+      lastLoginIp: by.ip,
+    })
+    const [older, newer] = [client(portico), client(portico)]
+    const first = await signInAs(portico, older, email)
+    const second = await signInAs(portico, newer, email)
+    expect(data(await by.post(config, { maxConcurrentSessions: 2 }, token)).maxSessions).toBe(2)
+    const alive = [
+      (await by.get('/profile', token)).status,
+      (await older.get('/profile', first.accessToken)).status,
+      (await newer.get('/profile', second.accessToken)).status,
+    ]
+    expect(alive).toEqual([200, 401, 200])
+  })
+
+  test.each([0, -1, 101, 1e9, 1.5, '2', null, [3]])('sessions.configure 400 for %j', async (maxConcurrentSessions) => {
+    const { accessToken } = await signIn(portico)
+    const answer = await portico.call('POST', `/web/v1/consumer${config}`, {
+      token: accessToken,
+      body: { maxConcurrentSessions },
+    })
+    expect(refusal(answer)).toEqual([400, 'VALIDATION.INVALID_PARAMETER'])
+  })
+
+  test('the bound holds under parallel logins, and never more than it are alive', async () => {
+    const { email } = await register(portico)
+    for (let round = 0; round < 3; round++) {
+      const devices = Array.from({ length: 8 }, () => client(portico))
+      const begun: Awaited<ReturnType<typeof begin>>[] = []
+      for (const device of devices) begun.push(await begin(portico, device, email))
+      const answers = await Promise.all(
+        devices.map((device, index) => {
+          const { sessionId, code } = begun[index] ?? { sessionId: '', code: '' }
+          return device.post('/auth/login/complete', { sessionId, mfaMethod: 'EMAIL', code })
+        }),
+      )
+      expect(answers.map(({ status }) => status)).toEqual(Array(8).fill(200))
+      const alive = await Promise.all(
+        answers.map(async (answer, index) => (await devices[index]?.get('/profile', data(answer).accessToken))?.status),
+      )
+      expect(alive.filter((status) => status === 200)).toHaveLength(5)
+    }
+  })
+
+  test('sessions.history 200: successes and failures, newest first, paged, by time', async () => {
+    const { by, email, token } = await newcomer(portico)
+    await by.post('/auth/login/initiate', { email, password: 'wrong' })
+    const { sessionId, code } = await begin(portico, by, email)
+    const wrong = code === '000000' ? '111111' : '000000'
+    await by.post('/auth/login/complete', { sessionId, mfaMethod: 'EMAIL', code: wrong })
+    const history = '/security/sessions/history'
+    const { items, pagination } = data(await by.get(history, token))
+    expect(
+      items.map((item: { loginResult: number; failureReason: string }) => [item.loginResult, item.failureReason]),
+    ).toEqual([
+      [0, 'CODE_INVALID'],
+      [0, 'INVALID_CREDENTIALS'],
+      [1, null],
+    ])
+    expect(items[0]).toMatchObject({ bizId: expect.any(String), clientIp: by.ip, loginTime: expect.any(String) })
+    expect(pagination).toMatchObject({ totalRecords: 3, currentPage: 1, pageSize: 20, hasNext: false })
+    const page = data(await by.get(`${history}?pageSize=1&currentPage=2&sortOrder=asc`, token))
+    expect(page.items.map((item: { failureReason: string }) => item.failureReason)).toEqual(['INVALID_CREDENTIALS'])
+    expect(page.pagination).toMatchObject({ totalPages: 3, hasNext: true })
+    const before = data(await by.get(`${history}?endTime=2020-01-01T00:00:00Z`, token))
+    expect(before.items).toEqual([])
+    const since = data(await by.get(`${history}?startTime=${encodeURIComponent(items[1].loginTime)}`, token))
+    expect(since.items).toHaveLength(2)
+    for (const bad of ['sortBy=password', 'pageSize=1000000', 'currentPage=-1', 'startTime=yesterday'])
+      expect((await by.get(`${history}?${bad}`, token)).status, bad).toBe(400)
+  })
+
+  test('an operator has sessions, history and configuration on the SYSTEM portal', async () => {
+    const { accessToken: token } = await signIn(portico, 'operator@demo.test')
+    for (const path of [
+      '/security/sessions',
+      config,
+      '/security/sessions/history',
+      '/security/mfa',
+      '/security/ip-whitelist',
+    ])
+      expect((await portico.call('GET', `/web/v1/system${path}`, { token })).status, path).toBe(200)
+  })
+
+  describe('users/self', () => {
+    const headers = (more: Record<string, string> = {}) => ({
+      'x-portal-access-code': null,
+      'x-request-id': null,
+      'x-forwarded-proto': null,
+      'cf-ray': null,
+      'cf-ipcountry': null,
+      'x-locale': null,
+      accept: 'application/json',
+      ...more,
+    })
+
+    test('sessions.selfConfig 200 in envelope 1.3.0, for either portal’s account', async () => {
+      const { by, accountId, token } = await newcomer(portico)
+      const answer = await by.get(self, token, headers())
+      expect(answer.body).toEqual({
+        version: '1.3.0',
+        timestamp: expect.any(Number),
+        success: true,
+        code: '2000',
+        message: 'Success',
+        data: {
+          accountBizId: accountId,
+          ssoEnabled: false,
+          maxSessions: 5,
+          passwordChangedAt: expect.any(String),
+          lastLoginAt: expect.any(String),
+          lastLoginIp: by.ip,
+        },
+      })
+      const operator = await signIn(portico, 'operator@demo.test')
+      const own = await portico.call('GET', self, { token: operator.accessToken, headers: headers() })
+      expect(own.status).toBe(200)
+    })
+
+    test('401 is short and says 4010, in the language of Accept-Language', async () => {
+      const ask = (more: Record<string, string>) => portico.call('GET', self, { headers: headers(more) })
+      const missing = await ask({})
+      expect([missing.status, missing.body]).toEqual([
+        401,
+        { success: false, code: '4010', message: expect.any(String) },
+      ])
+      const invalid = await ask({ authorization: 'Bearer garbage' })
+      expect(invalid.body).toEqual({ success: false, code: '4010', message: 'invalid or expired token' })
+      const messages = new Set<string>()
+      for (const language of ['en', 'zh', 'zh-Hant', 'ja', 'vi', 'xx', 'vi-VN;q=0.9, ja;q=0.1'])
+        messages.add((await ask({ authorization: 'Bearer garbage', 'accept-language': language })).body.message)
+      expect(messages.size).toBe(5)
+    })
+
+    test('400 is 4000 in the whole envelope: no client hash, an unknown parameter; another client’s hash is 4010', async () => {
+      const { by, token } = await newcomer(portico)
+      const hashless = await by.get(self, token, { ...headers(), 'x-client-hash': null })
+      expect([hashless.status, hashless.body.code, hashless.body.version, hashless.body.data]).toEqual([
+        400,
+        '4000',
+        '1.3.0',
+        null,
+      ])
+      const unknown = await by.get(`${self}?zzz=1`, token, headers())
+      expect([unknown.status, unknown.body.code]).toEqual([400, '4000'])
+      const stolen = await by.get(self, token, { ...headers(), 'x-client-hash': 'thief' })
+      expect([stolen.status, stolen.body.code]).toEqual([401, '4010'])
+      const spoken = await portico.call('POST', self, { headers: headers() })
+      expect(spoken.status).toBe(405)
+    })
+  })
+
+  test('on the second chain an access token needs the client hash that it was issued to', async () => {
+    const { by, token } = await newcomer(portico)
+    const ask = (hash: string | null) =>
+      portico.call('GET', '/api/v1/consumer/wallets', { token, headers: { 'x-client-hash': hash } })
+    expect((await ask(by.hash)).status).toBe(200)
+    expect(refusal(await ask(null))).toEqual([401, 'ACCESS.TOKEN_INVALID'])
+    expect(refusal(await ask('thief'))).toEqual([401, 'ACCESS.TOKEN_INVALID'])
+  })
+})

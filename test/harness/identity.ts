@@ -1,0 +1,91 @@
+import { randomUUID } from 'node:crypto'
+import type { Answer } from './http.ts'
+import type { Portico } from './portico.ts'
+import { codeIn, type Session } from './sign-in.ts'
+
+export const goodPassword = 'violet-Anchor-Tundra-58'
+export const otherPassword = 'lantern~Quarry~Meadow~71'
+
+export const newEmail = (): string => `${randomUUID().slice(0, 8)}@people.test`
+
+/** A client of one's own: its requests share a fingerprint and an address. */
+export interface Client {
+  hash: string
+  ip: string
+  chain: string
+  post(path: string, body?: object, token?: string, headers?: Record<string, string | null>): Promise<Answer>
+  get(path: string, token?: string, headers?: Record<string, string | null>): Promise<Answer>
+}
+
+let clients = 0
+
+export const client = (portico: Portico, more: Partial<Pick<Client, 'hash' | 'ip' | 'chain'>> = {}): Client => {
+  clients += 1
+  const hash = more.hash ?? `client-${randomUUID()}`
+  const ip = more.ip ?? `198.18.${Math.floor(clients / 250) % 250}.${(clients % 250) + 1}`
+  const chain = more.chain ?? '/web/v1/consumer'
+  const call =
+    (method: 'GET' | 'POST') =>
+    (path: string, body: object | undefined, token: string | undefined, headers: Record<string, string | null> = {}) =>
+      portico.call(method, path.startsWith('/web/') ? path : chain + path, {
+        headers: { 'x-client-hash': hash, 'cf-connecting-ip': ip, ...headers },
+        ...(body !== undefined && { body }),
+        ...(token !== undefined && { token }),
+      })
+  return {
+    hash,
+    ip,
+    chain,
+    post: call('POST'),
+    get: (path, token, headers) => call('GET')(path, undefined, token, headers),
+  }
+}
+
+export const data = ({ status, text, body }: Answer) => {
+  if (status !== 200) throw new Error(`${status} ${text}`)
+  return body.data
+}
+
+export const refusal = ({ status, body }: Answer): [number, string] => [status, body.code]
+
+/** The token in the fragment of a mailed link. */
+export const linkToken = (text: string): string => {
+  const token = /#token=([\w-]+)/.exec(text)?.[1]
+  if (!token) throw new Error('no link in the mail')
+  return token
+}
+
+/** Registers a newcomer up to the password. */
+export const register = async (portico: Portico, email = newEmail(), by = client(portico)) => {
+  const { sessionId } = data(await by.post('/auth/register/initiate', { email, turnstileToken: '' }))
+  const { text } = await portico.mailTo(email, 'registration-code')
+  data(await by.post('/auth/register/verify-email', { sessionId, code: codeIn(text) }))
+  const account = data(await by.post('/auth/register/complete', { sessionId, accountName: 'Nora Newcomer' }))
+  data(await by.post('/auth/password/init', { token: account.passwordInitToken, newPassword: goodPassword }))
+  return { email, accountId: String(account.accountBizId), account }
+}
+
+/** A login up to its code. */
+export const begin = async (portico: Portico, by: Client, email: string, password = goodPassword) => {
+  const { sessionId, mfaMethods } = data(await by.post('/auth/login/initiate', { email, password }))
+  data(await by.post('/auth/login/mfa/send', { sessionId, mfaMethod: 'EMAIL' }))
+  const { text } = await portico.mailTo(email, 'login-code')
+  return { sessionId: String(sessionId), code: codeIn(text), mfaMethods }
+}
+
+export const signInAs = async (
+  portico: Portico,
+  by: Client,
+  email: string,
+  password = goodPassword,
+): Promise<Session & { isNewDevice: boolean }> => {
+  const { sessionId, code } = await begin(portico, by, email, password)
+  return data(await by.post('/auth/login/complete', { sessionId, mfaMethod: 'EMAIL', code }))
+}
+
+/** An account of one's own, signed in. */
+export const newcomer = async (portico: Portico, by = client(portico)) => {
+  const { email, accountId } = await register(portico, newEmail(), by)
+  const session = await signInAs(portico, by, email)
+  return { email, accountId, by, session, token: session.accessToken }
+}
