@@ -27,5 +27,5 @@ export const clientOf = <const P extends Portal>(
 
 /** Signs a seeded account in by the code that is mailed to it. */
 export const signInAs = async (portico: Portico, client: ClientFrame, email: string): Promise<void> => {
-  await client.signIn({ email, password, code: async () => codeIn((await portico.mailTo(email)).text) })
+  await client.signIn({ email, password, code: async () => codeIn((await portico.mailTo(email, 'login-code')).text) })
 }

@@ -1,0 +1,93 @@
+import { spawn } from 'node:child_process'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { decodeProtectedHeader } from 'jose'
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
+import { stringify } from 'yaml'
+import { client, data, newcomer, signInAs } from '../harness/identity.ts'
+import { type Portico, startPortico } from '../harness/portico.ts'
+import { root } from '../harness/settings.ts'
+import { storeIsAvailable } from '../harness/store.ts'
+
+const tokens = { keyPublicationMs: 800, keyRefreshMs: 200 }
+
+describe.skipIf(!storeIsAvailable())('portico keys rotate', () => {
+  let portico: Portico
+  let folder: string
+
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'portico-keys-'))
+    await writeFile(join(folder, 'portico.yaml'), stringify({ tokens }))
+    portico = await startPortico({
+      adjust: (settings) => {
+        settings.tokens = { ...settings.tokens, ...tokens }
+      },
+    })
+  })
+  afterAll(async () => {
+    await portico?.stop()
+    await rm(folder, { recursive: true, force: true })
+  })
+
+  const rotate = (): Promise<{ code: number | null; out: string; err: string }> =>
+    new Promise((resolve) => {
+      const { databaseUrl, dataDirectory } = portico.settings
+      const store = databaseUrl ? { DATABASE_URL: databaseUrl.reveal() } : { PORTICO_DATA_DIR: dataDirectory }
+      const env = { ...process.env, ...store, PORTICO_CONFIG: join(folder, 'portico.yaml'), NODE_OPTIONS: '' }
+      const child = spawn(process.execPath, ['src/cli.ts', 'keys', 'rotate'], { cwd: root, env })
+      let [out, err] = ['', '']
+      child.stdout.on('data', (chunk) => {
+        out += chunk
+      })
+      child.stderr.on('data', (chunk) => {
+        err += chunk
+      })
+      child.on('exit', (code) => resolve({ code, out: out.trim(), err }))
+    })
+
+  const keyOf = (token: string) => decodeProtectedHeader(token).kid
+  const published = async (): Promise<string[]> => {
+    const response = await fetch(`${portico.operationsUrl}/.well-known/jwks.json`)
+    const set: { keys: { kid: string; d?: string }[] } = await response.json()
+    expect(set.keys.every(({ d }) => d === undefined)).toBe(true)
+    return set.keys.map(({ kid }) => kid)
+  }
+  const eventually = async (holds: () => Promise<boolean>): Promise<void> => {
+    for (let attempt = 0; attempt < 100; attempt++) {
+      if (await holds()) return
+      await new Promise((resolve) => setTimeout(resolve, 50))
+    }
+    throw new Error('it did not come about')
+  }
+
+  test.skipIf(inject('topology') === 'embedded')(
+    'a running gateway publishes the new key, then signs with it; nobody is signed out',
+    async () => {
+      const { token, by, session, email } = await newcomer(portico)
+      const { code, out } = await rotate()
+      expect(code).toBe(0)
+      await eventually(async () => (await published()).includes(out))
+      expect(await published()).toContain(keyOf(token))
+      await eventually(async () => {
+        const next = await signInAs(portico, client(portico), email)
+        return keyOf(next.accessToken) === out
+      })
+      expect((await by.get('/profile', token)).status).toBe(200)
+      const refreshed = data(await by.post('/auth/token/refresh', { refreshToken: session.refreshToken }))
+      expect(keyOf(refreshed.accessToken)).toBe(out)
+      expect((await by.get('/profile', refreshed.accessToken)).status).toBe(200)
+    },
+  )
+
+  test.skipIf(inject('topology') !== 'embedded')(
+    'the embedded store belongs to one process: the command says so and changes nothing',
+    async () => {
+      const before = await published()
+      const { code, err } = await rotate()
+      expect(code).toBe(1)
+      expect(err).toMatch(/portico: /)
+      expect(await published()).toEqual(before)
+    },
+  )
+})

@@ -1,0 +1,225 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import {
+  begin,
+  client,
+  data,
+  goodPassword,
+  newcomer,
+  newEmail,
+  refusal,
+  register,
+  signInAs,
+} from '../harness/identity.ts'
+import { type Portico, startPortico } from '../harness/portico.ts'
+import { storeIsAvailable } from '../harness/store.ts'
+
+const initiate = '/auth/login/initiate'
+const send = '/auth/login/mfa/send'
+const complete = '/auth/login/complete'
+
+const median = (values: number[]): number => values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0
+
+describe.skipIf(!storeIsAvailable())('signing in', () => {
+  let portico: Portico
+  let email: string
+  beforeAll(async () => {
+    portico = await startPortico()
+    email = (await register(portico)).email
+  })
+  afterAll(() => portico?.stop())
+
+  const bytes = ({ status, headers, text }: Awaited<ReturnType<ReturnType<typeof client>['post']>>) => ({
+    status,
+    headers: [...headers].filter(([name]) => !['date', 'x-request-id', 'ratelimit'].includes(name)),
+    text: text.replace(/"timestamp":\d+/, ''),
+  })
+
+  test('auth.loginInitiate 401 AUTH.INVALID_CREDENTIALS: the same bytes for an unknown address and a wrong password', async () => {
+    const by = client(portico)
+    const known = await by.post(initiate, { email, password: 'wrong' })
+    const unknown = await by.post(initiate, { email: newEmail(), password: 'wrong' })
+    const elsewhere = await client(portico, { chain: '/web/v1/system' }).post(initiate, {
+      email,
+      password: goodPassword,
+    })
+    expect(refusal(known)).toEqual([401, 'AUTH.INVALID_CREDENTIALS'])
+    expect(bytes(unknown)).toEqual(bytes(known))
+    expect(refusal(elsewhere)).toEqual([401, 'AUTH.INVALID_CREDENTIALS'])
+  })
+
+  test('auth.loginInitiate takes about as long for an unknown address as for a known one', async () => {
+    const times = { known: [] as number[], unknown: [] as number[] }
+    const by = client(portico)
+    for (let round = 0; round < 30; round++) {
+      for (const kind of ['known', 'unknown'] as const) {
+        const started = performance.now()
+        await by.post(initiate, { email: kind === 'known' ? email : newEmail(), password: 'wrong' })
+        times[kind].push(performance.now() - started)
+      }
+    }
+    const ratio = median(times.known) / median(times.unknown)
+    expect(ratio, JSON.stringify(times)).toBeGreaterThan(0.6)
+    expect(ratio, JSON.stringify(times)).toBeLessThan(1.7)
+  })
+
+  test.each(['/auth/password/forgot', '/auth/register/initiate'])(
+    '%s takes about as long for a known address as for an unknown one',
+    async (path) => {
+      const times = { known: [] as number[], unknown: [] as number[] }
+      for (let round = 0; round < 20; round++) {
+        for (const kind of ['known', 'unknown'] as const) {
+          const body = { email: kind === 'known' ? email : newEmail(), turnstileToken: '' }
+          const by = client(portico)
+          const started = performance.now()
+          await by.post(path, body)
+          times[kind].push(performance.now() - started)
+          await new Promise((resolve) => setTimeout(resolve, 20))
+        }
+      }
+      const difference = Math.abs(median(times.known) - median(times.unknown))
+      expect(difference, JSON.stringify(times)).toBeLessThan(Math.max(8, median(times.unknown)))
+    },
+  )
+
+  test.each([1_000_000, ['a'], { a: 1 }, null, '', 'x'.repeat(257)])(
+    'auth.loginInitiate 400 for the password %j',
+    async (password) => {
+      const answer = await client(portico).post(initiate, { email, password })
+      expect(refusal(answer)).toEqual([400, 'VALIDATION.INVALID_PARAMETER'])
+    },
+  )
+
+  test('auth.loginInitiate 413 or 400 for a password of a megabyte, before it is hashed', async () => {
+    const started = performance.now()
+    const answer = await client(portico).post(initiate, { email, password: 'x'.repeat(1_000_000) })
+    expect([400, 413]).toContain(answer.status)
+    expect(performance.now() - started).toBeLessThan(2_000)
+  })
+
+  test.each([send, complete])('%s 404 AUTH.SESSION_NOT_FOUND and 401 AUTH.CLIENT_MISMATCH', async (path) => {
+    const by = client(portico)
+    const { sessionId } = data(await by.post(initiate, { email, password: goodPassword }))
+    const body = { mfaMethod: 'EMAIL', ...(path === complete && { code: '123456' }) }
+    const stolen = await client(portico).post(path, { sessionId, ...body })
+    expect(refusal(stolen)).toEqual([401, 'AUTH.CLIENT_MISMATCH'])
+    for (const unknown of ['A'.repeat(43), 'mine'])
+      expect(refusal(await by.post(path, { sessionId: unknown, ...body }))).toEqual([404, 'AUTH.SESSION_NOT_FOUND'])
+  })
+
+  test('auth.loginComplete 401 AUTH.CODE_INVALID; of parallel completes one opens a session, round after round', async () => {
+    for (let round = 0; round < 8; round++) {
+      const by = client(portico)
+      const { sessionId, code } = await begin(portico, by, email)
+      const wrong = code === '000000' ? '111111' : '000000'
+      const refused = await by.post(complete, { sessionId, mfaMethod: 'EMAIL', code: wrong })
+      expect(refusal(refused)).toEqual([401, 'AUTH.CODE_INVALID'])
+      const answers = await Promise.all(
+        Array.from({ length: 4 }, () => by.post(complete, { sessionId, mfaMethod: 'EMAIL', code })),
+      )
+      expect(answers.map(({ status }) => status).sort()).toEqual([200, 404, 404, 404])
+    }
+  })
+
+  test('a new device is told of by mail, in the account’s language, once; a device that is known is not', async () => {
+    const at = await newcomer(portico)
+    const mails = async () => (await portico.mailsTo(at.email)).filter(({ template }) => template === 'new-device')
+    await portico.mailTo(at.email, 'new-device')
+    const before = (await mails()).length
+    expect((await signInAs(portico, at.by, at.email)).isNewDevice).toBe(false)
+    const device = client(portico)
+    expect((await signInAs(portico, device, at.email)).isNewDevice).toBe(true)
+    for (let wait = 0; wait < 40 && (await mails()).length === before; wait++)
+      await new Promise((resolve) => setTimeout(resolve, 25))
+    expect(await mails()).toHaveLength(before + 1)
+    expect((await mails())[0]?.text).toContain(device.ip)
+  })
+
+  test('auth.refresh 404 AUTH.SESSION_NOT_FOUND for garbage; a stolen token of another client ends nothing', async () => {
+    const at = await newcomer(portico)
+    const { refreshToken } = at.session
+    for (const text of ['x', 'A'.repeat(43), at.token])
+      expect(refusal(await at.by.post('/auth/token/refresh', { refreshToken: text }))).toEqual([
+        404,
+        'AUTH.SESSION_NOT_FOUND',
+      ])
+    const stolen = await client(portico).post('/auth/token/refresh', { refreshToken })
+    expect(refusal(stolen)).toEqual([404, 'AUTH.SESSION_NOT_FOUND'])
+    const tabs = await Promise.all(Array.from({ length: 4 }, () => at.by.post('/auth/token/refresh', { refreshToken })))
+    expect(new Set(tabs.map((tab) => data(tab).refreshToken)).size).toBe(1)
+  })
+
+  test('tokens in the query, a cookie or the body are none', async () => {
+    const at = await newcomer(portico)
+    const asked = [
+      await at.by.get(`/profile?access_token=${at.token}`),
+      await at.by.get('/profile', undefined, { cookie: `access_token=${at.token}` }),
+      await at.by.post('/auth/logout', { access_token: at.token }),
+    ]
+    for (const answer of asked) expect(refusal(answer)).toEqual([401, 'ACCESS.TOKEN_MISSING'])
+  })
+
+  test('200 parallel logins leave other routes responsive, and all of them are answered', async () => {
+    const { token, by } = await newcomer(portico)
+    const logins = Array.from({ length: 200 }, () =>
+      client(portico).post(initiate, { email: newEmail(), password: 'wrong' }),
+    )
+    let pending = true
+    const all = Promise.all(logins).finally(() => {
+      pending = false
+    })
+    const waits: number[] = []
+    while (pending) {
+      const started = performance.now()
+      expect((await by.get('/profile', token)).status).toBe(200)
+      waits.push(performance.now() - started)
+      await new Promise((resolve) => setTimeout(resolve, 20))
+    }
+    const statuses = new Set((await all).map(({ status }) => status))
+    expect([...statuses].filter((status) => status !== 401 && status !== 503)).toEqual([])
+    expect(median(waits), JSON.stringify(waits)).toBeLessThan(1_000)
+  })
+})
+
+describe.skipIf(!storeIsAvailable())('signing in under the limits of a deployment', () => {
+  let portico: Portico
+  beforeAll(async () => {
+    portico = await startPortico({
+      adjust: (settings) => {
+        settings.limits.scale = 1
+        settings.limits.groups.login = { address: { limit: 1_000, windowMs: 60_000 } }
+      },
+    })
+  })
+  afterAll(() => portico?.stop())
+
+  test('auth.loginInitiate 429 ACCESS.RATE_LIMITED from the eleventh failure on, from any address, known or not', async () => {
+    for (const email of ['member@demo.test', newEmail()]) {
+      for (let failure = 0; failure < 10; failure++) {
+        const wrong = await client(portico).post(initiate, { email, password: 'wrong' })
+        expect(refusal(wrong)).toEqual([401, 'AUTH.INVALID_CREDENTIALS'])
+      }
+      const shouted = ` ${email.toUpperCase()}`
+      const refused = await client(portico).post(initiate, { email: shouted, password: 'Portico-demo-2026' })
+      expect(refusal(refused)).toEqual([429, 'ACCESS.RATE_LIMITED'])
+      expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(50)
+    }
+  })
+
+  test('auth.mfaSend and password.forgot 429 for the sixth mail to one account', async () => {
+    const email = 'owner@demo.test'
+    for (let sent = 0; sent < 5; sent++) {
+      await begin(portico, client(portico), email, 'Portico-demo-2026')
+      data(await client(portico).post('/auth/password/forgot', { email, turnstileToken: '' }))
+    }
+    const by = client(portico)
+    const { sessionId } = data(await by.post(initiate, { email, password: 'Portico-demo-2026' }))
+    expect(refusal(await by.post(send, { sessionId, mfaMethod: 'EMAIL' }))).toEqual([429, 'ACCESS.RATE_LIMITED'])
+    const forgot = await by.post('/auth/password/forgot', { email: email.toUpperCase(), turnstileToken: '' })
+    expect(refusal(forgot)).toEqual([429, 'ACCESS.RATE_LIMITED'])
+    const unknown = newEmail()
+    for (let sent = 0; sent < 5; sent++)
+      data(await client(portico).post('/auth/password/forgot', { email: unknown, turnstileToken: '' }))
+    const sixth = await client(portico).post('/auth/password/forgot', { email: unknown, turnstileToken: '' })
+    expect(refusal(sixth)).toEqual([429, 'ACCESS.RATE_LIMITED'])
+  })
+})

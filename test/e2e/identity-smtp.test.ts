@@ -1,0 +1,95 @@
+import { once } from 'node:events'
+import type { AddressInfo } from 'node:net'
+import PostalMime, { type Email } from 'postal-mime'
+import { SMTPServer } from 'smtp-server'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { client, data, linkToken, otherPassword, refusal } from '../harness/identity.ts'
+import { type Portico, startPortico } from '../harness/portico.ts'
+import { codeIn } from '../harness/sign-in.ts'
+import { storeIsAvailable } from '../harness/store.ts'
+
+describe.skipIf(!storeIsAvailable())('signing in through a real mail server', () => {
+  const received: Email[] = []
+  let refusing = false
+  const server = new SMTPServer({
+    authOptional: true,
+    disabledCommands: ['STARTTLS'],
+    onMailFrom: (_address, _session, done) => done(refusing ? new Error('not now') : null),
+    onData: (stream, _session, done) => {
+      const chunks: Buffer[] = []
+      stream.on('data', (chunk: Buffer) => chunks.push(chunk))
+      stream.on('end', () => {
+        void PostalMime.parse(Buffer.concat(chunks)).then((mail) => {
+          received.push(mail)
+          done()
+        })
+      })
+    },
+  })
+  let portico: Portico
+
+  beforeAll(async () => {
+    const listening = server.listen(0, '127.0.0.1')
+    await once(listening, 'listening')
+    const { port } = listening.address() as AddressInfo
+    portico = await startPortico({
+      variables: { SMTP_URL: `smtp://127.0.0.1:${port}` },
+      adjust: (settings) => {
+        settings.background = { ...settings.background, attempts: 2, retryMs: 10 }
+      },
+    })
+  })
+  afterAll(async () => {
+    await portico?.stop()
+    await new Promise<void>((resolve) => server.close(() => resolve()))
+  })
+
+  const mail = async (subject: RegExp): Promise<Email> => {
+    for (let attempt = 0; attempt < 100; attempt++) {
+      const found = received.findLast((each) => subject.test(each.subject ?? ''))
+      if (found) return found
+      await new Promise((resolve) => setTimeout(resolve, 50))
+    }
+    throw new Error(`no mail ${subject}`)
+  }
+
+  test('the code arrives, signs in, and the new device is told of; the outbox is not there', async () => {
+    const by = client(portico)
+    const email = 'owner@demo.test'
+    const { sessionId } = data(await by.post('/auth/login/initiate', { email, password: 'Portico-demo-2026' }))
+    data(await by.post('/auth/login/mfa/send', { sessionId, mfaMethod: 'EMAIL' }))
+    const sent = await mail(/sign-in code/)
+    expect(sent.to?.[0]?.address).toBe(email)
+    const code = codeIn(sent.text ?? '')
+    expect(sent.html).toContain(code)
+    const done = data(await by.post('/auth/login/complete', { sessionId, mfaMethod: 'EMAIL', code }))
+    expect(done.tokenType).toBe('Bearer')
+    expect((await mail(/new device/)).text).toContain(by.ip)
+    expect((await fetch(`${portico.operationsUrl}/mail.json`)).status).toBe(404)
+  })
+
+  test('a reset link arrives and works', async () => {
+    const by = client(portico)
+    data(await by.post('/auth/password/forgot', { email: 'member@demo.test', turnstileToken: '' }))
+    const token = linkToken((await mail(/Set a new password/)).text ?? '')
+    expect((await by.post('/auth/password/reset', { token, newPassword: otherPassword })).status).toBe(200)
+  })
+
+  test('where the server takes no mail a code is 503, and «forgot» answers as ever and logs a fault', async () => {
+    refusing = true
+    portico.expectFault((line) => JSON.stringify(line).includes('mail server took no mail'))
+    const by = client(portico)
+    const email = 'owner@demo.test'
+    const { sessionId } = data(await by.post('/auth/login/initiate', { email, password: 'Portico-demo-2026' }))
+    const answer = await by.post('/auth/login/mfa/send', { sessionId, mfaMethod: 'EMAIL' })
+    expect(refusal(answer)).toEqual([503, 'SYSTEM.UNAVAILABLE'])
+    expect((await by.post('/auth/password/forgot', { email, turnstileToken: '' })).status).toBe(200)
+    for (let wait = 0; wait < 100; wait++) {
+      if (portico.log.some(({ task }) => task === 'password-forgot')) break
+      await new Promise((resolve) => setTimeout(resolve, 50))
+    }
+    expect(portico.log.map(({ task }) => task)).toContain('password-forgot')
+    await new Promise((resolve) => setTimeout(resolve, 200))
+    refusing = false
+  })
+})
