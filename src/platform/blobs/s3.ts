@@ -1,12 +1,5 @@
 import { Readable } from 'node:stream'
-import {
-  AbortMultipartUploadCommand,
-  DeleteObjectCommand,
-  GetObjectCommand,
-  ListMultipartUploadsCommand,
-  ListObjectsV2Command,
-  S3Client,
-} from '@aws-sdk/client-s3'
+import { DeleteObjectCommand, GetObjectCommand, ListObjectsV2Command, S3Client } from '@aws-sdk/client-s3'
 import { Upload } from '@aws-sdk/lib-storage'
 import type { Instant } from '../../kernel/index.ts'
 import { type Blobs, checkedKey } from './blobs.ts'
@@ -29,7 +22,8 @@ const isMissing = (error: unknown): boolean => error instanceof Error && error.n
 
 /**
  * An S3-compatible store. Credentials come the way Amazon's client looks for them: environment, profile, or the role of
- * the machine. Checksums are sent only where the protocol demands them, since other stores know few.
+ * the machine. Checksums are sent only where the protocol demands them, since other stores know few. The parts of an
+ * upload whose process was killed are the bucket's to clean up (a lifecycle rule, AbortIncompleteMultipartUpload).
  */
 export const createS3Blobs = (settings: S3Settings): Blobs => {
   const { bucket: Bucket, prefix, region, endpoint, forcePathStyle } = settings
@@ -42,23 +36,16 @@ export const createS3Blobs = (settings: S3Settings): Blobs => {
   })
   const at = (key: string) => ({ Bucket, Key: prefix + checkedKey(key) })
 
-  /** The parts of uploads that nobody ended; a thousand at a time, the rest with the next sweep. */
-  const abandonOldUploads = async (room: string, before: Instant): Promise<void> => {
-    const asked = { Bucket, Prefix: `${prefix}${room}/` }
-    const { Uploads = [] } = await client.send(new ListMultipartUploadsCommand(asked))
-    for (const { Key, UploadId, Initiated } of Uploads)
-      if (Initiated && Initiated.getTime() < before)
-        await client.send(new AbortMultipartUploadCommand({ Bucket, Key, UploadId }))
-  }
-
   return {
     put: async (key, source) => {
       const params = { ...at(key), Body: source, ContentType: 'application/octet-stream' }
       try {
         await new Upload({ client, params, partSize, queueSize: 2, leavePartsOnError: false }).done()
       } catch (error) {
+        // What broke the source off says more than what came of it.
+        const cause = source.errored ?? error
         source.destroy()
-        throw error
+        throw cause
       }
     },
     get: async (key, range) => {
@@ -76,7 +63,6 @@ export const createS3Blobs = (settings: S3Settings): Blobs => {
       await client.send(new DeleteObjectCommand(at(key)))
     },
     async *olderThan(room: string, before: Instant) {
-      await abandonOldUploads(room, before)
       let ContinuationToken: string | undefined
       do {
         const asked = { Bucket, Prefix: `${prefix}${room}/`, ContinuationToken }

@@ -1,0 +1,100 @@
+import { sql } from 'kysely'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { recordAudit, sealAuditLog, verifyAuditLog } from '../../src/platform/audit/index.ts'
+import type { Database } from '../../src/platform/database/index.ts'
+import { testClock } from '../identity/clock.ts'
+import { everyStore, type TestStore } from '../ledger/stores.ts'
+
+describe('the audit log’s chain', () => {
+  let stores: TestStore[]
+  beforeAll(async () => {
+    stores = await everyStore()
+    for (const { database } of stores) {
+      for (let count = 1; count <= 1_203; count++) await write(database, count)
+    }
+  })
+  afterAll(() => Promise.all(stores.map((store) => store.close())))
+
+  const each = (name: string, work: (database: Database) => Promise<void>) =>
+    test(name, async () => {
+      for (const { database } of stores) await work(database)
+    })
+
+  each('several sealers at once seal each entry once, without a gap', async (database) => {
+    const sealed = await Promise.all([1, 2, 3].map(() => sealAuditLog(database)))
+    expect(sealed.reduce((sum, count) => sum + count)).toBe(1_203)
+    expect(await verifyAuditLog(database)).toEqual({ entriesChecked: 1_203, broken: null })
+    expect(await sealAuditLog(database)).toBe(0)
+  })
+
+  each('what comes later is chained to what is there', async (database) => {
+    await write(database, 2_000)
+    expect(await verifyAuditLog(database)).toEqual({ entriesChecked: 1_203, broken: null })
+    expect(await sealAuditLog(database)).toBe(1)
+    expect(await verifyAuditLog(database)).toEqual({ entriesChecked: 1_204, broken: null })
+  })
+
+  each('the database refuses every change of what was written, sealed or not', async (database) => {
+    await write(database, 3_000)
+    const statements = [
+      sql`UPDATE audit_log SET action = 'nothing' WHERE sequence = 5`,
+      sql`UPDATE audit_log SET action = 'nothing' WHERE sequence IS NULL`,
+      sql`UPDATE audit_log SET hash = decode('00', 'hex') WHERE sequence = 5`,
+      sql`UPDATE audit_log SET sequence = 9000, action = 'x', hash = '', previous_hash = '' WHERE sequence IS NULL`,
+      sql`DELETE FROM audit_log WHERE sequence = 5`,
+      sql`TRUNCATE audit_log`,
+    ]
+    for (const statement of statements) await expect(statement.execute(database)).rejects.toThrow(/append-only/)
+    await sealAuditLog(database)
+  })
+
+  const tampered = async (database: Database, statement: ReturnType<typeof sql>) => {
+    await sql`ALTER TABLE audit_log DISABLE TRIGGER USER`.execute(database)
+    await statement.execute(database)
+    await sql`ALTER TABLE audit_log ENABLE TRIGGER USER`.execute(database)
+    return verifyAuditLog(database)
+  }
+
+  each('entries cut off at the end are missed', async (database) => {
+    const last = await database.selectFrom('audit_chain').select('sequence').executeTakeFirstOrThrow()
+    const verdict = await tampered(database, sql`DELETE FROM audit_log WHERE sequence = ${last.sequence}`)
+    expect(verdict.broken).toEqual({ sequence: last.sequence, bizId: null, reason: 'missing' })
+  })
+
+  each('a changed entry is found and named; so is the first of several', async (database) => {
+    const { biz_id: bizId } = await database
+      .selectFrom('audit_log')
+      .select('biz_id')
+      .where('sequence', '=', 1_100)
+      .executeTakeFirstOrThrow()
+    const detail = sql`UPDATE audit_log SET detail = '{"amount": "1000000"}' WHERE sequence = 1100`
+    expect(await tampered(database, detail)).toEqual({
+      entriesChecked: 1_099,
+      broken: { sequence: 1_100, bizId, reason: 'changed' },
+    })
+    const moment = sql`UPDATE audit_log SET at = at + interval '1 microsecond' WHERE sequence = 700`
+    expect((await tampered(database, moment)).broken).toMatchObject({ sequence: 700, reason: 'changed' })
+    const linked = sql`UPDATE audit_log SET previous_hash = decode(repeat('11', 32), 'hex') WHERE sequence = 300`
+    expect((await tampered(database, linked)).broken).toMatchObject({ sequence: 300, reason: 'unlinked' })
+    const removed = sql`DELETE FROM audit_log WHERE sequence = 20`
+    expect((await tampered(database, removed)).broken).toEqual({ sequence: 20, bizId: null, reason: 'missing' })
+  })
+})
+
+const clock = testClock()
+
+const write = (database: Database, count: number): Promise<void> => {
+  clock.advance(1)
+  return recordAudit(database, {
+    at: clock.now(),
+    portal: 'SYSTEM',
+    actorId: null,
+    workspaceId: null,
+    action: 'test.write',
+    targetId: null,
+    outcome: 'SUCCESS',
+    requestId: `request ${count}`,
+    clientIp: '203.0.113.7',
+    detail: { b: count, a: 'ä "quoted"', none: null },
+  })
+}

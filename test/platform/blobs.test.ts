@@ -1,0 +1,158 @@
+import { randomBytes, randomUUID } from 'node:crypto'
+import { once } from 'node:events'
+import { mkdtemp, readdir, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Readable } from 'node:stream'
+import { buffer } from 'node:stream/consumers'
+import S3rver from '@20minutes/s3rver'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { instantOf } from '../../src/kernel/index.ts'
+import { type Blobs, openBlobs, sweepOrphans } from '../../src/platform/blobs/index.ts'
+import { judgeRange } from '../../src/platform/blobs/range.ts'
+
+const key = () => `files/${randomUUID()}`
+const megabytes = (count: number): Buffer => randomBytes(count * 1024 * 1024)
+
+const openDisk = async () => {
+  const directory = await mkdtemp(join(tmpdir(), 'portico-disk-'))
+  return {
+    blobs: await openBlobs({ kind: 'disk' }, directory),
+    close: () => rm(directory, { recursive: true, force: true }),
+    entries: async () => {
+      const all = await readdir(directory, { recursive: true, withFileTypes: true })
+      return all.filter((entry) => entry.isFile()).length
+    },
+  }
+}
+
+/** An S3 server from npm, which takes the credentials that everybody knows, and miscounts signatures over queries. */
+const openS3 = async () => {
+  vi.stubEnv('AWS_ACCESS_KEY_ID', 'S3RVER')
+  vi.stubEnv('AWS_SECRET_ACCESS_KEY', 'S3RVER')
+  const directory = await mkdtemp(join(tmpdir(), 'portico-s3-'))
+  const options = {
+    address: '127.0.0.1',
+    port: 0,
+    silent: true,
+    allowMismatchedSignatures: true,
+    directory,
+    configureBuckets: [{ name: 'portico', configs: [] }],
+  }
+  const server = new S3rver(options)
+  const { port } = await server.run()
+  const storage = {
+    kind: 's3',
+    bucket: 'portico',
+    region: 'us-east-1',
+    endpoint: `http://127.0.0.1:${port}`,
+    forcePathStyle: true,
+    prefix: 'portico/',
+  } as const
+  const blobs = await openBlobs(storage, directory)
+  const entries = async () => {
+    const found: string[] = []
+    for await (const each of blobs.olderThan('files', instantOf(Number.MAX_SAFE_INTEGER))) found.push(each)
+    return found.length
+  }
+  return {
+    blobs,
+    entries,
+    close: async () => {
+      await blobs.close()
+      await server.close()
+      await rm(directory, { recursive: true, force: true })
+      vi.unstubAllEnvs()
+    },
+  }
+}
+
+describe.each([
+  ['on disk', openDisk],
+  ['on S3', openS3],
+])('blobs %s', (_name, open) => {
+  let opened: Awaited<ReturnType<typeof openDisk>>
+  let blobs: Blobs
+  beforeAll(async () => {
+    opened = await open()
+    blobs = opened.blobs
+  })
+  afterAll(() => opened.close())
+
+  const stored = async (content: Buffer): Promise<string> => {
+    const at = key()
+    await blobs.put(at, Readable.from(content, { objectMode: false }))
+    return at
+  }
+  const read = async (at: string, range?: { first: number; last: number }) => {
+    const bytes = await blobs.get(at, range)
+    return bytes && buffer(bytes)
+  }
+
+  test('what was put can be had again, whole and in part', async () => {
+    const content = megabytes(11)
+    const at = await stored(content)
+    expect((await read(at))?.equals(content)).toBe(true)
+    const part = await read(at, { first: 6_000_000, last: 6_000_009 })
+    expect(part?.equals(content.subarray(6_000_000, 6_000_010))).toBe(true)
+    await blobs.delete(at)
+    expect(await read(at)).toBeUndefined()
+    await blobs.delete(at)
+  })
+
+  test('a source that breaks off leaves nothing', async () => {
+    const before = await opened.entries()
+    const broken = Readable.from(
+      (async function* () {
+        yield megabytes(6)
+        throw new Error('the client went away')
+      })(),
+      { objectMode: false },
+    )
+    await expect(blobs.put(key(), broken)).rejects.toThrow('the client went away')
+    expect(await opened.entries()).toBe(before)
+  })
+
+  test('a download that nobody reads to its end lets go of its source', async () => {
+    const at = await stored(megabytes(8))
+    const bytes = await blobs.get(at)
+    bytes?.once('data', () => bytes.destroy())
+    if (bytes) await once(bytes, 'close')
+    await blobs.delete(at)
+  })
+
+  test('orphans are what is old and in no row', async () => {
+    const [used, orphan] = [await stored(megabytes(1)), await stored(megabytes(1))]
+    const future = instantOf(Date.now() + 60_000)
+    const past = instantOf(Date.now() - 60_000)
+    const inUse = async (keys: string[]) => keys.filter((each) => each === used)
+    expect(await sweepOrphans(blobs, 'files', past, inUse)).toBe(0)
+    expect(await sweepOrphans(blobs, 'files', future, inUse)).toBe(1)
+    expect([(await read(used))?.length, await read(orphan)]).toEqual([1024 * 1024, undefined])
+    await blobs.delete(used)
+  })
+
+  test('a key is ours or none', async () => {
+    for (const bad of ['../etc/passwd', 'files/../../x', 'files/a', '/etc/passwd'])
+      await expect(blobs.delete(bad)).rejects.toThrow('no blob key')
+  })
+})
+
+test.each([
+  [null, 'whole'],
+  ['bytes=0-0', { first: 0, last: 0 }],
+  ['bytes=9-', { first: 9, last: 9 }],
+  ['bytes=-3', { first: 7, last: 9 }],
+  ['bytes=-99', { first: 0, last: 9 }],
+  ['bytes=2-99', { first: 2, last: 9 }],
+  ['bytes=10-', 'unsatisfiable'],
+  ['bytes=-0', 'unsatisfiable'],
+  ['bytes=0-1,3-4', 'unsatisfiable'],
+  ['bytes=3-2', 'whole'],
+  ['bytes=-', 'whole'],
+  ['bytes=a-b', 'whole'],
+  ['bytes=1-9999999999999999', 'whole'],
+  ['items=0-1', 'whole'],
+])('a range of ten bytes: %s', (header, verdict) => {
+  expect(judgeRange(header, 10)).toEqual(verdict)
+})

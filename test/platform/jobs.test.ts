@@ -1,0 +1,149 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { createJobRunner, enqueueJob, type JobFacts, type JobKind } from '../../src/platform/jobs/index.ts'
+import { leaseJob } from '../../src/platform/jobs/store.ts'
+import { systemIds as ids } from '../../src/platform/system/index.ts'
+import { type TestClock, testClock } from '../identity/clock.ts'
+import { everyStore, type TestStore } from '../ledger/stores.ts'
+
+const leaseMs = 1_000
+
+describe('jobs on the database', () => {
+  let stores: TestStore[]
+  beforeAll(async () => {
+    stores = await everyStore()
+  })
+  afterAll(() => Promise.all(stores.map((store) => store.close())))
+
+  const each = (name: string, work: (world: World) => Promise<void>) =>
+    test(name, async () => {
+      for (const { database } of stores) {
+        await database.deleteFrom('jobs').execute()
+        await work(worldOf(database))
+      }
+    })
+
+  each('a job is done once and is gone, whoever of many asks', async ({ replica, enqueue, left }) => {
+    for (let count = 0; count < 10; count++) await enqueue({ count })
+    const done: unknown[] = []
+    const replicas = Array.from({ length: 4 }, () => replica(async (payload) => void done.push(payload)))
+    await Promise.all(
+      replicas.map(async (each) => {
+        while (await each.runOne());
+      }),
+    )
+    expect(done).toHaveLength(10)
+    expect(new Set(done.map((payload) => JSON.stringify(payload))).size).toBe(10)
+    expect(await left()).toEqual([])
+  })
+
+  each('a job of a process that was killed is taken over when its lease is over, not before', async (world) => {
+    const { database, clock, enqueue, replica, left } = world
+    await enqueue({ order: 1 })
+    // Killed: it has taken the job, and nothing is heard of it again.
+    const leaseId = ids.next<'lease'>()
+    const dead = await leaseJob(database, { kinds: ['test'], leaseId, at: clock.now(), leaseMs })
+    expect(dead?.attempt).toBe(1)
+    const seen: JobFacts[] = []
+    const other = replica(async (_payload, facts) => void seen.push(facts))
+    clock.advance(leaseMs - 1)
+    expect(await other.runOne()).toBe(false)
+    clock.advance(1)
+    expect(await other.runOne()).toBe(true)
+    expect(seen).toMatchObject([{ attempt: 2, isLast: false }])
+    expect(await left()).toEqual([])
+  })
+
+  each('who has lost a lease is told to stop, and its end changes nothing', async (world) => {
+    const { database, clock, enqueue, replica, left } = world
+    await enqueue({})
+    const begun = Promise.withResolvers<AbortSignal>()
+    const slow = replica(async (_payload, { signal }) => {
+      begun.resolve(signal)
+      await new Promise((resolve) => signal.addEventListener('abort', resolve))
+      throw new Error('stopped')
+    })
+    const running = slow.runOne()
+    const signal = await begun.promise
+    clock.advance(leaseMs)
+    const leaseId = ids.next<'lease'>()
+    const taken = await leaseJob(database, { kinds: ['test'], leaseId, at: clock.now(), leaseMs })
+    expect(taken?.attempt).toBe(2)
+    await running
+    expect(signal.aborted).toBe(true)
+    expect(await left()).toMatchObject([{ status: 'LEASED', lease_biz_id: leaseId }])
+  })
+
+  each('what fails is tried again, later each time, and given up after its attempts', async (world) => {
+    const { clock, enqueue, replica, left, failures } = world
+    await enqueue({})
+    const failing = replica(async () => {
+      throw new Error('no luck')
+    })
+    expect(await failing.runOne()).toBe(true)
+    expect(await failing.runOne()).toBe(false)
+    clock.advance(1_000)
+    expect(await failing.runOne()).toBe(true)
+    clock.advance(3_999)
+    expect(await failing.runOne()).toBe(false)
+    clock.advance(1)
+    expect(await failing.runOne()).toBe(true)
+    expect(await left()).toMatchObject([{ status: 'FAILED', attempts: 3, failure: 'no luck' }])
+    expect(failures).toHaveLength(3)
+  })
+
+  each('a recurring job has one row, and comes again after its interval', async ({ replica, clock, left }) => {
+    let times = 0
+    const recurring: Partial<JobKind> = { everyMs: 5_000 }
+    const replicas = [1, 2].map(() => replica(async () => void times++, recurring))
+    for (const each of replicas) {
+      await each.start()
+      await each.stop()
+    }
+    expect(await left()).toHaveLength(1)
+    const fresh = replica(async () => void times++, recurring)
+    const before = times
+    clock.advance(5_000)
+    expect(await fresh.runOne()).toBe(true)
+    expect(await fresh.runOne()).toBe(false)
+    clock.advance(5_000)
+    expect(await fresh.runOne()).toBe(true)
+    expect(times).toBe(before + 2)
+  })
+
+  each('a process that goes down gives its job back at once', async ({ replica, enqueue, left }) => {
+    await enqueue({})
+    const begun = Promise.withResolvers<void>()
+    const stopping = replica(async (_payload, { signal }) => {
+      begun.resolve()
+      await new Promise((resolve) => signal.addEventListener('abort', resolve))
+      throw new Error('stopped')
+    })
+    await stopping.start()
+    await begun.promise
+    await stopping.stop()
+    expect(await left()).toMatchObject([{ status: 'WAITING', attempts: 0 }])
+  })
+})
+
+type World = ReturnType<typeof worldOf>
+
+const worldOf = (database: TestStore['database']) => {
+  const clock: TestClock = testClock()
+  const failures: unknown[] = []
+  return {
+    database,
+    clock,
+    failures,
+    enqueue: (payload: object) => enqueueJob(database, ids, { kind: 'test', payload, at: clock.now() }),
+    left: () => database.selectFrom('jobs').selectAll().execute(),
+    replica: (work: JobKind['work'], changed: Partial<JobKind> = {}) =>
+      createJobRunner({
+        database,
+        clock,
+        ids,
+        settings: { concurrency: 1, pollMs: 10, leaseMs },
+        kinds: [{ name: 'test', attempts: 3, work, ...changed }],
+        onFailure: (failure) => failures.push(failure),
+      }),
+  }
+}
