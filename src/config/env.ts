@@ -1,20 +1,21 @@
 /** The only file that reads the process's environment. The names are fixed: design.md section 7. */
-const names = [
-  'PORT',
-  'OPS_PORT',
-  'HOST',
-  'PORTICO_PROFILE',
-  'PORTICO_CONFIG',
-  'PORTICO_DATA_DIR',
-  'DATABASE_URL',
-  'REDIS_URL',
-  'SMTP_URL',
-  'PORTICO_SECRET_KEY',
-  'PORTICO_RATE_LIMIT_SCALE',
-  'LOG_LEVEL',
-] as const
+export const variableTexts = {
+  PORT: 'where the portal listens (8080)',
+  OPS_PORT: 'where the operations listener listens (9090)',
+  HOST: 'the address that both listen on (127.0.0.1)',
+  PORTICO_PROFILE: '`development` (default) or `production`',
+  PORTICO_CONFIG: 'a YAML file, laid over config/default.yaml',
+  PORTICO_DATA_DIR: "where the embedded store and the disk's blobs live (`./data`)",
+  DATABASE_URL: 'PostgreSQL 15 or newer instead of the embedded store',
+  REDIS_URL: 'what several replicas share: limits, channel sessions, messages; without it one gateway alone runs',
+  SMTP_URL: 'a mail server instead of the development outbox',
+  PORTICO_SECRET_KEY: '32 bytes in base64 (`openssl rand -base64 32`); required in production',
+  PORTICO_RATE_LIMIT_SCALE: 'multiplies every limit (1)',
+  LOG_LEVEL: '`info` by default',
+} as const
 
-export type VariableName = (typeof names)[number]
+export type VariableName = keyof typeof variableTexts
+const names = Object.keys(variableTexts) as VariableName[]
 export type Variables = Partial<Record<VariableName, string>>
 
 /** The variables that are set; an empty one counts as unset. */

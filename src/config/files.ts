@@ -27,31 +27,27 @@ const purpose = z.strictObject({
 
 export const fileSettings = z.strictObject({
   storage,
-  /** What files of each purpose may be. */
-  purposes: z.record(z.enum(codesOf('filePurpose')), purpose),
-  /** How long the bytes of an upload that was never completed lie before they are deleted. */
-  orphanAfterMs: z.int().min(60_000),
+  purposes: z.record(z.enum(codesOf('filePurpose')), purpose).describe('What files of each purpose may be.'),
+  orphanAfterMs: z
+    .int()
+    .min(60_000)
+    .describe('How long the bytes of an upload that was never completed lie before they are deleted.'),
   sweepEveryMs: interval,
 })
 
 export const exportSettings = z.strictObject({
-  /** How long a completed export can be downloaded. */
-  lifeMs: z.int().min(1_000),
-  /** Rows that are read at a time. */
-  pageSize: z.int().min(1).max(10_000),
-  /** Tries before an export has failed. */
-  attempts: z.int().min(1),
+  lifeMs: z.int().min(1_000).describe('How long a completed export can be downloaded.'),
+  pageSize: z.int().min(1).max(10_000).describe('Rows that are read at a time.'),
+  attempts: z.int().min(1).describe('Tries before an export has failed.'),
   sweepEveryMs: interval,
 })
 
 export const jobSettings = z.strictObject({
-  concurrency: z.int().min(1),
-  pollMs: z.int().min(10),
-  /** How long a job of a process that was killed waits before another one takes it. */
-  leaseMs: z.int().min(300),
+  concurrency: z.int().min(1).describe('Jobs under way at once in a process.'),
+  pollMs: z.int().min(10).describe('How often it looks for one.'),
+  leaseMs: z.int().min(300).describe('How long a job of a process that was killed waits before another one takes it.'),
 })
 
 export const auditSettings = z.strictObject({
-  /** How often new entries of the audit log are chained. */
-  sealEveryMs: interval,
+  sealEveryMs: interval.describe('How often new entries of the audit log are chained.'),
 })

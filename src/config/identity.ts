@@ -13,34 +13,36 @@ const page = z.union([z.string().regex(/^\/[^\s#]*$/, 'a path that begins with a
 export const links = z.strictObject({ signIn: page, passwordReset: page })
 
 export const tokens = z.strictObject({
-  issuer: z.string().min(1),
-  accessTtlMs: milliseconds,
-  clockSkewMs: milliseconds,
-  keyPublicationMs: milliseconds,
-  keyRefreshMs: interval,
+  issuer: z.string().min(1).describe('`iss` of every token.'),
+  accessTtlMs: milliseconds.describe('The life of an access token.'),
+  clockSkewMs: milliseconds.describe('How far the clocks of two replicas may differ.'),
+  keyPublicationMs: milliseconds.describe(
+    'How long a new signing key is published before it signs: longer than anybody keeps a copy of the JWK Set.',
+  ),
+  keyRefreshMs: interval.describe('How often replicas read the signing keys anew.'),
 })
 
 export const sessions = z.strictObject({
-  absoluteMs: milliseconds,
-  idleMs: milliseconds,
-  maxConcurrent: z.int().min(1).max(100),
+  absoluteMs: milliseconds.describe('The life of a session, however busy it is.'),
+  idleMs: milliseconds.describe('The life of a session that nobody uses.'),
+  maxConcurrent: z.int().min(1).max(100).describe('Sessions at once of a new account, which may set another number.'),
 })
 
 export const login = z.strictObject({
-  sessionTtlMs: interval,
-  attempts: z.int().min(1).max(10),
-  codeTtlMs: interval,
-  resendMs: milliseconds,
+  sessionTtlMs: interval.describe('How long a login or a registration may take.'),
+  attempts: z.int().min(1).max(10).describe('Tries of a code within one of them.'),
+  codeTtlMs: interval.describe('The life of a mailed code.'),
+  resendMs: milliseconds.describe('The pause before another one.'),
   failures: z.strictObject({ ...allowance, firstWaitMs: interval, longestWaitMs: interval }),
 })
 
 export const passwords = z.strictObject({
-  concurrency: z.int().min(1),
-  queue: z.int().min(1),
-  minimumScore: z.int().min(0).max(4),
-  blocklist: z.array(z.string().min(3)),
-  resetTtlMs: interval,
-  initTtlMs: interval,
+  concurrency: z.int().min(1).describe('How many argon2id computations run at once.'),
+  queue: z.int().min(1).describe('How many more wait; what comes beyond is answered 503.'),
+  minimumScore: z.int().min(0).max(4).describe("Of zxcvbn's scores 0 to 4; 2 takes some 10^6 guesses or more."),
+  blocklist: z.array(z.string().min(3)).describe('Words of yours that make a password no stronger.'),
+  resetTtlMs: interval.describe('How long a mailed link is good.'),
+  initTtlMs: interval.describe('How long the token at the end of a registration is good.'),
   breachCheck: z.strictObject({ url: httpUrl.nullable(), timeoutMs: interval }),
 })
 
@@ -49,9 +51,10 @@ export const mfa = z.strictObject({
     .string()
     .min(1)
     .max(64)
-    .regex(/^[^:]+$/, 'no colon, which divides an otpauth label'),
-  setupTtlMs: interval,
-  stepUpMs: interval,
+    .regex(/^[^:]+$/, 'no colon, which divides an otpauth label')
+    .describe('What authenticator apps show beside a code.'),
+  setupTtlMs: interval.describe('How long a new authenticator waits to be verified.'),
+  stepUpMs: interval.describe('How long a second factor that was proved counts for what asks for a fresh one.'),
 })
 
 /** Masked wherever the configuration is printed. */
@@ -63,11 +66,11 @@ const secret = z
 export const turnstile = z.strictObject({ secret: secret.nullable(), verifyUrl: httpUrl, timeoutMs: interval })
 
 export const background = z.strictObject({
-  concurrency: z.int().min(1),
-  capacity: z.int().min(1),
-  attempts: z.int().min(1),
-  retryMs: milliseconds,
-  closeMs: milliseconds,
+  concurrency: z.int().min(1).describe('Pieces of work at once.'),
+  capacity: z.int().min(1).describe('Pieces that wait.'),
+  attempts: z.int().min(1).describe('Tries of each, with growing pauses.'),
+  retryMs: milliseconds.describe('The first pause.'),
+  closeMs: milliseconds.describe('How long a process that goes down waits for what is under way.'),
 })
 
 export const identity = z.strictObject({ sweepEveryMs: z.int().min(1_000) })

@@ -41,8 +41,7 @@ const rechargeChannel = z
     channelCode: z.string().min(1).max(64),
     channelName: z.string().min(1),
     channelType: z.enum(['BANK', 'CRYPTO', 'CARD']),
-    /** Whether an operator may confirm only what a proof was shown for. */
-    proofRequired: z.boolean(),
+    proofRequired: z.boolean().describe('Whether an operator may confirm only what a proof was shown for.'),
     enabled: z.boolean(),
     ...tariff,
   })
@@ -61,19 +60,16 @@ const rate = z
   .refine(({ source, target }) => source !== target, 'two currencies')
 
 const exchange = z.strictObject({
-  /** What the house keeps of the rate, both ways. */
-  spread: share,
-  /** What an exchange costs beside, of the source amount and on top of it. */
-  feeRate: share,
+  spread: share.describe('What the house keeps of the rate, both ways.'),
+  feeRate: share.describe('What an exchange costs beside, of the source amount and on top of it.'),
   quoteLifeMs: milliseconds,
-  /** Units of target for one of source. A pair stands once; the other way is its inverse. */
   rates: z
     .array(rate)
     .refine(
       (rates) => distinct(rates.map(({ source, target }) => [source, target].sort().join('/'))),
       'each pair once, in one direction',
-    ),
-  /** Where rates come from instead of the table; what is older than `staleAfterMs` is not quoted. */
+    )
+    .describe('Units of target for one of source. A pair stands once; the other way is its inverse.'),
   provider: z
     .strictObject({
       url: z.url({ protocol: /^https?$/ }),
@@ -81,36 +77,37 @@ const exchange = z.strictObject({
       staleAfterMs: milliseconds,
       timeoutMs: z.int().min(10),
     })
-    .optional(),
-  /** What the house has put in to exchange with, in all; raising it puts in the difference at the next start. */
-  liquidity: decimalByCurrency,
+    .optional()
+    .describe('Where rates come from instead of the table; what is older than `staleAfterMs` is not quoted.'),
+  liquidity: decimalByCurrency.describe(
+    'What the house has put in to exchange with, in all; raising it puts in the difference at the next start.',
+  ),
 })
 
 const settings = z.strictObject({
-  /** The currencies that this deployment keeps: a new workspace gets a wallet in each of these. */
-  currencies: z.array(currency).min(1),
-  /** From this amount on a transfer waits for an operator. */
-  transferApprovalFrom: decimalByCurrency,
+  currencies: z
+    .array(currency)
+    .min(1)
+    .describe('The currencies that this deployment keeps: a new workspace gets a wallet in each of these.'),
+  transferApprovalFrom: decimalByCurrency.describe('From this amount on a transfer waits for an operator.'),
   recharge: z.strictObject({
-    /** How long a recharge waits for its payment or proof. */
-    lifeMs: milliseconds,
+    lifeMs: milliseconds.describe('How long a recharge waits for its payment or proof.'),
     channels: z
       .array(rechargeChannel)
       .refine((channels) => distinct(channels.map(({ channelCode }) => channelCode)), 'each code once'),
   }),
   withdrawal: z.strictObject({
-    /** By type of channel and currency; what is not listed cannot be paid out. */
     payouts: z
       .array(payout)
       .refine(
         (payouts) => distinct(payouts.map(({ channelType, currency: code }) => `${channelType} ${code}`)),
         'each type and currency once',
-      ),
+      )
+      .describe('By type of channel and currency; what is not listed cannot be paid out.'),
   }),
   exchange,
   background: z.strictObject({
-    /** How often the book is checked, and how often what has run out is ended. */
-    ledgerCheckMs: milliseconds,
+    ledgerCheckMs: milliseconds.describe('How often the book is checked, and how often what has run out is ended.'),
     expiryMs: milliseconds,
   }),
 })

@@ -5,6 +5,7 @@ import { rateGroups } from '../kernel/index.ts'
 import { auditSettings, exportSettings, fileSettings, jobSettings } from './files.ts'
 import * as identity from './identity.ts'
 import { moneySettings } from './money.ts'
+import { explainSettings, tracingSettings } from './observing.ts'
 import { databaseSettings, redisSettings, shutdownSettings } from './running.ts'
 import type { Secret } from './secrets.ts'
 
@@ -19,74 +20,114 @@ const limitRule = z.strictObject({ limit: z.int().min(1), windowMs: z.int().min(
 const groupRules = z.strictObject({ address: limitRule.optional(), account: limitRule.optional() })
 
 const portal = z.strictObject({
-  /** SHA-256 of each access code that is good at present; several while one is being replaced. */
-  accessCodes: z.array(sha256).min(1),
-  edge: z.strictObject({ kind: z.enum(['cloudflare', 'direct']), trustedProxies: z.array(cidr) }),
-  selfRegistration: z.enum(['closed', 'open', 'approval']),
-  /** The limits' groups whose bodies must come through the secure channel. */
-  channelMandatory: z.array(z.enum(rateGroups)),
-  compatibility: z.strictObject({ observedErrors: z.boolean() }),
+  accessCodes: z
+    .array(sha256)
+    .min(1)
+    .describe('SHA-256 of each access code that is good at present; several while one is being replaced.'),
+  edge: z.strictObject({
+    kind: z
+      .enum(['cloudflare', 'direct'])
+      .describe('`cloudflare` demands the CF headers; `direct` takes the address from X-Forwarded-For, or the socket.'),
+    trustedProxies: z
+      .array(cidr)
+      .describe('The peers that may say who the client is; from others it counts as absent.'),
+  }),
+  selfRegistration: z
+    .enum(['closed', 'open', 'approval'])
+    .describe('Whether people make accounts here by themselves, and whether an operator approves each.'),
+  channelMandatory: z
+    .array(z.enum(rateGroups))
+    .describe("The limits' groups whose bodies must come through the secure channel."),
+  compatibility: z
+    .strictObject({ observedErrors: z.boolean() })
+    .describe('Whether the two observed 500s of the interface are kept (`true`), or are 400 as they should be.'),
   links: identity.links,
 })
 
 const upstream = z.strictObject({
   url: httpUrl,
-  /** `aud` of the call assertions for it. */
-  audience: z.string().min(1).default('portico-domains'),
-  /** From the first byte sent to the last one received. */
-  timeoutMs: z.int().min(10).default(5_000),
-  maxReplyBytes: z.int().min(1_024).default(5_242_880),
-  /** The same for what is streamed, uploads and downloads: five minutes and 1 GiB where nothing is said. */
-  streamTimeoutMs: z.int().min(10).optional(),
+  audience: z.string().min(1).default('portico-domains').describe('`aud` of the call assertions for it.'),
+  timeoutMs: z.int().min(10).default(5_000).describe('From the first byte sent to the last one received.'),
+  maxReplyBytes: z.int().min(1_024).default(5_242_880).describe('More than that is 502.'),
+  streamTimeoutMs: z
+    .int()
+    .min(10)
+    .optional()
+    .describe('The same for what is streamed, uploads and downloads: five minutes and 1 GiB where nothing is said.'),
   maxStreamBytes: z.int().min(1_024).optional(),
-  connections: z.int().min(1).default(64),
-  /** PEM files: whom to trust, and the certificate and key to show (mTLS). */
+  connections: z.int().min(1).default(64).describe('Kept open to the upstream at most.'),
   tls: z
     .strictObject({ caFile: z.string().optional(), certFile: z.string().optional(), keyFile: z.string().optional() })
-    .optional(),
-  /** Requests under way and waiting at once; one more is answered 503. */
-  concurrency: z.int().min(1).default(256),
-  queue: z.int().min(0).default(256),
-  /** Failures in a row that open the breaker, and how long it then stays open. */
-  breaker: z.strictObject({ failures: z.int().min(1), openMs: milliseconds }).default({ failures: 5, openMs: 5_000 }),
+    .optional()
+    .describe('PEM files: whom to trust, and the certificate and key to show (mTLS).'),
+  concurrency: z
+    .int()
+    .min(1)
+    .default(256)
+    .describe('Requests under way and waiting at once; one more is answered 503.'),
+  queue: z.int().min(0).default(256).describe('Requests that wait beyond those under way.'),
+  breaker: z
+    .strictObject({ failures: z.int().min(1), openMs: milliseconds })
+    .default({ failures: 5, openMs: 5_000 })
+    .describe('Failures in a row that open the breaker, and how long it then stays open.'),
 })
 
 /** The whole configuration. Unknown keys are refused. Durations are milliseconds, sizes bytes. */
 export const schema = z.strictObject({
-  profile: z.enum(['development', 'production']),
-  /** The address under which users reach this deployment; links in mails are built from it alone. */
-  publicUrl: httpUrl,
-  listen: z.strictObject({ host: z.string().min(1), port, operationsPort: port }),
-  log: z.strictObject({ level: z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']) }),
+  profile: z
+    .enum(['development', 'production'])
+    .describe('Production refuses development codes, keys and addresses, and what is unset that must not be.'),
+  publicUrl: httpUrl.describe(
+    'The address under which users reach this deployment; links in mails are built from it alone.',
+  ),
+  listen: z
+    .strictObject({ host: z.string().min(1), port, operationsPort: port })
+    .describe('The portal listener, and the operations listener, which belongs into a private network.'),
+  log: z
+    .strictObject({ level: z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']) })
+    .describe('One JSON line per request at info; refusals too. Faults at error.'),
   portals: z.strictObject({ CONSUMER: portal, SYSTEM: portal }),
   limits: z.strictObject({
-    scale: z.number().positive(),
-    /** Any one address, over all operations. */
-    address: limitRule,
-    groups: z.record(z.enum(rateGroups), groupRules),
-    /** Bits of an IPv6 address that count as one client. */
-    ipv6Prefix: z.int().min(32).max(64),
+    scale: z.number().positive().describe('Multiplies every limit; for load tests.'),
+    address: limitRule.describe('Any one address, over all operations.'),
+    groups: z
+      .record(z.enum(rateGroups), groupRules)
+      .describe(
+        'Per group of operations: of one address, of one account. A group without an account rule shares `general`.',
+      ),
+    ipv6Prefix: z.int().min(32).max(64).describe('Bits of an IPv6 address that count as one client.'),
   }),
   requests: z.strictObject({
-    maxBodyBytes: z.int().min(1_024),
-    bodyTimeoutMs: z.int().min(100),
-    headersTimeoutMs: z.int().min(100),
-    uploadTimeoutMs: z.int().min(1_000),
-    maxHeaders: z.int().min(20),
-    maxDepth: z.int().min(4),
+    maxBodyBytes: z.int().min(1_024).describe('Of a JSON body; uploads have the limit of their purpose.'),
+    bodyTimeoutMs: z.int().min(100).describe("From a body's first byte to its last."),
+    headersTimeoutMs: z.int().min(100).describe("From the connection to the head's end."),
+    uploadTimeoutMs: z.int().min(1_000).describe('For a whole request, an upload above all.'),
+    maxHeaders: z.int().min(20).describe('Header fields of a request.'),
+    maxDepth: z.int().min(4).describe('Nesting of a JSON body.'),
   }),
   tokens: identity.tokens,
   sessions: identity.sessions,
   login: identity.login,
-  /** How long a replica goes by a membership that it has read; a change of rights waits as long before it is answered. */
-  access: z.strictObject({ leaseMs: z.int().min(0).max(5_000) }),
+  access: z
+    .strictObject({ leaseMs: z.int().min(0).max(5_000) })
+    .describe(
+      'How long a replica goes by a membership that it has read; a change of rights waits as long before it is answered.',
+    ),
   passwords: identity.passwords,
   mfa: identity.mfa,
   turnstile: identity.turnstile,
   background: identity.background,
   identity: identity.identity,
-  secureChannel: z.strictObject({ sessionTtlMs: milliseconds, keyTtlMs: milliseconds, keyOverlapMs: milliseconds }),
-  mail: z.strictObject({ from: z.string().min(3), outboxSize: z.int().min(1), timeoutMs: milliseconds }),
+  secureChannel: z.strictObject({
+    sessionTtlMs: milliseconds.describe('How long a session can be used.'),
+    keyTtlMs: milliseconds.describe("A public key's whole life."),
+    keyOverlapMs: milliseconds.describe('The last part of it, in which its successor is handed out already.'),
+  }),
+  mail: z.strictObject({
+    from: z.string().min(3),
+    outboxSize: z.int().min(1).describe('Mails that the development outbox keeps.'),
+    timeoutMs: milliseconds.describe('For the mail server to take one.'),
+  }),
   database: databaseSettings,
   redis: redisSettings,
   shutdown: shutdownSettings,
@@ -95,18 +136,19 @@ export const schema = z.strictObject({
   exports: exportSettings,
   jobs: jobSettings,
   audit: auditSettings,
-  /** Per domain, or `default`: served in this process, or by an HTTP service. */
-  backends: z.partialRecord(z.enum(['default', ...routableDomains]), z.union([z.literal('in-process'), upstream])),
+  explain: explainSettings,
+  tracing: tracingSettings,
+  backends: z
+    .partialRecord(z.enum(['default', ...routableDomains]), z.union([z.literal('in-process'), upstream]))
+    .describe('Per domain, or `default`: served in this process, or by an HTTP service.'),
   assertion: z.strictObject({
-    /** How long a call assertion is good. */
-    ttlMs: z.int().min(1_000),
-    /** Where `serve --role domains` fetches the gateway's public keys. */
-    jwksUrl: httpUrl,
-    /** What a domain service is called by the gateways before it. */
-    audience: z.string().min(1),
+    ttlMs: z.int().min(1_000).describe('How long a call assertion is good.'),
+    jwksUrl: httpUrl.describe("Where `serve --role domains` fetches the gateway's public keys."),
+    audience: z.string().min(1).describe('What a domain service is called by the gateways before it.'),
   }),
-  /** Other numbers for coded values, by family and code. */
-  codedValues: z.record(z.string(), z.record(z.string(), z.int())),
+  codedValues: z
+    .record(z.string(), z.record(z.string(), z.int()))
+    .describe('Other numbers for coded values, by family and code.'),
 })
 
 export type Settings = z.output<typeof schema>
