@@ -1,7 +1,10 @@
 import { defineConfig } from 'vitest/config'
 
-/** The same end-to-end tests in every topology: one process, PostgreSQL under it, and the domains behind HTTP. */
-const topologies = ['embedded', 'postgres', 'split'] as const
+/**
+ * The same end-to-end tests in every topology: one process, PostgreSQL under it, the domains behind HTTP, and two
+ * replicas over PostgreSQL and Redis that are used in turn.
+ */
+const topologies = ['embedded', 'postgres', 'split', 'replicas'] as const
 
 export default defineConfig({
   test: {

@@ -36,7 +36,11 @@ export const openOutside = async (
   stack: AsyncDisposableStack,
 ) => {
   const onIdleError = (error: Error) => logger.warn({ err: error }, 'a database connection broke')
-  const store = await openDatabase(databaseTarget(settings, onIdleError))
+  const onDiskFull = (isFull: boolean) =>
+    isFull
+      ? logger.error('THE DISK IS FULL: the embedded store is read only until there is room')
+      : logger.info('there is room on the disk again')
+  const store = await openDatabase(databaseTarget(settings, onIdleError, onDiskFull))
   stack.defer(() => store.close())
   const migrated = await store.migrate()
   if (migrated.length > 0) logger.info({ migrated }, 'schema brought up to date')

@@ -2,10 +2,11 @@ import type { TestProject } from 'vitest/node'
 import { run } from '../../src/main.ts'
 import { captureLog } from './log.ts'
 import { startPostgres } from './postgres.ts'
+import { startRedis } from './redis.ts'
 import { testSettings } from './settings.ts'
 import { createTemplate } from './template.ts'
 
-export type Topology = 'embedded' | 'postgres' | 'split'
+export type Topology = 'embedded' | 'postgres' | 'split' | 'replicas'
 
 declare module 'vitest' {
   interface ProvidedContext {
@@ -13,6 +14,7 @@ declare module 'vitest' {
     /** A store that has been migrated and seeded: a directory to copy, or a database to copy. */
     embeddedTemplate: string
     postgresUrl: string | null
+    redisUrl: string | null
   }
 }
 
@@ -44,8 +46,20 @@ const setUpPostgres = async (project: TestProject) => {
   return () => postgres.stop()
 }
 
-/** Once for a project: the store that its files' own stores are copies of. */
-const setUp = (project: TestProject): Promise<() => Promise<unknown>> =>
-  project.name === 'embedded' ? setUpEmbedded(project) : setUpPostgres(project)
+const setUpRedis = async (project: TestProject) => {
+  const redis = project.name === 'replicas' ? await startRedis() : undefined
+  project.provide('redisUrl', redis?.url ?? null)
+  return async () => redis?.stop()
+}
+
+/** Once for a project: the store that its files' own stores are copies of, and for replicas what they share beside it. */
+const setUp = async (project: TestProject): Promise<() => Promise<unknown>> => {
+  if (project.name === 'embedded') return setUpEmbedded(project)
+  const [stopPostgres, stopRedis] = [await setUpPostgres(project), await setUpRedis(project)]
+  return async () => {
+    await stopRedis()
+    await stopPostgres()
+  }
+}
 
 export default setUp

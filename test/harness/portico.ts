@@ -6,7 +6,7 @@ import { type Running, run } from '../../src/main.ts'
 import type { MailTemplate } from '../../src/platform/mail/index.ts'
 import { startConfigured } from './configured.ts'
 import { type Answer, type Call, send } from './http.ts'
-import { captureLog, type LogLine } from './log.ts'
+import { captureLog, type LogCapture, type LogLine } from './log.ts'
 import { freePort } from './postgres.ts'
 import type { PorticoProcess } from './process.ts'
 import { testSettings } from './settings.ts'
@@ -19,10 +19,16 @@ export interface DevelopmentMail {
   html: string
   template: MailTemplate
   locale: string
+  /** ISO 8601. */
+  at: string
 }
 
 export interface Portico {
-  url: string
+  /** With replicas another one each time that it is read. */
+  readonly url: string
+  /** Of every replica. */
+  urls: string[]
+  /** Of the first replica. */
   operationsUrl: string
   settings: Configuration
   running: Running
@@ -61,6 +67,12 @@ const upstream = (settings: Configuration, url: string): void => {
   }
 }
 
+const mailsOf = async (operationsPort: number): Promise<DevelopmentMail[]> =>
+  (await fetch(`http://127.0.0.1:${operationsPort}/mail.json`)).json()
+
+const runBeside = (settings: Configuration, { logger }: LogCapture): Promise<Running> =>
+  run({ ...settings, listen: { ...settings.listen, operationsPort: 0 } }, 'gateway', logger)
+
 /** The real composition on free ports, in the topology of the project that runs. */
 export const startPortico = async ({ variables = {}, adjust }: Options = {}): Promise<Portico> => {
   const store = await createStore()
@@ -82,21 +94,28 @@ export const startPortico = async ({ variables = {}, adjust }: Options = {}): Pr
     upstream(settings, domains.url)
   }
   const running = await run(settings, 'gateway', captured.logger)
-  const url = `http://127.0.0.1:${running.port}`
+  // A second replica that shares the first one's store and Redis and nothing else; they are used in turn.
+  const replicas = inject('topology') === 'replicas' ? [running, await runBeside(settings, captured)] : [running]
+  let turn = 0
+  const nextUrl = () => `http://127.0.0.1:${replicas[turn++ % replicas.length]?.port}`
   const mailsTo = async (address: string): Promise<DevelopmentMail[]> => {
-    const mails: DevelopmentMail[] = await (await fetch(`${operationsUrl}/mail.json`)).json()
+    const outboxes = await Promise.all(replicas.map((replica) => mailsOf(replica.operationsPort)))
+    const mails = outboxes.flat().sort((a, b) => b.at.localeCompare(a.at))
     return mails.filter(({ to }) => to === address)
   }
   const expected: ((line: LogLine) => boolean)[] = []
   return {
-    url,
+    get url() {
+      return nextUrl()
+    },
+    urls: replicas.map(({ port }) => `http://127.0.0.1:${port}`),
     operationsUrl,
     settings,
     running,
     log: captured.lines,
     rawLog: captured.raw,
     unserved: running.unserved,
-    call: (method, path, call) => send(url, method, path, call),
+    call: (method, path, call) => send(nextUrl(), method, path, call),
     mailsTo,
     mailTo: async (address, template) => {
       for (let attempt = 1; ; attempt++) {
@@ -108,7 +127,7 @@ export const startPortico = async ({ variables = {}, adjust }: Options = {}): Pr
     },
     expectFault: (matches) => expected.push(matches),
     stop: async () => {
-      await running.stop()
+      for (const replica of replicas) await replica.stop()
       await domains?.stop()
       await store.remove()
       const faults = captured.faults().filter((line) => !expected.some((matches) => matches(line)))

@@ -29,7 +29,8 @@ const program = (): string | undefined => {
   return undefined
 }
 
-const inline = (port: number, command: string): Promise<string> =>
+/** One command in the inline form; its answer's first line. */
+export const askRedis = (port: number, command: string): Promise<string> =>
   new Promise((resolve, reject) => {
     const socket = connect(port, '127.0.0.1', () => socket.write(`${command}\r\n`))
     socket.setTimeout(2_000, () => socket.destroy(new Error('Redis is silent')))
@@ -54,7 +55,7 @@ export const startRedis = async (extra: string[] = [], fixedPort?: number): Prom
   const kill = () => child.kill('SIGKILL')
   process.once('exit', kill)
   for (let attempt = 1; ; attempt++) {
-    const answer = await inline(port, 'PING').catch(() => '')
+    const answer = await askRedis(port, 'PING').catch(() => '')
     if (answer === '+PONG') break
     if (attempt >= 200 || child.exitCode !== null) throw new Error('Redis did not start')
     await pause(25)
@@ -62,7 +63,7 @@ export const startRedis = async (extra: string[] = [], fixedPort?: number): Prom
   return {
     url: `redis://127.0.0.1:${port}`,
     child,
-    ask: (command) => inline(port, command),
+    ask: (command) => askRedis(port, command),
     stop: async () => {
       process.off('exit', kill)
       if (child.exitCode === null && child.signalCode === null) {

@@ -6,6 +6,7 @@ import { Client } from 'pg'
 import { inject } from 'vitest'
 import type { Variables } from '../../src/config/env.ts'
 import { templateDatabase, urlOf } from './global-setup.ts'
+import { askRedis } from './redis.ts'
 import { copyTemplate } from './template.ts'
 
 export interface TestStore {
@@ -33,7 +34,18 @@ const copyDatabase = async (serverUrl: string): Promise<TestStore> => {
 }
 
 /** Whether this project's servers are there; a suite that needs them is skipped, and named, where they are not. */
-export const storeIsAvailable = (): boolean => inject('topology') === 'embedded' || inject('postgresUrl') !== null
+export const storeIsAvailable = (): boolean => {
+  if (inject('topology') === 'embedded') return true
+  return inject('postgresUrl') !== null && (inject('topology') !== 'replicas' || inject('redisUrl') !== null)
+}
+
+/** A database of Redis of one's own, by its number. */
+const ownRedis = async (): Promise<Variables> => {
+  const url = inject('topology') === 'replicas' ? inject('redisUrl') : null
+  if (!url) return {}
+  const number = await askRedis(Number(new URL(url).port), 'INCR test-databases')
+  return { REDIS_URL: `${url}/${number.slice(1)}` }
+}
 
 /** A migrated and seeded store of one's own, of the kind that the project's topology asks for. */
 export const createStore = async (): Promise<TestStore> => {
@@ -43,5 +55,6 @@ export const createStore = async (): Promise<TestStore> => {
   }
   const serverUrl = inject('postgresUrl')
   if (!serverUrl) throw new Error('no PostgreSQL for this topology')
-  return copyDatabase(serverUrl)
+  const store = await copyDatabase(serverUrl)
+  return { ...store, variables: { ...store.variables, ...(await ownRedis()) } }
 }

@@ -2,6 +2,7 @@ import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { PGlite } from '@electric-sql/pglite'
 import { Kysely, PGliteDialect } from 'kysely'
+import { demandFreeSpace, guardFreeSpace } from './free-space.ts'
 import { lockDirectory } from './lock.ts'
 import { migrate } from './migrate.ts'
 import type { OpenDatabase } from './open.ts'
@@ -11,22 +12,38 @@ import type { Tables } from './tables/index.ts'
 /** Written once, when a store is created: one connection needs little, and memory is what PGlite costs most. */
 const settings = ['shared_buffers=16MB', 'wal_buffers=1MB', 'min_wal_size=32MB', 'max_wal_size=64MB', 'timezone=UTC']
 
+export interface EmbeddedTarget {
+  kind: 'embedded'
+  directory: string
+  /** Below so much free room the store is read only. */
+  minimumFreeBytes: number
+  /** Told when that begins and when it ends. */
+  onDiskFull(isFull: boolean): void
+}
+
 /**
  * PGlite on disk. It runs without fsync: safe against a killed process, not against a loss of power.
  * It takes no lock of its own, so one is taken here, and a second process is refused.
  */
-export const openEmbedded = async (directory: string): Promise<OpenDatabase> => {
+export const openEmbedded = async ({
+  directory,
+  minimumFreeBytes,
+  onDiskFull,
+}: Omit<EmbeddedTarget, 'kind'>): Promise<OpenDatabase> => {
   await mkdir(directory, { recursive: true, mode: 0o700 })
+  await demandFreeSpace(directory, minimumFreeBytes)
   const lock = lockDirectory(directory)
   try {
     const pglite = await PGlite.create({ dataDir: join(directory, 'pg'), parsers, postgresqlconf: settings })
     const database = new Kysely<Tables>({ dialect: new PGliteDialect({ pglite }) })
+    const guard = guardFreeSpace(database, directory, minimumFreeBytes, onDiskFull)
     return {
       database,
       kind: 'embedded',
       check: async () => void (await pglite.query('SELECT 1')),
       migrate: () => migrate(database),
       close: async () => {
+        guard.stop()
         await pglite.close()
         lock.release()
       },

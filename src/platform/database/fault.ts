@@ -4,6 +4,8 @@ export const sqlState = (error: unknown): string | undefined => {
   return typeof error.code === 'string' && /^[0-9A-Z]{5}$/.test(error.code) ? error.code : undefined
 }
 
+/** Read only: the disk is full, or a failover has left us with a replica. */
+const readOnly = '25006'
 /** Classes that say «not now» rather than «wrong»: connection, rollback, resources, operator, system. */
 const unavailableClasses = new Set(['08', '40', '53', '55', '57', '58'])
 const socketErrors = new Set(['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'ENOTFOUND', 'ENOSPC', 'EAI_AGAIN'])
@@ -13,7 +15,7 @@ const driverMessages =
 /** Whether a failure means that the store is not to be had: the request is then answered 503 and never passes. */
 export const databaseFault = (error: unknown): boolean => {
   const state = sqlState(error)
-  if (state) return unavailableClasses.has(state.slice(0, 2))
+  if (state) return state === readOnly || unavailableClasses.has(state.slice(0, 2))
   if (!(error instanceof Error)) return false
   if ('code' in error && typeof error.code === 'string' && socketErrors.has(error.code)) return true
   return driverMessages.test(error.message)

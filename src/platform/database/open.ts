@@ -1,8 +1,8 @@
-import { openEmbedded } from './embedded.ts'
+import { type EmbeddedTarget, openEmbedded } from './embedded.ts'
 import { openPostgres, type PostgresTarget } from './postgres.ts'
 import type { Database } from './tables/index.ts'
 
-export type DatabaseTarget = { kind: 'embedded'; directory: string } | PostgresTarget
+export type DatabaseTarget = EmbeddedTarget | PostgresTarget
 
 export interface OpenDatabase {
   database: Database
@@ -16,4 +16,4 @@ export interface OpenDatabase {
 
 /** One schema over two stores: PGlite in this process, or a PostgreSQL server. */
 export const openDatabase = (target: DatabaseTarget): Promise<OpenDatabase> =>
-  target.kind === 'embedded' ? openEmbedded(target.directory) : openPostgres(target)
+  target.kind === 'embedded' ? openEmbedded(target) : openPostgres(target)

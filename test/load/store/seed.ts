@@ -17,7 +17,7 @@ import type { SeededAccount } from './accounts.ts'
 const logger = pino({ level: 'error' }, pino.destination(2))
 await using stack = new AsyncDisposableStack()
 const settings = loadConfiguration(readVariables(), root)
-const opened = await openOutside(settings, logger, stack)
+const opened = await openOutside(settings, false, logger, stack)
 const hashed = opened.passwords.hash(password)
 const outside = { ...opened, passwords: { ...opened.passwords, hash: () => hashed } }
 const identity = await composeIdentity(settings, outside, logger, () =>

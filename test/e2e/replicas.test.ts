@@ -1,0 +1,96 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
+import { send } from '../harness/http.ts'
+import { type Portico, startPortico } from '../harness/portico.ts'
+import { askRedis } from '../harness/redis.ts'
+import { codeIn, signIn } from '../harness/sign-in.ts'
+import { storeIsAvailable } from '../harness/store.ts'
+
+const chain = '/web/v1/consumer'
+
+/** Two replicas in turn: what is limited, spent or ended by one is so on the other. */
+describe.skipIf(inject('topology') !== 'replicas' || !storeIsAvailable())('replicas', () => {
+  let portico: Portico
+  beforeAll(async () => {
+    portico = await startPortico({
+      adjust: (settings) => {
+        settings.limits.scale = 1
+        settings.limits.address.limit = 100_000
+        settings.limits.groups.login = { address: { limit: 12, windowMs: 600_000 } }
+      },
+    })
+  })
+  afterAll(() => portico?.stop())
+
+  const on = (replica: number, method: string, path: string, call: Parameters<typeof send>[3] = {}) =>
+    send(portico.urls[replica] ?? '', method, chain + path, call)
+  const profile = async (replica: number, token: string) => (await on(replica, 'GET', '/profile', { token })).status
+  /** How long after `since` the other replica still let the token in. */
+  const refusedAfter = async (replica: number, token: string, since: number): Promise<number> => {
+    while ((await profile(replica, token)) !== 401) await pause(10)
+    return performance.now() - since
+  }
+
+  test('an ended session is dead on its own replica at once, and on the other within a second', async () => {
+    const { accessToken: token } = await signIn(portico)
+    expect([await profile(0, token), await profile(1, token)]).toEqual([200, 200])
+    const since = performance.now()
+    expect((await on(0, 'POST', '/auth/logout', { token })).body.data.terminatedSessions).toBe(1)
+    const ended = performance.now()
+    expect(await profile(0, token)).toBe(401)
+    expect(await refusedAfter(1, token, since)).toBeLessThan(ended - since + 300)
+  })
+
+  test('also where the message is lost', async () => {
+    const { accessToken: token } = await signIn(portico)
+    expect([await profile(0, token), await profile(1, token)]).toEqual([200, 200])
+    await askRedis(Number(new URL(inject('redisUrl') ?? '').port), 'CLIENT KILL TYPE PUBSUB')
+    const since = performance.now()
+    await on(0, 'POST', '/auth/logout', { token })
+    expect(await refusedAfter(1, token, since)).toBeLessThan(1_500)
+  })
+
+  const initiate = async () => {
+    const credentials = { email: 'member@demo.test', password: 'Portico-demo-2026' }
+    const { body } = await on(0, 'POST', '/auth/login/initiate', { body: credentials })
+    const { sessionId } = body.data
+    const sent = await on(1, 'POST', '/auth/login/mfa/send', { body: { sessionId, mfaMethod: 'EMAIL' } })
+    expect(sent.status, sent.text).toBe(200)
+    const code = codeIn((await portico.mailTo('member@demo.test')).text)
+    return { sessionId, mfaMethod: 'EMAIL', code }
+  }
+
+  test('a code is good once, on whichever replica', async () => {
+    const body = await initiate()
+    const both = await Promise.all([0, 1, 0, 1].map((each) => on(each, 'POST', '/auth/login/complete', { body })))
+    expect(both.map(({ status }) => status).filter((status) => status === 200)).toHaveLength(1)
+  })
+
+  test('the cap of sessions holds over both', async () => {
+    const { accessToken } = await signIn(portico, 'member@demo.test')
+    const settled = await on(0, 'POST', '/security/sessions/config', {
+      token: accessToken,
+      body: { maxConcurrentSessions: 2 },
+    })
+    expect(settled.status, settled.text).toBe(200)
+    const logins = [await initiate(), await initiate()]
+    const done = await Promise.all(logins.map((body, each) => on(each, 'POST', '/auth/login/complete', { body })))
+    const tokens = [accessToken, ...done.map(({ body }) => body.data?.accessToken)]
+    await pause(1_000)
+    const alive = await Promise.all(tokens.flatMap((token) => [profile(0, token), profile(1, token)]))
+    expect(alive.filter((status) => status === 200)).toHaveLength(4)
+  })
+
+  test('a limit is one for both', async () => {
+    const attempt = async () =>
+      (
+        await portico.call('POST', `${chain}/auth/login/initiate`, {
+          body: { email: 'a@b.test', password: 'wrong pw' },
+        })
+      ).status
+    const statuses: number[] = []
+    while (!statuses.includes(429) && statuses.length < 20) statuses.push(await attempt())
+    expect(await Promise.all([attempt(), attempt()])).toEqual([429, 429])
+    expect(statuses.filter((status) => status !== 429).length).toBeLessThan(12)
+  })
+})
