@@ -5,6 +5,7 @@ import { writeFileSync } from 'node:fs'
 import { cpus } from 'node:os'
 import { generator } from './load/spray.ts'
 import { readOptions, usage } from './options.ts'
+import { chart } from './report/chart.ts'
 import type { Outcome } from './report/outcome.ts'
 import { judge, table, verdictTable } from './report/table.ts'
 import { pinning } from './rig/processes.ts'
@@ -30,10 +31,15 @@ const measure = async (args: string[]): Promise<number> => {
   for (const name of names) {
     const scenario = scenarios[name]
     if (!scenario) throw new TypeError(`no scenario '${name}'; there are ${Object.keys(scenarios).join(', ')}`)
-    process.stderr.write(`${name} …\n`)
+    if (performance.now() / 1000 > options.limitSeconds) {
+      say(`${name}: skipped, the time is up`)
+      continue
+    }
+    const begun = performance.now()
     await using rig = openRig()
     const outcome = await scenario(rig, options)
     outcomes.push(outcome)
+    process.stderr.write(`${name} took ${((performance.now() - begun) / 1000).toFixed(0)} s\n`)
     for (const profile of outcome.profiles) say(`\n${profile}`)
   }
   const verdicts = judge(targets, outcomes)
@@ -43,6 +49,7 @@ const measure = async (args: string[]): Promise<number> => {
   if (verdicts.length > 0) say(`\n${verdictTable(verdicts)}`)
   if (options.json)
     writeFileSync(options.json, JSON.stringify({ machine: machine(), options, outcomes, verdicts }, null, 2))
+  if (options.svg) writeFileSync(options.svg, chart(outcomes, machine()))
   for (const fault of faults) say(`WRONG  ${fault}`)
   return faults.length > 0 ? 1 : 0
 }

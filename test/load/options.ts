@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util'
+import type { Kind } from './store/stores.ts'
 
 export interface Options {
   scenarios: string[]
@@ -7,6 +8,10 @@ export interface Options {
   connections: number
   profile: boolean
   memorySeconds: number
+  /** Where accounts and sessions are while proxied, in-process and encrypted requests are measured. */
+  store: Kind
+  /** A scenario is not begun when so much of the time has gone. */
+  limitSeconds: number
   json: string | null
   svg: string | null
 }
@@ -14,12 +19,13 @@ export interface Options {
 export const usage = `npm run bench -- [options]
 
   --scenario NAME    one of them (may be given several times); all of them otherwise
-  --rounds N         measured rounds of each contender (5; 2 with --quick)
-  --seconds S        length of a round (3; 2 with --quick)
+  --rounds N         measured rounds of each contender (5; 1 with --quick)
+  --seconds S        length of a round (3; 1 with --quick)
   --connections N    parallel connections of the load (64)
-  --memory-seconds S length of the memory run (180; 15 with --quick)
+  --memory-seconds S length of the memory run (180; 9 with --quick)
+  --store KIND       pglite or postgres for proxied, in-process and encrypted requests (pglite)
   --profile          a CPU profile of the gateway under load, with its ten costliest functions
-  --quick            under two minutes: fewer and shorter rounds
+  --quick            under two minutes: fewer and shorter rounds (a full run takes ten)
   --json FILE        everything that was measured
   --svg FILE         a chart
 `
@@ -28,6 +34,11 @@ const whole = (text: string | undefined, otherwise: number): number => {
   const value = text === undefined ? otherwise : Number(text)
   if (!Number.isInteger(value) || value < 1) throw new TypeError(`'${text}' is no whole number`)
   return value
+}
+
+const kindOf = (text: string): Kind => {
+  if (text !== 'pglite' && text !== 'postgres') throw new TypeError(`no store '${text}'`)
+  return text
 }
 
 export const readOptions = (args: string[]): Options | null => {
@@ -41,6 +52,7 @@ export const readOptions = (args: string[]): Options | null => {
       'memory-seconds': { type: 'string' },
       profile: { type: 'boolean', default: false },
       quick: { type: 'boolean', default: false },
+      store: { type: 'string', default: 'pglite' },
       json: { type: 'string' },
       svg: { type: 'string' },
       help: { type: 'boolean', short: 'h', default: false },
@@ -50,11 +62,13 @@ export const readOptions = (args: string[]): Options | null => {
   const { quick } = values
   return {
     scenarios: values.scenario ?? [],
-    rounds: whole(values.rounds, quick ? 2 : 5),
-    seconds: whole(values.seconds, quick ? 2 : 3),
+    rounds: whole(values.rounds, quick ? 1 : 5),
+    seconds: whole(values.seconds, quick ? 1 : 3),
     connections: whole(values.connections, 64),
-    memorySeconds: whole(values['memory-seconds'], quick ? 15 : 180),
+    memorySeconds: whole(values['memory-seconds'], quick ? 9 : 180),
     profile: values.profile,
+    store: kindOf(values.store),
+    limitSeconds: quick ? 105 : 600,
     json: values.json ?? null,
     svg: values.svg ?? null,
   }

@@ -6,7 +6,10 @@ export interface Drive {
   /** Loops that each have a connection and begin their next step when the last one has ended. */
   loops: number
   seconds: number
-  /** Steps a second of all loops together; as many as there can be otherwise. */
+  /**
+   * Steps a second of all loops together; as many as there can be otherwise. A step that had to wait for its turn is
+   * timed from when it was due, so that a stall is counted for everybody whom it held up.
+   */
   pace?: number
   step(line: Line, loop: number): Promise<void>
 }
@@ -33,9 +36,9 @@ export const drive = async ({ url, loops, seconds, pace, step }: Drive): Promise
     while (performance.now() < until) {
       if (gap > 0) {
         await pause(Math.max(0, due - performance.now()))
-        due = Math.max(due + gap, performance.now() - gap)
       }
-      const start = performance.now()
+      const start = gap > 0 ? due : performance.now()
+      due += gap
       try {
         await step(line, index)
         latencies.push(performance.now() - start)

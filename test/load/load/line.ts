@@ -1,12 +1,12 @@
 import { once } from 'node:events'
 import { connect } from 'node:net'
 
-export interface Reply {
+interface Reply {
   status: number
   body: string
 }
 
-export interface Ask {
+interface Ask {
   method: 'GET' | 'POST'
   path: string
   headers: Record<string, string>

@@ -1,6 +1,7 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { onPath, runToEnd } from '../rig/processes.ts'
 
 /** One and the same request, sent over and over on many connections. */
@@ -65,7 +66,7 @@ interface Autocannon {
 const autocannon = async (shot: Shot, connections: number, seconds: number): Promise<Hits> => {
   const headers = Object.entries(shot.headers).flatMap(([name, value]) => ['-H', `${name}=${value}`])
   const body = shot.body === undefined ? [] : ['-b', shot.body]
-  const script = join(import.meta.dirname, '../../../node_modules/autocannon/autocannon.js')
+  const script = fileURLToPath(import.meta.resolve('autocannon'))
   const fixed = ['--json', '-c', String(connections), '-d', String(seconds), '-t', '20', '-m', shot.method]
   const text = await runToEnd('load', process.execPath, [script, ...fixed, ...headers, ...body, shot.url])
   const { non2xx, errors, duration, latency, '2xx': good }: Autocannon = JSON.parse(text)

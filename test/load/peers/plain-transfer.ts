@@ -1,10 +1,11 @@
 import { type RawBuilder, sql } from 'kysely'
+import { people } from '../store/accounts.ts'
 
 /*
  * A double-entry transfer as plain statements: what a team writes before it has a ledger. pgbench runs them on
  * PostgreSQL, Kysely on PGlite; the variables are written as pgbench writes them.
  */
-export const accounts = 200
+export const accounts = people
 
 export const schema = [
   'CREATE TABLE plain_accounts (id bigint PRIMARY KEY, balance numeric NOT NULL, updated_at timestamptz) WITH (fillfactor = 50)',

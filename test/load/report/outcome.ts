@@ -12,7 +12,7 @@ export interface Row {
 }
 
 /** A figure that a target is about, a value a round. */
-export interface Figure {
+interface Figure {
   id: string
   values: number[]
 }

@@ -11,17 +11,18 @@ import { cpuSecondsOf, residentBytesOf } from './usage.ts'
 export type Place = 'measured' | 'load' | 'anywhere'
 
 const isThere = (program: string, ...args: string[]): boolean => spawnSync(program, args).status === 0
+const taskset = 'taskset'
 const last = cpus().length - 1
-const canPin = last > 0 && isThere('taskset', '-c', `0,${last}`, 'true')
+const canPin = last > 0 && isThere(taskset, '-c', `0,${last}`, 'true')
 const cores: Record<Place, string> = { measured: '0', load: `1-${last}`, anywhere: `0-${last}` }
 
 /** A command line on its core, where this machine can pin and has two. */
-export const placed = (place: Place, command: string, args: readonly string[]): [string, string[]] =>
-  canPin ? ['taskset', ['-c', cores[place], command, ...args]] : [command, [...args]]
+const placed = (place: Place, command: string, args: readonly string[]): [string, string[]] =>
+  canPin ? [taskset, ['-c', cores[place], command, ...args]] : [command, [...args]]
 
 /** The bench itself is load: it drives what wrk cannot. */
 const pinSelf = (place: Place): void => {
-  if (canPin) spawnSync('taskset', ['-acp', cores[place], String(process.pid)])
+  if (canPin) spawnSync(taskset, ['-acp', cores[place], String(process.pid)])
 }
 pinSelf('load')
 

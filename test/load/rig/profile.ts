@@ -48,7 +48,7 @@ const rank = (profile: Profiler.Profile, name: (frame: Profiler.ProfileNode['cal
   return all.sort((a, b) => b.share - a.share)
 }
 
-export const describe = (profile: Profiler.Profile, top = 10): string => {
+const describe = (profile: Profiler.Profile, top = 10): string => {
   const lines = (ranked: Costly[]) =>
     ranked.slice(0, top).map(({ name, share }) => `  ${(share * 100).toFixed(1).padStart(5)} %  ${name}`)
   return [

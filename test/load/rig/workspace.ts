@@ -12,8 +12,13 @@ export interface Rig extends AsyncDisposable {
 
 export const openRig = (): Rig => {
   const folder = mkdtempSync(join(tmpdir(), 'portico-bench-'))
+  const remove = () => rmSync(folder, { recursive: true, force: true })
+  process.once('exit', remove)
   const stack = new AsyncDisposableStack()
-  stack.defer(() => rmSync(folder, { recursive: true, force: true }))
+  stack.defer(() => {
+    process.off('exit', remove)
+    remove()
+  })
   return {
     folder,
     file: (name) => join(folder, name),

@@ -55,7 +55,7 @@ export const contest = async (
   const outcome: Outcome = { scenario, rows: [...rows.values()], figures: [], notes: [], faults: [], profiles: [] }
   for (const contender of contenders) {
     await asked(contender)
-    await spray(contender.shot, connections, 2)
+    await spray(contender.shot, connections, Math.min(2, seconds))
   }
   const measure = async (contender: Contender): Promise<void> => {
     const before = contender.process.cpuSeconds()

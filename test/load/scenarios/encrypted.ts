@@ -10,6 +10,7 @@ import { ratios } from '../report/stats.ts'
 import { startGateway } from '../rig/gateway.ts'
 import { startPeer } from '../rig/peers.ts'
 import type { Rig } from '../rig/workspace.ts'
+import { seededStore } from '../store/stores.ts'
 import { keepProfile, rotated } from './contest.ts'
 import { proxying } from './proxied.ts'
 import { emptyRow, measured } from './rows.ts'
@@ -25,7 +26,9 @@ const post = async (line: Line, headers: Record<string, string>, body: string, a
 /** The proxied POST through the secure channel, with its answer in the clear or sealed too, against the same in the clear. */
 export const encryptedPost = async (rig: Rig, options: Options): Promise<Outcome> => {
   const upstream = await startPeer(rig, 'upstream', {}, 'load')
-  const gateway = await startGateway(rig, { configuration: proxying(upstream.url), profile: options.profile })
+  const { variables } = await seededStore(options.store)
+  const configuration = proxying(upstream.url)
+  const gateway = await startGateway(rig, { variables, configuration, profile: options.profile })
   const clear = { ...(await signIn(gateway)), 'x-workspace-id': developmentIds.workspace }
   // A channel for each connection, as clients have them: then no number overtakes another.
   const channels = await Promise.all(Array.from({ length: options.connections }, () => openChannel(gateway, clear)))

@@ -6,6 +6,7 @@ import type { Outcome } from '../report/outcome.ts'
 import { startGateway } from '../rig/gateway.ts'
 import { startPeer } from '../rig/peers.ts'
 import type { Rig } from '../rig/workspace.ts'
+import { seededStore } from '../store/stores.ts'
 import { type Contender, contest } from './contest.ts'
 
 /** The one operation for members of a workspace that is answered from memory; it asks for a permission too. */
@@ -16,7 +17,8 @@ const timeless = (text: string): string => text.replace(/"timestamp":\d+/, '"tim
 
 /** Against bare Express that answers the very same body by `res.json`. */
 export const inProcessGet = async (rig: Rig, options: Options): Promise<Outcome> => {
-  const gateway = await startGateway(rig, { profile: options.profile })
+  const { variables } = await seededStore(options.store)
+  const gateway = await startGateway(rig, { variables, profile: options.profile })
   const headers = { ...(await signIn(gateway)), 'x-workspace-id': developmentIds.workspace }
   const expected = await (await fetch(gateway.url + path, { headers })).text()
   const file = rig.file('body.json')

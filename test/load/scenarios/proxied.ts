@@ -8,6 +8,7 @@ import { startGateway } from '../rig/gateway.ts'
 import { startPeer, startProxies } from '../rig/peers.ts'
 import type { Started } from '../rig/processes.ts'
 import type { Rig } from '../rig/workspace.ts'
+import { seededStore } from '../store/stores.ts'
 import { type Contender, contest } from './contest.ts'
 
 /** The two domains of the operations that are measured, behind HTTP. */
@@ -22,7 +23,7 @@ const paths = {
 }
 
 /** The whole body, envelope and all, against what the upstream said. */
-export const envelopeOf = (expected: string) => (text: string, status: number) => {
+const envelopeOf = (expected: string) => (text: string, status: number) => {
   const { success, data }: { success: boolean; data: unknown } = JSON.parse(text)
   if (status !== 200 || success !== true || JSON.stringify(data) !== expected) throw new Error('not the answer')
 }
@@ -32,8 +33,12 @@ const plain = (expected: string) => (text: string, status: number) => {
 
 const proxied = async (rig: Rig, options: Options, method: 'GET' | 'POST'): Promise<Outcome> => {
   const upstream = await startPeer(rig, 'upstream', {}, 'load')
-  const { peers, token } = await startProxies(rig, upstream.url)
-  const gateway = await startGateway(rig, { configuration: proxying(upstream.url), profile: options.profile })
+  const { variables } = await seededStore(options.store)
+  const configuration = proxying(upstream.url)
+  const [{ peers, token }, gateway] = await Promise.all([
+    startProxies(rig, upstream.url),
+    startGateway(rig, { variables, configuration, profile: options.profile }),
+  ])
   const own = { ...(await signIn(gateway)), 'x-workspace-id': developmentIds.workspace }
   const theirs = { ...perimeter(), authorization: `Bearer ${token}` }
   const expected = method === 'GET' ? wallet : transfer

@@ -1,8 +1,8 @@
-import { developmentIds } from '../../../src/seed/development.ts'
+import { signInAll } from '../load/crowd.ts'
 import { type Drive, type Driven, drive, told } from '../load/drive.ts'
 import { logIn } from '../load/login.ts'
 import { openMailbox } from '../load/mailbox.ts'
-import { chain, signIn } from '../load/people.ts'
+import { chain } from '../load/people.ts'
 import type { Options } from '../options.ts'
 import type { Outcome } from '../report/outcome.ts'
 import { ratios } from '../report/stats.ts'
@@ -13,17 +13,18 @@ import { addRound, emptyRow } from './rows.ts'
 
 const scenario = 'login-storm'
 const storming = 200
-const readers = 4
+const readers = 32
 const pace = 100
 
 /** GETs of somebody who is signed in, at an even pace, alone and while 200 people sign in at once. */
 export const loginStorm = async (rig: Rig, options: Options): Promise<Outcome> => {
   const store = await bestStore()
   const mailbox = rig.keep(await openMailbox())
-  const quietGateway = await startGateway(rig, { variables: store.variables })
-  const headers = { ...(await signIn(quietGateway)), 'x-workspace-id': developmentIds.workspace }
-  await quietGateway.stop()
   const gateway = await startGateway(rig, { variables: { ...store.variables, SMTP_URL: mailbox.url } })
+  const [reader] = await signInAll(gateway, mailbox, store.accounts.slice(0, 1))
+  if (!reader) throw new RangeError('nobody reads')
+  const headers = { ...reader.headers, 'x-workspace-id': reader.workspace }
+  const arriving = store.accounts.slice(1)
   const reads: Drive['step'] = async (line) => {
     const { status, body } = await line.ask({ method: 'GET', path: `${chain}/wallets`, headers })
     if (status !== 200) throw new Error(`${status} ${body}`)
@@ -32,7 +33,7 @@ export const loginStorm = async (rig: Rig, options: Options): Promise<Outcome> =
   let next = 0
   const arrive: Drive['step'] = async (line) => {
     next += 1
-    await logIn(line, mailbox, store.accounts[next % store.accounts.length]?.email ?? '')
+    await logIn(line, mailbox, arriving[next % arriving.length]?.email ?? '')
   }
   const storm = (seconds: number) => drive({ url: gateway.url, loops: storming, seconds, step: arrive })
   const under = async (seconds: number): Promise<Driven> => {

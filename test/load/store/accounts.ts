@@ -4,3 +4,6 @@ export interface SeededAccount {
   workspace: string
   wallet: string
 }
+
+/** Accounts of a seeded store, and of the plain tables that it is held against. */
+export const people = 100

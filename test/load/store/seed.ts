@@ -1,5 +1,5 @@
 /*
- * Fills a store for the bench, straight through the composition: BENCH_ACCOUNTS accounts with a workspace and a funded
+ * Fills a store for the bench, straight through the composition: accounts with a workspace and a funded
  * wallet each. Tells them as JSON. One hash serves them all, for nobody measures how they are made.
  */
 import { pino } from 'pino'
@@ -12,7 +12,7 @@ import { bizId, type WorkspaceId } from '../../../src/kernel/index.ts'
 import { inTransaction } from '../../../src/platform/database/index.ts'
 import { root } from '../../harness/settings.ts'
 import { password } from '../load/people.ts'
-import type { SeededAccount } from './accounts.ts'
+import { people, type SeededAccount } from './accounts.ts'
 
 const logger = pino({ level: 'error' }, pino.destination(2))
 await using stack = new AsyncDisposableStack()
@@ -46,5 +46,5 @@ const provide = (number: number): Promise<SeededAccount> =>
   })
 
 const accounts: SeededAccount[] = []
-for (let number = 0; number < Number(process.env.BENCH_ACCOUNTS ?? 200); number++) accounts.push(await provide(number))
+for (let number = 0; number < people; number++) accounts.push(await provide(number))
 process.stdout.write(JSON.stringify(accounts))

@@ -1,4 +1,5 @@
-import { cp, rm } from 'node:fs/promises'
+import { cp } from 'node:fs/promises'
+import { fileURLToPath } from 'node:url'
 import { Client } from 'pg'
 import type { Variables } from '../../../src/config/env.ts'
 import { startPostgres, type TestPostgres } from '../../harness/postgres.ts'
@@ -15,15 +16,15 @@ export interface Store {
   accounts: readonly SeededAccount[]
 }
 
-const people = 200
+const seedScript = fileURLToPath(import.meta.resolve('./seed.ts'))
 
 const bench = openRig()
 let server: Promise<TestPostgres | undefined> | null = null
 let copies = 0
 
 const seed = async (variables: Variables): Promise<SeededAccount[]> => {
-  const env = { ...variables, BENCH_ACCOUNTS: String(people), LOG_LEVEL: 'error' }
-  return JSON.parse(await runToEnd('load', process.execPath, ['test/load/store/seed.ts'], env))
+  const env = { ...variables, LOG_LEVEL: 'error' }
+  return JSON.parse(await runToEnd('load', process.execPath, [seedScript], env))
 }
 
 /** A throw-away server on all cores, one for the whole run; undefined where there is no PostgreSQL. */
@@ -79,5 +80,4 @@ export const bestStore = async (): Promise<Store> => seededStore((await postgres
 export const closeStores = async (): Promise<void> => {
   await (await server)?.stop()
   await bench[Symbol.asyncDispose]()
-  await rm(bench.folder, { recursive: true, force: true })
 }
