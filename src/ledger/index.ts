@@ -1,15 +1,28 @@
 import type { Database } from '../platform/database/index.ts'
 import { readBalance, readBalanceAt } from './balances-store.ts'
 import { checkBook } from './book-store.ts'
+import { listDueOrders } from './due-store.ts'
 import { execute, type LedgerPorts, post } from './execute.ts'
 import { listFlows, listPostings } from './flows-store.ts'
 import { ensureHouse } from './house-store.ts'
 import { earlierAnswer, forgetAnswers, keepAnswer } from './idempotency.ts'
 import { verifyBook } from './invariants.ts'
+import { provideLiquidity } from './liquidity.ts'
+import { readLiquidity } from './liquidity-store.ts'
 import { fundWallet } from './opening.ts'
 import { listOrders, readOrder } from './orders-store.ts'
+import { orEarlierOrder } from './remembered.ts'
 import { insertWallet, listWallets, moveWallet, readDefaultWallet, readWallet } from './wallets-store.ts'
 
+export {
+  type Acting,
+  idIn,
+  memberActing,
+  operatorActing,
+  orderIdIn,
+  signedBy,
+  walletIdIn,
+} from './acting.ts'
 export type { Balance } from './balances-store.ts'
 export type { BookCheck } from './book-store.ts'
 export type * from './command.ts'
@@ -21,6 +34,7 @@ export { type Listing, listing } from './listing.ts'
 export type { OpeningFunds } from './opening.ts'
 export { type Order, reachedAt } from './order.ts'
 export type { OrderQuery } from './orders-store.ts'
+export { type Charge, chargeOf, type Tariff, type TariffTerms, tariffOf, usageOf } from './tariff.ts'
 export { type Teller, tellCode, tellOrder } from './telling.ts'
 export type { NewWallet, Wallet } from './wallets-store.ts'
 
@@ -46,7 +60,10 @@ const parts = (ports: LedgerPorts) => {
     post: by(post),
     fundWallet: by(fundWallet),
     ensureHouse: by(ensureHouse),
+    provideLiquidity: by(provideLiquidity),
+    readLiquidity: from(readLiquidity),
     earlierAnswer: by(earlierAnswer),
+    orEarlierOrder: by(orEarlierOrder),
     keepAnswer: by(keepAnswer),
     forgetAnswers: by(forgetAnswers),
     openWallet: from(insertWallet),
@@ -59,6 +76,7 @@ const parts = (ports: LedgerPorts) => {
     listFlows: from(listFlows),
     readOrder: from(readOrder),
     listOrders: from(listOrders),
+    listDueOrders: from(listDueOrders),
     listPostings: from(listPostings),
     checkBook: from(checkBook),
     verifyBook: from(verifyBook),

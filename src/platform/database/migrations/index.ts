@@ -8,6 +8,9 @@ import * as ledger from './003-ledger.ts'
 import * as invitations from './010-invitations.ts'
 import * as apiKeys from './011-api-keys.ts'
 import * as sandbox from './012-sandbox.ts'
+import * as dailyUsage from './020-daily-usage.ts'
+import * as exchanges from './020-exchanges.ts'
+import * as withdrawalChannels from './020-withdrawal-channels.ts'
 import * as auditChain from './030-audit-chain.ts'
 import * as exports from './030-exports.ts'
 import * as files from './030-files.ts'
@@ -26,6 +29,9 @@ export const migrations: Record<string, Migration> = {
   '010-invitations': invitations,
   '011-api-keys': apiKeys,
   '012-sandbox': sandbox,
+  '020-daily-usage': dailyUsage,
+  '020-exchanges': exchanges,
+  '020-withdrawal-channels': withdrawalChannels,
   '030-audit-chain': auditChain,
   '030-exports': exports,
   '030-files': files,

@@ -6,9 +6,17 @@ import type { FileTables } from './files.ts'
 import type { IdentityTables } from './identity.ts'
 import type { InvitationTables } from './invitations.ts'
 import type { LedgerTables } from './ledger.ts'
+import type { MoneyTables } from './money.ts'
 
 /** Every table, by the part of the house that owns it. */
-export type Tables = AccessTables & AuditTables & FileTables & IdentityTables & LedgerTables & ApiKeyTables & InvitationTables
+export type Tables = AccessTables &
+  AuditTables &
+  FileTables &
+  IdentityTables &
+  LedgerTables &
+  MoneyTables &
+  ApiKeyTables &
+  InvitationTables
 export type Database = Kysely<Tables>
 /** A transaction under way, as services hand it from store to store. */
 export type Tx = Transaction<Tables>

@@ -1,0 +1,65 @@
+import * as contract from '../../contract/withdrawal-channels.ts'
+import {
+  bizId,
+  type HandlerTable,
+  handlerTable,
+  isBizId,
+  type Locale,
+  mapPage,
+  notFound,
+  toIso,
+  type Words,
+} from '../../kernel/index.ts'
+import { idIn, listing, memberActing } from '../../ledger/index.ts'
+import { actOf } from '../../platform/audit/index.ts'
+import { type ChannelPorts, create, reject, verify } from './service.ts'
+import { type Channel, type ChannelId, listChannels, pageChannels } from './store.ts'
+
+const channelId = (text: string): ChannelId => {
+  if (!isBizId(text)) throw notFound('malformed channel id')
+  return bizId<'withdrawalChannel'>(text)
+}
+
+const told = ({ createdBy: _, ...channel }: Channel, words: Words, locale: Locale) => ({
+  ...channel,
+  channelType: words.coded('channelType', channel.channelType, locale),
+  channelStatus: words.coded('withdrawalChannelStatus', channel.channelStatus, locale),
+  createdAt: toIso(channel.createdAt),
+  updatedAt: toIso(channel.updatedAt),
+})
+
+export const channelHandlers = (ports: ChannelPorts, words: Words): HandlerTable =>
+  handlerTable(contract, {
+    listWithdrawalChannels: async ({ query, workspace, locale }) => {
+      const channels = await listChannels(ports.database, workspace.id, query)
+      return channels.map((channel) => told(channel, words, locale))
+    },
+
+    createWithdrawalChannel: async (request) => {
+      const { bankCode = null, network = null, ...body } = request.body
+      const asked = { ...body, bankCode, network }
+      const channel = await create(ports, asked, memberActing(request), actOf(request))
+      return told(channel, words, request.locale)
+    },
+
+    listAllWithdrawalChannels: async ({ query, locale }) => {
+      const { workspaceId, channelStatus, channelType, currency, sortBy } = query
+      const channels = await pageChannels(ports.database, {
+        ...listing(query),
+        workspace: workspaceId === undefined ? undefined : idIn<'workspace'>(workspaceId),
+        channelStatus,
+        channelType,
+        currency,
+        sortBy,
+      })
+      return mapPage(channels, (channel) => told(channel, words, locale))
+    },
+
+    verifyWithdrawalChannel: async (request) =>
+      told(await verify(ports, channelId(request.params.withdrawal_channel_id), actOf(request)), words, request.locale),
+
+    rejectWithdrawalChannel: async (request) => {
+      const id = channelId(request.params.withdrawal_channel_id)
+      return told(await reject(ports, id, request.body.reason, actOf(request)), words, request.locale)
+    },
+  })

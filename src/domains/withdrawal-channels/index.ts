@@ -1,0 +1,19 @@
+import type { HandlerTable, Words, WorkspaceId } from '../../kernel/index.ts'
+import { idIn } from '../../ledger/index.ts'
+import { channelHandlers } from './handlers.ts'
+import type { ChannelPorts } from './service.ts'
+import { type Channel, readChannel } from './store.ts'
+
+export interface WithdrawalChannels {
+  handlers: HandlerTable
+  /** What a payout has to know of a workspace's channel; undefined for an unknown one and another workspace's alike. */
+  channelOf(
+    workspace: WorkspaceId,
+    channel: string,
+  ): Promise<Pick<Channel, 'channelType' | 'channelStatus' | 'currency'> | undefined>
+}
+
+export const createWithdrawalChannels = (ports: ChannelPorts & { words: Words }): WithdrawalChannels => ({
+  handlers: channelHandlers(ports, ports.words),
+  channelOf: (workspace, channel) => readChannel(ports.database, idIn<'withdrawalChannel'>(channel), workspace),
+})

@@ -1,0 +1,107 @@
+import { z } from 'zod'
+import { bizId, type Clock, type Ids, notFound, Refusal, type WorkspaceId } from '../../kernel/index.ts'
+import type { Acting, Ledger } from '../../ledger/index.ts'
+import { type Act, recordAct } from '../../platform/audit/index.ts'
+import type { KeyedDigest, SecretBox } from '../../platform/crypto/index.ts'
+import { type Database, inTransaction, type Tx } from '../../platform/database/index.ts'
+import { type ChannelStatus, type ChannelType, canonicalAccount, masked, refusedTo } from './rules.ts'
+import { type Channel, type ChannelId, insertChannel, lockChannel, moveChannel, readChannel } from './store.ts'
+
+export interface ChannelPorts {
+  database: Database
+  /** Remembers the answers of requests. */
+  ledger: Ledger
+  clock: Clock
+  ids: Ids
+  secretBox: SecretBox
+  digest: KeyedDigest
+}
+
+export interface NewChannel {
+  channelType: ChannelType
+  currency: string
+  country: string
+  accountHolderName: string
+  accountNumber: string
+  bankCode: string | null
+  network: string | null
+}
+
+const remembered = z.object({ bizId: z.string().transform((text) => bizId<'withdrawalChannel'>(text)) })
+
+const open = (ports: ChannelPorts, asked: NewChannel, acting: Acting<WorkspaceId>): Channel => {
+  const at = ports.clock.now()
+  const { accountNumber, ...told } = asked
+  return {
+    ...told,
+    bizId: ports.ids.next<'withdrawalChannel'>(),
+    workspaceBizId: acting.workspace,
+    maskedAccount: masked(accountNumber),
+    channelStatus: 'PENDING_VERIFICATION',
+    rejectReason: null,
+    createdBy: acting.actor,
+    createdAt: at,
+    updatedAt: at,
+  }
+}
+
+const insert = async (ports: ChannelPorts, tx: Tx, asked: NewChannel, acting: Acting<WorkspaceId>) => {
+  const channel = open(ports, asked, acting)
+  const { channelType, currency, accountNumber } = asked
+  const bank = asked.bankCode ?? asked.network ?? ''
+  const account = {
+    sealed: ports.secretBox.seal('withdrawal-account', channel.bizId, Buffer.from(accountNumber)),
+    digest: ports.digest(
+      'withdrawal-account',
+      channelType,
+      currency,
+      bank,
+      canonicalAccount(channelType, accountNumber),
+    ),
+  }
+  if (!(await insertChannel(tx, channel, account)))
+    throw new Refusal('STATE.CONFLICT', { internal: 'the workspace has this account already' })
+  return channel
+}
+
+/** The same request gets the channel as it is today: its first answer has no secret that could be lost. */
+export const create = (ports: ChannelPorts, asked: NewChannel, acting: Acting<WorkspaceId>, act: Act) =>
+  inTransaction(ports.database, async (tx) => {
+    const ledger = ports.ledger.within(tx)
+    const earlier = await ledger.earlierAnswer(acting.key)
+    if (earlier) {
+      const channel = await readChannel(tx, remembered.parse(earlier.answer).bizId, acting.workspace)
+      if (!channel) throw notFound('the channel of an earlier answer is gone')
+      return channel
+    }
+    const channel = await insert(ports, tx, asked, acting)
+    await recordAct(tx, act, { workspaceId: acting.workspace, targetId: channel.bizId })
+    await ledger.keepAnswer(acting.key, { bizId: channel.bizId })
+    return channel
+  })
+
+type Decide = (status: ChannelStatus) => { status: ChannelStatus; rejectReason: string | null } | undefined
+
+const decided = ({ database }: ChannelPorts, id: ChannelId, act: Act, decide: Decide): Promise<Channel> =>
+  inTransaction(database, async (tx) => {
+    const channel = await lockChannel(tx, id)
+    if (!channel) throw notFound('no such withdrawal channel')
+    if (channel.createdBy === act.accountId)
+      throw new Refusal('ACCESS.PERMISSION_DENIED', { internal: 'nobody decides over what they made' })
+    const to = decide(channel.channelStatus)
+    if (!to) throw new Refusal('STATE.CONFLICT', { internal: `the channel is ${channel.channelStatus}` })
+    await recordAct(tx, act, { workspaceId: channel.workspaceBizId, targetId: id, detail: { status: to.status } })
+    return moveChannel(tx, channel, { ...to, at: act.at })
+  })
+
+export const verify = (ports: ChannelPorts, id: ChannelId, act: Act): Promise<Channel> =>
+  decided(ports, id, act, (status) =>
+    status === 'PENDING_VERIFICATION' ? { status: 'ACTIVE', rejectReason: null } : undefined,
+  )
+
+/** One that waits becomes REJECTED; one in use becomes DISABLED, and nothing more is paid out to it. */
+export const reject = (ports: ChannelPorts, id: ChannelId, reason: string, act: Act): Promise<Channel> =>
+  decided(ports, id, act, (status) => {
+    const to = refusedTo(status)
+    return to && { status: to, rejectReason: reason }
+  })

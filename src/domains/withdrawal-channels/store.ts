@@ -1,0 +1,165 @@
+import {
+  type AccountId,
+  type BizId,
+  type Instant,
+  offsetOf,
+  type Page,
+  type PageRequest,
+  pageOf,
+  toDate,
+  type WorkspaceId,
+} from '../../kernel/index.ts'
+import { type Database, moment, type Tx } from '../../platform/database/index.ts'
+import type { ChannelStatus, ChannelType } from './rules.ts'
+
+export type ChannelId = BizId<'withdrawalChannel'>
+
+/** What is told of a channel; its account stays sealed. */
+export interface Channel {
+  bizId: ChannelId
+  workspaceBizId: WorkspaceId
+  channelType: ChannelType
+  currency: string
+  country: string
+  accountHolderName: string
+  maskedAccount: string
+  bankCode: string | null
+  network: string | null
+  channelStatus: ChannelStatus
+  rejectReason: string | null
+  createdBy: AccountId
+  createdAt: Instant
+  updatedAt: Instant
+}
+
+const columns = [
+  'biz_id as bizId',
+  'workspace_biz_id as workspaceBizId',
+  'channel_type as channelType',
+  'currency',
+  'country',
+  'account_holder_name as accountHolderName',
+  'masked_account as maskedAccount',
+  'bank_code as bankCode',
+  'network',
+  'channel_status as channelStatus',
+  'reject_reason as rejectReason',
+  'created_by as createdBy',
+  'created_at as createdAt',
+  'updated_at as updatedAt',
+] as const
+
+/** False where the workspace has named the same account before, and that channel waits or is in use. */
+export const insertChannel = async (
+  tx: Tx,
+  channel: Channel,
+  account: { sealed: Uint8Array; digest: Uint8Array },
+): Promise<boolean> => {
+  const { numInsertedOrUpdatedRows: inserted } = await tx
+    .insertInto('withdrawal_channels')
+    .values({
+      biz_id: channel.bizId,
+      workspace_biz_id: channel.workspaceBizId,
+      channel_type: channel.channelType,
+      currency: channel.currency,
+      country: channel.country,
+      account_holder_name: channel.accountHolderName,
+      masked_account: channel.maskedAccount,
+      account_sealed: account.sealed,
+      account_digest: account.digest,
+      bank_code: channel.bankCode,
+      network: channel.network,
+      channel_status: channel.channelStatus,
+      reject_reason: channel.rejectReason,
+      created_by: channel.createdBy,
+      created_at: toDate(channel.createdAt),
+      updated_at: toDate(channel.updatedAt),
+    })
+    .onConflict((conflict) =>
+      conflict
+        .columns(['workspace_biz_id', 'account_digest'])
+        .where('channel_status', 'in', ['PENDING_VERIFICATION', 'ACTIVE'])
+        .doNothing(),
+    )
+    .executeTakeFirst()
+  return inserted === 1n
+}
+
+export interface ChannelFilter {
+  channelStatus?: ChannelStatus | undefined
+  channelType?: ChannelType | undefined
+  currency?: string | undefined
+}
+
+const matching = (database: Database, { channelStatus, channelType, currency }: ChannelFilter) => {
+  let found = database.selectFrom('withdrawal_channels')
+  if (channelStatus !== undefined) found = found.where('channel_status', '=', channelStatus)
+  if (channelType !== undefined) found = found.where('channel_type', '=', channelType)
+  if (currency !== undefined) found = found.where('currency', '=', currency)
+  return found
+}
+
+export const listChannels = (database: Database, workspace: WorkspaceId, filter: ChannelFilter): Promise<Channel[]> =>
+  matching(database, filter)
+    .where('workspace_biz_id', '=', workspace)
+    .select(columns)
+    .orderBy('created_at', 'desc')
+    .orderBy('biz_id', 'desc')
+    .execute()
+
+export interface ChannelQuery extends ChannelFilter, PageRequest {
+  /** Absent: every workspace's. */
+  workspace?: WorkspaceId | undefined
+  from?: Instant | undefined
+  to?: Instant | undefined
+  sortBy: 'createdAt' | 'updatedAt'
+  sortOrder: 'asc' | 'desc'
+}
+
+/** Over every workspace: for operators. */
+export const pageChannels = async (database: Database, query: ChannelQuery): Promise<Page<Channel>> => {
+  const { workspace, from, to, sortBy, sortOrder } = query
+  let found = matching(database, query)
+  if (workspace !== undefined) found = found.where('workspace_biz_id', '=', workspace)
+  if (from !== undefined) found = found.where('created_at', '>=', moment(from))
+  if (to !== undefined) found = found.where('created_at', '<=', moment(to))
+  const { total } = await found.select((eb) => eb.fn.countAll<number>().as('total')).executeTakeFirstOrThrow()
+  const channels = await found
+    .select(columns)
+    .orderBy(sortBy === 'createdAt' ? 'created_at' : 'updated_at', sortOrder)
+    .orderBy('biz_id', sortOrder)
+    .limit(query.pageSize)
+    .offset(offsetOf(query))
+    .execute()
+  return pageOf(channels, total, query)
+}
+
+/** Undefined for an unknown channel and for another workspace's alike. */
+export const readChannel = (
+  database: Database,
+  channel: ChannelId,
+  workspace: WorkspaceId,
+): Promise<Channel | undefined> =>
+  database
+    .selectFrom('withdrawal_channels')
+    .where('workspace_biz_id', '=', workspace)
+    .where('biz_id', '=', channel)
+    .select(columns)
+    .executeTakeFirst()
+
+/** Any workspace's, for an operator's decision; nobody else changes it until the transaction ends. */
+export const lockChannel = (tx: Tx, channel: ChannelId): Promise<Channel | undefined> =>
+  tx.selectFrom('withdrawal_channels').where('biz_id', '=', channel).select(columns).forUpdate().executeTakeFirst()
+
+export const moveChannel = (
+  tx: Tx,
+  { bizId, workspaceBizId }: Channel,
+  to: { status: ChannelStatus; rejectReason: string | null; at: Instant },
+): Promise<Channel> =>
+  tx
+    .updateTable('withdrawal_channels')
+    .set({ channel_status: to.status, reject_reason: to.rejectReason, updated_at: toDate(to.at) })
+    .where('workspace_biz_id', '=', workspaceBizId)
+    .where('biz_id', '=', bizId)
+    .returning(columns)
+    .executeTakeFirstOrThrow()

@@ -1,0 +1,54 @@
+import {
+  type AccountId,
+  bizId,
+  type Caller,
+  type Idempotency,
+  isBizId,
+  notFound,
+  type OrderId,
+  type RequestFacts,
+  type WalletId,
+  type WorkspaceAccess,
+  type WorkspaceId,
+} from '../kernel/index.ts'
+import type { IdempotencyKey, PostingCommand } from './command.ts'
+
+/** Who commands, where, and under which request. An operator acts in no workspace. */
+export interface Acting<W extends WorkspaceId | null = WorkspaceId | null> {
+  actor: AccountId
+  workspace: W
+  key: IdempotencyKey
+  audit: NonNullable<PostingCommand['audit']>
+}
+
+type CommandRequest = RequestFacts & { caller: Caller; idempotency: Idempotency }
+
+const acting = <W extends WorkspaceId | null>(request: CommandRequest, workspace: W): Acting<W> => {
+  const { operationId, portal, requestId, clientIp, caller, idempotency } = request
+  const actor = caller.accountId
+  return {
+    actor,
+    workspace,
+    key: { account: actor, workspace, operation: operationId, ...idempotency },
+    audit: { portal, action: operationId, requestId, clientIp },
+  }
+}
+
+export const memberActing = (request: CommandRequest & { workspace: WorkspaceAccess }): Acting<WorkspaceId> =>
+  acting(request, request.workspace.id)
+
+export const operatorActing = (request: CommandRequest): Acting<null> => acting(request, null)
+
+/** The parts of a command that say who sent it. */
+export const signedBy = ({ actor, key, audit }: Acting) => ({ actor, idempotency: key, audit })
+
+/** What can be no id names no order; the store is not asked. */
+export const orderIdIn = (text: string): OrderId => {
+  if (!isBizId(text)) throw notFound('malformed order id')
+  return bizId<'order'>(text)
+}
+
+/** UUIDs of a body or a query may come in capitals; the store knows them in small letters. */
+export const idIn = <Kind extends string>(text: string) => bizId<Kind>(text.toLowerCase())
+
+export const walletIdIn = (text: string): WalletId => idIn<'wallet'>(text)

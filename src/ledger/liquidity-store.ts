@@ -1,0 +1,35 @@
+import { sql } from 'kysely'
+import type { Money } from '../kernel/index.ts'
+import type { Database } from '../platform/database/index.ts'
+
+/** What the house has to give in a currency; nothing where it has no account in it. */
+export const readLiquidity = async (database: Database, currency: string): Promise<Money> => {
+  const row = await database
+    .selectFrom('ledger_accounts')
+    .where('workspace_biz_id', 'is', null)
+    .where('kind', '=', 'LIQUIDITY')
+    .where('currency', '=', currency)
+    .select(sql<bigint>`balance - held`.as('available'))
+    .executeTakeFirst()
+  return { minor: row?.available ?? 0n, currency }
+}
+
+/** What the house has put into its liquidity so far. Keeps the account locked, so that replicas take turns. */
+export const lockLiquidity = async (tx: Database, currency: string): Promise<bigint | undefined> => {
+  const account = await tx
+    .selectFrom('ledger_accounts')
+    .where('workspace_biz_id', 'is', null)
+    .where('kind', '=', 'LIQUIDITY')
+    .where('currency', '=', currency)
+    .select('biz_id')
+    .forNoKeyUpdate()
+    .executeTakeFirst()
+  if (!account) return undefined
+  const { put } = await tx
+    .selectFrom('ledger_entries')
+    .where('account_biz_id', '=', account.biz_id)
+    .where('flow_type', '=', 'OPENING')
+    .select(sql<bigint>`coalesce(sum(amount), 0)`.as('put'))
+    .executeTakeFirstOrThrow()
+  return put
+}
