@@ -1,7 +1,7 @@
 import express, { type ErrorRequestHandler, type Express, type RequestHandler } from 'express'
 import type { Backends } from './backends/index.ts'
 import type { Configuration } from './config/index.ts'
-import { type AccessMemory, type Stage, stages } from './gateway/index.ts'
+import { type AccessMemory, beginSpan, insideSpan, type Stage, stages } from './gateway/index.ts'
 import type { AuthenticationPort, ChannelPort, LimitPort } from './gateway/ports.ts'
 
 export interface Parts {
@@ -13,32 +13,45 @@ export interface Parts {
   backends: Backends
 }
 
+/** Stages in their order, under the names by which they are explained. */
+export type Way = Record<string, Stage>
+
 /** The way of a request: every stage in its order (design.md section 3, docs/decisions/0002). */
-export const pipeline = (parts: Parts): Stage[] => [
-  stages.edge(parts.settings.portals),
-  stages.portalAccessCode(parts.settings.portals),
-  stages.addressLimit(parts.limits, parts.settings.limits),
-  stages.requiredHeaders(parts.settings.portals),
-  stages.clientHash,
-  stages.authenticate(parts.authentication),
-  stages.workspace(parts.access),
-  stages.permission(parts.settings.mfa),
-  stages.callerLimit(parts.limits, parts.settings.limits),
-  stages.body(parts.settings.requests),
-  stages.secureChannel(parts.channel, parts.settings),
-  stages.validate(parts.settings),
-  stages.idempotency,
-  stages.forgettingRights(parts.access, stages.serve(parts.backends.backendOf)),
-]
+export const pipeline = ({ settings, limits, channel, authentication, access, backends }: Parts): Way => {
+  const traced = settings.tracing.enabled
+  const serve = stages.forgettingRights(access, stages.serve(backends.backendOf))
+  return {
+    edge: stages.edge(settings.portals),
+    ...(traced && { trace: beginSpan(({ edgeTrusted }) => edgeTrusted) }),
+    portalAccessCode: stages.portalAccessCode(settings.portals),
+    addressLimit: stages.addressLimit(limits, settings.limits),
+    requiredHeaders: stages.requiredHeaders(settings.portals),
+    clientHash: stages.clientHash,
+    authenticate: stages.authenticate(authentication),
+    workspace: stages.workspace(access),
+    permission: stages.permission(settings.mfa),
+    callerLimit: stages.callerLimit(limits, settings.limits),
+    body: stages.body(settings.requests),
+    secureChannel: stages.secureChannel(channel, settings),
+    validate: stages.validate(settings),
+    idempotency: stages.idempotency,
+    serve: traced ? insideSpan(serve) : serve,
+  }
+}
 
 /** A domain service has the gateway's word for the caller; it checks that word, and the input once more. */
-export const servicePipeline = (parts: Pick<Parts, 'settings' | 'backends'> & { assertedCall: Stage }): Stage[] => [
-  parts.assertedCall,
-  stages.body(parts.settings.requests),
-  stages.validate(parts.settings),
-  stages.idempotency,
-  stages.serve(parts.backends.backendOf),
-]
+export const servicePipeline = (parts: Pick<Parts, 'settings' | 'backends'> & { assertedCall: Stage }): Way => {
+  const traced = parts.settings.tracing.enabled
+  const serve = stages.serve(parts.backends.backendOf)
+  return {
+    assertedCall: parts.assertedCall,
+    ...(traced && { trace: beginSpan(() => true) }),
+    body: stages.body(parts.settings.requests),
+    validate: stages.validate(parts.settings),
+    idempotency: stages.idempotency,
+    serve: traced ? insideSpan(serve) : serve,
+  }
+}
 
 export interface Doors {
   /** The chains; every other path goes on to the pages. */

@@ -1,10 +1,11 @@
 import type { Server } from 'node:http'
 import type { Logger } from 'pino'
-import { createApp, type Doors, pipeline, servicePipeline } from './app.ts'
+import { createApp, type Doors, pipeline, servicePipeline, type Way } from './app.ts'
 import { assertedCall, createBackends, createUpstreamMetrics } from './backends/index.ts'
 import { composeDomains } from './compose/domains.ts'
 import { composeIdentity } from './compose/identity.ts'
 import { startJobs } from './compose/jobs.ts'
+import { meteredChannel, meteredLimits, meteredSessions } from './compose/metered.ts'
 import { type Outside, openOutside } from './compose/outside.ts'
 import { composeReference } from './compose/reference.ts'
 import { composeSeed } from './compose/seed.ts'
@@ -13,8 +14,12 @@ import { catalogue } from './contract/index.ts'
 import {
   createAnswers,
   createDoor,
+  createExplain,
   createOperationsApp,
   createRouter,
+  type Explain,
+  endSpan,
+  type Finished,
   faultDoor,
   guardServer,
   pageLog,
@@ -22,7 +27,6 @@ import {
   refusalOf,
   rememberAccess,
   requestLog,
-  type Stage,
   securityHeaders,
 } from './gateway/index.ts'
 import { assertionType } from './identity/index.ts'
@@ -30,7 +34,7 @@ import type { HandlerTable, Operation } from './kernel/index.ts'
 import { databaseFault } from './platform/database/index.ts'
 import { outboxPage } from './platform/mail/index.ts'
 import { redisFault } from './platform/redis/index.ts'
-import { createMetrics, type Metrics } from './platform/telemetry/index.ts'
+import { createMetrics, createPerimeterMetrics, type Metrics } from './platform/telemetry/index.ts'
 
 export const roles = ['gateway', 'domains'] as const
 export type Role = (typeof roles)[number]
@@ -53,18 +57,23 @@ interface Serving {
   outside: Outside
   logger: Logger
   metrics: Metrics
+  explain: Explain
 }
 
 const portalApp = (
-  { outside, logger, metrics }: Serving,
+  { settings, outside, logger, metrics, explain }: Serving,
   operations: readonly Operation[],
-  stages: Stage[],
+  way: Way,
   pages: Doors['pages'],
 ) => {
   const { clock, ids, words } = outside
   const answers = createAnswers({ clock, words, securityFields: securityHeaders() })
   const router = createRouter(operations)
-  const log = requestLog(logger)
+  const stages = Object.values(way)
+  const told = [requestLog(logger), explain.record, ...(settings.tracing.enabled ? [endSpan] : [])]
+  const log = (finished: Finished) => {
+    for (const tell of told) tell(finished)
+  }
   const isUnavailable = (error: unknown): boolean => databaseFault(error) || redisFault(error)
   const door = createDoor({ router, stages, answers, clock, ids, metrics, log, refusalOf: refusalOf(isUnavailable) })
   return createApp({ ...door, pageLog: pageLog(logger), pages, fault: faultDoor(answers, logger) })
@@ -76,7 +85,8 @@ const domainOperations = (handlers: HandlerTable): Operation[] => catalogue.filt
 export const compose = async (settings: Configuration, role: Role, logger: Logger): Promise<Deployment> => {
   await using building = new AsyncDisposableStack()
   const outside = await openOutside(settings, role === 'domains', logger, building)
-  const serving = { settings, outside, logger, metrics: createMetrics() }
+  const metrics = createMetrics()
+  const perimeter = createPerimeterMetrics(metrics.registry)
   // Registration opens workspaces and operators end sessions: each is handed the other's way to do it.
   const identity = await composeIdentity(settings, outside, logger, (tx, opening) =>
     domains.workspaces.provide(tx, opening),
@@ -86,19 +96,19 @@ export const compose = async (settings: Configuration, role: Role, logger: Logge
   const isGateway = role === 'gateway'
   if (isGateway && settings.profile === 'development') await composeSeed(outside, identity, domains)
   const backends = createBackends({
-    identity: isGateway ? identity.handlers : new Map(),
+    identity: isGateway ? meteredSessions(identity.handlers, perimeter) : new Map(),
     domains: domains.handlers,
     settings: isGateway ? settings : { ...settings, backends: { default: 'in-process' } },
     signer: identity.signer,
     clock: outside.clock,
-    metrics: createUpstreamMetrics(serving.metrics.registry),
+    metrics: createUpstreamMetrics(metrics.registry),
   })
   building.defer(() => backends.close())
-  const stages = isGateway
+  const way = isGateway
     ? pipeline({
         settings,
-        limits: outside.limits,
-        channel: identity.channel,
+        limits: meteredLimits(outside.limits, perimeter),
+        channel: meteredChannel(identity.channel, perimeter),
         authentication: { ...identity.authentication, apiKey: domains.apiKeys.authenticate },
         access: rememberAccess(domains.workspaces.gate, outside.clock, {
           leaseMs: settings.access.leaseMs,
@@ -113,19 +123,22 @@ export const compose = async (settings: Configuration, role: Role, logger: Logge
       })
   const served = isGateway ? catalogue : domainOperations(domains.handlers)
   const pages = isGateway ? referencePages({ document: () => composeReference(outside.words) }) : []
-  const app = portalApp(serving, served, stages, pages)
+  const explain = createExplain(outside.clock, Object.keys(way), settings.explain)
+  building.defer(() => explain.close())
+  const app = portalApp({ settings, outside, logger, metrics, explain }, served, way, pages)
   const unserved = catalogue.map(({ id }) => id).filter((id) => !identity.handlers.has(id) && !domains.handlers.has(id))
   if (unserved.length > 0) logger.warn({ operations: unserved }, 'declared, and not served yet')
   let draining = false
   const operations = createOperationsApp({
     probes: outside.probes,
     isDraining: () => draining,
-    metrics: serving.metrics,
+    metrics,
+    explain: explain.explain,
     jwks: identity.jwks,
     outbox: outside.outbox && outboxPage(outside.outbox),
     securityFields: securityHeaders(),
   })
-  await startJobs({ settings, outside, logger, isGateway, identity, domains }, building)
+  await startJobs({ settings, outside, logger, isGateway, identity, domains, registry: metrics.registry }, building)
   const parts = building.move()
   return {
     portal: guardServer(app, settings.requests, () => draining),

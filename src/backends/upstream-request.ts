@@ -20,6 +20,7 @@ const headersOf = (call: Call, assertion: string): Record<string, string> => ({
   'x-client-ip': call.clientIp,
   'x-client-country': call.country,
   'x-client-user-agent': encodeURIComponent(call.userAgent),
+  ...(call.trace?.traceparent && { traceparent: call.trace.traceparent }),
 })
 
 /** What a stream's request says beside: its form going up, and what of the file is wanted coming down. */

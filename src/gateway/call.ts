@@ -15,6 +15,7 @@ import {
 } from '../kernel/index.ts'
 import type { Headers } from './headers.ts'
 import type { OpenedChannel } from './ports.ts'
+import type { CallTrace } from './tracing.ts'
 
 /** What the transport knows of a request before any stage has run. */
 export interface Arrival {
@@ -81,6 +82,13 @@ export class Call implements Arrival {
   idempotency: Idempotency | null = null
   /** serve: the answer's data, checked */
   data: unknown = null
+  /** tracing, where it is switched on */
+  trace: CallTrace | null = null
+
+  /** The stage that the call is in, by its place; as many as there are when it has passed them all. */
+  reached = 0
+  /** Pairs: the place of a stage that had to be waited for, and its milliseconds. */
+  readonly waits: number[] = []
 
   constructor(arrival: Arrival) {
     this.operation = arrival.operation
@@ -102,8 +110,19 @@ export class Call implements Arrival {
 export type Stage = (call: Call) => void | Promise<void>
 
 export const runStages = async (stages: readonly Stage[], call: Call): Promise<void> => {
+  let start = performance.now()
   for (const stage of stages) {
     const pending = stage(call)
-    if (pending) await pending
+    if (pending) {
+      // Stages that nobody waits for take no time worth telling; theirs counts to the next one that is waited for.
+      try {
+        await pending
+      } finally {
+        const end = performance.now()
+        call.waits.push(call.reached, end - start)
+        start = end
+      }
+    }
+    call.reached += 1
   }
 }

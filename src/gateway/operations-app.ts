@@ -1,5 +1,6 @@
 import express, { type Express, type Response } from 'express'
 import type { Metrics } from '../platform/telemetry/index.ts'
+import type { Explain } from './explain.ts'
 
 /** A dependency that the replica cannot serve without; a rejected promise takes it out of rotation. */
 export interface Probe {
@@ -18,6 +19,7 @@ export interface OperationsParts {
   isDraining(): boolean
   metrics: Metrics
   jwks(): Promise<object>
+  explain: Explain['explain']
   /** In development only: the mails that would have been sent. */
   outbox: OutboxPage | null
   securityFields: Record<string, string>
@@ -58,6 +60,10 @@ export const createOperationsApp = (parts: OperationsParts): Express => {
     response.type(contentType).send(text)
   })
   app.get('/.well-known/jwks.json', async (_request, response) => void response.json(await parts.jwks()))
+  app.get('/explain/:requestId', (request, response) => {
+    const found = parts.explain(request.params.requestId)
+    response.status(found.length > 0 ? 200 : 404).json(found)
+  })
   const { outbox } = parts
   if (outbox) {
     app.get('/mail.json', (_request, response) => void response.json(outbox.json()))

@@ -25,6 +25,7 @@ const factsOf = (call: Call) => ({
   apiKey: call.caller?.apiKeyId ?? undefined,
   workspace: call.workspace?.id,
   userAgent: call.userAgent,
+  traceId: call.trace?.traceId ?? undefined,
 })
 
 /** One structured, flat line per request of the chains, when it has been answered. */

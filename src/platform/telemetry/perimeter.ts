@@ -1,0 +1,38 @@
+import { Counter, type Registry } from 'prom-client'
+
+/** What the perimeter counts beside requests; every label has few values, and none that a client chooses. */
+export interface PerimeterMetrics {
+  limitHit(limit: string): void
+  channelSession(outcome: 'opened' | 'refused' | 'closed'): void
+  channelBody(outcome: 'opened' | 'refused'): void
+}
+
+export const createPerimeterMetrics = (registry: Registry): PerimeterMetrics => {
+  const registers = [registry]
+  const limits = new Counter({
+    name: 'portico_limit_hits_total',
+    help: 'Requests refused because a limit was spent, by limit',
+    labelNames: ['limit'],
+    registers,
+  })
+  const sessions = new Counter({
+    name: 'portico_channel_sessions_total',
+    help: 'Sessions of the secure channel, by what became of them',
+    labelNames: ['outcome'],
+    registers,
+  })
+  const bodies = new Counter({
+    name: 'portico_channel_bodies_total',
+    help: 'Bodies that came through the secure channel, opened or refused',
+    labelNames: ['outcome'],
+    registers,
+  })
+  // Outcomes are known beforehand: a series that is there from the start can be watched from the start.
+  for (const outcome of ['opened', 'refused', 'closed']) sessions.inc({ outcome }, 0)
+  for (const outcome of ['opened', 'refused']) bodies.inc({ outcome }, 0)
+  return {
+    limitHit: (limit) => limits.inc({ limit }),
+    channelSession: (outcome) => sessions.inc({ outcome }),
+    channelBody: (outcome) => bodies.inc({ outcome }),
+  }
+}
