@@ -1,0 +1,138 @@
+import { randomUUID } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { createServer, type IncomingHttpHeaders, type Server } from 'node:http'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
+import { type Portico, startPortico } from '../harness/portico.ts'
+import { freePort } from '../harness/postgres.ts'
+import { root } from '../harness/settings.ts'
+import { signIn } from '../harness/sign-in.ts'
+
+const traceId = '0af7651916cd43dd8448eb211c80319c'
+const traceparent = `00-${traceId}-b7ad6b7169203331-01`
+
+const namesIn = (text: string): Set<string> =>
+  new Set([...text.matchAll(/portico_[a-z0-9_]*[a-z0-9]/g)].map(([name]) => name.replace(/_(bucket|count|sum)$/, '')))
+
+describe.skipIf(inject('topology') !== 'embedded')('what an operator can see', () => {
+  let portico: Portico
+  let upstream: Server
+  let exposed: Set<string>
+  const seen: IncomingHttpHeaders[] = []
+
+  const metrics = async () => (await fetch(`${portico.operationsUrl}/metrics`)).text()
+  const explain = async (requestId: string) => {
+    const response = await fetch(`${portico.operationsUrl}/explain/${encodeURIComponent(requestId)}`)
+    return { status: response.status, found: await response.json() }
+  }
+
+  beforeAll(async () => {
+    const port = await freePort()
+    upstream = createServer((request, response) => {
+      seen.push(request.headers)
+      response.writeHead(200, { 'content-type': 'application/json' }).end('[]')
+    }).listen(port, '127.0.0.1')
+    portico = await startPortico({
+      adjust: (settings) => {
+        settings.tracing.enabled = true
+        settings.limits.groups.forgot = { address: { limit: 1, windowMs: 3_600_000 } }
+        settings.limits.scale = 1
+        settings.backends.constants = {
+          url: `http://127.0.0.1:${port}`,
+          audience: 'constants',
+          timeoutMs: 2_000,
+          maxReplyBytes: 100_000,
+          connections: 4,
+          concurrency: 8,
+          queue: 8,
+          breaker: { failures: 5, openMs: 200 },
+        }
+      },
+    })
+    exposed = new Set([...(await metrics()).matchAll(/^# TYPE (\S+)/gm)].map(([, name = '']) => name))
+  })
+  afterAll(async () => {
+    upstream?.close()
+    await portico?.stop()
+  })
+
+  test('every metric that the dashboard asks for is exposed', () => {
+    const asked = namesIn(readFileSync(join(root, 'deploy/grafana/portico.json'), 'utf8'))
+    expect(asked.size).toBeGreaterThan(10)
+    expect([...asked].filter((name) => !exposed.has(name))).toEqual([])
+  })
+
+  test('docs/metrics.md tells of every metric of our own, and of none that is not there', () => {
+    const told = namesIn(readFileSync(join(root, 'docs/metrics.md'), 'utf8'))
+    const own = [...exposed].filter((name) => !/^portico_(nodejs|process)_/.test(name))
+    expect(own.filter((name) => !told.has(name))).toEqual([])
+    expect([...told].filter((name) => !exposed.has(name) && !/^portico_(nodejs|process)$/.test(name))).toEqual([])
+  })
+
+  test('a refused request is explained: what passed, what refused and why, what was not reached', async () => {
+    const requestId = randomUUID()
+    await portico.call('GET', '/web/v1/consumer/profile', {
+      token: 'no.such.token',
+      headers: { 'x-request-id': requestId },
+    })
+    const { status, found } = await explain(requestId)
+    expect(status).toBe(200)
+    expect(found).toHaveLength(1)
+    expect(found[0]).toMatchObject({ requestId, operation: 'profile.read', status: 401, code: 'ACCESS.TOKEN_INVALID' })
+    const verdicts = Object.fromEntries(
+      found[0].stages.map(({ stage, verdict }: { stage: string; verdict: string }) => [stage, verdict]),
+    )
+    expect(verdicts).toMatchObject({
+      route: 'passed',
+      portalAccessCode: 'passed',
+      clientHash: 'passed',
+      authenticate: 'refused',
+      workspace: 'not reached',
+      answer: 'not reached',
+    })
+  })
+
+  test('a served request is explained with its times, and an unknown id is not', async () => {
+    const { accessToken: token } = await signIn(portico)
+    const requestId = 'a/strange?id'
+    await portico.call('GET', '/web/v1/consumer/wallets', { token, headers: { 'x-request-id': requestId } })
+    const { found } = await explain(requestId)
+    expect(found[0]).toMatchObject({ status: 200, code: null, chain: 'consumer' })
+    expect(found[0].stages.at(-1)).toEqual({ stage: 'answer', verdict: 'passed' })
+    expect(found[0].stages.find(({ stage }: { stage: string }) => stage === 'serve').ms).toBeGreaterThan(0)
+    expect(JSON.stringify(found)).not.toContain(token)
+    expect(await explain(randomUUID())).toEqual({ status: 404, found: [] })
+  })
+
+  test('a path without an operation is explained as refused by the route', async () => {
+    const requestId = randomUUID()
+    await portico.call('GET', '/web/v1/consumer/nowhere', { headers: { 'x-request-id': requestId } })
+    const { found } = await explain(requestId)
+    expect(found[0].stages.slice(0, 2)).toEqual([
+      { stage: 'route', verdict: 'refused' },
+      { stage: 'edge', verdict: 'not reached' },
+    ])
+  })
+
+  test('the trace of a trusted peer goes on to the upstream and into the log', async () => {
+    const requestId = randomUUID()
+    const headers = { traceparent, 'x-request-id': requestId }
+    const { status, text } = await portico.call('GET', '/web/v1/consumer/constants/countries', { headers })
+    expect(status, text).toBe(200)
+    expect(seen.at(-1)?.traceparent).toMatch(new RegExp(`^00-${traceId}-[0-9a-f]{16}-01$`))
+    expect(portico.log.find((line) => line.requestId === requestId)).toMatchObject({ traceId })
+  })
+
+  test('limits and channel sessions are counted', async () => {
+    const forgot = () =>
+      portico.call('POST', '/web/v1/consumer/auth/password/forgot', {
+        body: { email: 'nobody@demo.test', turnstileToken: 'x' },
+      })
+    await forgot()
+    expect((await forgot()).status).toBe(429)
+    await portico.call('POST', '/web/v1/consumer/secure-channel/session', { body: { payload: 'nothing' } })
+    const text = await metrics()
+    expect(text).toContain('portico_limit_hits_total{limit="forgot-address"} 1')
+    expect(text).toContain('portico_channel_sessions_total{outcome="refused"} 1')
+  })
+})
