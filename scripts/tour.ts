@@ -1,6 +1,6 @@
 /*
  * A tour of the running gateway (npm start): opens a secure channel, signs in with a sealed body and the code from the
- * development outbox, reads the wallets and makes a transfer. PORTICO_URL and PORTICO_OPS_URL say where it listens.
+ * development outbox, reads the wallets and makes a transfer. --url and --operations say where it listens.
  */
 import { parseArgs } from 'node:util'
 import { createClient, type Exchange } from '../src/client/index.ts'

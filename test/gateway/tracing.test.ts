@@ -1,0 +1,58 @@
+import { Readable } from 'node:stream'
+import { describe, expect, test } from 'vitest'
+import { listWallets } from '../../src/contract/wallets.ts'
+import { Call } from '../../src/gateway/call.ts'
+import { Headers } from '../../src/gateway/headers.ts'
+import { beginSpan, parseTraceparent } from '../../src/gateway/tracing.ts'
+import { instantOf } from '../../src/kernel/index.ts'
+
+const traceId = '0af7651916cd43dd8448eb211c80319c'
+const spanId = 'b7ad6b7169203331'
+
+const callWith = (raw: string[]): Call =>
+  new Call({
+    operation: listWallets,
+    chainId: 'consumer',
+    params: {},
+    method: 'GET',
+    path: '/web/v1/consumer/wallets',
+    query: '',
+    headers: new Headers(raw),
+    peer: '127.0.0.1',
+    body: Readable.from([]),
+    receivedAt: instantOf(0),
+    requestId: 'one',
+  })
+
+const traceOf = async (trusted: boolean, raw: string[]) => {
+  const call = callWith(raw)
+  await beginSpan(() => trusted)(call)
+  return call.trace?.traceId
+}
+
+describe('traceparent', () => {
+  test.each([
+    [`00-${traceId}-${spanId}-01`, 1],
+    [`00-${traceId}-${spanId}-00`, 0],
+    [`cc-${traceId}-${spanId}-01-what-comes-later`, 1],
+  ])('%s is read', (text, traceFlags) => {
+    expect(parseTraceparent(text)).toEqual({ traceId, spanId, traceFlags, isRemote: true })
+  })
+
+  test.each([
+    '',
+    `ff-${traceId}-${spanId}-01`,
+    `00-${traceId.toUpperCase()}-${spanId}-01`,
+    `00-${'0'.repeat(32)}-${spanId}-01`,
+    `00-${traceId}-${'0'.repeat(16)}-01`,
+    `00-${traceId}-${spanId}-011`,
+  ])('«%s» names no parent', (text) => {
+    expect(parseTraceparent(text)).toBeNull()
+  })
+
+  const header = ['traceparent', `00-${traceId}-${spanId}-01`]
+
+  test('it is taken from a trusted peer', async () => expect(await traceOf(true, header)).toBe(traceId))
+  test('it is not taken from any other', async () => expect(await traceOf(false, header)).toBeNull())
+  test('two of them are none', async () => expect(await traceOf(true, [...header, ...header])).toBeNull())
+})
