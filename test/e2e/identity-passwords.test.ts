@@ -31,8 +31,11 @@ describe.skipIf(!storeIsAvailable())('passwords', () => {
   afterAll(() => portico?.stop())
 
   const mailedToken = async (email: string, by = client(portico)) => {
+    const links = async () => (await portico.mailsTo(email)).filter(({ template }) => template === 'password-reset')
+    const before = (await links()).length
     data(await by.post(forgot, { email, turnstileToken: '' }))
-    return linkToken((await portico.mailTo(email, 'password-reset')).text)
+    await expect.poll(async () => (await links()).length, { timeout: 5_000 }).toBe(before + 1)
+    return linkToken((await links())[0]?.text ?? '')
   }
 
   test('password.forgot 200: the same bytes, known or not; the link leads to the configured address, whatever Host says', async () => {
@@ -86,8 +89,7 @@ describe.skipIf(!storeIsAvailable())('passwords', () => {
     const { email } = await register(portico)
     const by = client(portico)
     const [first, second] = [await mailedToken(email), await mailedToken(email)]
-    const [newest] = (await portico.mailsTo(email)).filter(({ template }) => template === 'password-reset')
-    expect(linkToken(newest?.text ?? '')).toBe(second)
+    expect(first).not.toBe(second)
     const system = client(portico, { chain: '/web/v1/system' })
     for (const [asking, token] of [
       [by, 'A'.repeat(43)],

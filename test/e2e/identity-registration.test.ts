@@ -150,8 +150,10 @@ describe.skipIf(!available)('registration where it is open', () => {
     expect(refusal(before)).toEqual([409, 'STATE.CONFLICT'])
     const email = newEmail()
     const [one, two] = [await started(email), await started(email)]
-    const mails = (await portico.mailsTo(email)).filter(({ template }) => template === 'registration-code')
-    const codes = mails.map(({ text }) => codeIn(text))
+    const codeMails = async () =>
+      (await portico.mailsTo(email)).filter(({ template }) => template === 'registration-code')
+    await expect.poll(async () => (await codeMails()).length, { timeout: 5_000 }).toBe(2)
+    const codes = (await codeMails()).map(({ text }) => codeIn(text))
     for (const at of [one, two]) {
       for (const code of codes) await at.by.post(verify, { sessionId: at.sessionId, code })
     }

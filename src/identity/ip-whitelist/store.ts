@@ -86,6 +86,6 @@ export const recordMatch = async (
     .where('portal', '=', portal)
     .where('account_biz_id', '=', accountId)
     .where('biz_id', '=', id)
-    .where((row) => row.or([row('last_matched_at', 'is', null), row('last_matched_at', '<', moment(notSince))]))
+    .where((row) => row.or([row('last_matched_at', 'is', null), row('last_matched_at', '<=', moment(notSince))]))
     .execute()
 }

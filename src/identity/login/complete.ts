@@ -1,4 +1,4 @@
-import { Refusal, type RequestFacts } from '../../kernel/index.ts'
+import { type Code, Refusal, type RequestFacts } from '../../kernel/index.ts'
 import { inTransaction, type Tx } from '../../platform/database/index.ts'
 import type { Account } from '../accounts/account.ts'
 import { lockAccount, recordLastLogin } from '../accounts/store.ts'
@@ -10,6 +10,7 @@ import type { Liveness } from '../sessions/liveness.ts'
 import type { StartedSession, sessionStarter } from '../sessions/start.ts'
 import type { AccessTokens } from '../tokens/access-tokens.ts'
 import type { TokenPair } from '../tokens/refresh.ts'
+import type { LoginFailure } from './history-store.ts'
 import { findLogin, type LiveLogin, loginNotFound } from './live-login.ts'
 import { countAttempt, spendLoginSession } from './login-session-store.ts'
 import { recordFailedLogin, recordLogin } from './record.ts'
@@ -33,18 +34,23 @@ interface Parts {
   notices: Notices
 }
 
+const failures = new Map<Code, LoginFailure>([
+  ['AUTH.CODE_INVALID', 'CODE_INVALID'],
+  ['ACCESS.IP_NOT_ALLOWED', 'IP_NOT_ALLOWED'],
+])
+
 /** The last step of a login: the second factor, then the session. The attempt is counted before it is looked at. */
 export const loginCompleter = (parts: Parts) => {
   const { ports, throttle, tokens, liveness, admit, startSession, prove, notices } = parts
   const { database, clock } = ports
 
-  /** The account's own addresses; a login from another one is told of in its history. */
-  const checkAddress = async (facts: RequestFacts, account: Account): Promise<void> => {
+  /** What the account's owner gets to see in the history when a login is refused here. */
+  const toldIn = async <T>(facts: RequestFacts, account: Account, work: Promise<T>): Promise<T> => {
     try {
-      await admit({ ...account, accountId: account.id }, facts.clientIp)
+      return await work
     } catch (error) {
-      if (error instanceof Refusal && error.code === 'ACCESS.IP_NOT_ALLOWED')
-        await recordFailedLogin(ports, facts, account.id, 'IP_NOT_ALLOWED')
+      const failure = error instanceof Refusal ? failures.get(error.code) : undefined
+      if (failure) await recordFailedLogin(ports, facts, account.id, failure)
       throw error
     }
   }
@@ -55,13 +61,15 @@ export const loginCompleter = (parts: Parts) => {
     facts: RequestFacts,
     login: LiveLogin,
     factor: FactorProof,
-  ): Promise<StartedSession | undefined> => {
+  ): Promise<StartedSession> => {
     const now = clock.now()
     const account = await lockAccount(tx, facts.portal, login.account.id)
     if (account?.status !== 'ACTIVE') throw loginNotFound('the account is not active any more')
-    const owner = { portal: facts.portal, accountId: account.id, code: login.code }
-    if (!(await prove(tx, owner, factor, now))) return undefined
+    // Spent first, so that whoever comes second is told that the login is over, not that the code is wrong; a code that
+    // is wrong takes this back.
     if (!(await spendLoginSession(tx, facts.portal, login.digest, now))) throw loginNotFound('the login is spent')
+    const owner = { portal: facts.portal, accountId: account.id, code: login.code }
+    if (!(await prove(tx, owner, factor, now))) throw new Refusal('AUTH.CODE_INVALID')
     const started = await startSession(tx, account, facts, now)
     await recordLastLogin(tx, account, facts.clientIp, now)
     await throttle.clear(tx, throttle.subject(facts.portal, account.email))
@@ -72,15 +80,12 @@ export const loginCompleter = (parts: Parts) => {
   return async (facts: RequestFacts, sessionId: string, factor: FactorProof): Promise<CompletedLogin> => {
     const login = await findLogin(ports, facts, sessionId, clock.now())
     const { account } = login
-    await checkAddress(facts, account)
+    await toldIn(facts, account, admit({ ...account, accountId: account.id }, facts.clientIp))
     if (!(await countAttempt(database, facts.portal, login.digest, clock.now())))
       throw loginNotFound('no attempt is left')
     await throttle.count(throttle.subject(facts.portal, account.email))
-    const started = await inTransaction(database, (tx) => finish(tx, facts, login, factor))
-    if (!started) {
-      await recordFailedLogin(ports, facts, account.id, 'CODE_INVALID')
-      throw new Refusal('AUTH.CODE_INVALID')
-    }
+    const finished = inTransaction(database, (tx) => finish(tx, facts, login, factor))
+    const started = await toldIn(facts, account, finished)
     for (const id of started.displaced) liveness.forget(id)
     if (started.isNewDevice) notices.newDevice(account, facts, clock.now())
     if (factor.method === 'BACKUP_CODE') notices.credentialChanged(account, 'BACKUP_CODE_USED', facts, clock.now())

@@ -1,0 +1,125 @@
+import { generateSync } from 'otplib'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { sendStepUpCode, setupOtp, stepUp, verifyOtp } from '../../src/contract/mfa.ts'
+import type { Caller } from '../../src/kernel/index.ts'
+import {
+  begin,
+  call,
+  codeOf,
+  credential,
+  facts,
+  type Harness,
+  harness,
+  mailedCode,
+  refusalOf,
+  signIn,
+} from './harness.ts'
+
+let at: Harness
+let caller: Caller
+let email: string
+let count = 0
+beforeAll(async () => {
+  at = await harness((settings) => {
+    settings.login.codeSends.limit = 1_000
+  })
+})
+beforeEach(async () => {
+  email = `factor${count++}@demo.test`
+  await at.account(email)
+  const { accessToken } = await signIn(at, email)
+  caller = await at.identity.authentication.accessToken(credential(accessToken))
+})
+afterAll(() => at.close())
+
+const otpAt = (secret: string, seconds = 0): string =>
+  generateSync({ secret, epoch: Math.floor(at.clock.now() / 1_000) + seconds })
+const ask = <O extends Parameters<typeof call>[1]>(operation: O, body: unknown = null) =>
+  call(at.identity, operation, facts(at.clock), body, caller)
+const prove = (code: string) => ask(stepUp, { mfaMethod: 'OTP', code })
+const newSecret = async (): Promise<string> => {
+  const { secret } = await ask(setupOtp)
+  await ask(verifyOtp, { code: otpAt(secret, -30) })
+  return secret
+}
+
+describe('an authenticator', () => {
+  test('is believed for the present step and one either way, exactly, and for no step twice or before one that was used', async () => {
+    const secret = await newSecret()
+    at.clock.advance(300_000)
+    for (const seconds of [-60, 60, -90]) expect(await codeOf(prove(otpAt(secret, seconds)))).toBe('AUTH.CODE_INVALID')
+    await prove(otpAt(secret, -30))
+    expect(await codeOf(prove(otpAt(secret, -30)))).toBe('AUTH.CODE_INVALID')
+    await prove(otpAt(secret, 30))
+    expect(await codeOf(prove(otpAt(secret)))).toBe('AUTH.CODE_INVALID')
+    expect(await codeOf(prove(otpAt(secret, 30)))).toBe('AUTH.CODE_INVALID')
+    at.clock.advance(60_000)
+    await prove(otpAt(secret))
+  })
+
+  test('that was set up more than 15 minutes ago is not put in force', async () => {
+    const { secret } = await ask(setupOtp)
+    at.clock.advance(900_000)
+    expect(await codeOf(ask(verifyOtp, { code: otpAt(secret) }))).toBe('STATE.CONFLICT')
+  })
+
+  test('is kept sealed, for its own account', async () => {
+    const secret = await newSecret()
+    const rows = await at.ports.database.selectFrom('otp_factors').selectAll().execute()
+    expect(rows.map((row) => Buffer.from(row.secret ?? []).toString('latin1')).join()).not.toContain(secret)
+    const [first, ...others] = rows.map((row) => row.secret).filter((sealed) => sealed !== null)
+    if (!first || others.length === 0) throw new Error('two accounts have one')
+    await at.ports.database
+      .updateTable('otp_factors')
+      .set({ secret: first })
+      .where('account_biz_id', '=', caller.accountId)
+      .execute()
+    await expect(prove(otpAt(secret))).rejects.toThrow()
+  })
+
+  test.each(['12345', '1234567', 'abcdef', '１２３４５６', "1' OR '1"])('takes no %s', async (code) => {
+    await newSecret()
+    await expect(prove(code)).rejects.toThrow()
+  })
+})
+
+describe('a step-up', () => {
+  test('counts from now on: the session says when', async () => {
+    await ask(sendStepUpCode, { mfaMethod: 'EMAIL' })
+    at.clock.advance(30_000)
+    await ask(stepUp, { mfaMethod: 'EMAIL', code: mailedCode(at, email) })
+    const rows = await at.ports.database
+      .selectFrom('sessions')
+      .select('stepped_up_at')
+      .where('account_biz_id', '=', caller.accountId)
+      .execute()
+    expect(rows.map((row) => row.stepped_up_at)).toEqual([at.clock.now()])
+  })
+
+  test('by a mailed code is good for ten minutes, to the second', async () => {
+    await ask(sendStepUpCode, { mfaMethod: 'EMAIL' })
+    const code = mailedCode(at, email)
+    at.clock.advance(600_000)
+    expect(await codeOf(ask(stepUp, { mfaMethod: 'EMAIL', code }))).toBe('AUTH.CODE_INVALID')
+    await ask(sendStepUpCode, { mfaMethod: 'EMAIL' })
+    at.clock.advance(599_999)
+    await ask(stepUp, { mfaMethod: 'EMAIL', code: mailedCode(at, email) })
+  })
+
+  test('ten wrong codes bring a wait for the right one as well, for every session of the account, and for no login', async () => {
+    const secret = await newSecret()
+    at.clock.advance(60_000)
+    const right = otpAt(secret)
+    const wrong = right === '000000' ? '111111' : '000000'
+    const codes = await Promise.all(Array.from({ length: 15 }, () => codeOf(prove(wrong))))
+    expect(codes.filter((code) => code === 'AUTH.CODE_INVALID')).toHaveLength(10)
+    const refused = await refusalOf(prove(right))
+    expect([refused.code, refused.detail.retryAfter]).toEqual(['ACCESS.RATE_LIMITED', 60])
+    expect((await begin(at, email)).sessionId).toBeTypeOf('string')
+    at.clock.advance(60_000)
+    expect((await ask(sendStepUpCode, { mfaMethod: 'EMAIL' })).attemptsRemaining).toBe(0)
+    await prove(otpAt(secret))
+    at.clock.advance(30_000)
+    expect((await ask(sendStepUpCode, { mfaMethod: 'EMAIL' })).attemptsRemaining).toBe(10)
+  })
+})

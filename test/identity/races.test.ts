@@ -1,0 +1,185 @@
+import { generateSync } from 'otplib'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { refreshToken } from '../../src/contract/auth.ts'
+import { generateBackupCodes, setupOtp, stepUp, verifyOtp } from '../../src/contract/mfa.ts'
+import { forgotPassword, resetPassword } from '../../src/contract/password.ts'
+import { configureSessions, terminateAllSessions } from '../../src/contract/sessions.ts'
+import { embeddedStore, postgresStore } from '../ledger/stores.ts'
+import { begin, call, codeOf, complete, credential, facts, type Harness, harness, signIn } from './harness.ts'
+
+const stores = [
+  { name: 'PGlite', open: embeddedStore, rounds: 6 },
+  { name: 'PostgreSQL', open: postgresStore, rounds: 12 },
+]
+
+/** What happens once happens once, however many ask for it at the same moment, on several replicas. */
+describe.each(stores)('races on $name', ({ open, rounds }) => {
+  let at: Harness
+  let other: Harness['identity']
+  let isThere = false
+
+  beforeAll(async () => {
+    const store = await open()
+    if (!store) return
+    isThere = true
+    at = await harness(
+      (settings) => {
+        settings.login.codeSends.limit = 10_000
+        settings.login.failures.limit = 10_000
+        settings.passwords.forgot.limit = 10_000
+      },
+      () => undefined,
+      store,
+    )
+    other = await at.replica()
+  })
+  afterAll(() => at?.close())
+
+  const race = (name: string, body: () => Promise<void>) =>
+    test(name, async ({ skip }) => {
+      skip(!isThere, 'no PostgreSQL to test against')
+      await body()
+    })
+
+  const openSessions = async (email: string): Promise<number> => {
+    const rows = await at.ports.database
+      .selectFrom('sessions')
+      .innerJoin('accounts', 'accounts.biz_id', 'sessions.account_biz_id')
+      .select('sessions.biz_id')
+      .where('accounts.email', '=', email)
+      .where('ended_at', 'is', null)
+      .execute()
+    return rows.length
+  }
+  const replicas = (count: number) => Array.from({ length: count }, (_, each) => (each % 2 ? other : at.identity))
+  const won = async (tries: Promise<unknown>[]): Promise<number> =>
+    (await Promise.allSettled(tries)).filter(({ status }) => status === 'fulfilled').length
+
+  /** An account that is signed in, as its handlers see it. */
+  const signedIn = async (email: string) => {
+    await at.account(email)
+    const session = await signIn(at, email)
+    const caller = await at.identity.authentication.accessToken(credential(session.accessToken))
+    return { session, caller }
+  }
+
+  race('auth.loginComplete: of parallel completes of one login exactly one wins, round after round', async () => {
+    for (let round = 0; round < rounds; round++) {
+      const email = `race${round}@demo.test`
+      await at.account(email)
+      const { sessionId, code } = await begin(at, email)
+      expect(await won(replicas(6).map((identity) => complete(at, sessionId, code, {}, identity)))).toBe(1)
+      expect(await openSessions(email)).toBe(1)
+    }
+  })
+
+  race('auth.loginComplete: parallel logins never leave more sessions than maxSessions, the oldest end', async () => {
+    const email = 'bound@demo.test'
+    await at.account(email)
+    for (let round = 0; round < 6; round++) {
+      at.clock.advance(1_000)
+      const logins: Awaited<ReturnType<typeof begin>>[] = []
+      for (let login = 0; login < 8; login++) logins.push(await begin(at, email, { clientHash: `client-${login}` }))
+      const done = await Promise.all(
+        logins.map(({ sessionId, code }, login) => complete(at, sessionId, code, { clientHash: `client-${login}` })),
+      )
+      expect(done).toHaveLength(8)
+      expect(await openSessions(email)).toBe(5)
+    }
+    const ended = await at.ports.database
+      .selectFrom('sessions')
+      .select('login_at')
+      .where('end_reason', '=', 'DISPLACED')
+      .execute()
+    expect(Math.min(...ended.map((row) => row.login_at))).toBeLessThan(at.clock.now())
+  })
+
+  race('auth.loginComplete: parallel guesses get five attempts in all', async () => {
+    const email = 'guess@demo.test'
+    await at.account(email)
+    const { sessionId, code } = await begin(at, email)
+    const guesses = Array.from({ length: 20 }, (_, guess) => (guess === Number(code) ? '999999' : `00000${guess % 10}`))
+    const codes = await Promise.all(guesses.map((guess) => codeOf(complete(at, sessionId, guess))))
+    expect(codes.filter((each) => each === 'AUTH.CODE_INVALID')).toHaveLength(5)
+  })
+
+  race('auth.refresh: parallel tabs get one successor; a bound set at once is kept by logins under way', async () => {
+    for (let round = 0; round < rounds; round++) {
+      const email = `tabs${round}@demo.test`
+      const { session, caller } = await signedIn(email)
+      const tabs = await Promise.all(
+        replicas(6).map((identity) =>
+          call(identity, refreshToken, facts(at.clock), { refreshToken: session.refreshToken }),
+        ),
+      )
+      expect(new Set(tabs.map((tab) => tab.refreshToken)).size).toBe(1)
+      const logins: Awaited<ReturnType<typeof begin>>[] = []
+      for (let login = 0; login < 3; login++) logins.push(await begin(at, email))
+      const bound = call(other, configureSessions, facts(at.clock), { maxConcurrentSessions: 2 }, caller)
+      await Promise.all([bound, ...logins.map(({ sessionId, code }) => complete(at, sessionId, code))])
+      expect(await openSessions(email)).toBeLessThanOrEqual(2)
+    }
+  })
+
+  race(
+    'sessions.terminateAll against logins and refreshes: whatever is left was opened after it or asked for it',
+    async () => {
+      for (let round = 0; round < rounds; round++) {
+        const email = `end${round}@demo.test`
+        const { caller } = await signedIn(email)
+        const second = await signIn(at, email)
+        const endings = replicas(3).map((identity) =>
+          call(identity, terminateAllSessions, facts(at.clock), null, caller),
+        )
+        const refresh = call(other, refreshToken, facts(at.clock), { refreshToken: second.refreshToken })
+        const [ended] = await Promise.all([Promise.all(endings), refresh.catch(() => undefined)])
+        expect(ended.reduce((sum, { terminatedSessions }) => sum + terminatedSessions, 0)).toBe(1)
+        expect(await openSessions(email)).toBe(1)
+      }
+    },
+  )
+
+  race('one authenticator code, one backup code and one mailed link are each good once', async () => {
+    for (let round = 0; round < rounds; round++) {
+      const email = `once${round}@demo.test`
+      const { caller } = await signedIn(email)
+      const request = facts(at.clock)
+      const { secret } = await call(at.identity, setupOtp, request, null, caller)
+      const otp = () => generateSync({ secret, epoch: Math.floor(at.clock.now() / 1_000) })
+      expect(
+        await won(replicas(5).map((identity) => call(identity, verifyOtp, request, { code: otp() }, caller))),
+      ).toBe(1)
+      at.clock.advance(30_000)
+      const proof = { mfaMethod: 'OTP', code: otp() }
+      expect(await won(replicas(5).map((identity) => call(identity, stepUp, request, proof, caller)))).toBe(1)
+      const { codes } = await call(at.identity, generateBackupCodes, request, null, caller)
+      const backup = { mfaMethod: 'BACKUP_CODE', code: codes[0] }
+      expect(await won(replicas(5).map((identity) => call(identity, stepUp, request, backup, caller)))).toBe(1)
+      await call(at.identity, forgotPassword, request, { email, turnstileToken: '' })
+      await at.background.idle()
+      const link = at.outbox.list().find(({ to, template }) => to === email && template === 'password-reset')
+      const token = /#token=([\w-]+)/.exec(link?.text ?? '')?.[1]
+      const newPassword = `violet-Anchor-Tundra-${round}`
+      expect(
+        await won(replicas(5).map((identity) => call(identity, resetPassword, request, { token, newPassword }))),
+      ).toBe(1)
+      expect(await openSessions(email)).toBe(0)
+    }
+  })
+
+  race('sweeping deletes what can never count again, and nothing that lives', async () => {
+    const email = 'sweep@demo.test'
+    await at.account(email)
+    const { sessionId, code } = await begin(at, email)
+    await at.identity.sweep()
+    await complete(at, sessionId, code)
+    const count = async (
+      table: 'sessions' | 'refresh_tokens' | 'login_sessions' | 'one_time_codes' | 'password_tokens',
+    ) => (await at.ports.database.selectFrom(table).select('portal').execute()).length
+    expect(await count('sessions')).toBeGreaterThan(0)
+    at.clock.advance(31 * 86_400_000)
+    await at.identity.sweep()
+    for (const table of ['sessions', 'refresh_tokens', 'login_sessions', 'one_time_codes', 'password_tokens'] as const)
+      expect(await count(table)).toBe(0)
+  })
+})

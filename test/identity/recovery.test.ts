@@ -1,0 +1,173 @@
+import { hash } from '@node-rs/argon2'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { forgotPassword, initPassword, resetPassword } from '../../src/contract/password.ts'
+import { completeRegistration, initiateRegistration, verifyRegistrationEmail } from '../../src/contract/registration.ts'
+import { passwordRule } from '../../src/identity/passwords/rule.ts'
+import { defaultIdentitySettings } from '../../src/identity/settings.ts'
+import { noBreachCheck } from '../../src/platform/checks/index.ts'
+import { call, codeOf, facts, type Harness, harness, initiate, mailedCode } from './harness.ts'
+
+const newPassword = 'violet-Anchor-Tundra-58'
+let at: Harness
+let opened: unknown[]
+beforeAll(async () => {
+  opened = []
+  at = await harness(
+    (settings) => {
+      settings.portals.CONSUMER.selfRegistration = 'open'
+      settings.login.codeSends.limit = 3
+    },
+    (ports) => {
+      ports.openWorkspace = async (_tx, opening) => void opened.push(opening)
+    },
+  )
+})
+afterAll(async () => {
+  expect(at.faults).toEqual([])
+  await at.close()
+})
+
+const ask = <O extends Parameters<typeof call>[1]>(operation: O, body: unknown) =>
+  call(at.identity, operation, facts(at.clock), body)
+const forgot = async (email: string) => {
+  await ask(forgotPassword, { email, turnstileToken: '' })
+  await at.background.idle()
+}
+const linkOf = (email: string): string | undefined =>
+  /#token=([\w-]+)/.exec(at.outbox.list().find((mail) => mail.to === email)?.text ?? '')?.[1]
+const begin = async (email: string) => {
+  const { sessionId } = await ask(initiateRegistration, { email, turnstileToken: '' })
+  await at.background.idle()
+  return { sessionId, code: mailedCode(at, email) }
+}
+
+describe('a reset link', () => {
+  test('is good for half an hour, to the millisecond, and kept as a digest alone', async () => {
+    await at.account('link@demo.test')
+    await forgot('link@demo.test')
+    const token = linkOf('link@demo.test')
+    const rows = await at.ports.database.selectFrom('password_tokens').selectAll().execute()
+    expect(JSON.stringify(rows)).not.toContain(token)
+    at.clock.advance(1_800_000)
+    expect(await codeOf(ask(resetPassword, { token, newPassword }))).toBe('AUTH.SESSION_NOT_FOUND')
+    await forgot('link@demo.test')
+    at.clock.advance(1_799_999)
+    const done = await ask(resetPassword, { token: linkOf('link@demo.test'), newPassword })
+    expect(done).toEqual({ success: true, terminatedSessions: 0 })
+  })
+
+  test('is sent to no suspended account, and one that was sent before is of no use to it', async () => {
+    const id = await at.account('out@demo.test')
+    await forgot('out@demo.test')
+    const suspend = at.ports.database.updateTable('accounts').set({ account_status: 'SUSPENDED' })
+    await suspend.where('biz_id', '=', id).execute()
+    const mails = at.outbox.list().length
+    await forgot('out@demo.test')
+    expect(at.outbox.list()).toHaveLength(mails)
+    const token = linkOf('out@demo.test')
+    expect(await codeOf(ask(resetPassword, { token, newPassword }))).toBe('AUTH.SESSION_NOT_FOUND')
+  })
+
+  test('lifts the wait that wrong passwords brought', async () => {
+    await at.account('wait@demo.test')
+    for (let failure = 0; failure < 11; failure++) await codeOf(initiate(at, 'wait@demo.test', {}, 'wrong'))
+    expect(await codeOf(initiate(at, 'wait@demo.test'))).toBe('ACCESS.RATE_LIMITED')
+    await forgot('wait@demo.test')
+    await ask(resetPassword, { token: linkOf('wait@demo.test'), newPassword })
+    expect((await initiate(at, 'wait@demo.test', {}, newPassword)).sessionId).toBeTypeOf('string')
+  })
+})
+
+describe('a registration', () => {
+  test('lasts ten minutes, and its code as long', async () => {
+    const { sessionId, code } = await begin('slow@demo.test')
+    at.clock.advance(600_000)
+    expect(await codeOf(ask(verifyRegistrationEmail, { sessionId, code }))).toBe('AUTH.SESSION_NOT_FOUND')
+  })
+
+  test('ends in a token that sets a password for an hour', async () => {
+    const { sessionId, code } = await begin('new@demo.test')
+    await ask(verifyRegistrationEmail, { sessionId, code })
+    const { passwordInitToken: token } = await ask(completeRegistration, { sessionId, accountName: 'New' })
+    expect(opened).toEqual([
+      expect.objectContaining({ name: 'New', kind: 'LIVE', joinSource: 'REGISTRATION', at: at.clock.now() }),
+    ])
+    expect(await codeOf(initiate(at, 'new@demo.test', {}, 'anything at all'))).toBe('AUTH.INVALID_CREDENTIALS')
+    at.clock.advance(3_600_000)
+    expect(await codeOf(ask(initPassword, { token, newPassword }))).toBe('AUTH.SESSION_NOT_FOUND')
+    await forgot('new@demo.test')
+    await ask(resetPassword, { token: linkOf('new@demo.test'), newPassword })
+    expect((await initiate(at, 'new@demo.test', {}, newPassword)).sessionId).toBeTypeOf('string')
+  })
+
+  test('that cannot open its workspace makes no account, and can be tried again', async () => {
+    const { sessionId, code } = await begin('torn@demo.test')
+    await ask(verifyRegistrationEmail, { sessionId, code })
+    const open = at.ports.openWorkspace
+    at.ports.openWorkspace = async () => {
+      throw new Error('no room')
+    }
+    const torn = await at.replica()
+    at.ports.openWorkspace = open
+    const body = { sessionId, accountName: 'Torn' }
+    await expect(call(torn, completeRegistration, facts(at.clock), body)).rejects.toThrow('no room')
+    expect((await ask(completeRegistration, body)).pendingApproval).toBe(false)
+  })
+
+  test('mails go to one address three times in ten minutes, account or not', async () => {
+    await at.account('have@demo.test')
+    for (const email of ['have@demo.test', 'havenot@demo.test']) {
+      for (let mail = 0; mail < 3; mail++) await ask(initiateRegistration, { email, turnstileToken: '' })
+      expect(await codeOf(ask(initiateRegistration, { email: email.toUpperCase(), turnstileToken: '' }))).toBe(
+        'ACCESS.RATE_LIMITED',
+      )
+    }
+    await at.background.idle()
+  })
+})
+
+describe('the password rule', () => {
+  const rule = passwordRule({ breaches: noBreachCheck }, defaultIdentitySettings.passwords)
+  const about = { email: 'nora.newcomer@people.test', name: 'Nora Newcomer' }
+
+  test.each([
+    ['seven characters', 'q7!Kd9z'],
+    ['257 characters', `${'vQ9~'.repeat(64)}x`],
+    ['a common password', 'iloveyou'],
+    ['a common password, decorated', 'Passw0rd!'],
+    ['a keyboard row', 'qwertyuiop'],
+    ['a season and a year', 'Summer2026'],
+    ['one character', 'zzzzzzzzzzzzzzzz'],
+    ['the address', 'nora.newcomer@people.test'],
+    ['the name, twice', 'NoraNewcomerNora'],
+    ['the product’s name', 'Portico-Portico-1'],
+    ['one character that NFKC makes long', '\ufdfa'.repeat(20)],
+  ])('refuses %s', async (_, password) => {
+    expect(await codeOf(rule(password, about))).toBe('VALIDATION.INVALID_PARAMETER')
+  })
+
+  test.each([
+    ['a passphrase without capitals, digits and signs', 'correct horse battery staple'],
+    ['eight random characters', '7fK!q2Lm'],
+    ['256 characters', 'vQ9~tangerine-lamp'.repeat(15).slice(0, 256)],
+    ['another script', '夜明け前のコーヒーは苦い'],
+  ])('takes %s', async (_, password) => {
+    await expect(rule(password, about)).resolves.toBeUndefined()
+  })
+})
+
+test('a hash of another cost is made anew at the next sign-in, and nobody notices', async () => {
+  const id = await at.account('old@demo.test')
+  const old = await hash('an old password of mine', { memoryCost: 4_096, timeCost: 3, parallelism: 1 })
+  const of = at.ports.database.updateTable('accounts').set({ password_hash: old }).where('biz_id', '=', id)
+  await of.execute()
+  expect((await initiate(at, 'old@demo.test', {}, 'an old password of mine')).sessionId).toBeTypeOf('string')
+  await at.background.idle()
+  const row = await at.ports.database
+    .selectFrom('accounts')
+    .select('password_hash')
+    .where('biz_id', '=', id)
+    .executeTakeFirstOrThrow()
+  expect(row.password_hash).toMatch(/^\$argon2id\$v=19\$m=19456,t=2,p=1\$/)
+  expect((await initiate(at, 'old@demo.test', {}, 'an old password of mine')).sessionId).toBeTypeOf('string')
+})

@@ -1,0 +1,77 @@
+import { expect, test } from 'vitest'
+import { createBackground } from '../../src/platform/background/index.ts'
+
+const settings = { concurrency: 2, capacity: 3, attempts: 3, retryMs: 1, closeMs: 200 }
+
+const created = (change: Partial<typeof settings> = {}) => {
+  const logged: { level: string; line: object }[] = []
+  const logger =
+    (level: string) =>
+    (line: unknown): void =>
+      void logged.push({ level, line: Object(line) })
+  const background = createBackground({ ...settings, ...change }, { warn: logger('warn'), error: logger('error') })
+  return { background, logged }
+}
+
+/** Work that ends when it is told to. */
+const gate = () => {
+  let open = () => {}
+  const opened = new Promise<void>((resolve) => {
+    open = resolve
+  })
+  return { open, work: () => opened }
+}
+
+test('so many run at once, so many wait, and what comes beyond is given up with a logged fault', async () => {
+  const { background, logged } = created()
+  const gates = Array.from({ length: 7 }, gate)
+  let begun = 0
+  for (const { work } of gates)
+    background.run('work', async () => {
+      begun += 1
+      await work()
+    })
+  expect(begun).toBe(2)
+  expect(logged.map(({ level }) => level)).toEqual(['error', 'error'])
+  for (const { open } of gates) open()
+  await background.idle()
+  expect(begun).toBe(5)
+})
+
+test('a failure is tried again, and given up after the last attempt with a logged fault; nothing is thrown', async () => {
+  const { background, logged } = created()
+  let tries = 0
+  background.run('heals', async () => {
+    tries += 1
+    if (tries < 3) throw new Error('not yet')
+  })
+  background.run('fails', () => Promise.reject(new Error('never')))
+  background.run('throws', () => {
+    throw new Error('at once')
+  })
+  await background.idle()
+  expect(tries).toBe(3)
+  const faults = logged.filter(({ level }) => level === 'error')
+  expect(faults.map(({ line }) => Reflect.get(line, 'task')).sort()).toEqual(['fails', 'throws'])
+})
+
+test('closing waits for what is under way, for a bounded time, and cuts the pauses short', async () => {
+  const { background, logged } = created({ retryMs: 60_000, closeMs: 2_000 })
+  let tries = 0
+  background.run('fails', async () => {
+    tries += 1
+    throw new Error('no')
+  })
+  await new Promise((resolve) => setTimeout(resolve, 10))
+  const started = performance.now()
+  await background.close()
+  expect(performance.now() - started).toBeLessThan(1_500)
+  expect([tries, logged.at(-1)?.level]).toEqual([2, 'error'])
+  background.run('late', async () => {
+    tries += 1
+  })
+  expect(tries).toBe(2)
+  const stuck = created({ closeMs: 50 })
+  stuck.background.run('stuck', gate().work)
+  await stuck.background.close()
+})
