@@ -10,11 +10,12 @@ export const startConfigured = async (
   variables: Variables,
   configuration: object,
   role: 'gateway' | 'domains',
+  nodeArguments: readonly string[] = [],
 ): Promise<PorticoProcess & { file: string }> => {
   const folder = await mkdtemp(join(tmpdir(), 'portico-configured-'))
   const file = join(folder, 'portico.yaml')
   await writeFile(file, stringify(configuration))
-  const started = await startProcess({ ...variables, PORTICO_CONFIG: file }, role)
+  const started = await startProcess({ ...variables, PORTICO_CONFIG: file }, role, nodeArguments)
   return {
     ...started,
     file,

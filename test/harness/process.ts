@@ -28,9 +28,10 @@ const whenReady = async (operationsUrl: string, child: ChildProcess, output: () 
 export const startProcess = async (
   variables: Variables,
   role: 'gateway' | 'domains' = 'gateway',
+  nodeArguments: readonly string[] = [],
 ): Promise<PorticoProcess> => {
   const [port, operationsPort] = [await freePort(), await freePort()]
-  const child = spawn(process.execPath, ['src/cli.ts', 'serve', '--role', role], {
+  const child = spawn(process.execPath, [...nodeArguments, 'src/cli.ts', 'serve', '--role', role], {
     cwd: root,
     env: { ...process.env, PORT: String(port), OPS_PORT: String(operationsPort), ...variables, NODE_OPTIONS: '' },
     stdio: ['ignore', 'pipe', 'pipe'],

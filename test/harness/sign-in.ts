@@ -16,7 +16,7 @@ export const codeIn = (text: string): string => {
 
 /** Signs a seeded account in as a client does: password, mailed code, tokens. */
 export const signIn = async (
-  portico: Portico,
+  portico: Pick<Portico, 'call' | 'mailTo'>,
   email = 'owner@demo.test',
   headers: Record<string, string> = {},
 ): Promise<Session> => {

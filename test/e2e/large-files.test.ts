@@ -1,0 +1,146 @@
+import { createHash, randomUUID } from 'node:crypto'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { Readable } from 'node:stream'
+import { request } from 'undici'
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
+import { loadConfiguration } from '../../src/config/index.ts'
+import { developmentIds } from '../../src/seed/development.ts'
+import { startConfigured } from '../harness/configured.ts'
+import { pdf } from '../harness/form.ts'
+import { requiredHeaders, send } from '../harness/http.ts'
+import type { DevelopmentMail } from '../harness/portico.ts'
+import { freePort } from '../harness/postgres.ts'
+import type { PorticoProcess } from '../harness/process.ts'
+import { root } from '../harness/settings.ts'
+import { signIn } from '../harness/sign-in.ts'
+import { createStore, storeIsAvailable, type TestStore } from '../harness/store.ts'
+
+const megabyte = 1024 * 1024
+const size = 100 * megabyte
+const growth = 32 * megabyte
+
+/**
+ * V8 lets some 60 MB of buffers that nobody holds any more lie until it collects them, whatever they were for. With a
+ * small young generation it collects them as they come, and what is measured is what is held.
+ */
+const collecting = ['--max-semi-space-size=1']
+
+/** Processes whose memory can be looked at: Linux shows the highest point since it was last reset. */
+const canMeasure = existsSync('/proc/self/clear_refs')
+
+const memoryOf = ({ child }: PorticoProcess, field: 'VmRSS' | 'VmHWM'): number => {
+  const status = readFileSync(`/proc/${child.pid}/status`, 'utf8')
+  return Number(new RegExp(`^${field}:\\s+(\\d+) kB`, 'm').exec(status)?.[1]) * 1024
+}
+
+describe.skipIf(!storeIsAvailable() || !canMeasure)('files of 100 MB', () => {
+  let store: TestStore
+  let processes: PorticoProcess[] = []
+  let url: string
+  let token: string
+
+  /** Real processes in the topology of the project, so that each one's memory is its own. */
+  beforeAll(async () => {
+    store = await createStore()
+    const { purposes } = loadConfiguration({}, root).files
+    const files = { purposes: { ...purposes, DOCUMENT: { ...purposes.DOCUMENT, maxBytes: 2 * size } } }
+    const variables = { ...store.variables, PORTICO_RATE_LIMIT_SCALE: '1000' }
+    const operationsPort = await freePort()
+    const backends: Record<string, unknown> = {}
+    if (inject('topology') === 'split') {
+      const assertion = { jwksUrl: `http://127.0.0.1:${operationsPort}/.well-known/jwks.json` }
+      const domains = await startConfigured(variables, { files, assertion }, 'domains', collecting)
+      processes.push(domains)
+      backends.default = { url: domains.url, breaker: { failures: 5, openMs: 500 } }
+    }
+    const gateway = await startConfigured(
+      { ...variables, OPS_PORT: String(operationsPort) },
+      { files, ...(Object.keys(backends).length > 0 && { backends }) },
+      'gateway',
+      collecting,
+    )
+    processes = [gateway, ...processes]
+    url = gateway.url
+    const mailTo = async (address: string): Promise<DevelopmentMail> => {
+      const mails: DevelopmentMail[] = await (await fetch(`${gateway.operationsUrl}/mail.json`)).json()
+      const found = mails.find(({ to }) => to === address)
+      if (!found) throw new Error(`no mail to ${address}`)
+      return found
+    }
+    token = (await signIn({ call: (method, path, call) => send(url, method, path, call), mailTo })).accessToken
+  })
+  afterAll(async () => {
+    for (const each of processes) await each.stop()
+    await store?.remove()
+  })
+
+  const headers = () => ({
+    ...requiredHeaders(),
+    authorization: `Bearer ${token}`,
+    'x-workspace-id': developmentIds.workspace,
+  })
+
+  /** A form that is made while it is sent. */
+  const upload = async (bytes: number) => {
+    const boundary = `b${randomUUID()}`
+    const part = (fields: string) => Buffer.from(`--${boundary}\r\ncontent-disposition: form-data; ${fields}\r\n\r\n`)
+    const hash = createHash('sha256')
+    async function* form(): AsyncGenerator<Uint8Array> {
+      yield part('name="purpose"')
+      yield Buffer.from('DOCUMENT\r\n')
+      yield part('name="file"; filename="large.pdf"\r\ncontent-type: application/pdf')
+      const first = pdf(megabyte)
+      for (let sent = 0; sent < bytes; sent += megabyte) {
+        const chunk = sent === 0 ? first : Buffer.alloc(megabyte, sent / megabyte)
+        hash.update(chunk)
+        yield chunk
+      }
+      yield Buffer.from(`\r\n--${boundary}--\r\n`)
+    }
+    const { statusCode, body } = await request(`${url}/web/v1/consumer/files/upload`, {
+      method: 'POST',
+      headers: { ...headers(), 'content-type': `multipart/form-data; boundary=${boundary}` },
+      body: Readable.from(form(), { objectMode: false }),
+    })
+    const text = await body.text()
+    expect(statusCode, text).toBe(200)
+    const { data } = JSON.parse(text)
+    expect(data).toMatchObject({ sizeBytes: bytes, sha256: hash.digest('hex') })
+    return data
+  }
+
+  const download = async (id: string): Promise<{ size: number; sha256: string }> => {
+    const response = await fetch(`${url}/web/v1/consumer/files/${id}/download`, { headers: headers() })
+    expect(response.status).toBe(200)
+    const hash = createHash('sha256')
+    let received = 0
+    for await (const chunk of response.body ?? []) {
+      hash.update(chunk)
+      received += chunk.length
+    }
+    return { size: received, sha256: hash.digest('hex') }
+  }
+
+  /** How much higher than before the memory of each process got. */
+  const growthsOf = async (work: () => Promise<unknown>): Promise<number[]> => {
+    const before = processes.map((each) => {
+      writeFileSync(`/proc/${each.child.pid}/clear_refs`, '5')
+      return memoryOf(each, 'VmRSS')
+    })
+    await work()
+    return processes.map((each, index) => memoryOf(each, 'VmHWM') - (before[index] ?? 0))
+  }
+
+  test('files.upload 200 and files.download 200: memory grows by less than 32 MB', async () => {
+    const small = await upload(8 * megabyte)
+    await download(small.bizId)
+    let file = small
+    const up = await growthsOf(async () => {
+      file = await upload(size)
+    })
+    const down = await growthsOf(async () => {
+      expect(await download(file.bizId)).toEqual({ size, sha256: file.sha256 })
+    })
+    for (const each of [...up, ...down]) expect(each, `${up} ${down}`).toBeLessThan(growth)
+  })
+})

@@ -1,0 +1,249 @@
+import { connect, type Socket } from 'node:net'
+import { afterAll, beforeAll, beforeEach, describe, expect, inject, test } from 'vitest'
+import type { UpstreamConfiguration } from '../../src/config/index.ts'
+import { developmentIds } from '../../src/seed/development.ts'
+import { formOf, pdf } from '../harness/form.ts'
+import { requiredHeaders } from '../harness/http.ts'
+import { answer, type Behaviour, json, type Misbehaving, startMisbehaving } from '../harness/misbehaving.ts'
+import { type Portico, startPortico } from '../harness/portico.ts'
+import { type Session, signIn } from '../harness/sign-in.ts'
+
+const workspace = developmentIds.workspace
+const secret = 'stack trace of the upstream'
+const file = {
+  bizId: '01990000-0000-7000-8000-00000000f11e',
+  fileName: 'a.pdf',
+  contentType: 'application/pdf',
+  sizeBytes: 3,
+  sha256: 'ab',
+  purpose: { code: 'DOCUMENT', value: 1, label: '', description: '' },
+  fileStatus: { code: 'AVAILABLE', value: 1, label: '', description: '' },
+  createdAt: '2026-01-01T00:00:00.000Z',
+}
+
+/** hardening.md, rules 3 to 5, for what is streamed: the upstream of files does wrong, and what the caller gets. */
+describe.skipIf(inject('topology') !== 'embedded')('faults of upstream streams', () => {
+  let portico: Portico
+  let session: Session
+  let behave: Behaviour = () => undefined
+  let upstream: Misbehaving
+
+  const configuration = (): UpstreamConfiguration => ({
+    url: `${upstream.url}/base`,
+    audience: 'upstream-under-test',
+    timeoutMs: 700,
+    maxReplyBytes: 100_000,
+    streamTimeoutMs: 700,
+    maxStreamBytes: 1_000_000,
+    connections: 8,
+    concurrency: 8,
+    queue: 8,
+    breaker: { failures: 1_000, openMs: 200 },
+  })
+
+  beforeAll(async () => {
+    upstream = await startMisbehaving((socket, request) => behave(socket, request))
+    portico = await startPortico({
+      adjust: (settings) => {
+        settings.backends = { ...settings.backends, files: configuration() }
+      },
+    })
+    portico.expectFault(({ operation }) => /^files\./.test(String(operation)))
+    session = await signIn(portico)
+  })
+  afterAll(async () => {
+    await portico?.stop()
+    await upstream?.close()
+  })
+  let before = 0
+  beforeEach(() => {
+    before = upstream.requests()
+  })
+
+  const says = (text: string) => {
+    behave = (socket) => void socket.write(text)
+  }
+  const headers = () => ({
+    ...requiredHeaders(),
+    authorization: `Bearer ${session.accessToken}`,
+    'x-workspace-id': workspace,
+  })
+  const download = (extra: Record<string, string> = {}) =>
+    fetch(`${portico.url}/web/v1/consumer/files/${file.bizId}/download`, { headers: { ...headers(), ...extra } })
+  const upload = (extra: Record<string, string> = {}) => {
+    const form = formOf([
+      { name: 'file', content: pdf(), fileName: 'a.pdf', type: 'application/pdf' },
+      { name: 'purpose', content: 'DOCUMENT' },
+    ])
+    return portico.call('POST', '/web/v1/consumer/files/upload', {
+      token: session.accessToken,
+      workspace,
+      headers: { ...form.headers, ...extra },
+      body: form.body,
+    })
+  }
+  const codeOf = async (response: Response) => {
+    const text = await response.text()
+    expect(text).not.toContain(secret)
+    return [response.status, JSON.parse(text).code]
+  }
+
+  test('files.upload 200: an envelope is taken off, and the upstream sees an explicit list of headers', async () => {
+    says(json({ success: true, code: '2000', message: '', data: file }))
+    const {
+      status,
+      body,
+      headers: shown,
+      text,
+    } = await upload({
+      'x-forwarded-for': '6.6.6.6',
+      'x-user-id': 'root',
+      cookie: 'a=b',
+      'accept-encoding': 'br',
+    })
+    expect([status, body?.data?.bizId], text).toEqual([200, file.bizId])
+    expect(shown.has('set-cookie')).toBe(false)
+    const sent =
+      upstream.received.filter((each) => each.startsWith('POST /base/web/v1/consumer/files/upload ')).at(-1) ?? ''
+    const names = sent
+      .split('\r\n\r\n', 1)[0]
+      ?.split('\r\n')
+      .slice(1)
+      .map((line) => line.split(':', 1)[0]?.toLowerCase())
+    expect(names?.sort()).toEqual(
+      [
+        'accept',
+        'authorization',
+        'connection',
+        'content-length',
+        'content-type',
+        'host',
+        'x-client-country',
+        'x-client-ip',
+        'x-client-user-agent',
+        'x-locale',
+        'x-request-id',
+      ].sort(),
+    )
+    expect(sent).not.toContain(session.accessToken)
+    expect(sent).toContain('x-client-ip: 203.0.113.7')
+  })
+
+  test('files.download 200: of the upstream’s head only what belongs to the bytes is shown', async () => {
+    says(
+      answer(
+        '200 OK',
+        {
+          'content-type': 'application/pdf',
+          'set-cookie': 'session=1',
+          location: 'http://internal/',
+          'x-powered-by': secret,
+          'access-control-allow-origin': '*',
+          etag: '"ab"',
+        },
+        'abc',
+      ),
+    )
+    const response = await download({ range: 'bytes=0-2', 'if-range': '"ab"' })
+    expect([response.status, await response.text()]).toEqual([200, 'abc'])
+    for (const name of ['set-cookie', 'location', 'x-powered-by', 'access-control-allow-origin'])
+      expect(response.headers.has(name), name).toBe(false)
+    expect(response.headers.get('content-disposition')).toBe('attachment')
+    expect(response.headers.get('x-content-type-options')).toBe('nosniff')
+    expect(upstream.received.at(-1)).toContain('range: bytes=0-2')
+  })
+
+  test.each<[string, string]>([
+    ['a redirect', answer('302 Found', { location: 'http://169.254.169.254/' }, '')],
+    ['an error page', answer('500 Oops', { 'content-type': 'text/html' }, secret)],
+    ['a status that is none', answer('099 Nothing', {}, secret)],
+    ['a page that is no file', answer('404 Not Found', { 'content-type': 'text/html' }, secret)],
+    ['data in the place of bytes', json({ secret }, '201 Created')],
+    ['no HTTP at all', `${secret}\r\n\r\n`],
+    ['a stream without an end', `HTTP/1.1 200 OK\r\ncontent-type: text/plain\r\n\r\n${secret}`],
+    ['an encoding that nobody asked for', answer('200 OK', { 'content-encoding': 'gzip' }, secret)],
+    ['more than is let through', answer('200 OK', { 'content-length': '2000000' }, secret)],
+  ])('files.download 502: %s', async (_name, text) => {
+    says(text)
+    expect(await codeOf(await download())).toEqual([502, 'SYSTEM.UPSTREAM_INVALID_RESPONSE'])
+  })
+
+  test('files.download 504: another protocol is no answer', async () => {
+    says('HTTP/1.1 101 Switching Protocols\r\nupgrade: x\r\nconnection: upgrade\r\n\r\n')
+    expect(await codeOf(await download())).toEqual([504, 'SYSTEM.UPSTREAM_TIMEOUT'])
+  })
+
+  test('files.download 404 and 416: refusals are said again in the gateway’s words', async () => {
+    const refusal = (code: string) => ({ success: false, code, message: secret, data: null })
+    says(json(refusal('RESOURCE.NOT_FOUND'), '404 Not Found'))
+    expect(await codeOf(await download())).toEqual([404, 'RESOURCE.NOT_FOUND'])
+    says(json(refusal('FILE.RANGE_NOT_SATISFIABLE'), '416 Range', { 'content-range': 'bytes */3' }))
+    const response = await download({ range: 'bytes=9-' })
+    expect(response.headers.get('content-range')).toBe('bytes */3')
+    expect(await codeOf(response)).toEqual([416, 'FILE.RANGE_NOT_SATISFIABLE'])
+  })
+
+  test('files.download: bytes that break off break the connection, so that nobody takes them for whole', async () => {
+    behave = (socket) => {
+      socket.write('HTTP/1.1 200 OK\r\ncontent-type: text/plain\r\ncontent-length: 1000\r\n\r\nhalf')
+      setTimeout(() => socket.destroy(), 50)
+    }
+    const response = await download()
+    expect(response.status).toBe(200)
+    await expect(response.text()).rejects.toThrow()
+  })
+
+  test('files.download: a stream that drips is cut at the total deadline', async () => {
+    const timers: NodeJS.Timeout[] = []
+    behave = (socket) => {
+      socket.write('HTTP/1.1 200 OK\r\ncontent-type: text/plain\r\ncontent-length: 1000\r\n\r\n')
+      timers.push(setInterval(() => socket.write('x'), 50))
+    }
+    const start = Date.now()
+    await expect((await download()).text()).rejects.toThrow()
+    expect(Date.now() - start).toBeLessThan(3_000)
+    for (const timer of timers) clearInterval(timer)
+  })
+
+  test.each([
+    ['files.download', () => download().then(codeOf)],
+    ['files.upload', () => upload().then(({ status, body }) => [status, body.code])],
+  ])('%s 504: no answer within the deadline', async (_name, ask) => {
+    behave = () => undefined
+    expect(await ask()).toEqual([504, 'SYSTEM.UPSTREAM_TIMEOUT'])
+  })
+
+  test('files.upload 502: reset, cut short and not JSON; it is never sent twice', async () => {
+    const results: unknown[] = []
+    const behaviours: Behaviour[] = [
+      (socket) => void socket.destroy(),
+      (socket) => void socket.end('HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 99\r\n\r\n{'),
+      (socket) => void socket.write(answer('200 OK', { 'content-type': 'text/html' }, secret)),
+    ]
+    for (const each of behaviours) {
+      behave = each
+      const { status, body } = await upload()
+      results.push([status, body.code])
+    }
+    expect(results).toEqual(behaviours.map(() => [502, 'SYSTEM.UPSTREAM_INVALID_RESPONSE']))
+    expect(upstream.requests() - before).toBe(behaviours.length)
+  })
+
+  test('a client that goes away ends the upstream’s request too', async () => {
+    const closed = Promise.withResolvers<void>()
+    behave = (socket: Socket) => void socket.once('close', () => closed.resolve())
+    const { hostname, port } = new URL(portico.url)
+    const socket = connect(Number(port), hostname)
+    const head = {
+      ...headers(),
+      host: hostname,
+      'content-type': 'multipart/form-data; boundary=b',
+      'content-length': '99999',
+    }
+    const lines = Object.entries(head).map(([name, value]) => `${name}: ${value}\r\n`)
+    socket.write(`POST /web/v1/consumer/files/upload HTTP/1.1\r\n${lines.join('')}\r\n--b\r\n`)
+    await expect.poll(() => upstream.requests()).toBeGreaterThan(before)
+    socket.destroy()
+    await closed.promise
+  })
+})
