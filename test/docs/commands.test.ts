@@ -1,0 +1,50 @@
+import { execFile } from 'node:child_process'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { delimiter, dirname, join } from 'node:path'
+import { promisify } from 'node:util'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { type PorticoProcess, startProcess } from '../harness/process.ts'
+import { root } from '../harness/settings.ts'
+import { type Documented, documented } from './documented.ts'
+import { type ShellBlock, shellBlocks } from './shell-blocks.ts'
+
+const run = promisify(execFile)
+const isAbout = (block: ShellBlock, { file, begins }: Documented): boolean =>
+  block.file === file && block.script.startsWith(begins)
+
+const blocks = shellBlocks()
+
+test('every block of commands is accounted for, and nothing else is', () => {
+  expect(blocks.filter((block) => !documented.some((each) => isAbout(block, each)))).toEqual([])
+  expect(documented.filter((each) => !blocks.some((block) => isAbout(block, each)))).toEqual([])
+})
+
+describe('the commands of the documentation do what it says', () => {
+  let gateway: PorticoProcess
+  let folder: string
+
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'portico-docs-'))
+    gateway = await startProcess({ PORTICO_DATA_DIR: folder, LOG_LEVEL: 'silent' })
+  })
+  afterAll(async () => {
+    await gateway?.stop()
+    await rm(folder, { recursive: true, force: true })
+  })
+
+  /** On the ports of this test's gateway instead of the usual ones. */
+  const here = (script: string): string =>
+    script.replaceAll('http://127.0.0.1:8080', gateway.url).replaceAll('http://127.0.0.1:9090', gateway.operationsUrl)
+
+  for (const block of blocks) {
+    const known = documented.find((each) => isAbout(block, each))
+    if (!known || !('prints' in known)) continue
+    test(`${block.file}: ${known.begins}`, { timeout: 60_000 }, async () => {
+      const script = here(block.script).trimEnd() + (known.adds?.(gateway) ?? '')
+      const path = [dirname(process.execPath), process.env.PATH].join(delimiter)
+      const { stdout } = await run('bash', ['-ec', script], { cwd: root, env: { ...process.env, PATH: path } })
+      expect(stdout).toMatch(known.prints)
+    })
+  }
+})
