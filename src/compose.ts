@@ -93,6 +93,7 @@ export const compose = async (settings: Configuration, role: Role, logger: Logge
   )
   const domains = await composeDomains(settings, outside, logger, identity)
   building.defer(() => domains.apiKeys.settle())
+  building.defer(() => domains.rates.close())
   const isGateway = role === 'gateway'
   if (isGateway && settings.profile === 'development') await composeSeed(outside, identity, domains)
   const backends = createBackends({

@@ -2,6 +2,7 @@ import type { Logger } from 'pino'
 import type { Configuration } from '../config/index.ts'
 import { createApiKeys } from '../domains/api-keys/index.ts'
 import { createConstants } from '../domains/constants/index.ts'
+import { createExchanges } from '../domains/exchanges/index.ts'
 import { createExports } from '../domains/exports/index.ts'
 import { createFiles } from '../domains/files/index.ts'
 import { createInvitations } from '../domains/invitations/index.ts'
@@ -16,6 +17,7 @@ import type { Identity } from '../identity/index.ts'
 import type { HandlerTable } from '../kernel/index.ts'
 import { createLedger } from '../ledger/index.ts'
 import type { Outside } from './outside.ts'
+import { exchangeTerms, liquidityOf, openRates } from './rates.ts'
 
 /** Every domain with the ports that it takes from the others: the one place where domains meet. */
 export const composeDomains = async (
@@ -45,6 +47,9 @@ export const composeDomains = async (
     gate: workspaces.gate,
     onFault: (error) => logger.warn({ err: error }, 'the last use of an API key could not be written'),
   })
+  const rates = await openRates(settings.money.exchange, outside.clock, logger)
+  await ledger.provideLiquidity(liquidityOf(settings.money.exchange))
+  const exchanges = createExchanges({ ...outside, ledger, rates, terms: exchangeTerms(settings.money.exchange) })
   const transfers = createTransfers({ ledger, words, approvalThreshold: transferApprovalFrom })
   const constants = createConstants()
   const profile = createProfile({ ...outside, isCountry: constants.isCountry })
@@ -60,6 +65,7 @@ export const composeDomains = async (
   const served = [
     wallets,
     workspaces,
+    exchanges,
     transfers,
     constants,
     profile,
@@ -73,7 +79,7 @@ export const composeDomains = async (
   ]
   const tables: HandlerTable[] = served.map(({ handlers }) => handlers)
   const jobs = { files: files.jobs, exports: exports.jobs, operators: operators.jobs }
-  return { ledger, workspaces, apiKeys, jobs, handlers: new Map(tables.flatMap((table) => [...table])) }
+  return { ledger, workspaces, apiKeys, rates, jobs, handlers: new Map(tables.flatMap((table) => [...table])) }
 }
 
 export type Domains = Awaited<ReturnType<typeof composeDomains>>

@@ -122,7 +122,13 @@ export const createExchange = operation({
   policy: { ...money, workspace: 'optional', permission: 'exchange:create' },
   body: z.strictObject({ quoteBizId: id }),
   reply: ExchangeOrder,
-  refuses: ['RESOURCE.NOT_FOUND', 'EXCHANGE.QUOTE_UNUSABLE', 'WALLET.INSUFFICIENT_FUNDS', 'WALLET.NOT_ACTIVE'],
+  refuses: [
+    'RESOURCE.NOT_FOUND',
+    'EXCHANGE.QUOTE_UNUSABLE',
+    'EXCHANGE.RATE_UNAVAILABLE',
+    'WALLET.INSUFFICIENT_FUNDS',
+    'WALLET.NOT_ACTIVE',
+  ],
 })
 
 const rates = { path: '/exchange-rates', chains: ['system'], refuses: [] } as const

@@ -1,0 +1,68 @@
+import { z } from 'zod'
+import { type CodeOf, formatMoney, type Money, money, toIso } from '../../kernel/index.ts'
+import { type Order, reachedAt, type Teller, tellCode, tellOrder } from '../../ledger/index.ts'
+import type { Figures } from './rules.ts'
+
+const minor = z.string().transform(BigInt)
+
+/** What a quote keeps, and its exchange's order after it; amounts are minor units as text. */
+const storedFigures = z.object({
+  sourceCurrency: z.string(),
+  targetCurrency: z.string(),
+  sourceAmount: minor,
+  targetAmount: minor,
+  feeAmount: minor,
+  rate: z.string(),
+  fixedSide: z.enum(['SOURCE', 'TARGET']),
+})
+
+export const stored = ({ source, target, fee, rate, fixedSide }: Figures): Record<string, string> => ({
+  sourceCurrency: source.currency,
+  targetCurrency: target.currency,
+  sourceAmount: source.minor.toString(),
+  targetAmount: target.minor.toString(),
+  feeAmount: fee.minor.toString(),
+  rate,
+  fixedSide,
+})
+
+export const figuresIn = (data: unknown): Figures => {
+  const { sourceCurrency, targetCurrency, sourceAmount, targetAmount, feeAmount, ...rest } = storedFigures.parse(data)
+  const of = (amount: bigint, currency: string): Money => money(amount, currency)
+  return {
+    ...rest,
+    source: of(sourceAmount, sourceCurrency),
+    target: of(targetAmount, targetCurrency),
+    fee: of(feeAmount, sourceCurrency),
+  }
+}
+
+export const tellFigures = ({ source, target, fee, rate }: Figures) => ({
+  sourceCurrency: source.currency,
+  targetCurrency: target.currency,
+  sourceAmount: formatMoney(source),
+  targetAmount: formatMoney(target),
+  rate,
+  feeAmount: formatMoney(fee),
+  feeCurrency: fee.currency,
+})
+
+/** An order of the book as the exchange that it is. */
+export const tellExchange = (order: Order, teller: Teller) => {
+  const { sourceWalletBizId, targetWalletBizId, data } = order
+  if (sourceWalletBizId === null || targetWalletBizId === null) throw new TypeError(`${order.bizId} lacks a wallet`)
+  const completedAt = reachedAt(order, 'COMPLETED')
+  const family = 'exchangeStatus'
+  return {
+    ...tellOrder(order, family, teller, true),
+    ...tellFigures(figuresIn(data)),
+    quoteBizId: data.quoteBizId ?? '',
+    sourceWalletBizId,
+    targetWalletBizId,
+    exchangeStatus: tellCode(family, order.status, teller),
+    failureCode: data.failureCode ?? null,
+    completedAt: completedAt === null ? null : toIso(completedAt),
+  }
+}
+
+export type ExchangeStatus = CodeOf<'exchangeStatus'>

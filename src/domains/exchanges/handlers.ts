@@ -1,0 +1,63 @@
+import * as contract from '../../contract/exchanges.ts'
+import { type HandlerTable, handlerTable, mapPage, notFound, toIso, type Words } from '../../kernel/index.ts'
+import { listing, memberActing, orderIdIn } from '../../ledger/index.ts'
+import { actOf } from '../../platform/audit/index.ts'
+import { tellExchange, tellFigures } from './exchange.ts'
+import { type RateInForce, ratesInForce } from './rates.ts'
+import { type ExchangesPorts, exchange, quote, setRate } from './service.ts'
+
+const tellRate = ({ source, target, rate, updatedBy, asOf }: RateInForce) => ({
+  sourceCurrency: source,
+  targetCurrency: target,
+  rate,
+  updatedBy,
+  updatedAt: toIso(asOf),
+})
+
+export const exchangeHandlers = (ports: ExchangesPorts, words: Words): HandlerTable =>
+  handlerTable(contract, {
+    quoteExchange: async ({ body, workspace, caller, locale }) => {
+      const by = { actor: caller.accountId, workspace: workspace.id }
+      const { quote: made, figures } = await quote(ports, body, by)
+      return {
+        quoteBizId: made.id,
+        ...tellFigures(figures),
+        fixedSide: words.coded('fixedSide', figures.fixedSide, locale),
+        expiresAt: toIso(made.expiresAt),
+        quoteStatus: words.coded('quoteStatus', 'OPEN', locale),
+      }
+    },
+
+    createExchange: async (request) => {
+      const order = await exchange(ports, request.body.quoteBizId, memberActing(request))
+      return tellExchange(order, { words, locale: request.locale })
+    },
+
+    listExchanges: async ({ query, workspace, locale }) => {
+      const { sortBy, sourceCurrency, targetCurrency, exchangeStatus } = query
+      const orders = await ports.ledger.listOrders({
+        ...listing(query),
+        sortBy,
+        type: 'EXCHANGE',
+        workspace: workspace.id,
+        statuses: exchangeStatus && [exchangeStatus],
+        data: { ...(sourceCurrency && { sourceCurrency }), ...(targetCurrency && { targetCurrency }) },
+      })
+      return mapPage(orders, (order) => tellExchange(order, { words, locale }))
+    },
+
+    readExchange: async ({ params, workspace, locale }) => {
+      const id = orderIdIn(params.exchange_id)
+      const order = await ports.ledger.readOrder({ id, type: 'EXCHANGE', workspace: workspace.id })
+      if (!order) throw notFound('no such exchange')
+      return tellExchange(order, { words, locale })
+    },
+
+    listExchangeRates: async () => (await ratesInForce(ports.database, ports.rates)).map(tellRate),
+
+    setExchangeRate: async (request) => {
+      const { sourceCurrency: source, targetCurrency: target, rate } = request.body
+      const { updatedAt, ...set } = await setRate(ports, { source, target, rate }, actOf(request))
+      return tellRate({ ...set, asOf: updatedAt })
+    },
+  })

@@ -1,0 +1,65 @@
+import {
+  cutOff,
+  exponentOf,
+  invalid,
+  type Money,
+  money,
+  oneLess,
+  parseMoney,
+  type Ratio,
+  ratio,
+  roundedDown,
+  roundedUp,
+  times,
+} from '../../kernel/index.ts'
+
+export type FixedSide = 'SOURCE' | 'TARGET'
+
+export interface ExchangeTerms {
+  /** What the house keeps of the rate, and of the source amount beside. */
+  spread: Ratio
+  feeRate: Ratio
+  quoteLifeMs: number
+}
+
+/** What a quote fixes. The rate is the customer's: units of target for one of source. */
+export interface Figures {
+  source: Money
+  target: Money
+  fee: Money
+  rate: string
+  fixedSide: FixedSide
+}
+
+/** As many places as a rate is shown with; the figures themselves are worked out exactly. */
+const ratePlaces = 12
+
+/** A rate of whole units as one of minor units: the currencies' decimal places differ. */
+const ofMinorUnits = (rate: Ratio, source: string, target: string): Ratio =>
+  times(rate, ratio(10n ** BigInt(exponentOf(target)), 10n ** BigInt(exponentOf(source))))
+
+/**
+ * The figures of an exchange at the middle rate `mid`. What the customer gives is rounded up, what they get down, the
+ * fee up: whatever rounding leaves stays with the house, in postings.
+ */
+export const figuresOf = (
+  asked: { sourceCurrency: string; targetCurrency: string; amount: string; fixedSide: FixedSide },
+  mid: Ratio,
+  { spread, feeRate }: ExchangeTerms,
+): Figures => {
+  const { sourceCurrency, targetCurrency, fixedSide } = asked
+  const rate = times(mid, oneLess(spread))
+  const perMinor = ofMinorUnits(rate, sourceCurrency, targetCurrency)
+  const fixed = parseMoney(asked.amount, fixedSide === 'SOURCE' ? sourceCurrency : targetCurrency)
+  if (!fixed) throw invalid('amount')
+  const source = fixedSide === 'SOURCE' ? fixed.minor : roundedUp(fixed.minor, ratio(perMinor.under, perMinor.over))
+  const target = fixedSide === 'TARGET' ? fixed.minor : roundedDown(fixed.minor, perMinor)
+  if (target <= 0n) throw invalid('amount', 'too little to make one unit of the other currency')
+  return {
+    source: money(source, sourceCurrency),
+    target: money(target, targetCurrency),
+    fee: money(roundedUp(source, feeRate), sourceCurrency),
+    rate: cutOff(rate, ratePlaces),
+    fixedSide,
+  }
+}

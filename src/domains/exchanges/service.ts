@@ -1,0 +1,137 @@
+import { type AccountId, type Clock, type Ids, notFound, plus, Refusal, type WorkspaceId } from '../../kernel/index.ts'
+import { type Acting, idIn, type Ledger, type NewOrder, type Order, type Party, signedBy } from '../../ledger/index.ts'
+import { type Act, recordAct } from '../../platform/audit/index.ts'
+import { sqlState } from '../../platform/database/fault.ts'
+import { type Database, inTransaction } from '../../platform/database/index.ts'
+import { figuresIn, stored } from './exchange.ts'
+import { type RateSource, rateFor } from './rates.ts'
+import { type ExchangeTerms, type Figures, type FixedSide, figuresOf } from './rules.ts'
+import { insertQuote, type Quote, type QuoteId, readQuote, type SetRate, saveRate } from './store.ts'
+
+export interface ExchangesPorts {
+  database: Database
+  ledger: Ledger
+  clock: Clock
+  ids: Ids
+  rates: RateSource
+  terms: ExchangeTerms
+}
+
+export interface Asked {
+  sourceCurrency: string
+  targetCurrency: string
+  amount: string
+  fixedSide: FixedSide
+}
+
+const defaultWallet = async ({ ledger }: ExchangesPorts, workspace: WorkspaceId, currency: string) => {
+  const wallet = await ledger.readDefaultWallet({ workspace, currency })
+  if (!wallet) throw notFound(`no wallet in ${currency}`)
+  return wallet.bizId
+}
+
+/** Fixes the figures for a while; nothing moves yet. */
+export const quote = async (
+  ports: ExchangesPorts,
+  asked: Asked,
+  by: { actor: AccountId; workspace: WorkspaceId },
+): Promise<{ quote: Quote; figures: Figures }> => {
+  const { clock, ids, terms } = ports
+  const { actor, workspace } = by
+  const sourceWallet = await defaultWallet(ports, workspace, asked.sourceCurrency)
+  const targetWallet = await defaultWallet(ports, workspace, asked.targetCurrency)
+  const mid = await rateFor(ports, asked.sourceCurrency, asked.targetCurrency)
+  if (!mid) throw new Refusal('EXCHANGE.RATE_UNAVAILABLE', { internal: 'no rate that is fresh' })
+  const figures = figuresOf(asked, mid, terms)
+  const createdAt = clock.now()
+  const made: Quote = {
+    id: ids.next<'quote'>(),
+    workspace,
+    sourceWallet,
+    targetWallet,
+    figures: stored(figures),
+    createdBy: actor,
+    createdAt,
+    expiresAt: plus(createdAt, terms.quoteLifeMs),
+  }
+  await insertQuote(ports.database, made)
+  return { quote: made, figures }
+}
+
+const exchangeOrder = (id: QuoteId, workspace: WorkspaceId, figures: Figures): NewOrder => ({
+  workspace,
+  type: 'EXCHANGE',
+  data: { ...stored(figures), quoteBizId: id, failureCode: null },
+  steps: [{ status: 'PROCESSING' }, { status: 'COMPLETED' }],
+})
+
+/** The customer's two wallets against the house's liquidity in either currency. */
+const postingsOf = ({ source, target, fee }: Figures) => {
+  const entries = [
+    { account: 'source', amount: -source.minor, flowType: 'EXCHANGE' as const },
+    { account: 'taken', amount: source.minor, flowType: 'EXCHANGE' as const },
+    { account: 'given', amount: -target.minor, flowType: 'EXCHANGE' as const },
+    { account: 'target', amount: target.minor, flowType: 'EXCHANGE' as const },
+  ]
+  const charged = [
+    { account: 'source', amount: -fee.minor, flowType: 'FEE' as const },
+    { account: 'fee', amount: fee.minor, flowType: 'FEE' as const },
+  ]
+  return fee.minor > 0n ? [...entries, ...charged] : entries
+}
+
+const houseOf = ({ source, target, fee }: Figures): Party[] => {
+  const parties: Party[] = [
+    { label: 'taken', house: 'LIQUIDITY', currency: source.currency, short: 'SYSTEM.INTERNAL_ERROR' },
+    { label: 'given', house: 'LIQUIDITY', currency: target.currency, short: 'EXCHANGE.RATE_UNAVAILABLE' },
+  ]
+  if (fee.minor > 0n)
+    parties.push({ label: 'fee', house: 'FEE', currency: fee.currency, short: 'SYSTEM.INTERNAL_ERROR' })
+  return parties
+}
+
+/** The trigger of migration 020-exchanges: the quote is spent, expired, or at other figures. */
+const quoteIsGone = (error: unknown): boolean => sqlState(error) === 'PQ001'
+
+const carryOut = async (ports: ExchangesPorts, id: QuoteId, acting: Acting<WorkspaceId>): Promise<Order> => {
+  const { workspace } = acting
+  const found = await readQuote(ports.database, { id, workspace })
+  if (!found) throw notFound('no such quote')
+  const figures = figuresIn(found.figures)
+  const wallet = { workspace, active: true, currencyField: 'quoteBizId' }
+  try {
+    return await ports.ledger.execute({
+      ...signedBy(acting),
+      parties: [
+        { ...wallet, label: 'source', wallet: found.sourceWallet, currency: figures.source.currency },
+        { ...wallet, label: 'target', wallet: found.targetWallet, currency: figures.target.currency },
+        ...houseOf(figures),
+      ],
+      create: exchangeOrder(id, workspace, figures),
+      entries: postingsOf(figures),
+    })
+  } catch (error) {
+    if (quoteIsGone(error)) throw new Refusal('EXCHANGE.QUOTE_UNUSABLE', { internal: 'spent or expired', cause: error })
+    throw error
+  }
+}
+
+/** Exchanges at the figures of a quote, which is spent by the same statement that moves the money. */
+export const exchange = (ports: ExchangesPorts, quoteId: string, acting: Acting<WorkspaceId>): Promise<Order> => {
+  const id = idIn<'quote'>(quoteId)
+  return ports.ledger.orEarlierOrder(acting.key, () => carryOut(ports, id, acting))
+}
+
+/** An operator's own rate for a pair; it holds until another one is set. */
+export const setRate = (
+  ports: ExchangesPorts,
+  set: Omit<SetRate, 'updatedBy' | 'updatedAt'>,
+  act: Act,
+): Promise<SetRate> =>
+  inTransaction(ports.database, async (tx) => {
+    const saved = { ...set, updatedBy: act.accountId, updatedAt: act.at }
+    await saveRate(tx, saved)
+    const targetId = `${set.source}/${set.target}`
+    await recordAct(tx, act, { workspaceId: null, targetId, detail: { rate: set.rate } })
+    return saved
+  })

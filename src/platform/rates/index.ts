@@ -1,0 +1,74 @@
+import { z } from 'zod'
+import { type Clock, type Instant, instantOf, isCurrency, parseRatio } from '../../kernel/index.ts'
+
+export interface Rate {
+  source: string
+  target: string
+  /** Units of target for one of source, a decimal string. */
+  rate: string
+  asOf: Instant
+}
+
+/** Middle rates as they are known now; what is too old is not among them. */
+export interface Rates {
+  list(): readonly Rate[]
+  close(): void
+}
+
+/** The configuration's own table, good for as long as the process runs. */
+export const tableRates = (rates: readonly Omit<Rate, 'asOf'>[], clock: Clock): Rates => {
+  const asOf = clock.now()
+  const table = rates.map((rate) => ({ ...rate, asOf }))
+  return { list: () => table, close: () => undefined }
+}
+
+export interface ProviderSettings {
+  url: string
+  refreshMs: number
+  staleAfterMs: number
+  timeoutMs: number
+}
+
+/** `{"asOf": ISO 8601, "rates": {"USD/EUR": "0.9215"}}`; texts, because JSON's numbers are not exact. */
+const Told = z.object({
+  asOf: z.iso.datetime({ offset: true }),
+  rates: z.record(
+    z.string(),
+    z.string().refine((text) => (parseRatio(text)?.over ?? 0n) > 0n),
+  ),
+})
+
+const read = async ({ url, timeoutMs }: ProviderSettings): Promise<Rate[]> => {
+  const response = await fetch(url, { signal: AbortSignal.timeout(timeoutMs), redirect: 'error' })
+  if (!response.ok) throw new Error(`the rate provider answered ${response.status}`)
+  const told = Told.parse(await response.json())
+  const asOf = instantOf(Date.parse(told.asOf))
+  return Object.entries(told.rates).flatMap(([pair, rate]) => {
+    const [source = '', target = ''] = pair.split('/')
+    return isCurrency(source) && isCurrency(target) && source !== target ? [{ source, target, rate, asOf }] : []
+  })
+}
+
+/**
+ * Rates of an HTTP service, fetched again and again in the background. While it does not answer, the last ones serve until
+ * they are stale; then there are none, and nothing is quoted.
+ */
+export const providedRates = async (
+  settings: ProviderSettings,
+  clock: Clock,
+  onFault: (error: unknown) => void,
+): Promise<Rates> => {
+  let known: Rate[] = []
+  const refresh = async (): Promise<void> => {
+    try {
+      known = await read(settings)
+    } catch (error) {
+      onFault(error)
+    }
+  }
+  await refresh()
+  const timer = setInterval(() => void refresh(), settings.refreshMs)
+  timer.unref()
+  const isFresh = ({ asOf }: Rate): boolean => clock.now() - asOf <= settings.staleAfterMs
+  return { list: () => known.filter(isFresh), close: () => clearInterval(timer) }
+}

@@ -1,0 +1,83 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { figuresOf } from '../../src/domains/exchanges/rules.ts'
+import { exponentOf, parseRatio, type Ratio } from '../../src/kernel/index.ts'
+
+const currencies = ['JPY', 'USD', 'BHD', 'BTC', 'ETH']
+const seed = Number(process.env.SEED ?? Math.floor(Math.random() * 2 ** 31))
+
+const exact = (text: string): Ratio => {
+  const parsed = parseRatio(text)
+  if (!parsed) throw new Error(text)
+  return parsed
+}
+const terms = { spread: exact('0.005'), feeRate: exact('0.001'), quoteLifeMs: 1_000 }
+
+/** Plain arithmetic of its own: units of 10^-18 of each currency's whole, and a rate of 12 places. */
+const decimalOf = (minor: bigint, currency: string): string => {
+  const places = exponentOf(currency)
+  const text = minor.toString().padStart(places + 1, '0')
+  return places === 0 ? text : `${text.slice(0, -places)}.${text.slice(-places)}`
+}
+
+const asked = fc.record({
+  source: fc.constantFrom(...currencies),
+  target: fc.constantFrom(...currencies),
+  minor: fc.bigInt({ min: 1n, max: 10n ** 24n }),
+  rateUnits: fc.bigInt({ min: 1n, max: 10n ** 12n }),
+  fixedSide: fc.constantFrom('SOURCE' as const, 'TARGET' as const),
+})
+
+const tenTo = (places: number): bigint => 10n ** BigInt(places)
+
+test(`an exchange never yields more than its exact worth, and less by under one unit (seed ${seed})`, () => {
+  fc.assert(
+    fc.property(asked, ({ source, target, minor, rateUnits, fixedSide }) => {
+      fc.pre(source !== target)
+      const amount = decimalOf(minor, fixedSide === 'SOURCE' ? source : target)
+      let figures: ReturnType<typeof figuresOf>
+      try {
+        const body = { sourceCurrency: source, targetCurrency: target, amount, fixedSide }
+        figures = figuresOf(body, { over: rateUnits, under: tenTo(6) }, terms)
+      } catch {
+        return // Too little to make one unit of the other side.
+      }
+      // What the source is worth in the target's units at the customer's rate, as a fraction over `under`.
+      const over = figures.source.minor * rateUnits * 995n * tenTo(exponentOf(target))
+      const under = tenTo(6) * 1000n * tenTo(exponentOf(source))
+      const given = figures.target.minor * under
+      expect(given <= over).toBe(true)
+      // The house keeps less than one unit of what was rounded.
+      if (fixedSide === 'SOURCE') expect(over - given < under).toBe(true)
+      else expect(over - given < rateUnits * 995n * tenTo(exponentOf(target))).toBe(true)
+      const fee = figures.fee.minor * 1000n
+      expect(fee >= figures.source.minor && fee - figures.source.minor < 1000n).toBe(true)
+    }),
+    { seed, numRuns: 3_000 },
+  )
+})
+
+test(`there and back again is never a profit (seed ${seed})`, () => {
+  fc.assert(
+    fc.property(fc.bigInt({ min: 1n, max: 10n ** 9n }), fc.bigInt({ min: 1n, max: 10n ** 9n }), (minor, rateUnits) => {
+      const there = { over: rateUnits, under: tenTo(6) }
+      const back = { over: tenTo(6), under: rateUnits }
+      try {
+        const first = figuresOf(
+          { sourceCurrency: 'USD', targetCurrency: 'JPY', amount: decimalOf(minor, 'USD'), fixedSide: 'SOURCE' },
+          there,
+          terms,
+        )
+        const second = figuresOf(
+          { sourceCurrency: 'JPY', targetCurrency: 'USD', amount: first.target.minor.toString(), fixedSide: 'SOURCE' },
+          back,
+          terms,
+        )
+        expect(second.target.minor < first.source.minor + first.fee.minor).toBe(true)
+      } catch (error) {
+        if (!(error instanceof Error) || error.name !== 'Refusal') throw error
+      }
+    }),
+    { seed, numRuns: 3_000 },
+  )
+})

@@ -1,0 +1,191 @@
+import { randomUUID } from 'node:crypto'
+import { once } from 'node:events'
+import { createServer, type Server } from 'node:http'
+import { setTimeout as pause } from 'node:timers/promises'
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
+import { developmentIds } from '../../src/seed/development.ts'
+import { type Portico, startPortico } from '../harness/portico.ts'
+import { type Session, signIn } from '../harness/sign-in.ts'
+import { storeIsAvailable } from '../harness/store.ts'
+
+describe.skipIf(!storeIsAvailable())('exchanges', () => {
+  let portico: Portico
+  let owner: Session
+  let operator: Session
+  const workspace = developmentIds.workspace
+
+  beforeAll(async () => {
+    portico = await startPortico({
+      adjust: (settings) => {
+        settings.money.exchange.quoteLifeMs = 3_000
+      },
+    })
+    owner = await signIn(portico)
+    operator = await signIn(portico, 'operator@demo.test')
+  })
+  afterAll(() => portico?.stop())
+
+  const web = (method: string, path: string, body?: unknown, requestId: string = randomUUID()) =>
+    portico.call(method, `/web/v1/consumer${path}`, {
+      token: owner.accessToken,
+      workspace,
+      headers: { 'x-request-id': requestId },
+      ...(body !== undefined && { body }),
+    })
+  const system = (method: string, path: string, body?: unknown) =>
+    portico.call(method, `/web/v1/system${path}`, { token: operator.accessToken, ...(body !== undefined && { body }) })
+  const balance = async (wallet: string) => (await web('GET', `/wallets/${wallet}/balance`)).body.data.availableBalance
+  const usdToEur = { sourceCurrency: 'USD', targetCurrency: 'EUR', amount: '100.00', fixedSide: 'SOURCE' }
+  const quoted = async (body: object = usdToEur) => {
+    const answer = await web('POST', '/exchanges/quote', body)
+    expect(answer.status, answer.text).toBe(200)
+    return answer.body.data
+  }
+
+  test('exchanges.quote 200: exact figures, rounded for the house', async () => {
+    const quote = await quoted()
+    // 0.9215 less half a per cent is 0.9168925; a thousandth of the source is the fee.
+    expect(quote).toMatchObject({
+      sourceAmount: '100.00',
+      targetAmount: '91.68',
+      rate: '0.9168925',
+      feeAmount: '0.10',
+      feeCurrency: 'USD',
+      quoteStatus: { code: 'OPEN' },
+      fixedSide: { code: 'SOURCE' },
+    })
+    const target = await quoted({ ...usdToEur, amount: '91.68', fixedSide: 'TARGET' })
+    expect(target).toMatchObject({ sourceAmount: '99.99', targetAmount: '91.68' })
+    const back = await quoted({ sourceCurrency: 'EUR', targetCurrency: 'USD', amount: '92.15', fixedSide: 'SOURCE' })
+    expect(back.targetAmount).toBe('99.50')
+  })
+
+  test('exchanges.quote 400 for one currency twice or too little; 404 RESOURCE.NOT_FOUND without a wallet', async () => {
+    const same = await web('POST', '/exchanges/quote', { ...usdToEur, targetCurrency: 'USD' })
+    expect([same.status, same.body.code]).toEqual([400, 'VALIDATION.INVALID_PARAMETER'])
+    const tiny = await web('POST', '/exchanges/quote', { ...usdToEur, amount: '0.01' })
+    expect([tiny.status, tiny.body.code]).toEqual([400, 'VALIDATION.INVALID_PARAMETER'])
+    const unknown = await web('POST', '/exchanges/quote', { ...usdToEur, targetCurrency: 'GBP' })
+    expect([unknown.status, unknown.body.code]).toEqual([404, 'RESOURCE.NOT_FOUND'])
+  })
+
+  test('exchanges.create 200: at the figures of its quote, once; the same request again is the same answer', async () => {
+    const before = { usd: await balance(developmentIds.mainUsd), eur: await balance(developmentIds.mainEur) }
+    const { quoteBizId } = await quoted()
+    const requestId = randomUUID()
+    const made = await web('POST', '/exchanges', { quoteBizId }, requestId)
+    expect(made.status, made.text).toBe(200)
+    expect(made.body.data).toMatchObject({
+      quoteBizId,
+      sourceAmount: '100.00',
+      targetAmount: '91.68',
+      exchangeStatus: { code: 'COMPLETED' },
+      failureCode: null,
+    })
+    expect((await web('POST', '/exchanges', { quoteBizId }, requestId)).body.data).toEqual(made.body.data)
+    const again = await web('POST', '/exchanges', { quoteBizId })
+    expect([again.status, again.body.code]).toEqual([422, 'EXCHANGE.QUOTE_UNUSABLE'])
+    expect(Number(before.usd) - Number(await balance(developmentIds.mainUsd))).toBeCloseTo(100.1, 6)
+    expect(Number(await balance(developmentIds.mainEur)) - Number(before.eur)).toBeCloseTo(91.68, 6)
+
+    const read = await web('GET', `/exchanges/${made.body.data.bizId}`)
+    expect(read.body.data).toEqual(made.body.data)
+    const list = await web('GET', '/exchanges?sourceCurrency=USD&exchangeStatus=COMPLETED')
+    expect(list.body.data.items.map(({ bizId }: { bizId: string }) => bizId)).toContain(made.body.data.bizId)
+    expect((await web('GET', '/exchanges?sourceCurrency=EUR')).body.data.items).toEqual([])
+  })
+
+  test('exchanges.create: one quote asked for twenty times at once is spent once', async () => {
+    const { quoteBizId } = await quoted({ ...usdToEur, amount: '10.00' })
+    const answers = await Promise.all(Array.from({ length: 20 }, () => web('POST', '/exchanges', { quoteBizId })))
+    const codes = answers.map(({ body }) => body.code).sort()
+    expect(codes.filter((code) => code === '2000')).toHaveLength(1)
+    expect(new Set(codes)).toEqual(new Set(['2000', 'EXCHANGE.QUOTE_UNUSABLE']))
+  })
+
+  test('exchanges.create 422 EXCHANGE.QUOTE_UNUSABLE after its time; 422 WALLET.INSUFFICIENT_FUNDS; 404 for an unknown quote', async () => {
+    const { quoteBizId } = await quoted({ ...usdToEur, amount: '1.00' })
+    const dear = await quoted({ ...usdToEur, amount: '900000.00' })
+    const short = await web('POST', '/exchanges', { quoteBizId: dear.quoteBizId })
+    expect([short.status, short.body.code]).toEqual([422, 'WALLET.INSUFFICIENT_FUNDS'])
+    await pause(3_200)
+    const late = await web('POST', '/exchanges', { quoteBizId })
+    expect([late.status, late.body.code]).toEqual([422, 'EXCHANGE.QUOTE_UNUSABLE'])
+    const unknown = await web('POST', '/exchanges', { quoteBizId: '01990000-0000-7000-8000-00000000dead' })
+    expect([unknown.status, unknown.body.code]).toEqual([404, 'RESOURCE.NOT_FOUND'])
+    expect((await web('GET', '/exchanges/01990000-0000-7000-8000-00000000dead')).status).toBe(404)
+  })
+
+  test('exchanges.setRate 200: an operator’s rate is in force at once, either way; quotes given out keep theirs', async () => {
+    const before = await quoted()
+    const set = await system('POST', '/exchange-rates', { sourceCurrency: 'USD', targetCurrency: 'EUR', rate: '0.5' })
+    expect(set.status, set.text).toBe(200)
+    expect(set.body.data).toMatchObject({ sourceCurrency: 'USD', targetCurrency: 'EUR', rate: '0.5' })
+    expect((await quoted()).rate).toBe('0.4975')
+    expect((await quoted({ ...usdToEur, sourceCurrency: 'EUR', targetCurrency: 'USD' })).rate).toBe('1.99')
+    const made = await web('POST', '/exchanges', { quoteBizId: before.quoteBizId })
+    expect(made.body.data.targetAmount).toBe('91.68')
+    const rates = (await system('GET', '/exchange-rates')).body.data
+    const pair = rates.filter(
+      (rate: { sourceCurrency: string; targetCurrency: string }) =>
+        [rate.sourceCurrency, rate.targetCurrency].sort().join() === 'EUR,USD',
+    )
+    expect(pair).toMatchObject([{ rate: '0.5', updatedBy: expect.any(String) }])
+    expect(rates.length).toBeGreaterThan(1)
+  })
+
+  test('operators.ledgerInvariants 200: the book adds up after all of it', async () => {
+    const { data } = (await system('GET', '/ledger/invariants')).body
+    expect(data).toMatchObject({ holds: true })
+  })
+})
+
+/** Rates of an HTTP service, whose answer a test decides. */
+describe.skipIf(inject('topology') !== 'embedded')('exchange rates from a provider', () => {
+  let portico: Portico
+  let provider: Server
+  let asOf = ''
+  let status = 200
+
+  const start = async () => {
+    provider = createServer((_request, response) => {
+      response.writeHead(status, { 'content-type': 'application/json' })
+      response.end(JSON.stringify({ asOf, rates: { 'USD/EUR': '0.8', 'XXX/YYY': '1' } }))
+    })
+    provider.listen(0, '127.0.0.1')
+    await once(provider, 'listening')
+    const address = provider.address()
+    const url = `http://127.0.0.1:${typeof address === 'object' && address ? address.port : 0}/`
+    portico = await startPortico({
+      adjust: (settings) => {
+        settings.money.exchange.provider = { url, refreshMs: 1_000, staleAfterMs: 2_000, timeoutMs: 500 }
+      },
+    })
+    return signIn(portico)
+  }
+  afterAll(async () => {
+    await portico?.stop()
+    provider?.close()
+  })
+
+  test('exchanges.quote 200 at a fresh rate, 422 EXCHANGE.RATE_UNAVAILABLE once it is stale', async () => {
+    asOf = new Date().toISOString()
+    const { accessToken: token } = await start()
+    const quote = () =>
+      portico.call('POST', '/web/v1/consumer/exchanges/quote', {
+        token,
+        workspace: developmentIds.workspace,
+        body: { sourceCurrency: 'USD', targetCurrency: 'EUR', amount: '100.00', fixedSide: 'SOURCE' },
+      })
+    const until = async (wanted: number) => {
+      await expect.poll(async () => (await quote()).status, { timeout: 8_000 }).toBe(wanted)
+      return quote()
+    }
+    status = 500
+    const refused = await until(422)
+    expect(refused.body.code).toBe('EXCHANGE.RATE_UNAVAILABLE')
+    status = 200
+    asOf = new Date(Date.now() + 60_000).toISOString()
+    expect((await until(200)).body.data.rate).toBe('0.796')
+  })
+})
