@@ -15,8 +15,10 @@ interface Decision {
   ms: number
   /** The stage that it ended in; as many as there are when it passed them all; -1 when no operation was found. */
   reached: number
-  /** Pairs: a stage that had to be waited for, and the milliseconds from its start to its end. */
-  waits: readonly number[]
+  /** When the request began and ended, and each stage that was waited for, by performance.now(). */
+  began: number
+  ended: number
+  ends: readonly number[]
   traceId: string | null
 }
 
@@ -27,7 +29,7 @@ export interface StageVerdict {
   ms?: number
 }
 
-export interface Explanation extends Omit<Decision, 'at' | 'reached' | 'waits'> {
+export interface Explanation extends Omit<Decision, 'at' | 'reached' | 'began' | 'ended' | 'ends'> {
   at: string
   stages: StageVerdict[]
 }
@@ -41,9 +43,22 @@ export interface Explain {
 
 const rounded = (ms: number): number => Math.round(ms * 100) / 100
 
-const verdicts = ({ reached, waits, code }: Decision, names: readonly string[]): StageVerdict[] => {
+/** What each stage took from the end of the one before it that was waited for; the one that refused, to the request's end. */
+const timesOf = ({ began, ended, ends, reached, code }: Decision): Map<number, number> => {
   const times = new Map<number, number>()
-  for (let index = 0; index + 1 < waits.length; index += 2) times.set(waits[index] ?? 0, waits[index + 1] ?? 0)
+  let start = began
+  if (reached < 0) return times
+  for (const [place, end] of [...ends.slice(0, reached), code === null ? 0 : ended].entries()) {
+    if (end === 0) continue
+    times.set(place, end - start)
+    start = end
+  }
+  return times
+}
+
+const verdicts = (decision: Decision, names: readonly string[]): StageVerdict[] => {
+  const { reached, code } = decision
+  const times = timesOf(decision)
   const list = ['route', ...names, 'answer']
   return list.map((stage, index) => {
     const place = index - 1
@@ -72,6 +87,7 @@ export const createExplain = (
   return {
     record: ({ requestId, call, refusal, status, ms }) => {
       if (entries === 0) return
+      const ended = performance.now()
       ring[next] = {
         requestId,
         at: call?.receivedAt ?? clock.now(),
@@ -84,7 +100,9 @@ export const createExplain = (
         internal: refusal?.detail.internal ?? null,
         ms: rounded(ms),
         reached: call?.reached ?? -1,
-        waits: call?.waits ?? [],
+        began: ended - ms,
+        ended,
+        ends: call?.ends ?? [],
         traceId: call?.trace?.traceId ?? null,
       }
       next = (next + 1) % entries
@@ -94,8 +112,8 @@ export const createExplain = (
         .filter((each): each is Decision => each?.requestId === requestId && !isOver(each))
         .sort((a, b) => b.at - a.at)
         .map((decision) => {
-          const { at, reached: _reached, waits: _waits, ...told } = decision
-          return { ...told, at: toIso(at), stages: verdicts(decision, names) }
+          const { reached: _reached, began: _began, ended: _ended, ends: _ends, ...told } = decision
+          return { ...told, at: toIso(decision.at), stages: verdicts(decision, names) }
         }),
     close: () => clearInterval(timer),
   }

@@ -79,6 +79,9 @@ describe.skipIf(inject('topology') !== 'embedded')('what an operator can see', (
     expect(status).toBe(200)
     expect(found).toHaveLength(1)
     expect(found[0]).toMatchObject({ requestId, operation: 'profile.read', status: 401, code: 'ACCESS.TOKEN_INVALID' })
+    expect(found[0].stages.find(({ stage }: { stage: string }) => stage === 'authenticate').ms).toBeGreaterThanOrEqual(
+      0,
+    )
     const verdicts = Object.fromEntries(
       found[0].stages.map(({ stage, verdict }: { stage: string; verdict: string }) => [stage, verdict]),
     )

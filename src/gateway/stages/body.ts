@@ -15,10 +15,22 @@ const mediaType = (call: Call, accepted: RegExp): string => {
   return type
 }
 
+const read = async (
+  call: Call,
+  { maxBodyBytes, bodyTimeoutMs, maxDepth }: Configuration['requests'],
+): Promise<void> => {
+  const bytes = await readBounded(call.body, maxBodyBytes, bodyTimeoutMs)
+  if (bytes.length === 0) return
+  mediaType(call, json)
+  const parsed = parseStrictJson(bytes, maxDepth)
+  if (!parsed.ok) throw invalid('body', parsed.reason)
+  call.payload = parsed.value
+}
+
 /** The body: bounded in size and time, JSON and nothing else in UTF-8 and nothing else. Uploads stay unread streams. */
 export const body =
   (settings: Configuration['requests']): Stage =>
-  async (call) => {
+  (call) => {
     const encoding = call.headers.optional('content-encoding')
     if (encoding !== undefined && encoding !== 'identity') throw unsupported('content encoding')
     if (call.operation.body === 'multipart') {
@@ -28,10 +40,5 @@ export const body =
     const length = call.headers.optional('content-length')
     if (length === undefined ? !call.headers.has('transfer-encoding') : length === '0') return
     if (Number(length) > settings.maxBodyBytes) throw new Refusal('REQUEST.TOO_LARGE', { internal: 'content length' })
-    const bytes = await readBounded(call.body, settings.maxBodyBytes, settings.bodyTimeoutMs)
-    if (bytes.length === 0) return
-    mediaType(call, json)
-    const parsed = parseStrictJson(bytes, settings.maxDepth)
-    if (!parsed.ok) throw invalid('body', parsed.reason)
-    call.payload = parsed.value
+    return read(call, settings)
   }

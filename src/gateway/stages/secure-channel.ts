@@ -1,5 +1,5 @@
 import type { Configuration } from '../../config/index.ts'
-import { invalid, Refusal } from '../../kernel/index.ts'
+import { invalid, type Portal, Refusal } from '../../kernel/index.ts'
 import type { Call, Stage } from '../call.ts'
 import type { ChannelPort } from '../ports.ts'
 import { parseStrictJson } from '../strict-json.ts'
@@ -15,8 +15,21 @@ export const secureChannel = (channel: ChannelPort, settings: Configuration): St
   const { maxDepth } = settings.requests
   const mandatory = (call: Call) =>
     call.portal !== null && settings.portals[call.portal].channelMandatory.includes(call.operation.policy.rate)
-  return async (call) => {
-    const { operation, portal, clientHash, method, path } = call
+  const open = async (call: Call, portal: Portal, sessionId: string, sealsReply: boolean): Promise<void> => {
+    const { clientHash, method, path } = call
+    if (call.payload === undefined) {
+      if (sealsReply) call.sealReply = await channel.sealer({ sessionId, portal, clientHash })
+      return
+    }
+    const payload = sealedPayload(call.payload)
+    const opened = await channel.open({ sessionId, portal, clientHash, method, path, payload })
+    if (sealsReply) call.sealReply = opened.seal
+    const parsed = parseStrictJson(opened.plaintext, maxDepth)
+    if (!parsed.ok) throw invalid('body', parsed.reason)
+    call.payload = parsed.value
+  }
+  return (call) => {
+    const { operation, portal } = call
     if (operation.policy.channel === 'none' || portal === null) return
     const sessionId = call.headers.optional('x-secure-channel-session-id')
     const sealedReply = call.headers.optional('x-secure-channel-reply')
@@ -27,15 +40,6 @@ export const secureChannel = (channel: ChannelPort, settings: Configuration): St
         throw new Refusal('SECURE_CHANNEL.INVALID_PAYLOAD', { internal: 'the channel is mandatory here' })
       return
     }
-    if (call.payload === undefined) {
-      if (sealedReply) call.sealReply = await channel.sealer({ sessionId, portal, clientHash })
-      return
-    }
-    const payload = sealedPayload(call.payload)
-    const opened = await channel.open({ sessionId, portal, clientHash, method, path, payload })
-    if (sealedReply) call.sealReply = opened.seal
-    const parsed = parseStrictJson(opened.plaintext, maxDepth)
-    if (!parsed.ok) throw invalid('body', parsed.reason)
-    call.payload = parsed.value
+    return open(call, portal, sessionId, sealedReply !== undefined)
   }
 }
