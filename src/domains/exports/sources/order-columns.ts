@@ -1,9 +1,13 @@
 import type { OrderQuery } from '../../../ledger/index.ts'
 
-/** A field of an order's data: plain text, or minor units of the currency that another field names. */
+/** A column from an order's data: plain text, or minor units of the currency that another field names. */
 export interface DataField {
   name: string
+  /** The field that it is taken from, where that has another name. */
+  from?: string
   currencyIn?: string
+  /** The field that is taken off, where the data does not hold the column itself. */
+  less?: string
   /** Written when the order moves on, and so not there while it had not. */
   late?: boolean
 }
@@ -23,6 +27,9 @@ const amounts: DataField[] = [
   { name: 'feeAmount', currencyIn: 'currency' },
 ]
 
+/** What arrives: the amount less the fee. */
+const netAmount: DataField = { name: 'netAmount', from: 'amount', less: 'feeAmount', currencyIn: 'currency' }
+
 /** The lists of orders that can be exported, under the names that the contract gives them. */
 export const orderKinds = {
   TRANSFERS: {
@@ -41,8 +48,8 @@ export const orderKinds = {
       { name: 'targetAmount', currencyIn: 'targetCurrency' },
       { name: 'targetCurrency' },
       { name: 'rate' },
-      { name: 'feeAmount', currencyIn: 'feeCurrency' },
-      { name: 'feeCurrency' },
+      { name: 'feeAmount', currencyIn: 'sourceCurrency' },
+      { name: 'feeCurrency', from: 'sourceCurrency' },
       { name: 'failureCode', late: true },
     ],
   },
@@ -53,7 +60,7 @@ export const orderKinds = {
     data: [
       { name: 'channelCode' },
       ...amounts,
-      { name: 'netAmount', currencyIn: 'currency' },
+      netAmount,
       { name: 'proofFileBizId', late: true },
       { name: 'cancelReason', late: true },
       { name: 'rejectReason', late: true },
@@ -66,7 +73,7 @@ export const orderKinds = {
     data: [
       { name: 'withdrawalChannelBizId' },
       ...amounts,
-      { name: 'netAmount', currencyIn: 'currency' },
+      netAmount,
       { name: 'remark' },
       { name: 'failureReason', late: true },
       { name: 'externalReference', late: true },

@@ -25,11 +25,18 @@ const columnsOf = ({ status, wallets, data }: OrderKind): string[] => [
   'completedAt',
 ]
 
-const fieldValue = (data: Order['data'], { name, currencyIn }: DataField): string | null => {
-  const text = data[name] ?? null
-  if (text === null || currencyIn === undefined) return text
-  const currency = data[currencyIn] ?? ''
-  return isCurrency(currency) && /^-?\d+$/.test(text) ? formatMoney(money(BigInt(text), currency)) : text
+const minorIn = (data: Order['data'], name: string): bigint | undefined => {
+  const text = data[name] ?? ''
+  return /^-?\d+$/.test(text) ? BigInt(text) : undefined
+}
+
+const fieldValue = (data: Order['data'], { name, from, currencyIn, less }: DataField): string | null => {
+  const source = from === undefined || name in data ? name : from
+  if (currencyIn === undefined) return data[source] ?? null
+  const [minor, currency = ''] = [minorIn(data, source), data[currencyIn] ?? '']
+  if (minor === undefined || !isCurrency(currency)) return null
+  const taken = less === undefined || source === name ? 0n : (minorIn(data, less) ?? 0n)
+  return formatMoney(money(minor - taken, currency))
 }
 
 /** What only the workspace that ordered sees: its own notes (as in transfers.read). */

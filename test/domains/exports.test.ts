@@ -1,0 +1,266 @@
+import { randomUUID } from 'node:crypto'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { neutral } from '../../src/domains/exports/formats.ts'
+import { createExports } from '../../src/domains/exports/index.ts'
+import { everyRow } from '../../src/domains/exports/sources/paging.ts'
+import { instantOf, plus } from '../../src/kernel/index.ts'
+import type { Ledger } from '../../src/ledger/index.ts'
+import { type Blobs, openBlobs } from '../../src/platform/blobs/index.ts'
+import { snapshots } from '../../src/platform/database/index.ts'
+import type { JobFacts } from '../../src/platform/jobs/index.ts'
+import { systemIds as ids } from '../../src/platform/system/index.ts'
+import { type Book, createBook, type TestWallet } from '../ledger/book.ts'
+import { everyStore, type TestStore } from '../ledger/stores.ts'
+import { words } from './world.ts'
+
+const facts: JobFacts = { jobId: '', attempt: 1, isLast: false, signal: new AbortController().signal }
+const wallets = 2
+const opening = 40
+
+describe('an export over one snapshot', () => {
+  let stores: TestStore[]
+  let directory: string
+  let blobs: Blobs
+  beforeAll(async () => {
+    stores = await everyStore()
+    directory = await mkdtemp(join(tmpdir(), 'portico-exports-'))
+    blobs = await openBlobs({ kind: 'disk' }, directory)
+  })
+  afterAll(async () => {
+    await Promise.all(stores.map((store) => store.close()))
+    await rm(directory, { recursive: true, force: true })
+  })
+
+  const scene = async ({ database, name }: TestStore) => {
+    const book = await createBook(database)
+    const workspace = await book.workspace()
+    const from = await book.wallet('USD', '1000.00', workspace)
+    const to = await book.wallet('USD', '1000.00', workspace)
+    for (let count = 1; count < opening; count++) await move(book, from, to)
+    const kind = name === 'PGlite' ? 'embedded' : 'postgres'
+    const inSnapshot = snapshots({ database, kind }, book.clock)
+    const settings = { pageSize: 7, lifeMs: 60_000, attempts: 2, sweepEveryMs: 1_000, orphanAfterMs: 60_000 }
+    const ports = { database, blobs, clock: book.clock, ids, words, inSnapshot, settings }
+    const exportsOver = (ledger: Ledger) => createExports({ ...ports, ledger })
+    const ask = async (type: 'FLOWS' | 'TRANSFERS', filters: object = {}) => {
+      const exportId = ids.next<'export'>()
+      const row = { biz_id: exportId, workspace_biz_id: workspace, export_type: type, format: 'JSONL' as const }
+      const empty = {
+        run_biz_id: null,
+        blob_key: null,
+        file_name: null,
+        row_count: null,
+        size_bytes: null,
+        sha256: null,
+      }
+      const asked = { filters: JSON.stringify(filters), export_status: 'QUEUED' as const, failure_code: null }
+      const created = { created_by: book.account(), created_at: new Date(book.clock.now()) }
+      await database
+        .insertInto('exports')
+        .values({ ...row, ...empty, ...asked, ...created })
+        .execute()
+      return exportId
+    }
+    const state = (exportId: string) =>
+      database.selectFrom('exports').selectAll().where('biz_id', '=', exportId).executeTakeFirstOrThrow()
+    const rowsOf = async (exportId: string) => {
+      const { blob_key: key } = await state(exportId)
+      const bytes = key === null ? undefined : await blobs.get(key)
+      return bytes
+        ? (await text(bytes))
+            .trimEnd()
+            .split('\n')
+            .filter(Boolean)
+            .map((line) => JSON.parse(line))
+        : []
+    }
+    return { book, workspace, from, to, exportsOver, ask, state, rowsOf }
+  }
+
+  const move = async (book: Book, source: TestWallet, target: TestWallet): Promise<void> => {
+    book.clock.advance(1)
+    await book.ledger.execute({
+      actor: book.account(),
+      idempotency: {
+        account: book.account(),
+        workspace: source.workspace,
+        operation: 'test',
+        requestId: randomUUID(),
+        bodyHash: 'x',
+      },
+      audit: { portal: 'CONSUMER', action: 'test', requestId: randomUUID(), clientIp: '' },
+      parties: [
+        {
+          label: 'source',
+          wallet: source.id,
+          workspace: source.workspace,
+          currency: 'USD',
+          active: true,
+          currencyField: 'c',
+        },
+        { label: 'target', wallet: target.id, workspace: null, currency: 'USD', active: true, currencyField: 'c' },
+      ],
+      create: {
+        workspace: source.workspace,
+        type: 'TRANSFER',
+        data: {
+          amount: '100',
+          currency: 'USD',
+          feeAmount: '0',
+          remark: null,
+          clientReference: null,
+          failureCode: null,
+        },
+        steps: [{ status: 'PROCESSING' }, { status: 'COMPLETED' }],
+      },
+      entries: [
+        { account: 'source', amount: -100n, flowType: 'TRANSFER' },
+        { account: 'target', amount: 100n, flowType: 'TRANSFER' },
+      ],
+    })
+  }
+
+  /** The ledger, which does something else after every page that is read of it. */
+  const interrupted = (ledger: Ledger, between: () => Promise<void>): Ledger => ({
+    ...ledger,
+    within: (tx) => {
+      const inside = ledger.within(tx)
+      const then = async <T>(page: T): Promise<T> => {
+        await between()
+        return page
+      }
+      return {
+        ...inside,
+        listFlows: (query) => inside.listFlows(query).then(then),
+        listOrders: (query) => inside.listOrders(query).then(then),
+      }
+    },
+  })
+
+  const run = (kinds: ReturnType<typeof createExports>['jobs'], payload: object, changed: Partial<JobFacts> = {}) => {
+    const kind = kinds.find(({ name }) => name === 'exports.run')
+    if (!kind) throw new Error('no such job')
+    return kind.work(payload, { ...facts, ...changed })
+  }
+
+  test('money that moves while it is read is not in it, on either store', async () => {
+    for (const store of stores) {
+      const { book, workspace, from, to, exportsOver, ask, state, rowsOf } = await scene(store)
+      book.clock.advance(5)
+      const { jobs } = exportsOver(interrupted(book.ledger, () => move(book, from, to)))
+      for (const type of ['FLOWS', 'TRANSFERS'] as const) {
+        const before = await rowsNow(book, workspace, type)
+        book.clock.advance(5)
+        const exportId = await ask(type)
+        await run(jobs, { workspaceId: workspace, exportId })
+        const rows = await rowsOf(exportId)
+        expect(rows.length, `${store.name} ${type}`).toBe(before)
+        expect(new Set(rows.map(({ bizId }) => bizId)).size).toBe(before)
+        expect(await state(exportId)).toMatchObject({ export_status: 'COMPLETED', row_count: before })
+        if (type === 'TRANSFERS') continue
+        // What left one wallet came into the other one: neither is read later than the other.
+        const moved = rows.filter(({ flowType }) => flowType === 'TRANSFER')
+        const count = (direction: string) => moved.filter((row) => row.direction === direction).length
+        expect(count('IN')).toBe(count('OUT'))
+      }
+    }
+  })
+
+  test('an attempt that dies half-way is begun anew by the next; the late end of the first changes nothing', async () => {
+    for (const store of stores) {
+      const { book, workspace, exportsOver, ask, state, rowsOf } = await scene(store)
+      book.clock.advance(5)
+      const exportId = await ask('TRANSFERS')
+      const reached = Promise.withResolvers<void>()
+      const held = Promise.withResolvers<void>()
+      const slow = exportsOver(
+        interrupted(book.ledger, () => {
+          reached.resolve()
+          return held.promise
+        }),
+      )
+      // Its lease is lost while it reads; it learns of it when it is too late.
+      const dying = run(slow.jobs, { workspaceId: workspace, exportId })
+      await reached.promise
+      expect(await state(exportId)).toMatchObject({ export_status: 'RUNNING', row_count: 0 })
+      const { jobs } = exportsOver(book.ledger)
+      await run(jobs, { workspaceId: workspace, exportId }, { attempt: 2 })
+      const completed = await state(exportId)
+      expect(completed).toMatchObject({ export_status: 'COMPLETED', row_count: opening - 1 })
+      held.resolve()
+      await dying.catch(() => undefined)
+      expect(await state(exportId)).toEqual(completed)
+      expect(await rowsOf(exportId)).toHaveLength(opening - 1)
+      // Done is done: a third attempt finds nothing to do.
+      await run(jobs, { workspaceId: workspace, exportId }, { attempt: 3 })
+      expect(await state(exportId)).toEqual(completed)
+    }
+  })
+
+  test('an export that fails for the last time has failed, and leaves no bytes', async () => {
+    for (const store of stores) {
+      const { book, workspace, exportsOver, ask, state } = await scene(store)
+      const { jobs } = exportsOver(interrupted(book.ledger, () => Promise.reject(new Error('the store is gone'))))
+      const exportId = await ask('TRANSFERS')
+      const payload = { workspaceId: workspace, exportId }
+      await expect(run(jobs, payload)).rejects.toThrow('the store is gone')
+      expect(await state(exportId)).toMatchObject({ export_status: 'RUNNING' })
+      await expect(run(jobs, payload, { isLast: true })).rejects.toThrow('the store is gone')
+      expect(await state(exportId)).toMatchObject({ export_status: 'FAILED', failure_code: 'SYSTEM.INTERNAL_ERROR' })
+    }
+  })
+
+  const rowsNow = async (book: Book, workspace: TestWallet['workspace'], type: 'FLOWS' | 'TRANSFERS') => {
+    if (type === 'TRANSFERS') {
+      const query = { type: 'TRANSFER', workspace, sortBy: 'createdAt', sortOrder: 'asc' } as const
+      return (await book.ledger.listOrders({ ...query, currentPage: 1, pageSize: 1 })).pagination.totalRecords
+    }
+    let total = 0
+    const all = await book.ledger.listWallets(workspace)
+    expect(all).toHaveLength(wallets)
+    for (const { bizId: wallet } of all) {
+      const page = { currentPage: 1, pageSize: 1, sortOrder: 'asc' } as const
+      total += (await book.ledger.listFlows({ ...page, wallet, workspace })).pagination.totalRecords
+    }
+    return total
+  }
+})
+
+test.each([
+  ['=1+1', "'=1+1"],
+  ['+1', "'+1"],
+  ['-1', "'-1"],
+  ['@x', "'@x"],
+  ['\tx', "'\tx"],
+  ['a=1', 'a=1'],
+  ['', ''],
+  [-5, '-5'],
+  [null, ''],
+])('the cell %j becomes %j', (value, cell) => {
+  expect(neutral(value)).toBe(cell)
+})
+
+test('every row comes once, however many share an instant', async () => {
+  const start = instantOf(1_000)
+  const rows = Array.from({ length: 50 }, (_, index) => ({
+    bizId: String(index).padStart(3, '0'),
+    createdAt: plus(start, index < 10 ? index : index < 40 ? 20 : index),
+  }))
+  for (const size of [1, 3, 7, 10, 49, 50, 51]) {
+    const found: string[] = []
+    const read = everyRow<(typeof rows)[number]>(
+      async ({ from, currentPage, pageSize }) =>
+        rows
+          .filter((row) => from === undefined || row.createdAt >= from)
+          .slice((currentPage - 1) * pageSize, currentPage * pageSize),
+      undefined,
+      size,
+    )
+    for await (const row of read) found.push(row.bizId)
+    expect(found, `pages of ${size}`).toEqual(rows.map(({ bizId }) => bizId))
+  }
+})
