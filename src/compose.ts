@@ -2,6 +2,7 @@ import type { Server } from 'node:http'
 import type { Logger } from 'pino'
 import { createApp, type Doors, pipeline, servicePipeline, type Way } from './app.ts'
 import { assertedCall, createBackends, createUpstreamMetrics } from './backends/index.ts'
+import { watchBook } from './compose/book-watch.ts'
 import { composeDomains } from './compose/domains.ts'
 import { composeIdentity } from './compose/identity.ts'
 import { startJobs } from './compose/jobs.ts'
@@ -34,7 +35,7 @@ import type { HandlerTable, Operation } from './kernel/index.ts'
 import { databaseFault } from './platform/database/index.ts'
 import { outboxPage } from './platform/mail/index.ts'
 import { redisFault } from './platform/redis/index.ts'
-import { createMetrics, createPerimeterMetrics, type Metrics } from './platform/telemetry/index.ts'
+import { createBookMetrics, createMetrics, createPerimeterMetrics, type Metrics } from './platform/telemetry/index.ts'
 
 export const roles = ['gateway', 'domains'] as const
 export type Role = (typeof roles)[number]
@@ -129,9 +130,17 @@ export const compose = async (settings: Configuration, role: Role, logger: Logge
   const app = portalApp({ settings, outside, logger, metrics, explain }, served, way, pages)
   const unserved = catalogue.map(({ id }) => id).filter((id) => !identity.handlers.has(id) && !domains.handlers.has(id))
   if (unserved.length > 0) logger.warn({ operations: unserved }, 'declared, and not served yet')
+  const book = watchBook({
+    ledger: domains.ledger,
+    clock: outside.clock,
+    logger,
+    metrics: createBookMetrics(metrics.registry),
+    everyMs: settings.money.background.ledgerCheckMs,
+  })
+  building.defer(() => book.close())
   let draining = false
   const operations = createOperationsApp({
-    probes: outside.probes,
+    probes: [...outside.probes, { name: 'ledger', check: book.check }],
     isDraining: () => draining,
     metrics,
     explain: explain.explain,
@@ -139,7 +148,7 @@ export const compose = async (settings: Configuration, role: Role, logger: Logge
     outbox: outside.outbox && outboxPage(outside.outbox),
     securityFields: securityHeaders(),
   })
-  await startJobs({ settings, outside, logger, isGateway, identity, domains, registry: metrics.registry }, building)
+  await startJobs({ settings, outside, logger, isGateway, identity, domains }, building)
   const parts = building.move()
   return {
     portal: guardServer(app, settings.requests, () => draining),

@@ -3,7 +3,6 @@ import type { Configuration } from '../config/index.ts'
 import type { Identity } from '../identity/index.ts'
 import { sealAuditLog } from '../platform/audit/index.ts'
 import { createJobRunner, type JobKind } from '../platform/jobs/index.ts'
-import { createBookMetrics, type Metrics } from '../platform/telemetry/index.ts'
 import type { Domains } from './domains.ts'
 import type { Outside } from './outside.ts'
 
@@ -13,34 +12,24 @@ interface Parts {
   logger: Logger
   isGateway: boolean
   identity: Pick<Identity, 'sweep'>
-  domains: Pick<Domains, 'jobs' | 'ledger'>
-  registry: Metrics['registry']
+  domains: Pick<Domains, 'jobs'>
 }
 
 /**
  * Whether this process serves a domain: its jobs run where its handlers do, since both need the same blobs. What is
  * sent by mail leaves from the gateway.
  */
-const kindsOf = ({ settings, outside, logger, isGateway, identity, domains, registry }: Parts): JobKind[] => {
-  const { jobs, ledger } = domains
-  const book = createBookMetrics(registry)
+const kindsOf = ({ settings, outside, isGateway, identity, domains }: Parts): JobKind[] => {
+  const { jobs } = domains
   const isHere = (domain: 'files' | 'exports'): boolean =>
     !isGateway || (settings.backends[domain] ?? settings.backends.default ?? 'in-process') === 'in-process'
   const seal = async (): Promise<void> => {
     await sealAuditLog(outside.database)
   }
-  const checkBook = async (): Promise<void> => {
-    const broken = await ledger.verifyBook()
-    book.checked(broken?.violations ?? 0, outside.clock.now())
-    if (broken) logger.error(broken, 'the book does not add up')
-  }
   return [
     { name: 'audit.seal', attempts: 1, everyMs: settings.audit.sealEveryMs, work: seal },
     ...(isGateway
-      ? [
-          { name: 'identity.sweep', attempts: 1, everyMs: settings.identity.sweepEveryMs, work: identity.sweep },
-          { name: 'ledger.check', attempts: 1, everyMs: settings.money.background.ledgerCheckMs, work: checkBook },
-        ]
+      ? [{ name: 'identity.sweep', attempts: 1, everyMs: settings.identity.sweepEveryMs, work: identity.sweep }]
       : []),
     ...(isHere('files') ? jobs.files : []),
     ...(isHere('exports') ? jobs.exports : []),

@@ -1,0 +1,29 @@
+import { stdout } from 'node:process'
+import { databaseTarget } from '../compose/store.ts'
+import { readVariables } from '../config/env.ts'
+import { loadConfiguration } from '../config/index.ts'
+import { verifyBook } from '../ledger/index.ts'
+import { openDatabase } from '../platform/database/index.ts'
+import type { Command } from './command.ts'
+
+export const ledgerVerify: Command = {
+  name: 'ledger verify',
+  summary: 'check the whole book, and name the first discrepancy',
+  help: [
+    'Exit code 0 when the book adds up, 1 otherwise. Reads only. The embedded store belongs to one process: stop the',
+    'gateway first; a running one says the same at /health/ready and in its metrics.',
+  ].join('\n'),
+  options: {},
+  run: async ({ root }) => {
+    const settings = loadConfiguration(readVariables(), root)
+    const store = await openDatabase(databaseTarget(settings, () => undefined))
+    try {
+      const broken = await verifyBook(store.database)
+      if (!broken) stdout.write('the book adds up\n')
+      else stdout.write(`BROKEN: ${broken.rule}, first at ${broken.subject} (${broken.violations} violations)\n`)
+      return broken ? 1 : 0
+    } finally {
+      await store.close()
+    }
+  },
+}
