@@ -36,7 +36,8 @@ export interface Arrival {
   requestId: string
 }
 
-const noEnds: readonly number[] = new Array<number>(20).fill(0)
+/** Doubles from the start: an array that has to become one of them costs more than the clock. */
+const noEnds: readonly number[] = new Array<number>(20).fill(Number.NEGATIVE_INFINITY)
 
 /**
  * One request on its way through the stages. Each fact is set by the one stage named beside it; a stage that needs
@@ -89,7 +90,7 @@ export class Call implements Arrival {
 
   /** The stage that the call is in, by its place; as many as there are when it has passed them all. */
   reached = 0
-  /** By stage, when it had been waited for, by performance.now(); zero for stages that nobody waits for. */
+  /** By stage, when it had been waited for, by performance.now(); before all time for stages that nobody waits for. */
   readonly ends: number[] = noEnds.slice()
 
   constructor(arrival: Arrival) {

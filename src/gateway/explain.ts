@@ -22,14 +22,14 @@ interface Decision {
   traceId: string | null
 }
 
-export interface StageVerdict {
+interface StageVerdict {
   stage: string
   verdict: 'passed' | 'refused' | 'not reached'
   /** Milliseconds, where the stage had to be waited for. */
   ms?: number
 }
 
-export interface Explanation extends Omit<Decision, 'at' | 'reached' | 'began' | 'ended' | 'ends'> {
+interface Explanation extends Omit<Decision, 'at' | 'reached' | 'began' | 'ended' | 'ends'> {
   at: string
   stages: StageVerdict[]
 }
@@ -48,8 +48,8 @@ const timesOf = ({ began, ended, ends, reached, code }: Decision): Map<number, n
   const times = new Map<number, number>()
   let start = began
   if (reached < 0) return times
-  for (const [place, end] of [...ends.slice(0, reached), code === null ? 0 : ended].entries()) {
-    if (end === 0) continue
+  for (const [place, end] of [...ends.slice(0, reached), code === null ? Number.NEGATIVE_INFINITY : ended].entries()) {
+    if (end < 0) continue
     times.set(place, end - start)
     start = end
   }
