@@ -21,7 +21,7 @@ export interface ExportWorkPorts {
   settings: { pageSize: number; lifeMs: number }
 }
 
-export const ExportJob = z.object({ workspaceId: z.string(), exportId: z.string() })
+const ExportJob = z.object({ workspaceId: z.string(), exportId: z.string() })
 
 /** How often the count of rows is written down. */
 const progressMs = 250

@@ -1,0 +1,103 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { text } from 'node:stream/consumers'
+import { sql } from 'kysely'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { databaseTarget } from '../../src/compose/store.ts'
+import { sealAuditLog } from '../../src/platform/audit/index.ts'
+import { openDatabase } from '../../src/platform/database/index.ts'
+import { root, testSettings } from '../harness/settings.ts'
+import { createTemplate } from '../harness/template.ts'
+
+interface Ended {
+  code: number | null
+  out: string
+  err: string
+}
+
+describe('portico, over a store of its own', () => {
+  let store: Awaited<ReturnType<typeof createTemplate>>
+  beforeAll(async () => {
+    store = await createTemplate()
+  })
+  afterAll(() => store?.remove())
+
+  const portico = async (args: string[], input = ''): Promise<Ended> => {
+    const child = spawn(process.execPath, ['src/cli.ts', ...args], {
+      cwd: root,
+      env: { ...process.env, PORTICO_DATA_DIR: store.directory, DATABASE_URL: '', NODE_OPTIONS: '' },
+    })
+    child.stdin.end(input)
+    const [out, err] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')])
+    return { code: child.exitCode, out, err }
+  }
+  const within = async <T>(work: (opened: Awaited<ReturnType<typeof openDatabase>>['database']) => Promise<T>) => {
+    const settings = testSettings({ PORTICO_DATA_DIR: store.directory })
+    const opened = await openDatabase(databaseTarget(settings, () => undefined))
+    try {
+      return await work(opened.database)
+    } finally {
+      await opened.close()
+    }
+  }
+  const create = (...more: string[]) => ['operator', 'create', '--email', 'first@demo.test', '--name', 'First', ...more]
+
+  test('operator create: an administrator with a generated password, shown once; never twice', async () => {
+    const made = await portico(create())
+    expect(made, made.err).toMatchObject({ code: 0, err: '' })
+    expect(made.out).toMatch(/password, shown this once: [\w-]{24}\n$/)
+    const again = await portico(create())
+    expect(again.code).toBe(1)
+    expect(again.err).toContain('nothing was changed')
+    const row = await within((database) =>
+      database
+        .selectFrom('accounts')
+        .select(['portal', 'account_status', 'operator_permissions', 'password_hash'])
+        .where('email_canonical', '=', 'first@demo.test')
+        .executeTakeFirstOrThrow(),
+    )
+    expect(row).toMatchObject({ portal: 'SYSTEM', account_status: 'ACTIVE' })
+    expect(row.operator_permissions).toContain('account:approve')
+    expect(row.password_hash).toMatch(/^\$argon2id\$/)
+  })
+
+  test('operator create: chosen rights, and a password from standard input', async () => {
+    const args = ['operator', 'create', '--email', 'second@demo.test', '--name', 'Second', '--password-stdin']
+    const made = await portico([...args, '--permissions', 'audit:read,account:read'], 'a long passphrase 2026\n')
+    expect(made, made.err).toMatchObject({ code: 0, out: 'made the operator second@demo.test with 2 permissions\n' })
+  })
+
+  test.each([
+    ['no e-mail', ['operator', 'create', '--name', 'X'], '', '--email'],
+    ['a right that does not exist', create('--permissions', 'all:things'), '', 'all:things'],
+    ['a role that does not exist', create('--role', 'king'), '', 'administrator, auditor, approver'],
+    ['a short password', create('--password-stdin'), 'short\n', '12 to 256'],
+    ['the password of the documentation', create('--password-stdin'), 'Portico-demo-2026\n', 'documentation'],
+  ])('operator create refuses %s', async (_name, args, input, told) => {
+    const { code, out, err } = await portico(args, input)
+    expect([code, out]).toEqual([1, ''])
+    expect(err).toContain(told)
+  })
+
+  test('audit verify: intact, and after tampering the entry is named', async () => {
+    await within((database) => sealAuditLog(database))
+    const intact = await portico(['audit', 'verify'])
+    expect(intact, intact.err).toMatchObject({ code: 0 })
+    expect(intact.out).toMatch(/^intact: \d+ entries\n$/)
+    const id = await within(async (database) => {
+      await sql`ALTER TABLE audit_log DISABLE TRIGGER USER`.execute(database)
+      await sql`UPDATE audit_log SET detail = '{}' WHERE sequence = 1`.execute(database)
+      const { biz_id } = await database
+        .selectFrom('audit_log')
+        .select('biz_id')
+        .where('sequence', '=', 1)
+        .executeTakeFirstOrThrow()
+      return biz_id
+    })
+    const broken = await portico(['audit', 'verify'])
+    expect(broken).toMatchObject({
+      code: 1,
+      out: `BROKEN: entry 1 (${id}) is changed; the 0 entries before it are intact\n`,
+    })
+  })
+})
