@@ -43,7 +43,11 @@ const codeFromOutbox = async (): Promise<string> => {
 
 const tour = async (): Promise<void> => {
   const client = createClient({
-    baseUrl: values.url, portal: 'CONSUMER', accessCode: 'consumer-dev', edgeHeaders: true, onExchange,
+    baseUrl: values.url,
+    portal: 'CONSUMER',
+    accessCode: 'consumer-dev',
+    edgeHeaders: true,
+    onExchange,
   })
   say('Sign in: public key, secure channel, password, mailed code')
   const session = await client.signIn({ email: values.email, password: values.password, code: codeFromOutbox })
@@ -66,11 +70,19 @@ const tour = async (): Promise<void> => {
   for (const wallet of wallets) await balanceOf(wallet)
 
   say('A transfer of 12.50 USD')
-  const [source, target] = wallets.filter(({ currency }) => currency === 'USD').sort((a, b) => Number(b.isDefault) - Number(a.isDefault))
+  const [source, target] = wallets
+    .filter(({ currency }) => currency === 'USD')
+    .sort((a, b) => Number(b.isDefault) - Number(a.isDefault))
   if (!source || !target) throw new Error('two USD wallets are needed')
   const order = await client.createTransfer({
     workspaceId,
-    body: { sourceWalletBizId: source.bizId, targetWalletBizId: target.bizId, amount: '12.50', currency: 'USD', remark: 'The tour' },
+    body: {
+      sourceWalletBizId: source.bizId,
+      targetWalletBizId: target.bizId,
+      amount: '12.50',
+      currency: 'USD',
+      remark: 'The tour',
+    },
   })
   show('order', `${order.orderNo}: ${order.transferStatus.label}`)
   await balanceOf(source)

@@ -37,7 +37,7 @@ import { outboxPage } from './platform/mail/index.ts'
 import { redisFault } from './platform/redis/index.ts'
 import { createBookMetrics, createMetrics, createPerimeterMetrics, type Metrics } from './platform/telemetry/index.ts'
 
-export const roles = ['gateway', 'domains'] as const
+const roles = ['gateway', 'domains'] as const
 export type Role = (typeof roles)[number]
 export const isRole = (value: unknown): value is Role => roles.some((role) => role === value)
 

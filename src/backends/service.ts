@@ -41,7 +41,7 @@ const adoptHeaders = (call: Call): void => {
 }
 
 /** The gateway's public keys, fetched when first needed and again for a key that is not known yet. */
-export const remoteKeys = (url: string): JWTVerifyGetKey =>
+const remoteKeys = (url: string): JWTVerifyGetKey =>
   createRemoteJWKSet(new URL(url), { timeoutDuration: 3_000, cooldownDuration: 1_000 })
 
 /** `type`: the `typ` header of a call assertion, which no other token of the gateway has. */

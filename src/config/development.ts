@@ -5,7 +5,7 @@ import { createHash } from 'node:crypto'
  */
 const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex')
 
-export const developmentAccessCodes = ['consumer-dev', 'system-dev']
+const developmentAccessCodes = ['consumer-dev', 'system-dev']
 export const developmentAccessCodeHashes: ReadonlySet<string> = new Set(developmentAccessCodes.map(sha256))
 
 /** 32 bytes, so that a newcomer needs no key; worthless as a secret. */

@@ -85,7 +85,10 @@ export const inOrder = (query: unknown): boolean => {
 }
 
 /** The parameters of every list, beside its own filters: completions.md, Conventions. */
-export const listQuery = <const S extends readonly [string, ...string[]], F extends z.ZodRawShape>(sortable: S, filters: F) =>
+export const listQuery = <const S extends readonly [string, ...string[]], F extends z.ZodRawShape>(
+  sortable: S,
+  filters: F,
+) =>
   z
     .strictObject({
       currentPage: count(1, 1_000_000, 1),

@@ -11,7 +11,6 @@ export const instantOf = (epochMilliseconds: number): Instant => epochMillisecon
 export const plus = (at: Instant, milliseconds: number): Instant => (at + milliseconds) as Instant
 export const toIso = (at: Instant): string => new Date(at).toISOString()
 export const toDate = (at: Instant): Date => new Date(at)
-export const fromDate = (date: Date): Instant => date.getTime() as Instant
 
 /** An ISO 8601 instant with a zone, as the interface takes it; undefined when it is not one. */
 export const parseInstant = (text: string): Instant | undefined => {
@@ -19,7 +18,6 @@ export const parseInstant = (text: string): Instant | undefined => {
   return Number.isNaN(milliseconds) ? undefined : (milliseconds as Instant)
 }
 
-export const seconds = (count: number): number => count * 1_000
 export const minutes = (count: number): number => count * 60_000
 export const hours = (count: number): number => count * 3_600_000
 export const days = (count: number): number => count * 86_400_000

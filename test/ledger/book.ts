@@ -21,7 +21,7 @@ export interface TestWallet {
   currency: string
 }
 
-export const moneyOf = (text: string, currency: string): Money => {
+const moneyOf = (text: string, currency: string): Money => {
   const parsed = parseMoney(text, currency)
   if (!parsed) throw new RangeError(`${text} ${currency}`)
   return parsed

@@ -5,7 +5,7 @@ import type { OpenOrder, SandboxWallet } from './store.ts'
 const openingUnits = '10000'
 
 /** The balance that a wallet has in the seed state, in minor units. */
-export const seedBalance = ({ isDefault, currency }: SandboxWallet): bigint =>
+const seedBalance = ({ isDefault, currency }: SandboxWallet): bigint =>
   isDefault ? (parseMoney(openingUnits, currency)?.minor ?? 0n) : 0n
 
 /** What a wallet lacks of its seed state, negative where it has too much; undefined for nothing to do. */

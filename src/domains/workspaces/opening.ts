@@ -29,7 +29,7 @@ export interface Opening {
 /** `created` is false where a workspace of that id exists already; nothing is changed then. */
 export type OpenWorkspace = (tx: Tx, opening: Opening) => Promise<{ workspaceId: WorkspaceId; created: boolean }>
 
-export const ownerRoleName = 'Owner'
+const ownerRoleName = 'Owner'
 
 /** A workspace with its OWNER role and its first owner, in the transaction that is handed in. */
 export const workspaceOpener =
