@@ -51,7 +51,7 @@ export const openOutside = async (
   stack.defer(() => blobs.close())
   const { mailer, outbox } = await createMailer(settings)
   stack.defer(() => mailer.close())
-  const background = createBackground(settings.background, logger)
+  const background = createBackground(settings.background, logger, systemRandomness)
   stack.defer(() => background.close())
   const key = settings.secretKey.reveal()
   return {

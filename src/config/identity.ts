@@ -67,7 +67,10 @@ export const turnstile = z.strictObject({ secret: secret.nullable(), verifyUrl: 
 
 export const background = z.strictObject({
   concurrency: z.int().min(1).describe('Pieces of work at once.'),
-  capacity: z.int().min(1).describe('Pieces that wait.'),
+  capacity: z.int().min(1).describe('Pieces in all; what comes beyond is given up, with a fault in the log.'),
+  spreadMs: milliseconds.describe(
+    'Each begins at random within so long, so that no answer tells whether there is a mail.',
+  ),
   attempts: z.int().min(1).describe('Tries of each, with growing pauses.'),
   retryMs: milliseconds.describe('The first pause.'),
   closeMs: milliseconds.describe('How long a process that goes down waits for what is under way.'),

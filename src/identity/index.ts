@@ -31,7 +31,7 @@ export type { IdentityPorts, OpenOwnWorkspace } from './ports.ts'
 export { defaultIdentitySettings, type IdentitySettings } from './settings.ts'
 export type { Assertion, AssertionSigner } from './tokens/assertion-signer.ts'
 export { assertionType } from './tokens/claims.ts'
-export { createSigningKeys, type SigningKeyPorts } from './tokens/signing-keys.ts'
+export { createSigningKeys } from './tokens/signing-keys.ts'
 
 export interface Identity {
   handlers: HandlerTable

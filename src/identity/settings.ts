@@ -7,7 +7,7 @@ export interface Allowance {
 }
 
 /** What differs between the portals. */
-export interface PortalIdentity {
+interface PortalIdentity {
   /** Whether anybody may make an account here, and whether an operator has to approve it. */
   selfRegistration: 'closed' | 'open' | 'approval'
   /** The pages that mails lead to, as whole addresses. The link to set a password carries its token in the fragment. */

@@ -128,9 +128,7 @@ describe.skipIf(!storeIsAvailable())('signing in', () => {
     expect((await signInAs(portico, at.by, at.email)).isNewDevice).toBe(false)
     const device = client(portico)
     expect((await signInAs(portico, device, at.email)).isNewDevice).toBe(true)
-    for (let wait = 0; wait < 40 && (await mails()).length === before; wait++)
-      await new Promise((resolve) => setTimeout(resolve, 25))
-    expect(await mails()).toHaveLength(before + 1)
+    await expect.poll(async () => (await mails()).length, { timeout: 5_000 }).toBe(before + 1)
     expect((await mails())[0]?.text).toContain(device.ip)
   })
 
@@ -146,6 +144,22 @@ describe.skipIf(!storeIsAvailable())('signing in', () => {
     expect(refusal(stolen)).toEqual([404, 'AUTH.SESSION_NOT_FOUND'])
     const tabs = await Promise.all(Array.from({ length: 4 }, () => at.by.post('/auth/token/refresh', { refreshToken })))
     expect(new Set(tabs.map((tab) => data(tab).refreshToken)).size).toBe(1)
+  })
+
+  test('a session id that the client chose is never adopted', async () => {
+    const by = client(portico)
+    const sessionId = 'C'.repeat(43)
+    const chosen = await by.post(initiate, { email, password: goodPassword, sessionId })
+    expect(refusal(chosen)).toEqual([400, 'VALIDATION.INVALID_PARAMETER'])
+    const { sessionId: given } = data(await by.post(initiate, { email, password: goodPassword }))
+    expect(given).not.toBe(sessionId)
+    const answer = await by.post(send, { sessionId, mfaMethod: 'EMAIL' })
+    expect(refusal(answer)).toEqual([404, 'AUTH.SESSION_NOT_FOUND'])
+  })
+
+  test.each(['Bearer', 'Bearer ', 'bearer', 'Basic eDp5', 'Token abc'])('«%s» is no token', async (authorization) => {
+    const answer = await client(portico).get('/profile', undefined, { authorization })
+    expect(refusal(answer)).toEqual([401, 'ACCESS.TOKEN_MISSING'])
   })
 
   test('tokens in the query, a cookie or the body are none', async () => {

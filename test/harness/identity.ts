@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { expect } from 'vitest'
 import type { Answer } from './http.ts'
 import type { Portico } from './portico.ts'
 import { codeIn, type Session } from './sign-in.ts'
@@ -88,4 +89,11 @@ export const newcomer = async (portico: Portico, by = client(portico)) => {
   const { email, accountId } = await register(portico, newEmail(), by)
   const session = await signInAs(portico, by, email)
   return { email, accountId, by, session, token: session.accessToken }
+}
+
+/** Waits for a notice of a change to the account's security, by a part of its text. */
+export const toldOf = async (portico: Portico, email: string, text: string): Promise<void> => {
+  const texts = async () =>
+    (await portico.mailsTo(email)).filter(({ template }) => template === 'security-change').map((mail) => mail.text)
+  await expect.poll(texts, { timeout: 5_000 }).toContainEqual(expect.stringContaining(text))
 }

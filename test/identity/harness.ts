@@ -56,8 +56,9 @@ export const harness = async (
   const { database, close } = store ?? (await testDatabase())
   const faults: unknown[] = []
   const background = createBackground(
-    { concurrency: 4, capacity: 100, attempts: 2, retryMs: 1, closeMs: 2_000 },
+    { concurrency: 4, capacity: 100, spreadMs: 0, attempts: 2, retryMs: 1, closeMs: 2_000 },
     { warn: () => undefined, error: (line: unknown) => void faults.push(line) },
+    systemRandomness,
   )
   const clock = testClock()
   const settings = structuredClone(defaultIdentitySettings)

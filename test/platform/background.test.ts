@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest'
 import { createBackground } from '../../src/platform/background/index.ts'
+import { systemRandomness } from '../../src/platform/system/index.ts'
 
-const settings = { concurrency: 2, capacity: 3, attempts: 3, retryMs: 1, closeMs: 200 }
+const settings = { concurrency: 2, capacity: 5, spreadMs: 0, attempts: 3, retryMs: 1, closeMs: 200 }
 
 const created = (change: Partial<typeof settings> = {}) => {
   const logged: { level: string; line: object }[] = []
@@ -9,7 +10,8 @@ const created = (change: Partial<typeof settings> = {}) => {
     (level: string) =>
     (line: unknown): void =>
       void logged.push({ level, line: Object(line) })
-  const background = createBackground({ ...settings, ...change }, { warn: logger('warn'), error: logger('error') })
+  const log = { warn: logger('warn'), error: logger('error') }
+  const background = createBackground({ ...settings, ...change }, log, systemRandomness)
   return { background, logged }
 }
 
@@ -31,6 +33,8 @@ test('so many run at once, so many wait, and what comes beyond is given up with 
       begun += 1
       await work()
     })
+  expect(begun).toBe(0)
+  await new Promise((resolve) => setTimeout(resolve, 10))
   expect(begun).toBe(2)
   expect(logged.map(({ level }) => level)).toEqual(['error', 'error'])
   for (const { open } of gates) open()

@@ -16,7 +16,7 @@ export interface FactorProof {
 }
 
 /** Whose factor it is to be, and what a mailed code was sent for. */
-export interface FactorOwner {
+interface FactorOwner {
   portal: Portal
   accountId: AccountId
   code: CodeOwner

@@ -33,7 +33,7 @@ const rereadMs = 1_000
 const graceMs = 60_000
 
 /** So little is needed to rotate keys that the command line does it by itself. */
-export type SigningKeyPorts = Pick<IdentityPorts, 'database' | 'clock' | 'ids' | 'secretBox'>
+type SigningKeyPorts = Pick<IdentityPorts, 'database' | 'clock' | 'ids' | 'secretBox'>
 
 export const createSigningKeys = (ports: SigningKeyPorts, settings: IdentitySettings['tokens']): SigningKeys => {
   const { database, clock, ids, secretBox } = ports

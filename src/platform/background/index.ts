@@ -1,23 +1,26 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Logger } from 'pino'
+import type { Randomness } from '../../kernel/index.ts'
 
 /**
  * Work that nobody waits for, in this process alone: mails whose sending an answer must not depend on, in bytes or in
  * time. What has to survive the process is a job (platform/jobs).
  */
 export interface Background {
-  /** Begins at once or as soon as there is room. It never throws: what is given up is logged as an error. */
+  /** It never throws: what does not fit or fails for good is logged as an error. */
   run(name: string, work: () => Promise<void>): void
   /** Until nothing is under way or waiting. */
   idle(): Promise<void>
-  /** Lets what is under way end, for a bounded time. */
+  /** Lets what is there end, for a bounded time. */
   close(): Promise<void>
 }
 
 export interface BackgroundSettings {
-  /** How many run at once, and how many may wait; what comes beyond is given up. */
+  /** How many run at once, and how many there may be in all; what comes beyond is given up. */
   concurrency: number
   capacity: number
+  /** Work begins at some moment within so long, so that neither the answer nor what follows it tells whether there was any. */
+  spreadMs: number
   /** Tries of each, the first wait between two of them, which doubles. */
   attempts: number
   retryMs: number
@@ -30,12 +33,36 @@ interface Task {
   work(): Promise<void>
 }
 
-export const createBackground = (settings: BackgroundSettings, log: Pick<Logger, 'warn' | 'error'>): Background => {
-  const stopping = new AbortController()
-  const waiting: Task[] = []
-  const running = new Set<Promise<void>>()
+/** So many places; who finds none waits in line. */
+const places = (count: number) => {
+  const line: (() => void)[] = []
+  let free = count
+  return {
+    take: async (): Promise<void> => {
+      if (free > 0) free -= 1
+      else await new Promise<void>((resolve) => line.push(resolve))
+    },
+    giveBack: (): void => {
+      const next = line.shift()
+      if (next) next()
+      else free += 1
+    },
+  }
+}
 
-  const carryOut = async ({ name, work }: Task): Promise<void> => {
+export const createBackground = (
+  settings: BackgroundSettings,
+  log: Pick<Logger, 'warn' | 'error'>,
+  randomness: Pick<Randomness, 'integer'>,
+): Background => {
+  const stopping = new AbortController()
+  const { take, giveBack } = places(settings.concurrency)
+  const held = new Set<Promise<void>>()
+
+  /** Cut short when the process goes down. */
+  const wait = (ms: number): Promise<void> => pause(ms, undefined, { signal: stopping.signal }).catch(() => undefined)
+
+  const tryTo = async ({ name, work }: Task): Promise<void> => {
     for (let attempt = 1; ; attempt++) {
       try {
         return await work()
@@ -43,31 +70,27 @@ export const createBackground = (settings: BackgroundSettings, log: Pick<Logger,
         if (attempt >= settings.attempts || stopping.signal.aborted)
           return log.error({ err: error, task: name, attempt }, 'background work was given up')
         log.warn({ err: error, task: name, attempt }, 'background work failed and is tried again')
-        const wait = settings.retryMs * 2 ** (attempt - 1)
-        await pause(wait, undefined, { signal: stopping.signal, ref: false }).catch(() => undefined)
+        await wait(settings.retryMs * 2 ** (attempt - 1))
       }
     }
   }
 
-  const begin = (task: Task): void => {
-    const done = carryOut(task).finally(() => {
-      running.delete(done)
-      const next = waiting.shift()
-      if (next) begin(next)
-    })
-    running.add(done)
+  const carryOut = async (task: Task): Promise<void> => {
+    await wait(randomness.integer(settings.spreadMs + 1))
+    await take()
+    await tryTo(task).finally(giveBack)
   }
 
   const idle = async (): Promise<void> => {
-    while (running.size > 0) await Promise.all(running)
+    while (held.size > 0) await Promise.all(held)
   }
 
   return {
     run: (name, work) => {
       if (stopping.signal.aborted) return log.error({ task: name }, 'background work came too late')
-      if (running.size < settings.concurrency) begin({ name, work })
-      else if (waiting.length < settings.capacity) waiting.push({ name, work })
-      else log.error({ task: name }, 'too much background work: given up')
+      if (held.size >= settings.capacity) return log.error({ task: name }, 'too much background work: given up')
+      const done = carryOut({ name, work }).finally(() => held.delete(done))
+      held.add(done)
     },
     idle,
     close: async () => {

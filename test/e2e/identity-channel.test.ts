@@ -1,0 +1,141 @@
+import { randomBytes } from 'node:crypto'
+import { CompactEncrypt, compactDecrypt, importSPKI } from 'jose'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { client, data, goodPassword, newEmail, refusal, register } from '../harness/identity.ts'
+import { type Portico, startPortico } from '../harness/portico.ts'
+import { storeIsAvailable } from '../harness/store.ts'
+
+const initiate = '/auth/login/initiate'
+const htu = `/web/v1/consumer${initiate}`
+const invalid = [400, 'SECURE_CHANNEL.INVALID_PAYLOAD']
+
+describe.skipIf(!storeIsAvailable())('the secure channel', () => {
+  let portico: Portico
+  beforeAll(async () => {
+    portico = await startPortico()
+  })
+  afterAll(() => portico?.stop())
+
+  const proposal = async (by = client(portico)) => {
+    const { keyId, publicKey } = data(await by.get('/secure-channel/public-key'))
+    const pem = `-----BEGIN PUBLIC KEY-----\n${publicKey}\n-----END PUBLIC KEY-----`
+    const key = randomBytes(32)
+    const plain = { key: key.toString('base64url'), clientHash: by.hash, iat: Math.floor(Date.now() / 1_000) }
+    const payload = await new CompactEncrypt(Buffer.from(JSON.stringify(plain)))
+      .setProtectedHeader({ alg: 'RSA-OAEP-256', enc: 'A256GCM', kid: keyId })
+      .encrypt(await importSPKI(pem, 'RSA-OAEP-256'))
+    return { by, key: new Uint8Array(key), payload }
+  }
+  const open = async (prefix = '') => {
+    const { by, key, payload } = await proposal()
+    const { sessionId } = data(await by.post(`${prefix}/secure-channel/session`, { payload }))
+    let seq = 0
+    const seal = (body: unknown, header: object = {}) => {
+      seq += 1
+      const text = typeof body === 'string' ? body : JSON.stringify(body)
+      return new CompactEncrypt(Buffer.from(text))
+        .setProtectedHeader({ alg: 'dir', enc: 'A256GCM', kid: sessionId, seq, htm: 'POST', htu, ...header })
+        .encrypt(key)
+    }
+    const headers = { 'x-secure-channel-session-id': String(sessionId) }
+    const post = async (payload: string, more: Record<string, string> = {}) =>
+      by.post(initiate, { payload }, undefined, { ...headers, ...more })
+    return { by, key, sessionId: String(sessionId), headers, seal, post }
+  }
+
+  test.each(['', '/web/v1'])(
+    'opens under %s/secure-channel, carries a login there and its reply back',
+    async (prefix) => {
+      const { email } = await register(portico)
+      const { key, seal, post } = await open(prefix)
+      const answer = await post(await seal({ email, password: goodPassword }), {
+        'x-secure-channel-reply': 'encrypted',
+      })
+      const { payload } = data(answer)
+      const reply = JSON.parse(Buffer.from((await compactDecrypt(payload, key)).plaintext).toString())
+      expect(reply).toMatchObject({ sessionId: expect.any(String), pendingApproval: false })
+      expect(answer.text).not.toContain(reply.sessionId)
+    },
+  )
+
+  test('a body that breaks the schema is 400 VALIDATION.INVALID_PARAMETER once it is opened', async () => {
+    const { seal, post } = await open()
+    const bodies = [
+      { email: newEmail(), password: 'x', zzz: 1 },
+      [1],
+      'null',
+      '5',
+      '{"broken',
+      '{"email":"a","email":"b"}',
+    ]
+    for (const body of bodies)
+      expect(refusal(await post(await seal(body)))).toEqual([400, 'VALIDATION.INVALID_PARAMETER'])
+  })
+
+  test('every failure is one refusal in the same bytes, and a body that is too big is 413', async () => {
+    const [one, two] = [await open(), await open()]
+    const body = { email: newEmail(), password: 'x' }
+    const used = await one.seal(body)
+    await one.post(used)
+    const closing = await open()
+    const closed = await closing.seal(body)
+    expect(
+      (await closing.by.post('/secure-channel/session/close', undefined, undefined, closing.headers)).body.data,
+    ).toBeNull()
+    const answers = [
+      await one.post(used),
+      await closing.post(closed),
+      await one.post(await two.seal(body)),
+      await one.post(await one.seal(body, { htu: '/web/v1/consumer/auth/logout' })),
+      await one.post(await one.seal(body, { htm: 'GET' })),
+      await one.post(`${(await one.seal(body)).slice(0, -3)}AAA`),
+      await one.post('x'),
+      await one.by.post(initiate, { payload: await one.seal(body) }, undefined, {
+        'x-secure-channel-session-id': 'none',
+      }),
+      await one.by.post(initiate, body, undefined, one.headers),
+      await client(portico).post(initiate, { payload: await one.seal(body) }, undefined, one.headers),
+    ]
+    for (const answer of answers) expect(refusal(answer)).toEqual(invalid)
+    expect(new Set(answers.map(({ text }) => text.replace(/"timestamp":\d+/, ''))).size).toBe(1)
+    expect((await one.post(await one.seal({ email: 'x'.repeat(300_000) }))).status).toBe(413)
+  })
+
+  test('another’s session is closed by nobody else', async () => {
+    const { seal, post, headers } = await open()
+    const other = client(portico)
+    const answer = await other.post('/secure-channel/session/close', undefined, undefined, headers)
+    expect([answer.status, answer.body.data]).toEqual([200, null])
+    expect(refusal(await post(await seal({ email: newEmail(), password: 'x' })))).toEqual([
+      401,
+      'AUTH.INVALID_CREDENTIALS',
+    ])
+  })
+})
+
+describe.skipIf(!storeIsAvailable())('the secure channel under the limits of a deployment', () => {
+  let portico: Portico
+  beforeAll(async () => {
+    portico = await startPortico({
+      adjust: (settings) => {
+        settings.limits.scale = 1
+        settings.portals.CONSUMER.channelMandatory = ['login']
+      },
+    })
+  })
+  afterAll(() => portico?.stop())
+
+  test('secureChannel.open 429 ACCESS.RATE_LIMITED for the 61st opening of an address in a minute', async () => {
+    const by = client(portico)
+    for (let opening = 0; opening < 60; opening++)
+      expect(refusal(await by.post('/secure-channel/session', { payload: 'x' }))).toEqual(invalid)
+    const refused = await by.post('/secure-channel/session', { payload: 'x' })
+    expect(refusal(refused)).toEqual([429, 'ACCESS.RATE_LIMITED'])
+    expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0)
+  })
+
+  test('where the channel is mandatory a body in the clear is refused', async () => {
+    const answer = await client(portico).post(initiate, { email: 'owner@demo.test', password: 'Portico-demo-2026' })
+    expect(refusal(answer)).toEqual(invalid)
+  })
+})
