@@ -12,6 +12,8 @@ import { createRoles } from '../domains/roles/index.ts'
 import { createSandbox } from '../domains/sandbox/index.ts'
 import { createTransfers } from '../domains/transfers/index.ts'
 import { createWallets } from '../domains/wallets/index.ts'
+import { createWithdrawalChannels } from '../domains/withdrawal-channels/index.ts'
+import { createWithdrawals } from '../domains/withdrawals/index.ts'
 import { createWorkspaces, members } from '../domains/workspaces/index.ts'
 import type { Identity } from '../identity/index.ts'
 import type { HandlerTable } from '../kernel/index.ts'
@@ -51,6 +53,9 @@ export const composeDomains = async (
   await ledger.provideLiquidity(liquidityOf(settings.money.exchange))
   const exchanges = createExchanges({ ...outside, ledger, rates, terms: exchangeTerms(settings.money.exchange) })
   const transfers = createTransfers({ ledger, words, approvalThreshold: transferApprovalFrom })
+  const withdrawalChannels = createWithdrawalChannels({ ...outside, ledger })
+  const { channelOf } = withdrawalChannels
+  const withdrawals = createWithdrawals({ ledger, words, channelOf, payouts: settings.money.withdrawal.payouts })
   const constants = createConstants()
   const profile = createProfile({ ...outside, isCountry: constants.isCountry })
   const files = createFiles({ ...outside, settings: settings.files })
@@ -67,6 +72,8 @@ export const composeDomains = async (
     workspaces,
     exchanges,
     transfers,
+    withdrawalChannels,
+    withdrawals,
     constants,
     profile,
     roles,

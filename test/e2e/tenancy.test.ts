@@ -4,12 +4,27 @@ import { domainOf, paramNames } from '../../src/kernel/index.ts'
 import { developmentIds } from '../../src/seed/development.ts'
 import { type Route, routes, unknownId } from '../harness/catalogue.ts'
 import type { Answer } from '../harness/http.ts'
+import { signIn } from '../harness/sign-in.ts'
 import { storeIsAvailable } from '../harness/store.ts'
 import { type AccessWorld, startAccessWorld } from './access-world.ts'
 import { notImplemented } from './not-implemented.ts'
 
 /** What is in another workspace, by the domain that serves it and the name of the path's parameter. */
 type Foreign = Record<string, string>
+
+/** A payout that waits, to a channel that an operator has verified. */
+const withdrawalFrom = async (world: AccessWorld, workspace: string, walletBizId: string): Promise<string> => {
+  const { owner, data, portico } = world
+  const account = { channelType: 'BANK', currency: 'USD', country: 'DE', accountNumber: 'DE8937040044', bankCode: 'X' }
+  const { bizId: withdrawalChannelBizId } = await data(owner, 'POST', '/withdrawal-channels', {
+    workspace,
+    body: { ...account, accountHolderName: 'Neighbour' },
+  })
+  const { accessToken: token } = await signIn(portico, 'operator@demo.test')
+  await portico.call('POST', `/web/v1/system/withdrawal-channels/${withdrawalChannelBizId}/verify`, { token })
+  const body = { walletBizId, withdrawalChannelBizId, amount: '10.00' }
+  return (await data(owner, 'POST', '/withdrawals', { workspace, body })).bizId
+}
 
 /** A workspace that the caller has not entered, with one thing of every kind. A new kind of id goes in here. */
 const furnish = async (world: AccessWorld): Promise<Foreign> => {
@@ -36,6 +51,7 @@ const furnish = async (world: AccessWorld): Promise<Foreign> => {
     'wallets wallet_id': wallet,
     'transfers wallet_id': wallet,
     'transfers order_id': transfer,
+    'withdrawals withdrawal_id': await withdrawalFrom(world, workspace, wallet),
     'roles role_id': role,
     'apiKeys api_key_id': apiKey,
   }

@@ -36,7 +36,7 @@ const open = (ports: ChannelPorts, asked: NewChannel, acting: Acting<WorkspaceId
     ...told,
     bizId: ports.ids.next<'withdrawalChannel'>(),
     workspaceBizId: acting.workspace,
-    maskedAccount: masked(accountNumber),
+    maskedAccount: masked(canonicalAccount(asked.channelType, accountNumber)),
     channelStatus: 'PENDING_VERIFICATION',
     rejectReason: null,
     createdBy: acting.actor,

@@ -1,0 +1,127 @@
+import { notFound, type OrderId, Refusal, type WalletId, type WorkspaceId } from '../../kernel/index.ts'
+import { type Acting, chargeOf, type Ledger, type Order, type OrderMove, signedBy } from '../../ledger/index.ts'
+import { sqlState } from '../../platform/database/fault.ts'
+import {
+  approval,
+  cancellation,
+  completion,
+  entriesOf,
+  failure,
+  housesOf,
+  newWithdrawal,
+  payer,
+  rejection,
+  type WithdrawalTerms,
+} from './commands.ts'
+import type { Payouts, PayoutType } from './rules.ts'
+import { withdrawalOf } from './withdrawal.ts'
+
+export interface WithdrawalsPorts {
+  ledger: Ledger
+  payouts: Payouts
+  /** Undefined for an unknown channel and for another workspace's alike. */
+  channelOf(
+    workspace: WorkspaceId,
+    channel: string,
+  ): Promise<{ channelType: PayoutType; channelStatus: string; currency: string } | undefined>
+}
+
+export interface Asked {
+  wallet: WalletId
+  channel: string
+  amount: string
+  remark: string | null
+}
+
+const termsOf = async (ports: WithdrawalsPorts, asked: Asked, workspace: WorkspaceId): Promise<WithdrawalTerms> => {
+  const { wallet, channel, remark } = asked
+  const found = await ports.ledger.readWallet({ wallet, workspace })
+  if (!found) throw notFound('no such wallet')
+  const to = await ports.channelOf(workspace, channel)
+  if (!to) throw notFound('no such withdrawal channel')
+  const tariff = ports.payouts(to.channelType, found.currency)
+  if (to.channelStatus !== 'ACTIVE' || to.currency !== found.currency || !tariff)
+    throw new Refusal('CHANNEL.NOT_AVAILABLE', { internal: `a ${to.channelStatus} channel in ${to.currency}` })
+  return { ...chargeOf(tariff, asked.amount), wallet, channel, channelType: to.channelType, tariff, remark }
+}
+
+/** What the triggers of migrations 020-withdrawal-channels and 020-daily-usage say, who see what runs in parallel. */
+const refusalOf = (error: unknown): unknown => {
+  const state = sqlState(error)
+  if (state === 'PW001')
+    return new Refusal('CHANNEL.NOT_AVAILABLE', { internal: 'the channel is no longer active', cause: error })
+  if (state === 'PL001') return new Refusal('WALLET.LIMIT_EXCEEDED', { internal: 'the daily limit', cause: error })
+  return error
+}
+
+const hold = async (ports: WithdrawalsPorts, asked: Asked, acting: Acting<WorkspaceId>): Promise<Order> => {
+  const { workspace } = acting
+  const terms = await termsOf(ports, asked, workspace)
+  const { wallet, amount } = terms
+  try {
+    return await ports.ledger.execute({
+      ...signedBy(acting),
+      parties: [payer(wallet, amount.currency, workspace, true)],
+      create: newWithdrawal(terms, workspace),
+      holds: [{ account: 'source', amount: amount.minor }],
+    })
+  } catch (error) {
+    throw refusalOf(error)
+  }
+}
+
+/** Sets the whole amount aside, its fee within it; nothing is posted before the payment has been made. */
+export const create = (ports: WithdrawalsPorts, asked: Asked, acting: Acting<WorkspaceId>): Promise<Order> =>
+  ports.ledger.orEarlierOrder(acting.key, () => hold(ports, asked, acting))
+
+/** A workspace's withdrawal; null reaches every workspace's. */
+export const read = async (
+  { ledger }: Pick<WithdrawalsPorts, 'ledger'>,
+  id: OrderId,
+  workspace: WorkspaceId | null,
+): Promise<Order> => {
+  const order = await ledger.readOrder({ id, type: 'WITHDRAWAL', workspace })
+  if (!order) throw notFound('no such withdrawal')
+  return order
+}
+
+/** Ends one and gives its funds back, a frozen wallet's too. */
+const release = ({ ledger }: WithdrawalsPorts, move: OrderMove, acting: Acting): Promise<Order> =>
+  ledger.execute({ ...signedBy(acting), parties: [], move })
+
+export const cancel = (ports: WithdrawalsPorts, id: OrderId, acting: Acting<WorkspaceId>): Promise<Order> =>
+  release(ports, cancellation(id, acting.workspace), acting)
+
+export const reject = (ports: WithdrawalsPorts, id: OrderId, reason: string, acting: Acting): Promise<Order> =>
+  release(ports, rejection(id, reason), acting)
+
+export const fail = (ports: WithdrawalsPorts, id: OrderId, reason: string, acting: Acting): Promise<Order> =>
+  release(ports, failure(id, reason), acting)
+
+export const approve = async (ports: WithdrawalsPorts, id: OrderId, acting: Acting): Promise<Order> => {
+  const order = await read(ports, id, null)
+  const { wallet, amount } = withdrawalOf(order)
+  return ports.ledger.execute({
+    ...signedBy(acting),
+    parties: [payer(wallet, amount.currency, order.workspaceBizId, true)],
+    move: approval(id),
+  })
+}
+
+/** The payment has been made: whatever became of the wallet since, it has paid. */
+export const complete = async (
+  ports: WithdrawalsPorts,
+  id: OrderId,
+  externalReference: string | null,
+  acting: Acting,
+): Promise<Order> => {
+  const order = await read(ports, id, null)
+  const withdrawal = withdrawalOf(order)
+  const { wallet, amount } = withdrawal
+  return ports.ledger.execute({
+    ...signedBy(acting),
+    parties: [payer(wallet, amount.currency, order.workspaceBizId, false), ...housesOf(withdrawal)],
+    move: completion(id, externalReference),
+    entries: entriesOf(withdrawal),
+  })
+}
