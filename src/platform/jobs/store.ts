@@ -32,17 +32,21 @@ const waiting = (ids: Ids, kind: string, at: Instant) => ({
   created_at: toDate(at),
 })
 
-/** Sees to it that a recurring kind has its one row; a changed interval is taken over. */
+/** Sees to it that a recurring kind has its one row. A shorter interval than it was made with counts at once. */
 export const keepRecurring = async (
   database: Database,
   ids: Ids,
   { kind, everyMs, at }: { kind: string; everyMs: number; at: Instant },
 ): Promise<void> => {
+  const next = moment(plus(at, everyMs))
   await database
     .insertInto('jobs')
     .values({ ...waiting(ids, kind, at), payload: '{}', every_ms: everyMs })
     .onConflict((conflict) =>
-      conflict.column('kind').where('every_ms', 'is not', null).doUpdateSet({ every_ms: everyMs }),
+      conflict
+        .column('kind')
+        .where('every_ms', 'is not', null)
+        .doUpdateSet({ every_ms: everyMs, run_at: sql`least(jobs.run_at, ${next})` }),
     )
     .execute()
 }

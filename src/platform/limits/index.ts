@@ -1,4 +1,4 @@
-import { ipKeyGenerator, MemoryStore, type Store } from 'express-rate-limit'
+import { type ClientRateLimitInfo, ipKeyGenerator, MemoryStore, type Store } from 'express-rate-limit'
 import type { Clock } from '../../kernel/index.ts'
 
 export { redisCounters } from './redis-counters.ts'
@@ -21,6 +21,19 @@ export interface Limits {
   close(): void
 }
 
+/**
+ * MemoryStore answers with its live record, which later callers have counted up by the time it is read: of many that
+ * come in the same moment all would be told the last one's number. This one answers with the number of its caller.
+ */
+class CountingStore extends MemoryStore {
+  override async increment(key: string): Promise<ClientRateLimitInfo> {
+    const counted = super.increment(key)
+    const { totalHits, resetTime } = this.current.get(key) ?? (await counted)
+    await counted
+    return { totalHits, resetTime }
+  }
+}
+
 /** A store of one limit's counters, in memory; on Redis the same limit is shared by every replica. */
 export type StoreFactory = (name: string) => Store
 
@@ -28,7 +41,11 @@ export type StoreFactory = (name: string) => Store
  * express-rate-limit's stores behind a plain function, one store a limit, since each has its own window. `scale`
  * multiplies every limit (PORTICO_RATE_LIMIT_SCALE). A store that fails throws, and so the request fails.
  */
-export const createLimits = (scale: number, clock: Clock, storeFor: StoreFactory = () => new MemoryStore()): Limits => {
+export const createLimits = (
+  scale: number,
+  clock: Clock,
+  storeFor: StoreFactory = () => new CountingStore(),
+): Limits => {
   const stores = new Map<string, Store>()
   const storeOf = (name: string, windowMs: number): Store => {
     const known = stores.get(name)
