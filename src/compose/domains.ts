@@ -33,7 +33,10 @@ export const composeDomains = async (
   const ledger = createLedger(outside)
   await ledger.ensureHouse(currencies)
   const wallets = createWallets({ ...outside, ledger, currencies })
-  const sandbox = createSandbox({ ...outside, ledger, members, cleaners: [] })
+  const files = createFiles({ ...outside, settings: settings.files })
+  const { orphanAfterMs } = settings.files
+  const exports = createExports({ ...outside, ledger, settings: { ...settings.exports, orphanAfterMs } })
+  const sandbox = createSandbox({ ...outside, ledger, members, cleaners: [files.clean, exports.clean] })
   const workspaces = createWorkspaces({
     ...outside,
     openWallets: async (tx, workspace) => {
@@ -58,13 +61,10 @@ export const composeDomains = async (
   const withdrawals = createWithdrawals({ ledger, words, channelOf, payouts: settings.money.withdrawal.payouts })
   const constants = createConstants()
   const profile = createProfile({ ...outside, isCountry: constants.isCountry })
-  const files = createFiles({ ...outside, settings: settings.files })
-  const { orphanAfterMs } = settings.files
-  const exports = createExports({ ...outside, ledger, settings: { ...settings.exports, orphanAfterMs } })
   const operators = createOperators({
     ...outside,
     ledger,
-    portalUrl: settings.publicUrl,
+    signInUrl: (portal) => new URL(settings.portals[portal].links.signIn, settings.publicUrl).href,
     onSessionsEnded: identity.sessionsEnded,
   })
   const served = [

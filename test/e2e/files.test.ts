@@ -239,6 +239,21 @@ describe.skipIf(!storeIsAvailable())('files', () => {
     expect((await download(bizId, { range: 'bytes=0-0', 'if-range': '"other"' })).status).toBe(200)
   })
 
+  test('sandbox.reset 200: a sandbox forgets its files', async () => {
+    const made = await portico.call('POST', '/web/v1/consumer/workspaces', {
+      token: session.accessToken,
+      body: { workspaceName: 'Playground', workspaceKind: 'SANDBOX' },
+    })
+    const sandbox = { token: session.accessToken, workspace: made.body.data.bizId }
+    const { headers, body } = formOf([file(), purpose()])
+    const stored = await portico.call('POST', '/web/v1/consumer/files/upload', { ...sandbox, headers, body })
+    expect(stored.status, stored.text).toBe(200)
+    const reset = await portico.call('POST', '/web/v1/consumer/sandbox/reset', sandbox)
+    expect(reset.status, reset.text).toBe(200)
+    const gone = await portico.call('GET', `/web/v1/consumer/files/${stored.body.data.bizId}`, sandbox)
+    expect(code(gone)).toEqual([404, 'RESOURCE.NOT_FOUND'])
+  })
+
   test('files.upload: an upload that breaks off leaves nothing behind', async () => {
     const { hostname, port } = new URL(portico.url)
     const { headers, body } = formOf([file({ content: pdf(200_000) }), purpose()])

@@ -1,9 +1,11 @@
-import { type HandlerTable, plus, type Words } from '../../kernel/index.ts'
+import { type HandlerTable, plus, type Words, type WorkspaceId } from '../../kernel/index.ts'
 import { sweepOrphans } from '../../platform/blobs/index.ts'
+import type { Tx } from '../../platform/database/index.ts'
 import type { JobKind } from '../../platform/jobs/index.ts'
 import { exportHandlers } from './handlers.ts'
 import { blobsInUse, expireExports } from './run-store.ts'
 import { exportJobName } from './service.ts'
+import { deleteExportsOf } from './store.ts'
 import { type ExportWorkPorts, exportWork } from './work.ts'
 
 export interface ExportsOptions extends Omit<ExportWorkPorts, 'settings'> {
@@ -11,8 +13,15 @@ export interface ExportsOptions extends Omit<ExportWorkPorts, 'settings'> {
   settings: { pageSize: number; lifeMs: number; attempts: number; sweepEveryMs: number; orphanAfterMs: number }
 }
 
+export interface Exports {
+  handlers: HandlerTable
+  jobs: JobKind[]
+  /** For a sandbox that is emptied. */
+  clean(tx: Tx, reset: { workspaceId: WorkspaceId }): Promise<void>
+}
+
 /** Lists as files, made in the background by jobs on the database. */
-export const createExports = (options: ExportsOptions): { handlers: HandlerTable; jobs: JobKind[] } => {
+export const createExports = (options: ExportsOptions): Exports => {
   const { database, blobs, clock, settings, words } = options
 
   const sweep = async (): Promise<void> => {
@@ -27,5 +36,6 @@ export const createExports = (options: ExportsOptions): { handlers: HandlerTable
       { name: exportJobName, attempts: settings.attempts, work: exportWork(options) },
       { name: 'exports.sweep', attempts: 1, everyMs: settings.sweepEveryMs, work: sweep },
     ],
+    clean: (tx, { workspaceId }) => deleteExportsOf(tx, workspaceId),
   }
 }

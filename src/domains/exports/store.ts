@@ -122,3 +122,8 @@ export const listExports = async (store: Store, viewer: Viewer, query: ExportQue
     .execute()
   return pageOf(rows, total, query)
 }
+
+/** Forgets the workspace's exports; their bytes are orphans from then on, and swept. */
+export const deleteExportsOf = async (tx: Tx, workspace: WorkspaceId): Promise<void> => {
+  await tx.deleteFrom('exports').where('workspace_biz_id', '=', workspace).execute()
+}

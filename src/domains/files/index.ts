@@ -5,7 +5,7 @@ import type { JobKind } from '../../platform/jobs/index.ts'
 import { fileHandlers } from './handlers.ts'
 import type { PurposeRules } from './rules.ts'
 import { type FilePorts, fileOf } from './service.ts'
-import { blobsInUse, type FileRow } from './store.ts'
+import { blobsInUse, deleteFilesOf, type FileRow } from './store.ts'
 
 export interface FilesOptions extends Omit<FilePorts, 'purposes'> {
   clock: Clock
@@ -19,6 +19,8 @@ export interface Files {
   jobs: JobKind[]
   /** A file of this workspace, for the orders that refer to one; undefined where it is unknown, foreign or deleted. */
   fileOf(store: Database | Tx, workspace: WorkspaceId, fileId: string): Promise<FileRow | undefined>
+  /** For a sandbox that is emptied. */
+  clean(tx: Tx, reset: { workspaceId: WorkspaceId }): Promise<void>
 }
 
 /** Uploads and downloads. A blob comes before its row and goes after it, so that a row always has its bytes. */
@@ -32,5 +34,6 @@ export const createFiles = ({ settings, words, clock, ...outside }: FilesOptions
     handlers: fileHandlers({ ...outside, purposes: settings.purposes }, words),
     jobs: [{ name: 'files.sweep', attempts: 1, everyMs: settings.sweepEveryMs, work: sweep }],
     fileOf,
+    clean: (tx, { workspaceId }) => deleteFilesOf(tx, workspaceId),
   }
 }

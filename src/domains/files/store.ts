@@ -64,3 +64,8 @@ export const blobsInUse = async (database: Database, keys: string[]): Promise<st
   const rows = await database.selectFrom('files').select('blob_key').where('blob_key', 'in', keys).execute()
   return rows.map((row) => row.blob_key)
 }
+
+/** Forgets the workspace's files; their bytes are orphans from then on, and swept. */
+export const deleteFilesOf = async (tx: Tx, workspace: WorkspaceId): Promise<void> => {
+  await tx.deleteFrom('files').where('workspace_biz_id', '=', workspace).execute()
+}

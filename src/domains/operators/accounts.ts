@@ -1,4 +1,12 @@
-import { type AccountId, type Ids, notFound, parseLocale, type SessionId, type Words } from '../../kernel/index.ts'
+import {
+  type AccountId,
+  type Ids,
+  notFound,
+  type Portal,
+  parseLocale,
+  type SessionId,
+  type Words,
+} from '../../kernel/index.ts'
 import { type Act, recordAct } from '../../platform/audit/index.ts'
 import { type Database, inTransaction, type Tx } from '../../platform/database/index.ts'
 import { enqueueJob } from '../../platform/jobs/index.ts'
@@ -11,8 +19,8 @@ export interface AccountPorts {
   ids: Ids
   mailer: Mailer
   words: Words
-  /** Where people sign in. */
-  portalUrl: string
+  /** Where people of a portal sign in. */
+  signInUrl(portal: Portal): string
   /** Told of sessions that have just been ended, once that is committed: this replica forgets them at once. */
   onSessionsEnded(ids: readonly SessionId[]): void
 }
@@ -82,6 +90,10 @@ export const tellDecision = async (ports: AccountPorts, { accountId, decision, r
   const account = await accountById(ports.database, accountId)
   if (!account) return
   const locale = parseLocale(account.language)
-  const values = { decision: ports.words.text(`notice.decision.${decision}`, locale), reason, url: ports.portalUrl }
+  const values = {
+    decision: ports.words.text(`notice.decision.${decision}`, locale),
+    reason,
+    url: ports.signInUrl(account.portal),
+  }
   await ports.mailer.send({ to: account.email, template: 'account-decision', locale, values })
 }
