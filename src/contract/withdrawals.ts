@@ -129,7 +129,7 @@ export const approveWithdrawal = operation({
   summary: 'Let a withdrawal go under way; never one’s own',
   policy: approving,
   body: 'none',
-  refuses: ['RESOURCE.NOT_FOUND', 'STATE.CONFLICT', 'WALLET.NOT_ACTIVE'],
+  refuses: ['RESOURCE.NOT_FOUND', 'STATE.CONFLICT', 'CHANNEL.NOT_AVAILABLE', 'WALLET.NOT_ACTIVE'],
 })
 
 export const rejectWithdrawal = operation({

@@ -323,6 +323,17 @@ describe.skipIf(!storeIsAvailable())('withdrawals', () => {
     await data(system('POST', `/wallets/${mainUsd}/unfreeze`, { reason: 'done' }))
   })
 
+  test('withdrawals.approve 422 CHANNEL.NOT_AVAILABLE: the account was taken back while the order waited', async () => {
+    const channel = await verified()
+    const change = await moved(async () => {
+      const { bizId } = await made({ withdrawalChannelBizId: channel })
+      await data(system('POST', `/withdrawal-channels/${channel}/reject`, { reason: 'stolen' }))
+      expect(codeOf(await system('POST', `/withdrawals/${bizId}/approve`))).toEqual(unavailable)
+      await data(system('POST', `/withdrawals/${bizId}/reject`, { reason: 'stolen' }))
+    })
+    expect(change).toEqual([0, 0])
+  })
+
   test('withdrawals.read, approve and their like 404: unknown and malformed ids', async () => {
     for (const id of [unknownId, 'x']) {
       const answers = [
@@ -347,19 +358,31 @@ describe.skipIf(!storeIsAvailable())('withdrawals', () => {
       for (const answer of answers) if (answer.status !== 200) expect(codeOf(answer)).toEqual(conflict)
       return won[0]?.body.data.withdrawalStatus.code
     }
-    let spent = 0
+    const amount = '10.00'
+    // Each round begins with another one of the rivals.
+    const rivals = (round: number, asking: (() => Promise<Answer>)[]) =>
+      winner([...asking.slice(round % asking.length), ...asking.slice(0, round % asking.length)].map((ask) => ask()))
+    const [pending, spent]: [string[], number[]] = [[], []]
     const change = await moved(async () => {
       for (let round = 0; round < 20; round++) {
-        const { bizId } = await made({ amount: '10.00' })
+        const { bizId } = await made({ amount })
         const on = (verb: string, body?: object) => system('POST', `/withdrawals/${bizId}/${verb}`, body)
         const cancel = () => web('POST', `/withdrawals/${bizId}/cancel`)
-        const first = await winner([on('approve'), cancel(), on('reject', reason), on('approve'), cancel()])
+        const first = await rivals(round, [() => on('approve'), cancel, () => on('reject', reason)])
+        pending.push(first)
         if (first !== 'PROCESSING') continue
-        const second = await winner([on('complete', {}), on('fail', reason), on('complete', {}), on('fail', reason)])
-        if (second === 'COMPLETED') spent += 10
+        expect(codeOf(await cancel())).toEqual(conflict)
+        await data(on('fail', reason))
+      }
+      for (let round = 0; round < 20; round++) {
+        const { bizId } = await underWay({ amount })
+        const on = (verb: string, body: object) => system('POST', `/withdrawals/${bizId}/${verb}`, body)
+        const [complete, fail] = [() => on('complete', {}), () => on('fail', reason)]
+        if ((await rivals(round, [complete, fail, complete, fail])) === 'COMPLETED') spent.push(10)
       }
     })
-    expect(change).toEqual([-spent, 0])
+    expect(pending).toHaveLength(20)
+    expect(change).toEqual([0 - spent.length * 10, 0])
   }, 120_000)
 
   test('operators.ledgerInvariants 200: the book adds up after all of it', async () => {

@@ -98,15 +98,23 @@ export const reject = (ports: WithdrawalsPorts, id: OrderId, reason: string, act
 export const fail = (ports: WithdrawalsPorts, id: OrderId, reason: string, acting: Acting): Promise<Order> =>
   release(ports, failure(id, reason), acting)
 
-export const approve = async (ports: WithdrawalsPorts, id: OrderId, acting: Acting): Promise<Order> => {
+const letGo = async (ports: WithdrawalsPorts, id: OrderId, acting: Acting): Promise<Order> => {
   const order = await read(ports, id, null)
-  const { wallet, amount } = withdrawalOf(order)
+  const { workspaceBizId: workspace } = order
+  const { wallet, amount, withdrawalChannelBizId } = withdrawalOf(order)
+  const to = await ports.channelOf(workspace, withdrawalChannelBizId)
+  if (order.status === 'PENDING_APPROVAL' && to?.channelStatus !== 'ACTIVE')
+    throw new Refusal('CHANNEL.NOT_AVAILABLE', { internal: 'the channel was taken back after the order was made' })
   return ports.ledger.execute({
     ...signedBy(acting),
-    parties: [payer(wallet, amount.currency, order.workspaceBizId, true)],
+    parties: [payer(wallet, amount.currency, workspace, true)],
     move: approval(id),
   })
 }
+
+/** Nothing goes to a channel that has been taken back while its order waited: what is left is to refuse the order. */
+export const approve = (ports: WithdrawalsPorts, id: OrderId, acting: Acting): Promise<Order> =>
+  ports.ledger.orEarlierOrder(acting.key, () => letGo(ports, id, acting))
 
 /** The payment has been made: whatever became of the wallet since, it has paid. */
 export const complete = async (
