@@ -23,6 +23,10 @@ export default defineConfig({
       },
       {
         extends: true,
+        test: { name: 'faults', include: ['test/faults/**/*.test.ts'], testTimeout: 60_000 },
+      },
+      {
+        extends: true,
         test: {
           name: 'browser',
           include: ['test/browser/**/*.test.ts'],

@@ -9,7 +9,7 @@ import { type PorticoProcess, startProcess } from './process.ts'
 export const startConfigured = async (
   variables: Variables,
   configuration: object,
-  role: 'gateway' | 'domains',
+  role: 'gateway' | 'domains' = 'gateway',
   nodeArguments: readonly string[] = [],
 ): Promise<PorticoProcess & { file: string }> => {
   const folder = await mkdtemp(join(tmpdir(), 'portico-configured-'))

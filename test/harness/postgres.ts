@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { existsSync, globSync, readFileSync } from 'node:fs'
 import { chmod, chown, mkdtemp, rm } from 'node:fs/promises'
 import { createServer } from 'node:net'
@@ -11,8 +11,11 @@ import { Client } from 'pg'
 export interface TestPostgres {
   url: string
   version: string
-  child: ChildProcess
-  /** Stops it at once, as a crash would, or in good order. */
+  /** Stops it at once, as a crash of the server would; what it has said is committed stays. */
+  crash(): Promise<void>
+  /** Starts it again after a crash. */
+  resume(): Promise<void>
+  /** Ends it for good. */
   stop(): Promise<void>
 }
 
@@ -90,7 +93,7 @@ const whenReady = async (url: string, isGone: () => boolean): Promise<string> =>
 }
 
 /** Starts one on a free port; undefined where no PostgreSQL is to be had, which with CI=true is a failure. */
-export const startPostgres = async (): Promise<TestPostgres | undefined> => {
+export const startPostgres = async (extra: Record<string, string> = {}): Promise<TestPostgres | undefined> => {
   const bin = await binaries()
   const user = runAs()
   if (!bin || (process.getuid?.() === 0 && !user)) {
@@ -110,20 +113,34 @@ export const startPostgres = async (): Promise<TestPostgres | undefined> => {
   if (code !== 0) throw new Error(`initdb ended with ${code}`)
 
   const port = await freePort()
-  const arguments_ = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`])
-  const server = spawn(join(bin, 'postgres'), ['-D', directory, '-p', String(port), ...arguments_], options)
-  const gone = ended(server)
+  const arguments_ = Object.entries({ ...settings, ...extra }).flatMap(([name, value]) => ['-c', `${name}=${value}`])
+  const launch = () => spawn(join(bin, 'postgres'), ['-D', directory, '-p', String(port), ...arguments_], options)
+  let server = launch()
   const kill = () => server.kill('SIGQUIT')
   process.once('exit', kill)
+  const url = `postgres://portico@127.0.0.1:${port}/postgres`
+  const ready = () => whenReady(url, () => server.exitCode !== null)
+  const end = async (signal: NodeJS.Signals): Promise<void> => {
+    const gone = ended(server)
+    server.kill(signal)
+    await gone
+  }
   const stop = async (): Promise<void> => {
     process.off('exit', kill)
-    server.kill('SIGINT')
-    await gone
+    await end('SIGINT')
     await rm(directory, { recursive: true, force: true })
   }
   try {
-    const url = `postgres://portico@127.0.0.1:${port}/postgres`
-    return { url, version: await whenReady(url, () => server.exitCode !== null), child: server, stop }
+    return {
+      url,
+      version: await ready(),
+      crash: () => end('SIGQUIT'),
+      resume: async () => {
+        server = launch()
+        await ready()
+      },
+      stop,
+    }
   } catch (error) {
     await stop()
     throw error

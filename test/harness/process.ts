@@ -16,7 +16,7 @@ export interface PorticoProcess {
 
 const whenReady = async (operationsUrl: string, child: ChildProcess, output: () => string): Promise<void> => {
   for (let attempt = 0; attempt < 600; attempt++) {
-    if (child.exitCode !== null) break
+    if (child.exitCode !== null || child.signalCode !== null) break
     const ready = await fetch(`${operationsUrl}/health/ready`).catch(() => null)
     if (ready?.ok) return
     await pause(50)

@@ -1,6 +1,6 @@
 import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject } from 'node:crypto'
 import type { JSONWebKeySet } from 'jose'
-import { type Instant, plus } from '../../kernel/index.ts'
+import { type Instant, plus, Refusal } from '../../kernel/index.ts'
 import { inTransaction } from '../../platform/database/index.ts'
 import type { IdentityPorts } from '../ports.ts'
 import type { IdentitySettings } from '../settings.ts'
@@ -91,7 +91,8 @@ export const createSigningKeys = (ports: SigningKeyPorts, settings: IdentitySett
       await readOlderThan(settings.keyRefreshMs)
       if (!active()) await add((stored) => stored === 0)
       const key = active()
-      if (!key) throw new Error('no signing key is active')
+      // So it is where the clock stands before every key's time.
+      if (!key) throw new Refusal('SYSTEM.UNAVAILABLE', { retryAfter: 1, internal: 'no signing key is active' })
       return key
     },
     verifying: async (kid) => {

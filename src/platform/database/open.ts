@@ -1,5 +1,5 @@
-import { type EmbeddedTarget, openEmbedded } from './embedded.ts'
-import { openPostgres, type PostgresTarget } from './postgres.ts'
+import type { EmbeddedTarget } from './embedded.ts'
+import type { PostgresTarget } from './postgres.ts'
 import type { Database } from './tables/index.ts'
 
 export type DatabaseTarget = EmbeddedTarget | PostgresTarget
@@ -14,6 +14,8 @@ export interface OpenDatabase {
   close(): Promise<void>
 }
 
-/** One schema over two stores: PGlite in this process, or a PostgreSQL server. */
-export const openDatabase = (target: DatabaseTarget): Promise<OpenDatabase> =>
-  target.kind === 'embedded' ? openEmbedded(target) : openPostgres(target)
+/** One schema over two stores: PGlite in this process, or a PostgreSQL server. Only the one that is used is loaded. */
+export const openDatabase = async (target: DatabaseTarget): Promise<OpenDatabase> => {
+  if (target.kind === 'embedded') return (await import('./embedded.ts')).openEmbedded(target)
+  return (await import('./postgres.ts')).openPostgres(target)
+}

@@ -1,0 +1,108 @@
+#!/usr/bin/env bash
+# Builds the Dockerfile and runs what came of it, on a Debian machine with no container engine and no registry at hand:
+# buildah with --isolation chroot, on a stand-in for the base image made by debootstrap and the Node of the npm package,
+# under the base's own name. The image's root is then started as its own user with everything but its volume unwritable.
+# Needs root and a way to mount. PORTICO_IMAGE_WORK keeps the stand-in between runs.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+start=$SECONDS
+work=${PORTICO_IMAGE_WORK:-$(mktemp -d /tmp/portico-image-XXXXXX)}
+mkdir -p "$work"
+base=$(sed -n 's/^ARG BASE=//p' Dockerfile)
+image=localhost/portico:test
+export BUILDAH_ISOLATION=chroot STORAGE_DRIVER=vfs TMPDIR="$work"
+buildah() { command buildah --root "$work/storage" --runroot "$work/run" --storage-driver vfs "$@"; }
+say() { echo "[$((SECONDS - start)) s] $*"; }
+
+for program in buildah debootstrap; do
+  command -v $program >/dev/null || { echo "needs $program (apt-get install --no-install-recommends buildah debootstrap)"; exit 2; }
+done
+
+container='' mounted='' pid=''
+cleanup() {
+  [ -z "$pid" ] || kill -TERM "$pid" 2>/dev/null || true
+  [ -z "$mounted" ] || umount -R "$mounted" 2>/dev/null || true
+  [ -z "$container" ] || buildah rm "$container" >/dev/null 2>&1 || true
+  [ -n "${PORTICO_IMAGE_WORK:-}" ] || rm -rf "$work"
+}
+trap cleanup EXIT
+
+if [ ! -x "$work/rootfs/usr/local/bin/node" ]; then
+  say "making a stand-in for $base"
+  [ -d "$work/rootfs/etc" ] || debootstrap --variant=minbase --include=ca-certificates,libstdc++6,libatomic1 bookworm "$work/rootfs" >"$work/debootstrap.log"
+  cp node_modules/node/bin/node "$work/rootfs/usr/local/bin/node"
+  mkdir -p "$work/rootfs/usr/local/lib/node_modules"
+  cp -r "$(dirname "$(dirname "$(readlink -f "$(command -v npm)")")")" "$work/rootfs/usr/local/lib/node_modules/npm"
+  ln -sf ../lib/node_modules/npm/bin/npm-cli.js "$work/rootfs/usr/local/bin/npm"
+  # Whatever this machine trusts, the build has to trust when it asks the registry.
+  cp /etc/ssl/certs/ca-certificates.crt "$work/rootfs/etc/ssl/certs/ca-certificates.crt"
+fi
+if ! buildah inspect --type image "$base" >/dev/null 2>&1; then
+  container=$(buildah from scratch)
+  buildah add -q "$container" "$work/rootfs" / >/dev/null
+  buildah config --env PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
+    --env NODE_EXTRA_CA_CERTS=/etc/ssl/certs/ca-certificates.crt --cmd node "$container"
+  buildah commit -q "$container" "$base" >/dev/null
+  buildah rm "$container" >/dev/null
+  container=''
+fi
+
+say "building $image"
+context="$work/context"
+rm -rf "$context" && mkdir -p "$context"
+cp -r Dockerfile .dockerignore package.json package-lock.json src config "$context"
+# A registry's mirror may lack what other platforms would take, which npm counts as a fault of the lock: here nothing
+# is asked for that this platform does not take.
+node -e '
+  const { readFileSync, writeFileSync } = require("node:fs")
+  const file = process.argv[1], lock = JSON.parse(readFileSync(file, "utf8"))
+  for (const [path, { optionalDependencies: wanted = {} }] of Object.entries(lock.packages))
+    for (const name of Object.keys(wanted))
+      if (path && !lock.packages[`node_modules/${name}`] && !lock.packages[`${path}/node_modules/${name}`]) delete wanted[name]
+  writeFileSync(file, JSON.stringify(lock))' "$context/package-lock.json"
+buildah build -q --pull-never --format docker --network host --layers=false -t "$image" "$context" >/dev/null
+
+say 'looking at what came of it'
+fact() { buildah inspect --type image --format "$1" "$image"; }
+[ "$(fact '{{.Docker.Config.User}}')" = 10001:10001 ] || { echo 'the image runs as root'; exit 1; }
+[ -n "$(fact '{{.Docker.Config.Healthcheck}}')" ] || { echo 'no health check'; exit 1; }
+container=$(buildah from --pull-never "$image")
+root=$(buildah mount "$container")
+for unwanted in usr/local/bin/npm usr/local/lib/node_modules usr/bin/gcc usr/bin/python3 app/test app/node_modules/vitest app/node_modules/node app/node_modules/typescript; do
+  [ ! -e "$root/$unwanted" ] || { echo "the image holds /$unwanted"; exit 1; }
+done
+size=$(du -sm "$root/app" | cut -f1)
+
+say 'starting it: its own user, nothing writable but /data'
+view="$work/view"
+mkdir -p "$view"
+mount --bind "$root" "$view" && mounted="$view"
+mount -o remount,bind,ro "$view"
+mount -t tmpfs -o size=512m,mode=0700,uid=10001,gid=10001 tmpfs "$view/data"
+mount -t proc proc "$view/proc"
+mount -t tmpfs -o mode=0755 tmpfs "$view/dev"
+for device in null zero random urandom; do touch "$view/dev/$device" && mount --bind "/dev/$device" "$view/dev/$device"; done
+port=$((20000 + RANDOM % 20000))
+as_user=(chroot --userspec=10001:10001 "$view" /usr/bin/env -i PATH=/usr/local/bin:/usr/bin:/bin HOME=/nonexistent NODE_ENV=production NODE_COMPILE_CACHE=/app/.compiled)
+if "${as_user[@]}" sh -c 'touch /app/x /tmp/x /etc/x' 2>/dev/null; then echo 'the root is writable'; exit 1; fi
+cat >"$work/start.sh" <<'INNER'
+cd /app && exec node --max-semi-space-size=8 src/cli.ts serve
+INNER
+"${as_user[@]}" HOST=127.0.0.1 PORT=$port OPS_PORT=$((port + 1)) PORTICO_DATA_DIR=/data sh -c "$(cat "$work/start.sh")" >"$work/serve.log" 2>&1 &
+pid=$!
+for attempt in $(seq 1 300); do
+  curl -fsS "http://127.0.0.1:$((port + 1))/health/ready" >/dev/null 2>&1 && break
+  kill -0 "$pid" 2>/dev/null || { cat "$work/serve.log"; exit 1; }
+  sleep 0.2
+done
+"${as_user[@]}" OPS_PORT=$((port + 1)) node -e 'fetch(`http://127.0.0.1:${process.env.OPS_PORT}/health/ready`).then((r)=>process.exit(r.ok?0:1),()=>process.exit(1))' || { echo 'the health check fails'; exit 1; }
+[ "$(stat -c %u "/proc/$pid")" = 10001 ] || { echo 'it does not run as 10001'; exit 1; }
+answer=$(curl -fsS "http://127.0.0.1:$port/web/v1/consumer/constants/timezones" -H 'X-PORTAL-ACCESS-CODE: consumer-dev' \
+  -H 'X-Request-Id: image-test-1' -H 'X-Client-Hash: image-test' -H 'X-Forwarded-Proto: https' -H 'CF-Connecting-IP: 203.0.113.7' \
+  -H 'Cf-Ray: 8f2a1b3c4d5e6f70-FRA' -H 'cf-ipcountry: DE' -H 'X-LOCALE: en')
+grep -q '"success":true' <<<"$answer" || { echo "no proper answer: ${answer:0:200}"; exit 1; }
+kill -TERM "$pid"
+code=0; wait "$pid" || code=$?
+pid=''
+[ "$code" = 0 ] || { echo "SIGTERM ended it with $code"; tail -5 "$work/serve.log"; exit 1; }
+say "it serves, and ends with 0; /app is $size MB"

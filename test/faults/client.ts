@@ -1,0 +1,97 @@
+import { randomUUID } from 'node:crypto'
+import { setTimeout as pause } from 'node:timers/promises'
+import { developmentIds } from '../../src/seed/development.ts'
+import { type Answer, type Call, send } from '../harness/http.ts'
+import type { DevelopmentMail } from '../harness/portico.ts'
+import { signIn } from '../harness/sign-in.ts'
+
+/** A process under test, by its two listeners. */
+export interface Target {
+  url: string
+  operationsUrl: string
+}
+
+/** A client of one process, or of several in turn. They are looked up anew for each call: they come and go. */
+export interface FaultClient {
+  call(method: string, path: string, call?: Call): Promise<Answer>
+  mailTo(address: string): Promise<DevelopmentMail>
+}
+
+export const createClient = (targets: () => Target[]): FaultClient => {
+  let turn = 0
+  return {
+    call: (method, path, call) => {
+      const all = targets()
+      return send(all[turn++ % all.length]?.url ?? '', method, path, call)
+    },
+    mailTo: async (address) => {
+      const outboxes: DevelopmentMail[][] = await Promise.all(
+        targets().map(async ({ operationsUrl }) => (await fetch(`${operationsUrl}/mail.json`)).json()),
+      )
+      const mails = outboxes.flat().sort((a, b) => b.at.localeCompare(a.at))
+      const found = mails.find(({ to, template }) => to === address && template === 'login-code')
+      if (!found) throw new Error(`no mail to ${address}`)
+      return found
+    },
+  }
+}
+
+/** Somebody who is signed in. */
+export interface User {
+  client: FaultClient
+  token: string
+}
+
+export const signedIn = async (client: FaultClient, email?: string): Promise<User> => ({
+  client,
+  token: (await signIn(client, email)).accessToken,
+})
+
+export const ask = (user: User, method: string, path: string, call: Call = {}): Promise<Answer> =>
+  user.client.call(method, `/web/v1/consumer${path}`, {
+    token: user.token,
+    workspace: developmentIds.workspace,
+    ...call,
+  })
+
+/** What became of one transfer of 0.01 USD; status 0 where no answer came. */
+export interface Attempt {
+  requestId: string
+  status: number
+  orderId: string | null
+}
+
+export const transfer = async (user: User, requestId: string = randomUUID()): Promise<Attempt> => {
+  const body = {
+    sourceWalletBizId: developmentIds.mainUsd,
+    targetWalletBizId: developmentIds.savingsUsd,
+    amount: '0.01',
+    currency: 'USD',
+  }
+  const headers = { 'x-request-id': requestId }
+  const answer = await ask(user, 'POST', '/transfer/command/create', { headers, body }).catch(() => null)
+  return { requestId, status: answer?.status ?? 0, orderId: answer?.status === 200 ? answer.body.data.bizId : null }
+}
+
+/** Transfers by several hands at once until told to stop; whoever fails breathes for a moment. */
+export const burst = (user: User, hands: number): { stop(): Promise<Attempt[]>; attempts: Attempt[] } => {
+  const attempts: Attempt[] = []
+  let stopped = false
+  const hand = async () => {
+    while (!stopped) {
+      const attempt = await transfer(user)
+      attempts.push(attempt)
+      // A process that is not there is asked again in its own time: each try has to be settled afterwards.
+      if (attempt.status !== 200) await pause(attempt.status === 0 ? 400 : 20)
+    }
+  }
+  const all = Promise.all(Array.from({ length: hands }, hand))
+  return {
+    attempts,
+    stop: async () => {
+      stopped = true
+      await all
+      return attempts
+    },
+  }
+}

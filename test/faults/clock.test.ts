@@ -1,0 +1,54 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { startPostgres } from '../harness/postgres.ts'
+import { type PorticoProcess, startProcess } from '../harness/process.ts'
+import { codeIn } from '../harness/sign-in.ts'
+import { ask, createClient, signedIn, transfer } from './client.ts'
+import { checkBook } from './invariants.ts'
+
+const postgres = await startPostgres()
+afterAll(() => postgres?.stop())
+
+const shim = new URL('shifted-clock.mjs', import.meta.url).href
+
+describe.skipIf(!postgres).each([
+  ['forward', 3_600_000],
+  ['back', -3_600_000],
+])('the clock jumps %s by an hour', (direction, shift) => {
+  let gateway: PorticoProcess
+  const client = createClient(() => [gateway])
+
+  beforeAll(async () => {
+    process.env.PORTICO_TEST_CLOCK_SHIFT = String(shift)
+    const variables = { DATABASE_URL: postgres?.url ?? '', PORTICO_RATE_LIMIT_SCALE: '1000', LOG_LEVEL: 'error' }
+    gateway = await startProcess(variables, 'gateway', ['--import', shim])
+  })
+  afterAll(() => gateway?.stop())
+
+  const pendingLogin = async () => {
+    const credentials = { email: 'member@demo.test', password: 'Portico-demo-2026' }
+    const { body } = await client.call('POST', '/web/v1/consumer/auth/login/initiate', { body: credentials })
+    const { sessionId } = body.data
+    await client.call('POST', '/web/v1/consumer/auth/login/mfa/send', { body: { sessionId, mfaMethod: 'EMAIL' } })
+    return { sessionId, mfaMethod: 'EMAIL', code: codeIn((await client.mailTo(credentials.email)).text) }
+  }
+
+  test('expiries fail closed, and the book stays whole', async () => {
+    const user = await signedIn(client)
+    expect((await transfer(user)).status).toBe(200)
+    const login = await pendingLogin()
+
+    gateway.child.kill('SIGUSR2')
+    await expect.poll(async () => (await ask(user, 'GET', '/profile')).status).toBe(401)
+    const refused = [await ask(user, 'GET', '/wallets'), await transfer(user)]
+    expect(refused.map(({ status }) => status)).toEqual([401, 401])
+    const completed = await client.call('POST', '/web/v1/consumer/auth/login/complete', { body: login })
+    // Later, the login has run out; earlier, no key is active yet to sign its tokens with.
+    expect(completed.status, completed.text).toBe(direction === 'forward' ? 404 : 503)
+    expect((await fetch(`${gateway.operationsUrl}/health/ready`)).status).toBe(200)
+    if (direction === 'forward') {
+      const again = await transfer(await signedIn(client))
+      expect(again.status).toBe(200)
+    }
+    await checkBook({ url: postgres?.url ?? '' }, direction === 'forward' ? 2 : 3)
+  })
+})

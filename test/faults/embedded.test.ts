@@ -1,0 +1,90 @@
+import { execFileSync } from 'node:child_process'
+import { closeSync, openSync, rmSync, statfsSync, writeSync } from 'node:fs'
+import { mkdir, mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { type PorticoProcess, startProcess } from '../harness/process.ts'
+import { ask, createClient, signedIn, transfer } from './client.ts'
+import { checkBook, settleAll } from './invariants.ts'
+
+const folder = await mkdtemp(join(tmpdir(), 'portico-disk-'))
+
+/** A small disk of its own; mounting takes root and the right to. */
+const mounted = (() => {
+  try {
+    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=200m', 'tmpfs', folder], { stdio: 'ignore' })
+    return true
+  } catch {
+    return false
+  }
+})()
+
+afterAll(async () => {
+  if (mounted) execFileSync('umount', [folder])
+  await rm(folder, { recursive: true, force: true })
+})
+
+const fill = (file: string, leave: number): void => {
+  const chunk = Buffer.alloc(1_048_576)
+  const handle = openSync(file, 'w')
+  try {
+    for (;;) {
+      const { bavail, bsize } = statfsSync(folder)
+      if (bavail * bsize <= leave) break
+      writeSync(handle, chunk)
+    }
+  } catch {
+    // Full to the last byte.
+  } finally {
+    closeSync(handle)
+  }
+}
+
+describe('the embedded store', () => {
+  let gateway: PorticoProcess
+  const directory = join(folder, 'data')
+  const variables = { PORTICO_DATA_DIR: directory, PORTICO_RATE_LIMIT_SCALE: '1000', LOG_LEVEL: 'error' }
+
+  beforeAll(async () => {
+    await mkdir(directory)
+    gateway = await startProcess(variables)
+  })
+  afterAll(() => gateway?.stop())
+
+  test('a second process on the same directory refuses to start, and the first one goes on', async () => {
+    await expect(startProcess(variables)).rejects.toThrow('is in use by another process')
+    expect((await fetch(`${gateway.operationsUrl}/health/ready`)).status).toBe(200)
+  })
+
+  test.skipIf(!mounted)(
+    'its disk is full (skipped where nothing can be mounted): writes are 503, reads work',
+    async () => {
+      const user = await signedIn(createClient(() => [gateway]))
+      const attempts = [await transfer(user)]
+      expect(attempts[0]?.status).toBe(200)
+      const ballast = join(folder, 'ballast')
+      fill(ballast, 0)
+      await expect
+        .poll(
+          async () => {
+            const attempt = await transfer(user)
+            attempts.push(attempt)
+            return attempt.status
+          },
+          { timeout: 5_000 },
+        )
+        .toBe(503)
+      for (const path of ['/wallets', '/profile', '/constants/timezones'])
+        expect((await ask(user, 'GET', path)).status, path).toBe(200)
+
+      expect(await gateway.stop()).toBe(0)
+      await expect(startProcess(variables)).rejects.toThrow(/the disk of .* has 0 MB free/)
+      rmSync(ballast)
+      gateway = await startProcess(variables)
+      const count = await settleAll(user, attempts)
+      expect(await gateway.stop()).toBe(0)
+      await checkBook({ directory }, count)
+    },
+  )
+})

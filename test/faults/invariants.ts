@@ -1,0 +1,78 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import { sql } from 'kysely'
+import { expect } from 'vitest'
+import { verifyBook } from '../../src/ledger/index.ts'
+import { type DatabaseTarget, openDatabase } from '../../src/platform/database/index.ts'
+import { developmentIds } from '../../src/seed/development.ts'
+import { type Attempt, ask, transfer, type User } from './client.ts'
+
+/** What hardening.md allows as an answer to a transfer while something is broken. */
+const allowed = new Set([0, 200, 409, 502, 503, 504])
+
+const settle = async (user: User, { requestId }: Attempt): Promise<string> => {
+  for (let attempt = 1; ; attempt++) {
+    const { status, orderId } = await transfer(user, requestId)
+    if (orderId !== null) return orderId
+    expect(allowed, `while ${requestId} is settled`).toContain(status)
+    if (attempt >= 100) throw new Error(`${requestId} cannot be settled: ${status}`)
+    await pause(50)
+  }
+}
+
+/**
+ * After a fault is over, by the interface: each acknowledged order exists once, under the request id that it was asked
+ * with; the others are resolved by asking again. Answers how many transfers there are in all.
+ */
+export const settleAll = async (user: User, attempts: readonly Attempt[]): Promise<number> => {
+  for (const { status, requestId } of attempts) expect(allowed, requestId).toContain(status)
+  const orders = new Set<string>()
+  const queue = [...attempts]
+  const hand = async () => {
+    for (let attempt = queue.pop(); attempt; attempt = queue.pop()) {
+      const id = await settle(user, attempt)
+      if (attempt.orderId !== null) expect(id).toBe(attempt.orderId)
+      orders.add(id)
+    }
+  }
+  await Promise.all(Array.from({ length: 8 }, hand))
+  expect(orders.size).toBe(attempts.length)
+  const { body } = await ask(user, 'GET', `/wallets/${developmentIds.mainUsd}/balance`)
+  expect(body.data).toMatchObject({
+    availableBalance: (10_000 - attempts.length / 100).toFixed(2),
+    heldBalance: '0.00',
+  })
+  return orders.size
+}
+
+type Place = { url: string } | { directory: string }
+
+const targetOf = (place: Place): DatabaseTarget =>
+  'url' in place
+    ? {
+        kind: 'postgres',
+        url: place.url,
+        poolSize: 2,
+        connectTimeoutMs: 5_000,
+        statementTimeoutMs: 30_000,
+        lockTimeoutMs: 10_000,
+        onIdleError: () => undefined,
+      }
+    : { kind: 'embedded', directory: place.directory, minimumFreeBytes: 0, onDiskFull: () => undefined }
+
+/**
+ * By the store itself: the entries sum to zero, balances equal their flows, nothing available is negative, and there
+ * are exactly so many transfers, each of them at its end.
+ */
+export const checkBook = async (place: Place, transfers: number): Promise<void> => {
+  const store = await openDatabase(targetOf(place))
+  try {
+    expect(await verifyBook(store.database)).toBeNull()
+    const { rows } = await sql<{ status: string; n: number }>`
+      SELECT status, count(*)::int AS n FROM orders WHERE order_type = 'TRANSFER' GROUP BY status`.execute(
+      store.database,
+    )
+    expect(rows).toEqual(transfers === 0 ? [] : [{ status: 'COMPLETED', n: transfers }])
+  } finally {
+    await store.close()
+  }
+}

@@ -1,0 +1,94 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import { Client } from 'pg'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { startPostgres, type TestPostgres } from '../harness/postgres.ts'
+import { type PorticoProcess, startProcess } from '../harness/process.ts'
+import { ask, burst, createClient, signedIn, transfer, type User } from './client.ts'
+import { checkBook, settleAll } from './invariants.ts'
+
+const postgres: TestPostgres | undefined = await startPostgres({ synchronous_commit: 'on' })
+afterAll(() => postgres?.stop())
+
+describe.skipIf(!postgres)('PostgreSQL fails', () => {
+  let gateway: PorticoProcess
+  let user: User
+  const url = postgres?.url ?? ''
+  let transfers = 0
+
+  beforeAll(async () => {
+    gateway = await startProcess({ DATABASE_URL: url, PORTICO_RATE_LIMIT_SCALE: '1000', LOG_LEVEL: 'error' })
+    user = await signedIn(createClient(() => [gateway]))
+  })
+  afterAll(() => gateway?.stop())
+
+  const administrate = async (statements: string[]): Promise<void> => {
+    const admin = new Client({ connectionString: url })
+    admin.on('error', () => undefined)
+    await admin.connect()
+    for (const statement of statements) await admin.query(statement)
+    await admin.end()
+  }
+  const acknowledged = (run: ReturnType<typeof burst>) => run.attempts.filter(({ status }) => status === 200).length
+
+  /** The pool recovers unaided, and the book is whole. */
+  const settle = async (run: ReturnType<typeof burst>): Promise<number[]> => {
+    const before = acknowledged(run)
+    await expect.poll(() => acknowledged(run), { timeout: 10_000 }).toBeGreaterThan(before + 20)
+    const attempts = await run.stop()
+    all.push(...attempts)
+    transfers = await settleAll(user, all)
+    await checkBook({ url }, transfers)
+    return [...new Set(attempts.map(({ status }) => status))].sort()
+  }
+  const all: Awaited<ReturnType<ReturnType<typeof burst>['stop']>> = []
+
+  test('stopped at once, and started again: 503, never 2xx for an unknown commit', async () => {
+    const run = burst(user, 8)
+    await expect.poll(() => acknowledged(run), { timeout: 20_000 }).toBeGreaterThan(80)
+    await postgres?.crash()
+    const during = await transfer(user)
+    expect(during.status).toBe(503)
+    all.push(during)
+    expect((await fetch(`${gateway.operationsUrl}/health/ready`)).status).toBe(503)
+    await postgres?.resume()
+    expect(await settle(run)).toEqual([200, 503])
+    await expect
+      .poll(async () => (await fetch(`${gateway.operationsUrl}/health/ready`)).status, { timeout: 5_000 })
+      .toBe(200)
+  })
+
+  test('backends ended in mid-COMMIT', async () => {
+    const run = burst(user, 8)
+    for (let round = 0; round < 40; round++) {
+      await administrate([
+        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'portico' AND state = 'active'",
+      ])
+      await pause(25)
+    }
+    expect(await settle(run)).toEqual([200, 503])
+  })
+
+  test('a table locked for 10 s: 503 within the time of a statement, and unrelated routes answer', async () => {
+    const admin = new Client({ connectionString: url })
+    await admin.connect()
+    await admin.query('BEGIN; LOCK TABLE orders IN ACCESS EXCLUSIVE MODE')
+    const released = pause(10_000).then(() => admin.query('COMMIT'))
+    const start = performance.now()
+    const waiting = Array.from({ length: 8 }, () => transfer(user))
+    for (let time = 0; time < 10; time++) {
+      const asked = performance.now()
+      expect((await ask(user, 'GET', '/profile')).status).toBe(200)
+      expect((await ask(user, 'GET', '/constants/timezones')).status).toBe(200)
+      expect(performance.now() - asked).toBeLessThan(1_000)
+      await pause(100)
+    }
+    const answers = await Promise.all(waiting)
+    expect(answers.map(({ status }) => status)).toEqual(Array(8).fill(503))
+    expect(performance.now() - start).toBeLessThan(6_500)
+    await released
+    await admin.end()
+    all.push(...answers)
+    transfers = await settleAll(user, all)
+    await checkBook({ url }, transfers)
+  })
+})

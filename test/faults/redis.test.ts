@@ -1,0 +1,76 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { startPostgres } from '../harness/postgres.ts'
+import { type PorticoProcess, startProcess } from '../harness/process.ts'
+import { startRedis } from '../harness/redis.ts'
+import { codeIn } from '../harness/sign-in.ts'
+import { ask, createClient, signedIn, transfer } from './client.ts'
+import { checkBook, settleAll } from './invariants.ts'
+
+const postgres = await startPostgres()
+const redis = await startRedis()
+afterAll(async () => {
+  await redis?.stop()
+  await postgres?.stop()
+})
+
+describe.skipIf(!postgres || !redis)('Redis fails', () => {
+  let gateway: PorticoProcess
+  const client = createClient(() => [gateway])
+  const chain = '/web/v1/consumer/auth/login'
+  const credentials = { email: 'member@demo.test', password: 'Portico-demo-2026' }
+  const initiate = () => client.call('POST', `${chain}/initiate`, { body: credentials })
+
+  beforeAll(async () => {
+    gateway = await startProcess({
+      DATABASE_URL: postgres?.url ?? '',
+      REDIS_URL: redis?.url ?? '',
+      PORTICO_RATE_LIMIT_SCALE: '1000',
+      LOG_LEVEL: 'error',
+    })
+  })
+  afterAll(() => gateway?.stop())
+
+  test('paused: what takes credentials is 503 within a second, money stays whole, and all is back within two', async () => {
+    const user = await signedIn(client)
+    const before = [await transfer(user)]
+    redis?.child.kill('SIGSTOP')
+    try {
+      for (let time = 0; time < 3; time++) {
+        const start = performance.now()
+        expect((await initiate()).status).toBe(503)
+        expect(performance.now() - start).toBeLessThan(1_000)
+      }
+      before.push(await transfer(user))
+      expect(before[1]?.status).toBe(503)
+      expect((await fetch(`${gateway.operationsUrl}/health/live`)).status).toBe(200)
+      expect((await fetch(`${gateway.operationsUrl}/health/ready`)).status).toBe(503)
+      // Long enough for a silent connection to be given up as well.
+      await new Promise((resolve) => setTimeout(resolve, 5_000))
+    } finally {
+      redis?.child.kill('SIGCONT')
+    }
+    const resumed = performance.now()
+    await expect.poll(async () => (await initiate()).status, { timeout: 3_000, interval: 50 }).toBe(200)
+    expect(performance.now() - resumed).toBeLessThan(2_000)
+    expect((await fetch(`${gateway.operationsUrl}/health/ready`)).status).toBe(200)
+    await checkBook({ url: postgres?.url ?? '' }, await settleAll(user, before))
+  })
+
+  test.each(['FLUSHALL', 'SCRIPT FLUSH'])(
+    '%s: used codes stay used, ended sessions ended, and work goes on',
+    async (command) => {
+      const { sessionId } = (await initiate()).body.data
+      await client.call('POST', `${chain}/mfa/send`, { body: { sessionId, mfaMethod: 'EMAIL' } })
+      const code = codeIn((await client.mailTo(credentials.email)).text)
+      const complete = () => client.call('POST', `${chain}/complete`, { body: { sessionId, mfaMethod: 'EMAIL', code } })
+      const done = await complete()
+      expect(done.status, done.text).toBe(200)
+      const user = { client, token: done.body.data.accessToken }
+      await ask(user, 'POST', '/auth/logout')
+      expect(await redis?.ask(command)).toBe('+OK')
+      expect((await complete()).status).toBe(404)
+      expect((await ask(user, 'GET', '/profile')).status).toBe(401)
+      expect((await initiate()).status).toBe(200)
+    },
+  )
+})

@@ -1,0 +1,151 @@
+import { request } from 'node:http'
+import { setTimeout as pause } from 'node:timers/promises'
+import { Agent } from 'undici'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { startConfigured } from '../harness/configured.ts'
+import { requiredHeaders } from '../harness/http.ts'
+import { startPostgres } from '../harness/postgres.ts'
+import type { PorticoProcess } from '../harness/process.ts'
+import { startRedis } from '../harness/redis.ts'
+import { ask, burst, createClient, signedIn } from './client.ts'
+import { checkBook, settleAll } from './invariants.ts'
+
+const postgres = await startPostgres({ synchronous_commit: 'on' })
+const redis = await startRedis()
+afterAll(async () => {
+  await redis?.stop()
+  await postgres?.stop()
+})
+
+const variables = {
+  DATABASE_URL: postgres?.url ?? '',
+  REDIS_URL: redis?.url ?? '',
+  PORTICO_RATE_LIMIT_SCALE: '1000',
+  LOG_LEVEL: 'error',
+}
+const start = () => startConfigured(variables, { shutdown: { delayMs: 700, timeoutMs: 10_000 } })
+
+/** What a load balancer does: asks who is ready, often, and sends requests to those in turn. */
+const balance = (all: () => PorticoProcess[]) => {
+  let ready: PorticoProcess[] = all()
+  const look = async () => {
+    const asked = await Promise.all(
+      all().map(async (each) =>
+        (await fetch(`${each.operationsUrl}/health/ready`).catch(() => null))?.ok ? each : null,
+      ),
+    )
+    ready = asked.filter((each) => each !== null)
+  }
+  const timer = setInterval(() => void look(), 100)
+  return { targets: () => ready, look, stop: () => clearInterval(timer) }
+}
+
+describe.skipIf(!postgres || !redis)('SIGTERM under load', () => {
+  let replicas: PorticoProcess[] = []
+  beforeAll(async () => {
+    // Both at once, on an empty database: one migrates it, the other waits.
+    replicas = await Promise.all([start(), start()])
+  })
+  afterAll(async () => {
+    for (const each of replicas) await each.stop()
+  })
+
+  test('one of two replicas restarts, then the other: no request fails, and each ends with 0', async () => {
+    const balancer = balance(() => replicas)
+    const user = await signedIn(createClient(balancer.targets))
+    const run = burst(user, 6)
+    const readers: number[] = []
+    let reading = true
+    const reader = (async () => {
+      while (reading) {
+        const answer = await ask(user, 'GET', '/wallets').catch(() => null)
+        readers.push(answer?.status ?? 0)
+      }
+    })()
+    for (const index of [0, 1]) {
+      await pause(800)
+      const old = replicas[index]
+      const stopping = old?.stop()
+      await expect
+        .poll(async () => (await fetch(`${old?.operationsUrl}/health/ready`).catch(() => null))?.status, {
+          interval: 20,
+        })
+        .toBe(503)
+      expect(await stopping, old?.output()).toBe(0)
+      replicas[index] = await start()
+      await balancer.look()
+    }
+    await pause(500)
+    const attempts = await run.stop()
+    reading = false
+    await reader
+    balancer.stop()
+    expect(attempts.length).toBeGreaterThan(100)
+    expect([...new Set(attempts.map(({ status }) => status))]).toEqual([200])
+    expect([...new Set(readers)]).toEqual([200])
+    await checkBook({ url: postgres?.url ?? '' }, await settleAll(user, attempts))
+  })
+
+  test('while it drains it still answers, tells kept connections to close, and lets a request that has begun finish', async () => {
+    const gateway = await start()
+    const { hostname, port } = new URL(gateway.url)
+    const body = JSON.stringify({ email: 'nobody@demo.test', password: 'no such password' })
+    const slow = request({
+      hostname,
+      port,
+      method: 'POST',
+      path: '/web/v1/consumer/auth/login/initiate',
+      headers: { ...requiredHeaders(), 'content-length': String(body.length) },
+    })
+    const answered = new Promise<number | undefined>((resolve, reject) => {
+      slow.on('response', (response) => {
+        response.resume()
+        resolve(response.statusCode)
+      })
+      slow.on('error', reject)
+    })
+    slow.write(body.slice(0, 10))
+    const agent = new Agent({ connections: 1 })
+    const get = () => fetch(`${gateway.url}/openapi.json`, { dispatcher: agent } as RequestInit)
+    expect((await get()).headers.get('connection')).not.toBe('close')
+    const stopping = gateway.stop()
+    await pause(300)
+    expect((await get()).headers.get('connection')).toBe('close')
+    // The listener is closed by now, and the request that has begun is not.
+    await pause(900)
+    await expect(fetch(`${gateway.url}/openapi.json`)).rejects.toThrow()
+    slow.end(body.slice(10))
+    expect(await answered).toBe(401)
+    expect(await stopping).toBe(0)
+    await agent.close()
+  })
+
+  test('what never finishes is cut off in time', async () => {
+    const gateway = await startConfigured(variables, { shutdown: { delayMs: 0, timeoutMs: 500 } })
+    const { hostname, port } = new URL(gateway.url)
+    const endless = request({
+      hostname,
+      port,
+      method: 'POST',
+      path: '/web/v1/consumer/auth/login/initiate',
+      headers: { ...requiredHeaders(), 'content-length': '1000' },
+    })
+    endless.on('error', () => undefined)
+    endless.write('{')
+    await pause(200)
+    const start = performance.now()
+    expect(await gateway.stop()).toBe(0)
+    expect(performance.now() - start).toBeLessThan(4_000)
+  })
+})
+
+describe.skipIf(!postgres)('two gateways without Redis', () => {
+  test('the second one on a database refuses to start, and says why', async () => {
+    const { REDIS_URL: _, ...alone } = variables
+    const first = await startConfigured(alone, {})
+    await expect(startConfigured(alone, {})).rejects.toThrow(/another gateway runs on this database.*REDIS_URL/)
+    expect(await first.stop()).toBe(0)
+    const second = await startConfigured(alone, {})
+    expect(await second.stop()).toBe(0)
+  })
+})

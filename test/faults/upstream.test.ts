@@ -1,0 +1,49 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { startConfigured } from '../harness/configured.ts'
+import { type Misbehaving, startMisbehaving } from '../harness/misbehaving.ts'
+import type { PorticoProcess } from '../harness/process.ts'
+import { ask, createClient, signedIn, type User } from './client.ts'
+
+/** Promises a body, sends the half of it and goes. */
+const halfAnAnswer =
+  'HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 4000\r\n\r\n{"success":true,"data":["secret of the upstream"'
+
+describe('an upstream dies in mid-body', () => {
+  let gateway: PorticoProcess
+  let upstream: Misbehaving
+  let user: User
+  let directory: string
+
+  beforeAll(async () => {
+    directory = await mkdtemp(join(tmpdir(), 'portico-upstream-'))
+    upstream = await startMisbehaving((socket) => socket.write(halfAnAnswer, () => socket.destroy()))
+    const backends = { profile: { url: upstream.url }, constants: { url: upstream.url } }
+    const variables = { PORTICO_DATA_DIR: directory, PORTICO_RATE_LIMIT_SCALE: '1000', LOG_LEVEL: 'fatal' }
+    gateway = await startConfigured(variables, { backends })
+    user = await signedIn(createClient(() => [gateway]))
+  })
+  afterAll(async () => {
+    await gateway?.stop()
+    await upstream?.close()
+    await rm(directory, { recursive: true, force: true })
+  })
+
+  test('502 with nothing of its body; a GET is tried twice at most, a POST once', async () => {
+    const read = await ask(user, 'GET', '/constants/timezones')
+    expect([read.status, read.body.code]).toEqual([502, 'SYSTEM.UPSTREAM_INVALID_RESPONSE'])
+    expect(read.text).not.toContain('secret')
+    expect(upstream.requests()).toBeLessThanOrEqual(2)
+    const before = upstream.requests()
+    const written = await ask(user, 'POST', '/profile/update', { body: { accountName: 'New name' } })
+    expect([written.status, written.text.includes('secret')]).toEqual([502, false])
+    expect(upstream.requests()).toBe(before + 1)
+  })
+
+  test('the gateway serves everything else meanwhile, and ends in good order', async () => {
+    expect((await ask(user, 'GET', '/wallets')).status).toBe(200)
+    expect(await gateway.stop()).toBe(0)
+  })
+})
