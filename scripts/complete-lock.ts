@@ -1,0 +1,58 @@
+/*
+ * Completes package-lock.json after `npm install` (npm run lock). A registry mirror may lack packages of other platforms;
+ * npm then leaves them out of the lock without a word, and `npm ci` refuses a lock that lacks them. They are optional and
+ * never installed here, so what the lock has to say of them (version and platform) follows from their parents and names.
+ */
+import { readFileSync, writeFileSync } from 'node:fs'
+import { z } from 'zod'
+
+const Package = z.looseObject({
+  version: z.string().optional(),
+  dev: z.boolean().optional(),
+  optionalDependencies: z.record(z.string(), z.string()).optional(),
+})
+const Lock = z.looseObject({ packages: z.record(z.string(), Package) })
+
+const file = new URL('../package-lock.json', import.meta.url)
+const lock = Lock.parse(JSON.parse(readFileSync(file, 'utf8')))
+
+const systems = [
+  'android',
+  'darwin',
+  'win32',
+  'windows',
+  'freebsd',
+  'netbsd',
+  'openbsd',
+  'sunos',
+  'aix',
+  'openharmony',
+  'linux',
+  'wasm32',
+  'wasi',
+]
+const machines = ['arm64', 'arm', 'x64', 'ia32', 'ppc64', 'riscv64', 's390x', 'loong64', 'mips64el', 'wasm32']
+
+const platformOf = (name: string) => {
+  const system = systems.find((each) => name.includes(each)) ?? 'none'
+  const machine = machines.find((each) => name.includes(each)) ?? 'none'
+  const os = { windows: 'win32', wasm32: 'none', wasi: 'none' }[system] ?? system
+  return { os: [os], cpu: [machine], ...(name.includes('musl') && { libc: ['musl'] }) }
+}
+
+// A package stands beside its parent, whose own folder may be a nested one.
+const beside = (parent: string, name: string): string =>
+  `${parent.slice(0, parent.lastIndexOf('node_modules/'))}node_modules/${name}`
+
+let added = 0
+for (const [path, parent] of Object.entries(lock.packages)) {
+  for (const [name, version] of Object.entries(parent.optionalDependencies ?? {})) {
+    const key = beside(path, name)
+    if (lock.packages[key]?.version || !/^\d+\.\d+\.\d+/.test(version)) continue
+    lock.packages[key] = { version, ...platformOf(name), ...(parent.dev && { dev: true }), optional: true }
+    added += 1
+  }
+}
+const sorted = Object.entries(lock.packages).sort(([a], [b]) => (a < b ? -1 : 1))
+writeFileSync(file, `${JSON.stringify({ ...lock, packages: Object.fromEntries(sorted) }, null, 2)}\n`)
+process.stdout.write(`${added} packages of other platforms added to the lock\n`)
