@@ -8,6 +8,7 @@ import { createFiles } from '../domains/files/index.ts'
 import { createInvitations } from '../domains/invitations/index.ts'
 import { createOperators } from '../domains/operators/index.ts'
 import { createProfile } from '../domains/profile/index.ts'
+import { createRecharges } from '../domains/recharges/index.ts'
 import { createRoles } from '../domains/roles/index.ts'
 import { createSandbox } from '../domains/sandbox/index.ts'
 import { createTransfers } from '../domains/transfers/index.ts'
@@ -34,6 +35,13 @@ export const composeDomains = async (
   await ledger.ensureHouse(currencies)
   const wallets = createWallets({ ...outside, ledger, currencies })
   const files = createFiles({ ...outside, settings: settings.files })
+  const recharges = createRecharges({
+    ...outside,
+    ledger,
+    settings: settings.money.recharge,
+    expiryMs: settings.money.background.expiryMs,
+    hasFile: async (workspace, file) => (await files.fileOf(outside.database, workspace, file)) !== undefined,
+  })
   const { orphanAfterMs } = settings.files
   const exports = createExports({ ...outside, ledger, settings: { ...settings.exports, orphanAfterMs } })
   const sandbox = createSandbox({ ...outside, ledger, members, cleaners: [files.clean, exports.clean] })
@@ -72,6 +80,7 @@ export const composeDomains = async (
     workspaces,
     exchanges,
     transfers,
+    recharges,
     withdrawalChannels,
     withdrawals,
     constants,
@@ -85,7 +94,7 @@ export const composeDomains = async (
     operators,
   ]
   const tables: HandlerTable[] = served.map(({ handlers }) => handlers)
-  const jobs = { files: files.jobs, exports: exports.jobs, operators: operators.jobs }
+  const jobs = { files: files.jobs, exports: exports.jobs, recharges: recharges.jobs, operators: operators.jobs }
   return { ledger, workspaces, apiKeys, rates, jobs, handlers: new Map(tables.flatMap((table) => [...table])) }
 }
 

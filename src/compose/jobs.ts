@@ -16,12 +16,12 @@ interface Parts {
 }
 
 /**
- * Whether this process serves a domain: its jobs run where its handlers do, since both need the same blobs. What is
- * sent by mail leaves from the gateway.
+ * Whether this process serves a domain: its jobs run where its handlers do, since both need the same blobs and
+ * settings. What is sent by mail leaves from the gateway.
  */
 const kindsOf = ({ settings, outside, isGateway, identity, domains }: Parts): JobKind[] => {
   const { jobs } = domains
-  const isHere = (domain: 'files' | 'exports'): boolean =>
+  const isHere = (domain: 'files' | 'exports' | 'recharges'): boolean =>
     !isGateway || (settings.backends[domain] ?? settings.backends.default ?? 'in-process') === 'in-process'
   const seal = async (): Promise<void> => {
     await sealAuditLog(outside.database)
@@ -33,6 +33,7 @@ const kindsOf = ({ settings, outside, isGateway, identity, domains }: Parts): Jo
       : []),
     ...(isHere('files') ? jobs.files : []),
     ...(isHere('exports') ? jobs.exports : []),
+    ...(isHere('recharges') ? jobs.recharges : []),
     ...(isGateway ? jobs.operators : []),
   ]
 }

@@ -1,6 +1,6 @@
 import { type ExpressionBuilder, sql } from 'kysely'
 import type { OrderId, WalletId, WorkspaceId } from '../kernel/index.ts'
-import { type Instant, offsetOf, type Page, type PageRequest, pageOf } from '../kernel/index.ts'
+import { type Instant, offsetOf, type Page, type PageRequest, pageOf, toIso } from '../kernel/index.ts'
 import type { Database, Tables } from '../platform/database/index.ts'
 import { moment } from '../platform/database/moment.ts'
 import type { OrderType } from '../platform/database/tables/ledger.ts'
@@ -12,6 +12,8 @@ export interface OrderQuery extends PageRequest {
   workspace: WorkspaceId | null
   wallet?: WalletId | undefined
   statuses?: readonly string[] | undefined
+  /** An order of the first status whose data's `expiresAt` is not after the instant counts as of the second one. */
+  runsOut?: { from: string; to: string; at: Instant } | undefined
   /** Both ends of the time of creation count. */
   from?: Instant | undefined
   to?: Instant | undefined
@@ -45,14 +47,22 @@ export const readOrder = async (
   return row && storedOrder.parse(row.told)
 }
 
-const matching = (database: Database, { type, workspace, wallet, statuses, from, to, data }: OrderQuery) => {
+/** Where nothing runs out, the bare column, which an index can serve. */
+const statusNow = (runsOut: OrderQuery['runsOut']) =>
+  runsOut === undefined
+    ? sql.ref<string>('orders.status')
+    : sql<string>`CASE WHEN orders.status = ${runsOut.from} AND orders.data->>'expiresAt' <= ${toIso(runsOut.at)}
+        THEN ${runsOut.to} ELSE orders.status END`
+
+const matching = (database: Database, query: OrderQuery) => {
+  const { type, workspace, wallet, statuses, runsOut, from, to, data } = query
   let found = database.selectFrom('orders').where('order_type', '=', type).where(within(workspace))
   if (wallet !== undefined) {
     found = found.where((eb) =>
       eb.or([eb('source_wallet_biz_id', '=', wallet), eb('target_wallet_biz_id', '=', wallet)]),
     )
   }
-  if (statuses !== undefined) found = found.where('status', 'in', statuses)
+  if (statuses !== undefined) found = found.where(statusNow(runsOut), 'in', statuses)
   if (from !== undefined) found = found.where('created_at', '>=', moment(from))
   if (to !== undefined) found = found.where('created_at', '<=', moment(to))
   if (data !== undefined) found = found.where(sql<boolean>`data @> ${JSON.stringify(data)}::jsonb`)

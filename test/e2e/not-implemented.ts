@@ -1,20 +1,2 @@
 /** Operations that are declared and not served yet. They answer 501; this list may only shrink. */
-export const notImplemented: readonly string[] = [
-  'exchanges.create',
-  'exchanges.list',
-  'exchanges.listRates',
-  'exchanges.quote',
-  'exchanges.read',
-  'exchanges.setRate',
-  'recharges.availableChannels',
-  'recharges.cancel',
-  'recharges.confirm',
-  'recharges.create',
-  'recharges.list',
-  'recharges.listAll',
-  'recharges.proof',
-  'recharges.quote',
-  'recharges.read',
-  'recharges.readAny',
-  'recharges.reject',
-]
+export const notImplemented: readonly string[] = []

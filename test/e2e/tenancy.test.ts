@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { domainOf, paramNames } from '../../src/kernel/index.ts'
 import { developmentIds } from '../../src/seed/development.ts'
 import { type Route, routes, unknownId } from '../harness/catalogue.ts'
+import { formOf } from '../harness/form.ts'
 import type { Answer } from '../harness/http.ts'
 import { signIn } from '../harness/sign-in.ts'
 import { storeIsAvailable } from '../harness/store.ts'
@@ -26,6 +27,14 @@ const withdrawalFrom = async (world: AccessWorld, workspace: string, walletBizId
   return (await data(owner, 'POST', '/withdrawals', { workspace, body })).bizId
 }
 
+const fileIn = async ({ owner, data }: AccessWorld, workspace: string): Promise<string> => {
+  const form = formOf([
+    { name: 'purpose', content: 'DOCUMENT' },
+    { name: 'file', content: 'a note', fileName: 'note.txt', type: 'text/plain' },
+  ])
+  return (await data(owner, 'POST', '/files/upload', { workspace, ...form })).bizId
+}
+
 /** A workspace that the caller has not entered, with one thing of every kind. A new kind of id goes in here. */
 const furnish = async (world: AccessWorld): Promise<Foreign> => {
   const { owner, data } = world
@@ -39,6 +48,19 @@ const furnish = async (world: AccessWorld): Promise<Foreign> => {
     headers: { 'x-request-id': randomUUID() },
     body: { sourceWalletBizId: wallet, targetWalletBizId: await walletIn(other), amount: '1.00', currency: 'USD' },
   })
+  const { bizId: recharge } = await data(owner, 'POST', '/recharges', {
+    workspace,
+    body: { walletBizId: wallet, channelCode: 'BANK_USD', amount: '10.00' },
+  })
+  const { quoteBizId } = await data(owner, 'POST', '/exchanges/quote', {
+    workspace,
+    body: { sourceCurrency: 'USD', targetCurrency: 'EUR', amount: '10.00', fixedSide: 'SOURCE' },
+  })
+  const { bizId: exchange } = await data(owner, 'POST', '/exchanges', { workspace, body: { quoteBizId } })
+  const { bizId: exported } = await data(owner, 'POST', '/exports', {
+    workspace,
+    body: { exportType: 'FLOWS', format: 'CSV' },
+  })
   const { bizId: role } = await data(owner, 'POST', '/roles', {
     workspace,
     body: { roleName: 'Neighbour', permissionCodes: [] },
@@ -51,7 +73,11 @@ const furnish = async (world: AccessWorld): Promise<Foreign> => {
     'wallets wallet_id': wallet,
     'transfers wallet_id': wallet,
     'transfers order_id': transfer,
+    'recharges recharge_id': recharge,
     'withdrawals withdrawal_id': await withdrawalFrom(world, workspace, wallet),
+    'exchanges exchange_id': exchange,
+    'exports export_id': exported,
+    'files file_id': await fileIn(world, workspace),
     'roles role_id': role,
     'apiKeys api_key_id': apiKey,
   }

@@ -1,4 +1,4 @@
-export { type Mail, type Mailer, type MailTemplate, type MailValues } from './mailer.ts'
+export type { Mail, Mailer, MailTemplate, MailValues } from './mailer.ts'
 export { createOutbox, type Outbox, type OutboxMail } from './outbox.ts'
 export { outboxPage } from './outbox-page.ts'
 export { createSmtpMailer, type SmtpSettings } from './smtp.ts'

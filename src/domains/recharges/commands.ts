@@ -1,0 +1,99 @@
+import type { OrderId, WalletId, WorkspaceId } from '../../kernel/index.ts'
+import { type Charge, type Entry, type NewOrder, type OrderMove, type Party, usageOf } from '../../ledger/index.ts'
+import type { Recharge } from './recharge.ts'
+import type { Channel } from './rules.ts'
+
+export interface RechargeTerms extends Charge {
+  wallet: WalletId
+  channel: Channel
+}
+
+/** The wallet that is paid into: a frozen or closed one takes nothing. */
+export const payee = (wallet: WalletId, currency: string, workspace: WorkspaceId): Party => ({
+  label: 'target',
+  wallet,
+  workspace,
+  currency,
+  active: true,
+  currencyField: 'walletBizId',
+})
+
+export const newRecharge = (
+  { amount, fee, channel: { terms, tariff } }: RechargeTerms,
+  workspace: WorkspaceId,
+  expiresAt: string,
+): NewOrder => ({
+  workspace,
+  type: 'RECHARGE',
+  data: {
+    channelCode: terms.channelCode,
+    proofRequired: terms.proofRequired ? 'yes' : 'no',
+    amount: amount.minor.toString(),
+    currency: amount.currency,
+    feeAmount: fee.minor.toString(),
+    expiresAt,
+    proofFileBizId: null,
+    cancelReason: null,
+    rejectReason: null,
+    ...usageOf(terms.channelCode, tariff),
+  },
+  steps: [{ status: 'PENDING_PAYMENT' }],
+})
+
+export const housesOf = ({ amount, fee }: Recharge): Party[] => {
+  const house = { currency: amount.currency, short: 'SYSTEM.INTERNAL_ERROR' } as const
+  const clearing: Party = { ...house, label: 'outside', house: 'CLEARING' }
+  return fee.minor > 0n ? [clearing, { ...house, label: 'fee', house: 'FEE' }] : [clearing]
+}
+
+/** What came from the outside world goes to the wallet, less the fee, which goes to the house. */
+export const entriesOf = ({ net, fee }: Recharge): Entry[] => {
+  const paid: Entry[] = [
+    { account: 'outside', amount: -net.minor, flowType: 'RECHARGE' },
+    { account: 'target', amount: net.minor, flowType: 'RECHARGE' },
+  ]
+  const charged: Entry[] = [
+    { account: 'outside', amount: -fee.minor, flowType: 'FEE' },
+    { account: 'fee', amount: fee.minor, flowType: 'FEE' },
+  ]
+  return fee.minor > 0n ? [...paid, ...charged] : paid
+}
+
+/** What the ordering workspace does with a recharge that is not paid. */
+const unpaid = { type: 'RECHARGE', expected: ['PENDING_PAYMENT'] } as const
+
+export const cancellation = (id: OrderId, workspace: WorkspaceId, reason: string): OrderMove => ({
+  ...unpaid,
+  id,
+  workspace,
+  steps: [{ status: 'CANCELLED', reason }],
+  data: { cancelReason: reason },
+})
+
+export const submission = (id: OrderId, workspace: WorkspaceId, file: string): OrderMove => ({
+  ...unpaid,
+  id,
+  workspace,
+  steps: [{ status: 'PROOF_SUBMITTED' }],
+  data: { proofFileBizId: file },
+})
+
+export const expiry = (id: OrderId): OrderMove => ({ ...unpaid, id, workspace: null, steps: [{ status: 'EXPIRED' }] })
+
+/** An operator's decision; they reach every workspace's recharges, but not their own. */
+const decision = { type: 'RECHARGE', workspace: null, notByCreator: true } as const
+
+export const confirmation = (id: OrderId, { proofRequired }: Recharge): OrderMove => ({
+  ...decision,
+  id,
+  expected: proofRequired ? ['PROOF_SUBMITTED'] : ['PENDING_PAYMENT', 'PROOF_SUBMITTED'],
+  steps: [{ status: 'COMPLETED' }],
+})
+
+export const rejection = (id: OrderId, reason: string): OrderMove => ({
+  ...decision,
+  id,
+  expected: ['PROOF_SUBMITTED'],
+  steps: [{ status: 'REJECTED', reason }],
+  data: { rejectReason: reason },
+})

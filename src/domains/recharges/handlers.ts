@@ -1,0 +1,106 @@
+import * as contract from '../../contract/recharges.ts'
+import {
+  formatMoney,
+  type HandlerTable,
+  handlerTable,
+  type Locale,
+  mapPage,
+  type Words,
+  type WorkspaceId,
+} from '../../kernel/index.ts'
+import { idIn, listing, memberActing, operatorActing, orderIdIn, walletIdIn } from '../../ledger/index.ts'
+import { tellFigures, tellRecharge } from './recharge.ts'
+import { type Channel, seenAt } from './rules.ts'
+import { cancel, confirm, create, type RechargesPorts, read, reject, submitProof, termsOf } from './service.ts'
+
+type Query = Parameters<typeof listing>[0] & {
+  sortBy: 'createdAt' | 'updatedAt'
+  walletId?: string | undefined
+  rechargeStatus?: string | undefined
+}
+
+const askedIn = (body: { walletBizId: string; channelCode: string; amount: string }) => ({
+  wallet: walletIdIn(body.walletBizId),
+  channelCode: body.channelCode,
+  amount: body.amount,
+})
+
+export const rechargeHandlers = (ports: RechargesPorts, words: Words): HandlerTable => {
+  const tellChannel = ({ terms, tariff }: Channel, locale: Locale) => ({
+    channelCode: terms.channelCode,
+    channelName: terms.channelName,
+    channelType: words.coded('channelType', terms.channelType, locale),
+    currency: terms.currency,
+    minAmount: formatMoney(tariff.minimum),
+    maxAmount: formatMoney(tariff.maximum),
+    fixedFee: formatMoney(tariff.fixedFee),
+    feeRate: terms.feeRate,
+    proofRequired: terms.proofRequired,
+    enabled: terms.enabled,
+  })
+  /** A workspace of null reaches every one's. */
+  const listed = async (query: Query, workspace: WorkspaceId | null, locale: Locale) => {
+    const now = ports.clock.now()
+    const orders = await ports.ledger.listOrders({
+      ...listing(query),
+      sortBy: query.sortBy,
+      type: 'RECHARGE',
+      workspace,
+      wallet: query.walletId === undefined ? undefined : walletIdIn(query.walletId),
+      statuses: query.rechargeStatus === undefined ? undefined : [query.rechargeStatus],
+      runsOut: { from: 'PENDING_PAYMENT', to: 'EXPIRED', at: now },
+    })
+    return mapPage(orders, (order) => tellRecharge(seenAt(order, now), { words, locale }))
+  }
+  return handlerTable(contract, {
+    listRechargeChannels: async ({ query: { currency }, locale }) =>
+      [...ports.channels.values()]
+        .filter(({ terms }) => terms.enabled && (currency === undefined || terms.currency === currency))
+        .map((channel) => tellChannel(channel, locale)),
+
+    listRecharges: ({ query, workspace, locale }) => listed(query, workspace.id, locale),
+
+    readRecharge: async ({ params, workspace, locale }) =>
+      tellRecharge(await read(ports, orderIdIn(params.recharge_id), workspace.id), { words, locale }),
+
+    quoteRecharge: async ({ body, workspace }) => {
+      const { wallet, channel, ...charge } = await termsOf(ports, askedIn(body), workspace.id)
+      return tellFigures(wallet, channel.terms.channelCode, charge)
+    },
+
+    createRecharge: async (request) => {
+      const order = await create(ports, askedIn(request.body), memberActing(request))
+      return tellRecharge(order, { words, locale: request.locale })
+    },
+
+    cancelRecharge: async (request) => {
+      const { params, body, locale } = request
+      const order = await cancel(ports, orderIdIn(params.recharge_id), body.cancelReason, memberActing(request))
+      return tellRecharge(order, { words, locale })
+    },
+
+    submitRechargeProof: async (request) => {
+      const { params, body, locale } = request
+      const file = idIn<'file'>(body.fileBizId)
+      const order = await submitProof(ports, orderIdIn(params.recharge_id), file, memberActing(request))
+      return tellRecharge(order, { words, locale })
+    },
+
+    listAllRecharges: ({ query, locale }) =>
+      listed(query, query.workspaceId === undefined ? null : idIn<'workspace'>(query.workspaceId), locale),
+
+    readAnyRecharge: async ({ params, locale }) =>
+      tellRecharge(await read(ports, orderIdIn(params.recharge_id), null), { words, locale }),
+
+    confirmRecharge: async (request) => {
+      const order = await confirm(ports, orderIdIn(request.params.recharge_id), operatorActing(request))
+      return tellRecharge(order, { words, locale: request.locale })
+    },
+
+    rejectRecharge: async (request) => {
+      const { params, body, locale } = request
+      const order = await reject(ports, orderIdIn(params.recharge_id), body.reason, operatorActing(request))
+      return tellRecharge(order, { words, locale })
+    },
+  })
+}

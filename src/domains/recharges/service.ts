@@ -1,0 +1,134 @@
+import type { WorkspaceId } from '../../kernel/index.ts'
+import { type Clock, notFound, type OrderId, plus, Refusal, toIso, type WalletId } from '../../kernel/index.ts'
+import type { OrderMove } from '../../ledger/index.ts'
+import { type Acting, chargeOf, type Ledger, type Order, type PostingCommand, signedBy } from '../../ledger/index.ts'
+import { sqlState } from '../../platform/database/fault.ts'
+import {
+  cancellation,
+  confirmation,
+  entriesOf,
+  housesOf,
+  newRecharge,
+  payee,
+  type RechargeTerms,
+  rejection,
+  submission,
+} from './commands.ts'
+import { rechargeOf } from './recharge.ts'
+import { type Channels, ranOutAt, seenAt } from './rules.ts'
+
+export interface RechargesPorts {
+  ledger: Ledger
+  clock: Clock
+  channels: Channels
+  /** How long a recharge waits for its payment or its proof. */
+  lifeMs: number
+  /** Whether the workspace has a file that can be had; a foreign one is as unknown. */
+  hasFile(workspace: WorkspaceId, file: string): Promise<boolean>
+}
+
+export interface Asked {
+  wallet: WalletId
+  channelCode: string
+  amount: string
+}
+
+/** What a recharge would come to, or why it cannot be. */
+export const termsOf = async (
+  { ledger, channels }: RechargesPorts,
+  { wallet, channelCode, amount }: Asked,
+  workspace: WorkspaceId,
+): Promise<RechargeTerms> => {
+  const found = await ledger.readWallet({ wallet, workspace })
+  if (!found) throw notFound('no such wallet')
+  const channel = channels.get(channelCode)
+  if (!channel?.terms.enabled || channel.terms.currency !== found.currency)
+    throw new Refusal('CHANNEL.NOT_AVAILABLE', { internal: `no such channel in ${found.currency}` })
+  const charge = chargeOf(channel.tariff, amount)
+  if (found.status !== 'ACTIVE') throw new Refusal('WALLET.NOT_ACTIVE', { internal: `the wallet is ${found.status}` })
+  return { ...charge, wallet, channel }
+}
+
+/** What the trigger of migration 020-daily-usage says, which sees what runs in parallel. */
+const refusalOf = (error: unknown): unknown =>
+  sqlState(error) === 'PL001'
+    ? new Refusal('WALLET.LIMIT_EXCEEDED', { internal: 'the daily limit', cause: error })
+    : error
+
+const announce = async (ports: RechargesPorts, asked: Asked, acting: Acting<WorkspaceId>): Promise<Order> => {
+  const { workspace } = acting
+  const terms = await termsOf(ports, asked, workspace)
+  const expiresAt = toIso(plus(ports.clock.now(), ports.lifeMs))
+  try {
+    return await ports.ledger.execute({
+      ...signedBy(acting),
+      parties: [payee(terms.wallet, terms.amount.currency, workspace)],
+      create: newRecharge(terms, workspace, expiresAt),
+    })
+  } catch (error) {
+    throw refusalOf(error)
+  }
+}
+
+/** Announces a payment; nothing is posted before it has arrived. */
+export const create = (ports: RechargesPorts, asked: Asked, acting: Acting<WorkspaceId>): Promise<Order> =>
+  ports.ledger.orEarlierOrder(acting.key, () => announce(ports, asked, acting))
+
+const stored = async ({ ledger }: RechargesPorts, id: OrderId, workspace: WorkspaceId | null): Promise<Order> => {
+  const order = await ledger.readOrder({ id, type: 'RECHARGE', workspace })
+  if (!order) throw notFound('no such recharge')
+  return order
+}
+
+/** A workspace's recharge as it is to be seen now; null reaches every workspace's. */
+export const read = async (ports: RechargesPorts, id: OrderId, workspace: WorkspaceId | null): Promise<Order> =>
+  seenAt(await stored(ports, id, workspace), ports.clock.now())
+
+type Change = Omit<PostingCommand, 'actor' | 'idempotency' | 'audit'> & { move: OrderMove }
+
+/** Changes a recharge that its time has not ended. */
+const change = (
+  ports: RechargesPorts,
+  id: OrderId,
+  acting: Acting,
+  by: (order: Order) => Change | Promise<Change>,
+): Promise<Order> =>
+  ports.ledger.orEarlierOrder(acting.key, async () => {
+    const order = await stored(ports, id, acting.workspace)
+    if (ranOutAt(order, ports.clock.now()) !== null)
+      throw new Refusal('STATE.CONFLICT', { internal: 'its time has run out' })
+    return ports.ledger.execute({ ...signedBy(acting), ...(await by(order)) })
+  })
+
+export const cancel = (
+  ports: RechargesPorts,
+  id: OrderId,
+  reason: string,
+  acting: Acting<WorkspaceId>,
+): Promise<Order> =>
+  change(ports, id, acting, () => ({ parties: [], move: cancellation(id, acting.workspace, reason) }))
+
+export const submitProof = (
+  ports: RechargesPorts,
+  id: OrderId,
+  file: string,
+  acting: Acting<WorkspaceId>,
+): Promise<Order> =>
+  change(ports, id, acting, async () => {
+    if (!(await ports.hasFile(acting.workspace, file))) throw notFound('no such file')
+    return { parties: [], move: submission(id, acting.workspace, file) }
+  })
+
+/** The payment has arrived. */
+export const confirm = (ports: RechargesPorts, id: OrderId, acting: Acting<null>): Promise<Order> =>
+  change(ports, id, acting, (order) => {
+    const recharge = rechargeOf(order)
+    return {
+      parties: [payee(recharge.wallet, recharge.amount.currency, order.workspaceBizId), ...housesOf(recharge)],
+      move: confirmation(id, recharge),
+      entries: entriesOf(recharge),
+    }
+  })
+
+export const reject = (ports: RechargesPorts, id: OrderId, reason: string, acting: Acting<null>): Promise<Order> =>
+  change(ports, id, acting, () => ({ parties: [], move: rejection(id, reason) }))
