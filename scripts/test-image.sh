@@ -77,6 +77,8 @@ say 'starting it: its own user, nothing writable but /data'
 view="$work/view"
 mkdir -p "$view"
 mount --bind "$root" "$view" && mounted="$view"
+# What is mounted below it from here on is not mounted in the image's own storage too.
+mount --make-rprivate "$view"
 mount -o remount,bind,ro "$view"
 mount -t tmpfs -o size=512m,mode=0700,uid=10001,gid=10001 tmpfs "$view/data"
 mount -t proc proc "$view/proc"

@@ -48,7 +48,9 @@ describe('the embedded store', () => {
 
   beforeAll(async () => {
     await mkdir(directory)
-    gateway = await startProcess(variables)
+    process.env.PORTICO_TEST_CLOCK_SHIFT = '61000'
+    const shim = new URL('shifted-clock.mjs', import.meta.url).href
+    gateway = await startProcess(variables, 'gateway', ['--import', shim])
   })
   afterAll(() => gateway?.stop())
 
@@ -75,6 +77,8 @@ describe('the embedded store', () => {
           { timeout: 5_000 },
         )
         .toBe(503)
+      // So long that a session's activity would be written down.
+      gateway.child.kill('SIGUSR2')
       for (const path of ['/wallets', '/profile', '/constants/timezones'])
         expect((await ask(user, 'GET', path)).status, path).toBe(200)
 

@@ -2,7 +2,7 @@ import { timingSafeEqual } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
 import type { Credential } from '../../gateway/ports.ts'
 import { type Caller, type Clock, plus, Refusal } from '../../kernel/index.ts'
-import type { Database } from '../../platform/database/index.ts'
+import { type Database, databaseFault } from '../../platform/database/index.ts'
 import type { AddressGuard } from '../ip-whitelist/guard.ts'
 import type { IdentitySettings } from '../settings.ts'
 import type { AccessClaims } from '../tokens/claims.ts'
@@ -54,7 +54,13 @@ export const authenticator = (parts: Parts): ((credential: Credential) => Promis
   const noteActivity = async (session: OpenSession): Promise<void> => {
     const now = clock.now()
     if (now - session.lastActivityAt < settings.activityMs) return
-    await recordActivity(database, session, now, plus(now, settings.idleMs))
+    try {
+      await recordActivity(database, session, now, plus(now, settings.idleMs))
+    } catch (error) {
+      // A store that can be read and not written (its disk is full) still serves reading; the session ends the sooner.
+      if (!databaseFault(error)) throw error
+      return
+    }
     liveness.forget(session.id)
   }
 
