@@ -32,10 +32,18 @@ const setUpEmbedded = async (project: TestProject) => {
   return template.remove
 }
 
+/** A suite that cannot run here is named when everything else is over; with CI=true it has failed by now. */
+export const nameSkipped = (project: TestProject, why: string): void => {
+  process.once('exit', () => process.stderr.write(`skipped: the ${project.name} suite (${why})\n`))
+}
+
 const setUpPostgres = async (project: TestProject) => {
   const postgres = await startPostgres()
   project.provide('postgresUrl', postgres?.url ?? null)
-  if (!postgres) return async () => undefined
+  if (!postgres) {
+    nameSkipped(project, 'no PostgreSQL could be started')
+    return async () => undefined
+  }
   const { Client } = await import('pg')
   const client = new Client({ connectionString: postgres.url })
   await client.connect()
