@@ -1,10 +1,10 @@
 import { defineConfig } from 'vitest/config'
 
 /**
- * The same end-to-end tests in every topology: one process, PostgreSQL under it, the domains behind HTTP, and two
- * replicas over PostgreSQL and Redis that are used in turn.
+ * The same end-to-end tests in every topology: one process on the embedded store, the domains behind HTTP over
+ * PostgreSQL, and two replicas over PostgreSQL and Redis that are used in turn.
  */
-const topologies = ['embedded', 'postgres', 'split', 'replicas'] as const
+const topologies = ['embedded', 'split', 'replicas'] as const
 
 export default defineConfig({
   test: {

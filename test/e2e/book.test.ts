@@ -8,7 +8,7 @@ import { root } from '../harness/settings.ts'
 import { storeIsAvailable } from '../harness/store.ts'
 
 /** A book that somebody broke behind the database's back is found by each replica, and by the command line. */
-describe.skipIf(!storeIsAvailable() || inject('topology') !== 'postgres')('the book is watched', () => {
+describe.skipIf(!storeIsAvailable() || inject('topology') !== 'split')('the book is watched', () => {
   let portico: Portico
   let url = ''
   beforeAll(async () => {

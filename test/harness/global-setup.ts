@@ -6,7 +6,7 @@ import { startRedis } from './redis.ts'
 import { testSettings } from './settings.ts'
 import { createTemplate } from './template.ts'
 
-export type Topology = 'embedded' | 'postgres' | 'split' | 'replicas'
+export type Topology = 'embedded' | 'split' | 'replicas'
 
 declare module 'vitest' {
   interface ProvidedContext {
