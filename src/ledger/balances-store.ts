@@ -40,6 +40,7 @@ export const readBalance = async (
     .selectFrom('ledger_accounts')
     .where('biz_id', '=', wallet)
     .where('workspace_biz_id', '=', workspace)
+    .where('kind', '=', 'WALLET')
     .select(['currency', 'balance', 'held', 'version'])
     .executeTakeFirst()
   return row && toBalance(wallet, row)
@@ -62,6 +63,6 @@ export const readBalanceAt = async (
       + (SELECT count(*) + count(h.ended_at) FILTER (WHERE h.ended_at <= ${at}) FROM ledger_holds h
           WHERE h.account_biz_id = a.biz_id AND h.created_at <= ${at}) AS version
       FROM ledger_accounts a
-     WHERE a.biz_id = ${wallet} AND a.workspace_biz_id = ${workspace}`.execute(database)
+     WHERE a.biz_id = ${wallet} AND a.workspace_biz_id = ${workspace} AND a.kind = 'WALLET'`.execute(database)
   return rows[0] && toBalance(wallet, rows[0])
 }

@@ -48,6 +48,9 @@ const rules: Record<string, string> = {
        WHERE h.workspace_biz_id = o.workspace_biz_id AND h.order_biz_id = o.biz_id
        ORDER BY position DESC LIMIT 1) AS h ON true
      WHERE h.status IS DISTINCT FROM o.status OR h.steps IS DISTINCT FROM h.last`,
+  'play money stays among sandboxes': `
+    SELECT a.currency AS subject FROM ledger_accounts a JOIN workspaces w ON w.biz_id = a.workspace_biz_id
+     WHERE w.workspace_kind = 'SANDBOX' GROUP BY a.currency HAVING sum(a.balance) <> 0`,
 }
 
 /** Every rule in its order, over one snapshot. It reads the whole book. */

@@ -110,6 +110,41 @@ describe('a sandbox', () => {
     expect(await balances(opened)).toEqual(seedState)
   })
 
+  test('has counterparts of its own: its money, fees included, never touches an account of the house', async () => {
+    const house = () =>
+      world.database
+        .selectFrom('ledger_accounts')
+        .select(['kind', 'currency', 'balance', 'version'])
+        .where('workspace_biz_id', 'is', null)
+        .orderBy('biz_id')
+        .execute()
+    const before = await house()
+    const opened = await open('SANDBOX')
+    const [wallet, other] = [opened.main, opened.spare]
+    const party = { workspace: opened.workspaceId, currency: 'USD', active: true, currencyField: 'currency' }
+    const houses = (['LIQUIDITY', 'FEE', 'CLEARING'] as const).map((kind) => ({
+      label: kind,
+      house: kind,
+      currency: 'USD',
+      short: 'EXCHANGE.RATE_UNAVAILABLE' as const,
+    }))
+    await ledger.post({
+      actor: null,
+      parties: [...houses, { ...party, label: 'wallet', wallet }, { ...party, label: 'other', wallet: other }],
+      entries: [
+        { account: 'LIQUIDITY', amount: -5_000_000n, flowType: 'EXCHANGE' },
+        { account: 'wallet', amount: 5_000_000n, flowType: 'EXCHANGE' },
+        { account: 'other', amount: 4_000n, flowType: 'RECHARGE' },
+        { account: 'CLEARING', amount: -4_100n, flowType: 'RECHARGE' },
+        { account: 'FEE', amount: 100n, flowType: 'FEE' },
+      ],
+    })
+    await reset(opened.workspaceId)
+    expect(await balances(opened)).toEqual(seedState)
+    expect(await house()).toEqual(before)
+    expect(await ledger.verifyBook()).toBeNull()
+  })
+
   test('is emptied wholly or not at all', async () => {
     const opened = await open('SANDBOX')
     await send(opened, '100.00')

@@ -60,6 +60,24 @@ describe.each(stores)('verifyBook on $name', ({ database }) => {
     expect(await book.ledger.verifyBook()).toBeNull()
   })
 
+  test('money of the house in a sandbox is named', async () => {
+    const house = `(SELECT biz_id FROM ledger_accounts WHERE workspace_biz_id IS NULL AND kind = 'CLEARING' AND currency = 'USD')`
+    const play = await book.wallet('USD', undefined, await book.workspace('SANDBOX'))
+    const transaction = systemIds.next()
+    const entry = (account: string, amount: number) =>
+      `(${account}, '${systemIds.next()}', '${transaction}', 'USD', ${amount}, 'OPENING', '2027-01-01Z')`
+    const mixed = database.transaction().execute(async (tx) => {
+      await sql
+        .raw(
+          `INSERT INTO ledger_entries (account_biz_id, biz_id, transaction_biz_id, currency, amount, flow_type, created_at)
+           VALUES ${entry(house, -5)}, ${entry(`'${play.id}'`, 5)}`,
+        )
+        .execute(tx)
+      throw await book.ledger.within(tx).verifyBook()
+    })
+    await expect(mixed).rejects.toEqual({ rule: 'play money stays among sandboxes', subject: 'USD', violations: 1 })
+  })
+
   test('entries that only cancel out across transactions are named', async () => {
     const moved = `UPDATE ledger_entries SET transaction_biz_id = '${systemIds.next()}' WHERE account_biz_id = '${a.id}'`
     expect(await after(moved)).toMatchObject({ rule: 'entries of a transaction sum to nothing', violations: 2 })

@@ -20,17 +20,21 @@ const typeOf = async (ledger: Ledger, id: OrderId): Promise<OrderQuery['type']> 
   throw notFound('no such order')
 }
 
+/** A sandbox has one account per currency in place of all of the house's. */
+const nameOf = ({ kind, workspace, amount }: Posting): string => {
+  if (kind === 'WALLET') return kind
+  return `${workspace === null ? kind : 'SANDBOX'}:${amount.currency}`
+}
+
 const render = (posting: Posting, orderBizId: OrderId, orderType: string) => {
-  const isWallet = posting.kind === 'WALLET'
-  const { currency } = posting.amount
   return {
     bizId: posting.bizId,
     orderType,
     orderBizId,
-    ledgerAccount: isWallet ? posting.kind : `${posting.kind}:${currency}`,
-    walletBizId: isWallet ? posting.account : null,
+    ledgerAccount: nameOf(posting),
+    walletBizId: posting.kind === 'WALLET' ? posting.account : null,
     amount: formatMoney(posting.amount),
-    currency,
+    currency: posting.amount.currency,
     createdAt: toIso(posting.createdAt),
   }
 }

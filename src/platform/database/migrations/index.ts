@@ -17,6 +17,7 @@ import * as files from './030-files.ts'
 import * as jobs from './030-jobs.ts'
 import * as identityFactors from './040-identity-factors.ts'
 import * as identityPasswords from './040-identity-passwords.ts'
+import * as sandboxCounterparts from './050-sandbox-counterparts.ts'
 
 /** In the order of their names; one that has been released is never changed. */
 export const migrations: Record<string, Migration> = {
@@ -38,4 +39,5 @@ export const migrations: Record<string, Migration> = {
   '030-jobs': jobs,
   '040-identity-factors': identityFactors,
   '040-identity-passwords': identityPasswords,
+  '050-sandbox-counterparts': sandboxCounterparts,
 }
