@@ -29,6 +29,12 @@ const ApiKeyRequest = z.strictObject({
   expiresAt: instant.optional(),
 })
 
+/** How a key's public part begins, as far as somebody knows it; never more of the key than that. */
+const keyPrefix = z
+  .string()
+  .regex(/^ptk_[0-9a-f]{0,12}$/)
+  .meta({ examples: ['ptk_3f9a'] })
+
 const reading = { ...member, workspace: 'required', permission: 'api-key:read' } as const
 const managing = { ...member, workspace: 'required', permission: 'api-key:manage' } as const
 const get = { method: 'GET', chains: ['consumer'], policy: reading, body: 'none' } as const
@@ -45,9 +51,12 @@ export const listApiKeys = operation({
   ...get,
   id: 'apiKeys.list',
   path: '/api-keys',
-  summary: 'The workspace’s API keys',
+  summary: 'The workspace’s API keys, by status or by how their public part begins',
   policy: { ...reading, workspace: 'optional' },
-  query: listQuery(['createdAt', 'updatedAt'], { apiKeyStatus: codeOf('apiKeyStatus').optional() }),
+  query: listQuery(['createdAt', 'updatedAt'], {
+    apiKeyStatus: codeOf('apiKeyStatus').optional(),
+    keyPrefix: keyPrefix.optional(),
+  }),
   reply: page(ApiKey),
   refuses: [],
 })

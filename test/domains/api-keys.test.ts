@@ -1,3 +1,4 @@
+import { sql } from 'kysely'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import * as contract from '../../src/contract/api-keys.ts'
 import { apiKeyPermissions } from '../../src/contract/permissions.ts'
@@ -214,6 +215,23 @@ describe('the keys of a workspace', () => {
     ])
     const endTime = new Date(world.clock.now() - 1).toISOString()
     expect(await list({ endTime })).toEqual([['Expiring'], 1])
+  })
+
+  test('are found by how their public part begins, in their own workspace alone', async () => {
+    const [till, other] = [await create(), await create({ apiKeyName: 'Other' })]
+    const find = async (keyPrefix: string, as = owner, within = workspace) => {
+      const query = { keyPrefix }
+      const page = await world.ask(keys.handlers, contract.listApiKeys, { as, workspace: within, query })
+      return page.items.map(({ bizId }) => bizId)
+    }
+    expect(await find(till.keyPrefix)).toEqual([till.bizId])
+    expect(await find(till.keyPrefix.slice(0, -3))).toEqual([till.bizId])
+    expect((await find('ptk_')).sort()).toEqual([till.bizId, other.bizId].sort())
+    const stranger = await world.account(`looker${serial}@example.test`)
+    expect(await find(till.keyPrefix, stranger, await world.workspaceOf(stranger))).toEqual([])
+    const { rows } = await sql`EXPLAIN SELECT 1 FROM api_keys WHERE workspace_biz_id = ${workspace}
+      AND key_prefix COLLATE "C" >= 'ptk_3' AND key_prefix COLLATE "C" < 'ptk_3~'`.execute(world.database)
+    expect(JSON.stringify(rows)).toContain('api_keys_prefix')
   })
 
   test('have names of their own, also under parallel calls', async () => {

@@ -61,8 +61,8 @@ export const createHandlers = (
 
   return handlerTable(contract, {
     listApiKeys: async (request) => {
-      const { apiKeyStatus, startTime, endTime, ...paging } = request.query
-      const filters = { status: apiKeyStatus, from: instantIn(startTime), to: instantIn(endTime) }
+      const { apiKeyStatus, keyPrefix, startTime, endTime, ...paging } = request.query
+      const filters = { status: apiKeyStatus, prefix: keyPrefix, from: instantIn(startTime), to: instantIn(endTime) }
       const query = { ...paging, ...filters, workspaceId: request.workspace.id }
       return mapPage(await service.list(query, request.receivedAt), (row) => reply(row, request))
     },

@@ -12,16 +12,15 @@ import {
 import { type Act, recordAct } from '../../platform/audit/index.ts'
 import type { KeyedDigest } from '../../platform/crypto/index.ts'
 import { type Database, inTransaction, type Tx } from '../../platform/database/index.ts'
+import { type ApiKeyQuery, listKeys } from './list-store.ts'
 import { maximumKeys, requireMayGive, statusAt } from './rules.ts'
 import { makeKey } from './secret.ts'
 import {
   type ApiKeyId,
-  type ApiKeyQuery,
   type ApiKeyRow,
   countKeys,
   insertKey,
   keyById,
-  listKeys,
   lockKey,
   type StoredStatus,
   setStatus,

@@ -1,22 +1,10 @@
-import { sql } from 'kysely'
-import {
-  type AccountId,
-  type BizId,
-  type CodeOf,
-  type Instant,
-  offsetOf,
-  type Page,
-  type PageRequest,
-  pageOf,
-  toDate,
-  type WorkspaceId,
-} from '../../kernel/index.ts'
-import { type Database, moment, type Tx } from '../../platform/database/index.ts'
+import { type AccountId, type BizId, type CodeOf, type Instant, toDate, type WorkspaceId } from '../../kernel/index.ts'
+import type { Database, Tx } from '../../platform/database/index.ts'
 
 export type ApiKeyId = BizId<'apiKey'>
 export type StoredStatus = Exclude<CodeOf<'apiKeyStatus'>, 'EXPIRED'>
 
-const columns = [
+export const apiKeyColumns = [
   'biz_id as id',
   'workspace_biz_id as workspaceId',
   'api_key_name as name',
@@ -56,47 +44,10 @@ export interface ApiKeyScope {
   id: ApiKeyId
 }
 
-export interface ApiKeyQuery extends PageRequest {
-  workspaceId: WorkspaceId
-  /** Deleted keys are listed only where they are asked for. */
-  status: CodeOf<'apiKeyStatus'> | undefined
-  from: Instant | undefined
-  to: Instant | undefined
-  sortBy: 'createdAt' | 'updatedAt'
-  sortOrder: 'asc' | 'desc'
-}
-
-const sortColumns = { createdAt: 'created_at', updatedAt: 'updated_at' } as const
-
-const matching = (database: Database, query: ApiKeyQuery, at: Instant) => {
-  let found = database.selectFrom('api_keys').where('workspace_biz_id', '=', query.workspaceId)
-  const expired = sql<boolean>`(expires_at IS NOT NULL AND expires_at <= ${moment(at)})`
-  if (query.status === undefined) found = found.where('api_key_status', '!=', 'DELETED')
-  else if (query.status === 'EXPIRED') found = found.where('api_key_status', '!=', 'DELETED').where(expired)
-  else found = found.where('api_key_status', '=', query.status)
-  if (query.status === 'ACTIVE' || query.status === 'DISABLED') found = found.where(sql<boolean>`NOT ${expired}`)
-  if (query.from !== undefined) found = found.where('created_at', '>=', moment(query.from))
-  if (query.to !== undefined) found = found.where('created_at', '<=', moment(query.to))
-  return found
-}
-
-export const listKeys = async (database: Database, query: ApiKeyQuery, at: Instant): Promise<Page<ApiKeyRow>> => {
-  const found = matching(database, query, at)
-  const { total } = await found.select((eb) => eb.fn.countAll<number>().as('total')).executeTakeFirstOrThrow()
-  const items = await found
-    .select(columns)
-    .orderBy(sortColumns[query.sortBy], query.sortOrder)
-    .orderBy('biz_id', query.sortOrder)
-    .limit(query.pageSize)
-    .offset(offsetOf(query))
-    .execute()
-  return pageOf(items, total, query)
-}
-
 export const keyById = (store: Database | Tx, { workspaceId, id }: ApiKeyScope): Promise<ApiKeyRow | undefined> =>
   store
     .selectFrom('api_keys')
-    .select(columns)
+    .select(apiKeyColumns)
     .where('workspace_biz_id', '=', workspaceId)
     .where('biz_id', '=', id)
     .executeTakeFirst()
@@ -105,7 +56,7 @@ export const keyById = (store: Database | Tx, { workspaceId, id }: ApiKeyScope):
 export const lockKey = (tx: Tx, { workspaceId, id }: ApiKeyScope): Promise<ApiKeyRow | undefined> =>
   tx
     .selectFrom('api_keys')
-    .select(columns)
+    .select(apiKeyColumns)
     .where('workspace_biz_id', '=', workspaceId)
     .where('biz_id', '=', id)
     .forUpdate()
@@ -143,7 +94,7 @@ export const insertKey = (tx: Tx, made: NewApiKey, at: Instant): Promise<ApiKeyR
       updated_at: toDate(at),
     })
     .onConflict((conflict) => conflict.doNothing())
-    .returning(columns)
+    .returning(apiKeyColumns)
     .executeTakeFirst()
 
 export const countKeys = async (tx: Tx, workspaceId: WorkspaceId): Promise<number> => {
@@ -167,5 +118,5 @@ export const setStatus = (
     .set({ api_key_status: status, updated_at: toDate(at) })
     .where('workspace_biz_id', '=', workspaceId)
     .where('biz_id', '=', id)
-    .returning(columns)
+    .returning(apiKeyColumns)
     .executeTakeFirstOrThrow()
