@@ -7,6 +7,7 @@ import * as exports from './exports.ts'
 import * as files from './files.ts'
 import * as invitations from './invitations.ts'
 import * as ipWhitelist from './ip-whitelist.ts'
+import * as members from './members.ts'
 import * as mfa from './mfa.ts'
 import * as operatorAccounts from './operator-accounts.ts'
 import * as operatorAudit from './operator-audit.ts'
@@ -40,6 +41,7 @@ export const resources = {
   roles,
   apiKeys,
   workspaces,
+  members,
   exchanges,
   recharges,
   transfers,

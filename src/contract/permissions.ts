@@ -5,7 +5,7 @@
  */
 const workspaceRights = {
   workspace: ['read', 'update'],
-  member: ['manage'],
+  member: ['read', 'manage'],
   role: ['read', 'manage'],
   invitation: ['read', 'manage'],
   'api-key': ['read', 'manage'],
@@ -24,6 +24,7 @@ const operatorRights = {
   account: ['read', 'approve', 'suspend'],
   session: ['terminate'],
   workspace: ['read', 'freeze'],
+  member: ['limit'],
   recharge: ['read', 'approve'],
   transfer: ['read', 'approve'],
   withdrawal: ['read', 'approve', 'settle'],

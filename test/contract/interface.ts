@@ -169,4 +169,5 @@ export const additions = [
   'POST /web/v1/consumer/auth/register/complete',
   'POST /web/v1/consumer/security/step-up/send',
   'POST /web/v1/consumer/security/step-up',
+  'GET /web/v1/consumer/roles/members',
 ]

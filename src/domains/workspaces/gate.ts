@@ -1,7 +1,7 @@
 import { bizId, type Caller, isBizId, Refusal, type WorkspaceAccess, type WorkspaceId } from '../../kernel/index.ts'
 import type { Database } from '../../platform/database/index.ts'
 import { type MembershipRow, membershipIn, membershipsOf } from './membership-store.ts'
-import { isEnterable, type Standing } from './rules.ts'
+import { isDefaultEligible, isEnterable, type Standing } from './rules.ts'
 
 export interface Gate {
   /** Fits WorkspacePort of the gateway. `workspaceId` null asks for the caller's default workspace. */
@@ -12,7 +12,8 @@ const denied = (internal: string): Refusal => new Refusal('ACCESS.PERMISSION_DEN
 
 /**
  * Lets members in, by today's roles: one query a call and nothing kept, so that a changed role counts at the next
- * request of every replica. Unknown, foreign and malformed ids are one and the same to a caller.
+ * request of every replica. Unknown, foreign and malformed ids are one and the same to a caller. Where none
+ * is named it is the default one, else the oldest that may be the default.
  */
 export const createGate = (database: Database, accessOf: (standing: Standing) => WorkspaceAccess): Gate => {
   const named = (caller: Caller, id: string): Promise<MembershipRow | undefined> =>
@@ -22,8 +23,10 @@ export const createGate = (database: Database, accessOf: (standing: Standing) =>
 
   const preferred = async (caller: Caller): Promise<MembershipRow> => {
     const [first] = await membershipsOf(database, caller.accountId, 1)
-    if (!first) throw new Refusal('ACCESS.WORKSPACE_REQUIRED', { internal: 'the caller has no workspace' })
-    return first
+    if (first?.isDefault) return first
+    const eligible = first && (await membershipsOf(database, caller.accountId)).find(isDefaultEligible)
+    if (!eligible) throw new Refusal('ACCESS.WORKSPACE_REQUIRED', { internal: 'no workspace may be the default' })
+    return eligible
   }
 
   return {

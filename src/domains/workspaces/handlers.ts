@@ -3,7 +3,7 @@ import * as contract from '../../contract/workspaces.ts'
 import { type HandlerTable, handlerTable, type Locale, toIso, type Words } from '../../kernel/index.ts'
 import { actOf } from '../../platform/audit/index.ts'
 import type { MembershipRow } from './membership-store.ts'
-import { isDefaultEligible, isEnterable } from './rules.ts'
+import { tellMembership } from './render.ts'
 import type { WorkspaceService } from './service.ts'
 import type { WorkspaceRow } from './store.ts'
 
@@ -24,21 +24,11 @@ const workspaceReply = (words: Words, row: WorkspaceRow, locale: Locale): z.inpu
 })
 
 const membershipReply = (words: Words, row: MembershipRow, locale: Locale): z.input<typeof contract.Membership> => ({
-  userBizId: row.accountId,
-  workspaceBizId: row.workspaceId,
+  ...tellMembership(words, row, locale),
   workspaceName: row.workspaceName,
   workspaceKind: words.coded('workspaceKind', row.workspaceKind, locale),
   institutionBizId: row.institutionId,
-  workspaceRoleBizId: row.roleId,
-  workspaceRoleName: row.roleName,
-  joinSource: words.coded('joinSource', row.joinSource, locale),
-  isOwner: row.roleType === 'OWNER',
   isDefault: row.isDefault,
-  enterable: isEnterable(row),
-  defaultEligible: isDefaultEligible(row),
-  policyConfig: record(row.policyConfig),
-  createdAt: toIso(row.createdAt),
-  updatedAt: toIso(row.updatedAt),
 })
 
 export const createHandlers = (service: WorkspaceService, words: Words): HandlerTable =>

@@ -3,6 +3,8 @@ import type { HandlerTable, Ids, Words } from '../../kernel/index.ts'
 import type { Database } from '../../platform/database/index.ts'
 import { createGate, type Gate } from './gate.ts'
 import { createHandlers } from './handlers.ts'
+import { createMemberHandlers } from './member-handlers.ts'
+import { createMemberService } from './member-service.ts'
 import { type Members, members } from './members.ts'
 import { type OpenWallets, type OpenWorkspace, workspaceOpener, workspaceProvider } from './opening.ts'
 import { accessRule } from './rules.ts'
@@ -34,7 +36,10 @@ export interface Workspaces {
 export const createWorkspaces = ({ database, words, ids, openWallets }: WorkspacePorts): Workspaces => {
   const provide = workspaceProvider({ ids, openWallets })
   return {
-    handlers: createHandlers(createService(database, provide), words),
+    handlers: new Map([
+      ...createHandlers(createService(database, provide), words),
+      ...createMemberHandlers(createMemberService(database), words),
+    ]),
     gate: createGate(database, accessRule(workspacePermissions)),
     members,
     open: workspaceOpener(ids),

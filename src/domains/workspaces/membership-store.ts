@@ -4,7 +4,7 @@ import type { Database, Tx } from '../../platform/database/index.ts'
 
 type Store = Database | Tx
 
-const columns = [
+export const membershipColumns = [
   'm.account_biz_id as accountId',
   'm.workspace_biz_id as workspaceId',
   'm.join_source as joinSource',
@@ -22,15 +22,17 @@ const columns = [
   'r.permission_codes as permissionCodes',
 ] as const
 
-const memberships = (store: Store, accountId: AccountId) =>
+/** Memberships with their workspaces and roles; whose or where is for the caller to say. */
+export const joinedMemberships = (store: Store) =>
   store
     .selectFrom('memberships as m')
     .innerJoin('workspaces as w', 'w.biz_id', 'm.workspace_biz_id')
     .innerJoin('roles as r', (join) =>
       join.onRef('r.workspace_biz_id', '=', 'm.workspace_biz_id').onRef('r.biz_id', '=', 'm.role_biz_id'),
     )
-    .where('m.account_biz_id', '=', accountId)
-    .select(columns)
+
+const memberships = (store: Store, accountId: AccountId) =>
+  joinedMemberships(store).where('m.account_biz_id', '=', accountId).select(membershipColumns)
 
 type RowOf<Q> = Q extends SelectQueryBuilder<infer _DB, infer _TB, infer O> ? O : never
 export type MembershipRow = RowOf<ReturnType<typeof memberships>>
@@ -150,6 +152,32 @@ export const setRole = async (
   await tx
     .updateTable('memberships')
     .set({ role_biz_id: roleId, updated_at: toDate(at) })
+    .where('account_biz_id', '=', member.accountId)
+    .where('workspace_biz_id', '=', member.workspaceId)
+    .execute()
+}
+
+export type PolicyConfig = {
+  enterable?: boolean | undefined
+  defaultEligible?: boolean | undefined
+  readOnly?: boolean | undefined
+}
+
+/** A membership that may no longer be the default stops being it. */
+export const setPolicy = async (
+  tx: Tx,
+  member: { accountId: AccountId; workspaceId: WorkspaceId },
+  policyConfig: PolicyConfig | null,
+  mayBeDefault: boolean,
+  at: Instant,
+): Promise<void> => {
+  await tx
+    .updateTable('memberships')
+    .set({
+      policy_config: policyConfig && JSON.stringify(policyConfig),
+      updated_at: toDate(at),
+      ...(!mayBeDefault && { is_default: false }),
+    })
     .where('account_biz_id', '=', member.accountId)
     .where('workspace_biz_id', '=', member.workspaceId)
     .execute()

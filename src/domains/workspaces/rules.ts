@@ -33,9 +33,15 @@ const limitsOf = (policyConfig: unknown): z.output<typeof Limits> => {
 export const isEnterable = ({ workspaceStatus, policyConfig }: Standing): boolean =>
   workspaceStatus === 'ACTIVE' && limitsOf(policyConfig).enterable
 
+/** Whether these limits leave a membership to be the default. */
+export const mayBeDefault = (policyConfig: unknown): boolean => {
+  const { enterable, defaultEligible } = limitsOf(policyConfig)
+  return enterable && defaultEligible
+}
+
 /** Whether the member may make it their default. */
 export const isDefaultEligible = (standing: Standing): boolean =>
-  isEnterable(standing) && limitsOf(standing.policyConfig).defaultEligible
+  isEnterable(standing) && mayBeDefault(standing.policyConfig)
 
 const reads = (code: Permission): boolean => code.endsWith(':read')
 

@@ -47,13 +47,14 @@ export const createService = (database: Database, provide: OpenWorkspace) => ({
 
   setDefault: (act: Act, id: WorkspaceId): Promise<MembershipRow> =>
     inTransaction(database, async (tx) => {
+      await makeDefault(tx, act.accountId, id, act.at)
+      // Read while the membership is held: nobody bars it from being the default in between.
       const membership = present(await membershipIn(tx, act.accountId, id))
       if (!isDefaultEligible(membership)) {
         throw new Refusal('ACCESS.PERMISSION_DENIED', { internal: 'the membership may not be the default' })
       }
-      await makeDefault(tx, act.accountId, id, act.at)
       await recordAct(tx, act, { workspaceId: id, targetId: act.accountId })
-      return present(await membershipIn(tx, act.accountId, id))
+      return membership
     }),
 
   leave: (act: Act, id: WorkspaceId): Promise<void> =>

@@ -1,0 +1,58 @@
+import * as contract from '../../contract/members.ts'
+import {
+  bizId,
+  type HandlerTable,
+  handlerTable,
+  isBizId,
+  type Locale,
+  mapPage,
+  notFound,
+  parseInstant,
+  type Request,
+  type Words,
+  type WorkspaceId,
+} from '../../kernel/index.ts'
+import { actOf } from '../../platform/audit/index.ts'
+import type { MemberQuery, MemberRow } from './member-list-store.ts'
+import type { MemberService } from './member-service.ts'
+import { tellMembership } from './render.ts'
+
+/** The id in a path: what cannot be one is unknown. */
+const workspaceIdIn = ({ workspace_id }: { workspace_id: string }): WorkspaceId => {
+  if (!isBizId(workspace_id)) throw notFound('not an id')
+  return bizId(workspace_id)
+}
+
+type Query = Request<typeof contract.listMembers>['query']
+
+const asked = (workspaceId: WorkspaceId, query: Query): MemberQuery => {
+  const { roleBizId, accountName: name, accountEmail: email, startTime, endTime, ...paging } = query
+  return {
+    ...paging,
+    workspaceId,
+    name,
+    email,
+    roleId: roleBizId === undefined ? undefined : bizId(roleBizId),
+    from: startTime === undefined ? undefined : parseInstant(startTime),
+    to: endTime === undefined ? undefined : parseInstant(endTime),
+  }
+}
+
+export const createMemberHandlers = (service: MemberService, words: Words): HandlerTable => {
+  const reply = (row: MemberRow, locale: Locale) => ({
+    ...tellMembership(words, row, locale),
+    accountName: row.accountName,
+    accountEmail: row.accountEmail,
+  })
+  return handlerTable(contract, {
+    listMembers: async ({ workspace, query, locale }) =>
+      mapPage(await service.list(asked(workspace.id, query)), (row) => reply(row, locale)),
+    listMembersOf: async ({ params, query, locale }) =>
+      mapPage(await service.listOf(asked(workspaceIdIn(params), query)), (row) => reply(row, locale)),
+    limitMember: async (request) => {
+      const { userBizId, policyConfig, reason } = request.body
+      const limiting = { accountId: bizId<'account'>(userBizId), policyConfig, reason }
+      return reply(await service.limit(actOf(request), workspaceIdIn(request.params), limiting), request.locale)
+    },
+  })
+}

@@ -1,0 +1,62 @@
+import { sql } from 'kysely'
+import {
+  type AccountId,
+  type Instant,
+  offsetOf,
+  type Page,
+  type PageRequest,
+  pageOf,
+  type RoleId,
+  type WorkspaceId,
+} from '../../kernel/index.ts'
+import { type Database, moment, type Tx } from '../../platform/database/index.ts'
+import { joinedMemberships, type MembershipRow, membershipColumns } from './membership-store.ts'
+
+export interface MemberRow extends MembershipRow {
+  accountName: string
+  accountEmail: string
+}
+
+export interface MemberQuery extends PageRequest {
+  workspaceId: WorkspaceId
+  roleId: RoleId | undefined
+  /** Part of it, in any case. */
+  name: string | undefined
+  /** Part of it, in any case. */
+  email: string | undefined
+  from: Instant | undefined
+  to: Instant | undefined
+  sortBy: 'createdAt' | 'updatedAt' | 'accountName'
+  sortOrder: 'asc' | 'desc'
+}
+
+const sortColumns = { createdAt: 'm.created_at', updatedAt: 'm.updated_at', accountName: 'a.account_name' } as const
+
+const membersIn = (store: Database | Tx, workspaceId: WorkspaceId) =>
+  joinedMemberships(store)
+    .innerJoin('accounts as a', 'a.biz_id', 'm.account_biz_id')
+    .where('m.workspace_biz_id', '=', workspaceId)
+
+const memberColumns = [...membershipColumns, 'a.account_name as accountName', 'a.email as accountEmail'] as const
+
+export const memberIn = (tx: Tx, workspaceId: WorkspaceId, accountId: AccountId): Promise<MemberRow> =>
+  membersIn(tx, workspaceId).where('m.account_biz_id', '=', accountId).select(memberColumns).executeTakeFirstOrThrow()
+
+export const listMembers = async (database: Database, query: MemberQuery): Promise<Page<MemberRow>> => {
+  const { roleId, name, email, from, to } = query
+  let found = membersIn(database, query.workspaceId)
+  if (roleId) found = found.where('m.role_biz_id', '=', roleId)
+  if (name) found = found.where(sql<boolean>`strpos(lower(a.account_name), ${name.toLowerCase()}) > 0`)
+  if (email) found = found.where(sql<boolean>`strpos(a.email_canonical, ${email.toLowerCase()}) > 0`)
+  if (from !== undefined) found = found.where('m.created_at', '>=', moment(from))
+  if (to !== undefined) found = found.where('m.created_at', '<=', moment(to))
+  const { total } = await found.select((eb) => eb.fn.countAll<number>().as('total')).executeTakeFirstOrThrow()
+  const items = await found
+    .select(memberColumns)
+    .orderBy(sortColumns[query.sortBy], query.sortOrder)
+    .orderBy('m.account_biz_id', query.sortOrder)
+    .limit(query.pageSize)
+    .offset(offsetOf(query))
+    .execute()
+  return pageOf(items, total, query)
+}

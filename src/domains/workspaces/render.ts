@@ -1,0 +1,21 @@
+import { type Locale, toIso, type Words } from '../../kernel/index.ts'
+import type { MembershipRow } from './membership-store.ts'
+import { isDefaultEligible, isEnterable } from './rules.ts'
+
+const record = (value: unknown): Record<string, unknown> | null =>
+  typeof value === 'object' && value !== null ? { ...value } : null
+
+/** What is told of a membership to its member and to others. */
+export const tellMembership = (words: Words, row: MembershipRow, locale: Locale) => ({
+  userBizId: row.accountId,
+  workspaceBizId: row.workspaceId,
+  workspaceRoleBizId: row.roleId,
+  workspaceRoleName: row.roleName,
+  joinSource: words.coded('joinSource', row.joinSource, locale),
+  isOwner: row.roleType === 'OWNER',
+  enterable: isEnterable(row),
+  defaultEligible: isDefaultEligible(row),
+  policyConfig: record(row.policyConfig),
+  createdAt: toIso(row.createdAt),
+  updatedAt: toIso(row.updatedAt),
+})
