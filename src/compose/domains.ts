@@ -17,7 +17,7 @@ import { createWithdrawalChannels } from '../domains/withdrawal-channels/index.t
 import { createWithdrawals } from '../domains/withdrawals/index.ts'
 import { createWorkspaces, members } from '../domains/workspaces/index.ts'
 import type { Identity } from '../identity/index.ts'
-import type { HandlerTable } from '../kernel/index.ts'
+import type { HandlerTable, Portal } from '../kernel/index.ts'
 import { createLedger } from '../ledger/index.ts'
 import type { Outside } from './outside.ts'
 import { exchangeTerms, liquidityOf, openRates } from './rates.ts'
@@ -31,6 +31,7 @@ export const composeDomains = async (
 ) => {
   const { words } = outside
   const { currencies, transferApprovalFrom } = settings.money
+  const signInUrl = (portal: Portal): string => new URL(settings.portals[portal].links.signIn, settings.publicUrl).href
   const ledger = createLedger(outside)
   await ledger.ensureHouse(currencies)
   const wallets = createWallets({ ...outside, ledger, currencies })
@@ -53,11 +54,17 @@ export const composeDomains = async (
     },
   })
   const roles = createRoles({ ...outside, members })
-  const invitations = createInvitations({ ...outside, members, portalUrl: settings.publicUrl })
+  const invitations = createInvitations({
+    ...outside,
+    members,
+    portalUrl: signInUrl('CONSUMER'),
+    settings: settings.access.invitations,
+  })
   const apiKeys = createApiKeys({
     ...outside,
     members,
     gate: workspaces.gate,
+    settings: settings.access.apiKeys,
     onFault: (error) => logger.warn({ err: error }, 'the last use of an API key could not be written'),
   })
   const rates = await openRates(settings.money.exchange, outside.clock, logger)
@@ -72,7 +79,7 @@ export const composeDomains = async (
   const operators = createOperators({
     ...outside,
     ledger,
-    signInUrl: (portal) => new URL(settings.portals[portal].links.signIn, settings.publicUrl).href,
+    signInUrl,
     onSessionsEnded: identity.sessionsEnded,
   })
   const served = [

@@ -2,6 +2,7 @@ import ipaddr from 'ipaddr.js'
 import { z } from 'zod'
 import { routableDomains } from '../contract/index.ts'
 import { rateGroups } from '../kernel/index.ts'
+import { accessSettings } from './access.ts'
 import { auditSettings, exportSettings, fileSettings, jobSettings } from './files.ts'
 import * as identity from './identity.ts'
 import { moneySettings } from './money.ts'
@@ -108,11 +109,7 @@ export const schema = z.strictObject({
   tokens: identity.tokens,
   sessions: identity.sessions,
   login: identity.login,
-  access: z
-    .strictObject({ leaseMs: z.int().min(0).max(5_000) })
-    .describe(
-      'How long a replica goes by a membership that it has read; a change of rights waits as long before it is answered.',
-    ),
+  access: accessSettings,
   passwords: identity.passwords,
   mfa: identity.mfa,
   turnstile: identity.turnstile,

@@ -7,13 +7,14 @@ import { isAllowedFrom } from '../../src/domains/api-keys/rules.ts'
 import { type AccountId, hours, minutes, type Permission } from '../../src/kernel/index.ts'
 import { createKeyedDigest } from '../../src/platform/crypto/index.ts'
 import { systemIds, systemRandomness } from '../../src/platform/system/index.ts'
-import { createWorld, refusalOf, type World, words } from './world.ts'
+import { accessSettings, createWorld, refusalOf, type World, words } from './world.ts'
 
 let world: World
 let keys: ApiKeys
 let owner: AccountId
 let workspace: string
 let serial = 0
+const settings = { ...accessSettings.apiKeys }
 
 beforeAll(async () => {
   world = await createWorld()
@@ -26,6 +27,7 @@ beforeAll(async () => {
     digest: createKeyedDigest(new Uint8Array(32)),
     gate: world.workspaces.gate,
     members: world.workspaces.members,
+    settings,
     onFault: (error) => {
       throw error
     },
@@ -134,6 +136,23 @@ describe('an API key', () => {
     expect((await read(bizId)).apiKeyStatus.code).toBe('EXPIRED')
     expect(await refusalOf(command('disable', bizId))).toBe('STATE.CONFLICT')
     expect(await refusalOf(command('delete', bizId))).toBe('none')
+  })
+
+  test('lives no longer than the longest life, which it gets when it asks for none', async () => {
+    settings.maxLifeMs = hours(1)
+    const latest = new Date(world.clock.now() + hours(1)).toISOString()
+    expect((await create()).expiresAt).toBe(latest)
+    expect((await create({ apiKeyName: 'Asked', expiresAt: latest })).expiresAt).toBe(latest)
+    const later = new Date(world.clock.now() + hours(1) + 1).toISOString()
+    expect(await refusalOf(create({ apiKeyName: 'Later', expiresAt: later }))).toBe('VALIDATION.INVALID_PARAMETER')
+    settings.maxLifeMs = accessSettings.apiKeys.maxLifeMs
+  })
+
+  test('is one of as many as the workspace may have', async () => {
+    settings.maxPerWorkspace = 2
+    const ends = await Promise.all(['A', 'B', 'C'].map((apiKeyName) => refusalOf(create({ apiKeyName }))))
+    expect(ends.sort()).toEqual(['STATE.CONFLICT', 'none', 'none'])
+    settings.maxPerWorkspace = accessSettings.apiKeys.maxPerWorkspace
   })
 
   test('works only from the addresses on its list', async () => {

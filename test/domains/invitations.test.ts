@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import * as contract from '../../src/contract/invitations.ts'
-import { createInvitations } from '../../src/domains/invitations/index.ts'
+import { createInvitations, type InvitationPorts } from '../../src/domains/invitations/index.ts'
 import { type AccountId, days, type HandlerTable, type Permission } from '../../src/kernel/index.ts'
 import { createOutbox, loadMailTexts, type Outbox } from '../../src/platform/mail/index.ts'
 import { systemIds } from '../../src/platform/system/index.ts'
-import { callerOf, createWorld, refusalOf, type World, words } from './world.ts'
+import { accessSettings, callerOf, createWorld, refusalOf, type World, words } from './world.ts'
 
 let world: World
 let outbox: Outbox
@@ -14,6 +14,7 @@ let guest: AccountId
 let guestEmail: string
 let workspace: string
 let role: string
+let settings: InvitationPorts['settings']
 let mailFails = false
 let serial = 0
 
@@ -25,7 +26,8 @@ beforeAll(async () => {
     if (mailFails) throw new Error('nobody takes it')
     await outbox.send(mail)
   }
-  handlers = createInvitations({ ...ports, mailer: { send }, portalUrl: 'https://portal.example' }).handlers
+  settings = { ...accessSettings.invitations }
+  handlers = createInvitations({ ...ports, mailer: { send }, portalUrl: 'https://portal.example', settings }).handlers
 }, 60_000)
 afterAll(() => world.close())
 beforeEach(async () => {
@@ -191,5 +193,17 @@ describe('who may invite whom', () => {
     expect(tries).toEqual([...Array(5).fill('none'), 'ACCESS.RATE_LIMITED'])
     world.clock.advance(days(1))
     expect(await refusalOf(invite())).toBe('none')
+  })
+
+  test('no more wait than may, until one is answered, cancelled or too old', async () => {
+    settings.maxPending = 2
+    const first = await invite()
+    await invite('second@example.test')
+    expect(await refusalOf(invite('third@example.test'))).toBe('STATE.CONFLICT')
+    await cancel(first.bizId)
+    expect(await refusalOf(invite('third@example.test'))).toBe('none')
+    world.clock.advance(settings.lifeMs)
+    expect(await refusalOf(invite('fourth@example.test'))).toBe('none')
+    settings.maxPending = accessSettings.invitations.maxPending
   })
 })

@@ -17,7 +17,7 @@ import {
 import { createLedger, type Ledger } from '../../src/ledger/index.ts'
 import { systemIds } from '../../src/platform/system/index.ts'
 import { everyStore } from '../ledger/stores.ts'
-import { createWorld, refusalOf, type World, words } from './world.ts'
+import { accessSettings, createWorld, refusalOf, type World, words } from './world.ts'
 
 const stores = await everyStore()
 afterAll(() => Promise.all(stores.map((store) => store.close())))
@@ -43,7 +43,15 @@ describe.each(stores)('races on $name', (store) => {
     handlers = new Map([
       ...workspaces.handlers,
       ...createRoles({ database, words, ids: systemIds, members }).handlers,
-      ...createInvitations({ database, ids: systemIds, members, mailer, portalUrl: '', words }).handlers,
+      ...createInvitations({
+        database,
+        ids: systemIds,
+        members,
+        mailer,
+        portalUrl: '',
+        words,
+        settings: accessSettings.invitations,
+      }).handlers,
       ...createSandbox({ database, ledger, members, cleaners: [] }).handlers,
     ])
   })

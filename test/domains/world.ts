@@ -18,9 +18,13 @@ import {
 import type { Database } from '../../src/platform/database/index.ts'
 import { systemIds } from '../../src/platform/system/index.ts'
 import { createWords } from '../../src/platform/words/index.ts'
+import { testSettings } from '../harness/settings.ts'
 import { testDatabase } from '../identity/database.ts'
 
 export const words = createWords({ directory: join(import.meta.dirname, '../../config/locales') })
+
+/** What deployments start from. */
+export const { access: accessSettings } = testSettings({})
 
 /** A clock that a test moves. It starts at a fixed instant. */
 export const testClock = (start = '2026-03-01T09:00:00Z') => {

@@ -88,8 +88,8 @@ export const startPortico = async ({ variables = {}, adjust }: Options = {}): Pr
   if (split) {
     // The gateway makes the keys and seeds the store; the domains only need to find it when they are asked.
     const assertion = { ...settings.assertion, jwksUrl: `${operationsUrl}/.well-known/jwks.json` }
-    const { money, codedValues, files, exports, jobs, audit } = settings
-    const configuration = { assertion, money, codedValues, files, exports, jobs, audit }
+    const { access, money, codedValues, files, exports, jobs, audit } = settings
+    const configuration = { assertion, access, money, codedValues, files, exports, jobs, audit }
     domains = await startConfigured({ ...store.variables, ...variables }, configuration, 'domains')
     upstream(settings, domains.url)
   }

@@ -19,6 +19,7 @@ export interface ApiKeyPorts {
   digest: KeyedDigest
   gate: WorkspacePort
   members: ServicePorts['members']
+  settings: ServicePorts['settings']
   /** Told when a key's last use could not be written: nobody waits for it. */
   onFault(error: unknown): void
 }

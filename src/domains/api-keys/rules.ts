@@ -1,8 +1,28 @@
 import ipaddr from 'ipaddr.js'
-import { type CodeOf, type Instant, type Permission, Refusal, type WorkspaceAccess } from '../../kernel/index.ts'
+import {
+  type CodeOf,
+  type Instant,
+  invalid,
+  type Permission,
+  plus,
+  Refusal,
+  type WorkspaceAccess,
+} from '../../kernel/index.ts'
 
-/** What a workspace may have of keys that are not deleted. */
-export const maximumKeys = 100
+export interface ApiKeySettings {
+  /** What a workspace may have of keys that are not deleted. */
+  maxPerWorkspace: number
+  /** Null: a key may live for ever. */
+  maxLifeMs: number | null
+}
+
+/** When a new key ends: within the longest life that one may have, and at its end where nothing is asked for. */
+export const endOf = (asked: Instant | null, at: Instant, { maxLifeMs }: ApiKeySettings): Instant | null => {
+  const latest = maxLifeMs === null ? null : plus(at, maxLifeMs)
+  const end = asked ?? latest
+  if (end !== null && (end <= at || (latest !== null && end > latest))) throw invalid('expiresAt')
+  return end
+}
 
 /** A key as time has made it: what is not deleted expires. */
 export const statusAt = (

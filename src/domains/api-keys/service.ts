@@ -1,7 +1,6 @@
 import {
   type Ids,
   type Instant,
-  invalid,
   notFound,
   type Page,
   type Randomness,
@@ -13,7 +12,7 @@ import { type Act, recordAct } from '../../platform/audit/index.ts'
 import type { KeyedDigest } from '../../platform/crypto/index.ts'
 import { type Database, inTransaction, type Tx } from '../../platform/database/index.ts'
 import { type ApiKeyQuery, listKeys } from './list-store.ts'
-import { maximumKeys, requireMayGive, statusAt } from './rules.ts'
+import { type ApiKeySettings, endOf, requireMayGive, statusAt } from './rules.ts'
 import { makeKey } from './secret.ts'
 import {
   type ApiKeyId,
@@ -33,6 +32,7 @@ export interface ServicePorts {
   digest: KeyedDigest
   /** Makes what changes a workspace take turns. */
   members: { hold(tx: Tx, workspaceId: WorkspaceId): Promise<unknown> }
+  settings: ApiKeySettings
 }
 
 export interface AskedKey {
@@ -56,7 +56,7 @@ const present = (key: ApiKeyRow | undefined): ApiKeyRow => {
   return key
 }
 
-export const createService = ({ database, ids, randomness, digest, members }: ServicePorts) => ({
+export const createService = ({ database, ids, randomness, digest, members, settings }: ServicePorts) => ({
   list: (query: ApiKeyQuery, at: Instant): Promise<Page<ApiKeyRow>> => listKeys(database, query, at),
 
   read: async (workspaceId: WorkspaceId, id: ApiKeyId): Promise<ApiKeyRow> =>
@@ -65,15 +65,19 @@ export const createService = ({ database, ids, randomness, digest, members }: Se
   /** Answers the row and the key itself, which nobody will be told again. */
   create: (act: Act, by: WorkspaceAccess, asked: AskedKey): Promise<{ row: ApiKeyRow; key: string }> => {
     requireMayGive(by, asked.permissionCodes)
-    if (asked.expiresAt !== null && asked.expiresAt <= act.at) throw invalid('expiresAt')
+    const expiresAt = endOf(asked.expiresAt, act.at, settings)
     return inTransaction(database, async (tx) => {
       await members.hold(tx, by.id)
-      if ((await countKeys(tx, by.id)) >= maximumKeys) {
+      if ((await countKeys(tx, by.id)) >= settings.maxPerWorkspace) {
         throw new Refusal('STATE.CONFLICT', { internal: 'the workspace has as many API keys as it may' })
       }
       const id = ids.next<'apiKey'>()
       const { key, ...made } = makeKey(randomness, digest)
-      const row = await insertKey(tx, { ...asked, ...made, id, workspaceId: by.id, createdBy: act.accountId }, act.at)
+      const row = await insertKey(
+        tx,
+        { ...asked, ...made, expiresAt, id, workspaceId: by.id, createdBy: act.accountId },
+        act.at,
+      )
       if (!row) throw new Refusal('STATE.CONFLICT', { internal: 'an API key has that name' })
       await recordAct(tx, act, { workspaceId: by.id, targetId: id })
       return { row, key }

@@ -1,6 +1,7 @@
 import type { AccountId, CodeOf, Ids, Instant, RoleId, WorkspaceId } from '../../kernel/index.ts'
 import type { Database, Tx } from '../../platform/database/index.ts'
 import type { Mailer } from '../../platform/mail/index.ts'
+import type { InvitationSettings } from './rules.ts'
 
 /** Who belongs to a workspace. `hold` makes changes to its people take turns. */
 export interface MembersPort {
@@ -21,4 +22,5 @@ export interface InvitationPorts {
   mailer: Pick<Mailer, 'send'>
   /** Where people sign in to answer: configured, never taken from a request. */
   portalUrl: string
+  settings: InvitationSettings
 }

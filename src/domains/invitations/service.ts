@@ -14,7 +14,7 @@ import { type Act, recordAct } from '../../platform/audit/index.ts'
 import { inTransaction, type Tx } from '../../platform/database/index.ts'
 import { personByEmail, personById, roleIn } from './people-store.ts'
 import type { InvitationPorts } from './ports.ts'
-import { life, lifeDays, limitPeriod, requireMayOffer, requireWithinLimits } from './rules.ts'
+import { lifeDays, limitPeriod, requireMayOffer, requireWithinLimits } from './rules.ts'
 import {
   countMade,
   expireOverdue,
@@ -42,7 +42,7 @@ export interface Asked {
 }
 
 export const createService = (ports: InvitationPorts) => {
-  const { database, ids, members } = ports
+  const { database, ids, members, settings } = ports
 
   /** The caller's own address, which invitations to it are theirs by. */
   const ownEmail = async (store: typeof database | Tx, id: AccountId): Promise<string | undefined> =>
@@ -55,12 +55,13 @@ export const createService = (ports: InvitationPorts) => {
       const role = await roleIn(tx, workspace, roleId)
       if (!role) throw notFound('no such role in this workspace')
       requireMayOffer(by, role)
-      requireWithinLimits(await countMade(tx, workspace, email, instantOf(act.at - limitPeriod)))
+      const since = instantOf(act.at - limitPeriod)
+      requireWithinLimits(await countMade(tx, workspace, email, { since, at: act.at }), settings)
       const invitee = await personByEmail(tx, email)
       if (invitee && (await members.find(tx, invitee.accountId, workspace))) throw conflict('a member already')
       await expireOverdue(tx, workspace, email, act.at)
       const id = ids.next<'invitation'>()
-      const offer = { roleId, roleName: role.name, message, expiresAt: plus(act.at, life) }
+      const offer = { roleId, roleName: role.name, message, expiresAt: plus(act.at, settings.lifeMs) }
       const made = { id, workspaceId: workspace, email, inviterId: act.accountId, ...offer }
       if (!(await insertInvitation(tx, made, act.at))) throw conflict('an invitation to this address waits')
       await recordAct(tx, act, { workspaceId: workspace, targetId: id, detail: { role: roleId } })
@@ -80,7 +81,7 @@ export const createService = (ports: InvitationPorts) => {
         workspace: made.workspaceName,
         role: made.roleName,
         message: made.message ?? '',
-        days: String(lifeDays),
+        days: String(lifeDays(settings)),
         url: ports.portalUrl,
       },
     })

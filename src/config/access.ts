@@ -1,0 +1,32 @@
+import { z } from 'zod'
+import { days } from '../kernel/index.ts'
+
+const count = z.int().min(1)
+
+const invitations = z.strictObject({
+  lifeMs: z.int().min(days(1)).multipleOf(days(1)).describe('How long one waits for its answer: whole days.'),
+  maxPending: count.max(500).describe('Of one workspace at once.'),
+  maxPerDay: count.describe('Of one workspace within 24 hours: they are mails to strangers.'),
+  maxPerDayToAddress: count.describe('Of those, to one address.'),
+})
+
+const apiKeys = z.strictObject({
+  maxPerWorkspace: count.describe('That are not deleted.'),
+  maxLifeMs: z
+    .int()
+    .min(60_000)
+    .nullable()
+    .describe('The longest life of a new one, which is also what it gets when none is asked for; null: unbounded.'),
+})
+
+export const accessSettings = z.strictObject({
+  leaseMs: z
+    .int()
+    .min(0)
+    .max(5_000)
+    .describe(
+      'How long a replica goes by a membership that it has read; a change of rights waits as long before it is answered.',
+    ),
+  invitations,
+  apiKeys,
+})
