@@ -27,7 +27,7 @@ export const composeDomains = async (
   settings: Configuration,
   outside: Outside,
   logger: Logger,
-  identity: Pick<Identity, 'sessionsEnded'>,
+  identity: Pick<Identity, 'sessionsEnded' | 'admit'>,
 ) => {
   const { words } = outside
   const { currencies, transferApprovalFrom } = settings.money
@@ -64,6 +64,7 @@ export const composeDomains = async (
     ...outside,
     members,
     gate: workspaces.gate,
+    admit: identity.admit,
     settings: settings.access.apiKeys,
     onFault: (error) => logger.warn({ err: error }, 'the last use of an API key could not be written'),
   })

@@ -3,7 +3,7 @@ import type { AuthenticationPort, ChannelPort } from '../gateway/ports.ts'
 import type { HandlerTable, SessionId } from '../kernel/index.ts'
 import { accountProvider, type ProvideAccount } from './accounts/create.ts'
 import { whitelistChanges } from './ip-whitelist/change.ts'
-import { createIpWhitelistGuard } from './ip-whitelist/guard.ts'
+import { createIpWhitelistGuard, type Guarded } from './ip-whitelist/guard.ts'
 import { ipWhitelistHandlers } from './ip-whitelist/handlers.ts'
 import { mailQuota } from './login/code-quota.ts'
 import { createLogin } from './login/index.ts'
@@ -45,6 +45,8 @@ export interface Identity {
   provideAccount: ProvideAccount
   /** Sessions that somebody else has ended in the store: this replica knows at once, the others within a second. */
   sessionsEnded(ids: readonly SessionId[]): void
+  /** Refuses addresses outside an account's whitelist: for credentials of other kinds than ours. */
+  admit(account: Guarded, clientIp: string): Promise<void>
   /** Deletes what can never count again; for a job. */
   sweep(): Promise<void>
 }
@@ -93,6 +95,7 @@ export const createIdentity = async (ports: IdentityPorts, settings: IdentitySet
     sessionsEnded: (ended) => {
       for (const id of ended) liveness.forget(id)
     },
+    admit: guard.admit,
     sweep: () => sweepIdentity(database, clock.now()),
   }
 }

@@ -4,7 +4,7 @@ import * as contract from '../../src/contract/api-keys.ts'
 import { apiKeyPermissions } from '../../src/contract/permissions.ts'
 import { type ApiKeys, createApiKeys } from '../../src/domains/api-keys/index.ts'
 import { isAllowedFrom } from '../../src/domains/api-keys/rules.ts'
-import { type AccountId, hours, minutes, type Permission } from '../../src/kernel/index.ts'
+import { type AccountId, hours, minutes, type Permission, Refusal } from '../../src/kernel/index.ts'
 import { createKeyedDigest } from '../../src/platform/crypto/index.ts'
 import { systemIds, systemRandomness } from '../../src/platform/system/index.ts'
 import { accessSettings, createWorld, refusalOf, type World, words } from './world.ts'
@@ -27,6 +27,9 @@ beforeAll(async () => {
     digest: createKeyedDigest(new Uint8Array(32)),
     gate: world.workspaces.gate,
     members: world.workspaces.members,
+    admit: async ({ ipWhitelistEnabled }) => {
+      if (ipWhitelistEnabled) throw new Refusal('ACCESS.IP_NOT_ALLOWED')
+    },
     settings,
     onFault: (error) => {
       throw error
@@ -156,7 +159,7 @@ describe('an API key', () => {
   })
 
   test('works only from the addresses on its list', async () => {
-    const { secret } = await create({ ipAllowlist: ['203.0.113.0/28', '2001:db8::/32', '198.51.100.9'] })
+    const { secret } = await create({ ipAllowlist: ['203.0.113.0/28', '2001:db8::/32', '::ffff:198.51.100.9'] })
     for (const ip of ['203.0.113.7', '::ffff:203.0.113.7', '2001:db8:1::1', '198.51.100.9']) {
       expect(await refusalOf(use(secret, ip)), ip).toBe('none')
     }
@@ -187,6 +190,15 @@ describe('an API key', () => {
     await world.database.updateTable('accounts').set({ account_status: 'ACTIVE' }).where('biz_id', '=', clerk).execute()
     await world.database.deleteFrom('memberships').where('account_biz_id', '=', clerk).execute()
     expect(await refusalOf(use(secret))).toBe('ACCESS.PERMISSION_DENIED')
+  })
+
+  test('is woken only by who may give what it may do', async () => {
+    const { bizId } = await create()
+    const clerk = await world.account(`waker${serial}@example.test`)
+    await world.join(workspace, clerk, ['api-key:manage', 'wallet:read'])
+    expect(await refusalOf(command('disable', bizId, clerk))).toBe('none')
+    expect(await refusalOf(command('enable', bizId, clerk))).toBe('ACCESS.PERMISSION_DENIED')
+    expect(await refusalOf(command('enable', bizId))).toBe('none')
   })
 
   test('tells of its last use, once a minute at most', async () => {

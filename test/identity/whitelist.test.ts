@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { enableIpWhitelist, readIpWhitelist, replaceIpWhitelist } from '../../src/contract/ip-whitelist.ts'
-import { covers, parseRange } from '../../src/identity/ip-whitelist/ranges.ts'
+import { covers, parseRange } from '../../src/platform/addresses/index.ts'
 import { call, codeOf, credential, facts, type Harness, harness, signIn } from './harness.ts'
 
 let at: Harness

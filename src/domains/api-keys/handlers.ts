@@ -56,7 +56,7 @@ export const createHandlers = (
   })
   const command = (name: ApiKeyCommand) => async (request: CommandRequest) => {
     const id = bizId<'apiKey'>(request.body.apiKeyBizId)
-    return reply(await service.command(actOf(request), request.workspace.id, id, name), request)
+    return reply(await service.command(actOf(request), request.workspace, id, name), request)
   }
 
   return handlerTable(contract, {

@@ -3,7 +3,7 @@ import type { AuthenticationPort, WorkspacePort } from '../../gateway/ports.ts'
 import type { Clock, HandlerTable, Ids, Randomness, Words } from '../../kernel/index.ts'
 import type { KeyedDigest } from '../../platform/crypto/index.ts'
 import type { Database } from '../../platform/database/index.ts'
-import { authenticator } from './authenticate.ts'
+import { type AdmitAddress, authenticator } from './authenticate.ts'
 import { createHandlers } from './handlers.ts'
 import { createLastUse } from './last-use.ts'
 import { recordUse } from './presented-store.ts'
@@ -18,6 +18,7 @@ export interface ApiKeyPorts {
   randomness: Randomness
   digest: KeyedDigest
   gate: WorkspacePort
+  admit: AdmitAddress
   members: ServicePorts['members']
   settings: ServicePorts['settings']
   /** Told when a key's last use could not be written: nobody waits for it. */

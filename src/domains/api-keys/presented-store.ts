@@ -14,6 +14,8 @@ export interface PresentableKey {
   creatorId: AccountId
   creatorPortal: Portal
   creatorStatus: CodeOf<'accountStatus'>
+  /** Whether the creator's own whitelist of addresses is in force. */
+  creatorIsWhitelisted: boolean
 }
 
 export const keyByPrefix = (database: Database, prefix: string): Promise<PresentableKey | undefined> =>
@@ -32,6 +34,7 @@ export const keyByPrefix = (database: Database, prefix: string): Promise<Present
       'a.biz_id as creatorId',
       'a.portal as creatorPortal',
       'a.account_status as creatorStatus',
+      'a.ip_whitelist_enabled as creatorIsWhitelisted',
     ])
     .executeTakeFirst()
 

@@ -1,4 +1,3 @@
-import ipaddr from 'ipaddr.js'
 import {
   type CodeOf,
   type Instant,
@@ -8,6 +7,7 @@ import {
   Refusal,
   type WorkspaceAccess,
 } from '../../kernel/index.ts'
+import { covers, parseRange } from '../../platform/addresses/index.ts'
 
 export interface ApiKeySettings {
   /** What a workspace may have of keys that are not deleted. */
@@ -31,19 +31,9 @@ export const statusAt = (
 ): CodeOf<'apiKeyStatus'> =>
   key.status !== 'DELETED' && key.expiresAt !== null && key.expiresAt <= at ? 'EXPIRED' : key.status
 
-const inRange = (address: ipaddr.IPv4 | ipaddr.IPv6, entry: string): boolean => {
-  if (!entry.includes('/')) return ipaddr.process(entry).toString() === address.toString()
-  const [network, bits] = ipaddr.parseCIDR(entry)
-  return network.kind() === address.kind() && address.match([network, bits])
-}
-
-/** Whether an address is on the list. None is on an empty list's way; `::ffff:` addresses count as IPv4. */
-export const isAllowedFrom = (allowlist: readonly string[], clientIp: string): boolean => {
-  if (allowlist.length === 0) return true
-  if (!ipaddr.isValid(clientIp)) return false
-  const address = ipaddr.process(clientIp)
-  return allowlist.some((entry) => inRange(address, entry))
-}
+/** Whether an address is on the list. None is on an empty list's way. */
+export const isAllowedFrom = (allowlist: readonly string[], clientIp: string): boolean =>
+  allowlist.length === 0 || allowlist.some((entry) => covers(parseRange(entry), clientIp))
 
 /** Nobody gives a key what they lack. */
 export const requireMayGive = (by: WorkspaceAccess, permissionCodes: readonly string[]): void => {

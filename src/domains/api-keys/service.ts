@@ -84,16 +84,18 @@ export const createService = ({ database, ids, randomness, digest, members, sett
     })
   },
 
-  command: (act: Act, workspaceId: WorkspaceId, id: ApiKeyId, command: ApiKeyCommand): Promise<ApiKeyRow> =>
+  command: (act: Act, by: WorkspaceAccess, id: ApiKeyId, command: ApiKeyCommand): Promise<ApiKeyRow> =>
     inTransaction(database, async (tx) => {
-      const key = present(await lockKey(tx, { workspaceId, id }))
+      const key = present(await lockKey(tx, { workspaceId: by.id, id }))
+      // To wake a key is to give it its rights.
+      if (command === 'enable') requireMayGive(by, key.permissionCodes)
       const status = statusAt(key, act.at)
       const { from, to } = commands[command]
       if (!from.some((one) => one === status)) {
         throw new Refusal('STATE.CONFLICT', { internal: `the API key is ${status}` })
       }
       const changed = await setStatus(tx, key, to, act.at)
-      await recordAct(tx, act, { workspaceId, targetId: id })
+      await recordAct(tx, act, { workspaceId: by.id, targetId: id })
       return changed
     }),
 })

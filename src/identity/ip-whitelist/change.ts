@@ -1,4 +1,5 @@
 import { type Caller, type Ids, Refusal, type RequestFacts } from '../../kernel/index.ts'
+import { covers, parseRange, versionOf } from '../../platform/addresses/index.ts'
 import { actOf, recordAct } from '../../platform/audit/index.ts'
 import { inTransaction, type Tx } from '../../platform/database/index.ts'
 import type { Account } from '../accounts/account.ts'
@@ -8,7 +9,6 @@ import type { IdentityPorts } from '../ports.ts'
 import type { Liveness } from '../sessions/liveness.ts'
 import { ownSession } from '../sessions/own-session.ts'
 import type { IpWhitelistGuard } from './guard.ts'
-import { covers, parseRange, versionOf } from './ranges.ts'
 import { replaceWhitelist, setWhitelistEnabled, type WhitelistEntry, whitelistOf } from './store.ts'
 
 export interface Whitelist {

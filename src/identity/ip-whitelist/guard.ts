@@ -1,12 +1,12 @@
 import { LRUCache } from 'lru-cache'
 import { type AccountId, type Instant, type Portal, plus, Refusal } from '../../kernel/index.ts'
+import { type AddressRange, covers, parseRange } from '../../platform/addresses/index.ts'
 import type { Tx } from '../../platform/database/index.ts'
 import type { IdentityPorts } from '../ports.ts'
 import type { IdentitySettings } from '../settings.ts'
-import { type AddressRange, covers, parseRange } from './ranges.ts'
 import { recordMatch, type WhitelistEntry, whitelistOf } from './store.ts'
 
-interface Guarded {
+export interface Guarded {
   portal: Portal
   accountId: AccountId
   ipWhitelistEnabled: boolean

@@ -1,6 +1,6 @@
 import ipaddr from 'ipaddr.js'
 
-/** A parsed entry of a whitelist: an IPv4 or IPv6 network. */
+/** A parsed entry of a list of addresses: an IPv4 or IPv6 network. */
 export type AddressRange = [network: ipaddr.IPv4 | ipaddr.IPv6, bits: number]
 
 const mappedBits = 96

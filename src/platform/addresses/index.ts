@@ -1,0 +1,1 @@
+export { type AddressRange, covers, parseRange, versionOf } from './ranges.ts'

@@ -1,0 +1,79 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { Answer } from '../harness/http.ts'
+import { client, data, newcomer } from '../harness/identity.ts'
+import { type Portico, startPortico } from '../harness/portico.ts'
+import { storeIsAvailable } from '../harness/store.ts'
+
+const told = ({ status, body }: Answer) => [status, body.code]
+
+describe.skipIf(!storeIsAvailable())('API keys', () => {
+  let portico: Portico
+  let at: Awaited<ReturnType<typeof newcomer>>
+  let workspace: string
+  beforeAll(async () => {
+    portico = await startPortico()
+    at = await newcomer(portico)
+    workspace = data(await at.by.get('/workspaces/current', at.token)).bizId
+  })
+  afterAll(() => portico?.stop())
+
+  const get = (path: string) => at.by.get(path, at.token, { 'x-workspace-id': workspace })
+  const post = (path: string, body: object) => at.by.post(path, body, at.token, { 'x-workspace-id': workspace })
+  const create = async (apiKeyName: string, more: object = {}) =>
+    data(await post('/api-keys', { apiKeyName, permissionCodes: ['wallet:read'], ...more }))
+  const use = (secret: string, ip = at.by.ip): Promise<Answer> =>
+    portico.call('GET', '/api/v1/consumer/wallets', {
+      headers: { authorization: `Bearer ${secret}`, 'cf-connecting-ip': ip },
+    })
+
+  test('apiKeys.list 200: found by the beginning of their public part, which is all that is searched by', async () => {
+    const made = await create('Searched')
+    const { keyPrefix, bizId, secret } = made
+    for (const part of [keyPrefix, keyPrefix.slice(0, 9)]) {
+      const { items } = data(await get(`/api-keys?keyPrefix=${part}`))
+      expect(items.map((key: { bizId: string }) => key.bizId)).toContain(bizId)
+    }
+    const other = keyPrefix.endsWith('0') ? `${keyPrefix.slice(0, -1)}1` : `${keyPrefix.slice(0, -1)}0`
+    expect(data(await get(`/api-keys?keyPrefix=${other}`)).items).toEqual([])
+    for (const wrong of ['', 'ptk', 'ptk_%25', 'ptk_XY', keyPrefix.toUpperCase(), `${keyPrefix}0`, secret]) {
+      expect(told(await get(`/api-keys?keyPrefix=${wrong}`)), wrong).toEqual([400, 'VALIDATION.INVALID_PARAMETER'])
+    }
+  })
+
+  test('apiKeys.list 200: the last use is told, and where it came from', async () => {
+    const { secret, bizId } = await create('Used')
+    expect((await use(secret, '198.51.100.23')).status).toBe(200)
+    await expect
+      .poll(async () => data(await get(`/api-keys/${bizId}`)).lastUsedIp, { timeout: 5_000 })
+      .toBe('198.51.100.23')
+  })
+
+  test('403 ACCESS.IP_NOT_ALLOWED: a key’s own list counts, else its creator’s whitelist', async () => {
+    const free = (await create('Free')).secret
+    const bound = (await create('Bound', { ipAllowlist: ['192.0.2.0/24'] })).secret
+    const away = client(portico).ip
+    expect([(await use(free, away)).status, (await use(bound, '192.0.2.8')).status]).toEqual([200, 200])
+    expect(told(await use(bound))).toEqual([403, 'ACCESS.IP_NOT_ALLOWED'])
+    data(await post('/security/ip-whitelist', { addresses: [at.by.ip] }))
+    expect((await post('/security/ip-whitelist/enable', {})).status).toBe(200)
+    expect(told(await use(free, away))).toEqual([403, 'ACCESS.IP_NOT_ALLOWED'])
+    expect([(await use(free)).status, (await use(bound, '192.0.2.8')).status]).toEqual([200, 200])
+    expect((await post('/security/ip-whitelist/disable', {})).status).toBe(200)
+    expect((await use(free, away)).status).toBe(200)
+  })
+
+  test('apiKeys.create 400: an end in the past, an unknown right, a right that keys never have', async () => {
+    const body = { apiKeyName: 'Wrong', permissionCodes: ['wallet:read'] }
+    const wrong = [
+      { expiresAt: '2020-01-01T00:00:00Z' },
+      { permissionCodes: ['wallet:own'] },
+      { permissionCodes: ['role:manage'] },
+      { permissionCodes: [] },
+      { ipAllowlist: ['192.0.2.0/33'] },
+    ]
+    for (const each of wrong) {
+      const answer = await post('/api-keys', { ...body, ...each })
+      expect(told(answer), JSON.stringify(each)).toEqual([400, 'VALIDATION.INVALID_PARAMETER'])
+    }
+  })
+})
