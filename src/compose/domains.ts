@@ -18,7 +18,7 @@ import { createWithdrawals } from '../domains/withdrawals/index.ts'
 import { createWorkspaces, members } from '../domains/workspaces/index.ts'
 import type { Identity } from '../identity/index.ts'
 import type { HandlerTable, Portal } from '../kernel/index.ts'
-import { createLedger } from '../ledger/index.ts'
+import { createLedger, forgettingAnswers } from '../ledger/index.ts'
 import type { Outside } from './outside.ts'
 import { exchangeTerms, liquidityOf, openRates } from './rates.ts'
 
@@ -32,6 +32,7 @@ export const composeDomains = async (
   const { words } = outside
   const { currencies, transferApprovalFrom } = settings.money
   const signInUrl = (portal: Portal): string => new URL(settings.portals[portal].links.signIn, settings.publicUrl).href
+  const { expiryMs } = settings.money.background
   const ledger = createLedger(outside)
   await ledger.ensureHouse(currencies)
   const wallets = createWallets({ ...outside, ledger, currencies })
@@ -40,12 +41,18 @@ export const composeDomains = async (
     ...outside,
     ledger,
     settings: settings.money.recharge,
-    expiryMs: settings.money.background.expiryMs,
+    expiryMs,
     hasFile: async (workspace, file) => (await files.fileOf(outside.database, workspace, file)) !== undefined,
   })
   const { orphanAfterMs } = settings.files
   const exports = createExports({ ...outside, ledger, settings: { ...settings.exports, orphanAfterMs } })
-  const sandbox = createSandbox({ ...outside, ledger, members, cleaners: [files.clean, exports.clean] })
+  const rates = await openRates(settings.money.exchange, outside.clock, logger)
+  await ledger.provideLiquidity(liquidityOf(settings.money.exchange))
+  const terms = exchangeTerms(settings.money.exchange)
+  const exchanges = createExchanges({ ...outside, ledger, rates, terms, expiryMs })
+  const withdrawalChannels = createWithdrawalChannels({ ...outside, ledger })
+  const cleaners = [files, exports, exchanges, withdrawalChannels].map(({ clean }) => clean)
+  const sandbox = createSandbox({ ...outside, ledger, members, cleaners })
   const workspaces = createWorkspaces({
     ...outside,
     openWallets: async (tx, workspace) => {
@@ -68,11 +75,7 @@ export const composeDomains = async (
     settings: settings.access.apiKeys,
     onFault: (error) => logger.warn({ err: error }, 'the last use of an API key could not be written'),
   })
-  const rates = await openRates(settings.money.exchange, outside.clock, logger)
-  await ledger.provideLiquidity(liquidityOf(settings.money.exchange))
-  const exchanges = createExchanges({ ...outside, ledger, rates, terms: exchangeTerms(settings.money.exchange) })
   const transfers = createTransfers({ ledger, words, approvalThreshold: transferApprovalFrom })
-  const withdrawalChannels = createWithdrawalChannels({ ...outside, ledger })
   const { channelOf } = withdrawalChannels
   const withdrawals = createWithdrawals({ ledger, words, channelOf, payouts: settings.money.withdrawal.payouts })
   const constants = createConstants()
@@ -102,7 +105,14 @@ export const composeDomains = async (
     operators,
   ]
   const tables: HandlerTable[] = served.map(({ handlers }) => handlers)
-  const jobs = { files: files.jobs, exports: exports.jobs, recharges: recharges.jobs, operators: operators.jobs }
+  const jobs = {
+    files: files.jobs,
+    exports: exports.jobs,
+    recharges: recharges.jobs,
+    exchanges: exchanges.jobs,
+    operators: operators.jobs,
+    ledger: [forgettingAnswers(ledger, expiryMs)],
+  }
   return { ledger, workspaces, apiKeys, rates, jobs, handlers: new Map(tables.flatMap((table) => [...table])) }
 }
 

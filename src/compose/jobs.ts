@@ -21,7 +21,7 @@ interface Parts {
  */
 const kindsOf = ({ settings, outside, isGateway, identity, domains }: Parts): JobKind[] => {
   const { jobs } = domains
-  const isHere = (domain: 'files' | 'exports' | 'recharges'): boolean =>
+  const isHere = (domain: 'files' | 'exports' | 'recharges' | 'exchanges'): boolean =>
     !isGateway || (settings.backends[domain] ?? settings.backends.default ?? 'in-process') === 'in-process'
   const seal = async (): Promise<void> => {
     await sealAuditLog(outside.database)
@@ -34,6 +34,8 @@ const kindsOf = ({ settings, outside, isGateway, identity, domains }: Parts): Jo
     ...(isHere('files') ? jobs.files : []),
     ...(isHere('exports') ? jobs.exports : []),
     ...(isHere('recharges') ? jobs.recharges : []),
+    ...(isHere('exchanges') ? jobs.exchanges : []),
+    ...jobs.ledger,
     ...(isGateway ? jobs.operators : []),
   ]
 }

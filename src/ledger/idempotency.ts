@@ -20,6 +20,6 @@ export const earlierAnswer = async (
 export const keepAnswer = ({ database, clock }: LedgerPorts, key: IdempotencyKey, answer: unknown): Promise<void> =>
   callIdempotencyEnd(database, key, answer, toDate(clock.now()))
 
-/** Forgets answers older than a day; a job calls it until it answers less than `most`. */
+/** Forgets answers older than a day, so many at most, and says how many went. */
 export const forgetAnswers = ({ database, clock }: LedgerPorts, most = 10_000): Promise<number> =>
   callIdempotencyCleanup(database, toDate(clock.now()), most)

@@ -12,6 +12,7 @@ import { readLiquidity } from './liquidity-store.ts'
 import { fundWallet } from './opening.ts'
 import { listOrders, readOrder } from './orders-store.ts'
 import { orEarlierOrder } from './remembered.ts'
+import { readDailyUsage } from './usage-store.ts'
 import { insertWallet, listWallets, moveWallet, readDefaultWallet, readWallet } from './wallets-store.ts'
 
 export {
@@ -28,12 +29,14 @@ export type { BookCheck } from './book-store.ts'
 export type * from './command.ts'
 export type { LedgerPorts } from './execute.ts'
 export type { Flow, FlowQuery, Posting } from './flows-store.ts'
+export { forgettingAnswers } from './forgetting.ts'
 export type { Discrepancy } from './invariants.ts'
 export { verifyBook } from './invariants.ts'
 export { type Listing, listing } from './listing.ts'
 export type { OpeningFunds } from './opening.ts'
 export { type Order, reachedAt } from './order.ts'
 export type { OrderQuery } from './orders-store.ts'
+export { type RunningOut, ranOutAt, rechargeRunsOut } from './running-out.ts'
 export { type Charge, chargeOf, type Tariff, type TariffTerms, tariffOf, usageOf } from './tariff.ts'
 export { type Teller, tellCode, tellOrder } from './telling.ts'
 export type { NewWallet, Wallet } from './wallets-store.ts'
@@ -77,6 +80,7 @@ const parts = (ports: LedgerPorts) => {
     readOrder: from(readOrder),
     listOrders: from(listOrders),
     listDueOrders: from(listDueOrders),
+    readDailyUsage: from(readDailyUsage),
     listPostings: from(listPostings),
     checkBook: from(checkBook),
     verifyBook: from(verifyBook),

@@ -5,6 +5,7 @@ import type { Database, Tables } from '../platform/database/index.ts'
 import { moment } from '../platform/database/moment.ts'
 import type { OrderType } from '../platform/database/tables/ledger.ts'
 import { type Order, storedOrder } from './order.ts'
+import type { RunningOut } from './running-out.ts'
 
 export interface OrderQuery extends PageRequest {
   type: OrderType
@@ -13,7 +14,7 @@ export interface OrderQuery extends PageRequest {
   wallet?: WalletId | undefined
   statuses?: readonly string[] | undefined
   /** An order of the first status whose data's `expiresAt` is not after the instant counts as of the second one. */
-  runsOut?: { from: string; to: string; at: Instant } | undefined
+  runsOut?: (RunningOut & { at: Instant }) | undefined
   /** Both ends of the time of creation count. */
   from?: Instant | undefined
   to?: Instant | undefined

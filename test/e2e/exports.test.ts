@@ -23,6 +23,8 @@ describe.skipIf(!storeIsAvailable())('exports', () => {
       adjust: (settings) => {
         settings.jobs.pollMs = 50
         settings.exports.sweepEveryMs = 200
+        settings.money.recharge.lifeMs = 1_000
+        settings.money.background.expiryMs = 600_000
       },
     })
     owner = await signIn(portico)
@@ -114,6 +116,23 @@ describe.skipIf(!storeIsAvailable())('exports', () => {
     expect(code(seen)).toEqual([404, 'RESOURCE.NOT_FOUND'])
     const list = await call('GET', '/exports?exportType=LOGIN_HISTORY', { token: member.accessToken })
     expect(list.body.data.items).toEqual([])
+  })
+
+  test('exports.create 200: a recharge whose time has run out is EXPIRED, before any job has written that down', async () => {
+    const body = { walletBizId: mainUsd, channelCode: 'BANK_USD', amount: '100.00' }
+    const { bizId } = (await call('POST', '/recharges', { body })).body.data
+    const read = async () => (await call('GET', `/recharges/${bizId}`)).body.data
+    await expect.poll(async () => (await read()).rechargeStatus.code, { timeout: 5_000 }).toBe('EXPIRED')
+    const { version, expiresAt } = await read()
+    expect(version).toBe(1)
+    const rows = async (rechargeStatus: string) => {
+      const made = await completed({ exportType: 'RECHARGES', format: 'JSONL', filters: { rechargeStatus } })
+      const { bytes } = await download(made.bizId)
+      const lines = bytes.toString().split('\n').filter(Boolean)
+      return lines.map((line) => JSON.parse(line))
+    }
+    expect(await rows('PENDING_PAYMENT')).toEqual([])
+    expect(await rows('EXPIRED')).toMatchObject([{ bizId, rechargeStatus: 'EXPIRED', updatedAt: expiresAt }])
   })
 
   test('exports.list 200: by filter, the newest first', async () => {

@@ -189,6 +189,8 @@ describe.skipIf(!storeIsAvailable())('recharges', () => {
     const day = { walletBizId: mainEur, channelCode: 'BANK_EUR' }
     const { bizId } = await made({ ...day, amount: '50.00' })
     expect(codeOf(await web('POST', '/recharges', asked({ ...day, amount: '10.01' })))).toEqual(limit)
+    expect(codeOf(await web('POST', '/recharges/quote', asked({ ...day, amount: '10.01' })))).toEqual(limit)
+    await data(web('POST', '/recharges/quote', asked({ ...day, amount: '10.00' })))
     await data(web('POST', `/recharges/${bizId}/cancel`, cancelReason))
     const many = Array.from({ length: 12 }, () => web('POST', '/recharges', asked({ ...day, amount: '10.00' })))
     const answers = await Promise.all(many)
@@ -388,6 +390,10 @@ describe.skipIf(!storeIsAvailable())('recharges that are not paid in time', () =
       await system('POST', `/recharges/${bizId}/reject`, reason),
     ]
     for (const answer of late) expect(codeOf(answer)).toEqual(conflict)
+    const audit = `/audit-log?action=recharges.expire&workspaceId=${workspace}`
+    const entries = async () => (await data(system('GET', audit))).items
+    await expect.poll(async () => (await entries()).length, { timeout: 10_000 }).toBe(1)
+    expect((await entries())[0]).toMatchObject({ targetBizId: bizId, actorBizId: null, outcome: { code: 'SUCCESS' } })
     await made({ channelCode: 'CARD_USD' })
     expect(await data(system('GET', '/ledger/invariants'))).toMatchObject({ holds: true })
   }, 60_000)

@@ -48,7 +48,7 @@ async function* counted(
 }
 
 const carryOut = async (ports: ExportWorkPorts, run: Run, signal: AbortSignal): Promise<void> => {
-  const { database, blobs, clock, ids, ledger, settings } = ports
+  const { database, blobs, clock, ids, settings } = ports
   const asked = await beginRun(database, run)
   if (!asked) return
   const format = formats[asked.format]
@@ -57,7 +57,7 @@ const carryOut = async (ports: ExportWorkPorts, run: Run, signal: AbortSignal): 
   let rowCount = 0
   try {
     await ports.inSnapshot(async (snapshot) => {
-      const source = sourceOf(ledger, snapshot, asked, settings.pageSize)
+      const source = sourceOf(ports, snapshot, asked)
       const rows = counted(ports, run, source, signal, (count) => {
         rowCount = count
       })

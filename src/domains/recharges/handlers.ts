@@ -8,10 +8,18 @@ import {
   type Words,
   type WorkspaceId,
 } from '../../kernel/index.ts'
-import { idIn, listing, memberActing, operatorActing, orderIdIn, walletIdIn } from '../../ledger/index.ts'
+import {
+  idIn,
+  listing,
+  memberActing,
+  operatorActing,
+  orderIdIn,
+  rechargeRunsOut,
+  walletIdIn,
+} from '../../ledger/index.ts'
 import { tellFigures, tellRecharge } from './recharge.ts'
 import { type Channel, seenAt } from './rules.ts'
-import { cancel, confirm, create, type RechargesPorts, read, reject, submitProof, termsOf } from './service.ts'
+import { cancel, confirm, create, quote, type RechargesPorts, read, reject, submitProof } from './service.ts'
 
 type Query = Parameters<typeof listing>[0] & {
   sortBy: 'createdAt' | 'updatedAt'
@@ -48,7 +56,7 @@ export const rechargeHandlers = (ports: RechargesPorts, words: Words): HandlerTa
       workspace,
       wallet: query.walletId === undefined ? undefined : walletIdIn(query.walletId),
       statuses: query.rechargeStatus === undefined ? undefined : [query.rechargeStatus],
-      runsOut: { from: 'PENDING_PAYMENT', to: 'EXPIRED', at: now },
+      runsOut: { ...rechargeRunsOut, at: now },
     })
     return mapPage(orders, (order) => tellRecharge(seenAt(order, now), { words, locale }))
   }
@@ -64,7 +72,7 @@ export const rechargeHandlers = (ports: RechargesPorts, words: Words): HandlerTa
       tellRecharge(await read(ports, orderIdIn(params.recharge_id), workspace.id), { words, locale }),
 
     quoteRecharge: async ({ body, workspace }) => {
-      const { wallet, channel, ...charge } = await termsOf(ports, askedIn(body), workspace.id)
+      const { wallet, channel, ...charge } = await quote(ports, askedIn(body), workspace.id)
       return tellFigures(wallet, channel.terms.channelCode, charge)
     },
 

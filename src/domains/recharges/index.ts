@@ -1,6 +1,6 @@
 import type { HandlerTable, Words } from '../../kernel/index.ts'
 import type { JobKind } from '../../platform/jobs/index.ts'
-import { expire } from './expiry.ts'
+import { expire, expiryJob } from './expiry.ts'
 import { rechargeHandlers } from './handlers.ts'
 import { type ChannelTerms, channelsOf } from './rules.ts'
 import type { RechargesPorts } from './service.ts'
@@ -22,8 +22,6 @@ export const createRecharges = ({ words, settings, expiryMs, ...outside }: Recha
   const ports = { ...outside, channels: channelsOf(settings.channels), lifeMs: settings.lifeMs }
   return {
     handlers: rechargeHandlers(ports, words),
-    jobs: [
-      { name: 'recharges.expire', attempts: 1, everyMs: expiryMs, work: (_, { signal }) => expire(ports, signal) },
-    ],
+    jobs: [{ name: expiryJob, attempts: 1, everyMs: expiryMs, work: (_, facts) => expire(ports, facts) }],
   }
 }

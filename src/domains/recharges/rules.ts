@@ -1,5 +1,5 @@
-import { type Instant, parseInstant } from '../../kernel/index.ts'
-import { type Order, type Tariff, type TariffTerms, tariffOf } from '../../ledger/index.ts'
+import type { Instant } from '../../kernel/index.ts'
+import { type Order, ranOutAt, rechargeRunsOut, type Tariff, type TariffTerms, tariffOf } from '../../ledger/index.ts'
 
 /** A way to pay in, as the configuration writes it. */
 export type ChannelTerms = TariffTerms & {
@@ -22,18 +22,10 @@ export type Channels = ReadonlyMap<string, Channel>
 export const channelsOf = (terms: readonly ChannelTerms[]): Channels =>
   new Map(terms.map((each) => [each.channelCode, { terms: each, tariff: tariffOf(each) }]))
 
-type Waiting = Pick<Order, 'status' | 'data'>
-
-/** When its time ran out while it waited for its payment, or null; one with a proof waits for us, without a limit. */
-export const ranOutAt = ({ status, data: { expiresAt } }: Waiting, now: Instant): Instant | null => {
-  const end = status === 'PENDING_PAYMENT' && expiresAt ? parseInstant(expiresAt) : undefined
-  return end !== undefined && end <= now ? end : null
-}
-
 /** The order as a reader is to see it: one that has run out has ended, although no job has written that down yet. */
 export const seenAt = (order: Order, now: Instant): Order => {
-  const at = ranOutAt(order, now)
+  const at = ranOutAt(order, rechargeRunsOut, now)
   if (at === null) return order
-  const ended = { status: 'EXPIRED', at, actorBizId: null, reason: null }
+  const ended = { status: rechargeRunsOut.to, at, actorBizId: null, reason: null }
   return { ...order, status: ended.status, history: [...order.history, ended] }
 }

@@ -1,7 +1,26 @@
 import type { WorkspaceId } from '../../kernel/index.ts'
-import { type Clock, notFound, type OrderId, plus, Refusal, toIso, type WalletId } from '../../kernel/index.ts'
-import type { OrderMove } from '../../ledger/index.ts'
-import { type Acting, chargeOf, type Ledger, type Order, type PostingCommand, signedBy } from '../../ledger/index.ts'
+import {
+  add,
+  type Clock,
+  compare,
+  notFound,
+  type OrderId,
+  plus,
+  Refusal,
+  toIso,
+  type WalletId,
+} from '../../kernel/index.ts'
+import {
+  type Acting,
+  chargeOf,
+  type Ledger,
+  type Order,
+  type OrderMove,
+  type PostingCommand,
+  ranOutAt,
+  rechargeRunsOut,
+  signedBy,
+} from '../../ledger/index.ts'
 import { sqlState } from '../../platform/database/fault.ts'
 import {
   cancellation,
@@ -15,7 +34,7 @@ import {
   submission,
 } from './commands.ts'
 import { rechargeOf } from './recharge.ts'
-import { type Channels, ranOutAt, seenAt } from './rules.ts'
+import { type Channels, seenAt } from './rules.ts'
 
 export interface RechargesPorts {
   ledger: Ledger
@@ -33,8 +52,7 @@ export interface Asked {
   amount: string
 }
 
-/** What a recharge would come to, or why it cannot be. */
-export const termsOf = async (
+const termsOf = async (
   { ledger, channels }: RechargesPorts,
   { wallet, channelCode, amount }: Asked,
   workspace: WorkspaceId,
@@ -47,6 +65,18 @@ export const termsOf = async (
   const charge = chargeOf(channel.tariff, amount)
   if (found.status !== 'ACTIVE') throw new Refusal('WALLET.NOT_ACTIVE', { internal: `the wallet is ${found.status}` })
   return { ...charge, wallet, channel }
+}
+
+/** What a recharge would come to now, or why it cannot be; nothing is kept, of the day's limit neither. */
+export const quote = async (ports: RechargesPorts, asked: Asked, workspace: WorkspaceId): Promise<RechargeTerms> => {
+  const terms = await termsOf(ports, asked, workspace)
+  const { amount, channel } = terms
+  const usageOf = channel.terms.channelCode
+  const counter = { workspace, type: 'RECHARGE', usageOf, currency: amount.currency, at: ports.clock.now() } as const
+  const most = channel.tariff.dailyMaximum
+  if (most && compare(add(await ports.ledger.readDailyUsage(counter), amount), most) > 0)
+    throw new Refusal('WALLET.LIMIT_EXCEEDED', { internal: 'the daily limit' })
+  return terms
 }
 
 /** What the trigger of migration 020-daily-usage says, which sees what runs in parallel. */
@@ -95,7 +125,7 @@ const change = (
 ): Promise<Order> =>
   ports.ledger.orEarlierOrder(acting.key, async () => {
     const order = await stored(ports, id, acting.workspace)
-    if (ranOutAt(order, ports.clock.now()) !== null)
+    if (ranOutAt(order, rechargeRunsOut, ports.clock.now()) !== null)
       throw new Refusal('STATE.CONFLICT', { internal: 'its time has run out' })
     return ports.ledger.execute({ ...signedBy(acting), ...(await by(order)) })
   })

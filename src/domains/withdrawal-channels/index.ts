@@ -1,8 +1,9 @@
 import type { HandlerTable, Words, WorkspaceId } from '../../kernel/index.ts'
 import { idIn } from '../../ledger/index.ts'
+import type { Tx } from '../../platform/database/index.ts'
 import { channelHandlers } from './handlers.ts'
 import type { ChannelPorts } from './service.ts'
-import { type Channel, readChannel } from './store.ts'
+import { type Channel, deleteChannelsOf, readChannel } from './store.ts'
 
 export interface WithdrawalChannels {
   handlers: HandlerTable
@@ -11,9 +12,12 @@ export interface WithdrawalChannels {
     workspace: WorkspaceId,
     channel: string,
   ): Promise<Pick<Channel, 'channelType' | 'channelStatus' | 'currency'> | undefined>
+  /** For a sandbox that is emptied. */
+  clean(tx: Tx, reset: { workspaceId: WorkspaceId }): Promise<void>
 }
 
 export const createWithdrawalChannels = (ports: ChannelPorts & { words: Words }): WithdrawalChannels => ({
   handlers: channelHandlers(ports, ports.words),
   channelOf: (workspace, channel) => readChannel(ports.database, idIn<'withdrawalChannel'>(channel), workspace),
+  clean: (tx, { workspaceId }) => deleteChannelsOf(tx, workspaceId),
 })

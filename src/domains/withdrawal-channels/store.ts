@@ -147,6 +147,11 @@ export const readChannel = (
     .select(columns)
     .executeTakeFirst()
 
+/** For a sandbox that is emptied: its orders stay, and name channels that are gone. */
+export const deleteChannelsOf = async (tx: Tx, workspace: WorkspaceId): Promise<void> => {
+  await tx.deleteFrom('withdrawal_channels').where('workspace_biz_id', '=', workspace).execute()
+}
+
 /** Any workspace's, for an operator's decision; nobody else changes it until the transaction ends. */
 export const lockChannel = (tx: Tx, channel: ChannelId): Promise<Channel | undefined> =>
   tx.selectFrom('withdrawal_channels').where('biz_id', '=', channel).select(columns).forUpdate().executeTakeFirst()

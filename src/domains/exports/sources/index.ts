@@ -1,5 +1,12 @@
 import { z } from 'zod'
-import { type AccountId, type CodeOf, type Instant, parseInstant, type WorkspaceId } from '../../../kernel/index.ts'
+import {
+  type AccountId,
+  type Clock,
+  type CodeOf,
+  type Instant,
+  parseInstant,
+  type WorkspaceId,
+} from '../../../kernel/index.ts'
 import type { Ledger } from '../../../ledger/index.ts'
 import type { Snapshot } from '../../../platform/database/index.ts'
 import { flowSource } from './flows.ts'
@@ -40,8 +47,18 @@ const instantOf = (text: string | undefined): Instant | undefined =>
 const until = (asked: Instant | undefined, asOf: Instant | null): Instant | undefined =>
   asOf === null || (asked !== undefined && asked < asOf) ? asked : asOf
 
+export interface SourcePorts {
+  ledger: Ledger
+  clock: Clock
+  settings: { pageSize: number }
+}
+
 /** The list that an export is of, over one snapshot. */
-export const sourceOf = (ledger: Ledger, { store, asOf }: Snapshot, scope: ExportScope, pageSize: number): Source => {
+export const sourceOf = (
+  { ledger, clock, settings: { pageSize } }: SourcePorts,
+  { store, asOf }: Snapshot,
+  scope: ExportScope,
+): Source => {
   const { startTime, endTime, walletId, flowType, direction, ...statuses } = Filters.parse(scope.filters)
   const { workspace, account, type } = scope
   const interval = { from: instantOf(startTime), to: until(instantOf(endTime), asOf) }
@@ -49,5 +66,10 @@ export const sourceOf = (ledger: Ledger, { store, asOf }: Snapshot, scope: Expor
   const book = ledger.within(store)
   if (type === 'FLOWS') return flowSource(book, { workspace, walletId, flowType, direction, ...interval }, pageSize)
   const kind = orderKinds[type]
-  return orderSource(book, kind, { workspace, walletId, status: statuses[kind.status], asOf, ...interval }, pageSize)
+  return orderSource(
+    book,
+    kind,
+    { workspace, walletId, status: statuses[kind.status], asOf, now: clock.now(), ...interval },
+    pageSize,
+  )
 }

@@ -1,4 +1,4 @@
-import type { OrderQuery } from '../../../ledger/index.ts'
+import { type OrderQuery, type RunningOut, rechargeRunsOut } from '../../../ledger/index.ts'
 
 /** A column from an order's data: plain text, or minor units of the currency that another field names. */
 export interface DataField {
@@ -19,6 +19,8 @@ export interface OrderKind {
   /** Whether the order's source or target wallet, or each, has a column, and what it is called there. */
   wallets: { source?: string; target?: string }
   data: readonly DataField[]
+  /** How it ends by itself; a job writes that down later. */
+  runsOut?: RunningOut
 }
 
 const amounts: DataField[] = [
@@ -56,6 +58,7 @@ export const orderKinds = {
   RECHARGES: {
     type: 'RECHARGE',
     status: 'rechargeStatus',
+    runsOut: rechargeRunsOut,
     wallets: { target: 'walletBizId' },
     data: [
       { name: 'channelCode' },

@@ -1,5 +1,5 @@
 import { bizId, formatMoney, type Instant, isCurrency, money, toIso, type WorkspaceId } from '../../../kernel/index.ts'
-import type { Ledger, Order } from '../../../ledger/index.ts'
+import { type Ledger, type Order, ranOutAt } from '../../../ledger/index.ts'
 import type { DataField, OrderKind } from './order-columns.ts'
 import { everyRow } from './paging.ts'
 import type { Row, Source } from './row.ts'
@@ -12,6 +12,8 @@ interface Asked {
   to: Instant | undefined
   /** Steps after it are not looked at; null where the store's snapshot sees to that. */
   asOf: Instant | null
+  /** What has run out by now has ended. */
+  now: Instant
 }
 
 const columnsOf = ({ status, wallets, data }: OrderKind): string[] => [
@@ -42,10 +44,17 @@ const fieldValue = (data: Order['data'], { name, from, currencyIn, less }: DataF
 /** What only the workspace that ordered sees: its own notes (as in transfers.read). */
 const ownNotes = new Set(['clientReference'])
 
+/** Where the last of the steps left the order, or its time since; undefined where there was none. */
+const standing = ({ runsOut }: OrderKind, { data }: Order, steps: Order['history'], at: Instant) => {
+  const last = steps.at(-1)
+  const end = last && runsOut ? ranOutAt({ status: last.status, data }, runsOut, at) : null
+  return end !== null && runsOut ? { status: runsOut.to, at: end } : last
+}
+
 /** The order as it stood at the moment; undefined where it did not exist or is not asked for. */
-const rowOf = (kind: OrderKind, order: Order, { asOf, status, workspace }: Asked): Row | undefined => {
+const rowOf = (kind: OrderKind, order: Order, { asOf, now, status, workspace }: Asked): Row | undefined => {
   const steps = order.history.filter((step) => asOf === null || step.at <= asOf)
-  const stood = steps.at(-1)
+  const stood = standing(kind, order, steps, asOf ?? now)
   if (!stood || (status !== undefined && stood.status !== status)) return undefined
   const completed = steps.find((step) => step.status === 'COMPLETED')
   const row: Record<string, string | null> = {

@@ -1,0 +1,21 @@
+import { type Instant, parseInstant } from '../kernel/index.ts'
+import type { Order } from './order.ts'
+
+/** The status that an order leaves, and the one that it takes, once its data's `expiresAt` has come. */
+export interface RunningOut {
+  from: string
+  to: string
+}
+
+/** A recharge waits so long for its payment; one with a proof waits for us, without a limit. */
+export const rechargeRunsOut: RunningOut = { from: 'PENDING_PAYMENT', to: 'EXPIRED' }
+
+/** When its time ran out while it stood in that status, or null. */
+export const ranOutAt = (
+  { status, data: { expiresAt } }: Pick<Order, 'status' | 'data'>,
+  { from }: RunningOut,
+  now: Instant,
+): Instant | null => {
+  const end = status === from && expiresAt ? parseInstant(expiresAt) : undefined
+  return end !== undefined && end <= now ? end : null
+}

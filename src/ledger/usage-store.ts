@@ -1,0 +1,23 @@
+import { sql } from 'kysely'
+import { type Instant, type Money, money, toDate, type WorkspaceId } from '../kernel/index.ts'
+import type { Database } from '../platform/database/index.ts'
+import type { OrderType } from '../platform/database/tables/ledger.ts'
+
+export interface UsageQuery {
+  workspace: WorkspaceId
+  type: OrderType
+  /** The channel, or the kind of channel, that the counter is of. */
+  usageOf: string
+  currency: string
+  /** Any moment of the day (UTC). */
+  at: Instant
+}
+
+/** What the workspace has ordered so far on the day; what orders in parallel add to it is the counter's own to bound. */
+export const readDailyUsage = async (database: Database, query: UsageQuery): Promise<Money> => {
+  const { workspace, type, usageOf, currency, at } = query
+  const { rows } = await sql<{ used: bigint }>`SELECT used FROM daily_usage
+    WHERE workspace_biz_id = ${workspace} AND order_type = ${type} AND usage_of = ${usageOf}
+      AND currency = ${currency} AND day = (${toDate(at)}::timestamptz AT TIME ZONE 'UTC')::date`.execute(database)
+  return money(rows[0]?.used ?? 0n, currency)
+}
