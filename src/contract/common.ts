@@ -133,4 +133,8 @@ export const statusHistory = (family: CodedFamily) =>
     }),
   )
 
+/** What operators' lists add to each item and filter by: sandboxes wait in the same queues as LIVE workspaces. */
+export const ofWorkspace = { workspaceKind: coded('workspaceKind') }
+export const byWorkspace = { workspaceId: id.optional(), workspaceKind: codeOf('workspaceKind').optional() }
+
 export const nothing = z.null()

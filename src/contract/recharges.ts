@@ -3,12 +3,14 @@ import { operation } from '../kernel/index.ts'
 import {
   amount,
   bizId,
+  byWorkspace,
   coded,
   codeOf,
   currency,
   decimal,
   id,
   listQuery,
+  ofWorkspace,
   orderFields,
   page,
   statusHistory,
@@ -148,8 +150,8 @@ export const listAllRecharges = operation({
   id: 'recharges.listAll',
   path: '/recharges',
   summary: 'Recharge orders of every workspace, by filter',
-  query: listQuery(sortable, { ...filters, workspaceId: id.optional() }),
-  reply: page(RechargeOrder),
+  query: listQuery(sortable, { ...filters, ...byWorkspace }),
+  reply: page(RechargeOrder.extend(ofWorkspace)),
   refuses: [],
 })
 

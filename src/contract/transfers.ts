@@ -3,6 +3,7 @@ import { operation } from '../kernel/index.ts'
 import {
   amount,
   bizId,
+  byWorkspace,
   coded,
   codeOf,
   currency,
@@ -10,6 +11,7 @@ import {
   fits,
   id,
   listQuery,
+  ofWorkspace,
   orderFields,
   page,
   statusHistory,
@@ -118,9 +120,9 @@ export const listPendingTransfers = operation({
   chains: ['system'],
   summary: 'Transfers that wait for approval',
   policy: { ...operator, permission: 'transfer:read' },
-  query: listQuery(sortable, {}),
+  query: listQuery(sortable, byWorkspace),
   body: 'none',
-  reply: page(TransferOrder),
+  reply: page(TransferOrder.extend(ofWorkspace)),
   refuses: [],
 })
 

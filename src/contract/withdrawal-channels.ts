@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { operation } from '../kernel/index.ts'
-import { bizId, coded, codeOf, currency, id, listQuery, page, text, timestamp } from './common.ts'
+import { bizId, byWorkspace, coded, codeOf, currency, listQuery, ofWorkspace, page, text, timestamp } from './common.ts'
 import { country, reason } from './formats.ts'
 import { member, money, operator } from './policies.ts'
 
@@ -79,9 +79,9 @@ export const listAllWithdrawalChannels = operation({
   chains: ['system'],
   summary: 'Withdrawal channels of every workspace, by filter',
   policy: { ...operator, permission: 'withdrawal-channel:read' },
-  query: listQuery(['createdAt', 'updatedAt'], { ...filters, workspaceId: id.optional() }),
+  query: listQuery(['createdAt', 'updatedAt'], { ...filters, ...byWorkspace }),
   body: 'none',
-  reply: page(WithdrawalChannel),
+  reply: page(WithdrawalChannel.extend(ofWorkspace)),
   refuses: [],
 })
 

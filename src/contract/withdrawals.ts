@@ -3,11 +3,13 @@ import { operation } from '../kernel/index.ts'
 import {
   amount,
   bizId,
+  byWorkspace,
   coded,
   codeOf,
   decimal,
   id,
   listQuery,
+  ofWorkspace,
   orderFields,
   page,
   statusHistory,
@@ -108,8 +110,8 @@ export const listAllWithdrawals = operation({
   id: 'withdrawals.listAll',
   path: '/withdrawals',
   summary: 'Withdrawal orders of every workspace, by filter',
-  query: listQuery(sortable, { ...filters, workspaceId: id.optional() }),
-  reply: page(WithdrawalOrder),
+  query: listQuery(sortable, { ...filters, ...byWorkspace }),
+  reply: page(WithdrawalOrder.extend(ofWorkspace)),
   refuses: [],
 })
 

@@ -1,5 +1,5 @@
 import { type ExpressionBuilder, sql } from 'kysely'
-import type { OrderId, WalletId, WorkspaceId } from '../kernel/index.ts'
+import type { CodeOf, OrderId, WalletId, WorkspaceId } from '../kernel/index.ts'
 import { type Instant, offsetOf, type Page, type PageRequest, pageOf, toIso } from '../kernel/index.ts'
 import type { Database, Tables } from '../platform/database/index.ts'
 import { moment } from '../platform/database/moment.ts'
@@ -11,6 +11,8 @@ export interface OrderQuery extends PageRequest {
   type: OrderType
   /** Null lets an operator see every workspace's. */
   workspace: WorkspaceId | null
+  /** Real orders or a sandbox's; absent for either. */
+  workspaceKind?: CodeOf<'workspaceKind'> | undefined
   wallet?: WalletId | undefined
   statuses?: readonly string[] | undefined
   /** An order of the first status whose data's `expiresAt` is not after the instant counts as of the second one. */
@@ -26,6 +28,8 @@ export interface OrderQuery extends PageRequest {
 
 const columns = { createdAt: 'orders.created_at', updatedAt: 'orders.updated_at' } as const
 const told = sql<unknown>`order_json(orders)`.as('told')
+const kindOfWorkspace = sql<CodeOf<'workspaceKind'>>`(SELECT workspace_kind FROM workspaces w
+  WHERE w.biz_id = orders.workspace_biz_id)`
 
 /** A workspace sees what it ordered and what came to it from another one. */
 const within = (workspace: WorkspaceId | null) => (eb: ExpressionBuilder<Tables, 'orders'>) =>
@@ -56,8 +60,9 @@ const statusNow = (runsOut: OrderQuery['runsOut']) =>
         THEN ${runsOut.to} ELSE orders.status END`
 
 const matching = (database: Database, query: OrderQuery) => {
-  const { type, workspace, wallet, statuses, runsOut, from, to, data } = query
+  const { type, workspace, workspaceKind, wallet, statuses, runsOut, from, to, data } = query
   let found = database.selectFrom('orders').where('order_type', '=', type).where(within(workspace))
+  if (workspaceKind !== undefined) found = found.where(kindOfWorkspace, '=', workspaceKind)
   if (wallet !== undefined) {
     found = found.where((eb) =>
       eb.or([eb('source_wallet_biz_id', '=', wallet), eb('target_wallet_biz_id', '=', wallet)]),
@@ -70,16 +75,18 @@ const matching = (database: Database, query: OrderQuery) => {
   return found
 }
 
-export const listOrders = async (database: Database, query: OrderQuery): Promise<Page<Order>> => {
+export type ListedOrder = Order & { workspaceKind: CodeOf<'workspaceKind'> }
+
+export const listOrders = async (database: Database, query: OrderQuery): Promise<Page<ListedOrder>> => {
   const found = matching(database, query)
   const { total } = await found.select((eb) => eb.fn.countAll<number>().as('total')).executeTakeFirstOrThrow()
   const rows = await found
-    .select(told)
+    .select([told, kindOfWorkspace.as('workspaceKind')])
     .orderBy(columns[query.sortBy], query.sortOrder)
     .orderBy('orders.biz_id', query.sortOrder)
     .limit(query.pageSize)
     .offset(offsetOf(query))
     .execute()
-  const orders = rows.map((row) => storedOrder.parse(row.told))
+  const orders = rows.map((row) => ({ ...storedOrder.parse(row.told), workspaceKind: row.workspaceKind }))
   return pageOf(orders, total, query)
 }

@@ -21,6 +21,11 @@ export const tellCode = <F extends CodedFamily>(family: F, code: string, { words
   return words.coded(family, known, locale)
 }
 
+/** What operators' lists add: whether it is play money that waits there. */
+export const tellKind = (workspaceKind: CodeOf<'workspaceKind'>, teller: Teller) => ({
+  workspaceKind: tellCode('workspaceKind', workspaceKind, teller),
+})
+
 /** What every order's reply carries. Who acted and why is the ordering workspace's own affair. */
 export const tellOrder = (order: Order, family: CodedFamily, teller: Teller, own: boolean) => ({
   bizId: order.bizId,

@@ -1,5 +1,6 @@
 import * as contract from '../../contract/recharges.ts'
 import {
+  type CodeOf,
   formatMoney,
   type HandlerTable,
   handlerTable,
@@ -15,6 +16,7 @@ import {
   operatorActing,
   orderIdIn,
   rechargeRunsOut,
+  tellKind,
   walletIdIn,
 } from '../../ledger/index.ts'
 import { tellFigures, tellRecharge } from './recharge.ts'
@@ -25,6 +27,7 @@ type Query = Parameters<typeof listing>[0] & {
   sortBy: 'createdAt' | 'updatedAt'
   walletId?: string | undefined
   rechargeStatus?: string | undefined
+  workspaceKind?: CodeOf<'workspaceKind'> | undefined
 }
 
 const askedIn = (body: { walletBizId: string; channelCode: string; amount: string }) => ({
@@ -54,11 +57,16 @@ export const rechargeHandlers = (ports: RechargesPorts, words: Words): HandlerTa
       sortBy: query.sortBy,
       type: 'RECHARGE',
       workspace,
+      workspaceKind: query.workspaceKind,
       wallet: query.walletId === undefined ? undefined : walletIdIn(query.walletId),
       statuses: query.rechargeStatus === undefined ? undefined : [query.rechargeStatus],
       runsOut: { ...rechargeRunsOut, at: now },
     })
-    return mapPage(orders, (order) => tellRecharge(seenAt(order, now), { words, locale }))
+    const teller = { words, locale }
+    return mapPage(orders, (order) => ({
+      ...tellRecharge(seenAt(order, now), teller),
+      ...tellKind(order.workspaceKind, teller),
+    }))
   }
   return handlerTable(contract, {
     listRechargeChannels: async ({ query: { currency }, locale }) =>

@@ -23,7 +23,7 @@ export const channelsOf = (terms: readonly ChannelTerms[]): Channels =>
   new Map(terms.map((each) => [each.channelCode, { terms: each, tariff: tariffOf(each) }]))
 
 /** The order as a reader is to see it: one that has run out has ended, although no job has written that down yet. */
-export const seenAt = (order: Order, now: Instant): Order => {
+export const seenAt = <O extends Order>(order: O, now: Instant): O => {
   const at = ranOutAt(order, rechargeRunsOut, now)
   if (at === null) return order
   const ended = { status: rechargeRunsOut.to, at, actorBizId: null, reason: null }

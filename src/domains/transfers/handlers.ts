@@ -12,7 +12,7 @@ import {
   type WalletId,
   type Words,
 } from '../../kernel/index.ts'
-import { listing } from '../../ledger/index.ts'
+import { idIn, listing, tellKind } from '../../ledger/index.ts'
 import { renderTransfer } from './render.ts'
 import { termsOf } from './rules.ts'
 import { type Acting, approve, create, read, reject, type TransfersPorts } from './service.ts'
@@ -92,10 +92,15 @@ export const transferHandlers = (ports: TransfersPorts, words: Words): HandlerTa
     },
 
     listPendingTransfers: async ({ query, locale }) => {
-      const { sortBy } = query
-      const pending = { type: 'TRANSFER', workspace: null, statuses: ['PENDING_APPROVAL'] } as const
+      const { sortBy, workspaceId, workspaceKind } = query
+      const workspace = workspaceId === undefined ? null : idIn<'workspace'>(workspaceId)
+      const pending = { type: 'TRANSFER', workspace, workspaceKind, statuses: ['PENDING_APPROVAL'] } as const
       const orders = await ports.ledger.listOrders({ ...listing(query), ...pending, sortBy })
-      return mapPage(orders, (order) => renderTransfer(order, null, { words, locale }))
+      const teller = { words, locale }
+      return mapPage(orders, (order) => ({
+        ...renderTransfer(order, null, teller),
+        ...tellKind(order.workspaceKind, teller),
+      }))
     },
 
     approveTransfer: async (request) => {

@@ -10,7 +10,7 @@ import {
   toIso,
   type Words,
 } from '../../kernel/index.ts'
-import { idIn, listing, memberActing } from '../../ledger/index.ts'
+import { idIn, listing, memberActing, tellKind } from '../../ledger/index.ts'
 import { actOf } from '../../platform/audit/index.ts'
 import { type ChannelPorts, create, reject, verify } from './service.ts'
 import { type Channel, type ChannelId, listChannels, pageChannels } from './store.ts'
@@ -43,16 +43,20 @@ export const channelHandlers = (ports: ChannelPorts, words: Words): HandlerTable
     },
 
     listAllWithdrawalChannels: async ({ query, locale }) => {
-      const { workspaceId, channelStatus, channelType, currency, sortBy } = query
+      const { workspaceId, workspaceKind, channelStatus, channelType, currency, sortBy } = query
       const channels = await pageChannels(ports.database, {
         ...listing(query),
         workspace: workspaceId === undefined ? undefined : idIn<'workspace'>(workspaceId),
+        workspaceKind,
         channelStatus,
         channelType,
         currency,
         sortBy,
       })
-      return mapPage(channels, (channel) => told(channel, words, locale))
+      return mapPage(channels, (channel) => ({
+        ...told(channel, words, locale),
+        ...tellKind(channel.workspaceKind, { words, locale }),
+      }))
     },
 
     verifyWithdrawalChannel: async (request) =>

@@ -1,6 +1,8 @@
+import { sql } from 'kysely'
 import {
   type AccountId,
   type BizId,
+  type CodeOf,
   type Instant,
   offsetOf,
   type Page,
@@ -110,22 +112,30 @@ export const listChannels = (database: Database, workspace: WorkspaceId, filter:
 export interface ChannelQuery extends ChannelFilter, PageRequest {
   /** Absent: every workspace's. */
   workspace?: WorkspaceId | undefined
+  workspaceKind?: CodeOf<'workspaceKind'> | undefined
   from?: Instant | undefined
   to?: Instant | undefined
   sortBy: 'createdAt' | 'updatedAt'
   sortOrder: 'asc' | 'desc'
 }
 
+export type ListedChannel = Channel & { workspaceKind: CodeOf<'workspaceKind'> }
+
+const kindOfWorkspace = sql<CodeOf<'workspaceKind'>>`(SELECT workspace_kind FROM workspaces w
+  WHERE w.biz_id = withdrawal_channels.workspace_biz_id)`
+
 /** Over every workspace: for operators. */
-export const pageChannels = async (database: Database, query: ChannelQuery): Promise<Page<Channel>> => {
-  const { workspace, from, to, sortBy, sortOrder } = query
+export const pageChannels = async (database: Database, query: ChannelQuery): Promise<Page<ListedChannel>> => {
+  const { workspace, workspaceKind, from, to, sortBy, sortOrder } = query
   let found = matching(database, query)
   if (workspace !== undefined) found = found.where('workspace_biz_id', '=', workspace)
+  if (workspaceKind !== undefined) found = found.where(kindOfWorkspace, '=', workspaceKind)
   if (from !== undefined) found = found.where('created_at', '>=', moment(from))
   if (to !== undefined) found = found.where('created_at', '<=', moment(to))
   const { total } = await found.select((eb) => eb.fn.countAll<number>().as('total')).executeTakeFirstOrThrow()
   const channels = await found
     .select(columns)
+    .select(kindOfWorkspace.as('workspaceKind'))
     .orderBy(sortBy === 'createdAt' ? 'created_at' : 'updated_at', sortOrder)
     .orderBy('biz_id', sortOrder)
     .limit(query.pageSize)

@@ -1,6 +1,13 @@
 import * as contract from '../../contract/withdrawals.ts'
-import { type HandlerTable, handlerTable, mapPage, type Words, type WorkspaceId } from '../../kernel/index.ts'
-import { idIn, listing, memberActing, operatorActing, orderIdIn, walletIdIn } from '../../ledger/index.ts'
+import {
+  type CodeOf,
+  type HandlerTable,
+  handlerTable,
+  mapPage,
+  type Words,
+  type WorkspaceId,
+} from '../../kernel/index.ts'
+import { idIn, listing, memberActing, operatorActing, orderIdIn, tellKind, walletIdIn } from '../../ledger/index.ts'
 import { approve, cancel, complete, create, fail, read, reject, type WithdrawalsPorts } from './service.ts'
 import { tellWithdrawal } from './withdrawal.ts'
 
@@ -8,6 +15,7 @@ type Query = Parameters<typeof listing>[0] & {
   sortBy: 'createdAt' | 'updatedAt'
   walletId?: string | undefined
   withdrawalStatus?: string | undefined
+  workspaceKind?: CodeOf<'workspaceKind'> | undefined
 }
 
 /** What the ledger is asked for; a workspace of null reaches every one's. */
@@ -16,6 +24,7 @@ const wanted = (query: Query, workspace: WorkspaceId | null) => ({
   sortBy: query.sortBy,
   type: 'WITHDRAWAL' as const,
   workspace,
+  workspaceKind: query.workspaceKind,
   wallet: query.walletId === undefined ? undefined : walletIdIn(query.walletId),
   statuses: query.withdrawalStatus === undefined ? undefined : [query.withdrawalStatus],
 })
@@ -48,7 +57,11 @@ export const withdrawalHandlers = (ports: WithdrawalsPorts, words: Words): Handl
     listAllWithdrawals: async ({ query, locale }) => {
       const workspace = query.workspaceId === undefined ? null : idIn<'workspace'>(query.workspaceId)
       const orders = await ports.ledger.listOrders(wanted(query, workspace))
-      return mapPage(orders, (order) => tellWithdrawal(order, { words, locale }))
+      const teller = { words, locale }
+      return mapPage(orders, (order) => ({
+        ...tellWithdrawal(order, teller),
+        ...tellKind(order.workspaceKind, teller),
+      }))
     },
 
     readAnyWithdrawal: async ({ params, locale }) => {
