@@ -4,9 +4,9 @@ import type { Configuration } from '../config/index.ts'
 import { createBackground } from '../platform/background/index.ts'
 import { openBlobs } from '../platform/blobs/index.ts'
 import { createKeyedDigest, createPasswordHasher, createSecretBox } from '../platform/crypto/index.ts'
-import { openDatabase, snapshots } from '../platform/database/index.ts'
+import { type Database, openDatabase, snapshots } from '../platform/database/index.ts'
 import { createLimits } from '../platform/limits/index.ts'
-import { createOutbox, createSmtpMailer, loadMailTexts } from '../platform/mail/index.ts'
+import { createOutbox, createSharedOutbox, createSmtpMailer, loadMailTexts } from '../platform/mail/index.ts'
 import { systemClock, systemIds, systemRandomness } from '../platform/system/index.ts'
 import { createWords } from '../platform/words/index.ts'
 import { openShared } from './shared.ts'
@@ -14,14 +14,17 @@ import { databaseTarget } from './store.ts'
 
 const folder = (path: string): string => fileURLToPath(new URL(`../../${path}`, import.meta.url))
 
-const createMailer = async (settings: Configuration) => {
+/** An embedded store belongs to one process; where there may be several they share what they would have sent. */
+const createMailer = async (settings: Configuration, database: Database) => {
   const texts = await loadMailTexts(folder('config/mail'))
   const { from, timeoutMs, outboxSize } = settings.mail
   if (settings.smtpUrl) {
     const mailer = createSmtpMailer({ url: settings.smtpUrl.reveal(), from, timeoutMs }, texts)
     return { mailer, outbox: null }
   }
-  const outbox = createOutbox(texts, systemClock, outboxSize)
+  const outbox = settings.databaseUrl
+    ? createSharedOutbox(texts, systemClock, outboxSize, database)
+    : createOutbox(texts, systemClock, outboxSize)
   return { mailer: outbox, outbox }
 }
 
@@ -49,7 +52,7 @@ export const openOutside = async (
   stack.defer(() => limits.close())
   const blobs = await openBlobs(settings.files.storage, settings.dataDirectory)
   stack.defer(() => blobs.close())
-  const { mailer, outbox } = await createMailer(settings)
+  const { mailer, outbox } = await createMailer(settings, store.database)
   stack.defer(() => mailer.close())
   const background = createBackground(settings.background, logger, systemRandomness)
   stack.defer(() => background.close())

@@ -9,8 +9,8 @@ export interface Probe {
 }
 
 export interface OutboxPage {
-  json(): unknown
-  html(): string
+  json(): Promise<unknown>
+  html(): Promise<string>
 }
 
 export interface OperationsParts {
@@ -66,8 +66,10 @@ export const createOperationsApp = (parts: OperationsParts): Express => {
   })
   const { outbox } = parts
   if (outbox) {
-    app.get('/mail.json', (_request, response) => void response.json(outbox.json()))
-    app.get('/mail', (_request, response: Response) => void response.type('html').send(outbox.html()))
+    app.get('/mail.json', async (_request, response) => void response.json(await outbox.json()))
+    app.get('/mail', async (_request, response: Response) => {
+      response.type('html').send(await outbox.html())
+    })
   }
   return app
 }

@@ -99,8 +99,7 @@ export const startPortico = async ({ variables = {}, adjust }: Options = {}): Pr
   let turn = 0
   const nextUrl = () => `http://127.0.0.1:${replicas[turn++ % replicas.length]?.port}`
   const mailsTo = async (address: string): Promise<DevelopmentMail[]> => {
-    const outboxes = await Promise.all(replicas.map((replica) => mailsOf(replica.operationsPort)))
-    const mails = outboxes.flat().sort((a, b) => b.at.localeCompare(a.at))
+    const mails = await mailsOf(running.operationsPort)
     return mails.filter(({ to }) => to === address)
   }
   const expected: ((line: LogLine) => boolean)[] = []

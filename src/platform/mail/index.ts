@@ -1,5 +1,6 @@
 export type { Mail, Mailer, MailTemplate, MailValues } from './mailer.ts'
-export { createOutbox, type Outbox, type OutboxMail } from './outbox.ts'
+export { createOutbox, type Outbox, type OutboxMail, type ReadableOutbox } from './outbox.ts'
 export { outboxPage } from './outbox-page.ts'
+export { createSharedOutbox } from './shared-outbox.ts'
 export { createSmtpMailer, type SmtpSettings } from './smtp.ts'
 export { loadMailTexts, type MailText, type MailTexts } from './templates.ts'

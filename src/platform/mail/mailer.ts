@@ -14,6 +14,7 @@ export const mailTemplates = {
 } as const satisfies Record<string, readonly string[]>
 
 export type MailTemplate = keyof typeof mailTemplates
+export const mailTemplateNames = Object.keys(mailTemplates) as MailTemplate[]
 export type MailValues<T extends MailTemplate> = Record<(typeof mailTemplates)[T][number], string>
 
 export interface Mail<T extends MailTemplate> {

@@ -1,6 +1,6 @@
 import type { Clock, Instant, Locale } from '../../kernel/index.ts'
 import { oneMailbox } from './address.ts'
-import type { Mailer, MailTemplate } from './mailer.ts'
+import type { Mail, Mailer, MailTemplate } from './mailer.ts'
 import { renderMail } from './render.ts'
 import type { MailText, MailTexts } from './templates.ts'
 
@@ -11,18 +11,30 @@ export interface OutboxMail extends MailText {
   at: Instant
 }
 
-export interface Outbox extends Mailer {
+export interface ReadableOutbox extends Mailer {
   /** Newest first. */
+  list(): readonly OutboxMail[] | Promise<readonly OutboxMail[]>
+}
+
+export interface Outbox extends ReadableOutbox {
   list(): readonly OutboxMail[]
 }
 
-/** The development mailer: keeps the last `limit` mails to be read at /mail, and sends none. */
+/** A mail as it would leave now. */
+export const composed = <T extends MailTemplate>(texts: MailTexts, clock: Clock, mail: Mail<T>): OutboxMail => ({
+  ...renderMail(texts, mail),
+  to: oneMailbox(mail.to),
+  template: mail.template,
+  locale: mail.locale,
+  at: clock.now(),
+})
+
+/** The development mailer: keeps the last `limit` mails to be read at /mail, and sends none. For one process. */
 export const createOutbox = (texts: MailTexts, clock: Clock, limit: number): Outbox => {
   let mails: readonly OutboxMail[] = []
   return {
     send: async (mail) => {
-      const sent = { ...renderMail(texts, mail), to: oneMailbox(mail.to), template: mail.template, locale: mail.locale }
-      mails = [{ ...sent, at: clock.now() }, ...mails].slice(0, limit)
+      mails = [composed(texts, clock, mail), ...mails].slice(0, limit)
     },
     list: () => mails,
     close: async () => undefined,

@@ -3,14 +3,12 @@ import { join } from 'node:path'
 import { parse } from 'yaml'
 import { z } from 'zod'
 import { type Locale, locales } from '../../kernel/index.ts'
-import { type MailTemplate, mailTemplates } from './mailer.ts'
+import { type MailTemplate, mailTemplateNames, mailTemplates } from './mailer.ts'
 import { placeholders } from './render.ts'
 
 const MailText = z.strictObject({ subject: z.string().trim().min(1).regex(/^.+$/), text: z.string(), html: z.string() })
 export type MailText = z.infer<typeof MailText>
 export type MailTexts = ReadonlyMap<MailTemplate, ReadonlyMap<Locale, MailText>>
-
-const templateNames = Object.keys(mailTemplates) as MailTemplate[]
 
 /** What is wrong with a text: a value that it does not know, or one that it leaves out. */
 const faultsOf = (mail: MailText, names: readonly string[]): string[] => [
@@ -29,7 +27,7 @@ const readText = async (directory: string, template: MailTemplate, locale: Local
 /** Reads `<template>/<locale>.yaml` for every mail in every language; throws for the first that is missing or wrong. */
 export const loadMailTexts = async (directory: string): Promise<MailTexts> => {
   const texts = new Map<MailTemplate, ReadonlyMap<Locale, MailText>>()
-  for (const template of templateNames) {
+  for (const template of mailTemplateNames) {
     const inLocale = async (locale: Locale): Promise<[Locale, MailText]> => [
       locale,
       await readText(directory, template, locale),

@@ -19,6 +19,7 @@ import * as identityFactors from './040-identity-factors.ts'
 import * as identityPasswords from './040-identity-passwords.ts'
 import * as sandboxCounterparts from './050-sandbox-counterparts.ts'
 import * as apiKeyPrefix from './051-api-key-prefix.ts'
+import * as developmentOutbox from './052-development-outbox.ts'
 
 /** In the order of their names; one that has been released is never changed. */
 export const migrations: Record<string, Migration> = {
@@ -42,4 +43,5 @@ export const migrations: Record<string, Migration> = {
   '040-identity-passwords': identityPasswords,
   '050-sandbox-counterparts': sandboxCounterparts,
   '051-api-key-prefix': apiKeyPrefix,
+  '052-development-outbox': developmentOutbox,
 }

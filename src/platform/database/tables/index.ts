@@ -7,6 +7,7 @@ import type { IdentityTables } from './identity.ts'
 import type { InvitationTables } from './invitations.ts'
 import type { LedgerTables } from './ledger.ts'
 import type { MoneyTables } from './money.ts'
+import type { OutboxTables } from './outbox.ts'
 
 /** Every table, by the part of the house that owns it. */
 export type Tables = AccessTables &
@@ -16,7 +17,8 @@ export type Tables = AccessTables &
   LedgerTables &
   MoneyTables &
   ApiKeyTables &
-  InvitationTables
+  InvitationTables &
+  OutboxTables
 export type Database = Kysely<Tables>
 /** A transaction under way, as services hand it from store to store. */
 export type Tx = Transaction<Tables>

@@ -1,0 +1,20 @@
+import { sql } from 'kysely'
+import type { Database } from '../database/index.ts'
+
+/** Keeps a mail, and of all of them the last `limit`. */
+export const keepMail = async (database: Database, mail: object, limit: number): Promise<void> => {
+  await database
+    .insertInto('development_outbox')
+    .values({ mail: JSON.stringify(mail) })
+    .execute()
+  await sql`
+    DELETE FROM development_outbox
+    WHERE sequence <= (SELECT sequence FROM development_outbox ORDER BY sequence DESC OFFSET ${limit} LIMIT 1)
+  `.execute(database)
+}
+
+/** Newest first. */
+export const keptMails = async (database: Database): Promise<unknown[]> => {
+  const rows = await database.selectFrom('development_outbox').select('mail').orderBy('sequence', 'desc').execute()
+  return rows.map(({ mail }) => mail)
+}
