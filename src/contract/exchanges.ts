@@ -114,6 +114,16 @@ export const quoteExchange = operation({
   refuses: ['RESOURCE.NOT_FOUND', 'EXCHANGE.RATE_UNAVAILABLE'],
 })
 
+export const readExchangeQuote = operation({
+  ...get,
+  id: 'exchanges.readQuote',
+  path: '/exchanges/quote/{quote_id}',
+  summary: 'A quote, and whether it is still open; one that was not used is kept for a day',
+  policy: { ...reading, workspace: 'required' },
+  reply: Quote,
+  refuses: ['RESOURCE.NOT_FOUND'],
+})
+
 export const createExchange = operation({
   ...post,
   id: 'exchanges.create',

@@ -29,7 +29,7 @@ const operatorRights = {
   transfer: ['read', 'approve'],
   withdrawal: ['read', 'approve', 'settle'],
   'withdrawal-channel': ['read', 'verify'],
-  wallet: ['freeze'],
+  wallet: ['freeze', 'close'],
   'exchange-rate': ['read', 'manage'],
   ledger: ['read'],
   audit: ['read'],

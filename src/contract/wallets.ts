@@ -99,6 +99,14 @@ export const freezeWallet = operation({
   summary: 'Stop a wallet’s movements',
 })
 
+export const closeWallet = operation({
+  ...freezing,
+  id: 'wallets.close',
+  path: '/wallets/{wallet_id}/close',
+  summary: 'End a frozen wallet that is empty and holds nothing, for good',
+  policy: { ...operator, permission: 'wallet:close' },
+})
+
 export const unfreezeWallet = operation({
   ...freezing,
   id: 'wallets.unfreeze',

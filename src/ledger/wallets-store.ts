@@ -89,7 +89,7 @@ export const readDefaultWallet = (
     .where('w.is_default', '=', true)
     .executeTakeFirst()
 
-/** Moves a wallet from one status to another; false when it is not in the first one, or not there. */
+/** Moves a wallet from one status to another; false when it is not in the first one, or not there, or closes with money. */
 export const moveWallet = async (
   database: Database,
   { wallet, from, to, at }: { wallet: WalletId; from: Wallet['status']; to: Wallet['status']; at: Instant },
@@ -100,6 +100,7 @@ export const moveWallet = async (
     .where('biz_id', '=', wallet)
     .where('kind', '=', 'WALLET')
     .where('status', '=', from)
+    .$if(to === 'CLOSED', (found) => found.where('balance', '=', 0n).where('held', '=', 0n))
     .executeTakeFirst()
   return numUpdatedRows > 0n
 }

@@ -170,4 +170,5 @@ export const additions = [
   'POST /web/v1/consumer/security/step-up/send',
   'POST /web/v1/consumer/security/step-up',
   'GET /web/v1/consumer/roles/members',
+  'GET /web/v1/consumer/exchanges/quote/{}',
 ]

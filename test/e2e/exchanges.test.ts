@@ -95,6 +95,18 @@ describe.skipIf(!storeIsAvailable())('exchanges', () => {
     expect((await web('GET', '/exchanges?sourceCurrency=EUR')).body.data.items).toEqual([])
   })
 
+  test('exchanges.readQuote 200: OPEN, then USED or EXPIRED, at the same figures; 404 for unknown and malformed ids', async () => {
+    const status = async (id: string) => (await web('GET', `/exchanges/quote/${id}`)).body.data.quoteStatus.code
+    const [used, left] = [await quoted(), await quoted()]
+    expect((await web('GET', `/exchanges/quote/${used.quoteBizId}`)).body.data).toEqual(used)
+    await web('POST', '/exchanges', { quoteBizId: used.quoteBizId })
+    expect(await status(used.quoteBizId)).toBe('USED')
+    await expect.poll(() => status(left.quoteBizId), { timeout: 6_000 }).toBe('EXPIRED')
+    expect(await status(used.quoteBizId)).toBe('USED')
+    for (const id of ['01990000-0000-7000-8000-00000000dead', 'x'])
+      expect((await web('GET', `/exchanges/quote/${id}`)).body.code).toBe('RESOURCE.NOT_FOUND')
+  })
+
   test('exchanges.create: one quote asked for twenty times at once is spent once', async () => {
     const { quoteBizId } = await quoted({ ...usdToEur, amount: '10.00' })
     const answers = await Promise.all(Array.from({ length: 20 }, () => web('POST', '/exchanges', { quoteBizId })))

@@ -76,6 +76,7 @@ const furnish = async (world: AccessWorld): Promise<Foreign> => {
     'recharges recharge_id': recharge,
     'withdrawals withdrawal_id': await withdrawalFrom(world, workspace, wallet),
     'exchanges exchange_id': exchange,
+    'exchanges quote_id': quoteBizId,
     'exports export_id': exported,
     'files file_id': await fileIn(world, workspace),
     'roles role_id': role,

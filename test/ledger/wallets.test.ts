@@ -141,4 +141,22 @@ describe.each(stores)('wallets on $name', ({ database }) => {
       ['wallets.unfreeze', { reason: 'a check' }],
     ])
   })
+
+  type Change = typeof contract.freezeWallet | typeof contract.unfreezeWallet | typeof contract.closeWallet
+
+  test('close ends a frozen wallet that is empty and holds nothing, for good', async () => {
+    const home = await book.workspace()
+    const [rich, empty] = [await book.wallet('USD', '5.00', home), await book.wallet('USD', undefined, home)]
+    const change = (operation: Change, { id }: TestWallet) =>
+      book.ask(operation, { as: caller, params: { wallet_id: id }, body: { reason: 'moved away' } })
+    const refused = (operation: Change, wallet: TestWallet) => refusalOf(change(operation, wallet))
+    expect(await refused(contract.closeWallet, empty)).toBe('STATE.CONFLICT')
+    for (const wallet of [rich, empty]) await change(contract.freezeWallet, wallet)
+    expect(await refused(contract.closeWallet, rich)).toBe('STATE.CONFLICT')
+    expect((await change(contract.closeWallet, empty)).walletStatus.code).toBe('CLOSED')
+    for (const operation of [contract.closeWallet, contract.unfreezeWallet, contract.freezeWallet])
+      expect(await refused(operation, empty)).toBe('STATE.CONFLICT')
+    const audited = await database.selectFrom('audit_log').where('target_biz_id', '=', empty.id).selectAll().execute()
+    expect(audited.map((row) => row.action)).toEqual(['wallets.freeze', 'wallets.close'])
+  })
 })

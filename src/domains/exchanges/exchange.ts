@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { type CodeOf, formatMoney, type Money, money, toIso } from '../../kernel/index.ts'
+import { type CodeOf, formatMoney, type Instant, type Money, money, toIso } from '../../kernel/index.ts'
 import { type Order, reachedAt, type Teller, tellCode, tellOrder } from '../../ledger/index.ts'
 import type { Figures } from './rules.ts'
 
@@ -37,7 +37,7 @@ export const figuresIn = (data: unknown): Figures => {
   }
 }
 
-export const tellFigures = ({ source, target, fee, rate }: Figures) => ({
+const tellFigures = ({ source, target, fee, rate }: Figures) => ({
   sourceCurrency: source.currency,
   targetCurrency: target.currency,
   sourceAmount: formatMoney(source),
@@ -45,6 +45,21 @@ export const tellFigures = ({ source, target, fee, rate }: Figures) => ({
   rate,
   feeAmount: formatMoney(fee),
   feeCurrency: fee.currency,
+})
+
+export interface QuoteSeen {
+  id: string
+  figures: Figures
+  expiresAt: Instant
+  status: CodeOf<'quoteStatus'>
+}
+
+export const tellQuote = ({ id, figures, expiresAt, status }: QuoteSeen, teller: Teller) => ({
+  quoteBizId: id,
+  ...tellFigures(figures),
+  fixedSide: tellCode('fixedSide', figures.fixedSide, teller),
+  expiresAt: toIso(expiresAt),
+  quoteStatus: tellCode('quoteStatus', status, teller),
 })
 
 /** An order of the book as the exchange that it is. */

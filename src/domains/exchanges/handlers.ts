@@ -2,9 +2,9 @@ import * as contract from '../../contract/exchanges.ts'
 import { type HandlerTable, handlerTable, mapPage, notFound, toIso, type Words } from '../../kernel/index.ts'
 import { listing, memberActing, orderIdIn } from '../../ledger/index.ts'
 import { actOf } from '../../platform/audit/index.ts'
-import { tellExchange, tellFigures } from './exchange.ts'
+import { tellExchange, tellQuote } from './exchange.ts'
 import { type RateInForce, ratesInForce } from './rates.ts'
-import { type ExchangesPorts, exchange, quote, setRate } from './service.ts'
+import { type ExchangesPorts, exchange, findQuote, quote, setRate } from './service.ts'
 
 const tellRate = ({ source, target, rate, updatedBy, asOf }: RateInForce) => ({
   sourceCurrency: source,
@@ -19,14 +19,11 @@ export const exchangeHandlers = (ports: ExchangesPorts, words: Words): HandlerTa
     quoteExchange: async ({ body, workspace, caller, locale }) => {
       const by = { actor: caller.accountId, workspace: workspace.id }
       const { quote: made, figures } = await quote(ports, body, by)
-      return {
-        quoteBizId: made.id,
-        ...tellFigures(figures),
-        fixedSide: words.coded('fixedSide', figures.fixedSide, locale),
-        expiresAt: toIso(made.expiresAt),
-        quoteStatus: words.coded('quoteStatus', 'OPEN', locale),
-      }
+      return tellQuote({ id: made.id, figures, expiresAt: made.expiresAt, status: 'OPEN' }, { words, locale })
     },
+
+    readExchangeQuote: async ({ params, workspace, locale }) =>
+      tellQuote(await findQuote(ports, params.quote_id, workspace.id), { words, locale }),
 
     createExchange: async (request) => {
       const order = await exchange(ports, request.body.quoteBizId, memberActing(request))

@@ -1,9 +1,18 @@
-import { type AccountId, type Clock, type Ids, notFound, plus, Refusal, type WorkspaceId } from '../../kernel/index.ts'
+import {
+  type AccountId,
+  type Clock,
+  type Ids,
+  isBizId,
+  notFound,
+  plus,
+  Refusal,
+  type WorkspaceId,
+} from '../../kernel/index.ts'
 import { type Acting, idIn, type Ledger, type NewOrder, type Order, type Party, signedBy } from '../../ledger/index.ts'
 import { type Act, recordAct } from '../../platform/audit/index.ts'
 import { sqlState } from '../../platform/database/fault.ts'
 import { type Database, inTransaction } from '../../platform/database/index.ts'
-import { figuresIn, stored } from './exchange.ts'
+import { figuresIn, type QuoteSeen, stored } from './exchange.ts'
 import { type RateSource, rateFor } from './rates.ts'
 import { type ExchangeTerms, type Figures, type FixedSide, figuresOf } from './rules.ts'
 import { insertQuote, type Quote, type QuoteId, readQuote, type SetRate, saveRate } from './store.ts'
@@ -56,6 +65,21 @@ export const quote = async (
   }
   await insertQuote(ports.database, made)
   return { quote: made, figures }
+}
+
+/** A quote as it stands now. Used stays used, whatever the time. */
+export const findQuote = async (
+  { database, clock }: Pick<ExchangesPorts, 'database' | 'clock'>,
+  text: string,
+  workspace: WorkspaceId,
+): Promise<QuoteSeen> => {
+  if (!isBizId(text)) throw notFound('malformed quote id')
+  const id = idIn<'quote'>(text)
+  const found = await readQuote(database, { id, workspace })
+  if (!found) throw notFound('no such quote')
+  const unused = found.expiresAt > clock.now() ? 'OPEN' : 'EXPIRED'
+  const status = found.order === null ? unused : 'USED'
+  return { id, figures: figuresIn(found.figures), expiresAt: found.expiresAt, status }
 }
 
 const exchangeOrder = (id: QuoteId, workspace: WorkspaceId, figures: Figures): NewOrder => ({

@@ -14,7 +14,7 @@ import {
 import { listing } from '../../ledger/index.ts'
 import { actOf } from '../../platform/audit/index.ts'
 import { renderBalance, renderFlow, renderWallet } from './render.ts'
-import { balanceOf, setFrozen, type WalletsPorts } from './service.ts'
+import { balanceOf, changeStatus, type WalletChange, type WalletsPorts } from './service.ts'
 
 /** What can be no id names no wallet; the store is not asked. */
 const walletId = (text: string): WalletId => {
@@ -22,7 +22,10 @@ const walletId = (text: string): WalletId => {
   return bizId<'wallet'>(text)
 }
 
-type Freezing = Request<typeof contract.freezeWallet> | Request<typeof contract.unfreezeWallet>
+type Changing =
+  | Request<typeof contract.freezeWallet>
+  | Request<typeof contract.unfreezeWallet>
+  | Request<typeof contract.closeWallet>
 
 export const walletHandlers = (ports: WalletsPorts, words: Words): HandlerTable => {
   const { ledger } = ports
@@ -33,10 +36,10 @@ export const walletHandlers = (ports: WalletsPorts, words: Words): HandlerTable 
     return wallet
   }
 
-  const freezing = async (request: Freezing, frozen: boolean) => {
+  const changing = async (request: Changing, change: WalletChange['change']) => {
     const { params, body } = request
-    const change = { wallet: walletId(params.wallet_id), frozen, reason: body.reason }
-    const wallet = await setFrozen(ports, change, actOf(request))
+    const asked = { wallet: walletId(params.wallet_id), change, reason: body.reason }
+    const wallet = await changeStatus(ports, asked, actOf(request))
     return renderWallet(wallet, { words, locale: request.locale })
   }
 
@@ -64,7 +67,8 @@ export const walletHandlers = (ports: WalletsPorts, words: Words): HandlerTable 
       return mapPage(flows, (flow) => renderFlow(flow, { words, locale }))
     },
 
-    freezeWallet: (request) => freezing(request, true),
-    unfreezeWallet: (request) => freezing(request, false),
+    freezeWallet: (request) => changing(request, 'freeze'),
+    unfreezeWallet: (request) => changing(request, 'unfreeze'),
+    closeWallet: (request) => changing(request, 'close'),
   })
 }

@@ -47,19 +47,31 @@ export const balanceOf = async (
   return { balance, asOf: past ? at : now }
 }
 
-/** Stops or starts a wallet's movements, and says so in the audit log. */
-export const setFrozen = (
+/** ACTIVE ↔ FROZEN → CLOSED. */
+const changes = {
+  freeze: { from: 'ACTIVE', to: 'FROZEN' },
+  unfreeze: { from: 'FROZEN', to: 'ACTIVE' },
+  close: { from: 'FROZEN', to: 'CLOSED' },
+} as const
+
+export interface WalletChange {
+  wallet: WalletId
+  change: keyof typeof changes
+  reason: string
+}
+
+/** Stops or starts a wallet's movements, or ends it once it is empty, and says so in the audit log. */
+export const changeStatus = (
   { database, ledger }: WalletsPorts,
-  { wallet, frozen, reason }: { wallet: WalletId; frozen: boolean; reason: string },
+  { wallet, change, reason }: WalletChange,
   act: Act,
 ): Promise<Wallet> =>
   inTransaction(database, async (tx) => {
     const within = ledger.within(tx)
-    const change = frozen ? ({ from: 'ACTIVE', to: 'FROZEN' } as const) : ({ from: 'FROZEN', to: 'ACTIVE' } as const)
-    const moved = await within.moveWallet({ wallet, ...change, at: act.at })
+    const moved = await within.moveWallet({ wallet, ...changes[change], at: act.at })
     const found = await within.readWallet({ wallet, workspace: null })
     if (!found) throw notFound('no such wallet')
-    if (!moved) throw new Refusal('STATE.CONFLICT', { internal: `the wallet is ${found.status}` })
+    if (!moved) throw new Refusal('STATE.CONFLICT', { internal: `the wallet is ${found.status}, or has money` })
     await recordAct(tx, act, { workspaceId: found.workspaceBizId, targetId: wallet, detail: { reason } })
     return found
   })
