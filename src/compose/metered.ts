@@ -1,15 +1,15 @@
 import type { ChannelPort, LimitPort } from '../gateway/ports.ts'
-import type { AnyHandler, HandlerTable } from '../kernel/index.ts'
+import { type AnyHandler, type HandlerTable, whenReady } from '../kernel/index.ts'
 import type { PerimeterMetrics } from '../platform/telemetry/index.ts'
 
 /** The same limits, with every refusal counted by the limit's name. */
 export const meteredLimits = (limits: LimitPort, metrics: PerimeterMetrics): LimitPort => ({
   addressKey: limits.addressKey,
-  spend: async (name, key, rule) => {
-    const spent = await limits.spend(name, key, rule)
-    if (!spent.allowed) metrics.limitHit(name)
-    return spent
-  },
+  spend: (name, key, rule) =>
+    whenReady(limits.spend(name, key, rule), (spent) => {
+      if (!spent.allowed) metrics.limitHit(name)
+      return spent
+    }),
 })
 
 /** The same channel, with its bodies counted. */

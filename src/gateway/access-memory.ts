@@ -1,16 +1,13 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { LRUCache } from 'lru-cache'
-import type { Clock, Instant, WorkspaceAccess } from '../kernel/index.ts'
+import type { Caller, Clock, MaybePromise, WorkspaceAccess } from '../kernel/index.ts'
+import { createLease } from '../platform/cache/index.ts'
 import type { WorkspacePort } from './ports.ts'
 
-export interface AccessMemory extends WorkspacePort {
+export interface AccessMemory {
+  /** As WorkspacePort's, and at once where it is remembered. */
+  enter(caller: Caller, workspaceId: string | null): MaybePromise<WorkspaceAccess>
   /** To be awaited after whatever may have changed somebody's rights, before it is answered. */
   changed(): Promise<void>
-}
-
-interface Answer {
-  access: Promise<WorkspaceAccess>
-  askedAt: Instant
 }
 
 const remembered = 50_000
@@ -25,20 +22,12 @@ export const rememberAccess = (
   clock: Clock,
   { leaseMs, shared }: { leaseMs: number; shared: boolean },
 ): AccessMemory => {
-  const answers = new LRUCache<string, Answer>({ max: remembered })
+  const accesses = createLease<WorkspaceAccess>(clock, { ms: leaseMs, max: remembered })
   return {
-    enter: (caller, workspaceId) => {
-      const key = `${caller.accountId} ${workspaceId ?? ''}`
-      const known = answers.get(key)
-      const age = known ? clock.now() - known.askedAt : -1
-      if (known && age >= 0 && age < leaseMs) return known.access
-      const answer = { access: workspaces.enter(caller, workspaceId), askedAt: clock.now() }
-      answers.set(key, answer)
-      answer.access.catch(() => answers.get(key) === answer && answers.delete(key))
-      return answer.access
-    },
+    enter: (caller, workspaceId) =>
+      accesses.read(`${caller.accountId} ${workspaceId ?? ''}`, () => workspaces.enter(caller, workspaceId)),
     changed: async () => {
-      answers.clear()
+      accesses.forgetAll()
       if (shared) await pause(leaseMs)
     },
   }

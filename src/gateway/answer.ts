@@ -16,15 +16,16 @@ import type { Call } from './call.ts'
 
 type Fields = Record<string, string>
 
-/** What leaves: an envelope of interface.md 2.1 as text, with its status and fields. */
+/** What leaves: an envelope of interface.md 2.1 as text, with its status and fields, names and values in turn. */
 export interface Answer {
   status: number
-  fields: Fields
+  fields: readonly string[]
   body: string
 }
 
 export interface Answers {
-  success(call: Call): Answer
+  /** `data` is JSON text. */
+  success(call: Call, data: string): Answer
   /** `call` is null where no operation was found. */
   refusal(refusal: Refusal, call: Call | null): Answer
   write(response: ServerResponse, requestId: string, answer: Answer): void
@@ -32,14 +33,15 @@ export interface Answers {
   stream(response: ServerResponse, call: Call, reply: StreamReply): Promise<void>
 }
 
+const flat = (fields: Fields): string[] => Object.entries(fields).flat()
+
 /** The RateLimit fields of draft-ietf-httpapi-ratelimit-headers, for the limit that is nearest to its end. */
-const limitFields = ({ limit }: Call): Fields =>
-  limit
-    ? {
-        'ratelimit-policy': `"${limit.name}";q=${limit.limit};w=${Math.round(limit.windowMs / 1000)}`,
-        ratelimit: `"${limit.name}";r=${limit.remaining};t=${Math.ceil(limit.resetMs / 1000)}`,
-      }
-    : {}
+const limitFields = (call: Call | null): string[] => {
+  if (!call?.limit) return []
+  const { name, limit, windowMs, remaining, resetMs } = call.limit
+  const policy = `"${name}";q=${limit};w=${Math.round(windowMs / 1000)}`
+  return ['ratelimit-policy', policy, 'ratelimit', `"${name}";r=${remaining};t=${Math.ceil(resetMs / 1000)}`]
+}
 
 /** The other end closed before everything was sent: no fault of ours. */
 const isPrematureClose = (error: unknown): boolean =>
@@ -54,10 +56,10 @@ const selfFailure = (refusal: Refusal, at: number, message: string): string => {
 export const createAnswers = (ports: { clock: Clock; words: Words; securityFields: Fields }): Answers => {
   const { clock, words, securityFields } = ports
   // Flat, names and values in turn: the form that Node writes out without looking at it again.
-  const json = Object.entries({ ...securityFields, 'content-type': 'application/json; charset=utf-8' }).flat()
+  const json = flat({ ...securityFields, 'content-type': 'application/json; charset=utf-8' })
+  const bytes = flat(securityFields)
   return {
-    success: (call) => {
-      const data = JSON.stringify(call.data ?? null)
+    success: (call, data) => {
       const shown = call.sealReply ? JSON.stringify({ payload: call.sealReply(data) }) : data
       return { status: 200, fields: limitFields(call), body: successText(call.chain.envelope, clock.now(), shown) }
     },
@@ -65,8 +67,8 @@ export const createAnswers = (ports: { clock: Clock; words: Words; securityField
       const { field, retryAfter, headers } = refusal.detail
       const message = words.refusal(refusal.code, call?.locale ?? fallbackLocale, field)
       const at = clock.now()
-      const fields = { ...(call && limitFields(call)), ...headers }
-      if (retryAfter !== undefined) fields['retry-after'] = String(retryAfter)
+      const fields = [...limitFields(call), ...flat(headers ?? {})]
+      if (retryAfter !== undefined) fields.push('retry-after', String(retryAfter))
       const body =
         call?.chainId === 'self'
           ? selfFailure(refusal, at, message)
@@ -74,13 +76,12 @@ export const createAnswers = (ports: { clock: Clock; words: Words; securityField
       return { status: codes[refusal.code].status, fields, body }
     },
     write: (response, requestId, { status, fields, body }) => {
-      const lines = [...json, ...Object.entries(fields).flat()]
-      lines.push('x-request-id', requestId, 'content-length', String(Buffer.byteLength(body)))
-      response.writeHead(status, lines).end(body)
+      const own = ['x-request-id', requestId, 'content-length', String(Buffer.byteLength(body))]
+      response.writeHead(status, json.concat(fields, own)).end(body)
     },
     stream: async (response, call, reply) => {
-      const fields = { ...securityFields, ...limitFields(call), ...reply.headers, 'x-request-id': call.requestId }
-      response.writeHead(reply.status, fields)
+      const own = [...flat(reply.headers), 'x-request-id', call.requestId]
+      response.writeHead(reply.status, bytes.concat(limitFields(call), own))
       if (call.method === 'HEAD') {
         reply.body.destroy()
         response.end()

@@ -10,6 +10,7 @@ import {
   type Locale,
   type Operation,
   type Portal,
+  type StreamReply,
   type Upload,
   type WorkspaceAccess,
 } from '../kernel/index.ts'
@@ -83,8 +84,8 @@ export class Call implements Arrival {
   input: { query: unknown; body: unknown } = { query: {}, body: null }
   /** idempotency */
   idempotency: Idempotency | null = null
-  /** serve: the answer's data, checked */
-  data: unknown = null
+  /** serve: the answer's data, checked, as JSON text; or bytes as they come */
+  reply: string | StreamReply = 'null'
   /** tracing, where it is switched on */
   trace: CallTrace | null = null
 

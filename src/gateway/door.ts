@@ -1,5 +1,5 @@
 import type { Request as HttpRequest, Response as HttpResponse, NextFunction } from 'express'
-import { type Clock, type Ids, type Refusal, StreamReply } from '../kernel/index.ts'
+import type { Clock, Ids, Refusal } from '../kernel/index.ts'
 import type { Metrics } from '../platform/telemetry/index.ts'
 import type { Answers } from './answer.ts'
 import { Call, runStages, type Stage } from './call.ts'
@@ -38,7 +38,7 @@ export const createDoor = ({ router, stages, answers, clock, ids, metrics, log, 
   const arrive = (request: HttpRequest, requestId: string): Call => {
     const { path, query } = splitUrl(request.url)
     const method = request.method
-    const headers = new Headers(request.rawHeaders)
+    const headers = new Headers(request)
     const peer = request.socket.remoteAddress ?? ''
     const match = router(method, path)
     return new Call({ ...match, method, path, query, headers, peer, requestId, body: request, receivedAt: clock.now() })
@@ -70,8 +70,8 @@ export const createDoor = ({ router, stages, answers, clock, ids, metrics, log, 
     try {
       call = arrive(request, requestId)
       await runStages(stages, call)
-      if (call.data instanceof StreamReply) await answers.stream(response, call, call.data)
-      else answers.write(response, requestId, answers.success(call))
+      if (typeof call.reply === 'string') answers.write(response, requestId, answers.success(call, call.reply))
+      else await answers.stream(response, call, call.reply)
     } catch (error) {
       refusal = refusalOf(error)
       refuse(request, response, call, requestId, refusal)

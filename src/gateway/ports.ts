@@ -1,4 +1,4 @@
-import type { Caller, Portal, WorkspaceAccess } from '../kernel/index.ts'
+import type { Caller, MaybePromise, Portal, WorkspaceAccess } from '../kernel/index.ts'
 
 /** A body that came through the secure channel, and the means to answer by the same way. */
 export interface OpenedChannel {
@@ -33,7 +33,7 @@ export interface Credential {
 
 /** Turns a credential into its live caller, or refuses with ACCESS.TOKEN_INVALID or ACCESS.IP_NOT_ALLOWED. */
 export interface AuthenticationPort {
-  accessToken(credential: Credential): Promise<Caller>
+  accessToken(credential: Credential): MaybePromise<Caller>
   /** An API key of the second chain, with the workspace that it implies; undefined where the text is no API key. */
   apiKey(credential: Credential): Promise<{ caller: Caller; workspace: WorkspaceAccess }> | undefined
 }
@@ -53,7 +53,7 @@ export interface Spent {
 
 /** Counters in fixed windows. A counter that cannot be reached refuses; it never lets pass. */
 export interface LimitPort {
-  spend(name: string, key: string, rule: { limit: number; windowMs: number }): Promise<Spent>
+  spend(name: string, key: string, rule: { limit: number; windowMs: number }): MaybePromise<Spent>
   /** One client's key: an IPv6 address by its prefix. */
   addressKey(address: string, ipv6Prefix: number): string
 }

@@ -14,25 +14,29 @@ export interface Finished {
 const isFault = ({ status, detail }: Refusal): boolean => status >= 500 && status !== 501 && !detail.documented
 
 /** What a line may contain, listed: never a body, a query, a token, an access code or a client hash. */
-const factsOf = (call: Call) => ({
-  operation: call.operation.id,
-  chain: call.chainId,
-  method: call.method,
-  clientIp: call.clientIp,
-  country: call.country,
-  account: call.caller?.accountId,
-  session: call.caller?.sessionId ?? undefined,
-  apiKey: call.caller?.apiKeyId ?? undefined,
-  workspace: call.workspace?.id,
-  userAgent: call.userAgent,
-  traceId: call.trace?.traceId ?? undefined,
+const lineOf = ({ requestId, call, status, ms }: Finished) => ({
+  requestId,
+  status,
+  ms: Math.round(ms * 100) / 100,
+  operation: call?.operation.id,
+  chain: call?.chainId,
+  method: call?.method,
+  clientIp: call?.clientIp,
+  country: call?.country,
+  account: call?.caller?.accountId,
+  session: call?.caller?.sessionId ?? undefined,
+  apiKey: call?.caller?.apiKeyId ?? undefined,
+  workspace: call?.workspace?.id,
+  userAgent: call?.userAgent,
+  traceId: call?.trace?.traceId ?? undefined,
 })
 
 /** One structured, flat line per request of the chains, when it has been answered. */
 export const requestLog =
   (logger: Logger) =>
-  ({ requestId, call, refusal, status, ms }: Finished): void => {
-    const line = { requestId, status, ms: Math.round(ms * 100) / 100, ...(call && factsOf(call)) }
+  (finished: Finished): void => {
+    const line = lineOf(finished)
+    const { refusal } = finished
     if (!refusal) {
       logger.info(line, 'request')
       return

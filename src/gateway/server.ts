@@ -1,13 +1,22 @@
-import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http'
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import type { Express } from 'express'
 import type { Configuration } from '../config/index.ts'
+import { messagesOf } from './messages.ts'
 
 /** Answers at the level of the parser, before any operation is known; no envelope, nothing of the request. */
 const refuse = (response: ServerResponse, status: number): void => {
   response.writeHead(status, { connection: 'close', 'content-length': '0', 'cache-control': 'no-store' }).end()
 }
 
-const repeats = (raw: readonly string[], name: string): boolean =>
-  raw.filter((value, index) => index % 2 === 0 && value.toLowerCase() === name).length > 1
+const repeats = (raw: readonly string[], name: string): boolean => {
+  let count = 0
+  for (let index = 0; index < raw.length; index += 2) {
+    const each = raw[index]
+    // Most names differ in their length already.
+    if (each?.length === name.length && each.toLowerCase() === name) count += 1
+  }
+  return count > 1
+}
 
 /** What Node's parser lets pass and we do not: RFC 9112 sections 2.3, 3.2 and 6. */
 const flaw = (request: IncomingMessage, maxHeaders: number): number | undefined => {
@@ -23,13 +32,10 @@ const flaw = (request: IncomingMessage, maxHeaders: number): number | undefined 
 }
 
 /** The listener with its limits on sockets, heads and time; whatever is malformed never reaches the pipeline. */
-export const guardServer = (
-  listener: RequestListener,
-  settings: Configuration['requests'],
-  isDraining: () => boolean,
-): Server => {
+export const guardServer = (app: Express, settings: Configuration['requests'], isDraining: () => boolean): Server => {
   const server = createServer(
     {
+      ...messagesOf(app),
       maxHeaderSize: 16 * 1024,
       headersTimeout: settings.headersTimeoutMs,
       requestTimeout: settings.uploadTimeoutMs,
@@ -44,7 +50,7 @@ export const guardServer = (
       // Whoever keeps connections is told to make the next one elsewhere.
       if (isDraining()) response.setHeader('connection', 'close')
       if (status) refuse(response, status)
-      else listener(request, response)
+      else app(request, response)
     },
   )
   // Node keeps the first 2,000 fields and drops the rest in silence; the head's size bounds them, and they are counted.

@@ -9,6 +9,13 @@ import { instantOf } from '../../src/kernel/index.ts'
 const traceId = '0af7651916cd43dd8448eb211c80319c'
 const spanId = 'b7ad6b7169203331'
 
+const headersOf = (rawHeaders: string[]): Headers => {
+  const headers: Record<string, string> = {}
+  for (let index = 0; index < rawHeaders.length; index += 2)
+    headers[rawHeaders[index] ?? ''] = rawHeaders[index + 1] ?? ''
+  return new Headers({ headers, rawHeaders })
+}
+
 const callWith = (raw: string[]): Call =>
   new Call({
     operation: listWallets,
@@ -17,7 +24,7 @@ const callWith = (raw: string[]): Call =>
     method: 'GET',
     path: '/web/v1/consumer/wallets',
     query: '',
-    headers: new Headers(raw),
+    headers: headersOf(raw),
     peer: '127.0.0.1',
     body: Readable.from([]),
     receivedAt: instantOf(0),

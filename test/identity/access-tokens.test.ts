@@ -38,7 +38,7 @@ beforeEach(async () => {
 })
 afterAll(() => at.close())
 
-const read = (text: string, more = {}) => at.identity.authentication.accessToken(credential(text, more))
+const read = async (text: string, more = {}) => at.identity.authentication.accessToken(credential(text, more))
 const signed = (payload: JWTPayload, header: object = {}) =>
   new SignJWT(payload).setProtectedHeader({ alg: 'EdDSA', typ: 'at+jwt', kid, ...header }).sign(signingKey)
 

@@ -14,7 +14,7 @@ test('a match is written down once a minute at most, and a replica learns of a c
   await at.account('white@demo.test')
   const { accessToken } = await signIn(at, 'white@demo.test')
   const other = await at.replica()
-  const lives = (clientIp: string, identity = at.identity) =>
+  const lives = async (clientIp: string, identity = at.identity) =>
     identity.authentication.accessToken({ ...credential(accessToken), clientIp })
   const caller = await lives('203.0.113.9')
   await lives('203.0.113.9', other)

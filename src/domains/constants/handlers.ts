@@ -1,5 +1,5 @@
 import * as contract from '../../contract/constants.ts'
-import { type HandlerTable, handlerTable, type Instant, type Locale, minutes } from '../../kernel/index.ts'
+import { constant, type HandlerTable, handlerTable, type Instant, type Locale, minutes } from '../../kernel/index.ts'
 import { countriesIn } from './countries.ts'
 import { createTimezones } from './timezones.ts'
 
@@ -7,13 +7,13 @@ import { createTimezones } from './timezones.ts'
 const period = minutes(15)
 
 /** The last answer per language, made anew when its key changes. */
-const remembered = <T>(make: (locale: Locale, at: Instant) => T, keyOf: (at: Instant) => number) => {
+const remembered = <T extends object>(make: (locale: Locale, at: Instant) => T, keyOf: (at: Instant) => number) => {
   const latest = new Map<Locale, { key: number; value: T }>()
   return (locale: Locale, at: Instant): T => {
     const key = keyOf(at)
     const known = latest.get(locale)
     if (known?.key === key) return known.value
-    const value = make(locale, at)
+    const value = constant(make(locale, at))
     latest.set(locale, { key, value })
     return value
   }

@@ -1,5 +1,5 @@
 import { v5 } from 'uuid'
-import { type Locale, locales, type Words } from '../../kernel/index.ts'
+import { constant, type Locale, locales, type Words } from '../../kernel/index.ts'
 
 /** A row of the permission table. */
 export interface PermissionRow {
@@ -52,6 +52,6 @@ const treeIn = (table: readonly PermissionRow[], words: Words, locale: Locale): 
  * read, is the parent of its others: every node is a right that a role can hold.
  */
 export const permissionTrees = (table: readonly PermissionRow[], words: Words) => {
-  const trees = new Map(locales.map((locale) => [locale, treeIn(table, words, locale)]))
+  const trees = new Map(locales.map((locale) => [locale, constant(treeIn(table, words, locale))]))
   return (locale: Locale): PermissionNode[] => trees.get(locale) ?? []
 }

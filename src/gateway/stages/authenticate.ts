@@ -1,4 +1,4 @@
-import { Refusal } from '../../kernel/index.ts'
+import { type Caller, Refusal, type WorkspaceAccess, whenReady } from '../../kernel/index.ts'
 import type { Call, Stage } from '../call.ts'
 import type { AuthenticationPort, Credential } from '../ports.ts'
 
@@ -10,20 +10,20 @@ const bearer = (call: Call): string => {
   return token
 }
 
+const admit = (call: Call, caller: Caller, workspace: WorkspaceAccess | null): void => {
+  call.caller = caller
+  call.portal = caller.portal
+  call.workspace = workspace
+}
+
 /** Who calls: an access token with its live session, or on the second chain an API key, which implies its workspace. */
 export const authenticate =
   (authentication: AuthenticationPort): Stage =>
-  async (call) => {
+  (call) => {
     if (call.operation.policy.caller === 'anonymous') return
     const { portal, clientHash, clientIp } = call
     const credential: Credential = { token: bearer(call), portal, clientHash, clientIp }
     const byKey = call.chain.perimeter === 'machine' ? authentication.apiKey(credential) : undefined
-    if (byKey) {
-      const { caller, workspace } = await byKey
-      call.caller = caller
-      call.workspace = workspace
-      return
-    }
-    call.caller = await authentication.accessToken(credential)
-    call.portal = call.caller.portal
+    if (byKey) return byKey.then(({ caller, workspace }) => admit(call, caller, workspace))
+    return whenReady(authentication.accessToken(credential), (caller) => admit(call, caller, null))
   }

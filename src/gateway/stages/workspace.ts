@@ -1,11 +1,11 @@
-import { Refusal } from '../../kernel/index.ts'
+import { Refusal, type WorkspaceAccess, whenReady } from '../../kernel/index.ts'
+import type { AccessMemory } from '../access-memory.ts'
 import type { Stage } from '../call.ts'
-import type { WorkspacePort } from '../ports.ts'
 
 /** X-Workspace-Id by the operation's workspace rule: unused, else the account's default, or demanded. */
 export const workspace =
-  (workspaces: WorkspacePort): Stage =>
-  async (call) => {
+  (workspaces: Pick<AccessMemory, 'enter'>): Stage =>
+  (call) => {
     const { workspace: rule } = call.operation.policy
     if (rule === 'none' || call.caller === null) return
     const named = call.headers.optional('x-workspace-id') ?? null
@@ -16,5 +16,8 @@ export const workspace =
     }
     if (named === null && rule === 'required' && call.chain.perimeter === 'portal')
       throw new Refusal('ACCESS.WORKSPACE_REQUIRED')
-    call.workspace = await workspaces.enter(call.caller, named)
+    const enter = (access: WorkspaceAccess): void => {
+      call.workspace = access
+    }
+    return whenReady(workspaces.enter(call.caller, named), enter)
   }

@@ -1,7 +1,15 @@
 import { timingSafeEqual } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
 import type { Credential } from '../../gateway/ports.ts'
-import { type Caller, type Clock, plus, Refusal } from '../../kernel/index.ts'
+import {
+  type Caller,
+  type Clock,
+  type MaybePromise,
+  type Permission,
+  plus,
+  Refusal,
+  whenReady,
+} from '../../kernel/index.ts'
 import { type Database, databaseFault } from '../../platform/database/index.ts'
 import type { AddressGuard } from '../ip-whitelist/guard.ts'
 import type { IdentitySettings } from '../settings.ts'
@@ -12,7 +20,7 @@ import { type OpenSession, recordActivity } from './store.ts'
 interface Parts {
   database: Database
   clock: Clock
-  readToken(token: string): Promise<AccessClaims | undefined>
+  readToken(token: string): MaybePromise<AccessClaims | undefined>
   clientOf(clientHash: string): string
   liveness: Liveness
   admit: AddressGuard
@@ -21,10 +29,12 @@ interface Parts {
 
 const refuse = (internal: string): Refusal => new Refusal('ACCESS.TOKEN_INVALID', { internal })
 
+const noRights: ReadonlySet<Permission> = new Set()
+
 const same = (a: string, b: string): boolean => a.length === b.length && timingSafeEqual(Buffer.from(a), Buffer.from(b))
 
 /** Turns an access token into its live caller. Whatever is wrong with it is one ACCESS.TOKEN_INVALID. */
-export const authenticator = (parts: Parts): ((credential: Credential) => Promise<Caller>) => {
+export const authenticator = (parts: Parts): ((credential: Credential) => MaybePromise<Caller>) => {
   const { database, clock, liveness, settings } = parts
 
   // A keyed digest costs as much as the rest of this; a client's hash is the same on each of its calls.
@@ -50,10 +60,17 @@ export const authenticator = (parts: Parts): ((credential: Credential) => Promis
     return session
   }
 
-  /** Written at most once a minute, so that most requests write nothing. */
+  const callerOf = (session: OpenSession): Caller => ({
+    accountId: session.accountId,
+    portal: session.portal,
+    sessionId: session.id,
+    apiKeyId: null,
+    steppedUpAt: session.steppedUpAt,
+    permissions: session.operatorPermissions.length === 0 ? noRights : new Set(session.operatorPermissions),
+  })
+
   const noteActivity = async (session: OpenSession): Promise<void> => {
     const now = clock.now()
-    if (now - session.lastActivityAt < settings.activityMs) return
     try {
       await recordActivity(database, session, now, plus(now, settings.idleMs))
     } catch (error) {
@@ -64,20 +81,22 @@ export const authenticator = (parts: Parts): ((credential: Credential) => Promis
     liveness.forget(session.id)
   }
 
-  return async (credential) => {
-    const claims = await parts.readToken(credential.token)
-    if (!claims) throw refuse('the token is not one of ours, or not good now')
-    checkBinding(claims, credential)
-    const session = checkAlive(await liveness.find(claims.portal, claims.sessionId), claims)
-    await parts.admit(session, credential.clientIp)
-    await noteActivity(session)
-    return {
-      accountId: session.accountId,
-      portal: session.portal,
-      sessionId: session.id,
-      apiKeyId: null,
-      steppedUpAt: session.steppedUpAt,
-      permissions: new Set(session.operatorPermissions),
-    }
+  const admit = (session: OpenSession, clientIp: string): MaybePromise<Caller> => {
+    // Activity is written at most once a minute, so that most requests write nothing.
+    const isNoted = clock.now() - session.lastActivityAt < settings.activityMs
+    if (isNoted && !session.ipWhitelistEnabled) return callerOf(session)
+    return parts
+      .admit(session, clientIp)
+      .then(() => (isNoted ? undefined : noteActivity(session)))
+      .then(() => callerOf(session))
   }
+
+  return (credential) =>
+    whenReady(parts.readToken(credential.token), (claims) => {
+      if (!claims) throw refuse('the token is not one of ours, or not good now')
+      checkBinding(claims, credential)
+      return whenReady(liveness.find(claims.portal, claims.sessionId), (session) =>
+        admit(checkAlive(session, claims), credential.clientIp),
+      )
+    })
 }

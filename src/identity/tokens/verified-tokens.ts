@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
-import type { Clock } from '../../kernel/index.ts'
+import type { Clock, MaybePromise } from '../../kernel/index.ts'
 import type { IdentitySettings } from '../settings.ts'
 import type { AccessTokens } from './access-tokens.ts'
 import type { AccessClaims } from './claims.ts'
@@ -15,7 +15,7 @@ export const rememberVerified = (
   keys: SigningKeys,
   clock: Clock,
   { verifiedTokens, clockSkewMs }: IdentitySettings['tokens'],
-): ((token: string) => Promise<AccessClaims | undefined>) => {
+): ((token: string) => MaybePromise<AccessClaims | undefined>) => {
   const verified = new LRUCache<string, AccessClaims & { kid: string }>({ max: verifiedTokens })
 
   const good = (claims: AccessClaims & { kid: string }): boolean => {
@@ -24,13 +24,16 @@ export const rememberVerified = (
     return claims.notBefore <= now + skew && claims.expires > now - skew && keys.counts(claims.kid)
   }
 
-  return async (token) => {
-    const name = hash('sha256', token, 'base64')
-    const known = verified.get(name)
-    if (known && good(known)) return known
+  const verify = async (name: string, token: string): Promise<AccessClaims | undefined> => {
     verified.delete(name)
     const claims = await tokens.read(token)
     if (claims) verified.set(name, claims)
     return claims
+  }
+
+  return (token) => {
+    const name = hash('sha256', token, 'base64')
+    const known = verified.get(name)
+    return known && good(known) ? known : verify(name, token)
   }
 }

@@ -1,4 +1,5 @@
 export type { Cache, Count } from './cache.ts'
+export { createLease, type Lease } from './lease.ts'
 export { createMemoryCache } from './memory.ts'
 export { createRedisCache } from './redis.ts'
 export { emptyWindow, type ReplayWindow, spendIn } from './replay-window.ts'

@@ -1,5 +1,5 @@
 import { type ClientRateLimitInfo, ipKeyGenerator, MemoryStore, type Store } from 'express-rate-limit'
-import type { Clock } from '../../kernel/index.ts'
+import { type Clock, type MaybePromise, whenReady } from '../../kernel/index.ts'
 
 export { redisCounters } from './redis-counters.ts'
 
@@ -16,21 +16,25 @@ interface Spent {
 }
 
 export interface Limits {
-  spend(name: string, key: string, rule: Rule): Promise<Spent>
+  spend(name: string, key: string, rule: Rule): MaybePromise<Spent>
   addressKey(address: string, ipv6Prefix: number): string
   close(): void
 }
 
 /**
  * MemoryStore answers with its live record, which later callers have counted up by the time it is read: of many that
- * come in the same moment all would be told the last one's number. This one answers with the number of its caller.
+ * come in the same moment all would be told the last one's number. This one answers with the number of its caller, and
+ * at once: MemoryStore has counted when it returns its promise.
  */
 class CountingStore extends MemoryStore {
-  override async increment(key: string): Promise<ClientRateLimitInfo> {
+  count(key: string): MaybePromise<ClientRateLimitInfo> {
     const counted = super.increment(key)
-    const { totalHits, resetTime } = this.current.get(key) ?? (await counted)
-    await counted
-    return { totalHits, resetTime }
+    const counter = this.current.get(key)
+    return counter ? { totalHits: counter.totalHits, resetTime: counter.resetTime } : counted
+  }
+
+  override async increment(key: string): Promise<ClientRateLimitInfo> {
+    return this.count(key)
   }
 }
 
@@ -57,11 +61,14 @@ export const createLimits = (
     return store
   }
   return {
-    spend: async (name, key, rule) => {
-      const { totalHits, resetTime } = await storeOf(name, rule.windowMs).increment(key)
-      const limit = Math.max(1, Math.floor(rule.limit * scale))
-      const resetMs = resetTime ? Math.max(0, resetTime.getTime() - clock.now()) : rule.windowMs
-      return { allowed: totalHits <= limit, limit, remaining: Math.max(0, limit - totalHits), resetMs }
+    spend: (name, key, rule) => {
+      const store = storeOf(name, rule.windowMs)
+      const counted = store instanceof CountingStore ? store.count(key) : store.increment(key)
+      return whenReady(counted, ({ totalHits, resetTime }) => {
+        const limit = Math.max(1, Math.floor(rule.limit * scale))
+        const resetMs = resetTime ? Math.max(0, resetTime.getTime() - clock.now()) : rule.windowMs
+        return { allowed: totalHits <= limit, limit, remaining: Math.max(0, limit - totalHits), resetMs }
+      })
     },
     addressKey: (address, ipv6Prefix) => {
       // An IPv4 address is its own key; only IPv6 has to be cut to its prefix.
