@@ -30,7 +30,7 @@ export const composeDomains = async (
   identity: Pick<Identity, 'sessionsEnded' | 'admit'>,
 ) => {
   const { words } = outside
-  const { currencies, transferApprovalFrom } = settings.money
+  const { currencies, transferFee, transferApprovalFrom } = settings.money
   const signInUrl = (portal: Portal): string => new URL(settings.portals[portal].links.signIn, settings.publicUrl).href
   const { expiryMs } = settings.money.background
   const ledger = createLedger(outside)
@@ -75,7 +75,7 @@ export const composeDomains = async (
     settings: settings.access.apiKeys,
     onFault: (error) => logger.warn({ err: error }, 'the last use of an API key could not be written'),
   })
-  const transfers = createTransfers({ ledger, words, approvalThreshold: transferApprovalFrom })
+  const transfers = createTransfers({ ledger, words, fixedFee: transferFee, approvalThreshold: transferApprovalFrom })
   const { channelOf } = withdrawalChannels
   const withdrawals = createWithdrawals({ ledger, words, channelOf, payouts: settings.money.withdrawal.payouts })
   const constants = createConstants()

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { isCurrency, parseMoney, parseRatio } from '../kernel/index.ts'
+import { isCurrency, isRate, parseMoney } from '../kernel/index.ts'
 
 const milliseconds = z.int().min(1_000)
 const currency = z.string().refine(isCurrency, 'a known currency')
@@ -55,7 +55,9 @@ const rate = z
   .strictObject({
     source: currency,
     target: currency,
-    rate: z.string().refine((text) => (parseRatio(text)?.over ?? 0n) > 0n, 'a decimal string above zero'),
+    rate: z
+      .string()
+      .refine(isRate, 'a decimal string above zero, of twelve places on either side of the point at most'),
   })
   .refine(({ source, target }) => source !== target, 'two currencies')
 
@@ -89,6 +91,7 @@ const settings = z.strictObject({
     .array(currency)
     .min(1)
     .describe('The currencies that this deployment keeps: a new workspace gets a wallet in each of these.'),
+  transferFee: decimalByCurrency.describe('What a transfer costs its sender, on top of the amount, by currency.'),
   transferApprovalFrom: decimalByCurrency.describe('From this amount on a transfer waits for an operator.'),
   recharge: z.strictObject({
     lifeMs: milliseconds.describe('How long a recharge waits for its payment or proof.'),
@@ -115,15 +118,18 @@ const settings = z.strictObject({
 type Settings = z.output<typeof settings>
 
 /** Every currency that a part of the settings speaks of. */
-const spokenOf = ({ recharge, withdrawal, exchange: { rates, liquidity } }: Settings): string[] => [
+const spokenOf = ({ transferFee, transferApprovalFrom, recharge, withdrawal, exchange }: Settings): string[] => [
   ...[...recharge.channels, ...withdrawal.payouts].map((each) => each.currency),
-  ...rates.flatMap(({ source, target }) => [source, target]),
-  ...Object.keys(liquidity),
+  ...exchange.rates.flatMap(({ source, target }) => [source, target]),
+  ...[transferFee, transferApprovalFrom, exchange.liquidity].flatMap((table) => Object.keys(table)),
 ]
 
 export const moneySettings = settings.refine(
   (given) => spokenOf(given).every((each) => given.currencies.includes(each)),
-  { path: ['currencies'], message: 'channels, payouts, rates and liquidity speak of currencies that are not listed' },
+  {
+    path: ['currencies'],
+    message: 'fees, limits, channels, payouts, rates or liquidity speak of currencies that are not listed',
+  },
 )
 
 export type MoneySettings = z.output<typeof moneySettings>

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { operation } from '../kernel/index.ts'
+import { isRate, operation } from '../kernel/index.ts'
 import {
   amount,
   bizId,
@@ -70,8 +70,7 @@ const ExchangeRate = z.object({
 /** Units of the target currency for one of the source currency: more than nothing, twelve places at most. */
 const rate = z
   .string()
-  .regex(/^(0|[1-9]\d{0,11})(\.\d{1,12})?$/)
-  .regex(/[1-9]/)
+  .refine(isRate)
   .meta({ examples: ['0.9215'] })
 
 const reading = { ...member, permission: 'exchange:read' } as const

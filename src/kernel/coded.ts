@@ -23,7 +23,7 @@ export const codedFamilies = {
     OPENING: 10090306,
   },
   flowDirection: { IN: 10090401, OUT: 10090402 },
-  exchangeStatus: { PROCESSING: 10090501, COMPLETED: 10090502, FAILED: 10090503 },
+  exchangeStatus: { PROCESSING: 10090501, COMPLETED: 10090502 },
   quoteStatus: { OPEN: 10090601, USED: 10090602, EXPIRED: 10090603 },
   fixedSide: { SOURCE: 10090701, TARGET: 10090702 },
   rechargeStatus: {

@@ -25,6 +25,9 @@ export const parseMoney = (text: string, currency: string): Money | undefined =>
   return { minor: BigInt(whole + fraction.padEnd(exponent, '0')), currency }
 }
 
+/** Whether an amount that was worked out, not parsed, is one that the book keeps. */
+export const isKept = ({ minor }: Money): boolean => minor >= 0n && minor < 10n ** BigInt(maximumDigits)
+
 /** The decimal string of the wire, always with all of the currency's decimal places. */
 export const formatMoney = ({ minor, currency }: Money): string => {
   const exponent = exponentOf(currency)

@@ -2,6 +2,7 @@ import {
   cutOff,
   exponentOf,
   invalid,
+  isKept,
   type Money,
   money,
   oneLess,
@@ -55,10 +56,14 @@ export const figuresOf = (
   const source = fixedSide === 'SOURCE' ? fixed.minor : roundedUp(fixed.minor, ratio(perMinor.under, perMinor.over))
   const target = fixedSide === 'TARGET' ? fixed.minor : roundedDown(fixed.minor, perMinor)
   if (target <= 0n) throw invalid('amount', 'too little to make one unit of the other currency')
-  return {
+  const figures = {
     source: money(source, sourceCurrency),
     target: money(target, targetCurrency),
     fee: money(roundedUp(source, feeRate), sourceCurrency),
+  }
+  if (!Object.values(figures).every(isKept)) throw invalid('amount', 'more than the book keeps of one amount')
+  return {
+    ...figures,
     rate: cutOff(rate, ratePlaces),
     fixedSide,
   }

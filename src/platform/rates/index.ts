@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { type Clock, type Instant, instantOf, isCurrency, parseRatio } from '../../kernel/index.ts'
+import { type Clock, type Instant, instantOf, isCurrency, isRate } from '../../kernel/index.ts'
 
 export interface Rate {
   source: string
@@ -32,17 +32,15 @@ export interface ProviderSettings {
 /** `{"asOf": ISO 8601, "rates": {"USD/EUR": "0.9215"}}`; texts, because JSON's numbers are not exact. */
 const Told = z.object({
   asOf: z.iso.datetime({ offset: true }),
-  rates: z.record(
-    z.string(),
-    z.string().refine((text) => (parseRatio(text)?.over ?? 0n) > 0n),
-  ),
+  rates: z.record(z.string(), z.string().refine(isRate)),
 })
 
-const read = async ({ url, timeoutMs }: ProviderSettings): Promise<Rate[]> => {
+/** One rate that is none spoils the whole answer. What claims to be of the future is as old as its answer. */
+const read = async ({ url, timeoutMs }: ProviderSettings, clock: Clock): Promise<Rate[]> => {
   const response = await fetch(url, { signal: AbortSignal.timeout(timeoutMs), redirect: 'error' })
   if (!response.ok) throw new Error(`the rate provider answered ${response.status}`)
   const told = Told.parse(await response.json())
-  const asOf = instantOf(Date.parse(told.asOf))
+  const asOf = instantOf(Math.min(Date.parse(told.asOf), clock.now()))
   return Object.entries(told.rates).flatMap(([pair, rate]) => {
     const [source = '', target = ''] = pair.split('/')
     return isCurrency(source) && isCurrency(target) && source !== target ? [{ source, target, rate, asOf }] : []
@@ -61,7 +59,7 @@ export const providedRates = async (
   let known: Rate[] = []
   const refresh = async (): Promise<void> => {
     try {
-      known = await read(settings)
+      known = await read(settings, clock)
     } catch (error) {
       onFault(error)
     }

@@ -1,0 +1,111 @@
+import { once } from 'node:events'
+import { createServer, type Server, type ServerResponse } from 'node:http'
+import { setTimeout as pause } from 'node:timers/promises'
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { providedRates, type Rates } from '../../src/platform/rates/index.ts'
+import { testClock } from '../domains/world.ts'
+
+let provider: Server
+let url = ''
+let answer: (response: ServerResponse) => void
+const json = (body: unknown) => (response: ServerResponse) => response.end(JSON.stringify(body))
+
+beforeAll(async () => {
+  provider = createServer((_request, response) => answer(response)).listen(0, '127.0.0.1')
+  await once(provider, 'listening')
+  const address = provider.address()
+  url = `http://127.0.0.1:${typeof address === 'object' && address ? address.port : 0}/`
+})
+afterAll(() => provider.close())
+
+const clock = testClock()
+const asOf = () => new Date(clock.now()).toISOString()
+const told = (rate: unknown) => ({ asOf: asOf(), rates: { 'USD/JPY': '150', 'USD/EUR': rate } })
+let faults: unknown[] = []
+beforeEach(() => {
+  faults = []
+})
+
+const open = (settings = {}): Promise<Rates> =>
+  providedRates({ url, refreshMs: 60_000, staleAfterMs: 10_000, timeoutMs: 300, ...settings }, clock, (error) =>
+    faults.push(error),
+  )
+const known = async (given: typeof answer): Promise<string[]> => {
+  answer = given
+  const rates = await open()
+  rates.close()
+  return rates.list().map(({ source, target, rate }) => `${source}/${target} ${rate}`)
+}
+
+test('rates of known currencies are known; others are left out', async () => {
+  const rates = { 'USD/EUR': '0.8', 'XXX/YYY': '1', 'USD/USD': '1', USD: '1' }
+  expect(await known(json({ asOf: asOf(), rates }))).toEqual(['USD/EUR 0.8'])
+  expect(faults).toEqual([])
+})
+
+test.each([
+  '-1',
+  '0',
+  '0.000',
+  'NaN',
+  'Infinity',
+  '1e5',
+  '0x10',
+  '１',
+  '',
+  ' 1',
+  '01',
+  '1000000000000',
+  '0.0000000000001',
+])('a rate of %j is refused, and the whole answer with it', async (rate) => {
+  expect(await known(json(told(rate)))).toEqual([])
+  expect(faults).toHaveLength(1)
+})
+
+test.each<[string, (response: ServerResponse) => void]>([
+  ['a number in place of a text', (response) => json(told(0.8))(response)],
+  ['null', json(null)],
+  ['no rates', (response) => json({ asOf: asOf() })(response)],
+  ['no time', json({ rates: {} })],
+  ['a time without a zone', json({ asOf: '2026-03-01T09:00:00', rates: {} })],
+  ['HTML', (response) => response.end('<h1>rates</h1>')],
+  ['half of a JSON', (response) => response.end('{"asOf": ')],
+  ['a fault', (response) => response.writeHead(500).end('{}')],
+  ['a redirect', (response) => response.writeHead(302, { location: url }).end()],
+  ['a reset', (response) => response.destroy()],
+  ['silence', () => undefined],
+])('%s is no answer', async (_name, given) => {
+  expect(await known(given)).toEqual([])
+  expect(faults).toHaveLength(1)
+})
+
+test('a provider that is down at the start is asked again', async () => {
+  answer = (response) => response.destroy()
+  const rates = await open({ refreshMs: 50 })
+  expect(rates.list()).toEqual([])
+  answer = (response) => json(told('0.8'))(response)
+  await expect.poll(() => rates.list().length, { timeout: 5_000 }).toBe(2)
+  rates.close()
+})
+
+test('while it does not answer the last rates serve, until they are stale to the millisecond', async () => {
+  answer = (response) => json(told('0.8'))(response)
+  const rates = await open({ refreshMs: 50 })
+  answer = (response) => response.destroy()
+  await pause(120)
+  clock.advance(10_000)
+  expect(rates.list()).toHaveLength(2)
+  clock.advance(1)
+  expect(rates.list()).toEqual([])
+  rates.close()
+  expect(faults.length).toBeGreaterThan(0)
+})
+
+test('rates of the future are as old as their answer: they grow stale all the same', async () => {
+  answer = json({ asOf: '2099-01-01T00:00:00Z', rates: { 'USD/EUR': '0.8' } })
+  const rates = await open()
+  expect(rates.list()).toHaveLength(1)
+  clock.advance(10_001)
+  expect(rates.list()).toEqual([])
+  rates.close()
+})
