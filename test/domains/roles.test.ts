@@ -5,7 +5,7 @@ import * as workspaceContract from '../../src/contract/workspaces.ts'
 import { createRoles } from '../../src/domains/roles/index.ts'
 import type { AccountId, HandlerTable, Permission } from '../../src/kernel/index.ts'
 import { systemIds } from '../../src/platform/system/index.ts'
-import { createWorld, refusalOf, type World, words } from './world.ts'
+import { callerOf, createWorld, refusalOf, type World, words } from './world.ts'
 
 let world: World
 let handlers: HandlerTable
@@ -179,7 +179,40 @@ describe('nobody grants what they lack', () => {
   })
 })
 
+describe('who is losing their rights', () => {
+  test('does not get them back, or pass them on, by a call that began before', async () => {
+    const other = await someone()
+    await world.join(workspace, other, [])
+    const clerk = await create(owner, 'Clerk', ['role:read'])
+    await change(owner, other, await ownerRole())
+    const access = await world.workspaces.gate.enter(callerOf(other), workspace)
+    await change(owner, other, clerk.bizId)
+    const late = (operation: Parameters<World['ask']>[1], body: object) =>
+      refusalOf(world.ask(handlers, operation, { as: other, access, body }))
+    const roleBizId = clerk.bizId
+    const ends = await Promise.all([
+      late(contract.changeMemberRole, { userBizId: other, roleBizId: await ownerRole() }),
+      late(contract.setRolePermissions, { roleBizId, permissionCodes: ['role:read', 'role:manage'] }),
+      late(contract.createRole, { roleName: 'Late', permissionCodes: ['role:manage'] }),
+    ])
+    expect(ends).toEqual(Array(3).fill('ACCESS.PERMISSION_DENIED'))
+    expect([...(await world.workspaces.gate.enter(callerOf(other), workspace)).permissions]).toEqual(['role:read'])
+  })
+})
+
 describe('members', () => {
+  test('the last owner who can sign in stays', async () => {
+    const other = await someone()
+    await world.join(workspace, other, [])
+    await change(owner, other, await ownerRole())
+    const suspend = world.database.updateTable('accounts').set({ account_status: 'SUSPENDED' })
+    await suspend.where('biz_id', '=', other).execute()
+    const leave = (as: AccountId) =>
+      refusalOf(world.ask(world.workspaces.handlers, workspaceContract.leaveWorkspace, { as, workspace }))
+    expect(await leave(owner)).toBe('WORKSPACE.LAST_OWNER')
+    expect(await leave(other)).toBe('none')
+  })
+
   test('get another role, which counts at once', async () => {
     const member = await someone()
     await world.join(workspace, member, ['wallet:read'])

@@ -1,4 +1,5 @@
 import {
+  type AccountId,
   type Ids,
   type Instant,
   notFound,
@@ -30,8 +31,8 @@ export interface ServicePorts {
   ids: Ids
   randomness: Randomness
   digest: KeyedDigest
-  /** Makes what changes a workspace take turns. */
-  members: { hold(tx: Tx, workspaceId: WorkspaceId): Promise<unknown> }
+  /** Makes what changes a workspace take turns; refuses where the caller's rights have shrunk since they were read. */
+  members: { holdFor(tx: Tx, accountId: AccountId, by: WorkspaceAccess): Promise<unknown> }
   settings: ApiKeySettings
 }
 
@@ -67,7 +68,7 @@ export const createService = ({ database, ids, randomness, digest, members, sett
     requireMayGive(by, asked.permissionCodes)
     const expiresAt = endOf(asked.expiresAt, act.at, settings)
     return inTransaction(database, async (tx) => {
-      await members.hold(tx, by.id)
+      await members.holdFor(tx, act.accountId, by)
       if ((await countKeys(tx, by.id)) >= settings.maxPerWorkspace) {
         throw new Refusal('STATE.CONFLICT', { internal: 'the workspace has as many API keys as it may' })
       }

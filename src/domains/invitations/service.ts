@@ -51,7 +51,7 @@ export const createService = (ports: InvitationPorts) => {
   const make = (act: Act, by: WorkspaceAccess, { email, roleId, message }: Asked): Promise<InvitationRow> =>
     inTransaction(database, async (tx) => {
       const workspace = by.id
-      await members.hold(tx, workspace)
+      await members.holdFor(tx, act.accountId, by)
       const role = await roleIn(tx, workspace, roleId)
       if (!role) throw notFound('no such role in this workspace')
       requireMayOffer(by, role)

@@ -30,9 +30,10 @@ export interface RoleMember {
   roleType: RoleRow['type']
 }
 
-/** Who belongs to a workspace. `hold` makes changes to its people take turns. */
+/** Who belongs to a workspace. `holdFor` makes changes to its people take turns. */
 export interface MembersPort {
-  hold(tx: Tx, workspaceId: WorkspaceId): Promise<unknown>
+  /** Refuses where the rights by which somebody acts have shrunk since they were read. */
+  holdFor(tx: Tx, accountId: AccountId, by: WorkspaceAccess): Promise<unknown>
   find(tx: Tx, accountId: AccountId, workspaceId: WorkspaceId): Promise<RoleMember | undefined>
   /** Refuses with WORKSPACE.LAST_OWNER where it would leave none. */
   assign(tx: Tx, member: RoleMember, role: Pick<RoleMember, 'roleId' | 'roleType'>, at: Instant): Promise<void>
@@ -61,7 +62,7 @@ export const createService = ({ database, ids, members }: RolePorts) => {
   /** Changes a custom role, alone in its workspace. */
   const change = <T>({ act, by }: Acting, id: RoleId, work: (tx: Tx, role: RoleRow) => Promise<T>): Promise<T> =>
     inTransaction(database, async (tx) => {
-      await members.hold(tx, by.id)
+      await members.holdFor(tx, act.accountId, by)
       const role = present(await roleById(tx, { workspaceId: by.id, id }))
       requireCustom(role)
       const result = await work(tx, role)
@@ -79,6 +80,7 @@ export const createService = ({ database, ids, members }: RolePorts) => {
       const { act, by } = acting
       requireMayGrant(by, { type: 'CUSTOM', permissionCodes: asked.permissionCodes })
       return inTransaction(database, async (tx) => {
+        await members.holdFor(tx, act.accountId, by)
         const made = await insertRole(tx, { ...asked, workspaceId: by.id, id: ids.next<'role'>() }, act.at)
         if (!made) throw taken()
         await recordAct(tx, act, { workspaceId: by.id, targetId: made.id })
@@ -111,7 +113,7 @@ export const createService = ({ database, ids, members }: RolePorts) => {
 
     changeMember: ({ act, by }: Acting, accountId: AccountId, id: RoleId): Promise<RoleRow> =>
       inTransaction(database, async (tx) => {
-        await members.hold(tx, by.id)
+        await members.holdFor(tx, act.accountId, by)
         const role = present(await roleById(tx, { workspaceId: by.id, id }))
         const member = await members.find(tx, accountId, by.id)
         if (!member) throw notFound('no such member of this workspace')

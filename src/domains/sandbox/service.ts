@@ -18,7 +18,8 @@ export type Cleaner = (tx: Tx, workspace: { workspaceId: WorkspaceId; at: Instan
 export interface SandboxPorts {
   database: Database
   ledger: Ledger
-  members: { hold(tx: Tx, workspaceId: WorkspaceId): Promise<{ kind: CodeOf<'workspaceKind'> } | undefined> }
+  /** Refuses where the rights by which somebody acts have shrunk since they were read. */
+  members: { holdFor(tx: Tx, accountId: AccountId, by: WorkspaceAccess): Promise<{ kind: CodeOf<'workspaceKind'> }> }
   /** In the order in which they are to run. */
   cleaners: readonly Cleaner[]
 }
@@ -76,8 +77,8 @@ export const createService = ({ database, ledger, members, cleaners }: SandboxPo
   reset: (act: Act, by: WorkspaceAccess): Promise<void> => {
     if (!by.isOwner) throw denied('only an owner empties a sandbox')
     return inTransaction(database, async (tx) => {
-      const workspace = await members.hold(tx, by.id)
-      if (workspace?.kind !== 'SANDBOX') throw denied('no sandbox')
+      const workspace = await members.holdFor(tx, act.accountId, by)
+      if (workspace.kind !== 'SANDBOX') throw denied('no sandbox')
       const within = ledger.within(tx)
       const wallets = await lockWallets(tx, by.id)
       for (const order of await openOrders(tx, by.id)) await end(within, by.id, order, act.accountId)

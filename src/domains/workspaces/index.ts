@@ -5,15 +5,19 @@ import { createGate, type Gate } from './gate.ts'
 import { createHandlers } from './handlers.ts'
 import { createMemberHandlers } from './member-handlers.ts'
 import { createMemberService } from './member-service.ts'
-import { type Members, members } from './members.ts'
+import { createMembers, type Members } from './members.ts'
 import { type OpenWallets, type OpenWorkspace, workspaceOpener, workspaceProvider } from './opening.ts'
 import { accessRule } from './rules.ts'
 import { createService } from './service.ts'
 import { insertRole } from './store.ts'
 
 export type { Gate } from './gate.ts'
-export { type Members, members } from './members.ts'
+export type { Members } from './members.ts'
 export type { Opening, OpenWallets, OpenWorkspace } from './opening.ts'
+
+const accessOf = accessRule(workspacePermissions)
+
+export const members = createMembers(accessOf)
 
 export interface WorkspacePorts {
   database: Database
@@ -37,10 +41,10 @@ export const createWorkspaces = ({ database, words, ids, openWallets }: Workspac
   const provide = workspaceProvider({ ids, openWallets })
   return {
     handlers: new Map([
-      ...createHandlers(createService(database, provide), words),
-      ...createMemberHandlers(createMemberService(database), words),
+      ...createHandlers(createService(database, members, provide), words),
+      ...createMemberHandlers(createMemberService(database, members), words),
     ]),
-    gate: createGate(database, accessRule(workspacePermissions)),
+    gate: createGate(database, accessOf),
     members,
     open: workspaceOpener(ids),
     provide,

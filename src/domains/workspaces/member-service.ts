@@ -2,7 +2,7 @@ import { type AccountId, notFound, type Page, type WorkspaceId } from '../../ker
 import { type Act, recordAct } from '../../platform/audit/index.ts'
 import { type Database, inTransaction } from '../../platform/database/index.ts'
 import { listMembers, type MemberQuery, type MemberRow, memberIn } from './member-list-store.ts'
-import { members } from './members.ts'
+import type { Members } from './members.ts'
 import { type PolicyConfig, setPolicy } from './membership-store.ts'
 import { mayBeDefault } from './rules.ts'
 import { workspaceById } from './store.ts'
@@ -13,7 +13,7 @@ export interface Limiting {
   reason: string
 }
 
-export const createMemberService = (database: Database) => ({
+export const createMemberService = (database: Database, members: Members) => ({
   list: (query: MemberQuery): Promise<Page<MemberRow>> => listMembers(database, query),
 
   /** The members of a workspace that the caller need not belong to. */

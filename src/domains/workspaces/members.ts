@@ -1,14 +1,15 @@
-import { type AccountId, type Instant, Refusal, type WorkspaceId } from '../../kernel/index.ts'
+import { type AccountId, type Instant, Refusal, type WorkspaceAccess, type WorkspaceId } from '../../kernel/index.ts'
 import type { Tx } from '../../platform/database/index.ts'
 import {
   addMembership,
-  countOwners,
+  hasAnotherOwner,
   type MembershipRow,
   membershipIn,
   type NewMembership,
   removeMembership,
   setRole,
 } from './membership-store.ts'
+import { isEnterable, type Standing } from './rules.ts'
 import { lockWorkspace, type WorkspaceRow } from './store.ts'
 
 /** As much of a member as it takes to change or end the membership. */
@@ -20,6 +21,11 @@ export type Member = Pick<MembershipRow, 'accountId' | 'workspaceId' | 'roleType
  */
 export interface Members {
   hold(tx: Tx, workspaceId: WorkspaceId): Promise<WorkspaceRow | undefined>
+  /**
+   * Holds it for somebody who acts by rights that were read before. Where those have shrunk since, it refuses: what
+   * a person has just lost they can neither take back nor pass on.
+   */
+  holdFor(tx: Tx, accountId: AccountId, by: WorkspaceAccess): Promise<WorkspaceRow>
   find(tx: Tx, accountId: AccountId, workspaceId: WorkspaceId): Promise<MembershipRow | undefined>
   /** Whether the account became a member; false where it is one already. */
   add(tx: Tx, member: NewMembership, at: Instant): Promise<boolean>
@@ -27,13 +33,23 @@ export interface Members {
   remove(tx: Tx, member: Member): Promise<void>
 }
 
-/** An owner may go only while another one stays. */
-const keepAnOwner = async (tx: Tx, { roleType, workspaceId }: Member): Promise<void> => {
-  if (roleType === 'OWNER' && (await countOwners(tx, workspaceId)) < 2) throw new Refusal('WORKSPACE.LAST_OWNER')
+/** An owner may go only while another one stays who can sign in. */
+const keepAnOwner = async (tx: Tx, { roleType, workspaceId, accountId }: Member): Promise<void> => {
+  if (roleType === 'OWNER' && !(await hasAnotherOwner(tx, workspaceId, accountId)))
+    throw new Refusal('WORKSPACE.LAST_OWNER')
 }
 
-export const members: Members = {
+export const createMembers = (accessOf: (standing: Standing) => WorkspaceAccess): Members => ({
   hold: lockWorkspace,
+  holdFor: async (tx, accountId, by) => {
+    const workspace = await lockWorkspace(tx, by.id)
+    const member = await membershipIn(tx, accountId, by.id)
+    const now = member && isEnterable(member) ? accessOf(member) : undefined
+    if (!workspace || !now || (by.isOwner && !now.isOwner) || !by.permissions.isSubsetOf(now.permissions)) {
+      throw new Refusal('ACCESS.PERMISSION_DENIED', { internal: 'the caller’s rights have just changed' })
+    }
+    return workspace
+  },
   find: membershipIn,
   add: addMembership,
   assign: async (tx, member, role, at) => {
@@ -44,4 +60,4 @@ export const members: Members = {
     await keepAnOwner(tx, member)
     await removeMembership(tx, member.accountId, member.workspaceId)
   },
-}
+})

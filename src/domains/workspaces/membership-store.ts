@@ -122,17 +122,22 @@ export const makeDefault = async (
     .execute()
 }
 
-export const countOwners = async (tx: Tx, workspaceId: WorkspaceId): Promise<number> => {
-  const { owners } = await tx
+/** Whether an owner besides this one has an active account. */
+export const hasAnotherOwner = async (tx: Tx, workspaceId: WorkspaceId, accountId: AccountId): Promise<boolean> => {
+  const another = await tx
     .selectFrom('memberships as m')
     .innerJoin('roles as r', (join) =>
       join.onRef('r.workspace_biz_id', '=', 'm.workspace_biz_id').onRef('r.biz_id', '=', 'm.role_biz_id'),
     )
     .where('m.workspace_biz_id', '=', workspaceId)
+    .innerJoin('accounts as a', 'a.biz_id', 'm.account_biz_id')
     .where('r.role_type', '=', 'OWNER')
-    .select((expression) => expression.fn.countAll<number>().as('owners'))
-    .executeTakeFirstOrThrow()
-  return owners
+    .where('m.account_biz_id', '!=', accountId)
+    .where('a.account_status', '=', 'ACTIVE')
+    .select('m.account_biz_id')
+    .limit(1)
+    .executeTakeFirst()
+  return another !== undefined
 }
 
 export const removeMembership = async (tx: Tx, accountId: AccountId, workspaceId: WorkspaceId): Promise<void> => {

@@ -1,7 +1,7 @@
 import { type AccountId, type CodeOf, Refusal, type WorkspaceId } from '../../kernel/index.ts'
 import { type Act, recordAct } from '../../platform/audit/index.ts'
 import { type Database, inTransaction } from '../../platform/database/index.ts'
-import { members } from './members.ts'
+import type { Members } from './members.ts'
 import { type MembershipRow, makeDefault, membershipIn, membershipsOf } from './membership-store.ts'
 import type { OpenWorkspace } from './opening.ts'
 import { isDefaultEligible } from './rules.ts'
@@ -21,7 +21,7 @@ const present = <T>(row: T | undefined): T => {
   return row
 }
 
-export const createService = (database: Database, provide: OpenWorkspace) => ({
+export const createService = (database: Database, members: Members, provide: OpenWorkspace) => ({
   mine: (accountId: AccountId): Promise<MembershipRow[]> => membershipsOf(database, accountId),
 
   read: async (id: WorkspaceId): Promise<WorkspaceRow> => present(await workspaceById(database, id)),
