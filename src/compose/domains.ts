@@ -60,7 +60,7 @@ export const composeDomains = async (
       if (workspace.kind === 'SANDBOX') await sandbox.seed(tx, workspace.workspaceId)
     },
   })
-  const roles = createRoles({ ...outside, members })
+  const roles = createRoles({ ...outside, members, settings: settings.access.roles })
   const invitations = createInvitations({
     ...outside,
     members,

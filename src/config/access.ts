@@ -29,4 +29,5 @@ export const accessSettings = z.strictObject({
     ),
   invitations,
   apiKeys,
+  roles: z.strictObject({ maxPerWorkspace: count.describe('The OWNER role among them.') }),
 })

@@ -42,7 +42,7 @@ describe.each(stores)('races on $name', (store) => {
     const mailer = { send: async () => undefined }
     handlers = new Map([
       ...workspaces.handlers,
-      ...createRoles({ database, words, ids: systemIds, members }).handlers,
+      ...createRoles({ database, words, ids: systemIds, members, settings: accessSettings.roles }).handlers,
       ...createInvitations({
         database,
         ids: systemIds,

@@ -5,13 +5,14 @@ import * as workspaceContract from '../../src/contract/workspaces.ts'
 import { createRoles } from '../../src/domains/roles/index.ts'
 import type { AccountId, HandlerTable, Permission } from '../../src/kernel/index.ts'
 import { systemIds } from '../../src/platform/system/index.ts'
-import { callerOf, createWorld, refusalOf, type World, words } from './world.ts'
+import { accessSettings, callerOf, createWorld, refusalOf, type World, words } from './world.ts'
 
 let world: World
 let handlers: HandlerTable
 let owner: AccountId
 let workspace: string
 let serial = 0
+const settings = { ...accessSettings.roles }
 
 beforeAll(async () => {
   world = await createWorld()
@@ -20,6 +21,7 @@ beforeAll(async () => {
     words,
     ids: systemIds,
     members: world.workspaces.members,
+    settings,
   }).handlers
 }, 60_000)
 afterAll(() => world.close())
@@ -100,6 +102,13 @@ describe('roles', () => {
     expect(await rename(clerk.bizId, 'CLERK')).toBe('none')
     const raced = await Promise.all([refusalOf(create(owner, 'Raced')), refusalOf(create(owner, 'raced'))])
     expect(raced.sort()).toEqual(['STATE.CONFLICT', 'none'])
+  })
+
+  test('are as many as a workspace may have, also under parallel calls', async () => {
+    settings.maxPerWorkspace = 3
+    const ends = await Promise.all(['A', 'B', 'C', 'D'].map((name) => refusalOf(create(owner, name))))
+    expect(ends.sort()).toEqual(['STATE.CONFLICT', 'STATE.CONFLICT', 'none', 'none'])
+    settings.maxPerWorkspace = accessSettings.roles.maxPerWorkspace
   })
 
   test('the OWNER role is fixed', async () => {

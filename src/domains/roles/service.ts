@@ -12,6 +12,7 @@ import { type Act, recordAct } from '../../platform/audit/index.ts'
 import { type Database, inTransaction, type Tx } from '../../platform/database/index.ts'
 import { added, requireCustom, requireMayGrant, requireMayReassign } from './rules.ts'
 import {
+  countRoles,
   deleteRole,
   insertRole,
   isInUse,
@@ -56,9 +57,10 @@ export interface RolePorts {
   database: Database
   ids: Ids
   members: MembersPort
+  settings: { maxPerWorkspace: number }
 }
 
-export const createService = ({ database, ids, members }: RolePorts) => {
+export const createService = ({ database, ids, members, settings }: RolePorts) => {
   /** Changes a custom role, alone in its workspace. */
   const change = <T>({ act, by }: Acting, id: RoleId, work: (tx: Tx, role: RoleRow) => Promise<T>): Promise<T> =>
     inTransaction(database, async (tx) => {
@@ -81,6 +83,9 @@ export const createService = ({ database, ids, members }: RolePorts) => {
       requireMayGrant(by, { type: 'CUSTOM', permissionCodes: asked.permissionCodes })
       return inTransaction(database, async (tx) => {
         await members.holdFor(tx, act.accountId, by)
+        if ((await countRoles(tx, by.id)) >= settings.maxPerWorkspace) {
+          throw new Refusal('STATE.CONFLICT', { internal: 'the workspace has as many roles as it may' })
+        }
         const made = await insertRole(tx, { ...asked, workspaceId: by.id, id: ids.next<'role'>() }, act.at)
         if (!made) throw taken()
         await recordAct(tx, act, { workspaceId: by.id, targetId: made.id })

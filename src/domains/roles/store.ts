@@ -97,6 +97,15 @@ export const updateRole = (
     .returning(columns)
     .executeTakeFirstOrThrow()
 
+export const countRoles = async (tx: Tx, workspaceId: WorkspaceId): Promise<number> => {
+  const { total } = await tx
+    .selectFrom('roles')
+    .where('workspace_biz_id', '=', workspaceId)
+    .select((eb) => eb.fn.countAll<number>().as('total'))
+    .executeTakeFirstOrThrow()
+  return total
+}
+
 export const isNameTaken = async (tx: Tx, { workspaceId, id }: RoleKey, name: string): Promise<boolean> => {
   const other = await tx
     .selectFrom('roles')
