@@ -81,3 +81,26 @@ test(`there and back again is never a profit (seed ${seed})`, () => {
     { seed, numRuns: 3_000 },
   )
 })
+
+test('ten thousand tiny exchanges, to and fro, leave the customer poorer and the house with every remainder', () => {
+  const euro = { over: 9_215n, under: 10_000n }
+  const holds = { USD: 1_000_000n, EUR: 1_000_000n }
+  const house = { USD: 0n, EUR: 0n }
+  const worth = () => holds.USD * euro.over + holds.EUR * euro.under
+  const start = worth()
+  for (let turn = 0; turn < 10_000; turn++) {
+    const [source, target] = turn % 2 === 0 ? (['USD', 'EUR'] as const) : (['EUR', 'USD'] as const)
+    const mid = source === 'USD' ? euro : { over: euro.under, under: euro.over }
+    const fixedSide = turn % 4 < 2 ? 'SOURCE' : 'TARGET'
+    const amount = decimalOf(BigInt(1 + (turn % 7)) + 1n, 'USD')
+    const before = worth()
+    const made = figuresOf({ sourceCurrency: source, targetCurrency: target, amount, fixedSide }, mid, terms)
+    const paid = made.source.minor + made.fee.minor
+    holds[source] -= paid
+    house[source] += paid
+    holds[target] += made.target.minor
+    house[target] -= made.target.minor
+    expect(worth()).toBeLessThan(before)
+  }
+  expect(start - worth()).toBe(house.USD * euro.over + house.EUR * euro.under)
+})

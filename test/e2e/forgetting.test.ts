@@ -1,0 +1,55 @@
+import { Client } from 'pg'
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
+import { developmentIds } from '../../src/seed/development.ts'
+import { type Portico, startPortico } from '../harness/portico.ts'
+import { storeIsAvailable } from '../harness/store.ts'
+
+/** What nobody will ask for any more goes by itself, a day after: looked at in the store, where it lay. */
+describe.skipIf(!storeIsAvailable() || inject('topology') !== 'split')('jobs of the book', () => {
+  let portico: Portico
+  let client: Client
+  beforeAll(async () => {
+    let url = ''
+    portico = await startPortico({
+      adjust: (settings) => {
+        settings.money.background.expiryMs = 1_000
+        url = settings.databaseUrl?.reveal() ?? ''
+      },
+    })
+    client = new Client({ connectionString: url })
+    await client.connect()
+  })
+  afterAll(async () => {
+    await client?.end()
+    await portico?.stop()
+  })
+
+  const left = async (table: string): Promise<string[]> =>
+    (await client.query(`SELECT ${table === 'idempotency' ? 'request_id' : 'figures->>0'} AS name FROM ${table}`)).rows
+      .map(({ name }) => name)
+      .sort()
+
+  test('ledger.forgetAnswers: an answer of more than a day ago goes, a younger one stays', async () => {
+    const answer = (name: string, age: string) =>
+      client.query(
+        `INSERT INTO idempotency VALUES (gen_random_uuid(), gen_random_uuid(), 'x', $1, 'x', 'null', now() - $2::interval)`,
+        [name, age],
+      )
+    await answer('young', '23 hours')
+    await answer('old', '25 hours')
+    await expect.poll(() => left('idempotency'), { timeout: 15_000 }).toEqual(['young'])
+  })
+
+  test('exchanges.forgetQuotes: a quote that nobody used goes a day after its time, a used one stays', async () => {
+    const quote = (name: string, age: string, isUsed: boolean) =>
+      client.query(
+        `INSERT INTO exchange_quotes VALUES ($1, gen_random_uuid(), $2, $3, jsonb_build_array($4::text),
+           gen_random_uuid(), now(), now() - $5::interval, CASE WHEN $6 THEN gen_random_uuid() END)`,
+        [developmentIds.workspace, developmentIds.mainUsd, developmentIds.mainEur, name, age, isUsed],
+      )
+    await quote('late', '23 hours', false)
+    await quote('used', '25 hours', true)
+    await quote('gone', '25 hours', false)
+    await expect.poll(() => left('exchange_quotes'), { timeout: 15_000 }).toEqual(['late', 'used'])
+  })
+})
