@@ -26,7 +26,9 @@ await writeFile(configuration, 'backends:\n  default: { url: http://127.0.0.1:80
 const store = { DATABASE_URL: postgres.url }
 const gateway = start('gateway', { ...store, PORTICO_CONFIG: configuration })
 const domains = start('domains', { ...store, PORT: '8081', OPS_PORT: '9091' })
-stdout.write('gateway on http://127.0.0.1:8080, domains on http://127.0.0.1:8081; Ctrl-C stops both\n')
+stdout.write(
+  'gateway on http://127.0.0.1:8080, domains on http://127.0.0.1:8081, the mails of both on http://127.0.0.1:9090/mail; Ctrl-C stops them\n',
+)
 
 const stop = () => {
   for (const child of [gateway, domains]) if (child.exitCode === null) child.kill('SIGTERM')

@@ -12,11 +12,11 @@ import {
 } from '../../kernel/index.ts'
 import { type Act, recordAct } from '../../platform/audit/index.ts'
 import { inTransaction, type Tx } from '../../platform/database/index.ts'
+import { countMade } from './count-store.ts'
 import { personByEmail, personById, roleIn } from './people-store.ts'
 import type { InvitationPorts } from './ports.ts'
 import { lifeDays, limitPeriod, requireMayOffer, requireWithinLimits } from './rules.ts'
 import {
-  countMade,
   expireOverdue,
   type InvitationId,
   type InvitationRow,

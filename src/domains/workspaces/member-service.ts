@@ -3,7 +3,7 @@ import { type Act, recordAct } from '../../platform/audit/index.ts'
 import { type Database, inTransaction } from '../../platform/database/index.ts'
 import { listMembers, type MemberQuery, type MemberRow, memberIn } from './member-list-store.ts'
 import type { Members } from './members.ts'
-import { type PolicyConfig, setPolicy } from './membership-store.ts'
+import { type PolicyConfig, setPolicy } from './policy-store.ts'
 import { mayBeDefault } from './rules.ts'
 import { workspaceById } from './store.ts'
 

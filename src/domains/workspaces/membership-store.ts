@@ -94,34 +94,6 @@ export const addMembership = async (tx: Tx, made: NewMembership, at: Instant): P
   return (!has && (await insertMembership(tx, made, true, at))) || insertMembership(tx, made, false, at)
 }
 
-/** Holds the account's memberships, so that no two calls name a default at once. */
-export const makeDefault = async (
-  tx: Tx,
-  accountId: AccountId,
-  workspaceId: WorkspaceId,
-  at: Instant,
-): Promise<void> => {
-  await tx
-    .selectFrom('memberships')
-    .select('workspace_biz_id')
-    .where('account_biz_id', '=', accountId)
-    .orderBy('workspace_biz_id')
-    .forUpdate()
-    .execute()
-  const mine = tx.updateTable('memberships').where('account_biz_id', '=', accountId)
-  const now = toDate(at)
-  await mine
-    .set({ is_default: false, updated_at: now })
-    .where('is_default', '=', true)
-    .where('workspace_biz_id', '!=', workspaceId)
-    .execute()
-  await mine
-    .set({ is_default: true, updated_at: now })
-    .where('is_default', '=', false)
-    .where('workspace_biz_id', '=', workspaceId)
-    .execute()
-}
-
 /** Whether an owner besides this one has an active account. */
 export const hasAnotherOwner = async (tx: Tx, workspaceId: WorkspaceId, accountId: AccountId): Promise<boolean> => {
   const another = await tx
@@ -157,32 +129,6 @@ export const setRole = async (
   await tx
     .updateTable('memberships')
     .set({ role_biz_id: roleId, updated_at: toDate(at) })
-    .where('account_biz_id', '=', member.accountId)
-    .where('workspace_biz_id', '=', member.workspaceId)
-    .execute()
-}
-
-export type PolicyConfig = {
-  enterable?: boolean | undefined
-  defaultEligible?: boolean | undefined
-  readOnly?: boolean | undefined
-}
-
-/** A membership that may no longer be the default stops being it. */
-export const setPolicy = async (
-  tx: Tx,
-  member: { accountId: AccountId; workspaceId: WorkspaceId },
-  policyConfig: PolicyConfig | null,
-  mayBeDefault: boolean,
-  at: Instant,
-): Promise<void> => {
-  await tx
-    .updateTable('memberships')
-    .set({
-      policy_config: policyConfig && JSON.stringify(policyConfig),
-      updated_at: toDate(at),
-      ...(!mayBeDefault && { is_default: false }),
-    })
     .where('account_biz_id', '=', member.accountId)
     .where('workspace_biz_id', '=', member.workspaceId)
     .execute()
