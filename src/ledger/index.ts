@@ -12,7 +12,7 @@ import { readLiquidity } from './liquidity-store.ts'
 import { fundWallet } from './opening.ts'
 import { listOrders, readOrder } from './orders-store.ts'
 import { orEarlierOrder } from './remembered.ts'
-import { readDailyUsage } from './usage-store.ts'
+import { deleteUsageOf, readDailyUsage } from './usage-store.ts'
 import { insertWallet, listWallets, moveWallet, readDefaultWallet, readWallet } from './wallets-store.ts'
 
 export {
@@ -81,6 +81,7 @@ const parts = (ports: LedgerPorts) => {
     listOrders: from(listOrders),
     listDueOrders: from(listDueOrders),
     readDailyUsage: from(readDailyUsage),
+    forgetUsage: from(deleteUsageOf),
     listPostings: from(listPostings),
     checkBook: from(checkBook),
     verifyBook: from(verifyBook),

@@ -21,3 +21,8 @@ export const readDailyUsage = async (database: Database, query: UsageQuery): Pro
       AND currency = ${currency} AND day = (${toDate(at)}::timestamptz AT TIME ZONE 'UTC')::date`.execute(database)
   return money(rows[0]?.used ?? 0n, currency)
 }
+
+/** For a sandbox that is emptied: it starts the day anew. */
+export const deleteUsageOf = async (tx: Database, workspace: WorkspaceId): Promise<void> => {
+  await sql`DELETE FROM daily_usage WHERE workspace_biz_id = ${workspace}`.execute(tx)
+}

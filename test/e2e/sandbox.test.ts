@@ -103,4 +103,17 @@ describe.skipIf(!storeIsAvailable())('play money', () => {
     await channel()
     expect(await system('GET', '/ledger/invariants')).toMatchObject({ holds: true })
   })
+
+  test('sandbox.reset 200: the day’s limits begin anew', async () => {
+    const most = { walletBizId: wallets.USD, channelCode: 'CARD_USD', amount: '5000.00' }
+    const recharged = async () => {
+      const { bizId } = await web('POST', '/recharges', most)
+      await system('POST', `/recharges/${bizId}/confirm`)
+    }
+    for (let times = 0; times < 4; times++) await recharged()
+    const over = await world.call(world.owner, 'POST', '/recharges', { workspace, body: most })
+    expect([over.status, over.body.code]).toEqual([422, 'WALLET.LIMIT_EXCEEDED'])
+    await web('POST', '/sandbox/reset')
+    await recharged()
+  })
 })
