@@ -32,6 +32,7 @@ export const readStreamedJson = async (response: IncomingMessage, maxBytes: numb
     return readReply({
       status,
       contentType: field(response, 'content-type') ?? '',
+      retryAfter: field(response, 'retry-after') ?? '',
       text: await readText(response, maxBytes),
     })
   } catch (error) {

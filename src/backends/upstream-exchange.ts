@@ -1,12 +1,6 @@
 import type { Dispatcher } from 'undici'
 import { Refusal } from '../kernel/index.ts'
-import { invalidReply } from './upstream-reply.ts'
-
-export interface WholeReply {
-  status: number
-  contentType: string
-  text: string
-}
+import { invalidReply, type Reply } from './upstream-reply.ts'
 
 interface Bounds {
   maxReplyBytes: number
@@ -34,12 +28,13 @@ export const exchangeWhole = (
   dispatcher: Dispatcher,
   request: Dispatcher.DispatchOptions,
   { maxReplyBytes, remainingMs }: Bounds,
-): Promise<WholeReply> =>
+): Promise<Reply> =>
   new Promise((resolve, reject) => {
     const chunks: Buffer[] = []
     let size = 0
     let status = 0
     let contentType = ''
+    let retryAfter = ''
     let controller: Dispatcher.DispatchController | null = null
     const fail = (error: Error) => {
       clearTimeout(timer)
@@ -60,6 +55,7 @@ export const exchangeWhole = (
       onResponseStart: (_controller, statusCode, headers) => {
         status = statusCode
         contentType = one(headers['content-type'])
+        retryAfter = one(headers['retry-after'])
         const refused = objection(headers, maxReplyBytes)
         if (refused) fail(invalidReply(refused))
       },
@@ -71,7 +67,7 @@ export const exchangeWhole = (
       onResponseEnd: () => {
         clearTimeout(timer)
         const body = chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks)
-        resolve({ status, contentType, text: body.toString('utf8') })
+        resolve({ status, contentType, retryAfter, text: body.toString('utf8') })
       },
       onResponseError: (_controller, error) => {
         clearTimeout(timer)

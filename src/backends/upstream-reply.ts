@@ -22,19 +22,19 @@ const json = (text: string): unknown => {
   }
 }
 
+export interface Reply {
+  status: number
+  contentType: string
+  /** The field of that name, empty where there is none. */
+  retryAfter: string
+  text: string
+}
+
 /**
  * The data of an upstream's answer: plain, or in an envelope, which is taken off and never wrapped twice. A refusal in
  * an envelope is said again in the gateway's own words; anything else that is not a 200 is an invalid response.
  */
-export const readReply = ({
-  status,
-  contentType,
-  text,
-}: {
-  status: number
-  contentType: string
-  text: string
-}): unknown => {
+export const readReply = ({ status, contentType, text, retryAfter }: Reply): unknown => {
   if (!/^application\/json\b/i.test(contentType))
     throw invalidReply(`status ${status}, type ${contentType.slice(0, 40)}`)
   const value = json(text)
@@ -44,7 +44,8 @@ export const readReply = ({
   }
   if (isEnvelope(value) && value.success === false && relayable(value.code)) {
     const field = typeof value.field === 'string' ? { field: value.field } : {}
-    throw new Refusal(value.code, { ...field, internal: 'refused upstream' })
+    const wait = /^\d{1,6}$/.test(retryAfter) ? { retryAfter: Number(retryAfter) } : {}
+    throw new Refusal(value.code, { ...field, ...wait, internal: 'refused upstream' })
   }
   if (status === 503) throw new Refusal('SYSTEM.UNAVAILABLE', { retryAfter: 1, internal: 'upstream answered 503' })
   throw invalidReply(`status ${status}`)

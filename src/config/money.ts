@@ -28,7 +28,10 @@ const tariff = {
 const tariffTerms = z.object(tariff)
 
 const holdsTogether = (given: unknown): boolean => {
-  const { currency: code, ...texts } = tariffTerms.parse(given)
+  const read = tariffTerms.safeParse(given)
+  // What is wrong with a part is said by the part.
+  if (!read.success || !isCurrency(read.data.currency)) return true
+  const { currency: code, ...texts } = read.data
   const minor = (text: string): bigint => parseMoney(text, code)?.minor ?? -1n
   const [least, most, fee] = [minor(texts.minAmount), minor(texts.maxAmount), minor(texts.fixedFee)]
   const daily = texts.dailyMax === undefined ? most : minor(texts.dailyMax)

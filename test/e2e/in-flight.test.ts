@@ -1,0 +1,59 @@
+import { randomUUID } from 'node:crypto'
+import { Client } from 'pg'
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
+import { developmentIds } from '../../src/seed/development.ts'
+import { type Portico, startPortico } from '../harness/portico.ts'
+import { type Session, signIn } from '../harness/sign-in.ts'
+import { storeIsAvailable } from '../harness/store.ts'
+
+/** The first request is held up by a lock on its wallet, as by a slow one; the second comes while it waits. */
+describe.skipIf(!storeIsAvailable() || inject('topology') !== 'split')('a money command under way', () => {
+  const { workspace, mainUsd, savingsUsd } = developmentIds
+  let portico: Portico
+  let owner: Session
+  let client: Client
+  beforeAll(async () => {
+    let url = ''
+    portico = await startPortico({
+      adjust: (settings) => {
+        url = settings.databaseUrl?.reveal() ?? ''
+      },
+    })
+    owner = await signIn(portico)
+    client = new Client({ connectionString: url })
+    await client.connect()
+  })
+  afterAll(async () => {
+    await client?.end()
+    await portico?.stop()
+  })
+
+  test('transfers.create 409 REQUEST.IN_PROGRESS with Retry-After, and the first answer once it is there', async () => {
+    const id = randomUUID()
+    const body = { sourceWalletBizId: mainUsd, targetWalletBizId: savingsUsd, amount: '1.00', currency: 'USD' }
+    const send = () =>
+      portico.call('POST', '/web/v1/consumer/transfer/command/create', {
+        token: owner.accessToken,
+        workspace,
+        headers: { 'x-request-id': id },
+        body,
+      })
+    const waiting = async () =>
+      (
+        await client.query(
+          `SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`,
+        )
+      ).rowCount
+    await client.query('BEGIN')
+    await client.query('SELECT FROM ledger_accounts WHERE biz_id = $1 FOR UPDATE', [mainUsd])
+    const first = send()
+    await expect.poll(waiting, { timeout: 3_000, interval: 20 }).toBe(1)
+    const second = await send()
+    await client.query('COMMIT')
+    expect([second.status, second.body.code]).toEqual([409, 'REQUEST.IN_PROGRESS'])
+    expect(second.headers.get('retry-after')).toBe('1')
+    const { status, body: done } = await first
+    expect([status, done.data.transferStatus.code]).toEqual([200, 'COMPLETED'])
+    expect((await send()).body.data).toEqual(done.data)
+  })
+})
