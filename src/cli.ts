@@ -3,26 +3,30 @@ import { argv, exit, stderr, stdout } from 'node:process'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { commands } from './cli/index.ts'
-import { ConfigurationError } from './config/index.ts'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 
-const usage = (): string =>
+const usage = async (): Promise<string> =>
   [
     'portico <command> [options]',
     '',
-    ...commands.map(({ name, summary }) => `  ${name.padEnd(18)} ${summary}`),
+    ...(await Promise.all(Object.values(commands).map((load) => load()))).map(
+      ({ name, summary }) => `  ${name.padEnd(18)} ${summary}`,
+    ),
     '',
   ].join('\n')
 
 /** Exit codes: 0 done, 1 failed, 2 not understood or not configured. */
 const main = async (args: string[]): Promise<number> => {
-  const command = commands.find(({ name }) => args.slice(0, name.split(' ').length).join(' ') === name)
-  if (!command) {
+  const load = commands[args.slice(0, 2).join(' ')] ?? commands[args[0] ?? '']
+  if (!load) {
     const asked = args.length === 0 || args[0] === '--help' || args[0] === '-h'
-    ;(asked ? stdout : stderr).write(asked ? usage() : `portico: no command '${args.join(' ')}'\n\n${usage()}`)
+    ;(asked ? stdout : stderr).write(
+      asked ? await usage() : `portico: no command '${args.join(' ')}'\n\n${await usage()}`,
+    )
     return asked ? 0 : 2
   }
+  const command = await load()
   const rest = args.slice(command.name.split(' ').length)
   const { values } = parseArgs({ args: rest, options: { ...command.options, help: { type: 'boolean', short: 'h' } } })
   if (values.help) {
@@ -37,6 +41,7 @@ try {
   if (code !== 0) exit(code)
 } catch (error) {
   const isUsage = error instanceof TypeError && 'code' in error && String(error.code).startsWith('ERR_PARSE_ARGS')
+  const { ConfigurationError } = await import('./config/index.ts')
   const causes = error instanceof Error && error.cause instanceof Error ? `: ${error.cause.message}` : ''
   stderr.write(`portico: ${error instanceof Error ? error.message : String(error)}${causes}\n`)
   exit(isUsage || error instanceof ConfigurationError ? 2 : 1)

@@ -46,8 +46,8 @@ export interface Deployment {
   operations: Server
   /** Operations that are declared and have no handler yet: they answer 501. */
   unserved: string[]
-  /** Other places for the domains from the next call on. */
-  replaceBackends(settings: Configuration): void
+  /** Other places for the domains. */
+  replaceBackends(settings: Configuration): Promise<void>
   /** From now on readiness fails, and every answer closes its connection. */
   startDraining(): void
   close(): Promise<void>
@@ -97,7 +97,7 @@ export const compose = async (settings: Configuration, role: Role, logger: Logge
   building.defer(() => domains.rates.close())
   const isGateway = role === 'gateway'
   if (isGateway && settings.profile === 'development') await composeSeed(outside, identity, domains)
-  const backends = createBackends({
+  const backends = await createBackends({
     identity: isGateway ? meteredSessions(identity.handlers, perimeter) : new Map(),
     domains: domains.handlers,
     settings: isGateway ? settings : { ...settings, backends: { default: 'in-process' } },

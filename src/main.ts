@@ -13,7 +13,7 @@ export interface Running {
   /** Operations that answer 501. */
   unserved: string[]
   /** Moves domains to where the changed configuration places them, without dropping a request. */
-  replaceBackends(settings: Configuration): void
+  replaceBackends(settings: Configuration): Promise<void>
   /** Readiness drops, accepted requests finish, every part goes down. */
   stop(): Promise<void>
 }

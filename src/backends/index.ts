@@ -16,8 +16,8 @@ type Placement = Pick<Configuration, 'backends' | 'assertion'>
 
 export interface Backends {
   backendOf(operation: Operation): Backend
-  /** Other places for the domains from the next call on; calls under way end where they began. */
-  replace(settings: Placement): void
+  /** Other places for the domains; calls under way end where they began. The last one asked for stays. */
+  replace(settings: Placement): Promise<void>
   close(): Promise<void>
 }
 
@@ -32,20 +32,26 @@ export interface BackendPorts {
 }
 
 /** Which back-end serves an operation: identity always here, each domain where the configuration says. */
-export const createBackends = (ports: BackendPorts): Backends => {
+export const createBackends = async (ports: BackendPorts): Promise<Backends> => {
   const own = inProcess(ports.identity)
   const here = inProcess(ports.domains)
   const routesFor = (settings: Placement) => createRoutes({ ...ports, here, settings })
-  let routes = routesFor(ports.settings)
+  let routes = await routesFor(ports.settings)
+  let changing: Promise<unknown> = Promise.resolve()
+  const change = async (settings: Placement): Promise<void> => {
+    const next = await routesFor(settings)
+    routes.retire()
+    routes = next
+  }
   return {
     backendOf: ({ id }) => {
       const domain = domainOf(id)
       return isRoutable(domain) ? routes.backendOf(domain) : own
     },
     replace: (settings) => {
-      const before = routes
-      routes = routesFor(settings)
-      before.retire()
+      const changed = changing.then(() => change(settings))
+      changing = changed.catch(() => undefined)
+      return changed
     },
     close: () => routes.close(),
   }

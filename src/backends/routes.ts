@@ -4,7 +4,7 @@ import type { AssertionSigner } from './assertion.ts'
 import { cachedAssertions } from './assertion-cache.ts'
 import type { Backend } from './backend.ts'
 import type { UpstreamMetrics } from './metrics.ts'
-import { createUpstream, type Upstream } from './upstream.ts'
+import type { Upstream } from './upstream.ts'
 
 export interface Routes {
   backendOf(domain: string): Backend
@@ -24,10 +24,14 @@ interface Ports {
 /** Time for what waits in a bulkhead, beside the upstream's own deadline. */
 const graceMs = 1_000
 
-/** One unchanging table of places: per domain, or by default, here or an upstream. Equal settings share one upstream. */
-export const createRoutes = ({ here, settings, signer, clock, metrics }: Ports): Routes => {
+/**
+ * One unchanging table of places: per domain, or by default, here or an upstream. Equal settings share one upstream.
+ * What speaks to upstreams is some two hundred modules: they are loaded where there is one.
+ */
+export const createRoutes = async ({ here, settings, signer, clock, metrics }: Ports): Promise<Routes> => {
   const upstreams = new Map<string, Upstream>()
-  const upstreamFor = (chosen: UpstreamConfiguration): Upstream => {
+  const upstreamFor = async (chosen: UpstreamConfiguration): Promise<Upstream> => {
+    const { createUpstream } = await import('./upstream.ts')
     const key = JSON.stringify(chosen)
     const known = upstreams.get(key)
     if (known) return known
@@ -37,10 +41,11 @@ export const createRoutes = ({ here, settings, signer, clock, metrics }: Ports):
     return upstream
   }
   const { default: otherwise = 'in-process', ...named } = settings.backends
-  const place = (chosen: UpstreamConfiguration | 'in-process' = 'in-process') =>
+  const place = async (chosen: UpstreamConfiguration | 'in-process' = 'in-process'): Promise<Backend> =>
     chosen === 'in-process' ? here : upstreamFor(chosen)
-  const elsewhere = place(otherwise)
-  const byDomain = new Map(Object.entries(named).map(([domain, chosen]) => [domain, place(chosen)]))
+  const elsewhere = await place(otherwise)
+  const byDomain = new Map<string, Backend>()
+  for (const [domain, chosen] of Object.entries(named)) byDomain.set(domain, await place(chosen))
   const close = async () => {
     await Promise.all([...upstreams.values()].map((upstream) => upstream.close()))
   }

@@ -1,22 +1,19 @@
-import { auditVerify } from './audit-verify.ts'
-import { configCheck } from './config-check.ts'
-import { conformance } from './conformance.ts'
-import { keysRotate } from './keys-rotate.ts'
-import { ledgerVerify } from './ledger-verify.ts'
-import { migrate } from './migrate.ts'
-import { openapi } from './openapi.ts'
-import { operatorCreate } from './operator-create.ts'
-import { serve } from './serve.ts'
+import { defaultDataDirectory, readVariables } from '../config/env.ts'
+import type { Command } from './command.ts'
+import { keepCompiled } from './compiled.ts'
 
-/** Every command of `portico`, two-word names before their first words. */
-export const commands = [
-  serve,
-  migrate,
-  configCheck,
-  keysRotate,
-  conformance,
-  openapi,
-  operatorCreate,
-  ledgerVerify,
-  auditVerify,
-]
+/** Every command of `portico`, each loaded when it is asked for: the gateway's start does not wait for the others. */
+export const commands: Readonly<Record<string, () => Promise<Command>>> = {
+  serve: async () => {
+    keepCompiled(readVariables().PORTICO_DATA_DIR ?? defaultDataDirectory)
+    return (await import('./serve.ts')).serve
+  },
+  migrate: async () => (await import('./migrate.ts')).migrate,
+  'config check': async () => (await import('./config-check.ts')).configCheck,
+  'keys rotate': async () => (await import('./keys-rotate.ts')).keysRotate,
+  conformance: async () => (await import('./conformance.ts')).conformance,
+  openapi: async () => (await import('./openapi.ts')).openapi,
+  'operator create': async () => (await import('./operator-create.ts')).operatorCreate,
+  'ledger verify': async () => (await import('./ledger-verify.ts')).ledgerVerify,
+  'audit verify': async () => (await import('./audit-verify.ts')).auditVerify,
+}

@@ -60,7 +60,7 @@ const create = async (settings: Configuration, operator: Operator): Promise<bool
   const store = await openDatabase(databaseTarget(settings, () => undefined))
   try {
     await store.migrate()
-    const passwords = await createPasswordHasher({ concurrency: 1, waiting: 1 }, systemRandomness)
+    const passwords = createPasswordHasher({ concurrency: 1, waiting: 1 }, systemRandomness)
     const ports = { database: store.database, clock: systemClock, ids: systemIds, passwords }
     const provide = accountProvider(ports, settings.sessions.maxConcurrent)
     const { permissions: operatorPermissions, ...account } = operator

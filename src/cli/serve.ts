@@ -9,9 +9,9 @@ import type { Command } from './command.ts'
 import { onReload } from './watch.ts'
 
 /** Takes the places of the domains anew from the configuration; a faulty one is refused whole, and the old one stays. */
-const reloader = (variables: Variables, root: string, running: Running, logger: Logger) => () => {
+const reloader = (variables: Variables, root: string, running: Running, logger: Logger) => async () => {
   try {
-    running.replaceBackends(loadConfiguration(variables, root))
+    await running.replaceBackends(loadConfiguration(variables, root))
     logger.info('backends reloaded')
   } catch (error) {
     const faults = error instanceof ConfigurationError ? error.faults : [String(error)]

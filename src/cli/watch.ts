@@ -7,7 +7,7 @@ const settleMs = 200
  * Calls back after SIGHUP, or when a file has changed. The folder is watched, since editors and orchestrators put a new
  * file in the old one's place; changes that come together count as one.
  */
-export const onReload = (file: string | undefined, reload: () => void): { close(): void } => {
+export const onReload = (file: string | undefined, reload: () => Promise<void>): { close(): void } => {
   let timer: NodeJS.Timeout | undefined
   let watcher: FSWatcher | undefined
   if (file !== undefined) {

@@ -6,7 +6,7 @@ import { openBlobs } from '../platform/blobs/index.ts'
 import { createKeyedDigest, createPasswordHasher, createSecretBox } from '../platform/crypto/index.ts'
 import { type Database, openDatabase, snapshots } from '../platform/database/index.ts'
 import { createLimits } from '../platform/limits/index.ts'
-import { createOutbox, createSharedOutbox, createSmtpMailer, loadMailTexts } from '../platform/mail/index.ts'
+import { createOutbox, createSharedOutbox, mailTexts, openSmtpMailer } from '../platform/mail/index.ts'
 import { systemClock, systemIds, systemRandomness } from '../platform/system/index.ts'
 import { createWords } from '../platform/words/index.ts'
 import { openShared } from './shared.ts'
@@ -16,10 +16,10 @@ const folder = (path: string): string => fileURLToPath(new URL(`../../${path}`, 
 
 /** An embedded store belongs to one process; where there may be several they share what they would have sent. */
 const createMailer = async (settings: Configuration, database: Database) => {
-  const texts = await loadMailTexts(folder('config/mail'))
+  const texts = mailTexts(folder('config/mail'))
   const { from, timeoutMs, outboxSize } = settings.mail
   if (settings.smtpUrl) {
-    const mailer = createSmtpMailer({ url: settings.smtpUrl.reveal(), from, timeoutMs }, texts)
+    const mailer = await openSmtpMailer({ url: settings.smtpUrl.reveal(), from, timeoutMs }, texts)
     return { mailer, outbox: null }
   }
   const outbox = settings.databaseUrl
@@ -74,7 +74,7 @@ export const openOutside = async (
     randomness: systemRandomness,
     secretBox: createSecretBox(key, systemRandomness),
     digest: createKeyedDigest(key),
-    passwords: await createPasswordHasher(
+    passwords: createPasswordHasher(
       { concurrency: settings.passwords.concurrency, waiting: settings.passwords.queue },
       systemRandomness,
     ),

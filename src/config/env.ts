@@ -14,6 +14,9 @@ export const variableTexts = {
   LOG_LEVEL: '`info` by default',
 } as const
 
+/** Where PORTICO_DATA_DIR names none. */
+export const defaultDataDirectory = 'data'
+
 export type VariableName = keyof typeof variableTexts
 const names = Object.keys(variableTexts) as VariableName[]
 export type Variables = Partial<Record<VariableName, string>>

@@ -3,7 +3,7 @@ import { join, resolve } from 'node:path'
 import { parse } from 'yaml'
 import { z } from 'zod'
 import { developmentKey } from './development.ts'
-import type { Variables } from './env.ts'
+import { defaultDataDirectory, type Variables } from './env.ts'
 import { overlay } from './merge.ts'
 import { productionFaults } from './production.ts'
 import { type Configuration, schema } from './schema.ts'
@@ -67,7 +67,7 @@ export const loadConfiguration = (variables: Variables, root: string): Configura
   const parsed = schema.safeParse(tree)
   faults.push(...(parsed.error?.issues.map(describe) ?? []))
   const outside = {
-    dataDirectory: resolve(variables.PORTICO_DATA_DIR ?? 'data'),
+    dataDirectory: resolve(variables.PORTICO_DATA_DIR ?? defaultDataDirectory),
     secretKey: new Secret(secretKey(variables.PORTICO_SECRET_KEY, faults)),
     databaseUrl: serverUrl('DATABASE_URL', variables.DATABASE_URL, ['postgres', 'postgresql'], faults),
     redisUrl: serverUrl('REDIS_URL', variables.REDIS_URL, ['redis', 'rediss'], faults),

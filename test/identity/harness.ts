@@ -21,7 +21,7 @@ import { type Background, createBackground } from '../../src/platform/background
 import { createMemoryCache } from '../../src/platform/cache/index.ts'
 import { noBreachCheck, noRobotCheck } from '../../src/platform/checks/index.ts'
 import { createKeyedDigest, createPasswordHasher, createSecretBox } from '../../src/platform/crypto/index.ts'
-import { createOutbox, loadMailTexts, type Outbox } from '../../src/platform/mail/index.ts'
+import { createOutbox, mailTexts, type Outbox } from '../../src/platform/mail/index.ts'
 import { systemIds, systemRandomness } from '../../src/platform/system/index.ts'
 import { createWords } from '../../src/platform/words/index.ts'
 import { type TestClock, testClock } from './clock.ts'
@@ -63,7 +63,7 @@ export const harness = async (
   const clock = testClock()
   const settings = structuredClone(defaultIdentitySettings)
   change(settings)
-  const outbox = createOutbox(await loadMailTexts('config/mail'), clock, 50)
+  const outbox = createOutbox(mailTexts('config/mail'), clock, 50)
   const ports: IdentityPorts = {
     database,
     cache: createMemoryCache(clock, 10_000),
@@ -75,7 +75,7 @@ export const harness = async (
     randomness: systemRandomness,
     secretBox: createSecretBox(secretKey, systemRandomness),
     digest: createKeyedDigest(secretKey),
-    passwords: await createPasswordHasher({ concurrency: 2, waiting: 200 }, systemRandomness),
+    passwords: createPasswordHasher({ concurrency: 2, waiting: 200 }, systemRandomness),
     background,
     robots: noRobotCheck,
     breaches: noBreachCheck,

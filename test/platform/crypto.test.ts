@@ -48,7 +48,7 @@ describe('keyed digests', () => {
 
 describe('the password hasher', () => {
   test('makes argon2id hashes of 19 MiB and two passes, and compares in NFKC', async () => {
-    const hasher = await createPasswordHasher({ concurrency: 2, waiting: 10 }, systemRandomness)
+    const hasher = createPasswordHasher({ concurrency: 2, waiting: 10 }, systemRandomness)
     const hashed = await hasher.hash('ﬁnanz-pass')
     expect(hashed).toMatch(/^\$argon2id\$v=19\$m=19456,t=2,p=1\$/)
     expect(await hasher.verify(hashed, 'finanz-pass')).toBe(true)
@@ -57,13 +57,13 @@ describe('the password hasher', () => {
   })
 
   test('looks at every character of a long password', async () => {
-    const hasher = await createPasswordHasher({ concurrency: 2, waiting: 10 }, systemRandomness)
+    const hasher = createPasswordHasher({ concurrency: 2, waiting: 10 }, systemRandomness)
     const hashed = await hasher.hash('x'.repeat(256))
     expect(await hasher.verify(hashed, `${'x'.repeat(255)}y`)).toBe(false)
   })
 
   test('runs a bounded number at once, and refuses with SYSTEM.UNAVAILABLE beyond the waiting room', async () => {
-    const hasher = await createPasswordHasher({ concurrency: 1, waiting: 3 }, systemRandomness)
+    const hasher = createPasswordHasher({ concurrency: 1, waiting: 3 }, systemRandomness)
     const all = await Promise.allSettled(Array.from({ length: 10 }, () => hasher.verify(null, 'x')))
     const refused = all.filter((each) => each.status === 'rejected')
     expect(refused).toHaveLength(6)

@@ -7,7 +7,8 @@ import PostalMime from 'postal-mime'
 import { SMTPServer } from 'smtp-server'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { locales, Refusal } from '../../src/kernel/index.ts'
-import { createOutbox, createSmtpMailer, loadMailTexts, type MailTexts } from '../../src/platform/mail/index.ts'
+import { createOutbox, mailTexts, openSmtpMailer } from '../../src/platform/mail/index.ts'
+import { mailTemplateNames } from '../../src/platform/mail/mailer.ts'
 import { testClock } from '../identity/clock.ts'
 
 const received: { raw: Buffer; to: string[] }[] = []
@@ -23,7 +24,7 @@ const server = new SMTPServer({
     })
   },
 })
-let texts: MailTexts
+const texts = mailTexts('config/mail')
 let url: string
 const from = 'Portico <no-reply@portico.test>'
 
@@ -34,7 +35,6 @@ const portOf = (listening: Server): number => {
 }
 
 beforeAll(async () => {
-  texts = await loadMailTexts('config/mail')
   const listening = server.listen(0, '127.0.0.1')
   await once(listening, 'listening')
   url = `smtp://127.0.0.1:${portOf(listening)}`
@@ -45,12 +45,12 @@ const values = { code: '123456', minutes: '10' }
 
 describe('the SMTP mailer', () => {
   test('delivers subject, text and HTML in each language', async () => {
-    const mailer = createSmtpMailer({ url, from, timeoutMs: 2_000 }, texts)
+    const mailer = await openSmtpMailer({ url, from, timeoutMs: 2_000 }, texts)
     for (const locale of locales) {
       await mailer.send({ to: 'ann@demo.test', template: 'login-code', locale, values })
       const last = received.at(-1)
       const mail = await PostalMime.parse(last?.raw ?? '')
-      expect(mail.subject).toBe(texts.get('login-code')?.get(locale)?.subject)
+      expect(mail.subject).toBe((await texts('login-code', locale)).subject)
       expect(mail.from).toMatchObject({ name: 'Portico', address: 'no-reply@portico.test' })
       expect(mail.text).toContain('123456')
       expect(mail.html).toContain('<strong>123456</strong>')
@@ -60,7 +60,7 @@ describe('the SMTP mailer', () => {
   })
 
   test('takes one plain mailbox and no header, second recipient or display name with it', async () => {
-    const mailer = createSmtpMailer({ url, from, timeoutMs: 2_000 }, texts)
+    const mailer = await openSmtpMailer({ url, from, timeoutMs: 2_000 }, texts)
     const before = received.length
     for (const to of [
       'a@b.test\r\nBcc: c@d.test',
@@ -76,7 +76,7 @@ describe('the SMTP mailer', () => {
   })
 
   test('writes values as text: one line each, escaped in HTML', async () => {
-    const mailer = createSmtpMailer({ url, from, timeoutMs: 2_000 }, texts)
+    const mailer = await openSmtpMailer({ url, from, timeoutMs: 2_000 }, texts)
     const code = '<img src=x onerror="alert(1)">&\r\nBcc: thief@demo.test'
     await mailer.send({ to: 'ann@demo.test', template: 'login-code', locale: 'en', values: { ...values, code } })
     const mail = await PostalMime.parse(received.at(-1)?.raw ?? '')
@@ -92,7 +92,7 @@ describe('the SMTP mailer', () => {
     await once(silent, 'listening')
     const port = portOf(silent)
     for (const each of [`smtp://127.0.0.1:${port}`, 'smtp://127.0.0.1:1']) {
-      const mailer = createSmtpMailer({ url: each, from, timeoutMs: 300 }, texts)
+      const mailer = await openSmtpMailer({ url: each, from, timeoutMs: 300 }, texts)
       const started = performance.now()
       const sent = mailer.send({ to: 'ann@demo.test', template: 'login-code', locale: 'en', values })
       await expect(sent).rejects.toSatisfy((error) => error instanceof Refusal && error.code === 'SYSTEM.UNAVAILABLE')
@@ -113,13 +113,18 @@ describe('the development outbox', () => {
 })
 
 describe('mail texts', () => {
-  test('that lack a language, or name a value that the mail does not have, keep the process from starting', async () => {
+  test('are there for every mail in every language', async () => {
+    for (const template of mailTemplateNames)
+      for (const locale of locales) expect((await texts(template, locale)).subject).not.toBe('')
+  })
+
+  test('that lack a language, or name a value that the mail does not have, are faults', async () => {
     const directory = await mkdtemp(join(tmpdir(), 'portico-mail-'))
     await cp('config/mail', directory, { recursive: true })
     await writeFile(join(directory, 'login-code/vi.yaml'), 'subject: a\ntext: "{{code}} {{name}}"\nhtml: "{{code}}"\n')
-    await expect(loadMailTexts(directory)).rejects.toThrow(/vi\.yaml.*name, minutes/)
+    await expect(mailTexts(directory)('login-code', 'vi')).rejects.toThrow(/vi\.yaml.*name, minutes/)
     await rm(join(directory, 'login-code/vi.yaml'))
-    await expect(loadMailTexts(directory)).rejects.toThrow(/vi\.yaml/)
+    await expect(mailTexts(directory)('login-code', 'vi')).rejects.toThrow(/vi\.yaml/)
     await rm(directory, { recursive: true })
   })
 })

@@ -2,11 +2,11 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { operatorPermissions, workspacePermissions } from '../../src/contract/permissions.ts'
 import { type CodedFamily, codedFamilies, codes, codesOf, isCode, locales } from '../../src/kernel/index.ts'
-import { readCatalogue } from '../../src/platform/words/catalogue.ts'
+import { readTexts } from '../../src/platform/words/catalogue.ts'
 import { createWords } from '../../src/platform/words/index.ts'
 
 const directory = join(import.meta.dirname, '../../config/locales')
-const catalogue = readCatalogue(directory)
+const catalogue = new Map(locales.map((locale) => [locale, readTexts(directory, locale)]))
 const english = catalogue.get('en') ?? {}
 const words = createWords({ directory })
 

@@ -1,5 +1,5 @@
 import codes from 'i18n-iso-countries/codes.json' with { type: 'json' }
-import { getCountryCallingCode, isSupportedCountry } from 'libphonenumber-js/min'
+import numbering from 'libphonenumber-js/min/metadata'
 import type { Locale } from '../../kernel/index.ts'
 
 /** ISO 3166-1, from i18n-iso-countries: alpha-2, alpha-3 and numeric codes. */
@@ -27,8 +27,13 @@ const byAlpha2 = new Set(countries.map((country) => country.alpha2))
 
 export const isCountry = (alpha2: string): boolean => byAlpha2.has(alpha2)
 
-const phoneCode = (alpha2: string): string =>
-  isSupportedCountry(alpha2) ? getCountryCallingCode(alpha2) : (borrowedPlans[alpha2] ?? '')
+/** libphonenumber's table alone: its calling codes, each with the countries that share it. */
+const plans = new Map(
+  Object.entries(numbering.country_calling_codes).flatMap(([code, sharing]) =>
+    sharing.map((alpha2): [string, string] => [alpha2, code]),
+  ),
+)
+const phoneCode = (alpha2: string): string => plans.get(alpha2) ?? borrowedPlans[alpha2] ?? ''
 
 /** All countries, in the order of their names. `code` and `value` never change: alpha-2 and ISO numeric. */
 export const countriesIn = (locale: Locale) => {

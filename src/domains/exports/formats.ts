@@ -1,6 +1,5 @@
 import { Readable } from 'node:stream'
 import { stringify } from 'csv-stringify/sync'
-import { writeXlsxStream } from 'hucre/xlsx'
 import type { CodeOf } from '../../kernel/index.ts'
 import type { Row, Source } from './sources/row.ts'
 
@@ -29,15 +28,16 @@ async function* grid({ columns, rows }: Source): AsyncGenerator<string[]> {
   for await (const row of rows) yield cells(columns, row)
 }
 
-const xlsx = (source: Source): Readable =>
-  Readable.from(
-    writeXlsxStream(grid(source), {
-      name: 'Export',
-      columns: source.columns.map((header) => ({ header })),
-      freezePane: { rows: 1 },
-    }),
-    { objectMode: false },
-  )
+async function* sheet(source: Source): AsyncGenerator<Uint8Array> {
+  const { writeXlsxStream } = await import('hucre/xlsx')
+  yield* writeXlsxStream(grid(source), {
+    name: 'Export',
+    columns: source.columns.map((header) => ({ header })),
+    freezePane: { rows: 1 },
+  })
+}
+
+const xlsx = (source: Source): Readable => Readable.from(sheet(source), { objectMode: false })
 
 export interface ExportFormat {
   ending: string

@@ -1,5 +1,4 @@
 import { pipeline } from 'node:stream/promises'
-import { fileTypeFromBuffer } from 'file-type'
 import type { Ids } from '../../kernel/index.ts'
 import { type Blobs, meter } from '../../platform/blobs/index.ts'
 import type { FilePart } from './form.ts'
@@ -23,6 +22,7 @@ async function* judged(part: FilePart, told: (type: string) => void): AsyncGener
   let isJudged = false
   const judge = async (): Promise<void> => {
     isJudged = true
+    const { fileTypeFromBuffer } = await import('file-type')
     const sniffed = await fileTypeFromBuffer(head)
     told(judgeType(head, part.declaredType, sniffed?.mime))
   }

@@ -29,6 +29,8 @@ export const accountProvider =
   (ports: Pick<IdentityPorts, 'database' | 'clock' | 'ids' | 'passwords'>, maxSessions: number): ProvideAccount =>
   async (account, tx) => {
     const store = tx ?? ports.database
+    const known = await accountByEmail(store, account.portal, account.email)
+    if (known) return { accountId: known.id, created: false }
     const now = ports.clock.now()
     const id = ports.ids.next<'account'>()
     const made = {

@@ -17,13 +17,16 @@ const current = `$argon2id$v=19$m=${cost.memoryCost},t=${cost.timeCost},p=${cost
 const decoyBytes = 24
 
 /** Hashing takes about 11 ms and 19 MiB each, so a bounded number runs at once (SYSTEM.UNAVAILABLE beyond). */
-export const createPasswordHasher = async (limits: QueueLimits, randomness: Randomness): Promise<PasswordHasher> => {
+export const createPasswordHasher = (limits: QueueLimits, randomness: Randomness): PasswordHasher => {
   const queued = boundedQueue(limits)
-  const decoy = await hash(Buffer.from(randomness.bytes(decoyBytes)), cost)
+  // Made at once, so that the first unknown account costs what later ones do, and in a thread of its own.
+  const decoy = hash(Buffer.from(randomness.bytes(decoyBytes)), cost)
+  decoy.catch(() => undefined)
   return {
     hash: (password) => queued(() => hash(password.normalize('NFKC'), cost)),
     verify: async (hashed, password) => {
-      const matches = await queued(() => verify(hashed ?? decoy, password.normalize('NFKC')))
+      const against = hashed ?? (await decoy)
+      const matches = await queued(() => verify(against, password.normalize('NFKC')))
       return matches && hashed !== null
     },
     isOutdated: (hashed) => !hashed.startsWith(current),

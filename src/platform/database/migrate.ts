@@ -11,12 +11,18 @@ const lockNotAvailable = '55P03'
 const attempts = 30
 const pauseMs = 500
 
-const appliedNames = async (tx: Tx): Promise<string[]> => {
+const appliedNames = async (store: Database | Tx): Promise<string[]> => {
   const { rows } = await sql<{ found: string | null }>`SELECT to_regclass('kysely_migration')::text AS found`.execute(
-    tx,
+    store,
   )
   if (!rows[0]?.found) return []
-  return (await sql<{ name: string }>`SELECT name FROM kysely_migration`.execute(tx)).rows.map(({ name }) => name)
+  return (await sql<{ name: string }>`SELECT name FROM kysely_migration`.execute(store)).rows.map(({ name }) => name)
+}
+
+/** Whether this version has nothing to do: one look, without the lock, is all that most starts need. */
+const isUpToDate = async (database: Database): Promise<boolean> => {
+  const applied = new Set(await appliedNames(database))
+  return Object.keys(migrations).every((name) => applied.has(name))
 }
 
 /**
@@ -49,6 +55,7 @@ const run = async (tx: Tx): Promise<string[]> => {
 export const migrate = async (database: Database): Promise<string[]> => {
   for (let attempt = 1; ; attempt++) {
     try {
+      if (await isUpToDate(database)) return []
       return await database.transaction().execute(run)
     } catch (cause) {
       if (attempt >= attempts || sqlState(cause) !== lockNotAvailable) throw new Error('a migration failed', { cause })

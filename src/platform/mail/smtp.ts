@@ -1,4 +1,3 @@
-import { createTransport } from 'nodemailer'
 import { Refusal } from '../../kernel/index.ts'
 import { oneMailbox, sender } from './address.ts'
 import type { Mailer } from './mailer.ts'
@@ -15,7 +14,8 @@ export interface SmtpSettings {
 }
 
 /** Sends through an SMTP server. Attachments by path or URL are switched off: no mail has any. */
-export const createSmtpMailer = (settings: SmtpSettings, texts: MailTexts): Mailer => {
+export const openSmtpMailer = async (settings: SmtpSettings, texts: MailTexts): Promise<Mailer> => {
+  const { createTransport } = await import('nodemailer')
   const from = sender(settings.from)
   const transport = createTransport({
     url: settings.url,
@@ -30,7 +30,7 @@ export const createSmtpMailer = (settings: SmtpSettings, texts: MailTexts): Mail
   return {
     send: async (mail) => {
       const to = { name: '', address: oneMailbox(mail.to) }
-      const content = renderMail(texts, mail)
+      const content = await renderMail(texts, mail)
       try {
         await transport.sendMail({ from, to, ...content })
       } catch (cause) {

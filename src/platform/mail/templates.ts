@@ -2,13 +2,13 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { parse } from 'yaml'
 import { z } from 'zod'
-import { type Locale, locales } from '../../kernel/index.ts'
-import { type MailTemplate, mailTemplateNames, mailTemplates } from './mailer.ts'
+import type { Locale } from '../../kernel/index.ts'
+import { type MailTemplate, mailTemplates } from './mailer.ts'
 import { placeholders } from './render.ts'
 
 const MailText = z.strictObject({ subject: z.string().trim().min(1).regex(/^.+$/), text: z.string(), html: z.string() })
 export type MailText = z.infer<typeof MailText>
-export type MailTexts = ReadonlyMap<MailTemplate, ReadonlyMap<Locale, MailText>>
+export type MailTexts = (template: MailTemplate, locale: Locale) => Promise<MailText>
 
 /** What is wrong with a text: a value that it does not know, or one that it leaves out. */
 const faultsOf = (mail: MailText, names: readonly string[]): string[] => [
@@ -24,15 +24,16 @@ const readText = async (directory: string, template: MailTemplate, locale: Local
   return mail
 }
 
-/** Reads `<template>/<locale>.yaml` for every mail in every language; throws for the first that is missing or wrong. */
-export const loadMailTexts = async (directory: string): Promise<MailTexts> => {
-  const texts = new Map<MailTemplate, ReadonlyMap<Locale, MailText>>()
-  for (const template of mailTemplateNames) {
-    const inLocale = async (locale: Locale): Promise<[Locale, MailText]> => [
-      locale,
-      await readText(directory, template, locale),
-    ]
-    texts.set(template, new Map(await Promise.all(locales.map(inLocale))))
+/**
+ * `<template>/<locale>.yaml`, each read when it is first sent: all of them together would hold up every start. A file
+ * that is missing or wrong rejects, and is looked at again the next time.
+ */
+export const mailTexts = (directory: string): MailTexts => {
+  const known = new Map<string, MailText>()
+  return async (template, locale) => {
+    const name = join(template, locale)
+    const text = known.get(name) ?? (await readText(directory, template, locale))
+    known.set(name, text)
+    return text
   }
-  return texts
 }

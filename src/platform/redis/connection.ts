@@ -1,4 +1,4 @@
-import { createClient, type RedisTarget } from './client.ts'
+import type { RedisTarget } from './client.ts'
 import { RedisUnavailable } from './fault.ts'
 import { runScript, type Script } from './script.ts'
 
@@ -22,6 +22,7 @@ const unavailable = (cause: unknown): never => {
 
 /** Two connections: a subscriber may do nothing else. Rejects where Redis does not answer now. */
 export const openRedis = async (target: RedisTarget): Promise<RedisConnection> => {
+  const { createClient } = await import('./client.ts')
   const client = createClient(target)
   const subscriber = createClient(target)
   const listeners = new Map<string, (text: string) => void>()

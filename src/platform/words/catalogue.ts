@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parse } from 'yaml'
-import { type Locale, locales } from '../../kernel/index.ts'
+import type { Locale } from '../../kernel/index.ts'
 
 /** The texts of one language by their whole key, such as `coded.roleType.OWNER.label`. */
 export type Texts = Readonly<Record<string, string>>
@@ -16,11 +16,8 @@ const flatten = (node: unknown, key: string, into: Record<string, string>): void
 }
 
 /** Reads `<directory>/<locale>.yaml`. Flat keys, because the codes themselves hold dots and colons. */
-const readTexts = (directory: string, locale: Locale): Texts => {
+export const readTexts = (directory: string, locale: Locale): Texts => {
   const texts: Record<string, string> = {}
   flatten(parse(readFileSync(join(directory, `${locale}.yaml`), 'utf8')), '', texts)
   return texts
 }
-
-export const readCatalogue = (directory: string): ReadonlyMap<Locale, Texts> =>
-  new Map(locales.map((locale) => [locale, readTexts(directory, locale)]))

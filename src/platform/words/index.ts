@@ -1,6 +1,6 @@
 import i18next from 'i18next'
 import { codes, fallbackLocale, type Locale, locales, type Words } from '../../kernel/index.ts'
-import { readCatalogue } from './catalogue.ts'
+import { readTexts } from './catalogue.ts'
 import { type CodedOverrides, codedValues } from './coded.ts'
 
 export type { CodedOverrides } from './coded.ts'
@@ -17,9 +17,8 @@ type Say = (key: string, values?: Record<string, string>) => string
 const gap = '\u0000'
 
 const sayIn = (directory: string): ((locale: Locale) => Say) => {
-  const catalogue = readCatalogue(directory)
   const i18n = i18next.createInstance({
-    resources: Object.fromEntries([...catalogue].map(([locale, texts]) => [locale, { translation: texts }])),
+    resources: { [fallbackLocale]: { translation: readTexts(directory, fallbackLocale) } },
     lng: fallbackLocale,
     fallbackLng: fallbackLocale,
     supportedLngs: [...locales],
@@ -31,6 +30,8 @@ const sayIn = (directory: string): ((locale: Locale) => Say) => {
   })
   void i18n.init()
   return (locale) => {
+    if (!i18n.hasResourceBundle(locale, 'translation'))
+      i18n.addResourceBundle(locale, 'translation', readTexts(directory, locale))
     const say = i18n.getFixedT(locale)
     return (key, values) => say(key, values ?? {})
   }
@@ -49,13 +50,16 @@ const prepare = (say: Say, overrides: CodedOverrides) => {
   return { say, sentences, named, coded: codedValues((key) => say(key), overrides) }
 }
 
-/** The texts of config/locales, read once. What a language lacks is said in English. */
+/**
+ * The texts of config/locales. What a language lacks is said in English, which is read at once; another is read when
+ * somebody first asks for it, since reading all five would hold up every start.
+ */
 export const createWords = ({ directory, codedOverrides = {} }: WordsOptions): Words => {
   const sayFor = sayIn(directory)
-  const languages = new Map(locales.map((locale) => [locale, prepare(sayFor(locale), codedOverrides)]))
+  const languages = new Map([[fallbackLocale, prepare(sayFor(fallbackLocale), codedOverrides)]])
   const language = (locale: Locale) => {
-    const found = languages.get(locale)
-    if (!found) throw new RangeError(`no texts for ${locale}`)
+    const found = languages.get(locale) ?? prepare(sayFor(locale), codedOverrides)
+    languages.set(locale, found)
     return found
   }
 
