@@ -74,13 +74,10 @@ describe.each(stores)('raw SQL on $name', ({ database }) => {
       /must start empty/,
     ))
 
-  test.each(['ledger_entries', 'ledger_accounts', 'orders', 'order_status_history', 'ledger_holds'])(
-    '%s cannot be emptied',
-    async (table) => {
-      await refused(`DELETE FROM ${table}`, /append-only/)
-      await refused(`TRUNCATE ${table} CASCADE`, /append-only/)
-    },
-  )
+  test.each(['ledger_entries', 'ledger_accounts', 'orders', 'ledger_holds'])('%s cannot be emptied', async (table) => {
+    await refused(`DELETE FROM ${table}`, /append-only/)
+    await refused(`TRUNCATE ${table} CASCADE`, /append-only/)
+  })
   test('an entry cannot be changed', () => refused('UPDATE ledger_entries SET amount = amount', /append-only/))
 
   test('a hold beyond what is available is refused', async () => {
@@ -108,6 +105,18 @@ describe.each(stores)('raw SQL on $name', ({ database }) => {
     )
   })
 
+  test('an order stands where its history ends, and what happened to it stays', async () => {
+    const order = await pending()
+    const change = (what: string) => `UPDATE orders SET ${what}, version = version + 1 WHERE biz_id = '${order}'`
+    await refused(change(`status = 'PROCESSING'`), /orders_history/)
+    await refused(
+      change(`status = 'PROCESSING', history = '${stepTo('PROCESSING')}'`),
+      /history of order .* append-only/,
+    )
+    await refused(change(`history = '[]'`), /append-only/)
+    await refused('DELETE FROM order_status_history', /order_status_history/)
+  })
+
   test('an order takes only the statuses of its type', async () => {
     await expect(pending('CANCELLED')).rejects.toThrow(/orders_status/)
   })
@@ -116,14 +125,15 @@ describe.each(stores)('raw SQL on $name', ({ database }) => {
     `INSERT INTO ledger_holds (workspace_biz_id, biz_id, account_biz_id, order_biz_id, amount, status, created_at)
      VALUES ('${a.workspace}', '${systemIds.next()}', '${a.id}', '${order}', ${amount}, 'HELD', '2026-04-01Z')`
 
+  const stepTo = (status: string): string =>
+    JSON.stringify([{ status, at: '2026-04-01T00:00:00.000Z', actorBizId: null, reason: null }])
+
   const pending = async (status = 'PENDING_APPROVAL'): Promise<string> => {
     const id = systemIds.next()
     await sql
       .raw(
-        `WITH made AS (
-           INSERT INTO orders (workspace_biz_id, biz_id, order_type, order_no, status, data, created_at, updated_at)
-           VALUES ('${a.workspace}', '${id}', 'TRANSFER', '${id}', '${status}', '{}', now(), now()))
-         INSERT INTO order_status_history VALUES ('${a.workspace}', '${id}', 1, '${status}', now())`,
+        `INSERT INTO orders (workspace_biz_id, biz_id, order_type, order_no, status, data, history, created_at, updated_at)
+         VALUES ('${a.workspace}', '${id}', 'TRANSFER', '${id}', '${status}', '{}', '${stepTo(status)}', now(), now())`,
       )
       .execute(database)
     return id

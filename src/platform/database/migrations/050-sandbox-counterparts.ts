@@ -1,4 +1,5 @@
 import { type Kysely, sql } from 'kysely'
+import { resolve } from './ledger/resolve.ts'
 
 /**
  * What a SANDBOX deals with in place of the house: an account of its own per currency, of kind CLEARING, which is the
@@ -29,31 +30,7 @@ const statements = [
   END $$`,
   `CREATE TRIGGER ledger_open_counterpart AFTER INSERT ON ledger_accounts
     FOR EACH ROW WHEN (NEW.kind = 'WALLET') EXECUTE FUNCTION ledger_open_counterpart()`,
-  // The id of each account of a command: a wallet's is given; for one of the house, the counterpart of the first wallet's
-  // workspace where it has one, else the house's own by kind and currency.
-  `CREATE OR REPLACE FUNCTION ledger_resolve(parties jsonb) RETURNS uuid[] LANGUAGE plpgsql STABLE AS $$
-  DECLARE
-    v_party jsonb;
-    v_wallet uuid := (jsonb_path_query_first(parties, '$[*].wallet') #>> '{}')::uuid;
-    v_id uuid;
-    v_ids uuid[] := '{}';
-  BEGIN
-    FOR i IN 0 .. jsonb_array_length(parties) - 1 LOOP
-      v_party := parties->i;
-      v_id := (v_party->>'wallet')::uuid;
-      IF v_party ? 'house' THEN
-        SELECT c.biz_id INTO v_id FROM ledger_accounts w JOIN ledger_accounts c
-            ON c.workspace_biz_id = w.workspace_biz_id AND c.kind = 'CLEARING' AND c.currency = v_party->>'currency'
-         WHERE w.biz_id = v_wallet;
-        IF v_id IS NULL THEN
-          SELECT biz_id INTO v_id FROM ledger_accounts
-           WHERE workspace_biz_id IS NULL AND kind = v_party->>'house' AND currency = v_party->>'currency';
-        END IF;
-      END IF;
-      v_ids := array_append(v_ids, v_id);
-    END LOOP;
-    RETURN v_ids;
-  END $$`,
+  resolve,
   // A sandbox that is there already takes over from the house what its wallets have.
   `INSERT INTO ledger_accounts (biz_id, workspace_biz_id, kind, currency, created_at, updated_at)
     SELECT gen_random_uuid(), a.workspace_biz_id, 'CLEARING', a.currency, min(a.created_at), min(a.created_at)

@@ -20,6 +20,7 @@ import * as identityPasswords from './040-identity-passwords.ts'
 import * as sandboxCounterparts from './050-sandbox-counterparts.ts'
 import * as apiKeyPrefix from './051-api-key-prefix.ts'
 import * as developmentOutbox from './052-development-outbox.ts'
+import * as ledgerLean from './060-ledger-lean.ts'
 
 /** In the order of their names; one that has been released is never changed. */
 export const migrations: Record<string, Migration> = {
@@ -44,4 +45,5 @@ export const migrations: Record<string, Migration> = {
   '050-sandbox-counterparts': sandboxCounterparts,
   '051-api-key-prefix': apiKeyPrefix,
   '052-development-outbox': developmentOutbox,
+  '060-ledger-lean': ledgerLean,
 }

@@ -71,11 +71,14 @@ export interface OrdersTable {
   target_wallet_biz_id: WalletId | null
   created_by: AccountId | null
   data: Json
+  /** `[{status, at, actorBizId, reason}]`, the last of them the status. */
+  history: Json
   created_at: Timestamp
   updated_at: Timestamp
 }
 
-export interface OrderStatusHistoryTable {
+/** A view over the orders' histories. */
+export interface OrderStatusHistoryView {
   workspace_biz_id: WorkspaceId
   order_biz_id: OrderId
   position: number
@@ -102,6 +105,6 @@ export interface LedgerTables {
   ledger_entries: LedgerEntriesTable
   ledger_holds: LedgerHoldsTable
   orders: OrdersTable
-  order_status_history: OrderStatusHistoryTable
+  order_status_history: OrderStatusHistoryView
   idempotency: IdempotencyTable
 }

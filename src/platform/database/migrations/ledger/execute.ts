@@ -7,7 +7,7 @@
  */
 export const execute = [
   // The order to move, locked; or why it cannot be moved.
-  `CREATE FUNCTION ledger_take_order(command jsonb, OUT taken orders, OUT refusal text) LANGUAGE plpgsql AS $$
+  `CREATE OR REPLACE FUNCTION ledger_take_order(command jsonb, OUT taken orders, OUT refusal text) LANGUAGE plpgsql AS $$
   DECLARE
     v_move jsonb := command->'move';
   BEGIN
@@ -23,7 +23,7 @@ export const execute = [
       refusal := 'CONFLICT';
     END IF;
   END $$`,
-  `CREATE FUNCTION ledger_execute(command jsonb) RETURNS jsonb LANGUAGE plpgsql AS $$
+  `CREATE OR REPLACE FUNCTION ledger_execute(command jsonb) RETURNS jsonb LANGUAGE plpgsql AS $$
   DECLARE
     v_now timestamptz := (command->>'at')::timestamptz;
     v_at timestamptz := v_now;

@@ -9,9 +9,11 @@ const statuses = {
   WITHDRAWAL: ['PENDING_APPROVAL', 'PROCESSING', 'COMPLETED', 'CANCELLED', 'REJECTED', 'FAILED'],
 }
 const quoted = (words: string[]): string => words.map((word) => `'${word}'`).join(', ')
-const legal = Object.entries(statuses)
-  .map(([type, of]) => `(order_type = '${type}' AND status IN (${quoted(of)}))`)
-  .join(' OR ')
+/** Whether an order of a type may have a status, as SQL over the names of the two. */
+export const legalStatus = (orderType: string, status: string): string =>
+  Object.entries(statuses)
+    .map(([type, of]) => `(${orderType} = '${type}' AND ${status} IN (${quoted(of)}))`)
+    .join(' OR ')
 const terminal = quoted(['COMPLETED', 'FAILED', 'REJECTED', 'CANCELLED', 'EXPIRED'])
 
 export const orders = [
@@ -31,7 +33,7 @@ export const orders = [
     updated_at timestamptz NOT NULL,
     PRIMARY KEY (workspace_biz_id, biz_id),
     UNIQUE (workspace_biz_id, order_no),
-    CONSTRAINT orders_status CHECK (${legal})
+    CONSTRAINT orders_status CHECK (${legalStatus('order_type', 'status')})
   )`,
   `CREATE INDEX orders_biz_id ON orders (biz_id)`,
   `CREATE INDEX orders_list ON orders (workspace_biz_id, order_type, created_at, biz_id)`,

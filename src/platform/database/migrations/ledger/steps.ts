@@ -1,35 +1,29 @@
+import { resolve } from './resolve.ts'
+
 /**
  * The parts of ledger_execute that come before any write. They walk short JSON arrays by index: simple expressions
  * cost a tenth of a query each. Entries and holds name their account by its place in the command's `accounts`.
  */
 export const steps = [
-  // The id of each account of a command: a wallet's is given; one of the house is found by kind and currency.
-  `CREATE FUNCTION ledger_resolve(parties jsonb) RETURNS uuid[] LANGUAGE plpgsql STABLE AS $$
-  DECLARE
-    v_party jsonb;
-    v_id uuid;
-    v_ids uuid[] := '{}';
-  BEGIN
-    FOR i IN 0 .. jsonb_array_length(parties) - 1 LOOP
-      v_party := parties->i;
-      v_id := (v_party->>'wallet')::uuid;
-      IF v_party ? 'house' THEN
-        SELECT biz_id INTO v_id FROM ledger_accounts
-         WHERE workspace_biz_id IS NULL AND kind = v_party->>'house' AND currency = v_party->>'currency';
-      END IF;
-      v_ids := array_append(v_ids, v_id);
-    END LOOP;
-    RETURN v_ids;
-  END $$`,
+  resolve,
   // Locks one row after the other in the order of their ids; all that touch several accounts keep to this order.
   // Single look-ups by the key, because a cached plan for them never becomes a scan.
-  `CREATE FUNCTION ledger_lock(ids uuid[]) RETURNS ledger_accounts[] LANGUAGE plpgsql AS $$
+  `CREATE OR REPLACE FUNCTION ledger_lock(ids uuid[]) RETURNS ledger_accounts[] LANGUAGE plpgsql AS $$
   DECLARE
     v_id uuid;
+    v_ids uuid[];
     v_account ledger_accounts;
     v_locked ledger_accounts[] := '{}';
   BEGIN
-    FOR v_id IN SELECT DISTINCT id FROM unnest(ids) AS id WHERE id IS NOT NULL ORDER BY id LOOP
+    -- Two are the rule, and are put in order without a query.
+    IF cardinality(ids) = 2 AND ids[1] < ids[2] THEN
+      v_ids := ids;
+    ELSIF cardinality(ids) = 2 AND ids[1] > ids[2] THEN
+      v_ids := ARRAY[ids[2], ids[1]];
+    ELSE
+      v_ids := ARRAY(SELECT DISTINCT id FROM unnest(ids) AS id WHERE id IS NOT NULL ORDER BY id);
+    END IF;
+    FOREACH v_id IN ARRAY v_ids LOOP
       SELECT * INTO v_account FROM ledger_accounts WHERE biz_id = v_id FOR NO KEY UPDATE;
       IF FOUND THEN
         v_locked := array_append(v_locked, v_account);
@@ -38,7 +32,7 @@ export const steps = [
     RETURN v_locked;
   END $$`,
   // What a command takes out of, or brings into, what is available on one account.
-  `CREATE FUNCTION ledger_effect(account uuid, ids uuid[], command jsonb) RETURNS numeric
+  `CREATE OR REPLACE FUNCTION ledger_effect(account uuid, ids uuid[], command jsonb) RETURNS numeric
   LANGUAGE plpgsql IMMUTABLE AS $$
   DECLARE
     v_effect numeric := 0;
@@ -59,7 +53,7 @@ export const steps = [
   END $$`,
   // The first reason to say no, in the order of the reasons and then of the parties; NULL when there is none.
   // "freed" is what ends of the order's holds, by account.
-  `CREATE FUNCTION ledger_objection(ids uuid[], locked ledger_accounts[], command jsonb, freed jsonb)
+  `CREATE OR REPLACE FUNCTION ledger_objection(ids uuid[], locked ledger_accounts[], command jsonb, freed jsonb)
   RETURNS jsonb LANGUAGE plpgsql STABLE AS $$
   DECLARE
     v_party jsonb;
@@ -96,8 +90,8 @@ export const steps = [
       END IF;
       -- Play money stays play money: to a LIVE workspace a SANDBOX one's wallet is not there, and the other way round.
       IF v_rank > 1 AND v_account.workspace_biz_id <> v_tenant THEN
-        IF (SELECT count(DISTINCT workspace_kind) FROM workspaces
-             WHERE biz_id IN (v_tenant, v_account.workspace_biz_id)) > 1 THEN
+        IF (SELECT workspace_kind FROM workspaces WHERE biz_id = v_tenant)
+           <> (SELECT workspace_kind FROM workspaces WHERE biz_id = v_account.workspace_biz_id) THEN
           v_rank := 1;
         END IF;
       END IF;

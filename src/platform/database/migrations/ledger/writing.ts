@@ -1,7 +1,7 @@
 /** What ledger_execute writes once nothing objects. */
 export const writing = [
-  // Makes the order, or moves the existing one, with its steps. "target" is the workspace of the target wallet.
-  `CREATE FUNCTION ledger_write_order(command jsonb, existing orders, ids uuid[], target uuid, at timestamptz)
+  // Makes the order, or moves the existing one, and adds its steps to its history. "target" is the workspace of the target wallet.
+  `CREATE OR REPLACE FUNCTION ledger_write_order(command jsonb, existing orders, ids uuid[], target uuid, at timestamptz)
   RETURNS orders LANGUAGE plpgsql AS $$
   DECLARE
     v_new jsonb := command->'create';
@@ -10,32 +10,31 @@ export const writing = [
     v_status text := v_steps->-1->>'status';
     v_actor uuid := (command->>'actor')::uuid;
     v_order orders;
-    v_done integer := 0;
+    v_history jsonb := '[]';
   BEGIN
+    FOR i IN 0 .. jsonb_array_length(v_steps) - 1 LOOP
+      v_history := v_history || jsonb_build_object('status', v_steps->i->'status', 'at', iso_utc(at),
+        'actorBizId', v_actor, 'reason', v_steps->i->'reason');
+    END LOOP;
     IF v_new IS NOT NULL THEN
       INSERT INTO orders (workspace_biz_id, biz_id, counterparty_workspace_biz_id, order_type, order_no, status,
-        source_wallet_biz_id, target_wallet_biz_id, created_by, data, created_at, updated_at)
+        source_wallet_biz_id, target_wallet_biz_id, created_by, data, history, created_at,
+        updated_at)
       VALUES ((v_new->>'workspace')::uuid, (v_new->>'id')::uuid, nullif(target, (v_new->>'workspace')::uuid),
         v_new->>'type', v_new->>'orderNo', v_status, ids[(v_new->>'source')::integer + 1],
-        ids[(v_new->>'target')::integer + 1], v_actor, v_new->'data', at, at)
+        ids[(v_new->>'target')::integer + 1], v_actor, v_new->'data', v_history, at, at)
       RETURNING * INTO v_order;
     ELSE
       UPDATE orders
-         SET status = v_status, version = version + 1, data = data || coalesce(v_move->'data', '{}'), updated_at = at
+         SET status = v_status, version = version + 1, data = data || coalesce(v_move->'data', '{}'),
+             history = history || v_history, updated_at = at
        WHERE workspace_biz_id = existing.workspace_biz_id AND biz_id = existing.biz_id
       RETURNING * INTO v_order;
-      SELECT max(position) INTO v_done FROM order_status_history
-       WHERE workspace_biz_id = existing.workspace_biz_id AND order_biz_id = existing.biz_id;
     END IF;
-    FOR i IN 0 .. jsonb_array_length(v_steps) - 1 LOOP
-      INSERT INTO order_status_history (workspace_biz_id, order_biz_id, position, status, at, actor_biz_id, reason)
-      VALUES (v_order.workspace_biz_id, v_order.biz_id, v_done + i + 1, v_steps->i->>'status', at, v_actor,
-              v_steps->i->>'reason');
-    END LOOP;
     RETURN v_order;
   END $$`,
   // In one statement, so that the zero-sum trigger sees it whole; what comes in before what goes out, account by account.
-  `CREATE FUNCTION ledger_write_entries(command jsonb, ids uuid[], order_id uuid, at timestamptz)
+  `CREATE OR REPLACE FUNCTION ledger_write_entries(command jsonb, ids uuid[], order_id uuid, at timestamptz)
   RETURNS void LANGUAGE plpgsql AS $$
   BEGIN
     INSERT INTO ledger_entries
@@ -45,14 +44,14 @@ export const writing = [
       FROM jsonb_to_recordset(command->'entries') AS e(id uuid, account integer, amount minor_units, "flowType" text)
      ORDER BY 1, e.amount < 0, e.id;
   END $$`,
-  `CREATE FUNCTION ledger_write_holds(command jsonb, ids uuid[], held_for orders, at timestamptz)
+  `CREATE OR REPLACE FUNCTION ledger_write_holds(command jsonb, ids uuid[], held_for orders, at timestamptz)
   RETURNS void LANGUAGE plpgsql AS $$
   BEGIN
     INSERT INTO ledger_holds (workspace_biz_id, biz_id, account_biz_id, order_biz_id, amount, status, created_at)
     SELECT held_for.workspace_biz_id, h.id, ids[h.account + 1], held_for.biz_id, h.amount, 'HELD', at
       FROM jsonb_to_recordset(command->'holds') AS h(id uuid, account integer, amount minor_units);
   END $$`,
-  `CREATE FUNCTION ledger_write_audit(command jsonb, about orders, at timestamptz) RETURNS void LANGUAGE plpgsql AS $$
+  `CREATE OR REPLACE FUNCTION ledger_write_audit(command jsonb, about orders, at timestamptz) RETURNS void LANGUAGE plpgsql AS $$
   DECLARE
     v_facts jsonb := command->'audit';
   BEGIN
