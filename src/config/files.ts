@@ -1,28 +1,35 @@
 import { z } from 'zod'
 import { codesOf } from '../kernel/index.ts'
+import { httpUrl } from './http-url.ts'
 
 const interval = z.int().min(100)
 
 const storage = z.discriminatedUnion('kind', [
-  /** `blobs` in the data directory, which replicas then have to share. */
-  z.strictObject({ kind: z.literal('disk') }),
-  /** Any S3-compatible store; the credentials come from the environment, a profile or the machine's role. */
   z.strictObject({
-    kind: z.literal('s3'),
-    bucket: z.string().min(3),
-    region: z.string().min(1).default('us-east-1'),
-    endpoint: z.url({ protocol: /^https?$/ }).optional(),
-    forcePathStyle: z.boolean().default(false),
+    kind: z.literal('disk').describe('`blobs` in the data directory, which replicas then have to share.'),
+  }),
+  z.strictObject({
+    kind: z
+      .literal('s3')
+      .describe('Any S3-compatible store; credentials come from the environment, a profile or the machine’s role.'),
+    bucket: z.string().min(3).describe('It has to be there.'),
+    region: z.string().min(1).default('us-east-1').describe('Of the bucket.'),
+    endpoint: httpUrl.optional().describe('Where the store is, if it is not AWS.'),
+    forcePathStyle: z.boolean().default(false).describe('Whether the bucket stands in the path, not in the host.'),
     prefix: z
       .string()
       .regex(/^([\w.-]+\/)*$/, 'empty, or folders that end with a slash')
-      .default(''),
+      .default('')
+      .describe('Before the name of every object.'),
   }),
 ])
 
 const purpose = z.strictObject({
-  maxBytes: z.int().min(1),
-  types: z.array(z.string().regex(/^[a-z]+\/[\w.+-]+$/, 'a media type')).min(1),
+  maxBytes: z.int().min(1).describe('A larger file is refused.'),
+  types: z
+    .array(z.string().regex(/^[a-z]+\/[\w.+-]+$/, 'a media type'))
+    .min(1)
+    .describe('Media types, by the content of the file, that are taken.'),
 })
 
 export const fileSettings = z.strictObject({
@@ -32,14 +39,14 @@ export const fileSettings = z.strictObject({
     .int()
     .min(60_000)
     .describe('How long the bytes of an upload that was never completed lie before they are deleted.'),
-  sweepEveryMs: interval,
+  sweepEveryMs: interval.describe('How often such bytes are looked for.'),
 })
 
 export const exportSettings = z.strictObject({
   lifeMs: z.int().min(1_000).describe('How long a completed export can be downloaded.'),
   pageSize: z.int().min(1).max(10_000).describe('Rows that are read at a time.'),
   attempts: z.int().min(1).describe('Tries before an export has failed.'),
-  sweepEveryMs: interval,
+  sweepEveryMs: interval.describe('How often exports that have had their time are deleted.'),
 })
 
 export const jobSettings = z.strictObject({

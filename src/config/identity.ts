@@ -1,16 +1,22 @@
 import { z } from 'zod'
+import { httpUrl } from './http-url.ts'
 import { Secret } from './secrets.ts'
 
 const milliseconds = z.int().min(0)
 const interval = z.int().min(100)
-const httpUrl = z.url({ protocol: /^https?$/ })
-const allowance = { limit: z.int().min(1), windowMs: z.int().min(1_000) }
+const allowance = {
+  limit: z.int().min(1).describe('So many are without consequence.'),
+  windowMs: z.int().min(1_000).describe('Within so long.'),
+}
 
 /** A page below `publicUrl`, or a whole address. */
 const page = z.union([z.string().regex(/^\/[^\s#]*$/, 'a path that begins with a slash'), httpUrl])
 
 /** Where mails of a portal lead to. */
-export const links = z.strictObject({ signIn: page, passwordReset: page })
+export const links = z.strictObject({
+  signIn: page.describe('Where one signs in.'),
+  passwordReset: page.describe('Where one sets a new password; the token of the link is appended as a fragment.'),
+})
 
 export const tokens = z.strictObject({
   issuer: z.string().min(1).describe('`iss` of every token.'),
@@ -33,7 +39,11 @@ export const login = z.strictObject({
   attempts: z.int().min(1).max(10).describe('Tries of a code within one of them.'),
   codeTtlMs: interval.describe('The life of a mailed code.'),
   resendMs: milliseconds.describe('The pause before another one.'),
-  failures: z.strictObject({ ...allowance, firstWaitMs: interval, longestWaitMs: interval }),
+  failures: z.strictObject({
+    ...allowance,
+    firstWaitMs: interval.describe('The first wait.'),
+    longestWaitMs: interval.describe('No wait is longer.'),
+  }),
 })
 
 export const passwords = z.strictObject({
@@ -43,7 +53,10 @@ export const passwords = z.strictObject({
   blocklist: z.array(z.string().min(3)).describe('Words of yours that make a password no stronger.'),
   resetTtlMs: interval.describe('How long a mailed link is good.'),
   initTtlMs: interval.describe('How long the token at the end of a registration is good.'),
-  breachCheck: z.strictObject({ url: httpUrl.nullable(), timeoutMs: interval }),
+  breachCheck: z.strictObject({
+    url: httpUrl.nullable().describe('What the five digits are appended to; null asks nobody.'),
+    timeoutMs: interval.describe('For an answer.'),
+  }),
 })
 
 export const mfa = z.strictObject({
@@ -63,7 +76,11 @@ const secret = z
   .min(1)
   .transform((text) => new Secret(text))
 
-export const turnstile = z.strictObject({ secret: secret.nullable(), verifyUrl: httpUrl, timeoutMs: interval })
+export const turnstile = z.strictObject({
+  secret: secret.nullable().describe('The secret key of the widget; null: no token of one is asked for.'),
+  verifyUrl: httpUrl.describe('Who tells whether a token is good.'),
+  timeoutMs: interval.describe('For an answer.'),
+})
 
 export const background = z.strictObject({
   concurrency: z.int().min(1).describe('Pieces of work at once.'),

@@ -4,11 +4,12 @@ import { parse } from 'yaml'
 import { z } from 'zod'
 import { developmentKey } from './development.ts'
 import { defaultDataDirectory, type Variables } from './env.ts'
+import { faultLines } from './faults.ts'
 import { overlay } from './merge.ts'
 import { productionFaults } from './production.ts'
 import { type Configuration, schema } from './schema.ts'
 import { Secret } from './secrets.ts'
-import { overlayOf, variableOf } from './variables.ts'
+import { overlayOf } from './variables.ts'
 
 /** Every fault of a configuration at once, a line each. */
 export class ConfigurationError extends Error {
@@ -44,11 +45,6 @@ const serverUrl = (name: string, text: string | undefined, protocols: string[], 
   return new Secret(text)
 }
 
-const describe = ({ path, message }: z.core.$ZodIssue): string => {
-  const name = path.join('.')
-  return `${variableOf[name] ? `${name} (${variableOf[name]})` : name}: ${message}`
-}
-
 /**
  * default.yaml, the profile's own file, the file named by PORTICO_CONFIG and the variables, laid over each other in
  * this order. Throws a ConfigurationError that names every fault.
@@ -65,7 +61,7 @@ export const loadConfiguration = (variables: Variables, root: string): Configura
   ]
   const tree = layers.reduce(overlay)
   const parsed = schema.safeParse(tree)
-  faults.push(...(parsed.error?.issues.map(describe) ?? []))
+  faults.push(...faultLines(parsed.error?.issues ?? []))
   const outside = {
     dataDirectory: resolve(variables.PORTICO_DATA_DIR ?? defaultDataDirectory),
     secretKey: new Secret(secretKey(variables.PORTICO_SECRET_KEY, faults)),

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { isCurrency, isRate, parseMoney } from '../kernel/index.ts'
+import { httpUrl } from './http-url.ts'
 
 const milliseconds = z.int().min(1_000)
 const currency = z.string().refine(isCurrency, 'a known currency')
@@ -16,14 +17,14 @@ const share = z
   .regex(/^0(\.\d{1,6})?$/, 'a decimal string from 0 to below 1, with six places at most')
   .meta({ examples: ['0.005'] })
 
-/** What every way in or out has: decimal strings of its currency. `dailyMax` is a workspace's, per day (UTC). */
+/** What every way in or out has: decimal strings of its currency. */
 const tariff = {
-  currency,
-  minAmount: z.string(),
-  maxAmount: z.string(),
-  dailyMax: z.string().optional(),
-  fixedFee: z.string(),
-  feeRate: share,
+  currency: currency.describe('What the amounts of this entry are in.'),
+  minAmount: z.string().describe('The least of one order.'),
+  maxAmount: z.string().describe('The most of one order.'),
+  dailyMax: z.string().optional().describe('The most of a workspace per day (UTC); unbounded where nothing is said.'),
+  fixedFee: z.string().describe('What each order costs.'),
+  feeRate: share.describe('What it costs beside, as a share of its amount.'),
 }
 const tariffTerms = z.object(tariff)
 
@@ -41,46 +42,49 @@ const together = { message: 'amounts that fit the currency: fixedFee < minAmount
 
 const rechargeChannel = z
   .strictObject({
-    channelCode: z.string().min(1).max(64),
-    channelName: z.string().min(1),
-    channelType: z.enum(['BANK', 'CRYPTO', 'CARD']),
+    channelCode: z.string().min(1).max(64).describe('What orders name it by; it stays for good.'),
+    channelName: z.string().min(1).describe('What people read.'),
+    channelType: z.enum(['BANK', 'CRYPTO', 'CARD']).describe('How the money comes.'),
     proofRequired: z.boolean().describe('Whether an operator may confirm only what a proof was shown for.'),
-    enabled: z.boolean(),
+    enabled: z.boolean().describe('Whether new orders may take it.'),
     ...tariff,
   })
   .refine(holdsTogether, together)
 
-const payout = z.strictObject({ channelType: z.enum(['BANK', 'CRYPTO']), ...tariff }).refine(holdsTogether, together)
+const payout = z
+  .strictObject({ channelType: z.enum(['BANK', 'CRYPTO']).describe('How the money leaves.'), ...tariff })
+  .refine(holdsTogether, together)
 
 const distinct = (keys: string[]): boolean => new Set(keys).size === keys.length
 
 const rate = z
   .strictObject({
-    source: currency,
-    target: currency,
+    source: currency.describe('What is given.'),
+    target: currency.describe('What is got.'),
     rate: z
       .string()
-      .refine(isRate, 'a decimal string above zero, of twelve places on either side of the point at most'),
+      .refine(isRate, 'a decimal string above zero, of twelve places on either side of the point at most')
+      .describe('Units of target for one of source.'),
   })
   .refine(({ source, target }) => source !== target, 'two currencies')
 
 const exchange = z.strictObject({
   spread: share.describe('What the house keeps of the rate, both ways.'),
   feeRate: share.describe('What an exchange costs beside, of the source amount and on top of it.'),
-  quoteLifeMs: milliseconds,
+  quoteLifeMs: milliseconds.describe('How long a quote can be taken.'),
   rates: z
     .array(rate)
     .refine(
       (rates) => distinct(rates.map(({ source, target }) => [source, target].sort().join('/'))),
       'each pair once, in one direction',
     )
-    .describe('Units of target for one of source. A pair stands once; the other way is its inverse.'),
+    .describe('A pair stands once; the other way is its inverse.'),
   provider: z
     .strictObject({
-      url: z.url({ protocol: /^https?$/ }),
-      refreshMs: milliseconds,
-      staleAfterMs: milliseconds,
-      timeoutMs: z.int().min(10),
+      url: httpUrl.describe('Who is asked.'),
+      refreshMs: milliseconds.describe('How often.'),
+      staleAfterMs: milliseconds.describe('The age from which a rate is not quoted.'),
+      timeoutMs: z.int().min(10).describe('For an answer.'),
     })
     .optional()
     .describe('Where rates come from instead of the table; what is older than `staleAfterMs` is not quoted.'),
@@ -113,8 +117,8 @@ const settings = z.strictObject({
   }),
   exchange,
   background: z.strictObject({
-    ledgerCheckMs: milliseconds.describe('How often the book is checked, and how often what has run out is ended.'),
-    expiryMs: milliseconds,
+    ledgerCheckMs: milliseconds.describe('How often the book is checked.'),
+    expiryMs: milliseconds.describe('How often what has run out is ended.'),
   }),
 })
 

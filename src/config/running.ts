@@ -5,8 +5,8 @@ const milliseconds = z.int().min(0)
 /** The SQL store. What is not to be had within its time is answered 503. */
 export const databaseSettings = z.strictObject({
   poolSize: z.int().min(1).describe('Connections that one process may hold to PostgreSQL.'),
-  connectTimeoutMs: milliseconds,
-  statementTimeoutMs: milliseconds,
+  connectTimeoutMs: milliseconds.describe('For a connection to be there, or to become free.'),
+  statementTimeoutMs: milliseconds.describe('For a statement to be answered.'),
   lockTimeoutMs: milliseconds.describe(
     "How long a statement may wait for a lock; shorter than the statement's own time.",
   ),
@@ -19,7 +19,7 @@ export const databaseSettings = z.strictObject({
 /** REDIS_URL says where. */
 export const redisSettings = z.strictObject({
   cluster: z.boolean().describe('Whether REDIS_URL names a node of a Redis Cluster.'),
-  connectTimeoutMs: milliseconds,
+  connectTimeoutMs: milliseconds.describe('For a connection to be there.'),
   commandTimeoutMs: z.int().min(10).max(1_000).describe('Without an answer by then the request that asked is refused.'),
 })
 

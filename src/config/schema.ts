@@ -4,6 +4,7 @@ import { routableDomains } from '../contract/index.ts'
 import { rateGroups } from '../kernel/index.ts'
 import { accessSettings } from './access.ts'
 import { auditSettings, exportSettings, fileSettings, jobSettings } from './files.ts'
+import { baseUrl, httpUrl } from './http-url.ts'
 import * as identity from './identity.ts'
 import { moneySettings } from './money.ts'
 import { explainSettings, tracingSettings } from './observing.ts'
@@ -14,11 +15,16 @@ const milliseconds = z.int().min(0)
 const port = z.int().min(0).max(65_535)
 const sha256 = z.string().regex(/^[0-9a-f]{64}$/, 'a SHA-256 in lower-case hex')
 const cidr = z.string().refine(ipaddr.isValidCIDR, 'an address range such as 10.0.0.0/8')
-const httpUrl = z.url({ protocol: /^https?$/ })
 
 /** A fixed window: so many within so long. */
-const limitRule = z.strictObject({ limit: z.int().min(1), windowMs: z.int().min(1_000) })
-const groupRules = z.strictObject({ address: limitRule.optional(), account: limitRule.optional() })
+const limitRule = z.strictObject({
+  limit: z.int().min(1).describe('Requests within the window; one more is answered 429.'),
+  windowMs: z.int().min(1_000).describe('How long the window is.'),
+})
+const groupRules = z.strictObject({
+  address: limitRule.optional().describe('Of one address, whoever calls from it.'),
+  account: limitRule.optional().describe('Of one account, wherever it calls from.'),
+})
 
 const portal = z.strictObject({
   accessCodes: z
@@ -40,13 +46,17 @@ const portal = z.strictObject({
     .array(z.enum(rateGroups))
     .describe("The limits' groups whose bodies must come through the secure channel."),
   compatibility: z
-    .strictObject({ observedErrors: z.boolean() })
-    .describe('Whether the two observed 500s of the interface are kept (`true`), or are 400 as they should be.'),
+    .strictObject({
+      observedErrors: z
+        .boolean()
+        .describe('Whether the two observed 500s of the interface are kept (`true`), or are 400 as they should be.'),
+    })
+    .describe('What the interface was found to do, and should not.'),
   links: identity.links,
 })
 
 const upstream = z.strictObject({
-  url: httpUrl,
+  url: baseUrl.describe('Where it is. The interface’s own paths are appended.'),
   audience: z.string().min(1).default('portico-domains').describe('`aud` of the call assertions for it.'),
   timeoutMs: z.int().min(10).default(5_000).describe('From the first byte sent to the last one received.'),
   maxReplyBytes: z.int().min(1_024).default(5_242_880).describe('More than that is 502.'),
@@ -54,11 +64,19 @@ const upstream = z.strictObject({
     .int()
     .min(10)
     .optional()
-    .describe('The same for what is streamed, uploads and downloads: five minutes and 1 GiB where nothing is said.'),
-  maxStreamBytes: z.int().min(1_024).optional(),
+    .describe('The same for what is streamed, uploads and downloads; five minutes where nothing is said.'),
+  maxStreamBytes: z
+    .int()
+    .min(1_024)
+    .optional()
+    .describe('More than that of a stream is broken off; 1 GiB where nothing is said.'),
   connections: z.int().min(1).default(64).describe('Kept open to the upstream at most.'),
   tls: z
-    .strictObject({ caFile: z.string().optional(), certFile: z.string().optional(), keyFile: z.string().optional() })
+    .strictObject({
+      caFile: z.string().optional().describe('The authorities to trust instead of the usual ones.'),
+      certFile: z.string().optional().describe('The certificate to show.'),
+      keyFile: z.string().optional().describe('The key of that certificate.'),
+    })
     .optional()
     .describe('PEM files: whom to trust, and the certificate and key to show (mTLS).'),
   concurrency: z
@@ -68,9 +86,12 @@ const upstream = z.strictObject({
     .describe('Requests under way and waiting at once; one more is answered 503.'),
   queue: z.int().min(0).default(256).describe('Requests that wait beyond those under way.'),
   breaker: z
-    .strictObject({ failures: z.int().min(1), openMs: milliseconds })
+    .strictObject({
+      failures: z.int().min(1).describe('Failures in a row that open the breaker.'),
+      openMs: milliseconds.describe('How long it stays open before one request may try again.'),
+    })
     .default({ failures: 5, openMs: 5_000 })
-    .describe('Failures in a row that open the breaker, and how long it then stays open.'),
+    .describe('While it is open, requests are answered 503 without being sent.'),
 })
 
 /** The whole configuration. Unknown keys are refused. Durations are milliseconds, sizes bytes. */
@@ -82,10 +103,18 @@ export const schema = z.strictObject({
     'The address under which users reach this deployment; links in mails are built from it alone.',
   ),
   listen: z
-    .strictObject({ host: z.string().min(1), port, operationsPort: port })
+    .strictObject({
+      host: z.string().min(1).describe('The address that both listen on.'),
+      port: port.describe('Of the portal listener; 0 takes a free one.'),
+      operationsPort: port.describe('Of the operations listener; 0 takes a free one.'),
+    })
     .describe('The portal listener, and the operations listener, which belongs into a private network.'),
   log: z
-    .strictObject({ level: z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']) })
+    .strictObject({
+      level: z
+        .enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'])
+        .describe('The least that is written.'),
+    })
     .describe('One JSON line per request at info; refusals too. Faults at error.'),
   portals: z.strictObject({ CONSUMER: portal, SYSTEM: portal }),
   limits: z.strictObject({
@@ -121,7 +150,7 @@ export const schema = z.strictObject({
     keyOverlapMs: milliseconds.describe('The last part of it, in which its successor is handed out already.'),
   }),
   mail: z.strictObject({
-    from: z.string().min(3),
+    from: z.string().min(3).describe('The sender of every mail.'),
     outboxSize: z.int().min(1).describe('Mails that the development outbox keeps.'),
     timeoutMs: milliseconds.describe('For the mail server to take one.'),
   }),
@@ -136,7 +165,10 @@ export const schema = z.strictObject({
   explain: explainSettings,
   tracing: tracingSettings,
   backends: z
-    .partialRecord(z.enum(['default', ...routableDomains]), z.union([z.literal('in-process'), upstream]))
+    .partialRecord(
+      z.enum(['default', ...routableDomains]),
+      z.union([z.literal('in-process'), upstream]).describe('By the domain’s name, or `default` for the others.'),
+    )
     .describe('Per domain, or `default`: served in this process, or by an HTTP service.'),
   assertion: z.strictObject({
     ttlMs: z.int().min(1_000).describe('How long a call assertion is good.'),
@@ -144,7 +176,7 @@ export const schema = z.strictObject({
     audience: z.string().min(1).describe('What a domain service is called by the gateways before it.'),
   }),
   codedValues: z
-    .record(z.string(), z.record(z.string(), z.int()))
+    .record(z.string(), z.record(z.string(), z.int()).describe('The number of each code that gets another one.'))
     .describe('Other numbers for coded values, by family and code.'),
 })
 

@@ -1,0 +1,22 @@
+import type { z } from 'zod'
+import { variableOf } from './variables.ts'
+
+type Issue = z.core.$ZodIssue
+
+/** Of a setting that may be several things, what is wrong with the one that was meant: the one that is read furthest. */
+const unfold = (issue: Issue): Issue[] => {
+  if (issue.code !== 'invalid_union') return [issue]
+  const meant = issue.errors.find((issues) =>
+    issues.some(({ path, code }) => path.length > 0 || code === 'unrecognized_keys'),
+  )
+  if (!meant) return [issue]
+  return meant.flatMap((inner) => unfold({ ...inner, path: [...issue.path, ...inner.path] }))
+}
+
+const line = ({ path, message }: Issue): string => {
+  const name = path.join('.')
+  return `${variableOf[name] ? `${name} (${variableOf[name]})` : name}: ${message}`
+}
+
+/** A line for each fault that the schema finds, naming the setting and the variable that sets it; never its value. */
+export const faultLines = (issues: readonly Issue[]): string[] => issues.flatMap(unfold).map(line)

@@ -1,0 +1,16 @@
+import { z } from 'zod'
+
+/** A user and a password in an address would show wherever the address does: in logs, metrics and `config check`. */
+const isWithoutUser = (text: string): boolean => {
+  const url = URL.parse(text)
+  return url === null || (url.username === '' && url.password === '')
+}
+
+const isBare = (text: string): boolean => !/[?#]/.test(text)
+
+export const httpUrl = z
+  .url({ protocol: /^https?$/ })
+  .refine(isWithoutUser, 'an address without a user or password in it')
+
+/** Where a service is: paths are appended to it. */
+export const baseUrl = httpUrl.refine(isBare, 'an address without a query or fragment')

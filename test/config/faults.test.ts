@@ -1,0 +1,41 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, expect, test } from 'vitest'
+import { ConfigurationError, loadConfiguration } from '../../src/config/index.ts'
+import { root } from '../harness/settings.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'portico-config-'))
+afterAll(() => rmSync(folder, { recursive: true }))
+
+const faultsOf = (yaml: string): string[] => {
+  const file = join(folder, 'portico.yaml')
+  writeFileSync(file, yaml)
+  try {
+    loadConfiguration({ PORTICO_CONFIG: file }, root)
+    return []
+  } catch (error) {
+    if (error instanceof ConfigurationError) return error.faults
+    throw error
+  }
+}
+
+test.each([
+  ['backends: { transfers: { url: http://user:hidden@10.0.0.5 } }', 'backends.transfers.url'],
+  ['backends: { default: { url: "http://10.0.0.5/?key=hidden" } }', 'backends.default.url'],
+  ['publicUrl: https://user:hidden@portal.example', 'publicUrl'],
+  ['turnstile: { verifyUrl: "https://user:hidden@turnstile.example" }', 'turnstile.verifyUrl'],
+  ['money: { exchange: { provider: { url: "https://user:hidden@rates.example" } } }', 'money.exchange.provider.url'],
+])('an address with something secret in it is refused and not repeated: %s', (yaml, name) => {
+  const faults = faultsOf(yaml)
+  expect(faults.filter((fault) => fault.startsWith(`${name}: an address without`))).toHaveLength(1)
+  expect(faults.join()).not.toContain('hidden')
+})
+
+test('of a back-end that is written wrongly, the setting at fault is named', () => {
+  const faults = faultsOf('backends: { transfers: { timeoutMs: 100, colour: red } }')
+  expect(faults).toEqual([
+    expect.stringMatching(/^backends\.transfers\.url: /),
+    expect.stringMatching(/^backends\.transfers: .*"colour"/),
+  ])
+})
