@@ -21,6 +21,7 @@ const headersOf = (call: Call, assertion: string): Record<string, string> => ({
   'x-client-country': call.country,
   'x-client-user-agent': encodeURIComponent(call.userAgent),
   ...(call.trace?.traceparent && { traceparent: call.trace.traceparent }),
+  ...(call.trace?.tracestate && { tracestate: call.trace.tracestate }),
 })
 
 /** What a stream's request says beside: its form going up, and what of the file is wanted coming down. */

@@ -1,4 +1,13 @@
-import { context, ROOT_CONTEXT, type Span, type SpanContext, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api'
+import {
+  context,
+  createTraceState,
+  ROOT_CONTEXT,
+  type Span,
+  type SpanContext,
+  SpanKind,
+  SpanStatusCode,
+  trace,
+} from '@opentelemetry/api'
 import type { Call, Stage } from './call.ts'
 import type { Finished } from './request-log.ts'
 
@@ -9,6 +18,8 @@ export interface CallTrace {
   traceId: string | null
   /** What an upstream is told. */
   traceparent: string | null
+  /** What the tracing systems before us say beside it. */
+  tracestate: string | null
 }
 
 const form = /^(?!ff)[0-9a-f]{2}-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(?:$|-)/
@@ -20,11 +31,19 @@ export const parseTraceparent = (text: string): SpanContext | null => {
   return { traceId, spanId, traceFlags: Number.parseInt(flags, 16) & 1, isRemote: true }
 }
 
+/** The parent of a call, with its tracestate, which counts only beside it and is bounded by the API's own reading. */
+const parentOf = ({ headers }: Call): SpanContext | null => {
+  const parent = headers.isRepeated('traceparent') ? null : parseTraceparent(headers.informative('traceparent'))
+  const state = headers.isRepeated('tracestate') ? '' : headers.informative('tracestate')
+  return parent && state !== '' ? { ...parent, traceState: createTraceState(state) } : parent
+}
+
 const traceOf = (span: Span): CallTrace => {
   const own = span.spanContext()
-  if (!trace.isSpanContextValid(own)) return { span, traceId: null, traceparent: null }
+  if (!trace.isSpanContextValid(own)) return { span, traceId: null, traceparent: null, tracestate: null }
   const flags = own.traceFlags.toString(16).padStart(2, '0')
-  return { span, traceId: own.traceId, traceparent: `00-${own.traceId}-${own.spanId}-${flags}` }
+  const tracestate = own.traceState?.serialize() || null
+  return { span, traceId: own.traceId, traceparent: `00-${own.traceId}-${own.spanId}-${flags}`, tracestate }
 }
 
 /**
@@ -34,8 +53,7 @@ const traceOf = (span: Span): CallTrace => {
 export const beginSpan = (isTrusted: (call: Call) => boolean): Stage => {
   const tracer = trace.getTracer('portico')
   return (call) => {
-    const believed = isTrusted(call) && !call.headers.isRepeated('traceparent')
-    const parent = believed ? parseTraceparent(call.headers.informative('traceparent')) : null
+    const parent = isTrusted(call) ? parentOf(call) : null
     const around = parent ? trace.setSpanContext(ROOT_CONTEXT, parent) : ROOT_CONTEXT
     const attributes = {
       'http.request.method': call.method,

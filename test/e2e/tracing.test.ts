@@ -1,0 +1,127 @@
+import { randomUUID } from 'node:crypto'
+import { createServer, type IncomingHttpHeaders, type Server } from 'node:http'
+import { SpanKind, SpanStatusCode, trace } from '@opentelemetry/api'
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
+import { type Portico, startPortico } from '../harness/portico.ts'
+import { freePort } from '../harness/postgres.ts'
+import { type EndedSpan, recordingTracer } from '../harness/tracer.ts'
+
+const traceId = '0af7651916cd43dd8448eb211c80319c'
+const spanId = 'b7ad6b7169203331'
+const traceparent = `00-${traceId}-${spanId}-01`
+const countries = '/web/v1/consumer/constants/countries'
+
+describe.skipIf(inject('topology') !== 'embedded')('the span of a request', () => {
+  let portico: Portico
+  let upstream: Server
+  let reply = '[]'
+  const seen: IncomingHttpHeaders[] = []
+  const { tracer, ended } = recordingTracer()
+
+  beforeAll(async () => {
+    trace.setGlobalTracerProvider({ getTracer: () => tracer })
+    const port = await freePort()
+    upstream = createServer((request, response) => {
+      seen.push(request.headers)
+      response.writeHead(200, { 'content-type': 'application/json' }).end(reply)
+    }).listen(port, '127.0.0.1')
+    portico = await startPortico({
+      adjust: (settings) => {
+        settings.tracing.enabled = true
+        settings.portals.SYSTEM.edge = { kind: 'direct', trustedProxies: [] }
+        settings.backends.constants = {
+          url: `http://127.0.0.1:${port}`,
+          audience: 'constants',
+          timeoutMs: 2_000,
+          maxReplyBytes: 100_000,
+          connections: 4,
+          concurrency: 8,
+          queue: 8,
+          breaker: { failures: 50, openMs: 200 },
+        }
+      },
+    })
+  })
+  afterAll(async () => {
+    trace.disable()
+    upstream?.close()
+    await portico?.stop()
+  })
+
+  const call = async (
+    path: string,
+    headers: Record<string, string> = {},
+  ): Promise<{ status: number; span: EndedSpan }> => {
+    const requestId = randomUUID()
+    const { status } = await portico.call('GET', path, { headers: { 'x-request-id': requestId, ...headers } })
+    const ofRequest = () => ended.filter(({ attributes }) => attributes['portico.request_id'] === requestId)
+    await expect.poll(ofRequest).toHaveLength(1)
+    const [span] = ofRequest()
+    if (!span) throw new Error('no span')
+    return { status, span }
+  }
+
+  test('is named by the operation, tells of the request without a secret, and begins a trace of its own', async () => {
+    const { status, span } = await call(countries, { authorization: 'Bearer planted-secret' })
+    expect(status).toBe(200)
+    expect(span).toMatchObject({ name: 'constants.countries', parent: undefined, status: null })
+    expect(span.options).toMatchObject({ kind: SpanKind.SERVER, startTime: expect.any(Number) })
+    expect(span.attributes).toEqual({
+      'http.request.method': 'GET',
+      'http.response.status_code': 200,
+      'portico.operation': 'constants.countries',
+      'portico.chain': 'consumer',
+      'portico.request_id': expect.any(String),
+    })
+  })
+
+  test('hangs below the span that a trusted edge names; the upstream is told of ours, and of the trace’s state', async () => {
+    const { span } = await call(countries, { traceparent, tracestate: 'congo=t61rcWkgMzE,rojo=00f067aa0ba902b7' })
+    expect(span.parent).toMatchObject({ traceId, spanId, isRemote: true })
+    expect(span.context.traceId).toBe(traceId)
+    expect(seen.at(-1)).toMatchObject({
+      traceparent: `00-${traceId}-${span.context.spanId}-01`,
+      tracestate: 'congo=t61rcWkgMzE,rojo=00f067aa0ba902b7',
+    })
+    expect(portico.log.at(-1)).toMatchObject({ traceId })
+  })
+
+  test.each([
+    ['without a parent', { tracestate: 'congo=1' }],
+    ['beside a parent that is none', { traceparent: `00-${'0'.repeat(32)}-${spanId}-01`, tracestate: 'congo=1' }],
+    [
+      'beyond 512 characters',
+      { traceparent, tracestate: `congo=${'1'.repeat(200)},a=${'2'.repeat(200)},b=${'3'.repeat(200)}` },
+    ],
+    ['of a wrong form', { traceparent, tracestate: 'no state at all' }],
+  ])('a tracestate %s goes nowhere', async (_name, headers) => {
+    await call(countries, headers)
+    expect(seen.at(-1)?.traceparent).toMatch(/^00-/)
+    expect(seen.at(-1)).not.toHaveProperty('tracestate')
+  })
+
+  test('takes no parent from a peer that is not a trusted edge', async () => {
+    const { span } = await call('/web/v1/system/profile', { traceparent, tracestate: 'congo=1' })
+    expect(span.parent).toBeUndefined()
+    expect(span.context.traceId).not.toBe(traceId)
+  })
+
+  test('tells a refusal by its code, which is no error of ours', async () => {
+    const { status, span } = await call('/web/v1/consumer/profile')
+    expect(span.attributes).toMatchObject({
+      'http.response.status_code': status,
+      'portico.code': 'ACCESS.TOKEN_MISSING',
+    })
+    expect(span.status).toBeNull()
+  })
+
+  test('tells a fault as an error', async () => {
+    portico.expectFault(({ code }) => code === 'SYSTEM.UPSTREAM_INVALID_RESPONSE')
+    reply = '{"neither":"this"}'
+    const { status, span } = await call(countries)
+    reply = '[]'
+    expect(status).toBe(502)
+    expect(span.attributes).toMatchObject({ 'portico.code': 'SYSTEM.UPSTREAM_INVALID_RESPONSE' })
+    expect(span.status).toEqual({ code: SpanStatusCode.ERROR })
+  })
+})

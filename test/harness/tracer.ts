@@ -1,0 +1,71 @@
+import { randomBytes } from 'node:crypto'
+import {
+  type Attributes,
+  type Span,
+  type SpanContext,
+  type SpanOptions,
+  type SpanStatus,
+  type Tracer,
+  trace,
+} from '@opentelemetry/api'
+
+/** A span as it was when it ended. */
+export interface EndedSpan {
+  name: string
+  context: SpanContext
+  parent: SpanContext | undefined
+  options: SpanOptions
+  attributes: Attributes
+  status: SpanStatus | null
+}
+
+/** A tracer as an SDK has one: it samples everything, takes a parent's trace and state, and keeps the spans that ended. */
+export const recordingTracer = (): { tracer: Tracer; ended: EndedSpan[] } => {
+  const ended: EndedSpan[] = []
+  const startSpan: Tracer['startSpan'] = (name, options = {}, around) => {
+    const parent = around ? trace.getSpanContext(around) : undefined
+    const own: SpanContext = {
+      traceId: parent?.traceId ?? randomBytes(16).toString('hex'),
+      spanId: randomBytes(8).toString('hex'),
+      traceFlags: 1,
+      ...(parent?.traceState && { traceState: parent.traceState }),
+    }
+    const kept: EndedSpan = { name, context: own, parent, options, attributes: { ...options.attributes }, status: null }
+    let isRecording = true
+    const span: Span = {
+      spanContext: () => own,
+      isRecording: () => isRecording,
+      setAttribute: (key, value) => {
+        kept.attributes[key] = value
+        return span
+      },
+      setAttributes: (attributes) => {
+        Object.assign(kept.attributes, attributes)
+        return span
+      },
+      setStatus: (status) => {
+        kept.status = status
+        return span
+      },
+      addEvent: () => span,
+      addLink: () => span,
+      addLinks: () => span,
+      updateName: () => span,
+      recordException: () => undefined,
+      end: () => {
+        isRecording = false
+        ended.push(kept)
+      },
+    }
+    return span
+  }
+  return {
+    ended,
+    tracer: {
+      startSpan,
+      startActiveSpan: () => {
+        throw new Error('the gateway begins its spans itself')
+      },
+    },
+  }
+}
