@@ -40,6 +40,7 @@ export default defineConfig({
           name: topology,
           include: ['test/e2e/**/*.test.ts'],
           globalSetup: ['test/harness/global-setup.ts'],
+          setupFiles: ['test/harness/recording/observe.ts'],
           provide: { topology },
         },
       })),

@@ -40,13 +40,13 @@ const uploadForm: JsonObject = {
 export const bodyOf = (operation: Operation, chain: Chain, example: Example): JsonObject => {
   const { body, policy } = operation
   if (body === 'none') return {}
+  const { request } = example
+  const examples = request === undefined ? {} : { examples: { recorded: { value: request } } }
   if (body === 'multipart')
-    return { requestBody: { required: true, content: { 'multipart/form-data': { schema: uploadForm } } } }
+    return { requestBody: { required: true, content: { 'multipart/form-data': { schema: uploadForm, ...examples } } } }
   const plain = reference('schemas', nameOf(operation))
   const sealable = chain.perimeter === 'portal' && policy.channel === 'optional'
   const schema = sealable ? { anyOf: [plain, reference('schemas', 'SealedBody')] } : plain
-  const { request } = example
-  const examples = request === undefined ? {} : { examples: { recorded: { value: request } } }
   const required = !(body instanceof z.ZodOptional)
   return { requestBody: { required, content: { 'application/json': { schema, ...examples } } } }
 }

@@ -3,7 +3,7 @@ import { bodyComponents, bodyOf, sealedBody } from './bodies.ts'
 import { codedComponents } from './coded.ts'
 import { descriptionOf, introduction, securityOf, securitySchemes } from './description.ts'
 import { envelopeComponents } from './envelopes.ts'
-import type { Examples } from './examples.ts'
+import { type Examples, noExamples } from './examples.ts'
 import { isJsonObject, type JsonObject } from './json.ts'
 import { operationIdOf } from './names.ts'
 import { headerComponents, parametersOf } from './parameters.ts'
@@ -24,25 +24,24 @@ export interface DocumentOptions {
   sentence?: Sentence
 }
 
-const unrecorded: Examples = new Map()
 const itself: Sentence = (code) => code
 
 /** The interface as an OpenAPI 3.1 document: each operation on each chain that serves it. */
 export const openApiDocument = (catalogue: readonly Operation[], options: DocumentOptions): JsonObject => {
-  const { version, title, servers, examples = unrecorded, sentence = itself } = options
+  const { version, title, servers, examples = noExamples, sentence = itself } = options
   const fixed = { ...envelopeComponents, ...codedComponents(), ...bodyComponents(catalogue), SealedBody: sealedBody }
   const shared = shareSchemas(catalogue, Object.keys(fixed))
-  const refusals = refusalAnswers(sentence)
+  const refusals = refusalAnswers(sentence, examples.refusals)
 
   const operationObject = (operation: Operation, chainId: ChainId, chain: Chain): JsonObject => {
-    const example = examples.get(operation.id) ?? {}
+    const example = examples.operations.get(operation.id) ?? {}
     return {
       operationId: operationIdOf(operation, chainId),
       tags: [tagOf(operation)],
       summary: operation.summary,
       description: descriptionOf(operation, chain),
       security: securityOf(operation, chain),
-      parameters: parametersOf(operation, chain),
+      parameters: parametersOf(operation, chain, example),
       ...bodyOf(operation, chain, example),
       responses: { ...repliesOf(operation, shared.dataOf(operation), example), ...refusals.of(operation, chainId) },
     }

@@ -1,4 +1,5 @@
 import { type Chain, type Operation, paramNames } from '../kernel/index.ts'
+import type { Example } from './examples.ts'
 import { type HeaderRow, headerTable } from './header-table.ts'
 import { isJsonObject, type Json, type JsonObject, reference } from './json.ts'
 import { schemaOf } from './schema.ts'
@@ -28,25 +29,32 @@ const headersOf = (operation: Operation, chain: Chain): JsonObject[] =>
     return [reference('parameters', presence === 'required' ? key : `Optional${key}`)]
   })
 
-const pathParameter = (name: string): JsonObject => ({
+const pathParameter = (name: string, recorded: Json | undefined): JsonObject => ({
   name,
   in: 'path',
   required: true,
   schema: { type: 'string' },
-  example: '01933b6e-7c1a-7e0a-8f35-4c2d1f5b9a10',
+  example: recorded ?? '01933b6e-7c1a-7e0a-8f35-4c2d1f5b9a10',
 })
 
 const namesIn = (value: Json | undefined): Json[] => (Array.isArray(value) ? value : [])
 const membersOf = ({ properties }: JsonObject): [string, Json][] =>
   isJsonObject(properties) ? Object.entries(properties) : []
 
+/** A recorded parameter is a text, as all of a query is; its example is what it means. */
+const readAs = (type: Json | undefined, text: Json | undefined): Json | undefined => {
+  if (typeof text !== 'string') return undefined
+  if (type === 'integer' || type === 'number') return Number(text)
+  return type === 'boolean' ? text === 'true' : text
+}
+
 /** Query parameters: what each of them means once it is read (a count is an integer), needed where the wire needs it. */
-const queryOf = ({ query }: Operation): JsonObject[] => {
+const queryOf = ({ query }: Operation, recorded: JsonObject): JsonObject[] => {
   if (!query) return []
   const needed = namesIn(schemaOf(query, 'input').required)
   return membersOf(schemaOf(query, 'output')).map(([name, schema]) => {
     const { description, examples, ...rest } = isJsonObject(schema) ? schema : {}
-    const example = namesIn(examples)[0]
+    const example = readAs(rest.type, recorded[name]) ?? namesIn(examples)[0]
     return {
       name,
       in: 'query',
@@ -58,8 +66,12 @@ const queryOf = ({ query }: Operation): JsonObject[] => {
   })
 }
 
-export const parametersOf = (operation: Operation, chain: Chain): JsonObject[] => [
-  ...paramNames(operation.path).map(pathParameter),
-  ...queryOf(operation),
+export const parametersOf = (
+  operation: Operation,
+  chain: Chain,
+  { params = {}, query = {} }: Example,
+): JsonObject[] => [
+  ...paramNames(operation.path).map((name) => pathParameter(name, params[name])),
+  ...queryOf(operation, query),
   ...headersOf(operation, chain),
 ]

@@ -1,7 +1,7 @@
 import { observedErrors } from '../contract/observed-errors.ts'
 import { allRefusals } from '../contract/refusals.ts'
 import { type ChainId, type Code, codes, numericCode, type Operation } from '../kernel/index.ts'
-import { type JsonObject, reference } from './json.ts'
+import { type Json, type JsonObject, reference } from './json.ts'
 import { answerHeaders } from './replies.ts'
 
 /** The public sentence of a code, in English. */
@@ -21,9 +21,17 @@ const observed = {
   'no-channel-session': 'Also the documented answer to a call that names no session.',
 } as const
 
-/** Answers that are the same for many operations stand once, named by their codes. */
-export const refusalAnswers = (sentence: Sentence): RefusalAnswers => {
+/** Answers that are the same for many operations stand once, named by their codes, with the envelopes that were seen. */
+export const refusalAnswers = (sentence: Sentence, recorded: ReadonlyMap<string, Json>): RefusalAnswers => {
   const components: Record<string, JsonObject> = {}
+
+  const examplesOf = (names: readonly string[]): JsonObject => {
+    const seen = names.flatMap((name) => {
+      const value = recorded.get(name)
+      return value === undefined ? [] : [[name, { value }] as const]
+    })
+    return seen.length === 0 ? {} : { examples: Object.fromEntries(seen) }
+  }
 
   const answer = (status: string, given: readonly Code[], self: boolean, note: string): JsonObject => ({
     description: [...given.map((code) => `\`${self ? numericCode(code) : code}\`: ${sentence(code)}.`), note]
@@ -38,6 +46,7 @@ export const refusalAnswers = (sentence: Sentence): RefusalAnswers => {
             { type: 'object', properties: { code: { enum: self ? [`${status}0`] : [...given] } } },
           ],
         },
+        ...examplesOf(self ? [`${status}0`] : given),
       },
     },
   })

@@ -32,26 +32,29 @@ const everyAnswer = {
 }
 export const answerHeaders = (more: Record<string, string> = {}): JsonObject => fields({ ...everyAnswer, ...more })
 
-const bytes: JsonObject = { 'application/octet-stream': { schema: { type: 'string' } } }
 const file = { ETag: 'ETag', 'Content-Disposition': 'ContentDisposition' }
 
-const streams = (): Record<string, JsonObject> => ({
-  200: { description: 'The bytes.', ...answerHeaders(file), content: bytes },
+const bytes = (examples: JsonObject = {}): JsonObject => ({
+  'application/octet-stream': { schema: { type: 'string' }, ...examples },
+})
+
+const streams = (examples: JsonObject): Record<string, JsonObject> => ({
+  200: { description: 'The bytes.', ...answerHeaders(file), content: bytes(examples) },
   206: {
     description: 'The part that was asked for.',
     ...answerHeaders({ ...file, 'Content-Range': 'ContentRange' }),
-    content: bytes,
+    content: bytes(),
   },
   304: { description: 'The caller has these bytes already.', ...answerHeaders({ ETag: 'ETag' }) },
 })
 
 /** The successful answers of an operation. */
 export const repliesOf = (operation: Operation, data: JsonObject, { reply }: Example): Record<string, JsonObject> => {
-  if (operation.reply === 'stream') return streams()
+  const examples: JsonObject = reply === undefined ? {} : { examples: { recorded: { value: reply } } }
+  if (operation.reply === 'stream') return streams(examples)
   const schema: JsonObject = {
     allOf: [reference('schemas', 'Success'), { type: 'object', properties: { data }, required: ['data'] }],
   }
-  const examples: JsonObject = reply === undefined ? {} : { examples: { recorded: { value: reply } } }
   return {
     200: {
       description: 'Success.',

@@ -1,7 +1,7 @@
 import { type Client, type ClientFrame, type ClientOptions, createClient } from '../../src/client/index.ts'
 import type { Portal } from '../../src/kernel/index.ts'
-import { recordExample } from './examples.ts'
 import type { Portico } from './portico.ts'
+import { recordSealed } from './recording/observe.ts'
 import { codeIn } from './sign-in.ts'
 
 const accessCodes: Record<Portal, string> = { CONSUMER: 'consumer-dev', SYSTEM: 'system-dev' }
@@ -20,7 +20,7 @@ export const clientOf = <const P extends Portal>(
     edgeHeaders: { clientIp: '203.0.113.7', country: 'DE' },
     ...options,
     onExchange: (exchange) => {
-      recordExample(exchange)
+      recordSealed(exchange)
       options.onExchange?.(exchange)
     },
   })

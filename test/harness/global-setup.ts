@@ -2,6 +2,7 @@ import type { TestProject } from 'vitest/node'
 import { run } from '../../src/main.ts'
 import { captureLog } from './log.ts'
 import { startPostgres } from './postgres.ts'
+import { openRecordings } from './recording/merge.ts'
 import { startRedis } from './redis.ts'
 import { testSettings } from './settings.ts'
 import { createTemplate } from './template.ts'
@@ -15,6 +16,8 @@ declare module 'vitest' {
     embeddedTemplate: string
     postgresUrl: string | null
     redisUrl: string | null
+    /** Where exchanges are left that may become examples in the documentation. */
+    recordings: string | null
   }
 }
 
@@ -62,7 +65,15 @@ const setUpRedis = async (project: TestProject) => {
 
 /** Once for a project: the store that its files' own stores are copies of, and for replicas what they share beside it. */
 const setUp = async (project: TestProject): Promise<() => Promise<unknown>> => {
-  if (project.name === 'embedded') return setUpEmbedded(project)
+  const recordings = openRecordings()
+  project.provide('recordings', recordings.folder)
+  if (project.name === 'embedded') {
+    const remove = await setUpEmbedded(project)
+    return async () => {
+      recordings.merge()
+      await remove()
+    }
+  }
   const [stopPostgres, stopRedis] = [await setUpPostgres(project), await setUpRedis(project)]
   return async () => {
     await stopRedis()

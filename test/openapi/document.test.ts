@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { catalogue } from '../../src/contract/index.ts'
 import { allRefusals } from '../../src/contract/refusals.ts'
 import { type ChainId, chains, codedFamilies, codes, numericCode, paramNames } from '../../src/kernel/index.ts'
-import { type Examples, openApiDocument, readExamples } from '../../src/openapi/index.ts'
+import { type Example, type Examples, openApiDocument, readExamples } from '../../src/openapi/index.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../src/openapi/json.ts'
 import { routes } from '../contract/routes.ts'
 
@@ -11,6 +11,10 @@ const recorded = readExamples(new URL('../../docs/examples.json', import.meta.ur
 const make = (examples: Examples = recorded) =>
   openApiDocument(catalogue, { version: '1.0.0', title: 'Portico', servers: ['/'], examples })
 const document = make()
+const having = (id: string, example: Example): Examples => ({
+  operations: new Map([[id, example]]),
+  refusals: new Map(),
+})
 
 /** The member at a path of names; references are followed. */
 const at = (value: Json | undefined, ...names: string[]): Json | undefined => {
@@ -63,7 +67,7 @@ describe('the document', () => {
 
   it('is linted for real: a wrong example is found', async () => {
     const reply = { version: '2.0.0', timestamp: 1, success: true, code: '2000', message: 'Success', data: 'yes' }
-    const problems = await lint(make(new Map([['transfers.completed', { reply }]])))
+    const problems = await lint(make(having('transfers.completed', { reply })))
     expect(problems.map(({ ruleId }) => ruleId)).toContain('no-invalid-media-type-examples')
   })
 
@@ -210,7 +214,7 @@ describe('an operation', () => {
 
   it('shows what the tests sent and received', () => {
     const request = { sessionId: 's' }
-    const shown = make(new Map([['sessions.terminate', { request, reply: { data: null } }]]))
+    const shown = make(having('sessions.terminate', { request, reply: { data: null } }))
     const operation = objectAt(shown, 'paths', '/web/v1/system/security/sessions/terminate', 'post')
     expect(at(operation.requestBody, 'content', 'application/json', 'examples', 'recorded', 'value')).toEqual(request)
   })

@@ -1,0 +1,70 @@
+import { isJsonObject, type Json } from '../../../src/openapi/json.ts'
+
+/** When every example happens. */
+const epoch = Date.parse('2026-03-02T09:30:00.000Z')
+const dayMs = 86_400_000
+
+/** Members whose values nobody should find in a document, however short-lived; and what is another one each time. */
+const masks: Readonly<Record<string, string>> = {
+  accessToken: '<accessToken>',
+  refreshToken: '<refreshToken>',
+  token: '<token>',
+  turnstileToken: '<turnstileToken>',
+  payload: '<payload>',
+  secret: '<secret>',
+  qrCodeUri: 'otpauth://totp/<issuer>:<account>?secret=<secret>&issuer=<issuer>',
+  publicKey: '<publicKey>',
+  keyId: '<keyId>',
+  keyPrefix: 'ptk_3f9a1c5e7b20',
+  keyLast4: 'x7Qd',
+  password: 'correct horse battery staple',
+  newPassword: 'correct horse battery staple 2',
+  currentPassword: 'correct horse battery staple',
+  userAgent: 'Mozilla/5.0',
+  clientHash: '<clientHash>',
+}
+
+/** What the tests' own newcomers are called. */
+const newcomer = /\b[0-9a-f]{8}(?=@)/g
+const uuid = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g
+const moment = /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z/g
+const isOpaque = (text: string): boolean => /^[\w+/=.-]{32,}$/.test(text) && /\d/.test(text)
+
+/** What is to come keeps its distance, in minutes; what has been happened just now. */
+const shifted = (text: string, now: number): string => {
+  const away = Date.parse(text) - now
+  if (Math.abs(away) > 40_000 * dayMs) return text
+  const moved = new Date(epoch + Math.max(0, Math.round(away / 60_000)) * 60_000).toISOString()
+  const digits = /\.(\d+)Z$/.exec(text)?.[1]?.length ?? 0
+  return digits === 0 ? moved.replace(/\.\d+/, '') : moved.replace('Z', `${'0'.repeat(Math.max(0, digits - 3))}Z`)
+}
+
+/**
+ * Examples that are the same each time that they are recorded: ids are numbered, times are moved to one moment, lists
+ * are cut, and what is secret or random is named instead. `now` is when the exchange happened.
+ */
+export const normaliser = (now: number): ((value: Json) => Json) => {
+  const ids = new Map<string, string>()
+  const numbered = (id: string): string => {
+    const known = ids.get(id) ?? `01933b6e-7c1a-7e0a-8f35-${String(ids.size + 1).padStart(12, '0')}`
+    ids.set(id, known)
+    return known
+  }
+  const textOf = (name: string, text: string): string => {
+    if (name === 'code' || name === 'codes') return /^\d{6}$/.test(text) ? '123456' : name === 'code' ? text : '<code>'
+    if (masks[name] !== undefined) return masks[name]
+    const plain = text
+      .replaceAll(uuid, numbered)
+      .replaceAll(newcomer, 'newcomer')
+      .replaceAll(moment, (each) => shifted(each, now))
+    return plain === text && isOpaque(text) && !/^\d+(\.\d+)?$/.test(text) ? `<${name}>` : plain
+  }
+  const visit = (name: string, value: Json): Json => {
+    if (typeof value === 'string') return textOf(name, value)
+    if (name === 'timestamp' && typeof value === 'number') return epoch
+    if (Array.isArray(value)) return value.slice(0, 2).map((item) => visit(name, item))
+    if (!isJsonObject(value)) return value
+    return Object.fromEntries(Object.entries(value).map(([key, member]) => [key, visit(key, member)]))
+  }
+  return (value) => visit('', value)
+}

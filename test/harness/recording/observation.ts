@@ -1,0 +1,15 @@
+import type { Json, JsonObject } from '../../../src/openapi/json.ts'
+
+/** What a test has sent to one operation, and what it was answered. */
+export interface Exchanged {
+  params?: JsonObject
+  query?: JsonObject
+  request?: Json
+  /** The envelope; of a stream, what its bytes are. */
+  reply: Json
+}
+
+/** One request of a test file, ready to be kept. */
+export type Observation =
+  | { kind: 'success'; operationId: string; chainId: string; exchanged: Exchanged }
+  | { kind: 'refusal'; code: string; reply: Json }

@@ -1,0 +1,46 @@
+import { parseQuery } from '../../../src/gateway/query.ts'
+import type { Match } from '../../../src/gateway/router.ts'
+import { codes } from '../../../src/kernel/index.ts'
+import { isJsonObject, type Json, type JsonObject, toJsonObject } from '../../../src/openapi/json.ts'
+import { faultsOfExample } from './check.ts'
+import { normaliser } from './normalise.ts'
+import type { Exchanged, Observation } from './observation.ts'
+
+/** What was sent and answered, as it was before sealing and after opening. */
+export interface Seen {
+  match: Match
+  query: string
+  request: Json | undefined
+  status: number
+  reply: Json
+}
+
+const codeNames = new Set([...Object.keys(codes), ...Object.values(codes).map(({ status }) => `${status}0`)])
+
+const some = (members: Record<string, string>): JsonObject | undefined =>
+  Object.keys(members).length === 0 ? undefined : toJsonObject(members)
+
+const refusalOf = (reply: Json): Observation | null => {
+  if (!isJsonObject(reply) || reply.success !== false || typeof reply.code !== 'string') return null
+  if (!codeNames.has(reply.code)) return null
+  return { kind: 'refusal', code: reply.code, reply: normaliser(0)(reply) }
+}
+
+/** What is worth keeping of an exchange; null for an answer that breaks its schema, or was provoked by a wrong request. */
+export const observationOf = ({ match, query, request, status, reply }: Seen): Observation | null => {
+  const { operation, chainId, params } = match
+  if (status >= 400) return refusalOf(reply)
+  if (status !== 200) return null
+  const at = isJsonObject(reply) && typeof reply.timestamp === 'number' ? reply.timestamp : 0
+  const normal = normaliser(at)
+  const sent = toJsonObject({ params: some(params), query: some(parseQuery(query)), request })
+  const { params: inPath, query: asked, request: body } = toJsonObject(normal(sent))
+  const exchanged: Exchanged = {
+    ...(isJsonObject(inPath) && { params: inPath }),
+    ...(isJsonObject(asked) && { query: asked }),
+    ...(body !== undefined && { request: body }),
+    reply: normal(reply),
+  }
+  if (faultsOfExample(operation, exchanged).length > 0) return null
+  return { kind: 'success', operationId: operation.id, chainId, exchanged }
+}

@@ -1,0 +1,64 @@
+import { catalogue } from '../../../src/contract/index.ts'
+import { createRouter, type Match } from '../../../src/gateway/router.ts'
+import type { Json, JsonObject } from '../../../src/openapi/json.ts'
+import { isJsonObject } from '../../../src/openapi/json.ts'
+import type { Seen } from './read.ts'
+
+const route = createRouter(catalogue)
+
+const matchOf = (method: string, path: string): Match | null => {
+  try {
+    return route(method, path)
+  } catch {
+    return null
+  }
+}
+
+const formOf = async (body: BodyInit, type: string | null): Promise<JsonObject> => {
+  const form = await new Response(body, { headers: type === null ? {} : { 'content-type': type } }).formData()
+  const fields = [...form].map(([name, value]): [string, Json] => [
+    name,
+    typeof value === 'string' ? value : `<the bytes of ${value.name}>`,
+  ])
+  return Object.fromEntries(fields)
+}
+
+const requestOf = async ({ operation }: Match, { body, headers }: RequestInit): Promise<Json | undefined> => {
+  if (body === null || body === undefined) return undefined
+  if (operation.body === 'multipart') return formOf(body, new Headers(headers).get('content-type'))
+  return typeof body === 'string' ? JSON.parse(body) : undefined
+}
+
+const replyOf = async (response: Response): Promise<Json> => {
+  const type = response.headers.get('content-type') ?? 'no type'
+  return type.startsWith('application/json') ? response.clone().json() : `<bytes of ${type}>`
+}
+
+const isSealed = (request: Json | undefined): boolean => isJsonObject(request) && typeof request.payload === 'string'
+
+/** A fetch that tells what was sent through it to an operation in the clear, and what was answered in English. */
+export const watchedFetch = (fetch: typeof globalThis.fetch, tell: (seen: Seen) => void) => {
+  const underWay = new Set<Promise<void>>()
+
+  const watch = async (url: URL, init: RequestInit, response: Response): Promise<void> => {
+    const match = matchOf(init.method ?? 'GET', url.pathname)
+    const isEnglish = (new Headers(init.headers).get('x-locale') ?? 'en') === 'en'
+    if (!match || !isEnglish || init.method === 'HEAD') return
+    // The reply first: once it is read by the caller there is nothing left to clone.
+    const reply = await replyOf(response)
+    const request = response.ok ? await requestOf(match, init) : undefined
+    if (isSealed(request) && match.operation.policy.channel === 'optional') return
+    tell({ match, query: url.search.slice(1), request, status: response.status, reply })
+  }
+
+  const watched: typeof globalThis.fetch = async (input, init = {}) => {
+    const response = await fetch(input, init)
+    if (input instanceof Request) return response
+    // A request that cannot be read is one of a client of bad will, and no example.
+    const watching = watch(new URL(input), init, response).catch(() => undefined)
+    underWay.add(watching)
+    void watching.then(() => underWay.delete(watching))
+    return response
+  }
+  return { fetch: watched, settled: () => Promise.all(underWay) }
+}

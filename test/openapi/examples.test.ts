@@ -1,0 +1,51 @@
+import { describe, expect, test } from 'vitest'
+import { catalogue } from '../../src/contract/index.ts'
+import { allRefusals } from '../../src/contract/refusals.ts'
+import { chains, codes, paramNames } from '../../src/kernel/index.ts'
+import { readExamples } from '../../src/openapi/index.ts'
+import { faultsOfExample } from '../harness/recording/check.ts'
+
+const file = new URL('../../docs/examples.json', import.meta.url)
+const { operations, refusals } = readExamples(file)
+const again = 'record them anew: RECORD_EXAMPLES=1 npx vitest run --project embedded test/e2e'
+
+/** What no client is answered at will: one that has gone away, a race within one request, an account that changes meanwhile. */
+const unseen = new Set(['REQUEST.MALFORMED', 'REQUEST.IN_PROGRESS', 'AUTH.PENDING_APPROVAL'])
+
+describe(`the recorded examples (${again})`, () => {
+  test.each(catalogue.map((operation) => [operation.id, operation] as const))(
+    '%s has one, which its schemas allow',
+    (id, operation) => {
+      const example = operations.get(id)
+      if (!example) throw new Error(again)
+      expect(faultsOfExample(operation, example)).toEqual([])
+      expect(Object.keys(example.params ?? {})).toEqual(paramNames(operation.path))
+    },
+  )
+
+  test('none is of an operation that is not there', () => {
+    const ids = new Set(catalogue.map(({ id }) => id))
+    expect([...operations.keys()].filter((id) => !ids.has(id))).toEqual([])
+  })
+
+  test('each speaks the envelope of its chain', () => {
+    const wrong = catalogue.filter(({ id, reply, chains: [first] }) => {
+      const envelope = operations.get(id)?.reply
+      return reply !== 'stream' && !JSON.stringify(envelope).startsWith(`{"version":"${chains[first].envelope}"`)
+    })
+    expect(wrong.map(({ id }) => id)).toEqual([])
+  })
+
+  test('every refusal of every operation is among them', () => {
+    const all = new Set(catalogue.flatMap((each) => each.chains.flatMap((chain) => allRefusals(each, chain))))
+    expect([...all].filter((code) => !refusals.has(code) && !unseen.has(code))).toEqual([])
+    const names = new Set([...Object.keys(codes), ...Object.values(codes).map(({ status }) => `${status}0`)])
+    expect([...refusals.keys()].filter((code) => !names.has(code))).toEqual([])
+  })
+
+  test('nothing secret is in them', () => {
+    const text = JSON.stringify([[...operations], [...refusals]])
+    expect(text).not.toMatch(/eyJ[\w-]{10}|Portico-demo-2026|ptk_[0-9a-f]{12}_|-----BEGIN/)
+    expect(text).not.toMatch(/"(secret|accessToken|refreshToken|payload)":"(?!<)/)
+  })
+})
