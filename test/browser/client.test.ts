@@ -71,6 +71,49 @@ describe.skipIf(chromiumPath === null)('the client in Chromium', () => {
       expect(sent.join('')).not.toMatch(/Portico-demo-2026|1\.75/)
       expect(complaints).toEqual([])
     })
+
+    test('uploads a file telling how far it is, and downloads the same bytes, whole and in part', async () => {
+      await context.exposeFunction('mailedCode', async () => codeIn((await portico.mailTo('owner@demo.test')).text))
+      const { page, complaints } = await openPage(context, await hostApp(context, portico.url, script))
+      // As slow as a line that a person would watch the progress on.
+      const network = await context.newCDPSession(page)
+      const slow = { offline: false, latency: 0, downloadThroughput: -1, uploadThroughput: 3_000_000 }
+      await network.send('Network.emulateNetworkConditions', slow)
+      const seen = await page.evaluate(async (workspaceId) => {
+        const options = { baseUrl: location.origin, portal: 'CONSUMER', accessCode: 'consumer-dev' } as const
+        const client = globalThis.portico.createClient({ ...options, edgeHeaders: true })
+        const password = 'Portico-demo-2026'
+        await client.signIn({ email: 'owner@demo.test', password, code: () => globalThis.mailedCode() })
+        const bytes = new Uint8Array(3_000_000).fill(0x20)
+        bytes.set(new TextEncoder().encode('%PDF-1.7\n'))
+        const body = new FormData()
+        body.set('purpose', 'DOCUMENT')
+        body.set('file', new Blob([bytes], { type: 'application/pdf' }), 'contract.pdf')
+        const steps: { loaded: number; total: number }[] = []
+        const onProgress = (progress: { loaded: number; total: number }) => steps.push(progress)
+        const file = await client.uploadFile({ workspaceId, body, onProgress })
+        const params = { file_id: file.bizId }
+        const whole = new Uint8Array(await (await client.downloadFile({ workspaceId, params })).arrayBuffer())
+        const part = await client.downloadFile({ workspaceId, params, headers: { range: 'bytes=0-7' } })
+        return {
+          fileName: file.fileName,
+          isSame: whole.length === bytes.length && whole.every((byte, place) => byte === bytes[place]),
+          part: [part.status, await part.text()],
+          rises: steps.every(({ loaded }, place) => place === 0 || loaded >= (steps[place - 1]?.loaded ?? 0)),
+          isToldMeanwhile: steps.some(({ loaded, total }) => loaded < total),
+          isToldToTheEnd: steps.some(({ loaded, total }) => loaded === total && total > bytes.length),
+        }
+      }, developmentIds.workspace)
+      expect(seen).toEqual({
+        fileName: 'contract.pdf',
+        isSame: true,
+        part: [206, '%PDF-1.7'],
+        rises: true,
+        isToldMeanwhile: true,
+        isToldToTheEnd: true,
+      })
+      expect(complaints).toEqual([])
+    })
   })
 
   describe('with a scripted gateway', () => {
