@@ -1,10 +1,11 @@
-import { stdout } from 'node:process'
+import { stderr, stdout } from 'node:process'
 import { databaseTarget } from '../compose/store.ts'
 import { readVariables } from '../config/env.ts'
 import { loadConfiguration } from '../config/index.ts'
 import { type ChainBreak, verifyAuditLog } from '../platform/audit/index.ts'
 import { openDatabase } from '../platform/database/index.ts'
 import type { Command } from './command.ts'
+import { bar } from './progress.ts'
 
 const describe = ({ sequence, bizId, reason }: ChainBreak): string =>
   bizId === null ? `entry ${sequence} is ${reason}` : `entry ${sequence} (${bizId}) is ${reason}`
@@ -21,9 +22,12 @@ export const auditVerify: Command = {
     const settings = loadConfiguration(readVariables(), root)
     const store = await openDatabase(databaseTarget(settings, () => undefined))
     try {
-      const { entriesChecked, broken } = await verifyAuditLog(store.database)
+      const { entriesChecked, broken } = await verifyAuditLog(store.database, bar(stderr))
       if (!broken) stdout.write(`intact: ${entriesChecked} entries\n`)
-      else stdout.write(`BROKEN: ${describe(broken)}; the ${entriesChecked} entries before it are intact\n`)
+      else
+        stdout.write(
+          `${stderr.isTTY ? '\n' : ''}BROKEN: ${describe(broken)}; the ${entriesChecked} entries before it are intact\n`,
+        )
       return broken ? 1 : 0
     } finally {
       await store.close()

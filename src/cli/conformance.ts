@@ -2,6 +2,7 @@ import { stderr, stdout } from 'node:process'
 import { conform, type Result } from '../conformance/index.ts'
 import { systemIds } from '../platform/system/index.ts'
 import type { Command } from './command.ts'
+import { bar } from './progress.ts'
 
 const width = 44
 const shownFindings = 5
@@ -14,12 +15,6 @@ const line = ({ check, asked, findings }: Result): string => {
       ({ operationId, chainId, expected, got }) => `    ${operationId} on ${chainId}: expected ${expected}, got ${got}`,
     )
   return [`${check.padEnd(width)} ${String(asked).padStart(5)}  ${verdict}`, ...named].join('\n')
-}
-
-const progress = (done: number, all: number): void => {
-  if (!stderr.isTTY) return
-  const filled = Math.round((done / all) * 30)
-  stderr.write(`\r[${'#'.repeat(filled).padEnd(30)}] ${done}/${all}${done === all ? '\n' : ''}`)
 }
 
 const text = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined)
@@ -51,7 +46,7 @@ export const conformance: Command = {
       edgeHeaders: values['no-edge-headers'] !== true,
       requestId: () => systemIds.next(),
     }
-    const results = await conform(target, progress)
+    const results = await conform(target, bar(stderr))
     stdout.write(`${'promise'.padEnd(width)} asked  kept\n${results.map(line).join('\n')}\n`)
     return results.every(({ findings }) => findings.length === 0) ? 0 : 1
   },

@@ -1,9 +1,10 @@
-import { stdout } from 'node:process'
+import { stderr, stdout } from 'node:process'
 import { databaseTarget } from '../compose/store.ts'
 import { readVariables } from '../config/env.ts'
 import { loadConfiguration } from '../config/index.ts'
 import { openDatabase } from '../platform/database/index.ts'
 import type { Command } from './command.ts'
+import { whileDrawn } from './progress.ts'
 
 export const migrate: Command = {
   name: 'migrate',
@@ -14,7 +15,7 @@ export const migrate: Command = {
     const settings = loadConfiguration(readVariables(), root)
     const store = await openDatabase(databaseTarget(settings, () => undefined))
     try {
-      const done = await store.migrate()
+      const done = await whileDrawn(stderr, 'migrating', () => store.migrate())
       stdout.write(done.length === 0 ? 'the schema is up to date\n' : `${done.join('\n')}\n`)
     } finally {
       await store.close()

@@ -31,10 +31,14 @@ const judge = (entry: SealedEntry, sequence: number, previous: Uint8Array): Chai
  * Follows the chain from its beginning to the head as it stood at the start, a batch at a time, so that writers are
  * not held up. Entries that are not sealed yet belong to no chain and are not judged.
  */
-export const verifyAuditLog = async (database: Database): Promise<ChainVerdict> => {
+export const verifyAuditLog = async (
+  database: Database,
+  told: (done: number, all: number) => void = () => undefined,
+): Promise<ChainVerdict> => {
   const head = await readHead(database)
   let previous: Uint8Array = new Uint8Array(32)
   let sequence = 0
+  told(sequence, head.sequence)
   while (sequence < head.sequence) {
     const entries = await sealedEntries(database, sequence, batchSize)
     for (const entry of entries) {
@@ -44,6 +48,7 @@ export const verifyAuditLog = async (database: Database): Promise<ChainVerdict> 
       sequence += 1
       previous = entry.hash
     }
+    told(sequence, head.sequence)
     if (entries.length === 0)
       return { entriesChecked: sequence, broken: { sequence: sequence + 1, bizId: null, reason: 'missing' } }
   }

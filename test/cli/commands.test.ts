@@ -1,0 +1,97 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync } from 'node:fs'
+import { text } from 'node:stream/consumers'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { commands } from '../../src/cli/index.ts'
+import { root } from '../harness/settings.ts'
+import { createTemplate } from '../harness/template.ts'
+
+const run = async (file: string, args: string[], variables: Record<string, string> = {}) => {
+  const child = spawn(file, args, {
+    cwd: root,
+    env: { ...process.env, DATABASE_URL: '', NODE_OPTIONS: '', ...variables },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  const [out, err] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')])
+  return { code: child.exitCode, out, err }
+}
+const portico = (args: string[], variables = {}) => run(process.execPath, ['src/cli.ts', ...args], variables)
+
+test('portico alone, and --help, list every command: exit code 0', async () => {
+  for (const args of [[], ['--help'], ['-h']]) {
+    const { code, out, err } = await portico(args)
+    expect([code, err]).toEqual([0, ''])
+    for (const { name, summary } of commands) expect(out).toContain(`${name.padEnd(18)} ${summary}`)
+  }
+})
+
+test.each(commands.map(({ name }) => name))('%s --help explains it and does nothing: exit code 0', async (name) => {
+  const { code, out, err } = await portico([...name.split(' '), '--help'])
+  expect([code, err]).toEqual([0, ''])
+  expect(out).toMatch(new RegExp(`^portico ${name}: .+\\n\\n.+`))
+})
+
+test.each([
+  ['a command that is none', ['frobnicate'], "no command 'frobnicate'"],
+  ['half a command', ['ledger'], "no command 'ledger'"],
+  ['an option that is none', ['migrate', '--loudly'], '--loudly'],
+  ['a word too many', ['openapi', 'please'], 'please'],
+])('%s: exit code 2', async (_name, args, told) => {
+  const { code, out, err } = await portico(args)
+  expect([code, out]).toEqual([2, ''])
+  expect(err).toContain(told)
+})
+
+test.each(
+  commands.map(({ name }) => name).filter((name) => !['conformance', 'openapi', 'operator create'].includes(name)),
+)('%s under a faulty configuration names the fault: exit code 2', async (name) => {
+  const { code, out, err } = await portico(name.split(' '), { PORT: 'nowhere' })
+  expect([code, out]).toEqual([2, ''])
+  expect(err).toContain('listen.port (PORT)')
+})
+
+test('a store that is not to be had: exit code 1', async () => {
+  const { code, err } = await portico(['ledger', 'verify'], { DATABASE_URL: 'postgres://nobody@127.0.0.1:1/none' })
+  expect(code).toBe(1)
+  expect(err).toMatch(/^portico: /)
+})
+
+test('openapi prints the document: exit code 0', async () => {
+  const { code, out } = await portico(['openapi'])
+  expect(code).toBe(0)
+  expect(JSON.parse(out)).toMatchObject({ openapi: '3.1.1' })
+})
+
+describe('what takes long, over a store of its own', () => {
+  let store: Awaited<ReturnType<typeof createTemplate>>
+  beforeAll(async () => {
+    store = await createTemplate()
+  })
+  afterAll(() => store?.remove())
+
+  const long = [
+    ['migrate', 'the schema is up to date'],
+    ['ledger verify', 'the book adds up'],
+    ['audit verify', 'intact: '],
+  ] as const
+
+  test.each(long)('%s piped says its verdict and draws nothing', async (name, verdict) => {
+    const { code, out, err } = await portico(name.split(' '), { PORTICO_DATA_DIR: store.directory })
+    expect([code, err]).toEqual([0, ''])
+    expect(out).toContain(verdict)
+  })
+
+  // `script` runs it on a pseudo-terminal.
+  test.skipIf(!existsSync('/usr/bin/script')).each(long)(
+    '%s on a terminal draws how it goes',
+    async (name, verdict) => {
+      const line = `${process.execPath} src/cli.ts ${name}`
+      const variables = { PORTICO_DATA_DIR: store.directory }
+      const { code, out } = await run('/usr/bin/script', ['-qec', line, '/dev/null'], variables)
+      expect(code).toBe(0)
+      expect(out).toMatch(/\r\[[ #]{30}\] /)
+      expect(out).toContain(verdict)
+    },
+  )
+})

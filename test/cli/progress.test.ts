@@ -1,0 +1,33 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import { expect, test } from 'vitest'
+import { bar, whileDrawn } from '../../src/cli/progress.ts'
+
+const screenOf = (isTTY: boolean) => {
+  const written: string[] = []
+  return { written, screen: { isTTY, write: (text: string) => written.push(text) } }
+}
+
+test('a bar fills up, is drawn only where it changes, and ends its line', () => {
+  const { written, screen } = screenOf(true)
+  const tell = bar(screen)
+  for (let done = 0; done <= 3_000; done++) tell(done, 3_000)
+  expect(written.length).toBeLessThan(40)
+  expect(written[0]).toBe(`\r[${' '.repeat(30)}] 0/3000`)
+  expect(written.at(-1)).toBe(`\r[${'#'.repeat(30)}] 3000/3000\n`)
+})
+
+test('what has no known length moves, and leaves nothing behind, whatever comes of it', async () => {
+  const { written, screen } = screenOf(true)
+  expect(await whileDrawn(screen, 'checking', () => pause(300, 'done'))).toBe('done')
+  expect(new Set(written).size).toBeGreaterThan(2)
+  expect(written.at(-1)).toBe('\r\u001b[K')
+  await expect(whileDrawn(screen, 'checking', () => Promise.reject(new Error('no')))).rejects.toThrow('no')
+  expect(written.at(-1)).toBe('\r\u001b[K')
+})
+
+test('nothing is drawn where nobody looks', async () => {
+  const { written, screen } = screenOf(false)
+  bar(screen)(1, 2)
+  await whileDrawn(screen, 'checking', async () => undefined)
+  expect(written).toEqual([])
+})
