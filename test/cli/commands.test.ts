@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { text } from 'node:stream/consumers'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { commands } from '../../src/cli/index.ts'
+import { commands as loaders } from '../../src/cli/index.ts'
 import { root } from '../harness/settings.ts'
 import { createTemplate } from '../harness/template.ts'
 
@@ -16,6 +16,7 @@ const run = async (file: string, args: string[], variables: Record<string, strin
   const [out, err] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')])
   return { code: child.exitCode, out, err }
 }
+const commands = await Promise.all(Object.values(loaders).map((load) => load()))
 const portico = (args: string[], variables = {}) => run(process.execPath, ['src/cli.ts', ...args], variables)
 
 test('portico alone, and --help, list every command: exit code 0', async () => {

@@ -21,11 +21,14 @@ const masks: Readonly<Record<string, string>> = {
   newPassword: 'correct horse battery staple 2',
   currentPassword: 'correct horse battery staple',
   userAgent: 'Mozilla/5.0',
+  maskedDestination: 'n***@people.test',
+  maskedAccount: '****3000',
   clientHash: '<clientHash>',
 }
 
 /** What the tests' own newcomers are called. */
 const newcomer = /\b[0-9a-f]{8}(?=@)/g
+const orderNo = /^([A-Z]{3})-\d{8}-[0-9A-Z]{12}$/
 const uuid = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g
 const moment = /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z/g
 const isOpaque = (text: string): boolean => /^[\w+/=.-]{32,}$/.test(text) && /\d/.test(text)
@@ -53,6 +56,7 @@ export const normaliser = (now: number): ((value: Json) => Json) => {
   const textOf = (name: string, text: string): string => {
     if (name === 'code' || name === 'codes') return /^\d{6}$/.test(text) ? '123456' : name === 'code' ? text : '<code>'
     if (masks[name] !== undefined) return masks[name]
+    if (orderNo.test(text)) return text.replace(orderNo, '$1-20260302-7MSJ18Q5BKDM')
     const plain = text
       .replaceAll(uuid, numbered)
       .replaceAll(newcomer, 'newcomer')
