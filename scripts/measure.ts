@@ -1,12 +1,13 @@
 /*
- * Start-up to ready and memory when idle, of the gateway as a process of its own, on each store: `npm run measure`.
- * Times are of the second start, on a store that exists; memory is the resident set a while after ready (and after some
- * hundred requests), as the operating system counts it.
+ * Start-up to ready and memory when idle, of the gateway as `npm start` starts it, on each store:
+ * `npm run measure [starts] [idleMs]`. Stores exist and what Node keeps of the sources is there, as at any start but the
+ * first; the stores take turns, and what is told is the median of so many starts beside what it is meant to be. Memory
+ * is the resident set a while after ready, and after some hundred requests, as the operating system counts it.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { loadavg, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { argv, stdout } from 'node:process'
 import { setTimeout as pause } from 'node:timers/promises'
@@ -14,7 +15,8 @@ import { requiredHeaders } from '../test/harness/http.ts'
 import { freePort, startPostgres } from '../test/harness/postgres.ts'
 import { startRedis } from '../test/harness/redis.ts'
 
-const idleMs = Number(argv[2] ?? 5_000)
+const starts = Number(argv[2] ?? 5)
+const idleMs = Number(argv[3] ?? 3_000)
 const cli = new URL('../src/cli.ts', import.meta.url).pathname
 
 const residentMegabytes = async ({ pid }: ChildProcess): Promise<number> => {
@@ -38,7 +40,6 @@ const start = async (variables: Record<string, string>): Promise<Figures> => {
       OPS_PORT: String(operationsPort),
       LOG_LEVEL: 'error',
       PORTICO_RATE_LIMIT_SCALE: '1000',
-      NODE_COMPILE_CACHE: cache,
       ...variables,
     },
     stdio: ['ignore', 'inherit', 'inherit'],
@@ -65,23 +66,38 @@ const start = async (variables: Record<string, string>): Promise<Figures> => {
   return { readyMs, idleMb, usedMb }
 }
 
-const tell = (name: string, { readyMs, idleMb, usedMb }: Figures) =>
-  stdout.write(
-    `${name.padEnd(44)} ready in ${String(readyMs).padStart(5)} ms   idle ${idleMb} MB   used ${usedMb} MB\n`,
-  )
+const median = (values: readonly number[]): number => values.toSorted((a, b) => a - b)[values.length >> 1] ?? 0
 
-// As in the image, where it is made when the image is.
-const cache = await mkdtemp(join(tmpdir(), 'portico-compiled-'))
-const directory = await mkdtemp(join(tmpdir(), 'portico-measure-'))
-tell('embedded store, new', await start({ PORTICO_DATA_DIR: directory }))
-tell('embedded store, existing', await start({ PORTICO_DATA_DIR: directory }))
+const tell = (name: string, runs: readonly Figures[], target: { readyMs: number; idleMb: number | null }) => {
+  const of = (field: keyof Figures) => median(runs.map((run) => run[field]))
+  const memory = target.idleMb === null ? '' : ` (${target.idleMb})`
+  stdout.write(
+    `${name.padEnd(26)} ready in ${of('readyMs')} ms (${target.readyMs})   idle ${of('idleMb')} MB${memory}   used ${of('usedMb')} MB\n`,
+  )
+}
+
+const directories = await Promise.all(['embedded', 'server'].map((each) => mkdtemp(join(tmpdir(), `portico-${each}-`))))
+const [embedded = '', beside = ''] = directories
 const postgres = await startPostgres()
 const redis = await startRedis()
-if (postgres) {
-  const variables = { DATABASE_URL: postgres.url, PORTICO_DATA_DIR: directory, ...(redis && { REDIS_URL: redis.url }) }
-  tell('PostgreSQL, new database', await start(variables))
-  tell('PostgreSQL', await start(variables))
-}
+const stores = [
+  { name: 'embedded store', variables: { PORTICO_DATA_DIR: embedded }, target: { readyMs: 1_500, idleMb: null } },
+  ...(postgres
+    ? [
+        {
+          name: 'PostgreSQL and Redis',
+          variables: { PORTICO_DATA_DIR: beside, DATABASE_URL: postgres.url, ...(redis && { REDIS_URL: redis.url }) },
+          target: { readyMs: 1_000, idleMb: 180 },
+        },
+      ]
+    : []),
+].map((store) => ({ ...store, runs: [] as Figures[] }))
+
+// The first start makes the store, and leaves the compiled sources for the others.
+for (const { variables } of stores) await start(variables)
+for (let run = 0; run < starts; run++) for (const { variables, runs } of stores) runs.push(await start(variables))
+stdout.write(`medians of ${starts} starts (targets in brackets), load average ${loadavg()[0]?.toFixed(1)}\n`)
+for (const { name, runs, target } of stores) tell(name, runs, target)
 await redis?.stop()
 await postgres?.stop()
-for (const folder of [directory, cache]) await rm(folder, { recursive: true, force: true })
+for (const folder of directories) await rm(folder, { recursive: true, force: true })

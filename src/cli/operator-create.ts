@@ -1,16 +1,19 @@
 import { stdin, stdout } from 'node:process'
 import { text } from 'node:stream/consumers'
 import { z } from 'zod'
+import { breachCheckOf, identitySettings } from '../compose/identity.ts'
 import { databaseTarget } from '../compose/store.ts'
 import { readVariables } from '../config/env.ts'
 import { type Configuration, loadConfiguration } from '../config/index.ts'
 import { type OperatorPermission, operatorPermissions } from '../contract/permissions.ts'
 import { operatorRoles } from '../domains/operators/index.ts'
-import { accountProvider } from '../identity/index.ts'
+import { accountProvider, passwordRule } from '../identity/index.ts'
+import { Refusal } from '../kernel/index.ts'
 import { recordAudit } from '../platform/audit/index.ts'
 import { createPasswordHasher } from '../platform/crypto/index.ts'
 import { inTransaction, openDatabase } from '../platform/database/index.ts'
 import { systemClock, systemIds, systemRandomness } from '../platform/system/index.ts'
+import { createLogger } from '../platform/telemetry/index.ts'
 import { developmentPassword } from '../seed/development.ts'
 import type { Command } from './command.ts'
 
@@ -46,6 +49,17 @@ const readPassword = async (): Promise<string> => {
   if (password.length < 12 || password.length > 256) throw new Error('the password must have 12 to 256 characters')
   if (password === developmentPassword) throw new Error('this password is in the documentation')
   return password
+}
+
+/** What the person could set themselves as well: identity's own rule, above the length. */
+const demandStrength = async (settings: Configuration, { password, email, name }: Operator): Promise<void> => {
+  const breaches = breachCheckOf(settings, createLogger('warn'))
+  try {
+    await passwordRule({ breaches }, identitySettings(settings).passwords)(password, { email, name })
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error
+    throw new Error(`the password is refused: ${error.message}`, { cause: error })
+  }
 }
 
 interface Operator {
@@ -114,7 +128,9 @@ export const operatorCreate: Command = {
     const password = given
       ? await readPassword()
       : Buffer.from(systemRandomness.bytes(generatedBytes)).toString('base64url')
-    if (!(await create(settings, { email, name, password, permissions })))
+    const operator = { email, name, password, permissions }
+    await demandStrength(settings, operator)
+    if (!(await create(settings, operator)))
       throw new Error(`${email} has an account on the SYSTEM portal already; nothing was changed`)
     stdout.write(`made the operator ${email} with ${permissions.length} permissions\n`)
     if (!given) stdout.write(`password, shown this once: ${password}\n`)

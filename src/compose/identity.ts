@@ -8,7 +8,13 @@ import {
   type IdentitySettings,
   type OpenOwnWorkspace,
 } from '../identity/index.ts'
-import { createBreachCheck, createTurnstile, noBreachCheck, noRobotCheck } from '../platform/checks/index.ts'
+import {
+  type BreachCheck,
+  createBreachCheck,
+  createTurnstile,
+  noBreachCheck,
+  noRobotCheck,
+} from '../platform/checks/index.ts'
 import type { Outside } from './outside.ts'
 
 /** Links in mails come from the configuration alone, never from what a request says of its host. */
@@ -49,6 +55,11 @@ export const identitySettings = (settings: Configuration): IdentitySettings => {
   }
 }
 
+export const breachCheckOf = ({ passwords }: Configuration, logger: Logger): BreachCheck =>
+  passwords.breachCheck.url
+    ? createBreachCheck({ url: passwords.breachCheck.url, timeoutMs: passwords.breachCheck.timeoutMs }, logger)
+    : noBreachCheck
+
 /** Identity with what the configuration asks of the outside world for it. */
 export const composeIdentity = (
   settings: Configuration,
@@ -56,16 +67,13 @@ export const composeIdentity = (
   logger: Logger,
   openWorkspace: OpenOwnWorkspace,
 ): Promise<Identity> => {
-  const { breachCheck } = settings.passwords
   const { secret, verifyUrl, timeoutMs } = settings.turnstile
   const ports = {
     ...outside,
     openWorkspace,
     isCountry: createConstants().isCountry,
     robots: secret ? createTurnstile({ secret: secret.reveal(), verifyUrl, timeoutMs }) : noRobotCheck,
-    breaches: breachCheck.url
-      ? createBreachCheck({ url: breachCheck.url, timeoutMs: breachCheck.timeoutMs }, logger)
-      : noBreachCheck,
+    breaches: breachCheckOf(settings, logger),
   }
   return createIdentity(ports, identitySettings(settings))
 }

@@ -72,6 +72,7 @@ describe('portico, over a store of its own', () => {
     ['a right that does not exist', create('--permissions', 'all:things'), '', 'all:things'],
     ['a role that does not exist', create('--role', 'king'), '', 'administrator, auditor, approver'],
     ['a short password', create('--password-stdin'), 'short\n', '12 to 256'],
+    ['a password that is easy to guess', create('--password-stdin'), 'password12345\n', 'the password is refused'],
     ['the password of the documentation', create('--password-stdin'), 'Portico-demo-2026\n', 'documentation'],
   ])('operator create refuses %s', async (_name, args, input, told) => {
     const { code, out, err } = await portico(args, input)
