@@ -67,10 +67,14 @@ describe.skipIf(!storeIsAvailable())('operators', () => {
     expect(code(await call('POST', `/accounts/${id}/reject`, { reason: 'late' }))).toEqual(conflict)
   })
 
-  test('operators.rejectAccount 200: the registration never signs in', async () => {
+  test('operators.rejectAccount 200: the registration never signs in, and its workspace is closed', async () => {
     const id = await register('refused@demo.test')
+    const frozen = async () =>
+      (await call('GET', '/workspaces?workspaceStatus=FROZEN')).body.data.pagination.totalRecords
+    const before = await frozen()
     const rejected = await call('POST', `/accounts/${id}/reject`, { reason: 'no such person' })
     expect(rejected.body.data).toMatchObject({ accountStatus: { code: 'REJECTED' } })
+    expect(await frozen()).toBe(before + 1)
     expect((await portico.mailTo('refused@demo.test', 'account-decision')).text).toContain('no such person')
     expect((await initiate('refused@demo.test')).status).not.toBe(200)
     expect(code(await call('POST', `/accounts/${id}/approve`))).toEqual(conflict)

@@ -13,6 +13,7 @@ import { enqueueJob } from '../../platform/jobs/index.ts'
 import type { Mailer } from '../../platform/mail/index.ts'
 import { type AccountRow, accountById, endSessions, lockAccount, setAccountStatus } from './accounts-store.ts'
 import { accountChanges, demandAnother, demandStatus, type Told } from './rules.ts'
+import { freezeOwnWorkspace } from './workspaces-store.ts'
 
 export interface AccountPorts {
   database: Database
@@ -41,7 +42,8 @@ export const read = async ({ database }: AccountPorts, id: AccountId): Promise<A
 
 /**
  * Moves an account on, with a line in the audit log. The person is told by a job that is written in the same
- * transaction, so exactly of decisions that were taken; a suspension ends every session.
+ * transaction, so exactly of decisions that were taken; a suspension ends every session, and a
+ * rejection closes the workspace that the registration opened.
  */
 export const change = async (
   ports: AccountPorts,
@@ -56,6 +58,7 @@ export const change = async (
     demandStatus(account.status, accountChanges[step])
     const changed = await setAccountStatus(tx, id, accountChanges[step].to, act.at)
     const ended = step === 'suspend' ? await endSessions(tx, id, 'ACCOUNT_CLOSED', act.at) : []
+    if (step === 'reject') await freezeOwnWorkspace(tx, id, act.at)
     const payload = { accountId: id, decision: accountChanges[step].told, reason: reason ?? '' }
     await enqueueJob(tx, ports.ids, { kind: decisionMailJob, payload, at: act.at })
     const detail = reason === null ? {} : { reason }

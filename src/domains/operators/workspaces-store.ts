@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 import {
+  type AccountId,
   type CodeOf,
   type Instant,
   offsetOf,
@@ -53,6 +54,21 @@ export const setWorkspaceStatus = (
     .where('biz_id', '=', id)
     .returning(columns)
     .executeTakeFirstOrThrow()
+
+/** Closes the workspace that an account's registration opened. */
+export const freezeOwnWorkspace = async (tx: Tx, accountId: AccountId, at: Instant): Promise<void> => {
+  await tx
+    .updateTable('workspaces')
+    .set({ workspace_status: 'FROZEN', updated_at: toDate(at) })
+    .where('biz_id', 'in', (eb) =>
+      eb
+        .selectFrom('memberships')
+        .select('workspace_biz_id')
+        .where('account_biz_id', '=', accountId)
+        .where('join_source', '=', 'REGISTRATION'),
+    )
+    .execute()
+}
 
 export interface WorkspaceQuery extends PageRequest {
   status?: CodeOf<'workspaceStatus'> | undefined
