@@ -5,10 +5,9 @@ import { chains } from '../kernel/index.ts'
 const pathOf = ({ operation, params, input }: Call): string => {
   const prefix = chains[operation.chains[0]].prefix
   const path = operation.path.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(params[name] ?? ''))
-  const query = new URLSearchParams()
-  if (typeof input.query === 'object' && input.query !== null)
-    for (const [name, value] of Object.entries(input.query)) if (value !== undefined) query.set(name, String(value))
-  return prefix + path + (query.size > 0 ? `?${query}` : '')
+  const given = Object.entries(input.query ?? {}).filter(([, value]) => value !== undefined)
+  if (given.length === 0) return prefix + path
+  return `${prefix}${path}?${new URLSearchParams(given.map(([name, value]) => [name, String(value)]))}`
 }
 
 /** Every header that an upstream sees; nothing of the client's travels on that is not named here. */

@@ -1,7 +1,7 @@
 import { destination, type Logger, pino } from 'pino'
 
-/** Lines are gathered up to this many bytes, or for this long: a system call for each would cost more than the line. */
-const gatheredBytes = 4_096
+/** Lines are gathered up to this many bytes, or for this long: a write for each would cost more than the line. */
+const gatheredBytes = 16_384
 const gatheredMs = 100
 
 /** A line's time as ISO 8601; lines of one millisecond share the text. */
@@ -23,7 +23,7 @@ const isoTime = () => {
  * so that a line stays one line. Errors show their type, message and stack, and the same of their causes.
  */
 export const createLogger = (level: string, file?: string): Logger => {
-  const sink = destination({ dest: file ?? 1, sync: false, minLength: gatheredBytes })
+  const sink = destination({ dest: file ?? 1, sync: false, minLength: gatheredBytes, maxWrite: 2 * gatheredBytes })
   setInterval(() => sink.flush(), gatheredMs).unref()
   process.once('exit', () => sink.flushSync())
   return pino({ level, base: null, timestamp: isoTime(), formatters: { level: (label) => ({ level: label }) } }, sink)
