@@ -1,21 +1,30 @@
 import { createServer } from 'node:http'
-import { pipeline } from 'node:stream/promises'
 import { Pool } from 'undici'
 
-/* node:http with undici and nothing checked: about as fast as a proxy in JavaScript gets without tricks. */
+/* node:http with undici's dispatch and nothing checked: as fast as a proxy in JavaScript gets without tricks. */
 const pool = new Pool(process.env.UPSTREAM ?? '', { connections: 64, pipelining: 1 })
 
-createServer(async (request, response) => {
+createServer((request, response) => {
   const { method = 'GET', url: path = '/' } = request
   const { host: _host, connection: _connection, ...headers } = request.headers
   const body = method === 'GET' ? null : request
-  try {
-    await pool.stream({ method, path, headers, body }, ({ statusCode, headers: fields }) => {
-      const { connection: _other, ...kept } = fields
-      return response.writeHead(statusCode, kept)
-    })
-  } catch {
-    if (!response.headersSent) await pipeline('', response.writeHead(502))
-    else response.destroy()
-  }
+  pool.dispatch(
+    { method, path, headers, body },
+    {
+      onRequestStart: () => undefined,
+      onResponseStart: (_controller, status, { connection: _other, ...fields }) => {
+        response.writeHead(status, fields)
+      },
+      onResponseData: (controller, chunk) => {
+        if (response.write(chunk)) return
+        controller.pause()
+        response.once('drain', () => controller.resume())
+      },
+      onResponseEnd: () => void response.end(),
+      onResponseError: (_controller, error) => {
+        if (response.headersSent) response.destroy(error)
+        else response.writeHead(502).end()
+      },
+    },
+  )
 }).listen(Number(process.env.PORT), '127.0.0.1')
