@@ -1,24 +1,25 @@
+import { hash } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
 import type { Call } from '../gateway/call.ts'
 import type { Permission } from '../kernel/index.ts'
 import { type AssertionSigner, claimsOf } from './assertion.ts'
 
-const texts = new WeakMap<ReadonlySet<Permission>, string>()
+const digests = new WeakMap<ReadonlySet<Permission>, string>()
 
-/** A set of rights as a text; the same set is asked about again and again. */
-const textOf = (rights: ReadonlySet<Permission> | undefined): string => {
+/** A set of rights as a short text; the same set is asked about again and again. */
+const digestOf = (rights: ReadonlySet<Permission> | undefined): string => {
   if (!rights || rights.size === 0) return ''
-  const known = texts.get(rights)
+  const known = digests.get(rights)
   if (known !== undefined) return known
-  const text = [...rights].join(' ')
-  texts.set(rights, text)
-  return text
+  const digest = hash('sha256', [...rights].join(' '), 'base64')
+  digests.set(rights, digest)
+  return digest
 }
 
 /** Everything that claimsOf tells of a call, as one text. */
 const keyOf = ({ portal, caller, workspace }: Call): string =>
   `${portal} ${caller?.accountId} ${caller?.sessionId} ${caller?.apiKeyId} ${caller?.steppedUpAt} ` +
-  `${workspace?.id} ${workspace?.isOwner}\n${textOf(caller?.permissions)}\n${textOf(workspace?.permissions)}`
+  `${workspace?.id} ${workspace?.isOwner} ${digestOf(caller?.permissions)} ${digestOf(workspace?.permissions)}`
 
 /**
  * Signed assertions, kept while they are good for at least half of their time: they hold nothing of a single request,

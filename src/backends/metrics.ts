@@ -30,11 +30,16 @@ export const createUpstreamMetrics = (registry: Registry): UpstreamMetrics => {
     labelNames: ['upstream'],
     registers,
   })
-  const underWay = new Gauge({
+  // A plain count, read when it is asked for: it changes twice with each request.
+  const counts = new Map<string, number>()
+  new Gauge({
     name: 'portico_upstream_requests_under_way',
     help: 'Requests that an upstream has not answered yet',
     labelNames: ['upstream'],
     registers,
+    collect() {
+      for (const [upstream, count] of counts) this.set({ upstream }, count)
+    },
   })
   // Series are looked up by their labels once; after that they are at hand.
   const series = new Map<string, { observe(seconds: number): void }>()
@@ -44,18 +49,12 @@ export const createUpstreamMetrics = (registry: Registry): UpstreamMetrics => {
     series.set(key, known)
     return known
   }
-  const counts = new Map<string, { inc(change: number): void }>()
-  const countOf = (upstream: string) => {
-    const known = counts.get(upstream) ?? underWay.labels({ upstream })
-    counts.set(upstream, known)
-    return known
-  }
   return {
     attempted: (upstream, outcome, seconds) => attemptsOf(upstream, outcome).observe(seconds),
     breaker: (upstream, state) => {
       breaker.set({ upstream }, state)
       if (state === 2) opened.inc({ upstream })
     },
-    underWay: (upstream, change) => countOf(upstream).inc(change),
+    underWay: (upstream, change) => void counts.set(upstream, (counts.get(upstream) ?? 0) + change),
   }
 }

@@ -30,20 +30,11 @@ export const createUpstream = (
 
   const streams = createStreamExchange(settings)
 
-  const exchange = async (call: Call, assertion: string, deadline: number): Promise<unknown> => {
-    try {
-      if (isStreamed(call)) return await streams.exchange(call, assertion)
-      const request = upstreamRequest(call, assertion)
-      const remainingMs = deadline - performance.now()
-      const reply = await exchangeWhole(
-        pool,
-        { ...request, path: basePath + request.path },
-        { maxReplyBytes, remainingMs },
-      )
-      return readReply(reply)
-    } catch (error) {
-      throw wireFailure(error)
-    }
+  const exchange = (call: Call, assertion: string, deadline: number): Promise<unknown> => {
+    if (isStreamed(call)) return streams.exchange(call, assertion)
+    const request = upstreamRequest(call, assertion)
+    const bounds = { maxReplyBytes, remainingMs: deadline - performance.now() }
+    return exchangeWhole(pool, { ...request, path: basePath + request.path }, bounds).then(readReply)
   }
 
   const attempt = async (call: Call, assertion: string, deadline: number): Promise<unknown> => {
@@ -58,8 +49,9 @@ export const createUpstream = (
       done('ok')
       return reply
     } catch (error) {
-      done(wireFailure(error).code)
-      throw error
+      const failure = wireFailure(error)
+      done(failure.code)
+      throw failure
     }
   }
 
