@@ -1,7 +1,7 @@
 import express, { type ErrorRequestHandler, type Express, type RequestHandler } from 'express'
 import type { Backends } from './backends/index.ts'
 import type { Configuration } from './config/index.ts'
-import { type AccessMemory, beginSpan, insideSpan, type Stage, stages } from './gateway/index.ts'
+import { type AccessMemory, type Stage, stages, type Tracing } from './gateway/index.ts'
 import type { AuthenticationPort, ChannelPort, LimitPort } from './gateway/ports.ts'
 
 export interface Parts {
@@ -11,18 +11,19 @@ export interface Parts {
   authentication: AuthenticationPort
   access: AccessMemory
   backends: Backends
+  /** Null where nothing is traced. */
+  tracing: Tracing | null
 }
 
 /** Stages in their order, under the names by which they are explained. */
 export type Way = Record<string, Stage>
 
 /** The way of a request: every stage in its order (design.md section 3, docs/decisions/0002). */
-export const pipeline = ({ settings, limits, channel, authentication, access, backends }: Parts): Way => {
-  const traced = settings.tracing.enabled
+export const pipeline = ({ settings, limits, channel, authentication, access, backends, tracing }: Parts): Way => {
   const serve = stages.forgettingRights(access, stages.serve(backends.backendOf))
   return {
     edge: stages.edge(settings.portals),
-    ...(traced && { trace: beginSpan(({ edgeTrusted }) => edgeTrusted) }),
+    ...(tracing && { trace: tracing.beginSpan(({ edgeTrusted }) => edgeTrusted) }),
     portalAccessCode: stages.portalAccessCode(settings.portals),
     addressLimit: stages.addressLimit(limits, settings.limits),
     requiredHeaders: stages.requiredHeaders(settings.portals),
@@ -35,21 +36,23 @@ export const pipeline = ({ settings, limits, channel, authentication, access, ba
     secureChannel: stages.secureChannel(channel, settings),
     validate: stages.validate(settings),
     idempotency: stages.idempotency,
-    serve: traced ? insideSpan(serve) : serve,
+    serve: tracing ? tracing.insideSpan(serve) : serve,
   }
 }
 
 /** A domain service has the gateway's word for the caller; it checks that word, and the input once more. */
-export const servicePipeline = (parts: Pick<Parts, 'settings' | 'backends'> & { assertedCall: Stage }): Way => {
-  const traced = parts.settings.tracing.enabled
+export const servicePipeline = (
+  parts: Pick<Parts, 'settings' | 'backends' | 'tracing'> & { assertedCall: Stage },
+): Way => {
+  const { tracing } = parts
   const serve = stages.serve(parts.backends.backendOf)
   return {
     assertedCall: parts.assertedCall,
-    ...(traced && { trace: beginSpan(() => true) }),
+    ...(tracing && { trace: tracing.beginSpan(() => true) }),
     body: stages.body(parts.settings.requests),
     validate: stages.validate(parts.settings),
     idempotency: stages.idempotency,
-    serve: traced ? insideSpan(serve) : serve,
+    serve: tracing ? tracing.insideSpan(serve) : serve,
   }
 }
 

@@ -19,16 +19,17 @@ import {
   createOperationsApp,
   createRouter,
   type Explain,
-  endSpan,
   type Finished,
   faultDoor,
   guardServer,
+  loadTracing,
   pageLog,
   referencePages,
   refusalOf,
   rememberAccess,
   requestLog,
   securityHeaders,
+  type Tracing,
 } from './gateway/index.ts'
 import { assertionType } from './identity/index.ts'
 import type { HandlerTable, Operation } from './kernel/index.ts'
@@ -54,15 +55,15 @@ export interface Deployment {
 }
 
 interface Serving {
-  settings: Configuration
   outside: Outside
   logger: Logger
   metrics: Metrics
   explain: Explain
+  tracing: Tracing | null
 }
 
 const portalApp = (
-  { settings, outside, logger, metrics, explain }: Serving,
+  { outside, logger, metrics, explain, tracing }: Serving,
   operations: readonly Operation[],
   way: Way,
   pages: Doors['pages'],
@@ -71,7 +72,7 @@ const portalApp = (
   const answers = createAnswers({ clock, words, securityFields: securityHeaders() })
   const router = createRouter(operations)
   const stages = Object.values(way)
-  const told = [requestLog(logger), explain.record, ...(settings.tracing.enabled ? [endSpan] : [])]
+  const told = [requestLog(logger), explain.record, ...(tracing ? [tracing.endSpan] : [])]
   const log = (finished: Finished) => {
     for (const tell of told) tell(finished)
   }
@@ -106,9 +107,11 @@ export const compose = async (settings: Configuration, role: Role, logger: Logge
     metrics: createUpstreamMetrics(metrics.registry),
   })
   building.defer(() => backends.close())
+  const tracing = settings.tracing.enabled ? await loadTracing() : null
   const way = isGateway
     ? pipeline({
         settings,
+        tracing,
         limits: meteredLimits(outside.limits, perimeter),
         channel: meteredChannel(identity.channel, perimeter),
         authentication: { ...identity.authentication, apiKey: domains.apiKeys.authenticate },
@@ -120,6 +123,7 @@ export const compose = async (settings: Configuration, role: Role, logger: Logge
       })
     : servicePipeline({
         settings,
+        tracing,
         backends,
         assertedCall: assertedCall({ issuer: settings.tokens.issuer, type: assertionType, ...settings.assertion }),
       })
@@ -127,7 +131,7 @@ export const compose = async (settings: Configuration, role: Role, logger: Logge
   const pages = isGateway ? referencePages({ document: () => composeReference(outside.words) }) : []
   const explain = createExplain(outside.clock, Object.keys(way), settings.explain)
   building.defer(() => explain.close())
-  const app = portalApp({ settings, outside, logger, metrics, explain }, served, way, pages)
+  const app = portalApp({ outside, logger, metrics, explain, tracing }, served, way, pages)
   const unserved = catalogue.map(({ id }) => id).filter((id) => !identity.handlers.has(id) && !domains.handlers.has(id))
   if (unserved.length > 0) logger.warn({ operations: unserved }, 'declared, and not served yet')
   const book = watchBook({

@@ -14,4 +14,6 @@ export { createRouter } from './router.ts'
 export { securityHeaders } from './security-headers.ts'
 export { guardServer } from './server.ts'
 export { stages } from './stages/index.ts'
-export { beginSpan, endSpan, insideSpan } from './tracing.ts'
+/** Spans, loaded where they are wanted: a gateway that does not trace starts the sooner. */
+export const loadTracing = () => import('./tracing.ts')
+export type Tracing = Awaited<ReturnType<typeof loadTracing>>
