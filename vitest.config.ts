@@ -10,8 +10,8 @@ export default defineConfig({
   test: {
     testTimeout: 30_000,
     hookTimeout: 120_000,
-    // Each worker may hold an embedded PostgreSQL of several hundred megabytes.
-    maxWorkers: 2,
+    // One more than cores, for tests wait often; each may hold an embedded PostgreSQL of several hundred megabytes.
+    maxWorkers: 3,
     projects: [
       {
         extends: true,
