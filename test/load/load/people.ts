@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { createClient } from '../../../src/client/index.ts'
 import { codeIn } from '../../harness/sign-in.ts'
 import type { Gateway } from '../rig/gateway.ts'
 
@@ -19,17 +20,6 @@ export const perimeter = (client = 'bench-client', ip = '203.0.113.7'): Record<s
   'user-agent': 'Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/142.0 Safari/537.36',
 })
 
-const post = async (gateway: Gateway, path: string, body: object) => {
-  const response = await fetch(gateway.url + chain + path, {
-    method: 'POST',
-    headers: perimeter(),
-    body: JSON.stringify(body),
-  })
-  if (!response.ok) throw new Error(`${path}: ${response.status} ${await response.text()}`)
-  const { data }: { data: { sessionId: string; accessToken: string } } = JSON.parse(await response.text())
-  return data
-}
-
 /** The newest code that was mailed to an address, out of the development outbox. */
 const mailedCode = async (gateway: Gateway, email: string): Promise<string> => {
   for (let attempt = 0; attempt < 100; attempt++) {
@@ -42,11 +32,18 @@ const mailedCode = async (gateway: Gateway, email: string): Promise<string> => {
   throw new Error(`no mail to ${email}`)
 }
 
-/** Signs one account in the way a person does, and answers the headers of its further requests. */
+/** Signs one account in with the typed client, and answers the headers of its further requests. */
 export const signIn = async (gateway: Gateway, email = 'owner@demo.test'): Promise<Record<string, string>> => {
-  const { sessionId } = await post(gateway, '/auth/login/initiate', { email, password })
-  await post(gateway, '/auth/login/mfa/send', { sessionId, mfaMethod: 'EMAIL' })
-  const code = await mailedCode(gateway, email)
-  const { accessToken } = await post(gateway, '/auth/login/complete', { sessionId, mfaMethod: 'EMAIL', code })
-  return { ...perimeter(), authorization: `Bearer ${accessToken}` }
+  const headers = perimeter()
+  const client = createClient({
+    baseUrl: gateway.url,
+    portal: 'CONSUMER',
+    accessCode: headers['x-portal-access-code'] ?? '',
+    clientHash: headers['x-client-hash'] ?? '',
+    edgeHeaders: { clientIp: '203.0.113.7', country: 'DE' },
+  })
+  await client.signIn({ email, password, code: () => mailedCode(gateway, email) })
+  const tokens = await client.session.fresh()
+  if (!tokens) throw new Error(`${email} is not signed in`)
+  return { ...headers, authorization: `Bearer ${tokens.accessToken}` }
 }
