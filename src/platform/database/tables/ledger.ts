@@ -77,17 +77,6 @@ export interface OrdersTable {
   updated_at: Timestamp
 }
 
-/** A view over the orders' histories. */
-export interface OrderStatusHistoryView {
-  workspace_biz_id: WorkspaceId
-  order_biz_id: OrderId
-  position: number
-  status: string
-  at: Timestamp
-  actor_biz_id: AccountId | null
-  reason: string | null
-}
-
 export interface IdempotencyTable {
   account_biz_id: AccountId
   /** The zero id where a command belongs to no workspace. */
@@ -105,6 +94,5 @@ export interface LedgerTables {
   ledger_entries: LedgerEntriesTable
   ledger_holds: LedgerHoldsTable
   orders: OrdersTable
-  order_status_history: OrderStatusHistoryView
   idempotency: IdempotencyTable
 }

@@ -1,0 +1,30 @@
+import { execFile } from 'node:child_process'
+import { getPriority } from 'node:os'
+import { promisify } from 'node:util'
+import { expect, test } from 'vitest'
+
+const file = new URL('../../src/platform/system/worker-threads.ts', import.meta.url).href
+
+/** In a process of its own: this one keeps its priorities. */
+const script = `
+  import { readdirSync, readFileSync } from 'node:fs'
+  import { readFile } from 'node:fs/promises'
+  import { getPriority } from 'node:os'
+  import { yieldToEventLoop } from ${JSON.stringify(file)}
+  await readFile('/proc/self/stat')
+  yieldToEventLoop()
+  const told = readdirSync('/proc/self/task').map((id) => [readFileSync('/proc/self/task/' + id + '/comm', 'utf8').trim(), getPriority(Number(id))])
+  console.log(JSON.stringify(told))
+`
+
+test.skipIf(process.platform !== 'linux')('the workers give way, and nobody else does', async () => {
+  const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '-e', script])
+  const told: [string, number][] = JSON.parse(stdout)
+  const isWorker = ([name]: [string, number]): boolean => name.startsWith('libuv-worker')
+  const workers = told.filter(isWorker)
+  const others = told.filter((each) => !isWorker(each))
+  expect(workers.length).toBeGreaterThan(0)
+  expect(new Set(workers.map(([, niceness]) => niceness))).toEqual(new Set([10]))
+  expect(others.length).toBeGreaterThan(0)
+  expect(new Set(others.map(([, niceness]) => niceness))).toEqual(new Set([getPriority()]))
+})
