@@ -19,11 +19,12 @@ WORKDIR /app
 COPY --from=dependencies /app/node_modules ./node_modules
 COPY package.json ./
 COPY config ./config
+COPY bin ./bin
 COPY src ./src
 # What Node makes of the sources when it loads them, made once: it starts sooner and takes less memory.
 ENV NODE_COMPILE_CACHE=/app/.compiled
 # What a start loads only where it is used counts too.
-RUN node src/cli.ts --help >/dev/null \
+RUN node bin/portico.js --help >/dev/null \
  && for part in platform/redis/client platform/database/postgres platform/database/embedded backends/upstream; do \
       node --input-type=module -e "await import('/app/src/$part.ts')" || exit 1; done \
  && chmod -R a+rX .compiled
@@ -38,5 +39,5 @@ STOPSIGNAL SIGTERM
 HEALTHCHECK --interval=10s --timeout=3s --start-period=20s --retries=3 \
   CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.OPS_PORT}/health/ready`).then((r)=>process.exit(r.ok?0:1),()=>process.exit(1))"]
 # Young objects in 8 MB instead of 16: 40 MB less resident (docs/production.md).
-ENTRYPOINT ["node", "--max-semi-space-size=8", "src/cli.ts"]
+ENTRYPOINT ["node", "--max-semi-space-size=8", "bin/portico.js"]
 CMD ["serve"]

@@ -17,7 +17,7 @@ import { startRedis } from '../test/harness/redis.ts'
 
 const starts = Number(argv[2] ?? 5)
 const idleMs = Number(argv[3] ?? 3_000)
-const cli = new URL('../src/cli.ts', import.meta.url).pathname
+const cli = new URL('../bin/portico.js', import.meta.url).pathname
 
 const residentMegabytes = async ({ pid }: ChildProcess): Promise<number> => {
   const line = /^VmRSS:\s+(\d+) kB/m.exec(await readFile(`/proc/${pid}/status`, 'utf8'))

@@ -10,7 +10,7 @@ import { join } from 'node:path'
 import { stderr, stdout } from 'node:process'
 import { startPostgres } from '../test/harness/postgres.ts'
 
-const cli = new URL('../src/cli.ts', import.meta.url).pathname
+const cli = new URL('../bin/portico.js', import.meta.url).pathname
 
 const start = (role: string, variables: Record<string, string>): ChildProcess =>
   spawn(process.execPath, [cli, 'serve', '--role', role], { env: { ...process.env, ...variables }, stdio: 'inherit' })

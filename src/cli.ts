@@ -1,4 +1,3 @@
-#!/usr/bin/env node
 import { argv, exit, stderr, stdout } from 'node:process'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'

@@ -1,6 +1,6 @@
-import { IncomingMessage, ServerResponse } from 'node:http'
 import { Socket } from 'node:net'
 import type { Readable } from 'node:stream'
+import { IncomingMessage, ServerResponse } from '../platform/system/index.ts'
 
 export interface ForwardedHead {
   method: string

@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs'
-import { Agent as HttpAgent } from 'node:http'
 import { Agent as HttpsAgent } from 'node:https'
 import { Pool } from 'undici'
 import type { UpstreamConfiguration } from '../config/index.ts'
 import { Refusal } from '../kernel/index.ts'
+import { Agent as HttpAgent } from '../platform/system/index.ts'
 import { invalidReply } from './upstream-reply.ts'
 
 /** Whom to trust, and what to show where the upstream asks for a client certificate (mTLS). */

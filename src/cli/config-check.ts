@@ -1,5 +1,5 @@
 import { stdout } from 'node:process'
-import { stringify } from 'yaml'
+import { dump } from 'js-yaml'
 import { readVariables } from '../config/env.ts'
 import { loadConfiguration } from '../config/index.ts'
 import type { Command } from './command.ts'
@@ -11,7 +11,7 @@ export const configCheck: Command = {
   options: {},
   run: async ({ root }) => {
     const settings = loadConfiguration(readVariables(), root)
-    stdout.write(stringify(JSON.parse(JSON.stringify(settings))))
+    stdout.write(dump(JSON.parse(JSON.stringify(settings))))
     return 0
   },
 }

@@ -1,13 +1,8 @@
-import { defaultDataDirectory, readVariables } from '../config/env.ts'
 import type { Command } from './command.ts'
-import { keepCompiled } from './compiled.ts'
 
 /** Every command of `portico`, each loaded when it is asked for: the gateway's start does not wait for the others. */
 export const commands: Readonly<Record<string, () => Promise<Command>>> = {
-  serve: async () => {
-    keepCompiled(readVariables().PORTICO_DATA_DIR ?? defaultDataDirectory)
-    return (await import('./serve.ts')).serve
-  },
+  serve: async () => (await import('./serve.ts')).serve,
   migrate: async () => (await import('./migrate.ts')).migrate,
   'config check': async () => (await import('./config-check.ts')).configCheck,
   'keys rotate': async () => (await import('./keys-rotate.ts')).keysRotate,

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import { parse } from 'yaml'
+import { CORE_SCHEMA, loadAll, mergeTag } from 'js-yaml'
 import { z } from 'zod'
 import { developmentKey } from './development.ts'
 import { defaultDataDirectory, type Variables } from './env.ts'
@@ -22,9 +22,13 @@ export class ConfigurationError extends Error {
   }
 }
 
+const withMergeKeys = CORE_SCHEMA.withTags(mergeTag)
+
 const readYaml = (file: string, faults: string[]): unknown => {
   try {
-    return parse(readFileSync(file, 'utf8'), { merge: true }) ?? {}
+    const [tree, ...more] = loadAll(readFileSync(file, 'utf8'), { schema: withMergeKeys })
+    if (more.length > 0) throw new Error('holds more than one document')
+    return tree ?? {}
   } catch (error) {
     faults.push(`${file}: ${error instanceof Error ? error.message.split('\n')[0] : 'unreadable'}`)
     return {}

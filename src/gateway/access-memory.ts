@@ -10,7 +10,7 @@ export interface AccessMemory {
   changed(): Promise<void>
 }
 
-const remembered = 50_000
+const remembered = 20_000
 
 /**
  * Who may do what where, remembered for a lease of a fraction of a second, so that most requests ask the store nothing.

@@ -1,6 +1,7 @@
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { Express } from 'express'
 import type { Configuration } from '../config/index.ts'
+import { createServer } from '../platform/system/index.ts'
 import { messagesOf } from './messages.ts'
 
 /** Answers at the level of the parser, before any operation is known; no envelope, nothing of the request. */

@@ -104,7 +104,7 @@ export const defaultIdentitySettings: IdentitySettings = {
     maxConcurrent: 5,
     livenessMs: 1_000,
     activityMs: 60_000,
-    remembered: 50_000,
+    remembered: 20_000,
   },
   portals: {
     CONSUMER: { selfRegistration: 'closed', links: defaultLinks },

@@ -17,7 +17,7 @@ const run = async (file: string, args: string[], variables: Record<string, strin
   return { code: child.exitCode, out, err }
 }
 const commands = await Promise.all(Object.values(loaders).map((load) => load()))
-const portico = (args: string[], variables = {}) => run(process.execPath, ['src/cli.ts', ...args], variables)
+const portico = (args: string[], variables = {}) => run(process.execPath, ['bin/portico.js', ...args], variables)
 
 test('portico alone, and --help, list every command: exit code 0', async () => {
   for (const args of [[], ['--help'], ['-h']]) {
@@ -87,7 +87,7 @@ describe('what takes long, over a store of its own', () => {
   test.skipIf(!existsSync('/usr/bin/script')).each(long)(
     '%s on a terminal draws how it goes',
     async (name, verdict) => {
-      const line = `${process.execPath} src/cli.ts ${name}`
+      const line = `${process.execPath} bin/portico.js ${name}`
       const variables = { PORTICO_DATA_DIR: store.directory }
       const { code, out } = await run('/usr/bin/script', ['-qec', line, '/dev/null'], variables)
       expect(code).toBe(0)

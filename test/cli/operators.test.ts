@@ -23,7 +23,7 @@ describe('portico, over a store of its own', () => {
   afterAll(() => store?.remove())
 
   const portico = async (args: string[], input = ''): Promise<Ended> => {
-    const child = spawn(process.execPath, ['src/cli.ts', ...args], {
+    const child = spawn(process.execPath, ['bin/portico.js', ...args], {
       cwd: root,
       env: { ...process.env, PORTICO_DATA_DIR: store.directory, DATABASE_URL: '', NODE_OPTIONS: '' },
     })

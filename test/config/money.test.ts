@@ -1,8 +1,8 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { dump } from 'js-yaml'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { stringify } from 'yaml'
 import { loadConfiguration } from '../../src/config/index.ts'
 import { root } from '../harness/settings.ts'
 
@@ -14,7 +14,7 @@ afterAll(() => rm(folder, { recursive: true, force: true }))
 
 const load = async (money: object) => {
   const file = join(folder, 'portico.yaml')
-  await writeFile(file, stringify({ money }))
+  await writeFile(file, dump({ money }))
   return loadConfiguration({ PORTICO_CONFIG: file }, root).money
 }
 

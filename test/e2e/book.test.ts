@@ -23,7 +23,7 @@ describe.skipIf(!storeIsAvailable() || inject('topology') !== 'split')('the book
   afterAll(() => portico?.stop())
 
   const verify = async (): Promise<{ code: number | null; output: string }> => {
-    const child = spawn(process.execPath, ['src/cli.ts', 'ledger', 'verify'], {
+    const child = spawn(process.execPath, ['bin/portico.js', 'ledger', 'verify'], {
       cwd: root,
       env: { ...process.env, DATABASE_URL: url, NODE_OPTIONS: '' },
     })

@@ -7,7 +7,7 @@ import { root } from '../harness/settings.ts'
 import { storeIsAvailable } from '../harness/store.ts'
 
 const conformance = async (target: string): Promise<{ code: number | null; output: string }> => {
-  const child = spawn(process.execPath, ['src/cli.ts', 'conformance', '--target', target], { cwd: root })
+  const child = spawn(process.execPath, ['bin/portico.js', 'conformance', '--target', target], { cwd: root })
   let output = ''
   child.stdout.on('data', (chunk) => {
     output += chunk

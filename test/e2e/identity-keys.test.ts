@@ -3,8 +3,8 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { decodeProtectedHeader } from 'jose'
+import { dump } from 'js-yaml'
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
-import { stringify } from 'yaml'
 import { client, data, newcomer, register, signInAs } from '../harness/identity.ts'
 import { type Portico, startPortico } from '../harness/portico.ts'
 import { root } from '../harness/settings.ts'
@@ -18,7 +18,7 @@ describe.skipIf(!storeIsAvailable())('portico keys rotate', () => {
 
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'portico-keys-'))
-    await writeFile(join(folder, 'portico.yaml'), stringify({ tokens }))
+    await writeFile(join(folder, 'portico.yaml'), dump({ tokens }))
     portico = await startPortico({
       adjust: (settings) => {
         settings.tokens = { ...settings.tokens, ...tokens }
@@ -35,7 +35,7 @@ describe.skipIf(!storeIsAvailable())('portico keys rotate', () => {
       const { databaseUrl, dataDirectory } = portico.settings
       const store = databaseUrl ? { DATABASE_URL: databaseUrl.reveal() } : { PORTICO_DATA_DIR: dataDirectory }
       const env = { ...process.env, ...store, PORTICO_CONFIG: join(folder, 'portico.yaml'), NODE_OPTIONS: '' }
-      const child = spawn(process.execPath, ['src/cli.ts', 'keys', 'rotate'], { cwd: root, env })
+      const child = spawn(process.execPath, ['bin/portico.js', 'keys', 'rotate'], { cwd: root, env })
       let [out, err] = ['', '']
       child.stdout.on('data', (chunk) => {
         out += chunk

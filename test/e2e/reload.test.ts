@@ -1,6 +1,6 @@
 import { writeFile } from 'node:fs/promises'
+import { dump } from 'js-yaml'
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
-import { stringify } from 'yaml'
 import { startConfigured } from '../harness/configured.ts'
 import { send } from '../harness/http.ts'
 import { json, type Misbehaving, startMisbehaving } from '../harness/misbehaving.ts'
@@ -45,7 +45,7 @@ describe.skipIf(inject('topology') !== 'embedded')('reload of the backends', () 
     const load = Array.from({ length: 8 }, async () => {
       while (!done) seen.push(await label())
     })
-    await writeFile(portico.file, stringify(placed(second)))
+    await writeFile(portico.file, dump(placed(second)))
     await expect.poll(label, { timeout: 5_000 }).toBe('second')
     await expect.poll(() => seen.at(-1), { timeout: 2_000 }).toBe('second')
     done = true
@@ -54,7 +54,7 @@ describe.skipIf(inject('topology') !== 'embedded')('reload of the backends', () 
   })
 
   test('a faulty file is refused with every fault named, and the old one stays', async () => {
-    await writeFile(portico.file, stringify({ backends: { constants: { url: 'ftp://x' }, nonsense: 'in-process' } }))
+    await writeFile(portico.file, dump({ backends: { constants: { url: 'ftp://x' }, nonsense: 'in-process' } }))
     await expect.poll(() => portico.output(), { timeout: 5_000 }).toContain('the old one stays')
     const line =
       portico
@@ -67,7 +67,7 @@ describe.skipIf(inject('topology') !== 'embedded')('reload of the backends', () 
   })
 
   test('SIGHUP does the same', async () => {
-    await writeFile(portico.file, stringify(placed(first)))
+    await writeFile(portico.file, dump(placed(first)))
     portico.child.kill('SIGHUP')
     await expect.poll(label, { timeout: 5_000 }).toBe('first')
   })

@@ -1,7 +1,7 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { stringify } from 'yaml'
+import { dump } from 'js-yaml'
 import type { Variables } from '../../src/config/env.ts'
 import { type PorticoProcess, startProcess } from './process.ts'
 
@@ -14,7 +14,7 @@ export const startConfigured = async (
 ): Promise<PorticoProcess & { file: string }> => {
   const folder = await mkdtemp(join(tmpdir(), 'portico-configured-'))
   const file = join(folder, 'portico.yaml')
-  await writeFile(file, stringify(configuration))
+  await writeFile(file, dump(configuration))
   const started = await startProcess({ ...variables, PORTICO_CONFIG: file }, role, nodeArguments)
   return {
     ...started,

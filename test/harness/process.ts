@@ -31,7 +31,7 @@ export const startProcess = async (
   nodeArguments: readonly string[] = [],
 ): Promise<PorticoProcess> => {
   const [port, operationsPort] = [await freePort(), await freePort()]
-  const child = spawn(process.execPath, [...nodeArguments, 'src/cli.ts', 'serve', '--role', role], {
+  const child = spawn(process.execPath, [...nodeArguments, 'bin/portico.js', 'serve', '--role', role], {
     cwd: root,
     env: { ...process.env, PORT: String(port), OPS_PORT: String(operationsPort), ...variables, NODE_OPTIONS: '' },
     stdio: ['ignore', 'pipe', 'pipe'],

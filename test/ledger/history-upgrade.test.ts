@@ -14,7 +14,7 @@ test('an order of before takes its history along, and goes on from there', async
   const pglite = await PGlite.create({ parsers })
   const database = new Kysely<Tables>({ dialect: new PGliteDialect({ pglite }) })
   const run = async (names: string[]) => {
-    for (const name of names.sort()) await migrations[name]?.up(database)
+    for (const name of names.sort()) await (await migrations[name]?.())?.up(database)
   }
   await run(Object.keys(migrations).filter((name) => !isNew(name)))
   const book = await createBook(database)

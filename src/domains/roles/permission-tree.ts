@@ -1,5 +1,5 @@
 import { v5 } from 'uuid'
-import { constant, type Locale, locales, type Words } from '../../kernel/index.ts'
+import { constant, type Locale, type Words } from '../../kernel/index.ts'
 
 /** A row of the permission table. */
 export interface PermissionRow {
@@ -52,6 +52,10 @@ const treeIn = (table: readonly PermissionRow[], words: Words, locale: Locale): 
  * read, is the parent of its others: every node is a right that a role can hold.
  */
 export const permissionTrees = (table: readonly PermissionRow[], words: Words) => {
-  const trees = new Map(locales.map((locale) => [locale, constant(treeIn(table, words, locale))]))
-  return (locale: Locale): PermissionNode[] => trees.get(locale) ?? []
+  const trees = new Map<Locale, PermissionNode[]>()
+  return (locale: Locale): PermissionNode[] => {
+    const tree = trees.get(locale) ?? constant(treeIn(table, words, locale))
+    trees.set(locale, tree)
+    return tree
+  }
 }

@@ -10,7 +10,8 @@ interface Entry {
 
 /** The cache of a single process. At `maximumEntries` the least recently used one is lost. */
 export const createMemoryCache = (clock: Clock, maximumEntries: number): Cache => {
-  const entries = new LRUCache<string, Entry>({ max: maximumEntries })
+  // Bounded by a size of one each and not by `max`, which would take all the room at once.
+  const entries = new LRUCache<string, Entry>({ maxSize: maximumEntries, sizeCalculation: () => 1 })
 
   const live = (key: string): Entry | undefined => {
     const entry = entries.get(key)

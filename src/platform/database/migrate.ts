@@ -31,7 +31,9 @@ const isUpToDate = async (database: Database): Promise<boolean> => {
  */
 const allMigrations = async (tx: Tx): Promise<Record<string, Migration>> => {
   const blank: Migration = { up: async () => undefined }
-  return { ...Object.fromEntries((await appliedNames(tx)).map((name) => [name, blank])), ...migrations }
+  const ours = Object.entries(migrations).map(async ([name, load]) => [name, await load()] as const)
+  const applied = await appliedNames(tx)
+  return Object.fromEntries([...applied.map((name) => [name, blank] as const), ...(await Promise.all(ours))])
 }
 
 const run = async (tx: Tx): Promise<string[]> => {

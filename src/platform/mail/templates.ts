@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { parse } from 'yaml'
+import { load } from 'js-yaml'
 import { z } from 'zod'
 import type { Locale } from '../../kernel/index.ts'
 import { type MailTemplate, mailTemplates } from './mailer.ts'
@@ -18,7 +18,7 @@ const faultsOf = (mail: MailText, names: readonly string[]): string[] => [
 
 const readText = async (directory: string, template: MailTemplate, locale: Locale): Promise<MailText> => {
   const path = join(directory, template, `${locale}.yaml`)
-  const mail = MailText.parse(parse(await readFile(path, 'utf8')))
+  const mail = MailText.parse(load(await readFile(path, 'utf8')))
   const faults = faultsOf(mail, mailTemplates[template])
   if (faults.length > 0) throw new Error(`${path}: placeholders unknown or missing: ${faults.join(', ')}`)
   return mail

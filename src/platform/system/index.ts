@@ -1,4 +1,5 @@
 export { systemClock } from './clock.ts'
+export { Agent, createServer, IncomingMessage, ServerResponse } from './http.ts'
 export { systemIds } from './ids.ts'
 export { systemRandomness } from './randomness.ts'
 export { yieldToEventLoop } from './worker-threads.ts'

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { parse } from 'yaml'
+import { load } from 'js-yaml'
 import type { Locale } from '../../kernel/index.ts'
 
 /** The texts of one language by their whole key, such as `coded.roleType.OWNER.label`. */
@@ -18,6 +18,6 @@ const flatten = (node: unknown, key: string, into: Record<string, string>): void
 /** Reads `<directory>/<locale>.yaml`. Flat keys, because the codes themselves hold dots and colons. */
 export const readTexts = (directory: string, locale: Locale): Texts => {
   const texts: Record<string, string> = {}
-  flatten(parse(readFileSync(join(directory, `${locale}.yaml`), 'utf8')), '', texts)
+  flatten(load(readFileSync(join(directory, `${locale}.yaml`), 'utf8')), '', texts)
   return texts
 }

@@ -36,7 +36,7 @@ export const startGateway = async (rig: Rig, options: GatewayOptions = {}): Prom
     name,
     place,
     command: process.execPath,
-    args: [...(profile ? ['--import', preload] : []), 'src/cli.ts', 'serve'],
+    args: [...(profile ? ['--import', preload] : []), 'bin/portico.js', 'serve'],
     port,
     log: rig.file(`${name}-${port}.log`),
     env: {

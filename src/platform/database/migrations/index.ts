@@ -1,49 +1,30 @@
 import type { Migration } from 'kysely/migration'
-import * as audit from './000-audit.ts'
-import * as identity from './001-identity.ts'
-import * as identityKeys from './001-identity-keys.ts'
-import * as identityLogins from './001-identity-logins.ts'
-import * as access from './002-access.ts'
-import * as ledger from './003-ledger.ts'
-import * as invitations from './010-invitations.ts'
-import * as apiKeys from './011-api-keys.ts'
-import * as sandbox from './012-sandbox.ts'
-import * as dailyUsage from './020-daily-usage.ts'
-import * as exchanges from './020-exchanges.ts'
-import * as withdrawalChannels from './020-withdrawal-channels.ts'
-import * as auditChain from './030-audit-chain.ts'
-import * as exports from './030-exports.ts'
-import * as files from './030-files.ts'
-import * as jobs from './030-jobs.ts'
-import * as identityFactors from './040-identity-factors.ts'
-import * as identityPasswords from './040-identity-passwords.ts'
-import * as sandboxCounterparts from './050-sandbox-counterparts.ts'
-import * as apiKeyPrefix from './051-api-key-prefix.ts'
-import * as developmentOutbox from './052-development-outbox.ts'
-import * as ledgerLean from './060-ledger-lean.ts'
 
-/** In the order of their names; one that has been released is never changed. */
-export const migrations: Record<string, Migration> = {
-  '000-audit': audit,
-  '001-identity': identity,
-  '001-identity-keys': identityKeys,
-  '001-identity-logins': identityLogins,
-  '002-access': access,
-  '003-ledger': ledger,
-  '010-invitations': invitations,
-  '011-api-keys': apiKeys,
-  '012-sandbox': sandbox,
-  '020-daily-usage': dailyUsage,
-  '020-exchanges': exchanges,
-  '020-withdrawal-channels': withdrawalChannels,
-  '030-audit-chain': auditChain,
-  '030-exports': exports,
-  '030-files': files,
-  '030-jobs': jobs,
-  '040-identity-factors': identityFactors,
-  '040-identity-passwords': identityPasswords,
-  '050-sandbox-counterparts': sandboxCounterparts,
-  '051-api-key-prefix': apiKeyPrefix,
-  '052-development-outbox': developmentOutbox,
-  '060-ledger-lean': ledgerLean,
+/**
+ * In the order of their names; one that has been released is never changed. Each is loaded when it is to be run, which
+ * most starts have no need of.
+ */
+export const migrations: Readonly<Record<string, () => Promise<Migration>>> = {
+  '000-audit': () => import('./000-audit.ts'),
+  '001-identity': () => import('./001-identity.ts'),
+  '001-identity-keys': () => import('./001-identity-keys.ts'),
+  '001-identity-logins': () => import('./001-identity-logins.ts'),
+  '002-access': () => import('./002-access.ts'),
+  '003-ledger': () => import('./003-ledger.ts'),
+  '010-invitations': () => import('./010-invitations.ts'),
+  '011-api-keys': () => import('./011-api-keys.ts'),
+  '012-sandbox': () => import('./012-sandbox.ts'),
+  '020-daily-usage': () => import('./020-daily-usage.ts'),
+  '020-exchanges': () => import('./020-exchanges.ts'),
+  '020-withdrawal-channels': () => import('./020-withdrawal-channels.ts'),
+  '030-audit-chain': () => import('./030-audit-chain.ts'),
+  '030-exports': () => import('./030-exports.ts'),
+  '030-files': () => import('./030-files.ts'),
+  '030-jobs': () => import('./030-jobs.ts'),
+  '040-identity-factors': () => import('./040-identity-factors.ts'),
+  '040-identity-passwords': () => import('./040-identity-passwords.ts'),
+  '050-sandbox-counterparts': () => import('./050-sandbox-counterparts.ts'),
+  '051-api-key-prefix': () => import('./051-api-key-prefix.ts'),
+  '052-development-outbox': () => import('./052-development-outbox.ts'),
+  '060-ledger-lean': () => import('./060-ledger-lean.ts'),
 }
