@@ -33,7 +33,7 @@ interface Figures {
 const start = async (variables: Record<string, string>): Promise<Figures> => {
   const [port, operationsPort] = [await freePort(), await freePort()]
   const begun = performance.now()
-  const child = spawn(process.execPath, ['--max-semi-space-size=8', cli, 'serve'], {
+  const child = spawn(process.execPath, [cli, 'serve'], {
     env: {
       ...process.env,
       PORT: String(port),

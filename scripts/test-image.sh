@@ -88,7 +88,7 @@ port=$((20000 + RANDOM % 20000))
 as_user=(chroot --userspec=10001:10001 "$view" /usr/bin/env -i PATH=/usr/local/bin:/usr/bin:/bin HOME=/nonexistent NODE_ENV=production NODE_COMPILE_CACHE=/app/.compiled)
 if "${as_user[@]}" sh -c 'touch /app/x /tmp/x /etc/x' 2>/dev/null; then echo 'the root is writable'; exit 1; fi
 cat >"$work/start.sh" <<'INNER'
-cd /app && exec node --max-semi-space-size=8 bin/portico.js serve
+cd /app && exec node bin/portico.js serve
 INNER
 "${as_user[@]}" HOST=127.0.0.1 PORT=$port OPS_PORT=$((port + 1)) PORTICO_DATA_DIR=/data sh -c "$(cat "$work/start.sh")" >"$work/serve.log" 2>&1 &
 pid=$!

@@ -12,6 +12,7 @@ import {
   successText,
   type Words,
 } from '../kernel/index.ts'
+import { passedOn } from '../platform/system/index.ts'
 import type { Call } from './call.ts'
 
 type Fields = Record<string, string>
@@ -53,6 +54,13 @@ const selfFailure = (refusal: Refusal, at: number, message: string): string => {
   return JSON.stringify({ version: chains.self.envelope, timestamp: at, success: false, code, message, data: null })
 }
 
+async function* counted(bytes: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  for await (const chunk of bytes) {
+    passedOn(chunk.length)
+    yield chunk
+  }
+}
+
 export const createAnswers = (ports: { clock: Clock; words: Words; securityFields: Fields }): Answers => {
   const { clock, words, securityFields } = ports
   // Flat, names and values in turn: the form that Node writes out without looking at it again.
@@ -90,7 +98,7 @@ export const createAnswers = (ports: { clock: Clock; words: Words; securityField
         return
       }
       try {
-        await pipeline(reply.body, response)
+        await pipeline(reply.body, counted, response)
       } catch (cause) {
         if (!isPrematureClose(cause)) throw cause
         throw new Refusal('REQUEST.MALFORMED', { internal: 'client went away', cause })

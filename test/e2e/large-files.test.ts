@@ -19,12 +19,6 @@ const megabyte = 1024 * 1024
 const size = 100 * megabyte
 const growth = 32 * megabyte
 
-/**
- * V8 lets some 60 MB of buffers that nobody holds any more lie until it collects them, whatever they were for. With a
- * small young generation it collects them as they come, and what is measured is what is held.
- */
-const collecting = ['--max-semi-space-size=1']
-
 /** Processes whose memory can be looked at: Linux shows the highest point since it was last reset. */
 const canMeasure = existsSync('/proc/self/clear_refs')
 
@@ -49,7 +43,7 @@ describe.skipIf(!storeIsAvailable() || !canMeasure)('files of 100 MB', () => {
     const backends: Record<string, unknown> = {}
     if (inject('topology') === 'split') {
       const assertion = { jwksUrl: `http://127.0.0.1:${operationsPort}/.well-known/jwks.json` }
-      const domains = await startConfigured(variables, { files, assertion }, 'domains', collecting)
+      const domains = await startConfigured(variables, { files, assertion }, 'domains')
       processes.push(domains)
       backends.default = { url: domains.url, breaker: { failures: 5, openMs: 500 } }
     }
@@ -57,7 +51,6 @@ describe.skipIf(!storeIsAvailable() || !canMeasure)('files of 100 MB', () => {
       { ...variables, OPS_PORT: String(operationsPort) },
       { files, ...(Object.keys(backends).length > 0 && { backends }) },
       'gateway',
-      collecting,
     )
     processes = [gateway, ...processes]
     url = gateway.url

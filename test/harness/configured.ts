@@ -10,12 +10,11 @@ export const startConfigured = async (
   variables: Variables,
   configuration: object,
   role: 'gateway' | 'domains' = 'gateway',
-  nodeArguments: readonly string[] = [],
 ): Promise<PorticoProcess & { file: string }> => {
   const folder = await mkdtemp(join(tmpdir(), 'portico-configured-'))
   const file = join(folder, 'portico.yaml')
   await writeFile(file, dump(configuration))
-  const started = await startProcess({ ...variables, PORTICO_CONFIG: file }, role, nodeArguments)
+  const started = await startProcess({ ...variables, PORTICO_CONFIG: file }, role)
   return {
     ...started,
     file,

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import { Transform } from 'node:stream'
+import { passedOn } from '../system/index.ts'
 
 export interface Meter {
   through: Transform
@@ -16,6 +17,7 @@ export const meter = (judge: (size: number) => void = () => undefined): Meter =>
     transform(chunk: Buffer, _encoding, done) {
       size += chunk.length
       hash.update(chunk)
+      passedOn(chunk.length)
       try {
         judge(size)
         done(null, chunk)

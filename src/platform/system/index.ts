@@ -1,3 +1,4 @@
+export { passedOn } from './buffer-garbage.ts'
 export { systemClock } from './clock.ts'
 export { Agent, createServer, IncomingMessage, ServerResponse } from './http.ts'
 export { systemIds } from './ids.ts'
