@@ -36,6 +36,11 @@ export const sessions = z.strictObject({
 
 export const login = z.strictObject({
   sessionTtlMs: interval.describe('How long a login or a registration may take.'),
+  concurrency: z
+    .int()
+    .min(1)
+    .describe('Steps of logins that a process takes at once, of those that begin and of those under way.'),
+  queue: z.int().min(1).describe('How many of each wait their turn; what comes beyond is answered 503.'),
   attempts: z.int().min(1).max(10).describe('Tries of a code within one of them.'),
   codeTtlMs: interval.describe('The life of a mailed code.'),
   resendMs: milliseconds.describe('The pause before another one.'),

@@ -45,6 +45,9 @@ export interface IdentitySettings {
   }
   login: {
     sessionTtlMs: number
+    /** Steps of logins at once, of those that begin and of those under way, and how many of each may wait. */
+    concurrency: number
+    queue: number
     attempts: number
     codeTtlMs: number
     resendMs: number
@@ -120,6 +123,8 @@ export const defaultIdentitySettings: IdentitySettings = {
   mfa: { issuer: 'Portico', setupTtlMs: 900_000, stepUpMs: 300_000 },
   login: {
     sessionTtlMs: 600_000,
+    concurrency: 3,
+    queue: 500,
     attempts: 5,
     codeTtlMs: 600_000,
     resendMs: 30_000,

@@ -1,3 +1,4 @@
+export * from './bounded-queue.ts'
 export * from './chain.ts'
 export * from './coded.ts'
 export * from './codes.ts'

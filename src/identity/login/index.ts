@@ -15,6 +15,7 @@ import { loginHandlers } from './handlers.ts'
 import { loginInitiator } from './initiate.ts'
 import { codeSender } from './send-code.ts'
 import type { Throttle } from './throttle.ts'
+import { loginTurns } from './turns.ts'
 
 export interface LoginParts {
   ports: IdentityPorts
@@ -32,10 +33,13 @@ export interface LoginParts {
 export const createLogin = (parts: LoginParts): HandlerTable => {
   const { ports, settings, throttle, quota, liveness } = parts
   const startSession = sessionStarter(ports, settings.sessions)
+  const turns = loginTurns({ concurrency: settings.login.concurrency, waiting: settings.login.queue })
+  const initiate = loginInitiator(ports, throttle, settings.login)
+  const complete = loginCompleter({ ...parts, startSession })
   return loginHandlers(ports.words, {
-    initiate: loginInitiator(ports, throttle, settings.login),
-    sendCode: codeSender(ports, quota, settings.login),
-    complete: loginCompleter({ ...parts, startSession }),
+    initiate: (facts, email, password) => turns.begin(() => initiate(facts, email, password)),
+    sendCode: codeSender(ports, turns.goOn, quota, settings.login),
+    complete: (facts, sessionId, factor) => turns.goOn(() => complete(facts, sessionId, factor)),
     refresh: refresher(parts),
     logout: logout(ports, liveness),
   })

@@ -1,4 +1,4 @@
-import { type Instant, invalid, plus, type RequestFacts } from '../../kernel/index.ts'
+import { type Instant, type InTurn, invalid, plus, type RequestFacts } from '../../kernel/index.ts'
 import { inTransaction } from '../../platform/database/index.ts'
 import type { IdentityPorts } from '../ports.ts'
 import type { IdentitySettings } from '../settings.ts'
@@ -17,7 +17,12 @@ export interface SentCode {
 }
 
 /** Mails a code for a login under way. A new code replaces the one before. */
-export const codeSender = (ports: IdentityPorts, quota: MailQuota, settings: IdentitySettings['login']) => {
+export const codeSender = (
+  ports: IdentityPorts,
+  inTurn: InTurn,
+  quota: MailQuota,
+  settings: IdentitySettings['login'],
+) => {
   const { database, clock, digest, mailer, randomness } = ports
 
   /** Claims the sending and keeps the code in one transaction, so that only the last code sent counts. */
@@ -35,11 +40,14 @@ export const codeSender = (ports: IdentityPorts, quota: MailQuota, settings: Ide
 
   return async (facts: RequestFacts, sessionId: string, method: string): Promise<SentCode> => {
     if (method !== 'EMAIL') throw invalid('mfaMethod')
-    const now = clock.now()
-    const login = await findLogin(ports, facts, sessionId, now)
     const code = mintCode(randomness)
-    const goodFor = await putCode(login, code, now)
-    await quota(facts.portal, login.account.id)
+    const { login, goodFor } = await inTurn(async () => {
+      const now = clock.now()
+      const login = await findLogin(ports, facts, sessionId, now)
+      const goodFor = await putCode(login, code, now)
+      await quota(facts.portal, login.account.id)
+      return { login, goodFor }
+    })
     await mailer.send({
       to: login.account.email,
       template: 'login-code',

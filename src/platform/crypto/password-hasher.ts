@@ -1,6 +1,5 @@
 import { hash, verify } from '@node-rs/argon2'
-import type { Randomness } from '../../kernel/index.ts'
-import { boundedQueue, type QueueLimits } from './bounded-queue.ts'
+import { boundedQueue, type QueueLimits, type Randomness } from '../../kernel/index.ts'
 
 export interface PasswordHasher {
   /** A PHC string; the password is taken in NFKC (NIST SP 800-63B-4, 3.1.1.2). */

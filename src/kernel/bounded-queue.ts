@@ -1,4 +1,7 @@
-import { Refusal } from '../../kernel/index.ts'
+import { Refusal } from './refusal.ts'
+
+/** Runs work when its turn comes. */
+export type InTurn = <T>(work: () => Promise<T>) => Promise<T>
 
 export interface QueueLimits {
   /** How many run at once. */
@@ -8,7 +11,7 @@ export interface QueueLimits {
 }
 
 /** Runs work a few at a time, in order; beyond the waiting room it refuses with SYSTEM.UNAVAILABLE. */
-export const boundedQueue = ({ concurrency, waiting }: QueueLimits) => {
+export const boundedQueue = ({ concurrency, waiting }: QueueLimits): InTurn => {
   let running = 0
   const queue: (() => void)[] = []
 
@@ -30,7 +33,7 @@ export const boundedQueue = ({ concurrency, waiting }: QueueLimits) => {
     else running--
   }
 
-  return async <T>(work: () => Promise<T>): Promise<T> => {
+  return async (work) => {
     await enter()
     try {
       return await work()

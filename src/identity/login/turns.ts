@@ -1,0 +1,16 @@
+import { boundedQueue, type InTurn, type QueueLimits } from '../../kernel/index.ts'
+
+export interface LoginTurns {
+  begin: InTurn
+  goOn: InTurn
+}
+
+/**
+ * The steps of logins take turns, a few at a time, so that the store's connections and the event loop are never all
+ * theirs: where many sign in at once they wait, and not whoever is signed in already. Logins under way have a line of
+ * their own: what has begun is finished, however many would begin.
+ */
+export const loginTurns = (limits: QueueLimits): LoginTurns => ({
+  begin: boundedQueue(limits),
+  goOn: boundedQueue(limits),
+})

@@ -1,0 +1,47 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { begin, client, data, goodPassword, register, signInAs } from '../harness/identity.ts'
+import { type Portico, startPortico } from '../harness/portico.ts'
+import { storeIsAvailable } from '../harness/store.ts'
+
+describe.skipIf(!storeIsAvailable())('logins that take turns', () => {
+  let portico: Portico
+  let email: string
+  beforeAll(async () => {
+    portico = await startPortico({
+      adjust: (settings) => {
+        settings.login.concurrency = 1
+        settings.login.queue = 1
+      },
+    })
+    portico.expectFault(({ code }) => code === 'SYSTEM.UNAVAILABLE')
+    email = (await register(portico)).email
+  })
+  afterAll(() => portico?.stop())
+
+  const rush = () =>
+    Promise.all(
+      Array.from({ length: 30 }, () => client(portico).post('/auth/login/initiate', { email, password: goodPassword })),
+    )
+
+  test('auth.loginInitiate 503 beyond those that wait, with a time to try again, and none of them counts as a failure', async () => {
+    const answers = await rush()
+    const served = answers.filter(({ status }) => status === 200)
+    const refused = answers.filter(({ status }) => status !== 200)
+    expect(served.length).toBeGreaterThanOrEqual(2)
+    expect(refused.length).toBeGreaterThanOrEqual(10)
+    for (const { status, body, headers } of refused)
+      expect([status, body.code, headers.get('retry-after')]).toEqual([503, 'SYSTEM.UNAVAILABLE', '1'])
+    expect((await signInAs(portico, client(portico), email)).accessToken).toEqual(expect.any(String))
+  })
+
+  test('auth.loginComplete 200 while more would begin than may wait', async () => {
+    const by = client(portico)
+    const { sessionId, code } = await begin(portico, by, email)
+    const [answers, completed] = await Promise.all([
+      rush(),
+      by.post('/auth/login/complete', { sessionId, mfaMethod: 'EMAIL', code }),
+    ])
+    expect(answers.filter(({ status }) => status === 503).length).toBeGreaterThanOrEqual(10)
+    expect(data(completed).accessToken).toEqual(expect.any(String))
+  })
+})
