@@ -7,6 +7,8 @@ export interface Match {
   params: Record<string, string>
 }
 
+const noParams: Record<string, string> = Object.freeze({})
+
 export type Router = (method: string, path: string) => Match
 
 /** Dot segments, empty segments and backslashes: a path that is not canonical is refused, never rewritten. */
@@ -23,11 +25,14 @@ const decodable = (path: string): boolean => {
 
 /** Finds the operation of a request over the whole catalogue. HEAD is answered as its GET. */
 export const createRouter = (catalogue: readonly Operation[]): Router => {
+  // A path without parameters is its own name; all others are the router's to find.
+  const fixed = new Map<string, Match>()
   const routes = findMyWay({ caseSensitive: true, ignoreTrailingSlash: false, maxParamLength: 200 })
   for (const operation of catalogue) {
     for (const chainId of operation.chains) {
       const path = chains[chainId].prefix + operation.path.replace(/\{(\w+)\}/g, ':$1')
       routes.on(operation.method, path, () => undefined, { operation, chainId })
+      if (!path.includes(':')) fixed.set(`${operation.method} ${path}`, { operation, chainId, params: noParams })
     }
   }
   const find = (method: 'GET' | 'POST', path: string): Match | undefined => {
@@ -39,6 +44,8 @@ export const createRouter = (catalogue: readonly Operation[]): Router => {
     return { operation, chainId, params }
   }
   return (method, path) => {
+    const itself = fixed.get(`${method} ${path}`)
+    if (itself) return itself
     if (!uncanonical.test(path)) {
       if (path.includes('%') && !decodable(path)) throw invalid('path', 'undecodable path')
       const wanted = method === 'HEAD' ? 'GET' : method

@@ -4,6 +4,7 @@ export type Locale = (typeof locales)[number]
 export const fallbackLocale: Locale = 'en'
 
 const aliases: Record<string, Locale> = { 'zh-tw': 'zh-Hant', 'zh-hk': 'zh-Hant', 'zh-mo': 'zh-Hant' }
+const byTag: ReadonlyMap<string, Locale> = new Map(locales.map((locale) => [locale, locale]))
 const byLowerCase = new Map<string, Locale>(locales.map((locale) => [locale.toLowerCase(), locale]))
 
 const known = (tag: string): Locale | undefined => {
@@ -19,6 +20,8 @@ const known = (tag: string): Locale | undefined => {
 /** The best language for an X-LOCALE or Accept-Language header (RFC 4647 lookup); an unknown one falls back to en. */
 export const parseLocale = (header: string | undefined): Locale => {
   if (header === undefined) return fallbackLocale
+  const exact = byTag.get(header)
+  if (exact) return exact
   const ranges = header
     .split(',')
     .slice(0, 16)

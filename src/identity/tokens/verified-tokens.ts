@@ -1,4 +1,3 @@
-import { hash } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
 import type { Clock, MaybePromise } from '../../kernel/index.ts'
 import type { IdentitySettings } from '../settings.ts'
@@ -7,7 +6,7 @@ import type { AccessClaims } from './claims.ts'
 import type { SigningKeys } from './signing-keys.ts'
 
 /**
- * Verifying a signature costs 142 µs, so what proved good is remembered by the token's SHA-256 and dropped at expiry.
+ * Verifying a signature costs 142 µs, so what proved good is remembered, here in memory alone, and dropped at expiry.
  * The times and the key are looked at again each time; whether the session lives is another's question.
  */
 export const rememberVerified = (
@@ -24,16 +23,15 @@ export const rememberVerified = (
     return claims.notBefore <= now + skew && claims.expires > now - skew && keys.counts(claims.kid)
   }
 
-  const verify = async (name: string, token: string): Promise<AccessClaims | undefined> => {
-    verified.delete(name)
+  const verify = async (token: string): Promise<AccessClaims | undefined> => {
+    verified.delete(token)
     const claims = await tokens.read(token)
-    if (claims) verified.set(name, claims)
+    if (claims) verified.set(token, claims)
     return claims
   }
 
   return (token) => {
-    const name = hash('sha256', token, 'base64')
-    const known = verified.get(name)
-    return known && good(known) ? known : verify(name, token)
+    const known = verified.get(token)
+    return known && good(known) ? known : verify(token)
   }
 }
