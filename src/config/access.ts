@@ -25,7 +25,7 @@ export const accessSettings = z.strictObject({
     .min(0)
     .max(5_000)
     .describe(
-      'How long a replica goes by a membership that it has read; a change of rights waits as long before it is answered.',
+      'How long a replica on PostgreSQL goes by a membership that it has read; a change of rights waits as long before it is answered.',
     ),
   invitations,
   apiKeys,

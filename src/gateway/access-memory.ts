@@ -12,6 +12,9 @@ export interface AccessMemory {
 
 const remembered = 20_000
 
+/** Where no other process writes to the store, every change of rights is noticed at once; this bounds what one missed would cost. */
+const aloneMs = 10_000
+
 /**
  * Who may do what where, remembered for a lease of a fraction of a second, so that most requests ask the store nothing.
  * A changed role counts at the next request all the same, on every replica: this one forgets at once, and where others
@@ -22,7 +25,7 @@ export const rememberAccess = (
   clock: Clock,
   { leaseMs, shared }: { leaseMs: number; shared: boolean },
 ): AccessMemory => {
-  const accesses = createLease<WorkspaceAccess>(clock, { ms: leaseMs, max: remembered })
+  const accesses = createLease<WorkspaceAccess>(clock, { ms: shared ? leaseMs : aloneMs, max: remembered })
   return {
     enter: (caller, workspaceId) =>
       accesses.read(`${caller.accountId} ${workspaceId ?? ''}`, () => workspaces.enter(caller, workspaceId)),
