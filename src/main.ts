@@ -5,7 +5,7 @@ import type { Logger } from 'pino'
 import { compose, type Role } from './compose.ts'
 import type { Configuration } from './config/index.ts'
 import { closeListener } from './gateway/index.ts'
-import { yieldToEventLoop } from './platform/system/index.ts'
+import { keepHeapSmall, yieldToEventLoop } from './platform/system/index.ts'
 
 export interface Running {
   /** Where the portal listener and the operations listener really listen. */
@@ -40,6 +40,7 @@ export const run = async (settings: Configuration, role: Role, logger: Logger): 
       operationsPort: await listen(deployment.operations, operationsPort, host),
     }
     yieldToEventLoop()
+    keepHeapSmall()
     logger.info({ role, host, port: running.port, operationsPort: running.operationsPort }, 'listening')
     let stopping: Promise<void> | undefined
     const stop = async (): Promise<void> => {

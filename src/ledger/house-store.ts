@@ -8,16 +8,24 @@ export const ensureHouse = async (
   { database, clock, ids }: { database: Database; clock: Clock; ids: Ids },
   currencies: readonly string[],
 ): Promise<void> => {
+  const open = await database
+    .selectFrom('ledger_accounts')
+    .select(['kind', 'currency'])
+    .where('workspace_biz_id', 'is', null)
+    .execute()
+  const isOpen = new Set(open.map(({ kind, currency }) => `${kind} ${currency}`))
   const at = toDate(clock.now())
   const wanted = currencies.flatMap((currency) =>
-    kinds.map((kind) => ({
-      biz_id: ids.next<'wallet'>(),
-      workspace_biz_id: null,
-      kind,
-      currency,
-      created_at: at,
-      updated_at: at,
-    })),
+    kinds
+      .filter((kind) => !isOpen.has(`${kind} ${currency}`))
+      .map((kind) => ({
+        biz_id: ids.next<'wallet'>(),
+        workspace_biz_id: null,
+        kind,
+        currency,
+        created_at: at,
+        updated_at: at,
+      })),
   )
   if (wanted.length === 0) return
   await database
