@@ -7,8 +7,10 @@ import { openDatabase } from '../platform/database/index.ts'
 import type { Command } from './command.ts'
 import { bar } from './progress.ts'
 
-const describe = ({ sequence, bizId, reason }: ChainBreak): string =>
-  bizId === null ? `entry ${sequence} is ${reason}` : `entry ${sequence} (${bizId}) is ${reason}`
+const describe = ({ sequence, bizId, reason }: ChainBreak): string => {
+  if (sequence === 0) return `the head of the chain is ${reason}`
+  return bizId === null ? `entry ${sequence} is ${reason}` : `entry ${sequence} (${bizId}) is ${reason}`
+}
 
 export const auditVerify: Command = {
   name: 'audit verify',

@@ -43,17 +43,43 @@ describe('the audit log’s chain', () => {
       sql`UPDATE audit_log SET sequence = 9000, action = 'x', hash = '', previous_hash = '' WHERE sequence IS NULL`,
       sql`DELETE FROM audit_log WHERE sequence = 5`,
       sql`TRUNCATE audit_log`,
+      sql`UPDATE audit_chain SET sequence = 5, hash = (SELECT hash FROM audit_log WHERE sequence = 5)`,
+      sql`UPDATE audit_chain SET hash = decode('00', 'hex')`,
+      sql`DELETE FROM audit_chain`,
+      sql`TRUNCATE audit_chain`,
     ]
     for (const statement of statements) await expect(statement.execute(database)).rejects.toThrow(/append-only/)
     await sealAuditLog(database)
   })
 
   const tampered = async (database: Database, statement: ReturnType<typeof sql>) => {
-    await sql`ALTER TABLE audit_log DISABLE TRIGGER USER`.execute(database)
+    for (const table of ['audit_log', 'audit_chain'])
+      await sql`ALTER TABLE ${sql.table(table)} DISABLE TRIGGER USER`.execute(database)
     await statement.execute(database)
-    await sql`ALTER TABLE audit_log ENABLE TRIGGER USER`.execute(database)
+    for (const table of ['audit_log', 'audit_chain'])
+      await sql`ALTER TABLE ${sql.table(table)} ENABLE TRIGGER USER`.execute(database)
     return verifyAuditLog(database)
   }
+
+  each('a head that was set back, or taken away, hides nothing', async (database) => {
+    const head = await database.selectFrom('audit_chain').selectAll().executeTakeFirstOrThrow()
+    const { biz_id: bizId } = await database
+      .selectFrom('audit_log')
+      .select('biz_id')
+      .where('sequence', '=', 701)
+      .executeTakeFirstOrThrow()
+    const back = sql`UPDATE audit_chain SET sequence = 700, hash = (SELECT hash FROM audit_log WHERE sequence = 700)`
+    expect(await tampered(database, back)).toEqual({
+      entriesChecked: 700,
+      broken: { sequence: 701, bizId, reason: 'unlinked' },
+    })
+    expect(await tampered(database, sql`DELETE FROM audit_chain`)).toEqual({
+      entriesChecked: 0,
+      broken: { sequence: 0, bizId: null, reason: 'missing' },
+    })
+    await database.insertInto('audit_chain').values(head).execute()
+    expect((await verifyAuditLog(database)).broken).toBeNull()
+  })
 
   each('entries cut off at the end are missed', async (database) => {
     const last = await database.selectFrom('audit_chain').select('sequence').executeTakeFirstOrThrow()

@@ -32,8 +32,19 @@ const content = [
 export const lockHead = (tx: Tx): Promise<Head> =>
   tx.selectFrom('audit_chain').select(['sequence', 'hash']).forUpdate().executeTakeFirstOrThrow()
 
-export const readHead = (database: Database): Promise<Head> =>
-  database.selectFrom('audit_chain').select(['sequence', 'hash']).executeTakeFirstOrThrow()
+/** Undefined where somebody has taken it away. */
+export const readHead = (database: Database): Promise<Head | undefined> =>
+  database.selectFrom('audit_chain').select(['sequence', 'hash']).executeTakeFirst()
+
+/** The first entry that is sealed and lies behind the head, both as of one moment: sealing moves them together. */
+export const entryBehindHead = (database: Database): Promise<{ sequence: number; bizId: string } | undefined> =>
+  database
+    .selectFrom('audit_log')
+    .select([sql<number>`sequence`.as('sequence'), 'biz_id as bizId'])
+    .where('sequence', '>', (eb) => eb.selectFrom('audit_chain').select('sequence'))
+    .orderBy('sequence')
+    .limit(1)
+    .executeTakeFirst()
 
 /** What has been committed and not sealed: it is sealed in the order in which it came to be seen. */
 export const unsealedEntries = (tx: Tx, limit: number): Promise<EntryContent[]> =>

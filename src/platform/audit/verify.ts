@@ -1,9 +1,9 @@
 import type { Database } from '../database/index.ts'
-import { readHead, type SealedEntry, sealedEntries } from './chain-store.ts'
+import { entryBehindHead, type Head, readHead, type SealedEntry, sealedEntries } from './chain-store.ts'
 import { linkOf } from './entry.ts'
 
 export interface ChainBreak {
-  /** Of the first entry that is not what was sealed, or that is missing. */
+  /** Of the first entry that is not what was sealed, or that is missing; 0 where the chain's head is. */
   sequence: number
   /** Null where the entry itself is missing. */
   bizId: string | null
@@ -27,15 +27,17 @@ const judge = (entry: SealedEntry, sequence: number, previous: Uint8Array): Chai
   return null
 }
 
-/**
- * Follows the chain from its beginning to the head as it stood at the start, a batch at a time, so that writers are
- * not held up. Entries that are not sealed yet belong to no chain and are not judged.
- */
-export const verifyAuditLog = async (
+/** Entries that no link from the head leads to: it was set back, or somebody has sealed them by hand. */
+const behind = async (database: Database): Promise<ChainBreak | null> => {
+  const entry = await entryBehindHead(database)
+  return entry ? { ...entry, reason: 'unlinked' } : null
+}
+
+const follow = async (
   database: Database,
-  told: (done: number, all: number) => void = () => undefined,
+  head: Head,
+  told: (done: number, all: number) => void,
 ): Promise<ChainVerdict> => {
-  const head = await readHead(database)
   let previous: Uint8Array = new Uint8Array(32)
   let sequence = 0
   told(sequence, head.sequence)
@@ -52,6 +54,21 @@ export const verifyAuditLog = async (
     if (entries.length === 0)
       return { entriesChecked: sequence, broken: { sequence: sequence + 1, bizId: null, reason: 'missing' } }
   }
-  const broken = same(previous, head.hash) ? null : ({ sequence, bizId: null, reason: 'unlinked' } as const)
+  const broken = same(previous, head.hash)
+    ? await behind(database)
+    : ({ sequence, bizId: null, reason: 'unlinked' } as const)
   return { entriesChecked: sequence, broken }
+}
+
+/**
+ * Follows the chain from its beginning to the head as it stood at the start, a batch at a time, so that writers are
+ * not held up. Entries that are not sealed yet belong to no chain and are not judged.
+ */
+export const verifyAuditLog = async (
+  database: Database,
+  told: (done: number, all: number) => void = () => undefined,
+): Promise<ChainVerdict> => {
+  const head = await readHead(database)
+  if (!head) return { entriesChecked: 0, broken: { sequence: 0, bizId: null, reason: 'missing' } }
+  return follow(database, head, told)
 }

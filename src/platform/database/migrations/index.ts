@@ -27,4 +27,5 @@ export const migrations: Readonly<Record<string, () => Promise<Migration>>> = {
   '051-api-key-prefix': () => import('./051-api-key-prefix.ts'),
   '052-development-outbox': () => import('./052-development-outbox.ts'),
   '060-ledger-lean': () => import('./060-ledger-lean.ts'),
+  '061-audit-head': () => import('./061-audit-head.ts'),
 }
