@@ -2,9 +2,10 @@ import { randomUUID } from 'node:crypto'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { text } from 'node:stream/consumers'
+import { buffer, text } from 'node:stream/consumers'
+import { readXlsx } from 'hucre/xlsx'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { neutral } from '../../src/domains/exports/formats.ts'
+import { formats, inWorkbook, neutral } from '../../src/domains/exports/formats.ts'
 import { createExports } from '../../src/domains/exports/index.ts'
 import { everyRow } from '../../src/domains/exports/sources/paging.ts'
 import { instantOf, plus } from '../../src/kernel/index.ts'
@@ -236,12 +237,24 @@ test.each([
   ['-1', "'-1"],
   ['@x', "'@x"],
   ['\tx', "'\tx"],
+  ['＝1+1', "'＝1+1"],
+  ['＠x', "'＠x"],
   ['a=1', 'a=1'],
   ['', ''],
   [-5, '-5'],
   [null, ''],
 ])('the cell %j becomes %j', (value, cell) => {
   expect(neutral(value)).toBe(cell)
+})
+
+test('a workbook says what the list says, whatever the text, and is well-formed XML', async () => {
+  const texts = ['a\uffffb\ufffe', '_x0041_', '_x005F_x0041_', '_x003d_1', '_xyz_', '漢字 🎉', '<b>&"']
+  for (const text of texts) expect(inWorkbook(text)).not.toMatch(/[\ufffe\uffff]/)
+  async function* rows() {
+    for (const text of texts) yield { text }
+  }
+  const bytes = await buffer(formats.XLSX.write({ columns: ['text'], rows: rows() }))
+  expect((await readXlsx(bytes)).sheets[0]?.rows).toEqual([['text'], ...texts.map((text) => [text])])
 })
 
 test('every row comes once, however many share an instant', async () => {

@@ -3,8 +3,8 @@ import { stringify } from 'csv-stringify/sync'
 import type { CodeOf } from '../../kernel/index.ts'
 import type { Row, Source } from './sources/row.ts'
 
-/** What a spreadsheet would take for a formula, or for a way out of its cell (OWASP, CSV injection). */
-const active = /^[=+\-@\t\r\n]/
+/** What a spreadsheet would take for a formula, or for a way out of its cell, the wide forms too (OWASP, CSV injection). */
+const active = /^[=+\-@\t\r\n＝＋－＠]/
 
 /** The cell as text that stays text: an apostrophe goes before whatever would be run. */
 export const neutral = (value: string | number | null): string => {
@@ -24,8 +24,16 @@ async function* jsonLines({ columns, rows }: Source): AsyncGenerator<string> {
     yield `${JSON.stringify(Object.fromEntries(columns.map((column) => [column, row[column] ?? null])))}\n`
 }
 
+const byNumber = (char: string): string => `_x${char.charCodeAt(0).toString(16).toUpperCase().padStart(4, '0')}_`
+
+/**
+ * A text as a workbook holds it (ECMA-376, ST_Xstring): the two characters that XML cannot hold and the writer lets pass
+ * by their numbers, and an underscore by its own where a reader would take what follows for a number.
+ */
+export const inWorkbook = (text: string): string => text.replace(/_(?=x[0-9a-f]{4}_)|[\ufffe\uffff]/gi, byNumber)
+
 async function* grid({ columns, rows }: Source): AsyncGenerator<string[]> {
-  for await (const row of rows) yield cells(columns, row)
+  for await (const row of rows) yield cells(columns, row).map(inWorkbook)
 }
 
 async function* sheet(source: Source): AsyncGenerator<Uint8Array> {
