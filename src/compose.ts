@@ -36,7 +36,13 @@ import type { HandlerTable, Operation } from './kernel/index.ts'
 import { databaseFault } from './platform/database/index.ts'
 import { outboxPage } from './platform/mail/index.ts'
 import { redisFault } from './platform/redis/index.ts'
-import { createBookMetrics, createMetrics, createPerimeterMetrics, type Metrics } from './platform/telemetry/index.ts'
+import {
+  createApprovalMetrics,
+  createBookMetrics,
+  createMetrics,
+  createPerimeterMetrics,
+  type Metrics,
+} from './platform/telemetry/index.ts'
 
 const roles = ['gateway', 'domains'] as const
 export type Role = (typeof roles)[number]
@@ -97,6 +103,11 @@ export const compose = async (settings: Configuration, role: Role, logger: Logge
   building.defer(() => domains.apiKeys.settle())
   building.defer(() => domains.rates.close())
   const isGateway = role === 'gateway'
+  createApprovalMetrics(metrics.registry, {
+    count: domains.accountsAwaiting,
+    clock: outside.clock,
+    onFault: (error) => logger.warn({ err: error }, 'the accounts that wait for approval could not be counted'),
+  })
   if (isGateway && settings.profile === 'development') await composeSeed(outside, identity, domains)
   const backends = await createBackends({
     identity: isGateway ? meteredSessions(identity.handlers, perimeter) : new Map(),

@@ -113,7 +113,16 @@ export const composeDomains = async (
     operators: operators.jobs,
     ledger: [forgettingAnswers(ledger, expiryMs)],
   }
-  return { ledger, workspaces, apiKeys, rates, jobs, handlers: new Map(tables.flatMap((table) => [...table])) }
+  const { accountsAwaiting } = operators
+  return {
+    ledger,
+    workspaces,
+    apiKeys,
+    rates,
+    jobs,
+    accountsAwaiting,
+    handlers: new Map(tables.flatMap((table) => [...table])),
+  }
 }
 
 export type Domains = Awaited<ReturnType<typeof composeDomains>>

@@ -67,6 +67,18 @@ describe.skipIf(!storeIsAvailable())('operators', () => {
     expect(code(await call('POST', `/accounts/${id}/reject`, { reason: 'late' }))).toEqual(conflict)
   })
 
+  test('portico_accounts_awaiting_approval: rises with a registration, and falls with the decision', async () => {
+    const waiting = async () => {
+      const text = await (await fetch(`${portico.operationsUrl}/metrics`)).text()
+      return Number(/^portico_accounts_awaiting_approval\{portal="CONSUMER"\} (\d+)$/m.exec(text)?.[1])
+    }
+    expect(await waiting()).toBe(0)
+    const id = await register('counted@demo.test')
+    await expect.poll(waiting, { timeout: 10_000 }).toBe(1)
+    await call('POST', `/accounts/${id}/approve`)
+    await expect.poll(waiting, { timeout: 10_000 }).toBe(0)
+  })
+
   test('operators.rejectAccount 200: the registration never signs in, and its workspace is closed', async () => {
     const id = await register('refused@demo.test')
     const frozen = async () =>

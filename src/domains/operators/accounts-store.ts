@@ -100,6 +100,17 @@ export const listAccounts = async (store: Store, query: AccountQuery): Promise<P
   return pageOf(rows, total, query)
 }
 
+/** How many accounts of each portal wait for a decision. The status stands in the text, as the partial index has it. */
+export const countAwaiting = async (store: Store): Promise<ReadonlyMap<Portal, number>> => {
+  const rows = await store
+    .selectFrom('accounts')
+    .where(sql<boolean>`account_status = 'PENDING_APPROVAL'`)
+    .select(['portal', (eb) => eb.fn.countAll<number>().as('total')])
+    .groupBy('portal')
+    .execute()
+  return new Map(rows.map(({ portal, total }) => [portal, total]))
+}
+
 /** Ends every session of an account that is still open. The table is identity's. */
 export const endSessions = async (
   tx: Tx,

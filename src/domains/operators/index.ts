@@ -1,9 +1,10 @@
 import { z } from 'zod'
-import { bizId, type Clock, type HandlerTable } from '../../kernel/index.ts'
+import { bizId, type Clock, type HandlerTable, type Portal } from '../../kernel/index.ts'
 import type { Ledger } from '../../ledger/index.ts'
 import type { JobKind } from '../../platform/jobs/index.ts'
 import { accountHandlers } from './account-handlers.ts'
 import { type AccountPorts, decisionMailJob, tellDecision } from './accounts.ts'
+import { countAwaiting } from './accounts-store.ts'
 import { auditHandlers } from './audit-handlers.ts'
 import { ledgerHandlers } from './ledger-handlers.ts'
 import { toldDecisions } from './rules.ts'
@@ -22,8 +23,15 @@ const DecisionMail = z.object({
   reason: z.string(),
 })
 
+export interface Operators {
+  handlers: HandlerTable
+  jobs: JobKind[]
+  /** How many accounts wait for approval, for the metrics; a portal without any may be missing. */
+  accountsAwaiting(): Promise<ReadonlyMap<Portal, number>>
+}
+
 /** What operators do that is no other domain's: accounts, workspaces, the book and the audit log (SYSTEM portal). */
-export const createOperators = (options: OperatorsOptions): { handlers: HandlerTable; jobs: JobKind[] } => {
+export const createOperators = (options: OperatorsOptions): Operators => {
   const { database, words, clock, ledger } = options
   const tables = [
     accountHandlers(options, words),
@@ -36,5 +44,6 @@ export const createOperators = (options: OperatorsOptions): { handlers: HandlerT
     jobs: [
       { name: decisionMailJob, attempts: 10, work: (payload) => tellDecision(options, DecisionMail.parse(payload)) },
     ],
+    accountsAwaiting: () => countAwaiting(database),
   }
 }

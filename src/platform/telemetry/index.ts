@@ -1,3 +1,4 @@
+export { createApprovalMetrics } from './approvals.ts'
 export { createBookMetrics } from './book.ts'
 export { createLogger } from './logger.ts'
 export { createMetrics, type Metrics } from './metrics.ts'

@@ -28,4 +28,5 @@ export const migrations: Readonly<Record<string, () => Promise<Migration>>> = {
   '052-development-outbox': () => import('./052-development-outbox.ts'),
   '060-ledger-lean': () => import('./060-ledger-lean.ts'),
   '061-audit-head': () => import('./061-audit-head.ts'),
+  '062-accounts-awaiting': () => import('./062-accounts-awaiting.ts'),
 }
