@@ -9,6 +9,7 @@ import { startJobs } from './compose/jobs.ts'
 import { meteredChannel, meteredLimits, meteredSessions } from './compose/metered.ts'
 import { type Outside, openOutside } from './compose/outside.ts'
 import { composeReference } from './compose/reference.ts'
+import { auditRefusedCommands } from './compose/refused-commands.ts'
 import { composeSeed } from './compose/seed.ts'
 import type { Configuration } from './config/index.ts'
 import { catalogue } from './contract/index.ts'
@@ -18,7 +19,6 @@ import {
   createExplain,
   createOperationsApp,
   createRouter,
-  type Explain,
   type Finished,
   faultDoor,
   guardServer,
@@ -29,7 +29,6 @@ import {
   rememberAccess,
   requestLog,
   securityHeaders,
-  type Tracing,
 } from './gateway/index.ts'
 import { assertionType } from './identity/index.ts'
 import type { HandlerTable, Operation } from './kernel/index.ts'
@@ -64,12 +63,12 @@ interface Serving {
   outside: Outside
   logger: Logger
   metrics: Metrics
-  explain: Explain
-  tracing: Tracing | null
+  /** What hears of every request once it has been answered. */
+  told: readonly ((finished: Finished) => void)[]
 }
 
 const portalApp = (
-  { outside, logger, metrics, explain, tracing }: Serving,
+  { outside, logger, metrics, told }: Serving,
   operations: readonly Operation[],
   way: Way,
   pages: Doors['pages'],
@@ -78,7 +77,6 @@ const portalApp = (
   const answers = createAnswers({ clock, words, securityFields: securityHeaders() })
   const router = createRouter(operations)
   const stages = Object.values(way)
-  const told = [requestLog(logger), explain.record, ...(tracing ? [tracing.endSpan] : [])]
   const log = (finished: Finished) => {
     for (const tell of told) tell(finished)
   }
@@ -142,7 +140,13 @@ export const compose = async (settings: Configuration, role: Role, logger: Logge
   const pages = isGateway ? referencePages({ document: () => composeReference(outside.words) }) : []
   const explain = createExplain(outside.clock, Object.keys(way), settings.explain)
   building.defer(() => explain.close())
-  const app = portalApp({ outside, logger, metrics, explain, tracing }, served, way, pages)
+  const told = [
+    requestLog(logger),
+    explain.record,
+    ...(tracing ? [tracing.endSpan] : []),
+    ...(isGateway ? [auditRefusedCommands(outside)] : []),
+  ]
+  const app = portalApp({ outside, logger, metrics, told }, served, way, pages)
   const unserved = catalogue.map(({ id }) => id).filter((id) => !identity.handlers.has(id) && !domains.handlers.has(id))
   if (unserved.length > 0) logger.warn({ operations: unserved }, 'declared, and not served yet')
   const book = watchBook({

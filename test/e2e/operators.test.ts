@@ -117,6 +117,36 @@ describe.skipIf(!storeIsAvailable())('operators', () => {
     expect((await call('GET', `/accounts/${own}`)).body.data).toMatchObject({ accountStatus: { code: 'ACTIVE' } })
   })
 
+  test('operators.listAuditLog 200: commands that somebody had no right to, in either portal; not what they read', async () => {
+    const own = await idOf('operator@demo.test')
+    const ownRequest = randomUUID()
+    const suspend = `/web/v1/system/accounts/${own}/suspend`
+    const headers = { 'x-request-id': ownRequest }
+    await portico.call('POST', suspend, { token: operator.accessToken, headers, body: { reason: 'holiday' } })
+    const member = await signIn(portico, 'member@demo.test')
+    const denied = { token: member.accessToken, workspace }
+    const body = { roleName: 'mine', permissionCodes: ['wallet:read'] }
+    expect(code(await portico.call('POST', `${consumer}/roles`, { ...denied, body }))[0]).toBe(403)
+    expect(code(await portico.call('GET', `${consumer}/wallets`, { ...denied, workspace: unknownId }))[0]).toBe(403)
+    const refused = async (filter: string) =>
+      (await call('GET', `/audit-log?outcome=REFUSED&${filter}`)).body.data.items
+    const ownEntry = async () => {
+      const entries = await refused(`actorId=${own}&action=operators.suspendAccount`)
+      return entries.find((entry: { requestId: string }) => entry.requestId === ownRequest)
+    }
+    await expect.poll(ownEntry, { timeout: 5_000 }).toMatchObject({
+      portal: { code: 'SYSTEM' },
+      targetBizId: own,
+      workspaceBizId: null,
+      clientIp: '203.0.113.7',
+      detail: { reason: 'ACCESS.PERMISSION_DENIED' },
+    })
+    const actor = `actorId=${await idOf('member@demo.test')}`
+    const created = () => refused(`${actor}&action=roles.create`)
+    await expect.poll(created, { timeout: 5_000 }).toMatchObject([{ workspaceBizId: workspace }])
+    expect(await refused(`${actor}&action=wallets.list`)).toEqual([])
+  })
+
   test('operators.terminateAccountSessions 200: says how many', async () => {
     const member = await signIn(portico, 'member@demo.test')
     const id = await idOf('member@demo.test')
