@@ -1,6 +1,6 @@
 import type { Finished } from '../gateway/index.ts'
 import { isBizId } from '../kernel/index.ts'
-import { recordAudit } from '../platform/audit/index.ts'
+import { recordRefusedAct } from '../platform/audit/index.ts'
 import type { Outside } from './outside.ts'
 
 /** The one id in a command's path, whose target it is; what can be no id is not kept. */
@@ -18,17 +18,12 @@ export const auditRefusedCommands =
   ({ requestId, call, refusal }: Finished): void => {
     if (refusal?.code !== 'ACCESS.PERMISSION_DENIED' || !call?.caller || call.method !== 'POST') return
     const { accountId, portal, apiKeyId } = call.caller
-    const event = {
-      at: call.receivedAt,
-      portal,
-      actorId: accountId,
+    const operationId = call.operation.id
+    const act = { operationId, accountId, portal, at: call.receivedAt, requestId, clientIp: call.clientIp }
+    const on = {
       workspaceId: call.workspace?.id ?? null,
-      action: call.operation.id,
       targetId: targetIn(call.params),
-      outcome: 'REFUSED',
-      requestId,
-      clientIp: call.clientIp,
       detail: { reason: refusal.code, ...(apiKeyId !== null && { apiKey: apiKeyId }) },
-    } as const
-    background.run('audit-refused', () => recordAudit(database, event))
+    }
+    background.run('audit-refused', () => recordRefusedAct(database, act, on))
   }

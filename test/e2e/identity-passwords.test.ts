@@ -32,6 +32,15 @@ describe.skipIf(!storeIsAvailable())('passwords', () => {
   })
   afterAll(() => portico?.stop())
 
+  /** What the audit log holds of an act upon an account; some of it follows the answer. */
+  const audited = async (action: string, accountId: string) => {
+    const { accessToken: token } = await signIn(portico, 'operator@demo.test')
+    const path = `/web/v1/system/audit-log?action=${action}&targetId=${accountId}`
+    const entries = async () => data(await portico.call('GET', path, { token })).items
+    await expect.poll(entries, { timeout: 5_000 }).not.toEqual([])
+    return entries()
+  }
+
   const mailedToken = async (email: string, by = client(portico)) => {
     const links = async () => (await portico.mailsTo(email)).filter(({ template }) => template === 'password-reset')
     const before = (await links()).length
@@ -57,6 +66,14 @@ describe.skipIf(!storeIsAvailable())('passwords', () => {
     expect(mail.text).toContain(`${portico.settings.publicUrl}/reset-password#token=`)
     expect(mail.text + mail.html).not.toContain('evil.test')
     expect(portico.rawLog.join('')).not.toContain(linkToken(mail.text))
+  })
+
+  test('password.forgot 200: the audit log says for whom a link was mailed, and from where it was asked for', async () => {
+    const { email, accountId } = await register(portico)
+    const by = client(portico)
+    data(await by.post(forgot, { email, turnstileToken: '' }))
+    const entries = await audited('password.forgot', accountId)
+    expect(entries).toMatchObject([{ actorBizId: null, clientIp: by.ip, outcome: { code: 'SUCCESS' } }])
   })
 
   test('password.forgot: a poisoned Host reaches no mail', async () => {
@@ -144,9 +161,11 @@ describe.skipIf(!storeIsAvailable())('passwords', () => {
   })
 
   test('password.change 401 AUTH.INVALID_CREDENTIALS, 400 for a weak or the same password', async () => {
-    const { by, token } = await newcomer(portico)
+    const { accountId, by, token } = await newcomer(portico)
     const wrong = await by.post(change, { currentPassword: 'wrong', newPassword: otherPassword }, token)
     expect(refusal(wrong)).toEqual([401, 'AUTH.INVALID_CREDENTIALS'])
+    const told = { outcome: { code: 'REFUSED' }, clientIp: by.ip, detail: { reason: 'INVALID_CREDENTIALS' } }
+    expect(await audited('password.change', accountId)).toMatchObject([{ actorBizId: accountId, ...told }])
     for (const newPassword of ['short', 'letmein123', goodPassword]) {
       const answer = await by.post(change, { currentPassword: goodPassword, newPassword }, token)
       expect([answer.status, answer.body.message], newPassword).toEqual([400, expect.stringContaining('newPassword')])

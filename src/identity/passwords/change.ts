@@ -1,5 +1,5 @@
 import { type Caller, type Instant, invalid, Refusal, type RequestFacts } from '../../kernel/index.ts'
-import { actOf, recordAct } from '../../platform/audit/index.ts'
+import { actOf, recordAct, recordRefusedAct } from '../../platform/audit/index.ts'
 import { inTransaction, type Tx } from '../../platform/database/index.ts'
 import type { Account } from '../accounts/account.ts'
 import { ownAccount } from '../accounts/own-account.ts'
@@ -43,7 +43,11 @@ export const passwordChanger = ({ ports, rule, liveness, notices }: Parts) => {
 
   return async (request: Request, current: string, next: string): Promise<{ ended: number; changedAt: Instant }> => {
     const account = await ownAccount(database, request.caller)
-    if (!(await passwords.verify(account.passwordHash, current))) throw wrong('the present password is another one')
+    if (!(await passwords.verify(account.passwordHash, current))) {
+      const detail = { reason: 'INVALID_CREDENTIALS' }
+      await recordRefusedAct(database, actOf(request), { workspaceId: null, targetId: account.id, detail })
+      throw wrong('the present password is another one')
+    }
     if (current.normalize('NFKC') === next.normalize('NFKC')) throw invalid('newPassword', 'it is the present one')
     await rule(next, account)
     const hash = await passwords.hash(next)

@@ -1,4 +1,6 @@
-import { invalid, plus, type RequestFacts } from '../../kernel/index.ts'
+import { type AccountId, type Instant, invalid, plus, type RequestFacts } from '../../kernel/index.ts'
+import { recordAudit } from '../../platform/audit/index.ts'
+import { inTransaction } from '../../platform/database/index.ts'
 import type { Account } from '../accounts/account.ts'
 import { canonicalEmail } from '../accounts/canonical-email.ts'
 import { accountByEmail } from '../accounts/store.ts'
@@ -11,6 +13,20 @@ import { insertPasswordToken } from './token-store.ts'
 const mayReset = (account: Account | undefined): account is Account =>
   account?.status === 'ACTIVE' || account?.status === 'PENDING_APPROVAL'
 
+/** Whoever asks has not said who they are: the account is what it is about. */
+const asked = ({ portal, operationId, requestId, clientIp }: RequestFacts, accountId: AccountId, at: Instant) => ({
+  at,
+  portal,
+  actorId: null,
+  workspaceId: null,
+  action: operationId,
+  targetId: accountId,
+  outcome: 'SUCCESS' as const,
+  requestId,
+  clientIp,
+  detail: {},
+})
+
 /**
  * Takes the wish for a reset link. What an answer could tell is the same for every address: it is counted, and then the
  * look-up, the token and the mail happen in the background.
@@ -19,13 +35,17 @@ export const forgotPassword = (ports: IdentityPorts, { passwords: settings, port
   const { background, cache, clock, database, digest, mailer, randomness, robots } = ports
   const quota = mailQuota(cache, 'forgot', settings.forgot)
 
-  const sendLink = async ({ portal, locale }: RequestFacts, email: string): Promise<void> => {
+  const sendLink = async (facts: RequestFacts, email: string): Promise<void> => {
+    const { portal, locale } = facts
     const account = await accountByEmail(database, portal, email)
     if (!mayReset(account)) return
     const token = mintToken(randomness)
     const now = clock.now()
     const kept = { digest: digest('password-token', token), portal, accountId: account.id, purpose: 'RESET' } as const
-    await insertPasswordToken(database, { ...kept, expiresAt: plus(now, settings.resetTtlMs) }, now)
+    await inTransaction(database, async (tx) => {
+      await insertPasswordToken(tx, { ...kept, expiresAt: plus(now, settings.resetTtlMs) }, now)
+      await recordAudit(tx, asked(facts, account.id, now))
+    })
     // The token is in the fragment, which no server and no Referer header gets to see.
     const url = `${portals[portal].links.passwordReset}#token=${token}`
     const minutes = String(Math.max(1, Math.floor(settings.resetTtlMs / 60_000)))
