@@ -72,14 +72,15 @@ describe('roles', () => {
     )
     const acts = await world.database
       .selectFrom('audit_log')
-      .select('action')
+      .select(['action', 'detail'])
       .where('actor_biz_id', '=', owner)
+      .orderBy('action')
       .execute()
-    expect(acts.map((act) => act.action).sort()).toEqual([
-      'roles.create',
-      'roles.delete',
-      'roles.setPermissions',
-      'roles.update',
+    expect(acts).toEqual([
+      { action: 'roles.create', detail: { permissions: 'role:read,wallet:read' } },
+      { action: 'roles.delete', detail: {} },
+      { action: 'roles.setPermissions', detail: { permissions: 'file:read' } },
+      { action: 'roles.update', detail: {} },
     ])
   })
 

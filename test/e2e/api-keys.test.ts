@@ -1,7 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { developmentIds } from '../../src/seed/development.ts'
 import type { Answer } from '../harness/http.ts'
 import { client, data, newcomer } from '../harness/identity.ts'
 import { type Portico, startPortico } from '../harness/portico.ts'
+import { signIn } from '../harness/sign-in.ts'
 import { storeIsAvailable } from '../harness/store.ts'
 
 const told = ({ status, body }: Answer) => [status, body.code]
@@ -46,6 +48,27 @@ describe.skipIf(!storeIsAvailable())('API keys', () => {
     await expect
       .poll(async () => data(await get(`/api-keys/${bizId}`)).lastUsedIp, { timeout: 5_000 })
       .toBe('198.51.100.23')
+  })
+
+  test('transfers.create 200 by a key: the audit log names the key beside the person, and what the key was given', async () => {
+    const { accessToken: token } = await signIn(portico)
+    const { workspace: demo, mainUsd, savingsUsd } = developmentIds
+    const permissionCodes = ['transfer:create', 'wallet:read']
+    const body = { apiKeyName: 'Payer', permissionCodes }
+    const key = data(await portico.call('POST', '/web/v1/consumer/api-keys', { token, workspace: demo, body }))
+    const transfer = { sourceWalletBizId: mainUsd, targetWalletBizId: savingsUsd, amount: '1.25', currency: 'USD' }
+    const path = '/api/v1/consumer/transfer/command/create'
+    const order = data(await portico.call('POST', path, { token: key.secret, body: transfer }))
+    const { accessToken: operator } = await signIn(portico, 'operator@demo.test')
+    const acts = async (targetId: string) =>
+      data(await portico.call('GET', `/web/v1/system/audit-log?targetId=${targetId}`, { token: operator })).items
+    expect(await acts(key.bizId)).toMatchObject([
+      { action: 'apiKeys.create', detail: { permissions: permissionCodes.join(',') } },
+    ])
+    const { bizId: owner } = data(await portico.call('GET', '/web/v1/consumer/profile', { token }))
+    expect(await acts(order.bizId)).toMatchObject([
+      { action: 'transfers.create', actorBizId: owner, detail: { apiKey: key.bizId } },
+    ])
   })
 
   test('403 ACCESS.IP_NOT_ALLOWED: a key’s own list counts, else its creator’s whitelist', async () => {

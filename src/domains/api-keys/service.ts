@@ -80,7 +80,8 @@ export const createService = ({ database, ids, randomness, digest, members, sett
         act.at,
       )
       if (!row) throw new Refusal('STATE.CONFLICT', { internal: 'an API key has that name' })
-      await recordAct(tx, act, { workspaceId: by.id, targetId: id })
+      const detail = { permissions: asked.permissionCodes.join(',') }
+      await recordAct(tx, act, { workspaceId: by.id, targetId: id, detail })
       return { row, key }
     })
   },

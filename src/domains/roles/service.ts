@@ -51,6 +51,9 @@ const present = (role: RoleRow | undefined): RoleRow => {
   return role
 }
 
+/** For the audit log: who gets a role gets these. */
+const granted = (permissionCodes: readonly string[]) => ({ permissions: permissionCodes.toSorted().join(',') })
+
 const taken = (): Refusal => new Refusal('STATE.CONFLICT', { internal: 'a role has that name' })
 
 export interface RolePorts {
@@ -62,13 +65,18 @@ export interface RolePorts {
 
 export const createService = ({ database, ids, members, settings }: RolePorts) => {
   /** Changes a custom role, alone in its workspace. */
-  const change = <T>({ act, by }: Acting, id: RoleId, work: (tx: Tx, role: RoleRow) => Promise<T>): Promise<T> =>
+  const change = <T>(
+    { act, by }: Acting,
+    id: RoleId,
+    work: (tx: Tx, role: RoleRow) => Promise<T>,
+    detail: Record<string, string> = {},
+  ): Promise<T> =>
     inTransaction(database, async (tx) => {
       await members.holdFor(tx, act.accountId, by)
       const role = present(await roleById(tx, { workspaceId: by.id, id }))
       requireCustom(role)
       const result = await work(tx, role)
-      await recordAct(tx, act, { workspaceId: by.id, targetId: id })
+      await recordAct(tx, act, { workspaceId: by.id, targetId: id, detail })
       return result
     })
 
@@ -88,7 +96,7 @@ export const createService = ({ database, ids, members, settings }: RolePorts) =
         }
         const made = await insertRole(tx, { ...asked, workspaceId: by.id, id: ids.next<'role'>() }, act.at)
         if (!made) throw taken()
-        await recordAct(tx, act, { workspaceId: by.id, targetId: made.id })
+        await recordAct(tx, act, { workspaceId: by.id, targetId: made.id, detail: granted(made.permissionCodes) })
         return made
       })
     },
@@ -100,13 +108,18 @@ export const createService = ({ database, ids, members, settings }: RolePorts) =
       }),
 
     setPermissions: (acting: Acting, id: RoleId, permissionCodes: string[]): Promise<RoleRow> =>
-      change(acting, id, (tx, role) => {
-        requireMayGrant(acting.by, {
-          type: role.type,
-          permissionCodes: added(role.permissionCodes, permissionCodes),
-        })
-        return updateRole(tx, role, { permissionCodes }, acting.act.at)
-      }),
+      change(
+        acting,
+        id,
+        (tx, role) => {
+          requireMayGrant(acting.by, {
+            type: role.type,
+            permissionCodes: added(role.permissionCodes, permissionCodes),
+          })
+          return updateRole(tx, role, { permissionCodes }, acting.act.at)
+        },
+        granted(permissionCodes),
+      ),
 
     delete: (acting: Acting, id: RoleId): Promise<void> =>
       change(acting, id, async (tx, role) => {

@@ -1,4 +1,4 @@
-import type { AccountId } from '../../kernel/index.ts'
+import type { AccountId, Caller } from '../../kernel/index.ts'
 import { type Idempotency, notFound, type OrderId, type RequestFacts, type WorkspaceId } from '../../kernel/index.ts'
 import type { Ledger, Order, PostingCommand } from '../../ledger/index.ts'
 import { approval, entriesOf, newTransfer, partiesOf, rejection } from './commands.ts'
@@ -15,7 +15,7 @@ export interface Acting {
   actor: AccountId
   workspace: WorkspaceId | null
   idempotency: Idempotency
-  facts: Pick<RequestFacts, 'operationId' | 'portal' | 'requestId' | 'clientIp'>
+  facts: Pick<RequestFacts, 'operationId' | 'portal' | 'requestId' | 'clientIp'> & { caller: Pick<Caller, 'apiKeyId'> }
 }
 
 const signed = ({ actor, workspace, idempotency, facts }: Acting): Omit<PostingCommand, 'parties'> => ({
@@ -26,6 +26,8 @@ const signed = ({ actor, workspace, idempotency, facts }: Acting): Omit<PostingC
     action: facts.operationId,
     requestId: facts.requestId,
     clientIp: facts.clientIp,
+    // The actor is who made the key; which one it was is told beside.
+    ...(facts.caller.apiKeyId !== null && { detail: { apiKey: facts.caller.apiKeyId } }),
   },
 })
 
