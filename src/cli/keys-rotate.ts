@@ -7,6 +7,7 @@ import { createSigningKeys } from '../identity/index.ts'
 import { createSecretBox } from '../platform/crypto/index.ts'
 import { openDatabase } from '../platform/database/index.ts'
 import { systemClock, systemIds, systemRandomness } from '../platform/system/index.ts'
+import { recordCommand } from './audited.ts'
 import type { Command } from './command.ts'
 
 export const keysRotate: Command = {
@@ -26,7 +27,8 @@ export const keysRotate: Command = {
       const secretBox = createSecretBox(settings.secretKey.reveal(), systemRandomness)
       const ports = { database: store.database, clock: systemClock, ids: systemIds, secretBox }
       const keys = createSigningKeys(ports, identitySettings(settings).tokens)
-      stdout.write(`${await keys.rotate()}\n`)
+      const kid = await keys.rotate((tx, targetId) => recordCommand(tx, keysRotate.name, { targetId }))
+      stdout.write(`${kid}\n`)
     } finally {
       await store.close()
     }

@@ -9,12 +9,12 @@ import { type OperatorPermission, operatorPermissions } from '../contract/permis
 import { operatorRoles } from '../domains/operators/index.ts'
 import { accountProvider, passwordRule } from '../identity/index.ts'
 import { Refusal } from '../kernel/index.ts'
-import { recordAudit } from '../platform/audit/index.ts'
 import { createPasswordHasher } from '../platform/crypto/index.ts'
 import { inTransaction, openDatabase } from '../platform/database/index.ts'
 import { systemClock, systemIds, systemRandomness } from '../platform/system/index.ts'
 import { createLogger } from '../platform/telemetry/index.ts'
 import { developmentPassword } from '../seed/development.ts'
+import { recordCommand } from './audited.ts'
 import type { Command } from './command.ts'
 
 const Values = z.object({
@@ -58,7 +58,7 @@ const demandStrength = async (settings: Configuration, { password, email, name }
     await passwordRule({ breaches }, identitySettings(settings).passwords)(password, { email, name })
   } catch (error) {
     if (!(error instanceof Refusal)) throw error
-    throw new Error(`the password is refused: ${error.message}`, { cause: error })
+    throw new Error('the password is refused', { cause: error })
   }
 }
 
@@ -81,18 +81,8 @@ const create = async (settings: Configuration, operator: Operator): Promise<bool
     return await inTransaction(store.database, async (tx) => {
       const made = await provide({ ...account, portal: 'SYSTEM', operatorPermissions }, tx)
       if (!made.created) return false
-      await recordAudit(tx, {
-        at: systemClock.now(),
-        portal: 'SYSTEM',
-        actorId: null,
-        workspaceId: null,
-        action: 'operator create',
-        targetId: made.accountId,
-        outcome: 'SUCCESS',
-        requestId: systemIds.next(),
-        clientIp: '',
-        detail: { permissions: operatorPermissions.join(',') },
-      })
+      const detail = { permissions: operatorPermissions.join(',') }
+      await recordCommand(tx, operatorCreate.name, { targetId: made.accountId, detail })
       return true
     })
   } finally {

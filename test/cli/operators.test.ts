@@ -72,12 +72,30 @@ describe('portico, over a store of its own', () => {
     ['a right that does not exist', create('--permissions', 'all:things'), '', 'all:things'],
     ['a role that does not exist', create('--role', 'king'), '', 'administrator, auditor, approver'],
     ['a short password', create('--password-stdin'), 'short\n', '12 to 256'],
-    ['a password that is easy to guess', create('--password-stdin'), 'password12345\n', 'the password is refused'],
+    [
+      'a password that is easy to guess',
+      create('--password-stdin'),
+      'password12345\n',
+      'portico: the password is refused: the new password is too weak\n',
+    ],
     ['the password of the documentation', create('--password-stdin'), 'Portico-demo-2026\n', 'documentation'],
   ])('operator create refuses %s', async (_name, args, input, told) => {
     const { code, out, err } = await portico(args, input)
     expect([code, out]).toEqual([1, ''])
     expect(err).toContain(told)
+  })
+
+  test('keys rotate: a new key, and a line in the audit log', async () => {
+    const rotated = await portico(['keys', 'rotate'])
+    expect(rotated, rotated.err).toMatchObject({ code: 0, err: '' })
+    const told = await within((database) =>
+      database
+        .selectFrom('audit_log')
+        .select(['target_biz_id', 'actor_biz_id', 'outcome'])
+        .where('action', '=', 'keys rotate')
+        .execute(),
+    )
+    expect(told).toEqual([{ target_biz_id: rotated.out.trim(), actor_biz_id: null, outcome: 'SUCCESS' }])
   })
 
   test('audit verify: intact, and after tampering the entry is named', async () => {

@@ -1,7 +1,7 @@
 import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject } from 'node:crypto'
 import type { JSONWebKeySet } from 'jose'
 import { type Instant, plus, Refusal } from '../../kernel/index.ts'
-import { inTransaction } from '../../platform/database/index.ts'
+import { inTransaction, type Tx } from '../../platform/database/index.ts'
 import type { IdentityPorts } from '../ports.ts'
 import type { IdentitySettings } from '../settings.ts'
 import { insertSigningKey, lockSigningKeys, readSigningKeys, retireSigningKeys } from './signing-key-store.ts'
@@ -21,8 +21,11 @@ export interface SigningKeys {
   verifying(kid: string): Promise<SigningKey | undefined>
   /** Whether signatures of this key count, by what this replica knows. */
   counts(kid: string): boolean
-  /** A new key signs after its publication; the old ones verify until their last tokens have expired. Answers its id. */
-  rotate(): Promise<string>
+  /**
+   * A new key signs after its publication; the old ones verify until their last tokens have expired. `record` writes in
+   * the same transaction. Answers its id.
+   */
+  rotate(record?: (tx: Tx, kid: string) => Promise<void>): Promise<string>
   /** JWK Set (RFC 7517, section 5) of every key that counts, those to come included. */
   jwks(): Promise<JSONWebKeySet>
 }
@@ -59,7 +62,10 @@ export const createSigningKeys = (ports: SigningKeyPorts, settings: IdentitySett
     if (readAt === undefined || Math.abs(clock.now() - readAt) >= age) await read()
   }
 
-  const add = async (needed: (stored: number) => boolean): Promise<string | undefined> => {
+  const add = async (
+    needed: (stored: number) => boolean,
+    record: (tx: Tx, kid: string) => Promise<void> = async () => undefined,
+  ): Promise<string | undefined> => {
     const pair = generateKeyPairSync('ed25519', {
       publicKeyEncoding: { format: 'der', type: 'spki' },
       privateKeyEncoding: { format: 'der', type: 'pkcs8' },
@@ -76,6 +82,7 @@ export const createSigningKeys = (ports: SigningKeyPorts, settings: IdentitySett
       await retireSigningKeys(tx, plus(lastUse, settings.accessTtlMs + graceMs), now)
       const privateKey = secretBox.seal('signing-key', kid, pair.privateKey)
       await insertSigningKey(tx, { kid, publicKey: pair.publicKey, privateKey, activatesAt }, now)
+      await record(tx, kid)
       return true
     })
     await read()
@@ -101,10 +108,10 @@ export const createSigningKeys = (ports: SigningKeyPorts, settings: IdentitySett
       return known(kid)
     },
     counts: (kid) => known(kid) !== undefined,
-    rotate: async () => {
+    rotate: async (record) => {
       // Whoever cannot open the keys that are there would add one that no gateway can open.
       await read()
-      const kid = await add(() => true)
+      const kid = await add(() => true, record)
       if (!kid) throw new Error('no signing key was made')
       return kid
     },
