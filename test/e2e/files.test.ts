@@ -118,6 +118,10 @@ describe.skipIf(!storeIsAvailable())('files', () => {
     ],
     ['a program', [file({ content: Buffer.from('MZ\x90\0\x03'), type: 'application/octet-stream' }), purpose()]],
     ['text that is none', [file({ content: Buffer.from([0xff, 0xfe, 1]), type: 'text/plain' }), purpose()]],
+    [
+      'text that ends within a character',
+      [file({ content: Buffer.from('caf\xe9', 'latin1'), type: 'text/plain' }), purpose()],
+    ],
     ['a long purpose', [file(), purpose('D'.repeat(100_000))]],
   ])('files.upload 400: %s', async (_name, parts) => {
     expect(code(await upload(parts))).toEqual(invalid)

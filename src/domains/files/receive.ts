@@ -20,20 +20,20 @@ const headBytes = 4_100
 async function* judged(part: FilePart, told: (type: string) => void): AsyncGenerator<Buffer> {
   let head = Buffer.alloc(0)
   let isJudged = false
-  const judge = async (): Promise<void> => {
+  const judge = async (isWhole: boolean): Promise<void> => {
     isJudged = true
     const { fileTypeFromBuffer } = await import('file-type')
     const sniffed = await fileTypeFromBuffer(head)
-    told(judgeType(head, part.declaredType, sniffed?.mime))
+    told(judgeType({ head, isWhole }, part.declaredType, sniffed?.mime))
   }
   for await (const chunk of part.bytes) {
     if (!isJudged) {
       head = Buffer.concat([head, chunk]).subarray(0, headBytes)
-      if (head.length >= headBytes) await judge()
+      if (head.length >= headBytes) await judge(false)
     }
     yield chunk
   }
-  if (!isJudged) await judge()
+  if (!isJudged) await judge(true)
 }
 
 /** Streams a part into the blob store while it is counted, hashed and judged. Whatever is refused leaves nothing. */

@@ -35,10 +35,10 @@ const markup = /<(!doctype|html|head|body|script|iframe|svg|style|img|a |\?xml)/
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what no text holds
 const binary = /[\u0000-\u0008\u000e-\u001a\u001c-\u001f]/
 
-const isText = (head: Uint8Array): boolean => {
+const isText = (head: Uint8Array, isWhole: boolean): boolean => {
   try {
-    // `stream`: the head may end within a character.
-    return !binary.test(new TextDecoder('utf-8', { fatal: true }).decode(head, { stream: true }))
+    // `stream`: the head may end within a character, where the file does not end with it.
+    return !binary.test(new TextDecoder('utf-8', { fatal: true }).decode(head, { stream: !isWhole }))
   } catch {
     return false
   }
@@ -48,11 +48,15 @@ const isText = (head: Uint8Array): boolean => {
  * The type of a file by its first bytes: `sniffed` by signature, or a plain text that was declared as one. What was
  * declared has to agree, and nothing that a browser could take for a page is let in under any type.
  */
-export const judgeType = (head: Uint8Array, declared: string, sniffed: string | undefined): string => {
+export const judgeType = (
+  { head, isWhole }: { head: Uint8Array; isWhole: boolean },
+  declared: string,
+  sniffed: string | undefined,
+): string => {
   if (head.length === 0) throw invalid('file', 'empty')
   if (markup.test(Buffer.from(head).toString('latin1'))) throw invalid('file', 'markup inside')
   const type = sniffed ?? plainTexts.find((plain) => plain === declared)
-  if (type === undefined || (sniffed === undefined && !isText(head))) throw invalid('file', 'no known type')
+  if (type === undefined || (sniffed === undefined && !isText(head, isWhole))) throw invalid('file', 'no known type')
   if (declared !== type && declared !== 'application/octet-stream') throw invalid('file', 'declared as another type')
   return type
 }
