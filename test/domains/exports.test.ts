@@ -215,6 +215,22 @@ describe('an export over one snapshot', () => {
     }
   })
 
+  test('an export that is given up has failed; one that is there already stays', async () => {
+    for (const store of stores) {
+      const { book, workspace, exportsOver, ask, state } = await scene(store)
+      const { jobs } = exportsOver(book.ledger)
+      const abandon = async (exportId: string) => jobs[0]?.abandon?.({ workspaceId: workspace, exportId })
+      const deadly = await ask('TRANSFERS')
+      await abandon(deadly)
+      expect(await state(deadly)).toMatchObject({ export_status: 'FAILED', failure_code: 'SYSTEM.INTERNAL_ERROR' })
+      const good = await ask('TRANSFERS')
+      await run(jobs, { workspaceId: workspace, exportId: good })
+      const completed = await state(good)
+      await abandon(good)
+      expect(await state(good)).toEqual(completed)
+    }
+  })
+
   const rowsNow = async (book: Book, workspace: TestWallet['workspace'], type: 'FLOWS' | 'TRANSFERS') => {
     if (type === 'TRANSFERS') {
       const query = { type: 'TRANSFER', workspace, sortBy: 'createdAt', sortOrder: 'asc' } as const

@@ -53,6 +53,24 @@ describe('jobs on the database', () => {
     expect(await left()).toEqual([])
   })
 
+  each('a job over which one process after the other goes down is given up, and its kind is told', async (world) => {
+    const { database, clock, enqueue, replica, left, failures } = world
+    await enqueue({ order: 1 })
+    for (let killed = 1; killed <= 8; killed++) {
+      const leaseId = ids.next<'lease'>()
+      expect(await leaseJob(database, { kinds: ['test'], leaseId, at: clock.now(), leaseMs })).toBeDefined()
+      clock.advance(leaseMs)
+    }
+    const [worked, abandoned]: [unknown[], unknown[]] = [[], []]
+    const abandon = async (payload: unknown) => void abandoned.push(payload)
+    const careful = replica(async (payload) => void worked.push(payload), { abandon })
+    expect(await careful.runOne()).toBe(true)
+    expect([worked, abandoned]).toEqual([[], [{ order: 1 }]])
+    expect(failures).toMatchObject([{ kind: 'test', attempt: 9 }])
+    expect(await left()).toMatchObject([{ status: 'FAILED' }])
+    expect(await careful.runOne()).toBe(false)
+  })
+
   each('who has lost a lease is told to stop, and its end changes nothing', async (world) => {
     const { database, clock, enqueue, replica, left } = world
     await enqueue({})

@@ -6,7 +6,7 @@ import { exportHandlers } from './handlers.ts'
 import { blobsInUse, expireExports } from './run-store.ts'
 import { exportJobName } from './service.ts'
 import { deleteExportsOf } from './store.ts'
-import { type ExportWorkPorts, exportWork } from './work.ts'
+import { abandonExport, type ExportWorkPorts, exportWork } from './work.ts'
 
 export interface ExportsOptions extends Omit<ExportWorkPorts, 'settings'> {
   words: Words
@@ -33,7 +33,7 @@ export const createExports = (options: ExportsOptions): Exports => {
   return {
     handlers: exportHandlers(options, words),
     jobs: [
-      { name: exportJobName, attempts: settings.attempts, work: exportWork(options) },
+      { name: exportJobName, attempts: settings.attempts, work: exportWork(options), abandon: abandonExport(options) },
       { name: 'exports.sweep', attempts: 1, everyMs: settings.sweepEveryMs, work: sweep },
     ],
     clean: (tx, { workspaceId }) => deleteExportsOf(tx, workspaceId),

@@ -83,16 +83,28 @@ const carryOut = async (ports: ExportWorkPorts, run: Run, signal: AbortSignal): 
   }
 }
 
+const runOf = ({ ids }: ExportWorkPorts, payload: unknown): Run => {
+  const { workspaceId, exportId } = ExportJob.parse(payload)
+  return { workspaceId: bizId(workspaceId), exportId, runId: ids.next<'run'>() }
+}
+
 /** The job of an export. An attempt that was killed half-way is begun anew by the next one, over a snapshot of its own. */
 export const exportWork =
   (ports: ExportWorkPorts) =>
   async (payload: unknown, { signal, isLast }: JobFacts): Promise<void> => {
-    const { workspaceId, exportId } = ExportJob.parse(payload)
-    const run: Run = { workspaceId: bizId(workspaceId), exportId, runId: ports.ids.next<'run'>() }
+    const run = runOf(ports, payload)
     try {
       await carryOut(ports, run, signal)
     } catch (error) {
       if (isLast && !signal.aborted) await failRun(ports.database, run, 'SYSTEM.INTERNAL_ERROR')
       throw error
     }
+  }
+
+/** An export over which processes go down has failed, as its owner gets to see. */
+export const abandonExport =
+  (ports: ExportWorkPorts) =>
+  async (payload: unknown): Promise<void> => {
+    const run = runOf(ports, payload)
+    if (await beginRun(ports.database, run)) await failRun(ports.database, run, 'SYSTEM.INTERNAL_ERROR')
   }

@@ -17,4 +17,6 @@ export interface JobKind {
   /** Recurring: again so long after its last end, once over all replicas. */
   everyMs?: number
   work(payload: unknown, facts: JobFacts): Promise<void>
+  /** What is left to be done where one process after the other went down over it. */
+  abandon?(payload: unknown): Promise<void>
 }

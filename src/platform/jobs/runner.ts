@@ -32,6 +32,9 @@ interface Ports {
 /** Grows fourfold from one second, up to five minutes. */
 const backoffMs = (attempt: number): number => Math.min(1_000 * 4 ** (attempt - 1), 300_000)
 
+/** Attempts beyond a kind's own that may end with their process: one that is killed is mostly not the job's doing. */
+const killsForgiven = 5
+
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error)).slice(0, 500)
 
 /** Does the jobs of the kinds that this process knows, those of every replica in turns. */
@@ -60,7 +63,12 @@ export const createJobRunner = ({ database, clock, ids, settings, kinds, onFailu
     const keeping = keepLease({ database, clock, leaseMs: settings.leaseMs }, lease, (reason) => lost.abort(reason))
     const { jobId, attempt } = lease
     let error: unknown = null
+    const isDeadly = kind.everyMs === undefined && attempt > kind.attempts + killsForgiven
     try {
+      if (isDeadly) {
+        await kind.abandon?.(lease.payload)
+        throw new Error('one process after the other went down over it')
+      }
       await kind.work(lease.payload, { jobId, attempt, isLast: attempt >= kind.attempts, signal })
     } catch (caught) {
       error = caught ?? new Error('failed')
