@@ -123,7 +123,7 @@ export const defaultIdentitySettings: IdentitySettings = {
   mfa: { issuer: 'Portico', setupTtlMs: 900_000, stepUpMs: 300_000 },
   login: {
     sessionTtlMs: 600_000,
-    concurrency: 3,
+    concurrency: 2,
     queue: 500,
     attempts: 5,
     codeTtlMs: 600_000,
