@@ -50,7 +50,7 @@ fi
 say "building $image"
 context="$work/context"
 rm -rf "$context" && mkdir -p "$context"
-cp -r Dockerfile .dockerignore package.json package-lock.json src config "$context"
+cp -r Dockerfile .dockerignore package.json package-lock.json bin src config "$context"
 # A registry's mirror may lack what other platforms would take, which npm counts as a fault of the lock: here nothing
 # is asked for that this platform does not take.
 node -e '
