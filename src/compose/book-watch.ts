@@ -17,8 +17,11 @@ interface Parts {
   everyMs: number
 }
 
+/** How soon after the start: the store has other things to do first, and an embedded one does one thing at a time. */
+const soonMs = 500
+
 /**
- * Checks the book at the start and again and again after it. Every replica checks for itself, since each answers for its own
+ * Checks the book soon after the start and again and again after it. Every replica checks for itself, since each answers for its own
  * readiness; a check that cannot be made says nothing of the book and leaves the last one's finding as it is.
  */
 export const watchBook = ({ ledger, clock, logger, metrics, everyMs }: Parts): BookWatch => {
@@ -32,16 +35,18 @@ export const watchBook = ({ ledger, clock, logger, metrics, everyMs }: Parts): B
       logger.warn({ err: error }, 'the book could not be checked')
     }
   }
-  let looking = look()
-  const timer = setInterval(() => {
+  let looking = Promise.resolve()
+  const next = (): void => {
     looking = looking.then(look)
-  }, everyMs)
-  timer.unref()
+  }
+  const first = setTimeout(next, soonMs).unref()
+  const timer = setInterval(next, everyMs).unref()
   return {
     check: async () => {
       if (broken) throw new Error(`the book does not add up: ${broken.rule}`)
     },
     close: async () => {
+      clearTimeout(first)
       clearInterval(timer)
       await looking
     },

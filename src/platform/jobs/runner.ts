@@ -111,7 +111,6 @@ export const createJobRunner = ({ database, clock, ids, settings, kinds, onFailu
       for (const { name, everyMs } of kinds)
         if (everyMs !== undefined) await keepRecurring(database, ids, { kind: name, everyMs, at: clock.now() })
       timer = setInterval(poll, settings.pollMs)
-      poll()
     },
     runOne,
     stop: async () => {
