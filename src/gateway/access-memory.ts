@@ -16,9 +16,9 @@ const remembered = 20_000
 const aloneMs = 10_000
 
 /**
- * Who may do what where, remembered for a lease of a fraction of a second, so that most requests ask the store nothing.
- * A changed role counts at the next request all the same, on every replica: this one forgets at once, and where others
- * may exist (`shared`) the change is answered only when every lease that was given before it has run out.
+ * Who may do what where, remembered for a lease, so that most requests ask the store nothing. A changed role counts at the
+ * next request all the same, on every replica: this one forgets at once, and where others may exist (`shared`) the lease
+ * is a fraction of a second, and the change is answered only when every one that was given before it has run out.
  */
 export const rememberAccess = (
   workspaces: WorkspacePort,
