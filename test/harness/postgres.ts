@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process'
+import { randomInt } from 'node:crypto'
 import { existsSync, globSync, readFileSync } from 'node:fs'
 import { chmod, chown, mkdtemp, rm } from 'node:fs/promises'
 import { createServer } from 'node:net'
@@ -52,16 +53,18 @@ export const runAs = (): { uid: number; gid: number } | undefined => {
   return fields ? { uid: Number(fields[2]), gid: Number(fields[3]) } : undefined
 }
 
-export const freePort = (): Promise<number> =>
+/**
+ * Below the ports that the system gives to outgoing connections (from 32768 on, on Linux): one of those may be taken again
+ * before whoever asked listens on it.
+ */
+const ports = [12_000, 32_000] as const
+
+export const freePort = (attempt = 1): Promise<number> =>
   new Promise((resolve, reject) => {
+    const port = randomInt(...ports)
     const server = createServer()
-    server.on('error', reject)
-    server.listen(0, '127.0.0.1', () => {
-      const address = server.address()
-      server.close(() =>
-        address && typeof address === 'object' ? resolve(address.port) : reject(new Error('no port')),
-      )
-    })
+    server.once('error', (error) => (attempt < 100 ? resolve(freePort(attempt + 1)) : reject(error)))
+    server.listen(port, '127.0.0.1', () => server.close(() => resolve(port)))
   })
 
 const ended = (child: ReturnType<typeof spawn>): Promise<number | null> =>
