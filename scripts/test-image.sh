@@ -51,6 +51,9 @@ say "building $image"
 context="$work/context"
 rm -rf "$context" && mkdir -p "$context"
 cp -r Dockerfile .dockerignore package.json package-lock.json bin src config "$context"
+mkdir "$context/scripts" "$context/docs"
+cp scripts/build.ts "$context/scripts"
+cp docs/examples.json "$context/docs"
 # A registry's mirror may lack what other platforms would take, which npm counts as a fault of the lock: here nothing
 # is asked for that this platform does not take.
 node -e '
@@ -68,7 +71,7 @@ fact() { buildah inspect --type image --format "$1" "$image"; }
 [ -n "$(fact '{{.Docker.Config.Healthcheck}}')" ] || { echo 'no health check'; exit 1; }
 container=$(buildah from --pull-never "$image")
 root=$(buildah mount "$container")
-for unwanted in usr/local/bin/npm usr/local/lib/node_modules usr/bin/gcc usr/bin/python3 app/test app/node_modules/vitest app/node_modules/node app/node_modules/typescript; do
+for unwanted in usr/local/bin/npm usr/local/lib/node_modules usr/bin/gcc usr/bin/python3 app/test app/src app/scripts app/node_modules/vitest app/node_modules/rolldown app/node_modules/node app/node_modules/typescript; do
   [ ! -e "$root/$unwanted" ] || { echo "the image holds /$unwanted"; exit 1; }
 done
 size=$(du -sm "$root/app" | cut -f1)

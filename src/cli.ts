@@ -1,9 +1,7 @@
 import { argv, exit, stderr, stdout } from 'node:process'
-import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { commands } from './cli/index.ts'
-
-const root = fileURLToPath(new URL('..', import.meta.url))
+import { inPackage } from './config/root.ts'
 
 const usage = async (): Promise<string> =>
   [
@@ -32,7 +30,7 @@ const main = async (args: string[]): Promise<number> => {
     stdout.write(`portico ${command.name}: ${command.summary}\n\n${command.help}\n`)
     return 0
   }
-  return command.run({ root, values })
+  return command.run({ root: inPackage(), values })
 }
 
 try {

@@ -1,6 +1,6 @@
 import { stdout } from 'node:process'
-import { fileURLToPath } from 'node:url'
 import { composeReference } from '../compose/reference.ts'
+import { inPackage } from '../config/root.ts'
 import { createWords } from '../platform/words/index.ts'
 import type { Command } from './command.ts'
 
@@ -10,7 +10,7 @@ export const openapi: Command = {
   help: 'The same as GET /openapi.json of a running gateway.',
   options: {},
   run: async () => {
-    const words = createWords({ directory: fileURLToPath(new URL('../../config/locales', import.meta.url)) })
+    const words = createWords({ directory: inPackage('config/locales') })
     stdout.write(`${JSON.stringify(composeReference(words), null, 2)}\n`)
     return 0
   },

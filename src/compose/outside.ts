@@ -1,6 +1,6 @@
-import { fileURLToPath } from 'node:url'
 import type { Logger } from 'pino'
 import type { Configuration } from '../config/index.ts'
+import { inPackage } from '../config/root.ts'
 import { createBackground } from '../platform/background/index.ts'
 import { openBlobs } from '../platform/blobs/index.ts'
 import { createKeyedDigest, createPasswordHasher, createSecretBox } from '../platform/crypto/index.ts'
@@ -12,11 +12,9 @@ import { createWords } from '../platform/words/index.ts'
 import { openShared } from './shared.ts'
 import { databaseTarget } from './store.ts'
 
-const folder = (path: string): string => fileURLToPath(new URL(`../../${path}`, import.meta.url))
-
 /** An embedded store belongs to one process; where there may be several they share what they would have sent. */
 const createMailer = async (settings: Configuration, database: Database) => {
-  const texts = mailTexts(folder('config/mail'))
+  const texts = mailTexts(inPackage('config/mail'))
   const { from, timeoutMs, outboxSize } = settings.mail
   if (settings.smtpUrl) {
     const mailer = await openSmtpMailer({ url: settings.smtpUrl.reveal(), from, timeoutMs }, texts)
@@ -68,7 +66,7 @@ export const openOutside = async (
     mailer,
     outbox,
     background,
-    words: createWords({ directory: folder('config/locales'), codedOverrides: settings.codedValues }),
+    words: createWords({ directory: inPackage('config/locales'), codedOverrides: settings.codedValues }),
     clock: systemClock,
     ids: systemIds,
     randomness: systemRandomness,

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
+import { inPackage } from '../config/root.ts'
 
 /** A file of the reference page: where it is served, and what it is. */
 export interface PageFile {
@@ -23,7 +24,7 @@ export const referencePolicy: Record<string, string[]> = {
 
 const renderer = dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'))
 const packaged = (name: string): Uint8Array => readFileSync(join(renderer, name))
-const local = (name: string): Uint8Array => readFileSync(new URL(`page/${name}`, import.meta.url))
+const local = (name: string): Uint8Array => readFileSync(inPackage(`config/reference-page/${name}`))
 
 const html = 'text/html; charset=utf-8'
 const css = 'text/css; charset=utf-8'

@@ -1,0 +1,87 @@
+import { execFile } from 'node:child_process'
+import {
+  appendFileSync,
+  cpSync,
+  mkdtempSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { root } from '../harness/settings.ts'
+
+const run = promisify(execFile)
+const copy = mkdtempSync(join(tmpdir(), 'portico-build-'))
+const node = (...args: string[]) =>
+  run(process.execPath, args, {
+    cwd: copy,
+    env: { ...process.env, NODE_OPTIONS: '', NODE_DISABLE_COMPILE_CACHE: '1' },
+    maxBuffer: 64 << 20,
+  })
+const portico = (...args: string[]) => node('bin/portico.js', ...args)
+
+/** Lets the build tell of itself, which nobody would do outside a test. */
+const mark = (folder: string) =>
+  writeFileSync(join(copy, 'build', folder, 'cli.js'), "process.stdout.write('the build')")
+const builds = () => readdirSync(join(copy, 'build'))
+
+beforeAll(() => {
+  for (const part of ['bin', 'config', 'docs', 'package.json', 'package-lock.json', 'scripts', 'src'])
+    cpSync(join(root, part), join(copy, part), { recursive: true, preserveTimestamps: true })
+})
+afterAll(() => rmSync(copy, { recursive: true, force: true }))
+
+describe('the build', () => {
+  it('is not made where the bundler is not installed, and npm ci succeeds all the same', async () => {
+    expect((await node('scripts/build.ts')).stdout).toMatch(/^nothing built/)
+  })
+
+  it('says what the sources say, operation by operation', async () => {
+    symlinkSync(join(root, 'node_modules'), join(copy, 'node_modules'))
+    const { stdout: ofSources } = await portico('openapi')
+    await node('scripts/build.ts')
+    expect(builds()).toHaveLength(1)
+    const { stdout: ofBuild } = await portico('openapi')
+    expect(Object.keys(JSON.parse(ofBuild).paths).length).toBeGreaterThan(100)
+    expect(ofBuild).toBe(ofSources)
+  })
+
+  it('is what runs while nothing has changed, and not made again', async () => {
+    mark(builds()[0] ?? '')
+    expect((await portico('openapi')).stdout).toBe('the build')
+    await node('scripts/build.ts')
+    expect((await portico('openapi')).stdout).toBe('the build')
+  })
+
+  it('gives way to the sources once one of them has changed, until it is made anew', async () => {
+    const before = builds()
+    appendFileSync(join(copy, 'src/cli.ts'), "\nstdout.write('the changed sources')\n")
+    expect((await portico()).stdout).toMatch(/the changed sources$/)
+    await node('scripts/build.ts')
+    expect(builds()).toHaveLength(1)
+    expect(builds()).not.toEqual(before)
+    expect((await portico()).stdout).toMatch(/the changed sources$/)
+    mark(builds()[0] ?? '')
+    expect((await portico()).stdout).toBe('the build')
+  })
+
+  it('gives way as well to a source that is gone, and to other versions of packages', async () => {
+    renameSync(join(copy, 'src/cli/watch.ts'), join(copy, 'watch.ts'))
+    await expect(portico('serve')).rejects.toThrow(/watch\.ts/)
+    renameSync(join(copy, 'watch.ts'), join(copy, 'src/cli/watch.ts'))
+    expect((await portico()).stdout).toBe('the build')
+    appendFileSync(join(copy, 'package-lock.json'), '\n')
+    expect((await portico()).stdout).toMatch(/the changed sources$/)
+  })
+
+  it('runs without sources beside it, as in an image', async () => {
+    await node('scripts/build.ts', 'release')
+    rmSync(join(copy, 'src'), { recursive: true })
+    expect((await portico('config', 'check')).stdout).toMatch(/^profile: development$/m)
+  })
+})
