@@ -29,6 +29,8 @@ export interface Credential {
   portal: Portal | null
   clientHash: string
   clientIp: string
+  /** The session as it is now, whatever is remembered of it. */
+  anew: boolean
 }
 
 /** Turns a credential into its live caller, or refuses with ACCESS.TOKEN_INVALID or ACCESS.IP_NOT_ALLOWED. */

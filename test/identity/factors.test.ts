@@ -1,6 +1,7 @@
 import { generateSync } from 'otplib'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { sendStepUpCode, setupOtp, stepUp, verifyOtp } from '../../src/contract/mfa.ts'
+import { logout } from '../../src/contract/auth.ts'
+import { revokeOtp, sendStepUpCode, setupOtp, stepUp, verifyOtp } from '../../src/contract/mfa.ts'
 import type { Caller } from '../../src/kernel/index.ts'
 import {
   begin,
@@ -94,6 +95,40 @@ describe('a step-up', () => {
       .where('account_biz_id', '=', caller.accountId)
       .execute()
     expect(rows.map((row) => row.stepped_up_at)).toEqual([at.clock.now()])
+  })
+
+  test('counts at once on a replica that remembers the session from before and has had no news of it', async () => {
+    const deaf = await harness(undefined, (ports) => {
+      ports.announcements = { announce: () => undefined, listen: () => undefined }
+    })
+    try {
+      const { clock, identity, settings } = deaf
+      await deaf.account('elsewhere@demo.test')
+      const { accessToken } = await signIn(deaf, 'elsewhere@demo.test')
+      const self = await identity.authentication.accessToken(credential(accessToken))
+      const { secret } = await call(identity, setupOtp, facts(clock), null, self)
+      const code = generateSync({ secret, epoch: Math.floor(clock.now() / 1_000) })
+      await call(identity, verifyOtp, facts(clock), { code }, self)
+      clock.advance(settings.mfa.stepUpMs + 1)
+      const other = await deaf.replica()
+      const there = async (anew: boolean) => other.authentication.accessToken(credential(accessToken, { anew }))
+      // The first call notes that the session is used, and does not remember it.
+      await there(false)
+      const before = await there(false)
+      await call(identity, sendStepUpCode, facts(clock), { mfaMethod: 'EMAIL' }, self)
+      const proof = { mfaMethod: 'EMAIL', code: mailedCode(deaf, 'elsewhere@demo.test') } as const
+      await call(identity, stepUp, facts(clock), proof, self)
+      expect((await there(false)).steppedUpAt).toBe(before.steppedUpAt)
+      await call(other, revokeOtp, facts(clock), {}, before)
+      expect((await there(true)).steppedUpAt).toBe(clock.now())
+      expect((await there(false)).steppedUpAt).toBe(clock.now())
+      // Nor is a session that has ended let in by what is remembered.
+      await call(identity, logout, facts(clock), null, self)
+      expect((await there(false)).steppedUpAt).toBe(clock.now())
+      expect(await codeOf(there(true))).toBe('ACCESS.TOKEN_INVALID')
+    } finally {
+      await deaf.close()
+    }
   })
 
   test('by a mailed code is good for ten minutes, to the second', async () => {

@@ -188,11 +188,12 @@ export const signIn = async (at: Harness, email: string, more: Partial<RequestFa
 
 export const credential = (
   token: string,
-  more: Partial<{ portal: 'CONSUMER' | 'SYSTEM' | null; clientHash: string }> = {},
+  more: Partial<{ portal: 'CONSUMER' | 'SYSTEM' | null; clientHash: string; anew: boolean }> = {},
 ) => ({
   token,
   portal: 'CONSUMER' as const,
   clientHash: 'client-one',
   clientIp: '203.0.113.9',
+  anew: false,
   ...more,
 })

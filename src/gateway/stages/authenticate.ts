@@ -20,9 +20,11 @@ const admit = (call: Call, caller: Caller, workspace: WorkspaceAccess | null): v
 export const authenticate =
   (authentication: AuthenticationPort): Stage =>
   (call) => {
-    if (call.operation.policy.caller === 'anonymous') return
+    const { policy } = call.operation
+    if (policy.caller === 'anonymous') return
     const { portal, clientHash, clientIp } = call
-    const credential: Credential = { token: bearer(call), portal, clientHash, clientIp }
+    // A second factor that another replica has just seen is not asked for again.
+    const credential: Credential = { token: bearer(call), portal, clientHash, clientIp, anew: policy.stepUp }
     const byKey = call.chain.perimeter === 'machine' ? authentication.apiKey(credential) : undefined
     if (byKey) return byKey.then(({ caller, workspace }) => admit(call, caller, workspace))
     return whenReady(authentication.accessToken(credential), (caller) => admit(call, caller, null))

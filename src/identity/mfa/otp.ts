@@ -6,6 +6,7 @@ import { lockOwnAccount, ownAccount } from '../accounts/own-account.ts'
 import type { Notices } from '../notices/notices.ts'
 import type { IdentityPorts } from '../ports.ts'
 import { ownSession } from '../sessions/own-session.ts'
+import { lastStepUp } from '../sessions/step-up-store.ts'
 import type { IdentitySettings } from '../settings.ts'
 import type { TryCode } from './attempts.ts'
 import { openSecret, sealSecret } from './otp-secret.ts'
@@ -84,7 +85,7 @@ export const otpChanges = ({ ports, prove, tryCode, notices, settings }: Parts) 
   }
 
   const removeByStepUp = async (request: Request): Promise<Account> => {
-    const at = request.caller.steppedUpAt
+    const at = await lastStepUp(database, ownSession(request.caller))
     if (at === null || clock.now() - at > settings.stepUpMs) throw new Refusal('ACCESS.STEP_UP_REQUIRED')
     return inTransaction(database, async (tx) => remove(tx, request, await lockOwnAccount(tx, request.caller)))
   }

@@ -95,7 +95,7 @@ export const authenticator = (parts: Parts): ((credential: Credential) => MaybeP
     whenReady(parts.readToken(credential.token), (claims) => {
       if (!claims) throw refuse('the token is not one of ours, or not good now')
       checkBinding(claims, credential)
-      return whenReady(liveness.find(claims.portal, claims.sessionId), (session) =>
+      return whenReady(liveness.find(claims.portal, claims.sessionId, credential.anew), (session) =>
         admit(checkAlive(session, claims), credential.clientIp),
       )
     })

@@ -5,8 +5,8 @@ import type { IdentitySettings } from '../settings.ts'
 import { type OpenSession, readOpenSession } from './store.ts'
 
 export interface Liveness {
-  /** The session as the store had it at most `livenessMs` ago; undefined once it has ended, or was never there. */
-  find(portal: Portal, id: SessionId): MaybePromise<OpenSession | undefined>
+  /** The session as the store had it at most `livenessMs` ago, or has it now (`anew`); undefined once it has ended, or was never there. */
+  find(portal: Portal, id: SessionId, anew: boolean): MaybePromise<OpenSession | undefined>
   /** Makes the next look-up go to the store: to be called once an ending or a change is committed. */
   forget(id: SessionId): void
 }
@@ -19,11 +19,13 @@ export const createLiveness = (
 ): Liveness => {
   const sessions = createLease<OpenSession | undefined>(clock, { ms: livenessMs, max: remembered })
   return {
-    find: (portal, id) =>
-      whenReady(
+    find: (portal, id, anew) => {
+      if (anew) sessions.forget(id)
+      return whenReady(
         sessions.read(id, () => readOpenSession(database, portal, id)),
         (session) => (session?.portal === portal ? session : undefined),
-      ),
+      )
+    },
     forget: sessions.forget,
   }
 }
