@@ -1,5 +1,6 @@
 import { PGlite } from '@electric-sql/pglite'
-import { Kysely, PGliteDialect } from 'kysely'
+import { Kysely } from 'kysely'
+import { embeddedDialect } from '../../src/platform/database/embedded-dialect.ts'
 import { migrate } from '../../src/platform/database/migrate.ts'
 import { parsers } from '../../src/platform/database/parsers.ts'
 import type { Database, Tables } from '../../src/platform/database/tables/index.ts'
@@ -12,7 +13,7 @@ export interface TestDatabase {
 /** A PGlite of its own, in memory, with every migration. */
 export const testDatabase = async (): Promise<TestDatabase> => {
   const pglite = await PGlite.create({ parsers })
-  const database = new Kysely<Tables>({ dialect: new PGliteDialect({ pglite }) })
+  const database = new Kysely<Tables>({ dialect: embeddedDialect(pglite) })
   await migrate(database)
   return { database, close: () => pglite.close() }
 }

@@ -1,7 +1,8 @@
 import { PGlite } from '@electric-sql/pglite'
-import { Kysely, PGliteDialect, sql } from 'kysely'
+import { Kysely, sql } from 'kysely'
 import { expect, test } from 'vitest'
 import { bizId } from '../../src/kernel/index.ts'
+import { embeddedDialect } from '../../src/platform/database/embedded-dialect.ts'
 import { migrations } from '../../src/platform/database/migrations/index.ts'
 import { parsers } from '../../src/platform/database/parsers.ts'
 import type { Tables } from '../../src/platform/database/tables/index.ts'
@@ -12,7 +13,7 @@ const isNew = (name: string): boolean => name >= '060'
 
 test('an order of before takes its history along, and goes on from there', async () => {
   const pglite = await PGlite.create({ parsers })
-  const database = new Kysely<Tables>({ dialect: new PGliteDialect({ pglite }) })
+  const database = new Kysely<Tables>({ dialect: embeddedDialect(pglite) })
   const run = async (names: string[]) => {
     for (const name of names.sort()) await (await migrations[name]?.())?.up(database)
   }

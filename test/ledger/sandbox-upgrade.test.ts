@@ -1,6 +1,7 @@
 import { PGlite } from '@electric-sql/pglite'
-import { Kysely, PGliteDialect, sql } from 'kysely'
+import { Kysely, sql } from 'kysely'
 import { expect, test } from 'vitest'
+import { embeddedDialect } from '../../src/platform/database/embedded-dialect.ts'
 import { migrations } from '../../src/platform/database/migrations/index.ts'
 import { parsers } from '../../src/platform/database/parsers.ts'
 import type { Tables } from '../../src/platform/database/tables/index.ts'
@@ -10,7 +11,7 @@ const isNew = (name: string): boolean => name >= '050'
 
 test('a sandbox that is there already takes over from the house what its wallets have', async () => {
   const pglite = await PGlite.create({ parsers })
-  const database = new Kysely<Tables>({ dialect: new PGliteDialect({ pglite }) })
+  const database = new Kysely<Tables>({ dialect: embeddedDialect(pglite) })
   const run = async (names: string[]) => {
     for (const name of names.sort()) await (await migrations[name]?.())?.up(database)
   }

@@ -1,7 +1,8 @@
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { PGlite } from '@electric-sql/pglite'
-import { Kysely, PGliteDialect } from 'kysely'
+import { Kysely, sql } from 'kysely'
+import { embeddedDialect } from './embedded-dialect.ts'
 import { demandFreeSpace, guardFreeSpace } from './free-space.ts'
 import { lockDirectory } from './lock.ts'
 import { migrate } from './migrate.ts'
@@ -35,12 +36,12 @@ export const openEmbedded = async ({
   const lock = lockDirectory(directory)
   try {
     const pglite = await PGlite.create({ dataDir: join(directory, 'pg'), parsers, postgresqlconf: settings })
-    const database = new Kysely<Tables>({ dialect: new PGliteDialect({ pglite }) })
+    const database = new Kysely<Tables>({ dialect: embeddedDialect(pglite) })
     const guard = guardFreeSpace(database, directory, minimumFreeBytes, onDiskFull)
     return {
       database,
       kind: 'embedded',
-      check: async () => void (await pglite.query('SELECT 1')),
+      check: async () => void (await sql`SELECT 1`.execute(database)),
       migrate: () => migrate(database),
       close: async () => {
         guard.stop()

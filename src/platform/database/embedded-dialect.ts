@@ -1,0 +1,60 @@
+import type { PGlite } from '@electric-sql/pglite'
+import {
+  AbortedTransactionError,
+  type Dialect,
+  type Driver,
+  PostgresIntrospector,
+  PostgresQueryCompiler,
+  type TransactionSettings,
+} from 'kysely'
+import { LocklessAdapter } from './adapter.ts'
+import { EmbeddedConnection } from './embedded-connection.ts'
+
+/** Whoever asks gets the one connection in turn, for a statement or a whole transaction. */
+class EmbeddedDriver implements Driver {
+  readonly #connection: EmbeddedConnection
+  #last: Promise<void> = Promise.resolve()
+  #release: () => void = () => undefined
+
+  constructor(pglite: PGlite) {
+    this.#connection = new EmbeddedConnection(pglite)
+  }
+
+  async init(): Promise<void> {}
+
+  async acquireConnection(): Promise<EmbeddedConnection> {
+    const turn = Promise.withResolvers<void>()
+    const before = this.#last
+    this.#last = turn.promise
+    await before
+    this.#release = turn.resolve
+    return this.#connection
+  }
+
+  async releaseConnection(): Promise<void> {
+    this.#release()
+  }
+
+  async beginTransaction(_connection: EmbeddedConnection, { isolationLevel, accessMode }: TransactionSettings) {
+    const level = isolationLevel ? ` ISOLATION LEVEL ${isolationLevel}` : ''
+    this.#connection.begin(`BEGIN${level}${accessMode ? ` ${accessMode}` : ''}`)
+  }
+
+  async commitTransaction(): Promise<void> {
+    if ((await this.#connection.end('COMMIT')) !== 'COMMIT') throw new AbortedTransactionError()
+  }
+
+  async rollbackTransaction(): Promise<void> {
+    await this.#connection.end('ROLLBACK')
+  }
+
+  async destroy(): Promise<void> {}
+}
+
+/** Kysely on PGlite, whose caller opens and closes it. */
+export const embeddedDialect = (pglite: PGlite): Dialect => ({
+  createAdapter: () => new LocklessAdapter(),
+  createDriver: () => new EmbeddedDriver(pglite),
+  createIntrospector: (database) => new PostgresIntrospector(database),
+  createQueryCompiler: () => new PostgresQueryCompiler(),
+})
