@@ -48,13 +48,14 @@ export class EmbeddedConnection implements DatabaseConnection {
   }
 
   async #run(sql: string, parameters: readonly unknown[]): Promise<Results> {
+    const values = parameters.map(wireValue)
     const known = this.#names.get(sql)
     const name = known ?? `s${this.#named++}`
     const bytes = Buffer.concat([
       ...(this.#opening === '' ? [] : [serialize.query(this.#opening)]),
       ...this.#unused.splice(0).map((each) => serialize.close({ type: 'S', name: each })),
       ...(known === undefined ? [serialize.parse({ name, text: sql })] : []),
-      serialize.bind({ statement: name, values: parameters.map(wireValue) }),
+      serialize.bind({ statement: name, values }),
       serialize.describe({ type: 'P' }),
       serialize.execute({}),
       serialize.sync(),
