@@ -40,6 +40,7 @@ import {
   createBookMetrics,
   createMetrics,
   createPerimeterMetrics,
+  createQueueMetrics,
   type Metrics,
 } from './platform/telemetry/index.ts'
 
@@ -106,6 +107,7 @@ export const compose = async (settings: Configuration, role: Role, logger: Logge
     clock: outside.clock,
     onFault: (error) => logger.warn({ err: error }, 'the accounts that wait for approval could not be counted'),
   })
+  createQueueMetrics(metrics.registry, { ...identity.waiting, 'password-hash': outside.passwords.waiting })
   if (isGateway && settings.profile === 'development') await composeSeed(outside, identity, domains)
   const backends = await createBackends({
     identity: isGateway ? meteredSessions(identity.handlers, perimeter) : new Map(),

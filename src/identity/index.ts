@@ -8,6 +8,7 @@ import { ipWhitelistHandlers } from './ip-whitelist/handlers.ts'
 import { mailQuota } from './login/code-quota.ts'
 import { createLogin } from './login/index.ts'
 import { createThrottle } from './login/throttle.ts'
+import { loginTurns } from './login/turns.ts'
 import { createMfa } from './mfa/index.ts'
 import { factorProver } from './mfa/prove.ts'
 import { createNotices } from './notices/notices.ts'
@@ -48,6 +49,8 @@ export interface Identity {
   sessionsEnded(ids: readonly SessionId[]): void
   /** Refuses addresses outside an account's whitelist: for credentials of other kinds than ours. */
   admit(account: Guarded, clientIp: string): Promise<void>
+  /** How many steps of logins wait for their turn, by the line that they stand in. */
+  waiting: Readonly<Record<'login-begin' | 'login-complete', () => number>>
   /** Deletes what can never count again; for a job. */
   sweep(): Promise<void>
 }
@@ -63,12 +66,13 @@ export const createIdentity = async (ports: IdentityPorts, settings: IdentitySet
   const notices = createNotices(ports, settings.portals)
   const quota = mailQuota(ports.cache, 'code', settings.login.codeSends)
   const shared = { ports, settings, throttle, quota, tokens, liveness, notices, prove: factorProver(ports) }
+  const turns = loginTurns({ concurrency: settings.login.concurrency, waiting: settings.login.queue })
   const channel = createSecureChannel(ports, settings.secureChannel)
   await Promise.all([keys.signing(), channel.ready()])
 
   const tables: HandlerTable[] = [
     channel.handlers,
-    createLogin({ ...shared, admit: guard.admit }),
+    createLogin({ ...shared, admit: guard.admit, turns }),
     registrationHandlers(ports, settings),
     createPasswords(shared),
     createMfa(shared),
@@ -97,6 +101,7 @@ export const createIdentity = async (ports: IdentityPorts, settings: IdentitySet
       for (const id of ended) liveness.forget(id)
     },
     admit: guard.admit,
+    waiting: { 'login-begin': turns.begin.waiting, 'login-complete': turns.goOn.waiting },
     sweep: () => sweepIdentity(database, clock.now()),
   }
 }

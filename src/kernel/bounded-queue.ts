@@ -3,6 +3,12 @@ import { Refusal } from './refusal.ts'
 /** Runs work when its turn comes. */
 export type InTurn = <T>(work: () => Promise<T>) => Promise<T>
 
+export interface BoundedQueue {
+  inTurn: InTurn
+  /** How many wait at this moment. */
+  waiting(): number
+}
+
 export interface QueueLimits {
   /** How many run at once. */
   concurrency: number
@@ -11,7 +17,7 @@ export interface QueueLimits {
 }
 
 /** Runs work a few at a time, in order; beyond the waiting room it refuses with SYSTEM.UNAVAILABLE. */
-export const boundedQueue = ({ concurrency, waiting }: QueueLimits): InTurn => {
+export const boundedQueue = ({ concurrency, waiting }: QueueLimits): BoundedQueue => {
   let running = 0
   const queue: (() => void)[] = []
 
@@ -33,12 +39,15 @@ export const boundedQueue = ({ concurrency, waiting }: QueueLimits): InTurn => {
     else running--
   }
 
-  return async (work) => {
-    await enter()
-    try {
-      return await work()
-    } finally {
-      leave()
-    }
+  return {
+    waiting: () => queue.length,
+    inTurn: async (work) => {
+      await enter()
+      try {
+        return await work()
+      } finally {
+        leave()
+      }
+    },
   }
 }

@@ -34,6 +34,23 @@ describe.skipIf(!storeIsAvailable())('logins that take turns', () => {
     expect((await signInAs(portico, client(portico), email)).accessToken).toEqual(expect.any(String))
   })
 
+  test('portico_waiting: who waits is counted while he waits', async () => {
+    const waiting = async () => {
+      const text = await (await fetch(`${portico.operationsUrl}/metrics`)).text()
+      return Number(/^portico_waiting\{queue="login-begin"\} (\d+)$/m.exec(text)?.[1])
+    }
+    expect(await waiting()).toBe(0)
+    let done = false
+    const rushing = rush().finally(() => {
+      done = true
+    })
+    let most = 0
+    while (!done) most = Math.max(most, await waiting())
+    await rushing
+    expect(most).toBe(1)
+    await expect.poll(waiting).toBe(0)
+  })
+
   test('auth.loginComplete 200 while more would begin than may wait', async () => {
     const by = client(portico)
     const { sessionId, code } = await begin(portico, by, email)

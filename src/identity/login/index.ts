@@ -15,7 +15,7 @@ import { loginHandlers } from './handlers.ts'
 import { loginInitiator } from './initiate.ts'
 import { codeSender } from './send-code.ts'
 import type { Throttle } from './throttle.ts'
-import { loginTurns } from './turns.ts'
+import type { LoginTurns } from './turns.ts'
 
 export interface LoginParts {
   ports: IdentityPorts
@@ -27,19 +27,19 @@ export interface LoginParts {
   admit: AddressGuard
   prove: FactorProver
   notices: Notices
+  turns: LoginTurns
 }
 
 /** Signing in, going on and signing out. */
 export const createLogin = (parts: LoginParts): HandlerTable => {
-  const { ports, settings, throttle, quota, liveness } = parts
+  const { ports, settings, throttle, quota, liveness, turns } = parts
   const startSession = sessionStarter(ports, settings.sessions)
-  const turns = loginTurns({ concurrency: settings.login.concurrency, waiting: settings.login.queue })
   const initiate = loginInitiator(ports, throttle, settings.login)
   const complete = loginCompleter({ ...parts, startSession })
   return loginHandlers(ports.words, {
-    initiate: (facts, email, password) => turns.begin(() => initiate(facts, email, password)),
-    sendCode: codeSender(ports, turns.goOn, quota, settings.login),
-    complete: (facts, sessionId, factor) => turns.goOn(() => complete(facts, sessionId, factor)),
+    initiate: (facts, email, password) => turns.begin.inTurn(() => initiate(facts, email, password)),
+    sendCode: codeSender(ports, turns.goOn.inTurn, quota, settings.login),
+    complete: (facts, sessionId, factor) => turns.goOn.inTurn(() => complete(facts, sessionId, factor)),
     refresh: refresher(parts),
     logout: logout(ports, liveness),
   })

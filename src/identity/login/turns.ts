@@ -1,8 +1,8 @@
-import { boundedQueue, type InTurn, type QueueLimits } from '../../kernel/index.ts'
+import { type BoundedQueue, boundedQueue, type QueueLimits } from '../../kernel/index.ts'
 
 export interface LoginTurns {
-  begin: InTurn
-  goOn: InTurn
+  begin: BoundedQueue
+  goOn: BoundedQueue
 }
 
 /**

@@ -8,6 +8,8 @@ export interface PasswordHasher {
   verify(hashed: string | null, password: string): Promise<boolean>
   /** Whether a hash was made at another cost than today's, and is to be made anew while the password is at hand. */
   isOutdated(hashed: string): boolean
+  /** How many hashes wait for their turn. */
+  waiting(): number
 }
 
 /** OWASP's argon2id figures: 19 MiB, two passes, one lane. The library's default variant is argon2id. */
@@ -17,17 +19,18 @@ const decoyBytes = 24
 
 /** Hashing takes about 11 ms and 19 MiB each, so a bounded number runs at once (SYSTEM.UNAVAILABLE beyond). */
 export const createPasswordHasher = (limits: QueueLimits, randomness: Randomness): PasswordHasher => {
-  const queued = boundedQueue(limits)
+  const queue = boundedQueue(limits)
   // Made at once, so that the first unknown account costs what later ones do, and in a thread of its own.
   const decoy = hash(Buffer.from(randomness.bytes(decoyBytes)), cost)
   decoy.catch(() => undefined)
   return {
-    hash: (password) => queued(() => hash(password.normalize('NFKC'), cost)),
+    hash: (password) => queue.inTurn(() => hash(password.normalize('NFKC'), cost)),
     verify: async (hashed, password) => {
       const against = hashed ?? (await decoy)
-      const matches = await queued(() => verify(against, password.normalize('NFKC')))
+      const matches = await queue.inTurn(() => verify(against, password.normalize('NFKC')))
       return matches && hashed !== null
     },
     isOutdated: (hashed) => !hashed.startsWith(current),
+    waiting: queue.waiting,
   }
 }
