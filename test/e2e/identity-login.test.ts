@@ -17,7 +17,11 @@ const initiate = '/auth/login/initiate'
 const send = '/auth/login/mfa/send'
 const complete = '/auth/login/complete'
 
-const median = (values: number[]): number => values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0
+const quantile = (values: number[], part: number): number =>
+  values.toSorted((a, b) => a - b)[Math.floor(values.length * part)] ?? 0
+const median = (values: number[]): number => quantile(values, 0.5)
+/** What the machine's other work has added least to. */
+const quiet = (values: number[]): number => quantile(values, 0.2)
 
 describe.skipIf(!storeIsAvailable())('signing in', () => {
   let portico: Portico
@@ -57,7 +61,7 @@ describe.skipIf(!storeIsAvailable())('signing in', () => {
         times[kind].push(performance.now() - started)
       }
     }
-    const ratio = median(times.known) / median(times.unknown)
+    const ratio = quiet(times.known) / quiet(times.unknown)
     expect(ratio, JSON.stringify(times)).toBeGreaterThan(0.6)
     expect(ratio, JSON.stringify(times)).toBeLessThan(1.7)
   })

@@ -5,6 +5,7 @@ import { createRedisCache, emptyWindow, spendIn } from '../../src/platform/cache
 import { createLimits, redisCounters } from '../../src/platform/limits/index.ts'
 import { openRedis, type RedisConnection, redisFault } from '../../src/platform/redis/index.ts'
 import { systemClock } from '../../src/platform/system/index.ts'
+import { startFlakyProxy } from '../harness/flaky-proxy.ts'
 import { freePort } from '../harness/postgres.ts'
 import { startRedis, type TestRedis } from '../harness/redis.ts'
 
@@ -34,6 +35,35 @@ const open = (url: string, cluster = false): Promise<RedisConnection> =>
   })
 
 const failure = async (asked: Promise<unknown>): Promise<unknown> => asked.then(() => undefined).catch((error) => error)
+
+test.skipIf(!server)(
+  'Redis that goes away while a connection is made, again and again: it ends nobody, and news are heard afterwards',
+  async () => {
+    const rejected: unknown[] = []
+    const onRejected = (reason: unknown) => void rejected.push(reason)
+    process.on('unhandledRejection', onRejected)
+    const flaky = await startFlakyProxy(Number(new URL(server?.url ?? '').port))
+    const connections = await Promise.all(Array.from({ length: 8 }, () => open(`redis://127.0.0.1:${flaky.port}`)))
+    const heard: string[] = []
+    for (const each of connections) each.subscribe('news', (text) => heard.push(text))
+    await pause(200)
+    const cuts = await flaky.cutAfter('redis_version', 1_500)
+    expect(cuts).toBeGreaterThan(50)
+    await expect
+      .poll(
+        async () => {
+          await connections[0]?.command('PUBLISH', 'news', 'again').catch(() => undefined)
+          return heard.length
+        },
+        { timeout: 5_000 },
+      )
+      .toBeGreaterThanOrEqual(8)
+    for (const each of connections) await each.close()
+    await flaky.close()
+    process.off('unhandledRejection', onRejected)
+    expect(rejected).toEqual([])
+  },
+)
 
 describe.skipIf(!server).each([
   ['one server', () => server, false],

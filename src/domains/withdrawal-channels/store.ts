@@ -80,7 +80,11 @@ export const insertChannel = async (
     .onConflict((conflict) =>
       conflict
         .columns(['workspace_biz_id', 'account_digest'])
-        .where('channel_status', 'in', ['PENDING_VERIFICATION', 'ACTIVE'])
+        // Literals, since the index is found by its predicate: a plan that is kept knows no parameters.
+        .where('channel_status', 'in', [
+          sql.lit<ChannelStatus>('PENDING_VERIFICATION'),
+          sql.lit<ChannelStatus>('ACTIVE'),
+        ])
         .doNothing(),
     )
     .executeTakeFirst()

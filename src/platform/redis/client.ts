@@ -26,6 +26,8 @@ const retryDelay = (times: number): number => Math.min(times * 50, longestRetryM
 const connectionOptions = ({ connectTimeoutMs, commandTimeoutMs }: RedisTarget) =>
   ({
     autoResendUnfulfilledCommands: false,
+    // Whoever subscribes does it anew by himself; where that fails as ioredis does it, nobody hears, and the process ends.
+    autoResubscribe: false,
     maxRetriesPerRequest: 0,
     connectTimeout: connectTimeoutMs,
     commandTimeout: commandTimeoutMs,
