@@ -46,6 +46,7 @@ export const loginStorm = async (rig: Rig, options: Options): Promise<Outcome> =
   const quiet = emptyRow(scenario, 'quiet', 'requests')
   const outcome: Outcome = { scenario, rows: [row, quiet], figures: [], notes: [], faults: [], profiles: [] }
   await read(1)
+  await under(1)
   for (let round = 0; round < options.rounds; round++) {
     for (const [to, run] of [
       [quiet, read],
