@@ -61,22 +61,22 @@ describe('the build', () => {
   it('gives way to the sources once one of them has changed, until it is made anew', async () => {
     const before = builds()
     appendFileSync(join(copy, 'src/cli.ts'), "\nstdout.write('the changed sources')\n")
-    expect((await portico()).stdout).toMatch(/the changed sources$/)
+    expect((await portico('config', 'check')).stdout).toMatch(/the changed sources$/)
     await node('scripts/build.ts')
     expect(builds()).toHaveLength(1)
     expect(builds()).not.toEqual(before)
-    expect((await portico()).stdout).toMatch(/the changed sources$/)
+    expect((await portico('config', 'check')).stdout).toMatch(/the changed sources$/)
     mark(builds()[0] ?? '')
-    expect((await portico()).stdout).toBe('the build')
+    expect((await portico('config', 'check')).stdout).toBe('the build')
   })
 
   it('gives way as well to a source that is gone, and to other versions of packages', async () => {
     renameSync(join(copy, 'src/cli/watch.ts'), join(copy, 'watch.ts'))
     await expect(portico('serve')).rejects.toThrow(/watch\.ts/)
     renameSync(join(copy, 'watch.ts'), join(copy, 'src/cli/watch.ts'))
-    expect((await portico()).stdout).toBe('the build')
+    expect((await portico('config', 'check')).stdout).toBe('the build')
     appendFileSync(join(copy, 'package-lock.json'), '\n')
-    expect((await portico()).stdout).toMatch(/the changed sources$/)
+    expect((await portico('config', 'check')).stdout).toMatch(/the changed sources$/)
   })
 
   it('runs without sources beside it, as in an image', async () => {
