@@ -47,6 +47,12 @@ describe('a statement', () => {
     expect(await twice()).toBe('done')
   })
 
+  test('whose answer cannot be read is known all the same', async () => {
+    const count = (n: bigint) => sql<{ n: number }>`SELECT ${n}::int8 AS n`.execute(database)
+    for (let round = 0; round < 3; round++) await expect(count(2n ** 60n)).rejects.toThrow(RangeError)
+    expect((await count(7n)).rows).toEqual([{ n: 7 }])
+  })
+
   test('is kept by the store, a bounded number of them', async () => {
     const kept = async () =>
       (await sql<{ kept: number }>`SELECT count(*) AS kept FROM pg_prepared_statements`.execute(database)).rows[0]?.kept

@@ -61,15 +61,13 @@ export class EmbeddedConnection implements DatabaseConnection {
       serialize.sync(),
     ])
     this.#opening = ''
-    try {
-      // Files are written through; there is nothing to be brought to a slower store.
-      const messages = await this.#pglite.execProtocolStream(bytes, { syncToFs: false })
-      if (known === undefined) this.#names.set(sql, name)
-      return parse.parseResults(messages, this.#pglite.parsers).at(-1) ?? { rows: [], fields: [] }
-    } catch (error) {
+    // Files are written through; there is nothing to be brought to a slower store.
+    const messages = await this.#pglite.execProtocolStream(bytes, { syncToFs: false }).catch((error: unknown) => {
       // It may have been parsed before it failed. To forget a name that is none does no harm.
       if (known === undefined) this.#unused.push(name)
       throw error
-    }
+    })
+    if (known === undefined) this.#names.set(sql, name)
+    return parse.parseResults(messages, this.#pglite.parsers).at(-1) ?? { rows: [], fields: [] }
   }
 }
