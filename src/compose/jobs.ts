@@ -11,7 +11,7 @@ interface Parts {
   outside: Outside
   logger: Logger
   isGateway: boolean
-  identity: Pick<Identity, 'sweep'>
+  identity: Pick<Identity, 'sweep' | 'jobs'>
   domains: Pick<Domains, 'jobs'>
 }
 
@@ -36,7 +36,7 @@ const kindsOf = ({ settings, outside, isGateway, identity, domains }: Parts): Jo
     ...(isHere('recharges') ? jobs.recharges : []),
     ...(isHere('exchanges') ? jobs.exchanges : []),
     ...jobs.ledger,
-    ...(isGateway ? jobs.operators : []),
+    ...(isGateway ? [...identity.jobs, ...jobs.operators] : []),
   ]
 }
 

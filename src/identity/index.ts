@@ -1,6 +1,7 @@
 import type { JSONWebKeySet } from 'jose'
 import type { AuthenticationPort, ChannelPort } from '../gateway/ports.ts'
 import type { HandlerTable, SessionId } from '../kernel/index.ts'
+import type { JobKind } from '../platform/jobs/index.ts'
 import { accountProvider, type ProvideAccount } from './accounts/create.ts'
 import { whitelistChanges } from './ip-whitelist/change.ts'
 import { createIpWhitelistGuard, type Guarded } from './ip-whitelist/guard.ts'
@@ -12,6 +13,7 @@ import { loginTurns } from './login/turns.ts'
 import { createMfa } from './mfa/index.ts'
 import { factorProver } from './mfa/prove.ts'
 import { createNotices } from './notices/notices.ts'
+import { noticeSender } from './notices/send.ts'
 import { createPasswords } from './passwords/index.ts'
 import type { IdentityPorts } from './ports.ts'
 import { registrationHandlers } from './registration/handlers.ts'
@@ -51,6 +53,8 @@ export interface Identity {
   admit(account: Guarded, clientIp: string): Promise<void>
   /** How many steps of logins wait for their turn, by the line that they stand in. */
   waiting: Readonly<Record<'login-begin' | 'login-complete', () => number>>
+  /** Mails that nobody waits for; they leave from the gateway. */
+  jobs: JobKind[]
   /** Deletes what can never count again; for a job. */
   sweep(): Promise<void>
 }
@@ -63,7 +67,7 @@ export const createIdentity = async (ports: IdentityPorts, settings: IdentitySet
   const liveness = announced(createLiveness(database, clock, settings.sessions), ports.announcements)
   const throttle = createThrottle(ports, settings.login.failures)
   const guard = createIpWhitelistGuard(ports, settings.sessions)
-  const notices = createNotices(ports, settings.portals)
+  const notices = createNotices(ids)
   const quota = mailQuota(ports.cache, 'code', settings.login.codeSends)
   const shared = { ports, settings, throttle, quota, tokens, liveness, notices, prove: factorProver(ports) }
   const turns = loginTurns({ concurrency: settings.login.concurrency, waiting: settings.login.queue })
@@ -102,6 +106,7 @@ export const createIdentity = async (ports: IdentityPorts, settings: IdentitySet
     },
     admit: guard.admit,
     waiting: { 'login-begin': turns.begin.waiting, 'login-complete': turns.goOn.waiting },
+    jobs: [noticeSender(ports, settings.portals)],
     sweep: () => sweepIdentity(database, clock.now()),
   }
 }

@@ -4,7 +4,8 @@ import { actOf, recordAct } from '../../platform/audit/index.ts'
 import { inTransaction, type Tx } from '../../platform/database/index.ts'
 import type { Account } from '../accounts/account.ts'
 import { lockAccount } from '../accounts/store.ts'
-import type { CredentialChange, Notices } from '../notices/notices.ts'
+import type { CredentialChange } from '../notices/notice.ts'
+import type { Notices } from '../notices/notices.ts'
 import type { IdentityPorts } from '../ports.ts'
 import type { Liveness } from '../sessions/liveness.ts'
 import { ownSession } from '../sessions/own-session.ts'
@@ -52,11 +53,11 @@ export const whitelistChanges = ({ ports, liveness, guard, notices }: Parts) => 
       if (!locked) throw new Refusal('ACCESS.TOKEN_INVALID', { internal: 'the account is gone' })
       await work(tx, locked)
       await recordAct(tx, actOf(request), { workspaceId: null, targetId: accountId, detail: { change } })
+      await notices.credentialChanged(tx, locked, change, request, clock.now())
       return { account: locked, after: await whitelistOf(tx, portal, accountId) }
     })
     guard.forget(accountId)
     liveness.forget(sessionId)
-    notices.credentialChanged(account, change, request, clock.now())
     return { enabled: account.ipWhitelistEnabled, entries: after }
   }
 

@@ -74,6 +74,8 @@ export const loginCompleter = (parts: Parts) => {
     await recordLastLogin(tx, account, facts.clientIp, now)
     await throttle.clear(tx, throttle.subject(facts.portal, account.email))
     await recordLogin(ports, tx, facts, account.id, now)
+    if (started.isNewDevice) await notices.newDevice(tx, account, facts, now)
+    if (factor.method === 'BACKUP_CODE') await notices.credentialChanged(tx, account, 'BACKUP_CODE_USED', facts, now)
     return started
   }
 
@@ -87,8 +89,6 @@ export const loginCompleter = (parts: Parts) => {
     const finished = inTransaction(database, (tx) => finish(tx, facts, login, factor))
     const started = await toldIn(facts, account, finished)
     for (const id of started.displaced) liveness.forget(id)
-    if (started.isNewDevice) notices.newDevice(account, facts, clock.now())
-    if (factor.method === 'BACKUP_CODE') notices.credentialChanged(account, 'BACKUP_CODE_USED', facts, clock.now())
     const access = await tokens.issue({
       portal: facts.portal,
       accountId: account.id,

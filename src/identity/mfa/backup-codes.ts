@@ -13,13 +13,12 @@ export const backupCodeGenerator =
   async (request: RequestFacts & { caller: Caller }): Promise<{ codes: string[]; generatedAt: Instant }> => {
     const codes = mintBackupCodes(randomness)
     const generatedAt = clock.now()
-    const account = await inTransaction(database, async (tx) => {
+    await inTransaction(database, async (tx) => {
       const own = await lockOwnAccount(tx, request.caller)
       const digests = codes.map((code) => backupCodeDigest(digest, own.portal, own.id, code))
       await replaceBackupCodes(tx, own.portal, own.id, digests, generatedAt)
       await recordAct(tx, actOf(request), { workspaceId: null, targetId: own.id })
-      return own
+      await notices.credentialChanged(tx, own, 'BACKUP_CODES_GENERATED', request, generatedAt)
     })
-    notices.credentialChanged(account, 'BACKUP_CODES_GENERATED', request, generatedAt)
     return { codes, generatedAt }
   }

@@ -56,19 +56,20 @@ export const otpChanges = ({ ports, prove, tryCode, notices, settings }: Parts) 
     if (!(await activatePendingSecret(tx, portal, id, pending, step, now, notBefore)))
       throw conflict('set up too long ago')
     await recordAct(tx, actOf(request), { workspaceId: null, targetId: id })
+    await notices.credentialChanged(tx, account, 'OTP_ENABLED', request, now)
     return account
   }
 
   const verify = async (request: Request, code: string): Promise<void> => {
-    const account = await tryCode(request, ownSession(request.caller), async (tx) =>
+    await tryCode(request, ownSession(request.caller), async (tx) =>
       activate(tx, request, await lockOwnAccount(tx, request.caller), code),
     )
-    notices.credentialChanged(account, 'OTP_ENABLED', request, clock.now())
   }
 
   const remove = async (tx: Tx, request: Request, account: Account): Promise<Account> => {
     if (!(await removeOtp(tx, account.portal, account.id))) throw conflict('no authenticator is in force')
     await recordAct(tx, actOf(request), { workspaceId: null, targetId: account.id })
+    await notices.credentialChanged(tx, account, 'OTP_REMOVED', request, clock.now())
     return account
   }
 
@@ -93,11 +94,8 @@ export const otpChanges = ({ ports, prove, tryCode, notices, settings }: Parts) 
   const revoke = async (request: Request, code: string | undefined): Promise<void> => {
     const { portal, id } = await ownAccount(database, request.caller)
     if (!(await readOtp(database, portal, id))?.secret) throw conflict('no authenticator is in force')
-    const account =
-      code === undefined
-        ? await removeByStepUp(request)
-        : await tryCode(request, ownSession(request.caller), (tx) => removeByCode(tx, request, code))
-    notices.credentialChanged(account, 'OTP_REMOVED', request, clock.now())
+    if (code === undefined) await removeByStepUp(request)
+    else await tryCode(request, ownSession(request.caller), (tx) => removeByCode(tx, request, code))
   }
 
   return { setup, verify, revoke }

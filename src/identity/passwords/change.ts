@@ -38,6 +38,7 @@ export const passwordChanger = ({ ports, rule, liveness, notices }: Parts) => {
     const ended = await endOldestSessions(tx, ending, at)
     const detail = { sessions: ended.length }
     await recordAct(tx, actOf(request), { workspaceId: null, targetId: accountId, detail })
+    await notices.credentialChanged(tx, before, 'PASSWORD_CHANGED', request, at)
     return ended
   }
 
@@ -54,7 +55,6 @@ export const passwordChanger = ({ ports, rule, liveness, notices }: Parts) => {
     const changedAt = clock.now()
     const ended = await inTransaction(database, (tx) => change(tx, request, account, hash, changedAt))
     for (const id of ended) liveness.forget(id)
-    notices.credentialChanged(account, 'PASSWORD_CHANGED', request, changedAt)
     return { ended: ended.length, changedAt }
   }
 }

@@ -41,7 +41,14 @@ export const passwordSetter = ({ ports, rule, throttle, liveness, notices }: Par
     return account
   }
 
-  const set = async (tx: Tx, facts: RequestFacts, before: Account, hash: string, now: Instant) => {
+  const set = async (
+    tx: Tx,
+    facts: RequestFacts,
+    purpose: PasswordTokenPurpose,
+    before: Account,
+    hash: string,
+    now: Instant,
+  ) => {
     const { portal, id } = before
     const account = await lockAccount(tx, portal, id)
     if (account?.status !== 'ACTIVE' && account?.status !== 'PENDING_APPROVAL')
@@ -64,6 +71,7 @@ export const passwordSetter = ({ ports, rule, throttle, liveness, notices }: Par
       clientIp: facts.clientIp,
       detail: { sessions: ended.length },
     })
+    await notices.credentialChanged(tx, account, purpose === 'INIT' ? 'PASSWORD_SET' : 'PASSWORD_RESET', facts, now)
     return ended
   }
 
@@ -81,10 +89,9 @@ export const passwordSetter = ({ ports, rule, throttle, liveness, notices }: Par
     const ended = await inTransaction(database, async (tx): Promise<SessionId[]> => {
       const now = clock.now()
       if (!(await spendPasswordToken(tx, named, now))) throw unknownToken('the token is spent')
-      return set(tx, facts, account, hash, now)
+      return set(tx, facts, purpose, account, hash, now)
     })
     for (const id of ended) liveness.forget(id)
-    notices.credentialChanged(account, purpose === 'INIT' ? 'PASSWORD_SET' : 'PASSWORD_RESET', facts, clock.now())
     return ended.length
   }
 }
