@@ -23,7 +23,9 @@ export const liquidityOf = ({ liquidity }: ExchangeSettings): Money[] =>
   Object.entries(liquidity).flatMap(([currency, text]) => parseMoney(text, currency) ?? [])
 
 /** The HTTP provider where one is named, else the configuration's table. */
-export const openRates = async (settings: ExchangeSettings, clock: Clock, logger: Logger): Promise<Rates> =>
-  settings.provider
-    ? providedRates(settings.provider, clock, (error) => logger.warn({ err: error }, 'no rates from the provider'))
-    : tableRates(settings.rates, clock)
+export const openRates = async (settings: ExchangeSettings, clock: Clock, logger: Logger): Promise<Rates> => {
+  const { provider, rates } = settings
+  if (!provider) return tableRates(rates, clock)
+  const onFault = (error: unknown): void => logger.warn({ err: error }, 'no rates from the provider')
+  return providedRates({ ...provider, url: provider.url.reveal() }, clock, onFault)
+}

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { Secret } from './secrets.ts'
 
 /** A user and a password in an address would show wherever the address does: in logs, metrics and `config check`. */
 const isWithoutUser = (text: string): boolean => {
@@ -14,3 +15,6 @@ export const httpUrl = z
 
 /** Where a service is: paths are appended to it. */
 export const baseUrl = httpUrl.refine(isBare, 'an address without a query or fragment')
+
+/** One whose query may hold a key. */
+export const secretUrl = httpUrl.transform((text) => new Secret(text))

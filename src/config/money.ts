@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { isCurrency, isRate, parseMoney } from '../kernel/index.ts'
-import { httpUrl } from './http-url.ts'
+import { secretUrl } from './http-url.ts'
 
 const milliseconds = z.int().min(1_000)
 const currency = z.string().refine(isCurrency, 'a known currency')
@@ -81,7 +81,9 @@ const exchange = z.strictObject({
     .describe('A pair stands once; the other way is its inverse.'),
   provider: z
     .strictObject({
-      url: httpUrl.describe('Who is asked.'),
+      url: secretUrl.describe(
+        'Who is asked; masked wherever the configuration is printed, for the key that may be in it.',
+      ),
       refreshMs: milliseconds.describe('How often.'),
       staleAfterMs: milliseconds.describe('The age from which a rate is not quoted.'),
       timeoutMs: z.int().min(10).describe('For an answer.'),

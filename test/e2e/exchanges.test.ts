@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { createServer, type Server } from 'node:http'
 import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
+import { Secret } from '../../src/config/index.ts'
 import { developmentIds } from '../../src/seed/development.ts'
 import { type Portico, startPortico } from '../harness/portico.ts'
 import { type Session, signIn } from '../harness/sign-in.ts'
@@ -170,7 +171,12 @@ describe.skipIf(inject('topology') !== 'embedded')('exchange rates from a provid
     const url = `http://127.0.0.1:${typeof address === 'object' && address ? address.port : 0}/`
     portico = await startPortico({
       adjust: (settings) => {
-        settings.money.exchange.provider = { url, refreshMs: 1_000, staleAfterMs: 2_000, timeoutMs: 500 }
+        settings.money.exchange.provider = {
+          url: new Secret(url),
+          refreshMs: 1_000,
+          staleAfterMs: 2_000,
+          timeoutMs: 500,
+        }
       },
     })
     return signIn(portico)
