@@ -11,8 +11,13 @@ const noParams: Record<string, string> = Object.freeze({})
 
 export type Router = (method: string, path: string) => Match
 
-/** Dot segments, empty segments and backslashes: a path that is not canonical is refused, never rewritten. */
-const uncanonical = /\/\/|\/\.{1,2}(\/|$)|\\|[^\x21-\x7e]/
+/** Dot segments, empty segments, backslashes and fragments: a path that is not canonical is refused, never rewritten. */
+const uncanonical = /\/\/|\/\.{1,2}(\/|$)|\\|#|[^\x21-\x7e]/
+/**
+ * Letters, digits and `-._~` written as escapes (RFC 3986, 6.2.2.2): a second spelling of a path that find-my-way would
+ * take for the first, and dots that would be a dot segment again on their way to an upstream.
+ */
+const needlessEscape = /%(?:2[DE]|3\d|[46][1-9A-F]|[57][\dA]|5F|7E)/i
 
 const decodable = (path: string): boolean => {
   try {
@@ -46,7 +51,7 @@ export const createRouter = (catalogue: readonly Operation[]): Router => {
   return (method, path) => {
     const itself = fixed.get(`${method} ${path}`)
     if (itself) return itself
-    if (!uncanonical.test(path)) {
+    if (!uncanonical.test(path) && !needlessEscape.test(path)) {
       if (path.includes('%') && !decodable(path)) throw invalid('path', 'undecodable path')
       const wanted = method === 'HEAD' ? 'GET' : method
       const match = wanted === 'GET' || wanted === 'POST' ? find(wanted, path) : undefined

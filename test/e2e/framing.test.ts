@@ -113,6 +113,12 @@ describe.skipIf(!storeIsAvailable())('framing and path', () => {
     '/web/v1/consumer/../system/profile',
     '/web/v1/consumer/./profile',
     '/web/v1/consumer/%70rofile%2f',
+    '/web/v1/consumer/secure-channel/public%2Dkey',
+    '/web/v1/consumer/secure-channel/%70ublic-key',
+    '/%77eb/v1/consumer/secure-channel/public-key',
+    '/web/v1/consumer/secure-channel/public-key#fragment',
+    '/web/v1/consumer/wallets/%2e%2E/balance',
+    '/web/v1/consumer/files/.%2e/download',
     '/',
   ])('ROUTE.NOT_FOUND 404 for the uncanonical or unknown path %s', async (odd) => {
     const answer = await sendRaw(portico.url, get(`GET ${odd} HTTP/1.1`))
