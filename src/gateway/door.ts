@@ -1,5 +1,5 @@
 import type { Request as HttpRequest, Response as HttpResponse, NextFunction } from 'express'
-import type { Clock, Ids, Refusal } from '../kernel/index.ts'
+import { type Clock, type Ids, Refusal } from '../kernel/index.ts'
 import type { Metrics } from '../platform/telemetry/index.ts'
 import type { Answers } from './answer.ts'
 import { Call, runStages, type Stage } from './call.ts'
@@ -39,7 +39,9 @@ export const createDoor = ({ router, stages, answers, clock, ids, metrics, log, 
     const { path, query } = splitUrl(request.url)
     const method = request.method
     const headers = new Headers(request)
-    const peer = request.socket.remoteAddress ?? ''
+    const peer = request.socket.remoteAddress
+    // A socket that was reset has no other end any more: there is nobody to judge, and nobody to answer.
+    if (peer === undefined) throw new Refusal('REQUEST.MALFORMED', { internal: 'client went away' })
     const match = router(method, path)
     return new Call({ ...match, method, path, query, headers, peer, requestId, body: request, receivedAt: clock.now() })
   }

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { connect } from 'node:net'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { developmentIds } from '../../src/seed/development.ts'
@@ -138,6 +139,25 @@ describe.skipIf(!storeIsAvailable())('framing and path', () => {
       workspace: developmentIds.workspace,
     })
     expect([answer.status, answer.body.code]).toEqual([status, code])
+  })
+
+  test('a client that resets its connection leaves no fault behind', async () => {
+    const { hostname, port } = new URL(portico.url)
+    const requestId = randomUUID()
+    const bytes = get().replace(/x-request-id: .*/, `x-request-id: ${requestId}`)
+    const reset = () =>
+      new Promise<void>((resolve) => {
+        const socket = connect(Number(port), hostname, () => {
+          socket.write(bytes)
+          socket.resetAndDestroy()
+        })
+        socket.on('error', () => undefined).on('close', () => resolve())
+      })
+    for (let count = 0; count < 20; count++) await reset()
+    const lines = () => portico.log.filter((line) => line.requestId === requestId)
+    await expect.poll(() => lines().length).toBeGreaterThan(0)
+    expect((await portico.call('GET', path)).status).toBe(200)
+    expect(lines().filter(({ status }) => status === 500)).toEqual([])
   })
 
   test('ROUTE.METHOD_NOT_ALLOWED 405 names what is allowed; an override is ignored', async () => {
