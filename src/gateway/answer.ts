@@ -5,7 +5,7 @@ import {
   chains,
   codes,
   failureText,
-  fallbackLocale,
+  type Locale,
   numericCode,
   Refusal,
   type StreamReply,
@@ -28,7 +28,7 @@ export interface Answers {
   /** `data` is JSON text. */
   success(call: Call, data: string): Answer
   /** `call` is null where no operation was found. */
-  refusal(refusal: Refusal, call: Call | null): Answer
+  refusal(refusal: Refusal, call: Call | null, locale: Locale): Answer
   write(response: ServerResponse, requestId: string, answer: Answer): void
   /** Sends bytes as they come. A source that breaks off breaks the connection off, so that nobody takes it for whole. */
   stream(response: ServerResponse, call: Call, reply: StreamReply): Promise<void>
@@ -71,9 +71,9 @@ export const createAnswers = (ports: { clock: Clock; words: Words; securityField
       const shown = call.sealReply ? JSON.stringify({ payload: call.sealReply(data) }) : data
       return { status: 200, fields: limitFields(call), body: successText(call.chain.envelope, clock.now(), shown) }
     },
-    refusal: (refusal, call) => {
+    refusal: (refusal, call, locale) => {
       const { field, retryAfter, headers } = refusal.detail
-      const message = words.refusal(refusal.code, call?.locale ?? fallbackLocale, field)
+      const message = words.refusal(refusal.code, locale, field)
       const at = clock.now()
       const fields = [...limitFields(call), ...flat(headers ?? {})]
       if (retryAfter !== undefined) fields.push('retry-after', String(retryAfter))

@@ -1,5 +1,5 @@
 import type { Request as HttpRequest, Response as HttpResponse, NextFunction } from 'express'
-import { type Clock, type Ids, Refusal } from '../kernel/index.ts'
+import { type Clock, type Ids, type Locale, parseLocale, Refusal } from '../kernel/index.ts'
 import type { Metrics } from '../platform/telemetry/index.ts'
 import type { Answers } from './answer.ts'
 import { Call, runStages, type Stage } from './call.ts'
@@ -51,6 +51,12 @@ export const createDoor = ({ router, stages, answers, clock, ids, metrics, log, 
     return typeof given === 'string' && requestIdPattern.test(given) ? given : ids.next()
   }
 
+  /** As the stage `edge` reads it, for what is refused before any stage has run. */
+  const localeOf = ({ headers }: HttpRequest): Locale => {
+    const told = headers['x-locale']
+    return parseLocale(typeof told === 'string' ? told : undefined)
+  }
+
   const refuse = (
     request: HttpRequest,
     response: HttpResponse,
@@ -61,7 +67,7 @@ export const createDoor = ({ router, stages, answers, clock, ids, metrics, log, 
     if (response.headersSent) return void response.destroy()
     // What is left of a body that nobody read is not waited for.
     if (hasBody(request) && !request.complete) response.shouldKeepAlive = false
-    answers.write(response, requestId, answers.refusal(refusal, call))
+    answers.write(response, requestId, answers.refusal(refusal, call, call?.locale ?? localeOf(request)))
   }
 
   const serve = async (request: HttpRequest, response: HttpResponse): Promise<void> => {

@@ -1,6 +1,6 @@
 import type { ErrorRequestHandler } from 'express'
 import type { Logger } from 'pino'
-import { Refusal } from '../kernel/index.ts'
+import { fallbackLocale, Refusal } from '../kernel/index.ts'
 import type { Answers } from './answer.ts'
 
 /** The last door, for what went wrong outside the stages: the same envelope, nothing of the error. */
@@ -9,5 +9,8 @@ export const faultDoor =
   (error, _request, response, _next) => {
     logger.error({ err: error }, 'a fault outside the stages')
     if (response.headersSent) response.destroy()
-    else answers.write(response, '', answers.refusal(new Refusal('SYSTEM.INTERNAL_ERROR', { cause: error }), null))
+    else {
+      const refusal = new Refusal('SYSTEM.INTERNAL_ERROR', { cause: error })
+      answers.write(response, '', answers.refusal(refusal, null, fallbackLocale))
+    }
   }

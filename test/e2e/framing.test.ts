@@ -141,6 +141,20 @@ describe.skipIf(!storeIsAvailable())('framing and path', () => {
     expect([answer.status, answer.body.code]).toEqual([status, code])
   })
 
+  test.each([
+    ['GET', '/web/v1/consumer/nowhere', 'ROUTE.NOT_FOUND'],
+    ['DELETE', path, 'ROUTE.METHOD_NOT_ALLOWED'],
+    ['GET', '/web/v1/consumer/wallets/%ff', 'VALIDATION.INVALID_PARAMETER'],
+  ])('%s %s is refused in the language of X-LOCALE', async (method, where, code) => {
+    const messages = new Set<string>()
+    for (const locale of ['en', 'zh', 'zh-Hant', 'ja', 'vi']) {
+      const { body } = await portico.call(method, where, { headers: { 'x-locale': locale } })
+      expect(body.code).toBe(code)
+      messages.add(body.message)
+    }
+    expect(messages.size).toBe(5)
+  })
+
   test('a client that resets its connection leaves no fault behind', async () => {
     const { hostname, port } = new URL(portico.url)
     const requestId = randomUUID()
