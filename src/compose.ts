@@ -168,6 +168,7 @@ export const compose = async (settings: Configuration, role: Role, logger: Logge
     jwks: identity.jwks,
     outbox: outside.outbox && outboxPage(outside.outbox),
     securityFields: securityHeaders(),
+    logger,
   })
   await startJobs({ settings, outside, logger, isGateway, identity, domains }, building)
   const parts = building.move()

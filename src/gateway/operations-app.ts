@@ -1,4 +1,5 @@
-import express, { type Express, type Response } from 'express'
+import express, { type ErrorRequestHandler, type Express, type Response } from 'express'
+import type { Logger } from 'pino'
 import type { Metrics } from '../platform/telemetry/index.ts'
 import type { Explain } from './explain.ts'
 
@@ -23,6 +24,7 @@ export interface OperationsParts {
   /** In development only: the mails that would have been sent. */
   outbox: OutboxPage | null
   securityFields: Record<string, string>
+  logger: Logger
 }
 
 const probeTimeoutMs = 2_000
@@ -39,6 +41,16 @@ const settle = async ({ name, check }: Probe): Promise<[string, 'ok' | 'failed']
     clearTimeout(timer)
   }
 }
+
+/** In the place of Express's own page for errors, which shows their stack wherever NODE_ENV is not `production`. */
+const fault =
+  (logger: Logger): ErrorRequestHandler =>
+  (error, _request, response, _next) => {
+    const isUnreadable = error instanceof URIError
+    if (!isUnreadable) logger.error({ err: error }, 'a fault of the operations listener')
+    if (response.headersSent) response.destroy()
+    else response.status(isUnreadable ? 400 : 500).json({ status: 'failed' })
+  }
 
 /** The operations listener (design.md section 7): for the cluster and its people, never for the portals' users. */
 export const createOperationsApp = (parts: OperationsParts): Express => {
@@ -71,5 +83,6 @@ export const createOperationsApp = (parts: OperationsParts): Express => {
       response.type('html').send(await outbox.html())
     })
   }
+  app.use(fault(parts.logger))
   return app
 }

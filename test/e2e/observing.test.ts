@@ -69,6 +69,11 @@ describe.skipIf(inject('topology') !== 'embedded')('what an operator can see', (
     expect([...told].filter((name) => !exposed.has(name) && !/^portico_(nodejs|process)$/.test(name))).toEqual([])
   })
 
+  test('what the operations listener cannot read it refuses without a stack', async () => {
+    const response = await fetch(`${portico.operationsUrl}/explain/%ff`)
+    expect([response.status, await response.json()]).toEqual([400, { status: 'failed' }])
+  })
+
   test('a refused request is explained: what passed, what refused and why, what was not reached', async () => {
     const requestId = randomUUID()
     await portico.call('GET', '/web/v1/consumer/profile', {
