@@ -7,12 +7,15 @@ const longestAddress = 64
 /** Addresses come again and again; parsing one costs as much as several stages. Null for what is none. */
 const spellings = new LRUCache<string, { address: string | null }>({ max: 10_000 })
 
+/** As inet_aton reads them, `1` and `010.0.0.1` are addresses too, and not the same ones to everybody: they are none here. */
+const isAddress = (text: string): boolean => ipaddr.IPv4.isValidFourPartDecimal(text) || ipaddr.IPv6.isValid(text)
+
 /** An address in its one spelling, or null for what is none; an IPv4 address inside IPv6 is the IPv4 address. */
 export const parseAddress = (text: string): string | null => {
   if (text.length > longestAddress) return null
   const known = spellings.get(text)
   if (known) return known.address
-  const address = ipaddr.isValid(text) ? ipaddr.process(text).toString() : null
+  const address = isAddress(text) ? ipaddr.process(text).toString() : null
   spellings.set(text, { address })
   return address
 }
