@@ -106,6 +106,10 @@ describe.skipIf(!storeIsAvailable())('the perimeter', () => {
     }))
   })
 
+  test('401 ACCESS.TOKEN_INVALID with anything after a good token', async () => {
+    await everyOne(accountRoutes, [401, 'ACCESS.TOKEN_INVALID'], (route) => ({ token: `${tokenFor(route)} more` }))
+  })
+
   const inWorkspace = accountRoutes.filter(({ operation }) => operation.policy.workspace !== 'none')
 
   test('400 ACCESS.WORKSPACE_REQUIRED where the interface demands the header', async () => {

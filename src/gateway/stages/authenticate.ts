@@ -2,11 +2,14 @@ import { type Caller, Refusal, type WorkspaceAccess, whenReady } from '../../ker
 import type { Call, Stage } from '../call.ts'
 import type { AuthenticationPort, Credential } from '../ports.ts'
 
+/** Whatever follows the scheme is the token: what a good one is followed by makes it another one. */
+const credentials = /^bearer +(.+)$/i
+
 /** The bearer token of RFC 6750 section 2.1, the only place where a token is looked for. */
 const bearer = (call: Call): string => {
   if (call.headers.isRepeated('authorization')) throw new Refusal('ACCESS.TOKEN_INVALID', { internal: 'two tokens' })
-  const [scheme = '', token = ''] = call.headers.informative('authorization').split(' ', 2)
-  if (scheme.toLowerCase() !== 'bearer' || token === '') throw new Refusal('ACCESS.TOKEN_MISSING')
+  const token = credentials.exec(call.headers.informative('authorization'))?.[1]
+  if (token === undefined) throw new Refusal('ACCESS.TOKEN_MISSING')
   return token
 }
 
