@@ -12,10 +12,14 @@ export const plus = (at: Instant, milliseconds: number): Instant => (at + millis
 export const toIso = (at: Instant): string => new Date(at).toISOString()
 export const toDate = (at: Instant): Date => new Date(at)
 
-/** An ISO 8601 instant with a zone, as the interface takes it; undefined when it is not one. */
+/** The years 1 to 9999 of UTC: the store has no year 0, and ISO 8601 writes no more than four digits. */
+const earliest = Date.parse('0001-01-01T00:00:00.000Z')
+const latest = Date.parse('9999-12-31T23:59:59.999Z')
+
+/** An ISO 8601 instant with a zone, as the interface takes it; undefined when it is not one, or none of those years. */
 export const parseInstant = (text: string): Instant | undefined => {
   const milliseconds = Date.parse(text)
-  return Number.isNaN(milliseconds) ? undefined : (milliseconds as Instant)
+  return milliseconds >= earliest && milliseconds <= latest ? instantOf(milliseconds) : undefined
 }
 
 export const minutes = (count: number): number => count * 60_000

@@ -89,6 +89,17 @@ const cases: { name: string; schema: z.ZodType; accepts: unknown[]; refuses: unk
     refuses: [0, -1, 101, 1e9, '2', 1.5, null].map((maxConcurrentSessions) => ({ maxConcurrentSessions })),
   },
   {
+    name: 'a list within instants',
+    schema: sessions.listLoginHistory.query,
+    accepts: [{ startTime: '0001-01-01T00:00:00Z' }, { endTime: '9999-12-31T23:59:59.999Z' }],
+    refuses: [
+      ...['0000-01-01T00:00:00Z', '0001-01-01T00:00:00+00:01', '2026-02-30T00:00:00Z'].map((startTime) => ({
+        startTime,
+      })),
+      { endTime: '9999-12-31T23:59:59-00:01' },
+    ],
+  },
+  {
     name: 'a request for a reset link',
     schema: password.forgotPassword.body,
     accepts: [{ email: 'a@demo.test', turnstileToken: '' }],

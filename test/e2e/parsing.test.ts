@@ -88,6 +88,8 @@ describe.skipIf(!storeIsAvailable())('parsing', () => {
     'sortBy=amount;DROP%20TABLE',
     'sortOrder=up',
     'startTime=2026-02-01T00:00:00Z&endTime=2026-01-01T00:00:00Z',
+    'startTime=0000-01-01T00:00:00Z',
+    'endTime=9999-12-31T23:59:59-00:01',
     'startTime=yesterday',
     'walletId=%27%20OR%201=1',
     'currentPage=1&currentPage=2',
