@@ -141,6 +141,25 @@ describe('a step-up', () => {
     await ask(stepUp, { mfaMethod: 'EMAIL', code: mailedCode(at, email) })
   })
 
+  test('mfa.stepUpSend 429 ACCESS.RATE_LIMITED for a mail too many leaves the code that was mailed last good', async () => {
+    const few = await harness((settings) => {
+      settings.login.codeSends.limit = 2
+    })
+    try {
+      await few.account('few@demo.test')
+      const { accessToken } = await signIn(few, 'few@demo.test')
+      const self = await few.identity.authentication.accessToken(credential(accessToken))
+      const sendOne = () => call(few.identity, sendStepUpCode, facts(few.clock), { mfaMethod: 'EMAIL' }, self)
+      await sendOne()
+      few.clock.advance(30_000)
+      expect(await codeOf(sendOne())).toBe('ACCESS.RATE_LIMITED')
+      const proof = { mfaMethod: 'EMAIL', code: mailedCode(few, 'few@demo.test') }
+      await call(few.identity, stepUp, facts(few.clock), proof, self)
+    } finally {
+      await few.close()
+    }
+  })
+
   test('ten wrong codes bring a wait for the right one as well, for every session of the account, and for no login', async () => {
     const secret = await newSecret()
     at.clock.advance(60_000)

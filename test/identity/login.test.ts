@@ -131,6 +131,17 @@ describe('auth.mfaSend', () => {
     expect(await codeOf(send(at, sessionId))).toBe('ACCESS.RATE_LIMITED')
   })
 
+  test('429 ACCESS.RATE_LIMITED for the sixth leaves the code that was mailed last good', async () => {
+    await at.account('ned@demo.test')
+    const { sessionId } = await initiate(at, 'ned@demo.test')
+    for (let sent = 0; sent < 5; sent++) {
+      await send(at, sessionId)
+      at.clock.advance(30_000)
+    }
+    expect(await codeOf(send(at, sessionId))).toBe('ACCESS.RATE_LIMITED')
+    expect((await complete(at, sessionId, mailedCode(at, 'ned@demo.test'))).tokenType).toBe('Bearer')
+  })
+
   test('refuses another client, and a session that is unknown, made up or expired', async () => {
     await at.account('fay@demo.test')
     const { sessionId } = await initiate(at, 'fay@demo.test')

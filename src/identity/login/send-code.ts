@@ -25,13 +25,18 @@ export const codeSender = (
 ) => {
   const { database, clock, digest, mailer, randomness } = ports
 
-  /** Claims the sending and keeps the code in one transaction, so that only the last code sent counts. */
-  const putCode = async ({ digest: login, code: owner, session }: LiveLogin, code: string, now: Instant) => {
+  /**
+   * Claims the sending and keeps the code in one transaction, so that only the last code sent counts. Where the quota
+   * refuses, nothing was claimed, and the code that was mailed before stays good.
+   */
+  const putCode = async ({ digest: login, code: owner, session, account }: LiveLogin, code: string, now: Instant) => {
     const expiresAt = plus(now, Math.min(settings.codeTtlMs, session.expiresAt - now))
     const claimed = await inTransaction(database, async (tx) => {
       const due = await claimCodeSending(tx, owner.portal, login, now, plus(now, -settings.resendMs))
-      if (due) await replaceCode(tx, owner, codeDigest(digest, owner, code), now, expiresAt)
-      return due
+      if (!due) return false
+      await quota(owner.portal, account.id)
+      await replaceCode(tx, owner, codeDigest(digest, owner, code), now, expiresAt)
+      return true
     })
     const since = session.codeSentAt === null ? 0 : now - session.codeSentAt
     if (!claimed) throw tooSoon(settings.resendMs - since, 'a code was sent a moment ago')
@@ -45,7 +50,6 @@ export const codeSender = (
       const now = clock.now()
       const login = await findLogin(ports, facts, sessionId, now)
       const goodFor = await putCode(login, code, now)
-      await quota(facts.portal, login.account.id)
       return { login, goodFor }
     })
     await mailer.send({

@@ -30,11 +30,13 @@ export const stepUpSender =
     const now = clock.now()
     const code = mintCode(randomness)
     const expiresAt = plus(now, settings.codeTtlMs)
-    const wait = await inTransaction(database, (tx) =>
-      renewCode(tx, owner, codeDigest(digest, owner, code), now, expiresAt, plus(now, -settings.resendMs)),
-    )
-    if (wait !== undefined) throw tooSoon(wait, 'a code was sent a moment ago')
-    await quota(session.portal, session.accountId)
+    await inTransaction(database, async (tx) => {
+      const notSince = plus(now, -settings.resendMs)
+      const wait = await renewCode(tx, owner, codeDigest(digest, owner, code), now, expiresAt, notSince)
+      if (wait !== undefined) throw tooSoon(wait, 'a code was sent a moment ago')
+      // Where it refuses, the code that was mailed before stays good.
+      await quota(session.portal, session.accountId)
+    })
     const values = { code, minutes: String(Math.max(1, Math.floor(settings.codeTtlMs / 60_000))) }
     await mailer.send({ to: account.email, template: 'step-up-code', locale: request.locale, values })
     return {
