@@ -160,6 +160,15 @@ describe.skipIf(!storeIsAvailable())('passwords', () => {
     await toldOf(portico, email, 'password of your account has been changed')
   })
 
+  test('password.change 200 ends the logins that the old password began: auth.loginComplete 404 AUTH.SESSION_NOT_FOUND', async () => {
+    const { email, by, token } = await newcomer(portico)
+    const thief = client(portico)
+    const { sessionId, code } = await begin(portico, thief, email)
+    data(await by.post(change, { currentPassword: goodPassword, newPassword: otherPassword }, token))
+    const completed = await thief.post('/auth/login/complete', { sessionId, mfaMethod: 'EMAIL', code })
+    expect(refusal(completed)).toEqual([404, 'AUTH.SESSION_NOT_FOUND'])
+  })
+
   test('password.change 401 AUTH.INVALID_CREDENTIALS, 400 for a weak or the same password', async () => {
     const { accountId, by, token } = await newcomer(portico)
     const wrong = await by.post(change, { currentPassword: 'wrong', newPassword: otherPassword }, token)

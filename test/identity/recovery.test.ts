@@ -5,7 +5,17 @@ import { completeRegistration, initiateRegistration, verifyRegistrationEmail } f
 import { passwordRule } from '../../src/identity/passwords/rule.ts'
 import { defaultIdentitySettings } from '../../src/identity/settings.ts'
 import { noBreachCheck } from '../../src/platform/checks/index.ts'
-import { call, codeOf, facts, type Harness, harness, initiate, mailedCode } from './harness.ts'
+import {
+  begin as beginLogin,
+  call,
+  codeOf,
+  complete,
+  facts,
+  type Harness,
+  harness,
+  initiate,
+  mailedCode,
+} from './harness.ts'
 
 const newPassword = 'violet-Anchor-Tundra-58'
 let at: Harness
@@ -66,6 +76,14 @@ describe('a reset link', () => {
     expect(at.outbox.list()).toHaveLength(mails)
     const token = linkOf('out@demo.test')
     expect(await codeOf(ask(resetPassword, { token, newPassword }))).toBe('AUTH.SESSION_NOT_FOUND')
+  })
+
+  test('ends the logins that the old password began', async () => {
+    await at.account('begun@demo.test')
+    const login = await beginLogin(at, 'begun@demo.test')
+    await forgot('begun@demo.test')
+    await ask(resetPassword, { token: linkOf('begun@demo.test'), newPassword })
+    expect(await codeOf(complete(at, login.sessionId, login.code))).toBe('AUTH.SESSION_NOT_FOUND')
   })
 
   test('lifts the wait that wrong passwords brought', async () => {

@@ -113,3 +113,16 @@ export const spendLoginSession = async (tx: Tx, portal: Portal, digest: Uint8Arr
     .executeTakeFirst()
   return spent !== undefined
 }
+
+/** Ends an account's logins that are under way: they began with a password that is not its password any more. */
+export const voidLogins = async (tx: Tx, portal: Portal, accountId: AccountId, now: Instant): Promise<void> => {
+  await tx
+    .updateTable('login_sessions')
+    .set({ spent_at: toDate(now) })
+    .where('portal', '=', portal)
+    .where('kind', '=', 'LOGIN')
+    .where('account_biz_id', '=', accountId)
+    .where('spent_at', 'is', null)
+    .where('expires_at', '>', moment(now))
+    .execute()
+}

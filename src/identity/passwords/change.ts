@@ -4,6 +4,7 @@ import { inTransaction, type Tx } from '../../platform/database/index.ts'
 import type { Account } from '../accounts/account.ts'
 import { ownAccount } from '../accounts/own-account.ts'
 import { lockAccount } from '../accounts/store.ts'
+import { voidLogins } from '../login/login-session-store.ts'
 import type { Notices } from '../notices/notices.ts'
 import type { IdentityPorts } from '../ports.ts'
 import { endOldestSessions } from '../sessions/bound-store.ts'
@@ -34,6 +35,7 @@ export const passwordChanger = ({ ports, rule, liveness, notices }: Parts) => {
     // Of two changes at once the second one's present password is not the present one any more.
     if (!(await setPassword(tx, before, hash, at))) throw wrong('the password was changed meanwhile')
     await voidPasswordTokens(tx, portal, accountId, at)
+    await voidLogins(tx, portal, accountId, at)
     const ending = { portal, accountId, keep: 0, except: sessionId, reason: 'PASSWORD_CHANGED' } as const
     const ended = await endOldestSessions(tx, ending, at)
     const detail = { sessions: ended.length }

@@ -4,6 +4,7 @@ import { inTransaction, type Tx } from '../../platform/database/index.ts'
 import type { PasswordTokenPurpose } from '../../platform/database/tables/identity-security.ts'
 import type { Account } from '../accounts/account.ts'
 import { accountById, lockAccount } from '../accounts/store.ts'
+import { voidLogins } from '../login/login-session-store.ts'
 import type { Throttle } from '../login/throttle.ts'
 import type { Notices } from '../notices/notices.ts'
 import type { IdentityPorts } from '../ports.ts'
@@ -55,6 +56,7 @@ export const passwordSetter = ({ ports, rule, throttle, liveness, notices }: Par
       throw unknownToken('the account is not to be used')
     if (!(await setPassword(tx, account, hash, now))) throw unknownToken('the password was set by another way')
     await voidPasswordTokens(tx, portal, id, now)
+    await voidLogins(tx, portal, id, now)
     // Whoever reads the account's mail may try anew at once.
     await throttle.clear(tx, throttle.subject(portal, account.email))
     const ending = { portal, accountId: id, keep: 0, except: null, reason: 'PASSWORD_CHANGED' } as const
