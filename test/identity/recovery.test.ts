@@ -103,6 +103,15 @@ describe('a registration', () => {
     expect(await codeOf(ask(verifyRegistrationEmail, { sessionId, code }))).toBe('AUTH.SESSION_NOT_FOUND')
   })
 
+  test('registration.verifyEmail 401 AUTH.CODE_INVALID stands in the audit log', async () => {
+    const { sessionId, code } = await begin('guess@demo.test')
+    await codeOf(ask(verifyRegistrationEmail, { sessionId, code: code === '000000' ? '111111' : '000000' }))
+    const rows = at.ports.database.selectFrom('audit_log').selectAll().where('action', '=', verifyRegistrationEmail.id)
+    expect(await rows.execute()).toMatchObject([
+      { actor_biz_id: null, outcome: 'REFUSED', detail: { reason: 'CODE_INVALID' } },
+    ])
+  })
+
   test('ends in a token that sets a password for an hour', async () => {
     const { sessionId, code } = await begin('new@demo.test')
     await ask(verifyRegistrationEmail, { sessionId, code })

@@ -1,4 +1,5 @@
 import { Refusal, type RequestFacts } from '../../kernel/index.ts'
+import { recordAudit } from '../../platform/audit/index.ts'
 import { inTransaction } from '../../platform/database/index.ts'
 import { spendCode } from '../login/code-store.ts'
 import { countAttempt } from '../login/login-session-store.ts'
@@ -23,5 +24,18 @@ export const emailVerifier =
       if (!(await spendCode(tx, registration.code, codeDigest(digest, registration.code, code), now))) return false
       return recordVerifiedEmail(tx, portal, registration.digest, now)
     })
-    if (!proved) throw new Refusal('AUTH.CODE_INVALID')
+    if (proved) return
+    await recordAudit(database, {
+      at: now,
+      portal,
+      actorId: null,
+      workspaceId: null,
+      action: facts.operationId,
+      targetId: null,
+      outcome: 'REFUSED',
+      requestId: facts.requestId,
+      clientIp: facts.clientIp,
+      detail: { reason: 'CODE_INVALID' },
+    })
+    throw new Refusal('AUTH.CODE_INVALID')
   }
