@@ -64,6 +64,12 @@ describe('an authenticator', () => {
     expect(await codeOf(ask(verifyOtp, { code: otpAt(secret) }))).toBe('STATE.CONFLICT')
   })
 
+  test('mfa.otpVerify 409 STATE.CONFLICT is no failure: it brings no wait', async () => {
+    for (let turn = 0; turn < 11; turn++)
+      expect(await codeOf(ask(verifyOtp, { code: '123456' }))).toBe('STATE.CONFLICT')
+    expect((await ask(sendStepUpCode, { mfaMethod: 'EMAIL' })).attemptsRemaining).toBe(10)
+  })
+
   test('is kept sealed, for its own account', async () => {
     const secret = await newSecret()
     const rows = await at.ports.database.selectFrom('otp_factors').selectAll().execute()

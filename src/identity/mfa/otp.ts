@@ -61,6 +61,8 @@ export const otpChanges = ({ ports, prove, tryCode, notices, settings }: Parts) 
   }
 
   const verify = async (request: Request, code: string): Promise<void> => {
+    const { portal, id } = await ownAccount(database, request.caller)
+    if (!(await readOtp(database, portal, id))?.pendingSecret) throw conflict('no authenticator was set up')
     await tryCode(request, ownSession(request.caller), async (tx) =>
       activate(tx, request, await lockOwnAccount(tx, request.caller), code),
     )
