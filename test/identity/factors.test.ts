@@ -1,13 +1,14 @@
 import { generateSync } from 'otplib'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { logout } from '../../src/contract/auth.ts'
-import { revokeOtp, sendStepUpCode, setupOtp, stepUp, verifyOtp } from '../../src/contract/mfa.ts'
+import { generateBackupCodes, revokeOtp, sendStepUpCode, setupOtp, stepUp, verifyOtp } from '../../src/contract/mfa.ts'
 import type { Caller } from '../../src/kernel/index.ts'
 import {
   begin,
   call,
   codeOf,
   credential,
+  doJobs,
   facts,
   type Harness,
   harness,
@@ -135,6 +136,14 @@ describe('a step-up', () => {
     } finally {
       await deaf.close()
     }
+  })
+
+  test('by a backup code is told of by mail, like a login by one', async () => {
+    const [code] = (await ask(generateBackupCodes)).codes
+    await ask(stepUp, { mfaMethod: 'BACKUP_CODE', code })
+    await doJobs(at)
+    const told = at.outbox.list().filter((mail) => mail.to === email && mail.template === 'security-change')
+    expect(told.map(({ text }) => text)).toContainEqual(expect.stringContaining('A backup code has been used'))
   })
 
   test('by a mailed code is good for ten minutes, to the second', async () => {

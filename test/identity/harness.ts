@@ -21,6 +21,7 @@ import { type Background, createBackground } from '../../src/platform/background
 import { createMemoryCache } from '../../src/platform/cache/index.ts'
 import { noBreachCheck, noRobotCheck } from '../../src/platform/checks/index.ts'
 import { createKeyedDigest, createPasswordHasher, createSecretBox } from '../../src/platform/crypto/index.ts'
+import { createJobRunner } from '../../src/platform/jobs/index.ts'
 import { createOutbox, mailTexts, type Outbox } from '../../src/platform/mail/index.ts'
 import { systemIds, systemRandomness } from '../../src/platform/system/index.ts'
 import { createWords } from '../../src/platform/words/index.ts'
@@ -138,6 +139,19 @@ export const call = async <O extends Operation>(
   const reply = await handler(Erased.parse({ ...full, idempotency: null, upload: null }))
   const schema = operation.reply as Extract<O['reply'], z.ZodType>
   return schema.parse(reply) as z.output<Extract<O['reply'], z.ZodType>>
+}
+
+/** A process that has the jobs of identity to do. */
+export const jobRunner = (at: Harness) =>
+  createJobRunner({
+    ...at.ports,
+    settings: { concurrency: 1, pollMs: 1_000, leaseMs: 30_000 },
+    kinds: at.identity.jobs,
+    onFailure: ({ error }) => void at.faults.push(error),
+  })
+
+export const doJobs = async (at: Harness, { runOne } = jobRunner(at)): Promise<void> => {
+  while (await runOne());
 }
 
 /** The refusal that a promise ends in. */

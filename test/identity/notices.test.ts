@@ -1,9 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { changePassword } from '../../src/contract/password.ts'
 import type { Caller } from '../../src/kernel/index.ts'
-import { createJobRunner } from '../../src/platform/jobs/index.ts'
 import type { Mailer } from '../../src/platform/mail/index.ts'
-import { call, codeOf, credential, facts, type Harness, harness, signIn } from './harness.ts'
+import { call, codeOf, credential, doJobs, facts, type Harness, harness, jobRunner, signIn } from './harness.ts'
 
 let at: Harness
 let isMailDown = false
@@ -19,17 +18,6 @@ beforeAll(async () => {
 })
 afterAll(() => at.close())
 
-/** A process that has the jobs of identity to do. */
-const runner = () =>
-  createJobRunner({
-    ...at.ports,
-    settings: { concurrency: 1, pollMs: 1_000, leaseMs: 30_000 },
-    kinds: at.identity.jobs,
-    onFailure: () => undefined,
-  })
-const doAll = async ({ runOne } = runner()): Promise<void> => {
-  while (await runOne());
-}
 const noticesTo = (email: string): string[] =>
   at.outbox
     .list()
@@ -39,7 +27,7 @@ const noticesTo = (email: string): string[] =>
 const signedIn = async (email: string): Promise<Caller> => {
   await at.account(email)
   const { accessToken } = await signIn(at, email)
-  await doAll()
+  await doJobs(at)
   return at.identity.authentication.accessToken(credential(accessToken))
 }
 const change = (caller: Caller, currentPassword: string) =>
@@ -57,15 +45,15 @@ test('a notice waits for the mail server, and for another process where the one 
   const before = noticesTo(email)
   await change(caller, 'correct horse battery staple')
   isMailDown = true
-  const [first, second] = [runner(), runner()]
+  const [first, second] = [jobRunner(at), jobRunner(at)]
   expect(await first.runOne()).toBe(true)
   isMailDown = false
   await first.stop()
   expect(noticesTo(email)).toEqual(before)
   at.clock.advance(5_000)
-  await doAll(second)
+  await doJobs(at, second)
   expect(noticesTo(email)).toEqual(['security-change', ...before])
-  await doAll()
+  await doJobs(at)
   expect(noticesTo(email)).toHaveLength(before.length + 1)
 })
 
@@ -75,6 +63,6 @@ test('what did not happen is not told of', async () => {
   const before = noticesTo(email)
   expect(await codeOf(change(caller, 'not the present password'))).toBe('AUTH.INVALID_CREDENTIALS')
   at.clock.advance(5_000)
-  await doAll()
+  await doJobs(at)
   expect(noticesTo(email)).toEqual(before)
 })
