@@ -11,6 +11,7 @@ import {
   bizId,
   type HandlerTable,
   money,
+  type OrderId,
   type WalletId,
   type WorkspaceId,
 } from '../../src/kernel/index.ts'
@@ -235,6 +236,33 @@ describe.each(stores)('races on $name', (store) => {
       [main, spare].map(async (id) => (await ledger.readBalance({ wallet: id, workspace }))?.total),
     )
     expect(totals).toEqual([money(1_000_000n, 'USD'), money(0n, 'USD')])
+    expect(await ledger.verifyBook()).toBeNull()
+  })
+
+  test('sandbox.reset 200 while what it ends is cancelled: every order ends once, and nobody is told of a conflict', async () => {
+    const as = await someone()
+    const workspace = bizId<'workspace'>(await world.workspaceOf(as, 'Play', 'SANDBOX'))
+    const wallet = systemIds.next<'wallet'>()
+    const opened = { bizId: wallet, workspaceBizId: workspace, walletName: 'Main', currency: 'USD', isDefault: true }
+    await ledger.openWallet({ ...opened, at: world.clock.now() })
+    const target = { label: 'target', wallet, workspace, currency: 'USD', active: true, currencyField: 'walletBizId' }
+    const data = { amount: '1', currency: 'USD', usageOf: 'BANK_USD', dailyMax: null }
+    const announce = () =>
+      ledger.execute({
+        actor: as,
+        parties: [target],
+        create: { workspace, type: 'RECHARGE', data, steps: [{ status: 'PENDING_PAYMENT' }] },
+      })
+    const unpaid = { type: 'RECHARGE', workspace, expected: ['PENDING_PAYMENT'] } as const
+    const cancel = ({ bizId: id }: { bizId: OrderId }) =>
+      ledger.execute({ actor: as, parties: [], move: { ...unpaid, id, steps: [{ status: 'CANCELLED' }] } })
+    for (let round = 0; round < rounds; round++) {
+      const orders = await times(crowd, announce)
+      const reset = refusalOf(world.ask(handlers, sandboxContract.resetSandbox, { as, workspace }))
+      const cancelled = await Promise.all(orders.map((order) => refusalOf(cancel(order))))
+      expect(await reset).toBe('none')
+      expect(new Set(cancelled).difference(new Set(['none', 'STATE.CONFLICT'])).size).toBe(0)
+    }
     expect(await ledger.verifyBook()).toBeNull()
   })
 })

@@ -32,6 +32,7 @@ export interface OpenOrder {
 
 const ended = ['COMPLETED', 'FAILED', 'REJECTED', 'CANCELLED', 'EXPIRED']
 
+/** Held as well, so that each ends from where it is seen to stand: some move without touching a wallet. */
 export const openOrders = async (tx: Tx, workspaceId: WorkspaceId): Promise<OpenOrder[]> => {
   const rows = await tx
     .selectFrom('orders as o')
@@ -52,6 +53,7 @@ export const openOrders = async (tx: Tx, workspaceId: WorkspaceId): Promise<Open
         .as('holds'),
     ])
     .orderBy('o.biz_id')
+    .forNoKeyUpdate('o')
     .execute()
   return rows.map((row) => ({ ...row, holds: row.holds === true }))
 }
