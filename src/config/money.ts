@@ -99,6 +99,7 @@ const settings = z.strictObject({
   currencies: z
     .array(currency)
     .min(1)
+    .refine(distinct, 'each currency once')
     .describe('The currencies that this deployment keeps: a new workspace gets a wallet in each of these.'),
   transferFee: decimalByCurrency.describe('What a transfer costs its sender, on top of the amount, by currency.'),
   transferApprovalFrom: decimalByCurrency.describe('From this amount on a transfer waits for an operator.'),

@@ -53,6 +53,7 @@ test.each<[string, object]>([
   ['an amount with an exponent', recharge({ maxAmount: '1e3' })],
   ['an unknown currency', recharge({ currency: 'XXX' })],
   ['a currency that is not kept', { currencies: ['EUR'], ...recharge({}) }],
+  ['one currency twice', { currencies: ['USD', 'EUR', 'JPY', 'BHD', 'BTC', 'ETH', 'USD'] }],
   ['one code twice', { recharge: { channels: [channel, channel] } }],
   ['a payout twice', { withdrawal: { payouts: [payout, payout] } }],
   ['a payout by card', { withdrawal: { payouts: [{ ...payout, channelType: 'CARD' }] } }],
