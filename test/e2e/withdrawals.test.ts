@@ -152,6 +152,20 @@ describe.skipIf(!storeIsAvailable())('withdrawals', () => {
     expect((await data(system('GET', `/withdrawal-channels?workspaceId=${unknownId}`))).items).toEqual([])
   })
 
+  test('withdrawalChannels.create 200: the same request is the first answer, whatever became of the channel', async () => {
+    const [id, body] = [randomUUID(), account()]
+    const first = await data(web('POST', '/withdrawal-channels', body, { id }))
+    await data(system('POST', `/withdrawal-channels/${first.bizId}/verify`))
+    expect(await data(web('POST', '/withdrawal-channels', body, { id }))).toEqual(first)
+    await data(system('POST', `/withdrawal-channels/${first.bizId}/reject`, { reason: 'closed' }))
+    expect(await data(web('POST', '/withdrawal-channels', body, { id }))).toEqual(first)
+    const { bizId: play } = await data(web('POST', '/workspaces', { workspaceName: 'Play', workspaceKind: 'SANDBOX' }))
+    const gone = { id: randomUUID(), workspace: play }
+    const before = await data(web('POST', '/withdrawal-channels', body, gone))
+    await data(web('POST', '/sandbox/reset', undefined, { workspace: play }))
+    expect(await data(web('POST', '/withdrawal-channels', body, gone))).toEqual(before)
+  })
+
   test('withdrawals.create 200: the funds are held at once, the fee within them; the same request is the same answer', async () => {
     const id = randomUUID()
     const body = asked({ remark: 'rent' })

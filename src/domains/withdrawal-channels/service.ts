@@ -1,9 +1,9 @@
-import { z } from 'zod'
-import { bizId, type Clock, type Ids, notFound, Refusal, type WorkspaceId } from '../../kernel/index.ts'
+import { type Clock, type Ids, notFound, Refusal, type WorkspaceId } from '../../kernel/index.ts'
 import type { Acting, Ledger } from '../../ledger/index.ts'
 import { type Act, recordAct } from '../../platform/audit/index.ts'
 import type { KeyedDigest, SecretBox } from '../../platform/crypto/index.ts'
 import { type Database, inTransaction, type Tx } from '../../platform/database/index.ts'
+import { rememberedChannel, rememberedId } from './remembered.ts'
 import { type ChannelStatus, type ChannelType, canonicalAccount, masked, refusedTo } from './rules.ts'
 import { type Channel, type ChannelId, insertChannel, lockChannel, moveChannel, readChannel } from './store.ts'
 
@@ -26,8 +26,6 @@ export interface NewChannel {
   bankCode: string | null
   network: string | null
 }
-
-const remembered = z.object({ bizId: z.string().transform((text) => bizId<'withdrawalChannel'>(text)) })
 
 const open = (ports: ChannelPorts, asked: NewChannel, acting: Acting<WorkspaceId>): Channel => {
   const at = ports.clock.now()
@@ -64,19 +62,21 @@ const insert = async (ports: ChannelPorts, tx: Tx, asked: NewChannel, acting: Ac
   return channel
 }
 
-/** The same request gets the channel as it is today: its first answer has no secret that could be lost. */
+/** What the same request was answered; only an answer that holds nothing but an id is told by the channel of today. */
+const answered = async (tx: Tx, answer: unknown, workspace: WorkspaceId): Promise<Channel> => {
+  const channel = rememberedChannel(answer) ?? (await readChannel(tx, rememberedId(answer), workspace))
+  if (!channel) throw notFound('the channel of an earlier answer is gone')
+  return channel
+}
+
 export const create = (ports: ChannelPorts, asked: NewChannel, acting: Acting<WorkspaceId>, act: Act) =>
   inTransaction(ports.database, async (tx) => {
     const ledger = ports.ledger.within(tx)
     const earlier = await ledger.earlierAnswer(acting.key)
-    if (earlier) {
-      const channel = await readChannel(tx, remembered.parse(earlier.answer).bizId, acting.workspace)
-      if (!channel) throw notFound('the channel of an earlier answer is gone')
-      return channel
-    }
+    if (earlier) return answered(tx, earlier.answer, acting.workspace)
     const channel = await insert(ports, tx, asked, acting)
     await recordAct(tx, act, { workspaceId: acting.workspace, targetId: channel.bizId })
-    await ledger.keepAnswer(acting.key, { bizId: channel.bizId })
+    await ledger.keepAnswer(acting.key, channel)
     return channel
   })
 

@@ -1,0 +1,31 @@
+import { z } from 'zod'
+import { bizId, codesOf, instantOf } from '../../kernel/index.ts'
+import type { Channel } from './store.ts'
+
+const idOf = <Kind extends string>() => z.string().transform((text) => bizId<Kind>(text))
+const instant = z.number().transform(instantOf)
+
+const remembered: z.ZodType<Channel> = z.object({
+  bizId: idOf<'withdrawalChannel'>(),
+  workspaceBizId: idOf<'workspace'>(),
+  channelType: z.enum(['BANK', 'CRYPTO']),
+  currency: z.string(),
+  country: z.string(),
+  accountHolderName: z.string(),
+  maskedAccount: z.string(),
+  bankCode: z.string().nullable(),
+  network: z.string().nullable(),
+  channelStatus: z.enum(codesOf('withdrawalChannelStatus')),
+  rejectReason: z.string().nullable(),
+  createdBy: idOf<'account'>(),
+  createdAt: instant,
+  updatedAt: instant,
+})
+
+/** The channel as it was when the request was answered; undefined where a version before this one kept its id alone. */
+export const rememberedChannel = (answer: unknown): Channel | undefined => remembered.safeParse(answer).data
+
+const named = z.object({ bizId: idOf<'withdrawalChannel'>() })
+
+/** The id of the channel, which every version keeps. */
+export const rememberedId = (answer: unknown) => named.parse(answer).bizId
