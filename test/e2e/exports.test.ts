@@ -250,3 +250,37 @@ describe.skipIf(!storeIsAvailable())('exports whose time is short', () => {
     expect([gone.status, gone.body.code]).toEqual([409, 'STATE.CONFLICT'])
   })
 })
+
+describe.skipIf(!storeIsAvailable())('an export whose time is over, before any job', () => {
+  let portico: Portico
+  let owner: Session
+  beforeAll(async () => {
+    portico = await startPortico({
+      adjust: (settings) => {
+        settings.jobs.pollMs = 50
+        settings.exports.sweepEveryMs = 600_000
+        settings.exports.lifeMs = 1_000
+      },
+    })
+    owner = await signIn(portico)
+  })
+  afterAll(() => portico?.stop())
+
+  test('exports.read, list 200: EXPIRED, by filter too; exports.download 409', async () => {
+    const asked = { token: owner.accessToken, workspace: developmentIds.workspace }
+    const call = (method: string, path: string, body?: object) =>
+      portico.call(method, `/web/v1/consumer/exports${path}`, { ...asked, ...(body && { body }) })
+    const made = await call('POST', '', { exportType: 'FLOWS', format: 'CSV' })
+    const { bizId } = made.body.data
+    const status = async () => (await call('GET', `/${bizId}`)).body.data.exportStatus.code
+    await expect.poll(status, { timeout: 20_000 }).toBe('EXPIRED')
+    const listed = async (wanted: string) => {
+      const { items } = (await call('GET', `?exportStatus=${wanted}`)).body.data
+      return items.map((item: Made) => [item.bizId, item.exportStatus.code])
+    }
+    expect(await listed('COMPLETED')).toEqual([])
+    expect(await listed('EXPIRED')).toEqual([[bizId, 'EXPIRED']])
+    const gone = await call('GET', `/${bizId}/download`)
+    expect([gone.status, gone.body.code]).toEqual([409, 'STATE.CONFLICT'])
+  })
+})

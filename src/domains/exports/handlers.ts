@@ -20,9 +20,9 @@ export const exportHandlers = (ports: ExportPorts, words: Words): HandlerTable =
     expiresAt: row.expiresAt === null ? null : toIso(row.expiresAt),
   })
   return handlerTable(contract, {
-    listExports: async ({ query, workspace, caller, locale }) => {
+    listExports: async ({ query, workspace, caller, receivedAt: at, locale }) => {
       const { sortBy, exportType: type, exportStatus: status } = query
-      const viewer = { workspace: workspace.id, account: caller.accountId }
+      const viewer = { workspace: workspace.id, account: caller.accountId, at }
       const found = await listExports(ports.database, viewer, { ...listing(query), sortBy, type, status })
       return mapPage(found, (row) => render(row, locale))
     },
@@ -30,8 +30,10 @@ export const exportHandlers = (ports: ExportPorts, words: Words): HandlerTable =
       const { exportType: type, format, filters = {} } = request.body
       return render(await create(ports, actOf(request), request.workspace, { type, format, filters }), request.locale)
     },
-    readExport: async ({ params, workspace, caller, locale }) =>
-      render(await read(ports, { workspace: workspace.id, account: caller.accountId }, params.export_id), locale),
+    readExport: async ({ params, workspace, caller, receivedAt: at, locale }) => {
+      const viewer = { workspace: workspace.id, account: caller.accountId, at }
+      return render(await read(ports, viewer, params.export_id), locale)
+    },
     downloadExport: (request) => open(ports, actOf(request), request.workspace, request.params.export_id, request),
   })
 }

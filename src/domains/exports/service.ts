@@ -63,12 +63,11 @@ export const open = async (
   id: string,
   asked: Pick<RequestFacts, 'range' | 'ifNoneMatch' | 'ifRange'>,
 ): Promise<StreamReply> => {
-  const found = await read(ports, { workspace: workspace.id, account: act.accountId }, id)
+  const found = await read(ports, { workspace: workspace.id, account: act.accountId, at: act.at }, id)
   demandListRight(found.type, workspace)
-  const { blobKey, fileName, sizeBytes, sha256, expiresAt } = found
-  const isOver = expiresAt !== null && expiresAt <= act.at
-  if (blobKey === null || fileName === null || sizeBytes === null || sha256 === null || isOver)
-    throw new Refusal('STATE.CONFLICT', { internal: `the export is ${isOver ? 'over' : found.status}` })
+  const { status, blobKey, fileName, sizeBytes, sha256 } = found
+  if (status !== 'COMPLETED' || blobKey === null || fileName === null || sizeBytes === null || sha256 === null)
+    throw new Refusal('STATE.CONFLICT', { internal: `the export is ${status}` })
   const { contentType } = formats[found.format]
   await inTransaction(ports.database, (tx) => recordAct(tx, act, { workspaceId: workspace.id, targetId: id }))
   return download(ports.blobs, { key: blobKey, fileName, contentType, sizeBytes, sha256 }, asked)

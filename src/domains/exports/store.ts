@@ -1,3 +1,4 @@
+import { sql } from 'kysely'
 import {
   type AccountId,
   type CodeOf,
@@ -19,7 +20,6 @@ const columns = [
   'export_type as type',
   'format',
   'filters',
-  'export_status as status',
   'blob_key as blobKey',
   'file_name as fileName',
   'row_count as rowCount',
@@ -52,11 +52,16 @@ export interface ExportRow {
   expiresAt: Instant | null
 }
 
-/** Whose exports: the workspace's, and of personal ones the viewer's own. */
+/** Whose exports, and when: the workspace's, and of personal ones the viewer's own. */
 export interface Viewer {
   workspace: WorkspaceId
   account: AccountId
+  at: Instant
 }
+
+/** One whose time is over has expired, although no job has written that down yet. */
+const statusAt = (at: Instant) => sql<ExportRow['status']>`CASE
+  WHEN export_status = 'COMPLETED' AND expires_at <= ${moment(at)} THEN 'EXPIRED' ELSE export_status END`
 
 export type NewExport = Pick<ExportRow, 'id' | 'workspaceId' | 'type' | 'format' | 'createdBy' | 'createdAt'> & {
   filters: object
@@ -82,7 +87,7 @@ export const insertExport = (tx: Tx, made: NewExport): Promise<ExportRow> =>
       created_by: made.createdBy,
       created_at: toDate(made.createdAt),
     })
-    .returning(columns)
+    .returning([...columns, 'export_status as status'])
     .executeTakeFirstOrThrow()
 
 const visible = (store: Store, { workspace, account }: Viewer) =>
@@ -93,7 +98,11 @@ const visible = (store: Store, { workspace, account }: Viewer) =>
 
 /** Undefined for an unknown export, another workspace's, and another person's login history alike. */
 export const exportById = (store: Store, viewer: Viewer, id: string): Promise<ExportRow | undefined> =>
-  visible(store, viewer).where('biz_id', '=', id).select(columns).executeTakeFirst()
+  visible(store, viewer)
+    .where('biz_id', '=', id)
+    .select(columns)
+    .select(statusAt(viewer.at).as('status'))
+    .executeTakeFirst()
 
 export interface ExportQuery extends PageRequest {
   type?: CodeOf<'exportType'> | undefined
@@ -107,14 +116,16 @@ export interface ExportQuery extends PageRequest {
 const sortColumns = { createdAt: 'created_at', completedAt: 'completed_at' } as const
 
 export const listExports = async (store: Store, viewer: Viewer, query: ExportQuery): Promise<Page<ExportRow>> => {
+  const status = statusAt(viewer.at)
   let found = visible(store, viewer)
   if (query.type) found = found.where('export_type', '=', query.type)
-  if (query.status) found = found.where('export_status', '=', query.status)
+  if (query.status) found = found.where(status, '=', query.status)
   if (query.from !== undefined) found = found.where('created_at', '>=', moment(query.from))
   if (query.to !== undefined) found = found.where('created_at', '<=', moment(query.to))
   const { total } = await found.select((eb) => eb.fn.countAll<number>().as('total')).executeTakeFirstOrThrow()
   const rows = await found
     .select(columns)
+    .select(status.as('status'))
     .orderBy(sortColumns[query.sortBy], (order) => (query.sortOrder === 'asc' ? order.asc() : order.desc().nullsLast()))
     .orderBy('biz_id', query.sortOrder)
     .limit(query.pageSize)
