@@ -57,6 +57,15 @@ test(`an exchange never yields more than its exact worth, and less by under one 
   )
 })
 
+test.each([
+  ['0.000000000001', '0.000000000000995'],
+  ['0.000000011234567891', '0.0000000111783950515'],
+  ['0.9215', '0.9168925'],
+])('exchanges.quote at %s: the customer’s rate is told as %s, never as nothing', (mid, rate) => {
+  const asked = { sourceCurrency: 'JPY', targetCurrency: 'ETH', amount: '10000', fixedSide: 'SOURCE' as const }
+  expect(figuresOf(asked, exact(mid), terms).rate).toBe(rate)
+})
+
 test(`there and back again is never a profit (seed ${seed})`, () => {
   fc.assert(
     fc.property(fc.bigInt({ min: 1n, max: 10n ** 9n }), fc.bigInt({ min: 1n, max: 10n ** 9n }), (minor, rateUnits) => {

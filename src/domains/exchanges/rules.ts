@@ -32,8 +32,13 @@ export interface Figures {
   fixedSide: FixedSide
 }
 
-/** As many places as a rate is shown with; the figures themselves are worked out exactly. */
+/**
+ * As many places as a rate is shown with from its first digit on, so that a small one is never told as nothing; the
+ * figures themselves are worked out exactly.
+ */
 const ratePlaces = 12
+
+const told = (rate: Ratio): string => cutOff(rate, ratePlaces + (rate.under / rate.over).toString().length - 1)
 
 /** A rate of whole units as one of minor units: the currencies' decimal places differ. */
 const ofMinorUnits = (rate: Ratio, source: string, target: string): Ratio =>
@@ -64,7 +69,7 @@ export const figuresOf = (
   if (!Object.values(figures).every(isKept)) throw invalid('amount', 'more than the book keeps of one amount')
   return {
     ...figures,
-    rate: cutOff(rate, ratePlaces),
+    rate: told(rate),
     fixedSide,
   }
 }
