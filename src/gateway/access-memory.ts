@@ -12,6 +12,10 @@ export interface AccessMemory {
 
 const remembered = 20_000
 
+/** No header can spell the key of the default workspace: an empty one names another. */
+const keyOf = ({ accountId }: Caller, workspaceId: string | null): string =>
+  workspaceId === null ? accountId : `${accountId} ${workspaceId}`
+
 /** Where no other process writes to the store, every change of rights is noticed at once; this bounds what one missed would cost. */
 const aloneMs = 10_000
 
@@ -28,7 +32,7 @@ export const rememberAccess = (
   const accesses = createLease<WorkspaceAccess>(clock, { ms: shared ? leaseMs : aloneMs, max: remembered })
   return {
     enter: (caller, workspaceId) =>
-      accesses.read(`${caller.accountId} ${workspaceId ?? ''}`, () => workspaces.enter(caller, workspaceId)),
+      accesses.read(keyOf(caller, workspaceId), () => workspaces.enter(caller, workspaceId)),
     changed: async () => {
       accesses.forgetAll()
       if (shared) await pause(leaseMs)
