@@ -20,8 +20,14 @@ export const text = (max: number, min = 1) =>
     .max(max)
     .refine((value) => value.isWellFormed() && !unprintable.test(value))
 
-/** An id in a request. Anything but a UUID is invalid; whether it exists is the store's to say. */
-export const id = z.uuid().meta({ description: 'bizId', examples: ['01933b6e-7c1a-7e0a-8f35-4c2d1f5b9a10'] })
+/**
+ * An id in a request, in the one spelling that it has everywhere else: the audit log keeps it as text. Anything but a
+ * UUID is invalid; whether it exists is the store's to say.
+ */
+export const id = z
+  .uuid()
+  .toLowerCase()
+  .meta({ description: 'bizId', examples: ['01933b6e-7c1a-7e0a-8f35-4c2d1f5b9a10'] })
 
 /** An id in a reply. */
 export const bizId = z.string()

@@ -8,6 +8,7 @@ import * as ipWhitelist from '../../src/contract/ip-whitelist.ts'
 import * as mfa from '../../src/contract/mfa.ts'
 import * as password from '../../src/contract/password.ts'
 import * as profile from '../../src/contract/profile.ts'
+import * as roles from '../../src/contract/roles.ts'
 import { openSecureChannel } from '../../src/contract/secure-channel.ts'
 import * as sessions from '../../src/contract/sessions.ts'
 import * as channels from '../../src/contract/withdrawal-channels.ts'
@@ -179,6 +180,11 @@ const cases: { name: string; schema: z.ZodType; accepts: unknown[]; refuses: unk
     ],
   },
 ]
+
+it('an id is one and the same in capitals and in small letters', () => {
+  const asked = { userBizId: id.toUpperCase(), roleBizId: id }
+  expect(roles.changeMemberRole.body.parse(asked)).toEqual({ userBizId: id, roleBizId: id })
+})
 
 describe.each(cases)('$name', ({ schema, accepts, refuses }) => {
   it('is accepted in its forms, and in no other', () => {
