@@ -7,7 +7,7 @@ import { isAllowedFrom } from '../../src/domains/api-keys/rules.ts'
 import { type AccountId, hours, minutes, type Permission, Refusal } from '../../src/kernel/index.ts'
 import { createKeyedDigest } from '../../src/platform/crypto/index.ts'
 import { systemIds, systemRandomness } from '../../src/platform/system/index.ts'
-import { accessSettings, createWorld, refusalOf, type World, words } from './world.ts'
+import { accessSettings, callerOf, createWorld, refusalOf, type World, words } from './world.ts'
 
 let world: World
 let keys: ApiKeys
@@ -201,6 +201,23 @@ describe('an API key', () => {
     expect(await refusalOf(command('disable', bizId, clerk))).toBe('none')
     expect(await refusalOf(command('enable', bizId, clerk))).toBe('ACCESS.PERMISSION_DENIED')
     expect(await refusalOf(command('enable', bizId))).toBe('none')
+  })
+
+  test('is not woken by who had the rights when the command began, and has lost them', async () => {
+    const { bizId: apiKeyBizId } = await create()
+    await command('disable', apiKeyBizId)
+    const clerk = await world.account(`late${serial}@example.test`)
+    const role = await world.join(workspace, clerk, ['api-key:manage', 'wallet:read', 'transfer:create'])
+    const access = await world.workspaces.gate.enter(callerOf(clerk), workspace)
+    await world.database
+      .updateTable('roles')
+      .set({ permission_codes: ['api-key:manage'] })
+      .where('biz_id', '=', role as never)
+      .execute()
+    const begun = { as: clerk, workspace, access, body: { apiKeyBizId } }
+    const waking = world.ask(keys.handlers, contract.enableApiKey, begun)
+    expect(await refusalOf(waking)).toBe('ACCESS.PERMISSION_DENIED')
+    expect((await read(apiKeyBizId)).apiKeyStatus.code).toBe('DISABLED')
   })
 
   test('tells of its last use, once a minute at most', async () => {

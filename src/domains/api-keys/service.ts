@@ -88,6 +88,7 @@ export const createService = ({ database, ids, randomness, digest, members, sett
 
   command: (act: Act, by: WorkspaceAccess, id: ApiKeyId, command: ApiKeyCommand): Promise<ApiKeyRow> =>
     inTransaction(database, async (tx) => {
+      await members.holdFor(tx, act.accountId, by)
       const key = present(await lockKey(tx, { workspaceId: by.id, id }))
       // To wake a key is to give it its rights.
       if (command === 'enable') requireMayGive(by, key.permissionCodes)
