@@ -1,4 +1,3 @@
-import { sql } from 'kysely'
 import {
   type AccountId,
   type CodeOf,
@@ -10,7 +9,7 @@ import {
   toDate,
   type WorkspaceId,
 } from '../../kernel/index.ts'
-import { type Database, moment, type Tx } from '../../platform/database/index.ts'
+import { type Database, moment, partOf, type Tx } from '../../platform/database/index.ts'
 
 const columns = [
   'biz_id as id',
@@ -87,7 +86,7 @@ export const listWorkspaces = async (database: Database, query: WorkspaceQuery):
   let found = database.selectFrom('workspaces')
   if (query.status) found = found.where('workspace_status', '=', query.status)
   if (query.kind) found = found.where('workspace_kind', '=', query.kind)
-  if (query.name) found = found.where(sql<boolean>`strpos(lower(workspace_name), ${query.name.toLowerCase()}) > 0`)
+  if (query.name) found = found.where(partOf('workspace_name', query.name))
   if (query.from !== undefined) found = found.where('created_at', '>=', moment(query.from))
   if (query.to !== undefined) found = found.where('created_at', '<=', moment(query.to))
   const { total } = await found.select((eb) => eb.fn.countAll<number>().as('total')).executeTakeFirstOrThrow()

@@ -9,7 +9,7 @@ import {
   type RoleId,
   type WorkspaceId,
 } from '../../kernel/index.ts'
-import { type Database, moment, type Tx } from '../../platform/database/index.ts'
+import { type Database, moment, partOf, type Tx } from '../../platform/database/index.ts'
 import { joinedMemberships, type MembershipRow, membershipColumns } from './membership-store.ts'
 
 export interface MemberRow extends MembershipRow {
@@ -46,7 +46,7 @@ export const listMembers = async (database: Database, query: MemberQuery): Promi
   const { roleId, name, email, from, to } = query
   let found = membersIn(database, query.workspaceId)
   if (roleId) found = found.where('m.role_biz_id', '=', roleId)
-  if (name) found = found.where(sql<boolean>`strpos(lower(a.account_name), ${name.toLowerCase()}) > 0`)
+  if (name) found = found.where(partOf('a.account_name', name))
   if (email) found = found.where(sql<boolean>`strpos(a.email_canonical, ${email.toLowerCase()}) > 0`)
   if (from !== undefined) found = found.where('m.created_at', '>=', moment(from))
   if (to !== undefined) found = found.where('m.created_at', '<=', moment(to))

@@ -1,0 +1,8 @@
+import { type RawBuilder, sql } from 'kysely'
+
+/**
+ * Whether a column holds a text, in any case. The store folds both: where JavaScript folds one of them, some letters no
+ * longer match themselves (İ, Σ at the end of a word).
+ */
+export const partOf = (column: string, text: string): RawBuilder<boolean> =>
+  sql<boolean>`strpos(lower(upper(${sql.ref(column)})), lower(upper(${text}::text))) > 0`
