@@ -85,6 +85,12 @@ describe.skipIf(inject('topology') !== 'embedded')('upstream faults', () => {
       502,
       'SYSTEM.UPSTREAM_INVALID_RESPONSE',
     ],
+    [
+      'text that is called JSON',
+      (s) => s.write(answer('200 OK', { 'content-type': 'application/json' }, secret)),
+      502,
+      'SYSTEM.UPSTREAM_INVALID_RESPONSE',
+    ],
     ['a reply that breaks the schema', (s) => s.write(json([{ code: 1 }])), 502, 'SYSTEM.UPSTREAM_INVALID_RESPONSE'],
     [
       'an envelope in an envelope',
@@ -170,6 +176,7 @@ describe.skipIf(inject('topology') !== 'embedded')('upstream faults', () => {
       expect([got.status, got.body.code], got.text).toEqual([status, code])
       expect(performance.now() - start).toBeLessThan(3_000)
       expect(got.text).not.toContain(secret)
+      expect(portico.rawLog.join()).not.toContain(secret)
       expect(got.headers.get('location')).toBeNull()
     },
   )

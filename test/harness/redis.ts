@@ -56,7 +56,7 @@ export const startRedis = async (extra: string[] = [], fixedPort?: number): Prom
   process.once('exit', kill)
   for (let attempt = 1; ; attempt++) {
     const answer = await askRedis(port, 'PING').catch(() => '')
-    if (answer === '+PONG') break
+    if (answer === '+PONG' || answer.startsWith('-NOAUTH')) break
     if (attempt >= 200 || child.exitCode !== null) throw new Error('Redis did not start')
     await pause(25)
   }
