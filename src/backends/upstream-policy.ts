@@ -25,8 +25,11 @@ export const notTried = (error: unknown): Refusal | undefined =>
 const stateOf = (state: CircuitState): 0 | 1 | 2 =>
   state === CircuitState.Closed ? 0 : state === CircuitState.HalfOpen ? 1 : 2
 
-/** At most so many at once, and none for a while after so many failures in a row. */
-export const upstreamPolicy = (
+/**
+ * At most so many at once, and none for a while after so many failures in a row. Streams have places of their own: they last as
+ * long as a client takes, and what is answered whole has a deadline that would pass behind them.
+ */
+export const upstreamPolicies = (
   { url, concurrency, queue, breaker }: UpstreamConfiguration,
   metrics: UpstreamMetrics,
 ) => {
@@ -36,5 +39,6 @@ export const upstreamPolicy = (
   })
   metrics.breaker(url, 0)
   circuit.onStateChange((state) => metrics.breaker(url, stateOf(state)))
-  return wrap(bulkhead(concurrency, queue), circuit)
+  const places = () => wrap(bulkhead(concurrency, queue), circuit)
+  return { whole: places(), streamed: places() }
 }

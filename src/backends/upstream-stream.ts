@@ -4,6 +4,7 @@ import type { UpstreamConfiguration } from '../config/index.ts'
 import type { Call } from '../gateway/call.ts'
 import { Refusal, StreamReply } from '../kernel/index.ts'
 import { abandon, deadEnd, ForwardedRequest } from './forwarded-request.ts'
+import { streamBounds } from './stream-bounds.ts'
 import { readStreamedJson, streamReply } from './stream-reply.ts'
 import { openAgent, wireFailure } from './upstream-connection.ts'
 import { invalidReply } from './upstream-reply.ts'
@@ -14,13 +15,13 @@ export interface StreamExchange {
   close(): void
 }
 
-const defaults = { streamTimeoutMs: 300_000, maxStreamBytes: 1_073_741_824 }
-
 /** Operations whose bytes are not held: an upload's form, a download's file. */
 export const isStreamed = ({ operation }: Call): boolean =>
   operation.body === 'multipart' || operation.reply === 'stream'
 
 const tooLate = (): Refusal => new Refusal('SYSTEM.UPSTREAM_TIMEOUT', { internal: 'total deadline of a stream' })
+
+const clientSlow = (): Refusal => new Refusal('REQUEST.TIMEOUT', { internal: 'the upload did not arrive in time' })
 
 const clientGone = (cause?: unknown): Refusal =>
   new Refusal('REQUEST.MALFORMED', { internal: 'upload broke off', cause })
@@ -32,7 +33,7 @@ const clientGone = (cause?: unknown): Refusal =>
  */
 export const createStreamExchange = (settings: UpstreamConfiguration): StreamExchange => {
   const { url, maxReplyBytes } = settings
-  const { streamTimeoutMs = defaults.streamTimeoutMs, maxStreamBytes = defaults.maxStreamBytes } = settings
+  const { streamTimeoutMs, maxStreamBytes } = streamBounds(settings)
   const { origin, pathname } = new URL(url)
   const agent = openAgent(settings)
   const pending = new WeakMap<object, PromiseWithResolvers<IncomingMessage>>()
@@ -77,7 +78,9 @@ export const createStreamExchange = (settings: UpstreamConfiguration): StreamExc
         stopped.reject(reason)
         abandon(dead)
       }
-      const timer = setTimeout(() => stop(tooLate()), streamTimeoutMs)
+      // Flowing and not at its end: it is the client that is waited for, and not the upstream.
+      const isClientSlow = () => source !== null && !source.readableEnded && !source.isPaused()
+      const timer = setTimeout(() => stop(isClientSlow() ? clientSlow() : tooLate()), streamTimeoutMs)
       const onBroken = (cause?: unknown): void => {
         if (!source?.readableEnded) stop(clientGone(cause))
       }

@@ -4,7 +4,7 @@ import type { Backend } from './backend.ts'
 import type { UpstreamMetrics } from './metrics.ts'
 import { openPool, wireFailure } from './upstream-connection.ts'
 import { exchangeWhole } from './upstream-exchange.ts'
-import { isUnhealthy, notTried, upstreamPolicy } from './upstream-policy.ts'
+import { isUnhealthy, notTried, upstreamPolicies } from './upstream-policy.ts'
 import { invalidReply, readReply } from './upstream-reply.ts'
 import { upstreamRequest } from './upstream-request.ts'
 import { createStreamExchange, isStreamed } from './upstream-stream.ts'
@@ -26,7 +26,7 @@ export const createUpstream = (
   const { url, timeoutMs, maxReplyBytes } = settings
   const basePath = new URL(url).pathname.replace(/\/$/, '')
   const pool = openPool(settings)
-  const policy = upstreamPolicy(settings, metrics)
+  const policies = upstreamPolicies(settings, metrics)
 
   const streams = createStreamExchange(settings)
 
@@ -59,6 +59,7 @@ export const createUpstream = (
     handle: async (call) => {
       const assertion = await assert(call)
       const deadline = performance.now() + timeoutMs
+      const policy = isStreamed(call) ? policies.streamed : policies.whole
       const once = () => policy.execute(() => attempt(call, assertion, deadline))
       try {
         return await once().catch((error: unknown) => (isRetried(call, error) ? once() : Promise.reject(error)))

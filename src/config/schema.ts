@@ -79,12 +79,12 @@ const upstream = z.strictObject({
     })
     .optional()
     .describe('PEM files: whom to trust, and the certificate and key to show (mTLS).'),
-  concurrency: z
+  concurrency: z.int().min(1).default(256).describe('Requests under way at once, and as many streams beside them.'),
+  queue: z
     .int()
-    .min(1)
+    .min(0)
     .default(256)
-    .describe('Requests under way and waiting at once; one more is answered 503.'),
-  queue: z.int().min(0).default(256).describe('Requests that wait beyond those under way.'),
+    .describe('Requests that wait beyond those under way, and as many streams; one more is answered 503.'),
   breaker: z
     .strictObject({
       failures: z.int().min(1).describe('Failures in a row that open the breaker.'),

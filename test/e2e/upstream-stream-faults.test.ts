@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, test } from 'vitest'
 import type { UpstreamConfiguration } from '../../src/config/index.ts'
@@ -60,6 +61,7 @@ describe.skipIf(inject('topology') !== 'embedded')('faults of upstream streams',
     before = upstream.requests()
   })
 
+  const tries = () => upstream.requests() - before
   const says = (text: string) => {
     behave = (socket) => void socket.write(text)
   }
@@ -229,9 +231,14 @@ describe.skipIf(inject('topology') !== 'embedded')('faults of upstream streams',
     expect(upstream.requests() - before).toBe(behaviours.length)
   })
 
-  test('a client that goes away ends the upstream’s request too', async () => {
-    const closed = Promise.withResolvers<void>()
-    behave = (socket: Socket) => void socket.once('close', () => closed.resolve())
+  const giveStreamsTime = (streamTimeoutMs: number) => {
+    const { running, settings } = portico
+    const files = { ...configuration(), streamTimeoutMs }
+    return running.replaceBackends({ ...settings, backends: { ...settings.backends, files } })
+  }
+
+  /** An upload that begins and does not go on. */
+  const beginUpload = () => {
     const { hostname, port } = new URL(portico.url)
     const socket = connect(Number(port), hostname)
     const head = {
@@ -241,7 +248,38 @@ describe.skipIf(inject('topology') !== 'embedded')('faults of upstream streams',
       'content-length': '99999',
     }
     const lines = Object.entries(head).map(([name, value]) => `${name}: ${value}\r\n`)
+    socket.on('error', () => undefined)
     socket.write(`POST /web/v1/consumer/files/upload HTTP/1.1\r\n${lines.join('')}\r\n--b\r\n`)
+    return socket
+  }
+
+  test('files.upload 408: it is the client that is slow, and the upstream is not blamed', async () => {
+    behave = () => undefined
+    const [head] = await once(beginUpload(), 'data')
+    expect(String(head)).toMatch(/^HTTP\/1\.1 408 .*"REQUEST\.TIMEOUT"/s)
+  })
+
+  test('files.read 404 in time: clients that are slow with their uploads take no place of other requests', async () => {
+    behave = (socket, request) => {
+      if (request.startsWith('GET '))
+        socket.write(json({ success: false, code: 'RESOURCE.NOT_FOUND', message: '', data: null }, '404 Not Found'))
+    }
+    await giveStreamsTime(20_000)
+    const uploads = Array.from({ length: configuration().concurrency }, beginUpload)
+    await expect.poll(() => tries()).toBe(uploads.length)
+    const { status, body } = await portico.call('GET', `/web/v1/consumer/files/${file.bizId}`, {
+      token: session.accessToken,
+      workspace,
+    })
+    expect([status, body.code]).toEqual([404, 'RESOURCE.NOT_FOUND'])
+    for (const each of uploads) each.destroy()
+    await giveStreamsTime(700)
+  })
+
+  test('a client that goes away ends the upstream’s request too', async () => {
+    const closed = Promise.withResolvers<void>()
+    behave = (socket: Socket) => void socket.once('close', () => closed.resolve())
+    const socket = beginUpload()
     await expect.poll(() => upstream.requests()).toBeGreaterThan(before)
     socket.destroy()
     await closed.promise
