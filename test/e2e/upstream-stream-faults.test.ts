@@ -276,6 +276,17 @@ describe.skipIf(inject('topology') !== 'embedded')('faults of upstream streams',
     await giveStreamsTime(700)
   })
 
+  test('files.download 200: one that is under way is not broken off when the places of the domains are changed', async () => {
+    await giveStreamsTime(20_000)
+    behave = (socket) => {
+      socket.write('HTTP/1.1 200 OK\r\ncontent-type: text/plain\r\ncontent-length: 8\r\n\r\nhalf')
+      setTimeout(() => socket.write('half'), 3_000)
+    }
+    const response = await download()
+    await giveStreamsTime(700)
+    expect(await response.text()).toBe('halfhalf')
+  })
+
   test('a client that goes away ends the upstream’s request too', async () => {
     const closed = Promise.withResolvers<void>()
     behave = (socket: Socket) => void socket.once('close', () => closed.resolve())
