@@ -135,6 +135,23 @@ describe('tokens', () => {
     expect(onSignedOut).toHaveBeenCalledOnce()
   })
 
+  it.each([
+    ['overwritten by what it brings', ok(pair('2'))],
+    ['forgotten when it fails', refuse(404, 'AUTH.SESSION_NOT_FOUND')],
+  ])('of whoever signs in during a renewal are not %s', async (_name, renewed) => {
+    const slow: Step = async (seen, response) => {
+      await client.session.adopt(pair('9'))
+      await renewed(seen, response)
+    }
+    gateway = await scriptedGateway({ [wallets]: forTokens('9'), [`${auth}/token/refresh`]: slow })
+    const onSignedOut = vi.fn()
+    const client = consumer(gateway.baseUrl, { onSignedOut })
+    await client.session.adopt(pair('1'))
+    expect(await client.listWallets()).toHaveLength(1)
+    expect(await client.session.tokens()).toMatchObject({ accessToken: 'access-9', refreshToken: 'refresh-9' })
+    expect(onSignedOut).not.toHaveBeenCalled()
+  })
+
   it('are renewed at most once for a call', async () => {
     gateway = await scriptedGateway({ [wallets]: forTokens('9'), [`${auth}/token/refresh`]: ok(pair('2')) })
     const client = consumer(gateway.baseUrl)

@@ -40,16 +40,17 @@ export const createSession = (parts: SessionParts): Session => {
     const isNews = (tokens: Tokens | null): boolean => tokens?.accessToken !== spent.accessToken
     const stored = waited ? await arrived(store.read, isNews) : await store.read()
     if (!stored || isNews(stored)) return stored
-    try {
-      const pair = await refresh(stored.refreshToken)
-      // Whoever signed out meanwhile stays signed out.
-      return (await store.read()) ? await store.keep(pair, stored.clientHash) : null
-    } catch (error) {
-      if (!isOver(error)) throw error
-      await store.clear()
-      onSignedOut()
-      return null
-    }
+    const pair = await refresh(stored.refreshToken).catch((error: unknown) => {
+      if (isOver(error)) return null
+      throw error
+    })
+    const kept = await store.read()
+    // Whoever signed out or in meanwhile stays so: neither the pair nor its end is theirs.
+    if (kept?.refreshToken !== stored.refreshToken) return kept
+    if (pair) return store.keep(pair, stored.clientHash)
+    await store.clear()
+    onSignedOut()
+    return null
   }
 
   const renew = (spent: Pick<Tokens, 'accessToken'>): Promise<Tokens | null> => {
