@@ -19,6 +19,7 @@ import { createWorkspaces, members } from '../domains/workspaces/index.ts'
 import type { Identity } from '../identity/index.ts'
 import type { HandlerTable, Portal } from '../kernel/index.ts'
 import { createLedger, forgettingAnswers } from '../ledger/index.ts'
+import { linksOf } from './links.ts'
 import type { Outside } from './outside.ts'
 import { exchangeTerms, liquidityOf, openRates } from './rates.ts'
 
@@ -31,7 +32,7 @@ export const composeDomains = async (
 ) => {
   const { words } = outside
   const { currencies, transferFee, transferApprovalFrom } = settings.money
-  const signInUrl = (portal: Portal): string => new URL(settings.portals[portal].links.signIn, settings.publicUrl).href
+  const signInUrl = (portal: Portal): string => linksOf(settings, portal).signIn
   const { expiryMs } = settings.money.background
   const ledger = createLedger(outside)
   await ledger.ensureHouse(currencies)

@@ -1,5 +1,5 @@
 import type { Logger } from 'pino'
-import type { Configuration, PortalConfiguration } from '../config/index.ts'
+import type { Configuration } from '../config/index.ts'
 import { createConstants } from '../domains/constants/index.ts'
 import {
   createIdentity,
@@ -8,6 +8,7 @@ import {
   type IdentitySettings,
   type OpenOwnWorkspace,
 } from '../identity/index.ts'
+import type { Portal } from '../kernel/index.ts'
 import {
   type BreachCheck,
   createBreachCheck,
@@ -15,13 +16,8 @@ import {
   noBreachCheck,
   noRobotCheck,
 } from '../platform/checks/index.ts'
+import { linksOf } from './links.ts'
 import type { Outside } from './outside.ts'
-
-/** Links in mails come from the configuration alone, never from what a request says of its host. */
-const linksOf = (publicUrl: string, { links }: PortalConfiguration): PortalConfiguration['links'] => {
-  const whole = (page: string) => (page.startsWith('/') ? publicUrl.replace(/\/$/, '') + page : page)
-  return { signIn: whole(links.signIn), passwordReset: whole(links.passwordReset) }
-}
 
 /** What the limits of the configuration say of identity's own counters, scaled like every limit. */
 const scaled = <R extends { limit: number }>(rule: R | undefined, scale: number, otherwise: R): R => {
@@ -31,17 +27,17 @@ const scaled = <R extends { limit: number }>(rule: R | undefined, scale: number,
 
 export const identitySettings = (settings: Configuration): IdentitySettings => {
   const defaults = defaultIdentitySettings
-  const { limits, portals, publicUrl, passwords, login } = settings
+  const { limits, portals, passwords, login } = settings
   const { mfaSend, forgot } = limits.groups
-  const portal = (each: PortalConfiguration) => ({
-    selfRegistration: each.selfRegistration,
-    links: linksOf(publicUrl, each),
+  const portal = (each: Portal) => ({
+    selfRegistration: portals[each].selfRegistration,
+    links: linksOf(settings, each),
   })
   return {
     tokens: { ...defaults.tokens, ...settings.tokens },
     sessions: { ...defaults.sessions, ...settings.sessions },
     secureChannel: { ...defaults.secureChannel, ...settings.secureChannel },
-    portals: { CONSUMER: portal(portals.CONSUMER), SYSTEM: portal(portals.SYSTEM) },
+    portals: { CONSUMER: portal('CONSUMER'), SYSTEM: portal('SYSTEM') },
     mfa: settings.mfa,
     passwords: {
       ...passwords,

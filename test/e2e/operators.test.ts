@@ -18,6 +18,8 @@ describe.skipIf(!storeIsAvailable())('operators', () => {
       adjust: (settings) => {
         settings.jobs.pollMs = 50
         settings.portals.CONSUMER.selfRegistration = 'approval'
+        settings.publicUrl = 'https://portal.example.com/app/'
+        settings.portals.CONSUMER.links.signIn = '/sign-in'
       },
     })
     operator = await signIn(portico, 'operator@demo.test')
@@ -61,7 +63,9 @@ describe.skipIf(!storeIsAvailable())('operators', () => {
     const approved = await call('POST', `/accounts/${id}/approve`)
     expect(approved.status, approved.text).toBe(200)
     expect(approved.body.data).toMatchObject({ bizId: id, accountStatus: { code: 'ACTIVE' }, lastLoginAt: null })
-    expect((await portico.mailTo('new@demo.test', 'account-decision')).locale).toBe('ja')
+    const mail = await portico.mailTo('new@demo.test', 'account-decision')
+    expect(mail.locale).toBe('ja')
+    expect(mail.text).toContain('https://portal.example.com/app/sign-in')
     expect((await initiate('new@demo.test')).body.data).toMatchObject({ pendingApproval: false })
     expect(code(await call('POST', `/accounts/${id}/approve`))).toEqual(conflict)
     expect(code(await call('POST', `/accounts/${id}/reject`, { reason: 'late' }))).toEqual(conflict)
