@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { developmentAccessCodeHashes, developmentKey } from './development.ts'
+import { developmentAccessCodeHashes, developmentKey, exampleAccessCodeHashes } from './development.ts'
 import type { Variables } from './env.ts'
 
 /** The few settings that are judged here, read leniently: what is malformed is the schema's to report. */
@@ -18,6 +18,8 @@ export const productionFaults = (tree: unknown, variables: Variables): string[] 
   for (const [name, portal] of Object.entries(settings.portals)) {
     if (portal.accessCodes.some((code) => developmentAccessCodeHashes.has(code)))
       faults.push(`portals.${name}.accessCodes: holds a development code`)
+    if (portal.accessCodes.some((code) => exampleAccessCodeHashes.has(code)))
+      faults.push(`portals.${name}.accessCodes: holds the code of an example`)
   }
   const key = variables.PORTICO_SECRET_KEY
   if (key === undefined) faults.push('PORTICO_SECRET_KEY: must be set in production (32 bytes, base64)')
