@@ -10,7 +10,7 @@ import { meteredChannel, meteredLimits, meteredSessions } from './compose/metere
 import { type Outside, openOutside } from './compose/outside.ts'
 import { composeReference } from './compose/reference.ts'
 import { auditRefusedCommands } from './compose/refused-commands.ts'
-import { composeSeed } from './compose/seed.ts'
+import { composeSeed, refuseSeeded } from './compose/seed.ts'
 import type { Configuration } from './config/index.ts'
 import { catalogue } from './contract/index.ts'
 import {
@@ -108,7 +108,8 @@ export const compose = async (settings: Configuration, role: Role, logger: Logge
     onFault: (error) => logger.warn({ err: error }, 'the accounts that wait for approval could not be counted'),
   })
   createQueueMetrics(metrics.registry, { ...identity.waiting, 'password-hash': outside.passwords.waiting })
-  if (isGateway && settings.profile === 'development') await composeSeed(outside, identity, domains)
+  if (settings.profile === 'production') await refuseSeeded(outside)
+  else if (isGateway) await composeSeed(outside, identity, domains)
   const backends = await createBackends({
     identity: isGateway ? meteredSessions(identity.handlers, perimeter) : new Map(),
     domains: domains.handlers,

@@ -1,6 +1,7 @@
+import { ConfigurationError } from '../config/index.ts'
 import { operatorPermissions, workspacePermissions } from '../contract/permissions.ts'
-import type { Identity } from '../identity/index.ts'
-import { seedDevelopment } from '../seed/development.ts'
+import { accountByEmail, type Identity } from '../identity/index.ts'
+import { developmentAccounts, developmentPassword, seedDevelopment } from '../seed/development.ts'
 import type { Domains } from './domains.ts'
 import type { Outside } from './outside.ts'
 
@@ -18,3 +19,14 @@ export const composeSeed = (outside: Outside, identity: Identity, { ledger, work
     openWallet: (tx, wallet) => ledger.within(tx).openWallet(wallet),
     fund: (funds, tx) => ledger.within(tx).fundWallet(funds),
   })
+
+/** Production does not start on accounts whose password is in the documentation, unless they can sign in no more. */
+export const refuseSeeded = async ({ database, passwords }: Outside): Promise<void> => {
+  const faults: string[] = []
+  for (const { portal, email } of developmentAccounts) {
+    const account = await accountByEmail(database, portal, email)
+    if (account?.status !== 'ACTIVE' || !(await passwords.verify(account.passwordHash, developmentPassword))) continue
+    faults.push(`the store holds the development account ${email}`)
+  }
+  if (faults.length > 0) throw new ConfigurationError(faults)
+}

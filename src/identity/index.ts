@@ -30,6 +30,7 @@ import { createSigningKeys } from './tokens/signing-keys.ts'
 import { rememberVerified } from './tokens/verified-tokens.ts'
 
 export { accountProvider, type ProvideAccount, type ProvidedAccount } from './accounts/create.ts'
+export { accountByEmail } from './accounts/store.ts'
 export { passwordRule } from './passwords/rule.ts'
 export type { IdentityPorts, OpenOwnWorkspace } from './ports.ts'
 export { defaultIdentitySettings, type IdentitySettings } from './settings.ts'

@@ -79,6 +79,20 @@ export const developmentIds = {
 
 export const developmentPassword = 'Portico-demo-2026'
 
+const people = [
+  ['CONSUMER', 'Owner'],
+  ['CONSUMER', 'Member'],
+  ['SYSTEM', 'Operator'],
+  ['SYSTEM', 'Checker'],
+] as const
+const emailOf = (name: string): string => `${name.toLowerCase()}@demo.test`
+
+/** What everybody can sign in to, where the seed has been. */
+export const developmentAccounts: readonly { portal: Portal; email: string }[] = people.map(([portal, name]) => ({
+  portal,
+  email: emailOf(name),
+}))
+
 const wallets = [
   { id: developmentIds.mainUsd, name: 'Main USD', currency: 'USD', isDefault: true, funds: '10000.00' },
   { id: developmentIds.mainEur, name: 'Main EUR', currency: 'EUR', isDefault: true, funds: '10000.00' },
@@ -119,20 +133,18 @@ const openShared = (ports: SeedPorts, ownerId: AccountId, memberId: AccountId): 
 
 /** What a development store starts with (design.md, section 7). Safe to run at every start: it changes nothing twice. */
 export const seedDevelopment = async (ports: SeedPorts): Promise<void> => {
-  const account = (portal: Portal, name: string) => {
-    const email = `${name.toLowerCase()}@demo.test`
-    return ports.createAccount({
+  const made: { accountId: AccountId }[] = []
+  for (const [portal, name] of people) {
+    const account = await ports.createAccount({
       portal,
-      email,
+      email: emailOf(name),
       password: developmentPassword,
       name: `Demo ${name}`,
       institutionId: developmentIds.institution,
       operatorPermissions: portal === 'SYSTEM' ? [...ports.operatorPermissions] : [],
     })
+    made.push(account)
   }
-  const owner = await account('CONSUMER', 'Owner')
-  const member = await account('CONSUMER', 'Member')
-  await account('SYSTEM', 'Operator')
-  await account('SYSTEM', 'Checker')
-  await openShared(ports, owner.accountId, member.accountId)
+  const [owner, member] = made
+  if (owner && member) await openShared(ports, owner.accountId, member.accountId)
 }

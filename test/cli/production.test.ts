@@ -1,0 +1,33 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, expect, test } from 'vitest'
+import { startProcess } from '../harness/process.ts'
+
+const folder = await mkdtemp(join(tmpdir(), 'portico-production-'))
+afterAll(() => rm(folder, { recursive: true, force: true }))
+
+test('production does not start on a store that development has seeded, and names every account', async () => {
+  const shared = {
+    PORTICO_DATA_DIR: join(folder, 'data'),
+    PORTICO_SECRET_KEY: Buffer.alloc(32, 7).toString('base64'),
+    LOG_LEVEL: 'error',
+  }
+  await (await startProcess(shared)).stop()
+  const file = join(folder, 'portico.yaml')
+  const portal = (digit: string) => `{ accessCodes: [${digit.repeat(64)}] }`
+  await writeFile(
+    file,
+    `publicUrl: https://portal.example.com
+mail: { from: no-reply@example.com }
+portals: { CONSUMER: ${portal('a')}, SYSTEM: ${portal('b')} }
+`,
+  )
+  const production = { ...shared, PORTICO_PROFILE: 'production', PORTICO_CONFIG: file, SMTP_URL: 'smtp://127.0.0.1:1' }
+  const told = await startProcess(production).then(
+    async (running) => `started, ${await running.stop()}`,
+    (error: Error) => error.message,
+  )
+  for (const name of ['owner', 'member', 'operator', 'checker'])
+    expect(told).toContain(`the store holds the development account ${name}@demo.test`)
+}, 60_000)
