@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto'
+import { createHash, randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
 import * as channelContract from '../../src/contract/withdrawal-channels.ts'
 import * as contract from '../../src/contract/withdrawals.ts'
@@ -464,6 +464,27 @@ describe.skipIf(inject('topology') !== 'embedded')('withdrawals in the store', (
     expect(Buffer.from(unsealed ?? []).toString()).toBe(accountNumber)
     const audit = await world.database.selectFrom('audit_log').selectAll().execute()
     expect(JSON.stringify(audit)).not.toContain(accountNumber)
+  })
+
+  test('withdrawalChannels.create: what is kept of the request does not give the account to who guesses it', async () => {
+    const [requestId, body] = [systemIds.next(), account()]
+    await world.ask(channelContract.createWithdrawalChannel, {
+      as: maker,
+      workspace: world.wallet.workspace,
+      body,
+      requestId,
+    })
+    const kept = await world.database
+      .selectFrom('idempotency')
+      .selectAll()
+      .where('request_id', '=', requestId)
+      .execute()
+    expect(kept).toHaveLength(1)
+    const guess = createHash('sha256')
+      .update(JSON.stringify([{}, body]))
+      .digest('hex')
+    expect(JSON.stringify(kept)).not.toContain(guess)
+    expect(JSON.stringify(kept)).not.toContain(body.accountNumber)
   })
 
   test('maker-checker 403 ACCESS.PERMISSION_DENIED: nobody decides over their own', async () => {

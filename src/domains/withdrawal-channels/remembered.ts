@@ -22,10 +22,5 @@ const remembered: z.ZodType<Channel> = z.object({
   updatedAt: instant,
 })
 
-/** The channel as it was when the request was answered; undefined where a version before this one kept its id alone. */
-export const rememberedChannel = (answer: unknown): Channel | undefined => remembered.safeParse(answer).data
-
-const named = z.object({ bizId: idOf<'withdrawalChannel'>() })
-
-/** The id of the channel, which every version keeps. */
-export const rememberedId = (answer: unknown) => named.parse(answer).bizId
+/** The channel as it was when the request was answered. */
+export const rememberedChannel = (answer: unknown): Channel => remembered.parse(answer)

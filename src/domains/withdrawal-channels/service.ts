@@ -3,9 +3,9 @@ import type { Acting, Ledger } from '../../ledger/index.ts'
 import { type Act, recordAct } from '../../platform/audit/index.ts'
 import type { KeyedDigest, SecretBox } from '../../platform/crypto/index.ts'
 import { type Database, inTransaction, type Tx } from '../../platform/database/index.ts'
-import { rememberedChannel, rememberedId } from './remembered.ts'
+import { rememberedChannel } from './remembered.ts'
 import { type ChannelStatus, type ChannelType, canonicalAccount, masked, refusedTo } from './rules.ts'
-import { type Channel, type ChannelId, insertChannel, lockChannel, moveChannel, readChannel } from './store.ts'
+import { type Channel, type ChannelId, insertChannel, lockChannel, moveChannel } from './store.ts'
 
 export interface ChannelPorts {
   database: Database
@@ -62,21 +62,21 @@ const insert = async (ports: ChannelPorts, tx: Tx, asked: NewChannel, acting: Ac
   return channel
 }
 
-/** What the same request was answered; only an answer that holds nothing but an id is told by the channel of today. */
-const answered = async (tx: Tx, answer: unknown, workspace: WorkspaceId): Promise<Channel> => {
-  const channel = rememberedChannel(answer) ?? (await readChannel(tx, rememberedId(answer), workspace))
-  if (!channel) throw notFound('the channel of an earlier answer is gone')
-  return channel
-}
+/** The body has the account in it: whoever has the store alone could guess it by a hash that has no key. */
+const keyOf = ({ digest }: ChannelPorts, { key }: Acting<WorkspaceId>): Acting['key'] => ({
+  ...key,
+  bodyHash: Buffer.from(digest('withdrawal-channel-request', key.bodyHash)).toString('hex'),
+})
 
 export const create = (ports: ChannelPorts, asked: NewChannel, acting: Acting<WorkspaceId>, act: Act) =>
   inTransaction(ports.database, async (tx) => {
     const ledger = ports.ledger.within(tx)
-    const earlier = await ledger.earlierAnswer(acting.key)
-    if (earlier) return answered(tx, earlier.answer, acting.workspace)
+    const key = keyOf(ports, acting)
+    const earlier = await ledger.earlierAnswer(key)
+    if (earlier) return rememberedChannel(earlier.answer)
     const channel = await insert(ports, tx, asked, acting)
     await recordAct(tx, act, { workspaceId: acting.workspace, targetId: channel.bizId })
-    await ledger.keepAnswer(acting.key, channel)
+    await ledger.keepAnswer(key, channel)
     return channel
   })
 

@@ -15,6 +15,7 @@ export type DigestPurpose =
   | 'backup-code'
   | 'api-key'
   | 'withdrawal-account'
+  | 'withdrawal-channel-request'
 
 /** HMAC-SHA-256 (RFC 2104) under a key derived per purpose. Lengths go in with the parts, so that none shifts. */
 export const createKeyedDigest = (secretKey: Uint8Array): KeyedDigest => {
