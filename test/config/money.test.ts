@@ -41,6 +41,19 @@ test('what holds together is taken', async () => {
   expect(money.recharge.channels).toEqual([channel])
 })
 
+test.each([
+  ['XCG', '0.25', '0.255'],
+  ['CLF', '0.0025', '0.00255'],
+  ['UYW', '0.0025', '0.00255'],
+])('%s is a currency with its own places (ISO 4217, List One)', async (currency, fits, exceeds) => {
+  const settings = (fee: string) => ({
+    currencies: ['USD', 'EUR', 'JPY', 'BHD', 'BTC', 'ETH', currency],
+    transferFee: { [currency]: fee },
+  })
+  expect((await load(settings(fits))).transferFee).toEqual({ [currency]: fits })
+  await expect(load(settings(exceeds))).rejects.toThrow(/money/)
+})
+
 test.each<[string, object]>([
   ['a maximum below the minimum', recharge({ maxAmount: '9.99' })],
   ['a daily limit below the minimum', recharge({ dailyMax: '9.99' })],
