@@ -5,6 +5,7 @@ import { breachCheckOf, identitySettings } from '../compose/identity.ts'
 import { databaseTarget } from '../compose/store.ts'
 import { readVariables } from '../config/env.ts'
 import { type Configuration, loadConfiguration } from '../config/index.ts'
+import { mailbox } from '../contract/common.ts'
 import { type OperatorPermission, operatorPermissions } from '../contract/permissions.ts'
 import { operatorRoles } from '../domains/operators/index.ts'
 import { accountProvider, passwordRule } from '../identity/index.ts'
@@ -17,8 +18,11 @@ import { developmentPassword } from '../seed/development.ts'
 import { recordCommand } from './audited.ts'
 import type { Command } from './command.ts'
 
+const isMailbox = (text: string): boolean => mailbox.safeParse(text).success
+const noMailbox = { error: '--email: an e-mail address is needed' }
+
 const Values = z.object({
-  email: z.email({ error: '--email: an e-mail address is needed' }).max(320),
+  email: z.string(noMailbox).refine(isMailbox, noMailbox),
   name: z.string({ error: '--name: a name is needed' }).trim().min(1).max(128),
   role: z.string().optional(),
   permissions: z.string().optional(),

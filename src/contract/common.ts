@@ -65,11 +65,17 @@ export const decimal = z.string()
 export const fits = (value: string, currencyCode: string): boolean =>
   isCurrency(currencyCode) && (parseMoney(value, currencyCode)?.minor ?? 0n) > 0n
 
+/** So long may what stands before the @ and after it be (RFC 5321, 4.5.3.1): no mail goes to a longer address. */
+const mailable = /^[^@]{1,64}@[^@]{1,253}$/
+
+/** An address as it was typed, that mail can be sent to. */
+export const mailbox = z.email().max(320).regex(mailable)
+
 export const email = z
   .string()
   .max(320)
   .transform((value) => value.normalize('NFKC').trim().toLowerCase())
-  .pipe(z.email())
+  .pipe(mailbox)
 
 /** Capped here, before any hashing sees it. */
 export const password = z.string().min(1).max(256)

@@ -69,6 +69,12 @@ describe('portico, over a store of its own', () => {
 
   test.each([
     ['no e-mail', ['operator', 'create', '--name', 'X'], '', '--email'],
+    [
+      'an e-mail that no mail goes to',
+      ['operator', 'create', '--email', `${'a'.repeat(65)}@demo.test`, '--name', 'X'],
+      '',
+      '--email',
+    ],
     ['a right that does not exist', create('--permissions', 'all:things'), '', 'all:things'],
     ['a role that does not exist', create('--role', 'king'), '', 'administrator, auditor, approver'],
     ['a short password', create('--password-stdin'), 'short\n', '12 to 256'],

@@ -103,8 +103,15 @@ const cases: { name: string; schema: z.ZodType; accepts: unknown[]; refuses: unk
   {
     name: 'a request for a reset link',
     schema: password.forgotPassword.body,
-    accepts: [{ email: 'a@demo.test', turnstileToken: '' }],
-    refuses: [{}, { email: 'a@demo.test' }, { email: 'nobody', turnstileToken: '' }],
+    accepts: ['a@demo.test', `${'a'.repeat(64)}@demo.test`].map((email) => ({ email, turnstileToken: '' })),
+    refuses: [
+      {},
+      { email: 'a@demo.test' },
+      ...['nobody', `${'a'.repeat(65)}@demo.test`, `a@${'demo.'.repeat(51)}test`].map((email) => ({
+        email,
+        turnstileToken: '',
+      })),
+    ],
   },
   {
     name: 'a profile update',
