@@ -77,8 +77,16 @@ export const email = z
   .transform((value) => value.normalize('NFKC').trim().toLowerCase())
   .pipe(mailbox)
 
-/** Capped here, before any hashing sees it. */
-export const password = z.string().min(1).max(256)
+const longestPassword = 256
+const charactersOf = (value: string): number => [...value.normalize('NFKC')].length
+
+/** Capped here, before any hashing sees it: as it came, since it may be written in more units than it has characters. */
+export const password = z
+  .string()
+  .min(1)
+  .max(4 * longestPassword)
+  .refine((value) => charactersOf(value) <= longestPassword)
+  .meta({ description: `At most ${longestPassword} characters, in NFKC` })
 
 /** A query parameter that counts. */
 const count = (min: number, max: number, initial: number) =>
