@@ -40,7 +40,14 @@ export const createSecretBox = (secretKey: Uint8Array, randomness: Randomness): 
         authTagLength: tagBytes,
       })
       decipher.setAAD(Buffer.from(context)).setAuthTag(sealed.subarray(-tagBytes))
-      return Buffer.concat([decipher.update(sealed.subarray(body, -tagBytes)), decipher.final()])
+      try {
+        return Buffer.concat([decipher.update(sealed.subarray(body, -tagBytes)), decipher.final()])
+      } catch (cause) {
+        // What somebody reads who starts a gateway over a store that another key sealed.
+        throw new Error(`a sealed ${purpose} does not open: it is of another PORTICO_SECRET_KEY, or was changed`, {
+          cause,
+        })
+      }
     },
   }
 }
