@@ -22,6 +22,10 @@ export const parseInstant = (text: string): Instant | undefined => {
   return milliseconds >= earliest && milliseconds <= latest ? instantOf(milliseconds) : undefined
 }
 
+/** Whether two instants are no further apart than that, whichever is first: a clock that was set back prolongs nothing. */
+export const areWithin = (milliseconds: number, one: Instant, other: Instant): boolean =>
+  Math.abs(one - other) <= milliseconds
+
 export const minutes = (count: number): number => count * 60_000
 export const hours = (count: number): number => count * 3_600_000
 export const days = (count: number): number => count * 86_400_000

@@ -138,6 +138,14 @@ describe('a step-up', () => {
     }
   })
 
+  test('mfa.otpRevoke 403 ACCESS.STEP_UP_REQUIRED where it lies an hour ahead of a clock that was set back', async () => {
+    await newSecret()
+    at.clock.advance(-3_600_000)
+    expect(await codeOf(ask(revokeOtp, {}))).toBe('ACCESS.STEP_UP_REQUIRED')
+    at.clock.advance(3_600_000)
+    await ask(revokeOtp, {})
+  })
+
   test('by a backup code is told of by mail, like a login by one', async () => {
     const [code] = (await ask(generateBackupCodes)).codes
     await ask(stepUp, { mfaMethod: 'BACKUP_CODE', code })

@@ -52,6 +52,14 @@ test('auth.refresh with a token used more than 30 s ago ends the family, its suc
   expect(rows.map((row) => row.detail)).toContainEqual({ reason: 'REFRESH_REUSED' })
 })
 
+test('auth.refresh with a used token ends the family where the clock was set back by an hour', async () => {
+  at.clock.advance(7_200_000)
+  const first = await signIn(at, email)
+  await refresh(first.refreshToken)
+  at.clock.advance(-3_600_000)
+  expect(await codeOf(refresh(first.refreshToken))).toBe('AUTH.SESSION_NOT_FOUND')
+})
+
 test('auth.refresh refuses garbage, another client and another portal, and that ends nothing', async () => {
   const { refreshToken } = await signIn(at, email)
   for (const text of ['x', 'A'.repeat(43), "'; DROP TABLE sessions --", refreshToken.toLowerCase()])

@@ -1,4 +1,4 @@
-import { Refusal } from '../../kernel/index.ts'
+import { areWithin, Refusal } from '../../kernel/index.ts'
 import type { Stage } from '../call.ts'
 
 /** The right that the operation names, in the workspace or on the operators' portal; and a fresh second factor where it asks for one. */
@@ -12,6 +12,6 @@ export const permission =
     }
     if (policy.stepUp) {
       const at = caller?.steppedUpAt ?? null
-      if (at === null || receivedAt - at > stepUpMs) throw new Refusal('ACCESS.STEP_UP_REQUIRED')
+      if (at === null || !areWithin(stepUpMs, at, receivedAt)) throw new Refusal('ACCESS.STEP_UP_REQUIRED')
     }
   }

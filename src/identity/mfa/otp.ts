@@ -1,4 +1,4 @@
-import { type Caller, plus, Refusal, type RequestFacts } from '../../kernel/index.ts'
+import { areWithin, type Caller, plus, Refusal, type RequestFacts } from '../../kernel/index.ts'
 import { actOf, recordAct } from '../../platform/audit/index.ts'
 import { inTransaction, type Tx } from '../../platform/database/index.ts'
 import type { Account } from '../accounts/account.ts'
@@ -89,7 +89,7 @@ export const otpChanges = ({ ports, prove, tryCode, notices, settings }: Parts) 
 
   const removeByStepUp = async (request: Request): Promise<Account> => {
     const at = await lastStepUp(database, ownSession(request.caller))
-    if (at === null || clock.now() - at > settings.stepUpMs) throw new Refusal('ACCESS.STEP_UP_REQUIRED')
+    if (at === null || !areWithin(settings.stepUpMs, at, clock.now())) throw new Refusal('ACCESS.STEP_UP_REQUIRED')
     return inTransaction(database, async (tx) => remove(tx, request, await lockOwnAccount(tx, request.caller)))
   }
 

@@ -1,4 +1,4 @@
-import { type Instant, plus, Refusal, type RequestFacts } from '../../kernel/index.ts'
+import { areWithin, type Instant, plus, Refusal, type RequestFacts } from '../../kernel/index.ts'
 import { recordAudit } from '../../platform/audit/index.ts'
 import { inTransaction, type Tx } from '../../platform/database/index.ts'
 import type { AddressGuard } from '../ip-whitelist/guard.ts'
@@ -51,7 +51,7 @@ export const refresher = ({ ports, tokens, liveness, admit, settings }: Parts) =
     now: Instant,
   ): Promise<string | undefined> => {
     const { usedAt, successor } = (await usedRefreshToken(tx, facts.portal, used)) ?? {}
-    if (!usedAt || !successor || now - usedAt > settings.tokens.refreshReuseMs) return undefined
+    if (!usedAt || !successor || !areWithin(settings.tokens.refreshReuseMs, usedAt, now)) return undefined
     return Buffer.from(secretBox.open('refresh-successor', contextOf(used), successor)).toString('utf8')
   }
 
