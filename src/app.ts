@@ -1,7 +1,7 @@
 import express, { type ErrorRequestHandler, type Express, type RequestHandler } from 'express'
 import type { Backends } from './backends/index.ts'
 import type { Configuration } from './config/index.ts'
-import { type AccessMemory, type Stage, stages, type Tracing } from './gateway/index.ts'
+import { type AccessMemory, createEdgeView, type Stage, stages, type Tracing } from './gateway/index.ts'
 import type { AuthenticationPort, ChannelPort, LimitPort } from './gateway/ports.ts'
 
 export interface Parts {
@@ -20,15 +20,16 @@ export type Way = Record<string, Stage>
 
 /** The way of a request: every stage in its order (design.md section 3, docs/decisions/0002). */
 export const pipeline = ({ settings, limits, channel, authentication, access, backends, tracing }: Parts): Way => {
+  const edgeView = createEdgeView(settings.portals)
   const serve = stages.forgettingRights(access, stages.serve(backends.backendOf))
   return {
-    edge: stages.edge(settings.portals),
+    edge: stages.edge(edgeView),
     ...(tracing && { trace: tracing.beginSpan(({ edgeTrusted }) => edgeTrusted) }),
-    portalAccessCode: stages.portalAccessCode(settings.portals),
+    portalAccessCode: stages.portalAccessCode(settings.portals, edgeView),
     addressLimit: stages.addressLimit(limits, settings.limits),
     requiredHeaders: stages.requiredHeaders(settings.portals),
     clientHash: stages.clientHash,
-    authenticate: stages.authenticate(authentication),
+    authenticate: stages.authenticate(authentication, edgeView),
     workspace: stages.workspace(access),
     permission: stages.permission(settings.mfa),
     callerLimit: stages.callerLimit(limits, settings.limits),

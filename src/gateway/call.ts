@@ -58,7 +58,7 @@ export class Call implements Arrival {
   readonly receivedAt: Instant
   readonly requestId: string
 
-  /** edge: whether the peer may tell us of the client */
+  /** edge, on the chains of both portals again by who learns the portal: whether the peer may tell us of the client */
   edgeTrusted = false
   clientIp = ''
   country = 'XX'

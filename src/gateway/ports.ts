@@ -29,6 +29,8 @@ export interface Credential {
   portal: Portal | null
   clientHash: string
   clientIp: string
+  /** The client's address as the edge of a portal tells it, where only the token says which portal that is. */
+  clientIpAt?: (portal: Portal) => string
   /** The session as it is now, whatever is remembered of it. */
   anew: boolean
 }

@@ -1,5 +1,6 @@
-import { type Caller, Refusal, type WorkspaceAccess, whenReady } from '../../kernel/index.ts'
+import { type Caller, type Portal, Refusal, type WorkspaceAccess, whenReady } from '../../kernel/index.ts'
 import type { Call, Stage } from '../call.ts'
+import type { EdgeView } from '../edge-view.ts'
 import type { AuthenticationPort, Credential } from '../ports.ts'
 
 /** Whatever follows the scheme is the token: what a good one is followed by makes it another one. */
@@ -21,13 +22,18 @@ const admit = (call: Call, caller: Caller, workspace: WorkspaceAccess | null): v
 
 /** Who calls: an access token with its live session, or on the second chain an API key, which implies its workspace. */
 export const authenticate =
-  (authentication: AuthenticationPort): Stage =>
+  (authentication: AuthenticationPort, lookAt: EdgeView): Stage =>
   (call) => {
     const { policy } = call.operation
     if (policy.caller === 'anonymous') return
     const { portal, clientHash, clientIp } = call
+    const clientIpAt = (named: Portal): string => {
+      lookAt(call, named)
+      return call.clientIp
+    }
     // A second factor that another replica has just seen is not asked for again.
-    const credential: Credential = { token: bearer(call), portal, clientHash, clientIp, anew: policy.stepUp }
+    const known = { token: bearer(call), portal, clientHash, clientIp, anew: policy.stepUp }
+    const credential: Credential = portal === null ? { ...known, clientIpAt } : known
     const byKey = call.chain.perimeter === 'machine' ? authentication.apiKey(credential) : undefined
     if (byKey) return byKey.then(({ caller, workspace }) => admit(call, caller, workspace))
     return whenReady(authentication.accessToken(credential), (caller) => admit(call, caller, null))

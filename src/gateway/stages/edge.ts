@@ -1,42 +1,16 @@
-import ipaddr from 'ipaddr.js'
-import type { PortalConfiguration } from '../../config/index.ts'
-import { type Portal, parseLocale } from '../../kernel/index.ts'
-import { clientAddress, normalAddress } from '../address.ts'
-import type { Call, Stage } from '../call.ts'
-
-const trusts = (ranges: string[]): ((address: string) => boolean) => {
-  const parsed = ranges.map((range) => ipaddr.parseCIDR(range))
-  const known = new Map<string, boolean>()
-  return (address) => {
-    let trusted = known.get(address)
-    if (trusted === undefined) {
-      const ip = ipaddr.process(address)
-      trusted = parsed.some(([base, bits]) => ip.kind() === base.kind() && ip.match(base, bits))
-      if (known.size < 10_000) known.set(address, trusted)
-    }
-    return trusted
-  }
-}
+import { parseLocale } from '../../kernel/index.ts'
+import type { Stage } from '../call.ts'
+import type { EdgeView } from '../edge-view.ts'
 
 /**
- * Who is really at the other end. What the edge says (CF-Connecting-IP, or X-Forwarded-For where there is no
- * Cloudflare) is believed only from a trusted peer; from any other one it counts as absent.
+ * What is known of the client. On the chains of both portals the CONSUMER's edge is asked at first; the stage that learns
+ * which portal it is asks that one's.
  */
-export const edge = (portals: Record<Portal, PortalConfiguration>): Stage => {
-  const trust = {
-    CONSUMER: trusts(portals.CONSUMER.edge.trustedProxies),
-    SYSTEM: trusts(portals.SYSTEM.edge.trustedProxies),
-  }
-  const portalOf = (call: Call): Portal => (call.chain.portal === 'SYSTEM' ? 'SYSTEM' : 'CONSUMER')
-  return (call) => {
-    const portal = portalOf(call)
-    const peer = normalAddress(call.peer)
-    call.edgeTrusted = trust[portal](peer)
-    call.clientIp = call.edgeTrusted
-      ? clientAddress(portals[portal].edge.kind, call.headers, peer, trust[portal])
-      : peer
+export const edge =
+  (lookAt: EdgeView): Stage =>
+  (call) => {
+    lookAt(call, call.chain.portal === 'SYSTEM' ? 'SYSTEM' : 'CONSUMER')
     call.userAgent = call.headers.informative('user-agent').slice(0, 512)
     const language = call.chain.perimeter === 'self' ? 'accept-language' : 'x-locale'
     call.locale = parseLocale(call.headers.informative(language))
   }
-}

@@ -3,6 +3,7 @@ import { LRUCache } from 'lru-cache'
 import type { PortalConfiguration } from '../../config/index.ts'
 import { portals as names, type Portal, Refusal } from '../../kernel/index.ts'
 import type { Stage } from '../call.ts'
+import type { EdgeView } from '../edge-view.ts'
 
 const longestCode = 256
 
@@ -10,7 +11,7 @@ const longestCode = 256
  * Portal access code (interface.md section 5, 1): kept as SHA-256, compared in constant time with every code of both
  * portals, so that time tells neither which portal nor which of its codes was near.
  */
-export const portalAccessCode = (portals: Record<Portal, PortalConfiguration>): Stage => {
+export const portalAccessCode = (portals: Record<Portal, PortalConfiguration>, lookAt: EdgeView): Stage => {
   const codes = names.flatMap((portal) =>
     portals[portal].accessCodes.map((hex) => ({ portal, digest: Buffer.from(hex, 'hex') })),
   )
@@ -39,5 +40,6 @@ export const portalAccessCode = (portals: Record<Portal, PortalConfiguration>): 
     const wanted = call.chain.portal
     if (named === null || (wanted !== 'code' && wanted !== named)) throw new Refusal('ACCESS.PORTAL_MISMATCH')
     call.portal = named
+    if (wanted === 'code') lookAt(call, named)
   }
 }

@@ -96,7 +96,7 @@ export const authenticator = (parts: Parts): ((credential: Credential) => MaybeP
       if (!claims) throw refuse('the token is not one of ours, or not good now')
       checkBinding(claims, credential)
       return whenReady(liveness.find(claims.portal, claims.sessionId, credential.anew), (session) =>
-        admit(checkAlive(session, claims), credential.clientIp),
+        admit(checkAlive(session, claims), credential.clientIpAt?.(claims.portal) ?? credential.clientIp),
       )
     })
 }

@@ -1,0 +1,47 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { type Portico, startPortico } from '../harness/portico.ts'
+import { type Session, signIn } from '../harness/sign-in.ts'
+import { storeIsAvailable } from '../harness/store.ts'
+
+/** Two portals behind edges of different kinds: what a request is told by is its own portal's, on every chain. */
+describe.skipIf(!storeIsAvailable())('the edges of two portals', () => {
+  let portico: Portico
+  let operator: Session
+  beforeAll(async () => {
+    portico = await startPortico({
+      adjust: ({ portals }) => {
+        portals.CONSUMER.edge = { kind: 'direct', trustedProxies: [] }
+        portals.SYSTEM.edge = { kind: 'cloudflare', trustedProxies: ['127.0.0.0/8'] }
+      },
+    })
+    operator = await signIn(portico, 'operator@demo.test')
+  })
+  afterAll(() => portico?.stop())
+
+  const edgeHeaders = ['x-forwarded-proto', 'cf-connecting-ip', 'cf-ray', 'cf-ipcountry']
+  const publicKey = (code: string, without: string[] = []) =>
+    portico.call('GET', '/web/v1/secure-channel/public-key', {
+      headers: { 'x-portal-access-code': code, ...Object.fromEntries(without.map((name) => [name, null])) },
+    })
+
+  test('secureChannel.publicKey 200 without a portal segment, by the edge of the portal that the code names', async () => {
+    expect((await publicKey('system-dev')).status).toBe(200)
+    expect((await publicKey('consumer-dev', edgeHeaders.slice(1))).status).toBe(200)
+  })
+
+  test.each(edgeHeaders)('secureChannel.publicKey 400 for SYSTEM without %s', async (name) => {
+    expect((await publicKey('system-dev', [name])).body.code).toBe('VALIDATION.INVALID_PARAMETER')
+  })
+
+  test('users/self 200 or 403 by the address that the edge of the token’s portal tells', async () => {
+    const { accessToken: token } = operator
+    const path = '/web/v1/system/security/ip-whitelist'
+    expect((await portico.call('POST', path, { token, body: { addresses: ['203.0.113.7'] } })).status).toBe(200)
+    expect((await portico.call('POST', `${path}/enable`, { token })).status).toBe(200)
+    const read = async (ip: string) => {
+      const headers = { 'cf-connecting-ip': ip }
+      return (await portico.call('GET', '/web/v1/users/self/security/sessions/config', { token, headers })).status
+    }
+    expect([await read('203.0.113.7'), await read('198.51.100.1')]).toEqual([200, 403])
+  })
+})
