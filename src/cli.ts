@@ -13,9 +13,12 @@ const usage = async (): Promise<string> =>
     '',
   ].join('\n')
 
+/** By its own name alone: what every object inherits is no command. */
+const commandOf = (name: string) => (Object.hasOwn(commands, name) ? commands[name] : undefined)
+
 /** Exit codes: 0 done, 1 failed, 2 not understood or not configured. */
 const main = async (args: string[]): Promise<number> => {
-  const load = commands[args.slice(0, 2).join(' ')] ?? commands[args[0] ?? '']
+  const load = commandOf(args.slice(0, 2).join(' ')) ?? commandOf(args[0] ?? '')
   if (!load) {
     const asked = args.length === 0 || args[0] === '--help' || args[0] === '-h'
     ;(asked ? stdout : stderr).write(

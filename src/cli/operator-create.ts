@@ -35,7 +35,8 @@ const generatedBytes = 18
 /** What the operator may do: a role's rights, or those that are listed. */
 const chosenPermissions = (role: string | undefined, list: string | undefined): OperatorPermission[] => {
   if (list === undefined) {
-    const holds = operatorRoles[role ?? 'administrator']
+    const name = role ?? 'administrator'
+    const holds = Object.hasOwn(operatorRoles, name) ? operatorRoles[name] : undefined
     if (!holds) throw new Error(`--role is one of ${Object.keys(operatorRoles).join(', ')}, not '${role}'`)
     return operatorPermissions.filter(holds)
   }

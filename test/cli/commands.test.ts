@@ -35,6 +35,7 @@ test.each(commands.map(({ name }) => name))('%s --help explains it and does noth
 
 test.each([
   ['a command that is none', ['frobnicate'], "no command 'frobnicate'"],
+  ['a name that every object has', ['constructor'], "no command 'constructor'"],
   ['half a command', ['ledger'], "no command 'ledger'"],
   ['an option that is none', ['migrate', '--loudly'], '--loudly'],
   ['a word too many', ['openapi', 'please'], 'please'],

@@ -77,6 +77,7 @@ describe('portico, over a store of its own', () => {
     ],
     ['a right that does not exist', create('--permissions', 'all:things'), '', 'all:things'],
     ['a role that does not exist', create('--role', 'king'), '', 'administrator, auditor, approver'],
+    ['a role that every object has by nature', create('--role', 'constructor'), '', 'administrator, auditor, approver'],
     ['a short password', create('--password-stdin'), 'short\n', '12 to 256'],
     [
       'a password that is easy to guess',
