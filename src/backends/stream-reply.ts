@@ -6,6 +6,9 @@ import { invalidReply, readReply } from './upstream-reply.ts'
 /** Every field of an upstream's answer that a client sees; a cookie or a location never does. */
 const relayed = ['content-type', 'content-length', 'content-range', 'content-disposition', 'etag', 'accept-ranges']
 
+/** In ASCII, as it has to be (RFC 6266): Node does not write others beside a length. */
+const attachment = /^attachment[\t\x20-\x7e]*$/i
+
 const streamed = new Set([200, 206, 304])
 
 const field = (response: IncomingMessage, name: string): string | undefined => {
@@ -58,7 +61,7 @@ const bounded = (maxBytes: number): Transform => {
 const isDelimited = (response: IncomingMessage): boolean =>
   response.statusCode === 304 ||
   field(response, 'content-length') !== undefined ||
-  field(response, 'transfer-encoding') === 'chunked'
+  field(response, 'transfer-encoding')?.toLowerCase() === 'chunked'
 
 /** An upstream's bytes, passed on as they come; undefined for an answer that is no stream. */
 export const streamReply = (response: IncomingMessage, maxBytes: number): StreamReply | undefined => {
@@ -74,7 +77,7 @@ export const streamReply = (response: IncomingMessage, maxBytes: number): Stream
     if (value !== undefined) headers[name] = value
   }
   if (status === 304) delete headers['content-length']
-  else if (!headers['content-disposition']?.startsWith('attachment')) headers['content-disposition'] = 'attachment'
+  else if (!attachment.test(headers['content-disposition'] ?? '')) headers['content-disposition'] = 'attachment'
   const body = bounded(maxBytes)
   response.on('error', (error) => body.destroy(error))
   response.on('aborted', () => body.destroy(invalidReply('stream broke off')))

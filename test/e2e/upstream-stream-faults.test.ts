@@ -155,6 +155,24 @@ describe.skipIf(inject('topology') !== 'embedded')('faults of upstream streams',
     expect(upstream.received.at(-1)).toContain('range: bytes=0-2')
   })
 
+  test.each(['attachment; filename="\u00e9.txt"', 'attachment; filename="\u6f22.txt"', 'inline', 'inline; attachment'])(
+    'files.download 200: a disposition that may not be is an attachment: %s',
+    async (disposition) => {
+      says(answer('200 OK', { 'content-type': 'text/plain', 'content-disposition': disposition }, 'abc'))
+      const response = await download()
+      expect([response.status, response.headers.get('content-disposition')]).toEqual([200, 'attachment'])
+      expect(await response.text()).toBe('abc')
+    },
+  )
+
+  test('files.download 200: the names of a coding and of a disposition are the same in capitals', async () => {
+    const fields = 'Content-Disposition: Attachment; filename=a.txt\r\nTransfer-Encoding: Chunked\r\n'
+    says(`HTTP/1.1 200 OK\r\ncontent-type: text/plain\r\n${fields}\r\n3\r\nabc\r\n0\r\n\r\n`)
+    const response = await download()
+    expect([response.status, await response.text()]).toEqual([200, 'abc'])
+    expect(response.headers.get('content-disposition')).toBe('Attachment; filename=a.txt')
+  })
+
   test.each<[string, string]>([
     ['a redirect', answer('302 Found', { location: 'http://169.254.169.254/' }, '')],
     ['an error page', answer('500 Oops', { 'content-type': 'text/html' }, secret)],
