@@ -26,7 +26,10 @@ export const openAgent = ({ url, connections, tls }: UpstreamConfiguration): Htt
 const unreachable = new Set([
   'ECONNREFUSED',
   'ENOTFOUND',
+  'EAI_AGAIN',
   'EHOSTUNREACH',
+  'ENETUNREACH',
+  'ETIMEDOUT',
   'UND_ERR_CONNECT_TIMEOUT',
   'UND_ERR_DESTROYED',
 ])
