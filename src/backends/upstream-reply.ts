@@ -3,6 +3,11 @@ import { type Code, isCode, Refusal } from '../kernel/index.ts'
 export const invalidReply = (internal: string, cause?: unknown): Refusal =>
   new Refusal('SYSTEM.UPSTREAM_INVALID_RESPONSE', { internal, cause })
 
+const notThere = (): Refusal => new Refusal('SYSTEM.UNAVAILABLE', { retryAfter: 1, internal: 'upstream answered 503' })
+
+/** The name of an input, as the gateway's own refusals show them: the one thing of an upstream's words that is repeated. */
+const fieldName = /^[\w.$-]{1,64}$/
+
 const isRecord = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
@@ -36,18 +41,21 @@ export interface Reply {
  * an envelope is said again in the gateway's own words; anything else that is not a 200 is an invalid response.
  */
 export const readReply = ({ status, contentType, text, retryAfter }: Reply): unknown => {
-  if (!/^application\/json\b/i.test(contentType))
+  if (!/^application\/json\b/i.test(contentType)) {
+    // A load balancer before the upstream says it in its own page, or in none.
+    if (status === 503) throw notThere()
     throw invalidReply(`status ${status}, type ${contentType.slice(0, 40)}`)
+  }
   const value = json(text)
   if (status === 200) {
     if (!isEnvelope(value)) return value
     if (value.success === true) return value.data
   }
   if (isEnvelope(value) && value.success === false && relayable(value.code)) {
-    const field = typeof value.field === 'string' ? { field: value.field } : {}
+    const field = typeof value.field === 'string' && fieldName.test(value.field) ? { field: value.field } : {}
     const wait = /^\d{1,6}$/.test(retryAfter) ? { retryAfter: Number(retryAfter) } : {}
     throw new Refusal(value.code, { ...field, ...wait, internal: 'refused upstream' })
   }
-  if (status === 503) throw new Refusal('SYSTEM.UNAVAILABLE', { retryAfter: 1, internal: 'upstream answered 503' })
+  if (status === 503) throw notThere()
   throw invalidReply(`status ${status}`)
 }

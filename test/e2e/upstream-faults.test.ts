@@ -160,6 +160,20 @@ describe.skipIf(inject('topology') !== 'embedded')('upstream faults', () => {
       'SYSTEM.UPSTREAM_INVALID_RESPONSE',
     ],
     ['503', (s) => s.write(json({}, '503 Later')), 503, 'SYSTEM.UNAVAILABLE'],
+    [
+      'a 503 of the load balancer before it',
+      (s) => s.write(answer('503 Later', { 'content-type': 'text/html' }, secret)),
+      503,
+      'SYSTEM.UNAVAILABLE',
+    ],
+    ['a 503 without a body', (s) => s.write(answer('503 Later', {}, '')), 503, 'SYSTEM.UNAVAILABLE'],
+    [
+      'a field at fault that is a sentence',
+      (s) =>
+        s.write(json({ success: false, code: 'VALIDATION.INVALID_PARAMETER', message: '', data: null, field: secret })),
+      400,
+      'VALIDATION.INVALID_PARAMETER',
+    ],
     ['silence', () => undefined, 504, 'SYSTEM.UPSTREAM_TIMEOUT'],
     [
       'a head and then silence',
