@@ -7,8 +7,9 @@ import { bar } from './progress.ts'
 const width = 44
 const shownFindings = 5
 
-const line = ({ check, asked, findings }: Result): string => {
-  const verdict = findings.length === 0 ? 'ok' : `${findings.length} not`
+const line = ({ check, asked, limited, findings }: Result): string => {
+  const kept = findings.length === 0 ? 'ok' : `${findings.length} not`
+  const verdict = limited === 0 ? kept : `${kept}, ${limited} limited`
   const named = findings
     .slice(0, shownFindings)
     .map(
@@ -29,7 +30,8 @@ export const conformance: Command = {
     '  --no-edge-headers          an edge before the target sets CF-* and X-Forwarded-Proto',
     '',
     'Provokes refusals only: nothing is changed at the target. Exit code 1 when a promise is broken.',
-    'Some 1,500 requests; a target that limits them is waited for.',
+    'Some 1,500 requests; a target that limits them is waited for, two minutes at most for each. What is limited for',
+    'longer is not judged, and counted: PORTICO_RATE_LIMIT_SCALE at the target lets all of them be.',
   ].join('\n'),
   options: {
     target: { type: 'string', default: 'http://127.0.0.1:8080' },

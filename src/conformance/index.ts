@@ -15,6 +15,8 @@ export interface Finding {
 export interface Result {
   check: string
   asked: number
+  /** Of those, what a limit of the target kept from being judged. */
+  limited: number
   findings: Finding[]
 }
 
@@ -29,10 +31,11 @@ const run = async (
   check: Check,
   operation: Operation,
   chainId: ChainId,
-): Promise<Finding | undefined> => {
+): Promise<Finding | 'kept' | 'limited'> => {
   const got = await ask(target, operation, chainId, check.change)
+  if (!got) return 'limited'
   const isExpected = got.status === check.status && (check.code === null || got.code === check.code) && got.isEnvelope
-  if (isExpected) return undefined
+  if (isExpected) return 'kept'
   const shown = got.isEnvelope ? `${got.status} ${got.code}` : `${got.status} and no envelope`
   return { operationId: operation.id, chainId, expected: `${check.status} ${check.code ?? ''}`.trim(), got: shown }
 }
@@ -49,13 +52,15 @@ export const conform = async (target: Target, told: (done: number, all: number) 
   const results: Result[] = []
   for (const { check, ways: each } of asked) {
     const findings: Finding[] = []
+    let limited = 0
     for (const { operation, chainId } of each) {
-      const finding = await run(target, check, operation, chainId)
-      if (finding) findings.push(finding)
+      const found = await run(target, check, operation, chainId)
+      if (found === 'limited') limited += 1
+      else if (found !== 'kept') findings.push(found)
       done += 1
       told(done, all)
     }
-    results.push({ check: check.name, asked: each.length, findings })
+    results.push({ check: check.name, asked: each.length, limited, findings })
   }
   return results
 }

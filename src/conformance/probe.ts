@@ -68,11 +68,20 @@ const patiently = async (send: () => Promise<Response>): Promise<Response> => {
   }
 }
 
-/** Asks for an operation with the headers that the interface demands, changed in the one way that a check is about. */
-export const ask = async (target: Target, operation: Operation, chainId: ChainId, change: Change): Promise<Got> => {
+/**
+ * Asks for an operation with the headers that the interface demands, changed in the one way that a check is about; null
+ * where a limit would have to be waited for too long to be told.
+ */
+export const ask = async (
+  target: Target,
+  operation: Operation,
+  chainId: ChainId,
+  change: Change,
+): Promise<Got | null> => {
   const path = chains[chainId].prefix + operation.path.replace(/\{\w+\}/g, unknownId)
   const headers = headersFor(target, chainId, change)
   const url = target.url.replace(/\/$/, '') + path
   const response = await patiently(() => fetch(url, { method: operation.method, headers, redirect: 'manual' }))
-  return { status: response.status, ...read(await response.text()) }
+  const got = { status: response.status, ...read(await response.text()) }
+  return got.status === 429 && got.code === 'ACCESS.RATE_LIMITED' ? null : got
 }

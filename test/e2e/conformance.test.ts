@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { rateGroups } from '../../src/kernel/index.ts'
 import { type Portico, startPortico } from '../harness/portico.ts'
 import { root } from '../harness/settings.ts'
 import { storeIsAvailable } from '../harness/store.ts'
@@ -30,6 +31,22 @@ describe.skipIf(!storeIsAvailable())('portico conformance', () => {
     const { code, output } = await conformance(portico.url)
     expect(output).toContain('a token is demanded')
     expect(output).not.toContain(' not\n')
+    expect(code, output).toBe(0)
+  })
+
+  test('a limit that lasts longer than one would wait is the right of a deployment: told apart, exit code 0', async () => {
+    const limited = await startPortico({
+      adjust: (settings) => {
+        settings.limits.scale = 1
+        settings.limits.address.limit = 100_000
+        for (const group of rateGroups) settings.limits.groups[group] = {}
+        settings.limits.groups.password = { address: { limit: 1, windowMs: 900_000 } }
+      },
+    })
+    const { code, output } = await conformance(limited.url)
+    await limited.stop()
+    expect(output).toMatch(/^a token is demanded +\d+ {2}ok, 2 limited$/m)
+    expect(output).not.toContain('RATE_LIMITED')
     expect(code, output).toBe(0)
   })
 
