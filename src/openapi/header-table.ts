@@ -3,7 +3,7 @@ import { type Chain, locales, type Operation } from '../kernel/index.ts'
 import type { JsonObject } from './json.ts'
 
 type Presence = 'required' | 'optional' | 'none'
-type Rule = (operation: Operation, perimeter: Chain['perimeter']) => Presence
+type Rule = (operation: Operation, chain: Chain) => Presence
 
 export interface HeaderRow {
   name: string
@@ -17,11 +17,11 @@ export interface HeaderRow {
 const text: JsonObject = { type: 'string' }
 const visible = (maxLength: number): JsonObject => ({ type: 'string', minLength: 1, maxLength, pattern: '^[!-~]+$' })
 
-const behindPortal: Rule = (_, perimeter) => (perimeter === 'portal' ? 'required' : 'none')
+const behindPortal: Rule = (_, { perimeter }) => (perimeter === 'portal' ? 'required' : 'none')
 const ofStreams: Rule = ({ reply }) => (reply === 'stream' ? 'optional' : 'none')
-const ofChannel: Rule = ({ policy }, perimeter) =>
+const ofChannel: Rule = ({ policy }, { perimeter }) =>
   perimeter === 'portal' && policy.channel === 'optional' ? 'optional' : 'none'
-const ofWorkspace: Rule = ({ policy }, perimeter) =>
+const ofWorkspace: Rule = ({ policy }, { perimeter }) =>
   policy.workspace === 'required' && perimeter !== 'portal' ? 'optional' : policy.workspace
 const ofLocale: Record<Chain['perimeter'], Presence> = { portal: 'required', machine: 'optional', self: 'none' }
 const endsChannel = ({ id }: Operation): boolean => observedErrors.get(id)?.condition === 'no-channel-session'
@@ -33,7 +33,14 @@ export const headerTable: Record<string, HeaderRow> = {
     description: 'Portal access code.',
     schema: text,
     example: 'consumer-dev',
-    rule: behindPortal,
+    rule: (operation, chain) => (chain.portal === 'SYSTEM' ? 'none' : behindPortal(operation, chain)),
+  },
+  SystemAccessCode: {
+    name: 'X-PORTAL-ACCESS-CODE',
+    description: 'Access code of the SYSTEM portal.',
+    schema: text,
+    example: 'system-dev',
+    rule: (operation, chain) => (chain.portal === 'SYSTEM' ? behindPortal(operation, chain) : 'none'),
   },
   RequestId: {
     name: 'X-Request-Id',
@@ -42,14 +49,14 @@ export const headerTable: Record<string, HeaderRow> = {
       'within 24 hours get the first answer again, another body is refused.',
     schema: visible(128),
     example: '8f0c3a52-6f2d-4b55-9a5c-0d4b8f6f6c11',
-    rule: ({ policy }, perimeter) => (perimeter === 'portal' || policy.idempotent ? 'required' : 'optional'),
+    rule: ({ policy }, { perimeter }) => (perimeter === 'portal' || policy.idempotent ? 'required' : 'optional'),
   },
   ClientHash: {
     name: 'X-Client-Hash',
     description: 'Client fingerprint: one and the same through a login and as long as its tokens are used.',
     schema: visible(256),
     example: '3q2-7wFhb0nq8nT0kP5o',
-    rule: (_, perimeter) => (perimeter === 'machine' ? 'optional' : 'required'),
+    rule: (_, { perimeter }) => (perimeter === 'machine' ? 'optional' : 'required'),
   },
   ForwardedProto: {
     name: 'X-Forwarded-Proto',
@@ -84,14 +91,14 @@ export const headerTable: Record<string, HeaderRow> = {
     description: `Language of labels and messages: ${locales.join(', ')}; any other falls back to en.`,
     schema: { type: 'string', minLength: 1, maxLength: 64 },
     example: 'en',
-    rule: (_, perimeter) => ofLocale[perimeter],
+    rule: (_, { perimeter }) => ofLocale[perimeter],
   },
   AcceptLanguage: {
     name: 'Accept-Language',
     description: `Language of messages: ${locales.join(', ')}; default en.`,
     schema: text,
     example: 'en',
-    rule: (_, perimeter) => (perimeter === 'self' ? 'optional' : 'none'),
+    rule: (_, { perimeter }) => (perimeter === 'self' ? 'optional' : 'none'),
   },
   WorkspaceId: {
     name: 'X-Workspace-Id',
@@ -105,7 +112,7 @@ export const headerTable: Record<string, HeaderRow> = {
     name: 'X-Secure-Channel-Session-Id',
     description: 'Session of the secure channel: with it the body is a sealed one, `{payload}`.',
     schema: text,
-    rule: (operation, perimeter) => (endsChannel(operation) ? 'optional' : ofChannel(operation, perimeter)),
+    rule: (operation, chain) => (endsChannel(operation) ? 'optional' : ofChannel(operation, chain)),
   },
   ChannelReply: {
     name: 'X-Secure-Channel-Reply',

@@ -24,7 +24,7 @@ export const headerComponents = (): Record<string, JsonObject> =>
 
 const headersOf = (operation: Operation, chain: Chain): JsonObject[] =>
   Object.entries(headerTable).flatMap(([key, { rule }]) => {
-    const presence = rule(operation, chain.perimeter)
+    const presence = rule(operation, chain)
     if (presence === 'none') return []
     return [reference('parameters', presence === 'required' ? key : `Optional${key}`)]
   })

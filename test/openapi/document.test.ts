@@ -156,6 +156,13 @@ describe('an operation', () => {
     expect(headersOf(operationOf('api', 'transfers.create'), true)).toEqual(['X-Request-Id'])
   })
 
+  it('shows the access code of its own portal as the example', () => {
+    const codeOf = (chain: ChainId, id: string) =>
+      parametersOf(operationOf(chain, id)).find(({ name }) => name === 'X-PORTAL-ACCESS-CODE')?.example
+    expect(codeOf('consumer', 'auth.loginInitiate')).toBe('consumer-dev')
+    expect(codeOf('system', 'auth.loginInitiate')).toBe('system-dev')
+  })
+
   it('takes a body, sealed as well behind a portal, and tells when it may be absent', () => {
     const body = operationOf('consumer', 'transfers.create').requestBody
     expect(at(body, 'required')).toBe(true)
