@@ -20,6 +20,14 @@ const admit = (call: Call, caller: Caller, workspace: WorkspaceAccess | null): v
   call.workspace = workspace
 }
 
+/** The client's address as the edge of the token's portal tells it; it is the call's from then on. */
+const addressBy =
+  (call: Call, lookAt: EdgeView) =>
+  (portal: Portal): string => {
+    lookAt(call, portal)
+    return call.clientIp
+  }
+
 /** Who calls: an access token with its live session, or on the second chain an API key, which implies its workspace. */
 export const authenticate =
   (authentication: AuthenticationPort, lookAt: EdgeView): Stage =>
@@ -27,13 +35,9 @@ export const authenticate =
     const { policy } = call.operation
     if (policy.caller === 'anonymous') return
     const { portal, clientHash, clientIp } = call
-    const clientIpAt = (named: Portal): string => {
-      lookAt(call, named)
-      return call.clientIp
-    }
     // A second factor that another replica has just seen is not asked for again.
     const known = { token: bearer(call), portal, clientHash, clientIp, anew: policy.stepUp }
-    const credential: Credential = portal === null ? { ...known, clientIpAt } : known
+    const credential: Credential = portal === null ? { ...known, clientIpAt: addressBy(call, lookAt) } : known
     const byKey = call.chain.perimeter === 'machine' ? authentication.apiKey(credential) : undefined
     if (byKey) return byKey.then(({ caller, workspace }) => admit(call, caller, workspace))
     return whenReady(authentication.accessToken(credential), (caller) => admit(call, caller, null))
