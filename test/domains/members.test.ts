@@ -1,15 +1,20 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import * as contract from '../../src/contract/members.ts'
 import * as operators from '../../src/contract/operator-workspaces.ts'
+import { leaveWorkspace, listMyWorkspaces } from '../../src/contract/workspaces.ts'
 import { listWorkspaces } from '../../src/domains/operators/workspaces-store.ts'
-import type { AccountId } from '../../src/kernel/index.ts'
-import { createWorld, type World } from './world.ts'
+import { type AccountId, bizId, type RoleId, type WorkspaceId } from '../../src/kernel/index.ts'
+import { inTransaction } from '../../src/platform/database/index.ts'
+import { callerOf, createWorld, type World } from './world.ts'
 
 let world: World
 let owner: AccountId
+let operator: AccountId
+let serial = 0
 beforeAll(async () => {
   world = await createWorld()
   owner = await world.account('owner@example.test')
+  operator = await world.account('operator@example.test', 'SYSTEM')
 }, 60_000)
 afterAll(() => world.close())
 
@@ -37,5 +42,60 @@ describe('part of a name, in any case', () => {
     } = operators.listWorkspaces.query.parse({ workspaceName })
     const { items } = await listWorkspaces(world.database, { ...query, name: part })
     expect(items.map(({ id }) => id)).toEqual([workspace])
+  })
+})
+
+describe('limits that operators set', () => {
+  let workspace: WorkspaceId
+  let member: AccountId
+  let roleId: RoleId
+  const reason = 'a court order'
+  beforeEach(async () => {
+    workspace = bizId(await world.workspaceOf(owner))
+    member = await world.account(`member${++serial}@example.test`)
+    roleId = bizId(await world.join(workspace, member, ['wallet:read', 'transfer:create']))
+  })
+  const limit = (policyConfig: object | null) => {
+    const body = { userBizId: member, policyConfig, reason }
+    const asked = { as: callerOf(operator, 'SYSTEM'), params: { workspace_id: workspace }, body }
+    return world.ask(world.workspaces.handlers, contract.limitMember, asked)
+  }
+  const leave = () => world.ask(world.workspaces.handlers, leaveWorkspace, { as: member, workspace })
+  const comeBack = () => {
+    const joining = { workspaceId: workspace, accountId: member, roleId, joinSource: 'INVITATION' } as const
+    return inTransaction(world.database, (tx) => world.workspaces.members.add(tx, joining, world.clock.now()))
+  }
+  const membership = async () => {
+    const [only] = await world.ask(world.workspaces.handlers, listMyWorkspaces, { as: member })
+    return only
+  }
+
+  test('workspaces.leave 200: whoever is invited back is limited as before', async () => {
+    await limit({ readOnly: true })
+    for (const _ of ['once', 'again']) {
+      await leave()
+      expect(await membership()).toBeUndefined()
+      expect(await comeBack()).toBe(true)
+      expect(await membership()).toMatchObject({ policyConfig: { readOnly: true }, isDefault: true })
+      const { permissions } = await world.workspaces.gate.enter(callerOf(member), workspace)
+      expect([...permissions]).toEqual(['wallet:read'])
+    }
+  })
+
+  test('workspaces.leave 200: who may not have it as the default comes back to a plain membership', async () => {
+    await limit({ defaultEligible: false })
+    await leave()
+    await comeBack()
+    expect(await membership()).toMatchObject({ isDefault: false, defaultEligible: false })
+  })
+
+  test('workspaces.limitMember 200: limits that were lifted stay lifted', async () => {
+    await limit({ readOnly: true })
+    await leave()
+    await comeBack()
+    await limit(null)
+    await leave()
+    await comeBack()
+    expect(await membership()).toMatchObject({ policyConfig: null })
   })
 })

@@ -1,6 +1,8 @@
 import { type SelectQueryBuilder, sql } from 'kysely'
 import { type AccountId, type CodeOf, type Instant, type RoleId, toDate, type WorkspaceId } from '../../kernel/index.ts'
 import type { Database, Tx } from '../../platform/database/index.ts'
+import { keepLimits, takeLimits } from './kept-limits-store.ts'
+import { mayBeDefault } from './rules.ts'
 
 type Store = Database | Tx
 
@@ -61,7 +63,12 @@ export interface NewMembership {
   joinSource: CodeOf<'joinSource'>
 }
 
-const insertMembership = async (tx: Tx, made: NewMembership, isDefault: boolean, at: Instant): Promise<boolean> => {
+const insertMembership = async (
+  tx: Tx,
+  made: NewMembership & { policyConfig: unknown },
+  isDefault: boolean,
+  at: Instant,
+): Promise<boolean> => {
   const inserted = await tx
     .insertInto('memberships')
     .values({
@@ -70,7 +77,7 @@ const insertMembership = async (tx: Tx, made: NewMembership, isDefault: boolean,
       role_biz_id: made.roleId,
       join_source: made.joinSource,
       is_default: isDefault,
-      policy_config: null,
+      policy_config: made.policyConfig === null ? null : JSON.stringify(made.policyConfig),
       created_at: toDate(at),
       updated_at: toDate(at),
     })
@@ -82,7 +89,8 @@ const insertMembership = async (tx: Tx, made: NewMembership, isDefault: boolean,
 
 /**
  * Whether the account became a member; false where it is one already. An account's first membership is its
- * default. Two first ones at once are told apart by the index over defaults: the later becomes a plain one.
+ * default. Two first ones at once are told apart by the index over defaults: the later becomes a plain one. Who was
+ * limited when they left is limited as before.
  */
 export const addMembership = async (tx: Tx, made: NewMembership, at: Instant): Promise<boolean> => {
   const has = await tx
@@ -91,7 +99,10 @@ export const addMembership = async (tx: Tx, made: NewMembership, at: Instant): P
     .where('account_biz_id', '=', made.accountId)
     .where('is_default', '=', true)
     .executeTakeFirst()
-  return (!has && (await insertMembership(tx, made, true, at))) || insertMembership(tx, made, false, at)
+  const policyConfig = await takeLimits(tx, made)
+  const limited = { ...made, policyConfig }
+  const isFirst = !has && mayBeDefault(policyConfig)
+  return (isFirst && (await insertMembership(tx, limited, true, at))) || insertMembership(tx, limited, false, at)
 }
 
 /** Whether an owner besides this one has an active account. */
@@ -113,11 +124,13 @@ export const hasAnotherOwner = async (tx: Tx, workspaceId: WorkspaceId, accountI
 }
 
 export const removeMembership = async (tx: Tx, accountId: AccountId, workspaceId: WorkspaceId): Promise<void> => {
-  await tx
+  const ended = await tx
     .deleteFrom('memberships')
     .where('account_biz_id', '=', accountId)
     .where('workspace_biz_id', '=', workspaceId)
-    .execute()
+    .returning('policy_config')
+    .executeTakeFirst()
+  if (ended && ended.policy_config !== null) await keepLimits(tx, { workspaceId, accountId }, ended.policy_config)
 }
 
 export const setRole = async (

@@ -29,4 +29,5 @@ export const migrations: Readonly<Record<string, () => Promise<Migration>>> = {
   '060-ledger-lean': () => import('./060-ledger-lean.ts'),
   '061-audit-head': () => import('./061-audit-head.ts'),
   '062-accounts-awaiting': () => import('./062-accounts-awaiting.ts'),
+  '063-limits-kept': () => import('./063-limits-kept.ts'),
 }

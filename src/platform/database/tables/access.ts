@@ -37,8 +37,16 @@ export interface MembershipsTable {
   updated_at: Timestamp
 }
 
+/** What a membership that has ended was limited to. */
+export interface MembershipLimitsKeptTable {
+  workspace_biz_id: WorkspaceId
+  account_biz_id: AccountId
+  policy_config: Json
+}
+
 export interface AccessTables {
   workspaces: WorkspacesTable
   roles: RolesTable
   memberships: MembershipsTable
+  membership_limits_kept: MembershipLimitsKeptTable
 }
