@@ -5,7 +5,7 @@ import { z } from 'zod'
 import { developmentKey } from './development.ts'
 import { defaultDataDirectory, type Variables } from './env.ts'
 import { faultLines } from './faults.ts'
-import { overlay } from './merge.ts'
+import { isTree, overlay, type Tree } from './merge.ts'
 import { productionFaults } from './production.ts'
 import { type Configuration, schema } from './schema.ts'
 import { Secret } from './secrets.ts'
@@ -24,16 +24,26 @@ export class ConfigurationError extends Error {
 
 const withMergeKeys = CORE_SCHEMA.withTags(mergeTag)
 
-const readYaml = (file: string, faults: string[]): unknown => {
+const notByName = 'must hold settings by name'
+
+const readYaml = (file: string, faults: string[]): Tree => {
   try {
     const [tree, ...more] = loadAll(readFileSync(file, 'utf8'), { schema: withMergeKeys })
     if (more.length > 0) throw new Error('holds more than one document')
-    return tree ?? {}
+    // What is none would be covered by the next layer, and the defaults would run as if nothing had been said.
+    if (!isTree(tree ?? {})) throw new Error(notByName)
+    return isTree(tree) ? tree : {}
   } catch (error) {
     faults.push(`${file}: ${error instanceof Error ? error.message.split('\n')[0] : 'unreadable'}`)
     return {}
   }
 }
+
+/** Sections that a file fills with something else, which the variables' own would cover. */
+const coveredFaults = (file: Tree, variables: Tree): string[] =>
+  Object.entries(variables)
+    .filter(([name, value]) => isTree(value) && !isTree(file[name] ?? {}))
+    .map(([name]) => `${name}: ${notByName}`)
 
 const secretKey = (text: string | undefined, faults: string[]): Uint8Array<ArrayBuffer> => {
   if (text === undefined) return developmentKey()
@@ -56,7 +66,9 @@ const serverUrl = (name: string, text: string | undefined, protocols: string[], 
 export const loadConfiguration = (variables: Variables, root: string): Configuration => {
   const faults: string[] = []
   const file = variables.PORTICO_CONFIG ? readYaml(resolve(variables.PORTICO_CONFIG), faults) : {}
-  const chosen = overlay(file, overlayOf(variables))
+  const told = overlayOf(variables)
+  faults.push(...coveredFaults(file, told))
+  const chosen = overlay(file, told)
   const profile = z.object({ profile: z.string().default('development') }).safeParse(chosen).data?.profile
   const layers = [
     readYaml(join(root, 'config/default.yaml'), faults),

@@ -1,6 +1,7 @@
-type Tree = Record<string, unknown>
+export type Tree = Record<string, unknown>
 
-const isTree = (value: unknown): value is Tree => typeof value === 'object' && value !== null && !Array.isArray(value)
+export const isTree = (value: unknown): value is Tree =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /** Lays one configuration over another, key by key; lists and plain values are replaced whole. */
 export const overlay = (base: unknown, over: unknown): unknown => {

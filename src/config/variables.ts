@@ -1,9 +1,10 @@
 import type { Variables } from './env.ts'
+import type { Tree } from './merge.ts'
 
 const number = (text: string): number | string => (/^\d+(\.\d+)?$/.test(text) ? Number(text) : text)
 
 /** The variables as an overlay of the configuration; what is no number stays text, for the schema to refuse. */
-export const overlayOf = (variables: Variables): object => {
+export const overlayOf = (variables: Variables): Tree => {
   const listen = {
     ...(variables.HOST && { host: variables.HOST }),
     ...(variables.PORT && { port: number(variables.PORT) }),

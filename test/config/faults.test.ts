@@ -50,3 +50,18 @@ test('a key in the address of the rate provider is masked wherever the configura
   expect(JSON.stringify(settings)).not.toContain('hidden')
   expect(JSON.stringify(settings)).toContain('[secret]')
 })
+
+test.each(['- profile: production', 'profile=production', '42'])(
+  'a file that holds no settings by name is refused: %s',
+  (yaml) => {
+    expect(faultsOf(yaml)).toEqual([`${join(folder, 'portico.yaml')}: must hold settings by name`])
+  },
+)
+
+test.each(['', '# nothing yet', 'null'])('a file that says nothing changes nothing: %j', (yaml) => {
+  expect(faultsOf(yaml)).toEqual([])
+})
+
+test('a section that is none is named, although variables may fill it', () => {
+  expect(faultsOf('listen: 8081')).toEqual(['listen: must hold settings by name'])
+})
