@@ -8,6 +8,12 @@ const notThere = (): Refusal => new Refusal('SYSTEM.UNAVAILABLE', { retryAfter: 
 /** The name of an input, as the gateway's own refusals show them: the one thing of an upstream's words that is repeated. */
 const fieldName = /^[\w.$-]{1,64}$/
 
+/** Seconds. Whoever is refused for asking too often is always told of a wait, the shortest where the upstream names none. */
+const waitOf = (code: Code, told: string): { retryAfter?: number } => {
+  if (/^\d{1,6}$/.test(told)) return { retryAfter: Number(told) }
+  return code === 'ACCESS.RATE_LIMITED' ? { retryAfter: 1 } : {}
+}
+
 const isRecord = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
@@ -53,7 +59,7 @@ export const readReply = ({ status, contentType, text, retryAfter }: Reply): unk
   }
   if (isEnvelope(value) && value.success === false && relayable(value.code)) {
     const field = typeof value.field === 'string' && fieldName.test(value.field) ? { field: value.field } : {}
-    const wait = /^\d{1,6}$/.test(retryAfter) ? { retryAfter: Number(retryAfter) } : {}
+    const wait = waitOf(value.code, retryAfter)
     throw new Refusal(value.code, { ...field, ...wait, internal: 'refused upstream' })
   }
   if (status === 503) throw notThere()

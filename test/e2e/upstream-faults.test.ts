@@ -207,6 +207,16 @@ describe.skipIf(inject('topology') !== 'embedded')('upstream faults', () => {
     expect(tries()).toBe(1)
   })
 
+  test.each([
+    [{}, '1'],
+    [{ 'retry-after': '17' }, '17'],
+  ])('429 ACCESS.RATE_LIMITED of an upstream with %j names a wait of %s s', async (fields, wait) => {
+    const body = JSON.stringify({ success: false, code: 'ACCESS.RATE_LIMITED', message: '', data: null })
+    behave = (socket) => socket.write(answer('429 Slow', { 'content-type': 'application/json', ...fields }, body))
+    const { status, headers } = await get()
+    expect([status, headers.get('retry-after')]).toEqual([429, wait])
+  })
+
   test('Set-Cookie and other headers of the upstream are not relayed', async () => {
     behave = (socket) =>
       socket.write(
