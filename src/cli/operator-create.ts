@@ -5,7 +5,7 @@ import { breachCheckOf, identitySettings } from '../compose/identity.ts'
 import { databaseTarget } from '../compose/store.ts'
 import { readVariables } from '../config/env.ts'
 import { type Configuration, loadConfiguration } from '../config/index.ts'
-import { mailbox } from '../contract/common.ts'
+import { mailbox, text as printable } from '../contract/common.ts'
 import { type OperatorPermission, operatorPermissions } from '../contract/permissions.ts'
 import { operatorRoles } from '../domains/operators/index.ts'
 import { accountProvider, passwordRule } from '../identity/index.ts'
@@ -19,11 +19,16 @@ import { recordCommand } from './audited.ts'
 import type { Command } from './command.ts'
 
 const isMailbox = (text: string): boolean => mailbox.safeParse(text).success
+const longestName = 128
+const noName = { error: `--name: a name of at most ${longestName} printable characters is needed` }
 const noMailbox = { error: '--email: an e-mail address is needed' }
 
 const Values = z.object({
   email: z.string(noMailbox).refine(isMailbox, noMailbox),
-  name: z.string({ error: '--name: a name is needed' }).trim().min(1).max(128),
+  name: z
+    .string(noName)
+    .refine((name) => printable(longestName).safeParse(name).success, noName)
+    .trim(),
   role: z.string().optional(),
   permissions: z.string().optional(),
   'password-stdin': z.boolean().default(false),

@@ -75,6 +75,7 @@ describe('portico, over a store of its own', () => {
       '',
       '--email',
     ],
+    ['a name with a control character', [...create(), '--name', 'X\u001b[31m'], '', '--name'],
     ['a right that does not exist', create('--permissions', 'all:things'), '', 'all:things'],
     ['a role that does not exist', create('--role', 'king'), '', 'administrator, auditor, approver'],
     ['a role that every object has by nature', create('--role', 'constructor'), '', 'administrator, auditor, approver'],
