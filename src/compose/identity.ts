@@ -1,5 +1,5 @@
 import type { Logger } from 'pino'
-import type { Configuration } from '../config/index.ts'
+import { type Configuration, limitsOf } from '../config/index.ts'
 import { createConstants } from '../domains/constants/index.ts'
 import {
   createIdentity,
@@ -28,25 +28,26 @@ const scaled = <R extends { limit: number }>(rule: R | undefined, scale: number,
 export const identitySettings = (settings: Configuration): IdentitySettings => {
   const defaults = defaultIdentitySettings
   const { limits, portals, passwords, login } = settings
-  const { mfaSend, forgot } = limits.groups
-  const portal = (each: Portal) => ({
-    selfRegistration: portals[each].selfRegistration,
-    links: linksOf(settings, each),
-  })
+  const portal = (each: Portal) => {
+    const { groups } = limitsOf(settings, each)
+    const { codeSends, forgot } = defaults.portals[each]
+    return {
+      selfRegistration: portals[each].selfRegistration,
+      links: linksOf(settings, each),
+      codeSends: scaled(groups.get('mfaSend')?.account, limits.scale, codeSends),
+      forgot: scaled(groups.get('forgot')?.account, limits.scale, forgot),
+    }
+  }
   return {
     tokens: { ...defaults.tokens, ...settings.tokens },
     sessions: { ...defaults.sessions, ...settings.sessions },
     secureChannel: { ...defaults.secureChannel, ...settings.secureChannel },
     portals: { CONSUMER: portal('CONSUMER'), SYSTEM: portal('SYSTEM') },
     mfa: settings.mfa,
-    passwords: {
-      ...passwords,
-      forgot: scaled(forgot?.account, limits.scale, defaults.passwords.forgot),
-    },
+    passwords,
     login: {
       ...login,
       failures: scaled(login.failures, limits.scale, defaults.login.failures),
-      codeSends: scaled(mfaSend?.account, limits.scale, defaults.login.codeSends),
     },
   }
 }

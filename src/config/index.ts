@@ -1,3 +1,4 @@
+export { limitsOf, type PortalLimits } from './limits.ts'
 export { ConfigurationError, loadConfiguration } from './load.ts'
 export type { MoneySettings } from './money.ts'
 export type { Configuration, LimitRule, PortalConfiguration, UpstreamConfiguration } from './schema.ts'

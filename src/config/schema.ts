@@ -26,6 +26,8 @@ const groupRules = z.strictObject({
   account: limitRule.optional().describe('Of one account, wherever it calls from.'),
 })
 
+const anyAddress = limitRule.describe('Any one address, over all operations.')
+
 const portal = z.strictObject({
   accessCodes: z
     .array(sha256)
@@ -42,6 +44,16 @@ const portal = z.strictObject({
   selfRegistration: z
     .enum(['closed', 'open', 'approval'])
     .describe('Whether people make accounts here by themselves, and whether an operator approves each.'),
+  limits: z
+    .strictObject({
+      address: anyAddress.optional(),
+      groups: z
+        .partialRecord(z.enum(rateGroups), groupRules)
+        .optional()
+        .describe('Per group of operations, as in `limits`.'),
+    })
+    .optional()
+    .describe("This portal's own limits; each takes the place of the same one of `limits`."),
   channelMandatory: z
     .array(z.enum(rateGroups))
     .describe("The limits' groups whose bodies must come through the secure channel."),
@@ -119,7 +131,7 @@ export const schema = z.strictObject({
   portals: z.strictObject({ CONSUMER: portal, SYSTEM: portal }),
   limits: z.strictObject({
     scale: z.number().positive().describe('Multiplies every limit; for load tests.'),
-    address: limitRule.describe('Any one address, over all operations.'),
+    address: anyAddress,
     groups: z
       .record(z.enum(rateGroups), groupRules)
       .describe(
@@ -184,6 +196,7 @@ export type Settings = z.output<typeof schema>
 export type PortalConfiguration = z.output<typeof portal>
 export type UpstreamConfiguration = z.output<typeof upstream>
 export type LimitRule = z.output<typeof limitRule>
+export type GroupRules = z.output<typeof groupRules>
 
 export interface Configuration extends Settings {
   dataDirectory: string

@@ -12,6 +12,10 @@ interface PortalIdentity {
   selfRegistration: 'closed' | 'open' | 'approval'
   /** The pages that mails lead to, as whole addresses. The link to set a password carries its token in the fragment. */
   links: { signIn: string; passwordReset: string }
+  /** Codes sent to one account, or to one address that registers. */
+  codeSends: Allowance
+  /** Reset links asked for with one e-mail. */
+  forgot: Allowance
 }
 
 /** What a deployment decides about identity. Durations are milliseconds. */
@@ -51,8 +55,6 @@ export interface IdentitySettings {
     attempts: number
     codeTtlMs: number
     resendMs: number
-    /** Codes sent to one account, or to one address that registers. */
-    codeSends: Allowance
     /** Failures of one e-mail within a window; beyond the limit the wait begins at `firstWaitMs` and doubles. */
     failures: Allowance & { firstWaitMs: number; longestWaitMs: number }
   }
@@ -65,8 +67,6 @@ export interface IdentitySettings {
     /** How long a mailed link, and the token at the end of a registration, are good. */
     resetTtlMs: number
     initTtlMs: number
-    /** Reset links asked for with one e-mail. */
-    forgot: Allowance
   }
   mfa: {
     /** The name under which an authenticator shows its codes. */
@@ -88,7 +88,12 @@ export interface IdentitySettings {
   }
 }
 
-const defaultLinks = { signIn: 'http://127.0.0.1:8080/', passwordReset: 'http://127.0.0.1:8080/reset-password' }
+const defaultPortal = (): PortalIdentity => ({
+  selfRegistration: 'closed',
+  links: { signIn: 'http://127.0.0.1:8080/', passwordReset: 'http://127.0.0.1:8080/reset-password' },
+  codeSends: { limit: 5, windowMs: 600_000 },
+  forgot: { limit: 5, windowMs: 3_600_000 },
+})
 
 /** completions.md, Limits and Auth. */
 export const defaultIdentitySettings: IdentitySettings = {
@@ -109,16 +114,12 @@ export const defaultIdentitySettings: IdentitySettings = {
     activityMs: 60_000,
     remembered: 20_000,
   },
-  portals: {
-    CONSUMER: { selfRegistration: 'closed', links: defaultLinks },
-    SYSTEM: { selfRegistration: 'closed', links: defaultLinks },
-  },
+  portals: { CONSUMER: defaultPortal(), SYSTEM: defaultPortal() },
   passwords: {
     minimumScore: 2,
     blocklist: ['portico'],
     resetTtlMs: 1_800_000,
     initTtlMs: 3_600_000,
-    forgot: { limit: 5, windowMs: 3_600_000 },
   },
   mfa: { issuer: 'Portico', setupTtlMs: 900_000, stepUpMs: 300_000 },
   login: {
@@ -128,7 +129,6 @@ export const defaultIdentitySettings: IdentitySettings = {
     attempts: 5,
     codeTtlMs: 600_000,
     resendMs: 30_000,
-    codeSends: { limit: 5, windowMs: 600_000 },
     failures: { limit: 10, windowMs: 900_000, firstWaitMs: 60_000, longestWaitMs: 3_600_000 },
   },
   secureChannel: {

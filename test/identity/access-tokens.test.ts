@@ -18,7 +18,7 @@ const encode = (value: object) => Buffer.from(JSON.stringify(value)).toString('b
 
 beforeAll(async () => {
   at = await harness((settings) => {
-    settings.login.codeSends.limit = 1_000
+    settings.portals.CONSUMER.codeSends.limit = 1_000
     settings.tokens.clockSkewMs = 5_000
   })
   await at.account('tok@demo.test')

@@ -23,7 +23,7 @@ let email: string
 let count = 0
 beforeAll(async () => {
   at = await harness((settings) => {
-    settings.login.codeSends.limit = 1_000
+    settings.portals.CONSUMER.codeSends.limit = 1_000
   })
 })
 beforeEach(async () => {
@@ -166,7 +166,7 @@ describe('a step-up', () => {
 
   test('mfa.stepUpSend 429 ACCESS.RATE_LIMITED for a mail too many leaves the code that was mailed last good', async () => {
     const few = await harness((settings) => {
-      settings.login.codeSends.limit = 2
+      settings.portals.CONSUMER.codeSends.limit = 2
     })
     try {
       await few.account('few@demo.test')

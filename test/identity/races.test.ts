@@ -24,9 +24,9 @@ describe.each(stores)('races on $name', ({ open, rounds }) => {
     isThere = true
     at = await harness(
       (settings) => {
-        settings.login.codeSends.limit = 10_000
+        settings.portals.CONSUMER.codeSends.limit = 10_000
         settings.login.failures.limit = 10_000
-        settings.passwords.forgot.limit = 10_000
+        settings.portals.CONSUMER.forgot.limit = 10_000
       },
       () => undefined,
       store,

@@ -25,7 +25,7 @@ beforeAll(async () => {
   at = await harness(
     (settings) => {
       settings.portals.CONSUMER.selfRegistration = 'open'
-      settings.login.codeSends.limit = 3
+      settings.portals.CONSUMER.codeSends.limit = 3
     },
     (ports) => {
       ports.openWorkspace = async (_tx, opening) => void opened.push(opening)

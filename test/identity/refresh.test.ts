@@ -8,7 +8,7 @@ let email: string
 let count = 0
 beforeAll(async () => {
   at = await harness((settings) => {
-    settings.login.codeSends.limit = 1_000
+    settings.portals.CONSUMER.codeSends.limit = 1_000
   })
 })
 beforeEach(async () => {

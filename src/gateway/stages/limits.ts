@@ -1,7 +1,9 @@
-import type { Configuration, LimitRule } from '../../config/index.ts'
-import { type MaybePromise, Refusal, whenReady } from '../../kernel/index.ts'
+import { type Configuration, type LimitRule, limitsOf, type PortalLimits } from '../../config/index.ts'
+import { type MaybePromise, type Portal, Refusal, whenReady } from '../../kernel/index.ts'
 import type { Call, Stage } from '../call.ts'
 import type { LimitPort, Spent } from '../ports.ts'
+
+type Settings = Pick<Configuration, 'limits' | 'portals'>
 
 const judge = (call: Call, name: string, rule: LimitRule, { allowed, limit, remaining, resetMs }: Spent): void => {
   if (call.limit === null || remaining < call.limit.remaining)
@@ -14,24 +16,37 @@ const judge = (call: Call, name: string, rule: LimitRule, { allowed, limit, rema
 const spend = (limits: LimitPort, call: Call, name: string, key: string, rule: LimitRule): MaybePromise<void> =>
   whenReady(limits.spend(name, key, rule), (spent) => judge(call, name, rule, spent))
 
+/** Each portal's limits; those of the configuration alone while a portal is not known yet. */
+const byPortal = (settings: Settings): ((portal: Portal | null) => PortalLimits) => {
+  const unknown = limitsOf(settings, null)
+  const known = { CONSUMER: limitsOf(settings, 'CONSUMER'), SYSTEM: limitsOf(settings, 'SYSTEM') }
+  return (portal) => (portal === null ? unknown : known[portal])
+}
+
 /** What any one address may do: overall, and in the operation's group. */
-export const addressLimit = (limits: LimitPort, settings: Configuration['limits']): Stage => {
+export const addressLimit = (limits: LimitPort, settings: Settings): Stage => {
+  const at = byPortal(settings)
   return (call) => {
-    const key = limits.addressKey(call.clientIp, settings.ipv6Prefix)
+    const { address, isAddressOwn, groups } = at(call.portal)
+    const key = limits.addressKey(call.clientIp, settings.limits.ipv6Prefix)
+    const atPortal = `${call.portal}:${key}`
     const group = call.operation.policy.rate
-    const rule = settings.groups[group]?.address
-    return whenReady(spend(limits, call, 'address', key, settings.address), () =>
-      rule ? spend(limits, call, `${group}-address`, `${call.portal}:${key}`, rule) : undefined,
+    const rule = groups.get(group)?.address
+    return whenReady(spend(limits, call, 'address', isAddressOwn ? atPortal : key, address), () =>
+      rule ? spend(limits, call, `${group}-address`, atPortal, rule) : undefined,
     )
   }
 }
 
 /** What a caller may do in the operation's group; groups without an account rule of their own share the general one. */
-export const callerLimit = (limits: LimitPort, settings: Configuration['limits']): Stage => {
+export const callerLimit = (limits: LimitPort, settings: Settings): Stage => {
+  const at = byPortal(settings)
   return (call) => {
     if (!call.caller) return undefined
-    const group = settings.groups[call.operation.policy.rate]?.account ? call.operation.policy.rate : 'general'
-    const rule = settings.groups[group]?.account
+    const { groups } = at(call.caller.portal)
+    const { rate } = call.operation.policy
+    const group = groups.get(rate)?.account ? rate : 'general'
+    const rule = groups.get(group)?.account
     return rule ? spend(limits, call, `${group}-account`, call.caller.accountId, rule) : undefined
   }
 }

@@ -15,8 +15,9 @@ export type MailQuota = (portal: Portal, subject: string) => Promise<void>
  * anything is looked up, so the refusal tells nothing of who has an account.
  */
 export const mailQuota =
-  (cache: Cache, kind: string, { limit, windowMs }: Allowance): MailQuota =>
+  (cache: Cache, kind: string, allowanceAt: (portal: Portal) => Allowance): MailQuota =>
   async (portal, subject) => {
+    const { limit, windowMs } = allowanceAt(portal)
     const { count, remaining } = await cache.increment(`{mails:${portal}:${subject}}:${kind}`, windowMs)
     if (count > limit) throw tooSoon(remaining, `too many mails of kind ${kind}`)
   }

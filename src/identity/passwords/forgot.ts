@@ -33,7 +33,7 @@ const asked = ({ portal, operationId, requestId, clientIp }: RequestFacts, accou
  */
 export const forgotPassword = (ports: IdentityPorts, { passwords: settings, portals }: IdentitySettings) => {
   const { background, cache, clock, database, digest, mailer, randomness, robots } = ports
-  const quota = mailQuota(cache, 'forgot', settings.forgot)
+  const quota = mailQuota(cache, 'forgot', (portal) => portals[portal].forgot)
 
   const sendLink = async (facts: RequestFacts, email: string): Promise<void> => {
     const { portal, locale } = facts

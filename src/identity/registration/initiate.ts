@@ -25,7 +25,7 @@ export interface InitiatedRegistration {
  */
 export const registrationInitiator = (ports: IdentityPorts, { login: settings, portals }: IdentitySettings) => {
   const { background, cache, clock, database, digest, mailer, randomness, robots } = ports
-  const quota = mailQuota(cache, 'registration', settings.codeSends)
+  const quota = mailQuota(cache, 'registration', (portal) => portals[portal].codeSends)
 
   const tellOwner = ({ portal, email, language }: Account): Promise<void> => {
     const values = { url: portals[portal].links.signIn }

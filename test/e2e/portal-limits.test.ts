@@ -1,0 +1,69 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { type Client, client, data, refusal } from '../harness/identity.ts'
+import { type Portico, startPortico } from '../harness/portico.ts'
+import { signIn } from '../harness/sign-in.ts'
+import { storeIsAvailable } from '../harness/store.ts'
+
+const hour = 3_600_000
+const limited = [429, 'ACCESS.RATE_LIMITED']
+const system = '/web/v1/system'
+
+/** Each limit is the deployment's, unless the portal has its own (completions.md, Limits). */
+describe.skipIf(!storeIsAvailable())('limits of a portal of its own', () => {
+  let portico: Portico
+  beforeAll(async () => {
+    portico = await startPortico({
+      adjust: (settings) => {
+        settings.limits.scale = 1
+        settings.portals.SYSTEM.limits = {
+          address: { limit: 40, windowMs: hour },
+          groups: {
+            login: { address: { limit: 3, windowMs: hour } },
+            forgot: { account: { limit: 1, windowMs: hour } },
+            general: { account: { limit: 2, windowMs: hour } },
+          },
+        }
+      },
+    })
+  })
+  afterAll(() => portico?.stop())
+
+  const times = async (count: number, ask: () => Promise<unknown>): Promise<void> => {
+    for (let each = 0; each < count; each++) await ask()
+  }
+
+  test('auth.loginInitiate 429 for the fourth of an address at SYSTEM; at CONSUMER the same address goes on', async () => {
+    const at = client(portico)
+    const initiate = (chain: string) =>
+      at.post(`${chain}/auth/login/initiate`, { email: 'a@b.test', password: 'wrong' })
+    await times(3, async () => expect((await initiate(system)).status).toBe(401))
+    expect(refusal(await initiate(system))).toEqual(limited)
+    expect((await initiate('/web/v1/consumer')).status).toBe(401)
+  })
+
+  test('password.forgot 429 for the second mail to an address at SYSTEM, for the sixth at CONSUMER', async () => {
+    const forgot = (by: Client) =>
+      by.post(`${by.chain}/auth/password/forgot`, { email: 'b@b.test', turnstileToken: '' })
+    data(await forgot(client(portico, { chain: system })))
+    expect(refusal(await forgot(client(portico, { chain: system })))).toEqual(limited)
+    await times(5, async () => data(await forgot(client(portico))))
+    expect(refusal(await forgot(client(portico)))).toEqual(limited)
+  })
+
+  test('429 for the third request of an operator’s account, which its answers speak of', async () => {
+    const { accessToken: token } = await signIn(portico, 'operator@demo.test')
+    const profile = () => portico.call('GET', `${system}/profile`, { token })
+    const first = await profile()
+    expect([first.status, first.headers.get('ratelimit-policy')]).toEqual([200, expect.stringContaining('q=2')])
+    expect((await profile()).status).toBe(200)
+    expect(refusal(await profile())).toEqual(limited)
+  })
+
+  test('429 for any one address at SYSTEM counts by itself', async () => {
+    const at = client(portico)
+    const open = (chain: string) => at.get(`${chain}/secure-channel/public-key`)
+    await times(40, () => open(system))
+    expect(refusal(await open(system))).toEqual(limited)
+    expect((await open('/web/v1/consumer')).status).toBe(200)
+  })
+})
