@@ -7,7 +7,6 @@ import {
   notFound,
   type OrderId,
   type RequestFacts,
-  type WalletId,
   type WorkspaceAccess,
   type WorkspaceId,
 } from '../kernel/index.ts'
@@ -47,8 +46,3 @@ export const orderIdIn = (text: string): OrderId => {
   if (!isBizId(text)) throw notFound('malformed order id')
   return bizId<'order'>(text)
 }
-
-/** UUIDs of a body or a query may come in capitals; the store knows them in small letters. */
-export const idIn = <Kind extends string>(text: string) => bizId<Kind>(text.toLowerCase())
-
-export const walletIdIn = (text: string): WalletId => idIn<'wallet'>(text)

@@ -17,12 +17,10 @@ import { insertWallet, listWallets, moveWallet, readDefaultWallet, readWallet } 
 
 export {
   type Acting,
-  idIn,
   memberActing,
   operatorActing,
   orderIdIn,
   signedBy,
-  walletIdIn,
 } from './acting.ts'
 export type { Balance } from './balances-store.ts'
 export type { BookCheck } from './book-store.ts'

@@ -95,8 +95,7 @@ describe.each(stores)('transfers on $name', ({ database }) => {
   test('create to itself, in capitals too, is invalid targetWalletBizId', async () => {
     const a = await book.wallet('USD', '5.00')
     await expect(transfer(a, { id: a.id.toUpperCase() }, '1')).rejects.toMatchObject({
-      code: 'VALIDATION.INVALID_PARAMETER',
-      detail: { field: 'targetWalletBizId' },
+      issues: [{ path: ['targetWalletBizId'] }],
     })
   })
 

@@ -1,5 +1,6 @@
 import {
   type AccountId,
+  bizId,
   type Clock,
   type Ids,
   isBizId,
@@ -8,7 +9,7 @@ import {
   Refusal,
   type WorkspaceId,
 } from '../../kernel/index.ts'
-import { type Acting, idIn, type Ledger, type NewOrder, type Order, type Party, signedBy } from '../../ledger/index.ts'
+import { type Acting, type Ledger, type NewOrder, type Order, type Party, signedBy } from '../../ledger/index.ts'
 import { type Act, recordAct } from '../../platform/audit/index.ts'
 import { sqlState } from '../../platform/database/fault.ts'
 import { type Database, inTransaction } from '../../platform/database/index.ts'
@@ -74,7 +75,7 @@ export const findQuote = async (
   workspace: WorkspaceId,
 ): Promise<QuoteSeen> => {
   if (!isBizId(text)) throw notFound('malformed quote id')
-  const id = idIn<'quote'>(text)
+  const id = bizId<'quote'>(text)
   const found = await readQuote(database, { id, workspace })
   if (!found) throw notFound('no such quote')
   const unused = found.expiresAt > clock.now() ? 'OPEN' : 'EXPIRED'
@@ -142,7 +143,7 @@ const carryOut = async (ports: ExchangesPorts, id: QuoteId, acting: Acting<Works
 
 /** Exchanges at the figures of a quote, which is spent by the same statement that moves the money. */
 export const exchange = (ports: ExchangesPorts, quoteId: string, acting: Acting<WorkspaceId>): Promise<Order> => {
-  const id = idIn<'quote'>(quoteId)
+  const id = bizId<'quote'>(quoteId)
   return ports.ledger.orEarlierOrder(acting.key, () => carryOut(ports, id, acting))
 }
 

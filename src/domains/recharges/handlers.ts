@@ -1,5 +1,6 @@
 import * as contract from '../../contract/recharges.ts'
 import {
+  bizId,
   type CodeOf,
   formatMoney,
   type HandlerTable,
@@ -9,16 +10,7 @@ import {
   type Words,
   type WorkspaceId,
 } from '../../kernel/index.ts'
-import {
-  idIn,
-  listing,
-  memberActing,
-  operatorActing,
-  orderIdIn,
-  rechargeRunsOut,
-  tellKind,
-  walletIdIn,
-} from '../../ledger/index.ts'
+import { listing, memberActing, operatorActing, orderIdIn, rechargeRunsOut, tellKind } from '../../ledger/index.ts'
 import { tellFigures, tellRecharge } from './recharge.ts'
 import { type Channel, seenAt } from './rules.ts'
 import { cancel, confirm, create, quote, type RechargesPorts, read, reject, submitProof } from './service.ts'
@@ -31,7 +23,7 @@ type Query = Parameters<typeof listing>[0] & {
 }
 
 const askedIn = (body: { walletBizId: string; channelCode: string; amount: string }) => ({
-  wallet: walletIdIn(body.walletBizId),
+  wallet: bizId<'wallet'>(body.walletBizId),
   channelCode: body.channelCode,
   amount: body.amount,
 })
@@ -58,7 +50,7 @@ export const rechargeHandlers = (ports: RechargesPorts, words: Words): HandlerTa
       type: 'RECHARGE',
       workspace,
       workspaceKind: query.workspaceKind,
-      wallet: query.walletId === undefined ? undefined : walletIdIn(query.walletId),
+      wallet: query.walletId === undefined ? undefined : bizId<'wallet'>(query.walletId),
       statuses: query.rechargeStatus === undefined ? undefined : [query.rechargeStatus],
       runsOut: { ...rechargeRunsOut, at: now },
     })
@@ -97,13 +89,13 @@ export const rechargeHandlers = (ports: RechargesPorts, words: Words): HandlerTa
 
     submitRechargeProof: async (request) => {
       const { params, body, locale } = request
-      const file = idIn<'file'>(body.fileBizId)
+      const file = bizId<'file'>(body.fileBizId)
       const order = await submitProof(ports, orderIdIn(params.recharge_id), file, memberActing(request))
       return tellRecharge(order, { words, locale })
     },
 
     listAllRecharges: ({ query, locale }) =>
-      listed(query, query.workspaceId === undefined ? null : idIn<'workspace'>(query.workspaceId), locale),
+      listed(query, query.workspaceId === undefined ? null : bizId<'workspace'>(query.workspaceId), locale),
 
     readAnyRecharge: async ({ params, locale }) =>
       tellRecharge(await read(ports, orderIdIn(params.recharge_id), null), { words, locale }),

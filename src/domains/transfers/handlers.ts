@@ -9,10 +9,9 @@ import {
   notFound,
   type OrderId,
   type Request,
-  type WalletId,
   type Words,
 } from '../../kernel/index.ts'
-import { idIn, listing, tellKind } from '../../ledger/index.ts'
+import { listing, tellKind } from '../../ledger/index.ts'
 import { renderTransfer } from './render.ts'
 import { termsOf } from './rules.ts'
 import { type Acting, approve, create, read, reject, type TransfersPorts } from './service.ts'
@@ -22,9 +21,6 @@ const orderId = (text: string): OrderId => {
   if (!isBizId(text)) throw notFound('malformed order id')
   return bizId<'order'>(text)
 }
-
-/** UUIDs of a body may come in capitals; the book knows them in small letters. */
-const walletId = (text: string): WalletId => bizId<'wallet'>(text.toLowerCase())
 
 type Commanding =
   | Request<typeof contract.createTransfer>
@@ -43,8 +39,8 @@ export const transferHandlers = (ports: TransfersPorts, words: Words): HandlerTa
     createTransfer: async (request) => {
       const { body, workspace, locale } = request
       const { amount, currency, remark = null, clientReference = null } = body
-      const source = walletId(body.sourceWalletBizId)
-      const target = walletId(body.targetWalletBizId)
+      const source = bizId<'wallet'>(body.sourceWalletBizId)
+      const target = bizId<'wallet'>(body.targetWalletBizId)
       const terms = termsOf({ source, target, amount, currency }, ports.rules)
       const acting = { ...actingOf(request), workspace: workspace.id }
       const order = await create(ports, terms, { remark, clientReference }, acting)
@@ -58,7 +54,7 @@ export const transferHandlers = (ports: TransfersPorts, words: Words): HandlerTa
         sortBy,
         type: 'TRANSFER',
         workspace: workspace.id,
-        wallet: wallet === undefined ? undefined : walletId(wallet),
+        wallet: wallet === undefined ? undefined : bizId<'wallet'>(wallet),
         statuses: transferStatus && [transferStatus],
       })
       return mapPage(orders, (order) => renderTransfer(order, workspace.id, { words, locale }))
@@ -93,7 +89,7 @@ export const transferHandlers = (ports: TransfersPorts, words: Words): HandlerTa
 
     listPendingTransfers: async ({ query, locale }) => {
       const { sortBy, workspaceId, workspaceKind } = query
-      const workspace = workspaceId === undefined ? null : idIn<'workspace'>(workspaceId)
+      const workspace = workspaceId === undefined ? null : bizId<'workspace'>(workspaceId)
       const pending = { type: 'TRANSFER', workspace, workspaceKind, statuses: ['PENDING_APPROVAL'] } as const
       const orders = await ports.ledger.listOrders({ ...listing(query), ...pending, sortBy })
       const teller = { words, locale }

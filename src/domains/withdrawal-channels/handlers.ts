@@ -10,7 +10,7 @@ import {
   toIso,
   type Words,
 } from '../../kernel/index.ts'
-import { idIn, listing, memberActing, tellKind } from '../../ledger/index.ts'
+import { listing, memberActing, tellKind } from '../../ledger/index.ts'
 import { actOf } from '../../platform/audit/index.ts'
 import { type ChannelPorts, create, reject, verify } from './service.ts'
 import { type Channel, type ChannelId, listChannels, pageChannels } from './store.ts'
@@ -46,7 +46,7 @@ export const channelHandlers = (ports: ChannelPorts, words: Words): HandlerTable
       const { workspaceId, workspaceKind, channelStatus, channelType, currency, sortBy } = query
       const channels = await pageChannels(ports.database, {
         ...listing(query),
-        workspace: workspaceId === undefined ? undefined : idIn<'workspace'>(workspaceId),
+        workspace: workspaceId === undefined ? undefined : bizId<'workspace'>(workspaceId),
         workspaceKind,
         channelStatus,
         channelType,

@@ -1,5 +1,4 @@
-import type { HandlerTable, Words, WorkspaceId } from '../../kernel/index.ts'
-import { idIn } from '../../ledger/index.ts'
+import { bizId, type HandlerTable, type Words, type WorkspaceId } from '../../kernel/index.ts'
 import type { Tx } from '../../platform/database/index.ts'
 import { channelHandlers } from './handlers.ts'
 import type { ChannelPorts } from './service.ts'
@@ -18,6 +17,6 @@ export interface WithdrawalChannels {
 
 export const createWithdrawalChannels = (ports: ChannelPorts & { words: Words }): WithdrawalChannels => ({
   handlers: channelHandlers(ports, ports.words),
-  channelOf: (workspace, channel) => readChannel(ports.database, idIn<'withdrawalChannel'>(channel), workspace),
+  channelOf: (workspace, channel) => readChannel(ports.database, bizId<'withdrawalChannel'>(channel), workspace),
   clean: (tx, { workspaceId }) => deleteChannelsOf(tx, workspaceId),
 })

@@ -1,5 +1,6 @@
 import * as contract from '../../contract/withdrawals.ts'
 import {
+  bizId,
   type CodeOf,
   type HandlerTable,
   handlerTable,
@@ -7,7 +8,7 @@ import {
   type Words,
   type WorkspaceId,
 } from '../../kernel/index.ts'
-import { idIn, listing, memberActing, operatorActing, orderIdIn, tellKind, walletIdIn } from '../../ledger/index.ts'
+import { listing, memberActing, operatorActing, orderIdIn, tellKind } from '../../ledger/index.ts'
 import { approve, cancel, complete, create, fail, read, reject, type WithdrawalsPorts } from './service.ts'
 import { tellWithdrawal } from './withdrawal.ts'
 
@@ -25,7 +26,7 @@ const wanted = (query: Query, workspace: WorkspaceId | null) => ({
   type: 'WITHDRAWAL' as const,
   workspace,
   workspaceKind: query.workspaceKind,
-  wallet: query.walletId === undefined ? undefined : walletIdIn(query.walletId),
+  wallet: query.walletId === undefined ? undefined : bizId<'wallet'>(query.walletId),
   statuses: query.withdrawalStatus === undefined ? undefined : [query.withdrawalStatus],
 })
 
@@ -43,8 +44,8 @@ export const withdrawalHandlers = (ports: WithdrawalsPorts, words: Words): Handl
 
     createWithdrawal: async (request) => {
       const { walletBizId, withdrawalChannelBizId, amount, remark = null } = request.body
-      const channel = idIn<'withdrawalChannel'>(withdrawalChannelBizId)
-      const asked = { wallet: walletIdIn(walletBizId), channel, amount, remark }
+      const channel = bizId<'withdrawalChannel'>(withdrawalChannelBizId)
+      const asked = { wallet: bizId<'wallet'>(walletBizId), channel, amount, remark }
       const order = await create(ports, asked, memberActing(request))
       return tellWithdrawal(order, { words, locale: request.locale })
     },
@@ -55,7 +56,7 @@ export const withdrawalHandlers = (ports: WithdrawalsPorts, words: Words): Handl
     },
 
     listAllWithdrawals: async ({ query, locale }) => {
-      const workspace = query.workspaceId === undefined ? null : idIn<'workspace'>(query.workspaceId)
+      const workspace = query.workspaceId === undefined ? null : bizId<'workspace'>(query.workspaceId)
       const orders = await ports.ledger.listOrders(wanted(query, workspace))
       const teller = { words, locale }
       return mapPage(orders, (order) => ({
