@@ -10,12 +10,16 @@ export interface RunningOut {
 /** A recharge waits so long for its payment; one with a proof waits for us, without a limit. */
 export const rechargeRunsOut: RunningOut = { from: 'PENDING_PAYMENT', to: 'EXPIRED' }
 
-/** When its time ran out while it stood in that status, or null. */
+/**
+ * When its time ran out: while it stood in that status, by now; or as it has been written down since, which a job does
+ * some time later. Null where it did not.
+ */
 export const ranOutAt = (
   { status, data: { expiresAt } }: Pick<Order, 'status' | 'data'>,
-  { from }: RunningOut,
+  { from, to }: RunningOut,
   now: Instant,
 ): Instant | null => {
-  const end = status === from && expiresAt ? parseInstant(expiresAt) : undefined
-  return end !== undefined && end <= now ? end : null
+  const end = expiresAt ? parseInstant(expiresAt) : undefined
+  if (end === undefined) return null
+  return status === to || (status === from && end <= now) ? end : null
 }

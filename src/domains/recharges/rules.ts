@@ -22,10 +22,14 @@ export type Channels = ReadonlyMap<string, Channel>
 export const channelsOf = (terms: readonly ChannelTerms[]): Channels =>
   new Map(terms.map((each) => [each.channelCode, { terms: each, tariff: tariffOf(each) }]))
 
-/** The order as a reader is to see it: one that has run out has ended, although no job has written that down yet. */
+/**
+ * The order as a reader is to see it: one that has run out has ended, although no job has written that down yet. When
+ * it ended is its own affair and not the job's, so it is told the same before and after.
+ */
 export const seenAt = <O extends Order>(order: O, now: Instant): O => {
   const at = ranOutAt(order, rechargeRunsOut, now)
   if (at === null) return order
   const ended = { status: rechargeRunsOut.to, at, actorBizId: null, reason: null }
-  return { ...order, status: ended.status, history: [...order.history, ended] }
+  const before = order.history.filter(({ status }) => status !== ended.status)
+  return { ...order, status: ended.status, history: [...before, ended] }
 }
