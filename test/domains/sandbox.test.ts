@@ -110,6 +110,29 @@ describe('a sandbox', () => {
     expect(await balances(opened)).toEqual(seedState)
   })
 
+  test('ends a recharge that has run out as EXPIRED, which it was told as before', async () => {
+    const { workspaceId, main } = await open('SANDBOX')
+    const expiresAt = new Date(world.clock.now() + 1_000).toISOString()
+    const figures = { amount: '1000', currency: 'USD', usageOf: 'BANK_USD', dailyMax: null }
+    const announce = async (data: Record<string, string | null>) =>
+      (
+        await ledger.execute({
+          actor: owner,
+          parties: [
+            { label: 'target', wallet: main, workspace: workspaceId, currency: 'USD', active: true, currencyField: '' },
+          ],
+          create: { workspace: workspaceId, type: 'RECHARGE', data, steps: [{ status: 'PENDING_PAYMENT' }] },
+        })
+      ).bizId
+    const over = await announce({ ...figures, expiresAt })
+    const waiting = await announce({ ...figures, expiresAt: new Date(world.clock.now() + 1_001).toISOString() })
+    world.clock.advance(1_000)
+    await reset(workspaceId)
+    const statusOf = async (id: typeof over) =>
+      (await ledger.readOrder({ id, type: 'RECHARGE', workspace: workspaceId }))?.status
+    expect([await statusOf(over), await statusOf(waiting)]).toEqual(['EXPIRED', 'CANCELLED'])
+  })
+
   test('has counterparts of its own: its money, fees included, never touches an account of the house', async () => {
     const house = () =>
       world.database

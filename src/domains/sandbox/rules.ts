@@ -1,4 +1,5 @@
-import { type Money, parseMoney } from '../../kernel/index.ts'
+import { type Instant, type Money, parseMoney } from '../../kernel/index.ts'
+import { ranOutAt, rechargeRunsOut } from '../../ledger/index.ts'
 import type { OpenOrder, SandboxWallet } from './store.ts'
 
 /** What each default wallet of a sandbox starts with, in whole units of its currency: play money. */
@@ -15,6 +16,8 @@ export const correction = (wallet: SandboxWallet): Money | undefined => {
   return minor === 0n ? undefined : { minor, currency: wallet.currency }
 }
 
-/** How an order that is still open ends when its sandbox is emptied. */
-export const endOf = ({ type, status }: OpenOrder): 'CANCELLED' | 'FAILED' =>
-  type === 'RECHARGE' || (type === 'WITHDRAWAL' && status === 'PENDING_APPROVAL') ? 'CANCELLED' : 'FAILED'
+/** How an order that is still open ends when its sandbox is emptied; one that has run out is told as EXPIRED already. */
+export const endOf = ({ type, status, expiresAt }: OpenOrder, at: Instant): 'CANCELLED' | 'EXPIRED' | 'FAILED' => {
+  if (ranOutAt({ status, data: { expiresAt } }, rechargeRunsOut, at) !== null) return 'EXPIRED'
+  return type === 'RECHARGE' || (type === 'WITHDRAWAL' && status === 'PENDING_APPROVAL') ? 'CANCELLED' : 'FAILED'
+}

@@ -47,16 +47,16 @@ const correct = async (
   })
 }
 
-const end = (ledger: Ledger, workspace: WorkspaceId, order: OpenOrder, actor: AccountId) =>
+const end = (ledger: Ledger, workspace: WorkspaceId, order: OpenOrder, { accountId, at }: Act) =>
   ledger.execute({
-    actor,
+    actor: accountId,
     parties: [],
     move: {
       id: order.id,
       type: order.type,
       workspace,
       expected: [order.status],
-      steps: [{ status: endOf(order), reason: 'SANDBOX_RESET' }],
+      steps: [{ status: endOf(order, at), reason: 'SANDBOX_RESET' }],
       ...(order.holds && { endHolds: 'RELEASED' as const }),
     },
   })
@@ -81,7 +81,7 @@ export const createService = ({ database, ledger, members, cleaners }: SandboxPo
       if (workspace.kind !== 'SANDBOX') throw denied('no sandbox')
       const within = ledger.within(tx)
       const wallets = await lockWallets(tx, by.id)
-      for (const order of await openOrders(tx, by.id)) await end(within, by.id, order, act.accountId)
+      for (const order of await openOrders(tx, by.id)) await end(within, by.id, order, act)
       for (const wallet of wallets) await correct(within, by.id, wallet, act.accountId)
       await within.forgetUsage(by.id)
       for (const clean of cleaners) await clean(tx, { workspaceId: by.id, at: act.at })

@@ -1,3 +1,4 @@
+import { sql } from 'kysely'
 import type { CodeOf, OrderId, WalletId, WorkspaceId } from '../../kernel/index.ts'
 import type { Tables, Tx } from '../../platform/database/index.ts'
 
@@ -26,6 +27,8 @@ export interface OpenOrder {
   id: OrderId
   type: Tables['orders']['order_type']
   status: string
+  /** ISO; null for what never runs out. */
+  expiresAt: string | null
   /** Whether it holds funds. */
   holds: boolean
 }
@@ -42,6 +45,7 @@ export const openOrders = async (tx: Tx, workspaceId: WorkspaceId): Promise<Open
       'o.biz_id as id',
       'o.order_type as type',
       'o.status',
+      sql<string | null>`o.data->>'expiresAt'`.as('expiresAt'),
       eb
         .exists(
           eb
