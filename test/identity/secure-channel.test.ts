@@ -68,6 +68,21 @@ describe('secureChannel.publicKey', () => {
     const other = await call(await at.replica(), contract.readPublicKey, facts(at.clock))
     expect(other).toEqual(key)
   })
+
+  test.each([2_000, 3_600_000])(
+    '200 where the clock was set back by %i ms, to before the key that is there',
+    async (by) => {
+      const other = await harness()
+      try {
+        other.clock.advance(-by)
+        const key = await call(other.identity, contract.readPublicKey, facts(other.clock))
+        expect(Date.parse(key.createdAt)).toBeLessThanOrEqual(other.clock.now())
+        expect(await call(other.identity, contract.readPublicKey, facts(other.clock))).toEqual(key)
+      } finally {
+        await other.close()
+      }
+    },
+  )
 })
 
 describe('secureChannel.open', () => {

@@ -26,7 +26,10 @@ export const readChannelKeys = (database: Database, now: Instant): Promise<Store
     .orderBy('created_at', 'desc')
     .execute()
 
-/** Adds a key unless another replica has just added one that lasts beyond the overlap; drops expired ones. */
+/**
+ * Adds a key unless another replica has just added one that lasts beyond the overlap; drops expired ones. One that is of
+ * the future by this clock, which was set back or is behind, is offered by nobody here and so stands in for none.
+ */
 export const addChannelKey = (database: Database, key: StoredChannelKey, overlap: number): Promise<void> =>
   inTransaction(database, async (tx) => {
     await sql`LOCK TABLE channel_keys IN SHARE ROW EXCLUSIVE MODE`.execute(tx)
@@ -34,6 +37,7 @@ export const addChannelKey = (database: Database, key: StoredChannelKey, overlap
       .selectFrom('channel_keys')
       .select('key_id')
       .where('expires_at', '>', moment(plus(key.createdAt, overlap)))
+      .where('created_at', '<=', moment(key.createdAt))
       .executeTakeFirst()
     if (fresh) return
     await tx.deleteFrom('channel_keys').where('expires_at', '<=', moment(key.createdAt)).execute()
