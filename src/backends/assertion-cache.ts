@@ -23,16 +23,18 @@ const keyOf = ({ portal, caller, workspace }: Call): string =>
 
 /**
  * Signed assertions, kept while they are good for at least half of their time: they hold nothing of a single request,
- * so one signature serves all the calls of a caller in a workspace.
+ * so one signature serves all the calls of a caller in a workspace. One that was signed before the clock was set back is
+ * of the future, which no upstream takes.
  */
 export const cachedAssertions = (signer: AssertionSigner, audience: string, ttlMs: number, now: () => number) => {
-  const cache = new LRUCache<string, { token: Promise<string>; until: number }>({ max: 10_000 })
+  const cache = new LRUCache<string, { token: Promise<string>; signedAt: number }>({ max: 10_000 })
   return (call: Call): Promise<string> => {
     const key = keyOf(call)
     const known = cache.get(key)
-    if (known && known.until > now()) return known.token
+    const age = known ? now() - known.signedAt : -1
+    if (known && age >= 0 && age < ttlMs / 2) return known.token
     const token = signer.sign({ audience, claims: { ...claimsOf(call) }, ttl: ttlMs })
-    cache.set(key, { token, until: now() + ttlMs / 2 })
+    cache.set(key, { token, signedAt: now() })
     token.catch(() => cache.delete(key))
     return token
   }

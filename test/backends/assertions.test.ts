@@ -1,0 +1,85 @@
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import { exportJWK, generateKeyPair, SignJWT } from 'jose'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { cachedAssertions } from '../../src/backends/assertion-cache.ts'
+import { assertedCall } from '../../src/backends/index.ts'
+import { refusalOf } from '../domains/world.ts'
+import { testClock } from '../identity/clock.ts'
+
+const anonymous = { portal: 'CONSUMER', caller: null, workspace: null } as never
+
+describe('a signed assertion serves for half of its time', () => {
+  const signed = () => {
+    let count = 0
+    const clock = testClock()
+    const assert = cachedAssertions({ sign: async () => String(++count) }, 'domains', 60_000, clock.now)
+    return { clock, assert: () => assert(anonymous) }
+  }
+
+  test('to the millisecond', async () => {
+    const { clock, assert } = signed()
+    expect(await assert()).toBe('1')
+    clock.advance(29_999)
+    expect(await assert()).toBe('1')
+    clock.advance(1)
+    expect(await assert()).toBe('2')
+  })
+
+  test('and not at all once the clock was set back to before it, when no upstream takes it', async () => {
+    const { clock, assert } = signed()
+    expect(await assert()).toBe('1')
+    clock.advance(-3_600_000)
+    expect(await assert()).toBe('2')
+    expect(await assert()).toBe('2')
+  })
+})
+
+describe('a domain service whose clock is not the gateway’s', () => {
+  const { promise: keys, resolve } = Promise.withResolvers<Awaited<ReturnType<typeof generateKeyPair>>>()
+  const server = createServer(async (_request, response) => {
+    const key = { ...(await exportJWK((await keys).publicKey)), kid: 'one', alg: 'EdDSA', use: 'sig' }
+    response.setHeader('content-type', 'application/json').end(JSON.stringify({ keys: [key] }))
+  })
+  beforeAll(async () => {
+    resolve(await generateKeyPair('EdDSA'))
+    await once(server.listen(0, '127.0.0.1'), 'listening')
+  })
+  afterAll(() => server.close())
+
+  /** A call of the gateway's now, at a service whose clock is so far from it. */
+  const calledAt = async (offMs: number, clockSkewMs: number) => {
+    const gateway = testClock()
+    const service = testClock()
+    service.advance(offMs)
+    const address = server.address()
+    const port = typeof address === 'object' ? address?.port : 0
+    const common = { issuer: 'portico', audience: 'domains', type: 'portico-call+jwt' }
+    const stage = assertedCall({ ...common, jwksUrl: `http://127.0.0.1:${port}/`, clockSkewMs }, service)
+    const issued = Math.floor(gateway.now() / 1_000)
+    const token = await new SignJWT({ portal: 'CONSUMER' })
+      .setProtectedHeader({ alg: 'EdDSA', typ: common.type, kid: 'one' })
+      .setIssuer(common.issuer)
+      .setAudience(common.audience)
+      .setIssuedAt(issued)
+      .setNotBefore(issued)
+      .setExpirationTime(issued + 60)
+      .sign((await keys).privateKey)
+    const headers = { optional: (name: string) => (name === 'authorization' ? `Bearer ${token}` : undefined) }
+    const operation = { policy: { caller: 'anonymous', workspace: 'none', idempotent: false } }
+    return refusalOf(Promise.resolve(stage({ headers, operation } as never)))
+  }
+
+  test.each([
+    [-5_000, 5_000, 'none'],
+    [-6_000, 5_000, 'ACCESS.TOKEN_INVALID'],
+    [-1_000, 0, 'ACCESS.TOKEN_INVALID'],
+    [0, 0, 'none'],
+    [59_000, 0, 'none'],
+    [60_000, 0, 'ACCESS.TOKEN_INVALID'],
+    [64_000, 5_000, 'none'],
+    [65_000, 5_000, 'ACCESS.TOKEN_INVALID'],
+  ])('%i ms off with clockSkewMs %i: %s', async (off, skew, code) => {
+    expect(await calledAt(off, skew)).toBe(code)
+  })
+})
