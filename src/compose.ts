@@ -137,7 +137,7 @@ export const compose = async (settings: Configuration, role: Role, logger: Logge
         settings,
         tracing,
         backends,
-        assertedCall: assertedCall({ issuer: settings.tokens.issuer, type: assertionType, ...settings.assertion }),
+        assertedCall: assertedCall({ ...settings.tokens, type: assertionType, ...settings.assertion }, outside.clock),
       })
   const served = isGateway ? catalogue : domainOperations(domains.handlers)
   const pages = isGateway ? referencePages({ document: () => composeReference(outside.words) }) : []

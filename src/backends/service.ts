@@ -1,7 +1,17 @@
 import { createRemoteJWKSet, type JWTVerifyGetKey, jwtVerify } from 'jose'
 import { z } from 'zod'
 import type { Call, Stage } from '../gateway/call.ts'
-import { bizId, instantOf, invalid, type Permission, parseLocale, portals, Refusal } from '../kernel/index.ts'
+import {
+  bizId,
+  type Clock,
+  instantOf,
+  invalid,
+  type Permission,
+  parseLocale,
+  portals,
+  Refusal,
+  toDate,
+} from '../kernel/index.ts'
 
 const permissions = z.array(z.templateLiteral([z.string(), ':', z.string()]))
 
@@ -50,13 +60,15 @@ export interface AssertedSettings {
   audience: string
   jwksUrl: string
   type: string
+  /** How far the gateway's clock may be from this one's. */
+  clockSkewMs: number
 }
 
 /**
  * The first stage of a domain service (`serve --role domains`): the gateway has judged the caller already, and says so
  * in a signed call assertion. Without a good one nothing is served.
  */
-export const assertedCall = (settings: AssertedSettings): Stage => {
+export const assertedCall = (settings: AssertedSettings, clock: Clock): Stage => {
   const keys = remoteKeys(settings.jwksUrl)
   const options = {
     issuer: settings.issuer,
@@ -64,13 +76,16 @@ export const assertedCall = (settings: AssertedSettings): Stage => {
     algorithms: ['EdDSA'],
     typ: settings.type,
     requiredClaims: ['exp', 'iat', 'portal'],
+    clockTolerance: settings.clockSkewMs / 1_000,
   }
   return async (call) => {
     const [scheme, token] = (call.headers.optional('authorization') ?? '').split(' ', 2)
     if (scheme !== 'Bearer' || !token) throw new Refusal('ACCESS.TOKEN_MISSING')
-    const verified = await jwtVerify(token, keys, options).catch((cause: unknown) => {
-      throw new Refusal('ACCESS.TOKEN_INVALID', { internal: 'call assertion', cause })
-    })
+    const verified = await jwtVerify(token, keys, { ...options, currentDate: toDate(clock.now()) }).catch(
+      (cause: unknown) => {
+        throw new Refusal('ACCESS.TOKEN_INVALID', { internal: 'call assertion', cause })
+      },
+    )
     const claims = Claims.safeParse(verified.payload)
     if (!claims.success) throw new Refusal('ACCESS.TOKEN_INVALID', { internal: 'claims of the call assertion' })
     const { policy } = call.operation
