@@ -4,9 +4,12 @@ import type { Call, Stage } from '../gateway/call.ts'
 import {
   bizId,
   type Clock,
+  chains,
   instantOf,
   invalid,
+  type Operation,
   type Permission,
+  type Portal,
   parseLocale,
   portals,
   Refusal,
@@ -24,6 +27,13 @@ const Claims = z.object({
   permissions: permissions.default([]),
   workspace: z.object({ id: z.uuid(), isOwner: z.boolean(), permissions }).optional(),
 })
+
+/** Whether the portal has the operation: whoever calls through another one has been let in for something else. */
+const isOf = (portal: Portal, operation: Operation): boolean =>
+  operation.chains.some((id) => {
+    const owner = chains[id].portal
+    return owner === portal || owner === 'code' || owner === 'token'
+  })
 
 const setOf = (list: Permission[]): ReadonlySet<Permission> => new Set(list)
 
@@ -88,6 +98,8 @@ export const assertedCall = (settings: AssertedSettings, clock: Clock): Stage =>
     )
     const claims = Claims.safeParse(verified.payload)
     if (!claims.success) throw new Refusal('ACCESS.TOKEN_INVALID', { internal: 'claims of the call assertion' })
+    if (!isOf(claims.data.portal, call.operation))
+      throw new Refusal('ACCESS.TOKEN_INVALID', { internal: 'call assertion of another portal' })
     const { policy } = call.operation
     adopt(call, claims.data)
     adoptHeaders(call)

@@ -1,0 +1,113 @@
+import { once } from 'node:events'
+import { createServer, type Server } from 'node:http'
+import { Readable } from 'node:stream'
+import { exportJWK, generateKeyPair, type JWTPayload, SignJWT } from 'jose'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { servicePipeline } from '../../src/app.ts'
+import { assertedCall, type Backend } from '../../src/backends/index.ts'
+import { catalogue } from '../../src/contract/index.ts'
+import { Call, runStages } from '../../src/gateway/call.ts'
+import { Headers } from '../../src/gateway/headers.ts'
+import { instantOf } from '../../src/kernel/index.ts'
+import { testSettings } from '../harness/settings.ts'
+
+const account = '01990000-0000-7000-8000-000000000001'
+const workspace = { id: '01990000-0000-7000-8000-000000000002', isOwner: false, permissions: ['wallet:read'] }
+
+/** What a domain service (`serve --role domains`) lets through to its handlers. */
+describe('the pipeline of a domain service', () => {
+  let jwks: Server
+  let way: ReturnType<typeof servicePipeline>
+  let sign: (claims: JWTPayload) => Promise<string>
+  let served: string[] = []
+
+  beforeAll(async () => {
+    const { privateKey, publicKey } = await generateKeyPair('EdDSA')
+    const keys = JSON.stringify({ keys: [{ ...(await exportJWK(publicKey)), kid: 'one', alg: 'EdDSA' }] })
+    jwks = createServer((_, response) => response.end(keys)).listen(0, '127.0.0.1')
+    await once(jwks, 'listening')
+    const address = jwks.address()
+    if (typeof address !== 'object' || address === null) throw new Error('no port')
+    const settings = testSettings({})
+    const backend: Backend = {
+      handle: async ({ operation }) => {
+        served.push(operation.id)
+        return []
+      },
+      broken: (internal) => {
+        throw new Error(internal)
+      },
+    }
+    const asserted = { issuer: 'portico', audience: 'domains', type: 'portico-call+jwt' }
+    way = servicePipeline({
+      settings,
+      tracing: null,
+      backends: { backendOf: () => backend, replace: async () => undefined, close: async () => undefined },
+      assertedCall: assertedCall({ ...asserted, jwksUrl: `http://127.0.0.1:${address.port}/` }),
+    })
+    sign = (claims) =>
+      new SignJWT(claims)
+        .setProtectedHeader({ alg: 'EdDSA', kid: 'one', typ: asserted.type })
+        .setIssuer(asserted.issuer)
+        .setAudience(asserted.audience)
+        .setIssuedAt()
+        .setExpirationTime('1m')
+        .sign(privateKey)
+  })
+  afterAll(() => void jwks?.close())
+  beforeEach(() => {
+    served = []
+  })
+
+  const ask = async (id: string, claims: JWTPayload): Promise<void> => {
+    const operation = catalogue.find((each) => each.id === id)
+    if (!operation) throw new Error(id)
+    const [chainId] = operation.chains
+    const token = await sign(claims)
+    const headers = { authorization: `Bearer ${token}`, 'x-request-id': 'one' }
+    const call = new Call({
+      operation,
+      chainId,
+      params: {},
+      method: operation.method,
+      path: operation.path,
+      query: '',
+      headers: new Headers({ headers, rawHeaders: Object.entries(headers).flat() }),
+      peer: '127.0.0.1',
+      body: Readable.from([]),
+      receivedAt: instantOf(Date.now()),
+      requestId: 'one',
+    })
+    await runStages(Object.values(way), call)
+  }
+
+  test('what the assertion gives a right to is served', async () => {
+    await ask('wallets.list', { portal: 'CONSUMER', sub: account, workspace })
+    expect(served).toEqual(['wallets.list'])
+  })
+
+  test.each(['transfers.create', 'roles.create', 'workspaces.update'])(
+    '403 ACCESS.PERMISSION_DENIED for %s with an assertion that gives no right to it',
+    async (id) => {
+      const asked = ask(id, { portal: 'CONSUMER', sub: account, workspace })
+      await expect(asked).rejects.toMatchObject({ code: 'ACCESS.PERMISSION_DENIED' })
+      expect(served).toEqual([])
+    },
+  )
+
+  test.each([
+    ['operators.listAccounts', { portal: 'CONSUMER', sub: account, workspace }],
+    ['operators.listAccounts', { portal: 'CONSUMER', sub: account, permissions: ['account:read'] }],
+    ['wallets.list', { portal: 'SYSTEM', sub: account, workspace }],
+  ])('401 ACCESS.TOKEN_INVALID for %s with an assertion of the other portal', async (id, claims) => {
+    await expect(ask(id, claims)).rejects.toMatchObject({ code: 'ACCESS.TOKEN_INVALID' })
+    expect(served).toEqual([])
+  })
+
+  test('403 ACCESS.STEP_UP_REQUIRED where no second factor was asserted', async () => {
+    const rights = { ...workspace, permissions: ['api-key:manage'] }
+    const asked = ask('apiKeys.create', { portal: 'CONSUMER', sub: account, workspace: rights })
+    await expect(asked).rejects.toMatchObject({ code: 'ACCESS.STEP_UP_REQUIRED' })
+    expect(served).toEqual([])
+  })
+})
