@@ -24,7 +24,24 @@ const headersOf = (call: Call, assertion: string): Record<string, string> => ({
 })
 
 /** What a stream's request says beside: its form going up, and what of the file is wanted coming down. */
-const streamFields = ['range', 'if-none-match', 'if-range'] as const
+const streamFields = ['if-none-match', 'if-range', 'range'] as const
+
+/**
+ * Beside what we say ourselves these have to fit into a head of 16 KB: an upstream that refuses one too large would count as broken,
+ * for everybody. One that is longer is as good as not there, and a range with it: its condition may not hold.
+ */
+const longestStreamField = 2_048
+
+const askedOfTheFile = (call: Call): Record<string, string> => {
+  const asked: Record<string, string> = {}
+  for (const name of streamFields) {
+    const value = call.headers.optional(name)
+    if (value === undefined) continue
+    if (value.length > longestStreamField) break
+    asked[name] = value
+  }
+  return asked
+}
 
 /**
  * The head of a streamed request: the same list, and the few fields that belong to the bytes themselves. The bytes are
@@ -36,12 +53,7 @@ export const upstreamStreamHead = (call: Call, assertion: string) => {
     headers['content-type'] = call.upload.contentType
     const length = call.headers.optional('content-length')
     if (length !== undefined) headers['content-length'] = length
-  } else {
-    for (const name of streamFields) {
-      const value = call.headers.optional(name)
-      if (value !== undefined) headers[name] = value
-    }
-  }
+  } else Object.assign(headers, askedOfTheFile(call))
   return { method: call.operation.method, path: pathOf(call), headers }
 }
 

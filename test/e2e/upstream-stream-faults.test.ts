@@ -90,6 +90,35 @@ describe.skipIf(inject('topology') !== 'embedded')('faults of upstream streams',
     return [response.status, JSON.parse(text).code]
   }
 
+  const wide = { 'user-agent': 'é'.repeat(512) }
+  const headAt = () =>
+    upstream.received
+      .filter((each) => /^(GET|POST) \/base/.test(each))
+      .at(-1)
+      ?.split('\r\n\r\n')[0] ?? ''
+
+  test.each([
+    ['If-None-Match', { 'if-none-match': 'a'.repeat(11_000) }],
+    ['If-Range', { 'if-range': 'a'.repeat(11_000), range: 'bytes=0-0' }],
+    ['Range', { range: `bytes=${'0-0,'.repeat(2_700)}1-1` }],
+  ])('files.download 200: an %s that is too long for the head of an upstream is left out', async (_name, fields) => {
+    says(answer('200 OK', { 'content-type': 'application/pdf' }, '%PDF'))
+    const response = await download({ ...wide, ...fields })
+    expect([response.status, await response.text()]).toEqual([200, '%PDF'])
+    expect(headAt().length).toBeLessThan(8_192)
+    expect(headAt()).not.toMatch(/\r\n(if-none-match|if-range|range):/i)
+  })
+
+  test('files.upload 415: a type that is too long for the head of an upstream', async () => {
+    says(json({ success: true, code: '2000', message: '', data: file }))
+    const { status, body } = await upload({
+      ...wide,
+      'content-type': `multipart/form-data; boundary=b; x=${'a'.repeat(11_000)}`,
+    })
+    expect([status, body.code]).toEqual([415, 'REQUEST.UNSUPPORTED_MEDIA_TYPE'])
+    expect(tries()).toBe(0)
+  })
+
   test('files.upload 200: an envelope is taken off, and the upstream sees an explicit list of headers', async () => {
     says(json({ success: true, code: '2000', message: '', data: file }))
     const {

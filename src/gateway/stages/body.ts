@@ -9,9 +9,12 @@ const multipart = /^multipart\/form-data\s*;/i
 
 const unsupported = (internal: string): Refusal => new Refusal('REQUEST.UNSUPPORTED_MEDIA_TYPE', { internal })
 
+/** A boundary has 70 characters at most (RFC 2046), and the type of an upload travels on to an upstream, whose head is bounded. */
+const longestType = 256
+
 const mediaType = (call: Call, accepted: RegExp): string => {
   const type = call.headers.optional('content-type') ?? ''
-  if (!accepted.test(type)) throw unsupported('content type')
+  if (type.length > longestType || !accepted.test(type)) throw unsupported('content type')
   return type
 }
 
