@@ -516,4 +516,16 @@ describe.skipIf(inject('topology') !== 'embedded')('withdrawals in the store', (
     expect(await world.available(world.wallet)).toBe('100.00')
     expect(await world.ledger.verifyBook()).toBeNull()
   })
+
+  test('withdrawals.approve 422 CHANNEL.NOT_AVAILABLE: so it does where the channel is taken back during the approval', async () => {
+    const { bizId } = await open()
+    await verify(bizId)
+    const order = await withdraw(bizId)
+    const taken = { as: checker, params: { withdrawal_channel_id: bizId }, body: { reason: 'x' } }
+    await world.ask(channelContract.rejectWithdrawalChannel, taken)
+    const on = { as: checker, params: { withdrawal_id: order.bizId }, body: { reason: 'x' } }
+    expect(await refusalOf(world.ask(contract.approveWithdrawal, on))).toBe('CHANNEL.NOT_AVAILABLE')
+    await world.ask(contract.rejectWithdrawal, on)
+    expect(await world.available(world.wallet)).toBe('100.00')
+  })
 })

@@ -1,5 +1,13 @@
 import { notFound, type OrderId, Refusal, type WalletId, type WorkspaceId } from '../../kernel/index.ts'
-import { type Acting, chargeOf, type Ledger, type Order, type OrderMove, signedBy } from '../../ledger/index.ts'
+import {
+  type Acting,
+  chargeOf,
+  type Ledger,
+  type Order,
+  type OrderCommand,
+  type OrderMove,
+  signedBy,
+} from '../../ledger/index.ts'
 import { sqlState } from '../../platform/database/fault.ts'
 import {
   approval,
@@ -45,7 +53,7 @@ const termsOf = async (ports: WithdrawalsPorts, asked: Asked, workspace: Workspa
   return { ...chargeOf(tariff, asked.amount), wallet, channel, channelType: to.channelType, tariff, remark }
 }
 
-/** What the triggers of migrations 020-withdrawal-channels and 020-daily-usage say, who see what runs in parallel. */
+/** What the triggers over withdrawal channels and daily usage (migrations 020 and 064) say, who see what runs in parallel. */
 const refusalOf = (error: unknown): unknown => {
   const state = sqlState(error)
   if (state === 'PW001')
@@ -54,20 +62,24 @@ const refusalOf = (error: unknown): unknown => {
   return error
 }
 
+const execute = async ({ ledger }: WithdrawalsPorts, command: OrderCommand): Promise<Order> => {
+  try {
+    return await ledger.execute(command)
+  } catch (error) {
+    throw refusalOf(error)
+  }
+}
+
 const hold = async (ports: WithdrawalsPorts, asked: Asked, acting: Acting<WorkspaceId>): Promise<Order> => {
   const { workspace } = acting
   const terms = await termsOf(ports, asked, workspace)
   const { wallet, amount } = terms
-  try {
-    return await ports.ledger.execute({
-      ...signedBy(acting),
-      parties: [payer(wallet, amount.currency, workspace, true)],
-      create: newWithdrawal(terms, workspace),
-      holds: [{ account: 'source', amount: amount.minor }],
-    })
-  } catch (error) {
-    throw refusalOf(error)
-  }
+  return execute(ports, {
+    ...signedBy(acting),
+    parties: [payer(wallet, amount.currency, workspace, true)],
+    create: newWithdrawal(terms, workspace),
+    holds: [{ account: 'source', amount: amount.minor }],
+  })
 }
 
 /** Sets the whole amount aside, its fee within it; nothing is posted before the payment has been made. */
@@ -105,7 +117,7 @@ const letGo = async (ports: WithdrawalsPorts, id: OrderId, acting: Acting): Prom
   const to = await ports.channelOf(workspace, withdrawalChannelBizId)
   if (order.status === 'PENDING_APPROVAL' && to?.channelStatus !== 'ACTIVE')
     throw new Refusal('CHANNEL.NOT_AVAILABLE', { internal: 'the channel was taken back after the order was made' })
-  return ports.ledger.execute({
+  return execute(ports, {
     ...signedBy(acting),
     parties: [payer(wallet, amount.currency, workspace, true)],
     move: approval(id),

@@ -30,4 +30,5 @@ export const migrations: Readonly<Record<string, () => Promise<Migration>>> = {
   '061-audit-head': () => import('./061-audit-head.ts'),
   '062-accounts-awaiting': () => import('./062-accounts-awaiting.ts'),
   '063-limits-kept': () => import('./063-limits-kept.ts'),
+  '064-withdrawals-let-go': () => import('./064-withdrawals-let-go.ts'),
 }
