@@ -11,7 +11,7 @@ import { everyRow } from '../../src/domains/exports/sources/paging.ts'
 import { instantOf, plus } from '../../src/kernel/index.ts'
 import type { Ledger } from '../../src/ledger/index.ts'
 import { type Blobs, openBlobs } from '../../src/platform/blobs/index.ts'
-import { snapshots } from '../../src/platform/database/index.ts'
+import { type Database, snapshots } from '../../src/platform/database/index.ts'
 import type { JobFacts } from '../../src/platform/jobs/index.ts'
 import { systemIds as ids } from '../../src/platform/system/index.ts'
 import { type Book, createBook, type TestWallet } from '../ledger/book.ts'
@@ -46,7 +46,8 @@ describe('an export over one snapshot', () => {
     const inSnapshot = snapshots({ database, kind }, book.clock)
     const settings = { pageSize: 7, lifeMs: 60_000, attempts: 2, sweepEveryMs: 1_000, orphanAfterMs: 60_000 }
     const ports = { database, blobs, clock: book.clock, ids, words, inSnapshot, settings }
-    const exportsOver = (ledger: Ledger) => createExports({ ...ports, ledger })
+    const exportsOver = (ledger: Ledger, over: Database = database) =>
+      createExports({ ...ports, database: over, ledger })
     const ask = async (type: 'FLOWS' | 'TRANSFERS', filters: object = {}) => {
       const exportId = ids.next<'export'>()
       const row = { biz_id: exportId, workspace_biz_id: workspace, export_type: type, format: 'JSONL' as const }
@@ -142,6 +143,21 @@ describe('an export over one snapshot', () => {
     },
   })
 
+  /** A store whose connection breaks when it has written that an export is completed. */
+  const unanswered = (database: Database): Database => {
+    const completing = new WeakSet<object>()
+    return database.withPlugin({
+      transformQuery: ({ queryId, node }) => {
+        if (node.kind === 'UpdateQueryNode' && JSON.stringify(node).includes('completed_at')) completing.add(queryId)
+        return node
+      },
+      transformResult: async ({ queryId, result }) => {
+        if (completing.has(queryId)) throw new Error('the connection broke')
+        return result
+      },
+    })
+  }
+
   const run = (kinds: ReturnType<typeof createExports>['jobs'], payload: object, changed: Partial<JobFacts> = {}) => {
     const kind = kinds.find(({ name }) => name === 'exports.run')
     if (!kind) throw new Error('no such job')
@@ -199,6 +215,19 @@ describe('an export over one snapshot', () => {
       // Done is done: a third attempt finds nothing to do.
       await run(jobs, { workspaceId: workspace, exportId }, { attempt: 3 })
       expect(await state(exportId)).toEqual(completed)
+    }
+  })
+
+  test('an export whose end is written without an answer keeps its bytes, on either store', async () => {
+    for (const store of stores) {
+      const { book, workspace, exportsOver, ask, state, rowsOf } = await scene(store)
+      book.clock.advance(5)
+      const exportId = await ask('TRANSFERS')
+      const payload = { workspaceId: workspace, exportId }
+      const { jobs } = exportsOver(book.ledger, unanswered(store.database))
+      await expect(run(jobs, payload, { isLast: true })).rejects.toThrow('the connection broke')
+      expect(await state(exportId)).toMatchObject({ export_status: 'COMPLETED', row_count: opening - 1 })
+      expect(await rowsOf(exportId)).toHaveLength(opening - 1)
     }
   })
 

@@ -66,21 +66,22 @@ const carryOut = async (ports: ExportWorkPorts, run: Run, signal: AbortSignal): 
       // Neither may outlive the snapshot; the first failure is the one that says why.
       await Promise.all([feeding, storing]).finally(() => Promise.allSettled([feeding, storing]))
     })
-    const at = clock.now()
-    const completed = await completeRun(database, run, {
-      blobKey,
-      fileName: exportName(asked.type, asked.createdAt, format.ending),
-      rowCount,
-      sizeBytes: measure.size(),
-      sha256: measure.sha256(),
-      at,
-      expiresAt: plus(at, settings.lifeMs),
-    })
-    if (!completed) await blobs.delete(blobKey)
   } catch (error) {
     await blobs.delete(blobKey)
     throw error
   }
+  const at = clock.now()
+  // Where no answer comes the row may be written: the bytes are the sweep's then, which asks the row.
+  const completed = await completeRun(database, run, {
+    blobKey,
+    fileName: exportName(asked.type, asked.createdAt, format.ending),
+    rowCount,
+    sizeBytes: measure.size(),
+    sha256: measure.sha256(),
+    at,
+    expiresAt: plus(at, settings.lifeMs),
+  })
+  if (!completed) await blobs.delete(blobKey)
 }
 
 const runOf = ({ ids }: ExportWorkPorts, payload: unknown): Run => {

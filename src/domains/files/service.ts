@@ -29,25 +29,32 @@ const record = (ports: FilePorts, act: Act, workspaceId: WorkspaceId, file: Omit
     await recordAct(tx, act, { workspaceId, targetId: file.id, detail: { purpose, contentType, sizeBytes } })
   })
 
-/** Takes an upload into the store and writes its row; a refused or broken one leaves neither. */
-export const upload = async (ports: FilePorts, act: Act, workspaceId: WorkspaceId, form: Upload): Promise<FileRow> => {
-  const { blobs, purposes } = ports
+/** Takes an upload's bytes into the store, if its form and its purpose let them; a refused or broken one leaves nothing. */
+const take = async ({ blobs, ids, purposes }: FilePorts, form: Upload) => {
   let stored: string | undefined
   try {
     const { purpose: named, taken } = await readForm(form, async (part) => {
-      const received = await receive(ports, part, greatest(purposes))
+      const received = await receive({ blobs, ids }, part, greatest(purposes))
       stored = received.blobKey
       return received
     })
     const purpose: FilePurpose = purposeOf(named)
     judgePurpose(purposes[purpose], { size: taken.sizeBytes, type: taken.contentType })
-    const file = { ...taken, id: ports.ids.next<'file'>(), purpose, createdAt: act.at }
-    await record(ports, act, workspaceId, file)
-    return { ...file, status: 'AVAILABLE' }
+    return { ...taken, purpose }
   } catch (error) {
     if (stored !== undefined) await blobs.delete(stored)
     throw error
   }
+}
+
+/**
+ * Takes an upload and writes its row. Where the row fails it may be there all the same, with only the answer lost: the
+ * bytes are the sweep's then, which asks the row.
+ */
+export const upload = async (ports: FilePorts, act: Act, workspaceId: WorkspaceId, form: Upload): Promise<FileRow> => {
+  const file = { ...(await take(ports, form)), id: ports.ids.next<'file'>(), createdAt: act.at }
+  await record(ports, act, workspaceId, file)
+  return { ...file, status: 'AVAILABLE' }
 }
 
 /** A file of the workspace that can still be had; what can be no id names none, and the store is not asked. */
