@@ -61,6 +61,21 @@ describe('the audit log’s chain', () => {
     return verifyAuditLog(database)
   }
 
+  each('an entry that brings its seal along is refused; put in all the same it is found', async (database) => {
+    for (const place of [-1, 0, 90_000]) {
+      const forged = sql`
+        INSERT INTO audit_log (at, portal, action, outcome, request_id, client_ip, sequence, previous_hash, hash)
+        VALUES (now(), 'SYSTEM', 'test.forge', 'SUCCESS', 'x', '', ${place}, '', '')`
+      await expect(forged.execute(database)).rejects.toThrow(/append-only/)
+      expect((await tampered(database, forged)).broken, String(place)).toMatchObject({
+        sequence: place,
+        reason: 'unlinked',
+      })
+      await tampered(database, sql`DELETE FROM audit_log WHERE action = 'test.forge'`)
+    }
+    expect((await verifyAuditLog(database)).broken).toBeNull()
+  })
+
   each('a head that was set back, or taken away, hides nothing', async (database) => {
     const head = await database.selectFrom('audit_chain').selectAll().executeTakeFirstOrThrow()
     const { biz_id: bizId } = await database

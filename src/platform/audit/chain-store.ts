@@ -36,12 +36,17 @@ export const lockHead = (tx: Tx): Promise<Head> =>
 export const readHead = (database: Database): Promise<Head | undefined> =>
   database.selectFrom('audit_chain').select(['sequence', 'hash']).executeTakeFirst()
 
-/** The first entry that is sealed and lies behind the head, both as of one moment: sealing moves them together. */
-export const entryBehindHead = (database: Database): Promise<{ sequence: number; bizId: string } | undefined> =>
+/**
+ * The first entry that is sealed and lies behind the head or before the beginning, both as of one moment: sealing moves
+ * them together.
+ */
+export const entryBesideChain = (database: Database): Promise<{ sequence: number; bizId: string } | undefined> =>
   database
     .selectFrom('audit_log')
     .select([sql<number>`sequence`.as('sequence'), 'biz_id as bizId'])
-    .where('sequence', '>', (eb) => eb.selectFrom('audit_chain').select('sequence'))
+    .where((eb) =>
+      eb.or([eb('sequence', '<', 1), eb('sequence', '>', (head) => head.selectFrom('audit_chain').select('sequence'))]),
+    )
     .orderBy('sequence')
     .limit(1)
     .executeTakeFirst()

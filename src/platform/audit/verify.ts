@@ -1,5 +1,5 @@
 import type { Database } from '../database/index.ts'
-import { entryBehindHead, type Head, readHead, type SealedEntry, sealedEntries } from './chain-store.ts'
+import { entryBesideChain, type Head, readHead, type SealedEntry, sealedEntries } from './chain-store.ts'
 import { linkOf } from './entry.ts'
 
 export interface ChainBreak {
@@ -27,9 +27,9 @@ const judge = (entry: SealedEntry, sequence: number, previous: Uint8Array): Chai
   return null
 }
 
-/** Entries that no link from the head leads to: it was set back, or somebody has sealed them by hand. */
-const behind = async (database: Database): Promise<ChainBreak | null> => {
-  const entry = await entryBehindHead(database)
+/** Entries that no link of the chain leads to: its head was set back, or somebody has sealed them by hand. */
+const beside = async (database: Database): Promise<ChainBreak | null> => {
+  const entry = await entryBesideChain(database)
   return entry ? { ...entry, reason: 'unlinked' } : null
 }
 
@@ -55,7 +55,7 @@ const follow = async (
       return { entriesChecked: sequence, broken: { sequence: sequence + 1, bizId: null, reason: 'missing' } }
   }
   const broken = same(previous, head.hash)
-    ? await behind(database)
+    ? await beside(database)
     : ({ sequence, bizId: null, reason: 'unlinked' } as const)
   return { entriesChecked: sequence, broken }
 }

@@ -31,4 +31,5 @@ export const migrations: Readonly<Record<string, () => Promise<Migration>>> = {
   '062-accounts-awaiting': () => import('./062-accounts-awaiting.ts'),
   '063-limits-kept': () => import('./063-limits-kept.ts'),
   '064-withdrawals-let-go': () => import('./064-withdrawals-let-go.ts'),
+  '065-audit-unsealed': () => import('./065-audit-unsealed.ts'),
 }
