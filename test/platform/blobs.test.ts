@@ -1,11 +1,12 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { once } from 'node:events'
-import { mkdtemp, readdir, rm } from 'node:fs/promises'
+import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
 import S3rver from '@20minutes/s3rver'
+import { PutObjectCommand, S3Client } from '@aws-sdk/client-s3'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { instantOf } from '../../src/kernel/index.ts'
 import { type Blobs, openBlobs, sweepOrphans } from '../../src/platform/blobs/index.ts'
@@ -22,6 +23,12 @@ const openDisk = async () => {
     entries: async () => {
       const all = await readdir(directory, { recursive: true, withFileTypes: true })
       return all.filter((entry) => entry.isFile()).length
+    },
+    /** What others leave behind in a store, which looks old. */
+    litter: async () => {
+      await writeFile(join(directory, 'blobs/files/.DS_Store'), '')
+      const [shard = ''] = (await readdir(join(directory, 'blobs/files'))).filter((name) => name.length === 2)
+      await writeFile(join(directory, 'blobs/files', shard, '.nfs0001'), '')
     },
   }
 }
@@ -55,9 +62,17 @@ const openS3 = async () => {
     for await (const each of blobs.olderThan('files', instantOf(Number.MAX_SAFE_INTEGER))) found.push(each)
     return found.length
   }
+  const litter = async () => {
+    const { bucket: Bucket, region, endpoint, forcePathStyle } = storage
+    const client = new S3Client({ region, endpoint, forcePathStyle })
+    // A folder, as consoles make them.
+    await client.send(new PutObjectCommand({ Bucket, Key: 'portico/files/', Body: '' }))
+    client.destroy()
+  }
   return {
     blobs,
     entries,
+    litter,
     close: async () => {
       await blobs.close()
       await server.close()
@@ -130,6 +145,13 @@ describe.each([
     expect(await sweepOrphans(blobs, 'files', future, inUse)).toBe(1)
     expect([(await read(used))?.length, await read(orphan)]).toEqual([1024 * 1024, undefined])
     await blobs.delete(used)
+  })
+
+  test('what others left behind neither stops the sweep nor is swept', async () => {
+    const orphan = await stored(megabytes(1))
+    await opened.litter()
+    expect(await sweepOrphans(blobs, 'files', instantOf(Date.now() + 60_000), async () => [])).toBe(1)
+    expect(await read(orphan)).toBeUndefined()
   })
 
   test('a key is ours or none', async () => {

@@ -25,8 +25,11 @@ export interface Blobs {
 
 const keyPattern = /^[a-z]{1,32}\/[0-9a-f-]{36}$/
 
+/** Whether a name in the store is a key: others leave things behind there too, such as the folders that consoles make. */
+export const isKey = (name: string): boolean => keyPattern.test(name)
+
 /** Keys become paths: anything but a room and an id is a fault of ours. */
 export const checkedKey = (key: string): string => {
-  if (!keyPattern.test(key)) throw new TypeError('no blob key')
+  if (!isKey(key)) throw new TypeError('no blob key')
   return key
 }

@@ -3,7 +3,7 @@ import { access, mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises
 import { dirname, join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import type { Instant } from '../../kernel/index.ts'
-import { type Blobs, checkedKey } from './blobs.ts'
+import { type Blobs, checkedKey, isKey } from './blobs.ts'
 
 const partial = '.part'
 
@@ -63,10 +63,12 @@ export const createDiskBlobs = (directory: string): Blobs => {
     },
     async *olderThan(room: string, before: Instant) {
       const folder = join(directory, room)
-      for (const shard of (await orUndefined(readdir(folder))) ?? []) {
+      const inside = (await orUndefined(readdir(folder, { withFileTypes: true }))) ?? []
+      for (const { name: shard } of inside.filter((each) => each.isDirectory())) {
         for (const name of await readdir(join(folder, shard))) {
-          const written = await orUndefined(stat(join(folder, shard, name)))
-          if (written && written.mtimeMs < before) yield `${room}/${name.replace(partial, '')}`
+          const key = `${room}/${name.replace(partial, '')}`
+          const written = isKey(key) ? await orUndefined(stat(join(folder, shard, name))) : undefined
+          if (written && written.mtimeMs < before) yield key
         }
       }
     },

@@ -2,7 +2,7 @@ import { Readable } from 'node:stream'
 import { DeleteObjectCommand, GetObjectCommand, ListObjectsV2Command, S3Client } from '@aws-sdk/client-s3'
 import { Upload } from '@aws-sdk/lib-storage'
 import type { Instant } from '../../kernel/index.ts'
-import { type Blobs, checkedKey } from './blobs.ts'
+import { type Blobs, checkedKey, isKey } from './blobs.ts'
 
 export interface S3Settings {
   bucket: string
@@ -67,8 +67,10 @@ export const createS3Blobs = (settings: S3Settings): Blobs => {
       do {
         const asked = { Bucket, Prefix: `${prefix}${room}/`, ContinuationToken }
         const page = await client.send(new ListObjectsV2Command(asked))
-        for (const { Key, LastModified } of page.Contents ?? [])
-          if (Key && LastModified && LastModified.getTime() < before) yield Key.slice(prefix.length)
+        for (const { Key = '', LastModified } of page.Contents ?? []) {
+          const key = Key.slice(prefix.length)
+          if (isKey(key) && LastModified && LastModified.getTime() < before) yield key
+        }
         ContinuationToken = page.NextContinuationToken
       } while (ContinuationToken)
     },
