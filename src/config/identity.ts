@@ -21,7 +21,9 @@ export const links = z.strictObject({
 export const tokens = z.strictObject({
   issuer: z.string().min(1).describe('`iss` of every token.'),
   accessTtlMs: milliseconds.describe('The life of an access token.'),
-  clockSkewMs: milliseconds.describe('How far the clocks of two replicas, or of the gateway and a domain service, may differ.'),
+  clockSkewMs: milliseconds.describe(
+    'How far the clocks of two replicas, or of the gateway and a domain service, may differ.',
+  ),
   keyPublicationMs: milliseconds.describe(
     'How long a new signing key is published before it signs: longer than anybody keeps a copy of the JWK Set.',
   ),

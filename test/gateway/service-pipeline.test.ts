@@ -9,6 +9,7 @@ import { catalogue } from '../../src/contract/index.ts'
 import { Call, runStages } from '../../src/gateway/call.ts'
 import { Headers } from '../../src/gateway/headers.ts'
 import { instantOf } from '../../src/kernel/index.ts'
+import { systemClock } from '../../src/platform/system/index.ts'
 import { testSettings } from '../harness/settings.ts'
 
 const account = '01990000-0000-7000-8000-000000000001'
@@ -43,7 +44,10 @@ describe('the pipeline of a domain service', () => {
       settings,
       tracing: null,
       backends: { backendOf: () => backend, replace: async () => undefined, close: async () => undefined },
-      assertedCall: assertedCall({ ...asserted, jwksUrl: `http://127.0.0.1:${address.port}/` }),
+      assertedCall: assertedCall(
+        { ...asserted, jwksUrl: `http://127.0.0.1:${address.port}/`, clockSkewMs: 0 },
+        systemClock,
+      ),
     })
     sign = (claims) =>
       new SignJWT(claims)
