@@ -66,7 +66,7 @@ describe('a domain service whose clock is not the gateway’s', () => {
       .setExpirationTime(issued + 60)
       .sign((await keys).privateKey)
     const headers = { optional: (name: string) => (name === 'authorization' ? `Bearer ${token}` : undefined) }
-    const operation = { policy: { caller: 'anonymous', workspace: 'none', idempotent: false } }
+    const operation = { chains: ['consumer'], policy: { caller: 'anonymous', workspace: 'none', idempotent: false } }
     return refusalOf(Promise.resolve(stage({ headers, operation } as never)))
   }
 
