@@ -1,6 +1,6 @@
 import { observedErrors } from '../contract/observed-errors.ts'
 import { allRefusals } from '../contract/refusals.ts'
-import { type ChainId, type Code, codes, numericCode, type Operation } from '../kernel/index.ts'
+import { type ChainId, type Code, chains, codes, numericCode, type Operation } from '../kernel/index.ts'
 import { type Json, type JsonObject, reference } from './json.ts'
 import { answerHeaders } from './replies.ts'
 
@@ -59,7 +59,7 @@ export const refusalAnswers = (sentence: Sentence, recorded: ReadonlyMap<string,
         const status = String(codes[code].status)
         byStatus.set(status, [...(byStatus.get(status) ?? []), code])
       }
-      const condition = chainId === 'self' ? undefined : observedErrors.get(operation.id)
+      const condition = chains[chainId].perimeter === 'portal' ? observedErrors.get(operation.id) : undefined
       return Object.fromEntries(
         [...byStatus].map(([status, given]) => {
           const note = condition && given.includes(condition.code) ? observed[condition.condition] : ''

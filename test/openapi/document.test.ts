@@ -163,6 +163,13 @@ describe('an operation', () => {
     expect(codeOf('system', 'auth.loginInitiate')).toBe('system-dev')
   })
 
+  it('tells of an observed 500 on the chains that answer it, and on no other', () => {
+    const failure = (chain: ChainId) => at(operationOf(chain, 'transfers.list'), 'responses', '500', 'description')
+    const note = 'the documented answer to a call without any query parameter'
+    expect(failure('consumer')).toContain(note)
+    expect(failure('api')).not.toContain(note)
+  })
+
   it('takes a body, sealed as well behind a portal, and tells when it may be absent', () => {
     const body = operationOf('consumer', 'transfers.create').requestBody
     expect(at(body, 'required')).toBe(true)
