@@ -108,6 +108,6 @@ export const createIdentity = async (ports: IdentityPorts, settings: IdentitySet
     admit: guard.admit,
     waiting: { 'login-begin': turns.begin.waiting, 'login-complete': turns.goOn.waiting },
     jobs: [noticeSender(ports, settings.portals)],
-    sweep: () => sweepIdentity(database, clock.now()),
+    sweep: () => sweepIdentity(database, clock.now(), settings.login.failures),
   }
 }

@@ -1,0 +1,34 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import * as auth from '../../src/contract/auth.ts'
+import { call, codeOf, credential, facts, type Harness, harness, signIn } from './harness.ts'
+
+let at: Harness
+beforeAll(async () => {
+  at = await harness((settings) => {
+    settings.sessions.idleMs = 60_000
+    settings.login.failures.limit = 3
+    settings.login.failures.windowMs = 2 * 86_400_000
+  })
+})
+afterAll(() => at.close())
+
+test('a session that is in use outlives an idle time of a minute, and one that is not does not', async () => {
+  await at.account('busy@demo.test')
+  const { accessToken } = await signIn(at, 'busy@demo.test')
+  const use = async () => at.identity.authentication.accessToken(credential(accessToken))
+  for (let times = 0; times < 5; times++) {
+    at.clock.advance(55_000)
+    await use()
+  }
+  at.clock.advance(60_000)
+  expect(await codeOf(use())).toBe('ACCESS.TOKEN_INVALID')
+})
+
+test('auth.initiateLogin 429: failures count for the whole of a window of two days, sweeps or not', async () => {
+  const credentials = { email: 'guessed@demo.test', password: 'a wrong one' }
+  const fail = () => codeOf(call(at.identity, auth.initiateLogin, facts(at.clock), credentials))
+  expect([await fail(), await fail()]).toEqual(['AUTH.INVALID_CREDENTIALS', 'AUTH.INVALID_CREDENTIALS'])
+  at.clock.advance(2 * 86_400_000 - 1)
+  await at.identity.sweep()
+  expect([await fail(), await fail()]).toEqual(['AUTH.INVALID_CREDENTIALS', 'ACCESS.RATE_LIMITED'])
+})
