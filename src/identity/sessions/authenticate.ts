@@ -36,6 +36,8 @@ const same = (a: string, b: string): boolean => a.length === b.length && timingS
 /** Turns an access token into its live caller. Whatever is wrong with it is one ACCESS.TOKEN_INVALID. */
 export const authenticator = (parts: Parts): ((credential: Credential) => MaybePromise<Caller>) => {
   const { database, clock, liveness, settings } = parts
+  // Where sessions that nobody uses end soon, activity is written the more often: in use they are not to end.
+  const notedMs = Math.min(settings.activityMs, settings.idleMs / 30)
 
   // A keyed digest costs as much as the rest of this; a client's hash is the same on each of its calls.
   const digests = new LRUCache<string, string>({ max: settings.remembered })
@@ -83,7 +85,7 @@ export const authenticator = (parts: Parts): ((credential: Credential) => MaybeP
 
   const admit = (session: OpenSession, clientIp: string): MaybePromise<Caller> => {
     // Activity is written at most once a minute, so that most requests write nothing.
-    const isNoted = clock.now() - session.lastActivityAt < settings.activityMs
+    const isNoted = clock.now() - session.lastActivityAt < notedMs
     if (isNoted && !session.ipWhitelistEnabled) return callerOf(session)
     return parts
       .admit(session, clientIp)
