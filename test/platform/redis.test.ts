@@ -193,6 +193,25 @@ describe.skipIf(!server)('a Redis that goes away', () => {
     await second?.stop()
   })
 
+  test.each([
+    ['is full', 'CONFIG SET maxmemory 1', 'CONFIG SET maxmemory 0'],
+    ['is a replica', 'REPLICAOF 127.0.0.1 1', 'REPLICAOF NO ONE'],
+  ])(
+    'is not ready while it %s, for every request is refused then, and is again afterwards',
+    async (_name, fault, end) => {
+      const own = await startRedis()
+      if (!own) throw new Error('no Redis')
+      const redis = await open(own.url)
+      await redis.check()
+      await own.ask(fault)
+      expect(redisFault(await failure(redis.check()))).toBe(true)
+      await own.ask(end)
+      await expect.poll(() => redis.check().then(() => 'up'), { timeout: 2_000 }).toBe('up')
+      await redis.close()
+      await own.stop()
+    },
+  )
+
   test('says so where there is none at all', async () => {
     await expect(open('redis://127.0.0.1:1')).rejects.toThrow('Redis does not answer at REDIS_URL')
   })

@@ -9,12 +9,15 @@ export interface RedisConnection {
   command(...parts: Parts): Promise<unknown>
   /** Runs atomically; all its keys share one hash tag. */
   script(script: Script, keys: readonly string[], values: readonly (string | number)[]): Promise<unknown>
-  /** Rejects where Redis does not answer. */
+  /** Rejects where Redis does not answer, or takes nothing: one that is full, or a replica. */
   check(): Promise<void>
   /** From now on, over every reconnection; messages that are sent while there is no connection are lost. */
   subscribe(channel: string, listener: (text: string) => void): void
   close(): Promise<void>
 }
+
+/** What is written to see whether Redis takes anything is of no use to anybody. */
+const readyMs = 1_000
 
 const unavailable = (cause: unknown): never => {
   throw new RedisUnavailable(cause)
@@ -53,7 +56,7 @@ export const openRedis = async (target: RedisTarget): Promise<RedisConnection> =
   return {
     command,
     script: (script, keys, values) => runScript(ask, script, keys, values).catch(unavailable),
-    check: async () => void (await command('PING')),
+    check: async () => void (await command('SET', 'portico:ready', 1, 'PX', readyMs)),
     subscribe: (channel, listener) => {
       listeners.set(channel, listener)
       subscribeAll()
