@@ -1,4 +1,4 @@
-import { createRemoteJWKSet, type JWTVerifyGetKey, jwtVerify } from 'jose'
+import { createRemoteJWKSet, errors, type JWTVerifyGetKey, jwtVerify } from 'jose'
 import { z } from 'zod'
 import type { Call, Stage } from '../gateway/call.ts'
 import {
@@ -60,9 +60,24 @@ const adoptHeaders = (call: Call): void => {
   call.country = call.headers.optional('x-client-country') ?? 'XX'
 }
 
-/** The gateway's public keys, fetched when first needed and again for a key that is not known yet. */
-const remoteKeys = (url: string): JWTVerifyGetKey =>
-  createRemoteJWKSet(new URL(url), { timeoutDuration: 3_000, cooldownDuration: 1_000 })
+/** What says of a token that no key of the gateway's is its own. */
+const isForeign = (error: unknown): boolean =>
+  error instanceof errors.JWKSNoMatchingKey ||
+  error instanceof errors.JWKSMultipleMatchingKeys ||
+  error instanceof errors.JOSENotSupported
+
+/**
+ * The gateway's public keys, fetched when first needed and again for a key that is not known yet. Where they are not to
+ * be had nothing is known of the token, and it is not called a bad one.
+ */
+const remoteKeys = (url: string): JWTVerifyGetKey => {
+  const keyOf = createRemoteJWKSet(new URL(url), { timeoutDuration: 3_000, cooldownDuration: 1_000 })
+  return (header, token) =>
+    keyOf(header, token).catch((cause: unknown) => {
+      if (isForeign(cause)) throw cause
+      throw new Refusal('SYSTEM.UNAVAILABLE', { retryAfter: 1, internal: 'the keys of the gateway', cause })
+    })
+}
 
 /** `type`: the `typ` header of a call assertion, which no other token of the gateway has. */
 export interface AssertedSettings {
@@ -91,11 +106,12 @@ export const assertedCall = (settings: AssertedSettings, clock: Clock): Stage =>
   return async (call) => {
     const [scheme, token] = (call.headers.optional('authorization') ?? '').split(' ', 2)
     if (scheme !== 'Bearer' || !token) throw new Refusal('ACCESS.TOKEN_MISSING')
-    const verified = await jwtVerify(token, keys, { ...options, currentDate: toDate(clock.now()) }).catch(
-      (cause: unknown) => {
-        throw new Refusal('ACCESS.TOKEN_INVALID', { internal: 'call assertion', cause })
-      },
-    )
+    const now = { currentDate: toDate(clock.now()) }
+    const verified = await jwtVerify(token, keys, { ...options, ...now }).catch((cause: unknown) => {
+      throw cause instanceof Refusal
+        ? cause
+        : new Refusal('ACCESS.TOKEN_INVALID', { internal: 'call assertion', cause })
+    })
     const claims = Claims.safeParse(verified.payload)
     if (!claims.success) throw new Refusal('ACCESS.TOKEN_INVALID', { internal: 'claims of the call assertion' })
     if (!isOf(claims.data.portal, call.operation))

@@ -18,14 +18,18 @@ const workspace = { id: '01990000-0000-7000-8000-000000000002', isOwner: false, 
 /** What a domain service (`serve --role domains`) lets through to its handlers. */
 describe('the pipeline of a domain service', () => {
   let jwks: Server
+  let keys: string
+  let published: string | null
   let way: ReturnType<typeof servicePipeline>
-  let sign: (claims: JWTPayload) => Promise<string>
+  let sign: (claims: JWTPayload, kid: string) => Promise<string>
   let served: string[] = []
 
   beforeAll(async () => {
     const { privateKey, publicKey } = await generateKeyPair('EdDSA')
-    const keys = JSON.stringify({ keys: [{ ...(await exportJWK(publicKey)), kid: 'one', alg: 'EdDSA' }] })
-    jwks = createServer((_, response) => response.end(keys)).listen(0, '127.0.0.1')
+    keys = JSON.stringify({ keys: [{ ...(await exportJWK(publicKey)), kid: 'one', alg: 'EdDSA' }] })
+    jwks = createServer((_, response) => {
+      response.writeHead(published === null ? 503 : 200).end(published)
+    }).listen(0, '127.0.0.1')
     await once(jwks, 'listening')
     const address = jwks.address()
     if (typeof address !== 'object' || address === null) throw new Error('no port')
@@ -49,9 +53,9 @@ describe('the pipeline of a domain service', () => {
         systemClock,
       ),
     })
-    sign = (claims) =>
+    sign = (claims, kid) =>
       new SignJWT(claims)
-        .setProtectedHeader({ alg: 'EdDSA', kid: 'one', typ: asserted.type })
+        .setProtectedHeader({ alg: 'EdDSA', kid, typ: asserted.type })
         .setIssuer(asserted.issuer)
         .setAudience(asserted.audience)
         .setIssuedAt()
@@ -61,13 +65,14 @@ describe('the pipeline of a domain service', () => {
   afterAll(() => void jwks?.close())
   beforeEach(() => {
     served = []
+    published = keys
   })
 
-  const ask = async (id: string, claims: JWTPayload): Promise<void> => {
+  const ask = async (id: string, claims: JWTPayload, kid = 'one'): Promise<void> => {
     const operation = catalogue.find((each) => each.id === id)
     if (!operation) throw new Error(id)
     const [chainId] = operation.chains
-    const token = await sign(claims)
+    const token = await sign(claims, kid)
     const headers = { authorization: `Bearer ${token}`, 'x-request-id': 'one' }
     const call = new Call({
       operation,
@@ -84,6 +89,21 @@ describe('the pipeline of a domain service', () => {
     })
     await runStages(Object.values(way), call)
   }
+
+  test('503 SYSTEM.UNAVAILABLE where the keys of the gateway are not to be had, and good again once they are', async () => {
+    const claims = { portal: 'CONSUMER', sub: account, workspace }
+    published = null
+    await expect(ask('wallets.list', claims)).rejects.toMatchObject({ code: 'SYSTEM.UNAVAILABLE' })
+    published = keys
+    await ask('wallets.list', claims)
+    expect(served).toEqual(['wallets.list'])
+  })
+
+  test('401 ACCESS.TOKEN_INVALID for a key that is none of the gateway', async () => {
+    const asked = ask('wallets.list', { portal: 'CONSUMER', sub: account, workspace }, 'two')
+    await expect(asked).rejects.toMatchObject({ code: 'ACCESS.TOKEN_INVALID' })
+    expect(served).toEqual([])
+  })
 
   test('what the assertion gives a right to is served', async () => {
     await ask('wallets.list', { portal: 'CONSUMER', sub: account, workspace })
