@@ -128,6 +128,30 @@ describe('jobs on the database', () => {
     expect(times).toBe(before + 2)
   })
 
+  each(
+    'what waits is not put off by a clock that is set back, only by one that is behind by up to a lease',
+    async (world) => {
+      const { clock, enqueue, replica, left } = world
+      let times = 0
+      const recurring = replica(async () => void times++, { everyMs: 5_000 })
+      await recurring.start()
+      await recurring.stop()
+      while (await recurring.runOne());
+      const before = times
+      clock.advance(-leaseMs)
+      expect(await recurring.runOne()).toBe(false)
+      clock.advance(-3_600_000)
+      expect(await recurring.runOne()).toBe(true)
+      expect(await recurring.runOne()).toBe(false)
+      expect(times).toBe(before + 1)
+      await world.database.deleteFrom('jobs').execute()
+      await enqueue({})
+      clock.advance(-3_600_000)
+      expect(await replica(async () => undefined).runOne()).toBe(true)
+      expect(await left()).toEqual([])
+    },
+  )
+
   each('a process that goes down gives its job back at once', async ({ replica, enqueue, left }) => {
     await enqueue({})
     const begun = Promise.withResolvers<void>()

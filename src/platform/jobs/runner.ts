@@ -2,7 +2,7 @@ import { type Clock, type Ids, plus } from '../../kernel/index.ts'
 import type { Database } from '../database/index.ts'
 import type { JobKind } from './job.ts'
 import { keepLease } from './lease.ts'
-import { deleteJob, keepRecurring, type Lease, leaseJob, returnJob } from './store.ts'
+import { deleteJob, keepRecurring, type Lease, leaseJob, longestPauseMs, returnJob } from './store.ts'
 
 export interface JobSettings {
   /** Jobs under way at once in this process. */
@@ -30,7 +30,7 @@ interface Ports {
 }
 
 /** Grows fourfold from one second, up to five minutes. */
-const backoffMs = (attempt: number): number => Math.min(1_000 * 4 ** (attempt - 1), 300_000)
+const backoffMs = (attempt: number): number => Math.min(1_000 * 4 ** (attempt - 1), longestPauseMs)
 
 /** Attempts beyond a kind's own that may end with their process: one that is killed is mostly not the job's doing. */
 const killsForgiven = 5

@@ -51,9 +51,13 @@ export const keepRecurring = async (
     .execute()
 }
 
+/** Nothing waits longer for its next attempt. */
+export const longestPauseMs = 300_000
+
 /**
  * Takes the job that is due longest, a waiting one or one whose holder has let its lease run out. Replicas that ask at
- * once pass over each other's rows.
+ * once pass over each other's rows. One that would wait longer than any does was put off before the clock was set back;
+ * replicas' clocks agree to within a lease.
  */
 export const leaseJob = async (
   database: Database,
@@ -64,7 +68,12 @@ export const leaseJob = async (
     .select('biz_id')
     .where('kind', 'in', kinds)
     .where('status', '!=', 'FAILED')
-    .where('run_at', '<=', moment(at))
+    .where((eb) =>
+      eb.or([
+        eb('run_at', '<=', moment(at)),
+        sql<boolean>`run_at > ${moment(plus(at, leaseMs))} + coalesce(every_ms, ${longestPauseMs}) * interval '1 ms'`,
+      ]),
+    )
     .where((eb) => eb.or([eb('lease_until', 'is', null), eb('lease_until', '<=', moment(at))]))
     .orderBy('run_at')
     .limit(1)
