@@ -97,6 +97,9 @@ test('while it does not answer the last rates serve, until they are stale to the
   expect(rates.list()).toHaveLength(2)
   clock.advance(1)
   expect(rates.list()).toEqual([])
+  // A clock that is set back makes them no fresher.
+  clock.advance(-3_600_000)
+  expect(rates.list()).toEqual([])
   rates.close()
   expect(faults.length).toBeGreaterThan(0)
 })

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { type Clock, type Instant, instantOf, isCurrency, isRate } from '../../kernel/index.ts'
+import { areWithin, type Clock, type Instant, instantOf, isCurrency, isRate } from '../../kernel/index.ts'
 
 export interface Rate {
   source: string
@@ -67,6 +67,6 @@ export const providedRates = async (
   await refresh()
   const timer = setInterval(() => void refresh(), settings.refreshMs)
   timer.unref()
-  const isFresh = ({ asOf }: Rate): boolean => clock.now() - asOf <= settings.staleAfterMs
+  const isFresh = ({ asOf }: Rate): boolean => areWithin(settings.staleAfterMs, asOf, clock.now())
   return { list: () => known.filter(isFresh), close: () => clearInterval(timer) }
 }
