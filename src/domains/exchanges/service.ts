@@ -1,8 +1,10 @@
 import {
   type AccountId,
+  areWithin,
   bizId,
   type Clock,
   type Ids,
+  type Instant,
   isBizId,
   notFound,
   plus,
@@ -68,6 +70,10 @@ export const quote = async (
   return { quote: made, figures }
 }
 
+/** Whether it is within its time, as far as that is ours to say: a clock that is set back gives it no more. */
+const isOpen = ({ createdAt, expiresAt }: Pick<Quote, 'createdAt' | 'expiresAt'>, now: Instant): boolean =>
+  expiresAt > now && areWithin(expiresAt - createdAt, createdAt, now)
+
 /** A quote as it stands now. Used stays used, whatever the time. */
 export const findQuote = async (
   { database, clock }: Pick<ExchangesPorts, 'database' | 'clock'>,
@@ -78,7 +84,7 @@ export const findQuote = async (
   const id = bizId<'quote'>(text)
   const found = await readQuote(database, { id, workspace })
   if (!found) throw notFound('no such quote')
-  const unused = found.expiresAt > clock.now() ? 'OPEN' : 'EXPIRED'
+  const unused = isOpen(found, clock.now()) ? 'OPEN' : 'EXPIRED'
   const status = found.order === null ? unused : 'USED'
   return { id, figures: figuresIn(found.figures), expiresAt: found.expiresAt, status }
 }
@@ -122,6 +128,7 @@ const carryOut = async (ports: ExchangesPorts, id: QuoteId, acting: Acting<Works
   const { workspace } = acting
   const found = await readQuote(ports.database, { id, workspace })
   if (!found) throw notFound('no such quote')
+  if (!isOpen(found, ports.clock.now())) throw new Refusal('EXCHANGE.QUOTE_UNUSABLE', { internal: 'expired' })
   const figures = figuresIn(found.figures)
   const wallet = { workspace, active: true, currencyField: 'quoteBizId' }
   try {

@@ -45,7 +45,7 @@ export const readQuote = (database: Database, { id, workspace }: { id: QuoteId; 
     .where('workspace_biz_id', '=', workspace)
     .where('biz_id', '=', id)
     .select(['source_wallet_biz_id as sourceWallet', 'target_wallet_biz_id as targetWallet', 'figures'])
-    .select(['expires_at as expiresAt', 'order_biz_id as order'])
+    .select(['created_at as createdAt', 'expires_at as expiresAt', 'order_biz_id as order'])
     .executeTakeFirst()
 
 export interface SetRate {
