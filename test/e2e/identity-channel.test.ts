@@ -1,8 +1,10 @@
 import { randomBytes } from 'node:crypto'
 import { CompactEncrypt, compactDecrypt, importSPKI } from 'jose'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { developmentIds } from '../../src/seed/development.ts'
 import { client, data, goodPassword, newEmail, refusal, register } from '../harness/identity.ts'
 import { type Portico, startPortico } from '../harness/portico.ts'
+import { signIn } from '../harness/sign-in.ts'
 import { storeIsAvailable } from '../harness/store.ts'
 
 const initiate = '/auth/login/initiate'
@@ -138,4 +140,36 @@ describe.skipIf(!storeIsAvailable())('the secure channel under the limits of a d
     const answer = await client(portico).post(initiate, { email: 'owner@demo.test', password: 'Portico-demo-2026' })
     expect(refusal(answer)).toEqual(invalid)
   })
+})
+
+describe.skipIf(!storeIsAvailable())('the second chain, which has no secure channel', () => {
+  const { workspace, mainUsd, savingsUsd } = developmentIds
+  const path = '/api/v1/consumer/transfer/command/create'
+  let portico: Portico
+  let secret: string
+  beforeAll(async () => {
+    portico = await startPortico({
+      adjust: (settings) => {
+        settings.portals.CONSUMER.channelMandatory = ['money']
+      },
+    })
+    const { accessToken: token } = await signIn(portico)
+    const body = { apiKeyName: 'Till', permissionCodes: ['transfer:create', 'wallet:read'] }
+    secret = data(await portico.call('POST', '/web/v1/consumer/api-keys', { token, workspace, body })).secret
+  })
+  afterAll(() => portico?.stop())
+
+  test('transfers.create 200: what a portal demands of people is not demanded of machines', async () => {
+    const body = { sourceWalletBizId: mainUsd, targetWalletBizId: savingsUsd, amount: '1.00', currency: 'USD' }
+    expect((await portico.call('POST', path, { token: secret, body })).status).toBe(200)
+  })
+
+  test.each(['x-secure-channel-session-id', 'x-secure-channel-reply'])(
+    'wallets.list 400: %s is refused, not passed over',
+    async (name) => {
+      const headers = { [name]: 'encrypted' }
+      const answer = await portico.call('GET', '/api/v1/consumer/wallets', { token: secret, headers })
+      expect(refusal(answer)).toEqual([400, 'VALIDATION.INVALID_PARAMETER'])
+    },
+  )
 })

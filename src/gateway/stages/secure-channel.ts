@@ -10,7 +10,17 @@ const sealedPayload = (body: unknown): string => {
   throw new Refusal('SECURE_CHANNEL.INVALID_PAYLOAD', { internal: 'the body is no sealed one' })
 }
 
-/** Opens a body that came through the secure channel (completions.md), and sees to a sealed answer where one is asked for. */
+/** Both names of a channel in a request; where there is none to be had, an answer in the clear would be a surprise. */
+const channelFields = ['x-secure-channel-session-id', 'x-secure-channel-reply']
+
+const refuseChannel = ({ headers }: Call): void => {
+  for (const name of channelFields) if (headers.has(name)) throw invalid(name, 'this chain has no secure channel')
+}
+
+/**
+ * Opens a body that came through the secure channel (completions.md), and sees to a sealed answer where one is asked for.
+ * The channel is the portals': machines have no way to open one, and none is demanded of them.
+ */
 export const secureChannel = (channel: ChannelPort, settings: Configuration): Stage => {
   const { maxDepth } = settings.requests
   const mandatory = (call: Call) =>
@@ -31,6 +41,7 @@ export const secureChannel = (channel: ChannelPort, settings: Configuration): St
   return (call) => {
     const { operation, portal } = call
     if (operation.policy.channel === 'none' || portal === null) return
+    if (call.chain.perimeter !== 'portal') return refuseChannel(call)
     const sessionId = call.headers.optional('x-secure-channel-session-id')
     const sealedReply = call.headers.optional('x-secure-channel-reply')
     if (sealedReply !== undefined && (sealedReply !== 'encrypted' || sessionId === undefined))
