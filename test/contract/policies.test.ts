@@ -91,6 +91,14 @@ describe('policies', () => {
     expect(repeated.map(({ id }) => id)).toEqual([])
   })
 
+  it('whatever takes a body can refuse one that does not arrive in time', () => {
+    const silent = routes.filter(
+      ({ operation, chain }) =>
+        operation.method === 'POST' && !impliedRefusals(operation, chain).includes('REQUEST.TIMEOUT'),
+    )
+    expect(silent.map(({ name }) => name)).toEqual([])
+  })
+
   it('only the portal chains can refuse a portal or a sealed body', () => {
     for (const { operation, chain } of routes) {
       const implied = impliedRefusals(operation, chain)
