@@ -35,6 +35,7 @@ export const distinct = <T extends z.ZodType<string>>(item: T, max: number) =>
     .array(item)
     .max(max)
     .refine((items) => new Set(items).size === items.length, { message: 'the same entry twice' })
+    .meta({ uniqueItems: true })
 
 const isTimezone = (value: string): boolean => {
   try {

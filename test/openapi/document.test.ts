@@ -191,6 +191,19 @@ describe('an operation', () => {
     })
   })
 
+  it('tells of a list that nothing may stand in twice', () => {
+    const listOf = (id: string, field: string) => {
+      const { requestBody } = operationOf('consumer', id)
+      return at(requestBody, 'content', 'application/json', 'schema', 'anyOf', '0', 'properties', field)
+    }
+    for (const [id, field] of [
+      ['ipWhitelist.replace', 'addresses'],
+      ['roles.create', 'permissionCodes'],
+      ['apiKeys.create', 'ipAllowlist'],
+    ] as const)
+      expect(listOf(id, field), id).toMatchObject({ uniqueItems: true })
+  })
+
   it('takes a form, and answers bytes', () => {
     const form = at(
       operationOf('consumer', 'files.upload').requestBody,
