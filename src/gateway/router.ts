@@ -45,7 +45,11 @@ export const createRouter = (catalogue: readonly Operation[]): Router => {
     if (!found) return undefined
     const { operation, chainId }: { operation: Operation; chainId: ChainId } = found.store
     const params: Record<string, string> = {}
-    for (const [name, value] of Object.entries(found.params)) params[name] = value ?? ''
+    for (const [name, value] of Object.entries(found.params)) {
+      // find-my-way takes nothing for a value: a slash at the end would name what has no name.
+      if (!value) return undefined
+      params[name] = value
+    }
     return { operation, chainId, params }
   }
   return (method, path) => {
