@@ -52,11 +52,20 @@ const adopt = (call: Call, claims: z.output<typeof Claims>): void => {
   if (workspace) call.workspace = { ...workspace, id: bizId(workspace.id), permissions: setOf(workspace.permissions) }
 }
 
+/** As the gateway writes it, percent-encoded; what is not written so is not read. */
+const decoded = (text: string): string => {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return ''
+  }
+}
+
 /** The request's own facts, which the gateway sets on every call and nobody else can. */
 const adoptHeaders = (call: Call): void => {
   call.locale = parseLocale(call.headers.optional('x-locale'))
   call.clientIp = call.headers.optional('x-client-ip') ?? ''
-  call.userAgent = decodeURIComponent(call.headers.optional('x-client-user-agent') ?? '')
+  call.userAgent = decoded(call.headers.optional('x-client-user-agent') ?? '')
   call.country = call.headers.optional('x-client-country') ?? 'XX'
 }
 

@@ -68,12 +68,12 @@ describe('the pipeline of a domain service', () => {
     published = keys
   })
 
-  const ask = async (id: string, claims: JWTPayload, kid = 'one'): Promise<void> => {
+  const ask = async (id: string, claims: JWTPayload, kid = 'one', extra = {}): Promise<void> => {
     const operation = catalogue.find((each) => each.id === id)
     if (!operation) throw new Error(id)
     const [chainId] = operation.chains
     const token = await sign(claims, kid)
-    const headers = { authorization: `Bearer ${token}`, 'x-request-id': 'one' }
+    const headers = { authorization: `Bearer ${token}`, 'x-request-id': 'one', ...extra }
     const call = new Call({
       operation,
       chainId,
@@ -96,6 +96,12 @@ describe('the pipeline of a domain service', () => {
     await expect(ask('wallets.list', claims)).rejects.toMatchObject({ code: 'SYSTEM.UNAVAILABLE' })
     published = keys
     await ask('wallets.list', claims)
+    expect(served).toEqual(['wallets.list'])
+  })
+
+  test('a user agent that is not written as the gateway writes it is no fault of the service', async () => {
+    const claims = { portal: 'CONSUMER', sub: account, workspace }
+    await ask('wallets.list', claims, 'one', { 'x-client-user-agent': '100%' })
     expect(served).toEqual(['wallets.list'])
   })
 
