@@ -89,6 +89,16 @@ describe('limits that operators set', () => {
     expect(await membership()).toMatchObject({ isDefault: false, defaultEligible: false })
   })
 
+  test('workspaces.leave 200: what a replica of the version before has left behind is replaced', async () => {
+    const policy_config = JSON.stringify({ enterable: false })
+    const kept = { workspace_biz_id: workspace, account_biz_id: member, policy_config }
+    await world.database.insertInto('membership_limits_kept').values(kept).execute()
+    await limit({ readOnly: true })
+    await leave()
+    await comeBack()
+    expect(await membership()).toMatchObject({ policyConfig: { readOnly: true } })
+  })
+
   test('workspaces.limitMember 200: limits that were lifted stay lifted', async () => {
     await limit({ readOnly: true })
     await leave()

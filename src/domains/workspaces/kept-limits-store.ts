@@ -13,7 +13,14 @@ export const keepLimits = async (tx: Tx, { workspaceId, accountId }: Member, pol
     account_biz_id: accountId,
     policy_config: JSON.stringify(policyConfig),
   }
-  await tx.insertInto('membership_limits_kept').values(limits).execute()
+  // A replica of the version before lets a member come back without taking what was kept.
+  await tx
+    .insertInto('membership_limits_kept')
+    .values(limits)
+    .onConflict((conflict) =>
+      conflict.columns(['workspace_biz_id', 'account_biz_id']).doUpdateSet({ policy_config: limits.policy_config }),
+    )
+    .execute()
 }
 
 /** Hands over what was kept of a member who comes back; null where they were not limited, or were never there. */
