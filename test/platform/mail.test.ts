@@ -87,6 +87,26 @@ describe('the SMTP mailer', () => {
     await mailer.close()
   })
 
+  test('lets no value turn the text around it', async () => {
+    const outbox = createOutbox(texts, testClock(), 1)
+    const hostile = 'a\u202ab\u202bc\u202cd\u202de\u202ef\u2066g\u2067h\u2068i\u2069'
+    const invitation = {
+      inviter: hostile,
+      workspace: 'שלום\u200f!',
+      role: hostile,
+      message: hostile,
+      days: '7',
+      url: '',
+    }
+    await outbox.send({ to: 'ann@demo.test', template: 'workspace-invitation', locale: 'en', values: invitation })
+    const [mail] = outbox.list()
+    for (const part of [mail?.text, mail?.html]) {
+      expect(part).not.toMatch(/[\u202a-\u202e\u2066-\u2069]/)
+      expect(part).toContain('abcdefghi')
+      expect(part).toContain('שלום\u200f!')
+    }
+  })
+
   test('refuses with SYSTEM.UNAVAILABLE, within its timeout, where the server is gone or silent', async () => {
     const silent = createServer().listen(0, '127.0.0.1')
     await once(silent, 'listening')

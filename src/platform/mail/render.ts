@@ -7,7 +7,9 @@ export const placeholders = (text: string): string[] => [...text.matchAll(placeh
 
 const entities: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' }
 const escapeHtml = (value: string): string => value.replace(/[&<>"']/g, (character) => entities[character] ?? '')
-const oneLine = (value: string): string => value.replace(/[\p{Cc}\u2028\u2029]+/gu, ' ')
+/** A line break would begin another sentence; embeddings, overrides and isolates would turn the one around the value. */
+const oneLine = (value: string): string =>
+  value.replace(/[\p{Cc}\u2028\u2029]+/gu, ' ').replace(/[\u202a-\u202e\u2066-\u2069]/g, '')
 
 const fill = (text: string, values: ReadonlyMap<string, string>, made: (value: string) => string): string =>
   text.replace(placeholder, (_, name: string) => {
