@@ -8,7 +8,7 @@ import type { Command } from './command.ts'
 import { bar } from './progress.ts'
 
 const describe = ({ sequence, bizId, reason }: ChainBreak): string => {
-  if (sequence === 0) return `the head of the chain is ${reason}`
+  if (sequence === 0 && bizId === null) return `the head of the chain is ${reason}`
   return bizId === null ? `entry ${sequence} is ${reason}` : `entry ${sequence} (${bizId}) is ${reason}`
 }
 
