@@ -9,6 +9,7 @@ import { isTree, overlay, type Tree } from './merge.ts'
 import { productionFaults } from './production.ts'
 import { type Configuration, schema } from './schema.ts'
 import { Secret } from './secrets.ts'
+import { faultsTogether } from './together.ts'
 import { overlayOf } from './variables.ts'
 
 /** Every fault of a configuration at once, a line each. */
@@ -78,6 +79,7 @@ export const loadConfiguration = (variables: Variables, root: string): Configura
   const tree = layers.reduce(overlay)
   const parsed = schema.safeParse(tree)
   faults.push(...faultLines(parsed.error?.issues ?? []))
+  if (parsed.success) faults.push(...faultsTogether(parsed.data))
   const outside = {
     dataDirectory: resolve(variables.PORTICO_DATA_DIR ?? defaultDataDirectory),
     secretKey: new Secret(secretKey(variables.PORTICO_SECRET_KEY, faults)),

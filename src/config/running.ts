@@ -4,7 +4,10 @@ const milliseconds = z.int().min(0)
 
 /** The SQL store. What is not to be had within its time is answered 503. */
 export const databaseSettings = z.strictObject({
-  poolSize: z.int().min(1).describe('Connections that one process may hold to PostgreSQL.'),
+  poolSize: z
+    .int()
+    .min(1)
+    .describe('Connections that one process may hold to PostgreSQL, more than `jobs.concurrency`.'),
   connectTimeoutMs: milliseconds.describe('For a connection to be there, or to become free.'),
   statementTimeoutMs: milliseconds.describe('For a statement to be answered.'),
   lockTimeoutMs: milliseconds.describe(

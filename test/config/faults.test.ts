@@ -65,3 +65,10 @@ test.each(['', '# nothing yet', 'null'])('a file that says nothing changes nothi
 test('a section that is none is named, although variables may fill it', () => {
   expect(faultsOf('listen: 8081')).toEqual(['listen: must hold settings by name'])
 })
+
+test('as many jobs at once as there are connections are refused: an export needs two of them', () => {
+  expect(faultsOf('{ database: { poolSize: 4 }, jobs: { concurrency: 4 } }')).toEqual([
+    'database.poolSize: must be greater than jobs.concurrency',
+  ])
+  expect(faultsOf('{ database: { poolSize: 5 }, jobs: { concurrency: 4 } }')).toEqual([])
+})
