@@ -51,6 +51,7 @@ describe.skipIf(!storeIsAvailable())('workspaces, roles, invitations and API key
       world.call(world.member, 'GET', '/workspaces/current', workspace ? { workspace } : {})
     expect((await current(mine)).body.data).toMatchObject({ workspaceName: 'Mine', workspaceKind: { code: 'LIVE' } })
     expect((await current()).body.data.bizId).toBe(shared)
+    expect((await current(mine.toUpperCase())).body.data.bizId).toBe(mine)
     const made = await world.data(world.member, 'POST', '/workspaces/current/default', { workspace: mine })
     expect(made).toMatchObject({ isDefault: true, isOwner: true, joinSource: { code: 'CREATION' } })
     expect((await current()).body.data.bizId).toBe(mine)

@@ -8,7 +8,8 @@ export const workspace =
   (call) => {
     const { workspace: rule } = call.operation.policy
     if (rule === 'none' || call.caller === null) return
-    const named = call.headers.optional('x-workspace-id') ?? null
+    // A UUID may come in capitals (RFC 9562, section 4); ours are in small letters everywhere.
+    const named = call.headers.optional('x-workspace-id')?.toLowerCase() ?? null
     if (call.workspace) {
       if (named !== null && named !== call.workspace.id)
         throw new Refusal('ACCESS.PERMISSION_DENIED', { internal: 'the API key belongs to another workspace' })
