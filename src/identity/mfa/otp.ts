@@ -45,7 +45,7 @@ export const otpChanges = ({ ports, prove, tryCode, notices, settings }: Parts) 
     return { secret: secretText(secret), qrCodeUri, issuer, accountName: account.email }
   }
 
-  const activate = async (tx: Tx, request: Request, account: Account, code: string): Promise<Account | undefined> => {
+  const activate = async (tx: Tx, request: Request, account: Account, code: string): Promise<true | undefined> => {
     const { portal, id } = account
     const now = clock.now()
     const pending = (await readOtp(tx, portal, id))?.pendingSecret
@@ -57,7 +57,7 @@ export const otpChanges = ({ ports, prove, tryCode, notices, settings }: Parts) 
       throw conflict('set up too long ago')
     await recordAct(tx, actOf(request), { workspaceId: null, targetId: id })
     await notices.credentialChanged(tx, account, 'OTP_ENABLED', request, now)
-    return account
+    return true
   }
 
   const verify = async (request: Request, code: string): Promise<void> => {
@@ -68,15 +68,15 @@ export const otpChanges = ({ ports, prove, tryCode, notices, settings }: Parts) 
     )
   }
 
-  const remove = async (tx: Tx, request: Request, account: Account): Promise<Account> => {
+  const remove = async (tx: Tx, request: Request, account: Account): Promise<true> => {
     if (!(await removeOtp(tx, account.portal, account.id))) throw conflict('no authenticator is in force')
     await recordAct(tx, actOf(request), { workspaceId: null, targetId: account.id })
     await notices.credentialChanged(tx, account, 'OTP_REMOVED', request, clock.now())
-    return account
+    return true
   }
 
   /** By its own code or a backup code. */
-  const removeByCode = async (tx: Tx, request: Request, code: string): Promise<Account | undefined> => {
+  const removeByCode = async (tx: Tx, request: Request, code: string): Promise<true | undefined> => {
     const account = await lockOwnAccount(tx, request.caller)
     const { portal, accountId, sessionId } = ownSession(request.caller)
     const owner = { portal, accountId, code: { portal, owner: sessionId, purpose: 'STEP_UP' } } as const
@@ -87,10 +87,10 @@ export const otpChanges = ({ ports, prove, tryCode, notices, settings }: Parts) 
     return proved ? remove(tx, request, account) : undefined
   }
 
-  const removeByStepUp = async (request: Request): Promise<Account> => {
+  const removeByStepUp = async (request: Request): Promise<void> => {
     const at = await lastStepUp(database, ownSession(request.caller))
     if (at === null || !areWithin(settings.stepUpMs, at, clock.now())) throw new Refusal('ACCESS.STEP_UP_REQUIRED')
-    return inTransaction(database, async (tx) => remove(tx, request, await lockOwnAccount(tx, request.caller)))
+    await inTransaction(database, async (tx) => remove(tx, request, await lockOwnAccount(tx, request.caller)))
   }
 
   const revoke = async (request: Request, code: string | undefined): Promise<void> => {
