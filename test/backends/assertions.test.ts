@@ -1,20 +1,41 @@
 import { once } from 'node:events'
 import { createServer } from 'node:http'
+import { Readable } from 'node:stream'
 import { exportJWK, generateKeyPair, SignJWT } from 'jose'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { cachedAssertions } from '../../src/backends/assertion-cache.ts'
 import { assertedCall } from '../../src/backends/index.ts'
+import { listTimezones } from '../../src/contract/constants.ts'
+import { Call } from '../../src/gateway/call.ts'
+import { Headers } from '../../src/gateway/headers.ts'
 import { refusalOf } from '../domains/world.ts'
 import { testClock } from '../identity/clock.ts'
 
-const anonymous = { portal: 'CONSUMER', caller: null, workspace: null } as never
+/** A call of nobody's, as it comes in. */
+const callWith = (headers: Record<string, string>): Call => {
+  const call = new Call({
+    operation: listTimezones,
+    chainId: 'consumer',
+    params: {},
+    method: listTimezones.method,
+    path: listTimezones.path,
+    query: '',
+    headers: new Headers({ headers, rawHeaders: Object.entries(headers).flat() }),
+    peer: '127.0.0.1',
+    body: Readable.from([]),
+    receivedAt: testClock().now(),
+    requestId: 'one',
+  })
+  call.portal = 'CONSUMER'
+  return call
+}
 
 describe('a signed assertion serves for half of its time', () => {
   const signed = () => {
     let count = 0
     const clock = testClock()
     const assert = cachedAssertions({ sign: async () => String(++count) }, 'domains', 60_000, clock.now)
-    return { clock, assert: () => assert(anonymous) }
+    return { clock, assert: () => assert(callWith({})) }
   }
 
   test('to the millisecond', async () => {
@@ -65,9 +86,7 @@ describe('a domain service whose clock is not the gateway’s', () => {
       .setNotBefore(issued)
       .setExpirationTime(issued + 60)
       .sign((await keys).privateKey)
-    const headers = { optional: (name: string) => (name === 'authorization' ? `Bearer ${token}` : undefined) }
-    const operation = { chains: ['consumer'], policy: { caller: 'anonymous', workspace: 'none', idempotent: false } }
-    return refusalOf(Promise.resolve(stage({ headers, operation } as never)))
+    return refusalOf(Promise.resolve(stage(callWith({ authorization: `Bearer ${token}` }))))
   }
 
   test.each([
