@@ -123,6 +123,35 @@ describe.skipIf(!server).each([
     await plain.end()
   })
 
+  test('keeps a bounded number of statements parsed, and none behind a pooler', async () => {
+    const one = await openPostgres(target(url, 1))
+    const kept = async () =>
+      (await sql<{ n: number }>`SELECT count(*)::int AS n FROM pg_prepared_statements`.execute(one.database)).rows[0]?.n
+    const ask = (n: number) => sql`SELECT ${n}::int + ${sql.lit(n)}`.execute(one.database)
+    for (const n of [1, 1, 2, 2]) await ask(n)
+    expect(await kept()).toBe(isPooled ? 0 : 2)
+    for (let n = 3; n <= 320; n++) await ask(n)
+    expect(await kept()).toBe(isPooled ? 0 : 300)
+    await one.close()
+  })
+
+  test('a statement whose columns a migration changes fails once at most', async () => {
+    const one = await openPostgres(target(url, 1))
+    await sql`CREATE TABLE IF NOT EXISTS changing (id int PRIMARY KEY, n int NOT NULL)`.execute(one.database)
+    await sql`INSERT INTO changing VALUES (1, 7)`.execute(one.database)
+    const read = async () =>
+      (await sql<{ n: unknown }>`SELECT n FROM changing WHERE id = ${1}`.execute(one.database)).rows[0]?.n
+    expect([await read(), await read()]).toEqual([7, 7])
+    const plain = new Client({ connectionString: server?.url ?? '' })
+    await plain.connect()
+    await plain.query('ALTER TABLE changing ALTER COLUMN n TYPE text')
+    await read().catch((error: unknown) => expect(sqlState(error)).toBe('0A000'))
+    expect([await read(), await read()]).toEqual(['7', '7'])
+    await plain.query('DROP TABLE changing')
+    await plain.end()
+    await one.close()
+  })
+
   test('one gateway at a time may be alone on a database, and the next one once it is gone', async () => {
     const states: string[] = []
     const options = { url, connectTimeoutMs: 2_000, onChange: (state: string) => states.push(state) }

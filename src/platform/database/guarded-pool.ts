@@ -1,14 +1,20 @@
 import type { PostgresCursor, PostgresPool, PostgresPoolClient, PostgresQueryResult } from 'kysely'
 import type { Pool, PoolClient } from 'pg'
 import { sqlState } from './fault.ts'
+import { statementNames } from './statement-names.ts'
 
 const begins = /^(begin|start transaction)\b/i
 const ends = /^(commit|rollback)$/i
+
+/** A change of the schema has changed what a statement answers, and the connection knows it by its old plan. */
+const outdatedPlan = '0A000'
 
 const outcomeOf = <T>(settled: PromiseSettledResult<T>): T => {
   if (settled.status === 'rejected') throw settled.reason
   return settled.value
 }
+
+type NameOf = (text: string) => string | undefined
 
 /**
  * A connection that is thrown away once it has failed for a reason that the server did not give (it fell silent, it
@@ -17,15 +23,17 @@ const outcomeOf = <T>(settled: PromiseSettledResult<T>): T => {
  * With a preamble (`SET LOCAL …`) every transaction begins with it, and a statement outside of one gets a transaction
  * of its own, sent in one go: behind a pooler each transaction may run on another connection of the server's.
  */
-const guarded = (client: PoolClient, preamble: string | null): PostgresPoolClient => {
+const guarded = (client: PoolClient, preamble: string | null, nameOf: NameOf): PostgresPoolClient => {
   let broken = false
   let inTransaction = false
 
   const ask = <R>(text: string, values: readonly unknown[] = []): Promise<PostgresQueryResult<R>> => {
     // Without values a text may hold several statements.
-    const asked = values.length === 0 ? client.query(text) : client.query(text, [...values])
+    const asked =
+      values.length === 0 ? client.query(text) : client.query({ name: nameOf(text), text, values: [...values] })
     return asked.catch((error: unknown) => {
-      if (sqlState(error) === undefined) broken = true
+      const state = sqlState(error)
+      if (state === undefined || state === outdatedPlan) broken = true
       throw error
     }) as Promise<PostgresQueryResult<R>>
   }
@@ -60,8 +68,12 @@ const guarded = (client: PoolClient, preamble: string | null): PostgresPoolClien
 }
 
 /** The pool as Kysely takes it. */
-export const guardedPool = (pool: Pool, preamble: string | null): PostgresPool => ({
-  options: pool.options,
-  connect: async () => guarded(await pool.connect(), preamble),
-  end: () => pool.end(),
-})
+export const guardedPool = (pool: Pool, preamble: string | null): PostgresPool => {
+  // Behind a pooler the next transaction may run on a connection that has never heard of a name.
+  const nameOf: NameOf = preamble === null ? statementNames() : () => undefined
+  return {
+    options: pool.options,
+    connect: async () => guarded(await pool.connect(), preamble, nameOf),
+    end: () => pool.end(),
+  }
+}
