@@ -7,7 +7,7 @@ import {
   type SessionId,
   toDate,
 } from '../../kernel/index.ts'
-import { type Database, moment, type Tx } from '../../platform/database/index.ts'
+import { type Database, type Given, moment, statement, type Tx } from '../../platform/database/index.ts'
 import type { SessionEnd } from '../../platform/database/tables/identity.ts'
 
 /** A session that has not ended, with what its account may do today. Whether its times have run out is judged later. */
@@ -37,17 +37,20 @@ const columns = [
   'sessions.expires_at as expiresAt',
 ] as const
 
-export const readOpenSession = (database: Database, portal: Portal, id: SessionId): Promise<OpenSession | undefined> =>
-  database
+const openSession = statement((store, given: Given<{ portal: Portal; id: SessionId }>) =>
+  store
     .selectFrom('sessions')
     .innerJoin('accounts', (join) =>
       join.onRef('accounts.biz_id', '=', 'sessions.account_biz_id').onRef('accounts.portal', '=', 'sessions.portal'),
     )
     .select(columns)
-    .where('sessions.portal', '=', portal)
-    .where('sessions.biz_id', '=', id)
-    .where('sessions.ended_at', 'is', null)
-    .executeTakeFirst()
+    .where('sessions.portal', '=', given('portal'))
+    .where('sessions.biz_id', '=', given('id'))
+    .where('sessions.ended_at', 'is', null),
+)
+
+export const readOpenSession = (database: Database, portal: Portal, id: SessionId): Promise<OpenSession | undefined> =>
+  openSession.first(database, { portal, id })
 
 /** Reads a client's open session and holds its row until the transaction ends; whatever changes the family takes turns. */
 export const lockOpenSession = (
