@@ -1,11 +1,15 @@
+import { setTimeout as pause } from 'node:timers/promises'
 import { generateSync } from 'otplib'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { refreshToken } from '../../src/contract/auth.ts'
 import { generateBackupCodes, setupOtp, stepUp, verifyOtp } from '../../src/contract/mfa.ts'
 import { forgotPassword, resetPassword } from '../../src/contract/password.ts'
 import { configureSessions, terminateAllSessions } from '../../src/contract/sessions.ts'
+import { lockAccount } from '../../src/identity/accounts/store.ts'
+import { voidLogins } from '../../src/identity/login/login-session-store.ts'
 import { embeddedStore, postgresStore } from '../ledger/stores.ts'
-import { begin, call, codeOf, complete, credential, facts, type Harness, harness, signIn } from './harness.ts'
+import { begin, call, codeOf, complete, credential, facts, type Harness, harness, initiate, signIn } from './harness.ts'
+import { type Meanwhile, meanwhileIn } from './meanwhile.ts'
 
 const stores = [
   { name: 'PGlite', open: embeddedStore, rounds: 6 },
@@ -17,6 +21,7 @@ describe.each(stores)('races on $name', ({ open, rounds }) => {
   let at: Harness
   let other: Harness['identity']
   let isThere = false
+  let meanwhile: Meanwhile
 
   beforeAll(async () => {
     const store = await open()
@@ -28,7 +33,9 @@ describe.each(stores)('races on $name', ({ open, rounds }) => {
         settings.login.failures.limit = 10_000
         settings.portals.CONSUMER.forgot.limit = 10_000
       },
-      () => undefined,
+      (ports) => {
+        meanwhile = meanwhileIn(ports)
+      },
       store,
     )
     other = await at.replica()
@@ -101,6 +108,23 @@ describe.each(stores)('races on $name', ({ open, rounds }) => {
     const guesses = Array.from({ length: 20 }, (_, guess) => (guess === Number(code) ? '999999' : `00000${guess % 10}`))
     const codes = await Promise.all(guesses.map((guess) => codeOf(complete(at, sessionId, guess))))
     expect(codes.filter((each) => each === 'AUTH.CODE_INVALID')).toHaveLength(5)
+  })
+
+  race('auth.loginInitiate: a password whose change is being committed begins no login that outlives it', async () => {
+    const email = 'crossing@demo.test'
+    const id = await at.account(email)
+    const { database, passwords } = at.ports
+    const password_hash = await passwords.hash('violet-Anchor-Tundra-58')
+    let committed: Promise<unknown> = Promise.resolve()
+    meanwhile(async () => {
+      const tx = await database.startTransaction().execute()
+      await lockAccount(tx, 'CONSUMER', id)
+      await tx.updateTable('accounts').set({ password_hash }).where('biz_id', '=', id).execute()
+      await voidLogins(tx, 'CONSUMER', id, at.clock.now())
+      committed = pause(100).then(() => tx.commit().execute())
+    })
+    expect(await codeOf(initiate(at, email))).toBe('AUTH.INVALID_CREDENTIALS')
+    await committed
   })
 
   race('auth.refresh: parallel tabs get one successor; a bound set at once is kept by logins under way', async () => {

@@ -16,10 +16,12 @@ import {
   initiate,
   mailedCode,
 } from './harness.ts'
+import { type Meanwhile, meanwhileIn } from './meanwhile.ts'
 
 const newPassword = 'violet-Anchor-Tundra-58'
 let at: Harness
 let opened: unknown[]
+let meanwhile: Meanwhile
 beforeAll(async () => {
   opened = []
   at = await harness(
@@ -29,6 +31,7 @@ beforeAll(async () => {
     },
     (ports) => {
       ports.openWorkspace = async (_tx, opening) => void opened.push(opening)
+      meanwhile = meanwhileIn(ports)
     },
   )
 })
@@ -84,6 +87,15 @@ describe('a reset link', () => {
     await forgot('begun@demo.test')
     await ask(resetPassword, { token: linkOf('begun@demo.test'), newPassword })
     expect(await codeOf(complete(at, login.sessionId, login.code))).toBe('AUTH.SESSION_NOT_FOUND')
+  })
+
+  test('auth.loginInitiate 401 AUTH.INVALID_CREDENTIALS where it sets another password while the old one is looked at', async () => {
+    const id = await at.account('crossing@demo.test')
+    await forgot('crossing@demo.test')
+    meanwhile(() => ask(resetPassword, { token: linkOf('crossing@demo.test'), newPassword }))
+    expect(await codeOf(initiate(at, 'crossing@demo.test'))).toBe('AUTH.INVALID_CREDENTIALS')
+    const logins = at.ports.database.selectFrom('login_sessions').selectAll().where('account_biz_id', '=', id)
+    expect(await logins.execute()).toEqual([])
   })
 
   test('lifts the wait that wrong passwords brought', async () => {
@@ -183,13 +195,17 @@ describe('the password rule', () => {
   })
 })
 
-test('a hash of another cost is made anew at the next sign-in, and nobody notices', async () => {
+test('a hash of another cost is made anew at the next sign-in, and nobody notices, two at once neither', async () => {
   const id = await at.account('old@demo.test')
   const old = await hash('an old password of mine', { memoryCost: 4_096, timeCost: 3, parallelism: 1 })
   const of = at.ports.database.updateTable('accounts').set({ password_hash: old }).where('biz_id', '=', id)
   await of.execute()
-  expect((await initiate(at, 'old@demo.test', {}, 'an old password of mine')).sessionId).toBeTypeOf('string')
-  await at.background.idle()
+  const signIn = () => initiate(at, 'old@demo.test', {}, 'an old password of mine')
+  meanwhile(async () => {
+    expect((await signIn()).sessionId).toBeTypeOf('string')
+    await at.background.idle()
+  })
+  expect((await signIn()).sessionId).toBeTypeOf('string')
   const row = await at.ports.database
     .selectFrom('accounts')
     .select('password_hash')

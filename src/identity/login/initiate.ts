@@ -6,7 +6,7 @@ import { upgradePassword } from '../passwords/upgrade.ts'
 import type { IdentityPorts } from '../ports.ts'
 import type { IdentitySettings } from '../settings.ts'
 import { mintToken } from '../tokens/opaque-token.ts'
-import { insertLoginSession } from './login-session-store.ts'
+import { insertLogin } from './login-session-store.ts'
 import { recordFailedLogin } from './record.ts'
 import type { Throttle } from './throttle.ts'
 
@@ -48,23 +48,22 @@ export const loginInitiator = (ports: IdentityPorts, throttle: Throttle, setting
     }
   }
 
-  return async (facts: RequestFacts, email: string, password: string): Promise<InitiatedLogin> => {
+  const initiate = async (facts: RequestFacts, email: string, password: string): Promise<InitiatedLogin> => {
     const account = await counted(facts, email, password)
     if (account.status !== 'ACTIVE')
       return { sessionId: null, methods: [], expiresIn: 0, accountStatus: account.status }
-    upgradePassword(ports, account, password)
     const sessionId = mintToken(randomness)
     const now = clock.now()
     const session = {
       digest: digest('login-session', sessionId),
       portal: facts.portal,
-      kind: 'LOGIN' as const,
-      accountId: account.id,
       clientDigest: digest('client-hash', facts.clientHash),
       attempts: settings.attempts,
       expiresAt: plus(now, settings.sessionTtlMs),
     }
-    await insertLoginSession(database, session, now)
+    // The account got another hash while this one was verified, so the password is looked at anew.
+    if (!(await insertLogin(database, session, account, now))) return initiate(facts, email, password)
+    upgradePassword(ports, account, password)
     return {
       sessionId,
       methods: await enabledMethods(database, account),
@@ -72,4 +71,5 @@ export const loginInitiator = (ports: IdentityPorts, throttle: Throttle, setting
       accountStatus: null,
     }
   }
+  return initiate
 }

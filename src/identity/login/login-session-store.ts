@@ -1,3 +1,4 @@
+import { sql } from 'kysely'
 import { type AccountId, type Instant, type Portal, toDate } from '../../kernel/index.ts'
 import { type Database, moment, type Tx } from '../../platform/database/index.ts'
 import type { LoginSessionsTable } from '../../platform/database/tables/identity.ts'
@@ -17,30 +18,55 @@ export interface LoginSession {
 export interface NewLoginSession {
   digest: Uint8Array
   portal: Portal
-  kind: Kind
-  accountId: AccountId | null
-  /** The address of a registration. */
-  email?: string
   clientDigest: Uint8Array
   attempts: number
   expiresAt: Instant
 }
 
-export const insertLoginSession = async (store: Store, session: NewLoginSession, at: Instant): Promise<void> => {
+const rowOf = (session: NewLoginSession, at: Instant) => ({
+  token_digest: session.digest,
+  portal: session.portal,
+  client_digest: session.clientDigest,
+  attempts_left: session.attempts,
+  created_at: toDate(at),
+  expires_at: toDate(session.expiresAt),
+})
+
+/** Begins a registration of the address. */
+export const insertRegistration = async (
+  store: Store,
+  session: NewLoginSession,
+  email: string,
+  at: Instant,
+): Promise<void> => {
+  const row = rowOf(session, at)
   await store
     .insertInto('login_sessions')
-    .values({
-      token_digest: session.digest,
-      portal: session.portal,
-      kind: session.kind,
-      account_biz_id: session.accountId,
-      email: session.email ?? null,
-      client_digest: session.clientDigest,
-      attempts_left: session.attempts,
-      created_at: toDate(at),
-      expires_at: toDate(session.expiresAt),
-    })
+    .values({ ...row, kind: 'REGISTRATION', account_biz_id: null, email })
     .execute()
+}
+
+/**
+ * Begins a login of the account whose password was verified: whether it still has that one. A change under way is waited
+ * for (FOR SHARE), so a login is either here to be voided by it or does not begin.
+ */
+export const insertLogin = async (
+  store: Store,
+  session: NewLoginSession,
+  verified: { id: AccountId; passwordHash: string | null },
+  at: Instant,
+): Promise<boolean> => {
+  const row = rowOf(session, at)
+  const begun = await sql`
+    INSERT INTO login_sessions
+      (token_digest, portal, kind, account_biz_id, client_digest, attempts_left, created_at, expires_at)
+    SELECT ${row.token_digest}::bytea, portal, 'LOGIN', biz_id, ${row.client_digest}::bytea, ${row.attempts_left}::int,
+      ${row.created_at}::timestamptz, ${row.expires_at}::timestamptz
+    FROM accounts
+    WHERE portal = ${row.portal} AND biz_id = ${verified.id} AND password_hash = ${verified.passwordHash}
+    FOR SHARE
+    RETURNING token_digest`.execute(store)
+  return begun.rows.length > 0
 }
 
 export const readLoginSession = (

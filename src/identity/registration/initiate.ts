@@ -5,7 +5,7 @@ import { canonicalEmail } from '../accounts/canonical-email.ts'
 import { accountByEmail } from '../accounts/store.ts'
 import { mailQuota, wholeSeconds } from '../login/code-quota.ts'
 import { replaceCode } from '../login/code-store.ts'
-import { insertLoginSession } from '../login/login-session-store.ts'
+import { insertRegistration } from '../login/login-session-store.ts'
 import { codeDigest, mintCode } from '../login/one-time-code.ts'
 import type { IdentityPorts } from '../ports.ts'
 import type { IdentitySettings } from '../settings.ts'
@@ -52,14 +52,11 @@ export const registrationInitiator = (ports: IdentityPorts, { login: settings, p
     const session = {
       digest: digest('login-session', sessionId),
       portal,
-      kind: 'REGISTRATION' as const,
-      accountId: null,
-      email,
       clientDigest: digest('client-hash', facts.clientHash),
       attempts: settings.attempts,
       expiresAt: plus(now, settings.sessionTtlMs),
     }
-    await insertLoginSession(database, session, now)
+    await insertRegistration(database, session, email, now)
     background.run('registration-mail', async () => {
       const account = await accountByEmail(database, portal, email)
       await (account ? tellOwner(account) : sendCode(facts, email, session.digest))
