@@ -1,4 +1,5 @@
 import { hash } from '@node-rs/argon2'
+import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { forgotPassword, initPassword, resetPassword } from '../../src/contract/password.ts'
 import { completeRegistration, initiateRegistration, verifyRegistrationEmail } from '../../src/contract/registration.ts'
@@ -81,12 +82,17 @@ describe('a reset link', () => {
     expect(await codeOf(ask(resetPassword, { token, newPassword }))).toBe('AUTH.SESSION_NOT_FOUND')
   })
 
-  test('ends the logins that the old password began', async () => {
-    await at.account('begun@demo.test')
+  test('ends the logins that the old password began, which are found by their account', async () => {
+    const id = await at.account('begun@demo.test')
     const login = await beginLogin(at, 'begun@demo.test')
     await forgot('begun@demo.test')
     await ask(resetPassword, { token: linkOf('begun@demo.test'), newPassword })
     expect(await codeOf(complete(at, login.sessionId, login.code))).toBe('AUTH.SESSION_NOT_FOUND')
+    const { rows } = await sql`EXPLAIN UPDATE login_sessions SET spent_at = now() WHERE portal = 'CONSUMER'
+      AND kind = 'LOGIN' AND account_biz_id = ${id} AND spent_at IS NULL AND expires_at > now()`.execute(
+      at.ports.database,
+    )
+    expect(JSON.stringify(rows)).toContain('login_sessions_under_way')
   })
 
   test('auth.loginInitiate 401 AUTH.INVALID_CREDENTIALS where it sets another password while the old one is looked at', async () => {

@@ -32,4 +32,5 @@ export const migrations: Readonly<Record<string, () => Promise<Migration>>> = {
   '063-limits-kept': () => import('./063-limits-kept.ts'),
   '064-withdrawals-let-go': () => import('./064-withdrawals-let-go.ts'),
   '065-audit-unsealed': () => import('./065-audit-unsealed.ts'),
+  '066-logins-under-way': () => import('./066-logins-under-way.ts'),
 }
