@@ -1,5 +1,7 @@
+import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { completeLogin } from '../../src/contract/auth.ts'
+import { sendStepUpCode } from '../../src/contract/mfa.ts'
 import {
   begin,
   call,
@@ -140,6 +142,43 @@ describe('auth.mfaSend', () => {
     }
     expect(await codeOf(send(at, sessionId))).toBe('ACCESS.RATE_LIMITED')
     expect((await complete(at, sessionId, mailedCode(at, 'ned@demo.test'))).tokenType).toBe('Bearer')
+  })
+
+  test('asks the quota while no connection of the store is held, mfa.stepUpSend as well', async () => {
+    let asked = 0
+    const held = await harness(undefined, (ports) => {
+      const { cache, database } = ports
+      const increment: typeof cache.increment = async (key, window) => {
+        const isFree = database.selectFrom('accounts').select('biz_id').execute()
+        await Promise.race([isFree, pause(1_000).then(() => Promise.reject(new Error('the connection is held')))])
+        asked += 1
+        return cache.increment(key, window)
+      }
+      ports.cache = { ...cache, increment }
+    })
+    await held.account('quo@demo.test')
+    const { accessToken } = await signIn(held, 'quo@demo.test')
+    const caller = await held.identity.authentication.accessToken(credential(accessToken))
+    await call(held.identity, sendStepUpCode, facts(held.clock), { mfaMethod: 'EMAIL' }, caller)
+    expect(asked).toBe(2)
+    await held.close()
+  })
+
+  test('429 ACCESS.RATE_LIMITED within 30 s of the last one costs nothing of the quota, mfa.stepUpSend as well', async () => {
+    await at.account('soon@demo.test')
+    const { accessToken } = await signIn(at, 'soon@demo.test')
+    const caller = await at.identity.authentication.accessToken(credential(accessToken))
+    const stepUp = () => call(at.identity, sendStepUpCode, facts(at.clock), { mfaMethod: 'EMAIL' }, caller)
+    const { sessionId } = await initiate(at, 'soon@demo.test')
+    for (let round = 0; round < 2; round++) {
+      await send(at, sessionId)
+      await stepUp()
+      at.clock.advance(10_000)
+      const early = await Promise.all([refusalOf(send(at, sessionId)), refusalOf(stepUp())])
+      expect(early.map(({ detail }) => detail.retryAfter)).toEqual([20, 20])
+      at.clock.advance(20_000)
+    }
+    expect((await refusalOf(send(at, sessionId))).detail.retryAfter).toBe(540)
   })
 
   test('refuses another client, and a session that is unknown, made up or expired', async () => {

@@ -1,5 +1,5 @@
 import { type Instant, type Portal, toDate } from '../../kernel/index.ts'
-import { moment, type Tx } from '../../platform/database/index.ts'
+import { type Database, moment, type Tx } from '../../platform/database/index.ts'
 import type { CodePurpose } from '../../platform/database/tables/identity.ts'
 
 /** What a code is for: the one pre-login or live session that it was sent for. */
@@ -25,20 +25,17 @@ export const replaceCode = async (
     .execute()
 }
 
-/**
- * The same, unless one was sent since `notSince`: answers the milliseconds that are left to wait then, and undefined
- * where the code has taken its place.
- */
+/** The same, unless one was sent since `notSince`: whether the code has taken its place. */
 export const renewCode = async (
-  tx: Tx,
+  database: Database,
   { portal, owner, purpose }: CodeOwner,
   codeDigest: Uint8Array,
   sentAt: Instant,
   expiresAt: Instant,
   notSince: Instant,
-): Promise<number | undefined> => {
+): Promise<boolean> => {
   const code = { code_digest: codeDigest, sent_at: toDate(sentAt), expires_at: toDate(expiresAt), used_at: null }
-  const renewed = await tx
+  const renewed = await database
     .insertInto('one_time_codes')
     .values({ portal, owner, purpose, ...code })
     .onConflict((conflict) =>
@@ -46,15 +43,22 @@ export const renewCode = async (
     )
     .returning('owner')
     .executeTakeFirst()
-  if (renewed) return undefined
-  const known = await tx
+  return renewed !== undefined
+}
+
+/** When the owner's last code was sent; null where none was. */
+export const codeSentAt = async (
+  database: Database,
+  { portal, owner, purpose }: CodeOwner,
+): Promise<Instant | null> => {
+  const known = await database
     .selectFrom('one_time_codes')
     .select('sent_at')
     .where('portal', '=', portal)
     .where('owner', '=', owner)
     .where('purpose', '=', purpose)
     .executeTakeFirst()
-  return known ? Math.max(0, known.sent_at - notSince) : 0
+  return known?.sent_at ?? null
 }
 
 /** Spends a code, once: whether it was the right one, unused and in time. */

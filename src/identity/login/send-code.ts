@@ -2,7 +2,7 @@ import { type Instant, type InTurn, invalid, plus, type RequestFacts } from '../
 import { inTransaction } from '../../platform/database/index.ts'
 import type { IdentityPorts } from '../ports.ts'
 import type { IdentitySettings } from '../settings.ts'
-import { type MailQuota, tooSoon, wholeSeconds } from './code-quota.ts'
+import { type MailQuota, requireResendable, tooSoon, wholeSeconds } from './code-quota.ts'
 import { replaceCode } from './code-store.ts'
 import { findLogin, type LiveLogin } from './live-login.ts'
 import { claimCodeSending } from './login-session-store.ts'
@@ -25,21 +25,15 @@ export const codeSender = (
 ) => {
   const { database, clock, digest, mailer, randomness } = ports
 
-  /**
-   * Claims the sending and keeps the code in one transaction, so that only the last code sent counts. Where the quota
-   * refuses, nothing was claimed, and the code that was mailed before stays good.
-   */
-  const putCode = async ({ digest: login, code: owner, session, account }: LiveLogin, code: string, now: Instant) => {
+  /** Claims the sending and keeps the code in one transaction, so that only the last code sent counts. */
+  const putCode = async ({ digest: login, code: owner, session }: LiveLogin, code: string, now: Instant) => {
     const expiresAt = plus(now, Math.min(settings.codeTtlMs, session.expiresAt - now))
     const claimed = await inTransaction(database, async (tx) => {
       const due = await claimCodeSending(tx, owner.portal, login, now, plus(now, -settings.resendMs))
-      if (!due) return false
-      await quota(owner.portal, account.id)
-      await replaceCode(tx, owner, codeDigest(digest, owner, code), now, expiresAt)
-      return true
+      if (due) await replaceCode(tx, owner, codeDigest(digest, owner, code), now, expiresAt)
+      return due
     })
-    const since = session.codeSentAt === null ? 0 : now - session.codeSentAt
-    if (!claimed) throw tooSoon(settings.resendMs - since, 'a code was sent a moment ago')
+    if (!claimed) throw tooSoon(settings.resendMs, 'a code is being sent at this moment')
     return expiresAt - now
   }
 
@@ -49,6 +43,9 @@ export const codeSender = (
     const { login, goodFor } = await inTurn(async () => {
       const now = clock.now()
       const login = await findLogin(ports, facts, sessionId, now)
+      requireResendable(login.session.codeSentAt, now, settings.resendMs)
+      // Where it refuses, the code that was mailed before stays good.
+      await quota(facts.portal, login.account.id)
       const goodFor = await putCode(login, code, now)
       return { login, goodFor }
     })

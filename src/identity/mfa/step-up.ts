@@ -1,9 +1,8 @@
 import { type Caller, plus, type RequestFacts } from '../../kernel/index.ts'
 import { actOf, recordAct } from '../../platform/audit/index.ts'
-import { inTransaction } from '../../platform/database/index.ts'
 import { ownAccount } from '../accounts/own-account.ts'
-import { type MailQuota, tooSoon, wholeSeconds } from '../login/code-quota.ts'
-import { renewCode } from '../login/code-store.ts'
+import { type MailQuota, requireResendable, tooSoon, wholeSeconds } from '../login/code-quota.ts'
+import { codeSentAt, renewCode } from '../login/code-store.ts'
 import { codeDigest, maskEmail, mintCode } from '../login/one-time-code.ts'
 import type { SentCode } from '../login/send-code.ts'
 import type { Throttle } from '../login/throttle.ts'
@@ -22,7 +21,7 @@ const codeOwner = ({ portal, sessionId }: OwnSession) => ({ portal, owner: sessi
 
 /** Mails a code for a step-up of the session that asks. A new code replaces the one before. */
 export const stepUpSender =
-  (ports: IdentityPorts, quota: MailQuota, throttle: Throttle, settings: IdentitySettings['login']) =>
+  (ports: IdentityPorts, quota: MailQuota, throttle: Throttle, { codeTtlMs, resendMs }: IdentitySettings['login']) =>
   async (request: Request): Promise<SentCode> => {
     const { database, clock, digest, mailer, randomness } = ports
     const session = ownSession(request.caller)
@@ -30,20 +29,18 @@ export const stepUpSender =
     const owner = codeOwner(session)
     const now = clock.now()
     const code = mintCode(randomness)
-    const expiresAt = plus(now, settings.codeTtlMs)
-    await inTransaction(database, async (tx) => {
-      const notSince = plus(now, -settings.resendMs)
-      const wait = await renewCode(tx, owner, codeDigest(digest, owner, code), now, expiresAt, notSince)
-      if (wait !== undefined) throw tooSoon(wait, 'a code was sent a moment ago')
-      // Where it refuses, the code that was mailed before stays good.
-      await quota(session.portal, session.accountId)
-    })
-    const values = { code, minutes: String(Math.max(1, Math.floor(settings.codeTtlMs / 60_000))) }
+    const expiresAt = plus(now, codeTtlMs)
+    requireResendable(await codeSentAt(database, owner), now, resendMs)
+    // Where it refuses, the code that was mailed before stays good.
+    await quota(session.portal, session.accountId)
+    if (!(await renewCode(database, owner, codeDigest(digest, owner, code), now, expiresAt, plus(now, -resendMs))))
+      throw tooSoon(resendMs, 'a code is being sent at this moment')
+    const values = { code, minutes: String(Math.max(1, Math.floor(codeTtlMs / 60_000))) }
     await mailer.send({ to: account.email, template: 'step-up-code', locale: request.locale, values })
     return {
       maskedDestination: maskEmail(account.email),
-      expiresIn: Math.floor(settings.codeTtlMs / 1_000),
-      resendAfter: wholeSeconds(settings.resendMs),
+      expiresIn: Math.floor(codeTtlMs / 1_000),
+      resendAfter: wholeSeconds(resendMs),
       attemptsRemaining: await throttle.remaining(throttle.factorSubject(session.portal, session.accountId)),
     }
   }
