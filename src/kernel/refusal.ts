@@ -1,4 +1,5 @@
 import { type Code, codes } from './codes.ts'
+import { wholeSeconds } from './time.ts'
 
 export interface RefusalDetail {
   /** What an operator needs to know; it reaches the log alone. */
@@ -36,3 +37,7 @@ export const invalid = (field: string, internal?: string): Refusal =>
   new Refusal('VALIDATION.INVALID_PARAMETER', { field, internal: internal ?? `invalid ${field}` })
 
 export const notFound = (internal?: string): Refusal => new Refusal('RESOURCE.NOT_FOUND', internal ? { internal } : {})
+
+/** A refusal of what is let in again after a wait. */
+export const rateLimited = (waitMs: number, internal: string): Refusal =>
+  new Refusal('ACCESS.RATE_LIMITED', { internal, retryAfter: wholeSeconds(waitMs) })

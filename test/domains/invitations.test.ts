@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import * as contract from '../../src/contract/invitations.ts'
 import { createInvitations, type InvitationPorts } from '../../src/domains/invitations/index.ts'
-import { type AccountId, days, type HandlerTable, type Permission } from '../../src/kernel/index.ts'
+import { type AccountId, days, type HandlerTable, hours, type Permission, Refusal } from '../../src/kernel/index.ts'
 import { createOutbox, mailTexts, type Outbox } from '../../src/platform/mail/index.ts'
 import { systemIds } from '../../src/platform/system/index.ts'
 import { accessSettings, callerOf, createWorld, refusalOf, type World, words } from './world.ts'
@@ -193,6 +193,28 @@ describe('who may invite whom', () => {
     expect(tries).toEqual([...Array(5).fill('none'), 'ACCESS.RATE_LIMITED'])
     world.clock.advance(days(1))
     expect(await refusalOf(invite())).toBe('none')
+  })
+
+  test('invitations.create 429 ACCESS.RATE_LIMITED says when the next one is let in, and it is', async () => {
+    const waitOf = async (email: string) => {
+      const [refused] = await Promise.allSettled([invite(email)])
+      return refused.status === 'rejected' && refused.reason instanceof Refusal ? refused.reason.detail.retryAfter : 0
+    }
+    settings.maxPerDay = 3
+    settings.maxPerDayToAddress = 2
+    await cancel((await invite()).bizId)
+    world.clock.advance(hours(5))
+    await cancel((await invite()).bizId)
+    world.clock.advance(hours(1) + 1)
+    expect(await waitOf(guestEmail)).toBe(18 * 3_600)
+    await invite('second@example.test')
+    world.clock.advance(hours(1))
+    expect(await waitOf('third@example.test')).toBe(17 * 3_600)
+    settings.maxPerDayToAddress = 1
+    expect(await waitOf(guestEmail)).toBe(22 * 3_600)
+    world.clock.advance(hours(17) - 1)
+    expect(await waitOf('third@example.test')).toBe(0)
+    Object.assign(settings, accessSettings.invitations)
   })
 
   test('no more wait than may, until one is answered, cancelled or too old', async () => {

@@ -1,4 +1,4 @@
-import { days, Refusal, type WorkspaceAccess } from '../../kernel/index.ts'
+import { days, type Instant, plus, Refusal, rateLimited, type WorkspaceAccess } from '../../kernel/index.ts'
 import type { OfferedRole } from './people-store.ts'
 
 export interface InvitationSettings {
@@ -15,13 +15,12 @@ export const lifeDays = ({ lifeMs }: InvitationSettings): number => lifeMs / day
 
 /** What a workspace may send within a day, and have waiting: invitations are mails to strangers. */
 export const requireWithinLimits = (
-  made: { all: number; toAddress: number; pending: number },
-  { maxPerDay, maxPerDayToAddress, maxPending }: InvitationSettings,
+  { fullSince, pending }: { fullSince: Instant | null; pending: number },
+  { maxPending }: InvitationSettings,
+  at: Instant,
 ): void => {
-  if (made.all >= maxPerDay || made.toAddress >= maxPerDayToAddress) {
-    throw new Refusal('ACCESS.RATE_LIMITED', { internal: 'invitations of a day', retryAfter: limitPeriod / 1_000 })
-  }
-  if (made.pending >= maxPending) throw new Refusal('STATE.CONFLICT', { internal: 'as many wait as may' })
+  if (fullSince !== null) throw rateLimited(plus(fullSince, limitPeriod) - at, 'invitations of a day')
+  if (pending >= maxPending) throw new Refusal('STATE.CONFLICT', { internal: 'as many wait as may' })
 }
 
 /** Nobody offers what they lack, and only owners make owners. */

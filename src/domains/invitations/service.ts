@@ -1,6 +1,5 @@
 import {
   type AccountId,
-  instantOf,
   type Locale,
   notFound,
   parseLocale,
@@ -12,7 +11,7 @@ import {
 } from '../../kernel/index.ts'
 import { type Act, recordAct } from '../../platform/audit/index.ts'
 import { inTransaction, type Tx } from '../../platform/database/index.ts'
-import { countMade } from './count-store.ts'
+import { countPending, fullSince } from './count-store.ts'
 import { personByEmail, personById, roleIn } from './people-store.ts'
 import type { InvitationPorts } from './ports.ts'
 import { lifeDays, limitPeriod, requireMayOffer, requireWithinLimits } from './rules.ts'
@@ -55,8 +54,15 @@ export const createService = (ports: InvitationPorts) => {
       const role = await roleIn(tx, workspace, roleId)
       if (!role) throw notFound('no such role in this workspace')
       requireMayOffer(by, role)
-      const since = instantOf(act.at - limitPeriod)
-      requireWithinLimits(await countMade(tx, workspace, email, { since, at: act.at }), settings)
+      const since = plus(act.at, -limitPeriod)
+      requireWithinLimits(
+        {
+          fullSince: await fullSince(tx, workspace, email, since, settings),
+          pending: await countPending(tx, workspace, act.at),
+        },
+        settings,
+        act.at,
+      )
       const invitee = await personByEmail(tx, email)
       if (invitee && (await members.find(tx, invitee.accountId, workspace))) throw conflict('a member already')
       await expireOverdue(tx, workspace, email, act.at)

@@ -1,5 +1,5 @@
 import { type Configuration, type LimitRule, limitsOf, type PortalLimits } from '../../config/index.ts'
-import { type MaybePromise, type Portal, Refusal, whenReady } from '../../kernel/index.ts'
+import { type MaybePromise, type Portal, rateLimited, whenReady } from '../../kernel/index.ts'
 import type { Call, Stage } from '../call.ts'
 import type { LimitPort, Spent } from '../ports.ts'
 
@@ -9,8 +9,7 @@ const judge = (call: Call, name: string, rule: LimitRule, { allowed, limit, rema
   if (call.limit === null || remaining < call.limit.remaining)
     call.limit = { name, windowMs: rule.windowMs, limit, remaining, resetMs }
   if (allowed) return
-  const retryAfter = Math.max(1, Math.ceil(resetMs / 1000))
-  throw new Refusal('ACCESS.RATE_LIMITED', { retryAfter, internal: `limit ${name}` })
+  throw rateLimited(resetMs, `limit ${name}`)
 }
 
 const spend = (limits: LimitPort, call: Call, name: string, key: string, rule: LimitRule): MaybePromise<void> =>

@@ -1,17 +1,11 @@
-import { type Instant, type Portal, Refusal } from '../../kernel/index.ts'
+import { type Instant, type Portal, rateLimited } from '../../kernel/index.ts'
 import type { Cache } from '../../platform/cache/index.ts'
 import type { Allowance } from '../settings.ts'
-
-/** Whole seconds, at least one: what Retry-After and the replies speak in. */
-export const wholeSeconds = (milliseconds: number): number => Math.max(1, Math.ceil(milliseconds / 1_000))
-
-export const tooSoon = (waitMs: number, internal: string): Refusal =>
-  new Refusal('ACCESS.RATE_LIMITED', { internal, retryAfter: wholeSeconds(waitMs) })
 
 /** Refuses a second code so soon after the last one; asked before the quota, of which such a refusal costs nothing. */
 export const requireResendable = (sentAt: Instant | null, now: Instant, resendMs: number): void => {
   const wait = sentAt === null ? 0 : resendMs - (now - sentAt)
-  if (wait > 0) throw tooSoon(wait, 'a code was sent a moment ago')
+  if (wait > 0) throw rateLimited(wait, 'a code was sent a moment ago')
 }
 
 export type MailQuota = (portal: Portal, subject: string) => Promise<void>
@@ -26,5 +20,5 @@ export const mailQuota =
   async (portal, subject) => {
     const { limit, windowMs } = allowanceAt(portal)
     const { count, remaining } = await cache.increment(`{mails:${portal}:${subject}}:${kind}`, windowMs)
-    if (count > limit) throw tooSoon(remaining, `too many mails of kind ${kind}`)
+    if (count > limit) throw rateLimited(remaining, `too many mails of kind ${kind}`)
   }

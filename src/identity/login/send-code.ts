@@ -1,8 +1,16 @@
-import { type Instant, type InTurn, invalid, plus, type RequestFacts } from '../../kernel/index.ts'
+import {
+  type Instant,
+  type InTurn,
+  invalid,
+  plus,
+  type RequestFacts,
+  rateLimited,
+  wholeSeconds,
+} from '../../kernel/index.ts'
 import { inTransaction } from '../../platform/database/index.ts'
 import type { IdentityPorts } from '../ports.ts'
 import type { IdentitySettings } from '../settings.ts'
-import { type MailQuota, requireResendable, tooSoon, wholeSeconds } from './code-quota.ts'
+import { type MailQuota, requireResendable } from './code-quota.ts'
 import { replaceCode } from './code-store.ts'
 import { findLogin, type LiveLogin } from './live-login.ts'
 import { claimCodeSending } from './login-session-store.ts'
@@ -33,7 +41,7 @@ export const codeSender = (
       if (due) await replaceCode(tx, owner, codeDigest(digest, owner, code), now, expiresAt)
       return due
     })
-    if (!claimed) throw tooSoon(settings.resendMs, 'a code is being sent at this moment')
+    if (!claimed) throw rateLimited(settings.resendMs, 'a code is being sent at this moment')
     return expiresAt - now
   }
 

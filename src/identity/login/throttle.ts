@@ -1,4 +1,4 @@
-import { type AccountId, type Portal, Refusal } from '../../kernel/index.ts'
+import { type AccountId, type Portal, rateLimited } from '../../kernel/index.ts'
 import type { Tx } from '../../platform/database/index.ts'
 import { canonicalEmail } from '../accounts/canonical-email.ts'
 import type { IdentityPorts } from '../ports.ts'
@@ -35,8 +35,7 @@ export const createThrottle = ({ database, clock, digest }: IdentityPorts, rule:
     const now = clock.now()
     const blockedUntil = await countFailure(database, subject, rule, now)
     if (blockedUntil === undefined) return
-    const retryAfter = Math.max(1, Math.ceil((blockedUntil - now) / 1_000))
-    throw new Refusal('ACCESS.RATE_LIMITED', { internal: 'too many failures for this e-mail', retryAfter })
+    throw rateLimited(blockedUntil - now, 'too many failures for this e-mail')
   },
   uncount: (subject) => uncountFailure(database, subject, rule, clock.now()),
   clear: clearFailures,

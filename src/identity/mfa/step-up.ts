@@ -1,7 +1,7 @@
-import { type Caller, plus, type RequestFacts } from '../../kernel/index.ts'
+import { type Caller, plus, type RequestFacts, rateLimited, wholeSeconds } from '../../kernel/index.ts'
 import { actOf, recordAct } from '../../platform/audit/index.ts'
 import { ownAccount } from '../accounts/own-account.ts'
-import { type MailQuota, requireResendable, tooSoon, wholeSeconds } from '../login/code-quota.ts'
+import { type MailQuota, requireResendable } from '../login/code-quota.ts'
 import { codeSentAt, renewCode } from '../login/code-store.ts'
 import { codeDigest, maskEmail, mintCode } from '../login/one-time-code.ts'
 import type { SentCode } from '../login/send-code.ts'
@@ -34,7 +34,7 @@ export const stepUpSender =
     // Where it refuses, the code that was mailed before stays good.
     await quota(session.portal, session.accountId)
     if (!(await renewCode(database, owner, codeDigest(digest, owner, code), now, expiresAt, plus(now, -resendMs))))
-      throw tooSoon(resendMs, 'a code is being sent at this moment')
+      throw rateLimited(resendMs, 'a code is being sent at this moment')
     const values = { code, minutes: String(Math.max(1, Math.floor(codeTtlMs / 60_000))) }
     await mailer.send({ to: account.email, template: 'step-up-code', locale: request.locale, values })
     return {
