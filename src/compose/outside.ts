@@ -6,15 +6,20 @@ import { openBlobs } from '../platform/blobs/index.ts'
 import { createKeyedDigest, createPasswordHasher, createSecretBox } from '../platform/crypto/index.ts'
 import { type Database, openDatabase, snapshots } from '../platform/database/index.ts'
 import { createLimits } from '../platform/limits/index.ts'
-import { createOutbox, createSharedOutbox, mailTexts, openSmtpMailer } from '../platform/mail/index.ts'
+import {
+  createOutbox,
+  createSharedOutbox,
+  type MailTexts,
+  openSmtpMailer,
+  readMailTexts,
+} from '../platform/mail/index.ts'
 import { systemClock, systemIds, systemRandomness } from '../platform/system/index.ts'
 import { createWords } from '../platform/words/index.ts'
 import { openShared } from './shared.ts'
 import { databaseTarget } from './store.ts'
 
 /** An embedded store belongs to one process; where there may be several they share what they would have sent. */
-const createMailer = async (settings: Configuration, database: Database) => {
-  const texts = mailTexts(inPackage('config/mail'))
+const createMailer = async (settings: Configuration, texts: MailTexts, database: Database) => {
   const { from, timeoutMs, outboxSize } = settings.mail
   if (settings.smtpUrl) {
     const mailer = await openSmtpMailer({ url: settings.smtpUrl.reveal(), from, timeoutMs }, texts)
@@ -41,6 +46,7 @@ export const openOutside = async (
     isFull
       ? logger.error('THE DISK IS FULL: the embedded store is read only until there is room')
       : logger.info('there is room on the disk again')
+  const texts = await readMailTexts(inPackage('config/mail'))
   const store = await openDatabase(databaseTarget(settings, onIdleError, onDiskFull))
   stack.defer(() => store.close())
   const migrated = await store.migrate()
@@ -50,7 +56,7 @@ export const openOutside = async (
   stack.defer(() => limits.close())
   const blobs = await openBlobs(settings.files.storage, settings.dataDirectory)
   stack.defer(() => blobs.close())
-  const { mailer, outbox } = await createMailer(settings, store.database)
+  const { mailer, outbox } = await createMailer(settings, texts, store.database)
   stack.defer(() => mailer.close())
   const background = createBackground(settings.background, logger, systemRandomness)
   stack.defer(() => background.close())

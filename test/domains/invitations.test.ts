@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import * as contract from '../../src/contract/invitations.ts'
 import { createInvitations, type InvitationPorts } from '../../src/domains/invitations/index.ts'
 import { type AccountId, days, type HandlerTable, hours, type Permission, Refusal } from '../../src/kernel/index.ts'
-import { createOutbox, mailTexts, type Outbox } from '../../src/platform/mail/index.ts'
+import { createOutbox, type Outbox, readMailTexts } from '../../src/platform/mail/index.ts'
 import { systemIds } from '../../src/platform/system/index.ts'
 import { accessSettings, callerOf, createWorld, refusalOf, type World, words } from './world.ts'
 
@@ -20,7 +20,7 @@ let serial = 0
 
 beforeAll(async () => {
   world = await createWorld()
-  outbox = createOutbox(mailTexts('config/mail'), world.clock, 1_000)
+  outbox = createOutbox(await readMailTexts('config/mail'), world.clock, 1_000)
   const ports = { database: world.database, ids: systemIds, members: world.workspaces.members, words }
   const send: Outbox['send'] = async (mail) => {
     if (mailFails) throw new Error('nobody takes it')

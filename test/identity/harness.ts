@@ -22,7 +22,7 @@ import { createMemoryCache } from '../../src/platform/cache/index.ts'
 import { noBreachCheck, noRobotCheck } from '../../src/platform/checks/index.ts'
 import { createKeyedDigest, createPasswordHasher, createSecretBox } from '../../src/platform/crypto/index.ts'
 import { createJobRunner } from '../../src/platform/jobs/index.ts'
-import { createOutbox, mailTexts, type Outbox } from '../../src/platform/mail/index.ts'
+import { createOutbox, type Outbox, readMailTexts } from '../../src/platform/mail/index.ts'
 import { systemIds, systemRandomness } from '../../src/platform/system/index.ts'
 import { createWords } from '../../src/platform/words/index.ts'
 import { type TestClock, testClock } from './clock.ts'
@@ -64,7 +64,7 @@ export const harness = async (
   const clock = testClock()
   const settings = structuredClone(defaultIdentitySettings)
   change(settings)
-  const outbox = createOutbox(mailTexts('config/mail'), clock, 50)
+  const outbox = createOutbox(await readMailTexts('config/mail'), clock, 50)
   const ports: IdentityPorts = {
     database,
     cache: createMemoryCache(clock, 10_000),

@@ -7,7 +7,7 @@ import PostalMime from 'postal-mime'
 import { SMTPServer } from 'smtp-server'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { locales, Refusal } from '../../src/kernel/index.ts'
-import { createOutbox, mailTexts, openSmtpMailer } from '../../src/platform/mail/index.ts'
+import { createOutbox, openSmtpMailer, readMailTexts } from '../../src/platform/mail/index.ts'
 import { mailTemplateNames } from '../../src/platform/mail/mailer.ts'
 import { testClock } from '../identity/clock.ts'
 
@@ -24,7 +24,7 @@ const server = new SMTPServer({
     })
   },
 })
-const texts = mailTexts('config/mail')
+const texts = await readMailTexts('config/mail')
 let url: string
 const from = 'Portico <no-reply@portico.test>'
 
@@ -50,7 +50,7 @@ describe('the SMTP mailer', () => {
       await mailer.send({ to: 'ann@demo.test', template: 'login-code', locale, values })
       const last = received.at(-1)
       const mail = await PostalMime.parse(last?.raw ?? '')
-      expect(mail.subject).toBe((await texts('login-code', locale)).subject)
+      expect(mail.subject).toBe(texts('login-code', locale).subject)
       expect(mail.from).toMatchObject({ name: 'Portico', address: 'no-reply@portico.test' })
       expect(mail.text).toContain('123456')
       expect(mail.html).toContain('<strong>123456</strong>')
@@ -135,16 +135,29 @@ describe('the development outbox', () => {
 describe('mail texts', () => {
   test('are there for every mail in every language', async () => {
     for (const template of mailTemplateNames)
-      for (const locale of locales) expect((await texts(template, locale)).subject).not.toBe('')
+      for (const locale of locales) expect(texts(template, locale).subject).not.toBe('')
   })
 
-  test('that lack a language, or name a value that the mail does not have, are faults', async () => {
+  test('that lack a language, or name a value that the mail does not have, are faults before the first mail', async () => {
     const directory = await mkdtemp(join(tmpdir(), 'portico-mail-'))
     await cp('config/mail', directory, { recursive: true })
     await writeFile(join(directory, 'login-code/vi.yaml'), 'subject: a\ntext: "{{code}} {{name}}"\nhtml: "{{code}}"\n')
-    await expect(mailTexts(directory)('login-code', 'vi')).rejects.toThrow(/vi\.yaml.*name, minutes/)
-    await rm(join(directory, 'login-code/vi.yaml'))
-    await expect(mailTexts(directory)('login-code', 'vi')).rejects.toThrow(/vi\.yaml/)
+    await writeFile(join(directory, 'new-device/zh.yaml'), 'subject: ""\ntext: [no, text]\n')
+    await writeFile(join(directory, 'step-up-code/ja.yaml'), 'subject: "unclosed\n')
+    await rm(join(directory, 'password-reset/en.yaml'))
+    const faults = (await readMailTexts(directory).catch(String)).toString().split('\n').slice(1)
+    for (const fault of [
+      /login-code.vi\.yaml: text: the mail has no value name$/,
+      /login-code.vi\.yaml: text: \{\{minutes\}\} is missing$/,
+      /login-code.vi\.yaml: html: \{\{minutes\}\} is missing$/,
+      /new-device.zh\.yaml: subject: /,
+      /new-device.zh\.yaml: text: /,
+      /new-device.zh\.yaml: html: /,
+      /step-up-code.ja\.yaml: YAMLException: /,
+      /password-reset.en\.yaml: Error: ENOENT/,
+    ])
+      expect(faults).toContainEqual(expect.stringMatching(fault))
+    expect(faults).toHaveLength(9)
     await rm(directory, { recursive: true })
   })
 })

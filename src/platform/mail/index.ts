@@ -3,4 +3,4 @@ export { createOutbox, type Outbox, type OutboxMail, type ReadableOutbox } from 
 export { outboxPage } from './outbox-page.ts'
 export { createSharedOutbox } from './shared-outbox.ts'
 export { openSmtpMailer, type SmtpSettings } from './smtp.ts'
-export { type MailText, type MailTexts, mailTexts } from './templates.ts'
+export { type MailText, type MailTexts, readMailTexts } from './templates.ts'

@@ -21,12 +21,8 @@ export interface Outbox extends ReadableOutbox {
 }
 
 /** A mail as it would leave now. */
-export const composed = async <T extends MailTemplate>(
-  texts: MailTexts,
-  clock: Clock,
-  mail: Mail<T>,
-): Promise<OutboxMail> => ({
-  ...(await renderMail(texts, mail)),
+export const composed = <T extends MailTemplate>(texts: MailTexts, clock: Clock, mail: Mail<T>): OutboxMail => ({
+  ...renderMail(texts, mail),
   to: oneMailbox(mail.to),
   template: mail.template,
   locale: mail.locale,
@@ -38,7 +34,7 @@ export const createOutbox = (texts: MailTexts, clock: Clock, limit: number): Out
   let mails: readonly OutboxMail[] = []
   return {
     send: async (mail) => {
-      const made = await composed(texts, clock, mail)
+      const made = composed(texts, clock, mail)
       mails = [made, ...mails].slice(0, limit)
     },
     list: () => mails,

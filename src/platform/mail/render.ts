@@ -19,8 +19,8 @@ const fill = (text: string, values: ReadonlyMap<string, string>, made: (value: s
   })
 
 /** Subject, text and HTML of a mail in its language: values are one line each, and escaped where HTML is. */
-export const renderMail = async <T extends MailTemplate>(texts: MailTexts, mail: Mail<T>): Promise<MailText> => {
-  const text = await texts(mail.template, mail.locale)
+export const renderMail = <T extends MailTemplate>(texts: MailTexts, mail: Mail<T>): MailText => {
+  const text = texts(mail.template, mail.locale)
   const values = new Map<string, string>(Object.entries(mail.values))
   return {
     subject: fill(text.subject, values, oneLine),

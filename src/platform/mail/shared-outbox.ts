@@ -23,7 +23,7 @@ export const createSharedOutbox = (
   limit: number,
   database: Database,
 ): ReadableOutbox => ({
-  send: async (mail) => keepMail(database, await composed(texts, clock, mail), limit),
+  send: async (mail) => keepMail(database, composed(texts, clock, mail), limit),
   list: async () => z.array(Kept).parse(await keptMails(database)),
   close: async () => undefined,
 })

@@ -30,7 +30,7 @@ export const openSmtpMailer = async (settings: SmtpSettings, texts: MailTexts): 
   return {
     send: async (mail) => {
       const to = { name: '', address: oneMailbox(mail.to) }
-      const content = await renderMail(texts, mail)
+      const content = renderMail(texts, mail)
       try {
         await transport.sendMail({ from, to, ...content })
       } catch (cause) {

@@ -2,38 +2,59 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { load } from 'js-yaml'
 import { z } from 'zod'
-import type { Locale } from '../../kernel/index.ts'
-import { type MailTemplate, mailTemplates } from './mailer.ts'
+import { type Locale, locales } from '../../kernel/index.ts'
+import { type MailTemplate, mailTemplateNames, mailTemplates } from './mailer.ts'
 import { placeholders } from './render.ts'
 
+const parts = ['subject', 'text', 'html'] as const
 const MailText = z.strictObject({ subject: z.string().trim().min(1).regex(/^.+$/), text: z.string(), html: z.string() })
 export type MailText = z.infer<typeof MailText>
-export type MailTexts = (template: MailTemplate, locale: Locale) => Promise<MailText>
+export type MailTexts = (template: MailTemplate, locale: Locale) => MailText
 
-/** What is wrong with a text: a value that it does not know, or one that it leaves out. */
-const faultsOf = (mail: MailText, names: readonly string[]): string[] => [
-  ...placeholders(`${mail.subject}${mail.text}${mail.html}`).filter((name) => !names.includes(name)),
-  ...names.filter((name) => !placeholders(mail.text).includes(name) || !placeholders(mail.html).includes(name)),
-]
+/** What is wrong with a text, field by field: a value that it does not know, or one that it leaves out. */
+const faultsOf = (mail: MailText, names: readonly string[]): string[] =>
+  parts.flatMap((part) => {
+    const held = placeholders(mail[part])
+    const lacking = part === 'subject' ? [] : names.filter((name) => !held.includes(name))
+    const unknown = held.filter((name) => !names.includes(name))
+    return [
+      ...unknown.map((name) => `${part}: the mail has no value ${name}`),
+      ...lacking.map((name) => `${part}: {{${name}}} is missing`),
+    ]
+  })
 
-const readText = async (directory: string, template: MailTemplate, locale: Locale): Promise<MailText> => {
-  const path = join(directory, template, `${locale}.yaml`)
-  const mail = MailText.parse(load(await readFile(path, 'utf8')))
-  const faults = faultsOf(mail, mailTemplates[template])
-  if (faults.length > 0) throw new Error(`${path}: placeholders unknown or missing: ${faults.join(', ')}`)
-  return mail
+const read = async (path: string, names: readonly string[]): Promise<{ mail: MailText } | { faults: string[] }> => {
+  try {
+    const parsed = MailText.safeParse(load(await readFile(path, 'utf8')))
+    const faults = parsed.success
+      ? faultsOf(parsed.data, names)
+      : parsed.error.issues.map((issue) => [...issue.path, issue.message].join(': '))
+    return parsed.success && faults.length === 0 ? { mail: parsed.data } : { faults }
+  } catch (error) {
+    // A parser's message goes on with a picture of the place.
+    return { faults: [String(error).split('\n', 1).join()] }
+  }
 }
 
 /**
- * `<template>/<locale>.yaml`, each read when it is first sent: all of them together would hold up every start. A file
- * that is missing or wrong rejects, and is looked at again the next time.
+ * Reads `<template>/<locale>.yaml`, every one of them, so that no mail fails when it is to leave: rejects with all that is
+ * wrong, each fault with its file and field.
  */
-export const mailTexts = (directory: string): MailTexts => {
+export const readMailTexts = async (directory: string): Promise<MailTexts> => {
   const known = new Map<string, MailText>()
-  return async (template, locale) => {
-    const name = join(template, locale)
-    const text = known.get(name) ?? (await readText(directory, template, locale))
-    known.set(name, text)
-    return text
+  const faults: string[] = []
+  const readOne = async (template: MailTemplate, locale: Locale): Promise<void> => {
+    const name = join(template, `${locale}.yaml`)
+    const path = join(directory, name)
+    const found = await read(path, mailTemplates[template])
+    if ('mail' in found) known.set(name, found.mail)
+    else faults.push(...found.faults.map((fault) => `${path}: ${fault}`))
+  }
+  await Promise.all(mailTemplateNames.flatMap((template) => locales.map((locale) => readOne(template, locale))))
+  if (faults.length > 0) throw new Error(`the texts of mails are faulty:\n${faults.sort().join('\n')}`)
+  return (template, locale) => {
+    const mail = known.get(join(template, `${locale}.yaml`))
+    if (!mail) throw new TypeError(`no mail ${template} in ${locale}`)
+    return mail
   }
 }
