@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import { Transform } from 'node:stream'
-import { Refusal, StreamReply } from '../kernel/index.ts'
-import { invalidReply, readReply } from './upstream-reply.ts'
+import { StreamReply } from '../kernel/index.ts'
+import { AnsweredRefusal, invalidReply, readReply, tooLong } from './upstream-reply.ts'
 
 /** Every field of an upstream's answer that a client sees; a cookie or a location never does. */
 const relayed = ['content-type', 'content-length', 'content-range', 'content-disposition', 'etag', 'accept-ranges']
@@ -22,7 +22,7 @@ const readText = async (response: IncomingMessage, maxBytes: number): Promise<st
   let size = 0
   for await (const chunk of response) {
     size += chunk.length
-    if (size > maxBytes) throw invalidReply('reply too large')
+    if (size > maxBytes) throw tooLong('reply')
     chunks.push(chunk)
   }
   return Buffer.concat(chunks).toString('utf8')
@@ -40,9 +40,13 @@ export const readStreamedJson = async (response: IncomingMessage, maxBytes: numb
     })
   } catch (error) {
     const range = field(response, 'content-range') ?? ''
-    if (!(error instanceof Refusal) || error.code !== 'FILE.RANGE_NOT_SATISFIABLE' || !/^bytes \*\/\d+$/.test(range))
+    if (
+      !(error instanceof AnsweredRefusal) ||
+      error.code !== 'FILE.RANGE_NOT_SATISFIABLE' ||
+      !/^bytes \*\/\d+$/.test(range)
+    )
       throw error
-    throw new Refusal(error.code, { ...error.detail, headers: { 'content-range': range } })
+    throw new AnsweredRefusal(error.code, { ...error.detail, headers: { 'content-range': range } })
   }
 }
 
@@ -51,7 +55,7 @@ const bounded = (maxBytes: number): Transform => {
   return new Transform({
     transform(chunk: Buffer, _encoding, done) {
       size += chunk.length
-      if (size > maxBytes) done(invalidReply('stream too large'))
+      if (size > maxBytes) done(tooLong('stream'))
       else done(null, chunk)
     },
   })
@@ -70,7 +74,7 @@ export const streamReply = (response: IncomingMessage, maxBytes: number): Stream
   const encoding = field(response, 'content-encoding')
   if (encoding !== undefined && encoding !== 'identity') throw invalidReply('content encoding')
   if (!isDelimited(response)) throw invalidReply('a stream without an end')
-  if (Number(field(response, 'content-length') ?? 0) > maxBytes) throw invalidReply('stream too large')
+  if (Number(field(response, 'content-length') ?? 0) > maxBytes) throw tooLong('stream')
   const headers: Record<string, string> = {}
   for (const name of relayed) {
     const value = field(response, name)

@@ -1,6 +1,6 @@
 import type { Dispatcher } from 'undici'
 import { Refusal } from '../kernel/index.ts'
-import { invalidReply, type Reply } from './upstream-reply.ts'
+import { invalidReply, type Reply, tooLong } from './upstream-reply.ts'
 
 interface Bounds {
   maxReplyBytes: number
@@ -14,10 +14,10 @@ const one = (value: string | string[] | undefined): string => (Array.isArray(val
 const objection = (
   headers: Record<string, string | string[] | undefined>,
   maxReplyBytes: number,
-): string | undefined => {
+): Refusal | undefined => {
   const encoding = one(headers['content-encoding'])
-  if (encoding !== '' && encoding !== 'identity') return 'content encoding'
-  return Number(one(headers['content-length'])) > maxReplyBytes ? 'reply too large' : undefined
+  if (encoding !== '' && encoding !== 'identity') return invalidReply('content encoding')
+  return Number(one(headers['content-length'])) > maxReplyBytes ? tooLong('reply') : undefined
 }
 
 /**
@@ -57,11 +57,11 @@ export const exchangeWhole = (
         contentType = one(headers['content-type'])
         retryAfter = one(headers['retry-after'])
         const refused = objection(headers, maxReplyBytes)
-        if (refused) fail(invalidReply(refused))
+        if (refused) fail(refused)
       },
       onResponseData: (_controller, chunk) => {
         size += chunk.length
-        if (size > maxReplyBytes) fail(invalidReply('reply too large'))
+        if (size > maxReplyBytes) fail(tooLong('reply'))
         else chunks.push(chunk)
       },
       onResponseEnd: () => {

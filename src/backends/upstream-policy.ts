@@ -11,10 +11,21 @@ import {
 import type { UpstreamConfiguration } from '../config/index.ts'
 import { Refusal } from '../kernel/index.ts'
 import type { UpstreamMetrics } from './metrics.ts'
+import { AnsweredRefusal } from './upstream-reply.ts'
 
-/** Failures that speak of the upstream's health; a refusal of business is none. */
+/**
+ * Failures that speak of the upstream's health, and are all that the breaker counts. What was answered is none, so that
+ * no caller's own data can take the upstream away from the others.
+ */
 const unhealthy = new Set(['SYSTEM.UPSTREAM_INVALID_RESPONSE', 'SYSTEM.UPSTREAM_TIMEOUT', 'SYSTEM.UNAVAILABLE'])
-export const isUnhealthy = (error: unknown): error is Refusal => error instanceof Refusal && unhealthy.has(error.code)
+export const isUnhealthy = (error: unknown): error is Refusal =>
+  error instanceof Refusal && !(error instanceof AnsweredRefusal) && unhealthy.has(error.code)
+
+/** To the breaker an answer is an answer, a refusal too: it ends a row of failures. What a client broke off is none. */
+const asAnswer = (error: unknown): AnsweredRefusal => {
+  if (error instanceof AnsweredRefusal) return error
+  throw error
+}
 
 /** A call that was not even tried, as the caller is told of it. */
 export const notTried = (error: unknown): Refusal | undefined =>
@@ -39,6 +50,13 @@ export const upstreamPolicies = (
   })
   metrics.breaker(url, 0)
   circuit.onStateChange((state) => metrics.breaker(url, stateOf(state)))
-  const places = () => wrap(bulkhead(concurrency, queue), circuit)
+  const places = () => {
+    const guarded = wrap(bulkhead(concurrency, queue), circuit)
+    return async (attempt: () => Promise<unknown>): Promise<unknown> => {
+      const answered = await guarded.execute(() => attempt().catch(asAnswer))
+      if (answered instanceof AnsweredRefusal) throw answered
+      return answered
+    }
+  }
   return { whole: places(), streamed: places() }
 }

@@ -3,6 +3,21 @@ import { type Code, isCode, Refusal } from '../kernel/index.ts'
 export const invalidReply = (internal: string, cause?: unknown): Refusal =>
   new Refusal('SYSTEM.UPSTREAM_INVALID_RESPONSE', { internal, cause })
 
+/**
+ * What came of an upstream's whole answer, or of one too long to be read: it says something of the one request, which a
+ * caller may have chosen so, and of the upstream that it is well.
+ */
+export class AnsweredRefusal extends Refusal {}
+
+export const tooLong = (internal: string): Refusal =>
+  new AnsweredRefusal('SYSTEM.UPSTREAM_INVALID_RESPONSE', { internal: `${internal} too long` })
+
+/** An answer of a form that nobody promised. A 4xx finds fault with the request (RFC 9110, 15.5). */
+const unpromised = (status: number, internal: string): Refusal =>
+  status >= 400 && status < 500
+    ? new AnsweredRefusal('SYSTEM.UPSTREAM_INVALID_RESPONSE', { internal })
+    : invalidReply(internal)
+
 const notThere = (): Refusal => new Refusal('SYSTEM.UNAVAILABLE', { retryAfter: 1, internal: 'upstream answered 503' })
 
 /** The name of an input, as the gateway's own refusals show them: the one thing of an upstream's words that is repeated. */
@@ -50,7 +65,7 @@ export const readReply = ({ status, contentType, text, retryAfter }: Reply): unk
   if (!/^application\/json\b/i.test(contentType)) {
     // A load balancer before the upstream says it in its own page, or in none.
     if (status === 503) throw notThere()
-    throw invalidReply(`status ${status}, type ${contentType.slice(0, 40)}`)
+    throw unpromised(status, `status ${status}, type ${contentType.slice(0, 40)}`)
   }
   const value = json(text)
   if (status === 200) {
@@ -60,8 +75,8 @@ export const readReply = ({ status, contentType, text, retryAfter }: Reply): unk
   if (isEnvelope(value) && value.success === false && relayable(value.code)) {
     const field = typeof value.field === 'string' && fieldName.test(value.field) ? { field: value.field } : {}
     const wait = waitOf(value.code, retryAfter)
-    throw new Refusal(value.code, { ...field, ...wait, internal: 'refused upstream' })
+    throw new AnsweredRefusal(value.code, { ...field, ...wait, internal: 'refused upstream' })
   }
   if (status === 503) throw notThere()
-  throw invalidReply(`status ${status}`)
+  throw unpromised(status, `status ${status}`)
 }

@@ -59,8 +59,8 @@ export const createUpstream = (
     handle: async (call) => {
       const assertion = await assert(call)
       const deadline = performance.now() + timeoutMs
-      const policy = isStreamed(call) ? policies.streamed : policies.whole
-      const once = () => policy.execute(() => attempt(call, assertion, deadline))
+      const within = isStreamed(call) ? policies.streamed : policies.whole
+      const once = () => within(() => attempt(call, assertion, deadline))
       try {
         return await once().catch((error: unknown) => (isRetried(call, error) ? once() : Promise.reject(error)))
       } catch (error) {

@@ -2,6 +2,8 @@ import { gzipSync } from 'node:zlib'
 import { decodeJwt, decodeProtectedHeader } from 'jose'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, test } from 'vitest'
 import type { UpstreamConfiguration } from '../../src/config/index.ts'
+import { developmentIds } from '../../src/seed/development.ts'
+import type { Answer } from '../harness/http.ts'
 import { answer, type Behaviour, json, type Misbehaving, startMisbehaving } from '../harness/misbehaving.ts'
 import { type Portico, startPortico } from '../harness/portico.ts'
 import { type Session, signIn } from '../harness/sign-in.ts'
@@ -320,21 +322,52 @@ describe.skipIf(inject('topology') !== 'embedded')('upstream faults', () => {
 
   describe('the circuit breaker', () => {
     let broken: Portico
+    let member: Session
     beforeAll(async () => {
       broken = await startPortico({
         adjust: (settings) => {
-          settings.backends = { constants: { ...configuration(), breaker: { failures: 3, openMs: 300 } } }
+          const place = { ...configuration(), breaker: { failures: 3, openMs: 300 } }
+          settings.backends = { constants: place, files: place }
         },
       })
       broken.expectFault(() => true)
+      member = await signIn(broken)
     })
     afterEach(() => {
       behave = () => undefined
     })
     afterAll(() => broken?.stop())
+    const ask = () => broken.call('GET', '/web/v1/consumer/constants/timezones')
+    const download = () =>
+      broken.call('GET', `/web/v1/consumer/files/${developmentIds.workspace}/download`, { token: member.accessToken })
+
+    const announced = { 'content-type': 'application/json', 'content-length': '100001' }
+    test.each<[string, () => Promise<Answer>, string]>([
+      ['a reply that says it is too long', ask, answer('200 OK', announced, '')],
+      ['a reply that is too long', ask, json('x'.repeat(100_000))],
+      ['a file that is too long', download, answer('200 OK', { 'content-length': '9999999999' }, '')],
+      ['413 in no envelope', ask, answer('413 Too Large', { 'content-type': 'text/html' }, secret)],
+      ['400 in JSON of the upstream’s own', ask, json({ error: secret }, '400 Bad Request')],
+    ])('%s fails the one call with 502, asked for once, and none of the others', async (_name, call, reply) => {
+      behave = (socket) => socket.write(reply)
+      before = upstream.requests()
+      for (let index = 0; index < 4; index++) expect((await call()).status).toBe(502)
+      expect(tries()).toBe(4)
+      behave = (socket) => socket.write(json([timezone]))
+      expect((await ask()).status).toBe(200)
+    })
+
+    test('an answer between two failures breaks their row, be it a refusal', async () => {
+      const refusal = json({ success: false, code: 'STATE.CONFLICT', message: '', data: null }, '409 Conflict')
+      for (let index = 0; index < 3; index++) {
+        behave = (socket) => socket.end('SSH-2.0-OpenSSH\r\n')
+        expect((await ask()).status).toBe(502)
+        behave = (socket) => socket.write(refusal)
+        expect((await ask()).status).toBe(409)
+      }
+    })
 
     test('opens after failures in a row, tries again after a while, and closes', async () => {
-      const ask = () => broken.call('GET', '/web/v1/consumer/constants/timezones')
       behave = (socket) => socket.resetAndDestroy()
       for (let index = 0; index < 3; index++) await ask()
       const reached = upstream.requests()
