@@ -63,7 +63,6 @@ export const readOwnSessionConfig = operation({
   ...get,
   ...configuration,
   id: 'sessions.selfConfig',
-  path: '/users/self/security/sessions/config',
   chains: ['self'],
   summary: 'The session configuration of the token’s account, on either portal',
   policy: { ...own, channel: 'none' },

@@ -1,11 +1,12 @@
 import type { ServerResponse } from 'node:http'
 import { pipeline } from 'node:stream/promises'
 import {
+  type ChainId,
   type Clock,
   chains,
   codes,
   failureText,
-  type Locale,
+  type Instant,
   numericCode,
   Refusal,
   type StreamReply,
@@ -24,11 +25,13 @@ export interface Answer {
   body: string
 }
 
+/** What a refusal has to know of the request: a call's own facts, or what is known where no operation was found. */
+export type Asked = Pick<Call, 'chainId' | 'locale' | 'limit'>
+
 export interface Answers {
   /** `data` is JSON text. */
   success(call: Call, data: string): Answer
-  /** `call` is null where no operation was found. */
-  refusal(refusal: Refusal, call: Call | null, locale: Locale): Answer
+  refusal(refusal: Refusal, asked: Asked): Answer
   write(response: ServerResponse, requestId: string, answer: Answer): void
   /** Sends bytes as they come. A source that breaks off breaks the connection off, so that nobody takes it for whole. */
   stream(response: ServerResponse, call: Call, reply: StreamReply): Promise<void>
@@ -37,9 +40,9 @@ export interface Answers {
 const flat = (fields: Fields): string[] => Object.entries(fields).flat()
 
 /** The RateLimit fields of draft-ietf-httpapi-ratelimit-headers, for the limit that is nearest to its end. */
-const limitFields = (call: Call | null): string[] => {
-  if (!call?.limit) return []
-  const { name, limit, windowMs, remaining, resetMs } = call.limit
+const limitFields = (spent: Call['limit']): string[] => {
+  if (!spent) return []
+  const { name, limit, windowMs, remaining, resetMs } = spent
   const policy = `"${name}";q=${limit};w=${Math.round(windowMs / 1000)}`
   return ['ratelimit-policy', policy, 'ratelimit', `"${name}";r=${remaining};t=${Math.ceil(resetMs / 1000)}`]
 }
@@ -48,10 +51,13 @@ const limitFields = (call: Call | null): string[] => {
 const isPrematureClose = (error: unknown): boolean =>
   error instanceof Error && 'code' in error && error.code === 'ERR_STREAM_PREMATURE_CLOSE'
 
-const selfFailure = (refusal: Refusal, at: number, message: string): string => {
+const failure = (chainId: ChainId, refusal: Refusal, at: Instant, message: string): string => {
+  const { envelope } = chains[chainId]
+  if (chainId !== 'self') return failureText(envelope, at, refusal.code, message)
   const code = numericCode(refusal.code)
-  if (refusal.status === 401) return JSON.stringify({ success: false, code, message })
-  return JSON.stringify({ version: chains.self.envelope, timestamp: at, success: false, code, message, data: null })
+  return refusal.status === 401
+    ? JSON.stringify({ success: false, code, message })
+    : failureText(envelope, at, code, message)
 }
 
 async function* counted(bytes: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
@@ -69,18 +75,18 @@ export const createAnswers = (ports: { clock: Clock; words: Words; securityField
   return {
     success: (call, data) => {
       const shown = call.sealReply ? JSON.stringify({ payload: call.sealReply(data) }) : data
-      return { status: 200, fields: limitFields(call), body: successText(call.chain.envelope, clock.now(), shown) }
+      return {
+        status: 200,
+        fields: limitFields(call.limit),
+        body: successText(call.chain.envelope, clock.now(), shown),
+      }
     },
-    refusal: (refusal, call, locale) => {
+    refusal: (refusal, { chainId, locale, limit }) => {
       const { field, retryAfter, headers } = refusal.detail
       const message = words.refusal(refusal.code, locale, field)
-      const at = clock.now()
-      const fields = [...limitFields(call), ...flat(headers ?? {})]
+      const fields = [...limitFields(limit), ...flat(headers ?? {})]
       if (retryAfter !== undefined) fields.push('retry-after', String(retryAfter))
-      const body =
-        call?.chainId === 'self'
-          ? selfFailure(refusal, at, message)
-          : failureText(call?.chain.envelope ?? chains.consumer.envelope, at, refusal.code, message)
+      const body = failure(chainId, refusal, clock.now(), message)
       return { status: codes[refusal.code].status, fields, body }
     },
     write: (response, requestId, { status, fields, body }) => {
@@ -91,7 +97,7 @@ export const createAnswers = (ports: { clock: Clock; words: Words; securityField
     },
     stream: async (response, call, reply) => {
       const own = [...flat(reply.headers), 'x-request-id', call.requestId]
-      response.writeHead(reply.status, bytes.concat(limitFields(call), own))
+      response.writeHead(reply.status, bytes.concat(limitFields(call.limit), own))
       if (call.method === 'HEAD') {
         reply.body.destroy()
         response.end()

@@ -1,11 +1,12 @@
 import type { Request as HttpRequest, Response as HttpResponse, NextFunction } from 'express'
-import { type Clock, type Ids, type Locale, parseLocale, Refusal } from '../kernel/index.ts'
+import { type Clock, chainAt, chains, type Ids, parseLocale, Refusal } from '../kernel/index.ts'
 import type { Metrics } from '../platform/telemetry/index.ts'
-import type { Answers } from './answer.ts'
+import type { Answers, Asked } from './answer.ts'
 import { Call, runStages, type Stage } from './call.ts'
 import { Headers } from './headers.ts'
 import type { Finished } from './request-log.ts'
 import type { Router } from './router.ts'
+import { localeField } from './stages/edge.ts'
 import { requestIdPattern } from './stages/required-headers.ts'
 
 export interface DoorPorts {
@@ -51,10 +52,11 @@ export const createDoor = ({ router, stages, answers, clock, ids, metrics, log, 
     return typeof given === 'string' && requestIdPattern.test(given) ? given : ids.next()
   }
 
-  /** As the stage `edge` reads it, for what is refused before any stage has run. */
-  const localeOf = ({ headers }: HttpRequest): Locale => {
-    const told = headers['x-locale']
-    return parseLocale(typeof told === 'string' ? told : undefined)
+  /** As the stage `edge` reads it, for what is refused before there is a call. */
+  const askedOf = ({ headers, url }: HttpRequest): Asked => {
+    const chainId = chainAt(splitUrl(url).path)
+    const told = headers[localeField(chains[chainId])]
+    return { chainId, locale: parseLocale(typeof told === 'string' ? told : undefined), limit: null }
   }
 
   const refuse = (
@@ -67,7 +69,7 @@ export const createDoor = ({ router, stages, answers, clock, ids, metrics, log, 
     if (response.headersSent) return void response.destroy()
     // What is left of a body that nobody read is not waited for.
     if (hasBody(request) && !request.complete) response.shouldKeepAlive = false
-    answers.write(response, requestId, answers.refusal(refusal, call, call?.locale ?? localeOf(request)))
+    answers.write(response, requestId, answers.refusal(refusal, call ?? askedOf(request)))
   }
 
   const serve = async (request: HttpRequest, response: HttpResponse): Promise<void> => {

@@ -1,16 +1,20 @@
 import type { ErrorRequestHandler } from 'express'
 import type { Logger } from 'pino'
-import { fallbackLocale, Refusal } from '../kernel/index.ts'
+import { chainAt, fallbackLocale, Refusal } from '../kernel/index.ts'
 import type { Answers } from './answer.ts'
 
 /** The last door, for what went wrong outside the stages: the same envelope, nothing of the error. */
 export const faultDoor =
   (answers: Answers, logger: Logger): ErrorRequestHandler =>
-  (error, _request, response, _next) => {
+  (error, request, response, _next) => {
     logger.error({ err: error }, 'a fault outside the stages')
     if (response.headersSent) response.destroy()
     else {
       const refusal = new Refusal('SYSTEM.INTERNAL_ERROR', { cause: error })
-      answers.write(response, '', answers.refusal(refusal, null, fallbackLocale))
+      answers.write(
+        response,
+        '',
+        answers.refusal(refusal, { chainId: chainAt(request.path), locale: fallbackLocale, limit: null }),
+      )
     }
   }

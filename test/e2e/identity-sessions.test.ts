@@ -217,8 +217,33 @@ describe.skipIf(!storeIsAvailable())('sessions', () => {
       expect([unknown.status, unknown.body.code]).toEqual([400, '4000'])
       const stolen = await by.get(self, token, { ...headers(), 'x-client-hash': 'thief' })
       expect([stolen.status, stolen.body.code]).toEqual([401, '4010'])
-      const spoken = await portico.call('POST', self, { headers: headers() })
-      expect(spoken.status).toBe(405)
+    })
+
+    test.each([
+      [405, 'POST', self],
+      [404, 'GET', `${self}/none`],
+      [404, 'GET', '/web/v1/users/self'],
+    ])(
+      '%i %s %s speaks its chain’s envelope and codes, in the language of Accept-Language',
+      async (status, method, path) => {
+        const answer = await portico.call(method, path, { headers: { ...headers(), 'accept-language': 'ja' } })
+        expect([answer.status, answer.body]).toEqual([
+          status,
+          {
+            version: '1.3.0',
+            timestamp: expect.any(Number),
+            success: false,
+            code: `${status}0`,
+            message: expect.not.stringMatching(/[a-z]/),
+            data: null,
+          },
+        ])
+      },
+    )
+
+    test('404 ROUTE.NOT_FOUND beside it speaks the portals’ envelope', async () => {
+      const { body } = await portico.call('GET', '/web/v1/users/selfish')
+      expect([body.version, body.code]).toEqual(['2.0.0', 'ROUTE.NOT_FOUND'])
     })
   })
 
