@@ -8,7 +8,7 @@ const failures: readonly Code[] = [
   'SYSTEM.UPSTREAM_TIMEOUT',
 ]
 
-/** What a body can meet on its way in. */
+/** What a body can meet on its way in; one may come with a GET too (RFC 9110, 9.3.1), and is read like any other. */
 const arriving: readonly Code[] = [
   'REQUEST.MALFORMED',
   'REQUEST.TIMEOUT',
@@ -16,13 +16,12 @@ const arriving: readonly Code[] = [
   'REQUEST.UNSUPPORTED_MEDIA_TYPE',
 ]
 
-/** What the pipeline may refuse for an operation on a chain: it follows from the perimeter, the policy and the body. */
-export const impliedRefusals = ({ method, policy }: Operation, chainId: ChainId): Code[] => {
+/** What the pipeline may refuse for an operation on a chain: it follows from the perimeter and the policy. */
+export const impliedRefusals = ({ policy }: Operation, chainId: ChainId): Code[] => {
   const behindPortal = chains[chainId].perimeter === 'portal'
   const rules: [boolean, readonly Code[]][] = [
     [behindPortal, ['ACCESS.PORTAL_MISMATCH']],
-    [true, ['VALIDATION.INVALID_PARAMETER', 'ACCESS.RATE_LIMITED']],
-    [method === 'POST', arriving],
+    [true, ['VALIDATION.INVALID_PARAMETER', 'ACCESS.RATE_LIMITED', ...arriving]],
     [behindPortal && policy.channel === 'optional', ['SECURE_CHANNEL.INVALID_PAYLOAD']],
     [policy.caller === 'account', ['ACCESS.TOKEN_MISSING', 'ACCESS.TOKEN_INVALID', 'ACCESS.IP_NOT_ALLOWED']],
     [policy.workspace !== 'none', ['ACCESS.WORKSPACE_REQUIRED', 'ACCESS.PERMISSION_DENIED', 'WORKSPACE.NOT_ACTIVE']],

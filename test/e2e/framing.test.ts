@@ -100,6 +100,38 @@ describe.skipIf(!storeIsAvailable())('framing and path', () => {
     for (const text of await Promise.all(slow)) expect(text).toMatch(/^HTTP\/1\.1 408/)
   })
 
+  test.each([path, '/web/v1/users/self/security/sessions/config', '/api/v1/consumer/wallets'])(
+    'a body may come with GET %s: what it can meet is documented for it',
+    async (target) => {
+      const document = await (await fetch(`${portico.url}/openapi.json`)).json()
+      const token = `authorization: Bearer ${session.accessToken}\r\n`
+      const ask = async (fields: string, body: string) => {
+        const bytes = get(`GET ${target} HTTP/1.1`, token + fields) + body
+        const { text, status } = await sendRaw(portico.url, bytes, 1_500)
+        return {
+          status,
+          documented: JSON.stringify(codesOf(target, String(status))),
+          code: /"code":"([^"]+)"/.exec(text)?.[1],
+        }
+      }
+      const codesOf = (at: string, status: string): unknown => {
+        const reference = String(document.paths[at].get.responses[status]?.$ref)
+        return document.components.responses[reference.split('/').at(-1) ?? '']
+      }
+      const bodies: [number, string, string][] = [
+        [408, 'Content-Type: application/json\r\nContent-Length: 9\r\n', '{'],
+        [413, 'Content-Type: application/json\r\nContent-Length: 300000\r\n', ''],
+        [415, 'Content-Type: text/plain\r\nContent-Length: 2\r\n', '{}'],
+        [400, 'Content-Type: application/json\r\nContent-Length: 7\r\n', '{"a":1}'],
+      ]
+      for (const [status, fields, body] of bodies) {
+        const answered = await ask(fields, body)
+        expect(answered.status).toBe(status)
+        expect(answered.documented, `${status} of GET ${target}`).toContain(`"${answered.code}"`)
+      }
+    },
+  )
+
   test('1,000 idle sockets leave a new client served', async () => {
     const { hostname, port } = new URL(portico.url)
     const sockets = Array.from({ length: 1_000 }, () => connect(Number(port), hostname).on('error', () => undefined))
