@@ -1,3 +1,4 @@
+import { SealedReply } from '../contract/sealed.ts'
 import type { Channel } from './channel/index.ts'
 
 /** A request as the secure channel carries it, and the means to open its reply. */
@@ -9,8 +10,8 @@ export interface SealedRequest {
 }
 
 const payloadOf = (data: unknown): string => {
-  if (typeof data === 'object' && data !== null && 'payload' in data && typeof data.payload === 'string')
-    return data.payload
+  const sealed = SealedReply.safeParse(data)
+  if (sealed.success) return sealed.data.payload
   throw new TypeError('the reply is not sealed')
 }
 

@@ -1,5 +1,6 @@
 import { type ChainId, type Code, chains, type Operation } from '../kernel/index.ts'
 import { observedErrors } from './observed-errors.ts'
+import { isSealable } from './sealed.ts'
 
 const failures: readonly Code[] = [
   'SYSTEM.INTERNAL_ERROR',
@@ -17,12 +18,13 @@ const arriving: readonly Code[] = [
 ]
 
 /** What the pipeline may refuse for an operation on a chain: it follows from the perimeter and the policy. */
-export const impliedRefusals = ({ policy }: Operation, chainId: ChainId): Code[] => {
+export const impliedRefusals = (operation: Operation, chainId: ChainId): Code[] => {
+  const { policy } = operation
   const behindPortal = chains[chainId].perimeter === 'portal'
   const rules: [boolean, readonly Code[]][] = [
     [behindPortal, ['ACCESS.PORTAL_MISMATCH']],
     [true, ['VALIDATION.INVALID_PARAMETER', 'ACCESS.RATE_LIMITED', ...arriving]],
-    [behindPortal && policy.channel === 'optional', ['SECURE_CHANNEL.INVALID_PAYLOAD']],
+    [isSealable(operation, chains[chainId]), ['SECURE_CHANNEL.INVALID_PAYLOAD']],
     [policy.caller === 'account', ['ACCESS.TOKEN_MISSING', 'ACCESS.TOKEN_INVALID', 'ACCESS.IP_NOT_ALLOWED']],
     [policy.workspace !== 'none', ['ACCESS.WORKSPACE_REQUIRED', 'ACCESS.PERMISSION_DENIED', 'WORKSPACE.NOT_ACTIVE']],
     [policy.permission !== null, ['ACCESS.PERMISSION_DENIED']],

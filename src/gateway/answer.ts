@@ -1,5 +1,6 @@
 import type { ServerResponse } from 'node:http'
 import { pipeline } from 'node:stream/promises'
+import type { SealedReply } from '../contract/sealed.ts'
 import {
   type ChainId,
   type Clock,
@@ -74,7 +75,8 @@ export const createAnswers = (ports: { clock: Clock; words: Words; securityField
   const bytes = flat(securityFields)
   return {
     success: (call, data) => {
-      const shown = call.sealReply ? JSON.stringify({ payload: call.sealReply(data) }) : data
+      const sealed: SealedReply | null = call.sealReply && { payload: call.sealReply(data) }
+      const shown = sealed ? JSON.stringify(sealed) : data
       return {
         status: 200,
         fields: limitFields(call.limit),

@@ -1,15 +1,17 @@
+import { isSealable } from '../contract/sealed.ts'
 import type { Chain, Operation } from '../kernel/index.ts'
 import type { JsonObject } from './json.ts'
 
 /** What the policy means to a caller, a sentence each. */
-export const descriptionOf = ({ policy, body }: Operation, chain: Chain): string => {
+export const descriptionOf = (operation: Operation, chain: Chain): string => {
+  const { policy, body } = operation
   const rules: [boolean, string][] = [
     [policy.caller === 'anonymous', 'No token is needed.'],
     [policy.permission !== null, `Needs the right \`${policy.permission}\`.`],
     [policy.stepUp, 'Needs a second factor proved within the last five minutes (`security/step-up`).'],
     [policy.idempotent, 'Happens once per X-Request-Id.'],
     [
-      chain.perimeter === 'portal' && policy.channel === 'optional' && body !== 'none',
+      isSealable(operation, chain) && body !== 'none',
       'The body may come through the secure channel; a portal may demand that.',
     ],
     [true, `Counts towards the limit \`${policy.rate}\`.`],

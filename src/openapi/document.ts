@@ -1,5 +1,6 @@
+import { SealedBody, SealedReply } from '../contract/sealed.ts'
 import { type Chain, type ChainId, chains, type Operation } from '../kernel/index.ts'
-import { bodyComponents, bodyOf, sealedBody } from './bodies.ts'
+import { bodyComponents, bodyOf } from './bodies.ts'
 import { codedComponents } from './coded.ts'
 import { descriptionOf, introduction, securityOf, securitySchemes } from './description.ts'
 import { envelopeComponents } from './envelopes.ts'
@@ -9,6 +10,7 @@ import { operationIdOf } from './names.ts'
 import { headerComponents, parametersOf } from './parameters.ts'
 import { refusalAnswers, type Sentence } from './refusals.ts'
 import { headerFields, repliesOf } from './replies.ts'
+import { schemaOf } from './schema.ts'
 import { shareSchemas } from './shared-schemas.ts'
 import { tagOf, tagsOf } from './tags.ts'
 import { used } from './used.ts'
@@ -24,12 +26,14 @@ export interface DocumentOptions {
   sentence?: Sentence
 }
 
+const sealedComponents = { SealedBody: schemaOf(SealedBody, 'input'), SealedReply: schemaOf(SealedReply, 'output') }
+
 const itself: Sentence = (code) => code
 
 /** The interface as an OpenAPI 3.1 document: each operation on each chain that serves it. */
 export const openApiDocument = (catalogue: readonly Operation[], options: DocumentOptions): JsonObject => {
   const { version, title, servers, examples = noExamples, sentence = itself } = options
-  const fixed = { ...envelopeComponents, ...codedComponents(), ...bodyComponents(catalogue), SealedBody: sealedBody }
+  const fixed = { ...envelopeComponents, ...codedComponents(), ...bodyComponents(catalogue), ...sealedComponents }
   const shared = shareSchemas(catalogue, Object.keys(fixed))
   const refusals = refusalAnswers(sentence, examples.refusals)
 
@@ -43,7 +47,10 @@ export const openApiDocument = (catalogue: readonly Operation[], options: Docume
       security: securityOf(operation, chain),
       parameters: parametersOf(operation, chain, example),
       ...bodyOf(operation, chain, example),
-      responses: { ...repliesOf(operation, shared.dataOf(operation), example), ...refusals.of(operation, chainId) },
+      responses: {
+        ...repliesOf(operation, chain, shared.dataOf(operation), example),
+        ...refusals.of(operation, chainId),
+      },
     }
   }
 

@@ -1,4 +1,5 @@
 import { observedErrors } from '../contract/observed-errors.ts'
+import { isSealable } from '../contract/sealed.ts'
 import { type Chain, locales, type Operation } from '../kernel/index.ts'
 import type { JsonObject } from './json.ts'
 
@@ -19,8 +20,7 @@ const visible = (maxLength: number): JsonObject => ({ type: 'string', minLength:
 
 const behindPortal: Rule = (_, { perimeter }) => (perimeter === 'portal' ? 'required' : 'none')
 const ofStreams: Rule = ({ reply }) => (reply === 'stream' ? 'optional' : 'none')
-const ofChannel: Rule = ({ policy }, { perimeter }) =>
-  perimeter === 'portal' && policy.channel === 'optional' ? 'optional' : 'none'
+const ofChannel: Rule = (operation, chain) => (isSealable(operation, chain) ? 'optional' : 'none')
 const ofWorkspace: Rule = ({ policy }, { perimeter }) =>
   policy.workspace === 'required' && perimeter !== 'portal' ? 'optional' : policy.workspace
 const ofLocale: Record<Chain['perimeter'], Presence> = { portal: 'required', machine: 'optional', self: 'none' }

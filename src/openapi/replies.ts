@@ -1,4 +1,5 @@
-import type { Operation } from '../kernel/index.ts'
+import { isSealable } from '../contract/sealed.ts'
+import type { Chain, Operation } from '../kernel/index.ts'
 import type { Example } from './examples.ts'
 import { type JsonObject, reference } from './json.ts'
 
@@ -49,9 +50,15 @@ const streams = (examples: JsonObject): Record<string, JsonObject> => ({
 })
 
 /** The successful answers of an operation. */
-export const repliesOf = (operation: Operation, data: JsonObject, { reply }: Example): Record<string, JsonObject> => {
+export const repliesOf = (
+  operation: Operation,
+  chain: Chain,
+  plain: JsonObject,
+  { reply }: Example,
+): Record<string, JsonObject> => {
   const examples: JsonObject = reply === undefined ? {} : { examples: { recorded: { value: reply } } }
   if (operation.reply === 'stream') return streams(examples)
+  const data = isSealable(operation, chain) ? { anyOf: [plain, reference('schemas', 'SealedReply')] } : plain
   const schema: JsonObject = {
     allOf: [reference('schemas', 'Success'), { type: 'object', properties: { data }, required: ['data'] }],
   }

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import { createConfig, lintFromString } from '@redocly/openapi-core'
 import { describe, expect, it } from 'vitest'
 import { catalogue } from '../../src/contract/index.ts'
@@ -191,6 +192,32 @@ describe('an operation', () => {
     })
   })
 
+  it('answers its data, sealed as well where the policy lets it be sealed', () => {
+    const dataOf = (chain: ChainId, id: string) =>
+      at(
+        operationOf(chain, id),
+        'responses',
+        '200',
+        'content',
+        'application/json',
+        'schema',
+        'allOf',
+        '1',
+        'properties',
+        'data',
+      )
+    const sealed = { $ref: '#/components/schemas/SealedReply' }
+    for (const { chain, operation } of routes.filter(({ operation }) => operation.reply !== 'stream')) {
+      const sealable = ['consumer', 'system', 'shared'].includes(chain) && operation.policy.channel === 'optional'
+      const forms = objectAt(dataOf(chain, operation.id)).anyOf
+      expect(Array.isArray(forms) && isDeepStrictEqual(forms.at(-1), sealed), `${chain} ${operation.id}`).toBe(sealable)
+    }
+    expect(at(document, 'components', 'schemas', 'SealedReply')).toMatchObject({
+      properties: { payload: { type: 'string' } },
+      required: ['payload'],
+    })
+  })
+
   it('tells of a list that nothing may stand in twice', () => {
     const listOf = (id: string, field: string) => {
       const { requestBody } = operationOf('consumer', id)
@@ -233,7 +260,7 @@ describe('an operation', () => {
       'application/json',
       'schema',
     )
-    expect(at(schema, 'allOf', '1', 'properties', 'data', 'properties', 'items')).toEqual({
+    expect(at(schema, 'allOf', '1', 'properties', 'data', 'anyOf', '0', 'properties', 'items')).toEqual({
       type: 'array',
       items: { $ref: '#/components/schemas/Transfer' },
     })

@@ -1,12 +1,13 @@
 import type { Configuration } from '../../config/index.ts'
+import { SealedBody } from '../../contract/sealed.ts'
 import { invalid, type Portal, Refusal } from '../../kernel/index.ts'
 import type { Call, Stage } from '../call.ts'
 import type { ChannelPort } from '../ports.ts'
 import { parseStrictJson } from '../strict-json.ts'
 
 const sealedPayload = (body: unknown): string => {
-  if (typeof body === 'object' && body !== null && 'payload' in body && Object.keys(body).length === 1)
-    if (typeof body.payload === 'string') return body.payload
+  const sealed = SealedBody.safeParse(body)
+  if (sealed.success) return sealed.data.payload
   throw new Refusal('SECURE_CHANNEL.INVALID_PAYLOAD', { internal: 'the body is no sealed one' })
 }
 
