@@ -51,7 +51,12 @@ export const composeDomains = async (
   await ledger.provideLiquidity(liquidityOf(settings.money.exchange))
   const terms = exchangeTerms(settings.money.exchange)
   const exchanges = createExchanges({ ...outside, ledger, rates, terms, expiryMs })
-  const withdrawalChannels = createWithdrawalChannels({ ...outside, ledger })
+  const withdrawalChannels = createWithdrawalChannels({
+    ...outside,
+    ledger,
+    members,
+    maxPerWorkspace: settings.money.withdrawal.maxChannelsPerWorkspace,
+  })
   const cleaners = [files, exports, exchanges, withdrawalChannels].map(({ clean }) => clean)
   const sandbox = createSandbox({ ...outside, ledger, members, cleaners })
   const workspaces = createWorkspaces({

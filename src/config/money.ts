@@ -110,6 +110,10 @@ const settings = z.strictObject({
       .refine((channels) => distinct(channels.map(({ channelCode }) => channelCode)), 'each code once'),
   }),
   withdrawal: z.strictObject({
+    maxChannelsPerWorkspace: z
+      .int()
+      .min(1)
+      .describe('Accounts that a workspace may pay out to, those that wait for verification among them.'),
     payouts: z
       .array(payout)
       .refine(

@@ -24,6 +24,8 @@ const invalid = [400, 'VALIDATION.INVALID_PARAMETER']
 const limit = [422, 'WALLET.LIMIT_EXCEEDED']
 const unavailable = [422, 'CHANNEL.NOT_AVAILABLE']
 
+const mostChannels = 20
+
 const account = (changed: object = {}) => ({
   channelType: 'BANK',
   currency: 'USD',
@@ -91,6 +93,7 @@ describe.skipIf(!storeIsAvailable())('withdrawals', () => {
   beforeAll(async () => {
     portico = await startPortico({
       adjust: ({ money }) => {
+        money.withdrawal.maxChannelsPerWorkspace = mostChannels
         for (const payout of money.withdrawal.payouts)
           if (payout.currency === 'EUR') Object.assign(payout, { maxAmount: '50.00', dailyMax: '60.00' })
       },
@@ -164,6 +167,18 @@ describe.skipIf(!storeIsAvailable())('withdrawals', () => {
     const before = await data(web('POST', '/withdrawal-channels', body, gone))
     await data(web('POST', '/sandbox/reset', undefined, { workspace: play }))
     expect(await data(web('POST', '/withdrawal-channels', body, gone))).toEqual(before)
+  })
+
+  test('withdrawalChannels.create 409: as many as a workspace may have, also at once; one that was rejected makes room', async () => {
+    const { bizId: full } = await data(web('POST', '/workspaces', { workspaceName: 'Full' }))
+    const one = () => web('POST', '/withdrawal-channels', account(), { workspace: full })
+    const answers = await Promise.all(Array.from({ length: mostChannels + 2 }, one))
+    expect(answers.filter(({ status }) => status !== 200).map(codeOf)).toEqual([conflict, conflict])
+    const channels = await data(web('GET', '/withdrawal-channels', undefined, { workspace: full }))
+    expect(channels).toHaveLength(mostChannels)
+    await data(system('POST', `/withdrawal-channels/${channels[0].bizId}/reject`, { reason: 'unknown' }))
+    expect((await one()).status).toBe(200)
+    expect(codeOf(await one())).toEqual(conflict)
   })
 
   test('withdrawals.create 200: the funds are held at once, the fee within them; the same request is the same answer', async () => {
@@ -412,7 +427,11 @@ describe.skipIf(inject('topology') !== 'embedded')('withdrawals in the store', (
     const key = Buffer.alloc(32, 7)
     const secretBox = createSecretBox(key, systemRandomness)
     const digest = createKeyedDigest(key)
-    const channels = createWithdrawalChannels({ database, ledger, clock, ids: systemIds, secretBox, digest, words })
+    const channels = createWithdrawalChannels({
+      ...{ database, ledger, clock, ids: systemIds, secretBox, digest, words },
+      members: { holdFor: async () => undefined },
+      maxPerWorkspace: mostChannels,
+    })
     const terms = { currency: 'USD', minAmount: '1', maxAmount: '100', fixedFee: '0', feeRate: '0.00333' }
     const { handlers } = createWithdrawals({
       ledger,

@@ -38,7 +38,8 @@ export const channelHandlers = (ports: ChannelPorts, words: Words): HandlerTable
     createWithdrawalChannel: async (request) => {
       const { bankCode = null, network = null, ...body } = request.body
       const asked = { ...body, bankCode, network }
-      const channel = await create(ports, asked, memberActing(request), actOf(request))
+      const naming = { acting: memberActing(request), by: request.workspace, act: actOf(request) }
+      const channel = await create(ports, asked, naming)
       return told(channel, words, request.locale)
     },
 

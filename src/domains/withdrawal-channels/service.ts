@@ -1,11 +1,19 @@
-import { type Clock, type Ids, notFound, Refusal, type WorkspaceId } from '../../kernel/index.ts'
+import {
+  type AccountId,
+  type Clock,
+  type Ids,
+  notFound,
+  Refusal,
+  type WorkspaceAccess,
+  type WorkspaceId,
+} from '../../kernel/index.ts'
 import type { Acting, Ledger } from '../../ledger/index.ts'
 import { type Act, recordAct } from '../../platform/audit/index.ts'
 import type { KeyedDigest, SecretBox } from '../../platform/crypto/index.ts'
 import { type Database, inTransaction, type Tx } from '../../platform/database/index.ts'
 import { rememberedChannel } from './remembered.ts'
 import { type ChannelStatus, type ChannelType, canonicalAccount, masked, refusedTo } from './rules.ts'
-import { type Channel, type ChannelId, insertChannel, lockChannel, moveChannel } from './store.ts'
+import { type Channel, type ChannelId, countOpenChannels, insertChannel, lockChannel, moveChannel } from './store.ts'
 
 export interface ChannelPorts {
   database: Database
@@ -15,6 +23,10 @@ export interface ChannelPorts {
   ids: Ids
   secretBox: SecretBox
   digest: KeyedDigest
+  /** Makes what changes a workspace take turns; refuses where the caller's rights have shrunk since they were read. */
+  members: { holdFor(tx: Tx, accountId: AccountId, by: WorkspaceAccess): Promise<unknown> }
+  /** Of those that wait or are in use. */
+  maxPerWorkspace: number
 }
 
 export interface NewChannel {
@@ -68,12 +80,21 @@ const keyOf = ({ digest }: ChannelPorts, { key }: Acting<WorkspaceId>): Acting['
   bodyHash: Buffer.from(digest('withdrawal-channel-request', key.bodyHash)).toString('hex'),
 })
 
-export const create = (ports: ChannelPorts, asked: NewChannel, acting: Acting<WorkspaceId>, act: Act) =>
+export interface Naming {
+  acting: Acting<WorkspaceId>
+  by: WorkspaceAccess
+  act: Act
+}
+
+export const create = (ports: ChannelPorts, asked: NewChannel, { acting, by, act }: Naming) =>
   inTransaction(ports.database, async (tx) => {
     const ledger = ports.ledger.within(tx)
     const key = keyOf(ports, acting)
     const earlier = await ledger.earlierAnswer(key)
     if (earlier) return rememberedChannel(earlier.answer)
+    await ports.members.holdFor(tx, acting.actor, by)
+    if ((await countOpenChannels(tx, acting.workspace)) >= ports.maxPerWorkspace)
+      throw new Refusal('STATE.CONFLICT', { internal: 'the workspace has as many withdrawal channels as it may' })
     const channel = await insert(ports, tx, asked, acting)
     await recordAct(tx, act, { workspaceId: acting.workspace, targetId: channel.bizId })
     await ledger.keepAnswer(key, channel)

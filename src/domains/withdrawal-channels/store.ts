@@ -51,6 +51,19 @@ const columns = [
   'updated_at as updatedAt',
 ] as const
 
+/** What waits or is in use. Literals, since an index is found by its predicate: a plan that is kept knows no parameters. */
+const open = [sql.lit<ChannelStatus>('PENDING_VERIFICATION'), sql.lit<ChannelStatus>('ACTIVE')]
+
+export const countOpenChannels = async (tx: Tx, workspace: WorkspaceId): Promise<number> => {
+  const { total } = await tx
+    .selectFrom('withdrawal_channels')
+    .where('workspace_biz_id', '=', workspace)
+    .where('channel_status', 'in', open)
+    .select((eb) => eb.fn.countAll<number>().as('total'))
+    .executeTakeFirstOrThrow()
+  return total
+}
+
 /** False where the workspace has named the same account before, and that channel waits or is in use. */
 export const insertChannel = async (
   tx: Tx,
@@ -78,14 +91,7 @@ export const insertChannel = async (
       updated_at: toDate(channel.updatedAt),
     })
     .onConflict((conflict) =>
-      conflict
-        .columns(['workspace_biz_id', 'account_digest'])
-        // Literals, since the index is found by its predicate: a plan that is kept knows no parameters.
-        .where('channel_status', 'in', [
-          sql.lit<ChannelStatus>('PENDING_VERIFICATION'),
-          sql.lit<ChannelStatus>('ACTIVE'),
-        ])
-        .doNothing(),
+      conflict.columns(['workspace_biz_id', 'account_digest']).where('channel_status', 'in', open).doNothing(),
     )
     .executeTakeFirst()
   return inserted === 1n
