@@ -2,7 +2,7 @@ import type { Logger } from 'pino'
 import type { Configuration } from '../config/index.ts'
 import type { Identity } from '../identity/index.ts'
 import { sealAuditLog } from '../platform/audit/index.ts'
-import { createJobRunner, type JobKind } from '../platform/jobs/index.ts'
+import { createJobRunner, forgettingFailedJobs, type JobKind } from '../platform/jobs/index.ts'
 import type { Domains } from './domains.ts'
 import type { Outside } from './outside.ts'
 
@@ -28,6 +28,7 @@ const kindsOf = ({ settings, outside, isGateway, identity, domains }: Parts): Jo
   }
   return [
     { name: 'audit.seal', attempts: 1, everyMs: settings.audit.sealEveryMs, work: seal },
+    forgettingFailedJobs({ ...outside, ...settings.jobs }),
     ...(isGateway
       ? [{ name: 'identity.sweep', attempts: 1, everyMs: settings.identity.sweepEveryMs, work: identity.sweep }]
       : []),

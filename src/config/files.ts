@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { codesOf } from '../kernel/index.ts'
+import { codesOf, days } from '../kernel/index.ts'
 import { httpUrl } from './http-url.ts'
 
 const interval = z.int().min(100)
@@ -53,6 +53,11 @@ export const jobSettings = z.strictObject({
   concurrency: z.int().min(1).describe('Jobs under way at once in a process.'),
   pollMs: z.int().min(10).describe('How often it looks for one.'),
   leaseMs: z.int().min(300).describe('How long a job of a process that was killed waits before another one takes it.'),
+  failedKeptMs: z
+    .int()
+    .min(days(1))
+    .multipleOf(days(1))
+    .describe('How long one that was given up stays in the table `jobs`, with its failure: whole days.'),
 })
 
 export const auditSettings = z.strictObject({

@@ -40,6 +40,22 @@ describe.skipIf(!storeIsAvailable() || inject('topology') !== 'split')('jobs of 
     await expect.poll(() => left('idempotency'), { timeout: 15_000 }).toEqual(['young'])
   })
 
+  test('jobs.forgetFailed: a job that was given up goes after thirty days, a younger one and one that waits stay', async () => {
+    const job = (name: string, status: string, age: string) =>
+      client.query(
+        `INSERT INTO jobs (biz_id, kind, payload, status, run_at, created_at)
+         VALUES (gen_random_uuid(), $1, '{}', $2, now() - $3::interval, now())`,
+        [name, status, age],
+      )
+    await job('test.old', 'FAILED', '31 days')
+    await job('test.young', 'FAILED', '29 days')
+    await job('test.waiting', 'WAITING', '31 days')
+    await client.query(`UPDATE jobs SET run_at = now() WHERE kind = 'jobs.forgetFailed'`)
+    const jobs = async () =>
+      (await client.query(`SELECT kind FROM jobs WHERE kind LIKE 'test.%' ORDER BY kind`)).rows.map(({ kind }) => kind)
+    await expect.poll(jobs, { timeout: 15_000 }).toEqual(['test.waiting', 'test.young'])
+  })
+
   test('exchanges.forgetQuotes: a quote that nobody used goes a day after its time, a used one stays', async () => {
     const quote = (name: string, age: string, isUsed: boolean) =>
       client.query(

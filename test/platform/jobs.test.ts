@@ -1,5 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { createJobRunner, enqueueJob, type JobFacts, type JobKind } from '../../src/platform/jobs/index.ts'
+import {
+  createJobRunner,
+  enqueueJob,
+  forgettingFailedJobs,
+  type JobFacts,
+  type JobKind,
+} from '../../src/platform/jobs/index.ts'
 import { leaseJob } from '../../src/platform/jobs/store.ts'
 import { systemIds as ids } from '../../src/platform/system/index.ts'
 import { type TestClock, testClock } from '../identity/clock.ts'
@@ -107,6 +113,33 @@ describe('jobs on the database', () => {
     expect(await failing.runOne()).toBe(true)
     expect(await left()).toMatchObject([{ status: 'FAILED', attempts: 3, failure: 'no luck' }])
     expect(failures).toHaveLength(3)
+  })
+
+  each('what was given up is forgotten once it has been kept for its time; what waits never is', async (world) => {
+    const { database, clock, enqueue, replica, left } = world
+    await enqueue({ given: 'up' })
+    const failing = replica(
+      async () => {
+        throw new Error('no luck')
+      },
+      { attempts: 1 },
+    )
+    await failing.runOne()
+    await enqueue({ still: 'waiting' })
+    const failedKeptMs = 86_400_000
+    const { name, ...forgetting } = forgettingFailedJobs({ database, clock, failedKeptMs })
+    const forget = async () => {
+      await database.deleteFrom('jobs').where('kind', '=', name).execute()
+      const runner = replica(forgetting.work, { ...forgetting, name })
+      await runner.start()
+      await runner.stop()
+      while (await runner.runOne());
+      return (await left()).filter(({ kind }) => kind === 'test').map(({ status }) => status)
+    }
+    clock.advance(failedKeptMs)
+    expect((await forget()).sort()).toEqual(['FAILED', 'WAITING'])
+    clock.advance(1)
+    expect(await forget()).toEqual(['WAITING'])
   })
 
   each('a recurring job has one row, and comes again after its interval', async ({ replica, clock, left }) => {

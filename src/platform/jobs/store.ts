@@ -135,3 +135,8 @@ export const returnJob = async (
     .where('lease_biz_id', '=', lease_biz_id)
     .execute()
 }
+
+/** Those whose last attempt was due before an instant. */
+export const deleteFailedJobs = async (database: Database, before: Instant): Promise<void> => {
+  await database.deleteFrom('jobs').where('status', '=', 'FAILED').where('run_at', '<', moment(before)).execute()
+}

@@ -1,0 +1,21 @@
+import { type Clock, plus } from '../../kernel/index.ts'
+import type { Database } from '../database/index.ts'
+import type { JobKind } from './job.ts'
+import { deleteFailedJobs } from './store.ts'
+
+interface Ports {
+  database: Database
+  clock: Clock
+  /** How long a job that was given up can still be looked at. */
+  failedKeptMs: number
+}
+
+const hourly = 3_600_000
+
+/** The job that forgets the jobs that were given up long ago. */
+export const forgettingFailedJobs = ({ database, clock, failedKeptMs }: Ports): JobKind => ({
+  name: 'jobs.forgetFailed',
+  attempts: 1,
+  everyMs: hourly,
+  work: () => deleteFailedJobs(database, plus(clock.now(), -failedKeptMs)),
+})
