@@ -43,7 +43,7 @@ export const composeDomains = async (
     ledger,
     settings: settings.money.recharge,
     expiryMs,
-    hasFile: async (workspace, file) => (await files.fileOf(outside.database, workspace, file)) !== undefined,
+    fileOf: files.fileOf,
   })
   const { orphanAfterMs } = settings.files
   const exports = createExports({ ...outside, ledger, settings: { ...settings.exports, orphanAfterMs } })

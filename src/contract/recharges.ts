@@ -164,6 +164,16 @@ export const readAnyRecharge = operation({
   refuses: ['RESOURCE.NOT_FOUND'],
 })
 
+export const downloadRechargeProof = operation({
+  ...seen,
+  id: 'recharges.downloadProof',
+  path: '/recharges/{recharge_id}/proof/download',
+  summary: 'The file that was shown as proof of payment, as an attachment; Range and ETag are served',
+  policy: { ...operator, permission: 'recharge:approve', channel: 'none' },
+  reply: 'stream',
+  refuses: ['RESOURCE.NOT_FOUND', 'FILE.RANGE_NOT_SATISFIABLE'],
+})
+
 export const confirmRecharge = operation({
   ...decided,
   id: 'recharges.confirm',

@@ -61,6 +61,7 @@ describe('policies', () => {
       'exports.download',
       'files.download',
       'files.upload',
+      'recharges.downloadProof',
       'secureChannel.close',
       'secureChannel.open',
       'secureChannel.publicKey',

@@ -1,11 +1,11 @@
 import { type Clock, type HandlerTable, plus, type Words, type WorkspaceId } from '../../kernel/index.ts'
-import { sweepOrphans } from '../../platform/blobs/index.ts'
-import type { Database, Tx } from '../../platform/database/index.ts'
+import { type Downloadable, sweepOrphans } from '../../platform/blobs/index.ts'
+import type { Tx } from '../../platform/database/index.ts'
 import type { JobKind } from '../../platform/jobs/index.ts'
 import { fileHandlers } from './handlers.ts'
 import type { PurposeRules } from './rules.ts'
 import { type FilePorts, fileOf } from './service.ts'
-import { blobsInUse, deleteFilesOf, type FileRow } from './store.ts'
+import { blobsInUse, deleteFilesOf } from './store.ts'
 
 export interface FilesOptions extends Omit<FilePorts, 'purposes'> {
   clock: Clock
@@ -18,7 +18,7 @@ export interface Files {
   handlers: HandlerTable
   jobs: JobKind[]
   /** A file of this workspace, for the orders that refer to one; undefined where it is unknown, foreign or deleted. */
-  fileOf(store: Database | Tx, workspace: WorkspaceId, fileId: string): Promise<FileRow | undefined>
+  fileOf(workspace: WorkspaceId, fileId: string): Promise<Downloadable | undefined>
   /** For a sandbox that is emptied. */
   clean(tx: Tx, reset: { workspaceId: WorkspaceId }): Promise<void>
 }
@@ -33,7 +33,10 @@ export const createFiles = ({ settings, words, clock, ...outside }: FilesOptions
   return {
     handlers: fileHandlers({ ...outside, purposes: settings.purposes }, words),
     jobs: [{ name: 'files.sweep', attempts: 1, everyMs: settings.sweepEveryMs, work: sweep }],
-    fileOf,
+    fileOf: async (workspace, fileId) => {
+      const file = await fileOf(database, workspace, fileId)
+      return file && { ...file, key: file.blobKey }
+    },
     clean: (tx, { workspaceId }) => deleteFilesOf(tx, workspaceId),
   }
 }

@@ -11,6 +11,8 @@ import {
   type WorkspaceId,
 } from '../../kernel/index.ts'
 import { listing, memberActing, operatorActing, orderIdIn, rechargeRunsOut, tellKind } from '../../ledger/index.ts'
+import { actOf } from '../../platform/audit/index.ts'
+import { openProof } from './proof.ts'
 import { tellFigures, tellRecharge } from './recharge.ts'
 import { type Channel, seenAt } from './rules.ts'
 import { cancel, confirm, create, quote, type RechargesPorts, read, reject, submitProof } from './service.ts'
@@ -99,6 +101,9 @@ export const rechargeHandlers = (ports: RechargesPorts, words: Words): HandlerTa
 
     readAnyRecharge: async ({ params, locale }) =>
       tellRecharge(await read(ports, orderIdIn(params.recharge_id), null), { words, locale }),
+
+    downloadRechargeProof: (request) =>
+      openProof(ports, actOf(request), orderIdIn(request.params.recharge_id), request),
 
     confirmRecharge: async (request) => {
       const order = await confirm(ports, orderIdIn(request.params.recharge_id), operatorActing(request))

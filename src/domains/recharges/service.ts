@@ -21,7 +21,9 @@ import {
   rechargeRunsOut,
   signedBy,
 } from '../../ledger/index.ts'
+import type { Blobs, Downloadable } from '../../platform/blobs/index.ts'
 import { sqlState } from '../../platform/database/fault.ts'
+import type { Database } from '../../platform/database/index.ts'
 import {
   cancellation,
   confirmation,
@@ -42,8 +44,10 @@ export interface RechargesPorts {
   channels: Channels
   /** How long a recharge waits for its payment or its proof. */
   lifeMs: number
-  /** Whether the workspace has a file that can be had; a foreign one is as unknown. */
-  hasFile(workspace: WorkspaceId, file: string): Promise<boolean>
+  database: Database
+  blobs: Blobs
+  /** A file of the workspace that can be had; a foreign one is as unknown. */
+  fileOf(workspace: WorkspaceId, file: string): Promise<Downloadable | undefined>
 }
 
 export interface Asked {
@@ -145,7 +149,7 @@ export const submitProof = (
   acting: Acting<WorkspaceId>,
 ): Promise<Order> =>
   change(ports, id, acting, async () => {
-    if (!(await ports.hasFile(acting.workspace, file))) throw notFound('no such file')
+    if (!(await ports.fileOf(acting.workspace, file))) throw notFound('no such file')
     return { parties: [], move: submission(id, acting.workspace, file) }
   })
 

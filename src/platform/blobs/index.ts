@@ -1,5 +1,5 @@
 export type { Blobs } from './blobs.ts'
-export { download } from './download.ts'
+export { type Downloadable, download } from './download.ts'
 export { meter } from './metered.ts'
 export { openBlobs } from './open.ts'
 export { sweepOrphans } from './sweep.ts'
