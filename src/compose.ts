@@ -152,13 +152,7 @@ export const compose = async (settings: Configuration, role: Role, logger: Logge
   const app = portalApp({ outside, logger, metrics, told }, served, way, pages)
   const unserved = catalogue.map(({ id }) => id).filter((id) => !identity.handlers.has(id) && !domains.handlers.has(id))
   if (unserved.length > 0) logger.warn({ operations: unserved }, 'declared, and not served yet')
-  const book = watchBook({
-    ledger: domains.ledger,
-    clock: outside.clock,
-    logger,
-    metrics: createBookMetrics(metrics.registry),
-    everyMs: settings.money.background.ledgerCheckMs,
-  })
+  const book = watchBook({ ledger: domains.ledger, logger, metrics: createBookMetrics(metrics.registry) })
   building.defer(() => book.close())
   let draining = false
   const operations = createOperationsApp({

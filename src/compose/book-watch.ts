@@ -1,5 +1,4 @@
 import type { Logger } from 'pino'
-import type { Clock } from '../kernel/index.ts'
 import type { Ledger } from '../ledger/index.ts'
 import type { createBookMetrics } from '../platform/telemetry/index.ts'
 
@@ -10,43 +9,40 @@ export interface BookWatch {
 }
 
 interface Parts {
-  ledger: Ledger
-  clock: Clock
+  ledger: Pick<Ledger, 'readCheck'>
   logger: Logger
   metrics: ReturnType<typeof createBookMetrics>
-  everyMs: number
 }
 
-/** How soon after the start: the store has other things to do first, and an embedded one does one thing at a time. */
-const soonMs = 500
+const everyMs = 1_000
 
 /**
- * Checks the book soon after the start and again and again after it. Every replica checks for itself, since each answers for its own
- * readiness; a check that cannot be made says nothing of the book and leaves the last one's finding as it is.
+ * Learns what the last check of the book has found, whichever replica made it: each answers for its own readiness. What
+ * cannot be learned leaves it as it is, for the store's own probe tells of the store.
  */
-export const watchBook = ({ ledger, clock, logger, metrics, everyMs }: Parts): BookWatch => {
-  let broken: Awaited<ReturnType<Ledger['verifyBook']>> = null
+export const watchBook = ({ ledger, logger, metrics }: Parts): BookWatch => {
+  let broken: string | undefined
+  let isSilent = false
   const look = async (): Promise<void> => {
     try {
-      broken = await ledger.verifyBook()
-      metrics.checked(broken?.violations ?? 0, clock.now())
-      if (broken) logger.error(broken, 'the book does not add up')
+      const last = await ledger.readCheck()
+      broken = last?.broken?.rule
+      if (last) metrics.checked(last.broken?.violations ?? 0, last.at)
+      isSilent = false
     } catch (error) {
-      logger.warn({ err: error }, 'the book could not be checked')
+      if (!isSilent) logger.warn({ err: error }, 'what the last check of the book has found could not be read')
+      isSilent = true
     }
   }
-  let looking = Promise.resolve()
-  const next = (): void => {
+  let looking = look()
+  const timer = setInterval(() => {
     looking = looking.then(look)
-  }
-  const first = setTimeout(next, soonMs).unref()
-  const timer = setInterval(next, everyMs).unref()
+  }, everyMs).unref()
   return {
     check: async () => {
-      if (broken) throw new Error(`the book does not add up: ${broken.rule}`)
+      if (broken !== undefined) throw new Error(`the book does not add up: ${broken}`)
     },
     close: async () => {
-      clearTimeout(first)
       clearInterval(timer)
       await looking
     },

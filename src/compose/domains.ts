@@ -18,7 +18,7 @@ import { createWithdrawals } from '../domains/withdrawals/index.ts'
 import { createWorkspaces, members } from '../domains/workspaces/index.ts'
 import type { Identity } from '../identity/index.ts'
 import type { HandlerTable, Portal } from '../kernel/index.ts'
-import { createLedger, forgettingAnswers } from '../ledger/index.ts'
+import { checkingBook, createLedger, forgettingAnswers } from '../ledger/index.ts'
 import { linksOf } from './links.ts'
 import type { Outside } from './outside.ts'
 import { exchangeTerms, liquidityOf, openRates } from './rates.ts'
@@ -33,7 +33,7 @@ export const composeDomains = async (
   const { words } = outside
   const { currencies, transferFee, transferApprovalFrom } = settings.money
   const signInUrl = (portal: Portal): string => linksOf(settings, portal).signIn
-  const { expiryMs } = settings.money.background
+  const { expiryMs, ledgerCheckMs } = settings.money.background
   const ledger = createLedger(outside)
   await ledger.ensureHouse(currencies)
   const wallets = createWallets({ ...outside, ledger, currencies })
@@ -117,7 +117,13 @@ export const composeDomains = async (
     recharges: recharges.jobs,
     exchanges: exchanges.jobs,
     operators: operators.jobs,
-    ledger: [forgettingAnswers(ledger, expiryMs)],
+    ledger: [
+      forgettingAnswers(ledger, expiryMs),
+      checkingBook({
+        ...{ ledger, clock: outside.clock, everyMs: ledgerCheckMs },
+        onBroken: (broken) => logger.error(broken, 'the book does not add up'),
+      }),
+    ],
   }
   const { accountsAwaiting } = operators
   return {

@@ -124,7 +124,7 @@ const settings = z.strictObject({
   }),
   exchange,
   background: z.strictObject({
-    ledgerCheckMs: milliseconds.describe('How often the book is checked.'),
+    ledgerCheckMs: milliseconds.describe('How often the book is checked, by one replica for all.'),
     expiryMs: milliseconds.describe('How often what has run out is ended.'),
   }),
 })

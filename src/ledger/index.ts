@@ -1,6 +1,7 @@
 import type { Database } from '../platform/database/index.ts'
 import { readBalance, readBalanceAt } from './balances-store.ts'
 import { checkBook } from './book-store.ts'
+import { keepCheck, readCheck } from './check-store.ts'
 import { listDueOrders } from './due-store.ts'
 import { execute, type LedgerPorts, post } from './execute.ts'
 import { listFlows, listPostings } from './flows-store.ts'
@@ -24,6 +25,7 @@ export {
 } from './acting.ts'
 export type { Balance } from './balances-store.ts'
 export type { BookCheck } from './book-store.ts'
+export { checkingBook } from './checking.ts'
 export type * from './command.ts'
 export type { LedgerPorts } from './execute.ts'
 export type { Flow, FlowQuery, Posting } from './flows-store.ts'
@@ -83,6 +85,8 @@ const parts = (ports: LedgerPorts) => {
     listPostings: from(listPostings),
     checkBook: from(checkBook),
     verifyBook: from(verifyBook),
+    keepCheck: from(keepCheck),
+    readCheck: from(readCheck),
   }
 }
 

@@ -7,7 +7,7 @@ import { type Portico, startPortico } from '../harness/portico.ts'
 import { root } from '../harness/settings.ts'
 import { storeIsAvailable } from '../harness/store.ts'
 
-/** A book that somebody broke behind the database's back is found by each replica, and by the command line. */
+/** A book that somebody broke behind the database's back is found by one replica, told to each, and found by the command line. */
 describe.skipIf(!storeIsAvailable() || inject('topology') !== 'split')('the book is watched', () => {
   let portico: Portico
   let url = ''

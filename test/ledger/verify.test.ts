@@ -1,5 +1,7 @@
 import { sql } from 'kysely'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { checkingBook, type Discrepancy } from '../../src/ledger/index.ts'
+import { createJobRunner } from '../../src/platform/jobs/index.ts'
 import { systemIds } from '../../src/platform/system/index.ts'
 import { type Book, createBook, type TestWallet } from './book.ts'
 import { everyStore } from './stores.ts'
@@ -84,5 +86,42 @@ describe.each(stores)('verifyBook on $name', ({ database }) => {
   test('entries that only cancel out across transactions are named', async () => {
     const moved = `UPDATE ledger_entries SET transaction_biz_id = '${systemIds.next()}' WHERE account_biz_id = '${a.id}'`
     expect(await after(moved)).toMatchObject({ rule: 'entries of a transaction sum to nothing', violations: 2 })
+  })
+
+  test('one replica checks in an interval, and what it finds every other can read; a check that fails changes nothing', async () => {
+    const { ledger, clock } = book
+    let checks = 0
+    const replica = (found: Discrepancy | null | Error) =>
+      createJobRunner({
+        ...{ database, clock, ids: systemIds, onFailure: () => undefined },
+        settings: { concurrency: 1, pollMs: 1_000, leaseMs: 30_000 },
+        kinds: [
+          checkingBook({
+            ...{ clock, everyMs: 60_000, onBroken: () => undefined },
+            ledger: {
+              keepCheck: ledger.keepCheck,
+              verifyBook: async () => {
+                checks += 1
+                if (found instanceof Error) throw found
+                return found
+              },
+            },
+          }),
+        ],
+      })
+    const interval = async (found: Discrepancy | null | Error) => {
+      const replicas = [replica(found), replica(found)]
+      for (const each of replicas) await each.start()
+      for (const each of replicas) await each.runOne()
+      for (const each of replicas) await each.stop()
+      const last = await ledger.readCheck()
+      clock.advance(60_000)
+      return last?.broken
+    }
+    const broken = { rule: 'a rule', subject: 'somewhere', violations: 2 }
+    expect(await interval(broken)).toEqual(broken)
+    expect(await interval(new Error('no store'))).toEqual(broken)
+    expect(await interval(null)).toBeNull()
+    expect(checks).toBe(3)
   })
 })

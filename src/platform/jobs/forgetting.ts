@@ -1,4 +1,4 @@
-import { type Clock, plus } from '../../kernel/index.ts'
+import { type Clock, hours, plus } from '../../kernel/index.ts'
 import type { Database } from '../database/index.ts'
 import type { JobKind } from './job.ts'
 import { deleteFailedJobs } from './store.ts'
@@ -10,12 +10,10 @@ interface Ports {
   failedKeptMs: number
 }
 
-const hourly = 3_600_000
-
 /** The job that forgets the jobs that were given up long ago. */
 export const forgettingFailedJobs = ({ database, clock, failedKeptMs }: Ports): JobKind => ({
   name: 'jobs.forgetFailed',
   attempts: 1,
-  everyMs: hourly,
+  everyMs: hours(1),
   work: () => deleteFailedJobs(database, plus(clock.now(), -failedKeptMs)),
 })

@@ -10,7 +10,7 @@ export const createBookMetrics = (registry: Registry) => {
   })
   const checkedAt = new Gauge({
     name: 'portico_ledger_checked_timestamp_seconds',
-    help: 'When this process last checked the book; 0 when it has not yet',
+    help: 'When the book was last checked, by whichever replica; 0 when it was not yet',
     registers,
   })
   return {

@@ -33,4 +33,5 @@ export const migrations: Readonly<Record<string, () => Promise<Migration>>> = {
   '064-withdrawals-let-go': () => import('./064-withdrawals-let-go.ts'),
   '065-audit-unsealed': () => import('./065-audit-unsealed.ts'),
   '066-logins-under-way': () => import('./066-logins-under-way.ts'),
+  '068-ledger-check': () => import('./068-ledger-check.ts'),
 }

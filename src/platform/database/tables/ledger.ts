@@ -88,6 +88,15 @@ export interface IdempotencyTable {
   created_at: Timestamp
 }
 
+export interface LedgerCheckTable {
+  one: Generated<true>
+  checked_at: Timestamp
+  /** Null when the book added up. */
+  rule: string | null
+  subject: string | null
+  violations: number
+}
+
 export interface LedgerTables {
   ledger_accounts: LedgerAccountsTable
   wallets: WalletsTable
@@ -95,4 +104,5 @@ export interface LedgerTables {
   ledger_holds: LedgerHoldsTable
   orders: OrdersTable
   idempotency: IdempotencyTable
+  ledger_check: LedgerCheckTable
 }

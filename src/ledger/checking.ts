@@ -1,0 +1,27 @@
+import type { Clock } from '../kernel/index.ts'
+import type { JobKind } from '../platform/jobs/index.ts'
+import type { Ledger } from './index.ts'
+import type { Discrepancy } from './invariants.ts'
+
+interface Ports {
+  ledger: Pick<Ledger, 'verifyBook' | 'keepCheck'>
+  clock: Clock
+  everyMs: number
+  onBroken(broken: Discrepancy): void
+}
+
+/**
+ * The job that checks the book, for every replica: it reads all of it. A check that cannot be made says nothing of the
+ * book and leaves the last one's finding as it is.
+ */
+export const checkingBook = ({ ledger, clock, everyMs, onBroken }: Ports): JobKind => ({
+  name: 'ledger.check',
+  attempts: 1,
+  everyMs,
+  work: async () => {
+    const at = clock.now()
+    const broken = await ledger.verifyBook()
+    if (broken) onBroken(broken)
+    await ledger.keepCheck({ at, broken })
+  },
+})
