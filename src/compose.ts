@@ -32,6 +32,7 @@ import {
 } from './gateway/index.ts'
 import { assertionType } from './identity/index.ts'
 import type { HandlerTable, Operation } from './kernel/index.ts'
+import { blobsFault } from './platform/blobs/index.ts'
 import { databaseFault } from './platform/database/index.ts'
 import { outboxPage } from './platform/mail/index.ts'
 import { redisFault } from './platform/redis/index.ts'
@@ -81,7 +82,7 @@ const portalApp = (
   const log = (finished: Finished) => {
     for (const tell of told) tell(finished)
   }
-  const isUnavailable = (error: unknown): boolean => databaseFault(error) || redisFault(error)
+  const isUnavailable = (error: unknown): boolean => databaseFault(error) || redisFault(error) || blobsFault(error)
   const door = createDoor({ router, stages, answers, clock, ids, metrics, log, refusalOf: refusalOf(isUnavailable) })
   return createApp({ ...door, pageLog: pageLog(logger), pages, fault: faultDoor(answers, logger) })
 }

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { readdir } from 'node:fs/promises'
+import { readdir, rename, rm, writeFile } from 'node:fs/promises'
 import { connect } from 'node:net'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { developmentIds } from '../../src/seed/development.ts'
@@ -105,6 +105,7 @@ describe.skipIf(!storeIsAvailable())('files', () => {
     ['a huge index', [{ name: 'x[999999999]', content: 'x' }, file(), purpose()]],
     ['a file under another name', [file({ name: 'file[0]' }), purpose()]],
     ['a name with NUL', [file({ fileName: 'a\0.pdf' }), purpose()]],
+    ['a name that is no UTF-8', [file({ fileName: Buffer.from('a\xff\xfe.pdf', 'latin1') }), purpose()]],
     ['another type than declared', [file({ content: png() }), purpose()]],
     ['a type that the purpose does not take', [file(), purpose('AVATAR')]],
     [
@@ -140,6 +141,14 @@ describe.skipIf(!storeIsAvailable())('files', () => {
   test('files.upload 413: one byte over every limit', async () => {
     const limit = portico.settings.files.purposes.DOCUMENT.maxBytes
     expect(code(await upload([purpose(), file({ content: pdf(limit + 1) })]))).toEqual([413, 'REQUEST.TOO_LARGE'])
+  })
+
+  test('files.upload 413: what stands before the file is bounded too', async () => {
+    const { headers, body } = formOf([file(), purpose()])
+    const preamble = Buffer.alloc(26 * 1024 * 1024, 'no form yet\r\n')
+    const call = { token: session.accessToken, workspace, headers, body: Buffer.concat([preamble, body]) }
+    const answer = await portico.call('POST', '/web/v1/consumer/files/upload', call)
+    expect(code(answer)).toEqual([413, 'REQUEST.TOO_LARGE'])
   })
 
   test('files.upload 400: a form that has no end or no boundary', async () => {
@@ -282,6 +291,25 @@ describe.skipIf(!storeIsAvailable())('files', () => {
     await expect.poll(() => blobCount(portico.settings.dataDirectory), { timeout: 10_000 }).toBe(before)
     const { status } = await read((await uploaded()).bizId ?? '')
     expect(status).toBe(200)
+  })
+
+  test('files.upload, files.download 503: a blob store that is not to be had is nobody’s bad request', async () => {
+    const { bizId = '' } = await uploaded()
+    portico.expectFault(({ operation }) => /^files\.(upload|download)$/.test(String(operation)))
+    const folder = `${portico.settings.dataDirectory}/blobs`
+    await rename(folder, `${folder}.away`)
+    await writeFile(folder, 'no folder')
+    try {
+      for (const size of [200, 300_000, 5_000_000]) {
+        const answer = await upload([file({ content: pdf(size) }), purpose()])
+        expect([...code(answer), answer.headers.get('retry-after')]).toEqual([503, 'SYSTEM.UNAVAILABLE', '1'])
+      }
+      expect((await download(bizId)).status).toBe(503)
+    } finally {
+      await rm(folder)
+      await rename(`${folder}.away`, folder)
+    }
+    expect((await download(bizId)).status).toBe(200)
   })
 })
 

@@ -3,7 +3,8 @@ import { randomUUID } from 'node:crypto'
 export interface Part {
   name: string
   content: string | Uint8Array
-  fileName?: string
+  /** In UTF-8; bytes are sent as they are. */
+  fileName?: string | Uint8Array
   type?: string
 }
 
@@ -11,10 +12,12 @@ export interface Part {
 export const formOf = (parts: readonly Part[]): { headers: { 'content-type': string }; body: Uint8Array } => {
   const boundary = `----portico${randomUUID()}`
   const chunks = parts.flatMap(({ name, content, fileName, type }) => {
-    const file = fileName === undefined ? '' : `; filename="${fileName}"`
+    const file = fileName === undefined ? [] : [Buffer.from('; filename="'), Buffer.from(fileName), Buffer.from('"')]
     const kind = type === undefined ? '' : `content-type: ${type}\r\n`
     return [
-      Buffer.from(`--${boundary}\r\ncontent-disposition: form-data; name="${name}"${file}\r\n${kind}\r\n`),
+      Buffer.from(`--${boundary}\r\ncontent-disposition: form-data; name="${name}"`),
+      ...file,
+      Buffer.from(`\r\n${kind}\r\n`),
       Buffer.from(content),
       Buffer.from('\r\n'),
     ]

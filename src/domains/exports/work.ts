@@ -63,8 +63,9 @@ const carryOut = async (ports: ExportWorkPorts, run: Run, signal: AbortSignal): 
       })
       const feeding = pipeline(format.write({ ...source, rows }), measure.through)
       const storing = blobs.put(blobKey, measure.through)
-      // Neither may outlive the snapshot; the first failure is the one that says why.
-      await Promise.all([feeding, storing]).finally(() => Promise.allSettled([feeding, storing]))
+      // Neither may outlive the snapshot. The store says why, for its own failures and for those that it was fed.
+      await Promise.allSettled([feeding, storing])
+      await storing
     })
   } catch (error) {
     await blobs.delete(blobKey)

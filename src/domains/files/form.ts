@@ -2,6 +2,7 @@ import type { Readable } from 'node:stream'
 import { finished } from 'node:stream/promises'
 import { Busboy } from '@fastify/busboy'
 import { invalid, Refusal, type Upload } from '../../kernel/index.ts'
+import { tooLarge } from './rules.ts'
 
 export interface FilePart {
   fileName: string
@@ -12,6 +13,9 @@ export interface FilePart {
 
 /** Room for what surrounds the file: names and boundaries are short. */
 const limits = { files: 2, fields: 2, parts: 3, fieldSize: 64, headerPairs: 16, headerSize: 4_096 }
+
+/** What may surround the file: fields, boundaries, and what a client puts before them. */
+const surroundingBytes = 64 * 1024
 
 /** How long, and how much, of a refused body is still read, so that the client gets to its answer. */
 const lingering = { milliseconds: 2_000, bytes: 8 * 1024 * 1024 }
@@ -43,10 +47,12 @@ const open = ({ contentType }: Upload) => {
 
 /**
  * Reads a form of exactly one `file` and one `purpose`, in either order, as a stream: `take` gets the file's bytes while
- * they come, and is left with a broken stream where the form turns out to be another one. Anything else is refused.
+ * they come, and is left with a broken stream where the form turns out to be another one. Anything else is refused, and
+ * what is longer than a file of `maxBytes` can make it.
  */
 export const readForm = async <T>(
   upload: Upload,
+  maxBytes: number,
   take: (part: FilePart) => Promise<T>,
 ): Promise<{ purpose: string; taken: T }> => {
   const parser = open(upload)
@@ -54,17 +60,18 @@ export const readForm = async <T>(
   let purpose: string | undefined
   let taking: Promise<T> | undefined
   let file: Readable | undefined
+  let left = maxBytes + surroundingBytes
   const over = Promise.withResolvers<void>()
 
-  const fail = (error: unknown): void => {
-    const refusal = asRefusal(error)
+  const fail = (error: Error): void => {
     source.unpipe(parser)
-    over.reject(refusal)
-    file?.destroy(refusal)
+    over.reject(error)
+    file?.destroy(error)
   }
 
   parser.on('file', (name, bytes, fileName, _encoding, declaredType) => {
-    bytes.on('error', fail)
+    // What breaks it off is told by the parser, or by whoever has taken it.
+    bytes.on('error', () => undefined)
     if (name !== 'file' || file) {
       bytes.resume()
       return fail(invalid('file', 'another file'))
@@ -79,12 +86,16 @@ export const readForm = async <T>(
   })
   for (const event of ['partsLimit', 'filesLimit', 'fieldsLimit'] as const)
     parser.on(event, () => fail(invalid('body', event)))
-  parser.on('error', fail)
+  parser.on('error', (error) => fail(asRefusal(error)))
   parser.on('finish', () => over.resolve())
   const broken = (cause?: unknown) => fail(new Refusal('REQUEST.MALFORMED', { internal: 'upload broke off', cause }))
   source.on('error', broken)
   source.on('close', () => {
     if (!source.readableEnded) broken()
+  })
+  source.on('data', (chunk: Buffer) => {
+    left -= chunk.length
+    if (left < 0) fail(tooLarge())
   })
   source.pipe(parser)
 

@@ -54,7 +54,8 @@ export const receive = async (
   }
   const feeding = pipeline(judged(part, told), through)
   const storing = blobs.put(blobKey, through)
-  // Neither is left running; the first failure is the one that says why.
-  await Promise.all([feeding, storing]).finally(() => Promise.allSettled([feeding, storing]))
+  // Neither is left running. The store says why, for its own failures and for those that it was fed.
+  await Promise.allSettled([feeding, storing])
+  await storing
   return { blobKey, fileName: safeName(part.fileName, contentType), contentType, sizeBytes: size(), sha256: sha256() }
 }

@@ -79,10 +79,11 @@ const nameLength = 120
 
 /**
  * A name to keep and to offer at downloads: the last part of whatever path came, without characters that steer
- * terminals, displays or file systems, and with an ending that fits the type. NUL is no name at all.
+ * terminals, displays or file systems, and with an ending that fits the type. What holds NUL, or was not UTF-8 (of which
+ * the form's reader makes U+FFFD), is no name at all.
  */
 export const safeName = (given: string, type: string): string => {
-  if (given.includes('\0') || !given.isWellFormed()) throw invalid('file', 'file name')
+  if (/[\0\ufffd]/.test(given) || !given.isWellFormed()) throw invalid('file', 'file name')
   const last = given.normalize('NFC').split(/[/\\]/).at(-1) ?? ''
   const plain = last.replace(unprintable, '').replace(reserved, '_').trimEnd()
   const fitting = endings[type] ?? []

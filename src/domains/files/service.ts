@@ -31,10 +31,11 @@ const record = (ports: FilePorts, act: Act, workspaceId: WorkspaceId, file: Omit
 
 /** Takes an upload's bytes into the store, if its form and its purpose let them; a refused or broken one leaves nothing. */
 const take = async ({ blobs, ids, purposes }: FilePorts, form: Upload) => {
+  const maxBytes = greatest(purposes)
   let stored: string | undefined
   try {
-    const { purpose: named, taken } = await readForm(form, async (part) => {
-      const received = await receive({ blobs, ids }, part, greatest(purposes))
+    const { purpose: named, taken } = await readForm(form, maxBytes, async (part) => {
+      const received = await receive({ blobs, ids }, part, maxBytes)
       stored = received.blobKey
       return received
     })
