@@ -19,11 +19,16 @@ const repeats = (raw: readonly string[], name: string): boolean => {
   return count > 1
 }
 
+/** A name or an address, and a port (RFC 9110, 7.2). What else the grammar of a URI has room for names no host of ours. */
+const hostField = /^(?:[\w.~-]+|\[[\da-f:.]+\])(?::\d{1,5})?$/i
+
 /** What Node's parser lets pass and we do not: RFC 9112 sections 2.3, 3.2 and 6. */
 const flaw = (request: IncomingMessage, maxHeaders: number): number | undefined => {
   if (request.httpVersion !== '1.1' && request.httpVersion !== '1.0') return 505
   if (request.rawHeaders.length / 2 > maxHeaders) return 431
   if (repeats(request.rawHeaders, 'host') || repeats(request.rawHeaders, 'transfer-encoding')) return 400
+  const { host } = request.headers
+  if (host !== undefined && !hostField.test(host)) return 400
   const coding = request.headers['transfer-encoding']
   if (coding !== undefined && (coding.toLowerCase() !== 'chunked' || request.headers['content-length'] !== undefined))
     return 400
