@@ -24,7 +24,7 @@ const tooLate = (): Refusal => new Refusal('SYSTEM.UPSTREAM_TIMEOUT', { internal
 const clientSlow = (): Refusal => new Refusal('REQUEST.TIMEOUT', { internal: 'the upload did not arrive in time' })
 
 const clientGone = (cause?: unknown): Refusal =>
-  new Refusal('REQUEST.MALFORMED', { internal: 'upload broke off', cause })
+  cause instanceof Refusal ? cause : new Refusal('REQUEST.MALFORMED', { internal: 'upload broke off', cause })
 
 /**
  * Streams to and from an upstream through http-proxy-middleware, unbuffered both ways. It is given a request and a

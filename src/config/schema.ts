@@ -143,6 +143,7 @@ export const schema = z.strictObject({
     maxBodyBytes: z.int().min(1_024).describe('Of a JSON body; uploads have the limit of their purpose.'),
     bodyTimeoutMs: z.int().min(100).describe("From a body's first byte to its last."),
     headersTimeoutMs: z.int().min(100).describe("From the connection to the head's end."),
+    uploadBytesPerSecond: z.int().min(1).describe('Of an upload, measured over `bodyTimeoutMs`; a slower one is 408.'),
     uploadTimeoutMs: z.int().min(1_000).describe('For a whole request, an upload above all.'),
     maxHeaders: z.int().min(20).describe('Header fields of a request.'),
     maxDepth: z.int().min(4).describe('Nesting of a JSON body.'),

@@ -35,7 +35,15 @@ describe.skipIf(!storeIsAvailable())('framing and path', () => {
     `${line}\r\nHost: portico.test\r\n${head(['content-type'])}\r\n${more}\r\n`
   const post = (more: string, body: string) =>
     `POST ${initiate} HTTP/1.1\r\nHost: portico.test\r\n${head()}\r\n${more}\r\n${body}`
+  const upload = (more: string, body: string) =>
+    `POST /web/v1/consumer/files/upload HTTP/1.1\r\nHost: portico.test\r\n${head(['content-type'])}\r\n` +
+    `Authorization: Bearer ${session.accessToken}\r\nX-Workspace-Id: ${developmentIds.workspace}\r\n` +
+    `Content-Type: multipart/form-data; boundary=b\r\n${more}\r\n${body}`
   const operationsServed = () => portico.log.filter(({ operation }) => operation).length
+
+  test.each(['portico.test:8443', '127.0.0.1', '[::1]:8080', 'a_b-c.test.'])('the Host %s is one', async (host) => {
+    expect((await sendRaw(portico.url, get().replace('portico.test', host))).status).toBe(200)
+  })
 
   test('a plain request is answered 200, and alone', async () => {
     expect(await sendRaw(portico.url, get())).toMatchObject({ status: 200, responses: 1 })
@@ -100,6 +108,8 @@ describe.skipIf(!storeIsAvailable())('framing and path', () => {
     const slow = [
       drip(`GET ${path} HTTP/1.1\r\nHost: portico.test\r\nX-Slow: `),
       drip(post('Content-Length: 1000\r\n', '{"email":"')),
+      drip(upload('Content-Length: 100000\r\n', '--b\r\nContent-Disposition: form-data; name="purpose"\r\n\r\n')),
+      drip(upload('Content-Length: 100000\r\n', '')),
     ]
     expect((await portico.call('GET', path)).status).toBe(200)
     for (const text of await Promise.all(slow)) expect(text).toMatch(/^HTTP\/1\.1 408/)

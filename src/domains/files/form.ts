@@ -88,7 +88,8 @@ export const readForm = async <T>(
     parser.on(event, () => fail(invalid('body', event)))
   parser.on('error', (error) => fail(asRefusal(error)))
   parser.on('finish', () => over.resolve())
-  const broken = (cause?: unknown) => fail(new Refusal('REQUEST.MALFORMED', { internal: 'upload broke off', cause }))
+  const broken = (cause?: unknown) =>
+    fail(cause instanceof Refusal ? cause : new Refusal('REQUEST.MALFORMED', { internal: 'upload broke off', cause }))
   source.on('error', broken)
   source.on('close', () => {
     if (!source.readableEnded) broken()

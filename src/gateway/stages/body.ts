@@ -1,6 +1,7 @@
 import type { Configuration } from '../../config/index.ts'
 import { invalid, Refusal } from '../../kernel/index.ts'
 import type { Call, Stage } from '../call.ts'
+import { paced } from '../paced.ts'
 import { readBounded } from '../read-bounded.ts'
 import { parseStrictJson } from '../strict-json.ts'
 
@@ -30,14 +31,15 @@ const read = async (
   call.payload = parsed.value
 }
 
-/** The body: bounded in size and time, JSON and nothing else in UTF-8 and nothing else. Uploads stay unread streams. */
-export const body =
-  (settings: Configuration['requests']): Stage =>
-  (call) => {
+/** The body: bounded in size and time, JSON and nothing else in UTF-8 and nothing else. Uploads stay streams, which only have to come. */
+export const body = (settings: Configuration['requests']): Stage => {
+  const { bodyTimeoutMs, uploadBytesPerSecond } = settings
+  const pace = { windowMs: bodyTimeoutMs, bytes: (uploadBytesPerSecond * bodyTimeoutMs) / 1_000 }
+  return (call) => {
     const encoding = call.headers.optional('content-encoding')
     if (encoding !== undefined && encoding !== 'identity') throw unsupported('content encoding')
     if (call.operation.body === 'multipart') {
-      call.upload = { contentType: mediaType(call, multipart), bytes: call.body }
+      call.upload = { contentType: mediaType(call, multipart), bytes: paced(call.body, pace) }
       return
     }
     const length = call.headers.optional('content-length')
@@ -45,3 +47,4 @@ export const body =
     if (Number(length) > settings.maxBodyBytes) throw new Refusal('REQUEST.TOO_LARGE', { internal: 'content length' })
     return read(call, settings)
   }
+}
