@@ -51,10 +51,13 @@ export const composeDomains = async (
   await ledger.provideLiquidity(liquidityOf(settings.money.exchange))
   const terms = exchangeTerms(settings.money.exchange)
   const exchanges = createExchanges({ ...outside, ledger, rates, terms, expiryMs })
+  const constants = createConstants()
+  const { isCountry } = constants
   const withdrawalChannels = createWithdrawalChannels({
     ...outside,
     ledger,
     members,
+    isCountry,
     maxPerWorkspace: settings.money.withdrawal.maxChannelsPerWorkspace,
   })
   const cleaners = [files, exports, exchanges, withdrawalChannels].map(({ clean }) => clean)
@@ -84,8 +87,7 @@ export const composeDomains = async (
   const transfers = createTransfers({ ledger, words, fixedFee: transferFee, approvalThreshold: transferApprovalFrom })
   const { channelOf } = withdrawalChannels
   const withdrawals = createWithdrawals({ ledger, words, channelOf, payouts: settings.money.withdrawal.payouts })
-  const constants = createConstants()
-  const profile = createProfile({ ...outside, isCountry: constants.isCountry })
+  const profile = createProfile({ ...outside, isCountry })
   const operators = createOperators({
     ...outside,
     ledger,

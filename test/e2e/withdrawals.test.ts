@@ -132,6 +132,12 @@ describe.skipIf(!storeIsAvailable())('withdrawals', () => {
     expect(await data(web('GET', '/withdrawal-channels?currency=EUR'))).toMatchObject([{ bizId: eur }])
   })
 
+  test('withdrawalChannels.create 400: a country that does not exist', async () => {
+    const answer = await web('POST', '/withdrawal-channels', account({ country: 'XX' }))
+    expect(codeOf(answer)).toEqual(invalid)
+    expect(answer.body.message).toContain('country')
+  })
+
   test('withdrawalChannels.verify, reject 200: PENDING_VERIFICATION → ACTIVE → DISABLED, → REJECTED; 409 after, 404', async () => {
     const body = account()
     const { bizId } = await data(web('POST', '/withdrawal-channels', body))
@@ -431,6 +437,7 @@ describe.skipIf(inject('topology') !== 'embedded')('withdrawals in the store', (
       ...{ database, ledger, clock, ids: systemIds, secretBox, digest, words },
       members: { holdFor: async () => undefined },
       maxPerWorkspace: mostChannels,
+      isCountry: () => true,
     })
     const terms = { currency: 'USD', minAmount: '1', maxAmount: '100', fixedFee: '0', feeRate: '0.00333' }
     const { handlers } = createWithdrawals({

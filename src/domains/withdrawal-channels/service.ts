@@ -2,6 +2,7 @@ import {
   type AccountId,
   type Clock,
   type Ids,
+  invalid,
   notFound,
   Refusal,
   type WorkspaceAccess,
@@ -23,6 +24,8 @@ export interface ChannelPorts {
   ids: Ids
   secretBox: SecretBox
   digest: KeyedDigest
+  /** Whether a country has this ISO 3166 alpha-2 code. */
+  isCountry(alpha2: string): boolean
   /** Makes what changes a workspace take turns; refuses where the caller's rights have shrunk since they were read. */
   members: { holdFor(tx: Tx, accountId: AccountId, by: WorkspaceAccess): Promise<unknown> }
   /** Of those that wait or are in use. */
@@ -86,8 +89,9 @@ export interface Naming {
   act: Act
 }
 
-export const create = (ports: ChannelPorts, asked: NewChannel, { acting, by, act }: Naming) =>
-  inTransaction(ports.database, async (tx) => {
+export const create = async (ports: ChannelPorts, asked: NewChannel, { acting, by, act }: Naming) => {
+  if (!ports.isCountry(asked.country)) throw invalid('country')
+  return inTransaction(ports.database, async (tx) => {
     const ledger = ports.ledger.within(tx)
     const key = keyOf(ports, acting)
     const earlier = await ledger.earlierAnswer(key)
@@ -100,6 +104,7 @@ export const create = (ports: ChannelPorts, asked: NewChannel, { acting, by, act
     await ledger.keepAnswer(key, channel)
     return channel
   })
+}
 
 type Decide = (status: ChannelStatus) => { status: ChannelStatus; rejectReason: string | null } | undefined
 
