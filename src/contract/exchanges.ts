@@ -73,6 +73,12 @@ const rate = z
   .refine(isRate)
   .meta({ examples: ['0.9215'] })
 
+export const exchangeFilters = {
+  sourceCurrency: currency.optional(),
+  targetCurrency: currency.optional(),
+  exchangeStatus: codeOf('exchangeStatus').optional(),
+}
+
 const reading = { ...member, permission: 'exchange:read' } as const
 const get = { method: 'GET', chains: ['consumer'], body: 'none' } as const
 const post = { method: 'POST', chains: ['consumer'] } as const
@@ -83,11 +89,7 @@ export const listExchanges = operation({
   path: '/exchanges',
   summary: 'Exchange orders of the workspace, by filter',
   policy: { ...reading, workspace: 'optional' },
-  query: listQuery(['createdAt', 'updatedAt'], {
-    sourceCurrency: currency.optional(),
-    targetCurrency: currency.optional(),
-    exchangeStatus: codeOf('exchangeStatus').optional(),
-  }),
+  query: listQuery(['createdAt', 'updatedAt'], exchangeFilters),
   reply: page(ExchangeOrder),
   refuses: [],
 })

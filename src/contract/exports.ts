@@ -1,21 +1,20 @@
 import { z } from 'zod'
 import { type CodeOf, operation } from '../kernel/index.ts'
 import { bizId, coded, codeOf, id, inOrder, instant, listQuery, page, timestamp } from './common.ts'
+import { exchangeFilters } from './exchanges.ts'
 import { member } from './policies.ts'
-
-const ofWallet = { walletId: id.optional() }
+import { rechargeFilters } from './recharges.ts'
+import { transferFilters } from './transfers.ts'
+import { flowFilters } from './wallets.ts'
+import { withdrawalFilters } from './withdrawals.ts'
 
 /** The filters of each list that can be exported, beside its interval. */
 const filters = {
-  FLOWS: {
-    ...ofWallet,
-    flowType: codeOf('flowType').optional(),
-    direction: codeOf('flowDirection').optional(),
-  },
-  TRANSFERS: { ...ofWallet, transferStatus: codeOf('transferStatus').optional() },
-  EXCHANGES: { exchangeStatus: codeOf('exchangeStatus').optional() },
-  RECHARGES: { ...ofWallet, rechargeStatus: codeOf('rechargeStatus').optional() },
-  WITHDRAWALS: { ...ofWallet, withdrawalStatus: codeOf('withdrawalStatus').optional() },
+  FLOWS: { walletId: id.optional(), ...flowFilters },
+  TRANSFERS: transferFilters,
+  EXCHANGES: exchangeFilters,
+  RECHARGES: rechargeFilters,
+  WITHDRAWALS: withdrawalFilters,
   LOGIN_HISTORY: {},
 } as const satisfies Record<CodeOf<'exportType'>, z.ZodRawShape>
 

@@ -60,7 +60,7 @@ const RechargeChannel = z.object({
 })
 
 const sortable = ['createdAt', 'updatedAt'] as const
-const filters = { walletId: id.optional(), rechargeStatus: codeOf('rechargeStatus').optional() }
+export const rechargeFilters = { walletId: id.optional(), rechargeStatus: codeOf('rechargeStatus').optional() }
 
 const reading = { ...member, workspace: 'required', permission: 'recharge:read' } as const
 const creating = { ...money, workspace: 'required', permission: 'recharge:create' } as const
@@ -74,7 +74,7 @@ export const listRecharges = operation({
   id: 'recharges.list',
   path: '/recharges',
   summary: 'Recharge orders of the workspace, by filter',
-  query: listQuery(sortable, filters),
+  query: listQuery(sortable, rechargeFilters),
   reply: page(RechargeOrder),
   refuses: [],
 })
@@ -150,7 +150,7 @@ export const listAllRecharges = operation({
   id: 'recharges.listAll',
   path: '/recharges',
   summary: 'Recharge orders of every workspace, by filter',
-  query: listQuery(sortable, { ...filters, ...byWorkspace }),
+  query: listQuery(sortable, { ...rechargeFilters, ...byWorkspace }),
   reply: page(RechargeOrder.extend(ofWorkspace)),
   refuses: [],
 })

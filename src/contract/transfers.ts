@@ -50,6 +50,8 @@ export const TransferOrder = z.object({
 })
 
 const sortable = ['createdAt', 'updatedAt'] as const
+const walletTransferFilters = { transferStatus: codeOf('transferStatus').optional() }
+export const transferFilters = { walletId: id.optional(), ...walletTransferFilters }
 
 const read = {
   method: 'GET',
@@ -77,7 +79,7 @@ export const listTransfers = operation({
   path: '/transfer/query/orders',
   summary: 'Transfer orders of the workspace, by filter',
   policy: { ...readPolicy, workspace: 'optional' },
-  query: listQuery(sortable, { walletId: id.optional(), transferStatus: codeOf('transferStatus').optional() }),
+  query: listQuery(sortable, transferFilters),
   reply: page(TransferOrder),
   refuses: [],
 })
@@ -88,7 +90,7 @@ export const listWalletTransfers = operation({
   path: '/transfer/query/orders/wallet/{wallet_id}',
   summary: 'Transfer orders of one wallet; empty for an unknown one',
   policy: { ...readPolicy, workspace: 'required' },
-  query: listQuery(sortable, { transferStatus: codeOf('transferStatus').optional() }),
+  query: listQuery(sortable, walletTransferFilters),
   reply: page(TransferOrder),
   refuses: [],
 })

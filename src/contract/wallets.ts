@@ -40,6 +40,11 @@ const Flow = z.object({
   createdAt: timestamp,
 })
 
+export const flowFilters = {
+  flowType: codeOf('flowType').optional(),
+  direction: codeOf('flowDirection').optional(),
+}
+
 const reading = { ...member, workspace: 'required', permission: 'wallet:read' } as const
 const get = { method: 'GET', chains: ['consumer', 'api'], body: 'none' } as const
 const one = { ...get, policy: reading, refuses: ['RESOURCE.NOT_FOUND'] } as const
@@ -76,10 +81,7 @@ export const listFlows = operation({
   id: 'wallets.flows',
   path: '/wallets/{wallet_id}/flows',
   summary: 'What went in and out of a wallet',
-  query: listQuery(['sequence', 'createdAt'], {
-    flowType: codeOf('flowType').optional(),
-    direction: codeOf('flowDirection').optional(),
-  }),
+  query: listQuery(['sequence', 'createdAt'], flowFilters),
   reply: page(Flow),
 })
 

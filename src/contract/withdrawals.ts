@@ -46,7 +46,7 @@ const WithdrawalOrder = z.object({
 })
 
 const sortable = ['createdAt', 'updatedAt'] as const
-const filters = { walletId: id.optional(), withdrawalStatus: codeOf('withdrawalStatus').optional() }
+export const withdrawalFilters = { walletId: id.optional(), withdrawalStatus: codeOf('withdrawalStatus').optional() }
 
 const reading = { ...member, permission: 'withdrawal:read' } as const
 const creating = { ...money, permission: 'withdrawal:create' } as const
@@ -59,7 +59,7 @@ export const listWithdrawals = operation({
   path: '/withdrawals',
   summary: 'Withdrawal orders of the workspace, by filter',
   policy: { ...reading, workspace: 'optional' },
-  query: listQuery(sortable, filters),
+  query: listQuery(sortable, withdrawalFilters),
   reply: page(WithdrawalOrder),
   refuses: [],
 })
@@ -110,7 +110,7 @@ export const listAllWithdrawals = operation({
   id: 'withdrawals.listAll',
   path: '/withdrawals',
   summary: 'Withdrawal orders of every workspace, by filter',
-  query: listQuery(sortable, { ...filters, ...byWorkspace }),
+  query: listQuery(sortable, { ...withdrawalFilters, ...byWorkspace }),
   reply: page(WithdrawalOrder.extend(ofWorkspace)),
   refuses: [],
 })

@@ -170,6 +170,21 @@ describe.skipIf(!storeIsAvailable())('exports', () => {
       expect(code(await call('POST', '/exports', { body }))).toEqual([400, 'VALIDATION.INVALID_PARAMETER'])
   })
 
+  test('exports.create 200: exchanges by the filters of their list', async () => {
+    const quoted = { sourceCurrency: 'USD', targetCurrency: 'EUR', amount: '10.00', fixedSide: 'SOURCE' }
+    const { quoteBizId } = (await call('POST', '/exchanges/quote', { body: quoted })).body.data
+    expect((await call('POST', '/exchanges', { body: { quoteBizId } })).status).toBe(200)
+    const rowsOf = async (filters: object) => {
+      const listed = await call('GET', `/exchanges?${new URLSearchParams({ ...filters })}`)
+      const { rowCount } = await completed({ exportType: 'EXCHANGES', format: 'CSV', filters })
+      expect(rowCount).toBe(listed.body.data.pagination.totalRecords)
+      return rowCount
+    }
+    expect(await rowsOf({ sourceCurrency: 'USD', targetCurrency: 'EUR', exchangeStatus: 'COMPLETED' })).toBe(1)
+    expect(await rowsOf({ sourceCurrency: 'EUR' })).toBe(0)
+    expect(await rowsOf({ targetCurrency: 'USD' })).toBe(0)
+  })
+
   test('exports.create 403 and exports.download 403: the list’s own right is asked for, then and again', async () => {
     const member = await signIn(portico, 'member@demo.test')
     const denied = await call('POST', '/exports', {

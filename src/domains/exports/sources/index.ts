@@ -15,7 +15,7 @@ import { orderKinds } from './order-columns.ts'
 import { orderSource } from './orders.ts'
 import type { Source } from './row.ts'
 
-const status = z.string().optional()
+const text = z.string().optional()
 
 /** The filters as they were kept: checked by the contract when they came. */
 const Filters = z.object({
@@ -27,10 +27,12 @@ const Filters = z.object({
     .optional(),
   flowType: z.enum(['TRANSFER', 'EXCHANGE', 'RECHARGE', 'WITHDRAWAL', 'FEE', 'OPENING']).optional(),
   direction: z.enum(['IN', 'OUT']).optional(),
-  transferStatus: status,
-  exchangeStatus: status,
-  rechargeStatus: status,
-  withdrawalStatus: status,
+  transferStatus: text,
+  sourceCurrency: text,
+  targetCurrency: text,
+  exchangeStatus: text,
+  rechargeStatus: text,
+  withdrawalStatus: text,
 })
 
 export interface ExportScope {
@@ -59,17 +61,19 @@ export const sourceOf = (
   { store, asOf }: Snapshot,
   scope: ExportScope,
 ): Source => {
-  const { startTime, endTime, walletId, flowType, direction, ...statuses } = Filters.parse(scope.filters)
+  const { startTime, endTime, walletId, flowType, direction, sourceCurrency, targetCurrency, ...statuses } =
+    Filters.parse(scope.filters)
   const { workspace, account, type } = scope
   const interval = { from: instantOf(startTime), to: until(instantOf(endTime), asOf) }
   if (type === 'LOGIN_HISTORY') return loginHistorySource(store, { account, ...interval }, pageSize)
   const book = ledger.within(store)
   if (type === 'FLOWS') return flowSource(book, { workspace, walletId, flowType, direction, ...interval }, pageSize)
   const kind = orderKinds[type]
+  const data = { ...(sourceCurrency && { sourceCurrency }), ...(targetCurrency && { targetCurrency }) }
   return orderSource(
     book,
     kind,
-    { workspace, walletId, status: statuses[kind.status], asOf, now: clock.now(), ...interval },
+    { workspace, walletId, data, status: statuses[kind.status], asOf, now: clock.now(), ...interval },
     pageSize,
   )
 }

@@ -8,6 +8,8 @@ interface Asked {
   workspace: WorkspaceId
   walletId: string | undefined
   status: string | undefined
+  /** What the order's data must say. */
+  data: Readonly<Record<string, string>>
   from: Instant | undefined
   to: Instant | undefined
   /** Steps after it are not looked at; null where the store's snapshot sees to that. */
@@ -81,9 +83,9 @@ const rowOf = (kind: OrderKind, order: Order, { asOf, now, status, workspace }: 
  */
 export const orderSource = (ledger: Ledger, kind: OrderKind, asked: Asked, pageSize: number): Source => {
   async function* rows(): AsyncGenerator<Row> {
-    const { workspace, walletId, from: start, to } = asked
+    const { workspace, walletId, data, from: start, to } = asked
     const wallet = walletId === undefined ? undefined : bizId<'wallet'>(walletId)
-    const query = { type: kind.type, workspace, wallet, to, sortBy: 'createdAt', sortOrder: 'asc' } as const
+    const query = { type: kind.type, workspace, wallet, data, to, sortBy: 'createdAt', sortOrder: 'asc' } as const
     const orders = everyRow<Order>(
       async (slice) => (await ledger.listOrders({ ...query, ...slice })).items,
       start,
