@@ -7,14 +7,14 @@ import { type CodedFamily, codesOf, isCurrency, parseInstant, parseMoney } from 
  */
 
 /** Control characters other than line breaks and tabs never belong in a text; lone surrogates are no text at all. */
-// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is refused
-const unprintable = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f]/
+const unprintable = /[^\P{Cc}\t\n\r]/u
 
-/** A text of a request, trimmed: 1 to `max` characters. */
+/** A text of a request, trimmed and in NFC, where an accent is written in one way only: 1 to `max` characters. */
 export const text = (max: number, min = 1) =>
   z
     .string()
     .max(max * 2)
+    .normalize('NFC')
     .trim()
     .min(min)
     .max(max)
@@ -153,7 +153,7 @@ export const statusHistory = (family: CodedFamily) =>
     }),
   )
 
-/** What operators' lists add to each item and filter by: sandboxes wait in the same queues as LIVE workspaces. */
+/** What operators see of each order beside its own fields and filter by: sandboxes wait in the same queues as LIVE workspaces. */
 export const ofWorkspace = { workspaceKind: coded('workspaceKind') }
 export const byWorkspace = { workspaceId: id.optional(), workspaceKind: codeOf('workspaceKind').optional() }
 

@@ -37,19 +37,21 @@ export const distinct = <T extends z.ZodType<string>>(item: T, max: number) =>
     .refine((items) => new Set(items).size === items.length, { message: 'the same entry twice' })
     .meta({ uniqueItems: true })
 
+/** Intl takes a name in any case, whoever reads it back may not: one that Intl only spells otherwise is refused. */
 const isTimezone = (value: string): boolean => {
   try {
-    return Boolean(new Intl.DateTimeFormat('en', { timeZone: value }))
+    const { timeZone } = new Intl.DateTimeFormat('en', { timeZone: value }).resolvedOptions()
+    return timeZone === value || timeZone.toLowerCase() !== value.toLowerCase()
   } catch {
     return false
   }
 }
 
-/** An IANA zone name. */
+/** An IANA zone name, as the database writes it. */
 export const timezone = z
   .string()
   .max(64)
-  .regex(/^[A-Za-z][\w+/-]*$/)
+  .regex(/^[A-Z][\w+-]*(\/[A-Z][\w+-]*)*$/)
   .refine(isTimezone)
   .meta({ examples: ['Europe/Berlin'] })
 

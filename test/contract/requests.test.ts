@@ -130,7 +130,9 @@ const cases: { name: string; schema: z.ZodType; accepts: unknown[]; refuses: unk
     schema: profile.updateProfile.body,
     accepts: [
       { accountName: 'Ada' },
-      { defaultTimezone: 'UTC' },
+      ...['UTC', 'Asia/Kolkata', 'Asia/Calcutta', 'Etc/GMT+5', 'America/Port-au-Prince', 'EST5EDT', 'GB-Eire'].map(
+        (defaultTimezone) => ({ defaultTimezone }),
+      ),
       {
         defaultTimezone: 'Asia/Ho_Chi_Minh',
         defaultCountry: 'VN',
@@ -143,6 +145,8 @@ const cases: { name: string; schema: z.ZodType; accepts: unknown[]; refuses: unk
       { accountName: ' ' },
       { defaultTimezone: 'Mars/Base' },
       { defaultTimezone: '+01:00' },
+      ...['europe/berlin', 'Europe/BERLIN', 'utc', 'asia/kolkata'].map((defaultTimezone) => ({ defaultTimezone })),
+      ...['a\u0000b', 'a\u007fb', 'a\u0085b', 'a\u009b31mb'].map((accountName) => ({ accountName })),
       { defaultCountry: 'de' },
     ],
   },
@@ -203,6 +207,11 @@ const cases: { name: string; schema: z.ZodType; accepts: unknown[]; refuses: unk
 it('an id is one and the same in capitals and in small letters', () => {
   const asked = { userBizId: id.toUpperCase(), roleBizId: id }
   expect(roles.changeMemberRole.body.parse(asked)).toEqual({ userBizId: id, roleBizId: id })
+})
+
+it('a text is one and the same however its accents are written', () => {
+  const asked = (roleName: string) => roles.createRole.body.parse({ roleName, permissionCodes: [] })
+  expect(asked('Zoe\u0308')).toEqual(asked('Zo\u00eb'))
 })
 
 describe.each(cases)('$name', ({ schema, accepts, refuses }) => {
