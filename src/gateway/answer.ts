@@ -85,7 +85,9 @@ export const createAnswers = (ports: { clock: Clock; words: Words; securityField
     },
     refusal: (refusal, { chainId, locale, limit }) => {
       const { field, retryAfter, headers } = refusal.detail
-      const message = words.refusal(refusal.code, locale, field)
+      // A 401 of users/self has one sentence, whatever is wrong with the token (interface.md 4.4).
+      const shortened = chainId === 'self' && refusal.status === 401
+      const message = words.refusal(shortened ? 'ACCESS.TOKEN_INVALID' : refusal.code, locale, field)
       const fields = [...limitFields(limit), ...flat(headers ?? {})]
       if (retryAfter !== undefined) fields.push('retry-after', String(retryAfter))
       const body = failure(chainId, refusal, clock.now(), message)

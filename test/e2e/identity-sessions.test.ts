@@ -194,7 +194,7 @@ describe.skipIf(!storeIsAvailable())('sessions', () => {
       const missing = await ask({})
       expect([missing.status, missing.body]).toEqual([
         401,
-        { success: false, code: '4010', message: expect.any(String) },
+        { success: false, code: '4010', message: 'invalid or expired token' },
       ])
       const invalid = await ask({ authorization: 'Bearer garbage' })
       expect(invalid.body).toEqual({ success: false, code: '4010', message: 'invalid or expired token' })
