@@ -160,7 +160,7 @@ export const readAnyRecharge = operation({
   id: 'recharges.readAny',
   path: '/recharges/{recharge_id}',
   summary: 'One recharge order of any workspace',
-  reply: RechargeOrder,
+  reply: RechargeOrder.extend(ofWorkspace),
   refuses: ['RESOURCE.NOT_FOUND'],
 })
 

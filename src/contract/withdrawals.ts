@@ -120,7 +120,7 @@ export const readAnyWithdrawal = operation({
   id: 'withdrawals.readAny',
   path: '/withdrawals/{withdrawal_id}',
   summary: 'One withdrawal order of any workspace',
-  reply: WithdrawalOrder,
+  reply: WithdrawalOrder.extend(ofWorkspace),
   refuses: ['RESOURCE.NOT_FOUND'],
 })
 

@@ -31,6 +31,15 @@ const told = sql<unknown>`order_json(orders)`.as('told')
 const kindOfWorkspace = sql<CodeOf<'workspaceKind'>>`(SELECT workspace_kind FROM workspaces w
   WHERE w.biz_id = orders.workspace_biz_id)`
 
+/** An order as it is read: with the kind of the workspace that ordered it. */
+export type ReadOrder = Order & { workspaceKind: CodeOf<'workspaceKind'> }
+
+const columnsOfRead = [told, kindOfWorkspace.as('workspaceKind')] as const
+const readOf = (row: { told: unknown; workspaceKind: CodeOf<'workspaceKind'> }): ReadOrder => ({
+  ...storedOrder.parse(row.told),
+  workspaceKind: row.workspaceKind,
+})
+
 /** A workspace sees what it ordered and what came to it from another one. */
 const within = (workspace: WorkspaceId | null) => (eb: ExpressionBuilder<Tables, 'orders'>) =>
   workspace === null
@@ -41,15 +50,15 @@ const within = (workspace: WorkspaceId | null) => (eb: ExpressionBuilder<Tables,
 export const readOrder = async (
   database: Database,
   { id, type, workspace }: { id: OrderId; type: OrderType; workspace: WorkspaceId | null },
-): Promise<Order | undefined> => {
+): Promise<ReadOrder | undefined> => {
   const row = await database
     .selectFrom('orders')
     .where('biz_id', '=', id)
     .where('order_type', '=', type)
     .where(within(workspace))
-    .select(told)
+    .select(columnsOfRead)
     .executeTakeFirst()
-  return row && storedOrder.parse(row.told)
+  return row && readOf(row)
 }
 
 /** Where nothing runs out, the bare column, which an index can serve. */
@@ -75,18 +84,15 @@ const matching = (database: Database, query: OrderQuery) => {
   return found
 }
 
-export type ListedOrder = Order & { workspaceKind: CodeOf<'workspaceKind'> }
-
-export const listOrders = async (database: Database, query: OrderQuery): Promise<Page<ListedOrder>> => {
+export const listOrders = async (database: Database, query: OrderQuery): Promise<Page<ReadOrder>> => {
   const found = matching(database, query)
   const { total } = await found.select((eb) => eb.fn.countAll<number>().as('total')).executeTakeFirstOrThrow()
   const rows = await found
-    .select([told, kindOfWorkspace.as('workspaceKind')])
+    .select(columnsOfRead)
     .orderBy(columns[query.sortBy], query.sortOrder)
     .orderBy('orders.biz_id', query.sortOrder)
     .limit(query.pageSize)
     .offset(offsetOf(query))
     .execute()
-  const orders = rows.map((row) => ({ ...storedOrder.parse(row.told), workspaceKind: row.workspaceKind }))
-  return pageOf(orders, total, query)
+  return pageOf(rows.map(readOf), total, query)
 }

@@ -21,7 +21,7 @@ export const tellCode = <F extends CodedFamily>(family: F, code: string, { words
   return words.coded(family, known, locale)
 }
 
-/** What operators' lists add: whether it is play money that waits there. */
+/** What operators see beside: whether it is play money that waits there. */
 export const tellKind = (workspaceKind: CodeOf<'workspaceKind'>, teller: Teller) => ({
   workspaceKind: tellCode('workspaceKind', workspaceKind, teller),
 })

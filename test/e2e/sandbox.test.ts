@@ -85,6 +85,10 @@ describe.skipIf(!storeIsAvailable())('play money', () => {
       const live = (await system('GET', `${list}?workspaceKind=LIVE`)).items
       expect(live.filter((item: { workspaceBizId: string }) => item.workspaceBizId === workspace)).toEqual([])
     }
+    for (const list of ['/recharges', '/withdrawals']) {
+      const [item] = (await system('GET', `${list}?workspaceKind=SANDBOX`)).items
+      expect(await system('GET', `${list}/${item.bizId}`)).toEqual(item)
+    }
     expect((await system('GET', '/transfers/pending?workspaceKind=SANDBOX')).items).toEqual([])
     expect((await asked('GET', '/recharges?workspaceKind=OTHER')).status).toBe(400)
     expect((await web('GET', '/recharges')).items[0].workspaceKind).toBeUndefined()

@@ -10,7 +10,16 @@ import {
   type Words,
   type WorkspaceId,
 } from '../../kernel/index.ts'
-import { listing, memberActing, operatorActing, orderIdIn, rechargeRunsOut, tellKind } from '../../ledger/index.ts'
+import {
+  listing,
+  memberActing,
+  operatorActing,
+  orderIdIn,
+  type ReadOrder,
+  rechargeRunsOut,
+  type Teller,
+  tellKind,
+} from '../../ledger/index.ts'
 import { actOf } from '../../platform/audit/index.ts'
 import { openProof } from './proof.ts'
 import { tellFigures, tellRecharge } from './recharge.ts'
@@ -28,6 +37,11 @@ const askedIn = (body: { walletBizId: string; channelCode: string; amount: strin
   wallet: bizId<'wallet'>(body.walletBizId),
   channelCode: body.channelCode,
   amount: body.amount,
+})
+
+const tellRead = (order: ReadOrder, teller: Teller) => ({
+  ...tellRecharge(order, teller),
+  ...tellKind(order.workspaceKind, teller),
 })
 
 export const rechargeHandlers = (ports: RechargesPorts, words: Words): HandlerTable => {
@@ -56,11 +70,7 @@ export const rechargeHandlers = (ports: RechargesPorts, words: Words): HandlerTa
       statuses: query.rechargeStatus === undefined ? undefined : [query.rechargeStatus],
       runsOut: { ...rechargeRunsOut, at: now },
     })
-    const teller = { words, locale }
-    return mapPage(orders, (order) => ({
-      ...tellRecharge(seenAt(order, now), teller),
-      ...tellKind(order.workspaceKind, teller),
-    }))
+    return mapPage(orders, (order) => tellRead(seenAt(order, now), { words, locale }))
   }
   return handlerTable(contract, {
     listRechargeChannels: async ({ query: { currency }, locale }) =>
@@ -100,7 +110,7 @@ export const rechargeHandlers = (ports: RechargesPorts, words: Words): HandlerTa
       listed(query, query.workspaceId === undefined ? null : bizId<'workspace'>(query.workspaceId), locale),
 
     readAnyRecharge: async ({ params, locale }) =>
-      tellRecharge(await read(ports, orderIdIn(params.recharge_id), null), { words, locale }),
+      tellRead(await read(ports, orderIdIn(params.recharge_id), null), { words, locale }),
 
     downloadRechargeProof: (request) =>
       openProof(ports, actOf(request), orderIdIn(request.params.recharge_id), request),

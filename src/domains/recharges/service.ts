@@ -17,6 +17,7 @@ import {
   type Order,
   type OrderMove,
   type PostingCommand,
+  type ReadOrder,
   ranOutAt,
   rechargeRunsOut,
   signedBy,
@@ -108,14 +109,14 @@ const announce = async (ports: RechargesPorts, asked: Asked, acting: Acting<Work
 export const create = (ports: RechargesPorts, asked: Asked, acting: Acting<WorkspaceId>): Promise<Order> =>
   ports.ledger.orEarlierOrder(acting.key, () => announce(ports, asked, acting))
 
-const stored = async ({ ledger }: RechargesPorts, id: OrderId, workspace: WorkspaceId | null): Promise<Order> => {
+const stored = async ({ ledger }: RechargesPorts, id: OrderId, workspace: WorkspaceId | null): Promise<ReadOrder> => {
   const order = await ledger.readOrder({ id, type: 'RECHARGE', workspace })
   if (!order) throw notFound('no such recharge')
   return order
 }
 
 /** A workspace's recharge as it is to be seen now; null reaches every workspace's. */
-export const read = async (ports: RechargesPorts, id: OrderId, workspace: WorkspaceId | null): Promise<Order> =>
+export const read = async (ports: RechargesPorts, id: OrderId, workspace: WorkspaceId | null): Promise<ReadOrder> =>
   seenAt(await stored(ports, id, workspace), ports.clock.now())
 
 type Change = Omit<PostingCommand, 'actor' | 'idempotency' | 'audit'> & { move: OrderMove }

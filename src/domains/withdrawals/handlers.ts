@@ -8,7 +8,15 @@ import {
   type Words,
   type WorkspaceId,
 } from '../../kernel/index.ts'
-import { listing, memberActing, operatorActing, orderIdIn, tellKind } from '../../ledger/index.ts'
+import {
+  listing,
+  memberActing,
+  operatorActing,
+  orderIdIn,
+  type ReadOrder,
+  type Teller,
+  tellKind,
+} from '../../ledger/index.ts'
 import { approve, cancel, complete, create, fail, read, reject, type WithdrawalsPorts } from './service.ts'
 import { tellWithdrawal } from './withdrawal.ts'
 
@@ -28,6 +36,11 @@ const wanted = (query: Query, workspace: WorkspaceId | null) => ({
   workspaceKind: query.workspaceKind,
   wallet: query.walletId === undefined ? undefined : bizId<'wallet'>(query.walletId),
   statuses: query.withdrawalStatus === undefined ? undefined : [query.withdrawalStatus],
+})
+
+const tellRead = (order: ReadOrder, teller: Teller) => ({
+  ...tellWithdrawal(order, teller),
+  ...tellKind(order.workspaceKind, teller),
 })
 
 export const withdrawalHandlers = (ports: WithdrawalsPorts, words: Words): HandlerTable =>
@@ -58,16 +71,12 @@ export const withdrawalHandlers = (ports: WithdrawalsPorts, words: Words): Handl
     listAllWithdrawals: async ({ query, locale }) => {
       const workspace = query.workspaceId === undefined ? null : bizId<'workspace'>(query.workspaceId)
       const orders = await ports.ledger.listOrders(wanted(query, workspace))
-      const teller = { words, locale }
-      return mapPage(orders, (order) => ({
-        ...tellWithdrawal(order, teller),
-        ...tellKind(order.workspaceKind, teller),
-      }))
+      return mapPage(orders, (order) => tellRead(order, { words, locale }))
     },
 
     readAnyWithdrawal: async ({ params, locale }) => {
       const order = await read(ports, orderIdIn(params.withdrawal_id), null)
-      return tellWithdrawal(order, { words, locale })
+      return tellRead(order, { words, locale })
     },
 
     approveWithdrawal: async (request) => {

@@ -6,6 +6,7 @@ import {
   type Order,
   type OrderCommand,
   type OrderMove,
+  type ReadOrder,
   signedBy,
 } from '../../ledger/index.ts'
 import { sqlState } from '../../platform/database/fault.ts'
@@ -91,7 +92,7 @@ export const read = async (
   { ledger }: Pick<WithdrawalsPorts, 'ledger'>,
   id: OrderId,
   workspace: WorkspaceId | null,
-): Promise<Order> => {
+): Promise<ReadOrder> => {
   const order = await ledger.readOrder({ id, type: 'WITHDRAWAL', workspace })
   if (!order) throw notFound('no such withdrawal')
   return order
