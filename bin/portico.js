@@ -1,17 +1,19 @@
 #!/usr/bin/env node
 import { existsSync } from 'node:fs'
 import nodeModule from 'node:module'
-import { exit, features, stderr, version } from 'node:process'
+import { exit, stderr, version } from 'node:process'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { buildFolder } from './sources.js'
 
-const built = `${buildFolder()}/cli.js`
-const isBuilt = existsSync(built)
+/** The oldest major version of Node that knows what the sources and the build are written in. */
+const oldest = 24
 
-if (!isBuilt && !features.typescript) {
-  stderr.write(`portico: Node ${version} cannot run TypeScript; \`npm start\` takes the Node that the project brings with it\n`)
+if (Number.parseInt(version.slice(1)) < oldest) {
+  stderr.write(`portico: Node ${version} is too old; \`npx portico\` and \`npm start\` take the one that the project brings with it\n`)
   exit(2)
 }
+
+const built = `${buildFolder()}/cli.js`
 
 /*
  * Before all else that is loaded, since it holds what Node makes of it. It lies with the code that it stands for and is
@@ -20,5 +22,5 @@ if (!isBuilt && !features.typescript) {
  */
 nodeModule.enableCompileCache(fileURLToPath(new URL('../node_modules/.cache/portico', import.meta.url)))
 // The same program from fewer files, if nothing has been changed since it was built (scripts/build.ts).
-if (isBuilt) await import(pathToFileURL(built).href)
+if (existsSync(built)) await import(pathToFileURL(built).href)
 else await import('../src/cli.ts')

@@ -31,7 +31,7 @@ const intro = `<!-- Made by \`npm run docs:configuration\` from src/config/schem
 keys are refused. Durations are milliseconds, sizes bytes.
 
 \`\`\`sh
-node bin/portico.js config check
+npx portico config check
 \`\`\`
 
 prints the result with its secrets masked, or every fault at once (exit code 2). \`backends\` is taken anew on SIGHUP, or

@@ -53,6 +53,13 @@ test.each(
   expect(err).toContain('listen.port (PORT)')
 })
 
+test('an older Node than it runs on is told of the one that the project brings, and nothing else happens: exit code 2', async () => {
+  const older = "data:text/javascript,Object.defineProperty(process, 'version', { value: 'v20.20.2' })"
+  const { code, out, err } = await run(process.execPath, ['--import', older, 'bin/portico.js', 'config', 'check'])
+  expect([code, out]).toEqual([2, ''])
+  expect(err).toMatch(/^portico: Node v20\.20\.2 is too old.*npx portico.*\n$/)
+})
+
 test('a store that is not to be had: exit code 1', async () => {
   const { code, err } = await portico(['ledger', 'verify'], { DATABASE_URL: 'postgres://nobody@127.0.0.1:1/none' })
   expect(code).toBe(1)

@@ -37,7 +37,7 @@ export const documented: Documented[] = [
       'no container engine runs here: scripts/test-image.sh builds the Dockerfile with buildah and starts its root',
   },
   { file: 'docs/portals.md', begins: 'printf %s', prints: /^[0-9a-f]{64} / },
-  { file: 'docs/configuration.md', begins: 'node bin/portico.js config check', prints: /^profile: development$/m },
+  { file: 'docs/configuration.md', begins: 'npx portico config check', prints: /^profile: development$/m },
   {
     file: 'docs/metrics.md',
     begins: 'curl -s http://127.0.0.1:9090/metrics',
