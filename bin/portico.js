@@ -8,8 +8,10 @@ import { buildFolder } from './sources.js'
 /** The oldest major version of Node that knows what the sources and the build are written in. */
 const oldest = 24
 
-if (Number.parseInt(version.slice(1)) < oldest) {
-  stderr.write(`portico: Node ${version} is too old; \`npx portico\` and \`npm start\` take the one that the project brings with it\n`)
+if (Number.parseInt(version.slice(1), 10) < oldest) {
+  stderr.write(
+    `portico: Node ${version} is too old; \`npx portico\` and \`npm start\` take the one that the project brings with it\n`,
+  )
   exit(2)
 }
 
