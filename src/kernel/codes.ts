@@ -38,13 +38,11 @@ export const codes = {
   'WORKSPACE.LAST_OWNER': { status: 422 },
   'WORKSPACE.NOT_ACTIVE': { status: 422 },
   'ACCESS.RATE_LIMITED': { status: 429 },
-  'REQUEST.HEADERS_TOO_LARGE': { status: 431 },
   'SYSTEM.INTERNAL_ERROR': { status: 500 },
   'SYSTEM.NOT_IMPLEMENTED': { status: 501 },
   'SYSTEM.UPSTREAM_INVALID_RESPONSE': { status: 502 },
   'SYSTEM.UNAVAILABLE': { status: 503 },
   'SYSTEM.UPSTREAM_TIMEOUT': { status: 504 },
-  'REQUEST.HTTP_VERSION': { status: 505 },
 } as const satisfies Record<string, { status: number }>
 
 export type Code = keyof typeof codes
