@@ -14,15 +14,6 @@ describe('the memory cache', () => {
     expect(await cache.get('a')).toBeUndefined()
   })
 
-  test('gives a free key to one asker, and again once its time is over', async () => {
-    const clock = testClock()
-    const cache = createMemoryCache(clock, 10)
-    const all = await Promise.all([1, 2, 3].map((each) => cache.setIfAbsent('a', String(each), 1_000)))
-    expect(all).toEqual([true, false, false])
-    clock.advance(1_000)
-    expect(await cache.setIfAbsent('a', '4', 1_000)).toBe(true)
-  })
-
   test('counts in fixed windows', async () => {
     const clock = testClock()
     const cache = createMemoryCache(clock, 10)

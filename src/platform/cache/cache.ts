@@ -6,8 +6,6 @@
 export interface Cache {
   get(key: string): Promise<string | undefined>
   set(key: string, value: string, ttl: number): Promise<void>
-  /** Whether the key was free and now holds the value. */
-  setIfAbsent(key: string, value: string, ttl: number): Promise<boolean>
   delete(key: string): Promise<void>
   /** Counts within a fixed window that opens with its first count. */
   increment(key: string, window: number): Promise<Count>

@@ -29,11 +29,6 @@ export const createMemoryCache = (clock: Clock, maximumEntries: number): Cache =
       return typeof value === 'string' ? value : undefined
     },
     set: async (key, value, ttl) => put(key, value, ttl),
-    setIfAbsent: async (key, value, ttl) => {
-      if (live(key)) return false
-      put(key, value, ttl)
-      return true
-    },
     delete: async (key) => void entries.delete(key),
     increment: async (key, window) => {
       const entry = live(key)

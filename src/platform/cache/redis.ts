@@ -18,8 +18,6 @@ export const createRedisCache = (redis: RedisConnection): Cache => {
   return {
     get: async (key) => parsed(Text, await redis.command('GET', named(key))) ?? undefined,
     set: async (key, value, ttl) => void (await redis.command('SET', named(key), value, 'PX', Math.ceil(ttl))),
-    setIfAbsent: async (key, value, ttl) =>
-      (await redis.command('SET', named(key), value, 'PX', Math.ceil(ttl), 'NX')) === 'OK',
     delete: async (key) => void (await redis.command('DEL', named(key))),
     increment: async (key, window) => {
       const answer = await redis.script(incrementScript, [named(key)], [Math.ceil(window)])
