@@ -1,15 +1,5 @@
 import type { Instant } from './time.ts'
 
-/** The frame of every JSON answer (interface.md 2.1). */
-export interface Envelope {
-  version: string
-  timestamp: Instant
-  success: boolean
-  code: string
-  message: string
-  data: unknown
-}
-
 export const successCode = '2000'
 export const successMessage = 'Success'
 

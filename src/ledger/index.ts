@@ -9,7 +9,6 @@ import { ensureHouse } from './house-store.ts'
 import { earlierAnswer, forgetAnswers, keepAnswer } from './idempotency.ts'
 import { verifyBook } from './invariants.ts'
 import { provideLiquidity } from './liquidity.ts'
-import { readLiquidity } from './liquidity-store.ts'
 import { fundWallet } from './opening.ts'
 import { listOrders, readOrder } from './orders-store.ts'
 import { orEarlierOrder } from './remembered.ts'
@@ -64,7 +63,6 @@ const parts = (ports: LedgerPorts) => {
     fundWallet: by(fundWallet),
     ensureHouse: by(ensureHouse),
     provideLiquidity: by(provideLiquidity),
-    readLiquidity: from(readLiquidity),
     earlierAnswer: by(earlierAnswer),
     orEarlierOrder: by(orEarlierOrder),
     keepAnswer: by(keepAnswer),

@@ -1,18 +1,5 @@
 import { sql } from 'kysely'
-import type { Money } from '../kernel/index.ts'
 import type { Database } from '../platform/database/index.ts'
-
-/** What the house has to give in a currency; nothing where it has no account in it. */
-export const readLiquidity = async (database: Database, currency: string): Promise<Money> => {
-  const row = await database
-    .selectFrom('ledger_accounts')
-    .where('workspace_biz_id', 'is', null)
-    .where('kind', '=', 'LIQUIDITY')
-    .where('currency', '=', currency)
-    .select(sql<bigint>`balance - held`.as('available'))
-    .executeTakeFirst()
-  return { minor: row?.available ?? 0n, currency }
-}
 
 /** What the house has put into its liquidity so far. Keeps the account locked, so that replicas take turns. */
 export const lockLiquidity = async (tx: Database, currency: string): Promise<bigint | undefined> => {

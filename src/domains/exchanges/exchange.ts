@@ -79,5 +79,3 @@ export const tellExchange = (order: Order, teller: Teller) => {
     completedAt: completedAt === null ? null : toIso(completedAt),
   }
 }
-
-export type ExchangeStatus = CodeOf<'exchangeStatus'>
