@@ -1,15 +1,6 @@
 import { hash } from 'node:crypto'
-import { invalid } from '../../kernel/index.ts'
+import { canonicalJson, invalid } from '../../kernel/index.ts'
 import type { Stage } from '../call.ts'
-
-/** One text for one value, whatever the order of its names. */
-const canonical = (value: unknown): string => {
-  if (Array.isArray(value)) return `[${value.map(canonical).join(',')}]`
-  if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'null'
-  const members = Object.entries(value).filter(([, member]) => member !== undefined)
-  members.sort(([a], [b]) => (a < b ? -1 : 1))
-  return `{${members.map(([name, member]) => `${JSON.stringify(name)}:${canonical(member)}`).join(',')}}`
-}
 
 /**
  * X-Request-Id is the key of a command (completions.md, Money). The store spends it in the effect's own transaction;
@@ -19,6 +10,6 @@ export const idempotency: Stage = (call) => {
   if (!call.operation.policy.idempotent) return
   // A chain that demands no request id elsewhere demands it here: an id of our own would make nothing happen once.
   if (!call.headers.has('x-request-id')) throw invalid('x-request-id')
-  const bodyHash = hash('sha256', canonical({ params: call.params, body: call.input.body }))
+  const bodyHash = hash('sha256', canonicalJson({ params: call.params, body: call.input.body }))
   call.idempotency = { requestId: call.requestId, bodyHash }
 }
