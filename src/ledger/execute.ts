@@ -1,7 +1,5 @@
-import type { Clock, Ids } from '../kernel/index.ts'
-import { toIso } from '../kernel/index.ts'
-import { sqlState } from '../platform/database/fault.ts'
-import type { Database } from '../platform/database/index.ts'
+import { type Clock, type Ids, toIso } from '../kernel/index.ts'
+import { againWhereLost, type Database } from '../platform/database/index.ts'
 import type { NewOrder, OrderCommand, PostingCommand } from './command.ts'
 import { callExecute } from './execute-store.ts'
 import { type Order, storedOrder } from './order.ts'
@@ -13,20 +11,6 @@ export interface LedgerPorts {
   database: Database
   clock: Clock
   ids: Ids
-}
-
-const maximumAttempts = 5
-/** serialization_failure and deadlock_detected: nothing was written, and the same command may be sent again. */
-const retried = new Set(['40001', '40P01'])
-
-const again = async <T>(work: () => Promise<T>): Promise<T> => {
-  for (let attempt = 1; ; attempt++) {
-    try {
-      return await work()
-    } catch (error) {
-      if (attempt >= maximumAttempts || !retried.has(sqlState(error) ?? '')) throw error
-    }
-  }
 }
 
 /** The command as ledger_execute takes it: ids and the time added, accounts by their place, amounts as digits. */
@@ -66,7 +50,7 @@ const run = async (ports: LedgerPorts, command: PostingCommand | OrderCommand): 
   const { database } = ports
   const text = written(command, ports)
   const once = () => callExecute(database, text)
-  return answerOf(await (database.isTransaction ? once() : again(once)), command.parties)
+  return answerOf(await (database.isTransaction ? once() : againWhereLost(once)), command.parties)
 }
 
 /** The order as it stands after the command, or as it stood after the same request's first time. */

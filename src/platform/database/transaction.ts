@@ -3,19 +3,20 @@ import { sqlState } from './fault.ts'
 import type { Database, Tables } from './tables/index.ts'
 
 const maximumAttempts = 5
-/** serialization_failure and deadlock_detected: the whole transaction may simply be run again. */
+/** serialization_failure and deadlock_detected: nothing was written, and the same may simply be run again. */
 const retried = new Set(['40001', '40P01'])
 
-/** Runs work in one transaction; a lost race is run again, a bounded number of times. The work must be repeatable. */
-export const inTransaction = async <T>(
-  database: Database,
-  work: (tx: Transaction<Tables>) => Promise<T>,
-): Promise<T> => {
+/** Runs again, a bounded number of times, what has lost a race. The work must be repeatable. */
+export const againWhereLost = async <T>(work: () => Promise<T>): Promise<T> => {
   for (let attempt = 1; ; attempt++) {
     try {
-      return await database.transaction().execute(work)
+      return await work()
     } catch (error) {
       if (attempt >= maximumAttempts || !retried.has(sqlState(error) ?? '')) throw error
     }
   }
 }
+
+/** Runs work in one transaction; one that lost a race is run again from its start. */
+export const inTransaction = <T>(database: Database, work: (tx: Transaction<Tables>) => Promise<T>): Promise<T> =>
+  againWhereLost(() => database.transaction().execute(work))
