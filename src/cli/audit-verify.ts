@@ -1,11 +1,10 @@
 import { stderr, stdout } from 'node:process'
-import { databaseTarget } from '../compose/store.ts'
 import { readVariables } from '../config/env.ts'
 import { loadConfiguration } from '../config/index.ts'
 import { type ChainBreak, verifyAuditLog } from '../platform/audit/index.ts'
-import { openDatabase } from '../platform/database/index.ts'
 import type { Command } from './command.ts'
 import { bar } from './progress.ts'
+import { withStore } from './with-store.ts'
 
 const describe = ({ sequence, bizId, reason }: ChainBreak): string => {
   if (sequence === 0 && bizId === null) return `the head of the chain is ${reason}`
@@ -22,17 +21,14 @@ export const auditVerify: Command = {
   options: {},
   run: async ({ root }) => {
     const settings = loadConfiguration(readVariables(), root)
-    const store = await openDatabase(databaseTarget(settings, () => undefined))
-    try {
-      const { entriesChecked, broken } = await verifyAuditLog(store.database, bar(stderr))
-      if (!broken) stdout.write(`intact: ${entriesChecked} entries\n`)
-      else
-        stdout.write(
-          `${stderr.isTTY ? '\n' : ''}BROKEN: ${describe(broken)}; the ${entriesChecked} entries before it are intact\n`,
-        )
-      return broken ? 1 : 0
-    } finally {
-      await store.close()
-    }
+    const { entriesChecked, broken } = await withStore(settings, ({ database }) =>
+      verifyAuditLog(database, bar(stderr)),
+    )
+    if (!broken) stdout.write(`intact: ${entriesChecked} entries\n`)
+    else
+      stdout.write(
+        `${stderr.isTTY ? '\n' : ''}BROKEN: ${describe(broken)}; the ${entriesChecked} entries before it are intact\n`,
+      )
+    return broken ? 1 : 0
   },
 }

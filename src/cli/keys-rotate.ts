@@ -1,14 +1,13 @@
 import { stdout } from 'node:process'
 import { identitySettings } from '../compose/identity.ts'
-import { databaseTarget } from '../compose/store.ts'
 import { readVariables } from '../config/env.ts'
 import { loadConfiguration } from '../config/index.ts'
 import { createSigningKeys } from '../identity/index.ts'
 import { createSecretBox } from '../platform/crypto/index.ts'
-import { openDatabase } from '../platform/database/index.ts'
 import { systemClock, systemIds, systemRandomness } from '../platform/system/index.ts'
 import { recordCommand } from './audited.ts'
 import type { Command } from './command.ts'
+import { withStore } from './with-store.ts'
 
 export const keysRotate: Command = {
   name: 'keys rotate',
@@ -21,17 +20,14 @@ export const keysRotate: Command = {
   options: {},
   run: async ({ root }) => {
     const settings = loadConfiguration(readVariables(), root)
-    const store = await openDatabase(databaseTarget(settings, () => undefined))
-    try {
-      await store.migrate()
+    const kid = await withStore(settings, async ({ database, migrate }) => {
+      await migrate()
       const secretBox = createSecretBox(settings.secretKey.reveal(), systemRandomness)
-      const ports = { database: store.database, clock: systemClock, ids: systemIds, secretBox }
+      const ports = { database, clock: systemClock, ids: systemIds, secretBox }
       const keys = createSigningKeys(ports, identitySettings(settings).tokens)
-      const kid = await keys.rotate((tx, targetId) => recordCommand(tx, keysRotate.name, { targetId }))
-      stdout.write(`${kid}\n`)
-    } finally {
-      await store.close()
-    }
+      return keys.rotate((tx, targetId) => recordCommand(tx, keysRotate.name, { targetId }))
+    })
+    stdout.write(`${kid}\n`)
     return 0
   },
 }

@@ -1,11 +1,10 @@
 import { stderr, stdout } from 'node:process'
-import { databaseTarget } from '../compose/store.ts'
 import { readVariables } from '../config/env.ts'
 import { loadConfiguration } from '../config/index.ts'
 import { verifyBook } from '../ledger/index.ts'
-import { openDatabase } from '../platform/database/index.ts'
 import type { Command } from './command.ts'
 import { whileDrawn } from './progress.ts'
+import { withStore } from './with-store.ts'
 
 export const ledgerVerify: Command = {
   name: 'ledger verify',
@@ -17,14 +16,11 @@ export const ledgerVerify: Command = {
   options: {},
   run: async ({ root }) => {
     const settings = loadConfiguration(readVariables(), root)
-    const store = await openDatabase(databaseTarget(settings, () => undefined))
-    try {
-      const broken = await whileDrawn(stderr, 'checking the book', () => verifyBook(store.database))
-      if (!broken) stdout.write('the book adds up\n')
-      else stdout.write(`BROKEN: ${broken.rule}, first at ${broken.subject} (${broken.violations} violations)\n`)
-      return broken ? 1 : 0
-    } finally {
-      await store.close()
-    }
+    const broken = await withStore(settings, ({ database }) =>
+      whileDrawn(stderr, 'checking the book', () => verifyBook(database)),
+    )
+    if (!broken) stdout.write('the book adds up\n')
+    else stdout.write(`BROKEN: ${broken.rule}, first at ${broken.subject} (${broken.violations} violations)\n`)
+    return broken ? 1 : 0
   },
 }

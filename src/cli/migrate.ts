@@ -1,10 +1,9 @@
 import { stderr, stdout } from 'node:process'
-import { databaseTarget } from '../compose/store.ts'
 import { readVariables } from '../config/env.ts'
 import { loadConfiguration } from '../config/index.ts'
-import { openDatabase } from '../platform/database/index.ts'
 import type { Command } from './command.ts'
 import { whileDrawn } from './progress.ts'
+import { withStore } from './with-store.ts'
 
 export const migrate: Command = {
   name: 'migrate',
@@ -13,13 +12,8 @@ export const migrate: Command = {
   options: {},
   run: async ({ root }) => {
     const settings = loadConfiguration(readVariables(), root)
-    const store = await openDatabase(databaseTarget(settings, () => undefined))
-    try {
-      const done = await whileDrawn(stderr, 'migrating', () => store.migrate())
-      stdout.write(done.length === 0 ? 'the schema is up to date\n' : `${done.join('\n')}\n`)
-    } finally {
-      await store.close()
-    }
+    const done = await withStore(settings, (store) => whileDrawn(stderr, 'migrating', store.migrate))
+    stdout.write(done.length === 0 ? 'the schema is up to date\n' : `${done.join('\n')}\n`)
     return 0
   },
 }

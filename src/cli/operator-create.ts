@@ -2,7 +2,6 @@ import { stdin, stdout } from 'node:process'
 import { text } from 'node:stream/consumers'
 import { z } from 'zod'
 import { breachCheckOf, identitySettings } from '../compose/identity.ts'
-import { databaseTarget } from '../compose/store.ts'
 import { readVariables } from '../config/env.ts'
 import { type Configuration, loadConfiguration } from '../config/index.ts'
 import { mailbox, text as printable } from '../contract/common.ts'
@@ -11,12 +10,13 @@ import { operatorRoles } from '../domains/operators/index.ts'
 import { accountProvider, passwordRule } from '../identity/index.ts'
 import { Refusal } from '../kernel/index.ts'
 import { createPasswordHasher } from '../platform/crypto/index.ts'
-import { inTransaction, openDatabase } from '../platform/database/index.ts'
+import { inTransaction } from '../platform/database/index.ts'
 import { systemClock, systemIds, systemRandomness } from '../platform/system/index.ts'
 import { createLogger } from '../platform/telemetry/index.ts'
 import { developmentPassword } from '../seed/development.ts'
 import { recordCommand } from './audited.ts'
 import type { Command } from './command.ts'
+import { withStore } from './with-store.ts'
 
 const isMailbox = (text: string): boolean => mailbox.safeParse(text).success
 const longestName = 128
@@ -80,25 +80,21 @@ interface Operator {
 }
 
 /** Makes the account and its audit entry, or answers false where the e-mail has one. */
-const create = async (settings: Configuration, operator: Operator): Promise<boolean> => {
-  const store = await openDatabase(databaseTarget(settings, () => undefined))
-  try {
-    await store.migrate()
+const create = (settings: Configuration, operator: Operator): Promise<boolean> =>
+  withStore(settings, async ({ database, migrate }) => {
+    await migrate()
     const passwords = createPasswordHasher({ concurrency: 1, waiting: 1 }, systemRandomness)
-    const ports = { database: store.database, clock: systemClock, ids: systemIds, passwords }
+    const ports = { database, clock: systemClock, ids: systemIds, passwords }
     const provide = accountProvider(ports, settings.sessions.maxConcurrent)
     const { permissions: operatorPermissions, ...account } = operator
-    return await inTransaction(store.database, async (tx) => {
+    return inTransaction(database, async (tx) => {
       const made = await provide({ ...account, portal: 'SYSTEM', operatorPermissions }, tx)
       if (!made.created) return false
       const detail = { permissions: operatorPermissions.join(',') }
       await recordCommand(tx, operatorCreate.name, { targetId: made.accountId, detail })
       return true
     })
-  } finally {
-    await store.close()
-  }
-}
+  })
 
 export const operatorCreate: Command = {
   name: 'operator create',
