@@ -24,7 +24,7 @@ export interface Policy {
   workspace: 'none' | 'optional' | 'required'
   /** The right that the caller's role must hold; null where being who one is suffices. */
   permission: Permission | null
-  /** A fresh second factor within the last five minutes. */
+  /** A second factor that was proved within the last `mfa.stepUpMs`. */
   stepUp: boolean
   /** Whether a body may come through the secure channel; a portal's configuration can make it mandatory. */
   channel: 'none' | 'optional'

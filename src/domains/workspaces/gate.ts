@@ -11,9 +11,9 @@ export interface Gate {
 const denied = (internal: string): Refusal => new Refusal('ACCESS.PERMISSION_DENIED', { internal })
 
 /**
- * Lets members in, by today's roles: one query a call and nothing kept, so that a changed role counts at the next
- * request of every replica. Unknown, foreign and malformed ids are one and the same to a caller. Where none
- * is named it is the default one, else the oldest that may be the default.
+ * Lets members in, by today's roles. It keeps nothing: how long an answer serves is the gateway's to say
+ * (docs/decisions/0008). Unknown, foreign and malformed ids are one and the same to a caller. Where none is named it is
+ * the default one, else the oldest that may be the default.
  */
 export const createGate = (database: Database, accessOf: (standing: Standing) => WorkspaceAccess): Gate => {
   const named = (caller: Caller, id: string): Promise<MembershipRow | undefined> =>
