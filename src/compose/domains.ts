@@ -15,7 +15,7 @@ import { createTransfers } from '../domains/transfers/index.ts'
 import { createWallets } from '../domains/wallets/index.ts'
 import { createWithdrawalChannels } from '../domains/withdrawal-channels/index.ts'
 import { createWithdrawals } from '../domains/withdrawals/index.ts'
-import { createWorkspaces, members } from '../domains/workspaces/index.ts'
+import { createWorkspaces, workspaceMembers } from '../domains/workspaces/index.ts'
 import type { Identity } from '../identity/index.ts'
 import type { HandlerTable, Portal } from '../kernel/index.ts'
 import { checkingBook, createLedger, forgettingAnswers } from '../ledger/index.ts'
@@ -61,9 +61,11 @@ export const composeDomains = async (
     maxPerWorkspace: settings.money.withdrawal.maxChannelsPerWorkspace,
   })
   const cleaners = [files, exports, exchanges, withdrawalChannels].map(({ clean }) => clean)
+  const members = workspaceMembers(settings.access.workspaces)
   const sandbox = createSandbox({ ...outside, ledger, members, cleaners })
   const workspaces = createWorkspaces({
     ...outside,
+    members,
     openWallets: async (tx, workspace) => {
       await wallets.openWallets(tx, workspace)
       if (workspace.kind === 'SANDBOX') await sandbox.seed(tx, workspace.workspaceId)

@@ -29,5 +29,8 @@ export const accessSettings = z.strictObject({
     ),
   invitations,
   apiKeys,
+  workspaces: z.strictObject({
+    maxPerAccount: count.describe('That an account belongs to, however it came to them.'),
+  }),
   roles: z.strictObject({ maxPerWorkspace: count.describe('The OWNER role among them.') }),
 })

@@ -57,7 +57,7 @@ export const createWorkspace = operation({
   policy: own,
   body: z.strictObject({ workspaceName, workspaceTimezone, workspaceKind: codeOf('workspaceKind').optional() }),
   reply: Workspace,
-  refuses: [],
+  refuses: ['STATE.CONFLICT'],
 })
 
 export const listMyWorkspaces = operation({

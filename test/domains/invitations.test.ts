@@ -217,6 +217,18 @@ describe('who may invite whom', () => {
     Object.assign(settings, accessSettings.invitations)
   })
 
+  test('invitations.accept 409 STATE.CONFLICT for who belongs to as many workspaces as may; it waits on', async () => {
+    world.limits.maxPerAccount = 1
+    const home = await world.workspaceOf(guest)
+    const { bizId } = await invite()
+    expect(await refusalOf(accept(bizId))).toBe('STATE.CONFLICT')
+    expect((await mine())[0]?.invitationStatus.code).toBe('PENDING')
+    world.limits.maxPerAccount = 2
+    expect(await refusalOf(accept(bizId))).toBe('none')
+    expect(home).not.toBe(workspace)
+    Object.assign(world.limits, accessSettings.workspaces)
+  })
+
   test('no more wait than may, until one is answered, cancelled or too old', async () => {
     settings.maxPending = 2
     const first = await invite()

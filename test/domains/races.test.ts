@@ -166,6 +166,20 @@ describe.each(stores)('races on $name', (store) => {
     expect(listed.filter((row) => row.isDefault)).toHaveLength(1)
   })
 
+  test('workspaces made and joined at once never are more than an account may belong to', async () => {
+    const as = await someone()
+    const others = await times(crowd, async () => world.workspaceOf(await someone()))
+    world.limits.maxPerAccount = 3
+    await Promise.allSettled([
+      ...others.map((workspace) => world.join(workspace, as, [])),
+      ...others.map((_, index) =>
+        world.ask(handlers, contract.createWorkspace, { as, body: { workspaceName: `Workspace ${index}` } }),
+      ),
+    ])
+    Object.assign(world.limits, accessSettings.workspaces)
+    expect(await world.ask(handlers, contract.listMyWorkspaces, { as })).toHaveLength(3)
+  })
+
   test('an invitation is made once and answered once', async () => {
     for (let round = 0; round < rounds; round++) {
       const { workspace, owners } = await shared(1)

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { workspacePermissions } from '../../src/contract/permissions.ts'
 import * as contract from '../../src/contract/workspaces.ts'
 import { type AccountId, days } from '../../src/kernel/index.ts'
-import { callerOf, createWorld, refusalOf, type World } from './world.ts'
+import { accessSettings, callerOf, createWorld, refusalOf, type World } from './world.ts'
 
 let world: World
 let owner: AccountId
@@ -175,6 +175,25 @@ describe('workspaces', () => {
       .where('actor_biz_id', '=', account)
       .execute()
     expect(acts.map((act) => act.action)).toEqual(['workspaces.create', 'workspaces.update'])
+  })
+
+  test('workspaces.create 409 STATE.CONFLICT for more than an account may belong to, however it came to them', async () => {
+    const account = await world.account('many@example.test')
+    const create = (workspaceName: string) =>
+      refusalOf(ask(world.workspaces.handlers, contract.createWorkspace, { as: account, body: { workspaceName } }))
+    world.limits.maxPerAccount = 3
+    await world.join(await world.workspaceOf(owner), account, [])
+    expect(await Promise.all(['One', 'Two', 'Three', 'Four'].map(create))).toEqual(
+      expect.arrayContaining(['none', 'none', 'STATE.CONFLICT', 'STATE.CONFLICT']),
+    )
+    const mine = await ask(world.workspaces.handlers, contract.listMyWorkspaces, { as: account })
+    expect(mine).toHaveLength(3)
+    await ask(world.workspaces.handlers, contract.leaveWorkspace, {
+      as: account,
+      workspace: mine.find(({ joinSource }) => joinSource.code === 'INVITATION')?.workspaceBizId ?? '',
+    })
+    expect(await create('Five')).toBe('none')
+    Object.assign(world.limits, accessSettings.workspaces)
   })
 
   test('a sandbox when asked for', async () => {

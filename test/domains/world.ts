@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import type { z } from 'zod'
-import { createWorkspaces, type Workspaces } from '../../src/domains/workspaces/index.ts'
+import { createWorkspaces, type Workspaces, workspaceMembers } from '../../src/domains/workspaces/index.ts'
 import {
   type AccountId,
   type Caller,
@@ -56,6 +56,8 @@ export interface World {
   database: Database
   clock: TestClock
   workspaces: Workspaces
+  /** How many workspaces an account may belong to. */
+  limits: { maxPerAccount: number }
   account(email: string, portal?: Portal): Promise<AccountId>
   workspaceOf(owner: AccountId, name?: string, kind?: 'LIVE' | 'SANDBOX'): Promise<string>
   /** The account joins the workspace with a custom role of these rights, and gets the role's id. */
@@ -80,7 +82,9 @@ const typed = <Schema extends z.ZodType | 'none' | 'multipart' | undefined>(sche
 export const createWorld = async (open = testDatabase): Promise<World> => {
   const { database, close } = await open()
   const clock = testClock()
-  const workspaces = createWorkspaces({ database, words, ids: systemIds, openWallets: async () => undefined })
+  const limits = { ...accessSettings.workspaces }
+  const members = workspaceMembers(limits)
+  const workspaces = createWorkspaces({ database, words, ids: systemIds, members, openWallets: async () => undefined })
 
   const account = async (email: string, portal: Portal = 'CONSUMER'): Promise<AccountId> => {
     const id = systemIds.next<'account'>()
@@ -172,7 +176,7 @@ export const createWorld = async (open = testDatabase): Promise<World> => {
     return (typeof reply === 'object' ? reply.parse(answer) : answer) as never
   }
 
-  return { database, clock, workspaces, account, workspaceOf, join, ask, close }
+  return { database, clock, workspaces, limits, account, workspaceOf, join, ask, close }
 }
 
 /** The code that a call is refused with. */

@@ -5,7 +5,7 @@ import { createGate, type Gate } from './gate.ts'
 import { createHandlers } from './handlers.ts'
 import { createMemberHandlers } from './member-handlers.ts'
 import { createMemberService } from './member-service.ts'
-import { createMembers, type Members } from './members.ts'
+import { createMembers, type Members, type MembershipSettings } from './members.ts'
 import { type OpenWallets, type OpenWorkspace, workspaceOpener, workspaceProvider } from './opening.ts'
 import { accessRule } from './rules.ts'
 import { createService } from './service.ts'
@@ -17,12 +17,13 @@ export type { Opening, OpenWallets, OpenWorkspace } from './opening.ts'
 
 const accessOf = accessRule(workspacePermissions)
 
-export const members = createMembers(accessOf)
+export const workspaceMembers = (settings: MembershipSettings): Members => createMembers(accessOf, settings)
 
 export interface WorkspacePorts {
   database: Database
   words: Words
   ids: Ids
+  members: Members
   openWallets: OpenWallets
 }
 
@@ -37,7 +38,7 @@ export interface Workspaces {
   addRole: typeof insertRole
 }
 
-export const createWorkspaces = ({ database, words, ids, openWallets }: WorkspacePorts): Workspaces => {
+export const createWorkspaces = ({ database, words, ids, members, openWallets }: WorkspacePorts): Workspaces => {
   const provide = workspaceProvider({ ids, openWallets })
   return {
     handlers: new Map([

@@ -2,6 +2,7 @@ import { type AccountId, type Instant, Refusal, type WorkspaceAccess, type Works
 import type { Tx } from '../../platform/database/index.ts'
 import {
   addMembership,
+  countMemberships,
   hasAnotherOwner,
   type MembershipRow,
   membershipIn,
@@ -27,7 +28,9 @@ export interface Members {
    */
   holdFor(tx: Tx, accountId: AccountId, by: WorkspaceAccess): Promise<WorkspaceRow>
   find(tx: Tx, accountId: AccountId, workspaceId: WorkspaceId): Promise<MembershipRow | undefined>
-  /** Whether the account became a member; false where it is one already. */
+  /** Refuses where an account belongs to as many workspaces as it may; until the end of `tx` it comes to no other one. */
+  requireRoom(tx: Tx, accountId: AccountId): Promise<void>
+  /** Whether the account became a member; false where it is one already. Refuses where it has no room. */
   add(tx: Tx, member: NewMembership, at: Instant): Promise<boolean>
   assign(tx: Tx, member: Member, role: Pick<MembershipRow, 'roleId' | 'roleType'>, at: Instant): Promise<void>
   remove(tx: Tx, member: Member): Promise<void>
@@ -39,25 +42,42 @@ const keepAnOwner = async (tx: Tx, { roleType, workspaceId, accountId }: Member)
     throw new Refusal('WORKSPACE.LAST_OWNER')
 }
 
-export const createMembers = (accessOf: (standing: Standing) => WorkspaceAccess): Members => ({
-  hold: lockWorkspace,
-  holdFor: async (tx, accountId, by) => {
-    const workspace = await lockWorkspace(tx, by.id)
-    const member = await membershipIn(tx, accountId, by.id)
-    const now = member && isEnterable(member) ? accessOf(member) : undefined
-    if (!workspace || !now || (by.isOwner && !now.isOwner) || !by.permissions.isSubsetOf(now.permissions)) {
-      throw new Refusal('ACCESS.PERMISSION_DENIED', { internal: 'the caller’s rights have just changed' })
-    }
-    return workspace
-  },
-  find: membershipIn,
-  add: addMembership,
-  assign: async (tx, member, role, at) => {
-    if (role.roleType !== 'OWNER') await keepAnOwner(tx, member)
-    await setRole(tx, member, role.roleId, at)
-  },
-  remove: async (tx, member) => {
-    await keepAnOwner(tx, member)
-    await removeMembership(tx, member.accountId, member.workspaceId)
-  },
-})
+export interface MembershipSettings {
+  maxPerAccount: number
+}
+
+export const createMembers = (
+  accessOf: (standing: Standing) => WorkspaceAccess,
+  settings: MembershipSettings,
+): Members => {
+  const requireRoom = async (tx: Tx, accountId: AccountId): Promise<void> => {
+    if ((await countMemberships(tx, accountId)) >= settings.maxPerAccount)
+      throw new Refusal('STATE.CONFLICT', { internal: 'the account belongs to as many workspaces as it may' })
+  }
+  return {
+    hold: lockWorkspace,
+    holdFor: async (tx, accountId, by) => {
+      const workspace = await lockWorkspace(tx, by.id)
+      const member = await membershipIn(tx, accountId, by.id)
+      const now = member && isEnterable(member) ? accessOf(member) : undefined
+      if (!workspace || !now || (by.isOwner && !now.isOwner) || !by.permissions.isSubsetOf(now.permissions)) {
+        throw new Refusal('ACCESS.PERMISSION_DENIED', { internal: 'the caller’s rights have just changed' })
+      }
+      return workspace
+    },
+    find: membershipIn,
+    requireRoom,
+    add: async (tx, member, at) => {
+      await requireRoom(tx, member.accountId)
+      return addMembership(tx, member, at)
+    },
+    assign: async (tx, member, role, at) => {
+      if (role.roleType !== 'OWNER') await keepAnOwner(tx, member)
+      await setRole(tx, member, role.roleId, at)
+    },
+    remove: async (tx, member) => {
+      await keepAnOwner(tx, member)
+      await removeMembership(tx, member.accountId, member.workspaceId)
+    },
+  }
+}

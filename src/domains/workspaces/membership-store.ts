@@ -56,6 +56,17 @@ export const membershipsOf = (store: Store, accountId: AccountId, limit?: number
     .$if(limit !== undefined, (query) => query.limit(limit ?? 0))
     .execute()
 
+/** How many workspaces an account belongs to; its row is held, so that nobody adds it to another one meanwhile. */
+export const countMemberships = async (tx: Tx, accountId: AccountId): Promise<number> => {
+  await tx.selectFrom('accounts').select('biz_id').where('biz_id', '=', accountId).forNoKeyUpdate().execute()
+  const { count } = await tx
+    .selectFrom('memberships')
+    .select((row) => row.fn.countAll<number>().as('count'))
+    .where('account_biz_id', '=', accountId)
+    .executeTakeFirstOrThrow()
+  return count
+}
+
 export interface NewMembership {
   workspaceId: WorkspaceId
   accountId: AccountId

@@ -29,6 +29,7 @@ export const createService = (database: Database, members: Members, provide: Ope
 
   create: (act: Act, asked: AskedWorkspace): Promise<WorkspaceRow> =>
     inTransaction(database, async (tx) => {
+      await members.requireRoom(tx, act.accountId)
       const { workspaceId } = await provide(tx, {
         ...asked,
         ownerId: act.accountId,
