@@ -36,6 +36,7 @@ export const composeDomains = async (
   const { expiryMs, ledgerCheckMs } = settings.money.background
   const ledger = createLedger(outside)
   await ledger.ensureHouse(currencies)
+  const members = workspaceMembers(settings.access.workspaces)
   const wallets = createWallets({ ...outside, ledger, currencies })
   const files = createFiles({ ...outside, settings: settings.files })
   const recharges = createRecharges({
@@ -61,7 +62,6 @@ export const composeDomains = async (
     maxPerWorkspace: settings.money.withdrawal.maxChannelsPerWorkspace,
   })
   const cleaners = [files, exports, exchanges, withdrawalChannels].map(({ clean }) => clean)
-  const members = workspaceMembers(settings.access.workspaces)
   const sandbox = createSandbox({ ...outside, ledger, members, cleaners })
   const workspaces = createWorkspaces({
     ...outside,
