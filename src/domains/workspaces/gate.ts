@@ -1,6 +1,6 @@
 import { bizId, type Caller, isBizId, Refusal, type WorkspaceAccess, type WorkspaceId } from '../../kernel/index.ts'
 import type { Database } from '../../platform/database/index.ts'
-import { type MembershipRow, membershipIn, membershipsOf } from './membership-store.ts'
+import { firstMembershipOf, type MembershipRow, membershipIn, membershipsOf } from './membership-store.ts'
 import { isDefaultEligible, isEnterable, type Standing } from './rules.ts'
 
 export interface Gate {
@@ -22,7 +22,7 @@ export const createGate = (database: Database, accessOf: (standing: Standing) =>
       : Promise.resolve(undefined)
 
   const preferred = async (caller: Caller): Promise<MembershipRow> => {
-    const [first] = await membershipsOf(database, caller.accountId, 1)
+    const first = await firstMembershipOf(database, caller.accountId)
     if (first?.isDefault) return first
     const eligible = first && (await membershipsOf(database, caller.accountId)).find(isDefaultEligible)
     if (!eligible) throw new Refusal('ACCESS.WORKSPACE_REQUIRED', { internal: 'no workspace may be the default' })

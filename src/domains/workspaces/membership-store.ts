@@ -1,6 +1,6 @@
-import { type SelectQueryBuilder, sql } from 'kysely'
+import { type RawBuilder, type SelectQueryBuilder, sql } from 'kysely'
 import { type AccountId, type CodeOf, type Instant, type RoleId, toDate, type WorkspaceId } from '../../kernel/index.ts'
-import type { Database, Tx } from '../../platform/database/index.ts'
+import { type Database, type Given, statement, type Tx } from '../../platform/database/index.ts'
 import { keepLimits, takeLimits } from './kept-limits-store.ts'
 import { mayBeDefault } from './rules.ts'
 
@@ -33,28 +33,37 @@ export const joinedMemberships = (store: Store) =>
       join.onRef('r.workspace_biz_id', '=', 'm.workspace_biz_id').onRef('r.biz_id', '=', 'm.role_biz_id'),
     )
 
-const memberships = (store: Store, accountId: AccountId) =>
+const memberships = (store: Store, accountId: RawBuilder<AccountId>) =>
   joinedMemberships(store).where('m.account_biz_id', '=', accountId).select(membershipColumns)
 
 type RowOf<Q> = Q extends SelectQueryBuilder<infer _DB, infer _TB, infer O> ? O : never
 export type MembershipRow = RowOf<ReturnType<typeof memberships>>
 
+const membership = statement((store, given: Given<{ accountId: AccountId; workspaceId: WorkspaceId }>) =>
+  memberships(store, given('accountId')).where('m.workspace_biz_id', '=', given('workspaceId')),
+)
+
 export const membershipIn = (
   store: Store,
   accountId: AccountId,
   workspaceId: WorkspaceId,
-): Promise<MembershipRow | undefined> =>
-  memberships(store, accountId).where('m.workspace_biz_id', '=', workspaceId).executeTakeFirst()
+): Promise<MembershipRow | undefined> => membership.first(store, { accountId, workspaceId })
 
 /** The default one first, then those that can be entered, the oldest first: the order in which one is picked. */
-export const membershipsOf = (store: Store, accountId: AccountId, limit?: number): Promise<MembershipRow[]> =>
-  memberships(store, accountId)
+const inOrder = statement((store, given: Given<{ accountId: AccountId; limit: number | null }>) =>
+  memberships(store, given('accountId'))
     .orderBy('m.is_default', 'desc')
     .orderBy(sql`w.workspace_status = 'ACTIVE'`, 'desc')
     .orderBy('m.created_at')
     .orderBy('m.workspace_biz_id')
-    .$if(limit !== undefined, (query) => query.limit(limit ?? 0))
-    .execute()
+    .limit(given('limit')),
+)
+
+export const membershipsOf = (store: Store, accountId: AccountId): Promise<MembershipRow[]> =>
+  inOrder.all(store, { accountId, limit: null })
+
+export const firstMembershipOf = (store: Store, accountId: AccountId): Promise<MembershipRow | undefined> =>
+  inOrder.first(store, { accountId, limit: 1 })
 
 /** How many workspaces an account belongs to; its row is held, so that nobody adds it to another one meanwhile. */
 export const countMemberships = async (tx: Tx, accountId: AccountId): Promise<number> => {

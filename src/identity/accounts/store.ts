@@ -1,5 +1,6 @@
+import type { RawBuilder } from 'kysely'
 import { type AccountId, type Instant, type Portal, toDate } from '../../kernel/index.ts'
-import type { Database, Tx } from '../../platform/database/index.ts'
+import { type Database, type Given, statement, type Tx } from '../../platform/database/index.ts'
 import type { Account, NewAccount } from './account.ts'
 import { canonicalEmail } from './canonical-email.ts'
 
@@ -20,26 +21,28 @@ const columns = [
 
 type Store = Database | Tx
 
+const at = (store: Store, portal: RawBuilder<Portal>) =>
+  store.selectFrom('accounts').select(columns).where('portal', '=', portal)
+
+const byEmail = statement((store, given: Given<{ portal: Portal; email: string }>) =>
+  at(store, given('portal')).where('email_canonical', '=', given('email')),
+)
+const byId = statement((store, given: Given<{ portal: Portal; id: AccountId }>) =>
+  at(store, given('portal')).where('biz_id', '=', given('id')),
+)
+const held = statement((store, given: Given<{ portal: Portal; id: AccountId }>) =>
+  at(store, given('portal')).where('biz_id', '=', given('id')).forNoKeyUpdate(),
+)
+
 export const accountByEmail = (store: Store, portal: Portal, email: string): Promise<Account | undefined> =>
-  store
-    .selectFrom('accounts')
-    .select(columns)
-    .where('portal', '=', portal)
-    .where('email_canonical', '=', canonicalEmail(email))
-    .executeTakeFirst()
+  byEmail.first(store, { portal, email: canonicalEmail(email) })
 
 export const accountById = (store: Store, portal: Portal, id: AccountId): Promise<Account | undefined> =>
-  store.selectFrom('accounts').select(columns).where('portal', '=', portal).where('biz_id', '=', id).executeTakeFirst()
+  byId.first(store, { portal, id })
 
 /** Reads the account and holds its row: whatever counts or bounds the account's sessions takes turns here. */
 export const lockAccount = (tx: Tx, portal: Portal, id: AccountId): Promise<Account | undefined> =>
-  tx
-    .selectFrom('accounts')
-    .select(columns)
-    .where('portal', '=', portal)
-    .where('biz_id', '=', id)
-    .forNoKeyUpdate()
-    .executeTakeFirst()
+  held.first(tx, { portal, id })
 
 /** Whether the account was made; false where the portal has its e-mail already. */
 export const insertAccount = async (store: Store, account: NewAccount, at: Instant): Promise<boolean> => {

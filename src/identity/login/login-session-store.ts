@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import { type AccountId, type Instant, type Portal, toDate } from '../../kernel/index.ts'
-import { type Database, moment, type Tx } from '../../platform/database/index.ts'
+import { type Database, type Given, moment, statement, type Tx } from '../../platform/database/index.ts'
 import type { LoginSessionsTable } from '../../platform/database/tables/identity.ts'
 
 type Kind = LoginSessionsTable['kind']
@@ -69,13 +69,9 @@ export const insertLogin = async (
   return begun.rows.length > 0
 }
 
-export const readLoginSession = (
-  store: Store,
-  portal: Portal,
-  kind: Kind,
-  digest: Uint8Array,
-  now: Instant,
-): Promise<LoginSession | undefined> =>
+type Named = { portal: Portal; digest: Uint8Array; now: Date }
+
+const found = statement((store, given: Given<Named & { kind: Kind }>) =>
   store
     .selectFrom('login_sessions')
     .select([
@@ -85,23 +81,37 @@ export const readLoginSession = (
       'code_sent_at as codeSentAt',
       'expires_at as expiresAt',
     ])
-    .where('portal', '=', portal)
-    .where('kind', '=', kind)
-    .where('token_digest', '=', digest)
+    .where('portal', '=', given('portal'))
+    .where('kind', '=', given('kind'))
+    .where('token_digest', '=', given('digest'))
     .where('spent_at', 'is', null)
-    .where('expires_at', '>', moment(now))
-    .where('attempts_left', '>', 0)
-    .executeTakeFirst()
+    .where('expires_at', '>', moment(given('now')))
+    .where('attempts_left', '>', 0),
+)
+
+export const readLoginSession = (
+  store: Store,
+  portal: Portal,
+  kind: Kind,
+  digest: Uint8Array,
+  now: Instant,
+): Promise<LoginSession | undefined> => found.first(store, { portal, kind, digest, now: toDate(now) })
 
 /** What changes a pre-login session finds it live or changes nothing. */
-const live = (store: Store, portal: Portal, digest: Uint8Array, now: Instant) =>
+const live = (store: Store, given: Given<Named>) =>
   store
     .updateTable('login_sessions')
-    .where('portal', '=', portal)
-    .where('token_digest', '=', digest)
+    .where('portal', '=', given('portal'))
+    .where('token_digest', '=', given('digest'))
     .where('spent_at', 'is', null)
-    .where('expires_at', '>', moment(now))
+    .where('expires_at', '>', moment(given('now')))
     .returning('token_digest')
+
+const counting = statement((store, given: Given<Named>) =>
+  live(store, given)
+    .set((row) => ({ attempts_left: row('attempts_left', '-', 1) }))
+    .where('attempts_left', '>', 0),
+)
 
 /** Takes one attempt before it is looked at; whether one was left. */
 export const countAttempt = async (
@@ -109,13 +119,13 @@ export const countAttempt = async (
   portal: Portal,
   digest: Uint8Array,
   now: Instant,
-): Promise<boolean> => {
-  const counted = await live(database, portal, digest, now)
-    .set((row) => ({ attempts_left: row('attempts_left', '-', 1) }))
-    .where('attempts_left', '>', 0)
-    .executeTakeFirst()
-  return counted !== undefined
-}
+): Promise<boolean> => (await counting.first(database, { portal, digest, now: toDate(now) })) !== undefined
+
+const claiming = statement((store, given: Given<Named & { notSince: Date }>) =>
+  live(store, given)
+    .set({ code_sent_at: given('now') })
+    .where((row) => row.or([row('code_sent_at', 'is', null), row('code_sent_at', '<=', moment(given('notSince')))])),
+)
 
 /** Claims the sending of a code, one at a time: whether none was sent since `notSince`. */
 export const claimCodeSending = async (
@@ -124,21 +134,14 @@ export const claimCodeSending = async (
   digest: Uint8Array,
   now: Instant,
   notSince: Instant,
-): Promise<boolean> => {
-  const claimed = await live(tx, portal, digest, now)
-    .set({ code_sent_at: toDate(now) })
-    .where((row) => row.or([row('code_sent_at', 'is', null), row('code_sent_at', '<=', moment(notSince))]))
-    .executeTakeFirst()
-  return claimed !== undefined
-}
+): Promise<boolean> =>
+  (await claiming.first(tx, { portal, digest, now: toDate(now), notSince: toDate(notSince) })) !== undefined
+
+const spending = statement((store, given: Given<Named>) => live(store, given).set({ spent_at: given('now') }))
 
 /** Spends the session, once. */
-export const spendLoginSession = async (tx: Tx, portal: Portal, digest: Uint8Array, now: Instant): Promise<boolean> => {
-  const spent = await live(tx, portal, digest, now)
-    .set({ spent_at: toDate(now) })
-    .executeTakeFirst()
-  return spent !== undefined
-}
+export const spendLoginSession = async (tx: Tx, portal: Portal, digest: Uint8Array, now: Instant): Promise<boolean> =>
+  (await spending.first(tx, { portal, digest, now: toDate(now) })) !== undefined
 
 /** Ends an account's logins that are under way: they began with a password that is not its password any more. */
 export const voidLogins = async (tx: Tx, portal: Portal, accountId: AccountId, now: Instant): Promise<void> => {

@@ -1,3 +1,4 @@
+import { sql } from 'kysely'
 import { type AccountId, type Instant, toDate } from '../../kernel/index.ts'
 import type { Tx } from '../../platform/database/index.ts'
 
@@ -8,7 +9,7 @@ export const rememberDevice = async (
   clientDigest: Uint8Array,
   at: Instant,
 ): Promise<boolean> => {
-  const made = await tx
+  const { isNew } = await tx
     .insertInto('known_devices')
     .values({
       account_biz_id: accountId,
@@ -16,15 +17,11 @@ export const rememberDevice = async (
       first_seen_at: toDate(at),
       last_seen_at: toDate(at),
     })
-    .onConflict((conflict) => conflict.doNothing())
-    .returning('account_biz_id')
-    .executeTakeFirst()
-  if (made) return true
-  await tx
-    .updateTable('known_devices')
-    .set({ last_seen_at: toDate(at) })
-    .where('account_biz_id', '=', accountId)
-    .where('client_digest', '=', clientDigest)
-    .execute()
-  return false
+    .onConflict((conflict) =>
+      conflict.columns(['account_biz_id', 'client_digest']).doUpdateSet({ last_seen_at: toDate(at) }),
+    )
+    // Nobody has deleted or locked the version of the row that an INSERT has made.
+    .returning(sql<boolean>`xmax = 0`.as('isNew'))
+    .executeTakeFirstOrThrow()
+  return isNew
 }
