@@ -75,11 +75,19 @@ export const insertAccount = async (store: Store, account: NewAccount, at: Insta
   return made !== undefined
 }
 
-export const recordLastLogin = async (tx: Tx, account: Account, clientIp: string, at: Instant): Promise<void> => {
-  await tx
+const lastLogin = statement((store, given: Given<{ portal: Portal; id: AccountId; clientIp: string; now: Date }>) =>
+  store
     .updateTable('accounts')
-    .set({ last_login_at: toDate(at), last_login_ip: clientIp })
-    .where('portal', '=', account.portal)
-    .where('biz_id', '=', account.id)
-    .execute()
+    .set({ last_login_at: given('now'), last_login_ip: given('clientIp') })
+    .where('portal', '=', given('portal'))
+    .where('biz_id', '=', given('id')),
+)
+
+export const recordLastLogin = async (
+  tx: Tx,
+  { portal, id }: Account,
+  clientIp: string,
+  now: Instant,
+): Promise<void> => {
+  await lastLogin.all(tx, { portal, id, clientIp, now: toDate(now) })
 }

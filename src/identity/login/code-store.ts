@@ -1,5 +1,5 @@
 import { type Instant, type Portal, toDate } from '../../kernel/index.ts'
-import { type Database, moment, type Tx } from '../../platform/database/index.ts'
+import { type Database, type Given, moment, statement, type Tx } from '../../platform/database/index.ts'
 import type { CodePurpose } from '../../platform/database/tables/identity.ts'
 
 /** What a code is for: the one pre-login or live session that it was sent for. */
@@ -9,20 +9,30 @@ export interface CodeOwner {
   purpose: CodePurpose
 }
 
+type NewCode = CodeOwner & { codeDigest: Uint8Array; sentAt: Date; expiresAt: Date }
+
+const replacing = statement((store, given: Given<NewCode>) => {
+  const code = {
+    code_digest: given('codeDigest'),
+    sent_at: given('sentAt'),
+    expires_at: given('expiresAt'),
+    used_at: null,
+  }
+  return store
+    .insertInto('one_time_codes')
+    .values({ portal: given('portal'), owner: given('owner'), purpose: given('purpose'), ...code })
+    .onConflict((conflict) => conflict.columns(['owner', 'purpose']).doUpdateSet(code))
+})
+
 /** Puts a code in the place of the owner's last one, which is dead from then on. */
 export const replaceCode = async (
   tx: Tx,
-  { portal, owner, purpose }: CodeOwner,
+  owner: CodeOwner,
   codeDigest: Uint8Array,
   sentAt: Instant,
   expiresAt: Instant,
 ): Promise<void> => {
-  const code = { code_digest: codeDigest, sent_at: toDate(sentAt), expires_at: toDate(expiresAt), used_at: null }
-  await tx
-    .insertInto('one_time_codes')
-    .values({ portal, owner, purpose, ...code })
-    .onConflict((conflict) => conflict.columns(['owner', 'purpose']).doUpdateSet(code))
-    .execute()
+  await replacing.all(tx, { ...owner, codeDigest, sentAt: toDate(sentAt), expiresAt: toDate(expiresAt) })
 }
 
 /** The same, unless one was sent since `notSince`: whether the code has taken its place. */
@@ -61,23 +71,19 @@ export const codeSentAt = async (
   return known?.sent_at ?? null
 }
 
-/** Spends a code, once: whether it was the right one, unused and in time. */
-export const spendCode = async (
-  tx: Tx,
-  { portal, owner, purpose }: CodeOwner,
-  codeDigest: Uint8Array,
-  now: Instant,
-): Promise<boolean> => {
-  const spent = await tx
+const spending = statement((store, given: Given<CodeOwner & { codeDigest: Uint8Array; now: Date }>) =>
+  store
     .updateTable('one_time_codes')
-    .set({ used_at: toDate(now) })
-    .where('portal', '=', portal)
-    .where('owner', '=', owner)
-    .where('purpose', '=', purpose)
-    .where('code_digest', '=', codeDigest)
+    .set({ used_at: given('now') })
+    .where('portal', '=', given('portal'))
+    .where('owner', '=', given('owner'))
+    .where('purpose', '=', given('purpose'))
+    .where('code_digest', '=', given('codeDigest'))
     .where('used_at', 'is', null)
-    .where('expires_at', '>', moment(now))
-    .returning('owner')
-    .executeTakeFirst()
-  return spent !== undefined
-}
+    .where('expires_at', '>', moment(given('now')))
+    .returning('owner'),
+)
+
+/** Spends a code, once: whether it was the right one, unused and in time. */
+export const spendCode = async (tx: Tx, owner: CodeOwner, codeDigest: Uint8Array, now: Instant): Promise<boolean> =>
+  (await spending.first(tx, { ...owner, codeDigest, now: toDate(now) })) !== undefined

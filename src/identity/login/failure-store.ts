@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely'
 import { type Instant, type Portal, plus, toDate } from '../../kernel/index.ts'
-import { type Database, moment, type Tx } from '../../platform/database/index.ts'
+import { type Database, type Given, moment, statement, type Tx } from '../../platform/database/index.ts'
 
 export interface FailureSubject {
   portal: Portal
@@ -94,7 +94,14 @@ export const failuresOf = async (
   return known?.failures ?? 0
 }
 
+const clearing = statement((store, given: Given<{ portal: Portal; digest: Uint8Array }>) =>
+  store
+    .deleteFrom('login_failures')
+    .where('portal', '=', given('portal'))
+    .where('subject_digest', '=', given('digest')),
+)
+
 /** A login that came to its end wipes the slate. */
 export const clearFailures = async (tx: Tx, { portal, digest }: FailureSubject): Promise<void> => {
-  await tx.deleteFrom('login_failures').where('portal', '=', portal).where('subject_digest', '=', digest).execute()
+  await clearing.all(tx, { portal, digest })
 }

@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import { type AccountId, type Instant, type Portal, toDate } from '../../kernel/index.ts'
-import type { Database, Tx } from '../../platform/database/index.ts'
+import { type Database, type Given, statement, type Tx } from '../../platform/database/index.ts'
 
 export interface BackupCodeStatus {
   remainingCount: number
@@ -9,11 +9,7 @@ export interface BackupCodeStatus {
   generatedAt: Instant | null
 }
 
-export const backupCodeStatus = (
-  store: Database | Tx,
-  portal: Portal,
-  accountId: AccountId,
-): Promise<BackupCodeStatus> =>
+const status = statement((store, given: Given<{ portal: Portal; accountId: AccountId }>) =>
   store
     .selectFrom('backup_codes')
     .select((row) => [
@@ -21,9 +17,17 @@ export const backupCodeStatus = (
       sql<number>`count(*) FILTER (WHERE used_at IS NULL)`.as('remainingCount'),
       sql<Instant | null>`max(generated_at)`.as('generatedAt'),
     ])
-    .where('portal', '=', portal)
-    .where('account_biz_id', '=', accountId)
-    .executeTakeFirstOrThrow()
+    .where('portal', '=', given('portal'))
+    .where('account_biz_id', '=', given('accountId')),
+)
+
+const none: BackupCodeStatus = { remainingCount: 0, totalGenerated: 0, generatedAt: null }
+
+export const backupCodeStatus = async (
+  store: Database | Tx,
+  portal: Portal,
+  accountId: AccountId,
+): Promise<BackupCodeStatus> => (await status.first(store, { portal, accountId })) ?? none
 
 /** Puts a set in the place of the one before. The caller holds the account's row, so that one set is left of two. */
 export const replaceBackupCodes = async (

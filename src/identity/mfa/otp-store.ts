@@ -1,5 +1,5 @@
 import { type AccountId, type Instant, type Portal, toDate } from '../../kernel/index.ts'
-import { type Database, moment, type Tx } from '../../platform/database/index.ts'
+import { type Database, type Given, moment, statement, type Tx } from '../../platform/database/index.ts'
 
 /** An account's authenticator; the secrets are sealed. */
 export interface OtpFactor {
@@ -11,13 +11,16 @@ export interface OtpFactor {
   pendingAt: Instant | null
 }
 
-export const readOtp = (store: Database | Tx, portal: Portal, accountId: AccountId): Promise<OtpFactor | undefined> =>
+const factor = statement((store, given: Given<{ portal: Portal; accountId: AccountId }>) =>
   store
     .selectFrom('otp_factors')
     .select(['secret', 'verified_at as verifiedAt', 'pending_secret as pendingSecret', 'pending_at as pendingAt'])
-    .where('portal', '=', portal)
-    .where('account_biz_id', '=', accountId)
-    .executeTakeFirst()
+    .where('portal', '=', given('portal'))
+    .where('account_biz_id', '=', given('accountId')),
+)
+
+export const readOtp = (store: Database | Tx, portal: Portal, accountId: AccountId): Promise<OtpFactor | undefined> =>
+  factor.first(store, { portal, accountId })
 
 /** Keeps a secret to be verified; the one in force stays so. */
 export const putPendingSecret = async (

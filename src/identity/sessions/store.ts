@@ -83,27 +83,32 @@ export interface NewSession {
   expiresAt: Instant
 }
 
+type Times = 'idleExpiresAt' | 'expiresAt'
+type Beginning = Omit<NewSession, Times> & Record<Times | 'now', Date>
+
+const beginning = statement((store, given: Given<Beginning>) =>
+  store.insertInto('sessions').values({
+    biz_id: given('id'),
+    portal: given('portal'),
+    account_biz_id: given('accountId'),
+    client_digest: given('clientDigest'),
+    client_ip: given('clientIp'),
+    user_agent: given('userAgent'),
+    login_at: given('now'),
+    last_activity_at: given('now'),
+    idle_expires_at: given('idleExpiresAt'),
+    expires_at: given('expiresAt'),
+    stepped_up_at: given('now'),
+    ended_at: null,
+    end_reason: null,
+  }),
+)
+
 /** A session begins with a second factor just proved. */
 export const insertSession = async (tx: Tx, session: NewSession, at: Instant): Promise<void> => {
-  const now = toDate(at)
-  await tx
-    .insertInto('sessions')
-    .values({
-      biz_id: session.id,
-      portal: session.portal,
-      account_biz_id: session.accountId,
-      client_digest: session.clientDigest,
-      client_ip: session.clientIp,
-      user_agent: session.userAgent,
-      login_at: now,
-      last_activity_at: now,
-      idle_expires_at: toDate(session.idleExpiresAt),
-      expires_at: toDate(session.expiresAt),
-      stepped_up_at: now,
-      ended_at: null,
-      end_reason: null,
-    })
-    .execute()
+  const { idleExpiresAt, expiresAt } = session
+  const times = { now: toDate(at), idleExpiresAt: toDate(idleExpiresAt), expiresAt: toDate(expiresAt) }
+  await beginning.all(tx, { ...session, ...times })
 }
 
 /** Writes activity down; a session that has ended or run out stays so. */

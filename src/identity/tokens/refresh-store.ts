@@ -1,5 +1,5 @@
 import { type Instant, type Portal, type SessionId, toDate } from '../../kernel/index.ts'
-import type { Tx } from '../../platform/database/index.ts'
+import { type Given, statement, type Tx } from '../../platform/database/index.ts'
 
 export interface NewRefreshToken {
   digest: Uint8Array
@@ -9,18 +9,19 @@ export interface NewRefreshToken {
   expiresAt: Instant
 }
 
+const adding = statement((store, given: Given<Omit<NewRefreshToken, 'expiresAt'> & Record<'at' | 'expiresAt', Date>>) =>
+  store.insertInto('refresh_tokens').values({
+    token_digest: given('digest'),
+    portal: given('portal'),
+    session_biz_id: given('sessionId'),
+    parent_digest: given('parent'),
+    created_at: given('at'),
+    expires_at: given('expiresAt'),
+  }),
+)
+
 export const insertRefreshToken = async (tx: Tx, token: NewRefreshToken, at: Instant): Promise<void> => {
-  await tx
-    .insertInto('refresh_tokens')
-    .values({
-      token_digest: token.digest,
-      portal: token.portal,
-      session_biz_id: token.sessionId,
-      parent_digest: token.parent,
-      created_at: toDate(at),
-      expires_at: toDate(token.expiresAt),
-    })
-    .execute()
+  await adding.all(tx, { ...token, at: toDate(at), expiresAt: toDate(token.expiresAt) })
 }
 
 /** The family that a token belongs to. */

@@ -1,4 +1,5 @@
 import { type CodeOf, type Instant, type Portal, toDate } from '../../kernel/index.ts'
+import { type Given, statement } from '../database/statement.ts'
 import type { Database, Tx } from '../database/tables/index.ts'
 
 /** One act worth telling of later. `detail` holds codes and ids only: never secrets, addresses or bodies. */
@@ -16,21 +17,22 @@ export interface AuditEvent {
   detail: Record<string, string | number | boolean | null>
 }
 
+const recording = statement((store, given: Given<Omit<AuditEvent, 'at' | 'detail'> & { at: Date; detail: string }>) =>
+  store.insertInto('audit_log').values({
+    at: given('at'),
+    portal: given('portal'),
+    actor_biz_id: given('actorId'),
+    workspace_biz_id: given('workspaceId'),
+    action: given('action'),
+    target_biz_id: given('targetId'),
+    outcome: given('outcome'),
+    request_id: given('requestId'),
+    client_ip: given('clientIp'),
+    detail: given('detail'),
+  }),
+)
+
 /** Writes the row in the transaction of the act itself, so that neither exists without the other. */
 export const recordAudit = async (tx: Tx | Database, event: AuditEvent): Promise<void> => {
-  await tx
-    .insertInto('audit_log')
-    .values({
-      at: toDate(event.at),
-      portal: event.portal,
-      actor_biz_id: event.actorId,
-      workspace_biz_id: event.workspaceId,
-      action: event.action,
-      target_biz_id: event.targetId,
-      outcome: event.outcome,
-      request_id: event.requestId,
-      client_ip: event.clientIp,
-      detail: JSON.stringify(event.detail),
-    })
-    .execute()
+  await recording.all(tx, { ...event, at: toDate(event.at), detail: JSON.stringify(event.detail) })
 }
