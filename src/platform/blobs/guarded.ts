@@ -35,8 +35,8 @@ export const guarded = (blobs: Blobs): Blobs => ({
       throw error
     }
   },
-  get: (key, range) => asked(blobs.get(checkedKey(key), range)),
-  delete: (key) => asked(blobs.delete(checkedKey(key))),
+  get: async (key, range) => asked(blobs.get(checkedKey(key), range)),
+  delete: async (key) => asked(blobs.delete(checkedKey(key))),
   olderThan: (room, before) => blobs.olderThan(room, before),
   close: () => blobs.close(),
 })
