@@ -14,6 +14,8 @@ export interface TestRedis {
   child: ChildProcess
   /** One command in the inline form; its answer's first line. */
   ask(command: string): Promise<string>
+  /** The same; its whole answer. */
+  tell(command: string): Promise<string>
   stop(): Promise<void>
 }
 
@@ -29,17 +31,20 @@ const program = (): string | undefined => {
   return undefined
 }
 
-/** One command in the inline form; its answer's first line. */
-export const askRedis = (port: number, command: string): Promise<string> =>
+const tellRedis = (port: number, command: string): Promise<string> =>
   new Promise((resolve, reject) => {
     const socket = connect(port, '127.0.0.1', () => socket.write(`${command}\r\n`))
     socket.setTimeout(2_000, () => socket.destroy(new Error('Redis is silent')))
     socket.once('data', (chunk) => {
-      resolve(chunk.toString().split('\r\n')[0] ?? '')
+      resolve(chunk.toString())
       socket.destroy()
     })
     socket.once('error', reject)
   })
+
+/** One command in the inline form; its answer's first line. */
+export const askRedis = async (port: number, command: string): Promise<string> =>
+  (await tellRedis(port, command)).split('\r\n')[0] ?? ''
 
 /** Starts one on a free port; undefined where there is none on PATH, which with CI=true is a failure. */
 export const startRedis = async (extra: string[] = [], fixedPort?: number): Promise<TestRedis | undefined> => {
@@ -64,6 +69,7 @@ export const startRedis = async (extra: string[] = [], fixedPort?: number): Prom
     url: `redis://127.0.0.1:${port}`,
     child,
     ask: (command) => askRedis(port, command),
+    tell: (command) => tellRedis(port, command),
     stop: async () => {
       process.off('exit', kill)
       if (child.exitCode === null && child.signalCode === null) {

@@ -6,22 +6,14 @@ import { createLimits, redisCounters } from '../../src/platform/limits/index.ts'
 import { openRedis, type RedisConnection, redisFault } from '../../src/platform/redis/index.ts'
 import { systemClock } from '../../src/platform/system/index.ts'
 import { startFlakyProxy } from '../harness/flaky-proxy.ts'
-import { freePort } from '../harness/postgres.ts'
 import { startRedis, type TestRedis } from '../harness/redis.ts'
+import { startRedisCluster } from '../harness/redis-cluster.ts'
 
 const server = await startRedis()
-const clusterServer = await startRedis([
-  '--cluster-enabled',
-  'yes',
-  '--cluster-announce-ip',
-  '127.0.0.1',
-  '--cluster-port',
-  String(await freePort()),
-])
-await clusterServer?.ask('CLUSTER ADDSLOTSRANGE 0 16383')
+const masters = await startRedisCluster()
 afterAll(async () => {
   await server?.stop()
-  await clusterServer?.stop()
+  for (const each of masters) await each.stop()
 })
 
 const open = (url: string, cluster = false): Promise<RedisConnection> =>
@@ -66,24 +58,17 @@ test.skipIf(!server)(
 )
 
 describe.skipIf(!server).each([
-  ['one server', () => server, false],
-  ['a cluster', () => clusterServer, true],
-] as const)('Redis, %s', (_, find, cluster) => {
-  let redis: TestRedis
+  ['one server', server ? [server] : [], false],
+  ['a cluster of three masters', masters, true],
+] as const)('Redis, %s', (_, nodes: readonly TestRedis[], cluster) => {
   let connections: RedisConnection[]
+  const everywhere = (command: string) => Promise.all(nodes.map((node) => node.ask(command)))
 
   beforeAll(async () => {
-    const found = find()
-    if (!found) throw new Error('no Redis')
-    redis = found
-    // A cluster of one answers for its slots a moment after it was given them.
-    for (let attempt = 0; cluster && attempt < 100; attempt++) {
-      if ((await redis.ask('SET probe 1')) === '+OK') break
-      await pause(50)
-    }
-    connections = [await open(redis.url, cluster), await open(redis.url, cluster)]
+    const [url = '', last = url] = [nodes.at(0)?.url, nodes.at(-1)?.url]
+    connections = [await open(url, cluster), await open(last, cluster)]
   })
-  beforeEach(() => redis.ask('FLUSHALL'))
+  beforeEach(() => everywhere('FLUSHALL'))
   afterAll(async () => {
     for (const each of connections ?? []) await each.close()
   })
@@ -138,7 +123,7 @@ describe.skipIf(!server).each([
     const spend = (limits = a) => limits?.spend('login', '203.0.113.7', rule)
     expect(await spend(a)).toMatchObject({ allowed: true, remaining: 2 })
     expect(await spend(b)).toMatchObject({ allowed: true, remaining: 1 })
-    await redis.ask('SCRIPT FLUSH')
+    await everywhere('SCRIPT FLUSH')
     expect(await spend(a)).toMatchObject({ allowed: true, remaining: 0 })
     const last = await spend(b)
     expect(last).toMatchObject({ allowed: false, remaining: 0 })
@@ -155,15 +140,69 @@ describe.skipIf(!server).each([
 
   test('fails within its timeout while Redis is paused, and works again at once', async () => {
     const cache = createRedisCache(one())
-    redis.child.kill('SIGSTOP')
+    for (const { child } of nodes) child.kill('SIGSTOP')
     const start = performance.now()
     try {
       expect(redisFault(await failure(cache.increment('p', 1_000)))).toBe(true)
       expect(performance.now() - start).toBeLessThan(900)
     } finally {
-      redis.child.kill('SIGCONT')
+      for (const { child } of nodes) child.kill('SIGCONT')
     }
     await expect.poll(() => cache.get('p').catch(() => 'failed'), { timeout: 2_000 }).not.toBe('failed')
+  })
+})
+
+describe.skipIf(!server)('a cluster whose slots move', () => {
+  let redis: RedisConnection
+  beforeAll(async () => {
+    redis = await open(masters[0]?.url ?? '', true)
+  })
+  afterAll(() => redis?.close())
+
+  /** A key's slot, the master that has it, and another one. */
+  const placeOf = async (key: string) => {
+    const owners: TestRedis[] = []
+    for (const node of masters) if (!(await node.ask(`EXISTS ${key}`)).startsWith('-MOVED')) owners.push(node)
+    const [from] = owners
+    const to = masters.find((node) => node !== from)
+    if (!from || !to || owners.length > 1) throw new Error(`${owners.length} masters for ${key}`)
+    return { slot: (await from.ask(`CLUSTER KEYSLOT ${key}`)).slice(1), from, to }
+  }
+  const idOf = async (node: TestRedis) => (await node.tell('CLUSTER MYID')).split('\r\n')[1]
+
+  test('keys are spread over the masters, each found again; what names two slots at once is refused', async () => {
+    const cache = createRedisCache(redis)
+    await Promise.all(Array.from({ length: 60 }, (_, each) => cache.set(`spread-${each}`, String(each), 10_000)))
+    for (const node of masters) expect(Number((await node.ask('DBSIZE')).slice(1))).toBeGreaterThan(5)
+    const found = await Promise.all(Array.from({ length: 60 }, (_, each) => cache.get(`spread-${each}`)))
+    expect(found).toEqual(Array.from({ length: 60 }, (_, each) => String(each)))
+    expect(redisFault(await failure(redis.command('MGET', 'spread-0', 'spread-1', 'spread-2')))).toBe(true)
+  })
+
+  test('a slot that has moved (MOVED): commands and scripts follow it, and are done once', async () => {
+    const cache = createRedisCache(redis)
+    expect((await cache.increment('moved', 60_000)).count).toBe(1)
+    await cache.delete('moved')
+    const { slot, from, to } = await placeOf('portico:moved')
+    const id = await idOf(to)
+    for (const node of [to, from, ...masters]) await node.ask(`CLUSTER SETSLOT ${slot} NODE ${id}`)
+    expect(await from.ask('GET portico:moved')).toMatch(/^-MOVED/)
+    expect((await cache.increment('moved', 60_000)).count).toBe(1)
+    expect((await cache.increment('moved', 60_000)).count).toBe(2)
+    expect(await to.ask('EXISTS portico:moved')).toBe(':1')
+  })
+
+  test('a slot that is on its way (ASK): what is new is made where it goes, and once', async () => {
+    const cache = createRedisCache(redis)
+    const { slot, from, to } = await placeOf('portico:asked')
+    await to.ask(`CLUSTER SETSLOT ${slot} IMPORTING ${await idOf(from)}`)
+    await from.ask(`CLUSTER SETSLOT ${slot} MIGRATING ${await idOf(to)}`)
+    const counts = await Promise.all(Array.from({ length: 10 }, () => cache.increment('asked', 60_000)))
+    expect(counts.map(({ count }) => count).sort((a, b) => a - b)).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10])
+    expect(await from.ask('GET portico:asked')).toMatch(/^-ASK/)
+    const id = await idOf(to)
+    for (const node of [to, from, ...masters]) await node.ask(`CLUSTER SETSLOT ${slot} NODE ${id}`)
+    expect((await cache.increment('asked', 60_000)).count).toBe(11)
   })
 })
 

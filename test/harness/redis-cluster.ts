@@ -1,0 +1,37 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import { freePort } from './postgres.ts'
+import { startRedis, type TestRedis } from './redis.ts'
+
+const slots = 16_384
+const masters = 3
+
+const startMaster = async (): Promise<{ node: TestRedis; busPort: number } | undefined> => {
+  const busPort = await freePort()
+  const cluster = ['--cluster-enabled', 'yes', '--cluster-announce-ip', '127.0.0.1', '--cluster-port', String(busPort)]
+  const node = await startRedis(cluster)
+  return node && { node, busPort }
+}
+
+/** A master answers for its slots, and points to the others', once it has heard of all of them. */
+const hasSettled = async (node: TestRedis): Promise<void> => {
+  for (let attempt = 1; !/^(\+OK|-MOVED)/.test(await node.ask('SET probe 1')); attempt++) {
+    if (attempt >= 200) throw new Error('the Redis cluster did not form')
+    await pause(50)
+  }
+}
+
+/** A throw-away cluster on loopback, whose masters share the slots; empty where there is no Redis on PATH. */
+export const startRedisCluster = async (): Promise<TestRedis[]> => {
+  const started = await Promise.all(Array.from({ length: masters }, startMaster))
+  const all = started.filter((each) => each !== undefined)
+  const [first] = all
+  for (const [place, { node, busPort }] of all.entries()) {
+    const [from, to] = [place, place + 1].map((each) => Math.ceil((each * slots) / masters))
+    await node.ask(`CLUSTER SET-CONFIG-EPOCH ${place + 1}`)
+    await node.ask(`CLUSTER ADDSLOTSRANGE ${from} ${(to ?? 0) - 1}`)
+    await first?.node.ask(`CLUSTER MEET 127.0.0.1 ${new URL(node.url).port} ${busPort}`)
+  }
+  const nodes = all.map(({ node }) => node)
+  await Promise.all(nodes.map(hasSettled))
+  return nodes
+}
