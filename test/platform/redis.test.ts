@@ -1,3 +1,5 @@
+import { once } from 'node:events'
+import { connect } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { redisAnnouncements } from '../../src/platform/announcements/index.ts'
@@ -25,6 +27,14 @@ const open = (url: string, cluster = false): Promise<RedisConnection> =>
     onError: () => undefined,
     onReady: () => undefined,
   })
+
+/** Breaks everybody else's connections to a node, by a connection that it knows already. */
+const killer = async ({ url }: TestRedis): Promise<() => void> => {
+  const socket = connect(Number(new URL(url).port), '127.0.0.1').on('error', () => undefined)
+  socket.write('PING\r\n')
+  await once(socket, 'data')
+  return () => void socket.end('CLIENT KILL TYPE normal\r\n')
+}
 
 const failure = async (asked: Promise<unknown>): Promise<unknown> => asked.then(() => undefined).catch((error) => error)
 
@@ -138,6 +148,26 @@ describe.skipIf(!server).each([
     await expect.poll(() => heard).toEqual(['an id'])
   })
 
+  test('what was under way when its connection broke has failed and is not sent again', async () => {
+    const cache = createRedisCache(one())
+    let asked = (await cache.increment('lost', 60_000)).count
+    // Both lie there when it wakes: it counts, and breaks the connection before the answer has left, unless it left at once.
+    for (let isLost = false; !isLost; asked += 1) {
+      expect(asked).toBeLessThan(10)
+      const killers = await Promise.all(nodes.map(killer))
+      for (const { child } of nodes) child.kill('SIGSTOP')
+      await pause(20)
+      const counting = failure(cache.increment('lost', 60_000))
+      await pause(20)
+      for (const kill of killers) kill()
+      await pause(20)
+      for (const { child } of nodes) child.kill('SIGCONT')
+      isLost = redisFault(await counting)
+      await expect.poll(() => failure(cache.get('lost')), { timeout: 2_000 }).toBeUndefined()
+    }
+    expect([asked - 1, asked]).toContain(Number(await cache.get('lost')))
+  })
+
   test('fails within its timeout while Redis is paused, and works again at once', async () => {
     const cache = createRedisCache(one())
     for (const { child } of nodes) child.kill('SIGSTOP')
@@ -203,6 +233,24 @@ describe.skipIf(!server)('a cluster whose slots move', () => {
     const id = await idOf(to)
     for (const node of [to, from, ...masters]) await node.ask(`CLUSTER SETSLOT ${slot} NODE ${id}`)
     expect((await cache.increment('asked', 60_000)).count).toBe(11)
+  })
+})
+
+describe.skipIf(!server)('a cluster that loses a master', () => {
+  test('what that master has fails soon, what the others have goes on', async () => {
+    const own = await startRedisCluster()
+    const redis = await open(own[0]?.url ?? '', true)
+    const cache = createRedisCache(redis)
+    const keys = Array.from({ length: 30 }, (_, each) => `key-${each}`)
+    for (const key of keys) await cache.set(key, 'there', 60_000)
+    await own[2]?.stop()
+    const start = performance.now()
+    const found = await Promise.all(keys.map((key) => cache.get(key).catch((error) => redisFault(error))))
+    expect(performance.now() - start).toBeLessThan(900)
+    expect(new Set(found)).toEqual(new Set(['there', true]))
+    expect(found.filter((each) => each === 'there').length).toBeGreaterThan(10)
+    await redis.close()
+    for (const each of own) await each.stop()
   })
 })
 

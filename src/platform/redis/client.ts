@@ -17,6 +17,9 @@ export interface RedisTarget {
 const silenceMs = 4_000
 const longestRetryMs = 250
 
+/** Of a command that was not done, by a cluster: to another node, or a tenth of a second later to one that is not there. */
+const maxRedirections = 5
+
 const retryDelay = (times: number): number => Math.min(times * 50, longestRetryMs)
 
 /**
@@ -46,6 +49,9 @@ export const createClient = (target: RedisTarget): Redis | Cluster => {
     ...waitless,
     slotsRefreshTimeout: target.connectTimeoutMs,
     clusterRetryStrategy: retryDelay,
+    // Without it a node's connection that breaks is over, and ioredis sends what was under way on it again, elsewhere.
+    clusterNodeRetryStrategy: retryDelay,
+    maxRedirections,
     redisOptions: {
       ...options,
       ...(username && { username: decodeURIComponent(username) }),
