@@ -18,7 +18,7 @@ import { type Book, createBook, type TestWallet } from '../ledger/book.ts'
 import { everyStore, type TestStore } from '../ledger/stores.ts'
 import { words } from './world.ts'
 
-const facts: JobFacts = { jobId: '', attempt: 1, isLast: false, signal: new AbortController().signal }
+const facts: JobFacts = { jobId: '', attempt: 1, signal: new AbortController().signal }
 const wallets = 2
 const opening = 40
 
@@ -225,13 +225,14 @@ describe('an export over one snapshot', () => {
       const exportId = await ask('TRANSFERS')
       const payload = { workspaceId: workspace, exportId }
       const { jobs } = exportsOver(book.ledger, unanswered(store.database))
-      await expect(run(jobs, payload, { isLast: true })).rejects.toThrow('the connection broke')
+      await expect(run(jobs, payload)).rejects.toThrow('the connection broke')
+      await jobs[0]?.abandon?.(payload)
       expect(await state(exportId)).toMatchObject({ export_status: 'COMPLETED', row_count: opening - 1 })
       expect(await rowsOf(exportId)).toHaveLength(opening - 1)
     }
   })
 
-  test('an export that fails for the last time has failed, and leaves no bytes', async () => {
+  test('an export that fails is RUNNING until it is given up, and has failed then', async () => {
     for (const store of stores) {
       const { book, workspace, exportsOver, ask, state } = await scene(store)
       const { jobs } = exportsOver(interrupted(book.ledger, () => Promise.reject(new Error('the store is gone'))))
@@ -239,7 +240,7 @@ describe('an export over one snapshot', () => {
       const payload = { workspaceId: workspace, exportId }
       await expect(run(jobs, payload)).rejects.toThrow('the store is gone')
       expect(await state(exportId)).toMatchObject({ export_status: 'RUNNING' })
-      await expect(run(jobs, payload, { isLast: true })).rejects.toThrow('the store is gone')
+      await jobs[0]?.abandon?.(payload)
       expect(await state(exportId)).toMatchObject({ export_status: 'FAILED', failure_code: 'SYSTEM.INTERNAL_ERROR' })
     }
   })

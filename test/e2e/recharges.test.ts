@@ -510,8 +510,7 @@ describe.skipIf(inject('topology') !== 'embedded')('recharges in the store', () 
       body: { walletBizId: world.wallet.id, channelCode: 'TOKEN', amount: '10.00' },
     })
   const on = (id: string) => ({ params: { recharge_id: id } })
-  const sweep = () =>
-    world.jobs[0]?.work(null, { jobId: 'x', attempt: 1, isLast: true, signal: new AbortController().signal })
+  const sweep = () => world.jobs[0]?.work(null, { jobId: 'x', attempt: 1, signal: new AbortController().signal })
 
   test('maker-checker 403 ACCESS.PERMISSION_DENIED: nobody decides over their own', async () => {
     const { bizId } = await create()

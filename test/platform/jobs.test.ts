@@ -55,7 +55,7 @@ describe('jobs on the database', () => {
     expect(await other.runOne()).toBe(false)
     clock.advance(1)
     expect(await other.runOne()).toBe(true)
-    expect(seen).toMatchObject([{ attempt: 2, isLast: false }])
+    expect(seen).toMatchObject([{ attempt: 2 }])
     expect(await left()).toEqual([])
   })
 
@@ -114,6 +114,34 @@ describe('jobs on the database', () => {
     expect(await left()).toMatchObject([{ status: 'FAILED', attempts: 3, failure: 'no luck' }])
     expect(failures).toHaveLength(3)
   })
+
+  each(
+    'what is given up is told to its kind, before it is; until that has gone well, it is not given up',
+    async (world) => {
+      const { clock, enqueue, replica, left, failures } = world
+      await enqueue({ order: 1 })
+      const abandoned: unknown[] = []
+      const failing = replica(
+        async () => {
+          throw new Error('no luck')
+        },
+        {
+          attempts: 1,
+          abandon: async (payload) => {
+            abandoned.push(payload)
+            if (abandoned.length === 1) throw new Error('the store is away')
+          },
+        },
+      )
+      await expect(failing.runOne()).rejects.toThrow('the store is away')
+      expect(await left()).toMatchObject([{ status: 'LEASED' }])
+      clock.advance(leaseMs)
+      expect(await failing.runOne()).toBe(true)
+      expect(abandoned).toEqual([{ order: 1 }, { order: 1 }])
+      expect(await left()).toMatchObject([{ status: 'FAILED', failure: 'no luck' }])
+      expect(failures).toHaveLength(2)
+    },
+  )
 
   each('what was given up is forgotten once it has been kept for its time; what waits never is', async (world) => {
     const { database, clock, enqueue, replica, left } = world

@@ -93,17 +93,10 @@ const runOf = ({ ids }: ExportWorkPorts, payload: unknown): Run => {
 /** The job of an export. An attempt that was killed half-way is begun anew by the next one, over a snapshot of its own. */
 export const exportWork =
   (ports: ExportWorkPorts) =>
-  async (payload: unknown, { signal, isLast }: JobFacts): Promise<void> => {
-    const run = runOf(ports, payload)
-    try {
-      await carryOut(ports, run, signal)
-    } catch (error) {
-      if (isLast && !signal.aborted) await failRun(ports.database, run, 'SYSTEM.INTERNAL_ERROR')
-      throw error
-    }
-  }
+  (payload: unknown, { signal }: JobFacts): Promise<void> =>
+    carryOut(ports, runOf(ports, payload), signal)
 
-/** An export over which processes go down has failed, as its owner gets to see. */
+/** An export that is given up has failed, as its owner gets to see. */
 export const abandonExport =
   (ports: ExportWorkPorts) =>
   async (payload: unknown): Promise<void> => {

@@ -3,8 +3,6 @@ export interface JobFacts {
   jobId: string
   /** From 1. */
   attempt: number
-  /** No further attempt follows where this one fails. */
-  isLast: boolean
   /** Aborted when the lease is lost or the process goes down: whatever is written after that may be written twice. */
   signal: AbortSignal
 }
@@ -17,6 +15,6 @@ export interface JobKind {
   /** Recurring: again so long after its last end, once over all replicas. */
   everyMs?: number
   work(payload: unknown, facts: JobFacts): Promise<void>
-  /** What is left to be done where one process after the other went down over it. */
+  /** What is left to be done where it is given up, before it is; it must bear being done twice as well. */
   abandon?(payload: unknown): Promise<void>
 }

@@ -53,7 +53,10 @@ export const createJobRunner = ({ database, clock, ids, settings, kinds, onFailu
     if (kind.everyMs !== undefined)
       return returnJob(database, lease, { runAt: plus(clock.now(), kind.everyMs), failure, attempts: 0 })
     if (failure === null) return deleteJob(database, lease)
-    const runAt = attempt >= kind.attempts ? null : plus(clock.now(), backoffMs(attempt))
+    const isOver = attempt >= kind.attempts
+    // Where this fails the lease runs out, and whoever takes the job next comes here again.
+    if (isOver) await kind.abandon?.(lease.payload)
+    const runAt = isOver ? null : plus(clock.now(), backoffMs(attempt))
     return returnJob(database, lease, { runAt, failure, attempts: attempt })
   }
 
@@ -65,11 +68,8 @@ export const createJobRunner = ({ database, clock, ids, settings, kinds, onFailu
     let error: unknown = null
     const isDeadly = kind.everyMs === undefined && attempt > kind.attempts + killsForgiven
     try {
-      if (isDeadly) {
-        await kind.abandon?.(lease.payload)
-        throw new Error('one process after the other went down over it')
-      }
-      await kind.work(lease.payload, { jobId, attempt, isLast: attempt >= kind.attempts, signal })
+      if (isDeadly) throw new Error('one process after the other went down over it')
+      await kind.work(lease.payload, { jobId, attempt, signal })
     } catch (caught) {
       error = caught ?? new Error('failed')
     }
