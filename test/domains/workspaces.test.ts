@@ -130,6 +130,27 @@ describe('memberships', () => {
     expect((await enter(account, null)).id).toBe(last)
   })
 
+  test('who leaves their default has the oldest of the others as theirs, whatever they join later', async () => {
+    const account = await world.account('leaver@example.test')
+    const { handlers } = world.workspaces
+    const oldest = await world.workspaceOf(account)
+    world.clock.advance(days(1))
+    await world.workspaceOf(account)
+    const shared = await world.workspaceOf(await world.account('host@example.test'))
+    await world.join(shared, account, [])
+    await ask(handlers, contract.setDefaultWorkspace, { as: account, workspace: shared })
+    await ask(handlers, contract.leaveWorkspace, { as: account, workspace: shared })
+    const defaults = async () =>
+      (await ask(handlers, contract.listMyWorkspaces, { as: account }))
+        .filter((row) => row.isDefault)
+        .map((row) => row.workspaceBizId)
+    expect(await defaults()).toEqual([oldest])
+    expect((await enter(account, null)).id).toBe(oldest)
+    await world.join(shared, account, [])
+    expect(await defaults()).toEqual([oldest])
+    expect((await enter(account, null)).id).toBe(oldest)
+  })
+
   test('one that may not be the default is refused', async () => {
     const account = await world.account('barred@example.test')
     const workspace = await world.workspaceOf(account)

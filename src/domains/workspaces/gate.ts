@@ -1,7 +1,7 @@
 import { bizId, type Caller, isBizId, Refusal, type WorkspaceAccess, type WorkspaceId } from '../../kernel/index.ts'
 import type { Database } from '../../platform/database/index.ts'
 import { firstMembershipOf, type MembershipRow, membershipIn, membershipsOf } from './membership-store.ts'
-import { isDefaultEligible, isEnterable, type Standing } from './rules.ts'
+import { defaultOf, isEnterable, type Standing } from './rules.ts'
 
 export interface Gate {
   /** Fits WorkspacePort of the gateway. `workspaceId` null asks for the caller's default workspace. */
@@ -24,9 +24,9 @@ export const createGate = (database: Database, accessOf: (standing: Standing) =>
   const preferred = async (caller: Caller): Promise<MembershipRow> => {
     const first = await firstMembershipOf(database, caller.accountId)
     if (first?.isDefault) return first
-    const eligible = first && (await membershipsOf(database, caller.accountId)).find(isDefaultEligible)
-    if (!eligible) throw new Refusal('ACCESS.WORKSPACE_REQUIRED', { internal: 'no workspace may be the default' })
-    return eligible
+    const meant = first && defaultOf(await membershipsOf(database, caller.accountId))
+    if (!meant) throw new Refusal('ACCESS.WORKSPACE_REQUIRED', { internal: 'no workspace may be the default' })
+    return meant
   }
 
   return {

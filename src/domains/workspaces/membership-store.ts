@@ -2,7 +2,7 @@ import { type RawBuilder, type SelectQueryBuilder, sql } from 'kysely'
 import { type AccountId, type CodeOf, type Instant, type RoleId, toDate, type WorkspaceId } from '../../kernel/index.ts'
 import { type Database, type Given, statement, type Tx } from '../../platform/database/index.ts'
 import { keepLimits, takeLimits } from './kept-limits-store.ts'
-import { mayBeDefault } from './rules.ts'
+import { defaultOf, mayBeDefault } from './rules.ts'
 
 type Store = Database | Tx
 
@@ -108,17 +108,12 @@ const insertMembership = async (
 }
 
 /**
- * Whether the account became a member; false where it is one already. An account's first membership is its
- * default. Two first ones at once are told apart by the index over defaults: the later becomes a plain one. Who was
+ * Whether the account became a member; false where it is one already. It becomes the default of an account that has
+ * none. Two first ones at once are told apart by the index over defaults: the later becomes a plain one. Who was
  * limited when they left is limited as before.
  */
 export const addMembership = async (tx: Tx, made: NewMembership, at: Instant): Promise<boolean> => {
-  const has = await tx
-    .selectFrom('memberships')
-    .select('workspace_biz_id')
-    .where('account_biz_id', '=', made.accountId)
-    .where('is_default', '=', true)
-    .executeTakeFirst()
+  const has = defaultOf(await membershipsOf(tx, made.accountId))
   const policyConfig = await takeLimits(tx, made)
   const limited = { ...made, policyConfig }
   const isFirst = !has && mayBeDefault(policyConfig)

@@ -43,6 +43,10 @@ export const mayBeDefault = (policyConfig: unknown): boolean => {
 export const isDefaultEligible = (standing: Standing): boolean =>
   isEnterable(standing) && mayBeDefault(standing.policyConfig)
 
+/** The one that is meant where none is named: what was made the default, else the first that may be it. */
+export const defaultOf = <M extends Standing & { isDefault: boolean }>(inOrder: readonly M[]): M | undefined =>
+  inOrder.find(({ isDefault }) => isDefault) ?? inOrder.find(isDefaultEligible)
+
 const reads = (code: Permission): boolean => code.endsWith(':read')
 
 /** How far memberships reach, given every right that a workspace knows. An owner has them all. */

@@ -5,7 +5,7 @@ import { makeDefault } from './default-store.ts'
 import type { Members } from './members.ts'
 import { type MembershipRow, membershipIn, membershipsOf } from './membership-store.ts'
 import type { OpenWorkspace } from './opening.ts'
-import { isDefaultEligible } from './rules.ts'
+import { defaultOf, isDefaultEligible } from './rules.ts'
 import { updateWorkspace, type WorkspaceChanges, type WorkspaceRow, workspaceById } from './store.ts'
 
 export interface AskedWorkspace {
@@ -23,7 +23,11 @@ const present = <T>(row: T | undefined): T => {
 }
 
 export const createService = (database: Database, members: Members, provide: OpenWorkspace) => ({
-  mine: (accountId: AccountId): Promise<MembershipRow[]> => membershipsOf(database, accountId),
+  mine: async (accountId: AccountId): Promise<MembershipRow[]> => {
+    const all = await membershipsOf(database, accountId)
+    const meant = defaultOf(all)
+    return all.map((row) => ({ ...row, isDefault: row === meant }))
+  },
 
   read: async (id: WorkspaceId): Promise<WorkspaceRow> => present(await workspaceById(database, id)),
 
