@@ -24,7 +24,7 @@ const ChannelSession = z.object({
 })
 
 /**
- * A compact JWE. Whatever is wrong with the body is SECURE_CHANNEL.INVALID_PAYLOAD, the form included, so a body of
+ * A compact JWE. Whatever is wrong with the body is SECURE_CHANNEL.INVALID_PAYLOAD, the form included, so JSON of
  * any other form reaches the handler as an empty payload, which no key opens.
  */
 const ChannelRequest = z.strictObject({ payload: z.string().max(8_192) }).catch({ payload: '' })
@@ -53,6 +53,7 @@ export const openSecureChannel = operation({
   summary: 'Open a secure-channel session',
   policy: { ...policy, rate: 'channelOpen' },
   body: ChannelRequest,
+  unreadable: 'SECURE_CHANNEL.INVALID_PAYLOAD',
   reply: ChannelSession,
   refuses: ['SECURE_CHANNEL.INVALID_PAYLOAD'],
 })

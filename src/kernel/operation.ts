@@ -24,6 +24,8 @@ export interface Operation {
   /** A strict object; an operation without query parameters takes none. */
   query?: z.ZodType
   body: BodyKind
+  /** What a body is refused with that is no JSON: VALIDATION.INVALID_PARAMETER where nothing else is said. */
+  unreadable?: Code
   reply: ReplyKind
   /** What the operation itself refuses, beyond what its policy implies. */
   refuses: readonly Code[]

@@ -60,6 +60,14 @@ describe.skipIf(!storeIsAvailable())('the secure channel', () => {
     },
   )
 
+  test('secureChannel.open 400 SECURE_CHANNEL.INVALID_PAYLOAD for every other body, one that is no JSON too', async () => {
+    const bodies = ['', 'null', '[]', '{}', { payload: 5 }, { payload: 'x', more: 1 }, '{"payload":', '{"a":1,"a":2}']
+    for (const body of bodies) {
+      const answer = await portico.call('POST', '/web/v1/consumer/secure-channel/session', { body })
+      expect(refusal(answer), String(body)).toEqual(invalid)
+    }
+  })
+
   test('a body that breaks the schema is 400 VALIDATION.INVALID_PARAMETER once it is opened', async () => {
     const { seal, post } = await open()
     const bodies = [

@@ -27,7 +27,10 @@ const read = async (
   if (bytes.length === 0) return
   mediaType(call, json)
   const parsed = parseStrictJson(bytes, maxDepth)
-  if (!parsed.ok) throw invalid('body', parsed.reason)
+  if (!parsed.ok) {
+    const { unreadable } = call.operation
+    throw unreadable ? new Refusal(unreadable, { internal: parsed.reason }) : invalid('body', parsed.reason)
+  }
   call.payload = parsed.value
 }
 
