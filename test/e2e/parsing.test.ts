@@ -57,6 +57,26 @@ describe.skipIf(!storeIsAvailable())('parsing', () => {
     expect(Object.prototype).not.toHaveProperty('admin')
   })
 
+  test.each<[string, string, object, string]>([
+    [
+      'a name inside it that is too long',
+      '/workspaces/current/update',
+      { extraData: { ['k'.repeat(65)]: 'x' } },
+      'extraData',
+    ],
+    [
+      'a name inside it that is none of ours',
+      '/exports',
+      { exportType: 'FLOWS', format: 'CSV', filters: { 'ü ': 1 } },
+      'filters',
+    ],
+    ['a name that is none of ours', '/workspaces/current/update', { 'ü ': 1 }, 'body'],
+  ])('400 names the innermost field that it can: %s', async (_name, path, body, field) => {
+    const call = { body, token: session.accessToken, workspace }
+    const answer = await portico.call('POST', `/web/v1/consumer${path}`, call)
+    expect([answer.status, answer.body.message]).toEqual([400, `invalid request parameters: ${field}`])
+  })
+
   test.each<[string, unknown, string | null, number]>([
     ['text/plain', '{}', 'text/plain', 415],
     ['no type', '{}', null, 415],

@@ -7,12 +7,17 @@ import { parseQuery } from '../query.ts'
 
 const printable = /^[\w.$-]{1,64}$/
 
-/** The first field at fault, by its path; a client's own strange name is not repeated back. */
+/** The first field at fault, by its path as far as it can be shown: a client's own strange name is not repeated back. */
 const fieldOf = (error: z.ZodError, otherwise: string): string => {
   const issue = error.issues[0]
   const path = issue?.code === 'unrecognized_keys' ? [...issue.path, issue.keys[0]] : (issue?.path ?? [])
-  const name = path.map(String).join('.')
-  return printable.test(name) ? name : otherwise
+  const names = path.map((_, last) =>
+    path
+      .slice(0, last + 1)
+      .map(String)
+      .join('.'),
+  )
+  return names.findLast((name) => printable.test(name)) ?? otherwise
 }
 
 const parse = (schema: z.ZodType, value: unknown, what: string): unknown => {
