@@ -9,6 +9,7 @@ export const commands: Readonly<Record<string, () => Promise<Command>>> = {
   conformance: async () => (await import('./conformance.ts')).conformance,
   openapi: async () => (await import('./openapi.ts')).openapi,
   'operator create': async () => (await import('./operator-create.ts')).operatorCreate,
+  'whitelist disable': async () => (await import('./whitelist-disable.ts')).whitelistDisable,
   'ledger verify': async () => (await import('./ledger-verify.ts')).ledgerVerify,
   'audit verify': async () => (await import('./audit-verify.ts')).auditVerify,
 }

@@ -31,6 +31,7 @@ import { rememberVerified } from './tokens/verified-tokens.ts'
 
 export { accountProvider, type ProvideAccount, type ProvidedAccount } from './accounts/create.ts'
 export { accountByEmail } from './accounts/store.ts'
+export { liftWhitelist } from './ip-whitelist/lift.ts'
 export { passwordRule } from './passwords/rule.ts'
 export type { IdentityPorts, OpenOwnWorkspace } from './ports.ts'
 export { defaultIdentitySettings, type IdentitySettings } from './settings.ts'

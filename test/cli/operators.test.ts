@@ -93,6 +93,53 @@ describe('portico, over a store of its own', () => {
     expect(err).toContain(told)
   })
 
+  test('whitelist disable: an account that locked itself out comes in again, and is told; twice changes nothing', async () => {
+    const email = 'locked@demo.test'
+    const made = await portico(['operator', 'create', '--email', email, '--name', 'Locked'])
+    expect(made, made.err).toMatchObject({ code: 0 })
+    const args = (...more: string[]) => ['whitelist', 'disable', '--email', email, ...more]
+    const { biz_id } = await within((database) =>
+      database
+        .updateTable('accounts')
+        .set({ ip_whitelist_enabled: true })
+        .where('email_canonical', '=', email)
+        .returning('biz_id')
+        .executeTakeFirstOrThrow(),
+    )
+    const elsewhere = await portico(args())
+    expect([elsewhere.code, elsewhere.err]).toEqual([1, `portico: ${email} has no account on the CONSUMER portal\n`])
+    const lifted = await portico(args('--portal', 'SYSTEM'))
+    expect(lifted, lifted.err).toMatchObject({ code: 0, out: `the whitelist of ${email} is out of force\n` })
+    const again = await portico(args('--portal', 'SYSTEM'))
+    expect([again.code, again.out]).toEqual([1, ''])
+    expect(again.err).toContain('nothing was changed')
+    await within(async (database) => {
+      const accounts = database.selectFrom('accounts').select('ip_whitelist_enabled').where('biz_id', '=', biz_id)
+      expect(await accounts.execute()).toEqual([{ ip_whitelist_enabled: false }])
+      const acts = database.selectFrom('audit_log').select(['target_biz_id', 'actor_biz_id', 'outcome', 'detail'])
+      expect(await acts.where('action', '=', 'whitelist disable').execute()).toEqual([
+        { target_biz_id: biz_id, actor_biz_id: null, outcome: 'SUCCESS', detail: { portal: 'SYSTEM' } },
+      ])
+      const mails = database.selectFrom('jobs').select('payload').where('kind', '=', 'identity.notice')
+      expect(await mails.execute()).toEqual([
+        { payload: expect.objectContaining({ accountId: biz_id, about: 'IP_WHITELIST_DISABLED' }) },
+      ])
+    })
+  })
+
+  test.each([
+    ['no e-mail', [], '--email'],
+    [
+      'a portal that is none',
+      ['--email', 'first@demo.test', '--portal', 'system'],
+      '--portal: one of CONSUMER, SYSTEM',
+    ],
+  ])('whitelist disable refuses %s', async (_name, args, told) => {
+    const { code, out, err } = await portico(['whitelist', 'disable', ...args])
+    expect([code, out]).toEqual([1, ''])
+    expect(err).toContain(told)
+  })
+
   test('keys rotate: a new key, and a line in the audit log', async () => {
     const rotated = await portico(['keys', 'rotate'])
     expect(rotated, rotated.err).toMatchObject({ code: 0, err: '' })

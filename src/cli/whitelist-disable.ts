@@ -1,0 +1,49 @@
+import { stdout } from 'node:process'
+import { z } from 'zod'
+import { databaseTarget } from '../compose/store.ts'
+import { readVariables } from '../config/env.ts'
+import { loadConfiguration } from '../config/index.ts'
+import { liftWhitelist } from '../identity/index.ts'
+import { portals } from '../kernel/index.ts'
+import { openDatabase } from '../platform/database/index.ts'
+import { systemClock, systemIds } from '../platform/system/index.ts'
+import { recordCommand } from './audited.ts'
+import type { Command } from './command.ts'
+
+const Values = z.object({
+  email: z.string('--email: the account’s e-mail address is needed'),
+  portal: z.enum(portals, `--portal: one of ${portals.join(', ')}`),
+})
+
+export const whitelistDisable: Command = {
+  name: 'whitelist disable',
+  summary: 'let in an account that its own IP whitelist keeps out',
+  help: [
+    '  --email address          whose whitelist is put out of force; its addresses stay, its owner is told by mail',
+    `  --portal name            ${portals.join(' or ')} (CONSUMER)`,
+    '',
+    'Be sure who asks: the password and the second factor are asked for as before, the address no longer. Running gateways',
+    'go by it within a second. The embedded store belongs to one process: stop the gateway first, or use PostgreSQL.',
+  ].join('\n'),
+  options: { email: { type: 'string' }, portal: { type: 'string', default: 'CONSUMER' } },
+  run: async ({ root, values }) => {
+    const settings = loadConfiguration(readVariables(), root)
+    const parsed = Values.safeParse(values)
+    if (!parsed.success) throw new Error(parsed.error.issues.map(({ message }) => message).join('; '))
+    const { email, portal } = parsed.data
+    const store = await openDatabase(databaseTarget(settings, () => undefined))
+    try {
+      await store.migrate()
+      const ports = { database: store.database, clock: systemClock, ids: systemIds }
+      const lifted = await liftWhitelist(ports, parsed.data, (tx, targetId) =>
+        recordCommand(tx, whitelistDisable.name, { targetId, detail: { portal } }),
+      )
+      if (lifted === undefined) throw new Error(`${email} has no account on the ${portal} portal`)
+      if (!lifted) throw new Error(`the whitelist of ${email} is not in force; nothing was changed`)
+      stdout.write(`the whitelist of ${email} is out of force\n`)
+    } finally {
+      await store.close()
+    }
+    return 0
+  },
+}
