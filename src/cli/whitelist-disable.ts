@@ -1,14 +1,13 @@
 import { stdout } from 'node:process'
 import { z } from 'zod'
-import { databaseTarget } from '../compose/store.ts'
 import { readVariables } from '../config/env.ts'
 import { loadConfiguration } from '../config/index.ts'
 import { liftWhitelist } from '../identity/index.ts'
 import { portals } from '../kernel/index.ts'
-import { openDatabase } from '../platform/database/index.ts'
 import { systemClock, systemIds } from '../platform/system/index.ts'
 import { recordCommand } from './audited.ts'
 import type { Command } from './command.ts'
+import { withStore } from './with-store.ts'
 
 const Values = z.object({
   email: z.string('--email: the account’s e-mail address is needed'),
@@ -31,19 +30,16 @@ export const whitelistDisable: Command = {
     const parsed = Values.safeParse(values)
     if (!parsed.success) throw new Error(parsed.error.issues.map(({ message }) => message).join('; '))
     const { email, portal } = parsed.data
-    const store = await openDatabase(databaseTarget(settings, () => undefined))
-    try {
-      await store.migrate()
-      const ports = { database: store.database, clock: systemClock, ids: systemIds }
-      const lifted = await liftWhitelist(ports, parsed.data, (tx, targetId) =>
+    const lifted = await withStore(settings, async ({ database, migrate }) => {
+      await migrate()
+      const ports = { database, clock: systemClock, ids: systemIds }
+      return liftWhitelist(ports, parsed.data, (tx, targetId) =>
         recordCommand(tx, whitelistDisable.name, { targetId, detail: { portal } }),
       )
-      if (lifted === undefined) throw new Error(`${email} has no account on the ${portal} portal`)
-      if (!lifted) throw new Error(`the whitelist of ${email} is not in force; nothing was changed`)
-      stdout.write(`the whitelist of ${email} is out of force\n`)
-    } finally {
-      await store.close()
-    }
+    })
+    if (lifted === undefined) throw new Error(`${email} has no account on the ${portal} portal`)
+    if (!lifted) throw new Error(`the whitelist of ${email} is not in force; nothing was changed`)
+    stdout.write(`the whitelist of ${email} is out of force\n`)
     return 0
   },
 }

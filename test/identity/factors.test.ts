@@ -65,6 +65,13 @@ describe('an authenticator', () => {
     expect(await codeOf(ask(verifyOtp, { code: otpAt(secret) }))).toBe('STATE.CONFLICT')
   })
 
+  test('that was set up an hour ahead of a clock that was set back is not put in force', async () => {
+    at.clock.advance(3_600_000)
+    const { secret } = await ask(setupOtp)
+    at.clock.advance(-3_600_000)
+    expect(await codeOf(ask(verifyOtp, { code: otpAt(secret) }))).toBe('STATE.CONFLICT')
+  })
+
   test('mfa.otpVerify 409 STATE.CONFLICT is no failure: it brings no wait', async () => {
     for (let turn = 0; turn < 11; turn++)
       expect(await codeOf(ask(verifyOtp, { code: '123456' }))).toBe('STATE.CONFLICT')
@@ -144,6 +151,16 @@ describe('a step-up', () => {
     expect(await codeOf(ask(revokeOtp, {}))).toBe('ACCESS.STEP_UP_REQUIRED')
     at.clock.advance(3_600_000)
     await ask(revokeOtp, {})
+  })
+
+  test('mfa.stepUpSend sends a code where the last one lies an hour ahead, which proves nothing', async () => {
+    await ask(sendStepUpCode, { mfaMethod: 'EMAIL' })
+    const ahead = mailedCode(at, email)
+    at.clock.advance(-3_600_000)
+    expect(await codeOf(ask(stepUp, { mfaMethod: 'EMAIL', code: ahead }))).toBe('AUTH.CODE_INVALID')
+    await ask(sendStepUpCode, { mfaMethod: 'EMAIL' })
+    await ask(stepUp, { mfaMethod: 'EMAIL', code: mailedCode(at, email) })
+    at.clock.advance(3_600_000)
   })
 
   test('by a backup code is told of by mail, like a login by one', async () => {

@@ -204,6 +204,19 @@ describe('auth.loginComplete', () => {
     expect((await signIn(at, 'gus@demo.test', { clientHash: 'client-two' })).isNewDevice).toBe(true)
   })
 
+  test('refuses a login and a code from more than their time ahead of a clock that was set back; a new one is sent', async () => {
+    await at.account('set@demo.test')
+    at.clock.advance(3_600_000)
+    const { sessionId, code } = await begin(at, 'set@demo.test')
+    at.clock.advance(-3_600_000)
+    expect(await codeOf(complete(at, sessionId, code))).toBe('AUTH.SESSION_NOT_FOUND')
+    at.clock.advance(300_000)
+    const login = await begin(at, 'set@demo.test')
+    at.clock.advance(-300_000)
+    await send(at, login.sessionId)
+    expect((await complete(at, login.sessionId, mailedCode(at, 'set@demo.test'))).tokenType).toBe('Bearer')
+  })
+
   test('spends the login: code and session are good once', async () => {
     await at.account('hal@demo.test')
     const { sessionId, code } = await begin(at, 'hal@demo.test')

@@ -70,6 +70,17 @@ describe('a reset link', () => {
     expect(done).toEqual({ success: true, terminatedSessions: 0 })
   })
 
+  test('is good no longer for a clock that was set back, nor is a registration', async () => {
+    await at.account('back@demo.test')
+    await forgot('back@demo.test')
+    const { sessionId, code } = await begin('backwards@demo.test')
+    at.clock.advance(-3_600_000)
+    const token = linkOf('back@demo.test')
+    expect(await codeOf(ask(resetPassword, { token, newPassword }))).toBe('AUTH.SESSION_NOT_FOUND')
+    expect(await codeOf(ask(verifyRegistrationEmail, { sessionId, code }))).toBe('AUTH.SESSION_NOT_FOUND')
+    at.clock.advance(3_600_000)
+  })
+
   test('is sent to no suspended account, and one that was sent before is of no use to it', async () => {
     const id = await at.account('out@demo.test')
     await forgot('out@demo.test')

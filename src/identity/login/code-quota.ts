@@ -4,8 +4,9 @@ import type { Allowance } from '../settings.ts'
 
 /** Refuses a second code so soon after the last one; asked before the quota, of which such a refusal costs nothing. */
 export const requireResendable = (sentAt: Instant | null, now: Instant, resendMs: number): void => {
-  const wait = sentAt === null ? 0 : resendMs - (now - sentAt)
-  if (wait > 0) throw rateLimited(wait, 'a code was sent a moment ago')
+  // One that lies far ahead was sent before the clock was set back, and keeps nobody waiting.
+  if (sentAt === null || Math.abs(now - sentAt) >= resendMs) return
+  throw rateLimited(resendMs - (now - sentAt), 'a code was sent a moment ago')
 }
 
 export type MailQuota = (portal: Portal, subject: string) => Promise<void>

@@ -1,5 +1,5 @@
 import { type Instant, type Portal, toDate } from '../../kernel/index.ts'
-import { type Database, type Given, moment, statement, type Tx } from '../../platform/database/index.ts'
+import { type Database, type Given, isApart, isDuring, statement, type Tx } from '../../platform/database/index.ts'
 import type { CodePurpose } from '../../platform/database/tables/identity.ts'
 
 /** What a code is for: the one pre-login or live session that it was sent for. */
@@ -35,21 +35,24 @@ export const replaceCode = async (
   await replacing.all(tx, { ...owner, codeDigest, sentAt: toDate(sentAt), expiresAt: toDate(expiresAt) })
 }
 
-/** The same, unless one was sent since `notSince`: whether the code has taken its place. */
+/** The same, unless one was sent within `resendMs`: whether the code has taken its place. */
 export const renewCode = async (
   database: Database,
   { portal, owner, purpose }: CodeOwner,
   codeDigest: Uint8Array,
   sentAt: Instant,
   expiresAt: Instant,
-  notSince: Instant,
+  resendMs: number,
 ): Promise<boolean> => {
   const code = { code_digest: codeDigest, sent_at: toDate(sentAt), expires_at: toDate(expiresAt), used_at: null }
   const renewed = await database
     .insertInto('one_time_codes')
     .values({ portal, owner, purpose, ...code })
     .onConflict((conflict) =>
-      conflict.columns(['owner', 'purpose']).doUpdateSet(code).where('one_time_codes.sent_at', '<=', moment(notSince)),
+      conflict
+        .columns(['owner', 'purpose'])
+        .doUpdateSet(code)
+        .where(isApart('one_time_codes.sent_at', sentAt, resendMs)),
     )
     .returning('owner')
     .executeTakeFirst()
@@ -80,7 +83,7 @@ const spending = statement((store, given: Given<CodeOwner & { codeDigest: Uint8A
     .where('purpose', '=', given('purpose'))
     .where('code_digest', '=', given('codeDigest'))
     .where('used_at', 'is', null)
-    .where('expires_at', '>', moment(given('now')))
+    .where(isDuring('sent_at', 'expires_at', given('now')))
     .returning('owner'),
 )
 

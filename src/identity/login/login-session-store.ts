@@ -1,6 +1,14 @@
 import { sql } from 'kysely'
 import { type AccountId, type Instant, type Portal, toDate } from '../../kernel/index.ts'
-import { type Database, type Given, moment, statement, type Tx } from '../../platform/database/index.ts'
+import {
+  type Database,
+  type Given,
+  isApart,
+  isDuring,
+  moment,
+  statement,
+  type Tx,
+} from '../../platform/database/index.ts'
 import type { LoginSessionsTable } from '../../platform/database/tables/identity.ts'
 
 type Kind = LoginSessionsTable['kind']
@@ -85,7 +93,7 @@ const found = statement((store, given: Given<Named & { kind: Kind }>) =>
     .where('kind', '=', given('kind'))
     .where('token_digest', '=', given('digest'))
     .where('spent_at', 'is', null)
-    .where('expires_at', '>', moment(given('now')))
+    .where(isDuring('created_at', 'expires_at', given('now')))
     .where('attempts_left', '>', 0),
 )
 
@@ -104,7 +112,7 @@ const live = (store: Store, given: Given<Named>) =>
     .where('portal', '=', given('portal'))
     .where('token_digest', '=', given('digest'))
     .where('spent_at', 'is', null)
-    .where('expires_at', '>', moment(given('now')))
+    .where(isDuring('created_at', 'expires_at', given('now')))
     .returning('token_digest')
 
 const counting = statement((store, given: Given<Named>) =>
@@ -121,21 +129,22 @@ export const countAttempt = async (
   now: Instant,
 ): Promise<boolean> => (await counting.first(database, { portal, digest, now: toDate(now) })) !== undefined
 
-const claiming = statement((store, given: Given<Named & { notSince: Date }>) =>
+const claiming = statement((store, given: Given<Named & { resendMs: number }>) =>
   live(store, given)
     .set({ code_sent_at: given('now') })
-    .where((row) => row.or([row('code_sent_at', 'is', null), row('code_sent_at', '<=', moment(given('notSince')))])),
+    .where((row) =>
+      row.or([row('code_sent_at', 'is', null), isApart('code_sent_at', given('now'), given('resendMs'))]),
+    ),
 )
 
-/** Claims the sending of a code, one at a time: whether none was sent since `notSince`. */
+/** Claims the sending of a code, one at a time: whether none was sent within `resendMs`. */
 export const claimCodeSending = async (
   tx: Tx,
   portal: Portal,
   digest: Uint8Array,
   now: Instant,
-  notSince: Instant,
-): Promise<boolean> =>
-  (await claiming.first(tx, { portal, digest, now: toDate(now), notSince: toDate(notSince) })) !== undefined
+  resendMs: number,
+): Promise<boolean> => (await claiming.first(tx, { portal, digest, now: toDate(now), resendMs })) !== undefined
 
 const spending = statement((store, given: Given<Named>) => live(store, given).set({ spent_at: given('now') }))
 

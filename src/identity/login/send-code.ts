@@ -37,7 +37,7 @@ export const codeSender = (
   const putCode = async ({ digest: login, code: owner, session }: LiveLogin, code: string, now: Instant) => {
     const expiresAt = plus(now, Math.min(settings.codeTtlMs, session.expiresAt - now))
     const claimed = await inTransaction(database, async (tx) => {
-      const due = await claimCodeSending(tx, owner.portal, login, now, plus(now, -settings.resendMs))
+      const due = await claimCodeSending(tx, owner.portal, login, now, settings.resendMs)
       if (due) await replaceCode(tx, owner, codeDigest(digest, owner, code), now, expiresAt)
       return due
     })

@@ -1,5 +1,5 @@
 import { type AccountId, type Instant, type Portal, toDate } from '../../kernel/index.ts'
-import { type Database, type Given, moment, statement, type Tx } from '../../platform/database/index.ts'
+import { type Database, type Given, statement, type Tx } from '../../platform/database/index.ts'
 
 /** An account's authenticator; the secrets are sealed. */
 export interface OtpFactor {
@@ -38,7 +38,7 @@ export const putPendingSecret = async (
     .execute()
 }
 
-/** Puts the pending secret in force, once: whether it was still the one that was set up last, and since `notBefore`. */
+/** Puts the pending secret in force, once: whether it was still the one that was set up last. */
 export const activatePendingSecret = async (
   tx: Tx,
   portal: Portal,
@@ -46,7 +46,6 @@ export const activatePendingSecret = async (
   sealed: Uint8Array,
   step: number,
   at: Instant,
-  notBefore: Instant,
 ): Promise<boolean> => {
   const activated = await tx
     .updateTable('otp_factors')
@@ -54,7 +53,6 @@ export const activatePendingSecret = async (
     .where('portal', '=', portal)
     .where('account_biz_id', '=', accountId)
     .where('pending_secret', '=', sealed)
-    .where('pending_at', '>', moment(notBefore))
     .returning('account_biz_id')
     .executeTakeFirst()
   return activated !== undefined

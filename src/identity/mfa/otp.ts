@@ -1,4 +1,4 @@
-import { areWithin, type Caller, plus, Refusal, type RequestFacts } from '../../kernel/index.ts'
+import { areWithin, type Caller, Refusal, type RequestFacts } from '../../kernel/index.ts'
 import { actOf, recordAct } from '../../platform/audit/index.ts'
 import { inTransaction, type Tx } from '../../platform/database/index.ts'
 import type { Account } from '../accounts/account.ts'
@@ -48,13 +48,12 @@ export const otpChanges = ({ ports, prove, tryCode, notices, settings }: Parts) 
   const activate = async (tx: Tx, request: Request, account: Account, code: string): Promise<true | undefined> => {
     const { portal, id } = account
     const now = clock.now()
-    const pending = (await readOtp(tx, portal, id))?.pendingSecret
-    if (!pending) throw conflict('no authenticator was set up')
+    const { pendingSecret: pending, pendingAt } = (await readOtp(tx, portal, id)) ?? {}
+    if (!pending || !pendingAt) throw conflict('no authenticator was set up')
     const step = stepOf(openSecret(secretBox, portal, id, pending), code, now)
     if (step === undefined) return undefined
-    const notBefore = plus(now, -settings.setupTtlMs)
-    if (!(await activatePendingSecret(tx, portal, id, pending, step, now, notBefore)))
-      throw conflict('set up too long ago')
+    if (Math.abs(now - pendingAt) >= settings.setupTtlMs) throw conflict('set up too long ago')
+    if (!(await activatePendingSecret(tx, portal, id, pending, step, now))) throw conflict('set up anew meanwhile')
     await recordAct(tx, actOf(request), { workspaceId: null, targetId: id })
     await notices.credentialChanged(tx, account, 'OTP_ENABLED', request, now)
     return true

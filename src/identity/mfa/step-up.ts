@@ -33,7 +33,7 @@ export const stepUpSender =
     requireResendable(await codeSentAt(database, owner), now, resendMs)
     // Where it refuses, the code that was mailed before stays good.
     await quota(session.portal, session.accountId)
-    if (!(await renewCode(database, owner, codeDigest(digest, owner, code), now, expiresAt, plus(now, -resendMs))))
+    if (!(await renewCode(database, owner, codeDigest(digest, owner, code), now, expiresAt, resendMs)))
       throw rateLimited(resendMs, 'a code is being sent at this moment')
     const values = { code, minutes: String(Math.max(1, Math.floor(codeTtlMs / 60_000))) }
     await mailer.send({ to: account.email, template: 'step-up-code', locale: request.locale, values })

@@ -1,5 +1,5 @@
 import { type AccountId, type Instant, type Portal, toDate } from '../../kernel/index.ts'
-import { type Database, moment, type Tx } from '../../platform/database/index.ts'
+import { type Database, isDuring, type Tx } from '../../platform/database/index.ts'
 import type { PasswordTokenPurpose } from '../../platform/database/tables/identity-security.ts'
 
 export interface PasswordToken {
@@ -39,7 +39,7 @@ export const accountOfToken = async (
     .where('purpose', '=', purpose)
     .where('token_digest', '=', digest)
     .where('used_at', 'is', null)
-    .where('expires_at', '>', moment(now))
+    .where(isDuring('created_at', 'expires_at', now))
     .executeTakeFirst()
   return row?.account_biz_id
 }
@@ -57,7 +57,7 @@ export const spendPasswordToken = async (
     .where('purpose', '=', purpose)
     .where('token_digest', '=', digest)
     .where('used_at', 'is', null)
-    .where('expires_at', '>', moment(now))
+    .where(isDuring('created_at', 'expires_at', now))
     .returning('token_digest')
     .executeTakeFirst()
   return spent !== undefined

@@ -1,5 +1,5 @@
 import { type Instant, type Portal, toDate } from '../../kernel/index.ts'
-import { type Database, moment, type Tx } from '../../platform/database/index.ts'
+import { type Database, isDuring, type Tx } from '../../platform/database/index.ts'
 
 /** A registration under way: neither spent nor expired. */
 export interface Registration {
@@ -21,7 +21,7 @@ export const readRegistration = async (
     .where('kind', '=', 'REGISTRATION')
     .where('token_digest', '=', digest)
     .where('spent_at', 'is', null)
-    .where('expires_at', '>', moment(now))
+    .where(isDuring('created_at', 'expires_at', now))
     .executeTakeFirst()
   return row && row.email !== null ? { ...row, email: row.email } : undefined
 }
@@ -40,7 +40,7 @@ export const recordVerifiedEmail = async (
     .where('kind', '=', 'REGISTRATION')
     .where('token_digest', '=', digest)
     .where('spent_at', 'is', null)
-    .where('expires_at', '>', moment(now))
+    .where(isDuring('created_at', 'expires_at', now))
     .returning('token_digest')
     .executeTakeFirst()
   return verified !== undefined

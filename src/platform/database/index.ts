@@ -1,5 +1,7 @@
 export { type Alone, holdAlone } from './alone.ts'
 export { databaseFault } from './fault.ts'
+export { isApart } from './is-apart.ts'
+export { isDuring } from './is-during.ts'
 export { moment } from './moment.ts'
 export { type DatabaseTarget, type OpenDatabase, openDatabase } from './open.ts'
 export { partOf } from './part-of.ts'
