@@ -1,4 +1,3 @@
-import type { Readable } from 'node:stream'
 import type { Portal } from './chain.ts'
 import type { AccountId, SessionId, WorkspaceId } from './ids.ts'
 import type { Locale } from './locale.ts'
@@ -34,10 +33,18 @@ export interface Idempotency {
   bodyHash: string
 }
 
+/**
+ * Bytes as they come. What bears them says what they are made of (platform/system/byte-stream.ts): the kernel names nothing
+ * of Node's, for the client takes its types into browsers.
+ */
+export interface ByteStream {
+  readonly destroyed: boolean
+}
+
 /** A multipart upload, not yet read. */
 export interface Upload {
   contentType: string
-  bytes: Readable
+  bytes: ByteStream
 }
 
 /** What every handler is told beside its input. */
@@ -76,9 +83,9 @@ export interface Request<O extends Operation> extends RequestFacts {
 export class StreamReply {
   readonly status: number
   readonly headers: Record<string, string>
-  readonly body: Readable
+  readonly body: ByteStream
 
-  constructor(status: number, headers: Record<string, string>, body: Readable) {
+  constructor(status: number, headers: Record<string, string>, body: ByteStream) {
     this.status = status
     this.headers = headers
     this.body = body

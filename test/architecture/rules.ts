@@ -32,8 +32,8 @@ export const importRules: ImportRule[] = [
     forbids: new RegExp(`^(?!kernel/|contract/)(${own}/|${rootFiles})`),
   },
   {
-    name: 'contract is safe in a browser',
-    from: /^contract\//,
+    name: 'kernel and contract are safe in a browser',
+    from: /^(kernel|contract)\//,
     forbids: /^node:|^(express|kysely|pg|undici|jose|pino)/,
   },
   {

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { promisify } from 'node:util'
@@ -7,17 +7,14 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const run = promisify(execFile)
+const tsc = join(root, 'node_modules/typescript/bin/tsc')
 
 describe('the client as the package exports it', () => {
   let folder: string
   beforeAll(async () => {
     // Inside the package, so that its imports find the package's dependencies.
     folder = await mkdtemp(join(root, 'node_modules', '.portico-client-'))
-    await run(
-      process.execPath,
-      [join(root, 'node_modules/typescript/bin/tsc'), '-p', 'tsconfig.client.json', '--outDir', folder],
-      { cwd: root },
-    )
+    await run(process.execPath, [tsc, '-p', 'tsconfig.client.json', '--outDir', folder], { cwd: root })
   })
   afterAll(() => rm(folder, { recursive: true, force: true }))
 
@@ -33,5 +30,29 @@ describe('the client as the package exports it', () => {
       console.log(typeof client.createTransfer, (await client.listWallets().catch((error) => error)).code)`
     const { stdout } = await run(process.execPath, ['--no-strip-types', '--input-type=module', '-e', script])
     expect(stdout.trim()).toBe('function CLIENT.NETWORK')
+  })
+
+  it('has types that a browser’s project can check without any of Node’s', { timeout: 120_000 }, async () => {
+    const use = `import { createClient } from './client/index.js'
+      const client = createClient({ baseUrl: '/', portal: 'CONSUMER', accessCode: 'x' })
+      export const names: Promise<string[]> = client.listWallets().then((all) => all.map(({ walletName }) => walletName))
+      export const bytes: Promise<Blob> = client.downloadFile({ params: { file_id: 'x' } }).then((file) => file.blob())
+      // @ts-expect-error: no such input
+      export const wrong = client.createTransfer({ body: { amount: 1 } })`
+    await writeFile(join(folder, 'use.ts'), use)
+    const browser = {
+      lib: ['DOM', 'ES2023'],
+      types: [],
+      target: 'es2023',
+      module: 'preserve',
+      strict: true,
+      noEmit: true,
+    }
+    const compilerOptions = { ...browser, skipLibCheck: false }
+    await writeFile(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions, files: ['use.ts'] }))
+    const checked = await run(process.execPath, [tsc, '-p', folder]).catch(({ stdout }: { stdout: string }) => ({
+      stdout,
+    }))
+    expect(checked.stdout).toBe('')
   })
 })

@@ -1,3 +1,5 @@
+import './byte-stream.ts'
+
 export { passedOn } from './buffer-garbage.ts'
 export { systemClock } from './clock.ts'
 export { keepHeapSmall } from './heap.ts'
