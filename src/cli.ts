@@ -1,5 +1,6 @@
 import { argv, exit, stderr, stdout } from 'node:process'
 import { parseArgs } from 'node:util'
+import { UsageError } from './cli/command.ts'
 import { commands } from './cli/index.ts'
 import { inPackage } from './config/root.ts'
 
@@ -40,9 +41,9 @@ try {
   const code = await main(argv.slice(2))
   if (code !== 0) exit(code)
 } catch (error) {
-  const isUsage = error instanceof TypeError && 'code' in error && String(error.code).startsWith('ERR_PARSE_ARGS')
+  const isParse = error instanceof TypeError && 'code' in error && String(error.code).startsWith('ERR_PARSE_ARGS')
   const { ConfigurationError } = await import('./config/index.ts')
   const causes = error instanceof Error && error.cause instanceof Error ? `: ${error.cause.message}` : ''
   stderr.write(`portico: ${error instanceof Error ? error.message : String(error)}${causes}\n`)
-  exit(isUsage || error instanceof ConfigurationError ? 2 : 1)
+  exit(isParse || error instanceof UsageError || error instanceof ConfigurationError ? 2 : 1)
 }

@@ -1,5 +1,8 @@
 import type { ParseArgsOptionsConfig } from 'node:util'
 
+/** Options that a command does not understand: exit code 2. */
+export class UsageError extends Error {}
+
 export interface Command {
   /** One or two words. */
   name: string

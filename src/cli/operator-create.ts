@@ -15,7 +15,7 @@ import { systemClock, systemIds, systemRandomness } from '../platform/system/ind
 import { createLogger } from '../platform/telemetry/index.ts'
 import { developmentPassword } from '../seed/development.ts'
 import { recordCommand } from './audited.ts'
-import type { Command } from './command.ts'
+import { type Command, UsageError } from './command.ts'
 import { withStore } from './with-store.ts'
 
 const isMailbox = (text: string): boolean => mailbox.safeParse(text).success
@@ -42,13 +42,13 @@ const chosenPermissions = (role: string | undefined, list: string | undefined): 
   if (list === undefined) {
     const name = role ?? 'administrator'
     const holds = Object.hasOwn(operatorRoles, name) ? operatorRoles[name] : undefined
-    if (!holds) throw new Error(`--role is one of ${Object.keys(operatorRoles).join(', ')}, not '${role}'`)
+    if (!holds) throw new UsageError(`--role is one of ${Object.keys(operatorRoles).join(', ')}, not '${role}'`)
     return operatorPermissions.filter(holds)
   }
-  if (role !== undefined) throw new Error('--role and --permissions: one of the two')
+  if (role !== undefined) throw new UsageError('--role and --permissions: one of the two')
   return list.split(',').map((code) => {
     const known = operatorPermissions.find((each) => each === code.trim())
-    if (!known) throw new Error(`--permissions: '${code}' is none of ${operatorPermissions.join(', ')}`)
+    if (!known) throw new UsageError(`--permissions: '${code}' is none of ${operatorPermissions.join(', ')}`)
     return known
   })
 }
@@ -117,7 +117,7 @@ export const operatorCreate: Command = {
   },
   run: async ({ root, values }) => {
     const parsed = Values.safeParse(values)
-    if (!parsed.success) throw new Error(parsed.error.issues.map(({ message }) => message).join('; '))
+    if (!parsed.success) throw new UsageError(parsed.error.issues.map(({ message }) => message).join('; '))
     const { email, name, role, permissions: list, 'password-stdin': given } = parsed.data
     const permissions = chosenPermissions(role, list)
     const settings = loadConfiguration(readVariables(), root)

@@ -5,7 +5,7 @@ import { readVariables, type Variables } from '../config/env.ts'
 import { ConfigurationError, loadConfiguration } from '../config/index.ts'
 import { type Running, run } from '../main.ts'
 import { createLogger } from '../platform/telemetry/index.ts'
-import type { Command } from './command.ts'
+import { type Command, UsageError } from './command.ts'
 import { onReload } from './watch.ts'
 
 /** Takes the places of the domains anew from the configuration; a faulty one is refused whole, and the old one stays. */
@@ -40,7 +40,7 @@ export const serve: Command = {
   ].join('\n'),
   options: { role: { type: 'string', default: 'gateway' } },
   run: async ({ root, values: { role } }) => {
-    if (!isRole(role)) throw new Error(`--role is gateway or domains, not '${String(role)}'`)
+    if (!isRole(role)) throw new UsageError(`--role is gateway or domains, not '${String(role)}'`)
     const variables = readVariables()
     const settings = loadConfiguration(variables, root)
     const logger = createLogger(settings.log.level)

@@ -6,7 +6,7 @@ import { liftWhitelist } from '../identity/index.ts'
 import { portals } from '../kernel/index.ts'
 import { systemClock, systemIds } from '../platform/system/index.ts'
 import { recordCommand } from './audited.ts'
-import type { Command } from './command.ts'
+import { type Command, UsageError } from './command.ts'
 import { withStore } from './with-store.ts'
 
 const Values = z.object({
@@ -28,7 +28,7 @@ export const whitelistDisable: Command = {
   run: async ({ root, values }) => {
     const settings = loadConfiguration(readVariables(), root)
     const parsed = Values.safeParse(values)
-    if (!parsed.success) throw new Error(parsed.error.issues.map(({ message }) => message).join('; '))
+    if (!parsed.success) throw new UsageError(parsed.error.issues.map(({ message }) => message).join('; '))
     const { email, portal } = parsed.data
     const lifted = await withStore(settings, async ({ database, migrate }) => {
       await migrate()

@@ -38,6 +38,7 @@ test.each([
   ['a name that every object has', ['constructor'], "no command 'constructor'"],
   ['half a command', ['ledger'], "no command 'ledger'"],
   ['an option that is none', ['migrate', '--loudly'], '--loudly'],
+  ['a role that is none', ['serve', '--role', 'king'], "gateway or domains, not 'king'"],
   ['a word too many', ['openapi', 'please'], 'please'],
 ])('%s: exit code 2', async (_name, args, told) => {
   const { code, out, err } = await portico(args)

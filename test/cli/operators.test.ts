@@ -68,28 +68,36 @@ describe('portico, over a store of its own', () => {
   })
 
   test.each([
-    ['no e-mail', ['operator', 'create', '--name', 'X'], '', '--email'],
+    ['no e-mail', 2, ['operator', 'create', '--name', 'X'], '', '--email'],
     [
       'an e-mail that no mail goes to',
+      2,
       ['operator', 'create', '--email', `${'a'.repeat(65)}@demo.test`, '--name', 'X'],
       '',
       '--email',
     ],
-    ['a name with a control character', [...create(), '--name', 'X\u001b[31m'], '', '--name'],
-    ['a right that does not exist', create('--permissions', 'all:things'), '', 'all:things'],
-    ['a role that does not exist', create('--role', 'king'), '', 'administrator, auditor, approver'],
-    ['a role that every object has by nature', create('--role', 'constructor'), '', 'administrator, auditor, approver'],
-    ['a short password', create('--password-stdin'), 'short\n', '12 to 256'],
+    ['a name with a control character', 2, [...create(), '--name', 'X\u001b[31m'], '', '--name'],
+    ['a right that does not exist', 2, create('--permissions', 'all:things'), '', 'all:things'],
+    ['a role that does not exist', 2, create('--role', 'king'), '', 'administrator, auditor, approver'],
+    [
+      'a role that every object has by nature',
+      2,
+      create('--role', 'constructor'),
+      '',
+      'administrator, auditor, approver',
+    ],
+    ['a short password', 1, create('--password-stdin'), 'short\n', '12 to 256'],
     [
       'a password that is easy to guess',
+      1,
       create('--password-stdin'),
       'password12345\n',
       'portico: the password is refused: the new password is too weak\n',
     ],
-    ['the password of the documentation', create('--password-stdin'), 'Portico-demo-2026\n', 'documentation'],
-  ])('operator create refuses %s', async (_name, args, input, told) => {
+    ['the password of the documentation', 1, create('--password-stdin'), 'Portico-demo-2026\n', 'documentation'],
+  ])('operator create refuses %s: exit code %d', async (_name, expected, args, input, told) => {
     const { code, out, err } = await portico(args, input)
-    expect([code, out]).toEqual([1, ''])
+    expect([code, out]).toEqual([expected, ''])
     expect(err).toContain(told)
   })
 
@@ -136,7 +144,7 @@ describe('portico, over a store of its own', () => {
     ],
   ])('whitelist disable refuses %s', async (_name, args, told) => {
     const { code, out, err } = await portico(['whitelist', 'disable', ...args])
-    expect([code, out]).toEqual([1, ''])
+    expect([code, out]).toEqual([2, ''])
     expect(err).toContain(told)
   })
 
