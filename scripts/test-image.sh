@@ -69,6 +69,7 @@ say 'looking at what came of it'
 fact() { buildah inspect --type image --format "$1" "$image"; }
 [ "$(fact '{{.Docker.Config.User}}')" = 10001:10001 ] || { echo 'the image runs as root'; exit 1; }
 [ -n "$(fact '{{.Docker.Config.Healthcheck}}')" ] || { echo 'no health check'; exit 1; }
+grep -q PORTICO_PROFILE=production <<<"$(fact '{{.Docker.Config.Env}}')" || { echo 'it is not production’s'; exit 1; }
 container=$(buildah from --pull-never "$image")
 root=$(buildah mount "$container")
 for unwanted in usr/local/bin/npm usr/local/lib/node_modules usr/bin/gcc usr/bin/python3 app/test app/src app/scripts app/node_modules/vitest app/node_modules/rolldown app/node_modules/node app/node_modules/typescript; do
@@ -93,7 +94,7 @@ if "${as_user[@]}" sh -c 'touch /app/x /tmp/x /etc/x' 2>/dev/null; then echo 'th
 cat >"$work/start.sh" <<'INNER'
 cd /app && exec node bin/portico.js serve
 INNER
-"${as_user[@]}" HOST=127.0.0.1 PORT=$port OPS_PORT=$((port + 1)) PORTICO_DATA_DIR=/data sh -c "$(cat "$work/start.sh")" >"$work/serve.log" 2>&1 &
+"${as_user[@]}" HOST=127.0.0.1 PORT=$port OPS_PORT=$((port + 1)) PORTICO_PROFILE=development PORTICO_DATA_DIR=/data sh -c "$(cat "$work/start.sh")" >"$work/serve.log" 2>&1 &
 pid=$!
 for attempt in $(seq 1 300); do
   curl -fsS "http://127.0.0.1:$((port + 1))/health/ready" >/dev/null 2>&1 && break

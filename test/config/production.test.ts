@@ -2,20 +2,13 @@ import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { developmentAccessCodeHashes, exampleAccessCodeHashes } from '../../src/config/development.ts'
+import type { Variables } from '../../src/config/env.ts'
 import { ConfigurationError, loadConfiguration } from '../../src/config/index.ts'
 import { root } from '../harness/settings.ts'
 
-const faultsOf = (file: string): string[] => {
+const faultsOf = (variables: Variables): string[] => {
   try {
-    loadConfiguration(
-      {
-        PORTICO_PROFILE: 'production',
-        PORTICO_CONFIG: join(root, file),
-        PORTICO_SECRET_KEY: Buffer.alloc(32, 7).toString('base64'),
-        SMTP_URL: 'smtp://mail.example.com',
-      },
-      root,
-    )
+    loadConfiguration(variables, root)
     return []
   } catch (error) {
     if (error instanceof ConfigurationError) return error.faults
@@ -24,7 +17,13 @@ const faultsOf = (file: string): string[] => {
 }
 
 test('the example for production is refused for its access codes, which everybody can read, and for nothing else', () => {
-  expect(faultsOf('config/production.example.yaml')).toEqual([
+  const variables = {
+    PORTICO_PROFILE: 'production',
+    PORTICO_CONFIG: join(root, 'config/production.example.yaml'),
+    PORTICO_SECRET_KEY: Buffer.alloc(32, 7).toString('base64'),
+    SMTP_URL: 'smtp://mail.example.com',
+  }
+  expect(faultsOf(variables)).toEqual([
     'portals.CONSUMER.accessCodes: holds the code of an example',
     'portals.SYSTEM.accessCodes: holds the code of an example',
   ])
@@ -44,4 +43,13 @@ test('the access codes that the files show are those that production refuses, no
   expect(digestsIn('deploy/**/*.yaml')).toEqual(exampleAccessCodeHashes)
   const shown = digestsIn('{*,config/**/*,deploy/**/*,docs/**/*}.{yaml,yml,md}')
   expect(shown).toEqual(developmentAccessCodeHashes.union(exampleAccessCodeHashes))
+})
+
+test('an image that is told nothing is production’s, and does not start without its secrets and codes', () => {
+  const told = readFileSync(join(root, 'Dockerfile'), 'utf8').matchAll(/^ENV (.+)$/gm)
+  const variables: Variables = Object.fromEntries(
+    [...told].flatMap(([, line = '']) => line.split(' ').map((pair) => pair.split('=', 2))),
+  )
+  expect(variables).toMatchObject({ HOST: '0.0.0.0' })
+  expect(faultsOf(variables).join()).toMatch(/PORTICO_SECRET_KEY.*accessCodes|accessCodes.*PORTICO_SECRET_KEY/)
 })
