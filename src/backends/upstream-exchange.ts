@@ -36,8 +36,10 @@ export const exchangeWhole = (
     let contentType = ''
     let retryAfter = ''
     let controller: Dispatcher.DispatchController | null = null
+    let failed: Error | null = null
     const fail = (error: Error) => {
       clearTimeout(timer)
+      failed = error
       reject(error)
       // The connection has to go as well: what is still coming belongs to nobody.
       controller?.abort(error)
@@ -47,6 +49,8 @@ export const exchangeWhole = (
     dispatcher.dispatch(request, {
       onRequestStart: (started) => {
         controller = started
+        // Its turn for a connection has come too late: sent now it would take place after it was refused.
+        if (failed) started.abort(failed)
       },
       onRequestUpgrade: (_controller, _status, _headers, socket) => {
         socket.destroy()

@@ -327,7 +327,7 @@ describe.skipIf(inject('topology') !== 'embedded')('upstream faults', () => {
       broken = await startPortico({
         adjust: (settings) => {
           const place = { ...configuration(), breaker: { failures: 3, openMs: 300 } }
-          settings.backends = { constants: place, files: place }
+          settings.backends = { constants: place, files: place, profile: { ...configuration(), connections: 1 } }
         },
       })
       broken.expectFault(() => true)
@@ -365,6 +365,22 @@ describe.skipIf(inject('topology') !== 'embedded')('upstream faults', () => {
         behave = (socket) => socket.write(refusal)
         expect((await ask()).status).toBe(409)
       }
+    })
+
+    test('what has waited for a connection until its time was up is never sent', async () => {
+      behave = () => undefined
+      before = upstream.requests()
+      const rename = () =>
+        broken.call('POST', '/web/v1/consumer/profile/update', {
+          token: member.accessToken,
+          body: { accountName: 'New name' },
+        })
+      const answers = await Promise.all([rename(), rename(), rename()])
+      expect(answers.map(({ status }) => status)).toEqual([504, 504, 504])
+      behave = (socket) =>
+        socket.write(json({ success: false, code: 'STATE.CONFLICT', message: '', data: null }, '409 No'))
+      expect((await rename()).status).toBe(409)
+      expect(tries()).toBe(2)
     })
 
     test('opens after failures in a row, tries again after a while, and closes', async () => {
