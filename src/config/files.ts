@@ -15,6 +15,11 @@ const storage = z.discriminatedUnion('kind', [
     bucket: z.string().min(3).describe('It has to be there.'),
     region: z.string().min(1).default('us-east-1').describe('Of the bucket.'),
     endpoint: httpUrl.optional().describe('Where the store is, if it is not AWS.'),
+    timeoutMs: z
+      .int()
+      .min(100)
+      .default(10_000)
+      .describe('For the store to take a request, a part of 5 MB at most, and answer it.'),
     forcePathStyle: z.boolean().default(false).describe('Whether the bucket stands in the path, not in the host.'),
     prefix: z
       .string()

@@ -1,6 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
@@ -9,7 +10,7 @@ import S3rver from '@20minutes/s3rver'
 import { PutObjectCommand, S3Client } from '@aws-sdk/client-s3'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { instantOf } from '../../src/kernel/index.ts'
-import { type Blobs, openBlobs, sweepOrphans } from '../../src/platform/blobs/index.ts'
+import { type Blobs, blobsFault, openBlobs, sweepOrphans } from '../../src/platform/blobs/index.ts'
 import { judgeRange } from '../../src/platform/blobs/range.ts'
 
 const key = () => `files/${randomUUID()}`
@@ -55,6 +56,7 @@ const openS3 = async () => {
     endpoint: `http://127.0.0.1:${port}`,
     forcePathStyle: true,
     prefix: 'portico/',
+    timeoutMs: 10_000,
   } as const
   const blobs = await openBlobs(storage, directory)
   const entries = async () => {
@@ -159,6 +161,33 @@ describe.each([
       await expect(blobs.delete(bad)).rejects.toThrow('no blob key')
   })
 })
+
+test('an S3 that takes a request and does not answer is given up in time', async () => {
+  vi.stubEnv('AWS_ACCESS_KEY_ID', 'S3RVER')
+  vi.stubEnv('AWS_SECRET_ACCESS_KEY', 'S3RVER')
+  const silent = createServer((socket) => socket.on('error', () => undefined).resume())
+  await once(silent.listen(0, '127.0.0.1'), 'listening')
+  const address = silent.address()
+  const endpoint = `http://127.0.0.1:${typeof address === 'object' && address ? address.port : 0}`
+  const blobs = await openBlobs(
+    { kind: 's3', bucket: 'portico', region: 'us-east-1', endpoint, forcePathStyle: true, prefix: '', timeoutMs: 300 },
+    '',
+  )
+  try {
+    const asked = [
+      blobs.get(key()),
+      blobs.delete(key()),
+      blobs.put(key(), Readable.from(megabytes(1), { objectMode: false })),
+      blobs.put(key(), Readable.from([megabytes(6), megabytes(6)], { objectMode: false })),
+    ]
+    for (const each of await Promise.allSettled(asked))
+      expect(each.status === 'rejected' && blobsFault(each.reason)).toBe(true)
+  } finally {
+    await blobs.close()
+    silent.close()
+    vi.unstubAllEnvs()
+  }
+}, 10_000)
 
 test.each([
   [null, 'whole'],

@@ -9,6 +9,8 @@ export interface S3Settings {
   region: string
   /** Of a store that is not Amazon's own. */
   endpoint?: string | undefined
+  /** For the store to take a request, a part at most, and to answer it; it is asked twice. */
+  timeoutMs: number
   /** The bucket in the path instead of in the host name, as most other stores want it. */
   forcePathStyle: boolean
   /** Before every key, such as `portico/`. */
@@ -26,10 +28,12 @@ const isMissing = (error: unknown): boolean => error instanceof Error && error.n
  * upload whose process was killed are the bucket's to clean up (a lifecycle rule, AbortIncompleteMultipartUpload).
  */
 export const createS3Blobs = (settings: S3Settings): Blobs => {
-  const { bucket: Bucket, prefix, region, endpoint, forcePathStyle } = settings
+  const { bucket: Bucket, prefix, region, endpoint, forcePathStyle, timeoutMs } = settings
   const client = new S3Client({
     region,
     forcePathStyle,
+    maxAttempts: 2,
+    requestHandler: { connectionTimeout: timeoutMs, requestTimeout: timeoutMs, throwOnRequestTimeout: true },
     ...(endpoint !== undefined && { endpoint }),
     requestChecksumCalculation: 'WHEN_REQUIRED',
     responseChecksumValidation: 'WHEN_REQUIRED',
