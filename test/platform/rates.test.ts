@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { createServer, type Server, type ServerResponse } from 'node:http'
 import { setTimeout as pause } from 'node:timers/promises'
+import { gzipSync } from 'node:zlib'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { providedRates, type Rates } from '../../src/platform/rates/index.ts'
 import { testClock } from '../domains/world.ts'
@@ -77,6 +78,30 @@ test.each<[string, (response: ServerResponse) => void]>([
 ])('%s is no answer', async (_name, given) => {
   expect(await known(given)).toEqual([])
   expect(faults).toHaveLength(1)
+})
+
+test.each([
+  ['an endless answer', {}],
+  ['a bomb', { 'content-encoding': 'gzip' }],
+])('%s is no answer, and is not read on', async (_name, headers: Record<string, string>) => {
+  const blanks = Buffer.alloc(1024 * 1024, ' ')
+  const chunk = headers['content-encoding'] ? gzipSync(blanks) : blanks
+  let sent = 0
+  const given = async (response: ServerResponse): Promise<void> => {
+    response.writeHead(200, headers)
+    response.on('error', () => undefined)
+    while (!response.destroyed && sent < 500) {
+      sent += 1
+      if (!response.write(chunk)) await Promise.race([once(response, 'drain'), once(response, 'close')])
+      await pause(1)
+    }
+    response.end()
+  }
+  answer = (response) => void given(response)
+  const rates = await open({ timeoutMs: 10_000 })
+  rates.close()
+  expect([rates.list(), faults.length]).toEqual([[], 1])
+  expect(sent).toBeLessThan(100)
 })
 
 test('a provider that is down at the start is asked again', async () => {

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { Logger } from 'pino'
+import { boundedText } from '../system/index.ts'
 
 /** Whether a password is known from a breach. */
 export interface BreachCheck {
@@ -27,8 +28,8 @@ export const createBreachCheck = ({ url, timeoutMs }: BreachCheckSettings, log: 
     const headers = { 'add-padding': 'true' }
     const options = { headers, redirect: 'error', signal: AbortSignal.timeout(timeoutMs) } as const
     const response = await fetch(url + prefix, options)
-    const text = await response.text()
-    if (!response.ok || text.length > longestAnswer) throw new Error(`the breach check answered ${response.status}`)
+    const text = await boundedText(response, longestAnswer)
+    if (!response.ok) throw new Error(`the breach check answered ${response.status}`)
     return text
   }
   return {

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { Refusal } from '../../kernel/index.ts'
+import { boundedText } from '../system/index.ts'
 
 /** Whether a challenge against robots was answered by whoever calls. */
 export interface RobotCheck {
@@ -18,6 +19,9 @@ const Verdict = z.object({ success: z.boolean(), 'error-codes': z.array(z.string
 /** Faults of the service or of our configuration; every other code says that the token is not good. */
 const faults = new Set(['internal-error', 'bad-request', 'missing-input-secret', 'invalid-input-secret'])
 
+/** Bytes; a verdict has some hundred. */
+const longestAnswer = 65_536
+
 const unavailable = (internal: string, cause?: unknown): Refusal =>
   new Refusal('SYSTEM.UNAVAILABLE', { internal: `turnstile: ${internal}`, retryAfter: 5, cause })
 
@@ -34,7 +38,7 @@ export const createTurnstile = ({ secret, verifyUrl, timeoutMs }: TurnstileSetti
     const options = { method: 'POST', body, redirect: 'error', signal: AbortSignal.timeout(timeoutMs) } as const
     try {
       const response = await fetch(verifyUrl, options)
-      return await response.json()
+      return JSON.parse(await boundedText(response, longestAnswer))
     } catch (cause) {
       throw unavailable('no answer', cause)
     }

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { areWithin, type Clock, type Instant, instantOf, isCurrency, isRate } from '../../kernel/index.ts'
+import { boundedText } from '../system/index.ts'
 
 export interface Rate {
   source: string
@@ -35,11 +36,14 @@ const Told = z.object({
   rates: z.record(z.string(), z.string().refine(isRate)),
 })
 
+/** Bytes; the pairs of our currencies take some hundred. */
+const longestAnswer = 1_000_000
+
 /** One rate that is none spoils the whole answer. What claims to be of the future is as old as its answer. */
 const read = async ({ url, timeoutMs }: ProviderSettings, clock: Clock): Promise<Rate[]> => {
   const response = await fetch(url, { signal: AbortSignal.timeout(timeoutMs), redirect: 'error' })
   if (!response.ok) throw new Error(`the rate provider answered ${response.status}`)
-  const told = Told.parse(await response.json())
+  const told = Told.parse(JSON.parse(await boundedText(response, longestAnswer)))
   const asOf = instantOf(Math.min(Date.parse(told.asOf), clock.now()))
   return Object.entries(told.rates).flatMap(([pair, rate]) => {
     const [source = '', target = ''] = pair.split('/')
