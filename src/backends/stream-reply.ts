@@ -9,7 +9,11 @@ const relayed = ['content-type', 'content-length', 'content-range', 'content-dis
 /** In ASCII, as it has to be (RFC 6266): Node does not write others beside a length. */
 const attachment = /^attachment[\t\x20-\x7e]*$/i
 
-const streamed = new Set([200, 206, 304])
+/** By status, the field without which nobody has asked for it. */
+const conditional = new Map([
+  [206, 'range'],
+  [304, 'if-none-match'],
+])
 
 const field = (response: IncomingMessage, name: string): string | undefined => {
   const value = response.headers[name]
@@ -17,7 +21,7 @@ const field = (response: IncomingMessage, name: string): string | undefined => {
 }
 
 /** What came, up to a size; whatever is cut short is an invalid reply. */
-const readText = async (response: IncomingMessage, maxBytes: number): Promise<string> => {
+const readBytes = async (response: IncomingMessage, maxBytes: number): Promise<Buffer> => {
   const chunks: Buffer[] = []
   let size = 0
   for await (const chunk of response) {
@@ -25,7 +29,7 @@ const readText = async (response: IncomingMessage, maxBytes: number): Promise<st
     if (size > maxBytes) throw tooLong('reply')
     chunks.push(chunk)
   }
-  return Buffer.concat(chunks).toString('utf8')
+  return Buffer.concat(chunks)
 }
 
 /** An upstream's JSON: data, or a refusal said again in our own words. */
@@ -36,7 +40,7 @@ export const readStreamedJson = async (response: IncomingMessage, maxBytes: numb
       status,
       contentType: field(response, 'content-type') ?? '',
       retryAfter: field(response, 'retry-after') ?? '',
-      text: await readText(response, maxBytes),
+      bytes: await readBytes(response, maxBytes),
     })
   } catch (error) {
     const range = field(response, 'content-range') ?? ''
@@ -67,10 +71,14 @@ const isDelimited = (response: IncomingMessage): boolean =>
   field(response, 'content-length') !== undefined ||
   field(response, 'transfer-encoding')?.toLowerCase() === 'chunked'
 
-/** An upstream's bytes, passed on as they come; undefined for an answer that is no stream. */
-export const streamReply = (response: IncomingMessage, maxBytes: number): StreamReply | undefined => {
+/** An upstream's bytes, passed on as they come; undefined for an answer that is no stream, or not one that was `asked` for. */
+export const streamReply = (
+  response: IncomingMessage,
+  maxBytes: number,
+  asked: Record<string, string>,
+): StreamReply | undefined => {
   const status = response.statusCode ?? 0
-  if (!streamed.has(status)) return undefined
+  if (status !== 200 && !((conditional.get(status) ?? '') in asked)) return undefined
   const encoding = field(response, 'content-encoding')
   if (encoding !== undefined && encoding !== 'identity') throw invalidReply('content encoding')
   if (!isDelimited(response)) throw invalidReply('a stream without an end')

@@ -70,8 +70,8 @@ export const exchangeWhole = (
       },
       onResponseEnd: () => {
         clearTimeout(timer)
-        const body = chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks)
-        resolve({ status, contentType, retryAfter, text: body.toString('utf8') })
+        const bytes = chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks)
+        resolve({ status, contentType, retryAfter, bytes })
       },
       onResponseError: (_controller, error) => {
         clearTimeout(timer)

@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer'
 import { type Code, isCode, Refusal } from '../kernel/index.ts'
 
 export const invalidReply = (internal: string, cause?: unknown): Refusal =>
@@ -40,9 +41,10 @@ const isEnvelope = (value: unknown): value is Record<string, unknown> =>
 const relayable = (code: unknown): code is Code =>
   typeof code === 'string' && isCode(code) && !code.startsWith('SYSTEM.') && !code.startsWith('ACCESS.TOKEN')
 
-const json = (text: string): unknown => {
+const json = (bytes: Buffer): unknown => {
+  if (!isUtf8(bytes)) throw invalidReply('not UTF-8')
   try {
-    return JSON.parse(text)
+    return JSON.parse(bytes.toString('utf8'))
   } catch {
     // The parser's own error quotes what it could not read, and the log is not to hold it.
     throw invalidReply('not JSON')
@@ -54,20 +56,20 @@ export interface Reply {
   contentType: string
   /** The field of that name, empty where there is none. */
   retryAfter: string
-  text: string
+  bytes: Buffer
 }
 
 /**
  * The data of an upstream's answer: plain, or in an envelope, which is taken off and never wrapped twice. A refusal in
  * an envelope is said again in the gateway's own words; anything else that is not a 200 is an invalid response.
  */
-export const readReply = ({ status, contentType, text, retryAfter }: Reply): unknown => {
+export const readReply = ({ status, contentType, bytes, retryAfter }: Reply): unknown => {
   if (!/^application\/json\b/i.test(contentType)) {
     // A load balancer before the upstream says it in its own page, or in none.
     if (status === 503) throw notThere()
     throw unpromised(status, `status ${status}, type ${contentType.slice(0, 40)}`)
   }
-  const value = json(text)
+  const value = json(bytes)
   if (status === 200) {
     if (!isEnvelope(value)) return value
     if (value.success === true) return value.data

@@ -57,9 +57,9 @@ export const createStreamExchange = (settings: UpstreamConfiguration): StreamExc
     ],
   })
 
-  const answerOf = async (call: Call, response: IncomingMessage): Promise<unknown> => {
+  const answerOf = async (call: Call, asked: Record<string, string>, response: IncomingMessage): Promise<unknown> => {
     if (call.operation.reply !== 'stream') return readStreamedJson(response, maxReplyBytes)
-    const reply = streamReply(response, maxStreamBytes)
+    const reply = streamReply(response, maxStreamBytes, asked)
     if (reply) return reply
     await readStreamedJson(response, maxReplyBytes)
     throw invalidReply('a stream was promised')
@@ -88,7 +88,7 @@ export const createStreamExchange = (settings: UpstreamConfiguration): StreamExc
       try {
         proxy(request, dead).catch(answered.reject)
         const response = await Promise.race([answered.promise, stopped.promise])
-        const reply = await Promise.race([answerOf(call, response), stopped.promise])
+        const reply = await Promise.race([answerOf(call, head.headers, response), stopped.promise])
         if (reply instanceof StreamReply) reply.body.on('close', () => clearTimeout(timer))
         else clearTimeout(timer)
         return reply

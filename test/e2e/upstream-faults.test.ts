@@ -93,6 +93,12 @@ describe.skipIf(inject('topology') !== 'embedded')('upstream faults', () => {
       502,
       'SYSTEM.UPSTREAM_INVALID_RESPONSE',
     ],
+    [
+      'JSON that is no UTF-8',
+      (s) => s.write(Buffer.from(json([timezone]).replace('"label":"UTC"', '"label":"\xe9TC"'), 'latin1')),
+      502,
+      'SYSTEM.UPSTREAM_INVALID_RESPONSE',
+    ],
     ['a reply that breaks the schema', (s) => s.write(json([{ code: 1 }])), 502, 'SYSTEM.UPSTREAM_INVALID_RESPONSE'],
     [
       'an envelope in an envelope',
