@@ -17,7 +17,12 @@ const open = (payload: unknown, more: Partial<RequestFacts> = {}) =>
   call(at.identity, contract.openSecureChannel, facts(at.clock, more), { payload })
 
 /** The payload of an opening, as a client makes it. */
-const opening = async (key: Uint8Array, header: object = {}, proposal: object = {}): Promise<string> => {
+const opening = async (
+  key: Uint8Array,
+  header: object = {},
+  proposal: object = {},
+  written: (text: string) => Uint8Array = (text) => Buffer.from(text),
+): Promise<string> => {
   const offered = await publicKey()
   const rsa = createPublicKey({ key: Buffer.from(offered.publicKey, 'base64'), format: 'der', type: 'spki' })
   const text = {
@@ -26,7 +31,7 @@ const opening = async (key: Uint8Array, header: object = {}, proposal: object = 
     iat: Math.floor(at.clock.now() / 1_000),
     ...proposal,
   }
-  return new CompactEncrypt(Buffer.from(JSON.stringify(text)))
+  return new CompactEncrypt(written(JSON.stringify(text)))
     .setProtectedHeader({ alg: 'RSA-OAEP-256', enc: 'A256GCM', kid: offered.keyId, ...header })
     .encrypt(rsa)
 }
@@ -112,6 +117,14 @@ describe('secureChannel.open', () => {
     ]
     for (const proposal of proposals)
       expect([proposal, await codeOf(open(await opening(key, {}, proposal)))]).toEqual([proposal, invalid])
+  })
+
+  test('refuses a proposal that is not strictly JSON: a name twice, or no UTF-8', async () => {
+    const twice = (text: string) => Buffer.from(text.replace('{', '{"clientHash":"client-one",'))
+    expect(await codeOf(open(await opening(randomBytes(32), {}, {}, twice)))).toBe(invalid)
+    const latin = (text: string) => Buffer.from(text.replace('client-one', 'client-\xe9'), 'latin1')
+    const payload = await opening(randomBytes(32), {}, {}, latin)
+    expect(await codeOf(open(payload, { clientHash: 'client-\ufffd' }))).toBe(invalid)
   })
 
   test('refuses every other algorithm, header and key id, and what is no JWE, with one refusal', async () => {

@@ -1,9 +1,8 @@
 import type { Configuration } from '../../config/index.ts'
-import { invalid, Refusal } from '../../kernel/index.ts'
+import { invalid, parseStrictJson, Refusal } from '../../kernel/index.ts'
 import type { Call, Stage } from '../call.ts'
 import { paced } from '../paced.ts'
 import { readBounded } from '../read-bounded.ts'
-import { parseStrictJson } from '../strict-json.ts'
 
 const json = /^application\/json\s*(;\s*charset\s*=\s*"?utf-8"?\s*)?$/i
 const multipart = /^multipart\/form-data\s*;/i

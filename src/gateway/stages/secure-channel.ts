@@ -1,9 +1,8 @@
 import type { Configuration } from '../../config/index.ts'
 import { SealedBody } from '../../contract/sealed.ts'
-import { invalid, type Portal, Refusal } from '../../kernel/index.ts'
+import { invalid, type Portal, parseStrictJson, Refusal } from '../../kernel/index.ts'
 import type { Call, Stage } from '../call.ts'
 import type { ChannelPort } from '../ports.ts'
-import { parseStrictJson } from '../strict-json.ts'
 
 const sealedPayload = (body: unknown): string => {
   const sealed = SealedBody.safeParse(body)

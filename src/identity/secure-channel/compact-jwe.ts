@@ -1,3 +1,5 @@
+import { parseStrictJson } from '../../kernel/index.ts'
+
 /** The parts of a compact JWE (RFC 7516, section 7.1), decoded. `aad` is the header as it came, which GCM authenticates. */
 export interface CompactJwe {
   header: Record<string, unknown>
@@ -19,21 +21,11 @@ export const decodeBase64url = (text: string): Buffer | undefined => {
   return bytes.toString('base64url') === text ? bytes : undefined
 }
 
-/** A member's name is a string before a colon; values of ours are strings and numbers, so no other string is. */
-const memberNames = (json: string): number =>
-  [...json.matchAll(/"(?:[^"\\]|\\.)*"(\s*:)?/g)].filter((match) => match[1] !== undefined).length
-
+/** Strict, since RFC 7515, section 4, leaves it to the reader to refuse a name that stands twice. Ours hold texts and numbers. */
 const parseHeader = (bytes: Buffer): Record<string, unknown> | undefined => {
-  const json = bytes.toString('utf8')
-  try {
-    const header: unknown = JSON.parse(json)
-    if (typeof header !== 'object' || header === null || Array.isArray(header)) return undefined
-    const members = Object.entries(header)
-    // A name that stands twice parses to one member (RFC 7515, section 4, leaves refusing it to the reader).
-    return members.length === memberNames(json) ? Object.fromEntries(members) : undefined
-  } catch {
-    return undefined
-  }
+  const parsed = parseStrictJson(bytes, 1)
+  const header = parsed.ok ? parsed.value : null
+  return typeof header === 'object' && header !== null && !Array.isArray(header) ? { ...header } : undefined
 }
 
 /** Undefined for whatever is not exactly five parts of canonical base64url with a small header and GCM's sizes. */

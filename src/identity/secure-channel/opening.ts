@@ -1,6 +1,6 @@
 import { compactDecrypt } from 'jose'
 import { z } from 'zod'
-import type { Clock, Randomness } from '../../kernel/index.ts'
+import { type Clock, parseStrictJson, type Randomness } from '../../kernel/index.ts'
 import { decodeBase64url, hasExactly, parseCompactJwe } from './compact-jwe.ts'
 import type { ChannelKey, ChannelKeyRing } from './key-ring.ts'
 
@@ -46,11 +46,8 @@ const decrypt = async (payload: string, key: ChannelKey): Promise<Uint8Array | u
 }
 
 const parseProposal = (plaintext: Uint8Array | undefined) => {
-  try {
-    return Proposal.safeParse(JSON.parse(Buffer.from(plaintext ?? []).toString('utf8'))).data
-  } catch {
-    return undefined
-  }
+  const parsed = parseStrictJson(plaintext ?? new Uint8Array(), 1)
+  return parsed.ok ? Proposal.safeParse(parsed.value).data : undefined
 }
 
 /**
