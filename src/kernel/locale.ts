@@ -3,14 +3,18 @@ export const locales = ['en', 'zh', 'zh-Hant', 'ja', 'vi'] as const
 export type Locale = (typeof locales)[number]
 export const fallbackLocale: Locale = 'en'
 
-const aliases: Record<string, Locale> = { 'zh-tw': 'zh-Hant', 'zh-hk': 'zh-Hant', 'zh-mo': 'zh-Hant' }
 const byTag: ReadonlyMap<string, Locale> = new Map(locales.map((locale) => [locale, locale]))
-const byLowerCase = new Map<string, Locale>(locales.map((locale) => [locale.toLowerCase(), locale]))
+const byLowerCase = new Map<string, Locale>([
+  ...locales.map((locale) => [locale.toLowerCase(), locale] as const),
+  ['zh-tw', 'zh-Hant'],
+  ['zh-hk', 'zh-Hant'],
+  ['zh-mo', 'zh-Hant'],
+])
 
 const known = (tag: string): Locale | undefined => {
   let name = tag.trim().replaceAll('_', '-').toLowerCase()
   while (name !== '') {
-    const found = byLowerCase.get(name) ?? aliases[name]
+    const found = byLowerCase.get(name)
     if (found) return found
     name = name.slice(0, Math.max(name.lastIndexOf('-'), 0))
   }

@@ -180,6 +180,13 @@ describe.skipIf(!storeIsAvailable())('parsing', () => {
     const ask = (locale: string) => portico.call('GET', '/web/v1/consumer/profile', { headers: { 'x-locale': locale } })
     const [odd, english, japanese] = [await ask('../../x'), await ask('en'), await ask('ja')]
     expect(odd.body.message).toBe(english.body.message)
+    for (const inherited of ['constructor', 'toString', 'valueOf-x', '__proto__', 'hasOwnProperty;q=1, ja;q=0.1'])
+      expect([inherited, (await ask(inherited)).status]).toEqual([inherited, 401])
+    const nowhere = { headers: { 'x-locale': 'constructor' } }
+    expect((await portico.call('GET', '/web/v1/consumer/nowhere', nowhere)).body.code).toBe('ROUTE.NOT_FOUND')
+    const self = { headers: { 'accept-language': 'constructor' } }
+    const session = await portico.call('GET', '/web/v1/users/self/security/sessions/config', self)
+    expect([session.status, session.body]).toMatchObject([401, { code: '4010' }])
     expect(japanese.body.message).not.toBe(english.body.message)
     expect(japanese.body.code).toBe(english.body.code)
   })
