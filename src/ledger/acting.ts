@@ -1,15 +1,4 @@
-import {
-  type AccountId,
-  bizId,
-  type Caller,
-  type Idempotency,
-  isBizId,
-  notFound,
-  type OrderId,
-  type RequestFacts,
-  type WorkspaceAccess,
-  type WorkspaceId,
-} from '../kernel/index.ts'
+import type { AccountId, Caller, Idempotency, RequestFacts, WorkspaceAccess, WorkspaceId } from '../kernel/index.ts'
 import type { IdempotencyKey, PostingCommand } from './command.ts'
 
 /** Who commands, where, and under which request. An operator acts in no workspace. */
@@ -40,9 +29,3 @@ export const operatorActing = (request: CommandRequest): Acting<null> => acting(
 
 /** The parts of a command that say who sent it. */
 export const signedBy = ({ actor, key, audit }: Acting) => ({ actor, idempotency: key, audit })
-
-/** What can be no id names no order; the store is not asked. */
-export const orderIdIn = (text: string): OrderId => {
-  if (!isBizId(text)) throw notFound('malformed order id')
-  return bizId<'order'>(text)
-}

@@ -19,7 +19,6 @@ export {
   type Acting,
   memberActing,
   operatorActing,
-  orderIdIn,
   signedBy,
 } from './acting.ts'
 export type { Balance } from './balances-store.ts'

@@ -1,6 +1,6 @@
 import * as contract from '../../contract/exchanges.ts'
-import { type HandlerTable, handlerTable, mapPage, notFound, toIso, type Words } from '../../kernel/index.ts'
-import { listing, memberActing, orderIdIn } from '../../ledger/index.ts'
+import { type HandlerTable, handlerTable, idInPath, mapPage, notFound, toIso, type Words } from '../../kernel/index.ts'
+import { listing, memberActing } from '../../ledger/index.ts'
 import { actOf } from '../../platform/audit/index.ts'
 import { tellExchange, tellQuote } from './exchange.ts'
 import { type RateInForce, ratesInForce } from './rates.ts'
@@ -44,7 +44,7 @@ export const exchangeHandlers = (ports: ExchangesPorts, words: Words): HandlerTa
     },
 
     readExchange: async ({ params, workspace, locale }) => {
-      const id = orderIdIn(params.exchange_id)
+      const id = idInPath<'order'>(params.exchange_id)
       const order = await ports.ledger.readOrder({ id, type: 'EXCHANGE', workspace: workspace.id })
       if (!order) throw notFound('no such exchange')
       return tellExchange(order, { words, locale })

@@ -5,7 +5,7 @@ import {
   type Clock,
   type Ids,
   type Instant,
-  isBizId,
+  idInPath,
   notFound,
   plus,
   Refusal,
@@ -80,8 +80,7 @@ export const findQuote = async (
   text: string,
   workspace: WorkspaceId,
 ): Promise<QuoteSeen> => {
-  if (!isBizId(text)) throw notFound('malformed quote id')
-  const id = bizId<'quote'>(text)
+  const id = idInPath<'quote'>(text)
   const found = await readQuote(database, { id, workspace })
   if (!found) throw notFound('no such quote')
   const unused = isOpen(found, clock.now()) ? 'OPEN' : 'EXPIRED'

@@ -1,11 +1,10 @@
 import * as contract from '../../contract/operator-ledger.ts'
 import {
-  bizId,
   type Clock,
   formatMoney,
   type HandlerTable,
   handlerTable,
-  isBizId,
+  idInPath,
   notFound,
   type OrderId,
   toIso,
@@ -51,8 +50,7 @@ export const ledgerHandlers = (ledger: Ledger, clock: Clock): HandlerTable =>
       return { holds: checks.every((check) => check.holds), checkedAt, checks }
     },
     listOrderPostings: async ({ params }) => {
-      if (!isBizId(params.order_id)) throw notFound('malformed order id')
-      const id: OrderId = bizId(params.order_id)
+      const id = idInPath<'order'>(params.order_id)
       const type = await typeOf(ledger, id)
       return (await ledger.listPostings(id)).map((posting) => render(posting, id, type))
     },

@@ -5,6 +5,7 @@ import {
   formatMoney,
   type HandlerTable,
   handlerTable,
+  idInPath,
   type Locale,
   mapPage,
   type Words,
@@ -14,7 +15,6 @@ import {
   listing,
   memberActing,
   operatorActing,
-  orderIdIn,
   type ReadOrder,
   rechargeRunsOut,
   type Teller,
@@ -81,7 +81,7 @@ export const rechargeHandlers = (ports: RechargesPorts, words: Words): HandlerTa
     listRecharges: ({ query, workspace, locale }) => listed(query, workspace.id, locale),
 
     readRecharge: async ({ params, workspace, locale }) =>
-      tellRecharge(await read(ports, orderIdIn(params.recharge_id), workspace.id), { words, locale }),
+      tellRecharge(await read(ports, idInPath(params.recharge_id), workspace.id), { words, locale }),
 
     quoteRecharge: async ({ body, workspace }) => {
       const { wallet, channel, ...charge } = await quote(ports, askedIn(body), workspace.id)
@@ -95,14 +95,14 @@ export const rechargeHandlers = (ports: RechargesPorts, words: Words): HandlerTa
 
     cancelRecharge: async (request) => {
       const { params, body, locale } = request
-      const order = await cancel(ports, orderIdIn(params.recharge_id), body.cancelReason, memberActing(request))
+      const order = await cancel(ports, idInPath(params.recharge_id), body.cancelReason, memberActing(request))
       return tellRecharge(order, { words, locale })
     },
 
     submitRechargeProof: async (request) => {
       const { params, body, locale } = request
       const file = bizId<'file'>(body.fileBizId)
-      const order = await submitProof(ports, orderIdIn(params.recharge_id), file, memberActing(request))
+      const order = await submitProof(ports, idInPath(params.recharge_id), file, memberActing(request))
       return tellRecharge(order, { words, locale })
     },
 
@@ -110,19 +110,19 @@ export const rechargeHandlers = (ports: RechargesPorts, words: Words): HandlerTa
       listed(query, query.workspaceId === undefined ? null : bizId<'workspace'>(query.workspaceId), locale),
 
     readAnyRecharge: async ({ params, locale }) =>
-      tellRead(await read(ports, orderIdIn(params.recharge_id), null), { words, locale }),
+      tellRead(await read(ports, idInPath(params.recharge_id), null), { words, locale }),
 
     downloadRechargeProof: (request) =>
-      openProof(ports, actOf(request), orderIdIn(request.params.recharge_id), request),
+      openProof(ports, actOf(request), idInPath(request.params.recharge_id), request),
 
     confirmRecharge: async (request) => {
-      const order = await confirm(ports, orderIdIn(request.params.recharge_id), operatorActing(request))
+      const order = await confirm(ports, idInPath(request.params.recharge_id), operatorActing(request))
       return tellRecharge(order, { words, locale: request.locale })
     },
 
     rejectRecharge: async (request) => {
       const { params, body, locale } = request
-      const order = await reject(ports, orderIdIn(params.recharge_id), body.reason, operatorActing(request))
+      const order = await reject(ports, idInPath(params.recharge_id), body.reason, operatorActing(request))
       return tellRecharge(order, { words, locale })
     },
   })

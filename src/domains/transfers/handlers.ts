@@ -4,10 +4,9 @@ import {
   emptyPage,
   type HandlerTable,
   handlerTable,
+  idInPath,
   isBizId,
   mapPage,
-  notFound,
-  type OrderId,
   type Request,
   type Words,
 } from '../../kernel/index.ts'
@@ -15,12 +14,6 @@ import { listing, tellKind } from '../../ledger/index.ts'
 import { renderTransfer } from './render.ts'
 import { termsOf } from './rules.ts'
 import { type Acting, approve, create, read, reject, type TransfersPorts } from './service.ts'
-
-/** What can be no id names no order; the store is not asked. */
-const orderId = (text: string): OrderId => {
-  if (!isBizId(text)) throw notFound('malformed order id')
-  return bizId<'order'>(text)
-}
 
 type Commanding =
   | Request<typeof contract.createTransfer>
@@ -78,12 +71,12 @@ export const transferHandlers = (ports: TransfersPorts, words: Words): HandlerTa
     },
 
     readTransfer: async ({ params, workspace, locale }) => {
-      const order = await read(ports, orderId(params.order_id), workspace.id)
+      const order = await read(ports, idInPath(params.order_id), workspace.id)
       return renderTransfer(order, workspace.id, { words, locale })
     },
 
     isTransferCompleted: async ({ params, workspace }) => {
-      const order = await read(ports, orderId(params.order_id), workspace.id)
+      const order = await read(ports, idInPath(params.order_id), workspace.id)
       return order.status === 'COMPLETED'
     },
 
@@ -100,13 +93,13 @@ export const transferHandlers = (ports: TransfersPorts, words: Words): HandlerTa
     },
 
     approveTransfer: async (request) => {
-      const order = await approve(ports, orderId(request.params.order_id), actingOf(request))
+      const order = await approve(ports, idInPath(request.params.order_id), actingOf(request))
       return renderTransfer(order, null, { words, locale: request.locale })
     },
 
     rejectTransfer: async (request) => {
       const { params, body, locale } = request
-      const order = await reject(ports, orderId(params.order_id), body.reason, actingOf(request))
+      const order = await reject(ports, idInPath(params.order_id), body.reason, actingOf(request))
       return renderTransfer(order, null, { words, locale })
     },
   })

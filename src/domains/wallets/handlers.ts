@@ -1,26 +1,18 @@
 import * as contract from '../../contract/wallets.ts'
 import {
-  bizId,
   type HandlerTable,
   handlerTable,
-  isBizId,
+  idInPath,
   mapPage,
   notFound,
   parseInstant,
   type Request,
-  type WalletId,
   type Words,
 } from '../../kernel/index.ts'
 import { listing } from '../../ledger/index.ts'
 import { actOf } from '../../platform/audit/index.ts'
 import { renderBalance, renderFlow, renderWallet } from './render.ts'
 import { balanceOf, changeStatus, type WalletChange, type WalletsPorts } from './service.ts'
-
-/** What can be no id names no wallet; the store is not asked. */
-const walletId = (text: string): WalletId => {
-  if (!isBizId(text)) throw notFound('malformed wallet id')
-  return bizId<'wallet'>(text)
-}
 
 type Changing =
   | Request<typeof contract.freezeWallet>
@@ -38,7 +30,7 @@ export const walletHandlers = (ports: WalletsPorts, words: Words): HandlerTable 
 
   const changing = async (request: Changing, change: WalletChange['change']) => {
     const { params, body } = request
-    const asked = { wallet: walletId(params.wallet_id), change, reason: body.reason }
+    const asked = { wallet: idInPath<'wallet'>(params.wallet_id), change, reason: body.reason }
     const wallet = await changeStatus(ports, asked, actOf(request))
     return renderWallet(wallet, { words, locale: request.locale })
   }
@@ -50,17 +42,20 @@ export const walletHandlers = (ports: WalletsPorts, words: Words): HandlerTable 
     },
 
     readWallet: async ({ params, workspace, locale }) =>
-      renderWallet(await found({ wallet: walletId(params.wallet_id), workspace: workspace.id }), { words, locale }),
+      renderWallet(await found({ wallet: idInPath<'wallet'>(params.wallet_id), workspace: workspace.id }), {
+        words,
+        locale,
+      }),
 
     readBalance: async ({ params, query, workspace }) => {
-      const scope = { wallet: walletId(params.wallet_id), workspace: workspace.id }
+      const scope = { wallet: idInPath<'wallet'>(params.wallet_id), workspace: workspace.id }
       const at = query.at === undefined ? undefined : parseInstant(query.at)
       const { balance, asOf } = await balanceOf(ports, scope, at)
       return renderBalance(balance, asOf)
     },
 
     listFlows: async ({ params, query, workspace, locale }) => {
-      const scope = { wallet: walletId(params.wallet_id), workspace: workspace.id }
+      const scope = { wallet: idInPath<'wallet'>(params.wallet_id), workspace: workspace.id }
       await found(scope)
       const { flowType, direction } = query
       const flows = await ledger.listFlows({ ...listing(query), ...scope, flowType, direction })

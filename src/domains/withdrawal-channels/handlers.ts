@@ -3,22 +3,16 @@ import {
   bizId,
   type HandlerTable,
   handlerTable,
-  isBizId,
+  idInPath,
   type Locale,
   mapPage,
-  notFound,
   toIso,
   type Words,
 } from '../../kernel/index.ts'
 import { listing, memberActing, tellKind } from '../../ledger/index.ts'
 import { actOf } from '../../platform/audit/index.ts'
 import { type ChannelPorts, create, reject, verify } from './service.ts'
-import { type Channel, type ChannelId, listChannels, pageChannels } from './store.ts'
-
-const channelId = (text: string): ChannelId => {
-  if (!isBizId(text)) throw notFound('malformed channel id')
-  return bizId<'withdrawalChannel'>(text)
-}
+import { type Channel, listChannels, pageChannels } from './store.ts'
 
 const told = ({ createdBy: _, ...channel }: Channel, words: Words, locale: Locale) => ({
   ...channel,
@@ -61,10 +55,10 @@ export const channelHandlers = (ports: ChannelPorts, words: Words): HandlerTable
     },
 
     verifyWithdrawalChannel: async (request) =>
-      told(await verify(ports, channelId(request.params.withdrawal_channel_id), actOf(request)), words, request.locale),
+      told(await verify(ports, idInPath(request.params.withdrawal_channel_id), actOf(request)), words, request.locale),
 
     rejectWithdrawalChannel: async (request) => {
-      const id = channelId(request.params.withdrawal_channel_id)
+      const id = idInPath<'withdrawalChannel'>(request.params.withdrawal_channel_id)
       return told(await reject(ports, id, request.body.reason, actOf(request)), words, request.locale)
     },
   })

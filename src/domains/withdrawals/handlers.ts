@@ -4,6 +4,7 @@ import {
   type CodeOf,
   type HandlerTable,
   handlerTable,
+  idInPath,
   mapPage,
   type Words,
   type WorkspaceId,
@@ -12,7 +13,6 @@ import {
   listing,
   memberActing,
   operatorActing,
-  orderIdIn,
   type ReadOrder,
   type Teller,
   tellKind,
@@ -51,7 +51,7 @@ export const withdrawalHandlers = (ports: WithdrawalsPorts, words: Words): Handl
     },
 
     readWithdrawal: async ({ params, workspace, locale }) => {
-      const order = await read(ports, orderIdIn(params.withdrawal_id), workspace.id)
+      const order = await read(ports, idInPath(params.withdrawal_id), workspace.id)
       return tellWithdrawal(order, { words, locale })
     },
 
@@ -64,7 +64,7 @@ export const withdrawalHandlers = (ports: WithdrawalsPorts, words: Words): Handl
     },
 
     cancelWithdrawal: async (request) => {
-      const order = await cancel(ports, orderIdIn(request.params.withdrawal_id), memberActing(request))
+      const order = await cancel(ports, idInPath(request.params.withdrawal_id), memberActing(request))
       return tellWithdrawal(order, { words, locale: request.locale })
     },
 
@@ -75,31 +75,31 @@ export const withdrawalHandlers = (ports: WithdrawalsPorts, words: Words): Handl
     },
 
     readAnyWithdrawal: async ({ params, locale }) => {
-      const order = await read(ports, orderIdIn(params.withdrawal_id), null)
+      const order = await read(ports, idInPath(params.withdrawal_id), null)
       return tellRead(order, { words, locale })
     },
 
     approveWithdrawal: async (request) => {
-      const order = await approve(ports, orderIdIn(request.params.withdrawal_id), operatorActing(request))
+      const order = await approve(ports, idInPath(request.params.withdrawal_id), operatorActing(request))
       return tellWithdrawal(order, { words, locale: request.locale })
     },
 
     rejectWithdrawal: async (request) => {
       const { params, body, locale } = request
-      const order = await reject(ports, orderIdIn(params.withdrawal_id), body.reason, operatorActing(request))
+      const order = await reject(ports, idInPath(params.withdrawal_id), body.reason, operatorActing(request))
       return tellWithdrawal(order, { words, locale })
     },
 
     completeWithdrawal: async (request) => {
       const { params, body, locale } = request
       const reference = body?.externalReference ?? null
-      const order = await complete(ports, orderIdIn(params.withdrawal_id), reference, operatorActing(request))
+      const order = await complete(ports, idInPath(params.withdrawal_id), reference, operatorActing(request))
       return tellWithdrawal(order, { words, locale })
     },
 
     failWithdrawal: async (request) => {
       const { params, body, locale } = request
-      const order = await fail(ports, orderIdIn(params.withdrawal_id), body.reason, operatorActing(request))
+      const order = await fail(ports, idInPath(params.withdrawal_id), body.reason, operatorActing(request))
       return tellWithdrawal(order, { words, locale })
     },
   })
