@@ -5,10 +5,9 @@ import {
   type HandlerTable,
   handlerTable,
   type Instant,
-  isBizId,
+  idInPath,
   type Locale,
   mapPage,
-  notFound,
   type Permission,
   parseInstant,
   type RequestFacts,
@@ -19,17 +18,11 @@ import {
 import { actOf } from '../../platform/audit/index.ts'
 import { statusAt } from './rules.ts'
 import type { ApiKeyCommand, ApiKeyService } from './service.ts'
-import type { ApiKeyId, ApiKeyRow } from './store.ts'
+import type { ApiKeyRow } from './store.ts'
 
 const isoOrNull = (at: Instant | null): string | null => (at === null ? null : toIso(at))
 const instantIn = (text: string | undefined): Instant | undefined =>
   text === undefined ? undefined : parseInstant(text)
-
-/** The id in a path: what cannot be one is unknown. */
-const keyIdIn = ({ api_key_id }: { api_key_id: string }): ApiKeyId => {
-  if (!isBizId(api_key_id)) throw notFound('not an id')
-  return bizId(api_key_id)
-}
 
 type CommandRequest = RequestFacts & { caller: Caller; workspace: WorkspaceAccess; body: { apiKeyBizId: string } }
 
@@ -67,7 +60,8 @@ export const createHandlers = (
       return mapPage(await service.list(query, request.receivedAt), (row) => reply(row, request))
     },
     listApiKeyPermissions: async ({ workspace }) => grantable.filter((code) => workspace.permissions.has(code)),
-    readApiKey: async (request) => reply(await service.read(request.workspace.id, keyIdIn(request.params)), request),
+    readApiKey: async (request) =>
+      reply(await service.read(request.workspace.id, idInPath(request.params.api_key_id)), request),
     createApiKey: async (request) => {
       const { apiKeyName, permissionCodes, ipAllowlist, expiresAt } = request.body
       const limits = { ipAllowlist: ipAllowlist ?? [], expiresAt: instantIn(expiresAt) ?? null }

@@ -1,13 +1,10 @@
 import * as contract from '../../contract/operator-accounts.ts'
 import {
-  type AccountId,
-  bizId,
   type HandlerTable,
   handlerTable,
-  isBizId,
+  idInPath,
   type Locale,
   mapPage,
-  notFound,
   toIso,
   type Words,
 } from '../../kernel/index.ts'
@@ -15,12 +12,6 @@ import { listing } from '../../ledger/index.ts'
 import { actOf } from '../../platform/audit/index.ts'
 import { type AccountPorts, change, read, terminateSessions } from './accounts.ts'
 import { type AccountRow, listAccounts } from './accounts-store.ts'
-
-/** What can be no id names no account; the store is not asked. */
-const accountId = (text: string): AccountId => {
-  if (!isBizId(text)) throw notFound('malformed account id')
-  return bizId(text)
-}
 
 const renderer = (words: Words) => (row: AccountRow, locale: Locale) => ({
   bizId: row.id,
@@ -47,30 +38,27 @@ export const accountHandlers = (ports: AccountPorts, words: Words): HandlerTable
       const found = await listAccounts(ports.database, { ...listing(query), sortBy, status, portal, email })
       return mapPage(found, (row) => render(row, locale))
     },
-    readAccount: async ({ params, locale }) => render(await read(ports, accountId(params.account_id)), locale),
+    readAccount: async ({ params, locale }) => render(await read(ports, idInPath(params.account_id)), locale),
     approveAccount: async (request) =>
-      render(
-        await change(ports, actOf(request), accountId(request.params.account_id), 'approve', null),
-        request.locale,
-      ),
+      render(await change(ports, actOf(request), idInPath(request.params.account_id), 'approve', null), request.locale),
     rejectAccount: async (request) =>
       render(
-        await change(ports, actOf(request), accountId(request.params.account_id), 'reject', request.body.reason),
+        await change(ports, actOf(request), idInPath(request.params.account_id), 'reject', request.body.reason),
         request.locale,
       ),
     suspendAccount: async (request) =>
       render(
-        await change(ports, actOf(request), accountId(request.params.account_id), 'suspend', request.body.reason),
+        await change(ports, actOf(request), idInPath(request.params.account_id), 'suspend', request.body.reason),
         request.locale,
       ),
     reactivateAccount: async (request) =>
       render(
-        await change(ports, actOf(request), accountId(request.params.account_id), 'reactivate', null),
+        await change(ports, actOf(request), idInPath(request.params.account_id), 'reactivate', null),
         request.locale,
       ),
     terminateAccountSessions: async (request) => ({
       success: true,
-      terminatedSessions: await terminateSessions(ports, actOf(request), accountId(request.params.account_id)),
+      terminatedSessions: await terminateSessions(ports, actOf(request), idInPath(request.params.account_id)),
     }),
   })
 }

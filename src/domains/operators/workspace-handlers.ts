@@ -1,27 +1,18 @@
 import * as contract from '../../contract/operator-workspaces.ts'
 import {
-  bizId,
   type HandlerTable,
   handlerTable,
-  isBizId,
+  idInPath,
   type Locale,
   mapPage,
-  notFound,
   toIso,
   type Words,
-  type WorkspaceId,
 } from '../../kernel/index.ts'
 import { listing } from '../../ledger/index.ts'
 import { actOf } from '../../platform/audit/index.ts'
 import type { Database } from '../../platform/database/index.ts'
 import { changeWorkspace } from './workspaces.ts'
 import { listWorkspaces, type WorkspaceRow } from './workspaces-store.ts'
-
-/** What can be no id names no workspace; the store is not asked. */
-const workspaceId = (text: string): WorkspaceId => {
-  if (!isBizId(text)) throw notFound('malformed workspace id')
-  return bizId(text)
-}
 
 const record = (value: unknown): Record<string, unknown> | null =>
   typeof value === 'object' && value !== null ? { ...value } : null
@@ -46,11 +37,11 @@ export const workspaceHandlers = (database: Database, words: Words): HandlerTabl
       return mapPage(found, (row) => render(row, locale))
     },
     freezeWorkspace: async (request) => {
-      const id = workspaceId(request.params.workspace_id)
+      const id = idInPath<'workspace'>(request.params.workspace_id)
       return render(await changeWorkspace(database, actOf(request), id, 'freeze', request.body.reason), request.locale)
     },
     unfreezeWorkspace: async (request) => {
-      const id = workspaceId(request.params.workspace_id)
+      const id = idInPath<'workspace'>(request.params.workspace_id)
       return render(
         await changeWorkspace(database, actOf(request), id, 'unfreeze', request.body.reason),
         request.locale,

@@ -4,12 +4,10 @@ import {
   type Caller,
   type HandlerTable,
   handlerTable,
-  isBizId,
+  idInPath,
   type Locale,
-  notFound,
   type Permission,
   type RequestFacts,
-  type RoleId,
   toIso,
   type Words,
   type WorkspaceAccess,
@@ -33,12 +31,6 @@ const acting = (request: RequestFacts & { caller: Caller; workspace: WorkspaceAc
   by: request.workspace,
 })
 
-/** The id in a path: what cannot be one is unknown. */
-const roleIdIn = ({ role_id }: { role_id: string }): RoleId => {
-  if (!isBizId(role_id)) throw notFound('not an id')
-  return bizId(role_id)
-}
-
 export const createHandlers = ({ service, words, all, tree }: RoleHandlerPorts): HandlerTable => {
   const reply = (role: RoleRow, locale: Locale) => ({
     bizId: role.id,
@@ -54,9 +46,9 @@ export const createHandlers = ({ service, words, all, tree }: RoleHandlerPorts):
   return handlerTable(contract, {
     listRoles: async ({ workspace, locale }) => (await service.list(workspace.id)).map((role) => reply(role, locale)),
     readRole: async ({ workspace, params, locale }) =>
-      reply(await service.read(workspace.id, roleIdIn(params)), locale),
+      reply(await service.read(workspace.id, idInPath(params.role_id)), locale),
     listRolePermissions: async ({ workspace, params }) =>
-      heldCodes(await service.read(workspace.id, roleIdIn(params)), all),
+      heldCodes(await service.read(workspace.id, idInPath(params.role_id)), all),
     readPermissionTree: async ({ locale }) => tree(locale),
     createRole: async (request) => {
       const { roleName, description, permissionCodes } = request.body

@@ -3,10 +3,9 @@ import {
   bizId,
   type HandlerTable,
   handlerTable,
-  isBizId,
+  idInPath,
   type Locale,
   mapPage,
-  notFound,
   parseInstant,
   type Request,
   type Words,
@@ -16,12 +15,6 @@ import { actOf } from '../../platform/audit/index.ts'
 import type { MemberQuery, MemberRow } from './member-list-store.ts'
 import type { MemberService } from './member-service.ts'
 import { tellMembership } from './render.ts'
-
-/** The id in a path: what cannot be one is unknown. */
-const workspaceIdIn = ({ workspace_id }: { workspace_id: string }): WorkspaceId => {
-  if (!isBizId(workspace_id)) throw notFound('not an id')
-  return bizId(workspace_id)
-}
 
 type Query = Request<typeof contract.listMembers>['query']
 
@@ -48,11 +41,11 @@ export const createMemberHandlers = (service: MemberService, words: Words): Hand
     listMembers: async ({ workspace, query, locale }) =>
       mapPage(await service.list(asked(workspace.id, query)), (row) => reply(row, locale)),
     listMembersOf: async ({ params, query, locale }) =>
-      mapPage(await service.listOf(asked(workspaceIdIn(params), query)), (row) => reply(row, locale)),
+      mapPage(await service.listOf(asked(idInPath(params.workspace_id), query)), (row) => reply(row, locale)),
     limitMember: async (request) => {
       const { userBizId, policyConfig, reason } = request.body
       const limiting = { accountId: bizId<'account'>(userBizId), policyConfig, reason }
-      return reply(await service.limit(actOf(request), workspaceIdIn(request.params), limiting), request.locale)
+      return reply(await service.limit(actOf(request), idInPath(request.params.workspace_id), limiting), request.locale)
     },
   })
 }
