@@ -18,7 +18,14 @@ const acting = <W extends WorkspaceId | null>(request: CommandRequest, workspace
     actor,
     workspace,
     key: { account: actor, workspace, operation: operationId, ...idempotency },
-    audit: { portal, action: operationId, requestId, clientIp },
+    audit: {
+      portal,
+      action: operationId,
+      requestId,
+      clientIp,
+      // The actor is who made the key; which one it was is told beside.
+      ...(caller.apiKeyId !== null && { detail: { apiKey: caller.apiKeyId } }),
+    },
   }
 }
 

@@ -7,25 +7,12 @@ import {
   idInPath,
   isBizId,
   mapPage,
-  type Request,
   type Words,
 } from '../../kernel/index.ts'
-import { listing, tellKind } from '../../ledger/index.ts'
+import { listing, memberActing, operatorActing, tellKind } from '../../ledger/index.ts'
 import { renderTransfer } from './render.ts'
 import { termsOf } from './rules.ts'
-import { type Acting, approve, create, read, reject, type TransfersPorts } from './service.ts'
-
-type Commanding =
-  | Request<typeof contract.createTransfer>
-  | Request<typeof contract.approveTransfer>
-  | Request<typeof contract.rejectTransfer>
-
-const actingOf = (request: Commanding): Acting => ({
-  actor: request.caller.accountId,
-  workspace: null,
-  idempotency: request.idempotency,
-  facts: request,
-})
+import { approve, create, read, reject, type TransfersPorts } from './service.ts'
 
 export const transferHandlers = (ports: TransfersPorts, words: Words): HandlerTable =>
   handlerTable(contract, {
@@ -35,8 +22,7 @@ export const transferHandlers = (ports: TransfersPorts, words: Words): HandlerTa
       const source = bizId<'wallet'>(body.sourceWalletBizId)
       const target = bizId<'wallet'>(body.targetWalletBizId)
       const terms = termsOf({ source, target, amount, currency }, ports.rules)
-      const acting = { ...actingOf(request), workspace: workspace.id }
-      const order = await create(ports, terms, { remark, clientReference }, acting)
+      const order = await create(ports, terms, { remark, clientReference }, memberActing(request))
       return renderTransfer(order, workspace.id, { words, locale })
     },
 
@@ -93,13 +79,13 @@ export const transferHandlers = (ports: TransfersPorts, words: Words): HandlerTa
     },
 
     approveTransfer: async (request) => {
-      const order = await approve(ports, idInPath(request.params.order_id), actingOf(request))
+      const order = await approve(ports, idInPath(request.params.order_id), operatorActing(request))
       return renderTransfer(order, null, { words, locale: request.locale })
     },
 
     rejectTransfer: async (request) => {
       const { params, body, locale } = request
-      const order = await reject(ports, idInPath(params.order_id), body.reason, actingOf(request))
+      const order = await reject(ports, idInPath(params.order_id), body.reason, operatorActing(request))
       return renderTransfer(order, null, { words, locale })
     },
   })
