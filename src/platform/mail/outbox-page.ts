@@ -1,8 +1,6 @@
 import { toIso } from '../../kernel/index.ts'
+import { escapeHtml } from './escape-html.ts'
 import type { OutboxMail, ReadableOutbox } from './outbox.ts'
-
-const entities: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' }
-const escapeHtml = (text: string): string => text.replace(/[&<>"']/g, (char) => entities[char] ?? '')
 
 const article = ({ at, to, subject, text }: OutboxMail): string =>
   `<article><h2>${escapeHtml(subject)}</h2><p>${toIso(at)} · to ${escapeHtml(to)}</p><pre>${escapeHtml(text)}</pre></article>`

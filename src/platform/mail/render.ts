@@ -1,3 +1,4 @@
+import { escapeHtml } from './escape-html.ts'
 import type { Mail, MailTemplate } from './mailer.ts'
 import type { MailText, MailTexts } from './templates.ts'
 
@@ -5,8 +6,6 @@ const placeholder = /\{\{(\w+)\}\}/g
 
 export const placeholders = (text: string): string[] => [...text.matchAll(placeholder)].map((match) => match[1] ?? '')
 
-const entities: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' }
-const escapeHtml = (value: string): string => value.replace(/[&<>"']/g, (character) => entities[character] ?? '')
 /** A line break would begin another sentence; embeddings, overrides and isolates would turn the one around the value. */
 const oneLine = (value: string): string =>
   value.replace(/[\p{Cc}\u2028\u2029]+/gu, ' ').replace(/[\u202a-\u202e\u2066-\u2069]/g, '')
