@@ -3,12 +3,9 @@ import * as contract from '../../contract/workspaces.ts'
 import { type HandlerTable, handlerTable, type Locale, toIso, type Words } from '../../kernel/index.ts'
 import { actOf } from '../../platform/audit/index.ts'
 import type { MembershipRow } from './membership-store.ts'
-import { tellMembership } from './render.ts'
+import { recordIn, tellMembership } from './render.ts'
 import type { WorkspaceService } from './service.ts'
 import type { WorkspaceRow } from './store.ts'
-
-const record = (value: unknown): Record<string, unknown> | null =>
-  typeof value === 'object' && value !== null ? { ...value } : null
 
 const workspaceReply = (words: Words, row: WorkspaceRow, locale: Locale): z.input<typeof contract.Workspace> => ({
   bizId: row.id,
@@ -18,7 +15,7 @@ const workspaceReply = (words: Words, row: WorkspaceRow, locale: Locale): z.inpu
   workspaceTimezone: row.timezone,
   workspaceStatus: words.coded('workspaceStatus', row.status, locale),
   workspaceKind: words.coded('workspaceKind', row.kind, locale),
-  extraData: record(row.extraData),
+  extraData: recordIn(row.extraData),
   createdAt: toIso(row.createdAt),
   updatedAt: toIso(row.updatedAt),
 })

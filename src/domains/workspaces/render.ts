@@ -2,7 +2,8 @@ import { type Locale, toIso, type Words } from '../../kernel/index.ts'
 import type { MembershipRow } from './membership-store.ts'
 import { isDefaultEligible, isEnterable } from './rules.ts'
 
-const record = (value: unknown): Record<string, unknown> | null =>
+/** What a column of JSON holds, where that is an object. */
+export const recordIn = (value: unknown): Record<string, unknown> | null =>
   typeof value === 'object' && value !== null ? { ...value } : null
 
 /** What is told of a membership to its member and to others. */
@@ -15,7 +16,7 @@ export const tellMembership = (words: Words, row: MembershipRow, locale: Locale)
   isOwner: row.roleType === 'OWNER',
   enterable: isEnterable(row),
   defaultEligible: isDefaultEligible(row),
-  policyConfig: record(row.policyConfig),
+  policyConfig: recordIn(row.policyConfig),
   createdAt: toIso(row.createdAt),
   updatedAt: toIso(row.updatedAt),
 })
