@@ -30,4 +30,4 @@ portals: { CONSUMER: ${portal('a')}, SYSTEM: ${portal('b')} }
   )
   for (const name of ['owner', 'member', 'operator', 'checker'])
     expect(told).toContain(`the store holds the development account ${name}@demo.test`)
-}, 60_000)
+})

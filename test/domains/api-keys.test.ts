@@ -35,7 +35,7 @@ beforeAll(async () => {
       throw error
     },
   })
-}, 60_000)
+})
 afterAll(() => world.close())
 beforeEach(async () => {
   owner = await world.account(`owner${++serial}@example.test`)

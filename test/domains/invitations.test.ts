@@ -28,7 +28,7 @@ beforeAll(async () => {
   }
   settings = { ...accessSettings.invitations }
   handlers = createInvitations({ ...ports, mailer: { send }, portalUrl: 'https://portal.example', settings }).handlers
-}, 60_000)
+})
 afterAll(() => world.close())
 beforeEach(async () => {
   serial += 1

@@ -15,7 +15,7 @@ beforeAll(async () => {
   world = await createWorld()
   owner = await world.account('owner@example.test')
   operator = await world.account('operator@example.test', 'SYSTEM')
-}, 60_000)
+})
 afterAll(() => world.close())
 
 describe('part of a name, in any case', () => {

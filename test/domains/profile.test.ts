@@ -12,7 +12,7 @@ beforeAll(async () => {
   world = await createWorld()
   account = await world.account('Ada@Example.test')
   handlers = createProfile({ database: world.database, words, isCountry: createConstants().isCountry }).handlers
-}, 60_000)
+})
 afterAll(() => world.close())
 
 test('the profile is the account’s own', async () => {

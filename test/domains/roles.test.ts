@@ -23,7 +23,7 @@ beforeAll(async () => {
     members: world.workspaces.members,
     settings,
   }).handlers
-}, 60_000)
+})
 afterAll(() => world.close())
 beforeEach(async () => {
   owner = await world.account(`owner${++serial}@example.test`)

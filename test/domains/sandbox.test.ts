@@ -25,7 +25,7 @@ beforeAll(async () => {
   sandbox = createSandbox({ database, ledger, members: workspaces.members, cleaners: [clean] })
   transfers = createTransfers({ ledger, words, approvalThreshold: { USD: '5000.00' } }).handlers
   owner = await world.account('owner@example.test')
-}, 60_000)
+})
 afterAll(() => world.close())
 
 const open = async (kind: 'LIVE' | 'SANDBOX') => {

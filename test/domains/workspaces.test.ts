@@ -11,7 +11,7 @@ beforeAll(async () => {
   world = await createWorld()
   owner = await world.account('owner@example.test')
   other = await world.account('other@example.test')
-}, 60_000)
+})
 afterAll(() => world.close())
 
 const ask: World['ask'] = (handlers, operation, asked) => world.ask(handlers, operation, asked)

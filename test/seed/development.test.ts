@@ -32,7 +32,7 @@ beforeAll(async () => {
     openWallet: (tx, wallet) => ledger.within(tx).openWallet(wallet),
     fund: (funds, tx) => ledger.within(tx).fundWallet(funds),
   }
-}, 60_000)
+})
 afterAll(() => world.close())
 
 const account = (email: string): AccountId => {
