@@ -29,6 +29,9 @@ export const areWithin = (milliseconds: number, one: Instant, other: Instant): b
 /** A wait as people and Retry-After are told it: whole seconds, at least one, and none too few. */
 export const wholeSeconds = (milliseconds: number): number => Math.max(1, Math.ceil(milliseconds / 1_000))
 
+/** What is left, as mails tell it: whole minutes, at least one, and none too many. */
+export const wholeMinutes = (milliseconds: number): number => Math.max(1, Math.floor(milliseconds / 60_000))
+
 export const minutes = (count: number): number => count * 60_000
 export const hours = (count: number): number => count * 3_600_000
 export const days = (count: number): number => count * 86_400_000

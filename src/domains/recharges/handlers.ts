@@ -112,8 +112,7 @@ export const rechargeHandlers = (ports: RechargesPorts, words: Words): HandlerTa
     readAnyRecharge: async ({ params, locale }) =>
       tellRead(await read(ports, idInPath(params.recharge_id), null), { words, locale }),
 
-    downloadRechargeProof: (request) =>
-      openProof(ports, actOf(request), idInPath(request.params.recharge_id), request),
+    downloadRechargeProof: (request) => openProof(ports, actOf(request), idInPath(request.params.recharge_id), request),
 
     confirmRecharge: async (request) => {
       const order = await confirm(ports, idInPath(request.params.recharge_id), operatorActing(request))

@@ -9,14 +9,7 @@ import {
   type Words,
   type WorkspaceId,
 } from '../../kernel/index.ts'
-import {
-  listing,
-  memberActing,
-  operatorActing,
-  type ReadOrder,
-  type Teller,
-  tellKind,
-} from '../../ledger/index.ts'
+import { listing, memberActing, operatorActing, type ReadOrder, type Teller, tellKind } from '../../ledger/index.ts'
 import { approve, cancel, complete, create, fail, read, reject, type WithdrawalsPorts } from './service.ts'
 import { tellWithdrawal } from './withdrawal.ts'
 

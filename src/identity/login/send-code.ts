@@ -5,6 +5,7 @@ import {
   plus,
   type RequestFacts,
   rateLimited,
+  wholeMinutes,
   wholeSeconds,
 } from '../../kernel/index.ts'
 import { inTransaction } from '../../platform/database/index.ts'
@@ -61,7 +62,7 @@ export const codeSender = (
       to: login.account.email,
       template: 'login-code',
       locale: facts.locale,
-      values: { code, minutes: String(Math.max(1, Math.floor(goodFor / 60_000))) },
+      values: { code, minutes: String(wholeMinutes(goodFor)) },
     })
     return {
       maskedDestination: maskEmail(login.account.email),

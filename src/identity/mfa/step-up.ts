@@ -1,4 +1,4 @@
-import { type Caller, plus, type RequestFacts, rateLimited, wholeSeconds } from '../../kernel/index.ts'
+import { type Caller, plus, type RequestFacts, rateLimited, wholeMinutes, wholeSeconds } from '../../kernel/index.ts'
 import { actOf, recordAct } from '../../platform/audit/index.ts'
 import { ownAccount } from '../accounts/own-account.ts'
 import { type MailQuota, requireResendable } from '../login/code-quota.ts'
@@ -35,7 +35,7 @@ export const stepUpSender =
     await quota(session.portal, session.accountId)
     if (!(await renewCode(database, owner, codeDigest(digest, owner, code), now, expiresAt, resendMs)))
       throw rateLimited(resendMs, 'a code is being sent at this moment')
-    const values = { code, minutes: String(Math.max(1, Math.floor(codeTtlMs / 60_000))) }
+    const values = { code, minutes: String(wholeMinutes(codeTtlMs)) }
     await mailer.send({ to: account.email, template: 'step-up-code', locale: request.locale, values })
     return {
       maskedDestination: maskEmail(account.email),

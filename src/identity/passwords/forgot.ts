@@ -1,4 +1,4 @@
-import { type AccountId, type Instant, invalid, plus, type RequestFacts } from '../../kernel/index.ts'
+import { type AccountId, type Instant, invalid, plus, type RequestFacts, wholeMinutes } from '../../kernel/index.ts'
 import { recordAudit } from '../../platform/audit/index.ts'
 import { inTransaction } from '../../platform/database/index.ts'
 import type { Account } from '../accounts/account.ts'
@@ -48,7 +48,7 @@ export const forgotPassword = (ports: IdentityPorts, { passwords: settings, port
     })
     // The token is in the fragment, which no server and no Referer header gets to see.
     const url = `${portals[portal].links.passwordReset}#token=${token}`
-    const minutes = String(Math.max(1, Math.floor(settings.resetTtlMs / 60_000)))
+    const minutes = String(wholeMinutes(settings.resetTtlMs))
     await mailer.send({ to: account.email, template: 'password-reset', locale, values: { url, minutes } })
   }
 

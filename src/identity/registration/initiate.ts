@@ -1,4 +1,4 @@
-import { invalid, parseLocale, plus, type RequestFacts, wholeSeconds } from '../../kernel/index.ts'
+import { invalid, parseLocale, plus, type RequestFacts, wholeMinutes, wholeSeconds } from '../../kernel/index.ts'
 import { inTransaction } from '../../platform/database/index.ts'
 import type { Account } from '../accounts/account.ts'
 import { canonicalEmail } from '../accounts/canonical-email.ts'
@@ -38,7 +38,7 @@ export const registrationInitiator = (ports: IdentityPorts, { login: settings, p
     const now = clock.now()
     const expiresAt = plus(now, settings.codeTtlMs)
     await inTransaction(database, (tx) => replaceCode(tx, owner, codeDigest(digest, owner, code), now, expiresAt))
-    const minutes = String(Math.max(1, Math.floor(settings.codeTtlMs / 60_000)))
+    const minutes = String(wholeMinutes(settings.codeTtlMs))
     await mailer.send({ to: email, template: 'registration-code', locale, values: { code, minutes } })
   }
 
