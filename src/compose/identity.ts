@@ -1,14 +1,14 @@
 import type { Logger } from 'pino'
-import { type Configuration, limitsOf } from '../config/index.ts'
+import { type Configuration, ConfigurationError, type LimitRule, limitsOf } from '../config/index.ts'
 import { createConstants } from '../domains/constants/index.ts'
 import {
   createIdentity,
-  defaultIdentitySettings,
+  fixedSettings,
   type Identity,
   type IdentitySettings,
   type OpenOwnWorkspace,
 } from '../identity/index.ts'
-import type { Portal } from '../kernel/index.ts'
+import type { Portal, RateGroup } from '../kernel/index.ts'
 import {
   type BreachCheck,
   createBreachCheck,
@@ -19,36 +19,34 @@ import {
 import { linksOf } from './links.ts'
 import type { Outside } from './outside.ts'
 
-/** What the limits of the configuration say of identity's own counters, scaled like every limit. */
-const scaled = <R extends { limit: number }>(rule: R | undefined, scale: number, otherwise: R): R => {
-  const chosen = rule ?? otherwise
-  return { ...chosen, limit: Math.max(1, Math.floor(chosen.limit * scale)) }
+const scaled = <R extends { limit: number }>(rule: R, scale: number): R => ({
+  ...rule,
+  limit: Math.max(1, Math.floor(rule.limit * scale)),
+})
+
+/** What the limits of a portal say of identity's own counters, scaled like every limit. */
+const accountRule = (settings: Configuration, portal: Portal, group: RateGroup): LimitRule => {
+  const rule = limitsOf(settings, portal).groups.get(group)?.account
+  if (!rule) throw new ConfigurationError([`limits.groups.${group}.account: is missing`])
+  return scaled(rule, settings.limits.scale)
 }
 
 export const identitySettings = (settings: Configuration): IdentitySettings => {
-  const defaults = defaultIdentitySettings
   const { limits, portals, passwords, login } = settings
-  const portal = (each: Portal) => {
-    const { groups } = limitsOf(settings, each)
-    const { codeSends, forgot } = defaults.portals[each]
-    return {
-      selfRegistration: portals[each].selfRegistration,
-      links: linksOf(settings, each),
-      codeSends: scaled(groups.get('mfaSend')?.account, limits.scale, codeSends),
-      forgot: scaled(groups.get('forgot')?.account, limits.scale, forgot),
-    }
-  }
+  const portal = (each: Portal) => ({
+    selfRegistration: portals[each].selfRegistration,
+    links: linksOf(settings, each),
+    codeSends: accountRule(settings, each, 'mfaSend'),
+    forgot: accountRule(settings, each, 'forgot'),
+  })
   return {
-    tokens: { ...defaults.tokens, ...settings.tokens },
-    sessions: { ...defaults.sessions, ...settings.sessions },
-    secureChannel: { ...defaults.secureChannel, ...settings.secureChannel },
+    tokens: { ...fixedSettings.tokens, ...settings.tokens },
+    sessions: { ...fixedSettings.sessions, ...settings.sessions },
+    secureChannel: { ...fixedSettings.secureChannel, ...settings.secureChannel },
     portals: { CONSUMER: portal('CONSUMER'), SYSTEM: portal('SYSTEM') },
     mfa: settings.mfa,
     passwords,
-    login: {
-      ...login,
-      failures: scaled(login.failures, limits.scale, defaults.login.failures),
-    },
+    login: { ...login, failures: scaled(login.failures, limits.scale) },
   }
 }
 

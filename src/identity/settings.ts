@@ -18,7 +18,7 @@ interface PortalIdentity {
   forgot: Allowance
 }
 
-/** What a deployment decides about identity. Durations are milliseconds. */
+/** What identity goes by. Durations are milliseconds. */
 export interface IdentitySettings {
   tokens: {
     /** `iss` of every token. */
@@ -88,54 +88,9 @@ export interface IdentitySettings {
   }
 }
 
-const defaultPortal = (): PortalIdentity => ({
-  selfRegistration: 'closed',
-  links: { signIn: 'http://127.0.0.1:8080/', passwordReset: 'http://127.0.0.1:8080/reset-password' },
-  codeSends: { limit: 5, windowMs: 600_000 },
-  forgot: { limit: 5, windowMs: 3_600_000 },
-})
-
-/** completions.md, Limits and Auth. */
-export const defaultIdentitySettings: IdentitySettings = {
-  tokens: {
-    issuer: 'portico',
-    accessTtlMs: 900_000,
-    clockSkewMs: 0,
-    keyPublicationMs: 120_000,
-    keyRefreshMs: 15_000,
-    verifiedTokens: 20_000,
-    refreshReuseMs: 30_000,
-  },
-  sessions: {
-    idleMs: 1_800_000,
-    absoluteMs: 43_200_000,
-    maxConcurrent: 5,
-    livenessMs: 1_000,
-    activityMs: 60_000,
-    remembered: 20_000,
-  },
-  portals: { CONSUMER: defaultPortal(), SYSTEM: defaultPortal() },
-  passwords: {
-    minimumScore: 2,
-    blocklist: ['portico'],
-    resetTtlMs: 1_800_000,
-    initTtlMs: 3_600_000,
-  },
-  mfa: { issuer: 'Portico', setupTtlMs: 900_000, stepUpMs: 300_000 },
-  login: {
-    sessionTtlMs: 600_000,
-    concurrency: 2,
-    queue: 500,
-    attempts: 5,
-    codeTtlMs: 600_000,
-    resendMs: 30_000,
-    failures: { limit: 10, windowMs: 900_000, firstWaitMs: 60_000, longestWaitMs: 3_600_000 },
-  },
-  secureChannel: {
-    sessionTtlMs: 1_800_000,
-    keyTtlMs: 86_400_000,
-    keyOverlapMs: 3_600_000,
-    openingMs: 60_000,
-    window: 256,
-  },
-}
+/** What no deployment decides. */
+export const fixedSettings = {
+  tokens: { verifiedTokens: 20_000, refreshReuseMs: 30_000 },
+  sessions: { livenessMs: 1_000, activityMs: 60_000, remembered: 20_000 },
+  secureChannel: { openingMs: 60_000, window: 256 },
+} satisfies { [Part in keyof IdentitySettings]?: Partial<IdentitySettings[Part]> }

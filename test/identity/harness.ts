@@ -1,12 +1,9 @@
 import { z } from 'zod'
+import { identitySettings } from '../../src/compose/identity.ts'
+import { loadConfiguration } from '../../src/config/index.ts'
+import { inPackage } from '../../src/config/root.ts'
 import * as auth from '../../src/contract/auth.ts'
-import {
-  createIdentity,
-  defaultIdentitySettings,
-  type Identity,
-  type IdentityPorts,
-  type IdentitySettings,
-} from '../../src/identity/index.ts'
+import { createIdentity, type Identity, type IdentityPorts, type IdentitySettings } from '../../src/identity/index.ts'
 import {
   type AccountId,
   type Caller,
@@ -27,6 +24,9 @@ import { systemIds, systemRandomness } from '../../src/platform/system/index.ts'
 import { createWords } from '../../src/platform/words/index.ts'
 import { type TestClock, testClock } from './clock.ts'
 import { type TestDatabase, testDatabase } from './database.ts'
+
+/** What a gateway goes by whose deployment has decided nothing. */
+export const settingsAsDelivered = (): IdentitySettings => identitySettings(loadConfiguration({}, inPackage()))
 
 const secretKey = new Uint8Array(32).fill(7)
 const password = 'correct horse battery staple'
@@ -62,7 +62,7 @@ export const harness = async (
     systemRandomness,
   )
   const clock = testClock()
-  const settings = structuredClone(defaultIdentitySettings)
+  const settings = settingsAsDelivered()
   change(settings)
   const outbox = createOutbox(await readMailTexts('config/mail'), clock, 50)
   const ports: IdentityPorts = {

@@ -4,7 +4,6 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { forgotPassword, initPassword, resetPassword } from '../../src/contract/password.ts'
 import { completeRegistration, initiateRegistration, verifyRegistrationEmail } from '../../src/contract/registration.ts'
 import { passwordRule } from '../../src/identity/passwords/rule.ts'
-import { defaultIdentitySettings } from '../../src/identity/settings.ts'
 import { noBreachCheck } from '../../src/platform/checks/index.ts'
 import {
   begin as beginLogin,
@@ -16,6 +15,7 @@ import {
   harness,
   initiate,
   mailedCode,
+  settingsAsDelivered,
 } from './harness.ts'
 import { type Meanwhile, meanwhileIn } from './meanwhile.ts'
 
@@ -183,7 +183,7 @@ describe('a registration', () => {
 })
 
 describe('the password rule', () => {
-  const rule = passwordRule({ breaches: noBreachCheck }, defaultIdentitySettings.passwords)
+  const rule = passwordRule({ breaches: noBreachCheck }, settingsAsDelivered().passwords)
   const about = { email: 'nora.newcomer@people.test', name: 'Nora Newcomer' }
 
   test.each([
