@@ -1,5 +1,5 @@
 import type { AccountId, Instant, RequestFacts } from '../../kernel/index.ts'
-import { recordAudit } from '../../platform/audit/index.ts'
+import { actBy, recordAct, recordRefusedAct } from '../../platform/audit/index.ts'
 import { inTransaction, type Tx } from '../../platform/database/index.ts'
 import type { IdentityPorts } from '../ports.ts'
 import { insertLoginHistory, type LoginFailure } from './history-store.ts'
@@ -13,21 +13,12 @@ const record = async (
   failure: LoginFailure | null,
   at: Instant,
 ): Promise<void> => {
-  const { portal, clientIp, userAgent, requestId, operationId } = facts
+  const { portal, clientIp, userAgent } = facts
   const entry = { id: ids.next<'login'>(), portal, clientIp, userAgent, failure }
   await insertLoginHistory(tx, { ...entry, accountId: accountId ?? ids.next<'account'>() }, at)
-  await recordAudit(tx, {
-    at,
-    portal,
-    actorId: accountId,
-    workspaceId: null,
-    action: operationId,
-    targetId: accountId,
-    outcome: failure === null ? 'SUCCESS' : 'REFUSED',
-    requestId,
-    clientIp,
-    detail: failure === null ? {} : { reason: failure },
-  })
+  const act = actBy(accountId, facts, at)
+  const on = { workspaceId: null, targetId: accountId }
+  await (failure === null ? recordAct(tx, act, on) : recordRefusedAct(tx, act, { ...on, detail: { reason: failure } }))
 }
 
 export const recordLogin = (

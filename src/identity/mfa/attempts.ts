@@ -1,5 +1,5 @@
 import { Refusal, type RequestFacts } from '../../kernel/index.ts'
-import { recordAudit } from '../../platform/audit/index.ts'
+import { actBy, recordRefusedAct } from '../../platform/audit/index.ts'
 import { inTransaction, type Tx } from '../../platform/database/index.ts'
 import type { Throttle } from '../login/throttle.ts'
 import type { IdentityPorts } from '../ports.ts'
@@ -17,19 +17,10 @@ export type TryCode = <T>(
  * neither guess on nor keep the owner out. A wrong code is AUTH.CODE_INVALID; too many are ACCESS.RATE_LIMITED.
  */
 export const codeTrial = ({ database, clock }: IdentityPorts, throttle: Throttle): TryCode => {
-  const recordFailure = (facts: RequestFacts, { portal, accountId, sessionId }: OwnSession) =>
-    recordAudit(database, {
-      at: clock.now(),
-      portal,
-      actorId: accountId,
-      workspaceId: null,
-      action: facts.operationId,
-      targetId: sessionId,
-      outcome: 'REFUSED',
-      requestId: facts.requestId,
-      clientIp: facts.clientIp,
-      detail: { reason: 'CODE_INVALID' },
-    })
+  const recordFailure = (facts: RequestFacts, { accountId, sessionId }: OwnSession) => {
+    const told = { workspaceId: null, targetId: sessionId, detail: { reason: 'CODE_INVALID' } }
+    return recordRefusedAct(database, actBy(accountId, facts, clock.now()), told)
+  }
 
   return async (facts, session, work) => {
     const subject = throttle.factorSubject(session.portal, session.accountId)

@@ -1,5 +1,5 @@
-import { type AccountId, type Instant, invalid, plus, type RequestFacts, wholeMinutes } from '../../kernel/index.ts'
-import { recordAudit } from '../../platform/audit/index.ts'
+import { invalid, plus, type RequestFacts, wholeMinutes } from '../../kernel/index.ts'
+import { actBy, recordAct } from '../../platform/audit/index.ts'
 import { inTransaction } from '../../platform/database/index.ts'
 import type { Account } from '../accounts/account.ts'
 import { canonicalEmail } from '../accounts/canonical-email.ts'
@@ -12,20 +12,6 @@ import { insertPasswordToken } from './token-store.ts'
 
 const mayReset = (account: Account | undefined): account is Account =>
   account?.status === 'ACTIVE' || account?.status === 'PENDING_APPROVAL'
-
-/** Whoever asks has not said who they are: the account is what it is about. */
-const asked = ({ portal, operationId, requestId, clientIp }: RequestFacts, accountId: AccountId, at: Instant) => ({
-  at,
-  portal,
-  actorId: null,
-  workspaceId: null,
-  action: operationId,
-  targetId: accountId,
-  outcome: 'SUCCESS' as const,
-  requestId,
-  clientIp,
-  detail: {},
-})
 
 /**
  * Takes the wish for a reset link. What an answer could tell is the same for every address: it is counted, and then the
@@ -44,7 +30,8 @@ export const forgotPassword = (ports: IdentityPorts, { passwords: settings, port
     const kept = { digest: digest('password-token', token), portal, accountId: account.id, purpose: 'RESET' } as const
     await inTransaction(database, async (tx) => {
       await insertPasswordToken(tx, { ...kept, expiresAt: plus(now, settings.resetTtlMs) }, now)
-      await recordAudit(tx, asked(facts, account.id, now))
+      // Whoever asks has not said who they are: the account is what it is about.
+      await recordAct(tx, actBy(null, facts, now), { workspaceId: null, targetId: account.id })
     })
     // The token is in the fragment, which no server and no Referer header gets to see.
     const url = `${portals[portal].links.passwordReset}#token=${token}`

@@ -1,5 +1,5 @@
 import { type Instant, Refusal, type RequestFacts, type SessionId } from '../../kernel/index.ts'
-import { recordAudit } from '../../platform/audit/index.ts'
+import { actBy, recordAct } from '../../platform/audit/index.ts'
 import { inTransaction, type Tx } from '../../platform/database/index.ts'
 import type { PasswordTokenPurpose } from '../../platform/database/tables/identity-security.ts'
 import type { Account } from '../accounts/account.ts'
@@ -61,18 +61,8 @@ export const passwordSetter = ({ ports, rule, throttle, liveness, notices }: Par
     await throttle.clear(tx, throttle.subject(portal, account.email))
     const ending = { portal, accountId: id, keep: 0, except: null, reason: 'PASSWORD_CHANGED' } as const
     const ended = await endOldestSessions(tx, ending, now)
-    await recordAudit(tx, {
-      at: now,
-      portal,
-      actorId: id,
-      workspaceId: null,
-      action: facts.operationId,
-      targetId: id,
-      outcome: 'SUCCESS',
-      requestId: facts.requestId,
-      clientIp: facts.clientIp,
-      detail: { sessions: ended.length },
-    })
+    const told = { workspaceId: null, targetId: id, detail: { sessions: ended.length } }
+    await recordAct(tx, actBy(id, facts, now), told)
     await notices.credentialChanged(tx, account, purpose === 'INIT' ? 'PASSWORD_SET' : 'PASSWORD_RESET', facts, now)
     return ended
   }

@@ -7,7 +7,7 @@ import {
   Refusal,
   type RequestFacts,
 } from '../../kernel/index.ts'
-import { recordAudit } from '../../platform/audit/index.ts'
+import { actBy, recordAct } from '../../platform/audit/index.ts'
 import { inTransaction, type Tx } from '../../platform/database/index.ts'
 import type { NewAccount } from '../accounts/account.ts'
 import { insertAccount } from '../accounts/store.ts'
@@ -72,18 +72,8 @@ export const registrationCompleter = (ports: IdentityPorts, settings: IdentitySe
     const kept = { digest: digest('password-token', token), portal: facts.portal, accountId: account.id }
     const expiresAt = plus(now, settings.passwords.initTtlMs)
     await insertPasswordToken(tx, { ...kept, purpose: 'INIT', expiresAt }, now)
-    await recordAudit(tx, {
-      at: now,
-      portal: facts.portal,
-      actorId: account.id,
-      workspaceId: null,
-      action: facts.operationId,
-      targetId: account.id,
-      outcome: 'SUCCESS',
-      requestId: facts.requestId,
-      clientIp: facts.clientIp,
-      detail: { status: account.status },
-    })
+    const told = { workspaceId: null, targetId: account.id, detail: { status: account.status } }
+    await recordAct(tx, actBy(account.id, facts, now), told)
     return token
   }
 

@@ -1,5 +1,5 @@
 import { Refusal, type RequestFacts } from '../../kernel/index.ts'
-import { recordAudit } from '../../platform/audit/index.ts'
+import { actBy, recordRefusedAct } from '../../platform/audit/index.ts'
 import { inTransaction } from '../../platform/database/index.ts'
 import { spendCode } from '../login/code-store.ts'
 import { countAttempt } from '../login/login-session-store.ts'
@@ -25,17 +25,7 @@ export const emailVerifier =
       return recordVerifiedEmail(tx, portal, registration.digest, now)
     })
     if (proved) return
-    await recordAudit(database, {
-      at: now,
-      portal,
-      actorId: null,
-      workspaceId: null,
-      action: facts.operationId,
-      targetId: null,
-      outcome: 'REFUSED',
-      requestId: facts.requestId,
-      clientIp: facts.clientIp,
-      detail: { reason: 'CODE_INVALID' },
-    })
+    const told = { workspaceId: null, targetId: null, detail: { reason: 'CODE_INVALID' } }
+    await recordRefusedAct(database, actBy(null, facts, now), told)
     throw new Refusal('AUTH.CODE_INVALID')
   }

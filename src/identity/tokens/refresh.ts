@@ -1,5 +1,5 @@
 import { areWithin, type Instant, plus, Refusal, type RequestFacts } from '../../kernel/index.ts'
-import { recordAudit } from '../../platform/audit/index.ts'
+import { actBy, recordRefusedAct } from '../../platform/audit/index.ts'
 import { inTransaction, type Tx } from '../../platform/database/index.ts'
 import type { AddressGuard } from '../ip-whitelist/guard.ts'
 import type { IdentityPorts } from '../ports.ts'
@@ -71,18 +71,8 @@ export const refresher = ({ ports, tokens, liveness, admit, settings }: Parts) =
     const refreshToken = spent ? next : await recentSuccessor(tx, facts, used, now)
     if (refreshToken === undefined) {
       await endSession(tx, session, 'REFRESH_REUSED', now)
-      await recordAudit(tx, {
-        at: now,
-        portal,
-        actorId: session.accountId,
-        workspaceId: null,
-        action: facts.operationId,
-        targetId: session.id,
-        outcome: 'REFUSED',
-        requestId: facts.requestId,
-        clientIp: facts.clientIp,
-        detail: { reason: 'REFRESH_REUSED' },
-      })
+      const told = { workspaceId: null, targetId: session.id, detail: { reason: 'REFRESH_REUSED' } }
+      await recordRefusedAct(tx, actBy(session.accountId, facts, now), told)
       return { kind: 'reused', session }
     }
     if (spent) {

@@ -2,26 +2,37 @@ import type { AccountId, Caller, Instant, Portal, RequestFacts, WorkspaceId } fr
 import type { Database, Tx } from '../database/index.ts'
 import { type AuditEvent, recordAudit } from './store.ts'
 
-/** Who does what, when and from where: what a use case has to know of the request that asked for it. */
-export interface Act {
+interface AskedAct {
   operationId: string
-  accountId: AccountId
+  /** Null where nobody is known to have asked. */
+  accountId: AccountId | null
   portal: Portal
   at: Instant
   requestId: string
   clientIp: string
 }
 
-export const actOf = (request: RequestFacts & { caller: Caller }): Act => ({
-  operationId: request.operationId,
-  accountId: request.caller.accountId,
-  portal: request.portal,
-  at: request.receivedAt,
-  requestId: request.requestId,
-  clientIp: request.clientIp,
+/** Who does what, when and from where: what a use case has to know of the request that asked for it. */
+export interface Act extends AskedAct {
+  accountId: AccountId
+}
+
+/** The act of a request without a token: of an account that the use case has found, or of nobody. */
+export const actBy = (accountId: AccountId | null, facts: RequestFacts, at: Instant): AskedAct => ({
+  operationId: facts.operationId,
+  accountId,
+  portal: facts.portal,
+  at,
+  requestId: facts.requestId,
+  clientIp: facts.clientIp,
 })
 
-const entryOf = (act: Act) => ({
+export const actOf = (request: RequestFacts & { caller: Caller }): Act => {
+  const { accountId } = request.caller
+  return { ...actBy(accountId, request, request.receivedAt), accountId }
+}
+
+const entryOf = (act: AskedAct) => ({
   at: act.at,
   portal: act.portal,
   actorId: act.accountId,
@@ -33,13 +44,13 @@ const entryOf = (act: Act) => ({
 /** The audit row of an act that was carried out. */
 export const recordAct = (
   tx: Tx,
-  act: Act,
+  act: AskedAct,
   on: { workspaceId: WorkspaceId | null; targetId: string | null; detail?: AuditEvent['detail'] },
 ): Promise<void> => recordAudit(tx, { detail: {}, ...on, ...entryOf(act), outcome: 'SUCCESS' })
 
-/** The audit row of an act that was refused, and so has no transaction that it could stand in. */
+/** The audit row of an act that was refused; mostly there is no transaction that it could stand in. */
 export const recordRefusedAct = (
-  database: Database,
-  act: Act,
+  store: Database | Tx,
+  act: AskedAct,
   on: { workspaceId: WorkspaceId | null; targetId: string | null; detail: AuditEvent['detail'] & { reason: string } },
-): Promise<void> => recordAudit(database, { ...on, ...entryOf(act), outcome: 'REFUSED' })
+): Promise<void> => recordAudit(store, { ...on, ...entryOf(act), outcome: 'REFUSED' })
