@@ -62,6 +62,7 @@ export interface Deployment {
 }
 
 interface Serving {
+  role: Role
   outside: Outside
   logger: Logger
   metrics: Metrics
@@ -70,13 +71,13 @@ interface Serving {
 }
 
 const portalApp = (
-  { outside, logger, metrics, told }: Serving,
+  { role, outside, logger, metrics, told }: Serving,
   operations: readonly Operation[],
   way: Way,
   pages: Doors['pages'],
 ) => {
   const { clock, ids, words } = outside
-  const answers = createAnswers({ clock, words, securityFields: securityHeaders() })
+  const answers = createAnswers({ clock, words, securityFields: securityHeaders(), asksForFields: role === 'domains' })
   const router = createRouter(operations)
   const stages = Object.values(way)
   const log = (finished: Finished) => {
@@ -150,7 +151,7 @@ export const compose = async (settings: Configuration, role: Role, logger: Logge
     ...(tracing ? [tracing.endSpan] : []),
     ...(isGateway ? [auditRefusedCommands(outside)] : []),
   ]
-  const app = portalApp({ outside, logger, metrics, told }, served, way, pages)
+  const app = portalApp({ role, outside, logger, metrics, told }, served, way, pages)
   const unserved = catalogue.map(({ id }) => id).filter((id) => !identity.handlers.has(id) && !domains.handlers.has(id))
   if (unserved.length > 0) logger.warn({ operations: unserved }, 'declared, and not served yet')
   const book = watchBook({ ledger: domains.ledger, logger, metrics: createBookMetrics(metrics.registry) })

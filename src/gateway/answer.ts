@@ -52,9 +52,9 @@ const limitFields = (spent: Call['limit']): string[] => {
 const isPrematureClose = (error: unknown): boolean =>
   error instanceof Error && 'code' in error && error.code === 'ERR_STREAM_PREMATURE_CLOSE'
 
-const failure = (chainId: ChainId, refusal: Refusal, at: Instant, message: string): string => {
+const failure = (chainId: ChainId, refusal: Refusal, at: Instant, message: string, field?: string): string => {
   const { envelope } = chains[chainId]
-  if (chainId !== 'self') return failureText(envelope, at, refusal.code, message)
+  if (chainId !== 'self') return failureText(envelope, at, refusal.code, message, field)
   const code = numericCode(refusal.code)
   return refusal.status === 401
     ? JSON.stringify({ success: false, code, message })
@@ -68,8 +68,15 @@ async function* counted(bytes: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   }
 }
 
-export const createAnswers = (ports: { clock: Clock; words: Words; securityFields: Fields }): Answers => {
-  const { clock, words, securityFields } = ports
+interface AnswerPorts {
+  clock: Clock
+  words: Words
+  securityFields: Fields
+  /** Whether who asks is a gateway, which gets the name of a field apart. */
+  asksForFields: boolean
+}
+
+export const createAnswers = ({ clock, words, securityFields, asksForFields }: AnswerPorts): Answers => {
   // Flat, names and values in turn: the form that Node writes out without looking at it again.
   const json = flat({ ...securityFields, 'content-type': 'application/json; charset=utf-8' })
   const bytes = flat(securityFields)
@@ -90,7 +97,7 @@ export const createAnswers = (ports: { clock: Clock; words: Words; securityField
       const message = words.refusal(shortened ? 'ACCESS.TOKEN_INVALID' : refusal.code, locale, field)
       const fields = [...limitFields(limit), ...flat(headers ?? {})]
       if (retryAfter !== undefined) fields.push('retry-after', String(retryAfter))
-      const body = failure(chainId, refusal, clock.now(), message)
+      const body = failure(chainId, refusal, clock.now(), message, asksForFields ? field : undefined)
       return { status: codes[refusal.code].status, fields, body }
     },
     write: (response, requestId, { status, fields, body }) => {

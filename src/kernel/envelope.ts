@@ -7,5 +7,6 @@ export const successMessage = 'Success'
 export const successText = (version: string, at: Instant, dataText: string): string =>
   `{"version":"${version}","timestamp":${at},"success":true,"code":"${successCode}","message":"${successMessage}","data":${dataText}}`
 
-export const failureText = (version: string, at: Instant, code: string, message: string): string =>
-  JSON.stringify({ version, timestamp: at, success: false, code, message, data: null })
+/** `field` is told apart by services alone, for the gateway to name it in words of its own. */
+export const failureText = (version: string, at: Instant, code: string, message: string, field?: string): string =>
+  JSON.stringify({ version, timestamp: at, success: false, code, message, field, data: null })
