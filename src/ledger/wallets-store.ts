@@ -1,5 +1,5 @@
 import { type CodeOf, type Instant, toDate, type WalletId, type WorkspaceId } from '../kernel/index.ts'
-import type { Database } from '../platform/database/index.ts'
+import { type Database, type Given, statement } from '../platform/database/index.ts'
 
 /** A wallet as its workspace knows it; its money is told by balances-store.ts. */
 export interface Wallet {
@@ -42,8 +42,8 @@ export const insertWallet = async (tx: Database, wallet: NewWallet): Promise<voi
     .execute()
 }
 
-const selectWallets = (database: Database) =>
-  database
+const selectWallets = (store: Database) =>
+  store
     .selectFrom('wallets as w')
     .innerJoin('ledger_accounts as a', (join) =>
       join.onRef('a.biz_id', '=', 'w.biz_id').onRef('a.workspace_biz_id', '=', 'w.workspace_biz_id'),
@@ -59,12 +59,12 @@ const selectWallets = (database: Database) =>
       eb.fn<Instant>('greatest', ['w.updated_at', 'a.updated_at']).as('updatedAt'),
     ])
 
+const inOrder = statement((store, given: Given<{ workspace: WorkspaceId }>) =>
+  selectWallets(store).where('w.workspace_biz_id', '=', given('workspace')).orderBy('w.created_at').orderBy('w.biz_id'),
+)
+
 export const listWallets = (database: Database, workspace: WorkspaceId): Promise<Wallet[]> =>
-  selectWallets(database)
-    .where('w.workspace_biz_id', '=', workspace)
-    .orderBy('w.created_at')
-    .orderBy('w.biz_id')
-    .execute()
+  inOrder.all(database, { workspace })
 
 export interface WalletScope {
   wallet: WalletId
@@ -72,11 +72,16 @@ export interface WalletScope {
   workspace: WorkspaceId | null
 }
 
+const anybodys = statement((store, given: Given<{ wallet: WalletId }>) =>
+  selectWallets(store).where('w.biz_id', '=', given('wallet')),
+)
+const own = statement((store, given: Given<{ wallet: WalletId; workspace: WorkspaceId }>) =>
+  selectWallets(store).where('w.biz_id', '=', given('wallet')).where('w.workspace_biz_id', '=', given('workspace')),
+)
+
 /** Undefined for an unknown wallet and for another workspace's alike. */
-export const readWallet = (database: Database, { wallet, workspace }: WalletScope): Promise<Wallet | undefined> => {
-  const found = selectWallets(database).where('w.biz_id', '=', wallet)
-  return (workspace === null ? found : found.where('w.workspace_biz_id', '=', workspace)).executeTakeFirst()
-}
+export const readWallet = (database: Database, { wallet, workspace }: WalletScope): Promise<Wallet | undefined> =>
+  workspace === null ? anybodys.first(database, { wallet }) : own.first(database, { wallet, workspace })
 
 /** The wallet that a workspace uses for a currency where none is named. */
 export const readDefaultWallet = (
