@@ -26,7 +26,9 @@ const scaled = <R extends { limit: number }>(rule: R, scale: number): R => ({
 
 /** What the limits of a portal say of identity's own counters, scaled like every limit. */
 const accountRule = (settings: Configuration, portal: Portal, group: RateGroup): LimitRule => {
-  const rule = limitsOf(settings, portal).groups.get(group)?.account
+  const { groups } = limitsOf(settings, portal)
+  // A group without an account rule shares the general one.
+  const rule = groups.get(group)?.account ?? groups.get('general')?.account
   if (!rule) throw new ConfigurationError([`limits.groups.${group}.account: is missing`])
   return scaled(rule, settings.limits.scale)
 }
