@@ -39,7 +39,8 @@ describe.skipIf(!storeIsAvailable())('portico conformance', () => {
       adjust: (settings) => {
         settings.limits.scale = 1
         settings.limits.address.limit = 100_000
-        for (const group of rateGroups) settings.limits.groups[group] = { account: { limit: 100_000, windowMs: 60_000 } }
+        for (const group of rateGroups)
+          settings.limits.groups[group] = { account: { limit: 100_000, windowMs: 60_000 } }
         settings.limits.groups.password = { address: { limit: 1, windowMs: 900_000 } }
       },
     })
