@@ -56,7 +56,7 @@ describe.skipIf(inject('topology') !== 'replicas' || !storeIsAvailable())('repli
     const { sessionId } = body.data
     const sent = await on(1, 'POST', '/auth/login/mfa/send', { body: { sessionId, mfaMethod: 'EMAIL' } })
     expect(sent.status, sent.text).toBe(200)
-    const code = codeIn((await portico.mailTo('member@demo.test')).text)
+    const code = codeIn((await portico.mailTo('member@demo.test', 'login-code')).text)
     return { sessionId, mfaMethod: 'EMAIL', code }
   }
 
