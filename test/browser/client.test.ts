@@ -34,7 +34,9 @@ describe.skipIf(chromiumPath === null)('the client in Chromium', () => {
     afterAll(() => portico?.stop())
 
     test('signs in over the secure channel, moves money and signs out, under a strict policy', async () => {
-      await context.exposeFunction('mailedCode', async () => codeIn((await portico.mailTo('owner@demo.test', 'login-code')).text))
+      await context.exposeFunction('mailedCode', async () =>
+        codeIn((await portico.mailTo('owner@demo.test', 'login-code')).text),
+      )
       const { page, complaints } = await openPage(context, await hostApp(context, portico.url, script))
       const sent: string[] = []
       page.on('request', (request) => sent.push(request.postData() ?? ''))
@@ -73,7 +75,9 @@ describe.skipIf(chromiumPath === null)('the client in Chromium', () => {
     })
 
     test('uploads a file telling how far it is, and downloads the same bytes, whole and in part', async () => {
-      await context.exposeFunction('mailedCode', async () => codeIn((await portico.mailTo('owner@demo.test', 'login-code')).text))
+      await context.exposeFunction('mailedCode', async () =>
+        codeIn((await portico.mailTo('owner@demo.test', 'login-code')).text),
+      )
       const { page, complaints } = await openPage(context, await hostApp(context, portico.url, script))
       // As slow as a line that a person would watch the progress on.
       const network = await context.newCDPSession(page)
