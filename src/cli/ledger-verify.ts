@@ -16,8 +16,8 @@ export const ledgerVerify: Command = {
   options: {},
   run: async ({ root }) => {
     const settings = loadConfiguration(readVariables(), root)
-    const broken = await withStore(settings, ({ database }) =>
-      whileDrawn(stderr, 'checking the book', () => verifyBook(database)),
+    const broken = await withStore(settings, ({ patiently }) =>
+      whileDrawn(stderr, 'checking the book', () => patiently(verifyBook)),
     )
     if (!broken) stdout.write('the book adds up\n')
     else stdout.write(`BROKEN: ${broken.rule}, first at ${broken.subject} (${broken.violations} violations)\n`)

@@ -18,7 +18,7 @@ import { createWithdrawals } from '../domains/withdrawals/index.ts'
 import { createWorkspaces, workspaceMembers } from '../domains/workspaces/index.ts'
 import type { Identity } from '../identity/index.ts'
 import type { HandlerTable, Portal } from '../kernel/index.ts'
-import { checkingBook, createLedger, forgettingAnswers } from '../ledger/index.ts'
+import { checkingBook, createLedger, forgettingAnswers, verifyBook } from '../ledger/index.ts'
 import { linksOf } from './links.ts'
 import type { Outside } from './outside.ts'
 import { exchangeTerms, liquidityOf, openRates } from './rates.ts'
@@ -125,6 +125,7 @@ export const composeDomains = async (
       forgettingAnswers(ledger, expiryMs),
       checkingBook({
         ...{ ledger, clock: outside.clock, everyMs: ledgerCheckMs },
+        verifyBook: (signal) => outside.patiently(verifyBook, signal),
         onBroken: (broken) => logger.error(broken, 'the book does not add up'),
       }),
     ],

@@ -63,6 +63,7 @@ export const openOutside = async (
   const key = settings.secretKey.reveal()
   return {
     database: store.database,
+    patiently: store.patiently,
     inSnapshot: snapshots(store, systemClock),
     blobs,
     probes: [{ name: 'store', check: store.check }, ...shared.probes],

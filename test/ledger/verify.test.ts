@@ -98,13 +98,11 @@ describe.each(stores)('verifyBook on $name', ({ database }) => {
         kinds: [
           checkingBook({
             ...{ clock, everyMs: 60_000, onBroken: () => undefined },
-            ledger: {
-              keepCheck: ledger.keepCheck,
-              verifyBook: async () => {
-                checks += 1
-                if (found instanceof Error) throw found
-                return found
-              },
+            ledger,
+            verifyBook: async () => {
+              checks += 1
+              if (found instanceof Error) throw found
+              return found
             },
           }),
         ],

@@ -135,6 +135,47 @@ describe.skipIf(!server).each([
     await one.close()
   })
 
+  test('migrates an empty database, and leaves no statement behind that the next one would meet', async () => {
+    const name = isPooled ? 'empty_pooled' : 'empty'
+    const plain = new Client({ connectionString: server?.url ?? '' })
+    await plain.connect()
+    await plain.query(`CREATE DATABASE ${name}`)
+    await plain.end()
+    const empty = new URL(server?.url ?? '')
+    empty.pathname = `/${name}`
+    const through = isPooled ? await startPgBouncer(empty.href, 1) : undefined
+    const one = await openPostgres(target(through?.url ?? empty.href, 1))
+    expect(await one.migrate()).not.toEqual([])
+    const kept = sql<{ n: number }>`SELECT count(*)::int AS n FROM pg_prepared_statements`.execute(one.database)
+    expect((await kept).rows).toEqual([{ n: 0 }])
+    await one.close()
+    await through?.stop()
+  })
+
+  describe('what reads all of the store', () => {
+    test('takes what time it needs', async () => {
+      const slept = await store.patiently((database) => sql`SELECT pg_sleep(0.9)`.execute(database))
+      expect(slept.rows).toHaveLength(1)
+    })
+
+    test('is cut off by its signal, and the store closes without it', async () => {
+      const other = await openPostgres(target(url))
+      const cut = new AbortController()
+      const asked = failure(other.patiently((database) => sql`SELECT pg_sleep(30)`.execute(database), cut.signal))
+      await pause(200)
+      const start = performance.now()
+      cut.abort(new Error('the process goes down'))
+      expect(await asked).toMatchObject({ message: 'the process goes down' })
+      await other.close()
+      expect(performance.now() - start).toBeLessThan(1_000)
+    })
+
+    test('does not begin for whoever has given up already', async () => {
+      const asked = failure(store.patiently(async () => 'begun', AbortSignal.abort(new Error('too late'))))
+      expect(await asked).toMatchObject({ message: 'too late' })
+    })
+  })
+
   test('a statement whose columns a migration changes fails once at most', async () => {
     const one = await openPostgres(target(url, 1))
     await sql`CREATE TABLE IF NOT EXISTS changing (id int PRIMARY KEY, n int NOT NULL)`.execute(one.database)

@@ -42,6 +42,10 @@ export const openEmbedded = async ({
       database,
       kind: 'embedded',
       check: async () => void (await sql`SELECT 1`.execute(database)),
+      patiently: async (work, signal) => {
+        signal?.throwIfAborted()
+        return work(database)
+      },
       migrate: () => migrate(database),
       close: async () => {
         guard.stop()

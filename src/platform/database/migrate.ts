@@ -37,8 +37,6 @@ const allMigrations = async (tx: Tx): Promise<Record<string, Migration>> => {
 }
 
 const run = async (tx: Tx): Promise<string[]> => {
-  await sql`SET LOCAL statement_timeout = 0`.execute(tx)
-  await sql`SET LOCAL lock_timeout = 0`.execute(tx)
   await sql`SELECT pg_advisory_xact_lock(${lockKey}::bigint)`.execute(tx)
   // Whoever waits for a table's lock holds up everybody behind him: the version that runs must not feel it.
   await sql`SET LOCAL lock_timeout = '2s'`.execute(tx)

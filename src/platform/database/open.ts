@@ -9,6 +9,8 @@ export interface OpenDatabase {
   kind: DatabaseTarget['kind']
   /** Rejects where the store does not answer. */
   check(): Promise<void>
+  /** Work that reads or changes all of the store, whose statements may take their time; a signal cuts it off. */
+  patiently<T>(work: (database: Database) => Promise<T>, signal?: AbortSignal): Promise<T>
   /** Brings the schema up to date; answers the names of what was done. */
   migrate(): Promise<string[]>
   close(): Promise<void>

@@ -1,12 +1,10 @@
-import { Kysely } from 'kysely'
-import { Client, type ClientConfig, Pool, types } from 'pg'
-import { LocklessPostgresDialect } from './adapter.ts'
+import { Client, type ClientConfig, types } from 'pg'
 import { sqlState } from './fault.ts'
-import { guardedPool } from './guarded-pool.ts'
 import { migrate } from './migrate.ts'
 import type { OpenDatabase } from './open.ts'
 import { parsers } from './parsers.ts'
-import type { Tables } from './tables/index.ts'
+import { patientWork } from './patiently.ts'
+import { openPool } from './pool.ts'
 
 export interface PostgresTarget {
   kind: 'postgres'
@@ -40,15 +38,6 @@ const takesParameters = async (config: ClientConfig): Promise<boolean> => {
   }
 }
 
-const openPool = (config: ClientConfig & { max: number }, preamble: string | null, onIdleError: (e: Error) => void) => {
-  const pool = new Pool(config)
-  pool.on('error', onIdleError)
-  // The pool listens to idle connections only; a broken one that is in use would end the process.
-  pool.on('connect', (client) => client.on('error', onIdleError))
-  const dialect = new LocklessPostgresDialect({ pool: guardedPool(pool, preamble) })
-  return { pool, database: new Kysely<Tables>({ dialect }) }
-}
-
 /** A bounded pool whose every statement has its time, on the server directly or behind a pooler in transaction mode. */
 export const openPostgres = async (target: PostgresTarget): Promise<OpenDatabase> => {
   const { statementTimeoutMs, lockTimeoutMs, onIdleError } = target
@@ -67,14 +56,13 @@ export const openPostgres = async (target: PostgresTarget): Promise<OpenDatabase
   const { pool, database } = direct
     ? openPool({ ...config, ...timeouts }, null, onIdleError)
     : openPool({ ...config, pipeline: true }, preamble, onIdleError)
+  const patiently = patientWork(base, onIdleError)
   return {
     database,
     kind: 'postgres',
     check: async () => void (await pool.query('SELECT 1')),
-    migrate: async () => {
-      const alone = openPool({ ...base, max: 1 }, null, onIdleError)
-      return migrate(alone.database).finally(() => alone.database.destroy())
-    },
+    patiently,
+    migrate: () => patiently(migrate),
     close: () => database.destroy(),
   }
 }

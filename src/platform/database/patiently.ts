@@ -1,0 +1,36 @@
+import type { Client, ClientConfig } from 'pg'
+import type { OpenDatabase } from './open.ts'
+import { openPool } from './pool.ts'
+
+const unbounded = 'SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = 0'
+
+/** A server that is gone is noticed by TCP, since a statement that is still at work is as silent. */
+const firstProbeMs = 10_000
+
+/**
+ * Work on a connection of its own, which is closed afterwards, and whose statements are given all the time they need.
+ * A signal cuts the connection off, and the work rejects with its reason.
+ */
+export const patientWork =
+  (config: ClientConfig, onIdleError: (error: Error) => void): OpenDatabase['patiently'] =>
+  async (work, signal) => {
+    signal?.throwIfAborted()
+    const one = { ...config, max: 1, keepAliveInitialDelayMillis: firstProbeMs }
+    const { pool, database } = openPool(one, unbounded, onIdleError)
+    let held: Client | undefined
+    const cut = () => void held?.end()
+    pool.on('connect', (client) => {
+      held = client
+      if (signal?.aborted) cut()
+    })
+    signal?.addEventListener('abort', cut)
+    try {
+      return await work(database)
+    } catch (error) {
+      signal?.throwIfAborted()
+      throw error
+    } finally {
+      signal?.removeEventListener('abort', cut)
+      await database.destroy()
+    }
+  }
