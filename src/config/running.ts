@@ -7,7 +7,9 @@ export const databaseSettings = z.strictObject({
   poolSize: z
     .int()
     .min(1)
-    .describe('Connections that one process may hold to PostgreSQL, more than `jobs.concurrency`.'),
+    .describe(
+      'Connections that one process may hold to PostgreSQL, more than `jobs.concurrency`; one more while the book is checked.',
+    ),
   connectTimeoutMs: milliseconds.describe('For a connection to be there, or to become free.'),
   statementTimeoutMs: milliseconds.describe('For a statement to be answered.'),
   lockTimeoutMs: milliseconds.describe(
