@@ -1,9 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import * as invitationContract from '../../src/contract/invitations.ts'
+import * as operatorContract from '../../src/contract/operator-accounts.ts'
 import * as roleContract from '../../src/contract/roles.ts'
 import * as sandboxContract from '../../src/contract/sandbox.ts'
 import * as contract from '../../src/contract/workspaces.ts'
 import { createInvitations } from '../../src/domains/invitations/index.ts'
+import { createOperators } from '../../src/domains/operators/index.ts'
 import { createRoles } from '../../src/domains/roles/index.ts'
 import { createSandbox } from '../../src/domains/sandbox/index.ts'
 import {
@@ -18,7 +20,7 @@ import {
 import { createLedger, type Ledger } from '../../src/ledger/index.ts'
 import { systemIds } from '../../src/platform/system/index.ts'
 import { everyStore } from '../ledger/stores.ts'
-import { accessSettings, createWorld, refusalOf, type World, words } from './world.ts'
+import { accessSettings, callerOf, createWorld, refusalOf, type World, words } from './world.ts'
 
 const stores = await everyStore()
 afterAll(() => Promise.all(stores.map((store) => store.close())))
@@ -40,7 +42,7 @@ describe.each(stores)('races on $name', (store) => {
     const { members } = workspaces
     ledger = createLedger({ database, clock, ids: systemIds })
     await ledger.ensureHouse(['USD'])
-    const mailer = { send: async () => undefined }
+    const mailer = { send: async () => undefined, close: async () => undefined }
     handlers = new Map([
       ...workspaces.handlers,
       ...createRoles({ database, words, ids: systemIds, members, settings: accessSettings.roles }).handlers,
@@ -54,6 +56,16 @@ describe.each(stores)('races on $name', (store) => {
         settings: accessSettings.invitations,
       }).handlers,
       ...createSandbox({ database, ledger, members, cleaners: [] }).handlers,
+      ...createOperators({
+        database,
+        ids: systemIds,
+        mailer,
+        words,
+        signInUrl: () => '',
+        onSessionsEnded: () => undefined,
+        ledger,
+        clock,
+      }).handlers,
     ])
   })
 
@@ -143,6 +155,20 @@ describe.each(stores)('races on $name', (store) => {
         ),
       )
       expect(await ownersOf(workspace)).toBeGreaterThanOrEqual(1)
+    }
+  })
+
+  test('operators.suspendAccount 401: of operators who suspend one another at once, one stays', async () => {
+    for (let round = 0; round < rounds; round++) {
+      const operators = await times(crowd, () => world.account(`operator${++serial}@example.test`, 'SYSTEM'))
+      const suspend = (as: AccountId, account_id: AccountId) => {
+        const asked = { as: callerOf(as, 'SYSTEM'), params: { account_id }, body: { reason: 'a quarrel' } }
+        return refusalOf(world.ask(handlers, operatorContract.suspendAccount, asked))
+      }
+      const others = (one: AccountId) => operators.filter((other) => other !== one)
+      const ends = await Promise.all(operators.flatMap((one) => others(one).map((other) => suspend(one, other))))
+      expect(ends.filter((end) => end === 'none')).toHaveLength(crowd - 1)
+      expect(ends).toContain('ACCESS.TOKEN_INVALID')
     }
   })
 

@@ -52,9 +52,12 @@ export interface AccountRow {
 export const accountById = (store: Store, id: AccountId): Promise<AccountRow | undefined> =>
   store.selectFrom('accounts').select(columns).where('biz_id', '=', id).executeTakeFirst()
 
-/** Holds the account's row: logins, which begin sessions, take turns with what is decided here. */
-export const lockAccount = (tx: Tx, id: AccountId): Promise<AccountRow | undefined> =>
-  tx.selectFrom('accounts').select(columns).where('biz_id', '=', id).forNoKeyUpdate().executeTakeFirst()
+/**
+ * Holds the accounts' rows, in the order of their ids whoever asks: logins, which begin sessions, take turns with what is
+ * decided here.
+ */
+export const lockAccounts = (tx: Tx, ids: readonly AccountId[]): Promise<AccountRow[]> =>
+  tx.selectFrom('accounts').select(columns).where('biz_id', 'in', ids).orderBy('biz_id').forNoKeyUpdate().execute()
 
 export const setAccountStatus = (
   tx: Tx,

@@ -4,6 +4,7 @@ import {
   notFound,
   type Portal,
   parseLocale,
+  Refusal,
   type SessionId,
   type Words,
 } from '../../kernel/index.ts'
@@ -11,7 +12,7 @@ import { type Act, recordAct } from '../../platform/audit/index.ts'
 import { type Database, inTransaction, type Tx } from '../../platform/database/index.ts'
 import { enqueueJob } from '../../platform/jobs/index.ts'
 import type { Mailer } from '../../platform/mail/index.ts'
-import { type AccountRow, accountById, endSessions, lockAccount, setAccountStatus } from './accounts-store.ts'
+import { type AccountRow, accountById, endSessions, lockAccounts, setAccountStatus } from './accounts-store.ts'
 import { accountChanges, demandAnother, demandStatus, type Told } from './rules.ts'
 import { freezeOwnWorkspace } from './workspaces-store.ts'
 
@@ -28,8 +29,15 @@ export interface AccountPorts {
 
 export const decisionMailJob = 'operators.tellDecision'
 
-const held = async (tx: Tx, id: AccountId): Promise<AccountRow> => {
-  const account = await lockAccount(tx, id)
+/**
+ * The account that is decided over, held together with the one of who decides: of two operators who suspend each other at
+ * once one remains, and who has just been suspended decides nothing more.
+ */
+const held = async (tx: Tx, actor: AccountId, id: AccountId): Promise<AccountRow> => {
+  const accounts = await lockAccounts(tx, [actor, id])
+  if (accounts.find((one) => one.id === actor)?.status !== 'ACTIVE')
+    throw new Refusal('ACCESS.TOKEN_INVALID', { internal: 'the operator has just been suspended' })
+  const account = accounts.find((one) => one.id === id)
   if (!account) throw notFound('no such account')
   return account
 }
@@ -53,7 +61,7 @@ export const change = async (
   reason: string | null,
 ): Promise<AccountRow> => {
   const { changed, ended } = await inTransaction(ports.database, async (tx) => {
-    const account = await held(tx, id)
+    const account = await held(tx, act.accountId, id)
     demandAnother(act.accountId, id)
     demandStatus(account.status, accountChanges[step])
     const changed = await setAccountStatus(tx, id, accountChanges[step].to, act.at)
@@ -72,7 +80,7 @@ export const change = async (
 /** Ends every session of an account; answers how many were alive. */
 export const terminateSessions = async (ports: AccountPorts, act: Act, id: AccountId): Promise<number> => {
   const ended = await inTransaction(ports.database, async (tx) => {
-    await held(tx, id)
+    await held(tx, act.accountId, id)
     const sessions = await endSessions(tx, id, 'TERMINATED', act.at)
     await recordAct(tx, act, { workspaceId: null, targetId: id, detail: { terminatedSessions: sessions.length } })
     return sessions
