@@ -9,7 +9,13 @@ import { type CodedFamily, codesOf, isCurrency, parseInstant, parseMoney } from 
 /** Control characters other than line breaks and tabs never belong in a text; lone surrogates are no text at all. */
 const unprintable = /[^\P{Cc}\t\n\r]/u
 
-/** A text of a request, trimmed and in NFC, where an accent is written in one way only: 1 to `max` characters. */
+/** What is to be seen of a text: more than blanks and what Unicode has ignored in display (zero widths, fillers). */
+const visible = /[^\s\p{Default_Ignorable_Code_Point}\u2800]/u
+
+/**
+ * A text of a request, trimmed and in NFC, where an accent is written in one way only: 1 to `max` characters. One that only
+ * seems to be empty is refused: a name that nobody sees, or grounds that give none.
+ */
 export const text = (max: number, min = 1) =>
   z
     .string()
@@ -18,7 +24,7 @@ export const text = (max: number, min = 1) =>
     .trim()
     .min(min)
     .max(max)
-    .refine((value) => value.isWellFormed() && !unprintable.test(value))
+    .refine((value) => value.isWellFormed() && !unprintable.test(value) && (value === '' || visible.test(value)))
 
 /**
  * An id in a request, in the one spelling that it has everywhere else: the audit log keeps it as text. Anything but a

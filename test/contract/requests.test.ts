@@ -6,6 +6,7 @@ import * as exports from '../../src/contract/exports.ts'
 import { catalogue } from '../../src/contract/index.ts'
 import * as ipWhitelist from '../../src/contract/ip-whitelist.ts'
 import * as mfa from '../../src/contract/mfa.ts'
+import * as operatorAccounts from '../../src/contract/operator-accounts.ts'
 import * as password from '../../src/contract/password.ts'
 import * as profile from '../../src/contract/profile.ts'
 import * as roles from '../../src/contract/roles.ts'
@@ -212,6 +213,21 @@ it('an id is one and the same in capitals and in small letters', () => {
 it('a text is one and the same however its accents are written', () => {
   const asked = (roleName: string) => roles.createRole.body.parse({ roleName, permissionCodes: [] })
   expect(asked('Zoe\u0308')).toEqual(asked('Zo\u00eb'))
+})
+
+it('a text that nobody sees is none; what joins or turns letters that are seen stays', () => {
+  const named = (accountName: string) => profile.updateProfile.body.safeParse({ accountName }).success
+  const unseen = ['\u200b', '\u2060\u200d', '\u202e', '\u00ad', '\u3164', '\u2800 \u2800', '\ufe0f', '\u{e0041}']
+  for (const name of unseen) expect(named(name), JSON.stringify(name)).toBe(false)
+  for (const name of ['می\u200cخواهم', '👩\u200d💻', '\u200fשלום', '-']) expect(named(name), name).toBe(true)
+  const suspend = operatorAccounts.suspendAccount.body
+  expect([suspend.safeParse({ reason: '\u200b' }).success, suspend.safeParse({ reason: '…' }).success]).toEqual([
+    false,
+    true,
+  ])
+  const described = (description: string) =>
+    roles.createRole.body.safeParse({ roleName: 'Clerk', description, permissionCodes: [] }).success
+  expect([described(''), described(' '), described('\u200b')]).toEqual([true, true, false])
 })
 
 describe.each(cases)('$name', ({ schema, accepts, refuses }) => {
