@@ -45,7 +45,7 @@ export const listAuditLog = operation({
     actorId: id.optional(),
     workspaceId: id.optional(),
     action: text(64).optional(),
-    targetId: text(64).optional(),
+    targetId: z.union([id, text(64)]).optional(),
     outcome: codeOf('auditOutcome').optional(),
   }),
   reply: page(AuditEntry),

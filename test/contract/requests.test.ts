@@ -7,6 +7,7 @@ import { catalogue } from '../../src/contract/index.ts'
 import * as ipWhitelist from '../../src/contract/ip-whitelist.ts'
 import * as mfa from '../../src/contract/mfa.ts'
 import * as operatorAccounts from '../../src/contract/operator-accounts.ts'
+import * as operatorAudit from '../../src/contract/operator-audit.ts'
 import * as password from '../../src/contract/password.ts'
 import * as profile from '../../src/contract/profile.ts'
 import * as roles from '../../src/contract/roles.ts'
@@ -208,6 +209,8 @@ const cases: { name: string; schema: z.ZodType; accepts: unknown[]; refuses: unk
 it('an id is one and the same in capitals and in small letters', () => {
   const asked = { userBizId: id.toUpperCase(), roleBizId: id }
   expect(roles.changeMemberRole.body.parse(asked)).toEqual({ userBizId: id, roleBizId: id })
+  const target = (targetId: string) => operatorAudit.listAuditLog.query.parse({ targetId }).targetId
+  expect([target(id.toUpperCase()), target('USD/EUR')]).toEqual([id, 'USD/EUR'])
 })
 
 it('a text is one and the same however its accents are written', () => {
