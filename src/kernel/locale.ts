@@ -31,7 +31,7 @@ export const parseLocale = (header: string | undefined): Locale => {
     .slice(0, 16)
     .map((part) => {
       const [tag = '', ...parameters] = part.split(';')
-      const quality = parameters.map((text) => text.trim()).find((text) => text.startsWith('q='))
+      const quality = parameters.map((text) => text.trim().toLowerCase()).find((text) => text.startsWith('q='))
       return { tag, q: quality ? Number(quality.slice(2)) || 0 : 1 }
     })
   ranges.sort((a, b) => b.q - a.q)

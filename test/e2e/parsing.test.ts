@@ -188,6 +188,8 @@ describe.skipIf(!storeIsAvailable())('parsing', () => {
     const session = await portico.call('GET', '/web/v1/users/self/security/sessions/config', self)
     expect([session.status, session.body]).toMatchObject([401, { code: '4010' }])
     expect(japanese.body.message).not.toBe(english.body.message)
+    for (const weighed of ['en;q=0.1, ja', 'en;Q=0.1, ja'])
+      expect((await ask(weighed)).text).toContain(japanese.body.message)
     expect(japanese.body.code).toBe(english.body.code)
   })
 
