@@ -156,6 +156,16 @@ describe('an invitation', () => {
     await expect(invite()).rejects.toThrow('nobody takes it')
     mailFails = false
     expect(await listed({ invitationStatus: 'PENDING' })).toEqual([])
+    const told = await world.database
+      .selectFrom('audit_log')
+      .select(['action', 'outcome', 'detail'])
+      .where('workspace_biz_id', '=', workspace)
+      .orderBy('outcome', 'desc')
+      .execute()
+    expect(told).toEqual([
+      { action: 'invitations.create', outcome: 'SUCCESS', detail: { role } },
+      { action: 'invitations.create', outcome: 'REFUSED', detail: { reason: 'NOT_MAILED' } },
+    ])
     expect(await refusalOf(invite())).toBe('none')
   })
 })

@@ -9,7 +9,7 @@ import {
   type WorkspaceAccess,
   type WorkspaceId,
 } from '../../kernel/index.ts'
-import { type Act, recordAct } from '../../platform/audit/index.ts'
+import { type Act, recordAct, recordRefusedAct } from '../../platform/audit/index.ts'
 import { inTransaction, type Tx } from '../../platform/database/index.ts'
 import { countPending, fullSince } from './count-store.ts'
 import { personByEmail, personById, roleIn } from './people-store.ts'
@@ -108,11 +108,14 @@ export const createService = (ports: InvitationPorts) => {
       return present(await invitationById(tx, id, side, act.at))
     })
 
-  const cancel = (act: Act, workspaceId: WorkspaceId, id: InvitationId): Promise<InvitationRow> =>
+  /** `failure` is why the act that made it takes it back: the log then has it as refused. */
+  const cancel = (act: Act, workspaceId: WorkspaceId, id: InvitationId, failure?: string): Promise<InvitationRow> =>
     inTransaction(database, async (tx) => {
       const invitation = present(await invitationById(tx, id, { workspaceId }, act.at))
       if (!(await settle(tx, invitation, 'CANCELLED', null, act.at))) throw conflict(`it is ${invitation.status}`)
-      await recordAct(tx, act, { workspaceId, targetId: id })
+      const on = { workspaceId, targetId: id }
+      if (failure === undefined) await recordAct(tx, act, on)
+      else await recordRefusedAct(tx, act, { ...on, detail: { reason: failure } })
       return present(await invitationById(tx, id, { workspaceId }, act.at))
     })
 
@@ -131,7 +134,7 @@ export const createService = (ports: InvitationPorts) => {
       try {
         await mail(made, asked.locale)
       } catch (error) {
-        await cancel(act, by.id, made.id)
+        await cancel(act, by.id, made.id, 'NOT_MAILED')
         throw error
       }
       return made
