@@ -30,8 +30,9 @@ const flaw = (request: IncomingMessage, maxHeaders: number): number | undefined 
   const { host } = request.headers
   if (host !== undefined && !hostField.test(host)) return 400
   const coding = request.headers['transfer-encoding']
-  if (coding !== undefined && (coding.toLowerCase() !== 'chunked' || request.headers['content-length'] !== undefined))
-    return 400
+  // HTTP/1.0 knows no chunks: whoever stood before us and speaks it has seen another end of this body than we would.
+  if (coding !== undefined && (request.httpVersion === '1.0' || coding.toLowerCase() !== 'chunked')) return 400
+  if (coding !== undefined && request.headers['content-length'] !== undefined) return 400
   const length = request.headers['content-length']
   if (length !== undefined && !/^\d{1,15}$/.test(length)) return 400
   return request.url?.startsWith('/') ? undefined : 400

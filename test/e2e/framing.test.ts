@@ -60,6 +60,15 @@ describe.skipIf(!storeIsAvailable())('framing and path', () => {
     ['Content-Length 0x2', () => post('Content-Length: 0x2\r\n', '{}'), [400]],
     ['Transfer-Encoding identity', () => post('Transfer-Encoding: identity\r\n', '{}'), [400]],
     ['Transfer-Encoding gzip, chunked', () => post('Transfer-Encoding: gzip, chunked\r\n', '0\r\n\r\n'), [400]],
+    [
+      'Transfer-Encoding in HTTP/1.0',
+      () =>
+        post('Connection: keep-alive\r\nTransfer-Encoding: chunked\r\n', '2\r\n{}\r\n0\r\n\r\n').replace(
+          '/1.1',
+          '/1.0',
+        ),
+      [400],
+    ],
     ['two Hosts', () => get(undefined, 'Host: other.test\r\n'), [400]],
     ['an empty Host', () => get().replace('Host: portico.test', 'Host:'), [400]],
     ['two names in a Host', () => get().replace('portico.test', 'portico.test, evil.test'), [400]],
