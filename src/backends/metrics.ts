@@ -6,6 +6,7 @@ export interface UpstreamMetrics {
   attempted(upstream: string, outcome: string, seconds: number): void
   /** 0 closed, 1 half open, 2 open. */
   breaker(upstream: string, state: 0 | 1 | 2): void
+  breakerOpened(upstream: string): void
   underWay(upstream: string, change: 1 | -1): void
 }
 
@@ -51,10 +52,8 @@ export const createUpstreamMetrics = (registry: Registry): UpstreamMetrics => {
   }
   return {
     attempted: (upstream, outcome, seconds) => attemptsOf(upstream, outcome).observe(seconds),
-    breaker: (upstream, state) => {
-      breaker.set({ upstream }, state)
-      if (state === 2) opened.inc({ upstream })
-    },
+    breaker: (upstream, state) => breaker.set({ upstream }, state),
+    breakerOpened: (upstream) => opened.inc({ upstream }),
     underWay: (upstream, change) => void counts.set(upstream, (counts.get(upstream) ?? 0) + change),
   }
 }

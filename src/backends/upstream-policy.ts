@@ -6,7 +6,6 @@ import {
   ConsecutiveBreaker,
   circuitBreaker,
   handleWhen,
-  wrap,
 } from 'cockatiel'
 import type { UpstreamConfiguration } from '../config/index.ts'
 import { Refusal } from '../kernel/index.ts'
@@ -33,30 +32,44 @@ export const notTried = (error: unknown): Refusal | undefined =>
     ? new Refusal('SYSTEM.UNAVAILABLE', { retryAfter: 1, internal: error.message })
     : undefined
 
-const stateOf = (state: CircuitState): 0 | 1 | 2 =>
-  state === CircuitState.Closed ? 0 : state === CircuitState.HalfOpen ? 1 : 2
+/** The worst of them, as metrics tell it. */
+const stateOf = (states: readonly CircuitState[]): 0 | 1 | 2 => {
+  if (states.includes(CircuitState.Open)) return 2
+  return states.includes(CircuitState.HalfOpen) ? 1 : 0
+}
 
 /**
- * At most so many at once, and none for a while after so many failures in a row. Streams have places of their own: they last as
- * long as a client takes, and what is answered whole has a deadline that would pass behind them.
+ * At most so many at once, and none for a while after so many failures in a row. Streams have places and a breaker of
+ * their own: they last as long as a client takes, and what is answered whole has a deadline that would pass behind them.
  */
 export const upstreamPolicies = (
   { url, concurrency, queue, breaker }: UpstreamConfiguration,
   metrics: UpstreamMetrics,
 ) => {
-  const circuit = circuitBreaker(handleWhen(isUnhealthy), {
-    halfOpenAfter: breaker.openMs,
-    breaker: new ConsecutiveBreaker(breaker.failures),
-  })
-  metrics.breaker(url, 0)
-  circuit.onStateChange((state) => metrics.breaker(url, stateOf(state)))
-  const places = () => {
-    const guarded = wrap(bulkhead(concurrency, queue), circuit)
-    return async (attempt: () => Promise<unknown>): Promise<unknown> => {
-      const answered = await guarded.execute(() => attempt().catch(asAnswer))
+  const guarded = () => {
+    const places = bulkhead(concurrency, queue)
+    const circuit = circuitBreaker(handleWhen(isUnhealthy), {
+      halfOpenAfter: breaker.openMs,
+      breaker: new ConsecutiveBreaker(breaker.failures),
+    })
+    const within = async (attempt: () => Promise<unknown>): Promise<unknown> => {
+      const answered = await places.execute(() => {
+        // One tries whether it is back. The circuit lets others wait for that one, however long: they have a deadline.
+        if (circuit.state === CircuitState.HalfOpen) throw new BrokenCircuitError()
+        return circuit.execute(() => attempt().catch(asAnswer))
+      })
       if (answered instanceof AnsweredRefusal) throw answered
       return answered
     }
+    return { circuit, within }
   }
-  return { whole: places(), streamed: places() }
+  const [whole, streamed] = [guarded(), guarded()]
+  const circuits = [whole.circuit, streamed.circuit]
+  const tell = () => metrics.breaker(url, stateOf(circuits.map(({ state }) => state)))
+  tell()
+  for (const circuit of circuits) {
+    circuit.onStateChange(tell)
+    circuit.onBreak(() => metrics.breakerOpened(url))
+  }
+  return { whole: whole.within, streamed: streamed.within }
 }

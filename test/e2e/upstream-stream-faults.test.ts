@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
-import { afterAll, beforeAll, beforeEach, describe, expect, inject, test } from 'vitest'
+import { setTimeout as pause } from 'node:timers/promises'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, test } from 'vitest'
 import type { UpstreamConfiguration } from '../../src/config/index.ts'
 import { developmentIds } from '../../src/seed/development.ts'
 import { formOf, pdf } from '../harness/form.ts'
@@ -280,11 +281,12 @@ describe.skipIf(inject('topology') !== 'embedded')('faults of upstream streams',
     expect(upstream.requests() - before).toBe(behaviours.length)
   })
 
-  const giveStreamsTime = (streamTimeoutMs: number) => {
+  const replaceFiles = (changes: Partial<UpstreamConfiguration>) => {
     const { running, settings } = portico
-    const files = { ...configuration(), streamTimeoutMs }
+    const files = { ...configuration(), ...changes }
     return running.replaceBackends({ ...settings, backends: { ...settings.backends, files } })
   }
+  const giveStreamsTime = (streamTimeoutMs: number) => replaceFiles({ streamTimeoutMs })
 
   /** An upload that begins and does not go on. */
   const beginUpload = () => {
@@ -334,6 +336,41 @@ describe.skipIf(inject('topology') !== 'embedded')('faults of upstream streams',
     const response = await download()
     await giveStreamsTime(700)
     expect(await response.text()).toBe('halfhalf')
+  })
+
+  describe('the circuit breaker', () => {
+    const missing = json({ success: false, code: 'RESOURCE.NOT_FOUND', message: '', data: null }, '404 Not Found')
+    const read = () =>
+      portico
+        .call('GET', `/web/v1/consumer/files/${file.bizId}`, { token: session.accessToken, workspace })
+        .then(({ status, body }) => [status, body.code])
+    const until = async (count: number) => expect.poll(() => tries()).toBe(count)
+    afterEach(() => replaceFiles({}))
+
+    test('files.read 404: streams that fail do not take it away', async () => {
+      await replaceFiles({ breaker: { failures: 1, openMs: 10_000 } })
+      says(answer('500 Oops', { 'content-type': 'text/html' }, secret))
+      expect(await codeOf(await download())).toEqual([503, 'SYSTEM.UNAVAILABLE'])
+      says(missing)
+      expect(await read()).toEqual([404, 'RESOURCE.NOT_FOUND'])
+      expect(await codeOf(await download())).toEqual([503, 'SYSTEM.UNAVAILABLE'])
+    })
+
+    test('files.download 503 at once while a slow upload tries whether the upstream is back', async () => {
+      await replaceFiles({ streamTimeoutMs: 20_000, breaker: { failures: 1, openMs: 100 } })
+      behave = (socket) => void socket.destroy()
+      expect((await upload()).status).toBe(502)
+      await pause(150)
+      behave = () => undefined
+      const slow = beginUpload()
+      await until(2)
+      says(missing)
+      const start = Date.now()
+      expect(await codeOf(await download())).toEqual([503, 'SYSTEM.UNAVAILABLE'])
+      expect(await read()).toEqual([404, 'RESOURCE.NOT_FOUND'])
+      expect(Date.now() - start).toBeLessThan(2_000)
+      slow.destroy()
+    })
   })
 
   test('a client that goes away ends the upstream’s request too', async () => {
