@@ -41,6 +41,16 @@ describe.skipIf(!storeIsAvailable())('limits of a portal of its own', () => {
     expect((await initiate('/web/v1/consumer')).status).toBe(401)
   })
 
+  test('auth.loginInitiate 429 tells of the limit that refused, where that of the address has just been used up too', async () => {
+    const at = client(portico)
+    const initiate = () => at.post(`${system}/auth/login/initiate`, { email: 'a@b.test', password: 'wrong' })
+    await times(3, initiate)
+    await times(36, () => at.get(`${system}/secure-channel/public-key`))
+    const answer = await initiate()
+    expect(refusal(answer)).toEqual(limited)
+    expect(answer.headers.get('ratelimit')).toMatch(/^"login-address";r=0;t=\d+$/)
+  })
+
   test('password.forgot 429 for the second mail to an address at SYSTEM, for the sixth at CONSUMER', async () => {
     const forgot = (by: Client) =>
       by.post(`${by.chain}/auth/password/forgot`, { email: 'b@b.test', turnstileToken: '' })

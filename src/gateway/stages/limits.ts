@@ -6,7 +6,8 @@ import type { LimitPort, Spent } from '../ports.ts'
 type Settings = Pick<Configuration, 'limits' | 'portals'>
 
 const judge = (call: Call, name: string, rule: LimitRule, { allowed, limit, remaining, resetMs }: Spent): void => {
-  if (call.limit === null || remaining < call.limit.remaining)
+  // A limit that refuses is what the caller has to wait for, also where another one has nothing left either.
+  if (!allowed || call.limit === null || remaining < call.limit.remaining)
     call.limit = { name, windowMs: rule.windowMs, limit, remaining, resetMs }
   if (allowed) return
   throw rateLimited(resetMs, `limit ${name}`)
