@@ -37,9 +37,11 @@ const envelopeFields = ['success', 'code', 'message', 'data']
 const isEnvelope = (value: unknown): value is Record<string, unknown> =>
   isRecord(value) && typeof value.success === 'boolean' && envelopeFields.every((name) => name in value)
 
-/** What an upstream may refuse in its own words: codes of our registry, except those that speak for the gateway. */
-const relayable = (code: unknown): code is Code =>
-  typeof code === 'string' && isCode(code) && !code.startsWith('SYSTEM.') && !code.startsWith('ACCESS.TOKEN')
+/** They speak for the gateway: what it serves, whom it knows, how well it is. */
+const gatewaysOwn = /^(SYSTEM\.|ROUTE\.|ACCESS\.TOKEN)/
+
+/** What an upstream may refuse by: codes of our registry, except the gateway's own. */
+const relayable = (code: unknown): code is Code => typeof code === 'string' && isCode(code) && !gatewaysOwn.test(code)
 
 const json = (bytes: Buffer): unknown => {
   if (!isUtf8(bytes)) throw invalidReply('not UTF-8')

@@ -126,6 +126,12 @@ describe.skipIf(inject('topology') !== 'embedded')('upstream faults', () => {
       502,
       'SYSTEM.UPSTREAM_INVALID_RESPONSE',
     ],
+    [
+      'a method that it lets nobody use',
+      (s) => s.write(json({ success: false, code: 'ROUTE.METHOD_NOT_ALLOWED', message: secret, data: null }, '405 No')),
+      502,
+      'SYSTEM.UPSTREAM_INVALID_RESPONSE',
+    ],
     ['204 without a body', (s) => s.write('HTTP/1.1 204 No Content\r\n\r\n'), 502, 'SYSTEM.UPSTREAM_INVALID_RESPONSE'],
     [
       'a redirect inwards',
