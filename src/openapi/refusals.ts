@@ -14,7 +14,12 @@ export interface RefusalAnswers {
   components: Record<string, JsonObject>
 }
 
-const waits = (code: Code): boolean => code === 'ACCESS.RATE_LIMITED' || codes[code].status === 503
+/** Fields that a refusal has beside every answer's own. */
+const fieldsOf = (code: Code): Record<string, string> => {
+  if (code === 'FILE.RANGE_NOT_SATISFIABLE') return { 'Content-Range': 'ContentRange' }
+  const waits = code === 'ACCESS.RATE_LIMITED' || code === 'REQUEST.IN_PROGRESS' || codes[code].status === 503
+  return waits ? { 'Retry-After': 'RetryAfter' } : {}
+}
 
 const observed = {
   'no-query': 'Also the documented answer to a call without any query parameter.',
@@ -37,7 +42,7 @@ export const refusalAnswers = (sentence: Sentence, recorded: ReadonlyMap<string,
     description: [...given.map((code) => `\`${self ? numericCode(code) : code}\`: ${sentence(code)}.`), note]
       .filter(Boolean)
       .join('\n\n'),
-    ...(given.some(waits) ? answerHeaders({ 'Retry-After': 'RetryAfter' }) : {}),
+    ...answerHeaders(Object.fromEntries(given.flatMap((code) => Object.entries(fieldsOf(code))))),
     content: {
       'application/json': {
         schema: {

@@ -18,6 +18,7 @@ export const headerFields: Record<string, JsonObject> = {
   ETag: { description: 'Names these bytes.', schema: { type: 'string' } },
   ContentDisposition: { description: 'Always an attachment, with its name.', schema: { type: 'string' } },
   ContentRange: { description: 'Which part this is, of how much.', schema: { type: 'string' } },
+  AcceptRanges: { description: 'Parts can be asked for, by `bytes`.', schema: { type: 'string' } },
 }
 
 const fields = (names: Record<string, string>): JsonObject => ({
@@ -33,10 +34,12 @@ const everyAnswer = {
 }
 export const answerHeaders = (more: Record<string, string> = {}): JsonObject => fields({ ...everyAnswer, ...more })
 
-const file = { ETag: 'ETag', 'Content-Disposition': 'ContentDisposition' }
+const version = { ETag: 'ETag', 'Accept-Ranges': 'AcceptRanges' }
+const file = { ...version, 'Content-Disposition': 'ContentDisposition' }
 
+/** Of whatever type the file is. */
 const bytes = (examples: JsonObject = {}): JsonObject => ({
-  'application/octet-stream': { schema: { type: 'string' }, ...examples },
+  '*/*': { schema: { type: 'string' }, ...examples },
 })
 
 const streams = (examples: JsonObject): Record<string, JsonObject> => ({
@@ -46,7 +49,7 @@ const streams = (examples: JsonObject): Record<string, JsonObject> => ({
     ...answerHeaders({ ...file, 'Content-Range': 'ContentRange' }),
     content: bytes(),
   },
-  304: { description: 'The caller has these bytes already.', ...answerHeaders({ ETag: 'ETag' }) },
+  304: { description: 'The caller has these bytes already.', ...answerHeaders(version) },
 })
 
 /** The successful answers of an operation. */

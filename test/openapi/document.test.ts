@@ -243,6 +243,19 @@ describe('an operation', () => {
     const download = operationOf('consumer', 'files.download')
     expect(Object.keys(objectAt(download, 'responses'))).toEqual(expect.arrayContaining(['200', '206', '304', '416']))
     expect(headersOf(download, false)).toEqual(expect.arrayContaining(['Range', 'If-None-Match']))
+    expect(Object.keys(objectAt(download, 'responses', '200', 'content'))).toEqual(['*/*'])
+    for (const status of ['200', '206', '304'])
+      expect(Object.keys(objectAt(download, 'responses', status, 'headers'))).toContain('Accept-Ranges')
+  })
+
+  it('tells of the fields of its refusals', () => {
+    const answers = Object.entries(objectAt(document, 'components', 'responses'))
+    for (const [name, answer] of answers) {
+      const fields = Object.keys(objectAt(answer, 'headers'))
+      expect(fields, name).toEqual(expect.arrayContaining(['X-Request-Id', 'RateLimit', 'RateLimit-Policy']))
+      expect(fields.includes('Retry-After'), name).toBe(/RATE_LIMITED|IN_PROGRESS|SYSTEM\.UNAVAILABLE/.test(name))
+      expect(fields.includes('Content-Range'), name).toBe(/RANGE_NOT_SATISFIABLE/.test(name))
+    }
   })
 
   it('says what its query means once it is read', () => {
