@@ -29,6 +29,13 @@ const target = (url: string, poolSize = 6) =>
 const failure = (asked: Promise<unknown>): Promise<unknown> =>
   asked.then(() => undefined).catch((error: unknown) => error)
 
+test('a socket that broke is no word of the server’s, whatever its code looks like', () => {
+  for (const code of ['EPIPE', 'ECONNRESET', 'ETIMEDOUT']) {
+    const broken = Object.assign(new Error(`write ${code}`), { code })
+    expect([code, sqlState(broken), databaseFault(broken)]).toEqual([code, undefined, true])
+  }
+})
+
 describe.skipIf(!server).each([
   ['PostgreSQL', () => server?.url],
   ['PostgreSQL behind PgBouncer in transaction mode', () => pooler?.url],

@@ -1,7 +1,10 @@
+/** Each that PostgreSQL gives, and each of ours, has a digit; EPIPE, the system's code of a broken socket, has none. */
+const sqlStateText = /^(?=.*\d)[0-9A-Z]{5}$/
+
 /** The SQLSTATE of an error that came from the store, if it has one. */
 export const sqlState = (error: unknown): string | undefined => {
   if (!(error instanceof Error) || !('code' in error)) return undefined
-  return typeof error.code === 'string' && /^[0-9A-Z]{5}$/.test(error.code) ? error.code : undefined
+  return typeof error.code === 'string' && sqlStateText.test(error.code) ? error.code : undefined
 }
 
 /** Read only: the disk is full, or a failover has left us with a replica. */
