@@ -22,7 +22,18 @@ export interface PageRequest {
 
 export const offsetOf = ({ currentPage, pageSize }: PageRequest): number => (currentPage - 1) * pageSize
 
-export const pageOf = <T>(items: T[], totalRecords: number, request: PageRequest): Page<T> => {
+/**
+ * How many there are, by the count and by the rows that were read after it: what came or went in between shows in the
+ * rows. A page that is not full is the last one; an empty one begins where all have been counted.
+ */
+const reconciled = (rows: number, counted: number, request: PageRequest): number => {
+  const before = offsetOf(request)
+  if (rows === 0) return Math.min(counted, before)
+  return rows < request.pageSize ? before + rows : Math.max(counted, before + rows)
+}
+
+export const pageOf = <T>(items: T[], counted: number, request: PageRequest): Page<T> => {
+  const totalRecords = reconciled(items.length, counted, request)
   const totalPages = Math.ceil(totalRecords / request.pageSize)
   return {
     items,

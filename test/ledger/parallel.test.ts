@@ -1,5 +1,5 @@
 import { afterAll, describe, expect, test } from 'vitest'
-import { createTransfer } from '../../src/contract/transfers.ts'
+import { createTransfer, listTransfers } from '../../src/contract/transfers.ts'
 import { systemIds } from '../../src/platform/system/index.ts'
 import { refusalOf } from '../domains/world.ts'
 import { createBook, type TestWallet } from './book.ts'
@@ -57,5 +57,27 @@ describe.each(stores)('transfers at once on $name', ({ database }) => {
     const codes = await Promise.all(Array.from({ length: 200 }, (_, i) => send(pick(i), pick(i + 1 + (i % 4)), '0.01')))
     expect(new Set(codes)).toEqual(new Set(['none']))
     expect(await book.ledger.verifyBook()).toBeNull()
+  })
+
+  test('transfers.list 200: a page and its totals are of one mind, whatever comes in meanwhile', async () => {
+    const { book, send } = await sending()
+    const a = await book.wallet('USD', '1000.00')
+    const b = await book.wallet('USD', '1000.00')
+    let sent = 0
+    const sender = async () => {
+      for (; sent < 90; sent++) await send(a, b, '0.01')
+    }
+    const reader = async (currentPage: string) => {
+      while (sent < 90) {
+        const query = { pageSize: '30', currentPage }
+        const { items, pagination } = await book.ask(listTransfers, { as: caller, workspace: a.workspace, query })
+        const before = (Number(currentPage) - 1) * 30
+        expect([items.length, pagination.totalRecords, pagination.hasNext]).toSatisfy(
+          ([rows, total, more]: [number, number, boolean]) =>
+            more ? rows === 30 && total > before + rows : rows === Math.max(0, total - before),
+        )
+      }
+    }
+    await Promise.all([sender(), sender(), sender(), ...['1', '2', '3'].map(reader)])
   })
 })
