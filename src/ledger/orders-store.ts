@@ -26,7 +26,6 @@ export interface OrderQuery extends PageRequest {
   sortOrder: 'asc' | 'desc'
 }
 
-const columns = { createdAt: 'orders.created_at', updatedAt: 'orders.updated_at' } as const
 const told = sql<unknown>`order_json(orders)`.as('told')
 const kindOfWorkspace = sql<CodeOf<'workspaceKind'>>`(SELECT workspace_kind FROM workspaces w
   WHERE w.biz_id = orders.workspace_biz_id)`
@@ -68,6 +67,13 @@ const statusNow = (runsOut: OrderQuery['runsOut']) =>
     : sql<string>`CASE WHEN orders.status = ${runsOut.from} AND orders.data->>'expiresAt' <= ${toIso(runsOut.at)}
         THEN ${runsOut.to} ELSE orders.status END`
 
+/** What has run out has last changed then, and not when that was written down: the same rule as `ranOutAt`. */
+const lastChange = (runsOut: OrderQuery['runsOut']) =>
+  runsOut === undefined
+    ? sql.ref<Instant>('orders.updated_at')
+    : sql<Instant>`CASE WHEN ${statusNow(runsOut)} = ${runsOut.to} THEN (orders.data->>'expiresAt')::timestamptz
+        ELSE orders.updated_at END`
+
 const matching = (database: Database, query: OrderQuery) => {
   const { type, workspace, workspaceKind, wallet, statuses, runsOut, from, to, data } = query
   let found = database.selectFrom('orders').where('order_type', '=', type).where(within(workspace))
@@ -89,7 +95,7 @@ export const listOrders = async (database: Database, query: OrderQuery): Promise
   const { total } = await found.select((eb) => eb.fn.countAll<number>().as('total')).executeTakeFirstOrThrow()
   const rows = await found
     .select(columnsOfRead)
-    .orderBy(columns[query.sortBy], query.sortOrder)
+    .orderBy(query.sortBy === 'createdAt' ? sql.ref('orders.created_at') : lastChange(query.runsOut), query.sortOrder)
     .orderBy('orders.biz_id', query.sortOrder)
     .limit(query.pageSize)
     .offset(offsetOf(query))

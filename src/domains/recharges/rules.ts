@@ -31,5 +31,5 @@ export const seenAt = <O extends Order>(order: O, now: Instant): O => {
   if (at === null) return order
   const ended = { status: rechargeRunsOut.to, at, actorBizId: null, reason: null }
   const before = order.history.filter(({ status }) => status !== ended.status)
-  return { ...order, status: ended.status, history: [...before, ended] }
+  return { ...order, status: ended.status, updatedAt: at, history: [...before, ended] }
 }
