@@ -114,3 +114,13 @@ test('auth.logout is known to another replica within a second', async () => {
   const read = async () => other.authentication.accessToken(credential(accessToken))
   expect(await codeOf(read())).toBe('ACCESS.TOKEN_INVALID')
 })
+
+test('auth.refresh refuses a session that was used more than its idle time ahead of a clock that was set back', async () => {
+  at.clock.advance(3_600_000)
+  const { refreshToken, sessionId } = await signIn(at, email)
+  at.clock.advance(-1_800_001)
+  expect(await codeOf(refresh(refreshToken))).toBe('AUTH.SESSION_NOT_FOUND')
+  at.clock.advance(1)
+  const { accessToken } = await refresh(refreshToken)
+  expect((await lives(accessToken)).sessionId).toBe(sessionId)
+})

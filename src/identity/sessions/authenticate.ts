@@ -15,6 +15,7 @@ import type { AddressGuard } from '../ip-whitelist/guard.ts'
 import type { IdentitySettings } from '../settings.ts'
 import type { AccessClaims } from '../tokens/claims.ts'
 import type { Liveness } from './liveness.ts'
+import { hasRunOut } from './running-store.ts'
 import { type OpenSession, recordActivity } from './store.ts'
 
 interface Parts {
@@ -54,11 +55,10 @@ export const authenticator = (parts: Parts): ((credential: Credential) => MaybeP
   }
 
   const checkAlive = (session: OpenSession | undefined, claims: AccessClaims): OpenSession => {
-    const now = clock.now()
     if (!session) throw refuse('the session has ended')
     if (session.accountId !== claims.accountId) throw refuse('the session is another account’s')
     if (session.accountStatus !== 'ACTIVE') throw refuse('the account is not active')
-    if (session.expiresAt <= now || session.idleExpiresAt <= now) throw refuse('the session has run out')
+    if (hasRunOut(session, clock.now())) throw refuse('the session has run out')
     return session
   }
 

@@ -1,5 +1,6 @@
 import type { AccountId, Instant, Portal, SessionId } from '../../kernel/index.ts'
-import { type Database, moment } from '../../platform/database/index.ts'
+import type { Database } from '../../platform/database/index.ts'
+import { isRunning } from './running-store.ts'
 
 export interface ActiveSession {
   sessionId: SessionId
@@ -28,8 +29,7 @@ export const activeSessions = (
     .where('portal', '=', portal)
     .where('account_biz_id', '=', accountId)
     .where('ended_at', 'is', null)
-    .where('expires_at', '>', moment(now))
-    .where('idle_expires_at', '>', moment(now))
+    .where(isRunning(now))
     .orderBy('login_at', 'desc')
     .orderBy('biz_id', 'desc')
     .execute()

@@ -4,6 +4,7 @@ import { inTransaction, type Tx } from '../../platform/database/index.ts'
 import type { AddressGuard } from '../ip-whitelist/guard.ts'
 import type { IdentityPorts } from '../ports.ts'
 import type { Liveness } from '../sessions/liveness.ts'
+import { hasRunOut } from '../sessions/running-store.ts'
 import { endSession, lockOpenSession, type OpenSession, recordActivity } from '../sessions/store.ts'
 import type { IdentitySettings } from '../settings.ts'
 import type { AccessTokens } from './access-tokens.ts'
@@ -32,7 +33,7 @@ type Outcome =
 const notFound = (internal: string): Refusal => new Refusal('AUTH.SESSION_NOT_FOUND', { internal })
 
 const isGood = (session: OpenSession, now: Instant): boolean =>
-  session.accountStatus === 'ACTIVE' && session.expiresAt > now && session.idleExpiresAt > now
+  session.accountStatus === 'ACTIVE' && !hasRunOut(session, now)
 
 /**
  * Rotates a refresh token (RFC 9700, section 4.14): each is good once. Two tabs that present the same one within the

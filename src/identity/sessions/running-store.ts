@@ -1,0 +1,21 @@
+import type { RawBuilder, SqlBool } from 'kysely'
+import { sql } from 'kysely'
+import type { Instant } from '../../kernel/index.ts'
+import { isDuring, moment } from '../../platform/database/index.ts'
+
+export interface SessionTimes {
+  lastActivityAt: Instant
+  idleExpiresAt: Instant
+  expiresAt: Instant
+}
+
+/**
+ * Whether a session's times hold. One that was used further ahead than it may be idle was so before the clock was set
+ * back, which prolongs nothing: it has run out.
+ */
+export const hasRunOut = ({ lastActivityAt, idleExpiresAt, expiresAt }: SessionTimes, now: Instant): boolean =>
+  expiresAt <= now || idleExpiresAt <= now || lastActivityAt - (idleExpiresAt - lastActivityAt) > now
+
+/** The opposite, as the store judges it. */
+export const isRunning = (now: Instant | RawBuilder<Date>): RawBuilder<SqlBool> =>
+  sql<SqlBool>`(expires_at > ${moment(now)} AND ${isDuring('last_activity_at', 'idle_expires_at', now)})`
