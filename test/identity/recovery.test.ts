@@ -1,6 +1,7 @@
 import { hash } from '@node-rs/argon2'
 import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { refreshToken as refreshOperation } from '../../src/contract/auth.ts'
 import { forgotPassword, initPassword, resetPassword } from '../../src/contract/password.ts'
 import { completeRegistration, initiateRegistration, verifyRegistrationEmail } from '../../src/contract/registration.ts'
 import { passwordRule } from '../../src/identity/passwords/rule.ts'
@@ -16,6 +17,7 @@ import {
   initiate,
   mailedCode,
   settingsAsDelivered,
+  signIn,
 } from './harness.ts'
 import { type Meanwhile, meanwhileIn } from './meanwhile.ts'
 
@@ -100,10 +102,22 @@ describe('a reset link', () => {
     await ask(resetPassword, { token: linkOf('begun@demo.test'), newPassword })
     expect(await codeOf(complete(at, login.sessionId, login.code))).toBe('AUTH.SESSION_NOT_FOUND')
     const { rows } = await sql`EXPLAIN UPDATE login_sessions SET spent_at = now() WHERE portal = 'CONSUMER'
-      AND kind = 'LOGIN' AND account_biz_id = ${id} AND spent_at IS NULL AND expires_at > now()`.execute(
-      at.ports.database,
-    )
+      AND kind = 'LOGIN' AND account_biz_id = ${id} AND spent_at IS NULL`.execute(at.ports.database)
     expect(JSON.stringify(rows)).toContain('login_sessions_under_way')
+  })
+
+  test('password.reset 200 ends what had run out by a clock that was ahead: set right, it brings nothing back', async () => {
+    await at.account('ahead@demo.test')
+    const { refreshToken } = await signIn(at, 'ahead@demo.test')
+    at.clock.advance(30_000)
+    const login = await beginLogin(at, 'ahead@demo.test')
+    at.clock.advance(3_600_000)
+    await forgot('ahead@demo.test')
+    const done = await ask(resetPassword, { token: linkOf('ahead@demo.test'), newPassword })
+    expect(done).toEqual({ success: true, terminatedSessions: 0 })
+    at.clock.advance(-3_600_000)
+    expect(await codeOf(ask(refreshOperation, { refreshToken }))).toBe('AUTH.SESSION_NOT_FOUND')
+    expect(await codeOf(complete(at, login.sessionId, login.code))).toBe('AUTH.SESSION_NOT_FOUND')
   })
 
   test('auth.loginInitiate 401 AUTH.INVALID_CREDENTIALS where it sets another password while the old one is looked at', async () => {

@@ -1,14 +1,6 @@
 import { sql } from 'kysely'
 import { type AccountId, type Instant, type Portal, toDate } from '../../kernel/index.ts'
-import {
-  type Database,
-  type Given,
-  isApart,
-  isDuring,
-  moment,
-  statement,
-  type Tx,
-} from '../../platform/database/index.ts'
+import { type Database, type Given, isApart, isDuring, statement, type Tx } from '../../platform/database/index.ts'
 import type { LoginSessionsTable } from '../../platform/database/tables/identity.ts'
 
 type Kind = LoginSessionsTable['kind']
@@ -152,7 +144,10 @@ const spending = statement((store, given: Given<Named>) => live(store, given).se
 export const spendLoginSession = async (tx: Tx, portal: Portal, digest: Uint8Array, now: Instant): Promise<boolean> =>
   (await spending.first(tx, { portal, digest, now: toDate(now) })) !== undefined
 
-/** Ends an account's logins that are under way: they began with a password that is not its password any more. */
+/**
+ * Ends an account's logins: they began with a password that is not its password any more. Expired ones too, which would be
+ * back once a clock that was ahead is set right.
+ */
 export const voidLogins = async (tx: Tx, portal: Portal, accountId: AccountId, now: Instant): Promise<void> => {
   await tx
     .updateTable('login_sessions')
@@ -161,6 +156,5 @@ export const voidLogins = async (tx: Tx, portal: Portal, accountId: AccountId, n
     .where('kind', '=', 'LOGIN')
     .where('account_biz_id', '=', accountId)
     .where('spent_at', 'is', null)
-    .where('expires_at', '>', moment(now))
     .execute()
 }

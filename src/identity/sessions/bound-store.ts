@@ -1,7 +1,8 @@
 import { sql } from 'kysely'
 import { type AccountId, type Instant, type Portal, type SessionId, toDate } from '../../kernel/index.ts'
-import { type Given, moment, statement, type Tx } from '../../platform/database/index.ts'
+import { type Given, statement, type Tx } from '../../platform/database/index.ts'
 import type { SessionEnd } from '../../platform/database/tables/identity.ts'
+import { isRunning } from './running-store.ts'
 
 export interface Ending {
   portal: Portal
@@ -17,26 +18,31 @@ const endingOldest = statement((store, given: Given<Ending & { now: Date }>) =>
   store
     .updateTable('sessions')
     .set({ ended_at: given('now'), end_reason: given('reason') })
-    .where('biz_id', 'in', (within) =>
+    .where('portal', '=', given('portal'))
+    .where('account_biz_id', '=', given('accountId'))
+    .where('ended_at', 'is', null)
+    .where('biz_id', 'is distinct from', sql<SessionId>`${given('except')}::uuid`)
+    .where('biz_id', 'not in', (within) =>
       within
         .selectFrom('sessions')
         .select('biz_id')
         .where('portal', '=', given('portal'))
         .where('account_biz_id', '=', given('accountId'))
         .where('ended_at', 'is', null)
-        .where('expires_at', '>', moment(given('now')))
-        .where('idle_expires_at', '>', moment(given('now')))
+        .where(isRunning(given('now')))
         .where('biz_id', 'is distinct from', sql<SessionId>`${given('except')}::uuid`)
         .orderBy('login_at', 'desc')
         .orderBy('biz_id', 'desc')
-        .offset(given('keep')),
+        .limit(given('keep')),
     )
-    .where('ended_at', 'is', null)
-    .returning('biz_id'),
+    .returning(['biz_id', isRunning(given('now')).as('wasRunning')]),
 )
 
-/** Ends an account's live sessions, the oldest first, down to `keep`. The caller holds the account's row. */
+/**
+ * Ends an account's sessions, the oldest first, down to `keep`; answers those that were live. The ones that have run out
+ * are ended with them, or they would be back once a clock that was ahead is set right. The caller holds the account's row.
+ */
 export const endOldestSessions = async (tx: Tx, ending: Ending, at: Instant): Promise<SessionId[]> => {
   const ended = await endingOldest.all(tx, { ...ending, now: toDate(at) })
-  return ended.map((row) => row.biz_id)
+  return ended.filter((row) => row.wasRunning).map((row) => row.biz_id)
 }
