@@ -75,6 +75,10 @@ describe('an authenticator', () => {
   test('mfa.otpVerify 409 STATE.CONFLICT is no failure: it brings no wait', async () => {
     for (let turn = 0; turn < 11; turn++)
       expect(await codeOf(ask(verifyOtp, { code: '123456' }))).toBe('STATE.CONFLICT')
+    const { secret } = await ask(setupOtp)
+    at.clock.advance(900_000)
+    for (let turn = 0; turn < 11; turn++)
+      expect(await codeOf(ask(verifyOtp, { code: otpAt(secret) }))).toBe('STATE.CONFLICT')
     expect((await ask(sendStepUpCode, { mfaMethod: 'EMAIL' })).attemptsRemaining).toBe(10)
   })
 

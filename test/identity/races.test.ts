@@ -127,6 +127,22 @@ describe.each(stores)('races on $name', ({ open, rounds }) => {
     await committed
   })
 
+  race('auth.loginComplete 404 AUTH.SESSION_NOT_FOUND for an account suspended meanwhile is no failure', async () => {
+    const email = 'meanwhile@demo.test'
+    const id = await at.account(email)
+    const { sessionId, code } = await begin(at, email)
+    const { database } = at.ports
+    const failures = () => database.selectFrom('login_failures').select('failures').where('failures', '>', 0).execute()
+    const before = (await failures()).length
+    const tx = await database.startTransaction().execute()
+    await lockAccount(tx, 'CONSUMER', id)
+    await tx.updateTable('accounts').set({ account_status: 'SUSPENDED' }).where('biz_id', '=', id).execute()
+    const committed = pause(100).then(() => tx.commit().execute())
+    expect(await codeOf(complete(at, sessionId, code))).toBe('AUTH.SESSION_NOT_FOUND')
+    await committed
+    expect(await failures()).toHaveLength(before)
+  })
+
   race('auth.refresh: parallel tabs get one successor; a bound set at once is kept by logins under way', async () => {
     for (let round = 0; round < rounds; round++) {
       const email = `tabs${round}@demo.test`

@@ -85,8 +85,10 @@ export const loginCompleter = (parts: Parts) => {
     await toldIn(facts, account, admit({ ...account, accountId: account.id }, facts.clientIp))
     if (!(await countAttempt(database, facts.portal, login.digest, clock.now())))
       throw loginNotFound('no attempt is left')
-    await throttle.count(throttle.subject(facts.portal, account.email))
-    const finished = inTransaction(database, (tx) => finish(tx, facts, login, factor))
+    const subject = throttle.subject(facts.portal, account.email)
+    const finished = throttle.counted(subject, 'AUTH.CODE_INVALID', () =>
+      inTransaction(database, (tx) => finish(tx, facts, login, factor)),
+    )
     const started = await toldIn(facts, account, finished)
     for (const id of started.displaced) liveness.forget(id)
     const access = await tokens.issue({

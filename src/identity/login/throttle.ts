@@ -1,4 +1,4 @@
-import { type AccountId, type Portal, rateLimited } from '../../kernel/index.ts'
+import { type AccountId, type Code, type Portal, Refusal, rateLimited } from '../../kernel/index.ts'
 import type { Tx } from '../../platform/database/index.ts'
 import { canonicalEmail } from '../accounts/canonical-email.ts'
 import type { IdentityPorts } from '../ports.ts'
@@ -23,21 +23,36 @@ export interface Throttle {
   count(subject: FailureSubject): Promise<void>
   /** The try was no failure after all. */
   uncount(subject: FailureSubject): Promise<void>
+  /** Counts a try, and keeps the count only where it is refused with `wrong`: whatever else stops it has not looked at it. */
+  counted<T>(subject: FailureSubject, wrong: Code, work: () => Promise<T>): Promise<T>
   clear(tx: Tx, subject: FailureSubject): Promise<void>
   /** How many more failures meet no wait. */
   remaining(subject: FailureSubject): Promise<number>
 }
 
-export const createThrottle = ({ database, clock, digest }: IdentityPorts, rule: FailureRule): Throttle => ({
-  subject: (portal, email) => ({ portal, digest: digest('login-failures', portal, canonicalEmail(email)) }),
-  factorSubject: (portal, accountId) => ({ portal, digest: digest('login-failures', portal, 'factor', accountId) }),
-  count: async (subject) => {
+export const createThrottle = ({ database, clock, digest }: IdentityPorts, rule: FailureRule): Throttle => {
+  const count = async (subject: FailureSubject): Promise<void> => {
     const now = clock.now()
     const blockedUntil = await countFailure(database, subject, rule, now)
     if (blockedUntil === undefined) return
     throw rateLimited(blockedUntil - now, 'too many failures for this e-mail')
-  },
-  uncount: (subject) => uncountFailure(database, subject, rule, clock.now()),
-  clear: clearFailures,
-  remaining: async (subject) => Math.max(0, rule.limit - (await failuresOf(database, subject, rule, clock.now()))),
-})
+  }
+  const uncount = (subject: FailureSubject): Promise<void> => uncountFailure(database, subject, rule, clock.now())
+  return {
+    subject: (portal, email) => ({ portal, digest: digest('login-failures', portal, canonicalEmail(email)) }),
+    factorSubject: (portal, accountId) => ({ portal, digest: digest('login-failures', portal, 'factor', accountId) }),
+    count,
+    uncount,
+    counted: async (subject, wrong, work) => {
+      await count(subject)
+      try {
+        return await work()
+      } catch (error) {
+        if (!(error instanceof Refusal && error.code === wrong)) await uncount(subject)
+        throw error
+      }
+    },
+    clear: clearFailures,
+    remaining: async (subject) => Math.max(0, rule.limit - (await failuresOf(database, subject, rule, clock.now()))),
+  }
+}

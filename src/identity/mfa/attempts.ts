@@ -24,14 +24,18 @@ export const codeTrial = ({ database, clock }: IdentityPorts, throttle: Throttle
 
   return async (facts, session, work) => {
     const subject = throttle.factorSubject(session.portal, session.accountId)
-    await throttle.count(subject)
-    const done = await inTransaction(database, async (tx) => {
-      const result = await work(tx)
-      if (result !== undefined) await throttle.clear(tx, subject)
-      return result
-    })
-    if (done !== undefined) return done
-    await recordFailure(facts, session)
-    throw new Refusal('AUTH.CODE_INVALID')
+    try {
+      return await throttle.counted(subject, 'AUTH.CODE_INVALID', () =>
+        inTransaction(database, async (tx) => {
+          const done = await work(tx)
+          if (done === undefined) throw new Refusal('AUTH.CODE_INVALID')
+          await throttle.clear(tx, subject)
+          return done
+        }),
+      )
+    } catch (error) {
+      if (error instanceof Refusal && error.code === 'AUTH.CODE_INVALID') await recordFailure(facts, session)
+      throw error
+    }
   }
 }
