@@ -51,6 +51,17 @@ describe.skipIf(!storeIsAvailable())('limits of a portal of its own', () => {
     expect(answer.headers.get('ratelimit')).toMatch(/^"login-address";r=0;t=\d+$/)
   })
 
+  test('auth.loginInitiate 401: the window of a minute at CONSUMER ends within it, whatever SYSTEM’s is', async () => {
+    const at = client(portico)
+    const body = { email: 'a@b.test', password: 'wrong' }
+    const endOf = async (chain: string): Promise<number> => {
+      const { headers } = await at.post(`${chain}/auth/login/initiate`, body)
+      return Number(/"login-address".*;t=(\d+)/.exec(headers.get('ratelimit') ?? '')?.[1])
+    }
+    expect(await endOf(system)).toBeGreaterThan(60)
+    expect(await endOf('/web/v1/consumer')).toBeLessThanOrEqual(60)
+  })
+
   test('password.forgot 429 for the second mail to an address at SYSTEM, for the sixth at CONSUMER', async () => {
     const forgot = (by: Client) =>
       by.post(`${by.chain}/auth/password/forgot`, { email: 'b@b.test', turnstileToken: '' })

@@ -38,12 +38,13 @@ class CountingStore extends MemoryStore {
   }
 }
 
-/** A store of one limit's counters, in memory; on Redis the same limit is shared by every replica. */
+/** A store of one limit's counters in one window, in memory; on Redis the same limit is shared by every replica. */
 export type StoreFactory = (name: string) => Store
 
 /**
- * express-rate-limit's stores behind a plain function, one store a limit, since each has its own window. `scale`
- * multiplies every limit (PORTICO_RATE_LIMIT_SCALE). A store that fails throws, and so the request fails.
+ * express-rate-limit's stores behind a plain function, one store for each window of a limit: a store has one window for all
+ * of its keys, and portals may give the same limit different ones. `scale` multiplies every limit
+ * (PORTICO_RATE_LIMIT_SCALE). A store that fails throws, and so the request fails.
  */
 export const createLimits = (
   scale: number,
@@ -52,12 +53,13 @@ export const createLimits = (
 ): Limits => {
   const stores = new Map<string, Store>()
   const storeOf = (name: string, windowMs: number): Store => {
-    const known = stores.get(name)
+    const key = `${name} ${windowMs}`
+    const known = stores.get(key)
     if (known) return known
     const store = storeFor(name)
     // The stores read nothing of the middleware's options but the window.
     store.init?.({ windowMs } as Parameters<NonNullable<Store['init']>>[0])
-    stores.set(name, store)
+    stores.set(key, store)
     return store
   }
   return {
