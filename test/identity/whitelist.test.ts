@@ -1,4 +1,5 @@
 import fc from 'fast-check'
+import { sql } from 'kysely'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { enableIpWhitelist, readIpWhitelist, replaceIpWhitelist } from '../../src/contract/ip-whitelist.ts'
 import { covers, parseRange } from '../../src/platform/addresses/index.ts'
@@ -38,6 +39,25 @@ test('a match is written down once a minute at most, and a replica learns of a c
   at.clock.advance(10_000)
   await lives('203.0.113.77')
   expect(await matchedAt()).not.toBe(first)
+})
+
+test('a store that can be read and not written still lets in whoever the whitelist covers, and nobody else', async () => {
+  await at.account('full@demo.test')
+  const { accessToken } = await signIn(at, 'full@demo.test')
+  const lives = async (clientIp: string) =>
+    at.identity.authentication.accessToken({ ...credential(accessToken), clientIp })
+  const caller = await lives('203.0.113.9')
+  await call(at.identity, replaceIpWhitelist, facts(at.clock), { addresses: ['203.0.113.0/24'] }, caller)
+  await call(at.identity, enableIpWhitelist, facts(at.clock), {}, caller)
+  const writable = (is: boolean) =>
+    sql`SET default_transaction_read_only = ${sql.raw(is ? 'off' : 'on')}`.execute(at.ports.database)
+  await writable(false)
+  try {
+    expect(await lives('203.0.113.77')).toMatchObject({ accountId: caller.accountId })
+    expect(await codeOf(lives('198.51.100.1'))).toBe('ACCESS.IP_NOT_ALLOWED')
+  } finally {
+    await writable(true)
+  }
 })
 
 test('a range covers just the addresses whose leading bits are its own', () => {

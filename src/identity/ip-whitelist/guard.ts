@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache'
 import { type AccountId, type Instant, type Portal, plus, Refusal } from '../../kernel/index.ts'
 import { type AddressRange, covers, parseRange } from '../../platform/addresses/index.ts'
-import type { Tx } from '../../platform/database/index.ts'
+import { databaseFault, type Tx } from '../../platform/database/index.ts'
 import type { IdentityPorts } from '../ports.ts'
 import type { IdentitySettings } from '../settings.ts'
 import { recordMatch, type WhitelistEntry, whitelistOf } from './store.ts'
@@ -53,17 +53,30 @@ export const createIpWhitelistGuard = (
     return ranges
   }
 
+  /** A store that can be read and not written (its disk is full) still serves reading; a transaction has failed with it. */
+  const note = async (
+    { portal, accountId }: Guarded,
+    { id }: Range,
+    now: Instant,
+    tx: Tx | undefined,
+  ): Promise<void> => {
+    try {
+      await recordMatch(tx ?? database, { portal, accountId, id }, now, plus(now, -activityMs))
+    } catch (error) {
+      if (tx || !databaseFault(error)) throw error
+    }
+  }
+
   return {
     admit: async (account, clientIp, tx) => {
       if (!account.ipWhitelistEnabled) return
-      const { portal, accountId } = account
-      const ranges = tx ? parse(await whitelistOf(tx, portal, accountId)) : await read(account)
+      const ranges = tx ? parse(await whitelistOf(tx, account.portal, account.accountId)) : await read(account)
       const match = ranges.find(({ range }) => covers(range, clientIp))
       if (!match) throw new Refusal('ACCESS.IP_NOT_ALLOWED', { internal: 'outside the account’s whitelist' })
       const now = clock.now()
       if (match.notedAt !== null && now - match.notedAt < activityMs) return
       match.notedAt = now
-      await recordMatch(tx ?? database, { portal, accountId, id: match.id }, now, plus(now, -activityMs))
+      await note(account, match, now, tx)
     },
     forget: (accountId) => void known.delete(accountId),
   }
