@@ -34,10 +34,15 @@ export const watchBook = ({ ledger, logger, metrics }: Parts): BookWatch => {
       isSilent = true
     }
   }
-  let looking = look()
-  const timer = setInterval(() => {
-    looking = looking.then(look)
-  }, everyMs).unref()
+  let looking: Promise<void> | undefined
+  // One look at a time: a store that is slow to answer would be left with more and more of them.
+  const lookUnlessLooking = (): void => {
+    looking ??= look().finally(() => {
+      looking = undefined
+    })
+  }
+  lookUnlessLooking()
+  const timer = setInterval(lookUnlessLooking, everyMs).unref()
   return {
     check: async () => {
       if (broken !== undefined) throw new Error(`the book does not add up: ${broken}`)
