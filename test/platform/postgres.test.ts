@@ -218,4 +218,24 @@ describe.skipIf(!server).each([
     const second = await holdAlone(options)
     await second.release()
   })
+
+  test('a gateway that goes down while it takes its lost right again leaves the right to the next one', async () => {
+    const gone = Promise.withResolvers<void>()
+    const first = await holdAlone({
+      url,
+      connectTimeoutMs: 2_000,
+      onChange: (state) => {
+        if (state === 'lost') setImmediate(() => gone.resolve(first.release()))
+      },
+    })
+    const plain = new Client({ connectionString: server?.url ?? '' })
+    await plain.connect()
+    await plain.query(
+      "SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory' AND pid <> pg_backend_pid()",
+    )
+    await plain.end()
+    await gone.promise
+    const second = await holdAlone({ url, connectTimeoutMs: 2_000, onChange: () => undefined })
+    await second.release()
+  })
 })

@@ -30,6 +30,7 @@ interface Options {
 export const holdAlone = async ({ url, connectTimeoutMs, onChange }: Options): Promise<Alone> => {
   let holder: Client | undefined
   let released = false
+  let regaining: Promise<void> = Promise.resolve()
 
   const take = async (): Promise<boolean> => {
     const client = new Client({
@@ -43,9 +44,12 @@ export const holdAlone = async ({ url, connectTimeoutMs, onChange }: Options): P
       await client.connect()
       await client.query('BEGIN; SET LOCAL statement_timeout = 0; SET LOCAL idle_in_transaction_session_timeout = 0')
       const { rows } = await client.query<{ got: boolean }>(`SELECT pg_try_advisory_xact_lock(${lockKey}) AS got`)
-      if (!rows[0]?.got) return false
+      // Whoever was released meanwhile has nothing to hold any more.
+      if (!rows[0]?.got || released) return false
       holder = client
-      client.once('end', () => void lose(client))
+      client.once('end', () => {
+        regaining = lose(client)
+      })
       return true
     } finally {
       if (holder !== client) await client.end().catch(() => undefined)
@@ -59,6 +63,7 @@ export const holdAlone = async ({ url, connectTimeoutMs, onChange }: Options): P
     let told = false
     while (!released && !holder) {
       const got = await take().catch(() => undefined)
+      if (released) return
       if (got === true) onChange('held')
       if (got === false && !told) onChange('taken')
       told ||= got === false
@@ -83,6 +88,7 @@ export const holdAlone = async ({ url, connectTimeoutMs, onChange }: Options): P
       released = true
       clearInterval(beat)
       await holder?.end().catch(() => undefined)
+      await regaining
     },
   }
 }
