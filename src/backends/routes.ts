@@ -4,7 +4,6 @@ import type { AssertionSigner } from './assertion.ts'
 import { cachedAssertions } from './assertion-cache.ts'
 import type { Backend } from './backend.ts'
 import type { UpstreamMetrics } from './metrics.ts'
-import { streamBounds } from './stream-bounds.ts'
 import type { Upstream } from './upstream.ts'
 
 export interface Routes {
@@ -51,8 +50,7 @@ export const createRoutes = async ({ here, settings, signer, clock, metrics }: P
     await Promise.all([...upstreams.values()].map((upstream) => upstream.close()))
   }
   const longest = Object.values(settings.backends).reduce(
-    (most, chosen) =>
-      typeof chosen === 'object' ? Math.max(most, chosen.timeoutMs, streamBounds(chosen).streamTimeoutMs) : most,
+    (most, chosen) => (typeof chosen === 'object' ? Math.max(most, chosen.timeoutMs, chosen.streamTimeoutMs) : most),
     0,
   )
   return {

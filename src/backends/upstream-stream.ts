@@ -4,7 +4,6 @@ import type { UpstreamConfiguration } from '../config/index.ts'
 import type { Call } from '../gateway/call.ts'
 import { Refusal, StreamReply } from '../kernel/index.ts'
 import { abandon, deadEnd, ForwardedRequest } from './forwarded-request.ts'
-import { streamBounds } from './stream-bounds.ts'
 import { readStreamedJson, streamReply } from './stream-reply.ts'
 import { openAgent, wireFailure } from './upstream-connection.ts'
 import { invalidReply } from './upstream-reply.ts'
@@ -32,8 +31,7 @@ const clientGone = (cause?: unknown): Refusal =>
  * req or res, keep their say, and nothing of the upstream's head reaches the client but what stream-reply.ts lists.
  */
 export const createStreamExchange = (settings: UpstreamConfiguration): StreamExchange => {
-  const { url, maxReplyBytes } = settings
-  const { streamTimeoutMs, maxStreamBytes } = streamBounds(settings)
+  const { url, maxReplyBytes, streamTimeoutMs, maxStreamBytes } = settings
   const { origin, pathname } = new URL(url)
   const agent = openAgent(settings)
   const pending = new WeakMap<object, PromiseWithResolvers<IncomingMessage>>()

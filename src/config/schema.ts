@@ -67,21 +67,14 @@ const portal = z.strictObject({
   links: identity.links,
 })
 
-const upstream = z.strictObject({
+/** An HTTP service behind the gateway. */
+export const upstream = z.strictObject({
   url: baseUrl.describe('Where it is. The interface’s own paths are appended.'),
   audience: z.string().min(1).default('portico-domains').describe('`aud` of the call assertions for it.'),
   timeoutMs: z.int().min(10).default(5_000).describe('From the first byte sent to the last one received.'),
   maxReplyBytes: z.int().min(1_024).default(5_242_880).describe('More than that is 502.'),
-  streamTimeoutMs: z
-    .int()
-    .min(10)
-    .optional()
-    .describe('The same for what is streamed, uploads and downloads; five minutes where nothing is said.'),
-  maxStreamBytes: z
-    .int()
-    .min(1_024)
-    .optional()
-    .describe('More than that of a stream is broken off; 1 GiB where nothing is said.'),
+  streamTimeoutMs: z.int().min(10).default(300_000).describe('The same for what is streamed, uploads and downloads.'),
+  maxStreamBytes: z.int().min(1_024).default(1_073_741_824).describe('More than that of a stream is broken off.'),
   connections: z.int().min(1).default(64).describe('Kept open to the upstream at most.'),
   tls: z
     .strictObject({

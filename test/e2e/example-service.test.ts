@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { afterAll, beforeAll, describe, expect, inject, test, vi } from 'vitest'
 import { type Portico, startPortico } from '../harness/portico.ts'
 import { freePort } from '../harness/postgres.ts'
-import { root } from '../harness/settings.ts'
+import { root, upstreamAt } from '../harness/settings.ts'
 import { type Session, signIn } from '../harness/sign-in.ts'
 
 /** docs/upstreams.md promises that its example works. */
@@ -17,18 +17,8 @@ describe.skipIf(inject('topology') !== 'embedded')('the example service of docs/
     url = `http://127.0.0.1:${port}`
     portico = await startPortico({
       adjust: (settings) => {
-        settings.backends = {
-          profile: {
-            url,
-            audience: 'profile-service',
-            timeoutMs: 2_000,
-            maxReplyBytes: 100_000,
-            connections: 4,
-            concurrency: 8,
-            queue: 8,
-            breaker: { failures: 5, openMs: 200 },
-          },
-        }
+        const breaker = { failures: 5, openMs: 200 }
+        settings.backends = { profile: upstreamAt(url, { audience: 'profile-service', breaker }) }
       },
     })
     service = spawn(process.execPath, ['docs/example-service.mjs'], {

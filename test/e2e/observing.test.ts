@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
 import { type Portico, startPortico } from '../harness/portico.ts'
 import { freePort } from '../harness/postgres.ts'
-import { root } from '../harness/settings.ts'
+import { root, upstreamAt } from '../harness/settings.ts'
 import { signIn } from '../harness/sign-in.ts'
 
 const traceId = '0af7651916cd43dd8448eb211c80319c'
@@ -37,16 +37,7 @@ describe.skipIf(inject('topology') !== 'embedded')('what an operator can see', (
         settings.tracing.enabled = true
         settings.limits.groups.forgot = { address: { limit: 1, windowMs: 3_600_000 } }
         settings.limits.scale = 1
-        settings.backends.constants = {
-          url: `http://127.0.0.1:${port}`,
-          audience: 'constants',
-          timeoutMs: 2_000,
-          maxReplyBytes: 100_000,
-          connections: 4,
-          concurrency: 8,
-          queue: 8,
-          breaker: { failures: 5, openMs: 200 },
-        }
+        settings.backends.constants = upstreamAt(`http://127.0.0.1:${port}`)
       },
     })
     exposed = new Set([...(await metrics()).matchAll(/^# TYPE (\S+)/gm)].map(([, name = '']) => name))

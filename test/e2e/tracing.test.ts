@@ -4,6 +4,7 @@ import { SpanKind, SpanStatusCode, trace } from '@opentelemetry/api'
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
 import { type Portico, startPortico } from '../harness/portico.ts'
 import { freePort } from '../harness/postgres.ts'
+import { upstreamAt } from '../harness/settings.ts'
 import { type EndedSpan, recordingTracer } from '../harness/tracer.ts'
 
 const traceId = '0af7651916cd43dd8448eb211c80319c'
@@ -29,16 +30,7 @@ describe.skipIf(inject('topology') !== 'embedded')('the span of a request', () =
       adjust: (settings) => {
         settings.tracing.enabled = true
         settings.portals.SYSTEM.edge = { kind: 'direct', trustedProxies: [] }
-        settings.backends.constants = {
-          url: `http://127.0.0.1:${port}`,
-          audience: 'constants',
-          timeoutMs: 2_000,
-          maxReplyBytes: 100_000,
-          connections: 4,
-          concurrency: 8,
-          queue: 8,
-          breaker: { failures: 50, openMs: 200 },
-        }
+        settings.backends.constants = upstreamAt(`http://127.0.0.1:${port}`)
       },
     })
   })

@@ -1,11 +1,11 @@
 import { gzipSync } from 'node:zlib'
 import { decodeJwt, decodeProtectedHeader } from 'jose'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, test } from 'vitest'
-import type { UpstreamConfiguration } from '../../src/config/index.ts'
 import { developmentIds } from '../../src/seed/development.ts'
 import type { Answer } from '../harness/http.ts'
 import { answer, type Behaviour, json, type Misbehaving, startMisbehaving } from '../harness/misbehaving.ts'
 import { type Portico, startPortico } from '../harness/portico.ts'
+import { upstreamAt } from '../harness/settings.ts'
 import { type Session, signIn } from '../harness/sign-in.ts'
 
 const timezone = { code: 'UTC', label: 'UTC', zoneIdCode: 'Etc/UTC', utcOffset: 'UTC+0', value: 1 }
@@ -18,16 +18,16 @@ describe.skipIf(inject('topology') !== 'embedded')('upstream faults', () => {
   let behave: Behaviour = () => undefined
   let upstream: Misbehaving
 
-  const configuration = (): UpstreamConfiguration => ({
-    url: `${upstream.url}/base`,
-    audience: 'upstream-under-test',
-    timeoutMs: 700,
-    maxReplyBytes: 100_000,
-    connections: 8,
-    concurrency: 4,
-    queue: 2,
-    breaker: { failures: 1_000, openMs: 200 },
-  })
+  const configuration = () =>
+    upstreamAt(`${upstream.url}/base`, {
+      audience: 'upstream-under-test',
+      timeoutMs: 700,
+      maxReplyBytes: 100_000,
+      connections: 8,
+      concurrency: 4,
+      queue: 2,
+      breaker: { failures: 1_000, openMs: 200 },
+    })
 
   beforeAll(async () => {
     upstream = await startMisbehaving((socket, request) => behave(socket, request))

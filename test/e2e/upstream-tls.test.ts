@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import type { TLSSocket } from 'node:tls'
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
 import { type Portico, startPortico } from '../harness/portico.ts'
+import { upstreamAt } from '../harness/settings.ts'
 
 const timezone = { code: 'UTC', label: 'UTC', zoneIdCode: 'Etc/UTC', utcOffset: 'UTC+0', value: 1 }
 
@@ -105,17 +106,7 @@ describe.skipIf(inject('topology') !== 'embedded')('an upstream over mutual TLS'
     const portico = await startPortico({
       adjust: (settings) => {
         settings.backends = {
-          constants: {
-            url,
-            audience: 'x',
-            timeoutMs: 2_000,
-            maxReplyBytes: 100_000,
-            connections: 2,
-            concurrency: 4,
-            queue: 4,
-            breaker: { failures: 50, openMs: 100 },
-            tls,
-          },
+          constants: upstreamAt(url, { tls, breaker: { failures: 50, openMs: 100 } }),
         }
       },
     })

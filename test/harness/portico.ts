@@ -9,7 +9,7 @@ import { type Answer, type Call, send } from './http.ts'
 import { captureLog, type LogCapture, type LogLine } from './log.ts'
 import { freePort } from './postgres.ts'
 import type { PorticoProcess } from './process.ts'
-import { testSettings } from './settings.ts'
+import { testSettings, upstreamAt } from './settings.ts'
 import { createStore } from './store.ts'
 
 export interface DevelopmentMail {
@@ -54,16 +54,11 @@ export interface Options {
 const upstream = (settings: Configuration, url: string): void => {
   settings.backends = {
     ...settings.backends,
-    default: {
-      url,
+    default: upstreamAt(url, {
       audience: settings.assertion.audience,
       timeoutMs: 10_000,
-      maxReplyBytes: 5_242_880,
-      connections: 64,
-      concurrency: 256,
-      queue: 256,
       breaker: { failures: 5, openMs: 500 },
-    },
+    }),
   }
 }
 

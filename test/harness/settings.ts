@@ -1,6 +1,8 @@
 import { fileURLToPath } from 'node:url'
+import type { z } from 'zod'
 import type { Variables } from '../../src/config/env.ts'
-import { type Configuration, loadConfiguration } from '../../src/config/index.ts'
+import { type Configuration, loadConfiguration, type UpstreamConfiguration } from '../../src/config/index.ts'
+import { upstream } from '../../src/config/schema.ts'
 
 export const root = fileURLToPath(new URL('../..', import.meta.url))
 
@@ -17,3 +19,7 @@ export const testSettings = (
   adjust(settings)
   return settings
 }
+
+/** An upstream of which a test says what matters to it; all else is as the configuration has it. */
+export const upstreamAt = (url: string, said: Omit<z.input<typeof upstream>, 'url'> = {}): UpstreamConfiguration =>
+  upstream.parse({ ...said, url })
