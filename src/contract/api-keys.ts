@@ -36,7 +36,7 @@ const keyPrefix = z
   .meta({ examples: ['ptk_3f9a'] })
 
 const reading = { ...member, workspace: 'required', permission: 'api-key:read' } as const
-const managing = { ...member, workspace: 'required', permission: 'api-key:manage' } as const
+const managing = { ...member, workspace: 'required', permission: 'api-key:manage', changesRights: true } as const
 const get = { method: 'GET', chains: ['consumer'], policy: reading, body: 'none' } as const
 const command = {
   method: 'POST',

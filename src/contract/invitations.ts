@@ -50,7 +50,7 @@ export const acceptInvitation = operation({
   id: 'invitations.accept',
   path: '/profile/invitations/accept',
   summary: 'Join the workspace of an invitation',
-  policy: own,
+  policy: { ...own, changesRights: true },
   body: z.strictObject({ invitationBizId: id }),
   refuses: [...command.refuses, 'WORKSPACE.NOT_ACTIVE'],
 })

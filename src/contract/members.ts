@@ -66,7 +66,7 @@ export const limitMember = operation({
   path: '/workspaces/{workspace_id}/members/policy',
   chains: ['system'],
   summary: 'Limit a membership by its policyConfig, or lift its limits by null',
-  policy: { ...operator, permission: 'member:limit' },
+  policy: { ...operator, permission: 'member:limit', changesRights: true },
   body: z.strictObject({ userBizId: id, policyConfig: PolicyConfig.nullable(), reason }),
   reply: Member,
   refuses: ['RESOURCE.NOT_FOUND'],

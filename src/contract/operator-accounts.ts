@@ -8,8 +8,8 @@ import { Profile } from './profile.ts'
 const Account = Profile.extend({ lastLoginAt: timestamp.nullable() })
 
 const reading = { ...operator, permission: 'account:read' } as const
-const approving = { ...operator, permission: 'account:approve' } as const
-const suspending = { ...operator, permission: 'account:suspend' } as const
+const approving = { ...operator, permission: 'account:approve', changesRights: true } as const
+const suspending = { ...operator, permission: 'account:suspend', changesRights: true } as const
 const get = { method: 'GET', chains: ['system'], policy: reading, body: 'none' } as const
 const change = {
   method: 'POST',

@@ -25,7 +25,7 @@ export const listWorkspaces = operation({
 const freezing = {
   method: 'POST',
   chains: ['system'],
-  policy: { ...operator, permission: 'workspace:freeze' },
+  policy: { ...operator, permission: 'workspace:freeze', changesRights: true },
   body: z.strictObject({ reason }),
   reply: Workspace,
   refuses: ['RESOURCE.NOT_FOUND', 'STATE.CONFLICT'],

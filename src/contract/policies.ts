@@ -14,6 +14,7 @@ export const anonymous = {
   channel: 'optional',
   rate: 'general',
   idempotent: false,
+  changesRights: false,
 } as const satisfies Policy
 
 /** What belongs to the account itself: being who one is suffices. */
@@ -26,6 +27,7 @@ export const member = {
   channel: 'optional',
   rate: 'general',
   idempotent: false,
+  changesRights: false,
 } as const
 
 /** A member's money command: it happens once per X-Request-Id. */

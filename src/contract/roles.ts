@@ -47,7 +47,7 @@ const roleName = text(64)
 const description = text(256, 0)
 
 const reading = { ...member, workspace: 'required', permission: 'role:read' } as const
-const managing = { ...member, workspace: 'required', permission: 'role:manage' } as const
+const managing = { ...member, workspace: 'required', permission: 'role:manage', changesRights: true } as const
 const get = { method: 'GET', chains: ['consumer'], policy: reading, body: 'none' } as const
 const post = {
   method: 'POST',
@@ -138,7 +138,7 @@ export const changeMemberRole = operation({
   id: 'roles.changeMember',
   path: '/roles/members/role/change',
   summary: 'Give a member another role; the last owner stays',
-  policy: { ...member, workspace: 'optional', permission: 'member:manage' },
+  policy: { ...member, workspace: 'optional', permission: 'member:manage', changesRights: true },
   body: z.strictObject({ userBizId: id, roleBizId: id }),
   reply: MemberRole,
   refuses: ['RESOURCE.NOT_FOUND', 'WORKSPACE.LAST_OWNER'],

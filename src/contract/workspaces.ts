@@ -46,7 +46,7 @@ const extraData = z
 
 const common = { chains: ['consumer'] } as const
 const current = { ...common, method: 'POST', body: 'none' } as const
-const ownMembership = { ...own, workspace: 'optional' } as const
+const ownMembership = { ...own, workspace: 'optional', changesRights: true } as const
 
 export const createWorkspace = operation({
   ...common,
@@ -54,7 +54,7 @@ export const createWorkspace = operation({
   method: 'POST',
   path: '/workspaces',
   summary: 'Create a workspace and own it',
-  policy: own,
+  policy: { ...own, changesRights: true },
   body: z.strictObject({ workspaceName, workspaceTimezone, workspaceKind: codeOf('workspaceKind').optional() }),
   reply: Workspace,
   refuses: ['STATE.CONFLICT'],

@@ -31,4 +31,9 @@ export interface Policy {
   rate: RateGroup
   /** X-Request-Id is the key under which the effect happens once. */
   idempotent: boolean
+  /**
+   * It may change what somebody may do, or which workspace is meant where none is named: it is answered when no replica goes
+   * by what was so before (docs/decisions/0008).
+   */
+  changesRights: boolean
 }

@@ -83,6 +83,33 @@ describe('policies', () => {
     ])
   })
 
+  it('whatever may change somebody’s rights, or their default workspace, waits until nobody goes by those of before', () => {
+    const changing = catalogue.filter((operation) => operation.policy.changesRights)
+    expect(changing.filter(({ method }) => method !== 'POST')).toEqual([])
+    expect(changing.map(({ id }) => id).toSorted()).toEqual([
+      'apiKeys.create',
+      'apiKeys.delete',
+      'apiKeys.disable',
+      'apiKeys.enable',
+      'invitations.accept',
+      'operators.approveAccount',
+      'operators.freezeWorkspace',
+      'operators.reactivateAccount',
+      'operators.rejectAccount',
+      'operators.suspendAccount',
+      'operators.unfreezeWorkspace',
+      'roles.changeMember',
+      'roles.create',
+      'roles.delete',
+      'roles.setPermissions',
+      'roles.update',
+      'workspaces.create',
+      'workspaces.leave',
+      'workspaces.limitMember',
+      'workspaces.setDefault',
+    ])
+  })
+
   it('no operation repeats what its policy implies on every chain', () => {
     const repeated = catalogue.filter((operation) =>
       operation.refuses.some((code) =>
