@@ -1,4 +1,5 @@
-import type { Configuration, UpstreamConfiguration } from '../config/index.ts'
+import { type Configuration, placeOf, type UpstreamConfiguration } from '../config/index.ts'
+import { routableDomains } from '../contract/index.ts'
 import type { Clock } from '../kernel/index.ts'
 import type { AssertionSigner } from './assertion.ts'
 import { cachedAssertions } from './assertion-cache.ts'
@@ -40,12 +41,11 @@ export const createRoutes = async ({ here, settings, signer, clock, metrics }: P
     upstreams.set(key, upstream)
     return upstream
   }
-  const { default: otherwise = 'in-process', ...named } = settings.backends
-  const place = async (chosen: UpstreamConfiguration | 'in-process' = 'in-process'): Promise<Backend> =>
-    chosen === 'in-process' ? here : upstreamFor(chosen)
-  const elsewhere = await place(otherwise)
   const byDomain = new Map<string, Backend>()
-  for (const [domain, chosen] of Object.entries(named)) byDomain.set(domain, await place(chosen))
+  for (const domain of routableDomains) {
+    const place = placeOf(settings, domain)
+    if (place !== 'in-process') byDomain.set(domain, await upstreamFor(place))
+  }
   const close = async () => {
     await Promise.all([...upstreams.values()].map((upstream) => upstream.close()))
   }
@@ -54,7 +54,7 @@ export const createRoutes = async ({ here, settings, signer, clock, metrics }: P
     0,
   )
   return {
-    backendOf: (domain) => byDomain.get(domain) ?? elsewhere,
+    backendOf: (domain) => byDomain.get(domain) ?? here,
     retire: () => void setTimeout(close, longest + graceMs).unref(),
     close,
   }

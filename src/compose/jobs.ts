@@ -1,5 +1,5 @@
 import type { Logger } from 'pino'
-import type { Configuration } from '../config/index.ts'
+import { type Configuration, placeOf } from '../config/index.ts'
 import type { Identity } from '../identity/index.ts'
 import { sealAuditLog } from '../platform/audit/index.ts'
 import { createJobRunner, forgettingFailedJobs, type JobKind } from '../platform/jobs/index.ts'
@@ -16,13 +16,13 @@ interface Parts {
 }
 
 /**
- * Whether this process serves a domain: its jobs run where its handlers do, since both need the same blobs and
- * settings. What is sent by mail leaves from the gateway.
+ * The jobs of this process. A domain's run where its handlers do, since both need the same blobs and settings; what is sent
+ * by mail leaves from the gateway.
  */
 const kindsOf = ({ settings, outside, isGateway, identity, domains }: Parts): JobKind[] => {
   const { jobs } = domains
   const isHere = (domain: 'files' | 'exports' | 'recharges' | 'exchanges'): boolean =>
-    !isGateway || (settings.backends[domain] ?? settings.backends.default ?? 'in-process') === 'in-process'
+    !isGateway || placeOf(settings, domain) === 'in-process'
   const seal = async (): Promise<void> => {
     await sealAuditLog(outside.database)
   }
