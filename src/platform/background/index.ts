@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Logger } from 'pino'
-import type { Randomness } from '../../kernel/index.ts'
+import { boundedQueue, type Randomness } from '../../kernel/index.ts'
 
 /**
  * Work that nobody waits for, in this process alone: mails whose sending an answer must not depend on, in bytes or in
@@ -33,30 +33,14 @@ interface Task {
   work(): Promise<void>
 }
 
-/** So many places; who finds none waits in line. */
-const places = (count: number) => {
-  const line: (() => void)[] = []
-  let free = count
-  return {
-    take: async (): Promise<void> => {
-      if (free > 0) free -= 1
-      else await new Promise<void>((resolve) => line.push(resolve))
-    },
-    giveBack: (): void => {
-      const next = line.shift()
-      if (next) next()
-      else free += 1
-    },
-  }
-}
-
 export const createBackground = (
   settings: BackgroundSettings,
   log: Pick<Logger, 'warn' | 'error'>,
   randomness: Pick<Randomness, 'integer'>,
 ): Background => {
   const stopping = new AbortController()
-  const { take, giveBack } = places(settings.concurrency)
+  // As many may wait as `run` lets in.
+  const { inTurn } = boundedQueue({ concurrency: settings.concurrency, waiting: Number.POSITIVE_INFINITY })
   const held = new Set<Promise<void>>()
 
   /** Cut short when the process goes down. */
@@ -77,8 +61,7 @@ export const createBackground = (
 
   const carryOut = async (task: Task): Promise<void> => {
     await wait(randomness.integer(settings.spreadMs + 1))
-    await take()
-    await tryTo(task).finally(giveBack)
+    await inTurn(() => tryTo(task))
   }
 
   const idle = async (): Promise<void> => {
