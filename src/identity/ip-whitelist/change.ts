@@ -3,7 +3,7 @@ import { covers, parseRange, versionOf } from '../../platform/addresses/index.ts
 import { actOf, recordAct } from '../../platform/audit/index.ts'
 import { inTransaction, type Tx } from '../../platform/database/index.ts'
 import type { Account } from '../accounts/account.ts'
-import { lockAccount } from '../accounts/store.ts'
+import { lockOwnAccount } from '../accounts/own-account.ts'
 import type { CredentialChange } from '../notices/notice.ts'
 import type { Notices } from '../notices/notices.ts'
 import type { IdentityPorts } from '../ports.ts'
@@ -42,39 +42,39 @@ const checkCovered = (addresses: string[], clientIp: string): void => {
 export const whitelistChanges = ({ ports, liveness, guard, notices }: Parts) => {
   const { database, clock, ids } = ports
 
-  const changing = async (
+  const changing = async <T>(
     request: Request,
     change: CredentialChange,
-    work: (tx: Tx, account: Account) => Promise<unknown>,
-  ): Promise<Whitelist> => {
-    const { portal, accountId, sessionId } = ownSession(request.caller)
-    const { account, after } = await inTransaction(database, async (tx) => {
-      const locked = await lockAccount(tx, portal, accountId)
-      if (!locked) throw new Refusal('ACCESS.TOKEN_INVALID', { internal: 'the account is gone' })
-      await work(tx, locked)
+    work: (tx: Tx, account: Account) => Promise<T>,
+  ): Promise<T> => {
+    const { accountId, sessionId } = ownSession(request.caller)
+    const done = await inTransaction(database, async (tx) => {
+      const account = await lockOwnAccount(tx, request.caller)
+      const result = await work(tx, account)
       await recordAct(tx, actOf(request), { workspaceId: null, targetId: accountId, detail: { change } })
-      await notices.credentialChanged(tx, locked, change, request, clock.now())
-      return { account: locked, after: await whitelistOf(tx, portal, accountId) }
+      await notices.credentialChanged(tx, account, change, request, clock.now())
+      return result
     })
     guard.forget(accountId)
     liveness.forget(sessionId)
-    return { enabled: account.ipWhitelistEnabled, entries: after }
+    return done
   }
 
   return {
-    replace: (request: Request, addresses: string[]) =>
+    replace: (request: Request, addresses: string[]): Promise<Whitelist> =>
       changing(request, 'IP_WHITELIST_CHANGED', async (tx, { portal, id, ipWhitelistEnabled }) => {
         if (ipWhitelistEnabled) checkCovered(addresses, request.clientIp)
         await replaceWhitelist(tx, portal, id, addresses.map(toEntry(ids)), clock.now())
+        return { enabled: ipWhitelistEnabled, entries: await whitelistOf(tx, portal, id) }
       }),
-    enable: (request: Request, force: boolean) =>
+    enable: (request: Request, force: boolean): Promise<void> =>
       changing(request, 'IP_WHITELIST_ENABLED', async (tx, { portal, id }) => {
         const entries = await whitelistOf(tx, portal, id)
         const addresses = entries.map(({ address }) => address)
         if (!force) checkCovered(addresses, request.clientIp)
         await setWhitelistEnabled(tx, portal, id, true, clock.now())
       }),
-    disable: (request: Request) =>
+    disable: (request: Request): Promise<void> =>
       changing(request, 'IP_WHITELIST_DISABLED', (tx, { portal, id }) =>
         setWhitelistEnabled(tx, portal, id, false, clock.now()),
       ),

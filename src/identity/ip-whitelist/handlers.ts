@@ -1,6 +1,6 @@
 import * as contract from '../../contract/ip-whitelist.ts'
-import { type HandlerTable, handlerTable, Refusal, toIso } from '../../kernel/index.ts'
-import { accountById } from '../accounts/store.ts'
+import { type HandlerTable, handlerTable, toIso } from '../../kernel/index.ts'
+import { ownAccount } from '../accounts/own-account.ts'
 import type { IdentityPorts } from '../ports.ts'
 import type { Whitelist, whitelistChanges } from './change.ts'
 import { whitelistOf } from './store.ts'
@@ -21,11 +21,9 @@ export const ipWhitelistHandlers = (
   changes: ReturnType<typeof whitelistChanges>,
 ): HandlerTable =>
   handlerTable(contract, {
-    readIpWhitelist: async ({ caller: { portal, accountId } }) => {
-      const account = await accountById(database, portal, accountId)
-      if (!account) throw new Refusal('ACCESS.TOKEN_INVALID', { internal: 'the account is gone' })
-      const entries = await whitelistOf(database, portal, accountId)
-      return render({ enabled: account.ipWhitelistEnabled, entries })
+    readIpWhitelist: async ({ caller }) => {
+      const { portal, id, ipWhitelistEnabled } = await ownAccount(database, caller)
+      return render({ enabled: ipWhitelistEnabled, entries: await whitelistOf(database, portal, id) })
     },
     replaceIpWhitelist: async (request) => render(await changes.replace(request, request.body.addresses)),
     enableIpWhitelist: async (request) => {
