@@ -1,5 +1,7 @@
 import { type Instant, type Portal, rateLimited } from '../../kernel/index.ts'
 import type { Cache } from '../../platform/cache/index.ts'
+import type { KeyedDigest } from '../../platform/crypto/index.ts'
+import { canonicalEmail } from '../accounts/canonical-email.ts'
 import type { Allowance } from '../settings.ts'
 
 /** Refuses a second code so soon after the last one; asked before the quota, of which such a refusal costs nothing. */
@@ -8,6 +10,10 @@ export const requireResendable = (sentAt: Instant | null, now: Instant, resendMs
   if (sentAt === null || Math.abs(now - sentAt) >= resendMs) return
   throw rateLimited(resendMs - (now - sentAt), 'a code was sent a moment ago')
 }
+
+/** An address as a quota counts it, where whoever asks has not shown that it is an account's: it is kept as a digest. */
+export const addressSubject = (digest: KeyedDigest, email: string): string =>
+  Buffer.from(digest('mail-quota', canonicalEmail(email))).toString('base64url')
 
 export type MailQuota = (portal: Portal, subject: string) => Promise<void>
 

@@ -2,9 +2,8 @@ import { invalid, plus, type RequestFacts, wholeMinutes } from '../../kernel/ind
 import { actBy, recordAct } from '../../platform/audit/index.ts'
 import { inTransaction } from '../../platform/database/index.ts'
 import type { Account } from '../accounts/account.ts'
-import { canonicalEmail } from '../accounts/canonical-email.ts'
 import { accountByEmail } from '../accounts/store.ts'
-import { mailQuota } from '../login/code-quota.ts'
+import { addressSubject, mailQuota } from '../login/code-quota.ts'
 import type { IdentityPorts } from '../ports.ts'
 import type { IdentitySettings } from '../settings.ts'
 import { mintToken } from '../tokens/opaque-token.ts'
@@ -41,10 +40,7 @@ export const forgotPassword = (ports: IdentityPorts, { passwords: settings, port
 
   return async (facts: RequestFacts, email: string, turnstileToken: string): Promise<void> => {
     if (!(await robots.passes(turnstileToken, facts.clientIp))) throw invalid('turnstileToken')
-    await quota(
-      facts.portal,
-      Buffer.from(digest('login-failures', 'mail', canonicalEmail(email))).toString('base64url'),
-    )
+    await quota(facts.portal, addressSubject(digest, email))
     background.run('password-forgot', () => sendLink(facts, email))
   }
 }

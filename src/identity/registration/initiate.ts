@@ -1,9 +1,8 @@
 import { invalid, parseLocale, plus, type RequestFacts, wholeMinutes, wholeSeconds } from '../../kernel/index.ts'
 import { inTransaction } from '../../platform/database/index.ts'
 import type { Account } from '../accounts/account.ts'
-import { canonicalEmail } from '../accounts/canonical-email.ts'
 import { accountByEmail } from '../accounts/store.ts'
-import { mailQuota } from '../login/code-quota.ts'
+import { addressSubject, mailQuota } from '../login/code-quota.ts'
 import { replaceCode } from '../login/code-store.ts'
 import { insertRegistration } from '../login/login-session-store.ts'
 import { codeDigest, mintCode } from '../login/one-time-code.ts'
@@ -46,7 +45,7 @@ export const registrationInitiator = (ports: IdentityPorts, { login: settings, p
     const { portal } = facts
     openRegistration(portals, portal)
     if (!(await robots.passes(turnstileToken, facts.clientIp))) throw invalid('turnstileToken')
-    await quota(portal, Buffer.from(digest('login-failures', 'mail', canonicalEmail(email))).toString('base64url'))
+    await quota(portal, addressSubject(digest, email))
     const sessionId = mintToken(randomness)
     const now = clock.now()
     const session = {

@@ -11,6 +11,7 @@ export type DigestPurpose =
   | 'refresh-token'
   | 'client-hash'
   | 'login-failures'
+  | 'mail-quota'
   | 'password-token'
   | 'backup-code'
   | 'api-key'
