@@ -24,7 +24,7 @@ export interface AccessTokens {
 }
 
 const longestToken = 2_048
-const wholeSeconds = (at: Instant): number => Math.floor(at / 1_000)
+const epochSeconds = (at: Instant): number => Math.floor(at / 1_000)
 
 const headerOf = (token: string): unknown => {
   try {
@@ -48,8 +48,8 @@ export const createAccessTokens = (
     issue: async ({ portal, accountId, sessionId, clientHash, sessionExpiresAt }) => {
       const now = clock.now()
       const { kid, privateKey } = await keys.signing()
-      const issued = wholeSeconds(now)
-      const expires = Math.min(wholeSeconds(plus(now, accessTtlMs)), wholeSeconds(sessionExpiresAt))
+      const issued = epochSeconds(now)
+      const expires = Math.min(epochSeconds(plus(now, accessTtlMs)), epochSeconds(sessionExpiresAt))
       const accessToken = await new SignJWT({ sid: sessionId, client: clientOf(clientHash) })
         .setProtectedHeader({ alg: 'EdDSA', typ: accessTokenType, kid })
         .setIssuer(issuer)
@@ -71,7 +71,7 @@ export const createAccessTokens = (
       try {
         const { payload } = await jwtVerify(token, key.publicKey, { ...checks, clockTolerance: skew })
         const claims = parseClaims(payload, issuer)
-        if (!claims || claims.issuedAt > wholeSeconds(now) + skew) return undefined
+        if (!claims || claims.issuedAt > epochSeconds(now) + skew) return undefined
         return { ...claims, kid: key.kid }
       } catch {
         return undefined
