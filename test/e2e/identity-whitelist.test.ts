@@ -46,16 +46,16 @@ describe.skipIf(!storeIsAvailable())('the IP whitelist', () => {
   })
 
   test.each([
-    [['203.0.113.0/33']],
-    [['2001:db8::/129']],
-    [['203.0.113.256']],
-    [['example.com']],
-    [['0x7f.1']],
-    [['10.0.0.0/8', '10.0.0.0/8']],
-    ['203.0.113.0/24'],
-    [[null]],
-    [Array.from({ length: 10_000 }, (_, each) => `10.0.${each >> 8}.${each & 255}`)],
-  ])('ipWhitelist.replace 400 for %j', async (addresses) => {
+    ['an IPv4 range of 33 bits', ['203.0.113.0/33']],
+    ['an IPv6 range of 129 bits', ['2001:db8::/129']],
+    ['a byte above 255', ['203.0.113.256']],
+    ['a name', ['example.com']],
+    ['an address that only some readers know', ['0x7f.1']],
+    ['one range twice', ['10.0.0.0/8', '10.0.0.0/8']],
+    ['a text in the place of a list', '203.0.113.0/24'],
+    ['null in the list', [null]],
+    ['10,000 entries', Array.from({ length: 10_000 }, (_, each) => `10.0.${each >> 8}.${each & 255}`)],
+  ])('ipWhitelist.replace 400 for %s', async (_, addresses) => {
     const at = await newcomer(portico)
     const answer = await at.by.post(path, { addresses }, at.token)
     expect(refusal(answer)).toEqual([400, 'VALIDATION.INVALID_PARAMETER'])
