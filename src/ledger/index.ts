@@ -10,7 +10,7 @@ import { earlierAnswer, forgetAnswers, keepAnswer } from './idempotency.ts'
 import { verifyBook } from './invariants.ts'
 import { provideLiquidity } from './liquidity.ts'
 import { fundWallet } from './opening.ts'
-import { listOrders, readOrder } from './orders-store.ts'
+import { listOrders, readOrder, readOrderType } from './orders-store.ts'
 import { orEarlierOrder } from './remembered.ts'
 import { deleteUsageOf, readDailyUsage } from './usage-store.ts'
 import { insertWallet, listWallets, moveWallet, readDefaultWallet, readWallet } from './wallets-store.ts'
@@ -75,6 +75,7 @@ const parts = (ports: LedgerPorts) => {
     readBalanceAt: from(readBalanceAt),
     listFlows: from(listFlows),
     readOrder: from(readOrder),
+    readOrderType: from(readOrderType),
     listOrders: from(listOrders),
     listDueOrders: from(listDueOrders),
     readDailyUsage: from(readDailyUsage),

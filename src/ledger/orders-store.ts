@@ -60,6 +60,12 @@ export const readOrder = async (
   return row && readOf(row)
 }
 
+/** What kind of order an id names, whichever workspace ordered it: for operators. Undefined for an unknown one. */
+export const readOrderType = async (database: Database, id: OrderId): Promise<OrderType | undefined> => {
+  const row = await database.selectFrom('orders').where('biz_id', '=', id).select('order_type').executeTakeFirst()
+  return row?.order_type
+}
+
 /** Where nothing runs out, the bare column, which an index can serve. */
 const statusNow = (runsOut: OrderQuery['runsOut']) =>
   runsOut === undefined

@@ -9,15 +9,7 @@ import {
   type OrderId,
   toIso,
 } from '../../kernel/index.ts'
-import type { Ledger, OrderQuery, Posting } from '../../ledger/index.ts'
-
-const types: readonly OrderQuery['type'][] = ['TRANSFER', 'EXCHANGE', 'RECHARGE', 'WITHDRAWAL']
-
-/** An order's kind, whichever workspace it is of; an order without postings exists all the same. */
-const typeOf = async (ledger: Ledger, id: OrderId): Promise<OrderQuery['type']> => {
-  for (const type of types) if (await ledger.readOrder({ id, type, workspace: null })) return type
-  throw notFound('no such order')
-}
+import type { Ledger, Posting } from '../../ledger/index.ts'
 
 /** A sandbox has one account per currency in place of all of the house's. */
 const nameOf = ({ kind, workspace, amount }: Posting): string => {
@@ -51,7 +43,9 @@ export const ledgerHandlers = (ledger: Ledger, clock: Clock): HandlerTable =>
     },
     listOrderPostings: async ({ params }) => {
       const id = idInPath<'order'>(params.order_id)
-      const type = await typeOf(ledger, id)
+      // An order without postings exists all the same.
+      const type = await ledger.readOrderType(id)
+      if (!type) throw notFound('no such order')
       return (await ledger.listPostings(id)).map((posting) => render(posting, id, type))
     },
   })
