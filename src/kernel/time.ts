@@ -16,9 +16,12 @@ export const toDate = (at: Instant): Date => new Date(at)
 const earliest = Date.parse('0001-01-01T00:00:00.000Z')
 const latest = Date.parse('9999-12-31T23:59:59.999Z')
 
-/** An ISO 8601 instant with a zone, as the interface takes it; undefined when it is not one, or none of those years. */
-export const parseInstant = (text: string): Instant | undefined => {
-  const milliseconds = Date.parse(text)
+/**
+ * The instant that a text names: ISO 8601 with a zone, a form that the contract's schemas see to. Undefined where there is no
+ * text, where it names none, and where that is of none of those years.
+ */
+export const parseInstant = (text: string | undefined): Instant | undefined => {
+  const milliseconds = Date.parse(text ?? '')
   return milliseconds >= earliest && milliseconds <= latest ? instantOf(milliseconds) : undefined
 }
 

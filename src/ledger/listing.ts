@@ -18,6 +18,6 @@ export const listing = ({ currentPage, pageSize, sortOrder, startTime, endTime }
   currentPage,
   pageSize,
   sortOrder,
-  from: startTime === undefined ? undefined : parseInstant(startTime),
-  to: endTime === undefined ? undefined : parseInstant(endTime),
+  from: parseInstant(startTime),
+  to: parseInstant(endTime),
 })

@@ -19,7 +19,7 @@ export const ranOutAt = (
   { from, to }: RunningOut,
   now: Instant,
 ): Instant | null => {
-  const end = expiresAt ? parseInstant(expiresAt) : undefined
+  const end = parseInstant(expiresAt ?? undefined)
   if (end === undefined) return null
   return status === to || (status === from && end <= now) ? end : null
 }

@@ -21,8 +21,6 @@ import type { ApiKeyCommand, ApiKeyService } from './service.ts'
 import type { ApiKeyRow } from './store.ts'
 
 const isoOrNull = (at: Instant | null): string | null => (at === null ? null : toIso(at))
-const instantIn = (text: string | undefined): Instant | undefined =>
-  text === undefined ? undefined : parseInstant(text)
 
 type CommandRequest = RequestFacts & { caller: Caller; workspace: WorkspaceAccess; body: { apiKeyBizId: string } }
 
@@ -55,7 +53,12 @@ export const createHandlers = (
   return handlerTable(contract, {
     listApiKeys: async (request) => {
       const { apiKeyStatus, keyPrefix, startTime, endTime, ...paging } = request.query
-      const filters = { status: apiKeyStatus, prefix: keyPrefix, from: instantIn(startTime), to: instantIn(endTime) }
+      const filters = {
+        status: apiKeyStatus,
+        prefix: keyPrefix,
+        from: parseInstant(startTime),
+        to: parseInstant(endTime),
+      }
       const query = { ...paging, ...filters, workspaceId: request.workspace.id }
       return mapPage(await service.list(query, request.receivedAt), (row) => reply(row, request))
     },
@@ -64,7 +67,7 @@ export const createHandlers = (
       reply(await service.read(request.workspace.id, idInPath(request.params.api_key_id)), request),
     createApiKey: async (request) => {
       const { apiKeyName, permissionCodes, ipAllowlist, expiresAt } = request.body
-      const limits = { ipAllowlist: ipAllowlist ?? [], expiresAt: instantIn(expiresAt) ?? null }
+      const limits = { ipAllowlist: ipAllowlist ?? [], expiresAt: parseInstant(expiresAt) ?? null }
       const asked = { name: apiKeyName, permissionCodes, ...limits }
       const { row, key } = await service.create(actOf(request), request.workspace, asked)
       return { ...reply(row, request), secret: key }

@@ -49,7 +49,7 @@ export const walletHandlers = (ports: WalletsPorts, words: Words): HandlerTable 
 
     readBalance: async ({ params, query, workspace }) => {
       const scope = { wallet: idInPath<'wallet'>(params.wallet_id), workspace: workspace.id }
-      const at = query.at === undefined ? undefined : parseInstant(query.at)
+      const at = parseInstant(query.at)
       const { balance, asOf } = await balanceOf(ports, scope, at)
       return renderBalance(balance, asOf)
     },

@@ -26,8 +26,8 @@ const asked = (workspaceId: WorkspaceId, query: Query): MemberQuery => {
     name,
     email,
     roleId: roleBizId === undefined ? undefined : bizId(roleBizId),
-    from: startTime === undefined ? undefined : parseInstant(startTime),
-    to: endTime === undefined ? undefined : parseInstant(endTime),
+    from: parseInstant(startTime),
+    to: parseInstant(endTime),
   }
 }
 

@@ -41,9 +41,8 @@ export const sessionHandlers = (ports: IdentityPorts, liveness: Liveness): Handl
     configureSessions: async (request) => render(await bound(request, request.body.maxConcurrentSessions)),
     listLoginHistory: async ({ caller: { portal, accountId }, query }) => {
       const { startTime, endTime, sortOrder, ...page } = query
-      const from = startTime === undefined ? undefined : parseInstant(startTime)
-      const until = endTime === undefined ? undefined : parseInstant(endTime)
-      const history = await loginHistory(database, { portal, accountId, from, until, sortOrder, ...page })
+      const interval = { from: parseInstant(startTime), until: parseInstant(endTime) }
+      const history = await loginHistory(database, { portal, accountId, sortOrder, ...interval, ...page })
       return mapPage(history, ({ loginAt, id, ...entry }) => ({ bizId: id, loginTime: toIso(loginAt), ...entry }))
     },
     terminateSession: async (request) => {

@@ -42,9 +42,6 @@ export interface ExportScope {
   filters: unknown
 }
 
-const instantOf = (text: string | undefined): Instant | undefined =>
-  text === undefined ? undefined : parseInstant(text)
-
 /** The earlier of what was asked for and what the snapshot holds. */
 const until = (asked: Instant | undefined, asOf: Instant | null): Instant | undefined =>
   asOf === null || (asked !== undefined && asked < asOf) ? asked : asOf
@@ -64,7 +61,7 @@ export const sourceOf = (
   const { startTime, endTime, walletId, flowType, direction, sourceCurrency, targetCurrency, ...statuses } =
     Filters.parse(scope.filters)
   const { workspace, account, type } = scope
-  const interval = { from: instantOf(startTime), to: until(instantOf(endTime), asOf) }
+  const interval = { from: parseInstant(startTime), to: until(parseInstant(endTime), asOf) }
   if (type === 'LOGIN_HISTORY') return loginHistorySource(store, { account, ...interval }, pageSize)
   const book = ledger.within(store)
   if (type === 'FLOWS') return flowSource(book, { workspace, walletId, flowType, direction, ...interval }, pageSize)
