@@ -1,6 +1,27 @@
+import { codedFault } from '../kernel/index.ts'
 import type { Settings } from './schema.ts'
 
+const codedFaults = ({ codedValues }: Settings): string[] =>
+  Object.entries(codedValues)
+    .map(([family, own]) => codedFault(family, own))
+    .filter((fault) => fault !== undefined)
+    .map((fault) => `codedValues: ${fault}`)
+
 /** What two settings together do not allow, each of which is good by itself. */
-export const faultsTogether = ({ database, jobs }: Settings): string[] =>
-  // An export holds a connection for its snapshot, and writes down how far it is by another one.
-  database.poolSize > jobs.concurrency ? [] : ['database.poolSize: must be greater than jobs.concurrency']
+export const faultsTogether = (settings: Settings): string[] => {
+  const { database, jobs, listen, requests, secureChannel } = settings
+  const { headersTimeoutMs, uploadTimeoutMs } = requests
+  return [
+    // An export holds a connection for its snapshot, and writes down how far it is by another one.
+    database.poolSize > jobs.concurrency || 'database.poolSize: must be greater than jobs.concurrency',
+    listen.port !== listen.operationsPort ||
+      listen.port === 0 ||
+      'listen.operationsPort: must be another port than listen.port',
+    headersTimeoutMs <= uploadTimeoutMs ||
+      'requests.headersTimeoutMs: must not be greater than requests.uploadTimeoutMs',
+    // A new key would be due as soon as it is made.
+    secureChannel.keyOverlapMs < secureChannel.keyTtlMs ||
+      'secureChannel.keyOverlapMs: must be less than secureChannel.keyTtlMs',
+    ...codedFaults(settings),
+  ].filter((fault) => fault !== true)
+}

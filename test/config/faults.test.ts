@@ -72,3 +72,24 @@ test('as many jobs at once as there are connections are refused: an export needs
   ])
   expect(faultsOf('{ database: { poolSize: 5 }, jobs: { concurrency: 4 } }')).toEqual([])
 })
+
+test.each([
+  ['listen: { port: 9090 }', 'listen.operationsPort: must be another port than listen.port'],
+  [
+    'requests: { headersTimeoutMs: 300001 }',
+    'requests.headersTimeoutMs: must not be greater than requests.uploadTimeoutMs',
+  ],
+  ['secureChannel: { keyOverlapMs: 86400000 }', 'secureChannel.keyOverlapMs: must be less than secureChannel.keyTtlMs'],
+  ['codedValues: { rank: { KING: 1 } }', 'codedValues: there is no family rank'],
+  ['codedValues: { roleType: { KING: 1 } }', 'codedValues: roleType has no KING'],
+  ['codedValues: { roleType: { CUSTOM: 10010901 } }', 'codedValues: two codes of roleType share a number'],
+])('what a start would be refused for is named before it: %s', (yaml, fault) => {
+  expect(faultsOf(yaml)).toEqual([fault])
+})
+
+test.each([
+  'listen: { port: 0, operationsPort: 0 }',
+  'codedValues: { roleType: { CUSTOM: 10010901, OWNER: 10010902 } }',
+])('what only looks as if it clashed is taken: %s', (yaml) => {
+  expect(faultsOf(yaml)).toEqual([])
+})
