@@ -1,8 +1,7 @@
 import { z } from 'zod'
 import { codesOf, days } from '../kernel/index.ts'
+import { life, wait } from './durations.ts'
 import { httpUrl } from './http-url.ts'
-
-const interval = z.int().min(100)
 
 const storage = z.discriminatedUnion('kind', [
   z.strictObject({
@@ -15,9 +14,7 @@ const storage = z.discriminatedUnion('kind', [
     bucket: z.string().min(3).describe('It has to be there.'),
     region: z.string().min(1).default('us-east-1').describe('Of the bucket.'),
     endpoint: httpUrl.optional().describe('Where the store is, if it is not AWS.'),
-    timeoutMs: z
-      .int()
-      .min(100)
+    timeoutMs: wait(100)
       .default(10_000)
       .describe('For the store to take a request, a part of 5 MB at most, and answer it.'),
     forcePathStyle: z.boolean().default(false).describe('Whether the bucket stands in the path, not in the host.'),
@@ -40,31 +37,28 @@ const purpose = z.strictObject({
 export const fileSettings = z.strictObject({
   storage,
   purposes: z.record(z.enum(codesOf('filePurpose')), purpose).describe('What files of each purpose may be.'),
-  orphanAfterMs: z
-    .int()
-    .min(60_000)
-    .describe('How long the bytes of an upload that was never completed lie before they are deleted.'),
-  sweepEveryMs: interval.describe('How often such bytes are looked for.'),
+  orphanAfterMs: life(60_000).describe(
+    'How long the bytes of an upload that was never completed lie before they are deleted.',
+  ),
+  sweepEveryMs: life(100).describe('How often such bytes are looked for.'),
 })
 
 export const exportSettings = z.strictObject({
-  lifeMs: z.int().min(1_000).describe('How long a completed export can be downloaded.'),
+  lifeMs: life(1_000).describe('How long a completed export can be downloaded.'),
   pageSize: z.int().min(1).max(10_000).describe('Rows that are read at a time.'),
   attempts: z.int().min(1).describe('Tries before an export has failed.'),
-  sweepEveryMs: interval.describe('How often exports that have had their time are deleted.'),
+  sweepEveryMs: life(100).describe('How often exports that have had their time are deleted.'),
 })
 
 export const jobSettings = z.strictObject({
   concurrency: z.int().min(1).describe('Jobs under way at once in a process.'),
-  pollMs: z.int().min(10).describe('How often it looks for one.'),
-  leaseMs: z.int().min(300).describe('How long a job of a process that was killed waits before another one takes it.'),
-  failedKeptMs: z
-    .int()
-    .min(days(1))
+  pollMs: wait(10).describe('How often it looks for one.'),
+  leaseMs: wait(300).describe('How long a job of a process that was killed waits before another one takes it.'),
+  failedKeptMs: life(days(1))
     .multipleOf(days(1))
     .describe('How long one that was given up stays in the table `jobs`, with its failure: whole days.'),
 })
 
 export const auditSettings = z.strictObject({
-  sealEveryMs: interval.describe('How often new entries of the audit log are chained.'),
+  sealEveryMs: life(100).describe('How often new entries of the audit log are chained.'),
 })

@@ -1,6 +1,5 @@
 import { z } from 'zod'
-
-const milliseconds = z.int().min(0)
+import { wait } from './durations.ts'
 
 /** The SQL store. What is not to be had within its time is answered 503. */
 export const databaseSettings = z.strictObject({
@@ -10,11 +9,9 @@ export const databaseSettings = z.strictObject({
     .describe(
       'Connections that one process may hold to PostgreSQL, more than `jobs.concurrency`; one more while the book is checked.',
     ),
-  connectTimeoutMs: milliseconds.describe('For a connection to be there, or to become free.'),
-  statementTimeoutMs: milliseconds.describe('For a statement to be answered.'),
-  lockTimeoutMs: milliseconds.describe(
-    "How long a statement may wait for a lock; shorter than the statement's own time.",
-  ),
+  connectTimeoutMs: wait(0).describe('For a connection to be there, or to become free.'),
+  statementTimeoutMs: wait(0).describe('For a statement to be answered.'),
+  lockTimeoutMs: wait(0).describe("How long a statement may wait for a lock; shorter than the statement's own time."),
   minimumFreeBytes: z
     .int()
     .min(0)
@@ -24,16 +21,14 @@ export const databaseSettings = z.strictObject({
 /** REDIS_URL says where. */
 export const redisSettings = z.strictObject({
   cluster: z.boolean().describe('Whether REDIS_URL names a node of a Redis Cluster.'),
-  connectTimeoutMs: milliseconds.describe('For a connection to be there.'),
+  connectTimeoutMs: wait(0).describe('For a connection to be there.'),
   commandTimeoutMs: z.int().min(10).max(1_000).describe('Without an answer by then the request that asked is refused.'),
 })
 
 /** SIGTERM and SIGINT. */
 export const shutdownSettings = z.strictObject({
-  delayMs: milliseconds.describe(
+  delayMs: wait(0).describe(
     'From readiness dropping to the listener closing: longer than load balancers take to notice.',
   ),
-  timeoutMs: milliseconds.describe(
-    'Accepted requests have so long to finish after that; then their connections are cut.',
-  ),
+  timeoutMs: wait(0).describe('Accepted requests have so long to finish after that; then their connections are cut.'),
 })

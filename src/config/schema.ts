@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { routableDomains } from '../contract/index.ts'
 import { rateGroups } from '../kernel/index.ts'
 import { accessSettings } from './access.ts'
+import { life, wait } from './durations.ts'
 import { auditSettings, exportSettings, fileSettings, jobSettings } from './files.ts'
 import { baseUrl, httpUrl } from './http-url.ts'
 import * as identity from './identity.ts'
@@ -11,7 +12,6 @@ import { explainSettings, tracingSettings } from './observing.ts'
 import { databaseSettings, redisSettings, shutdownSettings } from './running.ts'
 import type { Secret } from './secrets.ts'
 
-const milliseconds = z.int().min(0)
 const port = z.int().min(0).max(65_535)
 const sha256 = z.string().regex(/^[0-9a-f]{64}$/, 'a SHA-256 in lower-case hex')
 const cidr = z.string().refine(ipaddr.isValidCIDR, 'an address range such as 10.0.0.0/8')
@@ -19,7 +19,7 @@ const cidr = z.string().refine(ipaddr.isValidCIDR, 'an address range such as 10.
 /** A fixed window: so many within so long. */
 const limitRule = z.strictObject({
   limit: z.int().min(1).describe('Requests within the window; one more is answered 429.'),
-  windowMs: z.int().min(1_000).describe('How long the window is.'),
+  windowMs: life(1_000).describe('How long the window is.'),
 })
 const groupRules = z.strictObject({
   address: limitRule.optional().describe('Of one address, whoever calls from it.'),
@@ -71,9 +71,9 @@ const portal = z.strictObject({
 export const upstream = z.strictObject({
   url: baseUrl.describe('Where it is. The interface’s own paths are appended.'),
   audience: z.string().min(1).default('portico-domains').describe('`aud` of the call assertions for it.'),
-  timeoutMs: z.int().min(10).default(5_000).describe('From the first byte sent to the last one received.'),
+  timeoutMs: wait(10).default(5_000).describe('From the first byte sent to the last one received.'),
   maxReplyBytes: z.int().min(1_024).default(5_242_880).describe('More than that is 502.'),
-  streamTimeoutMs: z.int().min(10).default(300_000).describe('The same for what is streamed, uploads and downloads.'),
+  streamTimeoutMs: wait(10).default(300_000).describe('The same for what is streamed, uploads and downloads.'),
   maxStreamBytes: z.int().min(1_024).default(1_073_741_824).describe('More than that of a stream is broken off.'),
   connections: z.int().min(1).default(64).describe('Kept open to the upstream at most.'),
   tls: z
@@ -93,7 +93,7 @@ export const upstream = z.strictObject({
   breaker: z
     .strictObject({
       failures: z.int().min(1).describe('Failures in a row that open the breaker.'),
-      openMs: milliseconds.describe('How long it stays open before one request may try again.'),
+      openMs: wait(0).describe('How long it stays open before one request may try again.'),
     })
     .default({ failures: 5, openMs: 5_000 })
     .describe('While it is open, requests are answered 503 without being sent.'),
@@ -134,10 +134,10 @@ export const schema = z.strictObject({
   }),
   requests: z.strictObject({
     maxBodyBytes: z.int().min(1_024).describe('Of a JSON body; uploads have the limit of their purpose.'),
-    bodyTimeoutMs: z.int().min(100).describe("From a body's first byte to its last."),
-    headersTimeoutMs: z.int().min(100).describe("From the connection to the head's end."),
+    bodyTimeoutMs: wait(100).describe("From a body's first byte to its last."),
+    headersTimeoutMs: wait(100).describe("From the connection to the head's end."),
     uploadBytesPerSecond: z.int().min(1).describe('Of an upload, measured over `bodyTimeoutMs`; a slower one is 408.'),
-    uploadTimeoutMs: z.int().min(1_000).describe('For a whole request, an upload above all.'),
+    uploadTimeoutMs: wait(1_000).describe('For a whole request, an upload above all.'),
     maxHeaders: z.int().min(20).describe('Header fields of a request.'),
     maxDepth: z.int().min(4).describe('Nesting of a JSON body.'),
   }),
@@ -151,14 +151,14 @@ export const schema = z.strictObject({
   background: identity.background,
   identity: identity.identity,
   secureChannel: z.strictObject({
-    sessionTtlMs: milliseconds.describe('How long a session can be used.'),
-    keyTtlMs: milliseconds.describe("A public key's whole life."),
-    keyOverlapMs: milliseconds.describe('The last part of it, in which its successor is handed out already.'),
+    sessionTtlMs: life(0).describe('How long a session can be used.'),
+    keyTtlMs: life(0).describe("A public key's whole life."),
+    keyOverlapMs: life(0).describe('The last part of it, in which its successor is handed out already.'),
   }),
   mail: z.strictObject({
     from: z.string().min(3).describe('The sender of every mail.'),
     outboxSize: z.int().min(1).describe('Mails that the development outbox keeps.'),
-    timeoutMs: milliseconds.describe('For the mail server to take one.'),
+    timeoutMs: wait(0).describe('For the mail server to take one.'),
   }),
   database: databaseSettings,
   redis: redisSettings,
@@ -177,7 +177,7 @@ export const schema = z.strictObject({
     )
     .describe('Per domain, or `default`: served in this process, or by an HTTP service.'),
   assertion: z.strictObject({
-    ttlMs: z.int().min(1_000).describe('How long a call assertion is good.'),
+    ttlMs: life(1_000).describe('How long a call assertion is good.'),
     jwksUrl: httpUrl.describe("Where `serve --role domains` fetches the gateway's public keys."),
     audience: z.string().min(1).describe('What a domain service is called by the gateways before it.'),
   }),

@@ -93,3 +93,25 @@ test.each([
 ])('what only looks as if it clashed is taken: %s', (yaml) => {
   expect(faultsOf(yaml)).toEqual([])
 })
+
+const beyondTimers = 864_000_001
+const beyondDates = 9_007_199_254_740_991
+
+test.each([
+  ['explain.ttlMs', `explain: { ttlMs: ${beyondTimers} }`],
+  ['shutdown.delayMs', `shutdown: { delayMs: ${beyondTimers} }`],
+  ['jobs.pollMs', `jobs: { pollMs: ${beyondTimers} }`],
+  ['backends.default.timeoutMs', `backends: { default: { url: http://10.0.0.5, timeoutMs: ${beyondTimers} } }`],
+  ['database.statementTimeoutMs', `database: { statementTimeoutMs: ${beyondTimers} }`],
+  ['sessions.absoluteMs', `sessions: { absoluteMs: ${beyondDates} }`],
+  ['access.invitations.lifeMs', 'access: { invitations: { lifeMs: 8640000000000000 } }'],
+  ['limits.address.windowMs', `limits: { address: { windowMs: ${beyondDates} } }`],
+])('a time that no timer or date can hold is refused: %s', (name, yaml) => {
+  expect(faultsOf(yaml)).toEqual([expect.stringMatching(new RegExp(`^${name}: Too big`))])
+})
+
+test('a month between two sweeps, and a year that a key lives, are no such times', () => {
+  expect(faultsOf('{ files: { sweepEveryMs: 2592000000 }, access: { apiKeys: { maxLifeMs: 31536000000 } } }')).toEqual(
+    [],
+  )
+})
