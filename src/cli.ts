@@ -37,13 +37,19 @@ const main = async (args: string[]): Promise<number> => {
   return command.run({ root: inPackage(), values })
 }
 
+/** What an error says; one of several tries, as of a host's addresses, says nothing itself. */
+const said = (error: unknown): string => {
+  if (error instanceof AggregateError && error.message === '') return error.errors.map(said).join(', ')
+  return error instanceof Error ? error.message : String(error)
+}
+
 try {
   const code = await main(argv.slice(2))
   if (code !== 0) exit(code)
 } catch (error) {
   const isParse = error instanceof TypeError && 'code' in error && String(error.code).startsWith('ERR_PARSE_ARGS')
   const { ConfigurationError } = await import('./config/index.ts')
-  const causes = error instanceof Error && error.cause instanceof Error ? `: ${error.cause.message}` : ''
-  stderr.write(`portico: ${error instanceof Error ? error.message : String(error)}${causes}\n`)
+  const causes = error instanceof Error && error.cause instanceof Error ? `: ${said(error.cause)}` : ''
+  stderr.write(`portico: ${said(error)}${causes}\n`)
   exit(isParse || error instanceof UsageError || error instanceof ConfigurationError ? 2 : 1)
 }

@@ -54,6 +54,20 @@ test.each(
   expect(err).toContain('listen.port (PORT)')
 })
 
+test('a PostgreSQL that does not answer is named by its variable, with what each of its addresses said: exit code 1', async () => {
+  const lookup =
+    "(name, options, done) => process.nextTick(done, null, ['127.0.0.1', '127.0.0.2'].map((address) => ({ address, family: 4 })))"
+  const twoAddresses = `data:text/javascript,import dns from 'node:dns'; dns.lookup = ${lookup}`
+  const DATABASE_URL = 'postgres://portico:hidden@store.test:1/portico'
+  const { code, out, err } = await run(process.execPath, ['--import', twoAddresses, 'bin/portico.js', 'migrate'], {
+    DATABASE_URL,
+  })
+  expect([code, out]).toEqual([1, ''])
+  expect(err).toBe(
+    'portico: no connection to PostgreSQL by DATABASE_URL: connect ECONNREFUSED 127.0.0.1:1, connect ECONNREFUSED 127.0.0.2:1\n',
+  )
+})
+
 test('an older Node than it runs on is told of the one that the project brings, and nothing else happens: exit code 2', async () => {
   const older = "data:text/javascript,Object.defineProperty(process, 'version', { value: 'v20.20.2' })"
   const { code, out, err } = await run(process.execPath, ['--import', older, 'bin/portico.js', 'config', 'check'])

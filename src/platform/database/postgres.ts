@@ -32,7 +32,7 @@ const takesParameters = async (config: ClientConfig): Promise<boolean> => {
     return rows[0]?.setting === String(config.statement_timeout)
   } catch (error) {
     if (sqlState(error) === '08P01') return false
-    throw error
+    throw new Error('no connection to PostgreSQL by DATABASE_URL', { cause: error })
   } finally {
     await client.end().catch(() => undefined)
   }
