@@ -1,7 +1,7 @@
 import { stderr, stdout } from 'node:process'
 import { conform, type Result } from '../conformance/index.ts'
 import { systemIds } from '../platform/system/index.ts'
-import type { Command } from './command.ts'
+import { type Command, UsageError } from './command.ts'
 import { bar } from './progress.ts'
 
 const width = 44
@@ -42,8 +42,10 @@ export const conformance: Command = {
   run: async ({ values }) => {
     const CONSUMER = text(values['consumer-code'])
     const SYSTEM = text(values['system-code'])
+    const url = text(values.target) ?? ''
+    if (!/^https?:\/\//.test(url) || !URL.canParse(url)) throw new UsageError(`--target is a URL, not '${url}'`)
     const target = {
-      url: text(values.target) ?? '',
+      url,
       accessCodes: { ...(CONSUMER && { CONSUMER }), ...(SYSTEM && { SYSTEM }) },
       edgeHeaders: values['no-edge-headers'] !== true,
       requestId: () => systemIds.next(),

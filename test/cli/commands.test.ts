@@ -39,6 +39,7 @@ test.each([
   ['half a command', ['ledger'], "no command 'ledger'"],
   ['an option that is none', ['migrate', '--loudly'], '--loudly'],
   ['a role that is none', ['serve', '--role', 'king'], "gateway or domains, not 'king'"],
+  ['a target that is none', ['conformance', '--target', 'portal.example'], "a URL, not 'portal.example'"],
   ['a word too many', ['openapi', 'please'], 'please'],
 ])('%s: exit code 2', async (_name, args, told) => {
   const { code, out, err } = await portico(args)
