@@ -1,26 +1,47 @@
 import { readFileSync } from 'node:fs'
 import { Agent as HttpsAgent } from 'node:https'
+import { createSecureContext } from 'node:tls'
 import { Pool } from 'undici'
 import type { UpstreamConfiguration } from '../config/index.ts'
 import { Refusal } from '../kernel/index.ts'
 import { Agent as HttpAgent } from '../platform/system/index.ts'
 import { invalidReply } from './upstream-reply.ts'
 
+type Tls = NonNullable<UpstreamConfiguration['tls']>
+
+const read = (url: string, name: keyof Tls, path: string): Buffer => {
+  try {
+    return readFileSync(path)
+  } catch (cause) {
+    throw new Error(`backends: tls.${name} of ${url} cannot be read`, { cause })
+  }
+}
+
 /** Whom to trust, and what to show where the upstream asks for a client certificate (mTLS). */
-const tlsOptions = (tls: NonNullable<UpstreamConfiguration['tls']>) => ({
-  ...(tls.caFile && { ca: readFileSync(tls.caFile) }),
-  ...(tls.certFile && { cert: readFileSync(tls.certFile) }),
-  ...(tls.keyFile && { key: readFileSync(tls.keyFile) }),
-})
+const tlsOptions = (url: string, tls: Tls) => {
+  const options = {
+    ...(tls.caFile && { ca: read(url, 'caFile', tls.caFile) }),
+    ...(tls.certFile && { cert: read(url, 'certFile', tls.certFile) }),
+    ...(tls.keyFile && { key: read(url, 'keyFile', tls.keyFile) }),
+  }
+  try {
+    createSecureContext(options)
+  } catch (cause) {
+    throw new Error(`backends: the tls files of ${url} cannot be used`, { cause })
+  }
+  return options
+}
 
 /** A pool of connections for what is answered whole. */
 export const openPool = ({ url, connections, tls }: UpstreamConfiguration): Pool =>
-  new Pool(new URL(url).origin, { connections, pipelining: 1, ...(tls && { connect: tlsOptions(tls) }) })
+  new Pool(new URL(url).origin, { connections, pipelining: 1, ...(tls && { connect: tlsOptions(url, tls) }) })
 
 /** Connections of their own for streams: http-proxy-middleware speaks through Node's agents. */
 export const openAgent = ({ url, connections, tls }: UpstreamConfiguration): HttpAgent | HttpsAgent => {
   const options = { keepAlive: true, maxSockets: connections }
-  return url.startsWith('https:') ? new HttpsAgent({ ...options, ...(tls && tlsOptions(tls)) }) : new HttpAgent(options)
+  return url.startsWith('https:')
+    ? new HttpsAgent({ ...options, ...(tls && tlsOptions(url, tls)) })
+    : new HttpAgent(options)
 }
 
 const unreachable = new Set([

@@ -134,4 +134,12 @@ describe.skipIf(inject('topology') !== 'embedded')('an upstream over mutual TLS'
     expect(distrusted.status).toBe(502)
     await distrusted.portico.stop()
   })
+
+  test('nothing starts where a file of it is missing, or is no certificate: which one is said', async () => {
+    await expect(through({ caFile: file('nowhere.pem') })).rejects.toThrow(
+      `backends: tls.caFile of ${url} cannot be read`,
+    )
+    const noCertificate = { certFile: file('gateway.csr'), keyFile: file('gateway.key') }
+    await expect(through(noCertificate)).rejects.toThrow(`backends: the tls files of ${url} cannot be used`)
+  })
 })
