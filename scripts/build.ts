@@ -1,7 +1,7 @@
 /*
  * The server in a few files instead of some 1,350 modules, which take Node longer to load than all else that a start
  * does: `npm run build`. `npm ci` makes such a build; it is what runs as long as the sources are what they were, and the
- * sources themselves after that (bin/portico.js). `npm run build release` makes one for images, which have no sources.
+ * sources themselves after that (bin/portico.js). `npm run build release` makes one for images and `npm pack`, which have no sources.
  */
 import { existsSync } from 'node:fs'
 import { readdir, rename, rm } from 'node:fs/promises'
@@ -12,6 +12,7 @@ import { buildFolder } from '../bin/sources.js'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const builds = join(root, 'build')
+const release = join(builds, 'release')
 
 /** Packages that find more than JavaScript beside themselves, and one that is large and seldom wanted. */
 const external = [/^@electric-sql\/pglite/, /^@node-rs\/argon2/, /^swagger-ui-dist/, /^@aws-sdk\//]
@@ -30,10 +31,14 @@ const build = async (folder: string): Promise<void> => {
   const draft = `${folder}.${pid}`
   await using bundle = await tools.rolldown({ input: join(root, 'src/cli.ts'), platform: 'node', external })
   await bundle.write({ dir: draft, format: 'esm' })
-  for (const name of await readdir(builds))
-    if (join(builds, name) !== draft) await rm(join(builds, name), { recursive: true, force: true })
+  for (const name of await readdir(builds)) {
+    const other = join(builds, name)
+    // The one with sources beside it and the one without leave each other alone.
+    if (other !== draft && (other === release) === (folder === release))
+      await rm(other, { recursive: true, force: true })
+  }
   await rename(draft, folder)
 }
 
-const folder = argv[2] === 'release' ? join(builds, 'release') : buildFolder()
-if (!existsSync(folder)) await build(folder)
+const folder = argv[2] === 'release' ? release : buildFolder()
+if (folder === release || !existsSync(folder)) await build(folder)

@@ -2,6 +2,8 @@ import { execFile } from 'node:child_process'
 import {
   appendFileSync,
   cpSync,
+  existsSync,
+  mkdirSync,
   mkdtempSync,
   readdirSync,
   renameSync,
@@ -30,8 +32,10 @@ const mark = (folder: string) =>
   writeFileSync(join(copy, 'build', folder, 'cli.js'), "process.stdout.write('the build')")
 const builds = () => readdirSync(join(copy, 'build'))
 
+const tsconfigs = ['tsconfig.json', 'tsconfig.client.json']
+
 beforeAll(() => {
-  for (const part of ['bin', 'config', 'docs', 'package.json', 'package-lock.json', 'scripts', 'src'])
+  for (const part of ['bin', 'config', 'docs', 'package.json', 'package-lock.json', 'scripts', 'src', ...tsconfigs])
     cpSync(join(root, part), join(copy, part), { recursive: true, preserveTimestamps: true })
 })
 afterAll(() => rmSync(copy, { recursive: true, force: true }))
@@ -77,6 +81,22 @@ describe('the build', () => {
     expect((await portico('config', 'check')).stdout).toBe('the build')
     appendFileSync(join(copy, 'package-lock.json'), '\n')
     expect((await portico('config', 'check')).stdout).toMatch(/the changed sources$/)
+  })
+
+  it('is in the package that npm packs, as are the client and its types, and no sources', {
+    timeout: 300_000,
+  }, async () => {
+    await run('npm', ['pack', '--silent'], { cwd: copy })
+    expect([builds().length, builds().includes('release')]).toEqual([2, true])
+    const place = join(copy, 'elsewhere/node_modules/portico')
+    mkdirSync(place, { recursive: true })
+    await run('tar', ['-xzf', 'portico-0.1.0.tgz', '-C', place, '--strip-components=1'], { cwd: copy })
+    expect(readdirSync(place).sort()).toEqual(['bin', 'build', 'config', 'dist', 'docs', 'package.json'])
+    expect((await node(join(place, 'bin/portico.js'), 'openapi')).stdout).toContain('"openapi": "3.1.1"')
+    const client = "import { createClient } from 'portico/client'; console.log(typeof createClient)"
+    writeFileSync(join(copy, 'elsewhere/use.mjs'), client)
+    expect((await node('elsewhere/use.mjs')).stdout).toBe('function\n')
+    expect(existsSync(join(place, 'dist/client/index.d.ts'))).toBe(true)
   })
 
   it('runs without sources beside it, as in an image', async () => {
