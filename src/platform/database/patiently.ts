@@ -1,4 +1,5 @@
-import type { Client, ClientConfig } from 'pg'
+import { Socket } from 'node:net'
+import type { ClientConfig } from 'pg'
 import type { OpenDatabase } from './open.ts'
 import { openPool } from './pool.ts'
 
@@ -15,12 +16,17 @@ export const patientWork =
   (config: ClientConfig, onIdleError: (error: Error) => void): OpenDatabase['patiently'] =>
   async (work, signal) => {
     signal?.throwIfAborted()
-    const one = { ...config, max: 1, keepAliveInitialDelayMillis: firstProbeMs }
-    const { pool, database } = openPool(one, unbounded, onIdleError)
-    let held: Client | undefined
-    const cut = () => void held?.end()
-    pool.on('connect', (client) => {
-      held = client
+    let socket: Socket | undefined
+    const stream = () => {
+      socket = new Socket()
+      return socket
+    }
+    const cut = () => void socket?.destroy()
+    const one = { ...config, max: 1, pipeline: true, keepAliveInitialDelayMillis: firstProbeMs, stream }
+    const { pool, database } = openPool(one, unbounded, (error) => {
+      if (!signal?.aborted) onIdleError(error)
+    })
+    pool.on('connect', () => {
       if (signal?.aborted) cut()
     })
     signal?.addEventListener('abort', cut)
