@@ -257,6 +257,15 @@ describe('auth.loginComplete', () => {
     expect(await codeOf(initiate(at, 'kim@demo.test'))).toBe('ACCESS.RATE_LIMITED')
   })
 
+  test('a wait that others have brought upon the account takes no attempt', async () => {
+    await at.account('blocked@demo.test')
+    const { sessionId, code } = await begin(at, 'blocked@demo.test')
+    for (let turn = 0; turn < 10; turn++) await codeOf(initiate(at, 'blocked@demo.test', {}, 'wrong'))
+    for (let turn = 0; turn < 6; turn++) expect(await codeOf(complete(at, sessionId, code))).toBe('ACCESS.RATE_LIMITED')
+    at.clock.advance(60_000)
+    expect((await complete(at, sessionId, code)).accessToken).toBeTypeOf('string')
+  })
+
   test('another client neither completes a login nor uses up its attempts', async () => {
     await at.account('lea@demo.test')
     const { sessionId, code } = await begin(at, 'lea@demo.test')

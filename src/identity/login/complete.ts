@@ -83,12 +83,13 @@ export const loginCompleter = (parts: Parts) => {
     const login = await findLogin(ports, facts, sessionId, clock.now())
     const { account } = login
     await toldIn(facts, account, admit({ ...account, accountId: account.id }, facts.clientIp))
-    if (!(await countAttempt(database, facts.portal, login.digest, clock.now())))
-      throw loginNotFound('no attempt is left')
     const subject = throttle.subject(facts.portal, account.email)
-    const finished = throttle.counted(subject, 'AUTH.CODE_INVALID', () =>
-      inTransaction(database, (tx) => finish(tx, facts, login, factor)),
-    )
+    // Whoever has to wait loses no attempt by it: failures of others may have brought the wait.
+    const finished = throttle.counted(subject, 'AUTH.CODE_INVALID', async () => {
+      if (!(await countAttempt(database, facts.portal, login.digest, clock.now())))
+        throw loginNotFound('no attempt is left')
+      return inTransaction(database, (tx) => finish(tx, facts, login, factor))
+    })
     const started = await toldIn(facts, account, finished)
     for (const id of started.displaced) liveness.forget(id)
     const access = await tokens.issue({
