@@ -26,11 +26,12 @@ const kindsOf = ({ settings, outside, isGateway, identity, domains }: Parts): Jo
   const seal = async (): Promise<void> => {
     await sealAuditLog(outside.database)
   }
+  const sweep: JobKind['work'] = (_payload, { signal }) => outside.patiently(identity.sweep, signal)
   return [
     { name: 'audit.seal', attempts: 1, everyMs: settings.audit.sealEveryMs, work: seal },
     forgettingFailedJobs({ ...outside, ...settings.jobs }),
     ...(isGateway
-      ? [{ name: 'identity.sweep', attempts: 1, everyMs: settings.identity.sweepEveryMs, work: identity.sweep }]
+      ? [{ name: 'identity.sweep', attempts: 1, everyMs: settings.identity.sweepEveryMs, work: sweep }]
       : []),
     ...(isHere('files') ? jobs.files : []),
     ...(isHere('exports') ? jobs.exports : []),

@@ -1,6 +1,7 @@
 import type { JSONWebKeySet } from 'jose'
 import type { AuthenticationPort, ChannelPort } from '../gateway/ports.ts'
 import type { HandlerTable, SessionId } from '../kernel/index.ts'
+import type { Database } from '../platform/database/index.ts'
 import type { JobKind } from '../platform/jobs/index.ts'
 import { accountProvider, type ProvideAccount } from './accounts/create.ts'
 import { whitelistChanges } from './ip-whitelist/change.ts'
@@ -57,8 +58,8 @@ export interface Identity {
   waiting: Readonly<Record<'login-begin' | 'login-complete', () => number>>
   /** Mails that nobody waits for; they leave from the gateway. */
   jobs: JobKind[]
-  /** Deletes what can never count again; for a job. */
-  sweep(): Promise<void>
+  /** Deletes what can never count again; for a job, on a connection that has time for what has gathered. */
+  sweep(database: Database): Promise<void>
 }
 
 /** What the gateway serves itself. Makes sure before it answers that there are keys to sign and to open with. */
@@ -109,6 +110,6 @@ export const createIdentity = async (ports: IdentityPorts, settings: IdentitySet
     admit: guard.admit,
     waiting: { 'login-begin': turns.begin.waiting, 'login-complete': turns.goOn.waiting },
     jobs: [noticeSender(ports, settings.portals)],
-    sweep: () => sweepIdentity(database, clock.now(), settings.login.failures),
+    sweep: (store) => sweepIdentity(store, clock.now(), settings.login.failures),
   }
 }

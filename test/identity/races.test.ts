@@ -211,14 +211,14 @@ describe.each(stores)('races on $name', ({ open, rounds }) => {
     const email = 'sweep@demo.test'
     await at.account(email)
     const { sessionId, code } = await begin(at, email)
-    await at.identity.sweep()
+    await at.identity.sweep(at.ports.database)
     await complete(at, sessionId, code)
     const count = async (
       table: 'sessions' | 'refresh_tokens' | 'login_sessions' | 'one_time_codes' | 'password_tokens',
     ) => (await at.ports.database.selectFrom(table).select('portal').execute()).length
     expect(await count('sessions')).toBeGreaterThan(0)
     at.clock.advance(31 * 86_400_000)
-    await at.identity.sweep()
+    await at.identity.sweep(at.ports.database)
     for (const table of ['sessions', 'refresh_tokens', 'login_sessions', 'one_time_codes', 'password_tokens'] as const)
       expect(await count(table)).toBe(0)
   })

@@ -29,6 +29,6 @@ test('auth.initiateLogin 429: failures count for the whole of a window of two da
   const fail = () => codeOf(call(at.identity, auth.initiateLogin, facts(at.clock), credentials))
   expect([await fail(), await fail()]).toEqual(['AUTH.INVALID_CREDENTIALS', 'AUTH.INVALID_CREDENTIALS'])
   at.clock.advance(2 * 86_400_000 - 1)
-  await at.identity.sweep()
+  await at.identity.sweep(at.ports.database)
   expect([await fail(), await fail()]).toEqual(['AUTH.INVALID_CREDENTIALS', 'ACCESS.RATE_LIMITED'])
 })
