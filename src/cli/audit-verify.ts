@@ -4,7 +4,7 @@ import { loadConfiguration } from '../config/index.ts'
 import { type ChainBreak, verifyAuditLog } from '../platform/audit/index.ts'
 import type { Command } from './command.ts'
 import { bar } from './progress.ts'
-import { withStore } from './with-store.ts'
+import { withMadeStore } from './with-store.ts'
 
 const describe = ({ sequence, bizId, reason }: ChainBreak): string => {
   if (sequence === 0 && bizId === null) return `the head of the chain is ${reason}`
@@ -21,7 +21,7 @@ export const auditVerify: Command = {
   options: {},
   run: async ({ root }) => {
     const settings = loadConfiguration(readVariables(), root)
-    const { entriesChecked, broken } = await withStore(settings, ({ database }) =>
+    const { entriesChecked, broken } = await withMadeStore(settings, ({ database }) =>
       verifyAuditLog(database, bar(stderr)),
     )
     if (!broken) stdout.write(`intact: ${entriesChecked} entries\n`)

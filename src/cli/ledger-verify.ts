@@ -4,7 +4,7 @@ import { loadConfiguration } from '../config/index.ts'
 import { verifyBook } from '../ledger/index.ts'
 import type { Command } from './command.ts'
 import { whileDrawn } from './progress.ts'
-import { withStore } from './with-store.ts'
+import { withMadeStore } from './with-store.ts'
 
 export const ledgerVerify: Command = {
   name: 'ledger verify',
@@ -16,7 +16,7 @@ export const ledgerVerify: Command = {
   options: {},
   run: async ({ root }) => {
     const settings = loadConfiguration(readVariables(), root)
-    const broken = await withStore(settings, ({ patiently }) =>
+    const broken = await withMadeStore(settings, ({ patiently }) =>
       whileDrawn(stderr, 'checking the book', () => patiently(verifyBook)),
     )
     if (!broken) stdout.write('the book adds up\n')

@@ -1,6 +1,6 @@
 import { databaseTarget } from '../compose/store.ts'
 import type { Configuration } from '../config/index.ts'
-import { type OpenDatabase, openDatabase } from '../platform/database/index.ts'
+import { hasEmbedded, hasSchema, type OpenDatabase, openDatabase } from '../platform/database/index.ts'
 
 /** Works on the store that the configuration names, and closes it whatever comes of the work. */
 export const withStore = async <T>(settings: Configuration, work: (store: OpenDatabase) => Promise<T>): Promise<T> => {
@@ -10,4 +10,17 @@ export const withStore = async <T>(settings: Configuration, work: (store: OpenDa
   } finally {
     await store.close()
   }
+}
+
+/** The same for what only reads: where there is no store it is told so, and none is made. */
+export const withMadeStore = async <T>(
+  settings: Configuration,
+  work: (store: OpenDatabase) => Promise<T>,
+): Promise<T> => {
+  if (!settings.databaseUrl && !hasEmbedded(settings.dataDirectory))
+    throw new Error(`there is no store in ${settings.dataDirectory}`)
+  return withStore(settings, async (store) => {
+    if (!(await hasSchema(store.database))) throw new Error('the store is empty: `portico migrate` makes its tables')
+    return work(store)
+  })
 }

@@ -1,9 +1,13 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { commands as loaders } from '../../src/cli/index.ts'
+import { openEmbedded } from '../../src/platform/database/embedded.ts'
 import { root } from '../harness/settings.ts'
 import { createTemplate } from '../harness/template.ts'
 
@@ -80,6 +84,21 @@ test('a store that is not to be had: exit code 1', async () => {
   const { code, err } = await portico(['ledger', 'verify'], { DATABASE_URL: 'postgres://nobody@127.0.0.1:1/none' })
   expect(code).toBe(1)
   expect(err).toMatch(/^portico: /)
+})
+
+describe.each(['ledger verify', 'audit verify'])('%s only reads', (name) => {
+  test('where there is no store it makes none, and where one is empty it says so: exit code 1', async () => {
+    const directory = await mkdtemp(join(tmpdir(), 'portico-cli-'))
+    const nowhere = join(directory, 'nowhere')
+    const none = await portico(name.split(' '), { PORTICO_DATA_DIR: nowhere })
+    expect([none.code, none.out, none.err]).toEqual([1, '', `portico: there is no store in ${nowhere}\n`])
+    expect(existsSync(nowhere)).toBe(false)
+    const empty = await openEmbedded({ directory, minimumFreeBytes: 0, onDiskFull: () => undefined })
+    await empty.close()
+    const { code, err } = await portico(name.split(' '), { PORTICO_DATA_DIR: directory })
+    expect([code, err]).toEqual([1, 'portico: the store is empty: `portico migrate` makes its tables\n'])
+    await rm(directory, { recursive: true })
+  })
 })
 
 test('openapi prints the document: exit code 0', async () => {

@@ -1,8 +1,8 @@
 import { mkdir } from 'node:fs/promises'
-import { join } from 'node:path'
 import { PGlite } from '@electric-sql/pglite'
 import { Kysely, sql } from 'kysely'
 import { embeddedDialect } from './embedded-dialect.ts'
+import { embeddedFolder } from './embedded-folder.ts'
 import { demandFreeSpace, guardFreeSpace } from './free-space.ts'
 import { lockDirectory } from './lock.ts'
 import { migrate } from './migrate.ts'
@@ -35,7 +35,7 @@ export const openEmbedded = async ({
   await demandFreeSpace(directory, minimumFreeBytes)
   const lock = lockDirectory(directory)
   try {
-    const pglite = await PGlite.create({ dataDir: join(directory, 'pg'), parsers, postgresqlconf: settings })
+    const pglite = await PGlite.create({ dataDir: embeddedFolder(directory), parsers, postgresqlconf: settings })
     const database = new Kysely<Tables>({ dialect: embeddedDialect(pglite) })
     const guard = guardFreeSpace(database, directory, minimumFreeBytes, onDiskFull)
     return {

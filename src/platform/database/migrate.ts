@@ -19,6 +19,9 @@ const appliedNames = async (store: Database | Tx): Promise<string[]> => {
   return (await sql<{ name: string }>`SELECT name FROM kysely_migration`.execute(store)).rows.map(({ name }) => name)
 }
 
+/** Whether any version has ever migrated it. */
+export const hasSchema = async (database: Database): Promise<boolean> => (await appliedNames(database)).length > 0
+
 /** Whether this version has nothing to do: one look, without the lock, is all that most starts need. */
 const isUpToDate = async (database: Database): Promise<boolean> => {
   const applied = new Set(await appliedNames(database))
