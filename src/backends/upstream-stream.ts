@@ -20,7 +20,7 @@ export const isStreamed = ({ operation }: Call): boolean =>
 
 const tooLate = (): Refusal => new Refusal('SYSTEM.UPSTREAM_TIMEOUT', { internal: 'total deadline of a stream' })
 
-const clientSlow = (): Refusal => new Refusal('REQUEST.TIMEOUT', { internal: 'the upload did not arrive in time' })
+const clientSlow = (): Refusal => new Refusal('REQUEST.TIMEOUT', { internal: 'the client was too slow for a stream' })
 
 const clientGone = (cause?: unknown): Refusal =>
   cause instanceof Refusal ? cause : new Refusal('REQUEST.MALFORMED', { internal: 'upload broke off', cause })
@@ -72,12 +72,15 @@ export const createStreamExchange = (settings: UpstreamConfiguration): StreamExc
       const answered = Promise.withResolvers<IncomingMessage>()
       const stopped = Promise.withResolvers<never>()
       pending.set(request, answered)
+      let download: StreamReply | undefined
       const stop = (reason: Refusal): void => {
         stopped.reject(reason)
+        download?.body.destroy(reason)
         abandon(dead)
       }
-      // Flowing and not at its end: it is the client that is waited for, and not the upstream.
-      const isClientSlow = () => source !== null && !source.readableEnded && !source.isPaused()
+      // An upload that is wanted and not at its end, a download that lies there: the client is waited for, not the upstream.
+      const isClientSlow = () =>
+        source !== null ? !source.readableEnded && !source.isPaused() : (download?.body.readableLength ?? 0) > 0
       const timer = setTimeout(() => stop(isClientSlow() ? clientSlow() : tooLate()), streamTimeoutMs)
       const onBroken = (cause?: unknown): void => {
         if (!source?.readableEnded) stop(clientGone(cause))
@@ -87,8 +90,10 @@ export const createStreamExchange = (settings: UpstreamConfiguration): StreamExc
         proxy(request, dead).catch(answered.reject)
         const response = await Promise.race([answered.promise, stopped.promise])
         const reply = await Promise.race([answerOf(call, head.headers, response), stopped.promise])
-        if (reply instanceof StreamReply) reply.body.on('close', () => clearTimeout(timer))
-        else clearTimeout(timer)
+        if (reply instanceof StreamReply) {
+          download = reply
+          reply.body.on('close', () => clearTimeout(timer))
+        } else clearTimeout(timer)
         return reply
       } catch (error) {
         clearTimeout(timer)

@@ -310,6 +310,25 @@ describe.skipIf(inject('topology') !== 'embedded')('faults of upstream streams',
     expect(String(head)).toMatch(/^HTTP\/1\.1 408 .*"REQUEST\.TIMEOUT"/s)
   })
 
+  test('files.download: whoever takes nothing is cut off at the deadline, and the upstream is not blamed', async () => {
+    await replaceFiles({ maxStreamBytes: 100_000_000, streamTimeoutMs: 2_000 })
+    const size = 60_000_000
+    behave = (socket) => {
+      socket.write(`HTTP/1.1 200 OK\r\ncontent-type: text/plain\r\ncontent-length: ${size}\r\n\r\n`)
+      socket.write(Buffer.alloc(size, 'x'))
+    }
+    const { hostname, port } = new URL(portico.url)
+    const socket = connect(Number(port), hostname)
+    const asked = { ...headers(), host: hostname, 'x-request-id': 'takes-nothing' }
+    const lines = Object.entries(asked).map(([name, value]) => `${name}: ${value}\r\n`)
+    socket.on('error', () => undefined).pause()
+    socket.write(`GET /web/v1/consumer/files/${file.bizId}/download HTTP/1.1\r\n${lines.join('')}\r\n`)
+    const told = () => portico.log.find(({ requestId }) => requestId === asked['x-request-id'])
+    await expect.poll(told, { timeout: 10_000 }).toMatchObject({ level: 'info', code: 'REQUEST.TIMEOUT', status: 200 })
+    socket.destroy()
+    await replaceFiles({})
+  })
+
   test('files.read 404 in time: clients that are slow with their uploads take no place of other requests', async () => {
     behave = (socket, request) => {
       if (request.startsWith('GET '))
