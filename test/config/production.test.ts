@@ -53,3 +53,22 @@ test('an image that is told nothing is production’s, and does not start withou
   expect(variables).toMatchObject({ HOST: '0.0.0.0' })
   expect(faultsOf(variables).join()).toMatch(/PORTICO_SECRET_KEY.*accessCodes|accessCodes.*PORTICO_SECRET_KEY/)
 })
+
+test.each([
+  ['nothing but 32 bytes', 'q'.repeat(43)],
+  ['padding', Buffer.alloc(32, 250).toString('base64')],
+  ['the alphabet of URLs', Buffer.alloc(32, 250).toString('base64url')],
+  ['the end of a line', `${Buffer.alloc(32, 250).toString('base64')}\n`],
+])('PORTICO_SECRET_KEY is taken with %s', (_name, PORTICO_SECRET_KEY) => {
+  expect(faultsOf({ PORTICO_SECRET_KEY })).toEqual([])
+})
+
+test.each([
+  ['a byte too few', Buffer.alloc(31, 7).toString('base64')],
+  ['a byte too many', Buffer.alloc(33, 7).toString('base64')],
+  ['a sign that is none of base64', `${'q'.repeat(21)}#${'q'.repeat(22)}`],
+  ['a blank within', `${'q'.repeat(21)} ${'q'.repeat(22)}`],
+  ['a text behind it', `${'q'.repeat(43)}= # ours`],
+])('PORTICO_SECRET_KEY is refused with %s', (_name, PORTICO_SECRET_KEY) => {
+  expect(faultsOf({ PORTICO_SECRET_KEY })).toEqual(['PORTICO_SECRET_KEY: must be 32 bytes in base64'])
+})
