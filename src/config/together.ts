@@ -14,6 +14,9 @@ export const faultsTogether = (settings: Settings): string[] => {
   return [
     // An export holds a connection for its snapshot, and writes down how far it is by another one.
     database.poolSize > jobs.concurrency || 'database.poolSize: must be greater than jobs.concurrency',
+    database.statementTimeoutMs === 0 ||
+      database.lockTimeoutMs < database.statementTimeoutMs ||
+      'database.lockTimeoutMs: must be less than database.statementTimeoutMs',
     listen.port !== listen.operationsPort ||
       listen.port === 0 ||
       'listen.operationsPort: must be another port than listen.port',

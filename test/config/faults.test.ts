@@ -74,6 +74,7 @@ test('as many jobs at once as there are connections are refused: an export needs
 })
 
 test.each([
+  ['database: { lockTimeoutMs: 5000 }', 'database.lockTimeoutMs: must be less than database.statementTimeoutMs'],
   ['listen: { port: 9090 }', 'listen.operationsPort: must be another port than listen.port'],
   [
     'requests: { headersTimeoutMs: 300001 }',
