@@ -86,19 +86,24 @@ test('a store that is not to be had: exit code 1', async () => {
   expect(err).toMatch(/^portico: /)
 })
 
-describe.each(['ledger verify', 'audit verify'])('%s only reads', (name) => {
-  test('where there is no store it makes none, and where one is empty it says so: exit code 1', async () => {
-    const directory = await mkdtemp(join(tmpdir(), 'portico-cli-'))
-    const nowhere = join(directory, 'nowhere')
-    const none = await portico(name.split(' '), { PORTICO_DATA_DIR: nowhere })
-    expect([none.code, none.out, none.err]).toEqual([1, '', `portico: there is no store in ${nowhere}\n`])
-    expect(existsSync(nowhere)).toBe(false)
-    const empty = await openEmbedded({ directory, minimumFreeBytes: 0, onDiskFull: () => undefined })
-    await empty.close()
-    const { code, err } = await portico(name.split(' '), { PORTICO_DATA_DIR: directory })
+test('ledger verify and audit verify make no store where there is none, and say where one is empty: exit code 1', async () => {
+  const directory = await mkdtemp(join(tmpdir(), 'portico-cli-'))
+  const nowhere = join(directory, 'nowhere')
+  const both = (PORTICO_DATA_DIR: string) =>
+    Promise.all([
+      portico(['ledger', 'verify'], { PORTICO_DATA_DIR }),
+      portico(['audit', 'verify'], { PORTICO_DATA_DIR }),
+    ])
+  for (const { code, out, err } of await both(nowhere))
+    expect([code, out, err]).toEqual([1, '', `portico: there is no store in ${nowhere}\n`])
+  expect(existsSync(nowhere)).toBe(false)
+  const empty = await openEmbedded({ directory, minimumFreeBytes: 0, onDiskFull: () => undefined })
+  await empty.close()
+  for (const command of ['ledger', 'audit']) {
+    const { code, err } = await portico([command, 'verify'], { PORTICO_DATA_DIR: directory })
     expect([code, err]).toEqual([1, 'portico: the store is empty: `portico migrate` makes its tables\n'])
-    await rm(directory, { recursive: true })
-  })
+  }
+  await rm(directory, { recursive: true })
 })
 
 test('openapi prints the document: exit code 0', async () => {
