@@ -389,10 +389,12 @@ describe.skipIf(inject('topology') !== 'embedded')('upstream faults', () => {
         })
       const answers = await Promise.all([rename(), rename(), rename()])
       expect(answers.map(({ status }) => status)).toEqual([504, 504, 504])
+      // One whose own time was not quite up may have had the connection for the rest of it; after that nothing comes.
+      const sent = tries()
       behave = (socket) =>
         socket.write(json({ success: false, code: 'STATE.CONFLICT', message: '', data: null }, '409 No'))
       expect((await rename()).status).toBe(409)
-      expect(tries()).toBe(2)
+      expect(tries()).toBe(sent + 1)
     })
 
     test('opens after failures in a row, tries again after a while, and closes', async () => {
