@@ -3,17 +3,17 @@ import {
   type CodeOf,
   type Instant,
   type Money,
+  mapPage,
   money,
   type OrderId,
-  offsetOf,
   type Page,
   type PageRequest,
-  pageOf,
   type WalletId,
   type WorkspaceId,
 } from '../kernel/index.ts'
 import type { Database } from '../platform/database/index.ts'
 import { moment } from '../platform/database/moment.ts'
+import { readPage } from '../platform/database/read-page.ts'
 import type { OrderType } from '../platform/database/tables/ledger.ts'
 
 /** One posting to a wallet, as its owner reads it. */
@@ -57,8 +57,7 @@ const matching = (database: Database, { wallet, workspace, flowType, direction, 
 /** In the order in which they happened: an account's sequence and its time agree, so either sorts alike. */
 export const listFlows = async (database: Database, query: FlowQuery): Promise<Page<Flow>> => {
   const found = matching(database, query)
-  const { total } = await found.select((eb) => eb.fn.countAll<number>().as('total')).executeTakeFirstOrThrow()
-  const rows = await found
+  const ordered = found
     .leftJoin('orders as o', 'o.biz_id', 'e.order_biz_id')
     .select([
       'e.biz_id as bizId',
@@ -73,15 +72,11 @@ export const listFlows = async (database: Database, query: FlowQuery): Promise<P
       'e.created_at as createdAt',
     ])
     .orderBy('e.sequence', query.sortOrder)
-    .limit(query.pageSize)
-    .offset(offsetOf(query))
-    .execute()
-  const flows = rows.map(({ currency, amount, balanceAfter, ...row }) => ({
+  return mapPage(await readPage(found, ordered, query), ({ currency, amount, balanceAfter, ...row }) => ({
     ...row,
     amount: money(amount, currency),
     balanceAfter: money(balanceAfter, currency),
   }))
-  return pageOf(flows, total, query)
 }
 
 /** One side of a booking, the house's included: for operators. */

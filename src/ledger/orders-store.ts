@@ -1,8 +1,9 @@
 import { type ExpressionBuilder, sql } from 'kysely'
 import type { CodeOf, OrderId, WalletId, WorkspaceId } from '../kernel/index.ts'
-import { type Instant, offsetOf, type Page, type PageRequest, pageOf, toIso } from '../kernel/index.ts'
+import { type Instant, mapPage, type Page, type PageRequest, toIso } from '../kernel/index.ts'
 import type { Database, Tables } from '../platform/database/index.ts'
 import { moment } from '../platform/database/moment.ts'
+import { readPage } from '../platform/database/read-page.ts'
 import type { OrderType } from '../platform/database/tables/ledger.ts'
 import { type Order, storedOrder } from './order.ts'
 import type { RunningOut } from './running-out.ts'
@@ -98,13 +99,9 @@ const matching = (database: Database, query: OrderQuery) => {
 
 export const listOrders = async (database: Database, query: OrderQuery): Promise<Page<ReadOrder>> => {
   const found = matching(database, query)
-  const { total } = await found.select((eb) => eb.fn.countAll<number>().as('total')).executeTakeFirstOrThrow()
-  const rows = await found
+  const ordered = found
     .select(columnsOfRead)
     .orderBy(query.sortBy === 'createdAt' ? sql.ref('orders.created_at') : lastChange(query.runsOut), query.sortOrder)
     .orderBy('orders.biz_id', query.sortOrder)
-    .limit(query.pageSize)
-    .offset(offsetOf(query))
-    .execute()
-  return pageOf(rows.map(readOf), total, query)
+  return mapPage(await readPage(found, ordered, query), readOf)
 }

@@ -1,14 +1,6 @@
 import { sql } from 'kysely'
-import {
-  type CodeOf,
-  type Instant,
-  offsetOf,
-  type Page,
-  type PageRequest,
-  pageOf,
-  type WorkspaceId,
-} from '../../kernel/index.ts'
-import { type Database, moment } from '../../platform/database/index.ts'
+import type { CodeOf, Instant, Page, PageRequest, WorkspaceId } from '../../kernel/index.ts'
+import { type Database, moment, readPage } from '../../platform/database/index.ts'
 import { type ApiKeyRow, apiKeyColumns } from './store.ts'
 
 export interface ApiKeyQuery extends PageRequest {
@@ -44,15 +36,11 @@ const matching = (database: Database, query: ApiKeyQuery, at: Instant) => {
   return found
 }
 
-export const listKeys = async (database: Database, query: ApiKeyQuery, at: Instant): Promise<Page<ApiKeyRow>> => {
+export const listKeys = (database: Database, query: ApiKeyQuery, at: Instant): Promise<Page<ApiKeyRow>> => {
   const found = matching(database, query, at)
-  const { total } = await found.select((eb) => eb.fn.countAll<number>().as('total')).executeTakeFirstOrThrow()
-  const items = await found
+  const ordered = found
     .select(apiKeyColumns)
     .orderBy(sortColumns[query.sortBy], query.sortOrder)
     .orderBy('biz_id', query.sortOrder)
-    .limit(query.pageSize)
-    .offset(offsetOf(query))
-    .execute()
-  return pageOf(items, total, query)
+  return readPage(found, ordered, query)
 }

@@ -3,14 +3,12 @@ import {
   type AccountId,
   type CodeOf,
   type Instant,
-  offsetOf,
   type Page,
   type PageRequest,
-  pageOf,
   toDate,
   type WorkspaceId,
 } from '../../kernel/index.ts'
-import { type Database, moment, type Tx } from '../../platform/database/index.ts'
+import { type Database, moment, readPage, type Tx } from '../../platform/database/index.ts'
 
 type Store = Database | Tx
 
@@ -115,23 +113,19 @@ export interface ExportQuery extends PageRequest {
 
 const sortColumns = { createdAt: 'created_at', completedAt: 'completed_at' } as const
 
-export const listExports = async (store: Store, viewer: Viewer, query: ExportQuery): Promise<Page<ExportRow>> => {
+export const listExports = (store: Store, viewer: Viewer, query: ExportQuery): Promise<Page<ExportRow>> => {
   const status = statusAt(viewer.at)
   let found = visible(store, viewer)
   if (query.type) found = found.where('export_type', '=', query.type)
   if (query.status) found = found.where(status, '=', query.status)
   if (query.from !== undefined) found = found.where('created_at', '>=', moment(query.from))
   if (query.to !== undefined) found = found.where('created_at', '<=', moment(query.to))
-  const { total } = await found.select((eb) => eb.fn.countAll<number>().as('total')).executeTakeFirstOrThrow()
-  const rows = await found
+  const ordered = found
     .select(columns)
     .select(status.as('status'))
     .orderBy(sortColumns[query.sortBy], (order) => (query.sortOrder === 'asc' ? order.asc() : order.desc().nullsLast()))
     .orderBy('biz_id', query.sortOrder)
-    .limit(query.pageSize)
-    .offset(offsetOf(query))
-    .execute()
-  return pageOf(rows, total, query)
+  return readPage(found, ordered, query)
 }
 
 /** Forgets the workspace's exports; their bytes are orphans from then on, and swept. */

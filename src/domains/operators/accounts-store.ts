@@ -3,15 +3,13 @@ import {
   type AccountId,
   type CodeOf,
   type Instant,
-  offsetOf,
   type Page,
   type PageRequest,
   type Portal,
-  pageOf,
   type SessionId,
   toDate,
 } from '../../kernel/index.ts'
-import { type Database, moment, type Tx } from '../../platform/database/index.ts'
+import { type Database, moment, readPage, type Tx } from '../../platform/database/index.ts'
 
 type Store = Database | Tx
 
@@ -85,22 +83,18 @@ export interface AccountQuery extends PageRequest {
 
 const sortColumns = { createdAt: 'created_at', updatedAt: 'updated_at', accountEmail: 'email_canonical' } as const
 
-export const listAccounts = async (store: Store, query: AccountQuery): Promise<Page<AccountRow>> => {
+export const listAccounts = (store: Store, query: AccountQuery): Promise<Page<AccountRow>> => {
   let found = store.selectFrom('accounts')
   if (query.status) found = found.where('account_status', '=', query.status)
   if (query.portal) found = found.where('portal', '=', query.portal)
   if (query.email) found = found.where(sql<boolean>`strpos(email_canonical, ${query.email.toLowerCase()}) > 0`)
   if (query.from !== undefined) found = found.where('created_at', '>=', moment(query.from))
   if (query.to !== undefined) found = found.where('created_at', '<=', moment(query.to))
-  const { total } = await found.select((eb) => eb.fn.countAll<number>().as('total')).executeTakeFirstOrThrow()
-  const rows = await found
+  const ordered = found
     .select(columns)
     .orderBy(sortColumns[query.sortBy], query.sortOrder)
     .orderBy('biz_id', query.sortOrder)
-    .limit(query.pageSize)
-    .offset(offsetOf(query))
-    .execute()
-  return pageOf(rows, total, query)
+  return readPage(found, ordered, query)
 }
 
 /** How many accounts of each portal wait for a decision. The status stands in the text, as the partial index has it. */

@@ -1,5 +1,5 @@
-import { type CodeOf, type Instant, offsetOf, type Page, type PageRequest, pageOf } from '../../kernel/index.ts'
-import { type Database, moment } from '../../platform/database/index.ts'
+import type { CodeOf, Instant, PageRequest } from '../../kernel/index.ts'
+import { type Database, moment, readPage } from '../../platform/database/index.ts'
 
 const columns = [
   'biz_id as id',
@@ -41,19 +41,10 @@ const matching = (database: Database, query: AuditQuery) => {
   return found
 }
 
-const page = (database: Database, query: AuditQuery) =>
-  matching(database, query)
-    .select(columns)
-    .orderBy('at', query.sortOrder)
-    .orderBy('biz_id', query.sortOrder)
-    .limit(query.pageSize)
-    .offset(offsetOf(query))
-    .execute()
-
-export type AuditRow = Awaited<ReturnType<typeof page>>[number]
-
-export const listAuditLog = async (database: Database, query: AuditQuery): Promise<Page<AuditRow>> => {
-  const counted = matching(database, query).select((eb) => eb.fn.countAll<number>().as('total'))
-  const { total } = await counted.executeTakeFirstOrThrow()
-  return pageOf(await page(database, query), total, query)
+export const listAuditLog = (database: Database, query: AuditQuery) => {
+  const found = matching(database, query)
+  const ordered = found.select(columns).orderBy('at', query.sortOrder).orderBy('biz_id', query.sortOrder)
+  return readPage(found, ordered, query)
 }
+
+export type AuditRow = Awaited<ReturnType<typeof listAuditLog>>['items'][number]

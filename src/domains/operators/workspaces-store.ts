@@ -2,14 +2,12 @@ import {
   type AccountId,
   type CodeOf,
   type Instant,
-  offsetOf,
   type Page,
   type PageRequest,
-  pageOf,
   toDate,
   type WorkspaceId,
 } from '../../kernel/index.ts'
-import { type Database, moment, partOf, type Tx } from '../../platform/database/index.ts'
+import { type Database, moment, partOf, readPage, type Tx } from '../../platform/database/index.ts'
 
 const columns = [
   'biz_id as id',
@@ -82,20 +80,16 @@ export interface WorkspaceQuery extends PageRequest {
 
 const sortColumns = { createdAt: 'created_at', updatedAt: 'updated_at', workspaceName: 'workspace_name' } as const
 
-export const listWorkspaces = async (database: Database, query: WorkspaceQuery): Promise<Page<WorkspaceRow>> => {
+export const listWorkspaces = (database: Database, query: WorkspaceQuery): Promise<Page<WorkspaceRow>> => {
   let found = database.selectFrom('workspaces')
   if (query.status) found = found.where('workspace_status', '=', query.status)
   if (query.kind) found = found.where('workspace_kind', '=', query.kind)
   if (query.name) found = found.where(partOf('workspace_name', query.name))
   if (query.from !== undefined) found = found.where('created_at', '>=', moment(query.from))
   if (query.to !== undefined) found = found.where('created_at', '<=', moment(query.to))
-  const { total } = await found.select((eb) => eb.fn.countAll<number>().as('total')).executeTakeFirstOrThrow()
-  const rows = await found
+  const ordered = found
     .select(columns)
     .orderBy(sortColumns[query.sortBy], query.sortOrder)
     .orderBy('biz_id', query.sortOrder)
-    .limit(query.pageSize)
-    .offset(offsetOf(query))
-    .execute()
-  return pageOf(rows, total, query)
+  return readPage(found, ordered, query)
 }

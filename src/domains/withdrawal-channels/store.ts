@@ -4,14 +4,12 @@ import {
   type BizId,
   type CodeOf,
   type Instant,
-  offsetOf,
   type Page,
   type PageRequest,
-  pageOf,
   toDate,
   type WorkspaceId,
 } from '../../kernel/index.ts'
-import { type Database, moment, type Tx } from '../../platform/database/index.ts'
+import { type Database, moment, readPage, type Tx } from '../../platform/database/index.ts'
 import type { ChannelStatus, ChannelType } from './rules.ts'
 
 export type ChannelId = BizId<'withdrawalChannel'>
@@ -135,23 +133,19 @@ const kindOfWorkspace = sql<CodeOf<'workspaceKind'>>`(SELECT workspace_kind FROM
   WHERE w.biz_id = withdrawal_channels.workspace_biz_id)`
 
 /** Over every workspace: for operators. */
-export const pageChannels = async (database: Database, query: ChannelQuery): Promise<Page<ListedChannel>> => {
+export const pageChannels = (database: Database, query: ChannelQuery): Promise<Page<ListedChannel>> => {
   const { workspace, workspaceKind, from, to, sortBy, sortOrder } = query
   let found = matching(database, query)
   if (workspace !== undefined) found = found.where('workspace_biz_id', '=', workspace)
   if (workspaceKind !== undefined) found = found.where(kindOfWorkspace, '=', workspaceKind)
   if (from !== undefined) found = found.where('created_at', '>=', moment(from))
   if (to !== undefined) found = found.where('created_at', '<=', moment(to))
-  const { total } = await found.select((eb) => eb.fn.countAll<number>().as('total')).executeTakeFirstOrThrow()
-  const channels = await found
+  const ordered = found
     .select(columns)
     .select(kindOfWorkspace.as('workspaceKind'))
     .orderBy(sortBy === 'createdAt' ? 'created_at' : 'updated_at', sortOrder)
     .orderBy('biz_id', sortOrder)
-    .limit(query.pageSize)
-    .offset(offsetOf(query))
-    .execute()
-  return pageOf(channels, total, query)
+  return readPage(found, ordered, query)
 }
 
 /** Undefined for an unknown channel and for another workspace's alike. */

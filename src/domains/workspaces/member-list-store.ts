@@ -1,15 +1,6 @@
 import { sql } from 'kysely'
-import {
-  type AccountId,
-  type Instant,
-  offsetOf,
-  type Page,
-  type PageRequest,
-  pageOf,
-  type RoleId,
-  type WorkspaceId,
-} from '../../kernel/index.ts'
-import { type Database, moment, partOf, type Tx } from '../../platform/database/index.ts'
+import type { AccountId, Instant, Page, PageRequest, RoleId, WorkspaceId } from '../../kernel/index.ts'
+import { type Database, moment, partOf, readPage, type Tx } from '../../platform/database/index.ts'
 import { joinedMemberships, type MembershipRow, membershipColumns } from './membership-store.ts'
 
 export interface MemberRow extends MembershipRow {
@@ -42,7 +33,7 @@ const memberColumns = [...membershipColumns, 'a.account_name as accountName', 'a
 export const memberIn = (tx: Tx, workspaceId: WorkspaceId, accountId: AccountId): Promise<MemberRow> =>
   membersIn(tx, workspaceId).where('m.account_biz_id', '=', accountId).select(memberColumns).executeTakeFirstOrThrow()
 
-export const listMembers = async (database: Database, query: MemberQuery): Promise<Page<MemberRow>> => {
+export const listMembers = (database: Database, query: MemberQuery): Promise<Page<MemberRow>> => {
   const { roleId, name, email, from, to } = query
   let found = membersIn(database, query.workspaceId)
   if (roleId) found = found.where('m.role_biz_id', '=', roleId)
@@ -50,13 +41,9 @@ export const listMembers = async (database: Database, query: MemberQuery): Promi
   if (email) found = found.where(sql<boolean>`strpos(a.email_canonical, ${email.toLowerCase()}) > 0`)
   if (from !== undefined) found = found.where('m.created_at', '>=', moment(from))
   if (to !== undefined) found = found.where('m.created_at', '<=', moment(to))
-  const { total } = await found.select((eb) => eb.fn.countAll<number>().as('total')).executeTakeFirstOrThrow()
-  const items = await found
+  const ordered = found
     .select(memberColumns)
     .orderBy(sortColumns[query.sortBy], query.sortOrder)
     .orderBy('m.account_biz_id', query.sortOrder)
-    .limit(query.pageSize)
-    .offset(offsetOf(query))
-    .execute()
-  return pageOf(items, total, query)
+  return readPage(found, ordered, query)
 }

@@ -1,15 +1,6 @@
 import { sql } from 'kysely'
-import {
-  type AccountId,
-  type Instant,
-  offsetOf,
-  type Page,
-  type PageRequest,
-  type Portal,
-  pageOf,
-  toDate,
-} from '../../kernel/index.ts'
-import { type Database, moment, type Tx } from '../../platform/database/index.ts'
+import { type AccountId, type Instant, type Page, type PageRequest, type Portal, toDate } from '../../kernel/index.ts'
+import { type Database, moment, readPage, type Tx } from '../../platform/database/index.ts'
 
 export type LoginFailure = 'INVALID_CREDENTIALS' | 'CODE_INVALID' | 'IP_NOT_ALLOWED'
 
@@ -58,7 +49,7 @@ export interface PastLogin {
 }
 
 /** A page of an account's logins and failed logins. */
-export const loginHistory = async (database: Database, asked: HistoryRequest): Promise<Page<PastLogin>> => {
+export const loginHistory = (database: Database, asked: HistoryRequest): Promise<Page<PastLogin>> => {
   const { from, until } = asked
   let matching = database
     .selectFrom('login_history')
@@ -66,8 +57,7 @@ export const loginHistory = async (database: Database, asked: HistoryRequest): P
     .where('account_biz_id', '=', asked.accountId)
   if (from !== undefined) matching = matching.where('login_at', '>=', moment(from))
   if (until !== undefined) matching = matching.where('login_at', '<=', moment(until))
-  const { count } = await matching.select((row) => row.fn.countAll<number>().as('count')).executeTakeFirstOrThrow()
-  const items = await matching
+  const ordered = matching
     .select([
       'biz_id as id',
       'login_at as loginAt',
@@ -78,8 +68,5 @@ export const loginHistory = async (database: Database, asked: HistoryRequest): P
     ])
     .orderBy('login_at', asked.sortOrder)
     .orderBy('biz_id', asked.sortOrder)
-    .limit(asked.pageSize)
-    .offset(offsetOf(asked))
-    .execute()
-  return pageOf(items, count, asked)
+  return readPage(matching, ordered, asked)
 }
