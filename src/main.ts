@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import { compose, type Role } from './compose.ts'
-import type { Configuration } from './config/index.ts'
+import { type Configuration, settingName } from './config/index.ts'
 import { closeListener } from './gateway/index.ts'
 import { keepHeapSmall, yieldToEventLoop } from './platform/system/index.ts'
 
@@ -19,11 +19,14 @@ export interface Running {
   stop(): Promise<void>
 }
 
-const listen = (server: Server, port: number, host: string): Promise<number> =>
+const listen = (server: Server, settings: Configuration['listen'], name: 'port' | 'operationsPort'): Promise<number> =>
   new Promise((resolve, reject) => {
-    server.once('error', reject)
+    const { host, [name]: port } = settings
+    const said = `${settingName(`listen.${name}`)} or ${settingName('listen.host')} cannot be listened on`
+    const refuse = (cause: Error): void => reject(new Error(said, { cause }))
+    server.once('error', refuse)
     server.listen(port, host, () => {
-      server.off('error', reject)
+      server.off('error', refuse)
       const address = server.address()
       resolve(typeof address === 'object' && address !== null ? (address satisfies AddressInfo).port : port)
     })
@@ -31,17 +34,19 @@ const listen = (server: Server, port: number, host: string): Promise<number> =>
 
 /** The process: compose, listen; what is stopped is first drained. */
 export const run = async (settings: Configuration, role: Role, logger: Logger): Promise<Running> => {
-  const { host, port, operationsPort } = settings.listen
   const deployment = await compose(settings, role, logger)
   try {
     const running = {
       unserved: deployment.unserved,
-      port: await listen(deployment.portal, port, host),
-      operationsPort: await listen(deployment.operations, operationsPort, host),
+      port: await listen(deployment.portal, settings.listen, 'port'),
+      operationsPort: await listen(deployment.operations, settings.listen, 'operationsPort'),
     }
     yieldToEventLoop()
     keepHeapSmall()
-    logger.info({ role, host, port: running.port, operationsPort: running.operationsPort }, 'listening')
+    logger.info(
+      { role, host: settings.listen.host, port: running.port, operationsPort: running.operationsPort },
+      'listening',
+    )
     let stopping: Promise<void> | undefined
     const stop = async (): Promise<void> => {
       const { delayMs, timeoutMs } = settings.shutdown
@@ -62,6 +67,7 @@ export const run = async (settings: Configuration, role: Role, logger: Logger): 
       },
     }
   } catch (error) {
+    await closeListener(deployment.portal, 0)
     await deployment.close()
     throw error
   }

@@ -1,5 +1,5 @@
 import type { z } from 'zod'
-import { variableOf } from './variables.ts'
+import { settingName } from './variables.ts'
 
 type Issue = z.core.$ZodIssue
 
@@ -13,10 +13,7 @@ const unfold = (issue: Issue): Issue[] => {
   return meant.flatMap((inner) => unfold({ ...inner, path: [...issue.path, ...inner.path] }))
 }
 
-const line = ({ path, message }: Issue): string => {
-  const name = path.join('.')
-  return `${variableOf[name] ? `${name} (${variableOf[name]})` : name}: ${message}`
-}
+const line = ({ path, message }: Issue): string => `${settingName(path.join('.'))}: ${message}`
 
 /** A line for each fault that the schema finds, naming the setting and the variable that sets it; never its value. */
 export const faultLines = (issues: readonly Issue[]): string[] => issues.flatMap(unfold).map(line)

@@ -18,8 +18,7 @@ export const overlayOf = (variables: Variables): Tree => {
   }
 }
 
-/** The names under which a user knows the settings that a variable fills. */
-export const variableOf: Record<string, string> = {
+const variableOf: Record<string, string> = {
   'listen.host': 'HOST',
   'listen.port': 'PORT',
   'listen.operationsPort': 'OPS_PORT',
@@ -27,3 +26,6 @@ export const variableOf: Record<string, string> = {
   'log.level': 'LOG_LEVEL',
   'limits.scale': 'PORTICO_RATE_LIMIT_SCALE',
 }
+
+/** The name under which a user knows a setting, with the variable that fills it. */
+export const settingName = (path: string): string => (variableOf[path] ? `${path} (${variableOf[path]})` : path)

@@ -2,13 +2,17 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
+import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { commands as loaders } from '../../src/cli/index.ts'
+import { run as serve } from '../../src/main.ts'
 import { openEmbedded } from '../../src/platform/database/embedded.ts'
-import { root } from '../harness/settings.ts'
+import { captureLog } from '../harness/log.ts'
+import { freePort } from '../harness/postgres.ts'
+import { root, testSettings } from '../harness/settings.ts'
 import { createTemplate } from '../harness/template.ts'
 
 const run = async (file: string, args: string[], variables: Record<string, string> = {}) => {
@@ -106,6 +110,13 @@ test('ledger verify and audit verify make no store where there is none, and say 
   await rm(directory, { recursive: true })
 })
 
+test('a data directory that is a file is named with its variable: exit code 1', async () => {
+  const PORTICO_DATA_DIR = join(root, 'package.json')
+  const { code, out, err } = await portico(['migrate'], { PORTICO_DATA_DIR })
+  expect([code, out]).toEqual([1, ''])
+  expect(err).toContain(`portico: the data directory ${PORTICO_DATA_DIR} (PORTICO_DATA_DIR) cannot be made: EEXIST`)
+})
+
 test('openapi prints the document: exit code 0', async () => {
   const { code, out } = await portico(['openapi'])
   expect(code).toBe(0)
@@ -118,6 +129,27 @@ describe('what takes long, over a store of its own', () => {
     store = await createTemplate()
   })
   afterAll(() => store?.remove())
+
+  test('serve on a port that is taken names it with its variable, and lets go of the other one: exit code 1', async () => {
+    const [port, free] = [await freePort(), await freePort()]
+    const taken = createServer().listen(port, '127.0.0.1')
+    await once(taken, 'listening')
+    const listening = { host: '127.0.0.1', port: free, operationsPort: port }
+    const settings = testSettings({ PORTICO_DATA_DIR: store.directory }, (draft) => {
+      draft.listen = listening
+    })
+    await expect(serve(settings, 'gateway', captureLog().logger)).rejects.toThrow(
+      /^listen\.operationsPort \(OPS_PORT\)/,
+    )
+    const again = createServer().listen(free, '127.0.0.1')
+    await once(again, 'listening')
+    const variables = { PORTICO_DATA_DIR: store.directory, PORT: String(port), OPS_PORT: '0', LOG_LEVEL: 'error' }
+    const { code, out, err } = await portico(['serve'], variables)
+    expect([code, out]).toEqual([1, ''])
+    expect(err).toContain('portico: listen.port (PORT) or listen.host (HOST) cannot be listened on: listen EADDRINUSE')
+    taken.close()
+    again.close()
+  })
 
   const long = [
     ['migrate', 'the schema is up to date'],

@@ -22,6 +22,14 @@ export interface EmbeddedTarget {
   onDiskFull(isFull: boolean): void
 }
 
+const makeDirectory = async (directory: string): Promise<void> => {
+  try {
+    await mkdir(directory, { recursive: true, mode: 0o700 })
+  } catch (error) {
+    throw new Error(`the data directory ${directory} (PORTICO_DATA_DIR) cannot be made`, { cause: error })
+  }
+}
+
 /**
  * PGlite on disk. It runs without fsync: safe against a killed process, not against a loss of power.
  * It takes no lock of its own, so one is taken here, and a second process is refused.
@@ -31,7 +39,7 @@ export const openEmbedded = async ({
   minimumFreeBytes,
   onDiskFull,
 }: Omit<EmbeddedTarget, 'kind'>): Promise<OpenDatabase> => {
-  await mkdir(directory, { recursive: true, mode: 0o700 })
+  await makeDirectory(directory)
   await demandFreeSpace(directory, minimumFreeBytes)
   const lock = lockDirectory(directory)
   try {

@@ -1,12 +1,20 @@
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 
+const lockFile = (directory: string): DatabaseSync => {
+  try {
+    return new DatabaseSync(join(directory, 'lock'))
+  } catch (error) {
+    throw new Error(`the data directory ${directory} (PORTICO_DATA_DIR) cannot be written`, { cause: error })
+  }
+}
+
 /**
  * An exclusive lock on a directory that dies with its process, however that ends: Node has no flock of its own,
  * and SQLite's file lock is the operating system's, held by an open transaction on an otherwise empty file.
  */
 export const lockDirectory = (directory: string): { release(): void } => {
-  const file = new DatabaseSync(join(directory, 'lock'))
+  const file = lockFile(directory)
   try {
     file.exec('PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE')
   } catch (error) {
