@@ -1,5 +1,6 @@
 import type { Call } from '../gateway/call.ts'
 import type { AnyRequest } from '../kernel/index.ts'
+import { fileCondition } from './file-condition.ts'
 
 /**
  * The call as handlers see it. Which of caller, workspace, idempotency and upload are there follows from the policy
@@ -17,9 +18,9 @@ export const toRequest = (call: Call): AnyRequest => ({
   country: call.country,
   channelSessionId:
     call.headers.optional('x-secure-channel-session-id') ?? call.headers.optional('x-sc-session-id') ?? null,
-  range: call.headers.optional('range') ?? null,
-  ifNoneMatch: call.headers.optional('if-none-match') ?? null,
-  ifRange: call.headers.optional('if-range') ?? null,
+  range: fileCondition(call, 'range') ?? null,
+  ifNoneMatch: fileCondition(call, 'if-none-match') ?? null,
+  ifRange: fileCondition(call, 'if-range') ?? null,
   params: call.params,
   query: call.input.query,
   body: call.input.body,

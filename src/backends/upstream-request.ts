@@ -1,5 +1,6 @@
 import type { Call } from '../gateway/call.ts'
 import { chains } from '../kernel/index.ts'
+import { fileCondition } from './file-condition.ts'
 
 /** Where an upstream finds an operation: its first chain's path, whichever chain the client came by. */
 const pathOf = ({ operation, params, input }: Call): string => {
@@ -35,7 +36,7 @@ const longestStreamField = 2_048
 const askedOfTheFile = (call: Call): Record<string, string> => {
   const asked: Record<string, string> = {}
   for (const name of streamFields) {
-    const value = call.headers.optional(name)
+    const value = fileCondition(call, name)
     if (value === undefined) continue
     if (value.length > longestStreamField) break
     asked[name] = value

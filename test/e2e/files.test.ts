@@ -215,6 +215,10 @@ describe.skipIf(!storeIsAvailable())('files', () => {
     expect(headers.has('set-cookie')).toBe(false)
     const head = await download(bizId, {}, 'HEAD')
     expect([head.status, head.bytes.length, head.headers.get('content-length')]).toEqual([200, 0, '300000'])
+    // What a range means is defined for GET alone (RFC 9110, 14.2).
+    const ranged = await download(bizId, { range: 'bytes=0-9', 'if-range': '"other"' }, 'HEAD')
+    expect([ranged.status, ranged.headers.get('content-length')]).toEqual([200, '300000'])
+    expect((await download(bizId, { range: 'bytes=999999-' }, 'HEAD')).status).toBe(200)
   })
 
   test('files.download 206: one range, bounded by the file', async () => {

@@ -113,6 +113,21 @@ test('a provider that is down at the start is asked again', async () => {
   rates.close()
 })
 
+test('a provider slower than it is asked is asked one question at a time: no older answer comes after a newer', async () => {
+  answer = (response) => json(told('0.8'))(response)
+  const rates = await open({ refreshMs: 20, timeoutMs: 5_000 })
+  const asked: ServerResponse[] = []
+  answer = (response) => asked.push(response)
+  await expect.poll(() => asked.length).toBe(1)
+  await pause(100)
+  expect(asked).toHaveLength(1)
+  for (const response of asked) json(told('0.9'))(response)
+  await expect.poll(() => rates.list().find(({ target }) => target === 'EUR')?.rate).toBe('0.9')
+  await expect.poll(() => asked.length).toBe(2)
+  rates.close()
+  for (const response of asked) response.destroy()
+})
+
 test('while it does not answer the last rates serve, until they are stale to the millisecond', async () => {
   answer = (response) => json(told('0.8'))(response)
   const rates = await open({ refreshMs: 50 })

@@ -61,12 +61,17 @@ export const providedRates = async (
   onFault: (error: unknown) => void,
 ): Promise<Rates> => {
   let known: Rate[] = []
+  let isAsking = false
+  /** One question at a time: the answer to an older one, come late, would stand in place of a newer. */
   const refresh = async (): Promise<void> => {
+    if (isAsking) return
+    isAsking = true
     try {
       known = await read(settings, clock)
     } catch (error) {
       onFault(error)
     }
+    isAsking = false
   }
   await refresh()
   const timer = setInterval(() => void refresh(), settings.refreshMs)
