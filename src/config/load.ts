@@ -5,7 +5,7 @@ import { z } from 'zod'
 import { developmentKey } from './development.ts'
 import { defaultDataDirectory, type Variables } from './env.ts'
 import { faultLines } from './faults.ts'
-import { isTree, overlay, type Tree } from './merge.ts'
+import { isTree, namesPrototype, overlay, type Tree } from './merge.ts'
 import { productionFaults } from './production.ts'
 import { type Configuration, schema } from './schema.ts'
 import { Secret } from './secrets.ts'
@@ -33,6 +33,7 @@ const readYaml = (file: string, faults: string[]): Tree => {
     if (more.length > 0) throw new Error('holds more than one document')
     // What is none would be covered by the next layer, and the defaults would run as if nothing had been said.
     if (!isTree(tree ?? {})) throw new Error(notByName)
+    if (namesPrototype(tree)) throw new Error('names a setting __proto__')
     return isTree(tree) ? tree : {}
   } catch (error) {
     faults.push(`${file}: ${error instanceof Error ? error.message.split('\n')[0] : 'unreadable'}`)

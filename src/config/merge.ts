@@ -11,3 +11,11 @@ export const overlay = (base: unknown, over: unknown): unknown => {
   for (const [key, value] of Object.entries(over)) merged[key] = overlay(base[key], value)
   return merged
 }
+
+const inherited = '__proto__'
+
+/** Whether it names what every object inherits: laid over anything, it would say settings that no schema sees. */
+export const namesPrototype = (value: unknown): boolean =>
+  typeof value === 'object' &&
+  value !== null &&
+  (Object.hasOwn(value, inherited) || Object.values(value).some(namesPrototype))

@@ -62,6 +62,14 @@ test.each(['', '# nothing yet', 'null'])('a file that says nothing changes nothi
   expect(faultsOf(yaml)).toEqual([])
 })
 
+test.each([
+  '__proto__: { profile: production }',
+  'limits: { __proto__: { scale: 5 } }',
+  'portals: [{ __proto__: {} }]',
+])('a setting named as what every object inherits is a fault, and says nothing in secret: %s', (yaml) => {
+  expect(faultsOf(yaml)).toContain(`${join(folder, 'portico.yaml')}: names a setting __proto__`)
+})
+
 test('a section that is none is named, although variables may fill it', () => {
   expect(faultsOf('listen: 8081')).toEqual(['listen: must hold settings by name'])
 })
