@@ -63,6 +63,7 @@ export interface Deployment {
 
 interface Serving {
   role: Role
+  settings: Configuration
   outside: Outside
   logger: Logger
   metrics: Metrics
@@ -71,13 +72,21 @@ interface Serving {
 }
 
 const portalApp = (
-  { role, outside, logger, metrics, told }: Serving,
+  { role, settings, outside, logger, metrics, told }: Serving,
   operations: readonly Operation[],
   way: Way,
   pages: Doors['pages'],
 ) => {
   const { clock, ids, words } = outside
-  const answers = createAnswers({ clock, words, securityFields: securityHeaders(), asksForFields: role === 'domains' })
+  const isService = role === 'domains'
+  const answers = createAnswers({
+    clock,
+    words,
+    securityFields: securityHeaders(),
+    asksForFields: isService,
+    // The gateway before a service knows whether a client makes it wait.
+    stallMs: isService ? 0 : settings.requests.downloadStallMs,
+  })
   const router = createRouter(operations)
   const stages = Object.values(way)
   const log = (finished: Finished) => {
@@ -151,7 +160,7 @@ export const compose = async (settings: Configuration, role: Role, logger: Logge
     ...(tracing ? [tracing.endSpan] : []),
     ...(isGateway ? [auditRefusedCommands(outside)] : []),
   ]
-  const app = portalApp({ role, outside, logger, metrics, told }, served, way, pages)
+  const app = portalApp({ role, settings, outside, logger, metrics, told }, served, way, pages)
   const unserved = catalogue.map(({ id }) => id).filter((id) => !identity.handlers.has(id) && !domains.handlers.has(id))
   if (unserved.length > 0) logger.warn({ operations: unserved }, 'declared, and not served yet')
   const book = watchBook({ ledger: domains.ledger, logger, metrics: createBookMetrics(metrics.registry) })

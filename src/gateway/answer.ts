@@ -1,4 +1,5 @@
 import type { ServerResponse } from 'node:http'
+import type { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import type { SealedReply } from '../contract/sealed.ts'
 import {
@@ -61,6 +62,14 @@ const failure = (chainId: ChainId, refusal: Refusal, at: Instant, message: strin
     : failureText(envelope, at, code, message)
 }
 
+/** A socket on which nothing moves may as well wait for the source: that has limits of its own. */
+const endWhereStalled = (source: Readable, response: ServerResponse, stallMs: number): void => {
+  response.setTimeout(stallMs, () => {
+    if (response.writableLength > 0)
+      source.destroy(new Refusal('REQUEST.TIMEOUT', { internal: 'a client that takes nothing of a stream' }))
+  })
+}
+
 async function* counted(bytes: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   for await (const chunk of bytes) {
     passedOn(chunk.length)
@@ -74,9 +83,11 @@ interface AnswerPorts {
   securityFields: Fields
   /** Whether who asks is a gateway, which gets the name of a field apart. */
   asksForFields: boolean
+  /** How long a client may take nothing of a stream that lies ready for it; 0: for ever. */
+  stallMs: number
 }
 
-export const createAnswers = ({ clock, words, securityFields, asksForFields }: AnswerPorts): Answers => {
+export const createAnswers = ({ clock, words, securityFields, asksForFields, stallMs }: AnswerPorts): Answers => {
   // Flat, names and values in turn: the form that Node writes out without looking at it again.
   const json = flat({ ...securityFields, 'content-type': 'application/json; charset=utf-8' })
   const bytes = flat(securityFields)
@@ -114,6 +125,7 @@ export const createAnswers = ({ clock, words, securityFields, asksForFields }: A
         response.end()
         return
       }
+      endWhereStalled(reply.body, response, stallMs)
       try {
         await pipeline(reply.body, counted, response)
       } catch (cause) {

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
@@ -11,6 +12,8 @@ import { type Portico, startPortico } from '../harness/portico.ts'
 import { type Session, signIn } from '../harness/sign-in.ts'
 
 const workspace = developmentIds.workspace
+/** A download of which its client takes nothing is cut off then. */
+const stallMs = 3_000
 const secret = 'stack trace of the upstream'
 const file = {
   bizId: '01990000-0000-7000-8000-00000000f11e',
@@ -48,6 +51,7 @@ describe.skipIf(inject('topology') !== 'embedded')('faults of upstream streams',
     portico = await startPortico({
       adjust: (settings) => {
         settings.backends = { ...settings.backends, files: configuration() }
+        settings.requests.downloadStallMs = stallMs
       },
     })
     portico.expectFault(({ operation }) => /^files\./.test(String(operation)))
@@ -310,8 +314,7 @@ describe.skipIf(inject('topology') !== 'embedded')('faults of upstream streams',
     expect(String(head)).toMatch(/^HTTP\/1\.1 408 .*"REQUEST\.TIMEOUT"/s)
   })
 
-  test('files.download: whoever takes nothing is cut off at the deadline, and the upstream is not blamed', async () => {
-    await replaceFiles({ maxStreamBytes: 100_000_000, streamTimeoutMs: 2_000 })
+  const takeNothing = (requestId: string): Socket => {
     const size = 60_000_000
     behave = (socket) => {
       socket.write(`HTTP/1.1 200 OK\r\ncontent-type: text/plain\r\ncontent-length: ${size}\r\n\r\n`)
@@ -319,13 +322,39 @@ describe.skipIf(inject('topology') !== 'embedded')('faults of upstream streams',
     }
     const { hostname, port } = new URL(portico.url)
     const socket = connect(Number(port), hostname)
-    const asked = { ...headers(), host: hostname, 'x-request-id': 'takes-nothing' }
+    const asked = { ...headers(), host: hostname, 'x-request-id': requestId }
     const lines = Object.entries(asked).map(([name, value]) => `${name}: ${value}\r\n`)
     socket.on('error', () => undefined).pause()
     socket.write(`GET /web/v1/consumer/files/${file.bizId}/download HTTP/1.1\r\n${lines.join('')}\r\n`)
-    const told = () => portico.log.find(({ requestId }) => requestId === asked['x-request-id'])
-    await expect.poll(told, { timeout: 10_000 }).toMatchObject({ level: 'info', code: 'REQUEST.TIMEOUT', status: 200 })
-    socket.destroy()
+    return socket
+  }
+
+  test.each([
+    ['at the deadline', { streamTimeoutMs: 2_000 }, 'the client was too slow for a stream'],
+    ['where it stalls', { streamTimeoutMs: 10_000 }, 'a client that takes nothing of a stream'],
+  ])(
+    'files.download: whoever takes nothing is cut off %s, and the upstream is not blamed',
+    async (_name, set, internal) => {
+      await replaceFiles({ maxStreamBytes: 100_000_000, ...set })
+      const id = randomUUID()
+      const socket = takeNothing(id)
+      const told = () => portico.log.find(({ requestId }) => requestId === id)
+      const cut = { level: 'info', code: 'REQUEST.TIMEOUT', status: 200, internal }
+      await expect.poll(told, { timeout: 10_000 }).toMatchObject(cut)
+      socket.destroy()
+      await replaceFiles({})
+    },
+  )
+
+  test('files.download 200: an upstream that pauses for longer than a client may is waited for', async () => {
+    await replaceFiles({ streamTimeoutMs: 10_000 })
+    behave = async (socket) => {
+      socket.write('HTTP/1.1 200 OK\r\ncontent-type: text/plain\r\ncontent-length: 4\r\n\r\nha')
+      await pause(stallMs + 300)
+      socket.write('lf')
+    }
+    const response = await download()
+    expect([response.status, await response.text()]).toEqual([200, 'half'])
     await replaceFiles({})
   })
 
