@@ -1,6 +1,9 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { execFileSync, spawnSync } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
+import { closeSync, constants, existsSync, mkdtempSync, openSync, readFileSync, readSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, expect, test } from 'vitest'
 import { openRedis } from '../../src/platform/redis/index.ts'
 import { createLogger } from '../../src/platform/telemetry/index.ts'
@@ -26,6 +29,88 @@ test('a line tells type, message, stack and code of an error and of its cause, a
     stack: expect.stringContaining('caused by: Error: the bytes were odd'),
     code: 'E_NO',
   })
+})
+
+const telemetry = JSON.stringify(new URL('../../src/platform/telemetry/index.ts', import.meta.url).href)
+
+const readNow = (descriptor: number): string => {
+  const bytes = Buffer.alloc(65_536)
+  try {
+    return bytes.toString('utf8', 0, readSync(descriptor, bytes))
+  } catch {
+    return ''
+  }
+}
+
+test.skipIf(!existsSync('/dev/full'))('a full disk under the log ends no process and holds up none that ends', () => {
+  const program = `
+    import { createLogger } from ${telemetry}
+    const logger = createLogger('info')
+    logger.info('first')
+    setTimeout(() => logger.info('second'), 300)
+    setTimeout(() => process.exit(7), 600)`
+  const full = openSync('/dev/full', 'w')
+  const ended = spawnSync(process.execPath, ['--input-type=module', '-e', program], {
+    stdio: ['ignore', full, 'pipe'],
+    timeout: 15_000,
+  })
+  closeSync(full)
+  expect([ended.status, ended.signal, String(ended.stderr)]).toEqual([7, null, ''])
+})
+
+/** Of a pipe that has had a reader and has none any more: what is logged next, and what the next reader finds. */
+const withoutReader = async (log: (logger: ReturnType<typeof createLogger>) => void, until: string) => {
+  const pipe = join(folder, randomUUID())
+  execFileSync('mkfifo', [pipe])
+  const reader = () => openSync(pipe, constants.O_RDONLY | constants.O_NONBLOCK)
+  const first = reader()
+  const logger = createLogger('info', pipe)
+  logger.info('taken')
+  await expect.poll(() => readNow(first)).toContain('taken')
+  closeSync(first)
+  log(logger)
+  await pause(300)
+  const second = reader()
+  logger.info('taken again')
+  let text = ''
+  while (!text.includes(until) || !text.endsWith('\n')) {
+    const read = readNow(second)
+    text += read
+    if (read === '') await pause(1)
+  }
+  closeSync(second)
+  return text
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line))
+}
+
+const withPipes = test.skipIf(process.platform === 'win32')
+
+withPipes('what nobody takes is kept for who comes next, in order, and the process goes on', async () => {
+  const lines = await withoutReader((logger) => {
+    for (const msg of ['one', 'two']) logger.info(msg)
+  }, 'taken again')
+  expect(lines).toMatchObject([{ msg: 'one' }, { msg: 'two' }, { msg: 'taken again' }])
+})
+
+withPipes('of what nobody takes no more than 16 MB are kept; how many lines were lost is logged', async () => {
+  const filling = 'x'.repeat(1_048_576)
+  const lines = await withoutReader((logger) => {
+    for (let line = 0; line < 20; line += 1) logger.info({ line, filling })
+  }, 'were lost')
+  const kept = lines.filter((line) => 'filling' in line).map(({ line }) => line)
+  expect(kept).toEqual(Array.from({ length: 15 }, (_, line) => line))
+  expect(lines.at(-1)).toMatchObject({ level: 'error', lines: 5, msg: 'lines of the log were lost: nothing took them' })
+})
+
+test('what is logged as the process ends is written before it has ended', () => {
+  const program = `
+    import { createLogger } from ${telemetry}
+    createLogger('info').info('last')
+    process.exit(0)`
+  const { stdout } = spawnSync(process.execPath, ['--input-type=module', '-e', program], { timeout: 15_000 })
+  expect(JSON.parse(String(stdout))).toMatchObject({ msg: 'last' })
 })
 
 const server = await startRedis(['--requirepass', 'right'])

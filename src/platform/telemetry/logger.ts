@@ -1,13 +1,12 @@
-import { type DestinationStream, destination, type Logger, pino, stdSerializers } from 'pino'
-
-type SonicBoom = ReturnType<typeof destination>
+import { type DestinationStream, type Logger, pino, stdSerializers } from 'pino'
+import { createSink } from './sink.ts'
 
 /** Lines are gathered up to this many characters, or for this long: a write for each would cost more than the line. */
 const gatheredLength = 16_384
 const gatheredMs = 100
 
 /** A destination that hands its lines on in few large texts; sonic-boom's own gathering copies all that waits for each line. */
-const gathering = (sink: SonicBoom): DestinationStream => {
+const gathering = (sink: ReturnType<typeof createSink>): DestinationStream => {
   let waiting = ''
   const handOn = (): void => {
     if (waiting === '') return
@@ -18,7 +17,7 @@ const gathering = (sink: SonicBoom): DestinationStream => {
   setInterval(handOn, gatheredMs).unref()
   process.once('exit', () => {
     handOn()
-    sink.flushSync()
+    sink.flush()
   })
   return {
     write: (line) => {
@@ -57,7 +56,11 @@ const errorFields = (error: unknown): unknown => {
  * so that a line stays one line. Of errors it has what errorFields lists.
  */
 export const createLogger = (level: string, file?: string): Logger => {
-  const sink = gathering(destination({ dest: file ?? 1, sync: false }))
+  const sink = createSink(file ?? 1, (lines) =>
+    logger.error({ lines }, 'lines of the log were lost: nothing took them'),
+  )
   const formatters = { level: (label: string) => ({ level: label }) }
-  return pino({ level, base: null, timestamp: isoTime(), formatters, serializers: { err: errorFields } }, sink)
+  const form = { level, base: null, timestamp: isoTime(), formatters, serializers: { err: errorFields } }
+  const logger = pino(form, gathering(sink))
+  return logger
 }
