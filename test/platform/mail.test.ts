@@ -121,6 +121,37 @@ describe('the SMTP mailer', () => {
     }
     silent.close()
   })
+
+  test('tells of a refused mail what kind of answer came, and not in the words of the server, which may quote the mail', async () => {
+    const quoting = (detail: string) => Object.assign(new Error(`5.7.1 ${detail} is listed`), { responseCode: 554 })
+    const refusing = new SMTPServer({
+      authOptional: true,
+      disabledCommands: ['STARTTLS'],
+      onRcptTo: ({ address }, _session, done) => done(address.startsWith('gone') ? quoting(address) : null),
+      onData: (stream, _session, done) => {
+        let mail = ''
+        stream.on('data', (chunk: Buffer) => {
+          mail += chunk.toString()
+        })
+        stream.on('end', () => done(quoting(/\b\d{6}\b/.exec(mail)?.[0] ?? '')))
+      },
+    })
+    const listening = refusing.listen(0, '127.0.0.1')
+    await once(listening, 'listening')
+    const mailer = await openSmtpMailer({ url: `smtp://127.0.0.1:${portOf(listening)}`, from, timeoutMs: 2_000 }, texts)
+    for (const [to, answer] of [
+      ['gone@demo.test', 'EENVELOPE 554 to RCPT TO'],
+      ['ann@demo.test', 'EMESSAGE 554 to DATA'],
+    ] as const) {
+      const error: unknown = await mailer
+        .send({ to, template: 'login-code', locale: 'en', values })
+        .catch((each) => each)
+      expect(error).toMatchObject({ code: 'SYSTEM.UNAVAILABLE', cause: undefined })
+      expect(error).toMatchObject({ detail: { internal: `the mail server took no mail: ${answer}` } })
+    }
+    await mailer.close()
+    await new Promise<void>((resolve) => refusing.close(() => resolve()))
+  })
 })
 
 describe('the development outbox', () => {

@@ -13,6 +13,17 @@ export interface SmtpSettings {
   timeoutMs: number
 }
 
+/**
+ * Why no mail was taken, for the log. A server's own words stay out of it: they may quote whom the mail was for, or the
+ * code or the link in it that a filter finds fault with.
+ */
+const failureOf = (error: unknown): { internal: string; cause?: unknown } => {
+  const internal = 'the mail server took no mail'
+  if (!(error instanceof Error && 'response' in error)) return { internal, cause: error }
+  const { code, responseCode, command }: Record<string, unknown> = { ...error }
+  return { internal: `${internal}: ${code} ${responseCode} to ${command}` }
+}
+
 /** Sends through an SMTP server. Attachments by path or URL are switched off: no mail has any. */
 export const openSmtpMailer = async (settings: SmtpSettings, texts: MailTexts): Promise<Mailer> => {
   const { createTransport } = await import('nodemailer')
@@ -33,8 +44,8 @@ export const openSmtpMailer = async (settings: SmtpSettings, texts: MailTexts): 
       const content = renderMail(texts, mail)
       try {
         await transport.sendMail({ from, to, ...content })
-      } catch (cause) {
-        throw new Refusal('SYSTEM.UNAVAILABLE', { internal: 'the mail server took no mail', cause, retryAfter: 30 })
+      } catch (error) {
+        throw new Refusal('SYSTEM.UNAVAILABLE', { ...failureOf(error), retryAfter: 30 })
       }
     },
     close: async () => transport.close(),
