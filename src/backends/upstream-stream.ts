@@ -47,6 +47,13 @@ export const createStreamExchange = (settings: UpstreamConfiguration): StreamExc
     plugins: [
       (server) => {
         server.on('proxyRes', (response, request) => pending.get(request)?.resolve(response))
+        // Nobody is told of an upgrade that nobody listens for: the request would lie there until its deadline.
+        server.on('proxyReq', (asked, request) => {
+          asked.on('upgrade', (_response, socket) => {
+            socket.destroy()
+            pending.get(request)?.reject(invalidReply('an upgrade'))
+          })
+        })
         server.on('error', (error, request) => {
           if (request) pending.get(request)?.reject(error)
         })

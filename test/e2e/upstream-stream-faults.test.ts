@@ -224,9 +224,10 @@ describe.skipIf(inject('topology') !== 'embedded')('faults of upstream streams',
     expect(await codeOf(await download())).toEqual([502, 'SYSTEM.UPSTREAM_INVALID_RESPONSE'])
   })
 
-  test('files.download 504: another protocol is no answer', async () => {
+  test('files.upload and files.download 502: another protocol is an answer that nobody promised, and no reason to wait', async () => {
     says('HTTP/1.1 101 Switching Protocols\r\nupgrade: x\r\nconnection: upgrade\r\n\r\n')
-    expect(await codeOf(await download())).toEqual([504, 'SYSTEM.UPSTREAM_TIMEOUT'])
+    expect(await codeOf(await download())).toEqual([502, 'SYSTEM.UPSTREAM_INVALID_RESPONSE'])
+    expect(await upload()).toMatchObject({ status: 502, body: { code: 'SYSTEM.UPSTREAM_INVALID_RESPONSE' } })
   })
 
   test('files.download 404 and 416: refusals are said again in the gateway’s words', async () => {
