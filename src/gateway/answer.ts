@@ -41,7 +41,10 @@ export interface Answers {
 
 const flat = (fields: Fields): string[] => Object.entries(fields).flat()
 
-/** The RateLimit fields of draft-ietf-httpapi-ratelimit-headers, for the limit that is nearest to its end. */
+/**
+ * The RateLimit fields of draft-ietf-httpapi-ratelimit-headers, for the limit that refuses, else for the one that is nearest to
+ * its end.
+ */
 const limitFields = (spent: Call['limit']): string[] => {
   if (!spent) return []
   const { name, limit, windowMs, remaining, resetMs } = spent
@@ -102,11 +105,11 @@ export const createAnswers = ({ clock, words, securityFields, asksForFields, sta
       }
     },
     refusal: (refusal, { chainId, locale, limit }) => {
-      const { field, retryAfter, headers } = refusal.detail
+      const { field, retryAfter, headers, limit: refusing } = refusal.detail
       // A 401 of users/self has one sentence, whatever is wrong with the token (interface.md 4.4).
       const shortened = chainId === 'self' && refusal.status === 401
       const message = words.refusal(shortened ? 'ACCESS.TOKEN_INVALID' : refusal.code, locale, field)
-      const fields = [...limitFields(limit), ...flat(headers ?? {})]
+      const fields = [...limitFields(refusing ? { ...refusing, remaining: 0 } : limit), ...flat(headers ?? {})]
       if (retryAfter !== undefined) fields.push('retry-after', String(retryAfter))
       const body = failure(chainId, refusal, clock.now(), message, asksForFields ? field : undefined)
       return { status: codes[refusal.code].status, fields, body }

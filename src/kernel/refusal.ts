@@ -1,6 +1,14 @@
 import { type Code, codes } from './codes.ts'
 import { wholeSeconds } from './time.ts'
 
+/** A limit that is used up, as an answer's RateLimit fields tell it. */
+export interface SpentLimit {
+  name: string
+  limit: number
+  windowMs: number
+  resetMs: number
+}
+
 export interface RefusalDetail {
   /** What an operator needs to know; it reaches the log alone. */
   internal?: string
@@ -8,6 +16,8 @@ export interface RefusalDetail {
   field?: string
   /** Seconds until another try makes sense. */
   retryAfter?: number
+  /** The limit that refuses, where it is none of the pipeline's, which the answer would speak of else. */
+  limit?: SpentLimit
   /** Extra response headers, such as Allow. */
   headers?: Record<string, string>
   /** Documented behaviour that answers with a fault's status: logged at info, not counted as a fault. */
@@ -38,6 +48,8 @@ export const invalid = (field: string, internal?: string): Refusal =>
 
 export const notFound = (internal?: string): Refusal => new Refusal('RESOURCE.NOT_FOUND', internal ? { internal } : {})
 
-/** A refusal of what is let in again after a wait. */
-export const rateLimited = (waitMs: number, internal: string): Refusal =>
-  new Refusal('ACCESS.RATE_LIMITED', { internal, retryAfter: wholeSeconds(waitMs) })
+/** A refusal of what is let in again after a wait, by a limit that the caller is told of. */
+export const rateLimited = (waitMs: number, internal: string, by?: Omit<SpentLimit, 'resetMs'>): Refusal => {
+  const waits = { internal, retryAfter: wholeSeconds(waitMs) }
+  return new Refusal('ACCESS.RATE_LIMITED', by ? { ...waits, limit: { ...by, resetMs: waitMs } } : waits)
+}

@@ -7,11 +7,12 @@ import { type JsonObject, reference } from './json.ts'
 export const headerFields: Record<string, JsonObject> = {
   RequestId: { description: 'The request’s id.', schema: { type: 'string' } },
   RateLimit: {
-    description: 'What is left of the tightest limit (draft-ietf-httpapi-ratelimit-headers).',
+    description:
+      'What is left of the tightest limit, or of the one that refused (draft-ietf-httpapi-ratelimit-headers).',
     schema: { type: 'string', examples: ['"general-account";r=599;t=60'] },
   },
   RateLimitPolicy: {
-    description: 'The tightest limit.',
+    description: 'The tightest limit, or the one that refused.',
     schema: { type: 'string', examples: ['"general-account";q=600;w=60'] },
   },
   RetryAfter: { description: 'Seconds until another try makes sense.', schema: { type: 'integer' } },

@@ -62,6 +62,42 @@ describe.skipIf(!storeIsAvailable())('limits of a portal of its own', () => {
     expect(await endOf('/web/v1/consumer')).toBeLessThanOrEqual(60)
   })
 
+  test('auth.mfaSend 429 for a code so soon after another tells of the pause between them', async () => {
+    const at = client(portico)
+    const { sessionId } = data(
+      await at.post('/auth/login/initiate', { email: 'owner@demo.test', password: 'Portico-demo-2026' }),
+    )
+    const send = () => at.post('/auth/login/mfa/send', { sessionId, mfaMethod: 'EMAIL' })
+    data(await send())
+    const answer = await send()
+    expect(refusal(answer)).toEqual(limited)
+    expect(answer.headers.get('ratelimit')).toMatch(/^"code-resend";r=0;t=(30|2\d)$/)
+    expect(answer.headers.get('ratelimit-policy')).toBe('"code-resend";q=1;w=30')
+  })
+
+  test('auth.loginInitiate 429 after ten wrong passwords tells of the failures that refuse, not of the address', async () => {
+    const fail = () => client(portico).post('/auth/login/initiate', { email: 'failing@demo.test', password: 'wrong' })
+    await times(10, async () => expect((await fail()).status).toBe(401))
+    const answer = await fail()
+    expect(refusal(answer)).toEqual(limited)
+    expect(answer.headers.get('ratelimit')).toMatch(/^"failures";r=0;t=\d+$/)
+    expect(answer.headers.get('ratelimit')).toMatch(new RegExp(`t=${answer.headers.get('retry-after')}$`))
+    expect(answer.headers.get('ratelimit-policy')).toBe('"failures";q=10;w=900')
+  })
+
+  test('password.forgot 429 tells of the limit of mails to one address', async () => {
+    const forgot = () =>
+      client(portico, { chain: system }).post(`${system}/auth/password/forgot`, {
+        email: 'c@b.test',
+        turnstileToken: '',
+      })
+    data(await forgot())
+    const answer = await forgot()
+    expect(refusal(answer)).toEqual(limited)
+    expect(answer.headers.get('ratelimit')).toMatch(/^"forgot-mails";r=0;t=\d+$/)
+    expect(answer.headers.get('ratelimit-policy')).toBe('"forgot-mails";q=1;w=3600')
+  })
+
   test('password.forgot 429 for the second mail to an address at SYSTEM, for the sixth at CONSUMER', async () => {
     const forgot = (by: Client) =>
       by.post(`${by.chain}/auth/password/forgot`, { email: 'b@b.test', turnstileToken: '' })

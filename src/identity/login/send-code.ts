@@ -4,14 +4,13 @@ import {
   invalid,
   plus,
   type RequestFacts,
-  rateLimited,
   wholeMinutes,
   wholeSeconds,
 } from '../../kernel/index.ts'
 import { inTransaction } from '../../platform/database/index.ts'
 import type { IdentityPorts } from '../ports.ts'
 import type { IdentitySettings } from '../settings.ts'
-import { type MailQuota, requireResendable } from './code-quota.ts'
+import { type MailQuota, requireResendable, sentTooSoon } from './code-quota.ts'
 import { replaceCode } from './code-store.ts'
 import { findLogin, type LiveLogin } from './live-login.ts'
 import { claimCodeSending } from './login-session-store.ts'
@@ -42,7 +41,7 @@ export const codeSender = (
       if (due) await replaceCode(tx, owner, codeDigest(digest, owner, code), now, expiresAt)
       return due
     })
-    if (!claimed) throw rateLimited(settings.resendMs, 'a code is being sent at this moment')
+    if (!claimed) throw sentTooSoon(settings.resendMs, 'a code is being sent at this moment', settings.resendMs)
     return expiresAt - now
   }
 

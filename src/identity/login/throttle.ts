@@ -35,7 +35,8 @@ export const createThrottle = ({ database, clock, digest }: IdentityPorts, rule:
     const now = clock.now()
     const blockedUntil = await countFailure(database, subject, rule, now)
     if (blockedUntil === undefined) return
-    throw rateLimited(blockedUntil - now, 'too many failures for this e-mail')
+    const { limit, windowMs } = rule
+    throw rateLimited(blockedUntil - now, 'too many failures for this e-mail', { name: 'failures', limit, windowMs })
   }
   const uncount = (subject: FailureSubject): Promise<void> => uncountFailure(database, subject, rule, clock.now())
   return {

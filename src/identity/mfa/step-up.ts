@@ -1,7 +1,7 @@
-import { type Caller, plus, type RequestFacts, rateLimited, wholeMinutes, wholeSeconds } from '../../kernel/index.ts'
+import { type Caller, plus, type RequestFacts, wholeMinutes, wholeSeconds } from '../../kernel/index.ts'
 import { actOf, recordAct } from '../../platform/audit/index.ts'
 import { ownAccount } from '../accounts/own-account.ts'
-import { type MailQuota, requireResendable } from '../login/code-quota.ts'
+import { type MailQuota, requireResendable, sentTooSoon } from '../login/code-quota.ts'
 import { codeSentAt, renewCode } from '../login/code-store.ts'
 import { codeDigest, maskEmail, mintCode } from '../login/one-time-code.ts'
 import type { SentCode } from '../login/send-code.ts'
@@ -34,7 +34,7 @@ export const stepUpSender =
     // Where it refuses, the code that was mailed before stays good.
     await quota(session.portal, session.accountId)
     if (!(await renewCode(database, owner, codeDigest(digest, owner, code), now, expiresAt, resendMs)))
-      throw rateLimited(resendMs, 'a code is being sent at this moment')
+      throw sentTooSoon(resendMs, 'a code is being sent at this moment', resendMs)
     const values = { code, minutes: String(wholeMinutes(codeTtlMs)) }
     await mailer.send({ to: account.email, template: 'step-up-code', locale: request.locale, values })
     return {
