@@ -83,6 +83,7 @@ export const email = z
   .transform((value) => value.normalize('NFKC').trim().toLowerCase())
   .pipe(mailbox)
 
+const shortestPassword = 8
 const longestPassword = 256
 const charactersOf = (value: string): number => [...value.normalize('NFKC')].length
 
@@ -93,6 +94,11 @@ export const password = z
   .max(4 * longestPassword)
   .refine((value) => charactersOf(value) <= longestPassword)
   .meta({ description: `At most ${longestPassword} characters, in NFKC` })
+
+/** One that is to be set: what the rule asks beside its length, identity asks of it. */
+export const newPassword = password
+  .refine((value) => charactersOf(value) >= shortestPassword)
+  .meta({ description: `${shortestPassword} to ${longestPassword} characters, in NFKC; no common ones` })
 
 /** A query parameter that counts. */
 const count = (min: number, max: number, initial: number) =>

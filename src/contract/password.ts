@@ -1,13 +1,13 @@
 import { z } from 'zod'
 import { operation } from '../kernel/index.ts'
-import { email, password, timestamp } from './common.ts'
+import { email, newPassword, password, timestamp } from './common.ts'
 import { opaque } from './formats.ts'
 import { anonymous, everyPortal, own } from './policies.ts'
 
 /** The answer to a challenge against robots; empty where the deployment asks for none. */
 export const turnstileToken = z.string().max(4_096)
 
-const NewPassword = z.strictObject({ token: opaque(512), newPassword: password })
+const NewPassword = z.strictObject({ token: opaque(512), newPassword })
 const PasswordSet = z.object({ success: z.boolean() })
 const SessionsEnded = PasswordSet.extend({ terminatedSessions: z.int() })
 
@@ -52,7 +52,7 @@ export const changePassword = operation({
   path: '/auth/password/change',
   summary: 'Change the password; ends the other sessions',
   policy: { ...own, rate: 'password', stepUp: true },
-  body: z.strictObject({ currentPassword: password, newPassword: password }),
+  body: z.strictObject({ currentPassword: password, newPassword }),
   reply: SessionsEnded.extend({ passwordChangedAt: timestamp }),
   refuses: ['AUTH.INVALID_CREDENTIALS'],
 })

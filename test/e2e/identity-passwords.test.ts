@@ -145,6 +145,17 @@ describe.skipIf(!storeIsAvailable())('passwords', () => {
     expect(refusal(await by.post(reset, { token: first, newPassword: otherPassword }))[0]).toBe(404)
   })
 
+  test.each(['reset', 'init'])(
+    'password.%s 400 for less than eight characters, whatever the token is',
+    async (step) => {
+      const answer = await client(portico).post(`/auth/password/${step}`, {
+        token: 'A'.repeat(43),
+        newPassword: 'Short-7',
+      })
+      expect([answer.status, answer.body.message]).toEqual([400, expect.stringContaining('newPassword')])
+    },
+  )
+
   test('password.change 200 ends the other sessions, keeps this one, and tells by mail', async () => {
     const { email, by, token } = await newcomer(portico)
     const other = client(portico)
