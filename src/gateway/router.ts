@@ -32,7 +32,8 @@ const decodable = (path: string): boolean => {
 export const createRouter = (catalogue: readonly Operation[]): Router => {
   // A path without parameters is its own name; all others are the router's to find.
   const fixed = new Map<string, Match>()
-  const routes = findMyWay({ caseSensitive: true, ignoreTrailingSlash: false, maxParamLength: 200 })
+  // An id of any length is one that nothing has: it is for its operation to say so. Node bounds the request line.
+  const routes = findMyWay({ caseSensitive: true, ignoreTrailingSlash: false, maxParamLength: Number.MAX_SAFE_INTEGER })
   for (const operation of catalogue) {
     for (const chainId of operation.chains) {
       const path = chains[chainId].prefix + operation.path.replace(/\{(\w+)\}/g, ':$1')

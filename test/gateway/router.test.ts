@@ -21,4 +21,9 @@ describe('the router', () => {
     expect(paramNames(operation.path)).toEqual(Object.keys(params))
     expect(Object.values(params)).toEqual(['a b'])
   })
+
+  test('a parameter may be as long as a request line', () => {
+    const long = 'x'.repeat(10_000)
+    expect(Object.values(route('GET', `/api/v1/consumer/wallets/${long}`).params)).toEqual([long])
+  })
 })
