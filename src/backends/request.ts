@@ -17,7 +17,8 @@ export const toRequest = (call: Call): AnyRequest => ({
   userAgent: call.userAgent,
   country: call.country,
   channelSessionId:
-    call.headers.optional('x-secure-channel-session-id') ?? call.headers.optional('x-sc-session-id') ?? null,
+    // A field that is empty names none.
+    call.headers.optional('x-secure-channel-session-id') || call.headers.optional('x-sc-session-id') || null,
   range: fileCondition(call, 'range') ?? null,
   ifNoneMatch: fileCondition(call, 'if-none-match') ?? null,
   ifRange: fileCondition(call, 'if-range') ?? null,

@@ -111,6 +111,17 @@ describe.skipIf(!storeIsAvailable())('the secure channel', () => {
     expect((await one.post(await one.seal({ email: 'x'.repeat(300_000) }))).status).toBe(413)
   })
 
+  test('secureChannel.close 500 where no session is named: documented, also by fields that are empty', async () => {
+    const close = (headers: Record<string, string>) =>
+      client(portico).post('/secure-channel/session/close', undefined, undefined, headers)
+    const nothing = { 'x-secure-channel-session-id': '', 'x-sc-session-id': '' }
+    for (const headers of [{}, nothing]) expect(refusal(await close(headers))).toEqual([500, 'SYSTEM.INTERNAL_ERROR'])
+    const { by, sessionId, seal, post } = await open()
+    const named = { 'x-secure-channel-session-id': '', 'x-sc-session-id': sessionId }
+    data(await by.post('/secure-channel/session/close', undefined, undefined, named))
+    expect(refusal(await post(await seal({ email: newEmail(), password: 'x' })))).toEqual(invalid)
+  })
+
   test('another’s session is closed by nobody else', async () => {
     const { seal, post, headers } = await open()
     const other = client(portico)
