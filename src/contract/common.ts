@@ -1,5 +1,14 @@
 import { z } from 'zod'
-import { type CodedFamily, codesOf, isCurrency, parseInstant, parseMoney } from '../kernel/index.ts'
+import {
+  type CodedFamily,
+  codesOf,
+  isCurrency,
+  longestPassword,
+  parseInstant,
+  parseMoney,
+  passwordLength,
+  shortestPassword,
+} from '../kernel/index.ts'
 
 /*
  * The pieces that the resources' schemas are made of. Requests are strict objects (an unknown field is refused);
@@ -83,21 +92,17 @@ export const email = z
   .transform((value) => value.normalize('NFKC').trim().toLowerCase())
   .pipe(mailbox)
 
-const shortestPassword = 8
-const longestPassword = 256
-const charactersOf = (value: string): number => [...value.normalize('NFKC')].length
-
 /** Capped here, before any hashing sees it: as it came, since it may be written in more units than it has characters. */
 export const password = z
   .string()
   .min(1)
   .max(4 * longestPassword)
-  .refine((value) => charactersOf(value) <= longestPassword)
+  .refine((value) => passwordLength(value) <= longestPassword)
   .meta({ description: `At most ${longestPassword} characters, in NFKC` })
 
 /** One that is to be set: what the rule asks beside its length, identity asks of it. */
 export const newPassword = password
-  .refine((value) => charactersOf(value) >= shortestPassword)
+  .refine((value) => passwordLength(value) >= shortestPassword)
   .meta({ description: `${shortestPassword} to ${longestPassword} characters, in NFKC; no common ones` })
 
 /** A query parameter that counts. */

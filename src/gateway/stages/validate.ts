@@ -40,7 +40,7 @@ const bodyOf = ({ operation: { body }, payload }: Call): unknown => {
 const meets = (call: Call, condition: ObservedError['condition']): boolean =>
   condition === 'no-query'
     ? call.query === ''
-    : !call.headers.informative('x-secure-channel-session-id') && !call.headers.informative('x-sc-session-id')
+    : !call.headers.optional('x-secure-channel-session-id') && !call.headers.optional('x-sc-session-id')
 
 /** The observed 500s that the interface states a condition for; a portal's configuration makes them plain VAL. */
 const observedError = (call: Call, settings: Configuration): void => {

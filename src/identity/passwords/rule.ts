@@ -1,10 +1,7 @@
-import { invalid } from '../../kernel/index.ts'
+import { invalid, longestPassword, passwordLength, shortestPassword } from '../../kernel/index.ts'
 import type { IdentityPorts } from '../ports.ts'
 import type { IdentitySettings } from '../settings.ts'
 import { strengthEstimate } from './strength.ts'
-
-const shortest = 8
-const longest = 256
 
 /** What is known of whoever takes the password, and makes it no stronger. */
 interface About {
@@ -36,8 +33,8 @@ export const passwordRule = (
   const refused = (why: string) => invalid('newPassword', `the new password is ${why}`)
   return async (password, about) => {
     const normal = password.normalize('NFKC')
-    const { length } = [...normal]
-    if (length < shortest || length > longest) throw refused('too short or too long')
+    const length = passwordLength(normal)
+    if (length < shortestPassword || length > longestPassword) throw refused('too short or too long')
     const words = [...blocklist, ...wordsOf(about)]
     if (beside(normal, words).length < leastBeside) throw refused('made of words on the blocklist')
     const estimate = await strengthEstimate()
