@@ -36,6 +36,23 @@ test('a socket that broke is no word of the server’s, whatever its code looks 
   }
 })
 
+test('a server that cannot be reached, and one that lets us in no more, are not to be had', () => {
+  const system = [
+    'ECONNREFUSED',
+    'EHOSTUNREACH',
+    'EHOSTDOWN',
+    'ENETUNREACH',
+    'ENETDOWN',
+    'EADDRNOTAVAIL',
+    'EMFILE',
+    'ENFILE',
+  ]
+  // A password that was changed, an entry of pg_hba.conf, a database that is being restored.
+  const servers = ['28P01', '28000', '3D000', '53300', '57P03']
+  for (const code of [...system, ...servers])
+    expect([code, databaseFault(Object.assign(new Error('connect'), { code }))]).toEqual([code, true])
+})
+
 describe.skipIf(!server).each([
   ['PostgreSQL', () => server?.url],
   ['PostgreSQL behind PgBouncer in transaction mode', () => pooler?.url],

@@ -9,9 +9,13 @@ export const sqlState = (error: unknown): string | undefined => {
 
 /** Read only: the disk is full, or a failover has left us with a replica. */
 const readOnly = '25006'
-/** Classes that say «not now» rather than «wrong»: connection, rollback, resources, operator, system. */
-const unavailableClasses = new Set(['08', '40', '53', '55', '57', '58'])
-const socketErrors = new Set(['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'ENOTFOUND', 'ENOSPC', 'EAI_AGAIN'])
+/** Classes that say «not now» rather than «wrong»: connection, not let in, no such database, rollback, resources, operator, system. */
+const unavailableClasses = new Set(['08', '28', '3D', '40', '53', '55', '57', '58'])
+const broken = ['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'ENOTFOUND', 'ENOSPC', 'EAI_AGAIN']
+const unreachable = ['EHOSTUNREACH', 'EHOSTDOWN', 'ENETUNREACH', 'ENETDOWN']
+/** No socket is left to reach it by. */
+const usedUp = ['EADDRNOTAVAIL', 'EMFILE', 'ENFILE']
+const systemErrors = new Set([...broken, ...unreachable, ...usedUp])
 const driverMessages =
   /timeout exceeded when trying to connect|Connection terminated|Query read timeout|Client has encountered/
 
@@ -20,6 +24,6 @@ export const databaseFault = (error: unknown): boolean => {
   const state = sqlState(error)
   if (state) return state === readOnly || unavailableClasses.has(state.slice(0, 2))
   if (!(error instanceof Error)) return false
-  if ('code' in error && typeof error.code === 'string' && socketErrors.has(error.code)) return true
+  if ('code' in error && typeof error.code === 'string' && systemErrors.has(error.code)) return true
   return driverMessages.test(error.message)
 }
