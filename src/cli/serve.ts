@@ -41,11 +41,18 @@ export const serve: Command = {
   options: { role: { type: 'string', default: 'gateway' } },
   run: async ({ root, values: { role } }) => {
     if (!isRole(role)) throw new UsageError(`--role is gateway or domains, not '${String(role)}'`)
+    // Without a listener it ends the process: as it starts, when the answer is given later, and as it drains, when none is.
+    let isAsked = false
+    process.on('SIGHUP', () => {
+      isAsked = true
+    })
     const variables = readVariables()
     const settings = loadConfiguration(variables, root)
     const logger = createLogger(settings.log.level)
     const running = await run(settings, role, logger)
-    const reloads = onReload(variables.PORTICO_CONFIG, reloader(variables, root, running, logger))
+    const reload = reloader(variables, root, running, logger)
+    const reloads = onReload(variables.PORTICO_CONFIG, reload)
+    if (isAsked) await reload()
     const signal = await signalled()
     logger.info({ signal }, 'draining')
     reloads.close()

@@ -24,7 +24,11 @@ describe.skipIf(inject('topology') !== 'embedded')('reload of the backends', () 
     store = await createStore()
     first = await slowly('first')
     second = await slowly('second')
-    portico = await startConfigured({ ...store.variables, PORTICO_RATE_LIMIT_SCALE: '1000' }, placed(first), 'gateway')
+    portico = await startConfigured(
+      { ...store.variables, PORTICO_RATE_LIMIT_SCALE: '1000' },
+      { ...placed(first), shutdown: { delayMs: 1_500, timeoutMs: 2_000 } },
+      'gateway',
+    )
   })
   afterAll(async () => {
     await portico?.stop()
@@ -70,5 +74,13 @@ describe.skipIf(inject('topology') !== 'embedded')('reload of the backends', () 
     await writeFile(portico.file, dump(placed(first)))
     portico.child.kill('SIGHUP')
     await expect.poll(label, { timeout: 5_000 }).toBe('first')
+  })
+
+  test('SIGHUP as the process drains does nothing, and what has begun is answered', async () => {
+    const stopped = portico.stop()
+    await expect.poll(() => portico.output(), { timeout: 5_000 }).toContain('draining')
+    portico.child.kill('SIGHUP')
+    expect((await send(portico.url, 'GET', path)).status).toBe(200)
+    expect([await stopped, portico.child.signalCode]).toEqual([0, null])
   })
 })
