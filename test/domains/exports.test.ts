@@ -303,6 +303,16 @@ test('a workbook says what the list says, whatever the text, and is well-formed 
   expect((await readXlsx(bytes)).sheets[0]?.rows).toEqual([['text'], ...texts.map((text) => [text])])
 })
 
+test('a CSV keeps the text of a cell within its cell, whatever ends lines in it', async () => {
+  const texts = ['a\nb', 'a\rb', 'a\r\nb', 'a\n=1+1', 'a\r=1+1', 'a,b', 'a"b', 'a']
+  async function* rows() {
+    for (const text of texts) yield { text, last: 'z' }
+  }
+  const csv = await text(formats.CSV.write({ columns: ['text', 'last'], rows: rows() }))
+  const quoted = texts.slice(0, -1).map((text) => `"${text.replaceAll('"', '""')}"`)
+  expect(csv).toBe(['text', ...quoted, 'a'].map((cell, at) => `${cell},${at === 0 ? 'last' : 'z'}\r\n`).join(''))
+})
+
 test('every row comes once, however many share an instant', async () => {
   const start = instantOf(1_000)
   const rows = Array.from({ length: 50 }, (_, index) => ({

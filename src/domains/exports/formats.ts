@@ -14,9 +14,12 @@ export const neutral = (value: string | number | null): string => {
 
 const cells = (columns: readonly string[], row: Row): string[] => columns.map((column) => neutral(row[column] ?? null))
 
+/** A lone CR or LF ends a line for whoever reads, which the writer does not quote by itself (RFC 4180, 2.6). */
+const line = (texts: string[]): string => stringify([texts], { record_delimiter: 'windows', quoted_match: /[\r\n]/ })
+
 async function* csv({ columns, rows }: Source): AsyncGenerator<string> {
-  yield stringify([[...columns]], { record_delimiter: 'windows' })
-  for await (const row of rows) yield stringify([cells(columns, row)], { record_delimiter: 'windows' })
+  yield line([...columns])
+  for await (const row of rows) yield line(cells(columns, row))
 }
 
 async function* jsonLines({ columns, rows }: Source): AsyncGenerator<string> {
