@@ -184,8 +184,10 @@ describe.skipIf(!storeIsAvailable())('recharges', () => {
     expect(await refused({ amount: '100000.01' })).toEqual(limit)
     for (const amount of ['20.001', '0.00', '-1.00', '1e3', 'NaN']) expect(await refused({ amount })).toEqual(invalid)
     expect(await refused({ walletBizId: unknownId })).toEqual(notFound)
-    for (const channelCode of ['BANK_EUR', 'CLOSED_USD', 'NONE', '__proto__'])
+    for (const channelCode of ['CLOSED_USD', 'NONE', '__proto__'])
       expect(await refused({ channelCode })).toEqual(unavailable)
+    // Another currency than the wallet's is invalid wherever money moves.
+    expect(await refused({ channelCode: 'BANK_EUR' })).toEqual(invalid)
   })
 
   test('recharges.create 422 WALLET.LIMIT_EXCEEDED: the daily limit, in parallel too; what is cancelled counts no more', async () => {

@@ -243,7 +243,7 @@ describe.skipIf(!storeIsAvailable())('withdrawals', () => {
       expect(await create({ walletBizId: unknownId })).toEqual(notFound)
       expect(await create({ withdrawalChannelBizId: unknownId })).toEqual(notFound)
       expect(await create({ withdrawalChannelBizId: pending })).toEqual(unavailable)
-      expect(await create({ withdrawalChannelBizId: eur })).toEqual(unavailable)
+      expect(await create({ withdrawalChannelBizId: eur })).toEqual(invalid)
     })
     expect(change).toEqual([0, 0])
     // A type of channel that the configuration has no payout for in this currency.

@@ -3,6 +3,7 @@ import {
   add,
   type Clock,
   compare,
+  invalid,
   notFound,
   type OrderId,
   plus,
@@ -65,8 +66,8 @@ const termsOf = async (
   const found = await ledger.readWallet({ wallet, workspace })
   if (!found) throw notFound('no such wallet')
   const channel = channels.get(channelCode)
-  if (!channel?.terms.enabled || channel.terms.currency !== found.currency)
-    throw new Refusal('CHANNEL.NOT_AVAILABLE', { internal: `no such channel in ${found.currency}` })
+  if (!channel?.terms.enabled) throw new Refusal('CHANNEL.NOT_AVAILABLE', { internal: 'no such channel' })
+  if (channel.terms.currency !== found.currency) throw invalid('channelCode', `no channel of ${found.currency}`)
   const charge = chargeOf(channel.tariff, amount)
   if (found.status !== 'ACTIVE') throw new Refusal('WALLET.NOT_ACTIVE', { internal: `the wallet is ${found.status}` })
   return { ...charge, wallet, channel }

@@ -1,4 +1,4 @@
-import { notFound, type OrderId, Refusal, type WalletId, type WorkspaceId } from '../../kernel/index.ts'
+import { invalid, notFound, type OrderId, Refusal, type WalletId, type WorkspaceId } from '../../kernel/index.ts'
 import {
   type Acting,
   chargeOf,
@@ -48,8 +48,9 @@ const termsOf = async (ports: WithdrawalsPorts, asked: Asked, workspace: Workspa
   if (!found) throw notFound('no such wallet')
   const to = await ports.channelOf(workspace, channel)
   if (!to) throw notFound('no such withdrawal channel')
+  if (to.currency !== found.currency) throw invalid('withdrawalChannelBizId', `no channel of ${found.currency}`)
   const tariff = ports.payouts(to.channelType, found.currency)
-  if (to.channelStatus !== 'ACTIVE' || to.currency !== found.currency || !tariff)
+  if (to.channelStatus !== 'ACTIVE' || !tariff)
     throw new Refusal('CHANNEL.NOT_AVAILABLE', { internal: `a ${to.channelStatus} channel in ${to.currency}` })
   return { ...chargeOf(tariff, asked.amount), wallet, channel, channelType: to.channelType, tariff, remark }
 }
