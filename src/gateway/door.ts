@@ -5,6 +5,7 @@ import type { Answers, Asked } from './answer.ts'
 import { Call, runStages, type Stage } from './call.ts'
 import { Headers } from './headers.ts'
 import type { Finished } from './request-log.ts'
+import { readAway } from './rest-of-body.ts'
 import type { Router } from './router.ts'
 import { localeField } from './stages/edge.ts'
 import { requestIdPattern } from './stages/required-headers.ts'
@@ -67,8 +68,9 @@ export const createDoor = ({ router, stages, answers, clock, ids, metrics, log, 
     refusal: Refusal,
   ) => {
     if (response.headersSent) return void response.destroy()
-    // What is left of a body that nobody read is not waited for.
-    if (hasBody(request) && !request.complete) response.shouldKeepAlive = false
+    const isLeft = hasBody(request) && !request.complete
+    // One that drips has had its time.
+    if (isLeft && (refusal.code === 'REQUEST.TIMEOUT' || !readAway(request))) response.shouldKeepAlive = false
     answers.write(response, requestId, answers.refusal(refusal, call ?? askedOf(request)))
   }
 

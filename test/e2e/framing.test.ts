@@ -156,6 +156,29 @@ describe.skipIf(!storeIsAvailable())('framing and path', () => {
     },
   )
 
+  test('files.upload 401: the body that comes after the answer costs nobody the answer; what never comes is not waited for', async () => {
+    const begun = upload('Content-Length: 40000\r\n', '').replace(/Authorization: .*\r\n/, '')
+    const refused = async (then: string) => {
+      let text = ''
+      const socket = connect(Number(new URL(portico.url).port), '127.0.0.1', () => socket.write(begun))
+      const closed = new Promise<Error | undefined>((resolve) => {
+        socket.on('error', resolve).on('close', () => resolve(undefined))
+      })
+      await new Promise<void>((resolve) => {
+        socket.on('data', (chunk) => {
+          text += chunk.toString('latin1')
+          if (text.includes('ACCESS.TOKEN_MISSING')) resolve()
+        })
+      })
+      if (then) socket.write(then)
+      return { end: await closed, text }
+    }
+    const whole = await refused('x'.repeat(40_000) + get(undefined, 'Connection: close\r\n'))
+    expect([whole.end, whole.text.match(/HTTP\/1\.1 \d+/g)]).toEqual([undefined, ['HTTP/1.1 401', 'HTTP/1.1 200']])
+    const never = await refused('')
+    expect([never.end, never.text.match(/HTTP\/1\.1 \d+/g)]).toEqual([undefined, ['HTTP/1.1 401']])
+  })
+
   test('1,000 idle sockets leave a new client served', async () => {
     const { hostname, port } = new URL(portico.url)
     const sockets = Array.from({ length: 1_000 }, () => connect(Number(port), hostname).on('error', () => undefined))
