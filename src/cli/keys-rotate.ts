@@ -7,7 +7,7 @@ import { createSecretBox } from '../platform/crypto/index.ts'
 import { systemClock, systemIds, systemRandomness } from '../platform/system/index.ts'
 import { recordCommand } from './audited.ts'
 import type { Command } from './command.ts'
-import { withStore } from './with-store.ts'
+import { withMadeStore } from './with-store.ts'
 
 export const keysRotate: Command = {
   name: 'keys rotate',
@@ -20,7 +20,7 @@ export const keysRotate: Command = {
   options: {},
   run: async ({ root }) => {
     const settings = loadConfiguration(readVariables(), root)
-    const kid = await withStore(settings, async ({ database, migrate }) => {
+    const kid = await withMadeStore(settings, async ({ database, migrate }) => {
       await migrate()
       const secretBox = createSecretBox(settings.secretKey.reveal(), systemRandomness)
       const ports = { database, clock: systemClock, ids: systemIds, secretBox }

@@ -7,7 +7,7 @@ import { portals } from '../kernel/index.ts'
 import { systemClock, systemIds } from '../platform/system/index.ts'
 import { recordCommand } from './audited.ts'
 import { type Command, UsageError } from './command.ts'
-import { withStore } from './with-store.ts'
+import { withMadeStore } from './with-store.ts'
 
 const Values = z.object({
   email: z.string('--email: the account’s e-mail address is needed'),
@@ -30,7 +30,7 @@ export const whitelistDisable: Command = {
     const parsed = Values.safeParse(values)
     if (!parsed.success) throw new UsageError(parsed.error.issues.map(({ message }) => message).join('; '))
     const { email, portal } = parsed.data
-    const lifted = await withStore(settings, async ({ database, migrate }) => {
+    const lifted = await withMadeStore(settings, async ({ database, migrate }) => {
       await migrate()
       const ports = { database, clock: systemClock, ids: systemIds }
       return liftWhitelist(ports, parsed.data, (tx, targetId) =>

@@ -12,7 +12,7 @@ export const withStore = async <T>(settings: Configuration, work: (store: OpenDa
   }
 }
 
-/** The same for what only reads: where there is no store it is told so, and none is made. */
+/** The same for what needs a store that has been in use: where there is none it is told so, and none is made. */
 export const withMadeStore = async <T>(
   settings: Configuration,
   work: (store: OpenDatabase) => Promise<T>,

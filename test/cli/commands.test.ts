@@ -90,15 +90,13 @@ test('a store that is not to be had: exit code 1', async () => {
   expect(err).toMatch(/^portico: /)
 })
 
-test('ledger verify and audit verify make no store where there is none, and say where one is empty: exit code 1', async () => {
+test('a command that needs what is in a store makes none where there is none, and says where one is empty: exit code 1', async () => {
   const directory = await mkdtemp(join(tmpdir(), 'portico-cli-'))
   const nowhere = join(directory, 'nowhere')
-  const both = (PORTICO_DATA_DIR: string) =>
-    Promise.all([
-      portico(['ledger', 'verify'], { PORTICO_DATA_DIR }),
-      portico(['audit', 'verify'], { PORTICO_DATA_DIR }),
-    ])
-  for (const { code, out, err } of await both(nowhere))
+  const answers = ['ledger verify', 'audit verify', 'keys rotate', 'whitelist disable --email owner@demo.test'].map(
+    (command) => portico(command.split(' '), { PORTICO_DATA_DIR: nowhere }),
+  )
+  for (const { code, out, err } of await Promise.all(answers))
     expect([code, out, err]).toEqual([1, '', `portico: there is no store in ${nowhere}\n`])
   expect(existsSync(nowhere)).toBe(false)
   const empty = await openEmbedded({ directory, minimumFreeBytes: 0, onDiskFull: () => undefined })
