@@ -13,7 +13,9 @@ const unfold = (issue: Issue): Issue[] => {
   return meant.flatMap((inner) => unfold({ ...inner, path: [...issue.path, ...inner.path] }))
 }
 
-const line = ({ path, message }: Issue): string => `${settingName(path.join('.'))}: ${message}`
+/** Of a name that no setting at the top has, the message alone tells. */
+const line = ({ path, message }: Issue): string =>
+  path.length === 0 ? message : `${settingName(path.join('.'))}: ${message}`
 
 /** A line for each fault that the schema finds, naming the setting and the variable that sets it; never its value. */
 export const faultLines = (issues: readonly Issue[]): string[] => issues.flatMap(unfold).map(line)

@@ -1,7 +1,7 @@
 import type { Variables } from './env.ts'
 import type { Tree } from './merge.ts'
 
-const number = (text: string): number | string => (/^\d+(\.\d+)?$/.test(text) ? Number(text) : text)
+const number = (text: string): number | string => (/^-?\d+(\.\d+)?$/.test(text) ? Number(text) : text)
 
 /** The variables as an overlay of the configuration; what is no number stays text, for the schema to refuse. */
 export const overlayOf = (variables: Variables): Tree => {

@@ -40,6 +40,19 @@ test('of a back-end that is written wrongly, the setting at fault is named', () 
   ])
 })
 
+test('of a setting that there is not, at the top of the file, the name stands in the fault', () => {
+  expect(faultsOf('colour: red')).toEqual([expect.stringMatching(/^Unrecognized key: "colour"/)])
+})
+
+test.each([
+  ['PORT', 'listen.port (PORT): Too small'],
+  ['PORTICO_RATE_LIMIT_SCALE', 'limits.scale (PORTICO_RATE_LIMIT_SCALE): Too small'],
+])('a number below nothing in %s is too small, and not no number', (name, told) => {
+  const load = () => loadConfiguration({ [name]: '-1' }, root)
+  expect(load).toThrow(ConfigurationError)
+  expect(load).toThrow(told)
+})
+
 test('a key in the address of the rate provider is masked wherever the configuration is printed', () => {
   const file = join(folder, 'provider.yaml')
   const url = 'https://rates.example/latest?key=hidden'
