@@ -316,6 +316,28 @@ describe.skipIf(!storeIsAvailable())('withdrawals', () => {
     expect(externalReference).toBeNull()
   })
 
+  test('withdrawals.cancel, approve 422: an id that was used for one order is no other order’s', async () => {
+    const commands = [
+      {
+        act: 'cancel',
+        send: (id: string, key: string) => web('POST', `/withdrawals/${id}/cancel`, undefined, { id: key }),
+      },
+      {
+        act: 'approve',
+        send: (id: string, key: string) => system('POST', `/withdrawals/${id}/approve`, undefined, key),
+      },
+    ]
+    for (const { act, send } of commands) {
+      const [one, other] = [await made(), await made()]
+      const key = randomUUID()
+      const first = await data(send(one.bizId, key))
+      expect(codeOf(await send(other.bizId, key)), act).toEqual([422, 'REQUEST.ID_REUSED'])
+      expect(await data(web('GET', `/withdrawals/${other.bizId}`))).toEqual(other)
+      expect(await data(send(one.bizId, key))).toEqual(first)
+      await data(web('POST', `/withdrawals/${other.bizId}/cancel`))
+    }
+  })
+
   test('withdrawals.cancel, reject, fail 200: each gives the funds back once and is the last word', async () => {
     const reason = { reason: 'wrong account' }
     const cases = [
