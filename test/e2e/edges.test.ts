@@ -45,3 +45,21 @@ describe.skipIf(!storeIsAvailable())('the edges of two portals', () => {
     expect([await read('203.0.113.7'), await read('198.51.100.1')]).toEqual([200, 403])
   })
 })
+
+describe.skipIf(!storeIsAvailable())('a peer that is not the edge', () => {
+  let portico: Portico
+  beforeAll(async () => {
+    portico = await startPortico({
+      adjust: ({ portals }) => {
+        portals.CONSUMER.edge = { kind: 'cloudflare', trustedProxies: ['10.0.0.0/8'] }
+      },
+    })
+  })
+  afterAll(() => portico?.stop())
+
+  test('secureChannel.publicKey 400: what it says in the edge’s name counts as absent', async () => {
+    const { status, body } = await portico.call('GET', '/web/v1/consumer/secure-channel/public-key')
+    expect([status, body.code]).toEqual([400, 'VALIDATION.INVALID_PARAMETER'])
+    expect(body.message).toContain('x-forwarded-proto')
+  })
+})
