@@ -2,8 +2,9 @@ import { createPublicKey, randomBytes } from 'node:crypto'
 import { CompactEncrypt, compactDecrypt } from 'jose'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import * as contract from '../../src/contract/secure-channel.ts'
+import { createChannelSessions } from '../../src/identity/secure-channel/channel-sessions.ts'
 import type { RequestFacts } from '../../src/kernel/index.ts'
-import { call, codeOf, facts, type Harness, harness, refusalOf } from './harness.ts'
+import { call, codeOf, facts, type Harness, harness, refusalOf, settingsAsDelivered } from './harness.ts'
 
 const invalid = 'SECURE_CHANNEL.INVALID_PAYLOAD'
 let at: Harness
@@ -261,6 +262,18 @@ describe('an encrypted body', () => {
     await receive(session.sessionId, await seal(session, 1))
     at.clock.advance(1)
     expect(await codeOf(receive(session.sessionId, await seal(session, 2)))).toBe(invalid)
+  })
+
+  test('of a session that the cache keeps for longer finds no key after its end', async () => {
+    const { cache } = at.ports
+    const keeping = { ...cache, set: (name: string, value: string) => cache.set(name, value, 24 * 3_600_000) }
+    const sessions = createChannelSessions({ ...at.ports, cache: keeping }, settingsAsDelivered().secureChannel)
+    const owner = { portal: 'CONSUMER', clientHash: 'client-one' } as const
+    const { sessionId } = await sessions.open(owner, randomBytes(32))
+    at.clock.advance(1_799_999)
+    expect(await sessions.keyOf(sessionId, owner)).toHaveLength(32)
+    at.clock.advance(1)
+    expect(await sessions.keyOf(sessionId, owner)).toBeUndefined()
   })
 })
 
