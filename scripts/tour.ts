@@ -98,6 +98,6 @@ try {
   await tour()
 } catch (error) {
   const why = error instanceof Error ? error.message : String(error)
-  process.stderr.write(`\nThe tour ended early: ${shorten(why)}\nIs the gateway running? npm start\n`)
+  process.stderr.write(`\nThe tour ended early: ${shorten(why)}\nIs the gateway running at ${values.url}? npm start\n`)
   process.exitCode = 1
 }
