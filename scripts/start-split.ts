@@ -1,6 +1,6 @@
 /*
  * The split topology with nothing installed: a throw-away PostgreSQL from npm, the domains as a service on :8081, the
- * gateway on :8080 in front of it. Everything goes when it is stopped (Ctrl-C).
+ * gateway in front of it, where PORT and OPS_PORT say (:8080 and :9090). Everything goes when it is stopped (Ctrl-C).
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -8,8 +8,11 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { stderr, stdout } from 'node:process'
+import { readVariables } from '../src/config/env.ts'
 import { startPostgres } from '../test/harness/postgres.ts'
 
+const { PORT = '8080', OPS_PORT = '9090' } = readVariables()
+const operations = `http://127.0.0.1:${OPS_PORT}`
 const cli = new URL('../bin/portico.js', import.meta.url).pathname
 
 const start = (role: string, variables: Record<string, string>): ChildProcess =>
@@ -21,13 +24,17 @@ if (!postgres) {
   process.exit(1)
 }
 const folder = await mkdtemp(join(tmpdir(), 'portico-split-'))
-const configuration = join(folder, 'gateway.yaml')
-await writeFile(configuration, 'backends:\n  default: { url: http://127.0.0.1:8081 }\n')
-const store = { DATABASE_URL: postgres.url }
-const gateway = start('gateway', { ...store, PORTICO_CONFIG: configuration })
-const domains = start('domains', { ...store, PORT: '8081', OPS_PORT: '9091' })
+const configured = async (name: string, yaml: string) => {
+  const PORTICO_CONFIG = join(folder, name)
+  await writeFile(PORTICO_CONFIG, yaml)
+  return { DATABASE_URL: postgres.url, PORTICO_CONFIG }
+}
+const before = await configured('gateway.yaml', 'backends: { default: { url: http://127.0.0.1:8081 } }\n')
+const behind = await configured('domains.yaml', `assertion: { jwksUrl: ${operations}/.well-known/jwks.json }\n`)
+const gateway = start('gateway', { ...before, PORT, OPS_PORT })
+const domains = start('domains', { ...behind, PORT: '8081', OPS_PORT: '9091' })
 stdout.write(
-  'gateway on http://127.0.0.1:8080, domains on http://127.0.0.1:8081, the mails of both on http://127.0.0.1:9090/mail; Ctrl-C stops them\n',
+  `gateway on http://127.0.0.1:${PORT}, domains on http://127.0.0.1:8081, the mails of both on ${operations}/mail; Ctrl-C stops them\n`,
 )
 
 const stop = () => {
