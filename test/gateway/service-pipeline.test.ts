@@ -134,6 +134,15 @@ describe('the pipeline of a domain service', () => {
     expect(served).toEqual([])
   })
 
+  test.each([
+    ['profile.read', { portal: 'CONSUMER' }, 'ACCESS.TOKEN_MISSING'],
+    ['wallets.list', { portal: 'CONSUMER', workspace }, 'ACCESS.TOKEN_MISSING'],
+    ['wallets.list', { portal: 'CONSUMER', sub: account }, 'ACCESS.WORKSPACE_REQUIRED'],
+  ])('%s with an assertion that lacks what it works by, %j: %s', async (id, claims, code) => {
+    await expect(ask(id, claims)).rejects.toMatchObject({ code })
+    expect(served).toEqual([])
+  })
+
   test('403 ACCESS.STEP_UP_REQUIRED where no second factor was asserted', async () => {
     const rights = { ...workspace, permissions: ['api-key:manage'] }
     const asked = ask('apiKeys.create', { portal: 'CONSUMER', sub: account, workspace: rights })
