@@ -125,6 +125,13 @@ describe('a token that is not one of ours is ACCESS.TOKEN_INVALID', () => {
     }
     expect(await codeOf(read(await signed({ ...claims, admin: true })))).toBe('ACCESS.TOKEN_INVALID')
   })
+
+  test('correctly signed, for the session of another account', async () => {
+    await at.account('other@demo.test')
+    const { sub } = part((await signIn(at, 'other@demo.test')).accessToken, 1)
+    await read(await signed(claims))
+    expect(await codeOf(read(await signed({ ...claims, sub })))).toBe('ACCESS.TOKEN_INVALID')
+  })
 })
 
 describe('times hold to the second', () => {
