@@ -80,6 +80,15 @@ describe.each(stores)('races on $name', ({ open, rounds }) => {
     }
   })
 
+  race('auth.loginComplete 404 for whoever comes second with the right code: the login is over', async () => {
+    await at.account('second@demo.test')
+    const { sessionId, code } = await begin(at, 'second@demo.test')
+    const ends = await Promise.allSettled([at.identity, other].map((by) => complete(at, sessionId, code, {}, by)))
+    expect(ends.filter(({ status }) => status === 'fulfilled')).toHaveLength(1)
+    const refusals = ends.flatMap((end) => (end.status === 'rejected' ? [end.reason] : []))
+    expect(refusals).toMatchObject([{ code: 'AUTH.SESSION_NOT_FOUND' }])
+  })
+
   race('auth.loginComplete: parallel logins never leave more sessions than maxSessions, the oldest end', async () => {
     const email = 'bound@demo.test'
     await at.account(email)
