@@ -2,7 +2,7 @@ import { argv, exit, stderr, stdout } from 'node:process'
 import { parseArgs } from 'node:util'
 import { UsageError } from './cli/command.ts'
 import { commands } from './cli/index.ts'
-import { inPackage } from './config/root.ts'
+import { inPackage, packageVersion } from './config/root.ts'
 
 const usage = async (): Promise<string> =>
   [
@@ -19,9 +19,13 @@ const commandOf = (name: string) => (Object.hasOwn(commands, name) ? commands[na
 
 /** Exit codes: 0 done, 1 failed, 2 not understood or not configured. */
 const main = async (args: string[]): Promise<number> => {
+  if (args[0] === '--version' || args[0] === '-v') {
+    stdout.write(`${packageVersion()}\n`)
+    return 0
+  }
   const load = commandOf(args.slice(0, 2).join(' ')) ?? commandOf(args[0] ?? '')
   if (!load) {
-    const asked = args.length === 0 || args[0] === '--help' || args[0] === '-h'
+    const asked = args.length === 0 || ['help', '--help', '-h'].includes(args[0] ?? '')
     ;(asked ? stdout : stderr).write(
       asked ? await usage() : `portico: no command '${args.join(' ')}'\n\n${await usage()}`,
     )

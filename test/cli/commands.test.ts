@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -27,12 +27,17 @@ const run = async (file: string, args: string[], variables: Record<string, strin
 const commands = await Promise.all(Object.values(loaders).map((load) => load()))
 const portico = (args: string[], variables = {}) => run(process.execPath, ['bin/portico.js', ...args], variables)
 
-test('portico alone, and --help, list every command: exit code 0', async () => {
-  for (const args of [[], ['--help'], ['-h']]) {
+test('portico alone, help and --help, list every command: exit code 0', async () => {
+  for (const args of [[], ['help'], ['--help'], ['-h']]) {
     const { code, out, err } = await portico(args)
     expect([code, err]).toEqual([0, ''])
     for (const { name, summary } of commands) expect(out).toContain(`${name.padEnd(18)} ${summary}`)
   }
+})
+
+test('portico --version tells the version of the package: exit code 0', async () => {
+  const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
+  expect(await portico(['--version'])).toEqual({ code: 0, out: `${version}\n`, err: '' })
 })
 
 test.each(commands.map(({ name }) => name))('%s --help explains it and does nothing: exit code 0', async (name) => {
@@ -90,22 +95,31 @@ test('a store that is not to be had: exit code 1', async () => {
   expect(err).toMatch(/^portico: /)
 })
 
-test('a command that needs what is in a store makes none where there is none, and says where one is empty: exit code 1', async () => {
-  const directory = await mkdtemp(join(tmpdir(), 'portico-cli-'))
-  const nowhere = join(directory, 'nowhere')
-  const answers = ['ledger verify', 'audit verify', 'keys rotate', 'whitelist disable --email owner@demo.test'].map(
-    (command) => portico(command.split(' '), { PORTICO_DATA_DIR: nowhere }),
-  )
-  for (const { code, out, err } of await Promise.all(answers))
-    expect([code, out, err]).toEqual([1, '', `portico: there is no store in ${nowhere}\n`])
-  expect(existsSync(nowhere)).toBe(false)
-  const empty = await openEmbedded({ directory, minimumFreeBytes: 0, onDiskFull: () => undefined })
-  await empty.close()
-  for (const command of ['ledger', 'audit']) {
-    const { code, err } = await portico([command, 'verify'], { PORTICO_DATA_DIR: directory })
-    expect([code, err]).toEqual([1, 'portico: the store is empty: `portico migrate` makes its tables\n'])
-  }
-  await rm(directory, { recursive: true })
+describe('a command that needs what is in a store', () => {
+  let directory: string
+  beforeAll(async () => {
+    directory = await mkdtemp(join(tmpdir(), 'portico-cli-'))
+  })
+  afterAll(() => rm(directory, { recursive: true }))
+
+  test('makes none where there is none: exit code 1', async () => {
+    const nowhere = join(directory, 'nowhere')
+    const answers = ['ledger verify', 'audit verify', 'keys rotate', 'whitelist disable --email owner@demo.test'].map(
+      (command) => portico(command.split(' '), { PORTICO_DATA_DIR: nowhere }),
+    )
+    for (const { code, out, err } of await Promise.all(answers))
+      expect([code, out, err]).toEqual([1, '', `portico: there is no store in ${nowhere}\n`])
+    expect(existsSync(nowhere)).toBe(false)
+  })
+
+  test('and only reads says where one is empty: exit code 1', async () => {
+    const empty = await openEmbedded({ directory, minimumFreeBytes: 0, onDiskFull: () => undefined })
+    await empty.close()
+    for (const command of ['ledger', 'audit']) {
+      const { code, err } = await portico([command, 'verify'], { PORTICO_DATA_DIR: directory })
+      expect([code, err]).toEqual([1, 'portico: the store is empty: `portico migrate` makes its tables\n'])
+    }
+  })
 })
 
 test('a data directory that is a file is named with its variable: exit code 1', async () => {
