@@ -9,21 +9,28 @@ export const sqlState = (error: unknown): string | undefined => {
 
 /** Read only: the disk is full, or a failover has left us with a replica. */
 const readOnly = '25006'
-/** Classes that say «not now» rather than «wrong»: connection, not let in, no such database, rollback, resources, operator, system. */
-const unavailableClasses = new Set(['08', '28', '3D', '40', '53', '55', '57', '58'])
+/** Classes that say «not now» rather than «wrong»: connection, rollback, resources, operator, system. */
+const unavailableClasses = new Set(['08', '40', '53', '55', '57', '58'])
 const broken = ['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'ENOTFOUND', 'ENOSPC', 'EAI_AGAIN']
 const unreachable = ['EHOSTUNREACH', 'EHOSTDOWN', 'ENETUNREACH', 'ENETDOWN']
-/** No socket is left to reach it by. */
-const usedUp = ['EADDRNOTAVAIL', 'EMFILE', 'ENFILE']
-const systemErrors = new Set([...broken, ...unreachable, ...usedUp])
+const systemErrors = new Set([...broken, ...unreachable])
 const driverMessages =
   /timeout exceeded when trying to connect|Connection terminated|Query read timeout|Client has encountered/
+
+/** Nobody was let in, whatever the reason: the network's, a certificate's, a password's, or no socket left here. */
+export class NoConnection extends Error {
+  constructor(cause: unknown) {
+    super('no connection to PostgreSQL', { cause })
+    this.name = 'NoConnection'
+  }
+}
 
 /** Whether a failure means that the store is not to be had: the request is then answered 503 and never passes. */
 export const databaseFault = (error: unknown): boolean => {
   const state = sqlState(error)
   if (state) return state === readOnly || unavailableClasses.has(state.slice(0, 2))
   if (!(error instanceof Error)) return false
+  if (error instanceof NoConnection) return true
   if ('code' in error && typeof error.code === 'string' && systemErrors.has(error.code)) return true
   return driverMessages.test(error.message)
 }

@@ -1,6 +1,6 @@
 import type { PostgresCursor, PostgresPool, PostgresPoolClient, PostgresQueryResult } from 'kysely'
 import type { Pool, PoolClient } from 'pg'
-import { sqlState } from './fault.ts'
+import { NoConnection, sqlState } from './fault.ts'
 import { statementNames } from './statement-names.ts'
 
 const begins = /^(begin|start transaction)\b/i
@@ -73,7 +73,13 @@ export const guardedPool = (pool: Pool, preamble: string | null): PostgresPool =
   const nameOf: NameOf = preamble === null ? statementNames() : () => undefined
   return {
     options: pool.options,
-    connect: async () => guarded(await pool.connect(), preamble, nameOf),
+    connect: async () => {
+      try {
+        return guarded(await pool.connect(), preamble, nameOf)
+      } catch (cause) {
+        throw new NoConnection(cause)
+      }
+    },
     end: () => pool.end(),
   }
 }
