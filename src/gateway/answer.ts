@@ -1,6 +1,4 @@
 import type { ServerResponse } from 'node:http'
-import type { Readable } from 'node:stream'
-import { pipeline } from 'node:stream/promises'
 import type { SealedReply } from '../contract/sealed.ts'
 import {
   type ChainId,
@@ -10,13 +8,13 @@ import {
   failureText,
   type Instant,
   numericCode,
-  Refusal,
+  type Refusal,
   type StreamReply,
   successText,
   type Words,
 } from '../kernel/index.ts'
-import { passedOn } from '../platform/system/index.ts'
 import type { Call } from './call.ts'
+import { sendStream } from './send-stream.ts'
 
 type Fields = Record<string, string>
 
@@ -35,7 +33,6 @@ export interface Answers {
   success(call: Call, data: string): Answer
   refusal(refusal: Refusal, asked: Asked): Answer
   write(response: ServerResponse, requestId: string, answer: Answer): void
-  /** Sends bytes as they come. A source that breaks off breaks the connection off, so that nobody takes it for whole. */
   stream(response: ServerResponse, call: Call, reply: StreamReply): Promise<void>
 }
 
@@ -52,10 +49,6 @@ const limitFields = (spent: Call['limit']): string[] => {
   return ['ratelimit-policy', policy, 'ratelimit', `"${name}";r=${remaining};t=${Math.ceil(resetMs / 1000)}`]
 }
 
-/** The other end closed before everything was sent: no fault of ours. */
-const isPrematureClose = (error: unknown): boolean =>
-  error instanceof Error && 'code' in error && error.code === 'ERR_STREAM_PREMATURE_CLOSE'
-
 const failure = (chainId: ChainId, refusal: Refusal, at: Instant, message: string, field?: string): string => {
   const { envelope } = chains[chainId]
   if (chainId !== 'self') return failureText(envelope, at, refusal.code, message, field)
@@ -65,28 +58,13 @@ const failure = (chainId: ChainId, refusal: Refusal, at: Instant, message: strin
     : failureText(envelope, at, code, message)
 }
 
-/** A socket on which nothing moves may as well wait for the source: that has limits of its own. */
-const endWhereStalled = (source: Readable, response: ServerResponse, stallMs: number): void => {
-  response.setTimeout(stallMs, () => {
-    if (response.writableLength > 0)
-      source.destroy(new Refusal('REQUEST.TIMEOUT', { internal: 'a client that takes nothing of a stream' }))
-  })
-}
-
-async function* counted(bytes: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
-  for await (const chunk of bytes) {
-    passedOn(chunk.length)
-    yield chunk
-  }
-}
-
 interface AnswerPorts {
   clock: Clock
   words: Words
   securityFields: Fields
   /** Whether who asks is a gateway, which gets the name of a field apart. */
   asksForFields: boolean
-  /** How long a client may take nothing of a stream that lies ready for it; 0: for ever. */
+  /** How long a client may take nothing of a stream (send-stream.ts). */
   stallMs: number
 }
 
@@ -128,13 +106,7 @@ export const createAnswers = ({ clock, words, securityFields, asksForFields, sta
         response.end()
         return
       }
-      endWhereStalled(reply.body, response, stallMs)
-      try {
-        await pipeline(reply.body, counted, response)
-      } catch (cause) {
-        if (!isPrematureClose(cause)) throw cause
-        throw new Refusal('REQUEST.MALFORMED', { internal: 'client went away', cause })
-      }
+      await sendStream(reply.body, response, stallMs)
     },
   }
 }
