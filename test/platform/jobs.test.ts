@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import {
   createJobRunner,
@@ -95,6 +96,30 @@ describe('jobs on the database', () => {
     await running
     expect(signal.aborted).toBe(true)
     expect(await left()).toMatchObject([{ status: 'LEASED', lease_biz_id: leaseId }])
+  })
+
+  each('who cannot prolong a lease goes on for the rest of its span, and is then told to stop', async (world) => {
+    const { database, clock, enqueue, replica, left } = world
+    await enqueue({})
+    const begun = Promise.withResolvers<AbortSignal>()
+    let isCutOff = false
+    const work: JobKind['work'] = async (_payload, { signal }) => {
+      isCutOff = true
+      begun.resolve(signal)
+      await new Promise((resolve) => signal.addEventListener('abort', resolve))
+    }
+    const running = replica(
+      work,
+      {},
+      outOfReach(database, () => isCutOff),
+    ).runOne()
+    const signal = await begun.promise
+    clock.advance(leaseMs / 2)
+    await pause(leaseMs)
+    expect(signal.aborted).toBe(false)
+    clock.advance(leaseMs / 2)
+    await running
+    expect(await left()).toMatchObject([{ status: 'LEASED', attempts: 1 }])
   })
 
   each('what fails is tried again, later each time, and given up after its attempts', async (world) => {
@@ -230,6 +255,16 @@ describe('jobs on the database', () => {
 
 type World = ReturnType<typeof worldOf>
 
+/** The same store, which cannot be reached while that is so. */
+const outOfReach = (database: TestStore['database'], isCutOff: () => boolean) =>
+  database.withPlugin({
+    transformQuery: ({ node }) => {
+      if (isCutOff()) throw new Error('no way to the store')
+      return node
+    },
+    transformResult: async ({ result }) => result,
+  })
+
 const worldOf = (database: TestStore['database']) => {
   const clock: TestClock = testClock()
   const failures: unknown[] = []
@@ -239,9 +274,9 @@ const worldOf = (database: TestStore['database']) => {
     failures,
     enqueue: (payload: object) => enqueueJob(database, ids, { kind: 'test', payload, at: clock.now() }),
     left: () => database.selectFrom('jobs').selectAll().execute(),
-    replica: (work: JobKind['work'], changed: Partial<JobKind> = {}) =>
+    replica: (work: JobKind['work'], changed: Partial<JobKind> = {}, store = database) =>
       createJobRunner({
-        database,
+        database: store,
         clock,
         ids,
         settings: { concurrency: 1, pollMs: 10, leaseMs },

@@ -15,9 +15,13 @@ export const keepLease = (
   let beating: Promise<void> = Promise.resolve()
   const beat = async (): Promise<void> => {
     const next = plus(clock.now(), leaseMs)
-    const kept = await prolongLease(database, lease, next).catch(() => clock.now() < until)
-    if (kept) until = next
-    else lost(new Error('the lease was lost'))
+    try {
+      if (await prolongLease(database, lease, next)) until = next
+      else lost(new Error('the lease was lost'))
+    } catch (cause) {
+      // It is still ours for the rest of its span, and not for longer.
+      if (clock.now() >= until) lost(new Error('the lease could not be prolonged', { cause }))
+    }
   }
   const timer = setInterval(() => {
     beating = beating.then(beat)
