@@ -4,6 +4,7 @@ import type { Channel, ChannelKeeper } from './channel/index.ts'
 import type { AnyArgs, Args, Result } from './contract-types.ts'
 import { isPorticoError } from './error.ts'
 import type { createExchange } from './exchange.ts'
+import { untilGivenUp } from './giving-up.ts'
 import type { Settings } from './options.ts'
 import { retrying } from './retry.ts'
 import type { Route } from './routes.ts'
@@ -70,7 +71,10 @@ export const createCalling = (parts: CallingParts): Calling => {
       const { idempotent, rate } = operation.policy
       const task = () => once(route, args, requestId)
       // A refresh is answered with the same successor for a while, so it may be tried again like a money command.
-      const answer = await (idempotent || rate === 'refresh' ? retrying(settings.retry, args.signal, task) : task())
+      const isRetried = idempotent || rate === 'refresh'
+      const answer = await untilGivenUp(args.signal, () =>
+        isRetried ? retrying(settings.retry, args.signal, task) : task(),
+      )
       // The exchange has checked the data against this operation's schema.
       return answer as Answer<Result<O>>
     },

@@ -139,6 +139,33 @@ describe('a failure', () => {
     const reason = new Error('enough')
     await expect(client.listWallets({ signal: AbortSignal.abort(reason) })).rejects.toBe(reason)
   })
+
+  it('is one’s own abort at once, also while the call waits for a channel or for tokens, and nothing is sent later', async () => {
+    const held: (() => void)[] = []
+    const late: Step = (_, response) => void held.push(() => response.destroy())
+    const key = 'GET /web/v1/consumer/secure-channel/public-key'
+    gateway = await scriptedGateway({ [key]: late, 'POST /web/v1/consumer/auth/token/refresh': late })
+    const reason = new Error('enough')
+    const givenUp = async (call: (signal: AbortSignal) => Promise<unknown>): Promise<void> => {
+      const caller = new AbortController()
+      const called = call(caller.signal)
+      const asked = gateway.seen.length + 1
+      await expect.poll(() => gateway.seen.length).toBe(asked)
+      caller.abort(reason)
+      await expect(called).rejects.toBe(reason)
+    }
+    const client = consumer(gateway.baseUrl, { retry: { attempts: 1 } })
+    const body = { email: 'owner@demo.test', password: 'Portico-demo-2026' }
+    await givenUp((signal) => client.initiateLogin({ body, seal: true, signal }))
+    await client.session.adopt(pair('1', 0))
+    await givenUp((signal) => client.createTransfer({ body: transfer, signal }))
+    const renewal = client.session.fresh()
+    for (const release of held) release()
+    await renewal
+    const aborted = AbortSignal.abort(reason)
+    await expect(client.initiateLogin({ body, seal: true, signal: aborted })).rejects.toBe(reason)
+    expect(gateway.seen.map(({ path }) => path.split('/').at(-1))).toEqual(['public-key', 'refresh'])
+  })
 })
 
 describe('a money command', () => {
