@@ -16,7 +16,9 @@ const storage = z.discriminatedUnion('kind', [
     endpoint: httpUrl.optional().describe('Where the store is, if it is not AWS.'),
     timeoutMs: wait(100)
       .default(10_000)
-      .describe('For the store to take a request, a part of 5 MB at most, and answer it.'),
+      .describe(
+        'For the store to take a request, a part of 5 MB at most, and answer it; and for the next bytes of a download.',
+      ),
     forcePathStyle: z.boolean().default(false).describe('Whether the bucket stands in the path, not in the host.'),
     prefix: z
       .string()

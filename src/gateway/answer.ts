@@ -106,7 +106,7 @@ export const createAnswers = ({ clock, words, securityFields, asksForFields, sta
         response.end()
         return
       }
-      await sendStream(reply.body, response, stallMs)
+      await sendStream(reply, response, stallMs)
     },
   }
 }

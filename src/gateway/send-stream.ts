@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http'
 import type { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
-import { Refusal } from '../kernel/index.ts'
+import { Refusal, type StreamReply } from '../kernel/index.ts'
 import { passedOn } from '../platform/system/index.ts'
 
 /** The other end closed before everything was sent: no fault of ours. */
@@ -16,21 +16,35 @@ const endWhereStalled = (source: Readable, response: ServerResponse, stallMs: nu
   })
 }
 
-async function* counted(bytes: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+/**
+ * The bytes of a stream, as many as its head has told of: a client waits for those that are missing, and takes those that
+ * are too many for the next answer.
+ */
+async function* asTold(bytes: AsyncIterable<Buffer>, told: number | null): AsyncGenerator<Buffer> {
+  let sent = 0
   for await (const chunk of bytes) {
     passedOn(chunk.length)
+    sent += chunk.length
+    if (told !== null && sent > told) break
     yield chunk
   }
+  if (told !== null && sent !== told) throw new Error(`a stream is not of the ${told} bytes that its head tells of`)
 }
 
 /**
- * Sends bytes as they come. A source that breaks off breaks the connection off, so that nobody takes it for whole; a client
- * that takes nothing for `stallMs` is left (0: waited for).
+ * Sends the bytes of a reply, whose head is written, as they come. A source that breaks off breaks the connection off, so that
+ * nobody takes it for whole; a client that takes nothing for `stallMs` is left (0: waited for).
  */
-export const sendStream = async (source: Readable, response: ServerResponse, stallMs: number): Promise<void> => {
-  endWhereStalled(source, response, stallMs)
+export const sendStream = async (
+  { body, headers }: StreamReply,
+  response: ServerResponse,
+  stallMs: number,
+): Promise<void> => {
+  endWhereStalled(body, response, stallMs)
+  const length = headers['content-length']
+  const told = length === undefined ? null : Number(length)
   try {
-    await pipeline(source, counted, response)
+    await pipeline(body, (bytes) => asTold(bytes, told), response)
   } catch (cause) {
     if (!isPrematureClose(cause)) throw cause
     throw new Refusal('REQUEST.MALFORMED', { internal: 'client went away', cause })

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { readdir, rename, rm, writeFile } from 'node:fs/promises'
 import { connect } from 'node:net'
+import { basename } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { developmentIds } from '../../src/seed/development.ts'
 import { formOf, type Part, pdf, png } from '../harness/form.ts'
@@ -316,9 +317,28 @@ describe.skipIf(!storeIsAvailable())('files', () => {
     // So many failures in a row have opened the circuit of a service behind HTTP, for half a second.
     await expect.poll(async () => (await download(bizId)).status, { timeout: 3_000 }).toBe(200)
   })
+
+  test('files.download 503: bytes that are not there; of another length than was promised they end the connection', async () => {
+    const promised = pdf(300_000)
+    const { bizId = '' } = await uploaded([file({ content: promised }), purpose()])
+    portico.expectFault(({ operation }) => operation === 'files.download')
+    const path = await newestBlob(portico.settings.dataDirectory)
+    for (const there of [promised.subarray(0, 200_000), Buffer.concat([promised, Buffer.from('HTTP/1.1 200 OK')])]) {
+      await writeFile(path, there)
+      await expect(download(bizId)).rejects.toThrow()
+    }
+    await rm(path)
+    expect((await download(bizId)).status).toBe(503)
+  })
 })
 
-const blobCount = async (directory: string): Promise<number> => {
+const blobs = async (directory: string): Promise<string[]> => {
   const entries = await readdir(`${directory}/blobs`, { recursive: true, withFileTypes: true }).catch(() => [])
-  return entries.filter((entry) => entry.isFile()).length
+  return entries.filter((entry) => entry.isFile()).map((entry) => `${entry.parentPath}/${entry.name}`)
 }
+
+/** Their names begin with the time. */
+const newestBlob = async (directory: string): Promise<string> =>
+  (await blobs(directory)).toSorted((one, other) => basename(one).localeCompare(basename(other))).at(-1) ?? ''
+
+const blobCount = async (directory: string): Promise<number> => (await blobs(directory)).length

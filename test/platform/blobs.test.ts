@@ -1,11 +1,13 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
+import { createServer as createHttpServer } from 'node:http'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
+import { setTimeout as pause } from 'node:timers/promises'
 import S3rver from '@20minutes/s3rver'
 import { PutObjectCommand, S3Client } from '@aws-sdk/client-s3'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
@@ -185,6 +187,43 @@ test('an S3 that takes a request and does not answer is given up in time', async
   } finally {
     await blobs.close()
     silent.close()
+    vi.unstubAllEnvs()
+  }
+}, 10_000)
+
+test('an S3 that falls silent in the middle of a download is given up in time, a reader who takes his time is not', async () => {
+  vi.stubEnv('AWS_ACCESS_KEY_ID', 'S3RVER')
+  vi.stubEnv('AWS_SECRET_ACCESS_KEY', 'S3RVER')
+  const content = megabytes(2)
+  let said = 100_000
+  const server = createHttpServer((_request, response) => {
+    response.writeHead(200, { 'content-length': content.length }).write(content.subarray(0, said))
+  })
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  const address = server.address()
+  const endpoint = `http://127.0.0.1:${typeof address === 'object' && address ? address.port : 0}`
+  const timeoutMs = 300
+  const blobs = await openBlobs(
+    { kind: 's3', bucket: 'portico', region: 'us-east-1', endpoint, forcePathStyle: true, prefix: '', timeoutMs },
+    '',
+  )
+  const taken = async (pauseMs: number): Promise<number> => {
+    let size = 0
+    for await (const chunk of (await blobs.get(key())) ?? []) {
+      if (size === 0) await pause(pauseMs)
+      size += chunk.length
+    }
+    return size
+  }
+  try {
+    const cutOff = await taken(0).catch((error: unknown) => error)
+    expect(blobsFault(cutOff)).toBe(true)
+    said = content.length
+    expect(await taken(3 * timeoutMs)).toBe(content.length)
+  } finally {
+    await blobs.close()
+    server.closeAllConnections()
+    server.close()
     vi.unstubAllEnvs()
   }
 }, 10_000)

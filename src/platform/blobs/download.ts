@@ -1,6 +1,7 @@
 import { Readable } from 'node:stream'
 import { Refusal, type RequestFacts, StreamReply } from '../../kernel/index.ts'
 import type { Blobs } from './blobs.ts'
+import { BlobsUnavailable } from './fault.ts'
 import { judgeRange } from './range.ts'
 
 export interface Downloadable {
@@ -30,7 +31,7 @@ const isKnown = (header: string | null, tag: string): boolean =>
 
 const open = async (blobs: Blobs, key: string, range?: { first: number; last: number }): Promise<Readable> => {
   const bytes = await blobs.get(key, range)
-  if (!bytes) throw new Error(`blob ${key} is missing`)
+  if (!bytes) throw new BlobsUnavailable(new Error(`${key} is missing`))
   return bytes
 }
 

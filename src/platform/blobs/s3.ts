@@ -1,15 +1,16 @@
-import { Readable } from 'node:stream'
+import { PassThrough, pipeline, Readable } from 'node:stream'
 import { DeleteObjectCommand, GetObjectCommand, ListObjectsV2Command, S3Client } from '@aws-sdk/client-s3'
 import { Upload } from '@aws-sdk/lib-storage'
 import type { Instant } from '../../kernel/index.ts'
 import { type Blobs, checkedKey, isKey } from './blobs.ts'
+import { BlobsUnavailable } from './fault.ts'
 
 export interface S3Settings {
   bucket: string
   region: string
   /** Of a store that is not Amazon's own. */
   endpoint?: string | undefined
-  /** For the store to take a request, a part at most, and to answer it; it is asked twice. */
+  /** For the store to take a request, a part at most, and to answer it, which is asked twice; and for the next bytes of an answer. */
   timeoutMs: number
   /** The bucket in the path instead of in the host name, as most other stores want it. */
   forcePathStyle: boolean
@@ -21,6 +22,18 @@ export interface S3Settings {
 const partSize = 5 * 1024 * 1024
 
 const isMissing = (error: unknown): boolean => error instanceof Error && error.name === 'NoSuchKey'
+
+/** A body of which nothing comes for so long, although somebody waits for it, is broken off. */
+const whileItComes = (body: Readable, timeoutMs: number): Readable => {
+  const through = new PassThrough()
+  const judge = (): void => {
+    if (body.isPaused()) timer.refresh()
+    else body.destroy(new BlobsUnavailable(new Error('the store fell silent in the middle of a blob')))
+  }
+  const timer = setTimeout(judge, timeoutMs)
+  for (const sign of ['data', 'resume']) body.on(sign, () => timer.refresh())
+  return pipeline(body, through, () => clearTimeout(timer))
+}
 
 /**
  * An S3-compatible store. Credentials come the way Amazon's client looks for them: environment, profile, or the role of
@@ -57,7 +70,7 @@ export const createS3Blobs = (settings: S3Settings): Blobs => {
         const Range = range && `bytes=${range.first}-${range.last}`
         const { Body } = await client.send(new GetObjectCommand({ ...at(key), Range }))
         if (!(Body instanceof Readable)) throw new TypeError('the store answered without a stream')
-        return Body
+        return whileItComes(Body, timeoutMs)
       } catch (error) {
         if (isMissing(error)) return undefined
         throw error
