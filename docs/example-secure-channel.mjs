@@ -1,5 +1,5 @@
 /*
- * The secure channel by plain WebCrypto, as a browser or Node 18 and newer has it: docs/secure-channel.md. It opens a
+ * The secure channel by plain WebCrypto, as a browser or Node 20 and newer has it: docs/secure-channel.md. It opens a
  * session, begins a sign-in with a sealed body, opens the sealed reply, and shows that a body is good once.
  *
  *   node docs/example-secure-channel.mjs [http://127.0.0.1:8080]
