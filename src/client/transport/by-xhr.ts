@@ -13,7 +13,16 @@ const headersOf = (raw: string): [string, string][] =>
 /** Statuses whose responses may not be built with a body. */
 const bodiless = new Set([204, 205, 304])
 
-/** XMLHttpRequest, which alone among a browser's means tells how much of an upload has left. */
+const responseOf = (xhr: XMLHttpRequest): Response => {
+  const { status, response } = xhr
+  const init = { status, headers: headersOf(xhr.getAllResponseHeaders()) }
+  return new Response(bodiless.has(status) ? null : response, init)
+}
+
+/**
+ * XMLHttpRequest, which alone among a browser's means tells how much of an upload has left. Unlike fetch it cannot be told
+ * to leave out its origin's cookies, nor to follow no redirect.
+ */
 export const byXhr: Transport = ({ method, url, headers, body, signal, timeoutMs, onProgress }) =>
   new Promise((resolve, reject) => {
     const xhr = new XMLHttpRequest()
@@ -23,9 +32,12 @@ export const byXhr: Transport = ({ method, url, headers, body, signal, timeoutMs
     for (const [name, value] of Object.entries(headers)) xhr.setRequestHeader(name, value)
     xhr.upload.onprogress = ({ loaded, total }) => onProgress?.({ loaded, total })
     xhr.onload = () => {
-      const { status, response } = xhr
-      const init = { status, headers: headersOf(xhr.getAllResponseHeaders()) }
-      resolve(new Response(bodiless.has(status) ? null : response, init))
+      try {
+        resolve(responseOf(xhr))
+      } catch (cause) {
+        // A status that no Response may have, such as 999.
+        reject(cause)
+      }
     }
     xhr.onerror = () => reject(new TypeError('the upload found no answer'))
     xhr.ontimeout = () => reject(new DOMException('the upload took too long', 'TimeoutError'))
