@@ -7,7 +7,7 @@ import {
   workspacePermissions,
 } from '../../src/contract/permissions.ts'
 import { impliedRefusals } from '../../src/contract/refusals.ts'
-import type { ChainId } from '../../src/kernel/index.ts'
+import type { ChainId, Policy } from '../../src/kernel/index.ts'
 import { routes, routesOf } from './routes.ts'
 
 const permissionsOn = (...chains: ChainId[]): Set<string> =>
@@ -37,7 +37,114 @@ describe('permissions', () => {
   })
 })
 
+/** The operations of which a policy says something, by what it says. */
+const idsBy = (told: (policy: Policy) => string | null): Record<string, string[]> => {
+  const ids: Record<string, string[]> = {}
+  for (const { id, policy } of catalogue) {
+    const key = told(policy)
+    if (key !== null) ids[key] = [...(ids[key] ?? []), id].toSorted()
+  }
+  return ids
+}
+
 describe('policies', () => {
+  it('a right opens what it is named for, and nothing else', () => {
+    expect(idsBy(({ permission }) => permission)).toEqual({
+      'account:approve': ['operators.approveAccount', 'operators.rejectAccount'],
+      'account:read': ['operators.listAccounts', 'operators.readAccount'],
+      'account:suspend': ['operators.reactivateAccount', 'operators.suspendAccount'],
+      'api-key:manage': ['apiKeys.create', 'apiKeys.delete', 'apiKeys.disable', 'apiKeys.enable'],
+      'api-key:read': ['apiKeys.availablePermissions', 'apiKeys.list', 'apiKeys.read'],
+      'audit:read': ['operators.listAuditLog', 'operators.verifyAuditLog'],
+      'exchange-rate:manage': ['exchanges.setRate'],
+      'exchange-rate:read': ['exchanges.listRates'],
+      'exchange:create': ['exchanges.create', 'exchanges.quote'],
+      'exchange:read': ['exchanges.list', 'exchanges.read', 'exchanges.readQuote'],
+      'export:create': ['exports.create'],
+      'export:read': ['exports.download', 'exports.list', 'exports.read'],
+      'file:read': ['files.download', 'files.read'],
+      'file:upload': ['files.upload'],
+      'invitation:manage': ['invitations.cancel', 'invitations.create'],
+      'invitation:read': ['invitations.list'],
+      'ledger:read': ['operators.ledgerInvariants', 'operators.orderPostings'],
+      'member:limit': ['workspaces.limitMember'],
+      'member:manage': ['roles.changeMember'],
+      'member:read': ['workspaces.listMembers'],
+      'recharge:approve': ['recharges.confirm', 'recharges.downloadProof', 'recharges.reject'],
+      'recharge:create': ['recharges.cancel', 'recharges.create', 'recharges.proof', 'recharges.quote'],
+      'recharge:read': [
+        'recharges.availableChannels',
+        'recharges.list',
+        'recharges.listAll',
+        'recharges.read',
+        'recharges.readAny',
+      ],
+      'role:manage': ['roles.create', 'roles.delete', 'roles.setPermissions', 'roles.update'],
+      'role:read': ['roles.list', 'roles.listPermissions', 'roles.permissionTree', 'roles.read'],
+      'sandbox:reset': ['sandbox.reset'],
+      'session:terminate': ['operators.terminateAccountSessions'],
+      'transfer:approve': ['transfers.approve', 'transfers.reject'],
+      'transfer:create': ['transfers.create'],
+      'transfer:read': [
+        'transfers.completed',
+        'transfers.list',
+        'transfers.listOfWallet',
+        'transfers.listPending',
+        'transfers.read',
+      ],
+      'wallet:close': ['wallets.close'],
+      'wallet:freeze': ['wallets.freeze', 'wallets.unfreeze'],
+      'wallet:read': ['wallets.balance', 'wallets.flows', 'wallets.list', 'wallets.read'],
+      'withdrawal-channel:manage': ['withdrawalChannels.create'],
+      'withdrawal-channel:read': ['withdrawalChannels.list', 'withdrawalChannels.listAll'],
+      'withdrawal-channel:verify': ['withdrawalChannels.reject', 'withdrawalChannels.verify'],
+      'withdrawal:approve': ['withdrawals.approve', 'withdrawals.reject'],
+      'withdrawal:create': ['withdrawals.cancel', 'withdrawals.create'],
+      'withdrawal:read': ['withdrawals.list', 'withdrawals.listAll', 'withdrawals.read', 'withdrawals.readAny'],
+      'withdrawal:settle': ['withdrawals.complete', 'withdrawals.fail'],
+      'workspace:freeze': ['operators.freezeWorkspace', 'operators.unfreezeWorkspace'],
+      'workspace:read': ['operators.listWorkspaces', 'workspaces.current', 'workspaces.listMembersOf'],
+      'workspace:update': ['workspaces.update'],
+    })
+  })
+
+  it('what moves money, or is asked for twice by who never got an answer, happens once per X-Request-Id', () => {
+    expect(idsBy(({ idempotent }) => (idempotent ? 'once' : null)).once).toEqual([
+      'exchanges.create',
+      'recharges.cancel',
+      'recharges.confirm',
+      'recharges.create',
+      'recharges.proof',
+      'recharges.reject',
+      'transfers.approve',
+      'transfers.create',
+      'transfers.reject',
+      'withdrawalChannels.create',
+      'withdrawals.approve',
+      'withdrawals.cancel',
+      'withdrawals.complete',
+      'withdrawals.create',
+      'withdrawals.fail',
+      'withdrawals.reject',
+    ])
+  })
+
+  it('a group’s limits are over what completions.md names: sign-in, secrets, mails, exports and money', () => {
+    const { general: _everythingElse, money, ...groups } = idsBy(({ rate }) => rate)
+    expect(groups).toEqual({
+      channelOpen: ['secureChannel.open'],
+      export: ['exports.create'],
+      forgot: ['password.forgot'],
+      login: ['auth.loginInitiate', 'mfa.otpRevoke', 'mfa.otpVerify', 'mfa.stepUp'],
+      mfaSend: ['auth.mfaSend', 'mfa.stepUpSend'],
+      password: ['password.change', 'password.init', 'password.reset'],
+      refresh: ['auth.refresh'],
+      registration: ['registration.initiate'],
+    })
+    const once = idsBy(({ idempotent }) => (idempotent ? 'once' : null)).once ?? []
+    expect(money).toEqual([...once, 'exchanges.quote', 'recharges.quote'].toSorted())
+  })
+
   it('an anonymous caller is asked for nothing that only an account has', () => {
     for (const { policy } of catalogue.filter((operation) => operation.policy.caller === 'anonymous')) {
       expect(policy).toMatchObject({ workspace: 'none', permission: null, stepUp: false, idempotent: false })
