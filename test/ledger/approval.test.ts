@@ -1,5 +1,8 @@
+import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import * as contract from '../../src/contract/transfers.ts'
+import { bizId as bizIdOf, type WorkspaceId } from '../../src/kernel/index.ts'
+import type { OrderType } from '../../src/platform/database/tables/ledger.ts'
 import { systemIds } from '../../src/platform/system/index.ts'
 import { refusalOf } from '../domains/world.ts'
 import { type Book, createBook, type TestWallet } from './book.ts'
@@ -82,6 +85,54 @@ describe.each(stores)('transfers that wait for approval on $name', ({ database }
     expect(await refusalOf(reject(bizId, maker))).toBe('ACCESS.PERMISSION_DENIED')
     expect(await refusalOf(approve(systemIds.next()))).toBe('RESOURCE.NOT_FOUND')
     expect(await refusalOf(approve('x'))).toBe('RESOURCE.NOT_FOUND')
+  })
+
+  const rejecting = { expected: ['PENDING_APPROVAL'], steps: [{ status: 'FAILED' }], endHolds: 'RELEASED' } as const
+
+  test('transfers.reject 404: an order of another type, or that another workspace has made, is not there to be moved', async () => {
+    const { bizId } = await transfer(await pair('51.00'), '50.00')
+    const move = (type: OrderType, workspace: WorkspaceId | null) =>
+      refusalOf(
+        book.ledger.execute({
+          actor: checker,
+          parties: [],
+          move: { ...rejecting, id: bizIdOf<'order'>(bizId), type, workspace },
+        }),
+      )
+    expect(await move('WITHDRAWAL', null)).toBe('RESOURCE.NOT_FOUND')
+    expect(await move('TRANSFER', await book.workspace())).toBe('RESOURCE.NOT_FOUND')
+    expect(await move('TRANSFER', null)).toBe('none')
+  })
+
+  test('transfers.reject 409 of one that holds nothing: a decision that ends holds has some to end', async () => {
+    const { bizId } = await transfer(await pair('51.00'), '10.00')
+    const again = { ...rejecting, expected: ['COMPLETED'], steps: [{ status: 'COMPLETED' }] } as const
+    const move = { ...again, id: bizIdOf<'order'>(bizId), type: 'TRANSFER', workspace: null } as const
+    expect(await refusalOf(book.ledger.execute({ actor: checker, parties: [], move }))).toBe('STATE.CONFLICT')
+  })
+
+  test('transfers.reject 200 after the clock was set back: the order ends no sooner than it began', async () => {
+    const wallets = await pair('51.00')
+    book.clock.advance(1_000)
+    const { bizId, createdAt } = await transfer(wallets, '50.00')
+    book.clock.advance(-60_000)
+    expect(await reject(bizId)).toMatchObject({ updatedAt: createdAt })
+    book.clock.advance(60_000)
+  })
+
+  test('transfers.reject 409 while another decision is under way: it waits for that one, and goes by it', async () => {
+    const wallets = await pair('51.00')
+    const { bizId } = await transfer(wallets, '50.00')
+    const order = { id: bizIdOf<'order'>(bizId), type: 'TRANSFER', workspace: null } as const
+    const late = await database.transaction().execute(async (tx) => {
+      const move = { ...order, expected: ['PENDING_APPROVAL'], steps: [{ status: 'PROCESSING' }] } as const
+      await book.ledger.within(tx).execute({ actor: checker, parties: [], move })
+      const other = refusalOf(book.ledger.execute({ actor: checker, parties: [], move: { ...order, ...rejecting } }))
+      await pause(100)
+      return { other }
+    })
+    expect(await late.other).toBe('STATE.CONFLICT')
+    expect(await book.available(wallets[0])).toBe('0.00')
   })
 
   test('approve and reject at once: one of them happens', async () => {
