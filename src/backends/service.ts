@@ -35,6 +35,9 @@ const isOf = (portal: Portal, operation: Operation): boolean =>
     return owner === portal || owner === 'code' || owner === 'token'
   })
 
+/** Whether machines have it at all: an API key that is asserted for one call has no business in what is people's. */
+const isForKeys = ({ chains: ids }: Operation): boolean => ids.some((id) => chains[id].perimeter === 'machine')
+
 const setOf = (list: Permission[]): ReadonlySet<Permission> => new Set(list)
 
 const adopt = (call: Call, claims: z.output<typeof Claims>): void => {
@@ -125,6 +128,8 @@ export const assertedCall = (settings: AssertedSettings, clock: Clock): Stage =>
     if (!claims.success) throw new Refusal('ACCESS.TOKEN_INVALID', { internal: 'claims of the call assertion' })
     if (!isOf(claims.data.portal, call.operation))
       throw new Refusal('ACCESS.TOKEN_INVALID', { internal: 'call assertion of another portal' })
+    if (claims.data.key !== undefined && !isForKeys(call.operation))
+      throw new Refusal('ACCESS.TOKEN_INVALID', { internal: 'call assertion of an API key' })
     const { policy } = call.operation
     adopt(call, claims.data)
     adoptHeaders(call)

@@ -134,6 +134,21 @@ describe('the pipeline of a domain service', () => {
     expect(served).toEqual([])
   })
 
+  test.each(['profile.update', 'workspaces.create', 'invitations.accept', 'roles.list'])(
+    '401 ACCESS.TOKEN_INVALID for %s, which no API key has, with the assertion of one',
+    async (id) => {
+      const rights = { ...workspace, permissions: ['wallet:read', 'role:read'] }
+      const asked = ask(id, { portal: 'CONSUMER', sub: account, key: account, workspace: rights })
+      await expect(asked).rejects.toMatchObject({ code: 'ACCESS.TOKEN_INVALID' })
+      expect(served).toEqual([])
+    },
+  )
+
+  test('an API key is served what machines have', async () => {
+    await ask('wallets.list', { portal: 'CONSUMER', sub: account, key: account, workspace })
+    expect(served).toEqual(['wallets.list'])
+  })
+
   test.each([
     ['profile.read', { portal: 'CONSUMER' }, 'ACCESS.TOKEN_MISSING'],
     ['wallets.list', { portal: 'CONSUMER', workspace }, 'ACCESS.TOKEN_MISSING'],
