@@ -1,3 +1,4 @@
+import type { Operation } from '../kernel/index.ts'
 import type { Channel } from './channel/index.ts'
 import type { AnyArgs } from './contract-types.ts'
 import { headersOf } from './headers.ts'
@@ -28,10 +29,19 @@ const bodyOf = (body: unknown): string | FormData | null => {
   return body instanceof FormData ? body : JSON.stringify(body)
 }
 
+/** The gateway takes a refresh token again for 30 s after it has answered it; a lost answer is asked for again before. */
+const refreshTimeoutMs = 10_000
+
+/** How long an attempt may take; null for bytes, which take as long as they take. */
+const timeoutOf = ({ reply, body, policy }: Operation, timeoutMs: number): number | null => {
+  if (reply === 'stream' || body === 'multipart') return null
+  return policy.rate === 'refresh' ? Math.min(timeoutMs, refreshTimeoutMs) : timeoutMs
+}
+
 /** The request of an attempt, sealed where it has a channel. */
 export const prepare = async (settings: Settings, attempt: Attempt): Promise<Prepared> => {
   const { route, args, channel } = attempt
-  const { method, body, reply } = route.operation
+  const { method } = route.operation
   const path = pathOf(route, args.params)
   const target = path + queryOf(args.query)
   const sealed = await sealRequest(channel, method, path, bodyOf(args.body))
@@ -41,7 +51,7 @@ export const prepare = async (settings: Settings, attempt: Attempt): Promise<Pre
     headers: { ...headersOf(settings, attempt), ...sealed.headers },
     body: sealed.body,
     signal: args.signal,
-    timeoutMs: reply === 'stream' || body === 'multipart' ? null : settings.timeoutMs,
+    timeoutMs: timeoutOf(route.operation, settings.timeoutMs),
     onProgress: args.onProgress,
   }
   return { request, target, open: sealed.open }

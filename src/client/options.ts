@@ -48,7 +48,7 @@ interface CommonOptions {
   /** X-LOCALE. Default en. */
   locale?: Locale
   retry?: Partial<RetryRule>
-  /** How long one try of a JSON call may take. Default 30 s. Uploads and downloads take as long as they take. */
+  /** How long one try of a JSON call may take, a renewal of tokens 10 s at most. Default 30 s. Bytes take as long as they take. */
   timeoutMs?: number
   onExchange?: (exchange: Exchange) => void
   fetch?: typeof globalThis.fetch

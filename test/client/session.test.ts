@@ -123,6 +123,18 @@ describe('tokens', () => {
     ])
   })
 
+  it('are asked for again within the half minute in which the gateway answers a lost renewal', async () => {
+    const times = vi.spyOn(AbortSignal, 'timeout')
+    gateway = await scriptedGateway({ [wallets]: forTokens('2'), [`${auth}/token/refresh`]: ok(pair('2')) })
+    for (const timeoutMs of [undefined, 2_000]) {
+      const client = consumer(gateway.baseUrl, timeoutMs === undefined ? {} : { timeoutMs })
+      await client.session.adopt(pair('1', 0))
+      await client.listWallets()
+    }
+    expect(times.mock.calls.flat()).toEqual([10_000, 30_000, 2_000, 2_000])
+    times.mockRestore()
+  })
+
   it('whose session is over are forgotten, and the call fails with its own refusal', async () => {
     const gone = refuse(404, 'AUTH.SESSION_NOT_FOUND')
     gateway = await scriptedGateway({ [wallets]: forTokens('9'), [`${auth}/token/refresh`]: gone })
