@@ -27,14 +27,14 @@ export interface OrderQuery extends PageRequest {
   sortOrder: 'asc' | 'desc'
 }
 
-const told = sql<unknown>`order_json(orders)`.as('told')
+const orderAsTold = sql<unknown>`order_json(orders)`.as('told')
 const kindOfWorkspace = sql<CodeOf<'workspaceKind'>>`(SELECT workspace_kind FROM workspaces w
   WHERE w.biz_id = orders.workspace_biz_id)`
 
 /** An order as it is read: with the kind of the workspace that ordered it. */
 export type ReadOrder = Order & { workspaceKind: CodeOf<'workspaceKind'> }
 
-const columnsOfRead = [told, kindOfWorkspace.as('workspaceKind')] as const
+const columnsOfRead = [orderAsTold, kindOfWorkspace.as('workspaceKind')] as const
 const readOf = (row: { told: unknown; workspaceKind: CodeOf<'workspaceKind'> }): ReadOrder => ({
   ...storedOrder.parse(row.told),
   workspaceKind: row.workspaceKind,
@@ -97,11 +97,25 @@ const matching = (database: Database, query: OrderQuery) => {
   return found
 }
 
+/** Finds the page by what it is sorted by alone, and tells what is on it: to tell an order costs more than to pass it over. */
 export const listOrders = async (database: Database, query: OrderQuery): Promise<Page<ReadOrder>> => {
   const found = matching(database, query)
-  const ordered = found
-    .select(columnsOfRead)
-    .orderBy(query.sortBy === 'createdAt' ? sql.ref('orders.created_at') : lastChange(query.runsOut), query.sortOrder)
+  const sortedBy = query.sortBy === 'createdAt' ? sql.ref<Instant>('orders.created_at') : lastChange(query.runsOut)
+  const places = found
+    .select(['orders.workspace_biz_id', 'orders.biz_id', sortedBy.as('place')])
+    .orderBy('place', query.sortOrder)
     .orderBy('orders.biz_id', query.sortOrder)
+  const told = (page: typeof places) =>
+    database
+      .selectFrom(page.as('page'))
+      .innerJoin('orders', (join) =>
+        join.onRef('orders.workspace_biz_id', '=', 'page.workspace_biz_id').onRef('orders.biz_id', '=', 'page.biz_id'),
+      )
+      .select(columnsOfRead)
+      .orderBy('page.place', query.sortOrder)
+      .orderBy('page.biz_id', query.sortOrder)
+  const ordered = {
+    limit: (rows: number) => ({ offset: (skipped: number) => told(places.limit(rows).offset(skipped)) }),
+  }
   return mapPage(await readPage(found, ordered, query), readOf)
 }

@@ -1,3 +1,4 @@
+import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import * as contract from '../../src/contract/transfers.ts'
 import { hours } from '../../src/kernel/index.ts'
@@ -133,6 +134,31 @@ describe.each(stores)('transfers on $name', ({ database }) => {
       book.ask(contract.isTransferCompleted, { as: sender, workspace, params: { order_id: order.bizId } })
     expect(await completed(b.workspace)).toBe(true)
     expect(await refusalOf(completed(stranger.workspace))).toBe('RESOURCE.NOT_FOUND')
+  })
+
+  test('a list tells the orders of its page alone, however many come before them', async () => {
+    const a = await book.wallet('USD', '6.00')
+    const b = await book.wallet('USD')
+    const made: string[] = []
+    for (const amount of ['1', '2', '3']) {
+      made.push((await transfer(a, b, amount)).bizId)
+      book.clock.advance(1_000)
+    }
+    const rolledBack = new Error('rolled back')
+    const listing = database.transaction().execute(async (tx) => {
+      await sql`ALTER FUNCTION order_json(orders) RENAME TO order_told`.execute(tx)
+      await sql`CREATE FUNCTION order_json(o orders) RETURNS jsonb LANGUAGE plpgsql STABLE AS $$
+        BEGIN
+          IF o.biz_id = ${sql.lit(made[2])} THEN RAISE EXCEPTION 'told, and not on the page'; END IF;
+          RETURN order_told(o);
+        END $$`.execute(tx)
+      const query = { type: 'TRANSFER', workspace: a.workspace, sortBy: 'createdAt', sortOrder: 'desc' } as const
+      const { items, pagination } = await book.ledger.within(tx).listOrders({ ...query, currentPage: 2, pageSize: 1 })
+      expect(items.map((order) => order.bizId)).toEqual([made[1]])
+      expect(pagination).toMatchObject({ totalRecords: 3, currentPage: 2, hasNext: true })
+      throw rolledBack
+    })
+    await expect(listing).rejects.toBe(rolledBack)
   })
 
   test('lists are paged, filtered and sorted within the workspace', async () => {
