@@ -3,11 +3,14 @@ import { createServer } from 'node:http'
 import { Readable } from 'node:stream'
 import { exportJWK, generateKeyPair, SignJWT } from 'jose'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { claimsOf } from '../../src/backends/assertion.ts'
 import { cachedAssertions } from '../../src/backends/assertion-cache.ts'
 import { assertedCall } from '../../src/backends/index.ts'
 import { listTimezones } from '../../src/contract/constants.ts'
 import { Call } from '../../src/gateway/call.ts'
 import { Headers } from '../../src/gateway/headers.ts'
+import type { Caller, Portal, WorkspaceAccess } from '../../src/kernel/index.ts'
+import { systemIds } from '../../src/platform/system/index.ts'
 import { refusalOf } from '../domains/world.ts'
 import { testClock } from '../identity/clock.ts'
 
@@ -53,6 +56,46 @@ describe('a signed assertion serves for half of its time', () => {
     clock.advance(-3_600_000)
     expect(await assert()).toBe('2')
     expect(await assert()).toBe('2')
+  })
+})
+
+describe('a signed assertion serves one caller in one workspace', () => {
+  const caller: Caller = {
+    accountId: systemIds.next<'account'>(),
+    portal: 'CONSUMER',
+    sessionId: systemIds.next<'session'>(),
+    apiKeyId: null,
+    steppedUpAt: null,
+    permissions: new Set(),
+  }
+  const permissions = new Set(['wallet:read', 'transfer:create'] as const)
+  const workspace: WorkspaceAccess = { id: systemIds.next<'workspace'>(), isOwner: true, permissions }
+
+  const callBy = (told: Partial<Caller>, access: Partial<WorkspaceAccess> = {}, portal: Portal = 'CONSUMER'): Call => {
+    const call = callWith({})
+    call.portal = portal
+    call.caller = { ...caller, ...told }
+    call.workspace = { ...workspace, ...access }
+    return call
+  }
+
+  test.each<[string, Call]>([
+    ['account', callBy({ accountId: systemIds.next<'account'>() })],
+    ['session', callBy({ sessionId: systemIds.next<'session'>() })],
+    ['API key', callBy({ apiKeyId: systemIds.next() })],
+    ['second factor, which is newer', callBy({ steppedUpAt: testClock().now() })],
+    ['right on the operators’ portal', callBy({ permissions: new Set(['audit:read'] as const) })],
+    ['portal', callBy({}, {}, 'SYSTEM')],
+    ['workspace', callBy({}, { id: systemIds.next<'workspace'>() })],
+    ['role, which owns nothing', callBy({}, { isOwner: false })],
+    ['set of rights, which has shrunk', callBy({}, { permissions: new Set(['wallet:read'] as const) })],
+  ])('and never another %s', async (_what, other) => {
+    const sign = async ({ claims }: { claims: Record<string, unknown> }) => JSON.stringify(claims)
+    const assert = cachedAssertions({ sign }, 'domains', 60_000, testClock().now)
+    const first = await assert(callBy({}))
+    expect(await assert(callBy({}))).toBe(first)
+    expect(await assert(other)).toBe(JSON.stringify(claimsOf(other)))
+    expect(await assert(other)).not.toBe(first)
   })
 })
 

@@ -16,12 +16,20 @@ const account = '01990000-0000-7000-8000-000000000001'
 const workspace = { id: '01990000-0000-7000-8000-000000000002', isOwner: false, permissions: ['wallet:read'] }
 
 /** What a domain service (`serve --role domains`) lets through to its handlers. */
+/** What a token says of itself, where it is not what the gateway would say. */
+interface Said {
+  typ?: string
+  issuer?: string
+  audience?: string
+  times?: 'no beginning' | 'no end'
+}
+
 describe('the pipeline of a domain service', () => {
   let jwks: Server
   let keys: string
   let published: string | null
   let way: ReturnType<typeof servicePipeline>
-  let sign: (claims: JWTPayload, kid: string) => Promise<string>
+  let sign: (claims: JWTPayload, kid: string, said?: Said) => Promise<string>
   let served: string[] = []
 
   beforeAll(async () => {
@@ -53,14 +61,16 @@ describe('the pipeline of a domain service', () => {
         systemClock,
       ),
     })
-    sign = (claims, kid) =>
-      new SignJWT(claims)
-        .setProtectedHeader({ alg: 'EdDSA', kid, typ: asserted.type })
-        .setIssuer(asserted.issuer)
-        .setAudience(asserted.audience)
-        .setIssuedAt()
-        .setExpirationTime('1m')
-        .sign(privateKey)
+    sign = (claims, kid, said = {}) => {
+      const { typ = asserted.type, issuer = asserted.issuer, audience = asserted.audience, times } = said
+      const token = new SignJWT(claims)
+        .setProtectedHeader({ alg: 'EdDSA', kid, typ })
+        .setIssuer(issuer)
+        .setAudience(audience)
+      if (times !== 'no beginning') token.setIssuedAt()
+      if (times !== 'no end') token.setExpirationTime('1m')
+      return token.sign(privateKey)
+    }
   })
   afterAll(() => void jwks?.close())
   beforeEach(() => {
@@ -68,11 +78,11 @@ describe('the pipeline of a domain service', () => {
     published = keys
   })
 
-  const ask = async (id: string, claims: JWTPayload, kid = 'one', extra = {}): Promise<void> => {
+  const ask = async (id: string, claims: JWTPayload, kid = 'one', extra = {}, said: Said = {}): Promise<void> => {
     const operation = catalogue.find((each) => each.id === id)
     if (!operation) throw new Error(id)
     const [chainId] = operation.chains
-    const token = await sign(claims, kid)
+    const token = await sign(claims, kid, said)
     const headers = { authorization: `Bearer ${token}`, 'x-request-id': 'one', ...extra }
     const call = new Call({
       operation,
@@ -108,6 +118,33 @@ describe('the pipeline of a domain service', () => {
   test('401 ACCESS.TOKEN_INVALID for a key that is none of the gateway', async () => {
     const asked = ask('wallets.list', { portal: 'CONSUMER', sub: account, workspace }, 'two')
     await expect(asked).rejects.toMatchObject({ code: 'ACCESS.TOKEN_INVALID' })
+    expect(served).toEqual([])
+  })
+
+  test.each<Said>([
+    { typ: 'at+jwt' },
+    { issuer: 'another gateway' },
+    { audience: 'another service' },
+    { times: 'no end' },
+    { times: 'no beginning' },
+  ])(
+    '401 ACCESS.TOKEN_INVALID for a token of the gateway that is no call assertion for this service: %j',
+    async (said) => {
+      const claims = { portal: 'CONSUMER', sub: account, workspace }
+      const asked = ask('wallets.list', claims, 'one', {}, said)
+      await expect(asked).rejects.toMatchObject({ code: 'ACCESS.TOKEN_INVALID' })
+      expect(served).toEqual([])
+    },
+  )
+
+  test('400 VALIDATION.INVALID_PARAMETER for a command that comes without the id by which it happens once', async () => {
+    const rights = { ...workspace, permissions: ['transfer:create'] }
+    const claims = { portal: 'CONSUMER', sub: account, workspace: rights }
+    const asked = ask('transfers.create', claims, 'one', { 'x-request-id': undefined })
+    await expect(asked).rejects.toMatchObject({
+      code: 'VALIDATION.INVALID_PARAMETER',
+      detail: { field: 'x-request-id' },
+    })
     expect(served).toEqual([])
   })
 
