@@ -193,6 +193,21 @@ describe('who may invite whom', () => {
     expect(await refusalOf(invite(`${serial}boss@example.test`, owner, owners.biz_id))).toBe('none')
   })
 
+  test('invitations.create 404: another workspace’s role is as unknown as one that never was', async () => {
+    const elsewhere = await world.workspaceOf(owner, 'Elsewhere')
+    const foreign = await world.join(elsewhere, guest, ['wallet:read'])
+    expect(await refusalOf(invite(guestEmail, owner, foreign))).toBe('RESOURCE.NOT_FOUND')
+  })
+
+  test('invitations.create 200: an account of the SYSTEM portal with the address is nobody here', async () => {
+    const address = `clerk${serial}@example.test`
+    const clerk = await world.account(address, 'SYSTEM')
+    await world.database.updateTable('accounts').set({ default_language: 'ja' }).where('biz_id', '=', clerk).execute()
+    const { bizId } = await invite(address)
+    expect(outbox.list()[0]).toMatchObject({ to: address, locale: 'en' })
+    expect(await refusalOf(accept(bizId, clerk))).toBe('RESOURCE.NOT_FOUND')
+  })
+
   test('nobody is flooded', async () => {
     const tries: string[] = []
     for (let count = 0; count < 6; count++) {

@@ -99,6 +99,28 @@ describe('limits that operators set', () => {
     expect(await membership()).toMatchObject({ policyConfig: { readOnly: true } })
   })
 
+  test('workspaces.limitMember 200: limits neither another member nor what the member is elsewhere', async () => {
+    const other = await world.account(`other${++serial}@example.test`)
+    await world.join(workspace, other, ['transfer:create'])
+    const elsewhere = await world.workspaceOf(member)
+    await limit({ readOnly: true })
+    const rightsOf = async (who: AccountId, where: string) =>
+      (await world.workspaces.gate.enter(callerOf(who), where)).permissions
+    expect([...(await rightsOf(other, workspace))]).toEqual(['transfer:create'])
+    expect(await rightsOf(member, elsewhere)).toContain('transfer:create')
+  })
+
+  test('workspaces.leave 200: what one workspace keeps of a member is not spent by another', async () => {
+    await limit({ readOnly: true })
+    await leave()
+    const elsewhere = await world.workspaceOf(owner, 'Elsewhere')
+    await world.join(elsewhere, member, ['transfer:create'])
+    const { permissions } = await world.workspaces.gate.enter(callerOf(member), elsewhere)
+    expect([...permissions]).toEqual(['transfer:create'])
+    await comeBack()
+    expect([...(await world.workspaces.gate.enter(callerOf(member), workspace)).permissions]).toEqual(['wallet:read'])
+  })
+
   test('workspaces.limitMember 200: limits that were lifted stay lifted', async () => {
     await limit({ readOnly: true })
     await leave()

@@ -1,9 +1,18 @@
+import { sql } from 'kysely'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { workspacePermissions } from '../../src/contract/permissions.ts'
 import * as contract from '../../src/contract/roles.ts'
 import * as workspaceContract from '../../src/contract/workspaces.ts'
 import { createRoles } from '../../src/domains/roles/index.ts'
-import type { AccountId, HandlerTable, Permission } from '../../src/kernel/index.ts'
+import {
+  type AccountId,
+  bizId,
+  type HandlerTable,
+  type Permission,
+  plus,
+  type RoleId,
+  toDate,
+} from '../../src/kernel/index.ts'
 import { systemIds } from '../../src/platform/system/index.ts'
 import { accessSettings, callerOf, createWorld, refusalOf, type World, words } from './world.ts'
 
@@ -105,6 +114,17 @@ describe('roles', () => {
     expect(raced.sort()).toEqual(['STATE.CONFLICT', 'none'])
   })
 
+  test('roles.update 200: a name that another workspace has given is free', async () => {
+    const elsewhere = await world.workspaceOf(owner, 'Elsewhere')
+    const body = { roleName: 'Treasurer', permissionCodes: [] }
+    await world.ask(handlers, contract.createRole, { as: owner, workspace: elsewhere, body })
+    const { bizId: roleBizId } = await create(owner, 'Clerk')
+    const renamed = { roleBizId, roleName: 'Treasurer' }
+    expect(await world.ask(handlers, contract.updateRole, { as: owner, workspace, body: renamed })).toMatchObject({
+      roleName: 'Treasurer',
+    })
+  })
+
   test('are as many as a workspace may have, also under parallel calls', async () => {
     settings.maxPerWorkspace = 3
     const ends = await Promise.all(['A', 'B', 'C', 'D'].map((name) => refusalOf(create(owner, name))))
@@ -190,6 +210,18 @@ describe('nobody grants what they lack', () => {
 })
 
 describe('who is losing their rights', () => {
+  test('roles.changeMember 403: who has every right still, and is an owner no more, makes no owner', async () => {
+    const other = await someone()
+    await world.join(workspace, other, [])
+    const all = await create(owner, 'All', [...workspacePermissions])
+    await change(owner, other, await ownerRole())
+    const access = await world.workspaces.gate.enter(callerOf(other), workspace)
+    await change(owner, other, all.bizId)
+    const body = { userBizId: other, roleBizId: await ownerRole() }
+    const late = world.ask(handlers, contract.changeMemberRole, { as: other, access, body })
+    expect(await refusalOf(late)).toBe('ACCESS.PERMISSION_DENIED')
+  })
+
   test('does not get them back, or pass them on, by a call that began before', async () => {
     const other = await someone()
     await world.join(workspace, other, [])
@@ -211,6 +243,18 @@ describe('who is losing their rights', () => {
 })
 
 describe('members', () => {
+  test('roles.changeMember 200: a role in one workspace is none in another', async () => {
+    const member = await someone()
+    const elsewhere = await world.workspaceOf(owner, 'Elsewhere')
+    const there = await world.join(elsewhere, member, ['wallet:read'])
+    await world.join(workspace, member, ['role:read'])
+    const here = (await create(owner, 'Clerk', ['transfer:read'])).bizId
+    await change(owner, member, here)
+    const { rows } = await sql<{ role: string }>`SELECT role_biz_id AS role FROM memberships
+      WHERE account_biz_id = ${member} ORDER BY role_biz_id = ${here}`.execute(world.database)
+    expect(rows.map(({ role }) => role)).toEqual([there, here])
+  })
+
   test('the last owner who can sign in stays', async () => {
     const other = await someone()
     await world.join(workspace, other, [])
@@ -266,6 +310,36 @@ describe('members', () => {
       expect([removed, given].filter((code) => code === 'none')).toHaveLength(1)
     }
   })
+})
+
+test('roles.delete 200: an offer that was answered or is too old keeps no role', async () => {
+  const offer = (role: RoleId, status: 'PENDING' | 'DECLINED', livesMs: number) =>
+    world.database
+      .insertInto('invitations')
+      .values({
+        workspace_biz_id: bizId<'workspace'>(workspace),
+        biz_id: systemIds.next<'invitation'>(),
+        invitee_email: `${status}@example.test`.toLowerCase(),
+        role_biz_id: role,
+        role_name: 'Offered',
+        inviter_biz_id: owner,
+        invitation_status: status,
+        decline_reason: null,
+        message: null,
+        expires_at: toDate(plus(world.clock.now(), livesMs)),
+        created_at: toDate(world.clock.now()),
+        updated_at: toDate(world.clock.now()),
+      })
+      .execute()
+  const end = async (status: 'PENDING' | 'DECLINED', livesMs: number) => {
+    const made = await create(owner, `${status} ${livesMs}`)
+    await offer(bizId<'role'>(made.bizId), status, livesMs)
+    return refusalOf(
+      world.ask(handlers, contract.deleteRole, { as: owner, workspace, body: { roleBizId: made.bizId } }),
+    )
+  }
+  expect(await end('DECLINED', 60_000)).toBe('none')
+  expect(await end('PENDING', 0)).toBe('none')
 })
 
 test('the permission tree holds every right once, in the caller’s language', async () => {
