@@ -124,6 +124,8 @@ describe.each(stores)('wallets on $name', ({ database }) => {
       expect(await refusalOf(flows(wallet, {}, foreign))).toBe('RESOURCE.NOT_FOUND')
     }
     expect((await read(a.id, a.workspace)).bizId).toBe(a.id)
+    const all = { wallet: a.id, sortOrder: 'asc', currentPage: 1, pageSize: 10 } as const
+    expect((await book.ledger.listFlows({ ...all, workspace: foreign })).items).toEqual([])
   })
 
   test('freeze stops a wallet and unfreeze starts it, each audited, each once', async () => {
