@@ -1,6 +1,10 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import * as contract from '../../src/contract/exchanges.ts'
 import { createExchanges } from '../../src/domains/exchanges/index.ts'
+import { readQuote } from '../../src/domains/exchanges/store.ts'
+import { bizId, type WalletId, type WorkspaceId } from '../../src/kernel/index.ts'
+import type { OrderData } from '../../src/ledger/index.ts'
+import { sqlState } from '../../src/platform/database/fault.ts'
 import { systemIds } from '../../src/platform/system/index.ts'
 import { testDatabase } from '../identity/database.ts'
 import { asker } from '../ledger/ask.ts'
@@ -28,9 +32,9 @@ const bench = async () => {
   })
   // A sandbox's exchanges need no liquidity.
   const workspace = await book.workspace('SANDBOX')
-  const open = async (currency: string) => {
+  const open = async (currency: string, isDefault = true) => {
     const wallet = systemIds.next<'wallet'>()
-    const made = { bizId: wallet, workspaceBizId: workspace, walletName: currency, currency, isDefault: true }
+    const made = { bizId: wallet, workspaceBizId: workspace, walletName: currency, currency, isDefault }
     await database.transaction().execute((tx) => ledger.within(tx).openWallet({ ...made, at: clock.now() }))
     return wallet
   }
@@ -48,6 +52,29 @@ const bench = async () => {
     status: async (quote_id: string) =>
       (await ask(contract.readExchangeQuote, { ...as, params: { quote_id } })).quoteStatus.code,
     exchange: (quoteBizId: string) => refusalOf(ask(contract.createExchange, { ...as, body: { quoteBizId } })),
+    open,
+    /** Whatever the service would have looked at: an order of the quote, written as somebody says. */
+    order: async (
+      quoteBizId: string,
+      said: { source?: WalletId; figures?: OrderData; workspace?: WorkspaceId } = {},
+    ) => {
+      const id = bizId<'quote'>(quoteBizId)
+      const found = await readQuote(database, { id, workspace })
+      if (!found) throw new Error('no such quote')
+      const data = { ...(found.figures as OrderData), quoteBizId, failureCode: null, ...said.figures }
+      const party = { workspace: null, active: true, currencyField: '' }
+      return ledger
+        .execute({
+          actor: as.as,
+          parties: [
+            { ...party, label: 'source', wallet: said.source ?? found.sourceWallet, currency: 'USD' },
+            { ...party, label: 'target', wallet: found.targetWallet, currency: 'EUR' },
+          ],
+          create: { workspace: said.workspace ?? workspace, type: 'EXCHANGE', data, steps: [{ status: 'PROCESSING' }] },
+        })
+        .then(() => 'made', sqlState)
+    },
+    elsewhere: () => book.workspace('SANDBOX'),
   }
 }
 
@@ -56,6 +83,20 @@ beforeAll(async () => {
   world = await bench()
 })
 afterAll(() => world?.close())
+
+test('exchanges.create 422: the database itself spends a quote once, in its time and workspace, as it was given out', async () => {
+  const { clock, quote, order, open, elsewhere } = world
+  const none = 'PQ001'
+  const { quoteBizId } = await quote()
+  expect(await order(quoteBizId, { workspace: await elsewhere() })).toBe(none)
+  expect(await order(quoteBizId, { source: await open('USD', false) })).toBe(none)
+  expect(await order(quoteBizId, { figures: { targetAmount: '99999' } })).toBe(none)
+  expect(await order(quoteBizId)).toBe('made')
+  expect(await order(quoteBizId)).toBe(none)
+  const late = await quote()
+  clock.advance(quoteLifeMs)
+  expect(await order(late.quoteBizId)).toBe(none)
+})
 
 test.each([
   ['in the last millisecond of its life', quoteLifeMs - 1, 'OPEN', 'none'],
