@@ -7,6 +7,7 @@ import { readXlsx } from 'hucre/xlsx'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { formats, inWorkbook, neutral } from '../../src/domains/exports/formats.ts'
 import { createExports } from '../../src/domains/exports/index.ts'
+import { beginRun, completeRun, failRun, recordProgress } from '../../src/domains/exports/run-store.ts'
 import { everyRow } from '../../src/domains/exports/sources/paging.ts'
 import { instantOf, plus } from '../../src/kernel/index.ts'
 import type { Ledger } from '../../src/ledger/index.ts'
@@ -215,6 +216,24 @@ describe('an export over one snapshot', () => {
       // Done is done: a third attempt finds nothing to do.
       await run(jobs, { workspaceId: workspace, exportId }, { attempt: 3 })
       expect(await state(exportId)).toEqual(completed)
+    }
+  })
+
+  test('an attempt that another one has taken over from writes nothing, while that one is still at work', async () => {
+    for (const store of stores) {
+      const { database } = store
+      const { book, workspace: workspaceId, ask, state } = await scene(store)
+      const exportId = await ask('FLOWS')
+      const late = { workspaceId, exportId, runId: ids.next<'run'>() }
+      const present = { workspaceId, exportId, runId: ids.next<'run'>() }
+      for (const each of [late, present]) expect(await beginRun(database, each)).toBeDefined()
+      const at = book.clock.now()
+      const file = { blobKey: 'exports/late', fileName: 'late.csv', rowCount: 1, sizeBytes: 1, sha256: '00' }
+      expect(await recordProgress(database, late, 1)).toBe(false)
+      expect(await completeRun(database, late, { ...file, at, expiresAt: plus(at, 1_000) })).toBe(false)
+      await failRun(database, late, 'SYSTEM.INTERNAL_ERROR')
+      expect(await state(exportId)).toMatchObject({ export_status: 'RUNNING', row_count: 0, blob_key: null })
+      expect(await recordProgress(database, present, 1)).toBe(true)
     }
   })
 

@@ -105,13 +105,16 @@ describe.skipIf(!storeIsAvailable())('exports', () => {
   })
 
   test('exports.create 200: one’s own logins as XLSX, seen by nobody else', async () => {
+    const member = await signIn(portico, 'member@demo.test')
     const made = await completed({ exportType: 'LOGIN_HISTORY', format: 'XLSX' })
     const { headers, bytes } = await download(made.bizId)
     expect(headers.get('content-type')).toContain('spreadsheetml.sheet')
     const [sheet] = (await readXlsx(bytes)).sheets
     expect(sheet?.rows[0]?.slice(0, 2)).toEqual(['bizId', 'loginTime'])
     expect(sheet?.rows.length).toBe(made.rowCount + 1)
-    const member = await signIn(portico, 'member@demo.test')
+    const { items } = (await call('GET', '/security/sessions/history?sortOrder=asc')).body.data
+    const own = items.map(({ bizId }: { bizId: string }) => bizId)
+    expect(sheet?.rows.slice(1).map(([bizId]) => bizId)).toEqual(own)
     const seen = await call('GET', `/exports/${made.bizId}`, { token: member.accessToken })
     expect(code(seen)).toEqual([404, 'RESOURCE.NOT_FOUND'])
     const list = await call('GET', '/exports?exportType=LOGIN_HISTORY', { token: member.accessToken })
