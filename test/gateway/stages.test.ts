@@ -2,11 +2,12 @@ import { hash } from 'node:crypto'
 import { Readable } from 'node:stream'
 import { describe, expect, test } from 'vitest'
 import { initiateLogin } from '../../src/contract/auth.ts'
+import { createRole } from '../../src/contract/roles.ts'
 import { createTransfer, listTransfers } from '../../src/contract/transfers.ts'
 import { Call } from '../../src/gateway/call.ts'
 import { Headers } from '../../src/gateway/headers.ts'
 import { stages } from '../../src/gateway/stages/index.ts'
-import { type Caller, type ChainId, instantOf, type Operation, type Portal } from '../../src/kernel/index.ts'
+import { type Caller, type ChainId, instantOf, type Operation, type Portal, Refusal } from '../../src/kernel/index.ts'
 import { systemIds } from '../../src/platform/system/index.ts'
 import { refusalOf } from '../domains/world.ts'
 import { testSettings } from '../harness/settings.ts'
@@ -127,4 +128,12 @@ describe('what is named twice, and might be read by the first or by the last', (
     expect(await refusalOf(ask(callOf(listTransfers, 'consumer', { [name]: 'good' })))).toBe('none')
     expect(await refusalOf(ask(twice(name, 'good', 'other')))).toBe('ACCESS.PORTAL_MISMATCH')
   })
+})
+
+test('roles.create that fails half-way lets no rights be remembered either', async () => {
+  let forgotten = 0
+  const memory = { changed: async () => void forgotten++ }
+  const stage = stages.forgettingRights(memory, () => Promise.reject(new Refusal('SYSTEM.UNAVAILABLE')))
+  expect(await refusalOf((async () => stage(callOf(createRole, 'consumer')))())).toBe('SYSTEM.UNAVAILABLE')
+  expect(forgotten).toBe(1)
 })
