@@ -36,6 +36,13 @@ export const createCalling = (parts: CallingParts): Calling => {
   const { settings, exchange, tokens, channels } = parts
   const routes = new Map<Operation, Route>(parts.routes.map((route) => [route.operation, route]))
 
+  /** In the clear goes nothing that somebody wants sealed. */
+  const openChannel = async ({ id }: Operation, clientHash: string | null): Promise<Channel> => {
+    const channel = clientHash === null ? null : await channels()?.current(clientHash)
+    if (!channel) throw new TypeError(`${id} cannot be sealed: this client has no secure channel`)
+    return channel
+  }
+
   /** Makes good what an attempt was refused for; false where that is not to be had. */
   const putRight = async (error: unknown, token: string | null, channel: Channel | null): Promise<boolean> => {
     if (token !== null && isPorticoError(error, 'ACCESS.TOKEN_INVALID', '4010')) return tokens().replace(token)
@@ -52,7 +59,7 @@ export const createCalling = (parts: CallingParts): Calling => {
     for (;;) {
       const clientHash = await parts.clientHash()
       const accessToken = signedIn ? await tokens().current() : null
-      const channel = sealed && clientHash !== null ? ((await channels()?.current(clientHash)) ?? null) : null
+      const channel = sealed ? await openChannel(operation, clientHash) : null
       try {
         return await exchange({ route, args, requestId, clientHash, accessToken, channel })
       } catch (error) {

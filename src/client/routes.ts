@@ -26,9 +26,17 @@ export const routesOf = (preference: readonly ChainId[]): Route[] =>
     })
   })
 
-/** The path of a call below the base URL; parameters are percent-encoded. */
+/** What a URL leaves out or goes up by: the call would be another operation's. */
+const isNoSegment = (param: string): boolean => /^\.{0,2}$/.test(param)
+
+/** The path of a call below the base URL; parameters are percent-encoded. Throws where one is no part of a path. */
 export const pathOf = ({ operation, chain }: Route, params: Record<string, string> = {}): string =>
-  chain.prefix + operation.path.replaceAll(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(params[name] ?? ''))
+  chain.prefix +
+  operation.path.replaceAll(/\{(\w+)\}/g, (_, name: string) => {
+    const param = params[name] ?? ''
+    if (isNoSegment(param)) throw new TypeError(`${operation.id}: '${param}' is no ${name}`)
+    return encodeURIComponent(param)
+  })
 
 /** The query string with its question mark, empty without parameters; an undefined parameter is left out. */
 export const queryOf = (query: object = {}): string => {

@@ -30,9 +30,15 @@ describe('a machine’s client', () => {
   it('moves money once, however often it has to ask', async () => {
     const create = 'POST /api/v1/consumer/transfer/command/create'
     gateway = await scriptedGateway({ [create]: [hangUp, refuse(503, 'SYSTEM.UNAVAILABLE'), ok(order)] })
-    expect((await clientOf(gateway).createTransfer({ body: transfer, seal: true })).bizId).toBe(walletId)
+    expect((await clientOf(gateway).createTransfer({ body: transfer })).bizId).toBe(walletId)
     expect(new Set(gateway.seen.map(({ headers }) => headers['x-request-id'])).size).toBe(1)
     expect(gateway.seen.map(({ body }) => body)).toEqual([transfer, transfer, transfer])
+  })
+
+  it('has no secure channel, and sends nothing in the clear that is to be sealed', async () => {
+    gateway = await scriptedGateway({})
+    await expect(clientOf(gateway).createTransfer({ body: transfer, seal: true })).rejects.toThrow(/cannot be sealed/)
+    expect(gateway.seen).toEqual([])
   })
 
   it('has no second key', async () => {

@@ -79,6 +79,14 @@ describe('a request', () => {
     ])
   })
 
+  it('of a parameter that a URL would leave out or go up by is not sent: it would be another operation’s', async () => {
+    gateway = await scriptedGateway({})
+    const client = consumer(gateway.baseUrl)
+    for (const wallet_id of ['', '.', '..'])
+      await expect(client.listFlows({ params: { wallet_id } })).rejects.toThrow(`'${wallet_id}' is no wallet_id`)
+    expect(gateway.seen).toEqual([])
+  })
+
   it('takes forms and leaves bytes alone', async () => {
     const file = `/web/v1/consumer/files/${walletId}/download`
     const bytes: Step = (_, response) => {

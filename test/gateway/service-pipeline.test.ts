@@ -15,7 +15,6 @@ import { testSettings } from '../harness/settings.ts'
 const account = '01990000-0000-7000-8000-000000000001'
 const workspace = { id: '01990000-0000-7000-8000-000000000002', isOwner: false, permissions: ['wallet:read'] }
 
-/** What a domain service (`serve --role domains`) lets through to its handlers. */
 /** What a token says of itself, where it is not what the gateway would say. */
 interface Said {
   typ?: string
@@ -24,6 +23,7 @@ interface Said {
   times?: 'no beginning' | 'no end'
 }
 
+/** What a domain service (`serve --role domains`) lets through to its handlers. */
 describe('the pipeline of a domain service', () => {
   let jwks: Server
   let keys: string
