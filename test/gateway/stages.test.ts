@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto'
 import { Readable } from 'node:stream'
 import { describe, expect, test } from 'vitest'
+import { pipeline } from '../../src/app.ts'
 import { initiateLogin } from '../../src/contract/auth.ts'
 import { createRole } from '../../src/contract/roles.ts'
 import { createTransfer, listTransfers } from '../../src/contract/transfers.ts'
@@ -39,6 +40,37 @@ const caller = (portal: Portal): Caller => ({
   apiKeyId: null,
   steppedUpAt: null,
   permissions: new Set(),
+})
+
+test('a request goes through the stages in the order of design.md: nothing is done for whom a stage before refuses', () => {
+  const never = () => {
+    throw new Error('no request comes')
+  }
+  const way = pipeline({
+    settings: testSettings({}),
+    limits: { spend: never, addressKey: never },
+    channel: { open: never, sealer: never },
+    authentication: { accessToken: never, apiKey: never },
+    access: { enter: never, changed: never },
+    backends: { backendOf: never, replace: never, close: never },
+    tracing: null,
+  })
+  expect(Object.keys(way)).toEqual([
+    'edge',
+    'portalAccessCode',
+    'addressLimit',
+    'requiredHeaders',
+    'clientHash',
+    'authenticate',
+    'workspace',
+    'permission',
+    'callerLimit',
+    'body',
+    'secureChannel',
+    'validate',
+    'idempotency',
+    'serve',
+  ])
 })
 
 describe('what a limit counts by', () => {
