@@ -251,11 +251,22 @@ describe.skipIf(!storeIsAvailable())('withdrawals', () => {
     expect(await create({ withdrawalChannelBizId: token })).toEqual(unavailable)
   })
 
-  test('withdrawals.create 422 WALLET.LIMIT_EXCEEDED: the daily limit, in parallel too; what is cancelled counts no more', async () => {
+  test('withdrawals.create 422 WALLET.LIMIT_EXCEEDED: the daily limit, in parallel too; what came to nothing counts no more', async () => {
     const day = { walletBizId: mainEur, withdrawalChannelBizId: eur }
-    const { bizId } = await made({ ...day, amount: '50.00' })
-    expect(codeOf(await web('POST', '/withdrawals', asked({ ...day, amount: '10.01' })))).toEqual(limit)
-    await data(web('POST', `/withdrawals/${bizId}/cancel`))
+    const reason = { reason: 'wrong account' }
+    const ends = {
+      cancel: (order: string) => web('POST', `${order}/cancel`),
+      reject: (order: string) => system('POST', `${order}/reject`, reason),
+      fail: async (order: string) => {
+        await data(system('POST', `${order}/approve`))
+        return system('POST', `${order}/fail`, reason)
+      },
+    }
+    for (const end of Object.values(ends)) {
+      const { bizId } = await made({ ...day, amount: '50.00' })
+      expect(codeOf(await web('POST', '/withdrawals', asked({ ...day, amount: '10.01' })))).toEqual(limit)
+      await data(end(`/withdrawals/${bizId}`))
+    }
     const many = Array.from({ length: 12 }, () => web('POST', '/withdrawals', asked({ ...day, amount: '10.00' })))
     const answers = await Promise.all(many)
     expect(answers.filter(({ status }) => status === 200)).toHaveLength(6)
