@@ -159,9 +159,7 @@ export const schema = z.strictObject({
   mail: z.strictObject({
     from: z.string().min(3).describe('The sender of every mail.'),
     outboxSize: z.int().min(1).describe('Mails that the development outbox keeps.'),
-    timeoutMs: wait(0).describe(
-      'For each of the mail server’s answers; five mails are sent at once, and more wait for them.',
-    ),
+    timeoutMs: wait(100).describe('For the mail server to take one, of which five are sent at once and more wait.'),
   }),
   database: databaseSettings,
   redis: redisSettings,

@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { cp, mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { createServer, type Server } from 'node:net'
+import { createServer, type Server, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import PostalMime from 'postal-mime'
@@ -120,6 +120,27 @@ describe('the SMTP mailer', () => {
       await mailer.close()
     }
     silent.close()
+  })
+
+  test('refuses within its timeout however many wait for a silent server, and where one drips its answer', async () => {
+    const sockets: Socket[] = []
+    const dripping = createServer((socket) => {
+      sockets.push(socket.on('error', () => undefined))
+      const timer = setInterval(() => socket.write('220-still\r\n'), 50)
+      socket.on('close', () => clearInterval(timer))
+    }).listen(0, '127.0.0.1')
+    await once(dripping, 'listening')
+    const url = `smtp://127.0.0.1:${portOf(dripping)}`
+    const mailer = await openSmtpMailer({ url, from, timeoutMs: 500 }, texts)
+    const started = performance.now()
+    const send = () => mailer.send({ to: 'ann@demo.test', template: 'login-code', locale: 'en', values })
+    const ends = await Promise.allSettled(Array.from({ length: 20 }, send))
+    for (const end of ends) expect(end).toMatchObject({ status: 'rejected', reason: { code: 'SYSTEM.UNAVAILABLE' } })
+    expect(performance.now() - started).toBeLessThan(2_000)
+    expect(sockets.length).toBeLessThanOrEqual(5)
+    await mailer.close()
+    for (const socket of sockets) socket.destroy()
+    dripping.close()
   })
 
   test('tells of a refused mail what kind of answer came, and not in the words of the server, which may quote the mail', async () => {

@@ -1,4 +1,4 @@
-import { Refusal } from '../../kernel/index.ts'
+import { boundedQueue, Refusal } from '../../kernel/index.ts'
 import { oneMailbox, sender } from './address.ts'
 import type { Mailer } from './mailer.ts'
 import { renderMail } from './render.ts'
@@ -9,9 +9,15 @@ export interface SmtpSettings {
   url: string
   /** `name <address>`, or an address alone. */
   from: string
-  /** For each step of the dialogue: connecting, greeting, any silence. Milliseconds. */
+  /** For the server to take a mail, its turn and all; and for any silence of its own. Milliseconds. */
   timeoutMs: number
 }
+
+/** Mails on their way to the server at once. */
+const maxConnections = 5
+
+const passed = (deadline: AbortSignal): Promise<never> =>
+  new Promise((_, reject) => deadline.addEventListener('abort', () => reject(deadline.reason), { once: true }))
 
 /**
  * Why no mail was taken, for the log. A server's own words stay out of it: they may quote whom the mail was for, or the
@@ -31,6 +37,7 @@ export const openSmtpMailer = async (settings: SmtpSettings, texts: MailTexts): 
   const transport = createTransport({
     url: settings.url,
     pool: true,
+    maxConnections,
     connectionTimeout: settings.timeoutMs,
     greetingTimeout: settings.timeoutMs,
     socketTimeout: settings.timeoutMs,
@@ -38,12 +45,19 @@ export const openSmtpMailer = async (settings: SmtpSettings, texts: MailTexts): 
     disableFileAccess: true,
     disableUrlAccess: true,
   })
+  // Whoever waits in vain is told so, and what nobody waits for any more is not begun.
+  const { inTurn } = boundedQueue({ concurrency: maxConnections, waiting: Number.POSITIVE_INFINITY })
   return {
     send: async (mail) => {
       const to = { name: '', address: oneMailbox(mail.to) }
       const content = renderMail(texts, mail)
-      try {
+      const deadline = AbortSignal.timeout(settings.timeoutMs)
+      const dialogue = inTurn(async () => {
+        deadline.throwIfAborted()
         await transport.sendMail({ from, to, ...content })
+      })
+      try {
+        await Promise.race([dialogue, passed(deadline)])
       } catch (error) {
         throw new Refusal('SYSTEM.UNAVAILABLE', { ...failureOf(error), retryAfter: 30 })
       }
