@@ -16,6 +16,8 @@ export interface HeaderRow {
 }
 
 const text: JsonObject = { type: 'string' }
+/** As a list of one: generators of clients leave out an operation whose header is a `const`. */
+const one = (value: string): JsonObject => ({ type: 'string', enum: [value] })
 const visible = (maxLength: number): JsonObject => ({ type: 'string', minLength: 1, maxLength, pattern: '^[!-~]+$' })
 
 const behindPortal: Rule = (_, { perimeter }) => (perimeter === 'portal' ? 'required' : 'none')
@@ -23,7 +25,6 @@ const ofStreams: Rule = ({ reply }) => (reply === 'stream' ? 'optional' : 'none'
 const ofChannel: Rule = (operation, chain) => (isSealable(operation, chain) ? 'optional' : 'none')
 const ofWorkspace: Rule = ({ policy }, { perimeter }) =>
   policy.workspace === 'required' && perimeter !== 'portal' ? 'optional' : policy.workspace
-const ofLocale: Record<Chain['perimeter'], Presence> = { portal: 'required', machine: 'optional', self: 'none' }
 const endsChannel = ({ id }: Operation): boolean => observedErrors.get(id)?.condition === 'no-channel-session'
 
 /** Every header that is a parameter, by its component's name. */
@@ -61,7 +62,7 @@ export const headerTable: Record<string, HeaderRow> = {
   ForwardedProto: {
     name: 'X-Forwarded-Proto',
     description: 'Protocol; set by the edge proxy.',
-    schema: { type: 'string', const: 'https' },
+    schema: one('https'),
     example: 'https',
     rule: behindPortal,
   },
@@ -91,7 +92,14 @@ export const headerTable: Record<string, HeaderRow> = {
     description: `Language of labels and messages: ${locales.join(', ')}; any other falls back to en.`,
     schema: { type: 'string', minLength: 1, maxLength: 64 },
     example: 'en',
-    rule: (_, { perimeter }) => ofLocale[perimeter],
+    rule: behindPortal,
+  },
+  MachineLocale: {
+    name: 'X-LOCALE',
+    description: `Language of labels and messages: ${locales.join(', ')}; anything else is read as en.`,
+    schema: text,
+    example: 'en',
+    rule: (_, { perimeter }) => (perimeter === 'machine' ? 'optional' : 'none'),
   },
   AcceptLanguage: {
     name: 'Accept-Language',
@@ -117,7 +125,7 @@ export const headerTable: Record<string, HeaderRow> = {
   ChannelReply: {
     name: 'X-Secure-Channel-Reply',
     description: '`encrypted`: `data` comes back sealed under the session’s key, as `{payload}`.',
-    schema: { type: 'string', const: 'encrypted' },
+    schema: one('encrypted'),
     rule: ofChannel,
   },
   ShortChannelSession: {

@@ -164,6 +164,24 @@ describe('an operation', () => {
     expect(codeOf('system', 'auth.loginInitiate')).toBe('system-dev')
   })
 
+  it('takes a header of one value as a list of one, since generators leave out an operation with a constant header', () => {
+    for (const [name, { in: place, schema }] of Object.entries(objectAt(document, 'components', 'parameters')).map(
+      ([key, each]) => [key, isJsonObject(each) ? each : {}] as const,
+    ))
+      if (place === 'header') expect(Object.keys(isJsonObject(schema) ? schema : {}), name).not.toContain('const')
+    const proto = parametersOf(operationOf('consumer', 'wallets.list')).find(
+      (each) => each.name === 'X-Forwarded-Proto',
+    )
+    expect(proto?.schema).toEqual({ type: 'string', enum: ['https'] })
+  })
+
+  it('bounds the locale where the gateway does: a machine may send any', () => {
+    const localeOf = (chain: ChainId) =>
+      parametersOf(operationOf(chain, 'wallets.list')).find(({ name }) => name === 'X-LOCALE')?.schema
+    expect(localeOf('consumer')).toEqual({ type: 'string', minLength: 1, maxLength: 64 })
+    expect(localeOf('api')).toEqual({ type: 'string' })
+  })
+
   it('tells of an observed 500 on the chains that answer it, and on no other', () => {
     const failure = (chain: ChainId) => at(operationOf(chain, 'transfers.list'), 'responses', '500', 'description')
     const note = 'the documented answer to a call without any query parameter'
