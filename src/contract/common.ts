@@ -16,7 +16,8 @@ import {
  */
 
 /** Control characters other than line breaks and tabs never belong in a text; lone surrogates are no text at all. */
-const unprintable = /[^\P{Cc}\t\n\r]/u
+const printable = '^[^\\x00-\\x08\\x0b\\x0c\\x0e-\\x1f\\x7f-\\x9f]*$'
+const isPrintable = new RegExp(printable)
 
 /** What is to be seen of a text: more than blanks and what Unicode has ignored in display (zero widths, fillers). */
 const visible = /[^\s\p{Default_Ignorable_Code_Point}\u2800]/u
@@ -33,7 +34,8 @@ export const text = (max: number, min = 1) =>
     .trim()
     .min(min)
     .max(max)
-    .refine((value) => value.isWellFormed() && !unprintable.test(value) && (value === '' || visible.test(value)))
+    .refine((value) => value.isWellFormed() && isPrintable.test(value) && (value === '' || visible.test(value)))
+    .meta({ pattern: printable })
 
 /**
  * An id in a request, in the one spelling that it has everywhere else: the audit log keeps it as text. Anything but a
@@ -91,6 +93,7 @@ export const email = z
   .max(320)
   .transform((value) => value.normalize('NFKC').trim().toLowerCase())
   .pipe(mailbox)
+  .meta({ format: 'email' })
 
 /** Capped here, before any hashing sees it: as it came, since it may be written in more units than it has characters. */
 export const password = z

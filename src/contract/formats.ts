@@ -27,7 +27,7 @@ export const addressRange = z
   .string()
   .max(49)
   .pipe(z.union([z.ipv4(), z.ipv6(), z.cidrv4(), z.cidrv6()]))
-  .meta({ examples: ['203.0.113.0/24'] })
+  .meta({ description: 'An IPv4 or IPv6 address or CIDR range', examples: ['203.0.113.0/24'] })
 
 /** A list in which nothing stands twice. */
 export const distinct = <T extends z.ZodType<string>>(item: T, max: number) =>
@@ -69,5 +69,8 @@ export const phone = z
   .regex(/^(\+?\d[\d ().-]{3,30})?$/)
   .meta({ examples: ['+49 30 901820'] })
 
-/** For an update whose fields are all optional: it has to change something. */
 export const changesSomething = (fields: object): boolean => Object.values(fields).some((value) => value !== undefined)
+
+/** An update whose fields are all optional: it has to change something. */
+export const someOf = <S extends z.ZodRawShape>(fields: S) =>
+  z.strictObject(fields).refine(changesSomething).meta({ minProperties: 1 })

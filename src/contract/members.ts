@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { operation } from '../kernel/index.ts'
 import { id, listQuery, page, text } from './common.ts'
-import { changesSomething, reason } from './formats.ts'
+import { reason, someOf } from './formats.ts'
 import { member, operator } from './policies.ts'
 import { Membership } from './workspaces.ts'
 
@@ -21,13 +21,11 @@ const Member = Membership.pick({
 }).extend({ accountName: z.string(), accountEmail: z.string() })
 
 /** What a membership is limited to, beside its role; what is left out is not limited. */
-const PolicyConfig = z
-  .strictObject({
-    enterable: z.boolean().optional(),
-    defaultEligible: z.boolean().optional(),
-    readOnly: z.boolean().optional(),
-  })
-  .refine(changesSomething)
+const PolicyConfig = someOf({
+  enterable: z.boolean().optional(),
+  defaultEligible: z.boolean().optional(),
+  readOnly: z.boolean().optional(),
+})
 
 const list = {
   method: 'GET',

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { operation } from '../kernel/index.ts'
 import { bizId, coded, text, timestamp } from './common.ts'
-import { changesSomething, country, language, phone, timezone } from './formats.ts'
+import { country, language, phone, someOf, timezone } from './formats.ts'
 import { everyPortal, own } from './policies.ts'
 
 export const Profile = z.object({
@@ -20,15 +20,13 @@ export const Profile = z.object({
   defaultCountry: z.string(),
 })
 
-const ProfileUpdate = z
-  .strictObject({
-    accountName: text(128).optional(),
-    accountPhone: phone.optional(),
-    defaultLanguage: language.optional(),
-    defaultTimezone: timezone.optional(),
-    defaultCountry: country.optional(),
-  })
-  .refine(changesSomething)
+const ProfileUpdate = someOf({
+  accountName: text(128).optional(),
+  accountPhone: phone.optional(),
+  defaultLanguage: language.optional(),
+  defaultTimezone: timezone.optional(),
+  defaultCountry: country.optional(),
+})
 
 const common = { chains: everyPortal, policy: own, reply: Profile, refuses: [] } as const
 

@@ -111,7 +111,8 @@ export const updateRole = operation({
   summary: 'Rename or describe a role',
   body: z
     .strictObject({ roleBizId: id, roleName: roleName.optional(), description: description.optional() })
-    .refine(({ roleBizId: _, ...changes }) => changesSomething(changes)),
+    .refine(({ roleBizId: _, ...changes }) => changesSomething(changes))
+    .meta({ minProperties: 2 }),
   reply: Role,
 })
 

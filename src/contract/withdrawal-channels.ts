@@ -19,8 +19,8 @@ const WithdrawalChannelRequest = z
       .min(4)
       .max(128)
       .regex(/^[0-9A-Za-z][0-9A-Za-z :.-]*$/),
-    bankCode: text(32).optional(),
-    network: text(32).optional(),
+    bankCode: text(32).optional().meta({ description: 'Of a BANK account, which needs one; of no other' }),
+    network: text(32).optional().meta({ description: 'Of a CRYPTO address, which needs one; of no other' }),
   })
   .refine((body) => (body.bankCode !== undefined) === (body.channelType === 'BANK'), { path: ['bankCode'] })
   .refine((body) => (body.network !== undefined) === (body.channelType === 'CRYPTO'), { path: ['network'] })

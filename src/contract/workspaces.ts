@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { operation } from '../kernel/index.ts'
 import { bizId, coded, codeOf, nothing, text, timestamp } from './common.ts'
-import { changesSomething, timezone } from './formats.ts'
+import { someOf, timezone } from './formats.ts'
 import { member, own } from './policies.ts'
 
 export const Workspace = z.object({
@@ -42,6 +42,7 @@ const workspaceTimezone = timezone.optional()
 const extraData = z
   .record(z.string().regex(/^[A-Za-z][\w.-]{0,63}$/), text(512, 0))
   .refine((record) => Object.keys(record).length <= 64)
+  .meta({ maxProperties: 64 })
   .nullable()
 
 const common = { chains: ['consumer'] } as const
@@ -90,13 +91,11 @@ export const updateCurrentWorkspace = operation({
   path: '/workspaces/current/update',
   summary: 'Change the fields of the workspace that are given',
   policy: { ...member, workspace: 'optional', permission: 'workspace:update' },
-  body: z
-    .strictObject({
-      workspaceName: workspaceName.optional(),
-      workspaceTimezone,
-      extraData: extraData.optional(),
-    })
-    .refine(changesSomething),
+  body: someOf({
+    workspaceName: workspaceName.optional(),
+    workspaceTimezone,
+    extraData: extraData.optional(),
+  }),
   reply: Workspace,
   refuses: [],
 })

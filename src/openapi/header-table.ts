@@ -90,7 +90,7 @@ export const headerTable: Record<string, HeaderRow> = {
   Locale: {
     name: 'X-LOCALE',
     description: `Language of labels and messages: ${locales.join(', ')}; any other falls back to en.`,
-    schema: { type: 'string', minLength: 1, maxLength: 64 },
+    schema: { type: 'string', minLength: 1, maxLength: 64, pattern: '^[ -~]+$' },
     example: 'en',
     rule: behindPortal,
   },

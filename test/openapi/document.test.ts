@@ -178,7 +178,7 @@ describe('an operation', () => {
   it('bounds the locale where the gateway does: a machine may send any', () => {
     const localeOf = (chain: ChainId) =>
       parametersOf(operationOf(chain, 'wallets.list')).find(({ name }) => name === 'X-LOCALE')?.schema
-    expect(localeOf('consumer')).toEqual({ type: 'string', minLength: 1, maxLength: 64 })
+    expect(localeOf('consumer')).toEqual({ type: 'string', minLength: 1, maxLength: 64, pattern: '^[ -~]+$' })
     expect(localeOf('api')).toEqual({ type: 'string' })
   })
 
@@ -274,6 +274,23 @@ describe('an operation', () => {
       expect(fields.includes('Retry-After'), name).toBe(/RATE_LIMITED|IN_PROGRESS|SYSTEM\.UNAVAILABLE/.test(name))
       expect(fields.includes('Content-Range'), name).toBe(/RANGE_NOT_SATISFIABLE/.test(name))
     }
+  })
+
+  it('tells of what a body is refused for beyond its fields: an update of nothing, a text that cannot be printed', () => {
+    const schemas = objectAt(document, 'components', 'schemas')
+    expect(at(schemas, 'UpdateProfileRequest', 'minProperties')).toBe(1)
+    expect(at(schemas, 'UpdateCurrentWorkspaceRequest', 'minProperties')).toBe(1)
+    expect(at(schemas, 'UpdateRoleRequest', 'minProperties')).toBe(2)
+    expect(at(schemas, 'LimitMemberRequest', 'properties', 'policyConfig', 'anyOf', '0', 'minProperties')).toBe(1)
+    const extraData = at(schemas, 'UpdateCurrentWorkspaceRequest', 'properties', 'extraData', 'anyOf', '0')
+    expect(extraData).toMatchObject({ maxProperties: 64 })
+    expect(at(schemas, 'ForgotPasswordRequest', 'properties', 'email')).toMatchObject({ format: 'email' })
+    expect(at(schemas, 'ReplaceIpWhitelistRequest', 'properties', 'addresses', 'items', 'description')).toMatch(/CIDR/)
+    expect(at(schemas, 'CreateWithdrawalChannelRequest', 'properties', 'network', 'description')).toMatch(/CRYPTO/)
+    const printable = new RegExp(String(at(schemas, 'FreezeWalletRequest', 'properties', 'reason', 'pattern')))
+    expect(
+      ['Đặng\tThị\r\nNgọc', 'a\u0000b', 'a\u001fb', 'a\u007fb', 'a\u0085b'].filter((each) => printable.test(each)),
+    ).toEqual(['Đặng\tThị\r\nNgọc'])
   })
 
   it('says what its query means once it is read', () => {
