@@ -64,6 +64,7 @@ export const coded = (family: CodedFamily) =>
 
 export const currency = z
   .string()
+  .regex(/^[A-Z0-9]{3,10}$/)
   .refine(isCurrency)
   .meta({ description: 'ISO 4217 or asset code', examples: ['USD'] })
 

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { isRate, operation } from '../kernel/index.ts'
+import { isRate, operation, rateText } from '../kernel/index.ts'
 import {
   amount,
   bizId,
@@ -70,6 +70,7 @@ const ExchangeRate = z.object({
 /** Units of the target currency for one of the source currency: more than nothing, twelve places at most. */
 const rate = z
   .string()
+  .regex(rateText)
   .refine(isRate)
   .meta({ examples: ['0.9215'] })
 

@@ -19,7 +19,8 @@ export const parseRatio = (text: string): Ratio | undefined => {
   return { over: BigInt(whole + fraction), under: 10n ** BigInt(fraction.length) }
 }
 
-const rateText = /^(0|[1-9]\d{0,11})(\.\d{1,12})?$/
+/** How a rate is written; it is more than nothing besides. */
+export const rateText = /^(0|[1-9]\d{0,11})(\.\d{1,12})?$/
 
 /** Whether a text is an exchange rate: a decimal string above zero, of twelve places before the point and after it at most. */
 export const isRate = (text: string): boolean => rateText.test(text) && /[1-9]/.test(text)

@@ -293,6 +293,16 @@ describe('an operation', () => {
     ).toEqual(['Đặng\tThị\r\nNgọc'])
   })
 
+  it('says how a currency and a rate are written', () => {
+    const fields = objectAt(document, 'components', 'schemas', 'SetExchangeRateRequest', 'properties')
+    const written = (name: string) => new RegExp(String(at(fields, name, 'pattern')))
+    expect(['USD', 'USDT', '', 'usd', 'US'].filter((each) => written('sourceCurrency').test(each))).toEqual([
+      'USD',
+      'USDT',
+    ])
+    expect(['0.9215', '12', '', '-1', '1e3'].filter((each) => written('rate').test(each))).toEqual(['0.9215', '12'])
+  })
+
   it('says what its query means once it is read', () => {
     const query = parametersOf(operationOf('consumer', 'transfers.list')).filter((each) => each.in === 'query')
     const size = query.find((each) => each.name === 'pageSize')
