@@ -17,7 +17,7 @@ import {
 
 /** Control characters other than line breaks and tabs never belong in a text; lone surrogates are no text at all. */
 const printable = '^[^\\x00-\\x08\\x0b\\x0c\\x0e-\\x1f\\x7f-\\x9f]*$'
-const isPrintable = new RegExp(printable)
+const printableText = new RegExp(printable)
 
 /** What is to be seen of a text: more than blanks and what Unicode has ignored in display (zero widths, fillers). */
 const visible = /[^\s\p{Default_Ignorable_Code_Point}\u2800]/u
@@ -34,7 +34,7 @@ export const text = (max: number, min = 1) =>
     .trim()
     .min(min)
     .max(max)
-    .refine((value) => value.isWellFormed() && isPrintable.test(value) && (value === '' || visible.test(value)))
+    .refine((value) => value.isWellFormed() && printableText.test(value) && (value === '' || visible.test(value)))
     .meta({ pattern: printable })
 
 /**
