@@ -3,14 +3,14 @@ import type { Tx } from '../../platform/database/index.ts'
 import {
   addMembership,
   countMemberships,
-  hasAnotherOwner,
   type MembershipRow,
   membershipIn,
   type NewMembership,
+  otherOwners,
   removeMembership,
   setRole,
 } from './membership-store.ts'
-import { isEnterable, type Standing } from './rules.ts'
+import { isEnterable, mayActAsOwner, type Standing } from './rules.ts'
 import { lockWorkspace, type WorkspaceRow } from './store.ts'
 
 /** As much of a member as it takes to change or end the membership. */
@@ -36,10 +36,11 @@ export interface Members {
   remove(tx: Tx, member: Member): Promise<void>
 }
 
-/** An owner may go only while another one stays who can sign in. */
+/** An owner may go only while another one stays who can sign in and act as one. */
 const keepAnOwner = async (tx: Tx, { roleType, workspaceId, accountId }: Member): Promise<void> => {
-  if (roleType === 'OWNER' && !(await hasAnotherOwner(tx, workspaceId, accountId)))
-    throw new Refusal('WORKSPACE.LAST_OWNER')
+  if (roleType !== 'OWNER') return
+  const others = await otherOwners(tx, workspaceId, accountId)
+  if (!others.some(({ policyConfig }) => mayActAsOwner(policyConfig))) throw new Refusal('WORKSPACE.LAST_OWNER')
 }
 
 export interface MembershipSettings {

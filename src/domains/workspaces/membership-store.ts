@@ -120,9 +120,16 @@ export const addMembership = async (tx: Tx, made: NewMembership, at: Instant): P
   return (isFirst && (await insertMembership(tx, limited, true, at))) || insertMembership(tx, limited, false, at)
 }
 
-/** Whether an owner besides this one has an active account. */
-export const hasAnotherOwner = async (tx: Tx, workspaceId: WorkspaceId, accountId: AccountId): Promise<boolean> => {
-  const another = await tx
+/**
+ * What the memberships of a workspace's other owners are limited to, of those whose accounts are active. The accounts are
+ * held as they are, in the order of their ids: a suspension that is under way is waited for, and one that comes waits.
+ */
+export const otherOwners = (
+  tx: Tx,
+  workspaceId: WorkspaceId,
+  accountId: AccountId,
+): Promise<Pick<MembershipRow, 'policyConfig'>[]> =>
+  tx
     .selectFrom('memberships as m')
     .innerJoin('roles as r', (join) =>
       join.onRef('r.workspace_biz_id', '=', 'm.workspace_biz_id').onRef('r.biz_id', '=', 'm.role_biz_id'),
@@ -132,11 +139,10 @@ export const hasAnotherOwner = async (tx: Tx, workspaceId: WorkspaceId, accountI
     .where('r.role_type', '=', 'OWNER')
     .where('m.account_biz_id', '!=', accountId)
     .where('a.account_status', '=', 'ACTIVE')
-    .select('m.account_biz_id')
-    .limit(1)
-    .executeTakeFirst()
-  return another !== undefined
-}
+    .select('m.policy_config as policyConfig')
+    .orderBy('a.biz_id')
+    .forShare('a')
+    .execute()
 
 export const removeMembership = async (tx: Tx, accountId: AccountId, workspaceId: WorkspaceId): Promise<void> => {
   const ended = await tx

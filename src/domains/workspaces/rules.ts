@@ -39,6 +39,12 @@ export const mayBeDefault = (policyConfig: unknown): boolean => {
   return enterable && defaultEligible
 }
 
+/** Whether these limits leave an owner able to run the workspace. */
+export const mayActAsOwner = (policyConfig: unknown): boolean => {
+  const { enterable, readOnly } = limitsOf(policyConfig)
+  return enterable && !readOnly
+}
+
 /** Whether the member may make it their default. */
 export const isDefaultEligible = (standing: Standing): boolean =>
   isEnterable(standing) && mayBeDefault(standing.policyConfig)
