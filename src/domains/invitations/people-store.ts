@@ -5,6 +5,7 @@ import type { Database, Tx } from '../../platform/database/index.ts'
 export interface Person {
   accountId: AccountId
   name: string
+  isActive: boolean
   /** In the form in which addresses are compared; null where it has not been shown to be theirs. */
   verifiedEmail: string | null
   language: string
@@ -13,7 +14,7 @@ export interface Person {
 const people = (store: Database | Tx) =>
   store
     .selectFrom('accounts')
-    .select(['biz_id', 'account_name', 'email_canonical', 'email_verified_at', 'default_language'])
+    .select(['biz_id', 'account_name', 'account_status', 'email_canonical', 'email_verified_at', 'default_language'])
     .where('portal', '=', 'CONSUMER')
 
 type Found = Awaited<ReturnType<ReturnType<typeof people>['executeTakeFirstOrThrow']>>
@@ -22,6 +23,7 @@ const personOf = (row: Found | undefined): Person | undefined =>
   row && {
     accountId: row.biz_id,
     name: row.account_name,
+    isActive: row.account_status === 'ACTIVE',
     verifiedEmail: row.email_verified_at === null ? null : row.email_canonical,
     language: row.default_language,
   }

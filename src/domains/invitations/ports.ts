@@ -9,6 +9,8 @@ export interface MembersPort {
   /** Refuses where the rights by which somebody acts have shrunk since they were read. */
   holdFor(tx: Tx, accountId: AccountId, by: WorkspaceAccess): Promise<unknown>
   find(tx: Tx, accountId: AccountId, workspaceId: WorkspaceId): Promise<unknown>
+  /** What a member may do there now; undefined where they may not enter. */
+  accessOf(tx: Tx, accountId: AccountId, workspaceId: WorkspaceId): Promise<WorkspaceAccess | undefined>
   /** Whether the account became a member; false where it is one already. */
   add(
     tx: Tx,

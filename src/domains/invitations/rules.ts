@@ -24,8 +24,16 @@ export const requireWithinLimits = (
 }
 
 /** Nobody offers what they lack, and only owners make owners. */
-export const requireMayOffer = (by: WorkspaceAccess, role: OfferedRole): void => {
+const covers = (by: WorkspaceAccess, role: OfferedRole): boolean => {
   const held: ReadonlySet<string> = by.permissions
-  const lacking = role.type === 'OWNER' ? !by.isOwner : role.permissionCodes.some((code) => !held.has(code))
-  if (lacking) throw new Refusal('ACCESS.PERMISSION_DENIED', { internal: 'the role holds what the caller lacks' })
+  return role.type === 'OWNER' ? by.isOwner : role.permissionCodes.every((code) => held.has(code))
 }
+
+export const requireMayOffer = (by: WorkspaceAccess, role: OfferedRole): void => {
+  if (!covers(by, role))
+    throw new Refusal('ACCESS.PERMISSION_DENIED', { internal: 'the role holds what the caller lacks' })
+}
+
+/** Whether whoever made an invitation could make it today, with these rights and the role as it is now. */
+export const mayStillOffer = (by: WorkspaceAccess | undefined, role: OfferedRole): boolean =>
+  by?.permissions.has('invitation:manage') === true && covers(by, role)

@@ -14,7 +14,7 @@ import { inTransaction, type Tx } from '../../platform/database/index.ts'
 import { countPending, fullSince } from './count-store.ts'
 import { personByEmail, personById, roleIn } from './people-store.ts'
 import type { InvitationPorts } from './ports.ts'
-import { lifeDays, limitPeriod, requireMayOffer, requireWithinLimits } from './rules.ts'
+import { lifeDays, limitPeriod, mayStillOffer, requireMayOffer, requireWithinLimits } from './rules.ts'
 import {
   expireOverdue,
   type InvitationId,
@@ -108,6 +108,10 @@ export const createService = (ports: InvitationPorts) => {
       return present(await invitationById(tx, id, side, act.at))
     })
 
+  /** What the one who invited may do in the workspace by now. */
+  const inviterNow = async (tx: Tx, { inviterId, workspaceId }: InvitationRow): Promise<WorkspaceAccess | undefined> =>
+    (await personById(tx, inviterId))?.isActive ? members.accessOf(tx, inviterId, workspaceId) : undefined
+
   /** `failure` is why the act that made it takes it back: the log then has it as refused. */
   const cancel = (act: Act, workspaceId: WorkspaceId, id: InvitationId, failure?: string): Promise<InvitationRow> =>
     inTransaction(database, async (tx) => {
@@ -148,7 +152,9 @@ export const createService = (ports: InvitationPorts) => {
         const workspace = await members.hold(tx, workspaceId)
         if (workspace?.status !== 'ACTIVE') throw new Refusal('WORKSPACE.NOT_ACTIVE')
         if (!(await settle(tx, invitation, 'ACCEPTED', null, act.at))) throw conflict(`it is ${invitation.status}`)
-        if (!(await roleIn(tx, workspaceId, roleId))) throw conflict('the role is gone')
+        const role = await roleIn(tx, workspaceId, roleId)
+        if (!role) throw conflict('the role is gone')
+        if (!mayStillOffer(await inviterNow(tx, invitation), role)) throw conflict('its inviter may no longer make it')
         const member = { workspaceId, accountId: act.accountId, roleId, joinSource: 'INVITATION' } as const
         if (!(await members.add(tx, member, act.at))) throw conflict('a member already')
       }),

@@ -28,6 +28,8 @@ export interface Members {
    */
   holdFor(tx: Tx, accountId: AccountId, by: WorkspaceAccess): Promise<WorkspaceRow>
   find(tx: Tx, accountId: AccountId, workspaceId: WorkspaceId): Promise<MembershipRow | undefined>
+  /** What a member may do now; undefined for who is none or may not enter. */
+  accessOf(tx: Tx, accountId: AccountId, workspaceId: WorkspaceId): Promise<WorkspaceAccess | undefined>
   /** Refuses where an account belongs to as many workspaces as it may; until the end of `tx` it comes to no other one. */
   requireRoom(tx: Tx, accountId: AccountId): Promise<void>
   /** Whether the account became a member; false where it is one already. Refuses where it has no room. */
@@ -48,25 +50,29 @@ export interface MembershipSettings {
 }
 
 export const createMembers = (
-  accessOf: (standing: Standing) => WorkspaceAccess,
+  accessBy: (standing: Standing) => WorkspaceAccess,
   settings: MembershipSettings,
 ): Members => {
   const requireRoom = async (tx: Tx, accountId: AccountId): Promise<void> => {
     if ((await countMemberships(tx, accountId)) >= settings.maxPerAccount)
       throw new Refusal('STATE.CONFLICT', { internal: 'the account belongs to as many workspaces as it may' })
   }
+  const accessOf = async (tx: Tx, accountId: AccountId, workspaceId: WorkspaceId) => {
+    const member = await membershipIn(tx, accountId, workspaceId)
+    return member && isEnterable(member) ? accessBy(member) : undefined
+  }
   return {
     hold: lockWorkspace,
     holdFor: async (tx, accountId, by) => {
       const workspace = await lockWorkspace(tx, by.id)
-      const member = await membershipIn(tx, accountId, by.id)
-      const now = member && isEnterable(member) ? accessOf(member) : undefined
+      const now = await accessOf(tx, accountId, by.id)
       if (!workspace || !now || (by.isOwner && !now.isOwner) || !by.permissions.isSubsetOf(now.permissions)) {
         throw new Refusal('ACCESS.PERMISSION_DENIED', { internal: 'the caller’s rights have just changed' })
       }
       return workspace
     },
     find: membershipIn,
+    accessOf,
     requireRoom,
     add: async (tx, member, at) => {
       await requireRoom(tx, member.accountId)
