@@ -40,6 +40,7 @@ export const readStreamedJson = async (response: IncomingMessage, maxBytes: numb
       status,
       contentType: field(response, 'content-type') ?? '',
       retryAfter: field(response, 'retry-after') ?? '',
+      rateLimitPolicy: field(response, 'ratelimit-policy') ?? '',
       bytes: await readBytes(response, maxBytes),
     })
   } catch (error) {

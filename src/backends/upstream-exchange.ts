@@ -35,6 +35,7 @@ export const exchangeWhole = (
     let status = 0
     let contentType = ''
     let retryAfter = ''
+    let rateLimitPolicy = ''
     let controller: Dispatcher.DispatchController | null = null
     let failed: Error | null = null
     const fail = (error: Error) => {
@@ -60,6 +61,7 @@ export const exchangeWhole = (
         status = statusCode
         contentType = one(headers['content-type'])
         retryAfter = one(headers['retry-after'])
+        rateLimitPolicy = one(headers['ratelimit-policy'])
         const refused = objection(headers, maxReplyBytes)
         if (refused) fail(refused)
       },
@@ -71,7 +73,7 @@ export const exchangeWhole = (
       onResponseEnd: () => {
         clearTimeout(timer)
         const bytes = chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks)
-        resolve({ status, contentType, retryAfter, bytes })
+        resolve({ status, contentType, retryAfter, rateLimitPolicy, bytes })
       },
       onResponseError: (_controller, error) => {
         clearTimeout(timer)

@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer'
-import { type Code, isCode, Refusal } from '../kernel/index.ts'
+import { type Code, isCode, Refusal, type SpentLimit } from '../kernel/index.ts'
 
 export const invalidReply = (internal: string, cause?: unknown): Refusal =>
   new Refusal('SYSTEM.UPSTREAM_INVALID_RESPONSE', { internal, cause })
@@ -30,6 +30,16 @@ const waitOf = (code: Code, told: string): { retryAfter?: number } => {
   return code === 'ACCESS.RATE_LIMITED' ? { retryAfter: 1 } : {}
 }
 
+/** The one limit of a RateLimit-Policy field, in the form that the gateway's own answers have. */
+const policy = /^"(?<name>[a-z][a-z-]{0,63})";q=(?<limit>\d{1,9});w=(?<seconds>\d{1,9})$/
+
+/** The limit that the upstream refuses by, where it names it: that is what the caller waits for, and none of the gateway's. */
+const limitOf = (code: Code, told: string, { retryAfter = 1 }: { retryAfter?: number }): { limit?: SpentLimit } => {
+  const { name, limit, seconds } = policy.exec(told)?.groups ?? {}
+  if (code !== 'ACCESS.RATE_LIMITED' || name === undefined) return {}
+  return { limit: { name, limit: Number(limit), windowMs: Number(seconds) * 1_000, resetMs: retryAfter * 1_000 } }
+}
+
 const isRecord = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
@@ -58,6 +68,8 @@ export interface Reply {
   contentType: string
   /** The field of that name, empty where there is none. */
   retryAfter: string
+  /** Likewise. */
+  rateLimitPolicy: string
   bytes: Buffer
 }
 
@@ -65,7 +77,7 @@ export interface Reply {
  * The data of an upstream's answer: plain, or in an envelope, which is taken off and never wrapped twice. A refusal in
  * an envelope is said again in the gateway's own words; anything else that is not a 200 is an invalid response.
  */
-export const readReply = ({ status, contentType, bytes, retryAfter }: Reply): unknown => {
+export const readReply = ({ status, contentType, bytes, retryAfter, rateLimitPolicy }: Reply): unknown => {
   if (!/^application\/json\b/i.test(contentType)) {
     // A load balancer before the upstream says it in its own page, or in none.
     if (status === 503) throw notThere()
@@ -79,7 +91,8 @@ export const readReply = ({ status, contentType, bytes, retryAfter }: Reply): un
   if (isEnvelope(value) && value.success === false && relayable(value.code)) {
     const field = typeof value.field === 'string' && fieldName.test(value.field) ? { field: value.field } : {}
     const wait = waitOf(value.code, retryAfter)
-    throw new AnsweredRefusal(value.code, { ...field, ...wait, internal: 'refused upstream' })
+    const limit = limitOf(value.code, rateLimitPolicy, wait)
+    throw new AnsweredRefusal(value.code, { ...field, ...wait, ...limit, internal: 'refused upstream' })
   }
   if (status === 503) throw notThere()
   throw unpromised(status, `status ${status}`)

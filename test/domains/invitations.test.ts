@@ -221,10 +221,12 @@ describe('who may invite whom', () => {
   })
 
   test('invitations.create 429 ACCESS.RATE_LIMITED says when the next one is let in, and it is', async () => {
-    const waitOf = async (email: string) => {
+    const refusedBy = async (email: string) => {
       const [refused] = await Promise.allSettled([invite(email)])
-      return refused.status === 'rejected' && refused.reason instanceof Refusal ? refused.reason.detail.retryAfter : 0
+      return refused.status === 'rejected' && refused.reason instanceof Refusal ? refused.reason.detail : undefined
     }
+    const waitOf = async (email: string) => (await refusedBy(email))?.retryAfter ?? 0
+    const limitOf = async (email: string) => (await refusedBy(email))?.limit
     settings.maxPerDay = 3
     settings.maxPerDayToAddress = 2
     await cancel((await invite()).bizId)
@@ -232,11 +234,17 @@ describe('who may invite whom', () => {
     await cancel((await invite()).bizId)
     world.clock.advance(hours(1) + 1)
     expect(await waitOf(guestEmail)).toBe(18 * 3_600)
+    const ofAddress = { name: 'invitations-to-address', limit: 2, windowMs: days(1), resetMs: hours(18) - 1 }
+    expect(await limitOf(guestEmail)).toEqual(ofAddress)
     await invite('second@example.test')
     world.clock.advance(hours(1))
     expect(await waitOf('third@example.test')).toBe(17 * 3_600)
+    const ofAll = { name: 'invitations', limit: 3, windowMs: days(1), resetMs: hours(17) - 1 }
+    expect(await limitOf('third@example.test')).toEqual(ofAll)
+    expect(await limitOf(guestEmail)).toEqual(ofAll)
     settings.maxPerDayToAddress = 1
     expect(await waitOf(guestEmail)).toBe(22 * 3_600)
+    expect(await limitOf(guestEmail)).toEqual({ ...ofAddress, limit: 1, resetMs: hours(22) - 1 })
     world.clock.advance(hours(17) - 1)
     expect(await waitOf('third@example.test')).toBe(0)
     Object.assign(settings, accessSettings.invitations)

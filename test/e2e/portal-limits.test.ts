@@ -15,6 +15,7 @@ describe.skipIf(!storeIsAvailable())('limits of a portal of its own', () => {
     portico = await startPortico({
       adjust: (settings) => {
         settings.limits.scale = 1
+        settings.access.invitations.maxPerDayToAddress = 1
         settings.portals.SYSTEM.limits = {
           address: { limit: 40, windowMs: hour },
           groups: {
@@ -96,6 +97,22 @@ describe.skipIf(!storeIsAvailable())('limits of a portal of its own', () => {
     expect(refusal(answer)).toEqual(limited)
     expect(answer.headers.get('ratelimit')).toMatch(/^"forgot-mails";r=0;t=\d+$/)
     expect(answer.headers.get('ratelimit-policy')).toBe('"forgot-mails";q=1;w=3600')
+  })
+
+  test('invitations.create 429 tells of the invitations to one address, wherever they are counted', async () => {
+    const { accessToken: token } = await signIn(portico, 'owner@demo.test')
+    const consumer = '/web/v1/consumer'
+    const roleOf = await portico.call('POST', `${consumer}/roles`, {
+      token,
+      body: { roleName: 'Guest', permissionCodes: [] },
+    })
+    const { bizId: roleBizId } = data(roleOf)
+    const body = { email: 'guest@demo.test', roleBizId }
+    data(await portico.call('POST', `${consumer}/invitations`, { token, body }))
+    const answer = await portico.call('POST', `${consumer}/invitations`, { token, body })
+    expect(refusal(answer)).toEqual(limited)
+    expect(answer.headers.get('ratelimit-policy')).toBe('"invitations-to-address";q=1;w=86400')
+    expect(answer.headers.get('ratelimit')).toBe(`"invitations-to-address";r=0;t=${answer.headers.get('retry-after')}`)
   })
 
   test('password.forgot 429 for the second mail to an address at SYSTEM, for the sixth at CONSUMER', async () => {

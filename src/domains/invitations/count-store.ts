@@ -2,17 +2,25 @@ import type { Instant, WorkspaceId } from '../../kernel/index.ts'
 import { moment, type Tx } from '../../platform/database/index.ts'
 import type { InvitationSettings } from './rules.ts'
 
+/** A limit of a day's invitations that is used up. */
+export interface FullLimit {
+  name: 'invitations' | 'invitations-to-address'
+  limit: number
+  /** When the invitation was made that has to be left behind before another one is let in. */
+  since: Instant
+}
+
 /**
- * The invitation since an instant that has to be left behind before a workspace may make another one to an address: where
- * as many as may were made since, to everybody or to that one, when the earliest of them was; null where there is room.
+ * The limit that keeps a workspace from another invitation to an address, by those made since an instant: to everybody, or
+ * to that one. Of both it is the one that lasts longer; null where there is room.
  */
-export const fullSince = async (
+export const fullLimit = async (
   tx: Tx,
   workspaceId: WorkspaceId,
   email: string,
   since: Instant,
   { maxPerDay, maxPerDayToAddress }: Pick<InvitationSettings, 'maxPerDay' | 'maxPerDayToAddress'>,
-): Promise<Instant | null> => {
+): Promise<FullLimit | null> => {
   const newest = tx
     .selectFrom('invitations')
     .select('created_at')
@@ -23,8 +31,11 @@ export const fullSince = async (
   const ofAll = await newest.offset(maxPerDay - 1).executeTakeFirst()
   const toAddress = newest.where('invitee_email', '=', email).offset(maxPerDayToAddress - 1)
   const ofAddress = await toAddress.executeTakeFirst()
-  const full = [ofAll, ofAddress].flatMap((row) => (row ? [row.created_at] : []))
-  return full.reduce<Instant | null>((latest, at) => (latest === null || at > latest ? at : latest), null)
+  const all = ofAll && ({ name: 'invitations', limit: maxPerDay, since: ofAll.created_at } as const)
+  const address =
+    ofAddress && ({ name: 'invitations-to-address', limit: maxPerDayToAddress, since: ofAddress.created_at } as const)
+  if (all && address) return address.since > all.since ? address : all
+  return all ?? address ?? null
 }
 
 /** How many of a workspace still wait. */

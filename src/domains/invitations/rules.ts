@@ -1,4 +1,5 @@
 import { days, type Instant, plus, Refusal, rateLimited, type WorkspaceAccess } from '../../kernel/index.ts'
+import type { FullLimit } from './count-store.ts'
 import type { OfferedRole } from './people-store.ts'
 
 export interface InvitationSettings {
@@ -15,11 +16,14 @@ export const lifeDays = ({ lifeMs }: InvitationSettings): number => lifeMs / day
 
 /** What a workspace may send within a day, and have waiting: invitations are mails to strangers. */
 export const requireWithinLimits = (
-  { fullSince, pending }: { fullSince: Instant | null; pending: number },
+  { full, pending }: { full: FullLimit | null; pending: number },
   { maxPending }: InvitationSettings,
   at: Instant,
 ): void => {
-  if (fullSince !== null) throw rateLimited(plus(fullSince, limitPeriod) - at, 'invitations of a day')
+  if (full !== null) {
+    const { name, limit, since } = full
+    throw rateLimited(plus(since, limitPeriod) - at, 'invitations of a day', { name, limit, windowMs: limitPeriod })
+  }
   if (pending >= maxPending) throw new Refusal('STATE.CONFLICT', { internal: 'as many wait as may' })
 }
 

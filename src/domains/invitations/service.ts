@@ -11,7 +11,7 @@ import {
 } from '../../kernel/index.ts'
 import { type Act, recordAct, recordRefusedAct } from '../../platform/audit/index.ts'
 import { inTransaction, type Tx } from '../../platform/database/index.ts'
-import { countPending, fullSince } from './count-store.ts'
+import { countPending, fullLimit } from './count-store.ts'
 import { personByEmail, personById, roleIn } from './people-store.ts'
 import type { InvitationPorts } from './ports.ts'
 import { lifeDays, limitPeriod, mayStillOffer, requireMayOffer, requireWithinLimits } from './rules.ts'
@@ -57,7 +57,7 @@ export const createService = (ports: InvitationPorts) => {
       const since = plus(act.at, -limitPeriod)
       requireWithinLimits(
         {
-          fullSince: await fullSince(tx, workspace, email, since, settings),
+          full: await fullLimit(tx, workspace, email, since, settings),
           pending: await countPending(tx, workspace, act.at),
         },
         settings,
