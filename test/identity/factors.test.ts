@@ -149,6 +149,12 @@ describe('a step-up', () => {
     }
   })
 
+  test('mfa.otpRevoke 403 ACCESS.STEP_UP_REQUIRED for a session that has ended since it was looked up', async () => {
+    await newSecret()
+    await ask(logout)
+    expect(await codeOf(ask(revokeOtp, {}))).toBe('ACCESS.STEP_UP_REQUIRED')
+  })
+
   test('mfa.otpRevoke 403 ACCESS.STEP_UP_REQUIRED where it lies an hour ahead of a clock that was set back', async () => {
     await newSecret()
     at.clock.advance(-3_600_000)

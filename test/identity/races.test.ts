@@ -7,6 +7,9 @@ import { forgotPassword, resetPassword } from '../../src/contract/password.ts'
 import { configureSessions, terminateAllSessions } from '../../src/contract/sessions.ts'
 import { lockAccount } from '../../src/identity/accounts/store.ts'
 import { voidLogins } from '../../src/identity/login/login-session-store.ts'
+import { sealSecret } from '../../src/identity/mfa/otp-secret.ts'
+import { activatePendingSecret, putPendingSecret, readOtp } from '../../src/identity/mfa/otp-store.ts'
+import type { Tx } from '../../src/platform/database/index.ts'
 import { embeddedStore, postgresStore } from '../ledger/stores.ts'
 import { begin, call, codeOf, complete, credential, facts, type Harness, harness, initiate, signIn } from './harness.ts'
 import { type Meanwhile, meanwhileIn } from './meanwhile.ts'
@@ -214,6 +217,54 @@ describe.each(stores)('races on $name', ({ open, rounds }) => {
       ).toBe(1)
       expect(await openSessions(email)).toBe(0)
     }
+  })
+
+  describe('an authenticator that is being replaced', () => {
+    /** One in force by its code of the step before, and another one set up: ready to be put in its place. */
+    const replaced = async (email: string) => {
+      const { caller } = await signedIn(email)
+      const request = facts(at.clock)
+      const setup = async () => (await call(at.identity, setupOtp, request, null, caller)).secret
+      const codeOfStep = (secret: string, steps: number) =>
+        generateSync({ secret, epoch: Math.floor(at.clock.now() / 1_000) + steps * 30 })
+      const before = await setup()
+      await call(at.identity, verifyOtp, request, { code: codeOfStep(before, -1) }, caller)
+      const after = await setup()
+      const { pendingSecret } = (await readOtp(at.ports.database, 'CONSUMER', caller.accountId)) ?? {}
+      if (!pendingSecret) throw new Error('nothing was set up')
+      const step = Math.floor(at.clock.now() / 30_000) - 1
+      return { caller, request, pendingSecret, step, oldCode: codeOfStep(before, 0), newCode: codeOfStep(after, 0) }
+    }
+    /** What a call ends with that begins while `work` has been done and not been committed. */
+    const during = async (work: (tx: Tx) => Promise<unknown>, ask: () => Promise<unknown>): Promise<string> => {
+      const tx = await at.ports.database.startTransaction().execute()
+      await work(tx)
+      const committed = pause(150).then(() => tx.commit().execute())
+      const end = await codeOf(ask())
+      await committed
+      return end
+    }
+
+    race('mfa.stepUp 401 AUTH.CODE_INVALID for a code of the old one', async () => {
+      const { caller, request, pendingSecret, step, oldCode, newCode } = await replaced('replaced@demo.test')
+      const activate = (tx: Tx) =>
+        activatePendingSecret(tx, 'CONSUMER', caller.accountId, pendingSecret, step, at.clock.now())
+      const prove = (code: string) => call(at.identity, stepUp, request, { mfaMethod: 'OTP', code }, caller)
+      expect(await during(activate, () => prove(oldCode))).toBe('AUTH.CODE_INVALID')
+      await prove(newCode)
+    })
+
+    race('mfa.otpVerify puts none in force that another one has been set up in place of', async () => {
+      const { caller, request, newCode } = await replaced('anew@demo.test')
+      const { accountId } = caller
+      const secret = sealSecret(at.ports.secretBox, 'CONSUMER', accountId, new Uint8Array(20))
+      const anew = (tx: Tx) => putPendingSecret(tx, 'CONSUMER', accountId, secret, at.clock.now())
+      const before = await readOtp(at.ports.database, 'CONSUMER', accountId)
+      const verify = () => call(at.identity, verifyOtp, request, { code: newCode }, caller)
+      expect(['AUTH.CODE_INVALID', 'STATE.CONFLICT']).toContain(await during(anew, verify))
+      const after = await readOtp(at.ports.database, 'CONSUMER', accountId)
+      expect(after).toMatchObject({ secret: before?.secret, verifiedAt: before?.verifiedAt })
+    })
   })
 
   race('sweeping deletes what can never count again, and nothing that lives', async () => {

@@ -245,3 +245,27 @@ test('a hash of another cost is made anew at the next sign-in, and nobody notice
   expect(row.password_hash).toMatch(/^\$argon2id\$v=19\$m=19456,t=2,p=1\$/)
   expect((await initiate(at, 'old@demo.test', {}, 'an old password of mine')).sessionId).toBeTypeOf('string')
 })
+
+test('password.reset 200 stands, whatever hash of the password before is being made anew', async () => {
+  const email = 'upgraded@demo.test'
+  const id = await at.account(email)
+  const old = 'an old password of mine'
+  const password_hash = await hash(old, { memoryCost: 4_096, timeCost: 3, parallelism: 1 })
+  await at.ports.database.updateTable('accounts').set({ password_hash }).where('biz_id', '=', id).execute()
+  await forgot(email)
+  const { passwords } = at.ports
+  at.ports.passwords = {
+    ...passwords,
+    hash: async (password) => {
+      at.ports.passwords = passwords
+      const made = await passwords.hash(password)
+      await ask(resetPassword, { token: linkOf(email), newPassword })
+      return made
+    },
+  }
+  await initiate(at, email, {}, old)
+  await at.background.idle()
+  expect(at.ports.passwords).toBe(passwords)
+  expect(await codeOf(initiate(at, email, {}, old))).toBe('AUTH.INVALID_CREDENTIALS')
+  expect((await initiate(at, email, {}, newPassword)).sessionId).toBeTypeOf('string')
+})

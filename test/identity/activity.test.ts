@@ -1,0 +1,50 @@
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { recordActivity } from '../../src/identity/sessions/store.ts'
+import { type AccountId, type Instant, plus, type SessionId } from '../../src/kernel/index.ts'
+import { credential, type Harness, harness, signIn } from './harness.ts'
+
+let at: Harness
+let accountId: AccountId
+let id: SessionId
+let serial = 0
+beforeAll(async () => {
+  at = await harness()
+})
+beforeEach(async () => {
+  const email = `active${++serial}@demo.test`
+  accountId = await at.account(email)
+  const { accessToken } = await signIn(at, email)
+  const { sessionId } = await at.identity.authentication.accessToken(credential(accessToken))
+  if (!sessionId) throw new Error('no session')
+  id = sessionId
+})
+afterAll(() => at.close())
+
+const times = () =>
+  at.ports.database
+    .selectFrom('sessions')
+    .select(['last_activity_at', 'idle_expires_at'])
+    .where('account_biz_id', '=', accountId)
+    .executeTakeFirstOrThrow()
+const note = (used: Instant) =>
+  recordActivity(at.ports.database, { portal: 'CONSUMER', id }, used, plus(used, at.settings.sessions.idleMs))
+
+test('activity prolongs a session', async () => {
+  const later = plus(at.clock.now(), 60_000)
+  await note(later)
+  const idle_expires_at = plus(later, at.settings.sessions.idleMs)
+  expect(await times()).toEqual({ last_activity_at: later, idle_expires_at })
+})
+
+test('activity that a slower replica tells of late, or whose clock is behind, shortens no session', async () => {
+  await note(plus(at.clock.now(), 120_000))
+  const before = await times()
+  await note(plus(at.clock.now(), 60_000))
+  expect(await times()).toEqual(before)
+})
+
+test('activity brings back no session that was idle for too long', async () => {
+  const before = await times()
+  await note(before.idle_expires_at)
+  expect(await times()).toEqual(before)
+})
