@@ -1,3 +1,6 @@
+import { accessible } from './accessible.js'
+import './dialog.js'
+
 /** The id that the document shows as an example; a request that still bears it gets one of its own. */
 const exampleId = '8f0c3a52-6f2d-4b55-9a5c-0d4b8f6f6c11'
 
@@ -5,6 +8,7 @@ window.SwaggerUIBundle({
   url: '/openapi.json',
   dom_id: '#reference',
   deepLinking: true,
+  plugins: [accessible],
   docExpansion: 'none',
   filter: true,
   defaultModelsExpandDepth: 0,

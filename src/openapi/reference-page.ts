@@ -33,6 +33,9 @@ const script = 'text/javascript; charset=utf-8'
 /** The reference page with all that it loads, read once; everything comes from this package and its dependencies. */
 export const referencePageFiles = (): PageFile[] => [
   { path: '/docs', contentType: html, bytes: local('docs.html') },
+  { path: '/docs/theme.js', contentType: script, bytes: local('theme.js') },
+  { path: '/docs/accessible.js', contentType: script, bytes: local('accessible.js') },
+  { path: '/docs/dialog.js', contentType: script, bytes: local('dialog.js') },
   { path: '/docs/start.js', contentType: script, bytes: local('start.js') },
   { path: '/docs/portico.css', contentType: css, bytes: local('portico.css') },
   { path: '/docs/swagger-ui.css', contentType: css, bytes: packaged('swagger-ui.css') },

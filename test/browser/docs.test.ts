@@ -8,7 +8,7 @@ import { referencePages } from '../../src/gateway/pages.ts'
 import { openApiDocument } from '../../src/openapi/index.ts'
 import { chromiumPath, launchChromium, openPage } from './chromium.ts'
 
-const document = openApiDocument(catalogue, { version: '1.0.0', title: 'Portico', servers: ['/'] })
+const described = openApiDocument(catalogue, { version: '1.0.0', title: 'Portico', servers: ['/'] })
 
 describe.skipIf(chromiumPath === null)('the reference page in Chromium', () => {
   let browser: Browser
@@ -18,7 +18,7 @@ describe.skipIf(chromiumPath === null)('the reference page in Chromium', () => {
 
   beforeAll(async () => {
     const app = express()
-    for (const page of referencePages({ document: () => document })) app.use(page)
+    for (const page of referencePages({ document: () => described })) app.use(page)
     app.use((request, response) => {
       tried.push({ ...request.headers, method: request.method, url: request.url })
       response.json({})
@@ -58,5 +58,55 @@ describe.skipIf(chromiumPath === null)('the reference page in Chromium', () => {
       'x-request-id': expect.not.stringMatching(/^8f0c3a52/),
     })
     expect(complaints).toEqual([])
+  })
+
+  test('is read by the keyboard and by a screen reader: controls are named, none is in another, the dialog is one', {
+    timeout: 120_000,
+  }, async () => {
+    const { page, complaints } = await openPage(await browser.newContext(), `${url}/docs`)
+    page.setDefaultTimeout(60_000)
+    await page.locator('#operations-tag-transfers').click()
+    const create = page.locator('.opblock', { hasText: '/web/v1/consumer/transfer/command/create' })
+    await create.locator('.opblock-summary-control').click()
+    await create.getByText('Try it out').click()
+    await page.getByRole('combobox', { name: 'Server' }).waitFor()
+    await page.getByRole('search').getByRole('textbox', { name: 'Filter by tag or path' }).waitFor()
+    await create.getByRole('textbox', { name: 'Request body' }).waitFor()
+    expect(await page.locator(':is(select, textarea, input):not([aria-label], [placeholder])').count()).toBe(0)
+    expect(await page.locator('button a[href]').count()).toBe(0)
+    const levels = await page.getByRole('heading').evaluateAll((all) => all.map((each) => each.ariaLevel))
+    expect(levels).toContain('2')
+    const opener = page.locator('.auth-wrapper .authorize').first()
+    await opener.focus()
+    await page.keyboard.press('Enter')
+    const dialog = page.getByRole('dialog', { name: 'Available authorizations' })
+    await dialog.waitFor()
+    for (let tab = 0; tab < 12; tab++) await page.keyboard.press('Tab')
+    expect(await dialog.evaluate((element) => element.contains(document.activeElement))).toBe(true)
+    await page.keyboard.press('Escape')
+    await expect.poll(() => opener.evaluate((element) => element === document.activeElement)).toBe(true)
+    expect(await dialog.count()).toBe(0)
+    expect(complaints).toEqual([])
+  })
+
+  test('is dark where the reader’s system is, stands out from its ground, and fits 320 pixels', {
+    timeout: 120_000,
+  }, async () => {
+    const context = await browser.newContext({ colorScheme: 'dark', viewport: { width: 320, height: 700 } })
+    const { page } = await openPage(context, `${url}/docs`)
+    page.setDefaultTimeout(60_000)
+    const colour = (selector: string, property: string) =>
+      page
+        .locator(selector)
+        .first()
+        .evaluate((element, name) => getComputedStyle(element).getPropertyValue(name), property)
+    await page.locator('#operations-tag-constants').click()
+    await page.locator('.opblock-summary-control').first().click()
+    await page.locator('.responses-table').waitFor()
+    expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(320)
+    expect(await colour('html', 'background-color')).not.toBe('rgba(0, 0, 0, 0)')
+    expect(await colour('.header-col', 'color')).toBe('rgb(213, 219, 219)')
+    await page.emulateMedia({ colorScheme: 'light' })
+    await expect.poll(() => colour('.btn.authorize', 'color')).toBe('rgb(11, 110, 69)')
   })
 })

@@ -13,6 +13,9 @@ app.use((_request, response) => void response.status(404).send('elsewhere'))
 const paths = [
   '/openapi.json',
   '/docs',
+  '/docs/theme.js',
+  '/docs/accessible.js',
+  '/docs/dialog.js',
   '/docs/start.js',
   '/docs/portico.css',
   '/docs/swagger-ui.css',
