@@ -10,6 +10,8 @@ export interface Probe {
 }
 
 export interface OutboxPage {
+  /** The page's content security policy. */
+  policy: string
   json(): Promise<unknown>
   html(): Promise<string>
 }
@@ -80,7 +82,10 @@ export const createOperationsApp = (parts: OperationsParts): Express => {
   if (outbox) {
     app.get('/mail.json', async (_request, response) => void response.json(await outbox.json()))
     app.get('/mail', async (_request, response: Response) => {
-      response.type('html').send(await outbox.html())
+      response
+        .type('html')
+        .set('content-security-policy', outbox.policy)
+        .send(await outbox.html())
     })
   }
   app.use(fault(parts.logger))
