@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import { operation } from '../kernel/index.ts'
 import { coded, codeOf, email, password } from './common.ts'
 import { oneTimeCode, opaque, sessionId } from './formats.ts'

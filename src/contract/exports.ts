@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import { type CodeOf, operation } from '../kernel/index.ts'
 import { bizId, coded, codeOf, id, inOrder, instant, listQuery, page, timestamp } from './common.ts'
 import { exchangeFilters } from './exchanges.ts'

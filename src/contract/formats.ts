@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import { locales } from '../kernel/index.ts'
 import { text } from './common.ts'
 

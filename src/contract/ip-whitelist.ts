@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import { operation } from '../kernel/index.ts'
 import { bizId, nothing, timestamp } from './common.ts'
 import { addressRange, distinct } from './formats.ts'

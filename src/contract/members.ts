@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import { operation } from '../kernel/index.ts'
 import { id, listQuery, page, text } from './common.ts'
 import { reason, someOf } from './formats.ts'

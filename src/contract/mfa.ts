@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import { operation } from '../kernel/index.ts'
 import { CodeDelivery, DeliveredMethod } from './auth.ts'
 import { coded, codeOf, timestamp } from './common.ts'

@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import { operation } from '../kernel/index.ts'
 import { bizId, coded, text, timestamp } from './common.ts'
 import { country, language, phone, someOf, timezone } from './formats.ts'

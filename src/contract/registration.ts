@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import { operation } from '../kernel/index.ts'
 import { bizId, coded, email, text } from './common.ts'
 import { country, language, oneTimeCode, phone, sessionId, timezone } from './formats.ts'

@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import { operation } from '../kernel/index.ts'
 import { bizId, coded, id, nothing, text, timestamp } from './common.ts'
 import { changesSomething, distinct } from './formats.ts'

@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import type { Chain, Operation } from '../kernel/index.ts'
 
 /** What stands in a body's place when it comes through the secure channel (docs/secure-channel.md, 3). */

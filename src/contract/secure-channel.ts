@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import { operation } from '../kernel/index.ts'
 import { nothing, timestamp } from './common.ts'
 import { anonymous } from './policies.ts'

@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import { operation } from '../kernel/index.ts'
 import { bizId, listQuery, nothing, page, timestamp } from './common.ts'
 import { sessionId } from './formats.ts'

@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import { operation } from '../kernel/index.ts'
 import { bizId, coded, codeOf, decimal, instant, listQuery, page, timestamp } from './common.ts'
 import { reason } from './formats.ts'

@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import { operation } from '../kernel/index.ts'
 import { bizId, byWorkspace, coded, codeOf, currency, listQuery, ofWorkspace, page, text, timestamp } from './common.ts'
 import { country, reason } from './formats.ts'

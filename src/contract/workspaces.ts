@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import { operation } from '../kernel/index.ts'
 import { bizId, coded, codeOf, nothing, text, timestamp } from './common.ts'
 import { someOf, timezone } from './formats.ts'
