@@ -14,7 +14,11 @@ export const clientHashOf = (given: string | null, storage: Storage, key: string
     })
   let settled: Promise<string> | null = given === null ? null : Promise.resolve(given)
   return (): Promise<string> => {
-    settled ??= settle()
+    // A storage that could not be read is asked again by the next call.
+    settled ??= settle().catch((error: unknown) => {
+      settled = null
+      throw error
+    })
     return settled
   }
 }

@@ -9,7 +9,7 @@ import { createExchange } from './exchange.ts'
 import { methodsOf } from './methods.ts'
 import { type ClientOptions, settle } from './options.ts'
 import { portalChains, routesOf } from './routes.ts'
-import { createSession, createTokenStore, lockFor, memoryStorage, type Session } from './session/index.ts'
+import { createSession, createTokenStore, keptAnyway, lockFor, memoryStorage, type Session } from './session/index.ts'
 import { type SignedIn, type SignIn, signIn, signOut } from './sign-in.ts'
 import { createTransport } from './transport/index.ts'
 
@@ -32,7 +32,7 @@ export type Client<P extends Portal> = Operations<P> & ClientFrame
 export const createClient = <const P extends Portal>(options: ClientOptions<P>): Client<P> => {
   const settings = settle(options)
   const { now = Date.now } = options
-  const storage = options.storage ?? memoryStorage()
+  const storage = options.storage ? keptAnyway(options.storage) : memoryStorage()
   const lock = lockFor(options.storage !== undefined)
   const key = (name: string): string => `portico:${options.portal}:${name}`
   const store = createTokenStore(storage, key('tokens'), now)

@@ -62,7 +62,7 @@ export interface ClientOptions<P extends Portal> extends CommonOptions {
   clientHash?: string
   /** `true` for the defaults. In production the edge sets these, and a client must not. */
   edgeHeaders?: boolean | EdgeHeaders
-  /** Where tokens and client hash are kept; localStorage shares a sign-in among tabs. Default: this client's memory. */
+  /** Where tokens and client hash are kept; localStorage shares a sign-in among tabs. Default, and for what it refuses: this client's memory. */
   storage?: Storage
   seal?: SealRule
   /** The session is over and signing in again is due. */

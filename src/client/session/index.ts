@@ -1,5 +1,5 @@
 export { arrived } from './arrival.ts'
 export { type Lock, lockFor } from './lock.ts'
 export { createSession, type Session } from './session.ts'
-export { memoryStorage, type Storage } from './storage.ts'
+export { keptAnyway, memoryStorage, type Storage } from './storage.ts'
 export { createTokenStore, type TokenPair, type Tokens } from './tokens.ts'

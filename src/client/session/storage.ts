@@ -17,3 +17,27 @@ export const memoryStorage = (): Storage => {
     },
   }
 }
+
+/**
+ * A storage that takes nothing, being full or forbidden, costs nobody their sign-in: what it refuses stays in this
+ * client's memory. The value of before, which serves no more, leaves the storage; what is there later is another tab's.
+ */
+export const keptAnyway = (storage: Storage): Storage => {
+  const refused = memoryStorage()
+  return {
+    getItem: async (key) => (await storage.getItem(key)) ?? refused.getItem(key),
+    setItem: async (key, value) => {
+      try {
+        await storage.setItem(key, value)
+        await refused.removeItem(key)
+      } catch {
+        await refused.setItem(key, value)
+        await storage.removeItem(key)
+      }
+    },
+    removeItem: async (key) => {
+      await refused.removeItem(key)
+      await storage.removeItem(key)
+    },
+  }
+}
