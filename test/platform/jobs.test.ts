@@ -7,7 +7,7 @@ import {
   type JobFacts,
   type JobKind,
 } from '../../src/platform/jobs/index.ts'
-import { leaseJob } from '../../src/platform/jobs/store.ts'
+import { deleteJob, leaseJob, prolongLease, returnJob } from '../../src/platform/jobs/store.ts'
 import { systemIds as ids } from '../../src/platform/system/index.ts'
 import { type TestClock, testClock } from '../identity/clock.ts'
 import { everyStore, type TestStore } from '../ledger/stores.ts'
@@ -76,6 +76,59 @@ describe('jobs on the database', () => {
     expect(failures).toMatchObject([{ kind: 'test', attempt: 9 }])
     expect(await left()).toMatchObject([{ status: 'FAILED' }])
     expect(await careful.runOne()).toBe(false)
+  })
+
+  each('a job whose processes were killed as often as is forgiven is done all the same', async (world) => {
+    const { database, clock, enqueue, replica, left } = world
+    await enqueue({})
+    for (let killed = 1; killed <= 7; killed++) {
+      await leaseJob(database, { kinds: ['test'], leaseId: ids.next<'lease'>(), at: clock.now(), leaseMs })
+      clock.advance(leaseMs)
+    }
+    const seen: JobFacts[] = []
+    expect(await replica(async (_payload, facts) => void seen.push(facts)).runOne()).toBe(true)
+    expect(seen).toMatchObject([{ attempt: 8 }])
+    expect(await left()).toEqual([])
+  })
+
+  each('a process does as many at once as it may, and those that have waited longest first', async (world) => {
+    const { clock, enqueue, replica, left } = world
+    const [begun, ends]: [unknown[], (() => void)[]] = [[], []]
+    for (const count of [3, 2, 1]) {
+      await enqueue({ count })
+      clock.advance(-1)
+    }
+    clock.advance(3)
+    const busy = replica(
+      async (payload) => {
+        begun.push(payload)
+        await new Promise<void>((resolve) => ends.push(resolve))
+      },
+      { concurrency: 2 },
+    )
+    await busy.start()
+    await expect.poll(() => begun.length).toBe(2)
+    await pause(100)
+    expect(begun).toEqual([{ count: 1 }, { count: 2 }])
+    for (const end of ends) end()
+    await expect.poll(() => begun.length).toBe(3)
+    for (const end of ends) end()
+    await busy.stop()
+    expect(await left()).toEqual([])
+  })
+
+  each('a lease that was lost neither ends its job nor gives it back', async (world) => {
+    const { database, clock, enqueue, left } = world
+    await enqueue({})
+    const take = () => leaseJob(database, { kinds: ['test'], leaseId: ids.next<'lease'>(), at: clock.now(), leaseMs })
+    const lost = await take()
+    clock.advance(leaseMs)
+    const held = await take()
+    if (!lost || !held) throw new Error('no lease')
+    await returnJob(database, lost, { runAt: clock.now(), failure: 'late', attempts: 0 })
+    await deleteJob(database, lost)
+    expect(await prolongLease(database, lost, clock.now())).toBe(false)
+    expect(await left()).toMatchObject([{ status: 'LEASED', lease_biz_id: held.leaseId, attempts: 2 }])
   })
 
   each('who has lost a lease is told to stop, and its end changes nothing', async (world) => {
@@ -274,12 +327,16 @@ const worldOf = (database: TestStore['database']) => {
     failures,
     enqueue: (payload: object) => enqueueJob(database, ids, { kind: 'test', payload, at: clock.now() }),
     left: () => database.selectFrom('jobs').selectAll().execute(),
-    replica: (work: JobKind['work'], changed: Partial<JobKind> = {}, store = database) =>
+    replica: (
+      work: JobKind['work'],
+      { concurrency = 1, ...changed }: Partial<JobKind> & { concurrency?: number } = {},
+      store = database,
+    ) =>
       createJobRunner({
         database: store,
         clock,
         ids,
-        settings: { concurrency: 1, pollMs: 10, leaseMs },
+        settings: { concurrency, pollMs: 10, leaseMs },
         kinds: [{ name: 'test', attempts: 3, work, ...changed }],
         onFailure: (failure) => failures.push(failure),
       }),
