@@ -12,6 +12,8 @@ export interface OrderQuery extends PageRequest {
   type: OrderType
   /** Null lets an operator see every workspace's. */
   workspace: WorkspaceId | null
+  /** For an operator: what this workspace ordered, and what it is to receive or has received. */
+  concerning?: WorkspaceId | undefined
   /** Real orders or a sandbox's; absent for either. */
   workspaceKind?: CodeOf<'workspaceKind'> | undefined
   wallet?: WalletId | undefined
@@ -40,13 +42,24 @@ const readOf = (row: { told: unknown; workspaceKind: CodeOf<'workspaceKind'> }):
   workspaceKind: row.workspaceKind,
 })
 
-/** A workspace sees what it ordered and what came to it from another one. */
-const within = (workspace: WorkspaceId | null) => (eb: ExpressionBuilder<Tables, 'orders'>) =>
+type Orders = ExpressionBuilder<Tables, 'orders'>
+
+/**
+ * A workspace sees what it ordered, and what has come to it from another one. What another one has yet to send, or never
+ * sent, is none of its business.
+ */
+const within = (workspace: WorkspaceId | null) => (eb: Orders) =>
   workspace === null
     ? eb.lit(true)
-    : eb.or([eb('workspace_biz_id', '=', workspace), eb('counterparty_workspace_biz_id', '=', workspace)])
+    : eb.or([
+        eb('workspace_biz_id', '=', workspace),
+        eb.and([eb('counterparty_workspace_biz_id', '=', workspace), eb('status', '=', 'COMPLETED')]),
+      ])
 
-/** Undefined for an unknown order and for another workspace's alike. */
+const onEitherSide = (workspace: WorkspaceId) => (eb: Orders) =>
+  eb.or([eb('workspace_biz_id', '=', workspace), eb('counterparty_workspace_biz_id', '=', workspace)])
+
+/** Undefined for an unknown order and for one that is not the workspace's to see alike. */
 export const readOrder = async (
   database: Database,
   { id, type, workspace }: { id: OrderId; type: OrderType; workspace: WorkspaceId | null },
@@ -82,8 +95,9 @@ const lastChange = (runsOut: OrderQuery['runsOut']) =>
         ELSE orders.updated_at END`
 
 const matching = (database: Database, query: OrderQuery) => {
-  const { type, workspace, workspaceKind, wallet, statuses, runsOut, from, to, data } = query
+  const { type, workspace, concerning, workspaceKind, wallet, statuses, runsOut, from, to, data } = query
   let found = database.selectFrom('orders').where('order_type', '=', type).where(within(workspace))
+  if (concerning !== undefined) found = found.where(onEitherSide(concerning))
   if (workspaceKind !== undefined) found = found.where(kindOfWorkspace, '=', workspaceKind)
   if (wallet !== undefined) {
     found = found.where((eb) =>

@@ -1,7 +1,9 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import * as contract from '../../src/contract/transfers.ts'
-import { bizId as bizIdOf, type WorkspaceId } from '../../src/kernel/index.ts'
+import { orderKinds } from '../../src/domains/exports/sources/order-columns.ts'
+import { orderSource } from '../../src/domains/exports/sources/orders.ts'
+import { bizId as bizIdOf, type Instant, type WorkspaceId } from '../../src/kernel/index.ts'
 import type { OrderType } from '../../src/platform/database/tables/ledger.ts'
 import { systemIds } from '../../src/platform/system/index.ts'
 import { refusalOf } from '../domains/world.ts'
@@ -77,6 +79,53 @@ describe.each(stores)('transfers that wait for approval on $name', ({ database }
     expect(rejected.statusHistory.at(-1)).toMatchObject({ actorBizId: checker, reason: 'looks wrong' })
     expect(await book.available(wallets[0])).toBe('51.00')
     expect(await refusalOf(reject(bizId))).toBe('STATE.CONFLICT')
+  })
+
+  const exported = async (workspace: WorkspaceId, asOf: Instant | null): Promise<unknown[]> => {
+    const all = { walletId: undefined, status: undefined, data: {}, from: undefined, to: undefined }
+    const asked = { ...all, workspace, asOf, now: book.clock.now() }
+    const rows = await Array.fromAsync(orderSource(book.ledger, orderKinds.TRANSFERS, asked, 10).rows)
+    return rows.map((row) => row.bizId)
+  }
+
+  test('transfers.read 404, transfers.list 200 for the recipient: an order is there once it has come, and no sooner', async () => {
+    const [source, target] = await pair('102.00')
+    const waiting = await transfer([source, target], '50.00')
+    const refused = await transfer([source, target], '50.00')
+    const seenBy = async ({ id: wallet_id, workspace }: TestWallet) => {
+      const lists = [
+        await book.ask(contract.listTransfers, { as: maker, workspace }),
+        await book.ask(contract.listTransfers, { as: maker, workspace, query: { walletId: wallet_id } }),
+        await book.ask(contract.listWalletTransfers, { as: maker, workspace, params: { wallet_id } }),
+      ]
+      return [...lists.map(({ items }) => items.map((one) => one.bizId)), await exported(workspace, null)]
+    }
+    const read = (order_id: string) =>
+      refusalOf(book.ask(contract.readTransfer, { as: maker, workspace: target.workspace, params: { order_id } }))
+    const asked = (order_id: string) =>
+      refusalOf(
+        book.ask(contract.isTransferCompleted, { as: maker, workspace: target.workspace, params: { order_id } }),
+      )
+
+    expect(await seenBy(target)).toEqual([[], [], [], []])
+    for (const { bizId } of [waiting, refused])
+      expect([await read(bizId), await asked(bizId)]).toEqual(['RESOURCE.NOT_FOUND', 'RESOURCE.NOT_FOUND'])
+    const query = { workspaceId: target.workspace }
+    const pending = await book.ask(contract.listPendingTransfers, { as: checker, query })
+    expect(pending.items.map((one) => one.bizId).toSorted()).toEqual([waiting.bizId, refused.bizId].toSorted())
+
+    const before = book.clock.now()
+    book.clock.advance(1_000)
+    await approve(waiting.bizId)
+    await reject(refused.bizId)
+    expect(await seenBy(target)).toEqual([[waiting.bizId], [waiting.bizId], [waiting.bizId], [waiting.bizId]])
+    expect([await read(waiting.bizId), await asked(waiting.bizId)]).toEqual(['none', 'none'])
+    expect([await read(refused.bizId), await asked(refused.bizId)]).toEqual([
+      'RESOURCE.NOT_FOUND',
+      'RESOURCE.NOT_FOUND',
+    ])
+    expect(await exported(target.workspace, before)).toEqual([])
+    for (const seen of await seenBy(source)) expect(seen).toHaveLength(2)
   })
 
   test('nobody decides over their own, and an unknown order is RESOURCE.NOT_FOUND', async () => {

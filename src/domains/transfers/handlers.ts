@@ -68,9 +68,9 @@ export const transferHandlers = (ports: TransfersPorts, words: Words): HandlerTa
 
     listPendingTransfers: async ({ query, locale }) => {
       const { sortBy, workspaceId, workspaceKind } = query
-      const workspace = workspaceId === undefined ? null : bizId<'workspace'>(workspaceId)
-      const pending = { type: 'TRANSFER', workspace, workspaceKind, statuses: ['PENDING_APPROVAL'] } as const
-      const orders = await ports.ledger.listOrders({ ...listing(query), ...pending, sortBy })
+      const concerning = workspaceId === undefined ? undefined : bizId<'workspace'>(workspaceId)
+      const pending = { type: 'TRANSFER', workspace: null, statuses: ['PENDING_APPROVAL'] } as const
+      const orders = await ports.ledger.listOrders({ ...listing(query), ...pending, concerning, workspaceKind, sortBy })
       const teller = { words, locale }
       return mapPage(orders, (order) => ({
         ...renderTransfer(order, null, teller),

@@ -25,7 +25,7 @@ export const create = (
       : { entries: entriesOf(terms) }),
   })
 
-/** A workspace's order, its own or one that came to it; null reaches every workspace's. */
+/** A workspace's order, its own or one that has come to it; null reaches every workspace's. */
 export const read = async ({ ledger }: TransfersPorts, id: OrderId, workspace: WorkspaceId | null): Promise<Order> => {
   const order = await ledger.readOrder({ id, type: 'TRANSFER', workspace })
   if (!order) throw notFound('no such transfer')

@@ -53,11 +53,13 @@ const standing = ({ runsOut }: OrderKind, { data }: Order, steps: Order['history
   return end !== null && runsOut ? { status: runsOut.to, at: end } : last
 }
 
-/** The order as it stood at the moment; undefined where it did not exist or is not asked for. */
+/** The order as it stood at the moment; undefined where it did not exist, had not come to the workspace or is not asked for. */
 const rowOf = (kind: OrderKind, order: Order, { asOf, now, status, workspace }: Asked): Row | undefined => {
   const steps = order.history.filter((step) => asOf === null || step.at <= asOf)
   const stood = standing(kind, order, steps, asOf ?? now)
   if (!stood || (status !== undefined && stood.status !== status)) return undefined
+  const isOwn = order.workspaceBizId === workspace
+  if (!isOwn && stood.status !== 'COMPLETED') return undefined
   const completed = steps.find((step) => step.status === 'COMPLETED')
   const row: Record<string, string | null> = {
     bizId: order.bizId,
@@ -71,7 +73,7 @@ const rowOf = (kind: OrderKind, order: Order, { asOf, now, status, workspace }: 
   if (kind.wallets.target) row[kind.wallets.target] = order.targetWalletBizId
   const isNow = steps.length === order.history.length
   for (const field of kind.data) {
-    const isHidden = (field.late && !isNow) || (ownNotes.has(field.name) && order.workspaceBizId !== workspace)
+    const isHidden = (field.late && !isNow) || (ownNotes.has(field.name) && !isOwn)
     row[field.name] = isHidden ? null : fieldValue(order.data, field)
   }
   return row
