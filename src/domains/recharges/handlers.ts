@@ -83,8 +83,9 @@ export const rechargeHandlers = (ports: RechargesPorts, words: Words): HandlerTa
     readRecharge: async ({ params, workspace, locale }) =>
       tellRecharge(await read(ports, idInPath(params.recharge_id), workspace.id), { words, locale }),
 
-    quoteRecharge: async ({ body, workspace }) => {
-      const { wallet, channel, ...charge } = await quote(ports, askedIn(body), workspace.id)
+    quoteRecharge: async ({ body, workspace, requestId }) => {
+      const by = { workspace: workspace.id, requestId }
+      const { wallet, channel, ...charge } = await quote(ports, askedIn(body), by)
       return tellFigures(wallet, channel.terms.channelCode, charge)
     },
 

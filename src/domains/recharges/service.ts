@@ -37,6 +37,7 @@ import {
   rejection,
   submission,
 } from './commands.ts'
+import { endRunOut } from './expiry.ts'
 import { rechargeOf } from './recharge.ts'
 import { type Channels, seenAt } from './rules.ts'
 
@@ -74,34 +75,48 @@ const termsOf = async (
 }
 
 /** What a recharge would come to now, or why it cannot be; nothing is kept, of the day's limit neither. */
-export const quote = async (ports: RechargesPorts, asked: Asked, workspace: WorkspaceId): Promise<RechargeTerms> => {
+export const quote = async (
+  ports: RechargesPorts,
+  asked: Asked,
+  by: { workspace: WorkspaceId; requestId: string },
+): Promise<RechargeTerms> => {
+  const { workspace } = by
   const terms = await termsOf(ports, asked, workspace)
   const { amount, channel } = terms
   const usageOf = channel.terms.channelCode
   const counter = { workspace, type: 'RECHARGE', usageOf, currency: amount.currency, at: ports.clock.now() } as const
   const most = channel.tariff.dailyMaximum
-  if (most && compare(add(await ports.ledger.readDailyUsage(counter), amount), most) > 0)
+  const isTooMuch = async () =>
+    most !== null && compare(add(await ports.ledger.readDailyUsage(counter), amount), most) > 0
+  if ((await isTooMuch()) && ((await endRunOut(ports, by)) === 0 || (await isTooMuch())))
     throw new Refusal('WALLET.LIMIT_EXCEEDED', { internal: 'the daily limit' })
   return terms
 }
 
 /** What the trigger of migration 020-daily-usage says, which sees what runs in parallel. */
+const isTooMuchForTheDay = (error: unknown): boolean => sqlState(error) === 'PL001'
+
 const refusalOf = (error: unknown): unknown =>
-  sqlState(error) === 'PL001'
+  isTooMuchForTheDay(error)
     ? new Refusal('WALLET.LIMIT_EXCEEDED', { internal: 'the daily limit', cause: error })
     : error
 
 const announce = async (ports: RechargesPorts, asked: Asked, acting: Acting<WorkspaceId>): Promise<Order> => {
-  const { workspace } = acting
+  const { workspace, audit } = acting
   const terms = await termsOf(ports, asked, workspace)
   const expiresAt = toIso(plus(ports.clock.now(), ports.lifeMs))
-  try {
-    return await ports.ledger.execute({
+  const order = () =>
+    ports.ledger.execute({
       ...signedBy(acting),
       parties: [payee(terms.wallet, terms.amount.currency, workspace)],
       create: newRecharge(terms, workspace, expiresAt),
     })
+  try {
+    return await order()
   } catch (error) {
+    // What has run out has no part in the day any more, although its share goes back only as that is written down.
+    if (isTooMuchForTheDay(error) && (await endRunOut(ports, { workspace, requestId: audit.requestId })) > 0)
+      return await order().catch((again) => Promise.reject(refusalOf(again)))
     throw refusalOf(error)
   }
 }

@@ -1,0 +1,72 @@
+import { tmpdir } from 'node:os'
+import { afterAll, describe, expect, test } from 'vitest'
+import * as contract from '../../src/contract/recharges.ts'
+import { createRecharges } from '../../src/domains/recharges/index.ts'
+import { openBlobs } from '../../src/platform/blobs/index.ts'
+import { systemIds } from '../../src/platform/system/index.ts'
+import { asker } from '../ledger/ask.ts'
+import { createBook } from '../ledger/book.ts'
+import { everyStore, type TestStore } from '../ledger/stores.ts'
+import { refusalOf, words } from './world.ts'
+
+const stores = await everyStore()
+afterAll(() => Promise.all(stores.map((store) => store.close())))
+const lifeMs = 60_000
+
+const bench = async ({ database }: TestStore) => {
+  const book = await createBook(database)
+  const { ledger, clock } = book
+  const card = { channelCode: 'CARD', channelName: 'Card', channelType: 'CARD', proofRequired: false } as const
+  const terms = { currency: 'USD', minAmount: '1', maxAmount: '100', dailyMax: '100', fixedFee: '0', feeRate: '0' }
+  const { handlers } = createRecharges({
+    ledger,
+    clock,
+    words,
+    settings: { lifeMs, channels: [{ ...card, ...terms, enabled: true }] },
+    expiryMs: 600_000,
+    database,
+    blobs: await openBlobs({ kind: 'disk' }, tmpdir()),
+    fileOf: async () => undefined,
+  })
+  const [wallet, as, ask] = [await book.wallet('USD'), book.account(), asker([handlers], clock)]
+  const { workspace } = wallet
+  const body = (amount: string) => ({ walletBizId: wallet.id, channelCode: 'CARD', amount })
+  return {
+    clock,
+    quote: (amount: string) => ask(contract.quoteRecharge, { as, workspace, body: body(amount) }),
+    create: (amount: string, requestId: string = systemIds.next()) =>
+      ask(contract.createRecharge, { as, workspace, requestId, body: body(amount) }),
+    read: (recharge_id: string) => ask(contract.readRecharge, { as, workspace, params: { recharge_id } }),
+  }
+}
+
+describe.each(stores)('the daily limit of recharges on $name', (store) => {
+  test.each(['quote', 'create'] as const)(
+    'recharges.%s 200: what has run out takes no share of the day, before any job has come by',
+    async (operation) => {
+      const world = await bench(store)
+      const { clock, create, read } = world
+      const { bizId, expiresAt } = await create('100.00')
+      clock.advance(lifeMs - 1)
+      for (const asked of [world.quote('100.00'), create('100.00')])
+        expect(await refusalOf(asked)).toBe('WALLET.LIMIT_EXCEEDED')
+      clock.advance(1)
+      expect(await world[operation]('100.00')).toMatchObject({ amount: '100.00' })
+      expect(await read(bizId)).toMatchObject({ version: 2, updatedAt: expiresAt, rechargeStatus: { code: 'EXPIRED' } })
+    },
+  )
+
+  test('recharges.create 422, quote 422 WALLET.LIMIT_EXCEEDED: what is still waited for does, and what has run out gives back its own only', async () => {
+    const { clock, quote, create } = await bench(store)
+    await create('40.00')
+    clock.advance(lifeMs / 2)
+    await create('60.00')
+    clock.advance(lifeMs / 2)
+    const late = systemIds.next()
+    for (const asked of [quote('40.01'), create('40.01', late)])
+      expect(await refusalOf(asked)).toBe('WALLET.LIMIT_EXCEEDED')
+    const made = await create('40.00')
+    expect(await refusalOf(create('1.00'))).toBe('WALLET.LIMIT_EXCEEDED')
+    expect(made).toMatchObject({ rechargeStatus: { code: 'PENDING_PAYMENT' } })
+  })
+})
