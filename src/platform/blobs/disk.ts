@@ -1,8 +1,9 @@
 import { createReadStream, createWriteStream } from 'node:fs'
-import { access, mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises'
+import { access, open, readdir, rename, rm, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import type { Instant } from '../../kernel/index.ts'
+import { makeFolder } from '../system/index.ts'
 import { type Blobs, checkedKey, isKey } from './blobs.ts'
 
 const partial = '.part'
@@ -41,7 +42,7 @@ export const createDiskBlobs = (directory: string): Blobs => {
     put: async (key, source) => {
       const path = pathOf(key)
       try {
-        await mkdir(dirname(path), { recursive: true, mode: 0o700 })
+        await makeFolder(dirname(path))
         await pipeline(source, createWriteStream(path + partial, { flags: 'wx', mode: 0o600 }))
         await settle(path + partial)
         await rename(path + partial, path)

@@ -1,6 +1,6 @@
-import { mkdir } from 'node:fs/promises'
 import { PGlite } from '@electric-sql/pglite'
 import { Kysely, sql } from 'kysely'
+import { makeFolder } from '../system/index.ts'
 import { embeddedDialect } from './embedded-dialect.ts'
 import { embeddedFolder } from './embedded-folder.ts'
 import { demandFreeSpace, guardFreeSpace } from './free-space.ts'
@@ -24,7 +24,7 @@ export interface EmbeddedTarget {
 
 const makeDirectory = async (directory: string): Promise<void> => {
   try {
-    await mkdir(directory, { recursive: true, mode: 0o700 })
+    await makeFolder(directory)
   } catch (error) {
     throw new Error(`the data directory ${directory} (PORTICO_DATA_DIR) cannot be made`, { cause: error })
   }
