@@ -76,7 +76,8 @@ export const loadConfiguration = (variables: Variables, root: string): Configura
   const profile = z.object({ profile: z.string().default('development') }).safeParse(chosen).data?.profile
   const layers = [
     readYaml(join(root, 'config/default.yaml'), faults),
-    profile === 'development' ? readYaml(join(root, 'config/development.yaml'), faults) : {},
+    // Also over a profile that is none: what production must be told is no fault before somebody has said production.
+    profile === 'production' ? {} : readYaml(join(root, 'config/development.yaml'), faults),
     chosen,
   ]
   const tree = layers.reduce(overlay)

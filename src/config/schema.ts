@@ -5,6 +5,7 @@ import { rateGroups } from '../kernel/index.ts'
 import { accessSettings } from './access.ts'
 import { life, wait } from './durations.ts'
 import { auditSettings, exportSettings, fileSettings, jobSettings } from './files.ts'
+import { host } from './host.ts'
 import { baseUrl, httpUrl } from './http-url.ts'
 import * as identity from './identity.ts'
 import { moneySettings } from './money.ts'
@@ -109,7 +110,7 @@ export const schema = z.strictObject({
   ),
   listen: z
     .strictObject({
-      host: z.string().min(1).describe('The address that both listen on.'),
+      host: host.describe('The address that both listen on.'),
       port: port.describe('Of the portal listener; 0 takes a free one.'),
       operationsPort: port.describe('Of the operations listener; 0 takes a free one.'),
     })

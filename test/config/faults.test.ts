@@ -40,6 +40,26 @@ test('of a back-end that is written wrongly, the setting at fault is named', () 
   ])
 })
 
+test('of a profile that there is not, nothing but its name is a fault: which of them was meant is not known', () => {
+  expect(faultsOf('profile: prod')).toEqual([expect.stringMatching(/^profile \(PORTICO_PROFILE\): Invalid option/)])
+})
+
+test.each(['x y', '[::1]', 'http://portal.example', '127.0.0.1:8080', '/run/portico.sock'])(
+  'what no listener can have for its address is refused before the start: %s',
+  (host) => {
+    expect(faultsOf(JSON.stringify({ listen: { host } }))).toEqual([
+      'listen.host (HOST): an address such as 127.0.0.1 or ::1, or a name that has one',
+    ])
+  },
+)
+
+test.each(['0.0.0.0', '::', '::1', 'fe80::1%eth0', 'localhost', 'gateway_1.internal', 'portal.example.'])(
+  'an address and a name of a machine are taken to listen on: %s',
+  (host) => {
+    expect(faultsOf(JSON.stringify({ listen: { host } }))).toEqual([])
+  },
+)
+
 test('of a setting that there is not, at the top of the file, the name stands in the fault', () => {
   expect(faultsOf('colour: red')).toEqual([expect.stringMatching(/^Unrecognized key: "colour"/)])
 })
