@@ -1,14 +1,18 @@
 /*
  * A tour of the running gateway (npm start): opens a secure channel, signs in with a sealed body and the code from the
- * development outbox, reads the wallets and makes a transfer. --url and --operations say where it listens.
+ * development outbox, reads the wallets and makes a transfer. PORT and OPS_PORT say where it listens, or --url and
+ * --operations where that is another machine.
  */
 import { parseArgs } from 'node:util'
 import { createClient, type Exchange } from '../src/client/index.ts'
+import { readVariables } from '../src/config/env.ts'
+
+const { PORT = '8080', OPS_PORT = '9090' } = readVariables()
 
 const { values } = parseArgs({
   options: {
-    url: { type: 'string', default: 'http://127.0.0.1:8080' },
-    operations: { type: 'string', default: 'http://127.0.0.1:9090' },
+    url: { type: 'string', default: `http://127.0.0.1:${PORT}` },
+    operations: { type: 'string', default: `http://127.0.0.1:${OPS_PORT}` },
     email: { type: 'string', default: 'owner@demo.test' },
     password: { type: 'string', default: 'Portico-demo-2026' },
   },

@@ -42,8 +42,12 @@ describe('the commands of the documentation do what it says', () => {
     if (!known || !('prints' in known)) continue
     test(`${block.file}: ${known.begins}`, { timeout: 60_000 }, async () => {
       const script = here(block.script).trimEnd() + (known.adds?.(gateway) ?? '')
-      const path = [dirname(process.execPath), process.env.PATH].join(delimiter)
-      const { stdout } = await run('bash', ['-ec', script], { cwd: root, env: { ...process.env, PATH: path } })
+      const PATH = [dirname(process.execPath), process.env.PATH].join(delimiter)
+      const [PORT, OPS_PORT] = [gateway.url, gateway.operationsUrl].map((url) => new URL(url).port)
+      const { stdout } = await run('bash', ['-ec', script], {
+        cwd: root,
+        env: { ...process.env, PATH, PORT, OPS_PORT },
+      })
       expect(stdout).toMatch(known.prints)
     })
   }

@@ -15,7 +15,6 @@ export const documented: Documented[] = [
   {
     file: 'README.md',
     begins: 'npm run tour',
-    adds: ({ url, operationsUrl }) => ` -- --url ${url} --operations ${operationsUrl}`,
     prints: /That was the whole way/,
   },
   { file: 'README.md', begins: 'portico() {', prints: /"walletName":"Main USD"/ },
