@@ -48,7 +48,10 @@ export const fileSettings = z.strictObject({
 export const exportSettings = z.strictObject({
   lifeMs: life(1_000).describe('How long a completed export can be downloaded.'),
   pageSize: z.int().min(1).max(10_000).describe('Rows that are read at a time.'),
-  attempts: z.int().min(1).describe('Tries before an export has failed.'),
+  attempts: z
+    .int()
+    .min(1)
+    .describe('Tries before an export has failed, with pauses that grow fourfold from one second up to five minutes.'),
   sweepEveryMs: life(100).describe('How often exports that have had their time are deleted.'),
 })
 
