@@ -13,7 +13,7 @@ import {
 } from '../kernel/index.ts'
 import type { Database } from '../platform/database/index.ts'
 import { moment } from '../platform/database/moment.ts'
-import { readPage } from '../platform/database/read-page.ts'
+import { readPage, readSlice } from '../platform/database/read-page.ts'
 import type { OrderType } from '../platform/database/tables/ledger.ts'
 
 /** One posting to a wallet, as its owner reads it. */
@@ -54,10 +54,9 @@ const matching = (database: Database, { wallet, workspace, flowType, direction, 
   return found
 }
 
-/** In the order in which they happened: an account's sequence and its time agree, so either sorts alike. */
-export const listFlows = async (database: Database, query: FlowQuery): Promise<Page<Flow>> => {
-  const found = matching(database, query)
-  const ordered = found
+/** In the order in which they happened: an account's sequence and its time agree, and its time has the filters' index. */
+const inOrder = (database: Database, query: FlowQuery) =>
+  matching(database, query)
     .leftJoin('orders as o', 'o.biz_id', 'e.order_biz_id')
     .select([
       'e.biz_id as bizId',
@@ -71,13 +70,23 @@ export const listFlows = async (database: Database, query: FlowQuery): Promise<P
       sql<string | null>`o.data->>'remark'`.as('remark'),
       'e.created_at as createdAt',
     ])
+    .orderBy('e.created_at', query.sortOrder)
     .orderBy('e.sequence', query.sortOrder)
-  return mapPage(await readPage(found, ordered, query), ({ currency, amount, balanceAfter, ...row }) => ({
-    ...row,
-    amount: money(amount, currency),
-    balanceAfter: money(balanceAfter, currency),
-  }))
-}
+
+type FlowRow = Omit<Flow, 'amount' | 'balanceAfter'> & { currency: string; amount: bigint; balanceAfter: bigint }
+
+const flowOf = ({ currency, amount, balanceAfter, ...row }: FlowRow): Flow => ({
+  ...row,
+  amount: money(amount, currency),
+  balanceAfter: money(balanceAfter, currency),
+})
+
+export const listFlows = async (database: Database, query: FlowQuery): Promise<Page<Flow>> =>
+  mapPage(await readPage(matching(database, query), inOrder(database, query), query), flowOf)
+
+/** A page's flows alone, for who reads a list to its end. */
+export const readFlows = async (database: Database, query: FlowQuery): Promise<Flow[]> =>
+  (await readSlice(inOrder(database, query), query)).map(flowOf)
 
 /** One side of a booking, the house's included: for operators. */
 export interface Posting {

@@ -4,13 +4,13 @@ import { checkBook } from './book-store.ts'
 import { keepCheck, readCheck } from './check-store.ts'
 import { listDueOrders } from './due-store.ts'
 import { execute, type LedgerPorts, post } from './execute.ts'
-import { listFlows, listPostings } from './flows-store.ts'
+import { listFlows, listPostings, readFlows } from './flows-store.ts'
 import { ensureHouse } from './house-store.ts'
 import { earlierAnswer, forgetAnswers, keepAnswer } from './idempotency.ts'
 import { verifyBook } from './invariants.ts'
 import { provideLiquidity } from './liquidity.ts'
 import { fundWallet } from './opening.ts'
-import { listOrders, readOrder, readOrderType } from './orders-store.ts'
+import { listOrders, readOrder, readOrders, readOrderType } from './orders-store.ts'
 import { orEarlierOrder } from './remembered.ts'
 import { deleteUsageOf, readDailyUsage } from './usage-store.ts'
 import { insertWallet, listWallets, moveWallet, readDefaultWallet, readWallet } from './wallets-store.ts'
@@ -74,9 +74,11 @@ const parts = (ports: LedgerPorts) => {
     readBalance: from(readBalance),
     readBalanceAt: from(readBalanceAt),
     listFlows: from(listFlows),
+    readFlows: from(readFlows),
     readOrder: from(readOrder),
     readOrderType: from(readOrderType),
     listOrders: from(listOrders),
+    readOrders: from(readOrders),
     listDueOrders: from(listDueOrders),
     readDailyUsage: from(readDailyUsage),
     forgetUsage: from(deleteUsageOf),

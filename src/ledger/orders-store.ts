@@ -1,9 +1,9 @@
-import { type ExpressionBuilder, sql } from 'kysely'
+import { type Expression, type ExpressionBuilder, type SqlBool, sql } from 'kysely'
 import type { CodeOf, OrderId, WalletId, WorkspaceId } from '../kernel/index.ts'
-import { type Instant, mapPage, type Page, type PageRequest, toIso } from '../kernel/index.ts'
+import { type Instant, offsetOf, type Page, type PageRequest, pageOf, toIso } from '../kernel/index.ts'
 import type { Database, Tables } from '../platform/database/index.ts'
 import { moment } from '../platform/database/moment.ts'
-import { readPage } from '../platform/database/read-page.ts'
+import { counting } from '../platform/database/read-page.ts'
 import type { OrderType } from '../platform/database/tables/ledger.ts'
 import { type Order, storedOrder } from './order.ts'
 import type { RunningOut } from './running-out.ts'
@@ -42,22 +42,32 @@ const readOf = (row: { told: unknown; workspaceKind: CodeOf<'workspaceKind'> }):
   workspaceKind: row.workspaceKind,
 })
 
-type Orders = ExpressionBuilder<Tables, 'orders'>
+type Side = (orders: ExpressionBuilder<Tables, 'orders'>) => Expression<SqlBool>
+
+const ordersOf =
+  (workspace: WorkspaceId): Side =>
+  (orders) =>
+    orders('workspace_biz_id', '=', workspace)
+
+const sentTo =
+  (workspace: WorkspaceId): Side =>
+  (orders) =>
+    orders('counterparty_workspace_biz_id', '=', workspace)
+
+const everyones: Side = (orders) => orders.lit(true)
 
 /**
  * A workspace sees what it ordered, and what has come to it from another one. What another one has yet to send, or never
- * sent, is none of its business.
+ * sent, is none of its business. No order is on both sides, and each side has its index, which an OR of the two has not.
  */
-const within = (workspace: WorkspaceId | null) => (eb: Orders) =>
-  workspace === null
-    ? eb.lit(true)
-    : eb.or([
-        eb('workspace_biz_id', '=', workspace),
-        eb.and([eb('counterparty_workspace_biz_id', '=', workspace), eb('status', '=', 'COMPLETED')]),
-      ])
-
-const onEitherSide = (workspace: WorkspaceId) => (eb: Orders) =>
-  eb.or([eb('workspace_biz_id', '=', workspace), eb('counterparty_workspace_biz_id', '=', workspace)])
+const sidesOf = (workspace: WorkspaceId | null, concerning?: WorkspaceId): Side[] => {
+  if (workspace !== null)
+    return [
+      ordersOf(workspace),
+      (orders) => orders.and([sentTo(workspace)(orders), orders('status', '=', 'COMPLETED')]),
+    ]
+  return concerning === undefined ? [everyones] : [ordersOf(concerning), sentTo(concerning)]
+}
 
 /** Undefined for an unknown order and for one that is not the workspace's to see alike. */
 export const readOrder = async (
@@ -68,7 +78,7 @@ export const readOrder = async (
     .selectFrom('orders')
     .where('biz_id', '=', id)
     .where('order_type', '=', type)
-    .where(within(workspace))
+    .where((orders) => orders.or(sidesOf(workspace).map((side) => side(orders))))
     .select(columnsOfRead)
     .executeTakeFirst()
   return row && readOf(row)
@@ -94,10 +104,9 @@ const lastChange = (runsOut: OrderQuery['runsOut']) =>
     : sql<Instant>`CASE WHEN ${statusNow(runsOut)} = ${runsOut.to} THEN (orders.data->>'expiresAt')::timestamptz
         ELSE orders.updated_at END`
 
-const matching = (database: Database, query: OrderQuery) => {
-  const { type, workspace, concerning, workspaceKind, wallet, statuses, runsOut, from, to, data } = query
-  let found = database.selectFrom('orders').where('order_type', '=', type).where(within(workspace))
-  if (concerning !== undefined) found = found.where(onEitherSide(concerning))
+const matching = (database: Database, query: OrderQuery, side: Side) => {
+  const { type, workspaceKind, wallet, statuses, runsOut, from, to, data } = query
+  let found = database.selectFrom('orders').where('order_type', '=', type).where(side)
   if (workspaceKind !== undefined) found = found.where(kindOfWorkspace, '=', workspaceKind)
   if (wallet !== undefined) {
     found = found.where((eb) =>
@@ -111,25 +120,47 @@ const matching = (database: Database, query: OrderQuery) => {
   return found
 }
 
-/** Finds the page by what it is sorted by alone, and tells what is on it: to tell an order costs more than to pass it over. */
-export const listOrders = async (database: Database, query: OrderQuery): Promise<Page<ReadOrder>> => {
-  const found = matching(database, query)
+/** Each side as far as the page may reach into it, in the order of the list. */
+const placesOf = (database: Database, query: OrderQuery) => {
   const sortedBy = query.sortBy === 'createdAt' ? sql.ref<Instant>('orders.created_at') : lastChange(query.runsOut)
-  const places = found
-    .select(['orders.workspace_biz_id', 'orders.biz_id', sortedBy.as('place')])
+  const most = offsetOf(query) + query.pageSize
+  return sidesOf(query.workspace, query.concerning)
+    .map((side) =>
+      matching(database, query, side)
+        .select(['orders.workspace_biz_id', 'orders.biz_id', sortedBy.as('place')])
+        .orderBy('place', query.sortOrder)
+        .orderBy('orders.biz_id', query.sortOrder)
+        .limit(most),
+    )
+    .map((places) => database.selectFrom(places.as('side')).selectAll())
+    .reduce((all, side) => all.unionAll(side))
     .orderBy('place', query.sortOrder)
-    .orderBy('orders.biz_id', query.sortOrder)
-  const told = (page: typeof places) =>
-    database
-      .selectFrom(page.as('page'))
-      .innerJoin('orders', (join) =>
-        join.onRef('orders.workspace_biz_id', '=', 'page.workspace_biz_id').onRef('orders.biz_id', '=', 'page.biz_id'),
-      )
-      .select(columnsOfRead)
-      .orderBy('page.place', query.sortOrder)
-      .orderBy('page.biz_id', query.sortOrder)
-  const ordered = {
-    limit: (rows: number) => ({ offset: (skipped: number) => told(places.limit(rows).offset(skipped)) }),
-  }
-  return mapPage(await readPage(found, ordered, query), readOf)
+    .orderBy('biz_id', query.sortOrder)
+}
+
+/**
+ * A page's orders alone, for who reads a list to its end. Finds the page by what it is sorted by alone, and tells what is on
+ * it: to tell an order costs more than to pass it over.
+ */
+export const readOrders = async (database: Database, query: OrderQuery): Promise<ReadOrder[]> => {
+  const page = placesOf(database, query).limit(query.pageSize).offset(offsetOf(query))
+  const told = await database
+    .selectFrom(page.as('page'))
+    .innerJoin('orders', (join) =>
+      join.onRef('orders.workspace_biz_id', '=', 'page.workspace_biz_id').onRef('orders.biz_id', '=', 'page.biz_id'),
+    )
+    .select(columnsOfRead)
+    .orderBy('page.place', query.sortOrder)
+    .orderBy('page.biz_id', query.sortOrder)
+    .execute()
+  return told.map(readOf)
+}
+
+export const listOrders = async (database: Database, query: OrderQuery): Promise<Page<ReadOrder>> => {
+  const counts = await sidesOf(query.workspace, query.concerning)
+    .map((side) => counting(matching(database, query, side)))
+    .reduce((all, side) => all.unionAll(side))
+    .execute()
+  const counted = counts.reduce((sum, { total }) => sum + total, 0)
+  return pageOf(await readOrders(database, query), counted, query)
 }

@@ -138,8 +138,8 @@ describe('an export over one snapshot', () => {
       }
       return {
         ...inside,
-        listFlows: (query) => inside.listFlows(query).then(then),
-        listOrders: (query) => inside.listOrders(query).then(then),
+        readFlows: (query) => inside.readFlows(query).then(then),
+        readOrders: (query) => inside.readOrders(query).then(then),
       }
     },
   })

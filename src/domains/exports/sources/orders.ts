@@ -88,11 +88,7 @@ export const orderSource = (ledger: Ledger, kind: OrderKind, asked: Asked, pageS
     const { workspace, walletId, data, from: start, to } = asked
     const wallet = walletId === undefined ? undefined : bizId<'wallet'>(walletId)
     const query = { type: kind.type, workspace, wallet, data, to, sortBy: 'createdAt', sortOrder: 'asc' } as const
-    const orders = everyRow<Order>(
-      async (slice) => (await ledger.listOrders({ ...query, ...slice })).items,
-      start,
-      pageSize,
-    )
+    const orders = everyRow<Order>((slice) => ledger.readOrders({ ...query, ...slice }), start, pageSize)
     for await (const order of orders) {
       const row = rowOf(kind, order, asked)
       if (row) yield row
