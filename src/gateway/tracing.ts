@@ -57,6 +57,7 @@ export const beginSpan = (isTrusted: (call: Call) => boolean): Stage => {
     const around = parent ? trace.setSpanContext(ROOT_CONTEXT, parent) : ROOT_CONTEXT
     const attributes = {
       'http.request.method': call.method,
+      'http.route': call.chain.prefix + call.operation.path,
       'portico.operation': call.operation.id,
       'portico.chain': call.chainId,
       'portico.request_id': call.requestId,
@@ -79,6 +80,9 @@ export const endSpan = ({ call, refusal, status }: Finished): void => {
   const { span } = call.trace
   span.setAttribute('http.response.status_code', status)
   if (refusal) span.setAttribute('portico.code', refusal.code)
-  if (status >= 500) span.setStatus({ code: SpanStatusCode.ERROR })
+  if (status >= 500) {
+    span.setAttribute('error.type', refusal?.code ?? String(status))
+    span.setStatus({ code: SpanStatusCode.ERROR })
+  }
   span.end()
 }

@@ -60,6 +60,7 @@ describe.skipIf(inject('topology') !== 'embedded')('the span of a request', () =
     expect(span.options).toMatchObject({ kind: SpanKind.SERVER, startTime: expect.any(Number) })
     expect(span.attributes).toEqual({
       'http.request.method': 'GET',
+      'http.route': countries,
       'http.response.status_code': 200,
       'portico.operation': 'constants.countries',
       'portico.chain': 'consumer',
@@ -104,6 +105,7 @@ describe.skipIf(inject('topology') !== 'embedded')('the span of a request', () =
       'http.response.status_code': status,
       'portico.code': 'ACCESS.TOKEN_MISSING',
     })
+    expect(span.attributes).not.toHaveProperty('error.type')
     expect(span.status).toBeNull()
   })
 
@@ -113,7 +115,8 @@ describe.skipIf(inject('topology') !== 'embedded')('the span of a request', () =
     const { status, span } = await call(countries)
     reply = '[]'
     expect(status).toBe(502)
-    expect(span.attributes).toMatchObject({ 'portico.code': 'SYSTEM.UPSTREAM_INVALID_RESPONSE' })
+    const code = 'SYSTEM.UPSTREAM_INVALID_RESPONSE'
+    expect(span.attributes).toMatchObject({ 'portico.code': code, 'error.type': code })
     expect(span.status).toEqual({ code: SpanStatusCode.ERROR })
   })
 })

@@ -1,10 +1,13 @@
 import { Readable } from 'node:stream'
+import { trace as trace1_9 } from 'opentelemetry-api-1.9'
+import { trace as trace1_10 } from 'opentelemetry-api-1.10'
 import { describe, expect, test } from 'vitest'
 import { listWallets } from '../../src/contract/wallets.ts'
 import { Call } from '../../src/gateway/call.ts'
 import { Headers } from '../../src/gateway/headers.ts'
 import { beginSpan, parseTraceparent } from '../../src/gateway/tracing.ts'
 import { instantOf } from '../../src/kernel/index.ts'
+import { recordingTracer } from '../harness/tracer.ts'
 
 const traceId = '0af7651916cd43dd8448eb211c80319c'
 const spanId = 'b7ad6b7169203331'
@@ -36,6 +39,23 @@ const traceOf = async (trusted: boolean, raw: string[]) => {
   await beginSpan(() => trusted)(call)
   return call.trace?.traceId
 }
+
+/** Where the copies of the API find one another; a copy that has registered there leaves its version behind. */
+const registry = Symbol.for('opentelemetry.js.api.1')
+
+describe('an SDK, which brings a copy of the API of its own', () => {
+  test.each([
+    ['1.9', trace1_9],
+    ['1.10', trace1_10],
+  ])('is found whether its copy is of %s', async (_version, api) => {
+    Reflect.deleteProperty(globalThis, registry)
+    const { tracer } = recordingTracer()
+    expect(api.setGlobalTracerProvider({ getTracer: () => tracer })).toBe(true)
+    expect(await traceOf(true, ['traceparent', `00-${traceId}-${spanId}-01`])).toBe(traceId)
+    expect(await traceOf(true, [])).toMatch(/^[0-9a-f]{32}$/)
+    Reflect.deleteProperty(globalThis, registry)
+  })
+})
 
 describe('traceparent', () => {
   test.each([
