@@ -1,5 +1,6 @@
 import type { UpstreamConfiguration } from '../config/index.ts'
 import type { Call } from '../gateway/call.ts'
+import { Refusal } from '../kernel/index.ts'
 import type { Backend } from './backend.ts'
 import type { UpstreamMetrics } from './metrics.ts'
 import { openPool, wireFailure } from './upstream-connection.ts'
@@ -17,6 +18,8 @@ export interface Upstream extends Backend {
 const isRetried = ({ operation }: Call, error: unknown): boolean =>
   operation.method === 'GET' && isUnhealthy(error) && error.code !== 'SYSTEM.UPSTREAM_TIMEOUT'
 
+const tooLate = (): Refusal => new Refusal('SYSTEM.UPSTREAM_TIMEOUT', { internal: 'no time left when its turn came' })
+
 /** An HTTP service behind the gateway: design.md section 4. `assert` signs what it is told of the caller. */
 export const createUpstream = (
   settings: UpstreamConfiguration,
@@ -27,7 +30,6 @@ export const createUpstream = (
   const basePath = new URL(url).pathname.replace(/\/$/, '')
   const pool = openPool(settings)
   const policies = upstreamPolicies(settings, metrics)
-
   const streams = createStreamExchange(settings)
 
   const exchange = (call: Call, assertion: string, deadline: number): Promise<unknown> => {
@@ -39,6 +41,8 @@ export const createUpstream = (
 
   const attempt = async (call: Call, assertion: string, deadline: number): Promise<unknown> => {
     const start = performance.now()
+    // Its turn has come too late: sent now it would take place after it was refused. A stream has its time from here on.
+    if (start >= deadline && !isStreamed(call)) throw tooLate()
     const done = (outcome: string) => {
       metrics.underWay(url, -1)
       metrics.attempted(url, outcome, (performance.now() - start) / 1000)

@@ -1,0 +1,58 @@
+import { once } from 'node:events'
+import { createServer, type Server } from 'node:http'
+import { Readable } from 'node:stream'
+import { Registry } from 'prom-client'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { createUpstreamMetrics } from '../../src/backends/index.ts'
+import { createUpstream } from '../../src/backends/upstream.ts'
+import { updateProfile } from '../../src/contract/profile.ts'
+import { Call } from '../../src/gateway/call.ts'
+import { Headers } from '../../src/gateway/headers.ts'
+import { instantOf } from '../../src/kernel/index.ts'
+import { refusalOf } from '../domains/world.ts'
+import { upstreamAt } from '../harness/settings.ts'
+
+let silent: Server
+let asked = 0
+beforeAll(async () => {
+  silent = createServer(() => {
+    asked += 1
+  })
+  await once(silent.listen(0, '127.0.0.1'), 'listening')
+})
+afterAll(() => {
+  silent.closeAllConnections()
+  silent.close()
+})
+
+const command = (): Call =>
+  new Call({
+    operation: updateProfile,
+    chainId: 'consumer',
+    params: {},
+    method: updateProfile.method,
+    path: updateProfile.path,
+    query: '',
+    headers: new Headers({ headers: {}, rawHeaders: [] }),
+    peer: '127.0.0.1',
+    body: Readable.from([]),
+    receivedAt: instantOf(0),
+    requestId: 'one',
+  })
+
+test('504 SYSTEM.UPSTREAM_TIMEOUT for a command whose time was up before its turn came: it is never sent', async () => {
+  const address = silent.address()
+  const port = typeof address === 'object' ? address?.port : 0
+  const settings = upstreamAt(`http://127.0.0.1:${port}`, {
+    timeoutMs: 200,
+    concurrency: 1,
+    queue: 20,
+    breaker: { failures: 100, openMs: 0 },
+  })
+  const upstream = createUpstream(settings, async () => 'an assertion', createUpstreamMetrics(new Registry()))
+  const refused = await Promise.all(Array.from({ length: 20 }, () => refusalOf(upstream.handle(command()))))
+  expect(refused).toEqual(Array(20).fill('SYSTEM.UPSTREAM_TIMEOUT'))
+  // One or another may have had its turn in its very last moment.
+  expect(asked).toBeLessThan(6)
+  await upstream.close()
+})
