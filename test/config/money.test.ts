@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { dump } from 'js-yaml'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { loadConfiguration } from '../../src/config/index.ts'
+import { ConfigurationError, loadConfiguration } from '../../src/config/index.ts'
 import { root } from '../harness/settings.ts'
 
 let folder = ''
@@ -14,9 +14,18 @@ afterAll(() => rm(folder, { recursive: true, force: true }))
 
 const load = async (money: object) => {
   const file = join(folder, 'portico.yaml')
-  await writeFile(file, dump({ money }))
+  await writeFile(file, dump({ money }, { skipInvalid: true }))
   return loadConfiguration({ PORTICO_CONFIG: file }, root).money
 }
+
+const faultsOf = (money: object): Promise<string[]> =>
+  load(money).then(
+    () => [],
+    (error: unknown) => {
+      if (error instanceof ConfigurationError) return error.faults
+      throw error
+    },
+  )
 
 const channel = {
   channelCode: 'BANK_USD',
@@ -34,9 +43,18 @@ const channel = {
 const { channelCode: _, channelName: __, proofRequired: ___, enabled: ____, ...payout } = channel
 const recharge = (changed: object) => ({ recharge: { channels: [{ ...channel, ...changed }] } })
 const rate = (changed: object) => ({ exchange: { rates: [{ source: 'USD', target: 'EUR', rate: '0.9', ...changed }] } })
+const provider = (changed: object) => {
+  const whole = { url: 'http://rates.test', refreshMs: 1_000, staleAfterMs: 2_000, timeoutMs: 500 }
+  return { exchange: { provider: { ...whole, ...changed } } }
+}
 
 test('what holds together is taken', async () => {
-  const money = await load({ transferFee: { USD: '0.25' }, ...recharge({}), withdrawal: { payouts: [payout] } })
+  const money = await load({
+    transferFee: { USD: '0.25' },
+    ...recharge({}),
+    withdrawal: { payouts: [payout] },
+    ...provider({}),
+  })
   expect(money.transferFee).toEqual({ USD: '0.25' })
   expect(money.recharge.channels).toEqual([channel])
 })
@@ -51,35 +69,43 @@ test.each([
     transferFee: { [currency]: fee },
   })
   expect((await load(settings(fits))).transferFee).toEqual({ [currency]: fits })
-  await expect(load(settings(exceeds))).rejects.toThrow(/money/)
+  expect(await faultsOf(settings(exceeds))).toEqual([expect.stringMatching(/^money\.transferFee: /)])
 })
 
-test.each<[string, object]>([
-  ['a maximum below the minimum', recharge({ maxAmount: '9.99' })],
-  ['a daily limit below the minimum', recharge({ dailyMax: '9.99' })],
-  ['a fee that leaves nothing of the least amount', recharge({ fixedFee: '10.00' })],
-  ['a negative fee', recharge({ fixedFee: '-0.01' })],
-  ['a rate of everything', recharge({ feeRate: '1' })],
-  ['a negative share', recharge({ feeRate: '-0.1' })],
-  ['more decimal places than the currency has', recharge({ minAmount: '10.001' })],
-  ['a number in place of a text', recharge({ minAmount: 10 })],
-  ['an amount with an exponent', recharge({ maxAmount: '1e3' })],
-  ['an unknown currency', recharge({ currency: 'XXX' })],
-  ['a currency that is not kept', { currencies: ['EUR'], ...recharge({}) }],
-  ['one currency twice', { currencies: ['USD', 'EUR', 'JPY', 'BHD', 'BTC', 'ETH', 'USD'] }],
-  ['one code twice', { recharge: { channels: [channel, channel] } }],
-  ['a payout twice', { withdrawal: { payouts: [payout, payout] } }],
-  ['a payout by card', { withdrawal: { payouts: [{ ...payout, channelType: 'CARD' }] } }],
-  ['a transfer’s fee that is no amount', { transferFee: { USD: '0.001' } }],
-  ['a transfer’s fee in a currency that is not kept', { transferFee: { GBP: '1.00' } }],
-  ['a limit in a currency that is not kept', { transferApprovalFrom: { GBP: '1.00' } }],
-  ['a rate of nothing', rate({ rate: '0' })],
-  ['a negative rate', rate({ rate: '-1' })],
-  ['a rate beyond measure', rate({ rate: '9'.repeat(13) })],
-  ['a rate of a currency to itself', rate({ target: 'USD' })],
-  ['a spread of everything', { exchange: { spread: '1' } }],
-  ['a provider without a limit of age', { exchange: { provider: { url: 'http://rates.test', refreshMs: 1_000 } } }],
-  ['a provider that is no web address', { exchange: { provider: { url: 'file:///x', refreshMs: 1_000 } } }],
-])('%s stops the start', async (_name, money) => {
-  await expect(load(money)).rejects.toThrow(/money/)
+test.each<[string, string, object]>([
+  ['a maximum below the minimum', 'recharge.channels.0', recharge({ maxAmount: '9.99' })],
+  ['a daily limit below the minimum', 'recharge.channels.0', recharge({ dailyMax: '9.99' })],
+  ['a fee that leaves nothing of the least amount', 'recharge.channels.0', recharge({ fixedFee: '10.00' })],
+  ['a negative fee', 'recharge.channels.0', recharge({ fixedFee: '-0.01' })],
+  ['a rate of everything', 'recharge.channels.0.feeRate', recharge({ feeRate: '1' })],
+  ['a negative share', 'recharge.channels.0.feeRate', recharge({ feeRate: '-0.1' })],
+  ['more decimal places than the currency has', 'recharge.channels.0', recharge({ minAmount: '10.001' })],
+  ['a number in place of a text', 'recharge.channels.0.minAmount', recharge({ minAmount: 10 })],
+  ['an amount with an exponent', 'recharge.channels.0', recharge({ maxAmount: '1e3' })],
+  ['a currency that is not kept', 'currencies', recharge({ currency: 'GBP' })],
+  ['one currency twice', 'currencies', { currencies: ['USD', 'EUR', 'JPY', 'BHD', 'BTC', 'ETH', 'USD'] }],
+  ['one code twice', 'recharge.channels', { recharge: { channels: [channel, channel] } }],
+  ['a payout twice', 'withdrawal.payouts', { withdrawal: { payouts: [payout, payout] } }],
+  [
+    'a payout by card',
+    'withdrawal.payouts.0.channelType',
+    { withdrawal: { payouts: [{ ...payout, channelType: 'CARD' }] } },
+  ],
+  ['a transfer’s fee that is no amount', 'transferFee', { transferFee: { USD: '0.001' } }],
+  ['a transfer’s fee in a currency that is not kept', 'currencies', { transferFee: { GBP: '1.00' } }],
+  ['a limit in a currency that is not kept', 'currencies', { transferApprovalFrom: { GBP: '1.00' } }],
+  ['a rate of nothing', 'exchange.rates.0.rate', rate({ rate: '0' })],
+  ['a negative rate', 'exchange.rates.0.rate', rate({ rate: '-1' })],
+  ['a rate beyond measure', 'exchange.rates.0.rate', rate({ rate: '9'.repeat(13) })],
+  ['a rate of a currency to itself', 'exchange.rates.0', rate({ target: 'USD' })],
+  ['a spread of everything', 'exchange.spread', { exchange: { spread: '1' } }],
+  ['a provider without a limit of age', 'exchange.provider.staleAfterMs', provider({ staleAfterMs: undefined })],
+  ['a provider that is no web address', 'exchange.provider.url', provider({ url: 'file:///x' })],
+])('%s stops the start, and is the one fault of money.%s', async (_name, setting, money) => {
+  expect(await faultsOf(money)).toEqual([expect.stringMatching(new RegExp(`^money\\.${setting}: `))])
+})
+
+test('an unknown currency stops the start, and is named where it stands', async () => {
+  const named = expect.stringMatching(/^money\.recharge\.channels\.0\.currency: a known currency$/)
+  expect(await faultsOf(recharge({ currency: 'XXX' }))).toContainEqual(named)
 })
