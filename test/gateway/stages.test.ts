@@ -42,7 +42,7 @@ const caller = (portal: Portal): Caller => ({
   permissions: new Set(),
 })
 
-test('a request goes through the stages in the order of design.md: nothing is done for whom a stage before refuses', () => {
+test('the stages come in their order: who calls, and what they may do, is judged before a body is read', () => {
   const never = () => {
     throw new Error('no request comes')
   }
