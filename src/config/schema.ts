@@ -72,9 +72,13 @@ const portal = z.strictObject({
 export const upstream = z.strictObject({
   url: baseUrl.describe('Where it is. The interface’s own paths are appended.'),
   audience: z.string().min(1).default('portico-domains').describe('`aud` of the call assertions for it.'),
-  timeoutMs: wait(10).default(5_000).describe('From the first byte sent to the last one received.'),
+  timeoutMs: wait(10)
+    .default(5_000)
+    .describe('For the whole of a call: its wait for a place, and the second try of a GET, are within it.'),
   maxReplyBytes: z.int().min(1_024).default(5_242_880).describe('More than that is 502.'),
-  streamTimeoutMs: wait(10).default(300_000).describe('The same for what is streamed, uploads and downloads.'),
+  streamTimeoutMs: wait(10)
+    .default(300_000)
+    .describe('For what is streamed, uploads and downloads: from the first byte to the last.'),
   maxStreamBytes: z.int().min(1_024).default(1_073_741_824).describe('More than that of a stream is broken off.'),
   connections: z.int().min(1).default(64).describe('Kept open to the upstream at most.'),
   tls: z
