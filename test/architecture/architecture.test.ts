@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { readSources, type Source, violations } from './check.ts'
+import { importRules, textRules } from './rules.ts'
 
 test('the house keeps its rules', () => {
   const sources = readSources(new URL('../../src', import.meta.url).pathname)
@@ -29,6 +30,24 @@ const broken: [string, Source][] = [
     'platform imports the kernel only',
     { path: 'platform/mail/a.ts', text: "const x = await import('../../domains/wallets/index.ts')" },
   ],
+  ['platform imports the kernel only', { path: 'platform/mail/a.ts', text: "import '../../config/index.ts'" }],
+  ['only compose chooses implementations', { path: 'domains/files/a.ts', text: "import '../../compose/shared.ts'" }],
+  [
+    'domains do not import the gateway, identity or back-ends',
+    { path: 'domains/files/a.ts', text: "import '../../identity/index.ts'" },
+  ],
+  [
+    'identity does not import domains, ledger, gateway or back-ends',
+    { path: 'identity/a.ts', text: "import '../gateway/call.ts'" },
+  ],
+  ['the ledger imports no domain', { path: 'ledger/a.ts', text: "import '../domains/wallets/index.ts'" }],
+  ['the gateway imports no domain and no identity', { path: 'gateway/a.ts', text: "import '../identity/index.ts'" }],
+  [
+    'the client imports kernel and contract only, and is safe in a browser',
+    { path: 'client/a.ts', text: "import '../openapi/index.ts'" },
+  ],
+  ['what a browser loads imports zod as a namespace', { path: 'contract/a.ts', text: "import { z } from 'zod'" }],
+  ['no enum, no any, no switched-off check', { path: 'identity/a.ts', text: 'const x: any = 1' }],
   ['process.env is read in one file', { path: 'main.ts', text: 'const port = process.env.PORT' }],
   ['the clock is handed in', { path: 'identity/a.ts', text: 'const now = Date.now()' }],
   ['randomness is handed in', { path: 'identity/a.ts', text: 'const x = Math.random()' }],
@@ -37,6 +56,11 @@ const broken: [string, Source][] = [
 
 test.each(broken)('a broken rule is found: %s', (rule, source) => {
   expect(violations([source]).join('\n')).toContain(rule)
+})
+
+test('each rule is shown being broken', () => {
+  const shown = new Set(broken.map(([rule]) => rule))
+  expect([...importRules, ...textRules].map(({ name }) => name).filter((name) => !shown.has(name))).toEqual([])
 })
 
 test('comments may speak of what code may not do', () => {
