@@ -14,8 +14,8 @@ const reloader = (variables: Variables, root: string, running: Running, logger: 
     await running.replaceBackends(loadConfiguration(variables, root))
     logger.info('backends reloaded')
   } catch (error) {
-    const faults = error instanceof ConfigurationError ? error.faults : [String(error)]
-    logger.error({ faults }, 'the changed configuration is refused; the old one stays')
+    const why = error instanceof ConfigurationError ? { faults: error.faults } : { err: error }
+    logger.error(why, 'the changed configuration is refused; the old one stays')
   }
 }
 
