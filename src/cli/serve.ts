@@ -51,7 +51,9 @@ export const serve: Command = {
     const logger = createLogger(settings.log.level)
     const running = await run(settings, role, logger)
     const reload = reloader(variables, root, running, logger)
-    const reloads = onReload(variables.PORTICO_CONFIG, reload)
+    const reloads = onReload(variables.PORTICO_CONFIG, reload, (error) =>
+      logger.warn({ err: error }, 'the file of the configuration is not watched: SIGHUP alone takes `backends` anew'),
+    )
     if (isAsked) await reload()
     const signal = await signalled()
     logger.info({ signal }, 'draining')
