@@ -32,14 +32,19 @@ export const openRedis = async (target: RedisTarget): Promise<RedisConnection> =
   const ask = (...[name, ...values]: Parts): Promise<unknown> => client.call(name, ...values)
   const command = (...parts: Parts): Promise<unknown> => ask(...parts).catch(unavailable)
 
-  client.on('error', target.onError)
+  // Whoever waits for a connection is told only that it is closed, not why.
+  let broken: Error | undefined
+  const onError = (error: Error): void => {
+    broken = error
+    target.onError(error)
+  }
+  client.on('error', onError)
   client.on('ready', target.onReady)
-  subscriber.on('error', target.onError)
+  subscriber.on('error', onError)
   subscriber.on('message', (channel: string, text: string) => listeners.get(channel)?.(text))
   const subscribeAll = () => {
     const channels = [...listeners.keys()]
-    if (subscriber.status === 'ready' && channels.length > 0)
-      subscriber.subscribe(...channels).catch((error: Error) => target.onError(error))
+    if (subscriber.status === 'ready' && channels.length > 0) subscriber.subscribe(...channels).catch(onError)
   }
   subscriber.on('ready', subscribeAll)
 
@@ -51,7 +56,7 @@ export const openRedis = async (target: RedisTarget): Promise<RedisConnection> =
     await Promise.all([client.connect(), subscriber.connect()])
   } catch (cause) {
     await close()
-    throw new Error('Redis does not answer at REDIS_URL', { cause })
+    throw new Error('Redis does not answer at REDIS_URL', { cause: broken ?? cause })
   }
   return {
     command,
