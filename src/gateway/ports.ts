@@ -7,7 +7,8 @@ export interface OpenedChannel {
   seal(text: string): string
 }
 
-export interface SealedBody {
+/** A sealed body's payload, and what of its request it is bound to. */
+export interface SealedRequest {
   sessionId: string
   portal: Portal
   clientHash: string
@@ -18,7 +19,7 @@ export interface SealedBody {
 
 /** Opens encrypted bodies; whatever is wrong is one and the same SECURE_CHANNEL.INVALID_PAYLOAD. */
 export interface ChannelPort {
-  open(sealed: SealedBody): Promise<OpenedChannel>
+  open(sealed: SealedRequest): Promise<OpenedChannel>
   /** For a call with no body to open that still asks for a sealed reply. */
   sealer(session: { sessionId: string; portal: Portal; clientHash: string }): Promise<(text: string) => string>
 }

@@ -1,4 +1,4 @@
-import type { ChannelPort, SealedBody } from '../../gateway/ports.ts'
+import type { ChannelPort, SealedRequest } from '../../gateway/ports.ts'
 import { type Randomness, Refusal } from '../../kernel/index.ts'
 import type { ChannelSessions } from './channel-sessions.ts'
 import { type CompactJwe, hasExactly, parseCompactJwe } from './compact-jwe.ts'
@@ -11,7 +11,7 @@ const keyBytes = 32
 export const invalidPayload = (): Refusal => new Refusal('SECURE_CHANNEL.INVALID_PAYLOAD')
 
 /** The sequence number of a header that is exactly the one this request calls for; undefined for any other. */
-const sequenceOf = (header: Record<string, unknown>, sealed: SealedBody): number | undefined => {
+const sequenceOf = (header: Record<string, unknown>, sealed: SealedRequest): number | undefined => {
   if (!hasExactly(header, ['alg', 'enc', 'kid', 'seq', 'htm', 'htu'])) return undefined
   const { alg, enc, kid, seq, htm, htu } = header
   if (alg !== 'dir' || enc !== 'A256GCM' || kid !== sealed.sessionId) return undefined
