@@ -1,5 +1,4 @@
 import type { Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import { compose, type Role } from './compose.ts'
@@ -28,7 +27,7 @@ const listen = (server: Server, settings: Configuration['listen'], name: 'port' 
     server.listen(port, host, () => {
       server.off('error', refuse)
       const address = server.address()
-      resolve(typeof address === 'object' && address !== null ? (address satisfies AddressInfo).port : port)
+      resolve(typeof address === 'object' && address !== null ? address.port : port)
     })
   })
 

@@ -1,7 +1,7 @@
 import type { Call } from '../gateway/call.ts'
 import type { Caller, WorkspaceAccess } from '../kernel/index.ts'
 
-/** What an upstream is told of the caller, signed. The request's own facts travel in headers (upstream.ts). */
+/** What an upstream is told of the caller, signed. The request's own facts travel in headers (upstream-request.ts). */
 export interface AssertionClaims {
   portal: string
   /** Absent for an anonymous call. */

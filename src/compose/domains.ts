@@ -124,7 +124,9 @@ export const composeDomains = async (
     ledger: [
       forgettingAnswers(ledger, expiryMs),
       checkingBook({
-        ...{ ledger, clock: outside.clock, everyMs: ledgerCheckMs },
+        ledger,
+        clock: outside.clock,
+        everyMs: ledgerCheckMs,
         verifyBook: (signal) => outside.patiently(verifyBook, signal),
         onBroken: (broken) => logger.error(broken, 'the book does not add up'),
       }),

@@ -1,6 +1,6 @@
 export type { Blobs } from './blobs.ts'
 export { type Downloadable, download } from './download.ts'
 export { blobsFault } from './fault.ts'
-export { meter } from './metered.ts'
+export { meter } from './meter.ts'
 export { openBlobs } from './open.ts'
 export { sweepOrphans } from './sweep.ts'
