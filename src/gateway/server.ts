@@ -63,7 +63,11 @@ export const guardServer = (app: Express, settings: Configuration['requests'], i
   // Node keeps the first 2,000 fields and drops the rest in silence; the head's size bounds them, and they are counted.
   server.maxHeadersCount = 0
   server.on('connect', (_request, socket) => {
-    socket.end('HTTP/1.1 405 Method Not Allowed\r\nConnection: close\r\nContent-Length: 0\r\n\r\n')
+    // Node leaves this socket to whoever listens here: its errors, which would end the process, and its end.
+    socket.on('error', () => undefined)
+    socket.end('HTTP/1.1 405 Method Not Allowed\r\nConnection: close\r\nContent-Length: 0\r\n\r\n', () =>
+      socket.destroy(),
+    )
   })
   server.on('checkExpectation', (_request, response: ServerResponse) => refuse(response, 417))
   return server
