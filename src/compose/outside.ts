@@ -41,13 +41,13 @@ export const openOutside = async (
   logger: Logger,
   stack: AsyncDisposableStack,
 ) => {
-  const onIdleError = (error: Error) => logger.warn({ err: error }, 'a database connection broke')
+  const onConnectionBroken = (error: Error) => logger.warn({ err: error }, 'a database connection broke')
   const onDiskFull = (isFull: boolean) =>
     isFull
       ? logger.error('THE DISK IS FULL: the embedded store is read only until there is room')
       : logger.info('there is room on the disk again')
   const texts = await readMailTexts(inPackage('config/mail'))
-  const store = await openDatabase(databaseTarget(settings, onIdleError, onDiskFull))
+  const store = await openDatabase(databaseTarget(settings, onConnectionBroken, onDiskFull))
   stack.defer(() => store.close())
   const migrated = await store.migrate()
   if (migrated.length > 0) logger.info({ migrated }, 'schema brought up to date')

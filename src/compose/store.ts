@@ -4,9 +4,9 @@ import type { DatabaseTarget } from '../platform/database/index.ts'
 /** The store that the configuration names: a PostgreSQL server, or the embedded one. */
 export const databaseTarget = (
   settings: Configuration,
-  onIdleError: (error: Error) => void,
+  onConnectionBroken: (error: Error) => void,
   onDiskFull: (isFull: boolean) => void = () => undefined,
 ): DatabaseTarget =>
   settings.databaseUrl
-    ? { kind: 'postgres', url: settings.databaseUrl.reveal(), ...settings.database, onIdleError }
+    ? { kind: 'postgres', url: settings.databaseUrl.reveal(), ...settings.database, onConnectionBroken }
     : { kind: 'embedded', directory: settings.dataDirectory, ...settings.database, onDiskFull }

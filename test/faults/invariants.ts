@@ -55,7 +55,7 @@ const targetOf = (place: Place): DatabaseTarget =>
         connectTimeoutMs: 5_000,
         statementTimeoutMs: 30_000,
         lockTimeoutMs: 10_000,
-        onIdleError: () => undefined,
+        onConnectionBroken: () => undefined,
       }
     : { kind: 'embedded', directory: place.directory, minimumFreeBytes: 0, onDiskFull: () => undefined }
 

@@ -23,7 +23,7 @@ export const postgresStore = async (poolSize = 16): Promise<TestStore | undefine
     connectTimeoutMs: 10_000,
     statementTimeoutMs: 20_000,
     lockTimeoutMs: 20_000,
-    onIdleError: () => undefined,
+    onConnectionBroken: () => undefined,
   })
   await migrate(database)
   return {

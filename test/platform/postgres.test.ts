@@ -23,7 +23,7 @@ const target = (url: string, poolSize = 6) =>
     connectTimeoutMs: 2_000,
     statementTimeoutMs: 600,
     lockTimeoutMs: 300,
-    onIdleError: () => undefined,
+    onConnectionBroken: () => undefined,
   }) as const
 
 const failure = (asked: Promise<unknown>): Promise<unknown> =>
@@ -57,6 +57,20 @@ test.skipIf(!server)('a server that lets us in no more is not to be had, whateve
   await store.close()
   await admin.query('DROP ROLE shut_out')
   await admin.end()
+})
+
+test.skipIf(!server)('a connection that breaks is told of once', async () => {
+  const told: Error[] = []
+  const store = await openPostgres({ ...target(server?.url ?? '', 1), onConnectionBroken: (error) => told.push(error) })
+  const admin = new Client({ connectionString: server?.url })
+  await admin.connect()
+  const { rows } = await sql<{ pid: number }>`SELECT pg_backend_pid() AS pid`.execute(store.database)
+  await admin.query('SELECT pg_terminate_backend($1)', [rows[0]?.pid])
+  await expect.poll(() => told.length).toBeGreaterThan(0)
+  await pause(100)
+  expect(told.map((error) => sqlState(error))).toEqual(['57P01'])
+  await admin.end()
+  await store.close()
 })
 
 describe.skipIf(!server).each([

@@ -13,7 +13,7 @@ const firstProbeMs = 10_000
  * A signal cuts the connection off, and the work rejects with its reason.
  */
 export const patientWork =
-  (config: ClientConfig, onIdleError: (error: Error) => void): OpenDatabase['patiently'] =>
+  (config: ClientConfig, onConnectionBroken: (error: Error) => void): OpenDatabase['patiently'] =>
   async (work, signal) => {
     signal?.throwIfAborted()
     let socket: Socket | undefined
@@ -24,7 +24,7 @@ export const patientWork =
     const cut = () => void socket?.destroy()
     const one = { ...config, max: 1, pipeline: true, keepAliveInitialDelayMillis: firstProbeMs, stream }
     const { pool, database } = openPool(one, unbounded, (error) => {
-      if (!signal?.aborted) onIdleError(error)
+      if (!signal?.aborted) onConnectionBroken(error)
     })
     pool.on('connect', () => {
       if (signal?.aborted) cut()

@@ -8,12 +8,12 @@ import type { Tables } from './tables/index.ts'
 export const openPool = (
   config: ClientConfig & { max: number },
   preamble: string | null,
-  onIdleError: (error: Error) => void,
+  onConnectionBroken: (error: Error) => void,
 ) => {
   const pool = new Pool(config)
-  pool.on('error', onIdleError)
-  // The pool listens to idle connections only; a broken one that is in use would end the process.
-  pool.on('connect', (client) => client.on('error', onIdleError))
+  // Each connection tells of itself, in use or idle; the pool would tell of the idle ones again.
+  pool.on('error', () => undefined)
+  pool.on('connect', (client) => client.on('error', onConnectionBroken))
   const dialect = new LocklessPostgresDialect({ pool: guardedPool(pool, preamble) })
   return { pool, database: new Kysely<Tables>({ dialect }) }
 }

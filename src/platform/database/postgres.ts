@@ -14,7 +14,7 @@ export interface PostgresTarget {
   statementTimeoutMs: number
   lockTimeoutMs: number
   /** Told of a connection that broke; the pool replaces it. */
-  onIdleError(error: Error): void
+  onConnectionBroken(error: Error): void
 }
 
 /**
@@ -40,7 +40,7 @@ const takesParameters = async (config: ClientConfig): Promise<boolean> => {
 
 /** A bounded pool whose every statement has its time, on the server directly or behind a pooler in transaction mode. */
 export const openPostgres = async (target: PostgresTarget): Promise<OpenDatabase> => {
-  const { statementTimeoutMs, lockTimeoutMs, onIdleError } = target
+  const { statementTimeoutMs, lockTimeoutMs, onConnectionBroken } = target
   const base = {
     connectionString: target.url,
     application_name: 'portico',
@@ -54,9 +54,9 @@ export const openPostgres = async (target: PostgresTarget): Promise<OpenDatabase
   // A server that fell silent does not keep its own time.
   const config = { ...base, max: target.poolSize, query_timeout: statementTimeoutMs * 2 }
   const { pool, database } = direct
-    ? openPool({ ...config, ...timeouts }, null, onIdleError)
-    : openPool({ ...config, pipeline: true }, preamble, onIdleError)
-  const patiently = patientWork(base, onIdleError)
+    ? openPool({ ...config, ...timeouts }, null, onConnectionBroken)
+    : openPool({ ...config, pipeline: true }, preamble, onConnectionBroken)
+  const patiently = patientWork(base, onConnectionBroken)
   return {
     database,
     kind: 'postgres',
