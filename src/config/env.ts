@@ -22,10 +22,10 @@ const names = Object.keys(variableTexts) as VariableName[]
 export type Variables = Partial<Record<VariableName, string>>
 
 /** The variables that are set; an empty one counts as unset. */
-export const readVariables = (environment: NodeJS.ProcessEnv = process.env): Variables => {
+export const readVariables = (): Variables => {
   const variables: Variables = {}
   for (const name of names) {
-    const value = environment[name]
+    const value = process.env[name]
     if (value !== undefined && value !== '') variables[name] = value
   }
   return variables
