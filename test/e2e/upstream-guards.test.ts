@@ -1,0 +1,109 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, test } from 'vitest'
+import { developmentIds } from '../../src/seed/development.ts'
+import type { Answer } from '../harness/http.ts'
+import { answer, type Behaviour, json, type Misbehaving, startMisbehaving } from '../harness/misbehaving.ts'
+import { type Portico, startPortico } from '../harness/portico.ts'
+import { upstreamAt } from '../harness/settings.ts'
+import { type Session, signIn } from '../harness/sign-in.ts'
+
+const timezone = { code: 'UTC', label: 'UTC', zoneIdCode: 'Etc/UTC', utcOffset: 'UTC+0', value: 1 }
+
+/** docs/upstreams.md: what keeps a service from being asked, the circuit breaker and the wait for a place. */
+describe.skipIf(inject('topology') !== 'embedded')('the guards of an upstream', () => {
+  let portico: Portico
+  let member: Session
+  let behave: Behaviour = () => undefined
+  let upstream: Misbehaving
+  let before = 0
+
+  beforeAll(async () => {
+    upstream = await startMisbehaving((socket, request) => behave(socket, request))
+    const place = upstreamAt(`${upstream.url}/base`, {
+      timeoutMs: 700,
+      maxReplyBytes: 100_000,
+      connections: 8,
+      concurrency: 4,
+      queue: 2,
+      breaker: { failures: 3, openMs: 300 },
+    })
+    const narrow = { ...place, connections: 1, breaker: { failures: 1_000, openMs: 200 } }
+    portico = await startPortico({
+      adjust: (settings) => {
+        settings.backends = { constants: place, files: place, profile: narrow }
+      },
+    })
+    portico.expectFault(() => true)
+    member = await signIn(portico)
+  })
+  beforeEach(() => {
+    before = upstream.requests()
+  })
+  afterEach(() => {
+    behave = () => undefined
+  })
+  afterAll(async () => {
+    await portico?.stop()
+    await upstream?.close()
+  })
+  const tries = () => upstream.requests() - before
+  const ask = () => portico.call('GET', '/web/v1/consumer/constants/timezones')
+  const download = () =>
+    portico.call('GET', `/web/v1/consumer/files/${developmentIds.workspace}/download`, { token: member.accessToken })
+
+  const announced = { 'content-type': 'application/json', 'content-length': '100001' }
+  test.each<[string, () => Promise<Answer>, string]>([
+    ['a reply that says it is too long', ask, answer('200 OK', announced, '')],
+    ['a reply that is too long', ask, json('x'.repeat(100_000))],
+    ['a file that is too long', download, answer('200 OK', { 'content-length': '9999999999' }, '')],
+    ['413 in no envelope', ask, answer('413 Too Large', { 'content-type': 'text/html' }, 'a page')],
+    ['400 in JSON of the upstream’s own', ask, json({ error: 'of its own' }, '400 Bad Request')],
+  ])('%s fails the one call with 502, asked for once, and none of the others', async (_name, call, reply) => {
+    behave = (socket) => socket.write(reply)
+    for (let index = 0; index < 4; index++) expect((await call()).status).toBe(502)
+    expect(tries()).toBe(4)
+    behave = (socket) => socket.write(json([timezone]))
+    expect((await ask()).status).toBe(200)
+  })
+
+  test('an answer between two failures breaks their row, be it a refusal', async () => {
+    const refusal = json({ success: false, code: 'STATE.CONFLICT', message: '', data: null }, '409 Conflict')
+    for (let index = 0; index < 3; index++) {
+      behave = (socket) => socket.end('SSH-2.0-OpenSSH\r\n')
+      expect((await ask()).status).toBe(502)
+      behave = (socket) => socket.write(refusal)
+      expect((await ask()).status).toBe(409)
+    }
+  })
+
+  test('what has waited for a connection until its time was up is never sent', async () => {
+    behave = () => undefined
+    const rename = () =>
+      portico.call('POST', '/web/v1/consumer/profile/update', {
+        token: member.accessToken,
+        body: { accountName: 'New name' },
+      })
+    const answers = await Promise.all([rename(), rename(), rename()])
+    expect(answers.map(({ status }) => status)).toEqual([504, 504, 504])
+    // One whose own time was not quite up may have had the connection for the rest of it; after that nothing comes.
+    const sent = tries()
+    behave = (socket) =>
+      socket.write(json({ success: false, code: 'STATE.CONFLICT', message: '', data: null }, '409 No'))
+    expect((await rename()).status).toBe(409)
+    expect(tries()).toBe(sent + 1)
+  })
+
+  test('the breaker opens after failures in a row, tries again after a while, and closes', async () => {
+    behave = (socket) => socket.resetAndDestroy()
+    for (let index = 0; index < 3; index++) await ask()
+    const reached = upstream.requests()
+    const refused = await ask()
+    expect([refused.status, refused.body.code, refused.headers.get('retry-after')]).toEqual([
+      503,
+      'SYSTEM.UNAVAILABLE',
+      '1',
+    ])
+    expect(upstream.requests()).toBe(reached)
+    behave = (socket) => socket.write(json([timezone]))
+    await expect.poll(async () => (await ask()).status, { timeout: 3_000 }).toBe(200)
+  })
+})
