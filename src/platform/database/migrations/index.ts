@@ -34,4 +34,5 @@ export const migrations: Readonly<Record<string, () => Promise<Migration>>> = {
   '065-audit-unsealed': () => import('./065-audit-unsealed.ts'),
   '066-logins-under-way': () => import('./066-logins-under-way.ts'),
   '068-ledger-check': () => import('./068-ledger-check.ts'),
+  '070-lists-of-operators': () => import('./070-lists-of-operators.ts'),
 }
