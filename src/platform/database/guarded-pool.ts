@@ -1,9 +1,12 @@
 import type { PostgresCursor, PostgresPool, PostgresPoolClient, PostgresQueryResult } from 'kysely'
 import type { Pool, PoolClient } from 'pg'
 import { NoConnection, sqlState } from './fault.ts'
+import { plainBegin } from './session.ts'
 import { statementNames } from './statement-names.ts'
 
 const begins = /^(begin|start transaction)\b/i
+/** One that says no level of its own. */
+const beginsPlainly = /^begin$/i
 const ends = /^(commit|rollback)$/i
 
 /** A change of the schema has changed what a statement answers, and the connection knows it by its old plan. */
@@ -45,9 +48,9 @@ const guarded = (client: PoolClient, preamble: string | null, nameOf: NameOf): P
     }
     if (begins.test(text)) {
       inTransaction = true
-      return ask(`${text}; ${preamble}`)
+      return ask(`${beginsPlainly.test(text) ? plainBegin : text}; ${preamble}`)
     }
-    const all = await Promise.allSettled([ask(`BEGIN; ${preamble}`), ask<R>(text, values), ask('COMMIT')])
+    const all = await Promise.allSettled([ask(`${plainBegin}; ${preamble}`), ask<R>(text, values), ask('COMMIT')])
     const [begun, result, committed] = all
     outcomeOf(begun)
     const answer = outcomeOf(result)

@@ -1,0 +1,83 @@
+import { sql } from 'kysely'
+import { Client } from 'pg'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { holdAlone } from '../../src/platform/database/alone.ts'
+import { type OpenDatabase, openDatabase } from '../../src/platform/database/index.ts'
+import type { Database, Tx } from '../../src/platform/database/tables/index.ts'
+import { startPgBouncer } from '../harness/pgbouncer.ts'
+import { startPostgres } from '../harness/postgres.ts'
+
+const server = await startPostgres()
+const admin = async (statement: string) => {
+  const client = new Client({ connectionString: server?.url })
+  await client.connect()
+  return client.query(statement).finally(() => client.end())
+}
+const databaseUrl = (name: string) => server?.url.replace(/[^/]+$/, name) ?? ''
+const target = (url: string) =>
+  ({
+    kind: 'postgres',
+    url,
+    poolSize: 2,
+    connectTimeoutMs: 2_000,
+    statementTimeoutMs: 5_000,
+    lockTimeoutMs: 4_000,
+    onIdleError: () => undefined,
+  }) as const
+
+if (server) {
+  await admin('CREATE DATABASE odd')
+  await admin("ALTER DATABASE odd SET DateStyle = 'SQL, DMY'")
+  await admin("ALTER DATABASE odd SET default_transaction_isolation = 'serializable'")
+}
+const pooler = server && (await startPgBouncer(databaseUrl('odd'), 2))
+afterAll(async () => {
+  await pooler?.stop()
+  await server?.stop()
+})
+
+const ways = [
+  ['PostgreSQL', server && databaseUrl('odd')],
+  ['PgBouncer in transaction mode', pooler?.url],
+] as const
+
+describe.skipIf(!server)('a database whose sessions begin in another way than ours', () => {
+  describe.each(ways.flatMap(([name, url]) => (url === undefined ? [] : [[name, url] as const])))('%s', (_, url) => {
+    let store: OpenDatabase
+    beforeAll(async () => {
+      store = await openDatabase(target(url))
+    })
+    afterAll(() => store?.close())
+
+    const inEachWay = async <T>(read: (asked: Database | Tx) => Promise<T>): Promise<T[]> => [
+      await read(store.database),
+      await store.database.transaction().execute(read),
+      await store.patiently(read),
+    ]
+
+    test('the fifth of November is no eleventh of May', async () => {
+      const at = '2026-11-05T05:01:44.123Z'
+      const read = async (asked: Database | Tx) =>
+        (await sql<{ at: number }>`SELECT ${at}::timestamptz AS at`.execute(asked)).rows[0]?.at
+      expect(await inEachWay(read)).toEqual([Date.parse(at), Date.parse(at), Date.parse(at)])
+    })
+
+    test('who comes second in a race sees what the first one did; an export has its snapshot', async () => {
+      const read = async (asked: Database | Tx) =>
+        (await sql<{ level: string }>`SELECT current_setting('transaction_isolation') AS level`.execute(asked)).rows[0]
+          ?.level
+      expect(await inEachWay(read)).toEqual(['read committed', 'read committed', 'read committed'])
+      const snapshot = store.database.transaction().setIsolationLevel('repeatable read').setAccessMode('read only')
+      expect(await snapshot.execute(read)).toBe('repeatable read')
+    })
+
+    test('who is alone on it holds up no vacuum', async () => {
+      const alone = await holdAlone({ url, connectTimeoutMs: 2_000, onChange: () => undefined })
+      const { rows } = await admin(
+        "SELECT backend_xmin FROM pg_stat_activity JOIN pg_locks USING (pid) WHERE locktype = 'advisory'",
+      )
+      await alone.release()
+      expect(rows).toEqual([{ backend_xmin: null }])
+    })
+  })
+})
