@@ -39,10 +39,26 @@ const allMigrations = async (tx: Tx): Promise<Record<string, Migration>> => {
   return Object.fromEntries([...applied.map((name) => [name, blank] as const), ...(await Promise.all(ours))])
 }
 
+/**
+ * Where Kysely's own tables are wanting, it makes them only if no schema has any, though another Portico may have made its own
+ * in another one; and where they cannot be made it tells of its next look at a transaction that has failed, not of the reason.
+ */
+const makeMigratorsTables = async (tx: Tx): Promise<void> => {
+  const { rows } = await sql<{ found: boolean }>`SELECT to_regclass('kysely_migration') IS NOT NULL AS found`.execute(
+    tx,
+  )
+  if (rows[0]?.found) return
+  await sql`CREATE TABLE kysely_migration (name varchar(255) PRIMARY KEY, timestamp varchar(255) NOT NULL)`.execute(tx)
+  await sql`CREATE TABLE kysely_migration_lock (id varchar(255) PRIMARY KEY, is_locked integer NOT NULL DEFAULT 0)`.execute(
+    tx,
+  )
+}
+
 const run = async (tx: Tx): Promise<string[]> => {
   await sql`SELECT pg_advisory_xact_lock(${lockKey}::bigint)`.execute(tx)
   // Whoever waits for a table's lock holds up everybody behind him: the version that runs must not feel it.
   await sql`SET LOCAL lock_timeout = '2s'`.execute(tx)
+  await makeMigratorsTables(tx)
   const provided = await allMigrations(tx)
   const provider = { getMigrations: async () => provided }
   const migrator = new Migrator({ db: tx, provider, allowUnorderedMigrations: true })

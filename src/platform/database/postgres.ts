@@ -1,4 +1,4 @@
-import { Client, type ClientConfig, types } from 'pg'
+import { Client, type ClientConfig, type Pool, types } from 'pg'
 import { sqlState } from './fault.ts'
 import { migrate } from './migrate.ts'
 import type { OpenDatabase } from './open.ts'
@@ -38,6 +38,16 @@ const takesParameters = async (config: ClientConfig): Promise<boolean> => {
   }
 }
 
+/** Names and remarks come in every script, and what another encoding lacks would be refused when it comes. */
+const demandEncoding = async (pool: Pool): Promise<void> => {
+  const { rows } = await pool.query<{ server_encoding: string }>('SHOW server_encoding')
+  const encoding = rows[0]?.server_encoding
+  if (encoding !== 'UTF8')
+    throw new Error(
+      `the database of DATABASE_URL has the encoding ${encoding}; make one with ENCODING 'UTF8' TEMPLATE template0 instead`,
+    )
+}
+
 /** A bounded pool whose every statement has its time, on the server directly or behind a pooler in transaction mode. */
 export const openPostgres = async (target: PostgresTarget): Promise<OpenDatabase> => {
   const { statementTimeoutMs, lockTimeoutMs, onConnectionBroken } = target
@@ -56,6 +66,12 @@ export const openPostgres = async (target: PostgresTarget): Promise<OpenDatabase
   const { pool, database } = direct
     ? openPool({ ...config, ...timeouts }, null, onConnectionBroken)
     : openPool({ ...config, pipeline: true }, preamble, onConnectionBroken)
+  try {
+    await demandEncoding(pool)
+  } catch (error) {
+    await database.destroy()
+    throw error
+  }
   const patiently = patientWork(base, onConnectionBroken)
   return {
     database,

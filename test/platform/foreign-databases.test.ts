@@ -1,0 +1,100 @@
+import { randomUUID } from 'node:crypto'
+import { sql } from 'kysely'
+import { Client } from 'pg'
+import { afterAll, describe, expect, test } from 'vitest'
+import { type OpenDatabase, openDatabase } from '../../src/platform/database/index.ts'
+import { startPostgres } from '../harness/postgres.ts'
+
+const server = await startPostgres()
+afterAll(() => server?.stop())
+
+const urlOf = (name: string, role = 'portico'): string => {
+  const url = new URL(server?.url ?? '')
+  url.pathname = `/${name}`
+  url.username = role
+  return url.href
+}
+
+const tell = async (database: string, ...statements: string[]): Promise<void> => {
+  const client = new Client({ connectionString: urlOf(database) })
+  await client.connect()
+  try {
+    for (const statement of statements) await client.query(statement)
+  } finally {
+    await client.end()
+  }
+}
+
+const made = async (options = ''): Promise<string> => {
+  const name = `d${randomUUID().replaceAll('-', '')}`
+  await tell('postgres', `CREATE DATABASE ${name} ${options}`)
+  return name
+}
+
+const open = (url: string): Promise<OpenDatabase> =>
+  openDatabase({
+    kind: 'postgres',
+    url,
+    poolSize: 2,
+    connectTimeoutMs: 2_000,
+    statementTimeoutMs: 5_000,
+    lockTimeoutMs: 4_000,
+    onIdleError: () => undefined,
+  })
+
+const reasonOf = (asked: Promise<unknown>): Promise<unknown> =>
+  asked.then(
+    () => 'none',
+    (error: unknown) => (error instanceof Error ? [error.message, error.cause].map(String).join(': ') : error),
+  )
+
+const migrating = async (url: string): Promise<unknown> => {
+  const store = await open(url)
+  return reasonOf(store.migrate()).finally(() => store.close())
+}
+
+describe.skipIf(!server)('a database as somebody else has made it', () => {
+  test.each(['LATIN1', 'SQL_ASCII'])('%s is refused at the start, since it has not every script', async (encoding) => {
+    const name = await made(`ENCODING '${encoding}' TEMPLATE template0`)
+    expect(await reasonOf(open(urlOf(name)))).toContain(`the encoding ${encoding}`)
+  })
+
+  test('a migration that may not write says so: no right to, or a database that is read only', async () => {
+    await tell('postgres', 'CREATE ROLE newcomer LOGIN')
+    const name = await made()
+    expect(await migrating(urlOf(name, 'newcomer'))).toContain('permission denied for schema public')
+    await tell('postgres', `ALTER DATABASE ${name} SET default_transaction_read_only = on`)
+    expect(await migrating(urlOf(name))).toContain('cannot execute CREATE TABLE in a read-only transaction')
+  })
+
+  test('two roles have a schema each, and one has its tables made by another', async () => {
+    const name = await made()
+    await tell(
+      name,
+      'CREATE ROLE east LOGIN',
+      'CREATE ROLE west LOGIN',
+      'CREATE SCHEMA east AUTHORIZATION east',
+      'CREATE SCHEMA west AUTHORIZATION west',
+      'GRANT USAGE ON SCHEMA east TO west',
+    )
+    for (const role of ['east', 'west']) {
+      const store = await open(urlOf(name, role))
+      expect(await store.migrate()).toContain('000-audit')
+      expect(await store.migrate()).toEqual([])
+      const { rows } = await sql<{ schema: string }>`
+        SELECT DISTINCT schemaname AS schema FROM pg_tables WHERE tableowner = ${role}`.execute(store.database)
+      expect(rows).toEqual([{ schema: role }])
+      await store.close()
+    }
+    await tell(
+      name,
+      'CREATE ROLE guest LOGIN',
+      'ALTER ROLE guest SET search_path = guest, east',
+      'GRANT USAGE ON SCHEMA east TO guest',
+      'GRANT SELECT ON ALL TABLES IN SCHEMA east TO guest',
+    )
+    const guest = await open(urlOf(name, 'guest'))
+    expect(await guest.migrate()).toEqual([])
+    await guest.close()
+  })
+})
