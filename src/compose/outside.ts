@@ -4,7 +4,7 @@ import { inPackage } from '../config/root.ts'
 import { createBackground } from '../platform/background/index.ts'
 import { openBlobs } from '../platform/blobs/index.ts'
 import { createKeyedDigest, createPasswordHasher, createSecretBox } from '../platform/crypto/index.ts'
-import { type Database, openDatabase, snapshots } from '../platform/database/index.ts'
+import { type Database, demandWritable, openDatabase, snapshots } from '../platform/database/index.ts'
 import { createLimits } from '../platform/limits/index.ts'
 import {
   createOutbox,
@@ -49,6 +49,7 @@ export const openOutside = async (
   const texts = await readMailTexts(inPackage('config/mail'))
   const store = await openDatabase(databaseTarget(settings, onConnectionBroken, onDiskFull))
   stack.defer(() => store.close())
+  await demandWritable(store.database)
   const migrated = await store.migrate()
   if (migrated.length > 0) logger.info({ migrated }, 'schema brought up to date')
   const shared = await openShared(settings, mayBeSeveral, systemClock, logger, stack)

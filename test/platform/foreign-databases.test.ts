@@ -2,8 +2,11 @@ import { randomUUID } from 'node:crypto'
 import { sql } from 'kysely'
 import { Client } from 'pg'
 import { afterAll, describe, expect, test } from 'vitest'
+import { run } from '../../src/main.ts'
 import { type OpenDatabase, openDatabase } from '../../src/platform/database/index.ts'
+import { captureLog } from '../harness/log.ts'
 import { startPostgres } from '../harness/postgres.ts'
+import { testSettings } from '../harness/settings.ts'
 
 const server = await startPostgres()
 afterAll(() => server?.stop())
@@ -65,6 +68,13 @@ describe.skipIf(!server)('a database as somebody else has made it', () => {
     expect(await migrating(urlOf(name, 'newcomer'))).toContain('permission denied for schema public')
     await tell('postgres', `ALTER DATABASE ${name} SET default_transaction_read_only = on`)
     expect(await migrating(urlOf(name))).toContain('cannot execute CREATE TABLE in a read-only transaction')
+  })
+
+  test('who serves does not start where nothing can be written, and is told which setting it is', async () => {
+    const name = await made()
+    await tell(name, `ALTER DATABASE ${name} SET default_transaction_read_only = on`)
+    const starting = run(testSettings({ DATABASE_URL: urlOf(name) }), 'gateway', captureLog().logger)
+    expect(await reasonOf(starting)).toContain('default_transaction_read_only is on')
   })
 
   test('two roles have a schema each, and one has its tables made by another', async () => {
