@@ -42,7 +42,7 @@ const open = (url: string): Promise<OpenDatabase> =>
     connectTimeoutMs: 2_000,
     statementTimeoutMs: 5_000,
     lockTimeoutMs: 4_000,
-    onIdleError: () => undefined,
+    onConnectionBroken: () => undefined,
   })
 
 const reasonOf = (asked: Promise<unknown>): Promise<unknown> =>
