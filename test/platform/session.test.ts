@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises'
 import { sql } from 'kysely'
 import { Client } from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -29,6 +30,8 @@ if (server) {
   await admin('CREATE DATABASE odd')
   await admin("ALTER DATABASE odd SET DateStyle = 'SQL, DMY'")
   await admin("ALTER DATABASE odd SET default_transaction_isolation = 'serializable'")
+  await admin("ALTER DATABASE odd SET idle_in_transaction_session_timeout = '300ms'")
+  if (Number.parseInt(server.version, 10) >= 17) await admin("ALTER DATABASE odd SET transaction_timeout = '300ms'")
 }
 const pooler = server && (await startPgBouncer(databaseUrl('odd'), 2))
 afterAll(async () => {
@@ -71,6 +74,20 @@ describe('a database whose sessions begin in another way than ours', () => {
       expect(await inEachWay(read)).toEqual(['read committed', 'read committed', 'read committed'])
       const snapshot = store.database.transaction().setIsolationLevel('repeatable read').setAccessMode('read only')
       expect(await snapshot.execute(read)).toBe('repeatable read')
+    })
+
+    test('who is alone on it, or reads all of it, has no time that ends', async () => {
+      const states: string[] = []
+      const alone = await holdAlone({ url, connectTimeoutMs: 2_000, onChange: (state) => states.push(state) })
+      await store.patiently(async (database) => {
+        await database.transaction().execute(async (tx) => {
+          await sql`SELECT 1`.execute(tx)
+          await pause(500)
+          await sql`SELECT pg_sleep(0.5)`.execute(tx)
+        })
+      })
+      await alone.release()
+      expect(states).toEqual([])
     })
 
     test('who is alone on it holds up no vacuum', async () => {

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { Client } from 'pg'
-import { plainBegin } from './session.ts'
+import { plainBegin, untimed } from './session.ts'
 
 /** Any number that nobody else takes. */
 const lockKey = 7_095_213_844_127
@@ -43,9 +43,7 @@ export const holdAlone = async ({ url, connectTimeoutMs, onChange }: Options): P
     client.on('error', () => undefined)
     try {
       await client.connect()
-      await client.query(
-        `${plainBegin}; SET LOCAL statement_timeout = 0; SET LOCAL idle_in_transaction_session_timeout = 0`,
-      )
+      await client.query(`${plainBegin}; ${untimed}`)
       const { rows } = await client.query<{ got: boolean }>(`SELECT pg_try_advisory_xact_lock(${lockKey}) AS got`)
       // Whoever was released meanwhile has nothing to hold any more.
       if (!rows[0]?.got || released) return false

@@ -2,8 +2,7 @@ import { Socket } from 'node:net'
 import type { ClientConfig } from 'pg'
 import type { OpenDatabase } from './open.ts'
 import { openPool } from './pool.ts'
-
-const unbounded = 'SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = 0'
+import { untimed } from './session.ts'
 
 /** A server that is gone is noticed by TCP, since a statement that is still at work is as silent. */
 const firstProbeMs = 10_000
@@ -23,7 +22,7 @@ export const patientWork =
     }
     const cut = () => void socket?.destroy()
     const one = { ...config, max: 1, pipeline: true, keepAliveInitialDelayMillis: firstProbeMs, stream }
-    const { pool, database } = openPool(one, unbounded, (error) => {
+    const { pool, database } = openPool(one, untimed, (error) => {
       if (!signal?.aborted) onConnectionBroken(error)
     })
     pool.on('connect', () => {

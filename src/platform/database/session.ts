@@ -11,3 +11,9 @@ export const forSession = `SET ${iso}; SET SESSION CHARACTERISTICS AS TRANSACTIO
 /** The same for sessions that are nobody's: how a transaction begins that says no level of its own, and what follows it. */
 export const plainBegin = `BEGIN ${level}`
 export const forTransaction = `SET LOCAL ${iso}`
+
+/** For a transaction that is open for as long as it takes. PostgreSQL knows `transaction_timeout` since 17, and SET fails before. */
+export const untimed = [
+  'SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = 0; SET LOCAL idle_in_transaction_session_timeout = 0',
+  "SELECT set_config(name, '0', true) FROM pg_settings WHERE name = 'transaction_timeout'",
+].join('; ')
