@@ -1,4 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises'
+import { sql } from 'kysely'
 import { generateSync } from 'otplib'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { refreshToken } from '../../src/contract/auth.ts'
@@ -9,6 +10,8 @@ import { lockAccount } from '../../src/identity/accounts/store.ts'
 import { voidLogins } from '../../src/identity/login/login-session-store.ts'
 import { sealSecret } from '../../src/identity/mfa/otp-secret.ts'
 import { activatePendingSecret, putPendingSecret, readOtp } from '../../src/identity/mfa/otp-store.ts'
+import { strengthEstimate } from '../../src/identity/passwords/strength.ts'
+import { voidPasswordTokens } from '../../src/identity/passwords/token-store.ts'
 import type { Tx } from '../../src/platform/database/index.ts'
 import { embeddedStore, postgresStore } from '../ledger/stores.ts'
 import { begin, call, codeOf, complete, credential, facts, type Harness, harness, initiate, signIn } from './harness.ts'
@@ -218,6 +221,29 @@ describe.each(stores)('races on $name', ({ open, rounds }) => {
       expect(await openSessions(email)).toBe(0)
     }
   })
+
+  race(
+    'password.reset 404 while the password is being changed takes the account before its link, and blocks nobody',
+    async () => {
+      const email = 'both-ways@demo.test'
+      const id = await at.account(email)
+      const request = facts(at.clock)
+      await call(at.identity, forgotPassword, request, { email, turnstileToken: '' })
+      await at.background.idle()
+      const link = at.outbox.list().find((mail) => mail.to === email)
+      const token = /#token=([\w-]+)/.exec(link?.text ?? '')?.[1]
+      await strengthEstimate()
+      let reset: Promise<string> | undefined
+      await at.ports.database.transaction().execute(async (tx) => {
+        await sql`SET LOCAL lock_timeout = '300ms'`.execute(tx)
+        await lockAccount(tx, 'CONSUMER', id)
+        reset = codeOf(call(at.identity, resetPassword, request, { token, newPassword: 'violet-Anchor-Tundra-58' }))
+        await pause(400)
+        await voidPasswordTokens(tx, 'CONSUMER', id, at.clock.now())
+      })
+      expect(await reset).toBe('AUTH.SESSION_NOT_FOUND')
+    },
+  )
 
   describe('an authenticator that is being replaced', () => {
     /** One in force by its code of the step before, and another one set up: ready to be put in its place. */

@@ -1,4 +1,4 @@
-import { type Instant, Refusal, type RequestFacts, type SessionId } from '../../kernel/index.ts'
+import { type Instant, Refusal, type RequestFacts } from '../../kernel/index.ts'
 import { actBy, recordAct } from '../../platform/audit/index.ts'
 import { inTransaction, type Tx } from '../../platform/database/index.ts'
 import type { PasswordTokenPurpose } from '../../platform/database/tables/identity-security.ts'
@@ -13,7 +13,7 @@ import type { Liveness } from '../sessions/liveness.ts'
 import { isOpaqueToken } from '../tokens/opaque-token.ts'
 import { setPassword } from './password-store.ts'
 import type { PasswordRule } from './rule.ts'
-import { accountOfToken, spendPasswordToken, voidPasswordTokens } from './token-store.ts'
+import { accountOfToken, type NamedToken, spendPasswordToken, voidPasswordTokens } from './token-store.ts'
 
 interface Parts {
   ports: IdentityPorts
@@ -32,28 +32,26 @@ const unknownToken = (internal: string): Refusal => new Refusal('AUTH.SESSION_NO
 export const passwordSetter = ({ ports, rule, throttle, liveness, notices }: Parts) => {
   const { database, clock, digest, passwords } = ports
 
-  const accountFor = async (
-    facts: RequestFacts,
-    named: { portal: Account['portal']; purpose: PasswordTokenPurpose; digest: Uint8Array },
-  ): Promise<Account> => {
+  const accountFor = async (named: NamedToken): Promise<Account> => {
     const id = await accountOfToken(database, named, clock.now())
-    const account = id && (await accountById(database, facts.portal, id))
+    const account = id && (await accountById(database, named.portal, id))
     if (!account) throw unknownToken('no such password token')
     return account
   }
 
+  /** The account is held before its token is spent: whatever else changes a password takes them in this order. */
   const set = async (
     tx: Tx,
     facts: RequestFacts,
-    purpose: PasswordTokenPurpose,
-    before: Account,
+    named: NamedToken,
+    { portal, id }: Account,
     hash: string,
     now: Instant,
   ) => {
-    const { portal, id } = before
     const account = await lockAccount(tx, portal, id)
     if (account?.status !== 'ACTIVE' && account?.status !== 'PENDING_APPROVAL')
       throw unknownToken('the account is not to be used')
+    if (!(await spendPasswordToken(tx, named, now))) throw unknownToken('the token is spent')
     if (!(await setPassword(tx, account, hash, now))) throw unknownToken('the password was set by another way')
     await voidPasswordTokens(tx, portal, id, now)
     await voidLogins(tx, portal, id, now)
@@ -63,7 +61,13 @@ export const passwordSetter = ({ ports, rule, throttle, liveness, notices }: Par
     const ended = await endOldestSessions(tx, ending, now)
     const told = { workspaceId: null, targetId: id, detail: { sessions: ended.length } }
     await recordAct(tx, actBy(id, facts, now), told)
-    await notices.credentialChanged(tx, account, purpose === 'INIT' ? 'PASSWORD_SET' : 'PASSWORD_RESET', facts, now)
+    await notices.credentialChanged(
+      tx,
+      account,
+      named.purpose === 'INIT' ? 'PASSWORD_SET' : 'PASSWORD_RESET',
+      facts,
+      now,
+    )
     return ended
   }
 
@@ -75,14 +79,10 @@ export const passwordSetter = ({ ports, rule, throttle, liveness, notices }: Par
   ): Promise<number> => {
     if (!isOpaqueToken(token)) throw unknownToken('no token of ours')
     const named = { portal: facts.portal, purpose, digest: digest('password-token', token) }
-    const account = await accountFor(facts, named)
+    const account = await accountFor(named)
     await rule(password, account)
     const hash = await passwords.hash(password)
-    const ended = await inTransaction(database, async (tx): Promise<SessionId[]> => {
-      const now = clock.now()
-      if (!(await spendPasswordToken(tx, named, now))) throw unknownToken('the token is spent')
-      return set(tx, facts, purpose, account, hash, now)
-    })
+    const ended = await inTransaction(database, (tx) => set(tx, facts, named, account, hash, clock.now()))
     for (const id of ended) liveness.forget(id)
     return ended.length
   }

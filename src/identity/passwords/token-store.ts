@@ -24,12 +24,13 @@ export const insertPasswordToken = async (store: Database | Tx, token: PasswordT
     .execute()
 }
 
-type Named = Pick<PasswordToken, 'portal' | 'purpose' | 'digest'>
+/** What names a token to whoever was handed it. */
+export type NamedToken = Pick<PasswordToken, 'portal' | 'purpose' | 'digest'>
 
 /** Whose token it is, while it is good. */
 export const accountOfToken = async (
   database: Database,
-  { portal, purpose, digest }: Named,
+  { portal, purpose, digest }: NamedToken,
   now: Instant,
 ): Promise<AccountId | undefined> => {
   const row = await database
@@ -47,7 +48,7 @@ export const accountOfToken = async (
 /** Spends a token, once. */
 export const spendPasswordToken = async (
   tx: Tx,
-  { portal, purpose, digest }: Named,
+  { portal, purpose, digest }: NamedToken,
   now: Instant,
 ): Promise<boolean> => {
   const spent = await tx
