@@ -1,3 +1,5 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import * as invitationContract from '../../src/contract/invitations.ts'
 import * as operatorContract from '../../src/contract/operator-accounts.ts'
@@ -209,5 +211,27 @@ describe.each(stores)('races on $name', (store) => {
       expect(new Set(cancelled).difference(new Set(['none', 'STATE.CONFLICT'])).size).toBe(0)
     }
     expect(await ledger.verifyBook()).toBeNull()
+  })
+
+  test('sandbox.reset 200 takes orders before wallets, as commands do: one that is under way gets to its wallet', async () => {
+    const as = await someone()
+    const workspace = bizId<'workspace'>(await world.workspaceOf(as, 'Play', 'SANDBOX'))
+    const wallet = systemIds.next<'wallet'>()
+    const opened = { bizId: wallet, workspaceBizId: workspace, walletName: 'Main', currency: 'USD', isDefault: true }
+    await ledger.openWallet({ ...opened, at: world.clock.now() })
+    const target = { label: 'target', wallet, workspace, currency: 'USD', active: true, currencyField: 'walletBizId' }
+    const data = { amount: '1', currency: 'USD', usageOf: 'BANK_USD', dailyMax: null }
+    const steps = [{ status: 'PENDING_PAYMENT' }] as const
+    const create = { workspace, type: 'RECHARGE', data, steps } as const
+    const { bizId: order } = await ledger.execute({ actor: as, parties: [target], create })
+    let reset: Promise<string> | undefined
+    await world.database.transaction().execute(async (tx) => {
+      await sql`SET LOCAL lock_timeout = '300ms'`.execute(tx)
+      await sql`SELECT FROM orders WHERE biz_id = ${order} FOR NO KEY UPDATE`.execute(tx)
+      reset = refusalOf(world.ask(handlers, sandboxContract.resetSandbox, { as, workspace }))
+      await pause(200)
+      await sql`SELECT FROM ledger_accounts WHERE biz_id = ${wallet} FOR NO KEY UPDATE`.execute(tx)
+    })
+    expect(await reset).toBe('none')
   })
 })

@@ -80,6 +80,9 @@ export const createService = ({ database, ledger, members, cleaners }: SandboxPo
       const workspace = await members.holdFor(tx, act.accountId, by)
       if (workspace.kind !== 'SANDBOX') throw denied('no sandbox')
       const within = ledger.within(tx)
+      // Orders before accounts, as every command holds them. While the wallets are held nothing is ordered, and what came
+      // in between is there at the second look.
+      await openOrders(tx, by.id)
       const wallets = await lockWallets(tx, by.id)
       for (const order of await openOrders(tx, by.id)) await end(within, by.id, order, act)
       for (const wallet of wallets) await correct(within, by.id, wallet, act.accountId)
