@@ -10,7 +10,15 @@ import { createInvitations } from '../../src/domains/invitations/index.ts'
 import { createOperators } from '../../src/domains/operators/index.ts'
 import { createRoles } from '../../src/domains/roles/index.ts'
 import { createSandbox } from '../../src/domains/sandbox/index.ts'
-import { type AccountId, bizId, type HandlerTable, money, type OrderId, type WalletId } from '../../src/kernel/index.ts'
+import {
+  type AccountId,
+  bizId,
+  type HandlerTable,
+  money,
+  type OrderId,
+  toDate,
+  type WalletId,
+} from '../../src/kernel/index.ts'
 import { createLedger, type Ledger } from '../../src/ledger/index.ts'
 import { systemIds } from '../../src/platform/system/index.ts'
 import { everyStore } from '../ledger/stores.ts'
@@ -233,5 +241,26 @@ describe.each(stores)('races on $name', (store) => {
       await sql`SELECT FROM ledger_accounts WHERE biz_id = ${wallet} FOR NO KEY UPDATE`.execute(tx)
     })
     expect(await reset).toBe('none')
+  })
+
+  test('sandbox.reset 200 takes its counterpart in its place among the wallets, by id, as commands do', async () => {
+    const as = await someone()
+    const workspace = bizId<'workspace'>(await world.workspaceOf(as, 'Play', 'SANDBOX'))
+    const at = world.clock.now()
+    const [counterpart, wallet] = [`00000000${systemIds.next<'wallet'>().slice(8)}`, systemIds.next<'wallet'>()]
+    await sql`INSERT INTO ledger_accounts (biz_id, workspace_biz_id, kind, currency, created_at, updated_at)
+      VALUES (${counterpart}, ${workspace}, 'CLEARING', 'USD', ${toDate(at)}, ${toDate(at)})`.execute(world.database)
+    const opened = { bizId: wallet, workspaceBizId: workspace, walletName: 'Main', currency: 'USD', isDefault: true }
+    await ledger.openWallet({ ...opened, at })
+    let reset: Promise<string> | undefined
+    await world.database.transaction().execute(async (tx) => {
+      await sql`SET LOCAL lock_timeout = '300ms'`.execute(tx)
+      await sql`SELECT FROM ledger_accounts WHERE biz_id = ${counterpart} FOR NO KEY UPDATE`.execute(tx)
+      reset = refusalOf(world.ask(handlers, sandboxContract.resetSandbox, { as, workspace }))
+      await pause(200)
+      await sql`SELECT FROM ledger_accounts WHERE biz_id = ${wallet} FOR NO KEY UPDATE`.execute(tx)
+    })
+    expect(await reset).toBe('none')
+    expect(await ledger.verifyBook()).toBeNull()
   })
 })

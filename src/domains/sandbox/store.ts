@@ -10,11 +10,14 @@ export interface SandboxWallet {
   isDefault: boolean
 }
 
-/** The workspace's wallets, held in the order in which all that touch several accounts hold them: by id. */
-export const lockWallets = (tx: Tx, workspaceId: WorkspaceId): Promise<SandboxWallet[]> =>
-  tx
+/**
+ * The workspace's wallets. Held with its counterparts, which its entries touch as well, in the order in which all that touch
+ * several accounts hold them: by id.
+ */
+export const lockWallets = async (tx: Tx, workspaceId: WorkspaceId): Promise<SandboxWallet[]> => {
+  const accounts = await tx
     .selectFrom('ledger_accounts as a')
-    .innerJoin('wallets as w', (join) =>
+    .leftJoin('wallets as w', (join) =>
       join.onRef('w.workspace_biz_id', '=', 'a.workspace_biz_id').onRef('w.biz_id', '=', 'a.biz_id'),
     )
     .where('a.workspace_biz_id', '=', workspaceId)
@@ -22,6 +25,8 @@ export const lockWallets = (tx: Tx, workspaceId: WorkspaceId): Promise<SandboxWa
     .orderBy('a.biz_id')
     .forNoKeyUpdate('a')
     .execute()
+  return accounts.flatMap(({ isDefault, ...account }) => (isDefault === null ? [] : [{ ...account, isDefault }]))
+}
 
 export interface OpenOrder {
   id: OrderId
