@@ -7,7 +7,7 @@ export interface OpeningFunds {
   amount: Money
 }
 
-/** A wallet's first funds, out of CLEARING; for development seeds and sandboxes. Done once per call. */
+/** A wallet's first funds, out of CLEARING, for the development seed. Done once per call. */
 export const fundWallet = (ports: LedgerPorts, { wallet, workspace, amount }: OpeningFunds): Promise<void> => {
   const { currency, minor } = amount
   return post(ports, {
