@@ -113,7 +113,7 @@ export const quoteExchange = operation({
   policy: { ...money, idempotent: false, workspace: 'required', permission: 'exchange:create' },
   body: QuoteRequest,
   reply: Quote,
-  refuses: ['RESOURCE.NOT_FOUND', 'EXCHANGE.RATE_UNAVAILABLE'],
+  refuses: ['RESOURCE.NOT_FOUND', 'WALLET.NOT_ACTIVE', 'EXCHANGE.RATE_UNAVAILABLE'],
 })
 
 export const readExchangeQuote = operation({

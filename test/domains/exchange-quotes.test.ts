@@ -40,7 +40,7 @@ const bench = async () => {
   }
   await ledger.ensureHouse(['USD', 'EUR'])
   const wallet = await open('USD')
-  await open('EUR')
+  const target = await open('EUR')
   await ledger.fundWallet({ wallet, workspace, amount: { minor: 100_000n, currency: 'USD' } })
   const as = { as: systemIds.next<'account'>(), workspace }
   const ask = asker([handlers], clock)
@@ -48,6 +48,9 @@ const bench = async () => {
   return {
     clock,
     close,
+    wallets: { source: wallet, target },
+    move: (wallet: WalletId, from: 'ACTIVE' | 'FROZEN', to: 'ACTIVE' | 'FROZEN') =>
+      ledger.moveWallet({ wallet, from, to, at: clock.now() }),
     quote: () => ask(contract.quoteExchange, { ...as, body: { ...pair, amount: '1.00', fixedSide: 'SOURCE' } }),
     status: async (quote_id: string) =>
       (await ask(contract.readExchangeQuote, { ...as, params: { quote_id } })).quoteStatus.code,
@@ -97,6 +100,19 @@ test('exchanges.create 422: the database itself spends a quote once, in its time
   clock.advance(quoteLifeMs)
   expect(await order(late.quoteBizId)).toBe(none)
 })
+
+test.each(['source', 'target'] as const)(
+  'exchanges.quote 422 WALLET.NOT_ACTIVE: no quote for a %s wallet that is frozen, and none of before is good',
+  async (side) => {
+    const { quote, exchange, move, wallets } = world
+    const { quoteBizId } = await quote()
+    await move(wallets[side], 'ACTIVE', 'FROZEN')
+    expect(await refusalOf(quote())).toBe('WALLET.NOT_ACTIVE')
+    expect(await exchange(quoteBizId)).toBe('WALLET.NOT_ACTIVE')
+    await move(wallets[side], 'FROZEN', 'ACTIVE')
+    expect(await exchange(quoteBizId)).toBe('none')
+  },
+)
 
 test.each([
   ['in the last millisecond of its life', quoteLifeMs - 1, 'OPEN', 'none'],

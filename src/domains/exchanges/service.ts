@@ -39,6 +39,8 @@ export interface Asked {
 const defaultWallet = async ({ ledger }: ExchangesPorts, workspace: WorkspaceId, currency: string) => {
   const wallet = await ledger.readDefaultWallet({ workspace, currency })
   if (!wallet) throw notFound(`no wallet in ${currency}`)
+  if (wallet.status !== 'ACTIVE')
+    throw new Refusal('WALLET.NOT_ACTIVE', { internal: `the wallet in ${currency} is ${wallet.status}` })
   return wallet.bizId
 }
 
