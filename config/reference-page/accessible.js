@@ -15,6 +15,8 @@ const tell = () => {
   for (const [selector, name] of Object.entries(named))
     for (const element of document.querySelectorAll(`${selector}:not([aria-label])`))
       element.setAttribute('aria-label', name)
+  for (const field of document.querySelectorAll('[data-param-name] select:not([aria-label])'))
+    field.setAttribute('aria-label', field.closest('[data-param-name]').dataset.paramName)
   // Said aloud it would be another button than the one to be seen.
   for (const button of document.querySelectorAll('.auth-btn-wrapper [aria-label]')) button.removeAttribute('aria-label')
   for (const heading of document.querySelectorAll(':is(h3, h4, h5):not([aria-level])'))
