@@ -66,6 +66,24 @@ test.each([
   expect(figuresOf(asked, exact(mid), terms).rate).toBe(rate)
 })
 
+const one = { over: 1n, under: 1n }
+const free = { ...terms, spread: { over: 0n, under: 1n }, feeRate: { over: 0n, under: 1n } }
+const most = '9'.repeat(30)
+
+test.each([
+  ['what is got is the most that the book keeps', 'JPY', 'KRW', most, 'SOURCE', one, free, true],
+  ['what is got is more', 'JPY', 'USD', most, 'SOURCE', one, free, false],
+  ['what is given is more', 'USD', 'JPY', most, 'TARGET', one, free, false],
+  ['the fee is more', 'JPY', 'KRW', most, 'SOURCE', one, { ...free, feeRate: { over: 2n, under: 1n } }, false],
+] as const)(
+  'exchanges.quote 400 VAL, or not: %s',
+  (_, sourceCurrency, targetCurrency, amount, fixedSide, mid, by, isKept) => {
+    const quote = () => figuresOf({ sourceCurrency, targetCurrency, amount, fixedSide }, mid, by)
+    if (isKept) expect(quote().target.minor).toBe(BigInt(most))
+    else expect(quote).toThrow(expect.objectContaining({ detail: expect.objectContaining({ field: 'amount' }) }))
+  },
+)
+
 test(`there and back again is never a profit (seed ${seed})`, () => {
   fc.assert(
     fc.property(fc.bigInt({ min: 1n, max: 10n ** 9n }), fc.bigInt({ min: 1n, max: 10n ** 9n }), (minor, rateUnits) => {
