@@ -43,8 +43,9 @@ const invite = async (as: AccountId, roleBizId: string): Promise<string> => {
 const accept = (invitationBizId: string) =>
   refusalOf(world.ask(handlers, contract.acceptInvitation, { as: guest, body: { invitationBizId } }))
 const ownerRole = async () => {
-  const { roleId } = (await world.workspaces.members.find(world.database as never, owner, bizId(workspace))) ?? {}
-  return roleId ?? ''
+  const { find } = world.workspaces.members
+  const found = await world.database.transaction().execute((tx) => find(tx, owner, bizId(workspace)))
+  return found?.roleId ?? ''
 }
 const membership = (who: AccountId) =>
   world.database

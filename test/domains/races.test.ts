@@ -18,6 +18,7 @@ import {
   type OrderId,
   toDate,
   type WalletId,
+  type WorkspaceId,
 } from '../../src/kernel/index.ts'
 import { createLedger, type Ledger } from '../../src/ledger/index.ts'
 import { systemIds } from '../../src/platform/system/index.ts'
@@ -72,6 +73,25 @@ describe.each(stores)('races on $name', (store) => {
   })
 
   const someone = () => world.account(`racer${++serial}@example.test`)
+  const openWallet = (workspaceBizId: WorkspaceId, wallet: WalletId) => {
+    const named = { walletName: 'Main', currency: 'USD', isDefault: true }
+    return ledger.openWallet({ bizId: wallet, workspaceBizId, ...named, at: world.clock.now() })
+  }
+
+  type Row = readonly [table: 'orders' | 'ledger_accounts', id: string]
+  /** What becomes of a sandbox's reset that comes between the two rows that somebody else holds, one after the other. */
+  const resetBetween = async (by: { as: AccountId; workspace: WorkspaceId }, first: Row, second: Row) => {
+    let reset: Promise<string> | undefined
+    await world.database.transaction().execute(async (tx) => {
+      const hold = ([table, id]: Row) => sql`SELECT FROM ${sql.table(table)} WHERE biz_id = ${id} FOR NO KEY UPDATE`
+      await sql`SET LOCAL lock_timeout = '300ms'`.execute(tx)
+      await hold(first).execute(tx)
+      reset = refusalOf(world.ask(handlers, sandboxContract.resetSandbox, by))
+      await pause(200)
+      await hold(second).execute(tx)
+    })
+    return reset
+  }
 
   test('operators.suspendAccount 401: of operators who suspend one another at once, one stays', async () => {
     for (let round = 0; round < rounds; round++) {
@@ -198,8 +218,7 @@ describe.each(stores)('races on $name', (store) => {
     const as = await someone()
     const workspace = bizId<'workspace'>(await world.workspaceOf(as, 'Play', 'SANDBOX'))
     const wallet = systemIds.next<'wallet'>()
-    const opened = { bizId: wallet, workspaceBizId: workspace, walletName: 'Main', currency: 'USD', isDefault: true }
-    await ledger.openWallet({ ...opened, at: world.clock.now() })
+    await openWallet(workspace, wallet)
     const target = { label: 'target', wallet, workspace, currency: 'USD', active: true, currencyField: 'walletBizId' }
     const data = { amount: '1', currency: 'USD', usageOf: 'BANK_USD', dailyMax: null }
     const announce = () =>
@@ -225,22 +244,13 @@ describe.each(stores)('races on $name', (store) => {
     const as = await someone()
     const workspace = bizId<'workspace'>(await world.workspaceOf(as, 'Play', 'SANDBOX'))
     const wallet = systemIds.next<'wallet'>()
-    const opened = { bizId: wallet, workspaceBizId: workspace, walletName: 'Main', currency: 'USD', isDefault: true }
-    await ledger.openWallet({ ...opened, at: world.clock.now() })
+    await openWallet(workspace, wallet)
     const target = { label: 'target', wallet, workspace, currency: 'USD', active: true, currencyField: 'walletBizId' }
     const data = { amount: '1', currency: 'USD', usageOf: 'BANK_USD', dailyMax: null }
     const steps = [{ status: 'PENDING_PAYMENT' }] as const
     const create = { workspace, type: 'RECHARGE', data, steps } as const
     const { bizId: order } = await ledger.execute({ actor: as, parties: [target], create })
-    let reset: Promise<string> | undefined
-    await world.database.transaction().execute(async (tx) => {
-      await sql`SET LOCAL lock_timeout = '300ms'`.execute(tx)
-      await sql`SELECT FROM orders WHERE biz_id = ${order} FOR NO KEY UPDATE`.execute(tx)
-      reset = refusalOf(world.ask(handlers, sandboxContract.resetSandbox, { as, workspace }))
-      await pause(200)
-      await sql`SELECT FROM ledger_accounts WHERE biz_id = ${wallet} FOR NO KEY UPDATE`.execute(tx)
-    })
-    expect(await reset).toBe('none')
+    expect(await resetBetween({ as, workspace }, ['orders', order], ['ledger_accounts', wallet])).toBe('none')
   })
 
   test('sandbox.reset 200 takes its counterpart in its place among the wallets, by id, as commands do', async () => {
@@ -250,17 +260,12 @@ describe.each(stores)('races on $name', (store) => {
     const [counterpart, wallet] = [`00000000${systemIds.next<'wallet'>().slice(8)}`, systemIds.next<'wallet'>()]
     await sql`INSERT INTO ledger_accounts (biz_id, workspace_biz_id, kind, currency, created_at, updated_at)
       VALUES (${counterpart}, ${workspace}, 'CLEARING', 'USD', ${toDate(at)}, ${toDate(at)})`.execute(world.database)
-    const opened = { bizId: wallet, workspaceBizId: workspace, walletName: 'Main', currency: 'USD', isDefault: true }
-    await ledger.openWallet({ ...opened, at })
-    let reset: Promise<string> | undefined
-    await world.database.transaction().execute(async (tx) => {
-      await sql`SET LOCAL lock_timeout = '300ms'`.execute(tx)
-      await sql`SELECT FROM ledger_accounts WHERE biz_id = ${counterpart} FOR NO KEY UPDATE`.execute(tx)
-      reset = refusalOf(world.ask(handlers, sandboxContract.resetSandbox, { as, workspace }))
-      await pause(200)
-      await sql`SELECT FROM ledger_accounts WHERE biz_id = ${wallet} FOR NO KEY UPDATE`.execute(tx)
-    })
-    expect(await reset).toBe('none')
+    await openWallet(workspace, wallet)
+    const rows = [
+      ['ledger_accounts', counterpart],
+      ['ledger_accounts', wallet],
+    ] as const
+    expect(await resetBetween({ as, workspace }, ...rows)).toBe('none')
     expect(await ledger.verifyBook()).toBeNull()
   })
 })

@@ -6,6 +6,7 @@ import { run } from '../../src/main.ts'
 import { type OpenDatabase, openDatabase } from '../../src/platform/database/index.ts'
 import { captureLog } from '../harness/log.ts'
 import { startPostgres } from '../harness/postgres.ts'
+import { postgresTarget } from '../harness/postgres-target.ts'
 import { testSettings } from '../harness/settings.ts'
 
 const server = await startPostgres()
@@ -34,16 +35,7 @@ const made = async (options = ''): Promise<string> => {
   return name
 }
 
-const open = (url: string): Promise<OpenDatabase> =>
-  openDatabase({
-    kind: 'postgres',
-    url,
-    poolSize: 2,
-    connectTimeoutMs: 2_000,
-    statementTimeoutMs: 5_000,
-    lockTimeoutMs: 4_000,
-    onConnectionBroken: () => undefined,
-  })
+const open = (url: string): Promise<OpenDatabase> => openDatabase(postgresTarget(url))
 
 const reasonOf = (asked: Promise<unknown>): Promise<unknown> =>
   asked.then(

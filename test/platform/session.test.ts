@@ -7,6 +7,7 @@ import { type OpenDatabase, openDatabase } from '../../src/platform/database/ind
 import type { Database, Tx } from '../../src/platform/database/tables/index.ts'
 import { startPgBouncer } from '../harness/pgbouncer.ts'
 import { startPostgres } from '../harness/postgres.ts'
+import { postgresTarget } from '../harness/postgres-target.ts'
 
 const server = await startPostgres()
 const admin = async (statement: string) => {
@@ -15,17 +16,6 @@ const admin = async (statement: string) => {
   return client.query(statement).finally(() => client.end())
 }
 const databaseUrl = (name: string) => server?.url.replace(/[^/]+$/, name) ?? ''
-const target = (url: string) =>
-  ({
-    kind: 'postgres',
-    url,
-    poolSize: 2,
-    connectTimeoutMs: 2_000,
-    statementTimeoutMs: 5_000,
-    lockTimeoutMs: 4_000,
-    onConnectionBroken: () => undefined,
-  }) as const
-
 if (server) {
   await admin('CREATE DATABASE odd')
   await admin("ALTER DATABASE odd SET DateStyle = 'SQL, DMY'")
@@ -50,7 +40,7 @@ describe('a database whose sessions begin in another way than ours', () => {
     const { url } = way
     let store: OpenDatabase
     beforeAll(async () => {
-      store = await openDatabase(target(url))
+      store = await openDatabase(postgresTarget(url))
     })
     afterAll(() => store?.close())
 

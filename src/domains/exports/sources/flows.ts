@@ -48,8 +48,8 @@ export const flowSource = (ledger: Ledger, asked: Asked, pageSize: number): Sour
     const { walletId, from: start, ...query } = asked
     for (const wallet of await ledger.listWallets(asked.workspace)) {
       if (walletId !== undefined && wallet.bizId !== walletId) continue
-      const asked = { ...query, wallet: wallet.bizId, sortOrder: 'asc' } as const
-      const flows = everyRow<Flow>((slice) => ledger.readFlows({ ...asked, ...slice }), start, pageSize)
+      const ofWallet = { ...query, wallet: wallet.bizId, sortOrder: 'asc' } as const
+      const flows = everyRow<Flow>((slice) => ledger.readFlows({ ...ofWallet, ...slice }), start, pageSize)
       for await (const flow of flows) yield rowOf(wallet, flow)
     }
   }

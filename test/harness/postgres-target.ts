@@ -1,0 +1,11 @@
+/** How the tests open a PostgreSQL of their own, through the platform's door. */
+export const postgresTarget = (url: string) =>
+  ({
+    kind: 'postgres',
+    url,
+    poolSize: 2,
+    connectTimeoutMs: 2_000,
+    statementTimeoutMs: 5_000,
+    lockTimeoutMs: 4_000,
+    onConnectionBroken: () => undefined,
+  }) as const
