@@ -16,7 +16,8 @@ createServer((request, response) => {
         response.writeHead(status, fields)
       },
       onResponseData: (controller, chunk) => {
-        if (response.write(chunk)) return
+        // Of a client that went away no drain is heard, and its connection would be lost to the pool.
+        if (response.write(chunk) || response.destroyed) return
         controller.pause()
         response.once('drain', () => controller.resume())
       },

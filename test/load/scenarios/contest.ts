@@ -67,6 +67,7 @@ export const contest = async (
     row?.p50.push(hits.p50)
     row?.p99.push(hits.p99)
     row?.cpu.push((spent / hits.requests) * 10_000)
+    if (hits.requests === 0) outcome.faults.push(`${contender.process.name}: it answered nothing`)
     if (hits.failures > 0) outcome.faults.push(`${contender.process.name}: ${hits.failures} of ${hits.requests} failed`)
   }
   for (let round = 0; round < rounds; round++) for (const each of rotated(contenders, round)) await measure(each)
