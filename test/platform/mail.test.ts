@@ -1,11 +1,11 @@
 import { once } from 'node:events'
 import { cp, mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { createServer, type Server, type Socket } from 'node:net'
+import { connect, createServer, type Server, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import PostalMime from 'postal-mime'
 import { SMTPServer } from 'smtp-server'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { locales, Refusal } from '../../src/kernel/index.ts'
 import { createOutbox, openSmtpMailer, readMailTexts } from '../../src/platform/mail/index.ts'
 import { mailTemplateNames } from '../../src/platform/mail/mailer.ts'
@@ -141,6 +141,30 @@ describe('the SMTP mailer', () => {
     await mailer.close()
     for (const socket of sockets) socket.destroy()
     dripping.close()
+  })
+
+  test('ends a dialogue that has had its time, so that whoever comes next finds the server free', async () => {
+    let isDripping = true
+    const sockets: Socket[] = []
+    const moody = createServer((socket) => {
+      sockets.push(socket.on('error', () => undefined))
+      if (!isDripping) return void socket.pipe(connect(Number(new URL(url).port), '127.0.0.1')).pipe(socket)
+      socket.resume().write('220 here\r\n')
+      const timer = setInterval(() => socket.write('250-still\r\n'), 50)
+      socket.on('close', () => clearInterval(timer))
+    }).listen(0, '127.0.0.1')
+    await once(moody, 'listening')
+    const mailer = await openSmtpMailer({ url: `smtp://127.0.0.1:${portOf(moody)}`, from, timeoutMs: 500 }, texts)
+    const send = (to: string) => mailer.send({ to, template: 'login-code', locale: 'en', values })
+    const ends = await Promise.allSettled(Array.from({ length: 8 }, () => send('ann@demo.test')))
+    for (const end of ends) expect(end).toMatchObject({ status: 'rejected', reason: { code: 'SYSTEM.UNAVAILABLE' } })
+    expect(sockets).toHaveLength(5)
+    await vi.waitFor(() => expect(sockets.every((socket) => socket.destroyed)).toBe(true))
+    isDripping = false
+    await send('next@demo.test')
+    expect(received.at(-1)?.to).toEqual(['next@demo.test'])
+    await mailer.close()
+    moody.close()
   })
 
   test('tells of a refused mail what kind of answer came, and not in the words of the server, which may quote the mail', async () => {

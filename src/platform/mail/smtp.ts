@@ -45,7 +45,7 @@ export const openSmtpMailer = async (settings: SmtpSettings, texts: MailTexts): 
     disableFileAccess: true,
     disableUrlAccess: true,
   })
-  // Whoever waits in vain is told so, and what nobody waits for any more is not begun.
+  // Whoever waits in vain is told so; what nobody waits for any more is not begun, and a dialogue ends with its connection.
   const { inTurn } = boundedQueue({ concurrency: maxConnections, waiting: Number.POSITIVE_INFINITY })
   return {
     send: async (mail) => {
@@ -54,7 +54,7 @@ export const openSmtpMailer = async (settings: SmtpSettings, texts: MailTexts): 
       const deadline = AbortSignal.timeout(settings.timeoutMs)
       const dialogue = inTurn(async () => {
         deadline.throwIfAborted()
-        await transport.sendMail({ from, to, ...content })
+        await transport.sendMail({ from, to, ...content, signal: deadline })
       })
       try {
         await Promise.race([dialogue, passed(deadline)])
