@@ -86,8 +86,15 @@ export const fits = (value: string, currencyCode: string): boolean =>
 /** So long may what stands before the @ and after it be (RFC 5321, 4.5.3.1): no mail goes to a longer address. */
 const mailable = /^[^@]{1,64}@[^@]{1,253}$/
 
+/**
+ * RFC 5321's Dot-string before the @, and a name of at least two labels after it, the last of which may be written in
+ * Punycode. Neither quoted forms nor an address in brackets: nobody signs in by them.
+ */
+const dotString =
+  /^(?:[\w!#$%&'*+/=?^`{|}~-]+\.)*[\w!#$%&'*+/=?^`{|}~-]+@(?:[A-Za-z\d][A-Za-z\d-]*\.)+[A-Za-z][A-Za-z\d-]*[A-Za-z\d]$/
+
 /** An address as it was typed, that mail can be sent to. */
-export const mailbox = z.email().max(320).regex(mailable)
+export const mailbox = z.email({ pattern: dotString }).max(320).regex(mailable)
 
 export const email = z
   .string()

@@ -105,11 +105,31 @@ const cases: { name: string; schema: z.ZodType; accepts: unknown[]; refuses: unk
   {
     name: 'a request for a reset link',
     schema: password.forgotPassword.body,
-    accepts: ['a@demo.test', `${'a'.repeat(64)}@demo.test`].map((email) => ({ email, turnstileToken: '' })),
+    accepts: [
+      'a@demo.test',
+      `${'a'.repeat(64)}@demo.test`,
+      "!#$%&'*+/=?^_`{|}~-.r&d@demo.test",
+      'a@xn--e1afmkfd.xn--p1ai',
+    ].map((email) => ({ email, turnstileToken: '' })),
     refuses: [
       {},
       { email: 'a@demo.test' },
-      ...['nobody', `${'a'.repeat(65)}@demo.test`, `a@${'demo.'.repeat(51)}test`].map((email) => ({
+      ...[
+        'nobody',
+        'a@localhost',
+        'a@demo.1',
+        '.a@demo.test',
+        'a.@demo.test',
+        'a..b@demo.test',
+        'a@-demo.test',
+        '"a"@demo.test',
+        'a(b)@demo.test',
+        'a b@demo.test',
+        'ä@demo.test',
+        'a@b@demo.test',
+        `${'a'.repeat(65)}@demo.test`,
+        `a@${'demo.'.repeat(51)}test`,
+      ].map((email) => ({
         email,
         turnstileToken: '',
       })),
