@@ -53,6 +53,12 @@ describe.skipIf(inject('topology') !== 'embedded')('what an operator can see', (
     expect([...asked].filter((name) => !exposed.has(name))).toEqual([])
   })
 
+  test('the dashboard shows every metric of our own', () => {
+    const shown = namesIn(readFileSync(join(root, 'deploy/grafana/portico.json'), 'utf8'))
+    const own = [...exposed].filter((name) => !/^portico_(nodejs|process)_/.test(name))
+    expect(own.filter((name) => !shown.has(name))).toEqual([])
+  })
+
   test('docs/metrics.md tells of every metric of our own, and of none that is not there', () => {
     const told = namesIn(readFileSync(join(root, 'docs/metrics.md'), 'utf8'))
     const own = [...exposed].filter((name) => !/^portico_(nodejs|process)_/.test(name))
