@@ -10,10 +10,11 @@ import {
 import { inTransaction } from '../../platform/database/index.ts'
 import type { IdentityPorts } from '../ports.ts'
 import type { IdentitySettings } from '../settings.ts'
-import { type MailQuota, requireResendable, sentTooSoon } from './code-quota.ts'
+import { requireResendable, sentTooSoon } from './code-resend.ts'
 import { replaceCode } from './code-store.ts'
 import { findLogin, type LiveLogin } from './live-login.ts'
 import { claimCodeSending } from './login-session-store.ts'
+import type { MailQuota } from './mail-quota.ts'
 import { codeDigest, maskEmail, mintCode } from './one-time-code.ts'
 
 /** What the sending of a code answers; times in seconds. */

@@ -1,5 +1,5 @@
 import type { HandlerTable } from '../../kernel/index.ts'
-import type { MailQuota } from '../login/code-quota.ts'
+import type { MailQuota } from '../login/mail-quota.ts'
 import type { Throttle } from '../login/throttle.ts'
 import type { Notices } from '../notices/notices.ts'
 import type { IdentityPorts } from '../ports.ts'

@@ -1,19 +1,8 @@
-import { type Instant, type Portal, type Refusal, rateLimited } from '../../kernel/index.ts'
+import { type Portal, rateLimited } from '../../kernel/index.ts'
 import type { Cache } from '../../platform/cache/index.ts'
 import type { KeyedDigest } from '../../platform/crypto/index.ts'
 import { canonicalEmail } from '../accounts/canonical-email.ts'
 import type { Allowance } from '../settings.ts'
-
-/** Codes of one login or session are sent one at a time, with a pause in between. */
-export const sentTooSoon = (waitMs: number, internal: string, resendMs: number): Refusal =>
-  rateLimited(waitMs, internal, { name: 'code-resend', limit: 1, windowMs: resendMs })
-
-/** Refuses a second code so soon after the last one; asked before the quota, of which such a refusal costs nothing. */
-export const requireResendable = (sentAt: Instant | null, now: Instant, resendMs: number): void => {
-  // One that lies far ahead was sent before the clock was set back, and keeps nobody waiting.
-  if (sentAt === null || Math.abs(now - sentAt) >= resendMs) return
-  throw sentTooSoon(resendMs - (now - sentAt), 'a code was sent a moment ago', resendMs)
-}
 
 /** An address as a quota counts it, where whoever asks has not shown that it is an account's: it is kept as a digest. */
 export const addressSubject = (digest: KeyedDigest, email: string): string =>
