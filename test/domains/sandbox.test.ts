@@ -24,7 +24,7 @@ beforeAll(async () => {
     cleaned.push(workspaceId)
   }
   sandbox = createSandbox({ database, ledger, members: workspaces.members, cleaners: [clean] })
-  transfers = createTransfers({ ledger, words, approvalThreshold: { USD: '5000.00' } }).handlers
+  transfers = createTransfers({ ledger, words, approvalThreshold: { USD: '5000.00' }, fixedFee: {} }).handlers
   owner = await world.account('owner@example.test')
 })
 afterAll(() => world.close())

@@ -1,4 +1,5 @@
-import { createTransfers, type TransfersOptions } from '../../src/domains/transfers/index.ts'
+import { createTransfers } from '../../src/domains/transfers/index.ts'
+import type { TransferRules } from '../../src/domains/transfers/rules.ts'
 import { createWallets } from '../../src/domains/wallets/index.ts'
 import {
   type AccountId,
@@ -41,12 +42,12 @@ export interface Book {
   account(): AccountId
 }
 
-export const createBook = async (database: Database, options: Partial<TransfersOptions> = {}): Promise<Book> => {
+export const createBook = async (database: Database, rules: Partial<TransferRules> = {}): Promise<Book> => {
   const clock = testClock()
   const ids = systemIds
   const ledger = createLedger({ database, clock, ids })
   const wallets = createWallets({ database, ledger, clock, ids, words, currencies: ['USD', 'EUR', 'JPY'] })
-  const transfers = createTransfers({ ledger, words, ...options })
+  const transfers = createTransfers({ ledger, words, approvalThreshold: {}, fixedFee: {}, ...rules })
 
   const workspace: Book['workspace'] = async (kind = 'LIVE') => {
     const id = ids.next<'workspace'>()

@@ -4,7 +4,7 @@ import { invalid, isCurrency, type Money, parseMoney, type WalletId } from '../.
 export type AmountsByCurrency = Readonly<Record<string, string>>
 
 export interface TransferRules {
-  /** From this amount on, somebody else has to agree. */
+  /** From this amount on, an operator has to agree. */
   approvalThreshold: AmountsByCurrency
   /** What a transfer costs its sender, on top of the amount. */
   fixedFee: AmountsByCurrency
