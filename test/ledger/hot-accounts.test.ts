@@ -1,4 +1,3 @@
-import { sql } from 'kysely'
 import { afterAll, describe, expect, test } from 'vitest'
 import type { HouseParty, Party } from '../../src/ledger/index.ts'
 import { createBook, type TestWallet } from './book.ts'
@@ -8,13 +7,7 @@ const stores = await everyStore()
 afterAll(() => Promise.all(stores.map((store) => store.close())))
 
 /** The accounts of the house are in nearly every order, of either direction, named in any order. */
-describe.each(stores)('accounts that everybody uses, on $name', ({ name, database }) => {
-  const deadlocks = async (): Promise<number> => {
-    const { rows } = await sql<{ deadlocks: bigint }>`SELECT deadlocks FROM pg_stat_database
-      WHERE datname = current_database()`.execute(database)
-    return Number(rows[0]?.deadlocks)
-  }
-
+describe.each(stores)('accounts that everybody uses, on $name', ({ database }) => {
   test('three hundred exchanges at once, both ways, with fees: all happen, and nothing deadlocks', async () => {
     const book = await createBook(database)
     const wallets: { usd: TestWallet; eur: TestWallet }[] = []
@@ -26,7 +19,6 @@ describe.each(stores)('accounts that everybody uses, on $name', ({ name, databas
       { minor: 100_000n, currency: 'USD' },
       { minor: 100_000n, currency: 'EUR' },
     ])
-    const before = await deadlocks()
     const house = (label: string, kind: HouseParty['house'], currency: string): Party => ({
       label,
       house: kind,
@@ -50,20 +42,22 @@ describe.each(stores)('accounts that everybody uses, on $name', ({ name, databas
         house('given', 'LIQUIDITY', target.currency),
         house('fee', 'FEE', source.currency),
       ]
-      return book.ledger.post({
-        actor: null,
-        parties: turn % 3 === 0 ? parties.toReversed() : parties,
-        entries: [
-          { account: 'source', amount: -101n, flowType: 'EXCHANGE' },
-          { account: 'taken', amount: 100n, flowType: 'EXCHANGE' },
-          { account: 'fee', amount: 1n, flowType: 'FEE' },
-          { account: 'given', amount: -90n, flowType: 'EXCHANGE' },
-          { account: 'target', amount: 90n, flowType: 'EXCHANGE' },
-        ],
-      })
+      // Within a transaction the ledger tries nothing again, so that a deadlock is not hidden by a second try.
+      return database.transaction().execute((tx) =>
+        book.ledger.within(tx).post({
+          actor: null,
+          parties: turn % 3 === 0 ? parties.toReversed() : parties,
+          entries: [
+            { account: 'source', amount: -101n, flowType: 'EXCHANGE' },
+            { account: 'taken', amount: 100n, flowType: 'EXCHANGE' },
+            { account: 'fee', amount: 1n, flowType: 'FEE' },
+            { account: 'given', amount: -90n, flowType: 'EXCHANGE' },
+            { account: 'target', amount: 90n, flowType: 'EXCHANGE' },
+          ],
+        }),
+      )
     }
     await Promise.all(Array.from({ length: 30 }, (_, turn) => wallets.map((pair) => exchange(pair, turn))).flat())
     expect(await book.ledger.verifyBook()).toBeNull()
-    if (name !== 'PGlite') expect(await deadlocks()).toBe(before)
   })
 })
