@@ -1,0 +1,52 @@
+import { randomUUID } from 'node:crypto'
+import { expect } from 'vitest'
+import { developmentIds } from '../../src/seed/development.ts'
+import type { Answer } from '../harness/http.ts'
+import { startPortico } from '../harness/portico.ts'
+import { signIn } from '../harness/sign-in.ts'
+
+export const codeOf = ({ status, body }: Answer): [status: number, code: unknown] => [status, body?.code]
+export const notFound = [404, 'RESOURCE.NOT_FOUND']
+export const conflict = [409, 'STATE.CONFLICT']
+export const invalid = [400, 'VALIDATION.INVALID_PARAMETER']
+export const limit = [422, 'WALLET.LIMIT_EXCEEDED']
+export const unavailable = [422, 'CHANNEL.NOT_AVAILABLE']
+export const reused = [422, 'REQUEST.ID_REUSED']
+
+export type Adjust = NonNullable<NonNullable<Parameters<typeof startPortico>[0]>['adjust']>
+
+/** A Portico with its owner and its operator signed in, and what tests of orders ask of it again and again. */
+export const startMoneyWorld = async (adjust?: Adjust) => {
+  const portico = await startPortico({ ...(adjust && { adjust }) })
+  const owner = await signIn(portico)
+  const operator = await signIn(portico, 'operator@demo.test')
+  const web = (method: string, path: string, body?: unknown, more: { id?: string; workspace?: string } = {}) =>
+    portico.call(method, `/web/v1/consumer${path}`, {
+      token: owner.accessToken,
+      workspace: more.workspace ?? developmentIds.workspace,
+      headers: { 'x-request-id': more.id ?? randomUUID() },
+      ...(body !== undefined && { body }),
+    })
+  const system = (method: string, path: string, body?: unknown, id: string = randomUUID()) =>
+    portico.call(method, `/web/v1/system${path}`, {
+      token: operator.accessToken,
+      headers: { 'x-request-id': id },
+      ...(body !== undefined && { body }),
+    })
+  const data = async (asked: Promise<Answer>) => {
+    const answer = await asked
+    expect(answer.status, answer.text).toBe(200)
+    return answer.body.data
+  }
+  return { portico, owner, operator, web, system, data }
+}
+
+/** Of rivals exactly one is done, which is answered; the others find that the order has moved on. */
+export const onlyOne = async (asking: Promise<Answer>[]): Promise<Answer> => {
+  const answers = await Promise.all(asking)
+  const [won, ...more] = answers.filter(({ status }) => status === 200)
+  expect(more, answers.map(({ text }) => text).join('\n')).toEqual([])
+  for (const answer of answers) if (answer !== won) expect(codeOf(answer)).toEqual(conflict)
+  if (!won) throw new Error('none of the rivals was done')
+  return won
+}

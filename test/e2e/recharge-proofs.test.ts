@@ -1,0 +1,77 @@
+import { Client } from 'pg'
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
+import { unknownId } from '../harness/catalogue.ts'
+import { signIn } from '../harness/sign-in.ts'
+import { storeIsAvailable } from '../harness/store.ts'
+import { codeOf, notFound } from './money-world.ts'
+import { type RechargesWorld, startRechargesWorld } from './recharges-world.ts'
+
+const proofOf = (id: string) => `/recharges/${id}/proof/download`
+
+describe.skipIf(!storeIsAvailable())('proofs of recharges', () => {
+  let world: RechargesWorld
+  beforeAll(async () => {
+    world = await startRechargesWorld()
+  })
+  afterAll(() => world?.portico.stop())
+
+  test('recharges.downloadProof 200, 206, 416: the file as an attachment, for the operator; one line each in the audit log', async () => {
+    const { portico, data, system, proved, operator } = world
+    const { bizId, workspaceBizId, proofFileBizId } = await proved()
+    const { sha256, sizeBytes } = await data(world.web('GET', `/files/${proofFileBizId}`))
+    const whole = await system('GET', proofOf(bizId))
+    expect([whole.status, whole.text.slice(0, 8)]).toEqual([200, '%PDF-1.7'])
+    expect(Object.fromEntries(whole.headers)).toMatchObject({
+      'content-type': 'application/pdf',
+      'content-length': `${sizeBytes}`,
+      'content-disposition': expect.stringMatching(/^attachment; filename="receipt.pdf"/),
+      'x-content-type-options': 'nosniff',
+      etag: `"${sha256}"`,
+    })
+    const ranged = (range: string) =>
+      portico.call('GET', `/web/v1/system${proofOf(bizId)}`, { token: operator.accessToken, headers: { range } })
+    const part = await ranged('bytes=0-3')
+    expect([part.status, part.text]).toEqual([206, '%PDF'])
+    expect((await ranged('bytes=99999-')).status).toBe(416)
+    const told = { workspaceBizId, targetBizId: bizId, outcome: { code: 'SUCCESS' } }
+    const { items } = await data(system('GET', `/audit-log?action=recharges.downloadProof&targetId=${bizId}`))
+    expect(items).toMatchObject([told, told, told])
+  })
+
+  test('recharges.downloadProof 404: none yet, unknown, malformed, gone with its sandbox; 401 without a token, and with a customer’s', async () => {
+    const { portico, data, web, system, upload, made, owner } = world
+    const unproved = (await made()).bizId
+    for (const id of [unproved, unknownId, 'x']) expect(codeOf(await system('GET', proofOf(id)))).toEqual(notFound)
+    const { bizId: play } = await data(web('POST', '/workspaces', { workspaceName: 'Play', workspaceKind: 'SANDBOX' }))
+    const there = { workspace: play }
+    const [{ bizId: walletBizId }] = await data(web('GET', '/wallets', undefined, there))
+    const body = { walletBizId, channelCode: 'BANK_USD', amount: '10.00' }
+    const { bizId } = await data(web('POST', '/recharges', body, there))
+    await data(web('POST', `/recharges/${bizId}/proof`, { fileBizId: await upload(play) }, there))
+    const path = `/web/v1/system${proofOf(bizId)}`
+    expect((await system('GET', proofOf(bizId))).status).toBe(200)
+    expect(codeOf(await portico.call('GET', path))).toEqual([401, 'ACCESS.TOKEN_MISSING'])
+    const customer = await portico.call('GET', path, { token: owner.accessToken })
+    expect(codeOf(customer)).toEqual([401, 'ACCESS.TOKEN_INVALID'])
+    await data(web('POST', '/sandbox/reset', undefined, there))
+    expect(codeOf(await system('GET', proofOf(bizId)))).toEqual(notFound)
+  })
+
+  test.skipIf(inject('topology') === 'embedded')(
+    'recharges.downloadProof 403: who may read recharges and not decide over them',
+    async () => {
+      const { portico, proved } = world
+      const client = new Client({ connectionString: portico.settings.databaseUrl?.reveal() })
+      await client.connect()
+      await client.query(
+        `UPDATE accounts SET operator_permissions = '{recharge:read}' WHERE email_canonical = 'checker@demo.test'`,
+      )
+      await client.end()
+      const { accessToken: token } = await signIn(portico, 'checker@demo.test')
+      const { bizId } = await proved()
+      const ask = (path: string) => portico.call('GET', `/web/v1/system${path}`, { token })
+      expect((await ask(`/recharges/${bizId}`)).status).toBe(200)
+      expect(codeOf(await ask(proofOf(bizId)))).toEqual([403, 'ACCESS.PERMISSION_DENIED'])
+    },
+  )
+})

@@ -1,0 +1,46 @@
+import { developmentIds } from '../../src/seed/development.ts'
+import { formOf, pdf } from '../harness/form.ts'
+import { type Adjust, startMoneyWorld } from './money-world.ts'
+
+const { workspace, mainUsd } = developmentIds
+
+export const cancelReason = { cancelReason: 'changed my mind' }
+export const reason = { reason: 'no such payment' }
+
+export const stepsOf = (order: { statusHistory: { status: { code: string } }[] }): string[] =>
+  order.statusHistory.map(({ status }) => status.code)
+
+/** The world of money with recharges in it, and how much of it came. */
+export const startRechargesWorld = async (adjust?: Adjust) => {
+  const world = await startMoneyWorld(adjust)
+  const { portico, owner, web, data } = world
+  const upload = async (where: string = workspace): Promise<string> => {
+    const { headers, body } = formOf([
+      { name: 'file', content: pdf(), fileName: 'receipt.pdf', type: 'application/pdf' },
+      { name: 'purpose', content: 'RECHARGE_PROOF' },
+    ])
+    const call = { token: owner.accessToken, workspace: where, headers, body }
+    return (await data(portico.call('POST', '/web/v1/consumer/files/upload', call))).bizId
+  }
+  const asked = (changed: object = {}) => ({
+    walletBizId: mainUsd,
+    channelCode: 'BANK_USD',
+    amount: '100.00',
+    ...changed,
+  })
+  const made = (changed: object = {}) => data(web('POST', '/recharges', asked(changed)))
+  const proved = async (changed: object = {}) => {
+    const { bizId } = await made(changed)
+    return data(web('POST', `/recharges/${bizId}/proof`, { fileBizId: await upload() }))
+  }
+  const balance = async (wallet: string = mainUsd) =>
+    Number((await data(web('GET', `/wallets/${wallet}/balance`))).availableBalance)
+  const moved = async (work: () => Promise<unknown>, wallet: string = mainUsd) => {
+    const before = await balance(wallet)
+    await work()
+    return Math.round(((await balance(wallet)) - before) * 100) / 100
+  }
+  return { ...world, upload, asked, made, proved, moved }
+}
+
+export type RechargesWorld = Awaited<ReturnType<typeof startRechargesWorld>>
