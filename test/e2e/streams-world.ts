@@ -1,0 +1,142 @@
+import { connect, type Socket } from 'node:net'
+import { expect } from 'vitest'
+import type { UpstreamConfiguration } from '../../src/config/index.ts'
+import { developmentIds } from '../../src/seed/development.ts'
+import { formOf, pdf } from '../harness/form.ts'
+import { requiredHeaders } from '../harness/http.ts'
+import { type Behaviour, startMisbehaving } from '../harness/misbehaving.ts'
+import { startPortico } from '../harness/portico.ts'
+import { signIn } from '../harness/sign-in.ts'
+
+const { workspace } = developmentIds
+
+/** A download of which its client takes nothing is cut off then. */
+export const stallMs = 3_000
+export const deadlineMs = 700
+export const secret = 'stack trace of the upstream'
+export const file = {
+  bizId: '01990000-0000-7000-8000-00000000f11e',
+  fileName: 'a.pdf',
+  contentType: 'application/pdf',
+  sizeBytes: 3,
+  sha256: 'ab',
+  purpose: { code: 'DOCUMENT', value: 1, label: '', description: '' },
+  fileStatus: { code: 'AVAILABLE', value: 1, label: '', description: '' },
+  createdAt: '2026-01-01T00:00:00.000Z',
+}
+
+/** A Portico whose files lie with an upstream that does what a test says, and calls that stream to and from it. */
+export const startStreamsWorld = async () => {
+  let behave: Behaviour = () => undefined
+  const upstream = await startMisbehaving((socket, request) => behave(socket, request))
+  let before = 0
+
+  const configuration = (): UpstreamConfiguration => ({
+    url: `${upstream.url}/base`,
+    audience: 'upstream-under-test',
+    timeoutMs: deadlineMs,
+    maxReplyBytes: 100_000,
+    streamTimeoutMs: deadlineMs,
+    maxStreamBytes: 1_000_000,
+    connections: 8,
+    concurrency: 8,
+    queue: 8,
+    breaker: { failures: 1_000, openMs: 200 },
+  })
+
+  const portico = await startPortico({
+    adjust: (settings) => {
+      settings.backends = { ...settings.backends, files: configuration() }
+      settings.requests.downloadStallMs = stallMs
+    },
+  })
+  portico.expectFault(({ operation }) => /^files\./.test(String(operation)))
+  const session = await signIn(portico)
+
+  const headers = () => ({
+    ...requiredHeaders(),
+    authorization: `Bearer ${session.accessToken}`,
+    'x-workspace-id': workspace,
+  })
+  const download = (extra: Record<string, string> = {}) =>
+    fetch(`${portico.url}/web/v1/consumer/files/${file.bizId}/download`, { headers: { ...headers(), ...extra } })
+  const upload = (extra: Record<string, string> = {}) => {
+    const form = formOf([
+      { name: 'file', content: pdf(), fileName: 'a.pdf', type: 'application/pdf' },
+      { name: 'purpose', content: 'DOCUMENT' },
+    ])
+    return portico.call('POST', '/web/v1/consumer/files/upload', {
+      token: session.accessToken,
+      workspace,
+      headers: { ...form.headers, ...extra },
+      body: form.body,
+    })
+  }
+  const read = async () => {
+    const call = { token: session.accessToken, workspace }
+    const { status, body } = await portico.call('GET', `/web/v1/consumer/files/${file.bizId}`, call)
+    return [status, body.code]
+  }
+
+  /** A request of one's own making, of which nothing is read until somebody does. */
+  const begin = (line: string, extra: Record<string, string>, body = ''): Socket => {
+    const { hostname, port } = new URL(portico.url)
+    const socket = connect(Number(port), hostname)
+    const head = Object.entries({ ...headers(), host: hostname, ...extra }).map(
+      ([name, value]) => `${name}: ${value}\r\n`,
+    )
+    socket.on('error', () => undefined)
+    socket.write(`${line} HTTP/1.1\r\n${head.join('')}\r\n${body}`)
+    return socket
+  }
+  /** An upload that begins and does not go on. */
+  const beginUpload = (): Socket => {
+    const form = { 'content-type': 'multipart/form-data; boundary=b', 'content-length': '99999' }
+    return begin('POST /web/v1/consumer/files/upload', form, '--b\r\n')
+  }
+  /** A download of which nothing is taken. */
+  const beginDownload = (requestId: string): Socket =>
+    begin(`GET /web/v1/consumer/files/${file.bizId}/download`, { 'x-request-id': requestId }).pause()
+
+  return {
+    portico,
+    session,
+    upstream,
+    configuration,
+    /** What the upstream does with each request from now on. */
+    does: (behaviour: Behaviour): void => {
+      behave = behaviour
+    },
+    says: (text: string): void => {
+      behave = (socket) => void socket.write(text)
+    },
+    /** From here on `tries` counts the requests that reach the upstream. */
+    countAnew: (): void => {
+      before = upstream.requests()
+    },
+    tries: (): number => upstream.requests() - before,
+    download,
+    upload,
+    read,
+    beginUpload,
+    beginDownload,
+    /** The upstream of files with other settings from now on. */
+    replaceFiles: (changes: Partial<UpstreamConfiguration>) => {
+      const { running, settings } = portico
+      const files = { ...configuration(), ...changes }
+      return running.replaceBackends({ ...settings, backends: { ...settings.backends, files } })
+    },
+    stop: async (): Promise<void> => {
+      await portico.stop()
+      await upstream.close()
+    },
+  }
+}
+
+export type StreamsWorld = Awaited<ReturnType<typeof startStreamsWorld>>
+
+export const codeOf = async (response: Response): Promise<[status: number, code: unknown]> => {
+  const text = await response.text()
+  expect(text).not.toContain(secret)
+  return [response.status, JSON.parse(text).code]
+}

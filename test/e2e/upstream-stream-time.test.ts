@@ -1,0 +1,154 @@
+import { randomUUID } from 'node:crypto'
+import { once } from 'node:events'
+import { setTimeout as pause } from 'node:timers/promises'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, test } from 'vitest'
+import { answer, json } from '../harness/misbehaving.ts'
+import { codeOf, type StreamsWorld, secret, stallMs, startStreamsWorld } from './streams-world.ts'
+
+const missing = json({ success: false, code: 'RESOURCE.NOT_FOUND', message: '', data: null }, '404 Not Found')
+
+/** hardening.md, rules 3 to 5, for streams that take their time: who is waited for, who is cut off, who is blamed. */
+describe.skipIf(inject('topology') !== 'embedded')('the time of upstream streams', () => {
+  let world: StreamsWorld
+  beforeAll(async () => {
+    world = await startStreamsWorld()
+  })
+  beforeEach(() => world.countAnew())
+  afterEach(() => world.replaceFiles({}))
+  afterAll(() => world?.stop())
+
+  test('files.download: a stream that drips is cut at the total deadline', async () => {
+    const { does, download } = world
+    const timers: NodeJS.Timeout[] = []
+    does((socket) => {
+      socket.write('HTTP/1.1 200 OK\r\ncontent-type: text/plain\r\ncontent-length: 1000\r\n\r\n')
+      timers.push(setInterval(() => socket.write('x'), 50))
+    })
+    const start = Date.now()
+    await expect((await download()).text()).rejects.toThrow()
+    expect(Date.now() - start).toBeLessThan(3_000)
+    for (const timer of timers) clearInterval(timer)
+  })
+
+  test.each([
+    ['files.download', ({ download }: StreamsWorld) => download().then(codeOf)],
+    ['files.upload', ({ upload }: StreamsWorld) => upload().then(({ status, body }) => [status, body.code])],
+  ])('%s 504: no answer within the deadline', async (_name, ask) => {
+    world.does(() => undefined)
+    expect(await ask(world)).toEqual([504, 'SYSTEM.UPSTREAM_TIMEOUT'])
+  })
+
+  test('files.upload 408: it is the client that is slow, and the upstream is not blamed', async () => {
+    const { does, says, download, beginUpload, replaceFiles } = world
+    await replaceFiles({ breaker: { failures: 1, openMs: 60_000 } })
+    does(() => undefined)
+    const [head] = await once(beginUpload(), 'data')
+    expect(String(head)).toMatch(/^HTTP\/1\.1 408 .*"REQUEST\.TIMEOUT"/s)
+    says(answer('200 OK', { 'content-type': 'text/plain' }, 'abc'))
+    expect((await download()).status).toBe(200)
+  })
+
+  test.each([
+    ['at the deadline', { streamTimeoutMs: 2_000 }, 'the client was too slow for a stream'],
+    ['where it stalls', { streamTimeoutMs: 10_000 }, 'a client that takes nothing of a stream'],
+  ])(
+    'files.download: whoever takes nothing is cut off %s, and the upstream is not blamed',
+    async (_name, set, internal) => {
+      const { portico, does, beginDownload, replaceFiles } = world
+      await replaceFiles({ maxStreamBytes: 100_000_000, ...set })
+      const size = 60_000_000
+      does((socket) => {
+        socket.write(`HTTP/1.1 200 OK\r\ncontent-type: text/plain\r\ncontent-length: ${size}\r\n\r\n`)
+        socket.write(Buffer.alloc(size, 'x'))
+      })
+      const id = randomUUID()
+      const socket = beginDownload(id)
+      const told = () => portico.log.find(({ requestId }) => requestId === id)
+      const cut = { level: 'info', code: 'REQUEST.TIMEOUT', status: 200, internal }
+      await expect.poll(told, { timeout: 10_000 }).toMatchObject(cut)
+      socket.destroy()
+    },
+  )
+
+  test('files.download 200: an upstream that pauses for longer than a client may is waited for', async () => {
+    const { does, download, replaceFiles } = world
+    await replaceFiles({ streamTimeoutMs: 10_000 })
+    does(async (socket) => {
+      socket.write('HTTP/1.1 200 OK\r\ncontent-type: text/plain\r\ncontent-length: 4\r\n\r\nha')
+      await pause(stallMs + 300)
+      socket.write('lf')
+    })
+    const response = await download()
+    expect([response.status, await response.text()]).toEqual([200, 'half'])
+  })
+
+  test('files.read 404 in time: clients that are slow with their uploads take no place of other requests', async () => {
+    const { does, tries, read, beginUpload, replaceFiles, configuration } = world
+    does((socket, request) => {
+      if (request.startsWith('GET ')) socket.write(missing)
+    })
+    await replaceFiles({ streamTimeoutMs: 20_000 })
+    const uploads = Array.from({ length: configuration().concurrency }, beginUpload)
+    await expect.poll(tries).toBe(uploads.length)
+    expect(await read()).toEqual([404, 'RESOURCE.NOT_FOUND'])
+    for (const each of uploads) each.destroy()
+  })
+
+  test('files.download 200: one that is under way is not broken off when the places of the domains are changed', async () => {
+    const { does, download, replaceFiles } = world
+    await replaceFiles({ streamTimeoutMs: 20_000 })
+    does((socket) => {
+      socket.write('HTTP/1.1 200 OK\r\ncontent-type: text/plain\r\ncontent-length: 8\r\n\r\nhalf')
+      setTimeout(() => socket.write('half'), 3_000)
+    })
+    const response = await download()
+    await replaceFiles({})
+    expect(await response.text()).toBe('halfhalf')
+  })
+
+  describe('the circuit breaker', () => {
+    test('files.read 404: streams that fail do not take it away', async () => {
+      const { says, download, read, replaceFiles } = world
+      await replaceFiles({ breaker: { failures: 1, openMs: 10_000 } })
+      says(answer('500 Oops', { 'content-type': 'text/html' }, secret))
+      expect(await codeOf(await download())).toEqual([503, 'SYSTEM.UNAVAILABLE'])
+      says(missing)
+      expect(await read()).toEqual([404, 'RESOURCE.NOT_FOUND'])
+      expect(await codeOf(await download())).toEqual([503, 'SYSTEM.UNAVAILABLE'])
+    })
+
+    test('files.download 503 at once while a slow upload tries whether the upstream is back', async () => {
+      const { does, says, tries, download, upload, read, beginUpload, replaceFiles } = world
+      await replaceFiles({ streamTimeoutMs: 20_000, breaker: { failures: 1, openMs: 100 } })
+      does((socket) => void socket.destroy())
+      expect((await upload()).status).toBe(502)
+      await pause(150)
+      does(() => undefined)
+      const slow = beginUpload()
+      await expect.poll(tries).toBe(2)
+      says(missing)
+      const start = Date.now()
+      expect(await codeOf(await download())).toEqual([503, 'SYSTEM.UNAVAILABLE'])
+      expect(await read()).toEqual([404, 'RESOURCE.NOT_FOUND'])
+      expect(Date.now() - start).toBeLessThan(2_000)
+      slow.destroy()
+    })
+  })
+
+  test('a client that goes away ends the upstream’s request too', async () => {
+    const { does, tries, beginUpload, replaceFiles } = world
+    // Long enough for the deadline not to end it first.
+    await replaceFiles({ streamTimeoutMs: 20_000 })
+    let isClosed = false
+    does((socket) => {
+      socket.once('close', () => {
+        isClosed = true
+      })
+    })
+    const socket = beginUpload()
+    await expect.poll(tries).toBe(1)
+    expect(isClosed).toBe(false)
+    socket.destroy()
+    await expect.poll(() => isClosed, { timeout: 5_000 }).toBe(true)
+  })
+})
