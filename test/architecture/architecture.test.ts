@@ -1,11 +1,17 @@
 import { expect, test } from 'vitest'
-import { readSources, type Source, violations } from './check.ts'
+import { readSources, type Source, tooLong, violations } from './check.ts'
 import { importRules, textRules } from './rules.ts'
 
 test('the house keeps its rules', () => {
   const sources = readSources(new URL('../../src', import.meta.url).pathname)
   expect(sources.length).toBeGreaterThan(50)
   expect(violations(sources)).toEqual([])
+})
+
+test.each(['test', 'scripts'])('no file below %s is above 400 lines', (folder) => {
+  const sources = readSources(new URL(`../../${folder}`, import.meta.url).pathname)
+  expect(sources.length).toBeGreaterThan(5)
+  expect(tooLong(sources)).toEqual([])
 })
 
 const broken: [string, Source][] = [

@@ -24,6 +24,13 @@ const resolve = (from: string, specifier: string): string =>
 /** Code without its comments, which may speak of anything. */
 const withoutComments = (text: string): string => text.replace(/\/\*[\s\S]*?\*\/|(^|\s)\/\/.*$/gm, '$1')
 
+/** The files that hold more than one of them should. */
+export const tooLong = (sources: readonly Source[]): string[] =>
+  sources
+    .map(({ path, text }) => ({ path, lines: text.split('\n').length - 1 }))
+    .filter(({ lines }) => lines > 400)
+    .map(({ path, lines }) => `${path}: ${lines} lines, none above 400`)
+
 /** Every broken rule, a line each. */
 export const violations = (sources: readonly Source[]): string[] => {
   const found: string[] = []
@@ -41,10 +48,8 @@ export const violations = (sources: readonly Source[]): string[] => {
     const code = withoutComments(source.text)
     for (const rule of textRules)
       if (rule.in.test(path) && !rule.except?.test(path) && rule.forbids.test(code)) found.push(`${path}: ${rule.name}`)
-    const lines = source.text.split('\n').length - 1
-    if (lines > 400) found.push(`${path}: ${lines} lines, none above 400`)
   }
-  return found
+  return [...found, ...tooLong(sources)]
 }
 
 /** The sources below a folder. */
