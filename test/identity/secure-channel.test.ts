@@ -168,7 +168,8 @@ describe('secureChannel.open', () => {
       const started = performance.now()
       const refusal = await refusalOf(open(payload))
       expect([payload.slice(0, 40), refusal.code, refusal.detail]).toEqual([payload.slice(0, 40), invalid, {}])
-      expect(performance.now() - started).toBeLessThan(50)
+      // As many rounds of PBKDF2 as a header asks for would take minutes.
+      expect(performance.now() - started).toBeLessThan(1_000)
     }
     await open(good)
   })
