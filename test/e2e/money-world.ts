@@ -38,7 +38,14 @@ export const startMoneyWorld = async (adjust?: Adjust) => {
     expect(answer.status, answer.text).toBe(200)
     return answer.body.data
   }
-  return { portico, owner, operator, web, system, data }
+  /** The sides of an order's bookings: which account, and how much. */
+  const sidesOf = async (order: string): Promise<[account: string, amount: string][]> => {
+    const postings: { ledgerAccount: string; amount: string }[] = await data(
+      system('GET', `/ledger/orders/${order}/postings`),
+    )
+    return postings.map(({ ledgerAccount, amount }): [string, string] => [ledgerAccount, amount]).sort()
+  }
+  return { portico, owner, operator, web, system, data, sidesOf }
 }
 
 /** Of rivals exactly one is done, which is answered; the others find that the order has moved on. */

@@ -128,8 +128,8 @@ describe.skipIf(!storeIsAvailable())('recharges', () => {
     for (const answer of answers.filter(({ status }) => status !== 200)) expect(codeOf(answer)).toEqual(limit)
   })
 
-  test('recharges.proof, confirm 200: credited once, the fee to the house; replays; 409 without its proof', async () => {
-    const { data, web, system, upload, made, moved } = world
+  test('recharges.proof, confirm 200: credited once; replays; 409 without its proof', async () => {
+    const { data, web, system, sidesOf, upload, made, moved } = world
     const { bizId } = await made()
     const confirm = () => system('POST', `/recharges/${bizId}/confirm`, undefined, bizId)
     const rejected = await system('POST', `/recharges/${bizId}/reject`, reason)
@@ -149,22 +149,30 @@ describe.skipIf(!storeIsAvailable())('recharges', () => {
       expect(stepsOf(confirmed)).toEqual(['PENDING_PAYMENT', 'PROOF_SUBMITTED', 'COMPLETED'])
     })
     expect(change).toBe(100)
-    const postings = await data(system('GET', `/ledger/orders/${bizId}/postings`))
-    expect(JSON.stringify(postings)).toContain('100.00')
+    expect(await sidesOf(bizId)).toEqual([
+      ['CLEARING:USD', '-100.00'],
+      ['WALLET', '100.00'],
+    ])
     for (const verb of ['confirm', 'reject'])
       expect(
         codeOf(await system('POST', `/recharges/${bizId}/${verb}`, verb === 'reject' ? reason : undefined)),
       ).toEqual(conflict)
   })
 
-  test('recharges.confirm 200: without a proof where the channel needs none, less the fee; with one as well', async () => {
-    const { data, system, made, proved, moved } = world
+  test('recharges.confirm 200: without a proof where the channel needs none, less the fee, which goes to the house; with one as well', async () => {
+    const { data, system, sidesOf, made, proved, moved } = world
     const card = { channelCode: 'CARD_USD' }
     const change = await moved(async () => {
       const plain = await made(card)
       const confirmed = await data(system('POST', `/recharges/${plain.bizId}/confirm`))
       expect(confirmed).toMatchObject({ feeAmount: '3.20', netAmount: '96.80' })
       expect(stepsOf(confirmed)).toEqual(['PENDING_PAYMENT', 'COMPLETED'])
+      expect(await sidesOf(plain.bizId)).toEqual([
+        ['CLEARING:USD', '-3.20'],
+        ['CLEARING:USD', '-96.80'],
+        ['FEE:USD', '3.20'],
+        ['WALLET', '96.80'],
+      ])
       const shown = await proved(card)
       await data(system('POST', `/recharges/${shown.bizId}/confirm`))
     })

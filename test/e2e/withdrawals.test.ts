@@ -121,7 +121,7 @@ describe.skipIf(!storeIsAvailable())('withdrawals', () => {
   })
 
   test('withdrawals.approve, complete 200: the held funds leave, the fee stays with the house', async () => {
-    const { data, web, system, made, underWay, moved } = world
+    const { data, web, system, made, underWay, moved, sidesOf } = world
     const { bizId } = await made()
     const complete = (id?: string) =>
       system('POST', `/withdrawals/${bizId}/complete`, { externalReference: 'SEPA-1' }, id)
@@ -152,6 +152,12 @@ describe.skipIf(!storeIsAvailable())('withdrawals', () => {
     expect(told.sort()).toEqual([
       ['FEE', '1.00'],
       ['WITHDRAWAL', '99.00'],
+    ])
+    expect(await sidesOf(bizId)).toEqual([
+      ['CLEARING:USD', '99.00'],
+      ['FEE:USD', '1.00'],
+      ['WALLET', '-1.00'],
+      ['WALLET', '-99.00'],
     ])
     // Without a body a payment has no reference.
     const plain = await underWay()
