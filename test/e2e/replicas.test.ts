@@ -76,9 +76,11 @@ describe.skipIf(inject('topology') !== 'replicas' || !storeIsAvailable())('repli
     const logins = [await initiate(), await initiate()]
     const done = await Promise.all(logins.map((body, each) => on(each, 'POST', '/auth/login/complete', { body })))
     const tokens = [accessToken, ...done.map(({ body }) => body.data?.accessToken)]
-    await pause(1_000)
-    const alive = await Promise.all(tokens.flatMap((token) => [profile(0, token), profile(1, token)]))
-    expect(alive.filter((status) => status === 200)).toHaveLength(4)
+    const alive = async () => {
+      const statuses = await Promise.all(tokens.flatMap((token) => [profile(0, token), profile(1, token)]))
+      return statuses.filter((status) => status === 200).length
+    }
+    await expect.poll(alive, { timeout: 5_000 }).toBe(4)
   })
 
   test('a limit is one for both', async () => {
