@@ -12,7 +12,7 @@ const { workspace } = developmentIds
 
 /** A download of which its client takes nothing is cut off then. */
 export const stallMs = 3_000
-export const deadlineMs = 700
+const deadlineMs = 700
 export const secret = 'stack trace of the upstream'
 export const file = {
   bizId: '01990000-0000-7000-8000-00000000f11e',
