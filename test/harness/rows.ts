@@ -1,0 +1,13 @@
+import { sql } from 'kysely'
+import type { Database } from '../../src/platform/database/index.ts'
+
+/** Every row of every table as text, with the table's name before it. */
+export const rowsOf = async (database: Database): Promise<ReadonlySet<string>> => {
+  const tables = await sql<{ name: string }>`SELECT table_name AS name FROM information_schema.tables
+    WHERE table_schema = current_schema() AND table_type = 'BASE TABLE'`.execute(database)
+  const each = tables.rows.map(
+    ({ name }) => sql`SELECT ${name}::text || ' ' || to_jsonb(t)::text AS told FROM ${sql.table(name)} AS t`,
+  )
+  const { rows } = await sql<{ told: string }>`${sql.join(each, sql` UNION ALL `)}`.execute(database)
+  return new Set(rows.map(({ told }) => told))
+}
