@@ -1,0 +1,81 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { formOf } from '../harness/form.ts'
+import { type Session, signIn } from '../harness/sign-in.ts'
+import { storeIsAvailable } from '../harness/store.ts'
+import { type AccessWorld, startAccessWorld } from './access-world.ts'
+
+/** What a sandbox is emptied of lies in tables that all workspaces share. */
+describe.skipIf(!storeIsAvailable())('a sandbox beside one that is emptied', () => {
+  let world: AccessWorld
+  let operator: Session
+  let emptied: string
+  let kept: string
+
+  beforeAll(async () => {
+    world = await startAccessWorld()
+    operator = await signIn(world.portico, 'operator@demo.test')
+    emptied = await world.workspace(world.owner, 'Emptied', 'SANDBOX')
+    kept = await world.workspace(world.owner, 'Kept', 'SANDBOX')
+  })
+  afterAll(() => world?.portico.stop())
+
+  const at = (workspace: string) => {
+    const get = (path: string) => world.data(world.owner, 'GET', path, { workspace })
+    const post = (path: string, body?: object) =>
+      world.data(world.owner, 'POST', path, { workspace, ...(body && { body }) })
+    return { get, post }
+  }
+  const system = async (path: string) => {
+    const answer = await world.portico.call('POST', `/web/v1/system${path}`, { token: operator.accessToken })
+    expect(answer.status, answer.text).toBe(200)
+  }
+
+  test('sandbox.reset 200: the other one keeps its money, orders, channels, quotes, exports, files and used limits', async () => {
+    const { get, post } = at(kept)
+    const wallets: { currency: string; bizId: string }[] = await get('/wallets')
+    const walletBizId = wallets.find(({ currency }) => currency === 'USD')?.bizId
+    const recharge = { walletBizId, channelCode: 'CARD_USD', amount: '5000.00' }
+    for (let times = 0; times < 3; times++) {
+      const { bizId } = await post('/recharges', recharge)
+      await system(`/recharges/${bizId}/confirm`)
+    }
+    await post('/recharges', recharge)
+    const account = {
+      channelType: 'BANK',
+      currency: 'USD',
+      country: 'DE',
+      accountNumber: 'DE8937040044',
+      bankCode: 'X',
+    }
+    const channel = await post('/withdrawal-channels', { ...account, accountHolderName: 'Ada Lovelace' })
+    await system(`/withdrawal-channels/${channel.bizId}/verify`)
+    await post('/withdrawals', { walletBizId, withdrawalChannelBizId: channel.bizId, amount: '10.00' })
+    const { quoteBizId } = await post('/exchanges/quote', {
+      sourceCurrency: 'USD',
+      targetCurrency: 'EUR',
+      amount: '10.00',
+      fixedSide: 'SOURCE',
+    })
+    const { bizId: exported } = await post('/exports', { exportType: 'FLOWS', format: 'CSV' })
+    const status = async () => (await get(`/exports/${exported}`)).exportStatus.code
+    await expect.poll(status, { timeout: 20_000 }).toBe('COMPLETED')
+    const form = formOf([
+      { name: 'purpose', content: 'DOCUMENT' },
+      { name: 'file', content: 'a note', fileName: 'note.txt', type: 'text/plain' },
+    ])
+    const { bizId: file } = await world.data(world.owner, 'POST', '/files/upload', { workspace: kept, ...form })
+
+    const kinds = ['/wallets', '/recharges', '/withdrawals', '/withdrawal-channels', '/exports']
+    const things = [`/files/${file}`, `/exchanges/quote/${quoteBizId}`]
+    const told = async () => {
+      const { asOf: _now, ...balance } = await get(`/wallets/${walletBizId}/balance`)
+      return [balance, ...(await Promise.all([...kinds, ...things].map(get)))]
+    }
+    const before = await told()
+    await at(emptied).post('/sandbox/reset')
+    expect(await told()).toEqual(before)
+    await post('/exchanges', { quoteBizId })
+    const over = await world.call(world.owner, 'POST', '/recharges', { workspace: kept, body: recharge })
+    expect([over.status, over.body.code]).toEqual([422, 'WALLET.LIMIT_EXCEEDED'])
+  })
+})
