@@ -170,6 +170,18 @@ describe('a registration', () => {
     expect((await initiate(at, 'new@demo.test', {}, newPassword)).sessionId).toBeTypeOf('string')
   })
 
+  test('password.reset 404 for the token that it ends with, and password.init 404 for a reset link: each is for its own', async () => {
+    await at.account('mixed@demo.test')
+    await forgot('mixed@demo.test')
+    const token = linkOf('mixed@demo.test')
+    expect(await codeOf(ask(initPassword, { token, newPassword }))).toBe('AUTH.SESSION_NOT_FOUND')
+    const { sessionId, code } = await begin('unmixed@demo.test')
+    await ask(verifyRegistrationEmail, { sessionId, code })
+    const { passwordInitToken } = await ask(completeRegistration, { sessionId, accountName: 'New' })
+    const wrong = { token: passwordInitToken, newPassword }
+    expect(await codeOf(ask(resetPassword, wrong))).toBe('AUTH.SESSION_NOT_FOUND')
+  })
+
   test('that cannot open its workspace makes no account, and can be tried again', async () => {
     const { sessionId, code } = await begin('torn@demo.test')
     await ask(verifyRegistrationEmail, { sessionId, code })

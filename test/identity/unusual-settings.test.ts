@@ -32,3 +32,17 @@ test('auth.initiateLogin 429: failures count for the whole of a window of two da
   await at.identity.sweep(at.ports.database)
   expect([await fail(), await fail()]).toEqual(['AUTH.INVALID_CREDENTIALS', 'ACCESS.RATE_LIMITED'])
 })
+
+test('auth.initiateLogin 429: a wait outlives a sweep, however long ago the first failure was', async () => {
+  const credentials = { email: 'patiently@demo.test', password: 'a wrong one' }
+  const fail = () => codeOf(call(at.identity, auth.initiateLogin, facts(at.clock), credentials))
+  for (let times = 0; times < 2; times++) await fail()
+  for (let times = 0; times < 3; times++) {
+    expect(await fail()).toBe('AUTH.INVALID_CREDENTIALS')
+    at.clock.advance(47 * 3_600_000)
+  }
+  expect(await fail()).toBe('AUTH.INVALID_CREDENTIALS')
+  at.clock.advance(1)
+  await at.identity.sweep(at.ports.database)
+  expect(await fail()).toBe('ACCESS.RATE_LIMITED')
+})
