@@ -237,6 +237,24 @@ describe('an export over one snapshot', () => {
     }
   })
 
+  test('an attempt whose export is completed writes nothing more, and fails nothing', async () => {
+    for (const store of stores) {
+      const { database } = store
+      const { book, workspace: workspaceId, ask, state } = await scene(store)
+      const exportId = await ask('FLOWS')
+      const run = { workspaceId, exportId, runId: ids.next<'run'>() }
+      expect(await beginRun(database, run)).toBeDefined()
+      const at = book.clock.now()
+      const file = { blobKey: 'exports/once', fileName: 'once.csv', rowCount: 1, sizeBytes: 1, sha256: '00' }
+      expect(await completeRun(database, run, { ...file, at, expiresAt: plus(at, 1_000) })).toBe(true)
+      const completed = await state(exportId)
+      expect(await recordProgress(database, run, 2)).toBe(false)
+      expect(await completeRun(database, run, { ...file, at, expiresAt: plus(at, 2_000) })).toBe(false)
+      await failRun(database, run, 'SYSTEM.INTERNAL_ERROR')
+      expect(await state(exportId)).toEqual(completed)
+    }
+  })
+
   test('an export whose end is written without an answer keeps its bytes, on either store', async () => {
     for (const store of stores) {
       const { book, workspace, exportsOver, ask, state, rowsOf } = await scene(store)
