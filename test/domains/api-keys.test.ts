@@ -157,6 +157,9 @@ describe('an API key', () => {
     settings.maxPerWorkspace = 2
     const ends = await Promise.all(['A', 'B', 'C'].map((apiKeyName) => refusalOf(create({ apiKeyName }))))
     expect(ends.sort()).toEqual(['STATE.CONFLICT', 'none', 'none'])
+    const { items } = await world.ask(keys.handlers, contract.listApiKeys, { as: owner, workspace })
+    await command('delete', items[0]?.bizId ?? '')
+    expect(await refusalOf(create({ apiKeyName: 'In its place' }))).toBe('none')
     settings.maxPerWorkspace = accessSettings.apiKeys.maxPerWorkspace
   })
 
