@@ -17,12 +17,13 @@ const bench = async ({ database }: TestStore) => {
   const book = await createBook(database)
   const { ledger, clock } = book
   const card = { channelCode: 'CARD', channelName: 'Card', channelType: 'CARD', proofRequired: false } as const
+  const bank = { channelCode: 'BANK', channelName: 'Bank', channelType: 'BANK', proofRequired: false } as const
   const terms = { currency: 'USD', minAmount: '1', maxAmount: '100', dailyMax: '100', fixedFee: '0', feeRate: '0' }
   const { handlers } = createRecharges({
     ledger,
     clock,
     words,
-    settings: { lifeMs, channels: [{ ...card, ...terms, enabled: true }] },
+    settings: { lifeMs, channels: [card, bank].map((channel) => ({ ...channel, ...terms, enabled: true })) },
     expiryMs: 600_000,
     database,
     blobs: await openBlobs({ kind: 'disk' }, tmpdir()),
@@ -30,10 +31,11 @@ const bench = async ({ database }: TestStore) => {
   })
   const [wallet, as, ask] = [await book.wallet('USD'), book.account(), asker([handlers], clock)]
   const { workspace } = wallet
-  const body = (amount: string) => ({ walletBizId: wallet.id, channelCode: 'CARD', amount })
+  const body = (amount: string, channelCode = 'CARD') => ({ walletBizId: wallet.id, channelCode, amount })
   return {
     clock,
-    quote: (amount: string) => ask(contract.quoteRecharge, { as, workspace, body: body(amount) }),
+    quote: (amount: string, channelCode?: string) =>
+      ask(contract.quoteRecharge, { as, workspace, body: body(amount, channelCode) }),
     create: (amount: string) =>
       ask(contract.createRecharge, { as, workspace, requestId: systemIds.next(), body: body(amount) }),
     read: (recharge_id: string) => ask(contract.readRecharge, { as, workspace, params: { recharge_id } }),
@@ -67,5 +69,12 @@ describe.each(stores)('the daily limit of recharges on $name', (store) => {
     const made = await create('40.00')
     expect(await refusalOf(create('1.00'))).toBe('WALLET.LIMIT_EXCEEDED')
     expect(made).toMatchObject({ rechargeStatus: { code: 'PENDING_PAYMENT' } })
+  })
+
+  test('recharges.quote 200: what was ordered by one channel takes no share of another one’s day', async () => {
+    const { quote, create } = await bench(store)
+    await create('100.00')
+    expect(await refusalOf(quote('1.00'))).toBe('WALLET.LIMIT_EXCEEDED')
+    expect(await quote('100.00', 'BANK')).toMatchObject({ amount: '100.00' })
   })
 })
