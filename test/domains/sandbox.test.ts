@@ -190,6 +190,21 @@ describe('a sandbox', () => {
     expect(await ledger.verifyBook()).toBeNull()
   })
 
+  test('tells of its counterparts as of no wallet, now and then', async () => {
+    const { workspaceId: workspace } = await open('SANDBOX')
+    const counterparts = await world.database
+      .selectFrom('ledger_accounts')
+      .select('biz_id')
+      .where('workspace_biz_id', '=', workspace)
+      .where('kind', '!=', 'WALLET')
+      .execute()
+    expect(counterparts).not.toEqual([])
+    for (const { biz_id: wallet } of counterparts) {
+      expect(await ledger.readBalance({ wallet, workspace })).toBeUndefined()
+      expect(await ledger.readBalanceAt({ wallet, workspace }, world.clock.now())).toBeUndefined()
+    }
+  })
+
   test('is emptied wholly or not at all', async () => {
     const opened = await open('SANDBOX')
     await send(opened, '100.00')
