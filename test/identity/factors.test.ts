@@ -181,6 +181,13 @@ describe('a step-up', () => {
     expect(told.map(({ text }) => text)).toContainEqual(expect.stringContaining('A backup code has been used'))
   })
 
+  test('mfa.stepUp 401 AUTH.CODE_INVALID for a mailed code that was used', async () => {
+    await ask(sendStepUpCode, { mfaMethod: 'EMAIL' })
+    const proof = { mfaMethod: 'EMAIL', code: mailedCode(at, email) }
+    await ask(stepUp, proof)
+    expect(await codeOf(ask(stepUp, proof))).toBe('AUTH.CODE_INVALID')
+  })
+
   test('by a mailed code is good for ten minutes, to the second', async () => {
     await ask(sendStepUpCode, { mfaMethod: 'EMAIL' })
     const code = mailedCode(at, email)
