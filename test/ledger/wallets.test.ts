@@ -55,6 +55,15 @@ describe.each(stores)('wallets on $name', ({ database }) => {
     })
   })
 
+  test('readDefaultWallet tells of none where a workspace has others of the currency alone', async () => {
+    const workspace = await book.workspace()
+    await book.wallet('USD', undefined, workspace)
+    expect(await book.ledger.readDefaultWallet({ workspace, currency: 'USD' })).toBeUndefined()
+    expect(await book.ledger.readDefaultWallet({ workspace: a.workspace, currency: 'USD' })).toMatchObject({
+      bizId: a.id,
+    })
+  })
+
   test('the balance counts what is held, and is told for any moment of the past', async () => {
     const opened = book.clock.now()
     book.clock.advance(1_000)
