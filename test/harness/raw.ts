@@ -19,7 +19,8 @@ export const sendRaw = (baseUrl: string, bytes: string | Uint8Array, silenceMs =
     const done = () => {
       clearTimeout(timer)
       socket.destroy()
-      const statuses = [...text.matchAll(/^HTTP\/1\.[01] (\d{3})/gm)].map((match) => Number(match[1]))
+      // Also right behind a body, which ends in no line break.
+      const statuses = [...text.matchAll(/HTTP\/1\.[01] (\d{3}) /g)].map((match) => Number(match[1]))
       resolve({ text, status: statuses[0] ?? null, responses: statuses.length, closed })
     }
     let timer = setTimeout(done, 16_000)

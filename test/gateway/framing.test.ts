@@ -1,0 +1,91 @@
+import { once } from 'node:events'
+import type { Server } from 'node:http'
+import express from 'express'
+import { afterEach, expect, test } from 'vitest'
+import type { Configuration } from '../../src/config/index.ts'
+import { guardServer } from '../../src/gateway/index.ts'
+import { sendRaw } from '../harness/raw.ts'
+import { testSettings } from '../harness/settings.ts'
+
+let server: Server
+let url = ''
+let isDraining = false
+
+/** The listener alone, before an app that answers 200 when a body has come to its end. */
+const listen = async (settings: Partial<Configuration['requests']> = {}): Promise<void> => {
+  const app = express()
+  app.use((request, response) => {
+    request.on('end', () => response.end('served')).resume()
+  })
+  server = guardServer(app, { ...testSettings({}).requests, ...settings }, () => isDraining)
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  const address = server.address()
+  url = `http://127.0.0.1:${typeof address === 'object' && address ? address.port : 0}`
+}
+afterEach(() => {
+  isDraining = false
+  server.closeAllConnections()
+  server.close()
+})
+
+const host = 'Host: portico.test\r\n'
+const get = (fields = host) => `GET / HTTP/1.1\r\n${fields}\r\n`
+const post = (fields: string, body = '') => `POST / HTTP/1.1\r\n${host}${fields}\r\n${body}`
+
+test('as many fields as are allowed are served, one more is 431', async () => {
+  await listen({ maxHeaders: 20 })
+  const fields = (count: number) => host + 'a: b\r\n'.repeat(count - 1)
+  expect((await sendRaw(url, get(fields(20)))).status).toBe(200)
+  expect((await sendRaw(url, get(fields(21)))).status).toBe(431)
+})
+
+test('no field is overlooked, however many are allowed: 400 for a second Host after 1,500 others', async () => {
+  await listen({ maxHeaders: 3_000 })
+  const many = host + 'a:b\r\n'.repeat(1_500)
+  expect((await sendRaw(url, get(many))).status).toBe(200)
+  expect((await sendRaw(url, get(many + host))).status).toBe(400)
+})
+
+test('a coding is the same in capitals; two codings, a length beside one and a length of 16 digits are 400', async () => {
+  await listen()
+  const chunk = '2\r\n{}\r\n0\r\n\r\n'
+  expect((await sendRaw(url, post('Transfer-Encoding: Chunked\r\n', chunk))).status).toBe(200)
+  for (const fields of [
+    'Transfer-Encoding: identity\r\nTransfer-Encoding: chunked\r\n',
+    'Transfer-Encoding: chunked\r\nContent-Length: 2\r\n',
+    'Content-Length: 1000000000000000\r\n',
+  ])
+    expect([fields, (await sendRaw(url, post(fields, chunk))).status]).toEqual([fields, 400])
+})
+
+test.each(['GET http://portico.test/ HTTP/1.1', 'OPTIONS * HTTP/1.1'])(
+  '%s is 400: only a path is served',
+  async (line) => {
+    await listen()
+    expect((await sendRaw(url, get().replace('GET / HTTP/1.1', line))).status).toBe(400)
+  },
+)
+
+test.each([
+  ['400', post('Transfer-Encoding: gzip, chunked\r\n', '0\r\n\r\n')],
+  ['417', post('Expect: a-dance\r\nContent-Length: 2\r\n', '{}')],
+])('%s ends the connection: what comes behind a refused request is not read', async (status, refused) => {
+  await listen()
+  const answer = await sendRaw(url, refused + get())
+  expect([String(answer.status), answer.responses, answer.closed]).toEqual([status, 1, true])
+})
+
+test('whoever keeps a connection is told to make the next one elsewhere once the process drains', async () => {
+  await listen()
+  expect(await sendRaw(url, get() + get())).toMatchObject({ status: 200, responses: 2 })
+  isDraining = true
+  const answer = await sendRaw(url, get() + get())
+  expect([answer.status, answer.responses, answer.closed]).toEqual([200, 1, true])
+  expect(answer.text).toMatch(/^connection: close\r$/im)
+})
+
+test('408 for a body that has not come within the time of a whole request', async () => {
+  await listen({ headersTimeoutMs: 500, uploadTimeoutMs: 500 })
+  const answer = await sendRaw(url, post('Content-Length: 2\r\n', '{'), 5_000)
+  expect([answer.status, answer.closed]).toEqual([408, true])
+})
