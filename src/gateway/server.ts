@@ -26,7 +26,7 @@ const hostField = /^(?:[\w.~-]+|\[[\da-f:.]+\])(?::\d{1,5})?$/i
 const flaw = (request: IncomingMessage, maxHeaders: number): number | undefined => {
   if (request.httpVersion !== '1.1' && request.httpVersion !== '1.0') return 505
   if (request.rawHeaders.length / 2 > maxHeaders) return 431
-  if (repeats(request.rawHeaders, 'host') || repeats(request.rawHeaders, 'transfer-encoding')) return 400
+  if (repeats(request.rawHeaders, 'host')) return 400
   const { host } = request.headers
   if (host !== undefined && !hostField.test(host)) return 400
   const coding = request.headers['transfer-encoding']
