@@ -1,0 +1,227 @@
+import { once } from 'node:events'
+import type { Socket } from 'node:net'
+import { Readable } from 'node:stream'
+import { buffer } from 'node:stream/consumers'
+import { Registry } from 'prom-client'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { createUpstreamMetrics } from '../../src/backends/index.ts'
+import { createUpstream, type Upstream } from '../../src/backends/upstream.ts'
+import { listTimezones } from '../../src/contract/constants.ts'
+import { downloadFile, uploadFile } from '../../src/contract/files.ts'
+import { Call } from '../../src/gateway/call.ts'
+import { Headers } from '../../src/gateway/headers.ts'
+import { instantOf, type Operation, Refusal, StreamReply } from '../../src/kernel/index.ts'
+import { refusalOf } from '../domains/world.ts'
+import { answer, json, type Misbehaving, startMisbehaving } from '../harness/misbehaving.ts'
+import { upstreamAt } from '../harness/settings.ts'
+
+/** As many bytes as are taken of an answer. */
+const most = 2_048
+const invalid = 'SYSTEM.UPSTREAM_INVALID_RESPONSE'
+
+let upstream: Upstream
+let misbehaving: Misbehaving
+let behave: (socket: Socket) => void = () => undefined
+beforeAll(async () => {
+  misbehaving = await startMisbehaving((socket) => behave(socket))
+  const settings = upstreamAt(`${misbehaving.url}/base/`, {
+    maxReplyBytes: most,
+    maxStreamBytes: most,
+    breaker: { failures: 1_000, openMs: 10 },
+  })
+  upstream = createUpstream(settings, async () => 'an assertion', createUpstreamMetrics(new Registry()))
+})
+afterAll(async () => {
+  await upstream.close()
+  await misbehaving.close()
+})
+
+const callOf = (operation: Operation, headers: Record<string, string> = {}, method: string = operation.method): Call =>
+  new Call({
+    operation,
+    chainId: 'consumer',
+    params: { file_id: 'a/b' },
+    method,
+    path: operation.path,
+    query: '',
+    headers: new Headers({ headers, rawHeaders: Object.entries(headers).flat() }),
+    peer: '127.0.0.1',
+    body: Readable.from([]),
+    receivedAt: instantOf(0),
+    requestId: 'one',
+  })
+
+const asked = (call: Call, text: string): Promise<unknown> => {
+  behave = (socket) => void socket.write(text)
+  return upstream.handle(call)
+}
+const upload = (): Call => {
+  const call = callOf(uploadFile)
+  call.upload = { contentType: 'multipart/form-data; boundary=b', bytes: Readable.from([Buffer.from('--b--')]) }
+  return call
+}
+const download = async (text: string, headers: Record<string, string> = {}): Promise<StreamReply> => {
+  const reply = await asked(callOf(downloadFile, headers), text)
+  if (reply instanceof StreamReply) return reply
+  throw new Error('no stream')
+}
+
+const chunked = (bytes: number, fields = 'content-type: application/json', coding = 'chunked') => {
+  const half = Math.floor(bytes / 2)
+  const chunk = (length: number, text: string) => `${length.toString(16)}\r\n${text}\r\n`
+  const text = `"${'x'.repeat(bytes - 2)}"`
+  const body = chunk(half, text.slice(0, half)) + chunk(bytes - half, text.slice(half)) + chunk(0, '')
+  return `HTTP/1.1 200 OK\r\n${fields}\r\ntransfer-encoding: ${coding}\r\n\r\n${body}`
+}
+
+describe('an answer that is read whole', () => {
+  const text = (bytes: number) => 'x'.repeat(bytes - 2)
+  const ask = (said: string) => refusalOf(asked(callOf(listTimezones), said))
+
+  test.each([
+    ['constants.timezones', () => callOf(listTimezones)],
+    ['files.upload', upload],
+  ])('%s: as long as is allowed, and no longer', async (_name, call) => {
+    expect(await asked(call(), json(text(most)))).toBe(text(most))
+    expect(await asked(call(), chunked(most))).toBe(text(most))
+    expect(await refusalOf(asked(call(), json(text(most + 1))))).toBe(invalid)
+    expect(await refusalOf(asked(call(), chunked(most + 1)))).toBe(invalid)
+  })
+
+  test('in an encoding that we did not ask for it is none, in that of no encoding it is one', async () => {
+    expect(await ask(json('a', '200 OK', { 'content-encoding': 'identity' }))).toBe('none')
+    expect(await ask(json('a', '200 OK', { 'content-encoding': 'gzip' }))).toBe(invalid)
+  })
+
+  test('one too long leaves the connection, and the next has one of its own', async () => {
+    let closed = 0
+    behave = (socket) => {
+      socket.on('close', () => closed++)
+      socket.write(`HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: ${most + 1}\r\n\r\n"`)
+    }
+    expect(await refusalOf(upstream.handle(callOf(listTimezones)))).toBe(invalid)
+    await expect.poll(() => closed).toBe(1)
+    expect(await ask(json('a'))).toBe('none')
+  })
+})
+
+describe('a file', () => {
+  const bytesOf = async ({ body }: StreamReply) => (await buffer(body)).length
+
+  test('as long as is allowed, and no longer', async () => {
+    expect(await bytesOf(await download(answer('200 OK', {}, 'x'.repeat(most))))).toBe(most)
+    expect(await bytesOf(await download(chunked(most)))).toBe(most)
+    expect(await refusalOf(download(answer('200 OK', {}, 'x'.repeat(most + 1))))).toBe(invalid)
+    const over = await download(chunked(most + 1))
+    expect(await refusalOf(buffer(over.body))).toBe(invalid)
+  })
+
+  test('a coding is the same in capitals', async () => {
+    expect(await bytesOf(await download(chunked(9, 'x: y', 'Chunked')))).toBe(9)
+  })
+
+  test('its head is what belongs to its bytes', async () => {
+    const fields = { 'content-type': 'text/plain', etag: '"a"', 'set-cookie': 'a=b', location: '/', 'x-odd': '1' }
+    const { headers, body } = await download(answer('200 OK', fields, 'abc'))
+    expect(headers).toEqual({
+      'content-type': 'text/plain',
+      'content-length': '3',
+      'content-disposition': 'attachment',
+      etag: '"a"',
+    })
+    body.resume()
+  })
+
+  test('304 for whoever has its bytes: no length, and nothing to be saved', async () => {
+    const unchanged = 'HTTP/1.1 304 Not Modified\r\netag: "a"\r\ncontent-length: 9\r\n\r\n'
+    const { status, headers, body } = await download(unchanged, { 'if-none-match': '"a"' })
+    expect([status, headers]).toEqual([304, { etag: '"a"' }])
+    expect((await buffer(body)).length).toBe(0)
+    expect((await download(unchanged.replace(/content-length: 9\r\n/, ''), { 'if-none-match': '"a"' })).status).toBe(
+      304,
+    )
+    expect(await refusalOf(download(unchanged, { range: 'bytes=0-1' }))).toBe(invalid)
+  })
+
+  test('206 for whoever has asked for a part, which with HEAD nobody does', async () => {
+    const part = answer('206 Partial Content', { 'content-range': 'bytes 0-2/9' }, 'abc')
+    const ranged = { range: 'bytes=0-2' }
+    expect((await download(part, ranged)).headers).toMatchObject({ 'content-range': 'bytes 0-2/9' })
+    expect(await refusalOf(download(part, { 'if-none-match': '"a"' }))).toBe(invalid)
+    expect(await refusalOf(asked(callOf(downloadFile, ranged, 'HEAD'), part))).toBe(invalid)
+  })
+
+  const refused = (code: string, range: string) => {
+    const [status, body] = ['416 Range Not Satisfiable', { success: false, code, message: '', data: null }]
+    return download(json(body, status, { 'content-range': range })).catch((error: unknown) =>
+      error instanceof Refusal ? [error.code, error.detail.headers] : error,
+    )
+  }
+
+  test('416 tells of its length in the one form that there is, and no other refusal does', async () => {
+    const code = 'FILE.RANGE_NOT_SATISFIABLE'
+    expect(await refused(code, 'bytes */9')).toEqual([code, { 'content-range': 'bytes */9' }])
+    expect(await refused(code, 'bytes 0-1/9')).toEqual([code, undefined])
+    expect(await refused('RESOURCE.NOT_FOUND', 'bytes */9')).toEqual(['RESOURCE.NOT_FOUND', undefined])
+  })
+
+  test('that nobody takes any more ends the exchange with the upstream', async () => {
+    const ended = new Promise((resolve) => {
+      behave = (socket) => {
+        socket.on('close', resolve)
+        socket.write('HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nabc')
+      }
+    })
+    const reply = await upstream.handle(callOf(downloadFile))
+    if (!(reply instanceof StreamReply)) throw new Error('no stream')
+    reply.body.destroy()
+    await ended
+  })
+
+  test('that breaks off is an error, and no end', async () => {
+    behave = (socket) => socket.end('HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nabc')
+    const reply = await upstream.handle(callOf(downloadFile))
+    if (!(reply instanceof StreamReply)) throw new Error('no stream')
+    const broken = once(reply.body, 'error')
+    reply.body.resume()
+    expect(await broken).toMatchObject([{ code: invalid }])
+  })
+})
+
+describe('what an upstream is asked', () => {
+  const lastHead = () => misbehaving.received.at(-1)?.split('\r\n\r\n')[0] ?? ''
+  const unchanged = 'HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n'
+
+  test('an id that is no segment of a path stays one', async () => {
+    await download(unchanged)
+    expect(lastHead()).toMatch(/^GET \/base\/web\/v1\/consumer\/files\/a%2Fb\/download HTTP/)
+  })
+
+  test('a condition on a file as long as 2,048; of one that is longer neither it nor what hangs on it', async () => {
+    await download(unchanged, { 'if-range': 'a'.repeat(2_048), range: 'bytes=0-1' })
+    expect(lastHead()).toMatch(/^if-range: a{2048}\r$/im)
+    expect(lastHead()).toMatch(/^range: bytes=0-1/im)
+    await download(unchanged, { 'if-range': 'a'.repeat(2_049), range: 'bytes=0-1' })
+    expect(lastHead()).not.toMatch(/^(if-)?range:/im)
+  })
+
+  test('with HEAD whether a file has changed, and for no part of it', async () => {
+    const fields = { 'if-none-match': '"a"', 'if-range': '"a"', range: 'bytes=0-1' }
+    await asked(callOf(downloadFile, fields, 'HEAD'), unchanged)
+    expect(lastHead()).toMatch(/^if-none-match: "a"/im)
+    expect(lastHead()).not.toMatch(/^(if-)?range:/im)
+  })
+
+  test('in the client’s language, from its country', async () => {
+    const call = callOf(listTimezones)
+    Object.assign(call, { locale: 'ja', country: 'JP', clientIp: '203.0.113.9', userAgent: 'é' })
+    await asked(call, json([]))
+    for (const field of [
+      'x-locale: ja',
+      'x-client-country: JP',
+      'x-client-ip: 203.0.113.9',
+      'x-client-user-agent: %C3%A9',
+    ])
+      expect(lastHead().toLowerCase()).toContain(`\r\n${field.toLowerCase()}`)
+  })
+})
