@@ -9,7 +9,7 @@ import { assertedCall } from '../../src/backends/index.ts'
 import { listTimezones } from '../../src/contract/constants.ts'
 import { Call } from '../../src/gateway/call.ts'
 import { Headers } from '../../src/gateway/headers.ts'
-import type { Caller, Portal, WorkspaceAccess } from '../../src/kernel/index.ts'
+import { type Caller, type Portal, Refusal, type WorkspaceAccess } from '../../src/kernel/index.ts'
 import { systemIds } from '../../src/platform/system/index.ts'
 import { refusalOf } from '../domains/world.ts'
 import { testClock } from '../identity/clock.ts'
@@ -56,6 +56,15 @@ describe('a signed assertion serves for half of its time', () => {
     clock.advance(-3_600_000)
     expect(await assert()).toBe('2')
     expect(await assert()).toBe('2')
+  })
+
+  test('and not where it could not be signed: the next call has it tried again', async () => {
+    let count = 0
+    const sign = async () => (++count === 1 ? Promise.reject(new Refusal('SYSTEM.UNAVAILABLE')) : String(count))
+    const assert = cachedAssertions({ sign }, 'domains', 60_000, testClock().now)
+    expect(await refusalOf(assert(callWith({})))).toBe('SYSTEM.UNAVAILABLE')
+    expect(await assert(callWith({}))).toBe('2')
+    expect(await assert(callWith({}))).toBe('2')
   })
 })
 
