@@ -1,0 +1,154 @@
+import { PassThrough, Readable } from 'node:stream'
+import { setTimeout as pause } from 'node:timers/promises'
+import { describe, expect, test } from 'vitest'
+import { initiateLogin } from '../../src/contract/auth.ts'
+import { uploadFile } from '../../src/contract/files.ts'
+import { openSecureChannel } from '../../src/contract/secure-channel.ts'
+import { Call } from '../../src/gateway/call.ts'
+import { Headers } from '../../src/gateway/headers.ts'
+import { paced } from '../../src/gateway/paced.ts'
+import { stages } from '../../src/gateway/stages/index.ts'
+import { instantOf, type Operation } from '../../src/kernel/index.ts'
+import { refusalOf } from '../domains/world.ts'
+import { testSettings } from '../harness/settings.ts'
+
+const most = 32
+const stage = stages.body({ ...testSettings({}).requests, maxBodyBytes: most, bodyTimeoutMs: 100 })
+
+const callOf = (operation: Operation, headers: Record<string, string>, body: Readable): Call =>
+  new Call({
+    operation,
+    chainId: 'consumer',
+    params: {},
+    method: operation.method,
+    path: operation.path,
+    query: '',
+    headers: new Headers({ headers, rawHeaders: Object.entries(headers).flat() }),
+    peer: '127.0.0.1',
+    body,
+    receivedAt: instantOf(0),
+    requestId: 'one',
+  })
+
+const typed = { 'content-type': 'application/json' }
+const chunked = { ...typed, 'transfer-encoding': 'chunked' }
+
+/** What the stage makes of a body that comes in these pieces: its JSON, or the code of the refusal. */
+const read = async (headers: Record<string, string>, ...pieces: string[]): Promise<unknown> => {
+  const call = callOf(initiateLogin, headers, Readable.from(pieces.map((piece) => Buffer.from(piece))))
+  const code = await refusalOf((async () => stage(call))())
+  return code === 'none' ? call.payload : code
+}
+const text = (bytes: number) => `"${'x'.repeat(bytes - 2)}"`
+
+describe('a body', () => {
+  test('as long as is allowed, and 413 beyond, whether its length is told or not', async () => {
+    const whole = 'x'.repeat(most - 2)
+    expect(await read({ ...typed, 'content-length': String(most) }, text(most))).toBe(whole)
+    expect(await read(chunked, '"', text(most).slice(1))).toBe(whole)
+    expect(await read({ ...typed, 'content-length': String(most + 1) })).toBe('REQUEST.TOO_LARGE')
+    expect(await read(chunked, '"', text(most + 1).slice(1))).toBe('REQUEST.TOO_LARGE')
+  })
+
+  test('that is none needs no type', async () => {
+    expect(await read({})).toBeUndefined()
+    expect(await read({ 'content-length': '0' })).toBeUndefined()
+    expect(await read({ 'transfer-encoding': 'chunked' })).toBeUndefined()
+    expect(await read({ 'transfer-encoding': 'chunked' }, '{}')).toBe('REQUEST.UNSUPPORTED_MEDIA_TYPE')
+  })
+
+  test('of no encoding is read, in any other it is 415', async () => {
+    expect(await read({ ...chunked, 'content-encoding': 'identity' }, '1')).toBe(1)
+    expect(await read({ ...chunked, 'content-encoding': 'gzip' }, '1')).toBe('REQUEST.UNSUPPORTED_MEDIA_TYPE')
+  })
+
+  test('408 where it does not come to its end in time, 400 where it breaks off', async () => {
+    const ask = (body: Readable) => refusalOf((async () => stage(callOf(initiateLogin, chunked, body)))())
+    const slow = new PassThrough()
+    slow.write('{')
+    expect(await ask(slow)).toBe('REQUEST.TIMEOUT')
+    const broken = new PassThrough()
+    setImmediate(() => broken.destroy(new Error('broken')))
+    expect(await ask(broken)).toBe('REQUEST.MALFORMED')
+    const gone = new PassThrough()
+    setImmediate(() => gone.emit('aborted'))
+    expect(await ask(gone)).toBe('REQUEST.MALFORMED')
+  })
+
+  test('that cannot be read is what its operation calls that', async () => {
+    const ask = (operation: Operation) =>
+      refusalOf((async () => stage(callOf(operation, chunked, Readable.from([Buffer.from('{')]))))())
+    expect(await ask(initiateLogin)).toBe('VALIDATION.INVALID_PARAMETER')
+    expect(await ask(openSecureChannel)).toBe('SECURE_CHANNEL.INVALID_PAYLOAD')
+  })
+
+  test('an upload is of a type that names its boundary, in 256 characters at most', async () => {
+    const ask = (type: string) =>
+      refusalOf((async () => stage(callOf(uploadFile, { 'content-type': type }, Readable.from([]))))())
+    const start = 'multipart/form-data; boundary='
+    expect(await ask(start.padEnd(256, 'b'))).toBe('none')
+    expect(await ask(start.padEnd(257, 'b'))).toBe('REQUEST.UNSUPPORTED_MEDIA_TYPE')
+    expect(await ask('multipart/form-data')).toBe('REQUEST.UNSUPPORTED_MEDIA_TYPE')
+  })
+})
+
+describe('an upload that is paced', () => {
+  const windowMs = 60
+  const start = () => {
+    const source = new PassThrough({ highWaterMark: 8 })
+    const through = paced(source, { windowMs, bytes: 4 })
+    const ended = refusalOf(
+      new Promise<void>((resolve, reject) => through.on('error', reject).on('close', () => resolve())),
+    )
+    return { source, through, ended }
+  }
+
+  test('goes on for as long as enough comes in each window, and is 408 in the first in which too little does', async () => {
+    const { source, through, ended } = start()
+    through.resume()
+    source.write('xxxx')
+    const timer = setInterval(() => source.write('xxxx'), windowMs / 3)
+    await pause(windowMs * 4)
+    expect(through.destroyed).toBe(false)
+    clearInterval(timer)
+    expect(await ended).toBe('REQUEST.TIMEOUT')
+  })
+
+  test('is 408 where what comes is not enough', async () => {
+    const { source, through, ended } = start()
+    through.resume()
+    const timer = setInterval(() => source.write('x'), windowMs / 2)
+    expect(await ended).toBe('REQUEST.TIMEOUT')
+    clearInterval(timer)
+  })
+
+  test('is not blamed for a reader who makes it wait', async () => {
+    const { source, through } = start()
+    source.write('x'.repeat(200_000))
+    await pause(windowMs * 4)
+    expect(through.destroyed).toBe(false)
+    through.destroy()
+  })
+
+  test('is not blamed for a reader who has yet to read what has come to its end', async () => {
+    const { source, through } = start()
+    source.end('xxxx')
+    await pause(windowMs * 3)
+    expect(through.destroyed).toBe(false)
+    expect(await through.toArray()).toEqual([Buffer.from('xxxx')])
+  })
+
+  test('ends with what it comes from, by its error or by none, and leaves no timer', async () => {
+    const timers = () => process.getActiveResourcesInfo().filter((each) => each === 'Timeout').length
+    const before = timers()
+    const broken = start()
+    broken.through.resume()
+    broken.source.destroy(new Error('broken'))
+    await expect(broken.ended).rejects.toThrow('broken')
+    const gone = start()
+    gone.through.resume()
+    gone.source.destroy()
+    expect(await gone.ended).toBe('none')
+    expect(timers()).toBeLessThanOrEqual(before)
+  })
+})
