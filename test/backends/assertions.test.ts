@@ -1,15 +1,17 @@
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import { Readable } from 'node:stream'
-import { exportJWK, generateKeyPair, SignJWT } from 'jose'
+import { exportJWK, generateKeyPair, type JWTPayload, SignJWT } from 'jose'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { claimsOf } from '../../src/backends/assertion.ts'
 import { cachedAssertions } from '../../src/backends/assertion-cache.ts'
 import { assertedCall } from '../../src/backends/index.ts'
+import { upstreamRequest } from '../../src/backends/upstream-request.ts'
 import { listTimezones } from '../../src/contract/constants.ts'
-import { Call } from '../../src/gateway/call.ts'
+import { listWallets } from '../../src/contract/wallets.ts'
+import { Call, type Stage } from '../../src/gateway/call.ts'
 import { Headers } from '../../src/gateway/headers.ts'
-import { type Caller, type Portal, Refusal, type WorkspaceAccess } from '../../src/kernel/index.ts'
+import { type Caller, type Clock, type Portal, Refusal, type WorkspaceAccess } from '../../src/kernel/index.ts'
 import { systemIds } from '../../src/platform/system/index.ts'
 import { refusalOf } from '../domains/world.ts'
 import { testClock } from '../identity/clock.ts'
@@ -108,7 +110,7 @@ describe('a signed assertion serves one caller in one workspace', () => {
   })
 })
 
-describe('a domain service whose clock is not the gateway’s', () => {
+describe('a domain service', () => {
   const { promise: keys, resolve } = Promise.withResolvers<Awaited<ReturnType<typeof generateKeyPair>>>()
   const server = createServer(async (_request, response) => {
     const key = { ...(await exportJWK((await keys).publicKey)), kid: 'one', alg: 'EdDSA', use: 'sig' }
@@ -120,17 +122,15 @@ describe('a domain service whose clock is not the gateway’s', () => {
   })
   afterAll(() => server.close())
 
-  /** A call of the gateway's now, at a service whose clock is so far from it. */
-  const calledAt = async (offMs: number, clockSkewMs: number) => {
-    const gateway = testClock()
-    const service = testClock()
-    service.advance(offMs)
+  const common = { issuer: 'portico', audience: 'domains', type: 'portico-call+jwt' }
+  const serviceAt = (clock: Clock, clockSkewMs = 0): Stage => {
     const address = server.address()
     const port = typeof address === 'object' ? address?.port : 0
-    const common = { issuer: 'portico', audience: 'domains', type: 'portico-call+jwt' }
-    const stage = assertedCall({ ...common, jwksUrl: `http://127.0.0.1:${port}/`, clockSkewMs }, service)
-    const issued = Math.floor(gateway.now() / 1_000)
-    const token = await new SignJWT({ portal: 'CONSUMER' })
+    return assertedCall({ ...common, jwksUrl: `http://127.0.0.1:${port}/`, clockSkewMs }, clock)
+  }
+  const signed = async (claims: JWTPayload): Promise<string> => {
+    const issued = Math.floor(testClock().now() / 1_000)
+    return new SignJWT(claims)
       .setProtectedHeader({ alg: 'EdDSA', typ: common.type, kid: 'one' })
       .setIssuer(common.issuer)
       .setAudience(common.audience)
@@ -138,7 +138,6 @@ describe('a domain service whose clock is not the gateway’s', () => {
       .setNotBefore(issued)
       .setExpirationTime(issued + 60)
       .sign((await keys).privateKey)
-    return refusalOf(Promise.resolve(stage(callWith({ authorization: `Bearer ${token}` }))))
   }
 
   test.each([
@@ -150,7 +149,42 @@ describe('a domain service whose clock is not the gateway’s', () => {
     [60_000, 0, 'ACCESS.TOKEN_INVALID'],
     [64_000, 5_000, 'none'],
     [65_000, 5_000, 'ACCESS.TOKEN_INVALID'],
-  ])('%i ms off with clockSkewMs %i: %s', async (off, skew, code) => {
-    expect(await calledAt(off, skew)).toBe(code)
+  ])('whose clock is %i ms off the gateway’s, with clockSkewMs %i: %s', async (off, skew, code) => {
+    const clock = testClock()
+    clock.advance(off)
+    const call = callWith({ authorization: `Bearer ${await signed({ portal: 'CONSUMER' })}` })
+    expect(await refusalOf(Promise.resolve(serviceAt(clock, skew)(call)))).toBe(code)
+  })
+
+  test('takes an assertion by no other scheme', async () => {
+    const call = callWith({ authorization: `Basic ${await signed({ portal: 'CONSUMER' })}` })
+    expect(await refusalOf(Promise.resolve(serviceAt(testClock())(call)))).toBe('ACCESS.TOKEN_MISSING')
+  })
+
+  test.each<[string, Partial<Caller>]>([
+    ['a person', { sessionId: systemIds.next<'session'>(), steppedUpAt: testClock().now() }],
+    ['an API key', { apiKeyId: systemIds.next() }],
+  ])('knows of %s all that the gateway knows', async (_who, told) => {
+    const call = callWith({})
+    call.caller = {
+      accountId: systemIds.next<'account'>(),
+      portal: 'CONSUMER',
+      sessionId: null,
+      apiKeyId: null,
+      steppedUpAt: null,
+      permissions: new Set(['audit:read'] as const),
+      ...told,
+    }
+    call.workspace = {
+      id: systemIds.next<'workspace'>(),
+      isOwner: true,
+      permissions: new Set(['wallet:read', 'transfer:create'] as const),
+    }
+    Object.assign(call, { locale: 'ja', country: 'JP', clientIp: '203.0.113.9', userAgent: 'é (x; y)' })
+    const { headers } = upstreamRequest(call, await signed({ ...claimsOf(call) }))
+    const asserted = new Call({ ...callWith(headers), operation: listWallets })
+    await serviceAt(testClock())(asserted)
+    for (const fact of ['portal', 'caller', 'workspace', 'locale', 'country', 'clientIp', 'userAgent'] as const)
+      expect([fact, asserted[fact]]).toEqual([fact, call[fact]])
   })
 })
