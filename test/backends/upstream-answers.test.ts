@@ -1,9 +1,9 @@
 import { once } from 'node:events'
 import type { Socket } from 'node:net'
-import { Readable } from 'node:stream'
+import { PassThrough, Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
 import { Registry } from 'prom-client'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { createUpstreamMetrics } from '../../src/backends/index.ts'
 import { createUpstream, type Upstream } from '../../src/backends/upstream.ts'
 import { listTimezones } from '../../src/contract/constants.ts'
@@ -27,6 +27,7 @@ beforeAll(async () => {
   const settings = upstreamAt(`${misbehaving.url}/base/`, {
     maxReplyBytes: most,
     maxStreamBytes: most,
+    streamTimeoutMs: 700,
     breaker: { failures: 1_000, openMs: 10 },
   })
   upstream = createUpstream(settings, async () => 'an assertion', createUpstreamMetrics(new Registry()))
@@ -51,9 +52,17 @@ const callOf = (operation: Operation, headers: Record<string, string> = {}, meth
     requestId: 'one',
   })
 
-const asked = (call: Call, text: string): Promise<unknown> => {
+/** What nobody reads of the files of a test is let go after it, as the gateway does. */
+const replies: StreamReply[] = []
+afterEach(() => {
+  for (const { body } of replies.splice(0)) body.destroy()
+})
+
+const asked = async (call: Call, text: string): Promise<unknown> => {
   behave = (socket) => void socket.write(text)
-  return upstream.handle(call)
+  const reply = await upstream.handle(call)
+  if (reply instanceof StreamReply) replies.push(reply)
+  return reply
 }
 const upload = (): Call => {
   const call = callOf(uploadFile)
@@ -122,14 +131,13 @@ describe('a file', () => {
 
   test('its head is what belongs to its bytes', async () => {
     const fields = { 'content-type': 'text/plain', etag: '"a"', 'set-cookie': 'a=b', location: '/', 'x-odd': '1' }
-    const { headers, body } = await download(answer('200 OK', fields, 'abc'))
+    const { headers } = await download(answer('200 OK', fields, 'abc'))
     expect(headers).toEqual({
       'content-type': 'text/plain',
       'content-length': '3',
       'content-disposition': 'attachment',
       etag: '"a"',
     })
-    body.resume()
   })
 
   test('304 for whoever has its bytes: no length, and nothing to be saved', async () => {
@@ -185,6 +193,67 @@ describe('a file', () => {
     const broken = once(reply.body, 'error')
     reply.body.resume()
     expect(await broken).toMatchObject([{ code: invalid }])
+  })
+})
+
+describe('an upload', () => {
+  const uploading = (bytes: Readable): Promise<unknown> => {
+    const call = callOf(uploadFile)
+    call.upload = { contentType: 'multipart/form-data; boundary=b', bytes }
+    return upstream.handle(call)
+  }
+
+  test('504 where it is the upstream that takes nothing of it', async () => {
+    behave = (socket) => void socket.pause()
+    const endless = new Readable({
+      read() {
+        this.push(Buffer.alloc(65_536))
+      },
+    })
+    expect(await refusalOf(uploading(endless))).toBe('SYSTEM.UPSTREAM_TIMEOUT')
+    endless.destroy()
+  })
+
+  test('408 where it is the client that sends nothing', async () => {
+    behave = () => undefined
+    const source = new PassThrough()
+    source.write('--b')
+    expect(await refusalOf(uploading(source))).toBe('REQUEST.TIMEOUT')
+  })
+
+  test('400 at once where the client goes away, and the upstream is left', async () => {
+    const source = new PassThrough()
+    const left = new Promise((resolve) => {
+      behave = (socket) => {
+        socket.on('close', resolve)
+        source.destroy()
+      }
+    })
+    source.write('--b')
+    expect(await refusalOf(uploading(source))).toBe('REQUEST.MALFORMED')
+    await left
+  })
+
+  test('of which nobody sends the rest once it is answered leaves the upstream too', async () => {
+    const source = new PassThrough()
+    const left = new Promise((resolve) => {
+      behave = (socket) => {
+        socket.on('close', resolve)
+        socket.write(json('early'))
+      }
+    })
+    source.write('--b')
+    expect(await uploading(source)).toBe('early')
+    source.destroy()
+    await left
+  })
+
+  test('that is over leaves no timer', async () => {
+    const timers = () => process.getActiveResourcesInfo().filter((each) => each === 'Timeout').length
+    const before = timers()
+    expect(await asked(upload(), json('done'))).toBe('done')
+    expect(await asked(callOf(listTimezones), json('done'))).toBe('done')
+    expect(timers()).toBeLessThanOrEqual(before)
   })
 })
 

@@ -3,10 +3,12 @@ import { Readable } from 'node:stream'
 import { describe, expect, test } from 'vitest'
 import { pipeline } from '../../src/app.ts'
 import { initiateLogin } from '../../src/contract/auth.ts'
+import { generateBackupCodes } from '../../src/contract/mfa.ts'
 import { createRole } from '../../src/contract/roles.ts'
 import { createTransfer, listTransfers } from '../../src/contract/transfers.ts'
 import { Call } from '../../src/gateway/call.ts'
 import { Headers } from '../../src/gateway/headers.ts'
+import type { Credential } from '../../src/gateway/ports.ts'
 import { stages } from '../../src/gateway/stages/index.ts'
 import { type Caller, type ChainId, instantOf, type Operation, type Portal, Refusal } from '../../src/kernel/index.ts'
 import { systemIds } from '../../src/platform/system/index.ts'
@@ -168,4 +170,112 @@ test('roles.create that fails half-way lets no rights be remembered either', asy
   const stage = stages.forgettingRights(memory, () => Promise.reject(new Refusal('SYSTEM.UNAVAILABLE')))
   expect(await refusalOf((async () => stage(callOf(createRole, 'consumer')))())).toBe('SYSTEM.UNAVAILABLE')
   expect(forgotten).toBe(1)
+})
+
+describe('the fields of a portal', () => {
+  const { portals } = testSettings({})
+  portals.CONSUMER.edge = { kind: 'cloudflare', trustedProxies: [] }
+  portals.SYSTEM.edge = { kind: 'direct', trustedProxies: [] }
+  const demanded = stages.requiredHeaders(portals)
+  const good = {
+    'x-request-id': 'one',
+    'x-locale': 'en',
+    'x-forwarded-proto': 'https',
+    'cf-connecting-ip': '203.0.113.9',
+    'cf-ray': 'ray',
+    'cf-ipcountry': 'jp',
+  }
+  const ask = async (headers: Record<string, string>, chainId: ChainId = 'consumer', edgeTrusted = true) => {
+    const call = callOf(listTransfers, chainId, { ...good, ...headers })
+    Object.assign(call, { portal: chainId === 'system' ? 'SYSTEM' : 'CONSUMER', edgeTrusted })
+    const refused = await refusalOf((async () => demanded(call))())
+    return refused === 'none' ? call.country : refused
+  }
+  const invalid = 'VALIDATION.INVALID_PARAMETER'
+
+  test.each([
+    ['x-request-id', 'a'.repeat(128), 'a'.repeat(129)],
+    ['x-request-id', '!~', 'a b'],
+    ['x-locale', 'a'.repeat(64), 'a'.repeat(65)],
+    ['x-forwarded-proto', 'https', 'http'],
+    ['cf-ray', 'a'.repeat(64), 'a'.repeat(65)],
+    ['cf-ipcountry', 't1', 'jpn'],
+    ['cf-connecting-ip', '2001:db8::1', `2001:db8::1%${'a'.repeat(64)}`],
+  ])('%s is as it may be at the most, and no more: %s, %s', async (name, most, more) => {
+    expect(await ask({ [name]: most })).not.toBe(invalid)
+    expect(await ask({ [name]: more })).toBe(invalid)
+  })
+
+  test('a country is in capitals, whoever wrote it', async () => expect(await ask({})).toBe('JP'))
+
+  test('what an edge alone can say is believed of no other peer; without Cloudflare only the scheme is asked for', async () => {
+    expect(await ask({}, 'consumer', false)).toBe(invalid)
+    expect(await ask({}, 'system', false)).toBe('XX')
+    expect(await ask({ 'x-forwarded-proto': 'http' }, 'system', false)).toBe(invalid)
+  })
+
+  test('a machine needs no request id, and one that it sends is one', async () => {
+    const sent = async (headers: Record<string, string>) => demanded(callOf(listTransfers, 'api', headers))
+    expect(await refusalOf(sent({}))).toBe('none')
+    expect(await refusalOf(sent({ 'x-request-id': 'a'.repeat(128) }))).toBe('none')
+    expect(await refusalOf(sent({ 'x-request-id': 'a b' }))).toBe(invalid)
+  })
+
+  test('a client hash is one of 256 visible characters at most, which machines may do without', async () => {
+    const hashOf = async (chainId: ChainId, headers: Record<string, string>) => {
+      const call = callOf(listTransfers, chainId, headers)
+      const refused = await refusalOf((async () => stages.clientHash(call))())
+      return refused === 'none' ? call.clientHash : refused
+    }
+    for (const chainId of ['consumer', 'api'] as const) {
+      expect(await hashOf(chainId, { 'x-client-hash': 'a'.repeat(256) })).toBe('a'.repeat(256))
+      expect(await hashOf(chainId, { 'x-client-hash': 'a'.repeat(257) })).toBe(invalid)
+      expect(await hashOf(chainId, { 'x-client-hash': 'a b' })).toBe(invalid)
+    }
+    expect(await hashOf('consumer', {})).toBe(invalid)
+    expect(await hashOf('api', {})).toBe('')
+  })
+})
+
+describe('who calls', () => {
+  const seen: Credential[] = []
+  const authentication = {
+    accessToken: (credential: Credential) => {
+      seen.push(credential)
+      return caller('SYSTEM')
+    },
+    apiKey: () => undefined,
+  }
+  const stage = stages.authenticate(authentication, (call, portal) => {
+    call.clientIp = `of ${portal}`
+  })
+  const ask = async (authorization: string, operation = listTransfers, chainId: ChainId = 'system') => {
+    const call = callOf(operation, chainId, { authorization })
+    Object.assign(call, { portal: chainId === 'self' ? null : 'SYSTEM', clientHash: 'hash', clientIp: '203.0.113.9' })
+    const refused = await refusalOf((async () => stage(call))())
+    return { refused, call, credential: seen.pop() }
+  }
+
+  test('the scheme is the same in capitals, and all behind it is the token', async () => {
+    for (const scheme of ['Bearer', 'bearer', 'BEARER'])
+      expect((await ask(`${scheme}  a b`)).credential).toEqual({
+        token: 'a b',
+        portal: 'SYSTEM',
+        clientHash: 'hash',
+        clientIp: '203.0.113.9',
+        anew: false,
+      })
+    for (const none of ['', 'Bearer', 'Bearer ', 'Basic a', 'Bearera'])
+      expect((await ask(none)).refused).toBe('ACCESS.TOKEN_MISSING')
+  })
+
+  test('a session is looked at anew where a second factor is asked for', async () => {
+    expect((await ask('Bearer a', generateBackupCodes)).credential?.anew).toBe(true)
+  })
+
+  test('on the chain of both portals the token says which one it is, and that one’s edge where the client is', async () => {
+    const { call, credential } = await ask('Bearer a', listTransfers, 'self')
+    expect([call.portal, credential?.portal, credential?.clientIpAt?.('SYSTEM')]).toEqual(['SYSTEM', null, 'of SYSTEM'])
+    expect(call.clientIp).toBe('of SYSTEM')
+  })
 })
