@@ -234,6 +234,19 @@ describe('an upload', () => {
     await left
   })
 
+  test('409 before its end leaves the upstream, which is sent no more of it', async () => {
+    const source = new PassThrough()
+    const left = new Promise((resolve) => {
+      behave = (socket) => {
+        socket.on('close', resolve)
+        socket.write(json({ success: false, code: 'STATE.CONFLICT', message: '', data: null }, '409 Conflict'))
+      }
+    })
+    source.write('--b')
+    expect(await refusalOf(uploading(source))).toBe('STATE.CONFLICT')
+    await left
+  })
+
   test('of which nobody sends the rest once it is answered leaves the upstream too', async () => {
     const source = new PassThrough()
     const left = new Promise((resolve) => {
