@@ -66,7 +66,7 @@ export const referencePages = ({ document }: { document: () => JsonObject }): Re
       'content-length': bytes.length,
       ...(zipped ? { 'content-encoding': 'gzip' } : {}),
     })
-    response.end(request.method === 'HEAD' ? undefined : bytes)
+    response.end(bytes)
   }
 
   return [

@@ -62,6 +62,15 @@ it('serves the document as it is, compressed for whoever takes that', async () =
   expect(JSON.parse(String(bytes))).toEqual(document)
 })
 
+it('304 for whoever knows it, by whichever way a cache asks', async () => {
+  const ask = (known: string) =>
+    request(app).get('/docs').set('accept-encoding', 'identity').set('if-none-match', known)
+  const { etag = '' } = (await ask('"other"')).headers
+  for (const known of [etag, `W/${etag}`, `"other", ${etag}`, '*'])
+    expect([known, (await ask(known)).status]).toEqual([known, 304])
+  expect((await ask('"other", W/"another"')).status).toBe(200)
+})
+
 it('leaves every other path and method to the chains', async () => {
   for (const path of ['/Docs', '/docs/', '/docs/../docs', '/docs/package.json', '/openapi.json/', '/'])
     expect((await request(app).get(path)).status, path).toBe(404)
