@@ -264,6 +264,7 @@ describe('an operation', () => {
     expect(Object.keys(objectAt(download, 'responses', '200', 'content'))).toEqual(['*/*'])
     for (const status of ['200', '206', '304'])
       expect(Object.keys(objectAt(download, 'responses', status, 'headers'))).toContain('Accept-Ranges')
+    expect(Object.keys(objectAt(download, 'responses', '206', 'headers'))).toContain('Content-Range')
   })
 
   it('tells of the fields of its refusals', () => {
