@@ -8,7 +8,7 @@ import { createRole } from '../../src/contract/roles.ts'
 import { createTransfer, listTransfers } from '../../src/contract/transfers.ts'
 import { Call } from '../../src/gateway/call.ts'
 import { Headers } from '../../src/gateway/headers.ts'
-import type { Credential } from '../../src/gateway/ports.ts'
+import type { Credential, Spent } from '../../src/gateway/ports.ts'
 import { stages } from '../../src/gateway/stages/index.ts'
 import { type Caller, type ChainId, instantOf, type Operation, type Portal, Refusal } from '../../src/kernel/index.ts'
 import { systemIds } from '../../src/platform/system/index.ts'
@@ -118,6 +118,31 @@ describe('what a limit counts by', () => {
       call.caller = by
       expect(await counted('callerLimit', call)).toEqual([`${group}-account ${by.accountId}`])
     }
+  })
+})
+
+describe('what an answer tells of limits', () => {
+  const settings = testSettings({})
+  settings.limits.groups = { ...settings.limits.groups, login: { address: { limit: 9, windowMs: 2_000 } } }
+  const told = async (address: Partial<Spent>, group: Partial<Spent>) => {
+    const spent = { allowed: true, limit: 9, remaining: 5, resetMs: 1_000 }
+    const spend = (name: string) => ({ ...spent, ...(name === 'address' ? address : group) })
+    const call = callOf(initiateLogin, 'consumer')
+    const stage = stages.addressLimit({ spend, addressKey: (each) => each }, settings)
+    return [await refusalOf((async () => stage(call))()), call.limit?.name, call.limit?.remaining]
+  }
+
+  test('is the one with the least left, of two alike the first', async () => {
+    expect(await told({ remaining: 3 }, { remaining: 4 })).toEqual(['none', 'address', 3])
+    expect(await told({ remaining: 4 }, { remaining: 3 })).toEqual(['none', 'login-address', 3])
+    expect(await told({ remaining: 3 }, { remaining: 3 })).toEqual(['none', 'address', 3])
+  })
+
+  test('is the one that refuses, wherever nothing is left either; the last of all is still served', async () => {
+    const over = { allowed: false, remaining: 0 }
+    expect(await told({ remaining: 0 }, over)).toEqual(['ACCESS.RATE_LIMITED', 'login-address', 0])
+    expect(await told(over, {})).toEqual(['ACCESS.RATE_LIMITED', 'address', 0])
+    expect(await told({ remaining: 0 }, {})).toEqual(['none', 'address', 0])
   })
 })
 
