@@ -99,3 +99,7 @@ test.each([
   const bytes = Buffer.from(JSON.stringify(refusing('VALIDATION.INVALID_PARAMETER', { field })))
   expect(detailOf(400, bytes)).toEqual({ internal: 'refused upstream', ...(repeated && { field: repeated }) })
 })
+
+test('503 of an upstream is tried again after a second at the soonest', () => {
+  expect(detailOf(503, Buffer.from('{}'))).toMatchObject({ retryAfter: 1 })
+})
