@@ -186,6 +186,17 @@ describe('a file', () => {
     await ended
   })
 
+  test('that is refused by its head leaves the upstream, which has yet to send it', async () => {
+    const left = new Promise((resolve) => {
+      behave = (socket) => {
+        socket.on('close', resolve)
+        socket.write('HTTP/1.1 200 OK\r\ncontent-encoding: gzip\r\ncontent-length: 9\r\n\r\nabc')
+      }
+    })
+    expect(await refusalOf(upstream.handle(callOf(downloadFile)))).toBe(invalid)
+    await left
+  })
+
   test('that breaks off is an error, and no end', async () => {
     behave = (socket) => socket.end('HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nabc')
     const reply = await upstream.handle(callOf(downloadFile))
