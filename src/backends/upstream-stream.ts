@@ -107,7 +107,6 @@ export const createStreamExchange = (settings: UpstreamConfiguration): StreamExc
         abandon(dead)
         throw wireFailure(error)
       } finally {
-        source?.off('close', onBroken)
         stopped.promise.catch(() => undefined)
         answered.promise.catch(() => undefined)
       }
