@@ -274,7 +274,7 @@ describe('who calls', () => {
   const stage = stages.authenticate(authentication, (call, portal) => {
     call.clientIp = `of ${portal}`
   })
-  const ask = async (authorization: string, operation = listTransfers, chainId: ChainId = 'system') => {
+  const ask = async (authorization: string, operation: Operation = listTransfers, chainId: ChainId = 'system') => {
     const call = callOf(operation, chainId, { authorization })
     Object.assign(call, { portal: chainId === 'self' ? null : 'SYSTEM', clientHash: 'hash', clientIp: '203.0.113.9' })
     const refused = await refusalOf((async () => stage(call))())
