@@ -113,6 +113,7 @@ describe('what a limit counts by', () => {
     for (const [operation, group] of [
       [listTransfers, 'general'],
       [createTransfer, 'money'],
+      [initiateLogin, 'general'],
     ] as const) {
       const call = from('192.0.2.1', 'CONSUMER', operation)
       call.caller = by
@@ -292,6 +293,20 @@ describe('who calls', () => {
       })
     for (const none of ['', 'Bearer', 'Bearer ', 'Basic a', 'Bearera'])
       expect((await ask(none)).refused).toBe('ACCESS.TOKEN_MISSING')
+  })
+
+  test('an API key is one on the second chain alone', async () => {
+    let asked = 0
+    const apiKey = (): undefined => void asked++
+    const byKey = stages.authenticate({ ...authentication, apiKey }, () => undefined)
+    for (const [chainId, times] of [
+      ['consumer', 0],
+      ['self', 0],
+      ['api', 1],
+    ] as const) {
+      await byKey(callOf(listTransfers, chainId, { authorization: 'Bearer a' }))
+      expect([chainId, asked]).toEqual([chainId, times])
+    }
   })
 
   test('a session is looked at anew where a second factor is asked for', async () => {
