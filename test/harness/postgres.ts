@@ -16,6 +16,8 @@ export interface TestPostgres {
   crash(): Promise<void>
   /** Starts it again after a crash. */
   resume(): Promise<void>
+  /** A copy that follows it by streaming, and is stopped by itself; undefined where it came without pg_basebackup. */
+  standby(): Promise<TestPostgres | undefined>
   /** Ends it for good. */
   stop(): Promise<void>
 }
@@ -95,25 +97,20 @@ const whenReady = async (url: string, isGone: () => boolean): Promise<string> =>
   }
 }
 
-/** Starts one on a free port; undefined where no PostgreSQL is to be had, which with CI=true is a failure. */
-export const startPostgres = async (extra: Record<string, string> = {}): Promise<TestPostgres | undefined> => {
-  const bin = await binaries()
+/** Starts one on a free port, on what `fill` has put into its directory. */
+const startOn = async (
+  bin: string,
+  extra: Record<string, string>,
+  fill: (directory: string) => [program: string, ...values: string[]],
+): Promise<TestPostgres> => {
   const user = runAs()
-  if (!bin || (process.getuid?.() === 0 && !user)) {
-    if (process.env.CI === 'true') throw new Error('no PostgreSQL to test against')
-    return undefined
-  }
   const directory = await mkdtemp(join(tmpdir(), 'portico-postgres-'))
   await chmod(directory, 0o700)
   if (user) await chown(directory, user.uid, user.gid)
   const options = { ...user, cwd: directory, stdio: 'ignore' } as const
-  const init = spawn(
-    join(bin, 'initdb'),
-    ['-D', directory, '-U', 'portico', '-A', 'trust', '-E', 'UTF8', '--locale=C', '--no-sync'],
-    options,
-  )
-  const code = await ended(init)
-  if (code !== 0) throw new Error(`initdb ended with ${code}`)
+  const [program, ...values] = fill(directory)
+  const code = await ended(spawn(join(bin, program), values, options))
+  if (code !== 0) throw new Error(`${program} ended with ${code}`)
 
   const port = await freePort()
   const arguments_ = Object.entries({ ...settings, ...extra }).flatMap(([name, value]) => ['-c', `${name}=${value}`])
@@ -142,10 +139,27 @@ export const startPostgres = async (extra: Record<string, string> = {}): Promise
         server = launch()
         await ready()
       },
+      standby: async () =>
+        existsSync(join(bin, 'pg_basebackup'))
+          ? startOn(bin, extra, (copy) => ['pg_basebackup', '-d', url, '-D', copy, '-R', '-c', 'fast', '-N'])
+          : undefined,
       stop,
     }
   } catch (error) {
     await stop()
     throw error
   }
+}
+
+/** Starts one on a free port; undefined where no PostgreSQL is to be had, which with CI=true is a failure. */
+export const startPostgres = async (extra: Record<string, string> = {}): Promise<TestPostgres | undefined> => {
+  const bin = await binaries()
+  if (!bin || (process.getuid?.() === 0 && !runAs())) {
+    if (process.env.CI === 'true') throw new Error('no PostgreSQL to test against')
+    return undefined
+  }
+  return startOn(bin, extra, (directory) => [
+    'initdb',
+    ...['-D', directory, '-U', 'portico', '-A', 'trust', '-E', 'UTF8', '--locale=C', '--no-sync'],
+  ])
 }

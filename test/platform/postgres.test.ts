@@ -73,6 +73,45 @@ test.skipIf(!server)('a connection that breaks is told of once', async () => {
   await store.close()
 })
 
+describe.skipIf(!server)('a server that may only be read any more', () => {
+  /** Who answers, where all connections of the pool are in use. */
+  const backends = async (store: Awaited<ReturnType<typeof openPostgres>>) => {
+    const asked = [1, 2].map(() => sql<{ pid: number }>`SELECT pg_backend_pid() AS pid, pg_sleep(0.1)`)
+    const answers = await Promise.all(asked.map((each) => each.execute(store.database)))
+    return answers.map(({ rows }) => rows[0]?.pid)
+  }
+  const write = (store: Awaited<ReturnType<typeof openPostgres>>) =>
+    sql`CREATE TABLE IF NOT EXISTS written (n int)`.execute(store.database)
+
+  test('refuses one write, and none of the connections to it is used again', async () => {
+    const store = await openPostgres(target(server?.url ?? '', 2))
+    const demote = sql`SELECT set_config('default_transaction_read_only', 'on', false), pg_sleep(0.1)`
+    await Promise.all([1, 2].map(() => demote.execute(store.database)))
+    const before = await backends(store)
+    const error = await failure(write(store))
+    expect([sqlState(error), databaseFault(error)]).toEqual(['25006', true])
+    for (const pid of await backends(store)) expect(before).not.toContain(pid)
+    await Promise.all([write(store), write(store)])
+    await store.close()
+  })
+
+  test('and stays so: those to which nothing was refused are kept for a second', async () => {
+    const admin = new Client({ connectionString: server?.url })
+    await admin.connect()
+    await admin.query('CREATE ROLE reader LOGIN; ALTER ROLE reader SET default_transaction_read_only = on')
+    const url = new URL(server?.url ?? '')
+    url.username = 'reader'
+    const store = await openPostgres(target(url.href, 2))
+    await failure(write(store))
+    const before = await backends(store)
+    expect(sqlState(await failure(write(store)))).toBe('25006')
+    expect((await backends(store)).filter((pid) => before.includes(pid))).toHaveLength(1)
+    await store.close()
+    await admin.query('DROP ROLE reader')
+    await admin.end()
+  })
+})
+
 describe.each([
   ['PostgreSQL', server],
   ['PostgreSQL behind PgBouncer in transaction mode', pooler],

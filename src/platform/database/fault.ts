@@ -7,8 +7,9 @@ export const sqlState = (error: unknown): string | undefined => {
   return typeof error.code === 'string' && sqlStateText.test(error.code) ? error.code : undefined
 }
 
-/** Read only: the disk is full, or a failover has left us with a replica. */
-const readOnly = '25006'
+/** The disk is full, or a failover has left us with a replica. */
+export const isReadOnly = (error: unknown): boolean => sqlState(error) === '25006'
+
 /** Classes that say «not now» rather than «wrong»: connection, rollback, resources, operator, system. */
 const unavailableClasses = new Set(['08', '40', '53', '55', '57', '58'])
 const broken = ['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'ENOTFOUND', 'ENOSPC', 'EAI_AGAIN']
@@ -28,7 +29,7 @@ export class NoConnection extends Error {
 /** Whether a failure means that the store is not to be had: the request is then answered 503 and never passes. */
 export const databaseFault = (error: unknown): boolean => {
   const state = sqlState(error)
-  if (state) return state === readOnly || unavailableClasses.has(state.slice(0, 2))
+  if (state) return isReadOnly(error) || unavailableClasses.has(state.slice(0, 2))
   if (!(error instanceof Error)) return false
   if (error instanceof NoConnection) return true
   if ('code' in error && typeof error.code === 'string' && systemErrors.has(error.code)) return true

@@ -1,6 +1,7 @@
 import type { PostgresCursor, PostgresPool, PostgresPoolClient, PostgresQueryResult } from 'kysely'
 import type { Pool, PoolClient } from 'pg'
-import { NoConnection, sqlState } from './fault.ts'
+import { isReadOnly, NoConnection, sqlState } from './fault.ts'
+import { type Renewal, renewalOf } from './renewal.ts'
 import { plainBegin } from './session.ts'
 import { statementNames } from './statement-names.ts'
 
@@ -21,12 +22,12 @@ type NameOf = (text: string) => string | undefined
 
 /**
  * A connection that is thrown away once it has failed for a reason that the server did not give (it fell silent, it
- * broke): whoever got it next would wait behind the lost answer.
+ * broke): whoever got it next would wait behind the lost answer. One that may only read goes too, and all others with it.
  *
  * With a preamble (`SET LOCAL …`) every transaction begins with it, and a statement outside of one gets a transaction
  * of its own, sent in one go: behind a pooler each transaction may run on another connection of the server's.
  */
-const guarded = (client: PoolClient, preamble: string | null, nameOf: NameOf): PostgresPoolClient => {
+const guarded = (client: PoolClient, preamble: string | null, nameOf: NameOf, renewal: Renewal): PostgresPoolClient => {
   let broken = false
   let inTransaction = false
 
@@ -36,7 +37,8 @@ const guarded = (client: PoolClient, preamble: string | null, nameOf: NameOf): P
       values.length === 0 ? client.query(text) : client.query({ name: nameOf(text), text, values: [...values] })
     return asked.catch((error: unknown) => {
       const state = sqlState(error)
-      if (state === undefined || state === outdatedPlan) broken = true
+      if (state === undefined || state === outdatedPlan || isReadOnly(error)) broken = true
+      if (isReadOnly(error)) renewal.begin()
       throw error
     }) as Promise<PostgresQueryResult<R>>
   }
@@ -67,18 +69,19 @@ const guarded = (client: PoolClient, preamble: string | null, nameOf: NameOf): P
     if (typeof text !== 'string') throw new Error('cursors are not used')
     return preamble === null ? ask<R>(text, values) : withPreamble<R>(text, values)
   }
-  return { query, release: (destroy) => client.release(destroy || broken) }
+  return { query, release: (destroy) => client.release(destroy || broken || renewal.isOutdated(client)) }
 }
 
 /** The pool as Kysely takes it. */
 export const guardedPool = (pool: Pool, preamble: string | null): PostgresPool => {
   // Behind a pooler the next transaction may run on a connection that has never heard of a name.
   const nameOf: NameOf = preamble === null ? statementNames() : () => undefined
+  const renewal = renewalOf(pool)
   return {
     options: pool.options,
     connect: async () => {
       try {
-        return guarded(await pool.connect(), preamble, nameOf)
+        return guarded(await renewal.connect(), preamble, nameOf, renewal)
       } catch (cause) {
         throw new NoConnection(cause)
       }
