@@ -71,6 +71,11 @@ export const openShared = async (
       if (troubled) logger.info('Redis is there again')
       troubled = false
     },
+    onEvicting: (policy) =>
+      logger.warn(
+        { policy },
+        'REDIS FORGETS WHEN IT IS FULL, who has used up a limit too: set maxmemory-policy noeviction',
+      ),
   })
   stack.defer(() => redis.close())
   return {

@@ -125,6 +125,7 @@ test.skipIf(!server)('the password that Redis refuses is not in the log', async 
     commandTimeoutMs: 300,
     onError: (error) => told.push(error),
     onReady: () => undefined,
+    onEvicting: () => undefined,
   })
   await expect(opened).rejects.toThrow('Redis does not answer')
   expect(told.map(({ message }) => message).join()).toContain('WRONGPASS')

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { redisAnnouncements } from '../../src/platform/announcements/index.ts'
 import { createRedisCache, emptyWindow, spendIn } from '../../src/platform/cache/index.ts'
 import { createLimits, redisCounters } from '../../src/platform/limits/index.ts'
-import { openRedis, type RedisConnection, redisFault } from '../../src/platform/redis/index.ts'
+import { openRedis, type RedisConnection, redisFault, scriptOf } from '../../src/platform/redis/index.ts'
 import { systemClock } from '../../src/platform/system/index.ts'
 import { startFlakyProxy } from '../harness/flaky-proxy.ts'
 import { startRedis, type TestRedis } from '../harness/redis.ts'
@@ -18,7 +18,11 @@ afterAll(async () => {
   for (const each of masters) await each.stop()
 })
 
-const open = (url: string, cluster = false): Promise<RedisConnection> =>
+const open = (
+  url: string,
+  cluster = false,
+  onEvicting = (_policy: string): void => undefined,
+): Promise<RedisConnection> =>
   openRedis({
     url,
     cluster,
@@ -26,6 +30,7 @@ const open = (url: string, cluster = false): Promise<RedisConnection> =>
     commandTimeoutMs: 300,
     onError: () => undefined,
     onReady: () => undefined,
+    onEvicting,
   })
 
 /** Breaks everybody else's connections to a node, by a connection that it knows already. */
@@ -292,6 +297,42 @@ describe.skipIf(!server)('a Redis that goes away', () => {
       await own.stop()
     },
   )
+
+  test('which forgets when it is full is told of, by its policy, and so is the one that takes its place', async () => {
+    const own = await startRedis(['--maxmemory', '50mb', '--maxmemory-policy', 'noeviction'])
+    if (!own) throw new Error('no Redis')
+    const told: string[] = []
+    const redis = await open(own.url, false, (policy) => told.push(policy))
+    const begunAnew = async () => {
+      await own.ask('CLIENT KILL TYPE normal')
+      await expect.poll(() => redis.check().then(() => 'up', String), { timeout: 2_000 }).toBe('up')
+      await pause(50)
+    }
+    await begunAnew()
+    expect(told).toEqual([])
+    await own.ask('CONFIG SET maxmemory-policy volatile-lru')
+    await begunAnew()
+    expect(told).toEqual(['volatile-lru'])
+    await own.ask('CONFIG SET maxmemory 0')
+    await begunAnew()
+    expect(told).toEqual(['volatile-lru'])
+    await redis.close()
+    await own.stop()
+  })
+
+  test.each([
+    "READONLY You can't write against a read only replica.",
+    "ERR Error running script (call to f_0c1): @user_script:2: @user_script: 2: -READONLY You can't write against a read only replica.",
+  ])('and comes back as a replica is looked for anew: %s', async (said) => {
+    if (!server) throw new Error('no Redis')
+    const redis = await open(server.url)
+    const id = () => redis.command('CLIENT', 'ID').catch(() => null)
+    const before = await id()
+    const failed = await failure(redis.script(scriptOf(`return redis.error_reply(${JSON.stringify(said)})`), ['a'], []))
+    expect(redisFault(failed)).toBe(true)
+    await expect.poll(id, { timeout: 2_000 }).toBeGreaterThan(Number(before))
+    await redis.close()
+  })
 
   test('says so where there is none at all, and what came of the attempt', async () => {
     const refused = await failure(open('redis://127.0.0.1:1'))

@@ -11,6 +11,8 @@ export interface RedisTarget {
   onError(error: Error): void
   /** Told when commands go through, at first and after each break. */
   onReady(): void
+  /** Told with `onReady` where Redis is one that forgets when it is full, by its policy. */
+  onEvicting(policy: string): void
 }
 
 /** A connection that has asked and heard nothing for so long is given up and made anew. */
@@ -19,6 +21,9 @@ const longestRetryMs = 250
 
 /** Of a command that was not done, by a cluster: to another node, or a tenth of a second later to one that is not there. */
 const maxRedirections = 5
+
+/** Of a script Redis 6.2 says the same at the end of a sentence of its own. */
+const refusesToWrite = /^(ERR Error running script.* -)?READONLY /
 
 const retryDelay = (times: number): number => Math.min(times * 50, longestRetryMs)
 
@@ -36,7 +41,7 @@ const connectionOptions = ({ connectTimeoutMs, commandTimeoutMs }: RedisTarget) 
     commandTimeout: commandTimeoutMs,
     socketTimeout: silenceMs,
     // After a failover the old master refuses to write: the connection is made anew, to whoever is the master now.
-    reconnectOnError: (error: Error) => error.message.startsWith('READONLY'),
+    reconnectOnError: (error: Error) => refusesToWrite.test(error.message),
   }) satisfies RedisOptions
 
 /** A client of one server, or of a cluster; not connected yet. */

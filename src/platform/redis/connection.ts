@@ -1,4 +1,5 @@
 import type { RedisTarget } from './client.ts'
+import { evictionPolicy } from './eviction.ts'
 import { RedisUnavailable } from './fault.ts'
 import { runScript, type Script } from './script.ts'
 
@@ -39,7 +40,11 @@ export const openRedis = async (target: RedisTarget): Promise<RedisConnection> =
     target.onError(error)
   }
   client.on('error', onError)
-  client.on('ready', target.onReady)
+  client.on('ready', async () => {
+    target.onReady()
+    const policy = await evictionPolicy(ask)
+    if (policy) target.onEvicting(policy)
+  })
   subscriber.on('error', onError)
   subscriber.on('message', (channel: string, text: string) => listeners.get(channel)?.(text))
   const subscribeAll = () => {
