@@ -5,7 +5,7 @@ import { pair, wallet } from '../client/fixtures.ts'
 import { ok, refuse, type ScriptedGateway, type Step, scriptedGateway } from '../client/scripted-gateway.ts'
 import { type Portico, startPortico } from '../harness/portico.ts'
 import { codeIn } from '../harness/sign-in.ts'
-import { bundleClient, chromiumPath, hostApp, launchChromium, openPage } from './chromium.ts'
+import { bundleClient, chromiumPath, hostApp, launchChromium, openPage, type WatchedPage } from './chromium.ts'
 
 declare global {
   /** Exposed to the page: the newest code in the owner’s mail. */
@@ -169,6 +169,32 @@ describe.skipIf(chromiumPath === null)('the client in Chromium', () => {
       expect(gateway.to('/token/refresh')).toHaveLength(1)
       expect(new Set(gateway.seen.map(({ headers }) => headers['x-client-hash'])).size).toBe(1)
       expect(tabs.flatMap(({ complaints }) => complaints)).toEqual([])
+    })
+
+    test('a tab that stands still while it renews keeps the others waiting for seconds, not for ever', async () => {
+      gateway = await scriptedGateway({ 'GET /web/v1/consumer/wallets': forSecond, [refresh]: slow })
+      const url = await hostApp(context, gateway.baseUrl, script)
+      const tabs = [await openPage(context, url), await openPage(context, url)]
+      const [frozen, awake] = await Promise.all(
+        tabs.map(({ page }) =>
+          page.evaluateHandle(() => {
+            const options = { baseUrl: location.origin, portal: 'CONSUMER', accessCode: 'x', seal: 'none' } as const
+            return globalThis.portico.createClient({ ...options, storage: localStorage })
+          }),
+        ),
+      )
+      await frozen?.evaluate((client, tokens) => client.session.adopt(tokens), pair('1'))
+      await frozen?.evaluate((client) => void client.listWallets().catch(() => undefined))
+      await expect.poll(() => gateway.to('/token/refresh').length).toBe(1)
+      // As a browser's freezing would do it, which there is no asking for while a page is visible.
+      const debug = await context.newCDPSession((tabs[0] as WatchedPage).page)
+      await debug.send('Debugger.enable')
+      await debug.send('Debugger.pause')
+      expect(await awake?.evaluate(async (client) => (await client.listWallets()).length)).toBe(1)
+      expect(gateway.to('/token/refresh')).toHaveLength(2)
+      await debug.send('Debugger.resume')
+      expect(await frozen?.evaluate(async (client) => (await client.listWallets()).length)).toBe(1)
+      expect(gateway.to('/token/refresh')).toHaveLength(2)
     })
 
     test('an upload tells how far it is; refusals, aborts and lost answers are what they are elsewhere', async () => {
