@@ -4,7 +4,7 @@ import { inPackage } from '../config/root.ts'
 import { createBackground } from '../platform/background/index.ts'
 import { openBlobs } from '../platform/blobs/index.ts'
 import { createKeyedDigest, createPasswordHasher, createSecretBox } from '../platform/crypto/index.ts'
-import { type Database, demandWritable, openDatabase, snapshots } from '../platform/database/index.ts'
+import { clockDifference, type Database, demandWritable, openDatabase, snapshots } from '../platform/database/index.ts'
 import { createLimits } from '../platform/limits/index.ts'
 import {
   createOutbox,
@@ -31,6 +31,9 @@ const createMailer = async (settings: Configuration, texts: MailTexts, database:
   return { mailer: outbox, outbox }
 }
 
+/** Replicas whose clocks are further apart refuse what one of them has just issued; each can see only the store's. */
+const noticedMs = 1_000
+
 /**
  * The outside world behind its ports, opened in this order; `stack` takes it down in the reverse one. `mayBeSeveral`:
  * whether this process may run beside others of its kind without Redis.
@@ -50,6 +53,8 @@ export const openOutside = async (
   const store = await openDatabase(databaseTarget(settings, onConnectionBroken, onDiskFull))
   stack.defer(() => store.close())
   await demandWritable(store.database)
+  const aheadMs = -(await clockDifference(store.database, systemClock))
+  if (Math.abs(aheadMs) >= noticedMs) logger.warn({ aheadMs }, 'THIS CLOCK IS NOT THE STORE’S: one of them is wrong')
   const migrated = await store.migrate()
   if (migrated.length > 0) logger.info({ migrated }, 'schema brought up to date')
   const shared = await openShared(settings, mayBeSeveral, systemClock, logger, stack)

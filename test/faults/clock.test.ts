@@ -52,3 +52,14 @@ describe.skipIf(!postgres).each([
     await checkBook({ url: postgres?.url ?? '' }, direction === 'forward' ? 2 : 3)
   })
 })
+
+test.skipIf(!postgres).each([
+  [0, /^(?!.*THIS CLOCK)/s],
+  [120_000, /"aheadMs":1(19|20)\d{3},"msg":"THIS CLOCK IS NOT/],
+])('a clock that is %i ms ahead of PostgreSQL’s is told of as the process starts', async (shift, said) => {
+  const shifted = `data:text/javascript,const now = Date.now; Date.now = () => now() + ${shift}`
+  const variables = { DATABASE_URL: postgres?.url ?? '', LOG_LEVEL: 'warn' }
+  const gateway = await startProcess(variables, 'gateway', ['--import', shifted])
+  await gateway.stop()
+  expect(gateway.output()).toMatch(said)
+})

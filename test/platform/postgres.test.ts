@@ -2,9 +2,12 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { sql } from 'kysely'
 import { Client } from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { plus } from '../../src/kernel/index.ts'
 import { holdAlone } from '../../src/platform/database/alone.ts'
+import { clockDifference } from '../../src/platform/database/clock-difference.ts'
 import { databaseFault, sqlState } from '../../src/platform/database/fault.ts'
 import { openPostgres } from '../../src/platform/database/postgres.ts'
+import { systemClock } from '../../src/platform/system/index.ts'
 import { startPgBouncer } from '../harness/pgbouncer.ts'
 import { startPostgres } from '../harness/postgres.ts'
 
@@ -70,6 +73,15 @@ test.skipIf(!server)('a connection that breaks is told of once', async () => {
   await pause(100)
   expect(told.map((error) => sqlState(error))).toEqual(['57P01'])
   await admin.end()
+  await store.close()
+})
+
+test.skipIf(!server)('how far the server’s clock is from ours: nothing within the time of asking', async () => {
+  const store = await openPostgres(target(server?.url ?? '', 1))
+  const differenceAt = (shift: number) => clockDifference(store.database, { now: () => plus(systemClock.now(), shift) })
+  expect(await differenceAt(0)).toBe(0)
+  expect(Math.abs((await differenceAt(120_000)) + 120_000)).toBeLessThan(1_000)
+  expect(Math.abs((await differenceAt(-120_000)) - 120_000)).toBeLessThan(1_000)
   await store.close()
 })
 

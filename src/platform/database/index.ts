@@ -1,4 +1,5 @@
 export { type Alone, holdAlone } from './alone.ts'
+export { clockDifference } from './clock-difference.ts'
 export { demandWritable } from './demand-writable.ts'
 export { hasEmbedded } from './embedded-folder.ts'
 export { databaseFault } from './fault.ts'
