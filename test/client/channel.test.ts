@@ -170,6 +170,16 @@ describe('a client’s channel', () => {
     expect(gateway.to('/session')).toHaveLength(2)
   })
 
+  it('stays open after any other refusal, and the refused call is not sent again', async () => {
+    const { script, sealed } = channelSteps()
+    gateway = await scriptedGateway({ ...script, [initiate]: [refuse(401, 'AUTH.INVALID_CREDENTIALS'), sealed(begun)] })
+    const client = consumer(gateway.baseUrl, { seal: 'sensitive' })
+    await expect(client.initiateLogin({ body })).rejects.toHaveProperty('code', 'AUTH.INVALID_CREDENTIALS')
+    expect(gateway.to('/initiate')).toHaveLength(1)
+    await client.initiateLogin({ body })
+    expect(gateway.to('/session')).toHaveLength(1)
+  })
+
   it('is not opened for ever', async () => {
     const { script } = channelSteps()
     gateway = await scriptedGateway({ ...script, [initiate]: refuse(400, 'SECURE_CHANNEL.INVALID_PAYLOAD') })

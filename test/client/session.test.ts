@@ -135,8 +135,10 @@ describe('tokens', () => {
     times.mockRestore()
   })
 
-  it('whose session is over are forgotten, and the call fails with its own refusal', async () => {
-    const gone = refuse(404, 'AUTH.SESSION_NOT_FOUND')
+  it.each([
+    ['knows no session', refuse(404, 'AUTH.SESSION_NOT_FOUND')],
+    ['takes the refresh token for another client’s', refuse(401, 'AUTH.CLIENT_MISMATCH')],
+  ])('are forgotten where the gateway %s, and the call fails with its own refusal', async (_name, gone) => {
     gateway = await scriptedGateway({ [wallets]: forTokens('9'), [`${auth}/token/refresh`]: gone })
     const onSignedOut = vi.fn()
     const client = consumer(gateway.baseUrl, { onSignedOut })
@@ -145,6 +147,19 @@ describe('tokens', () => {
     expect(isPorticoError(error, 'ACCESS.TOKEN_INVALID')).toBe(true)
     expect(await client.session.tokens()).toBeNull()
     expect(onSignedOut).toHaveBeenCalledOnce()
+  })
+
+  it('that users/self refuses by its number are renewed as well', async () => {
+    const config = 'GET /web/v1/users/self/security/sessions/config'
+    const steps = [refuse(401, '4010'), refuse(503, 'SYSTEM.UNAVAILABLE')]
+    gateway = await scriptedGateway({ [config]: steps, [`${auth}/token/refresh`]: ok(pair('2')) })
+    const client = consumer(gateway.baseUrl)
+    await client.session.adopt(pair('1'))
+    await expect(client.readOwnSessionConfig()).rejects.toHaveProperty('status', 503)
+    expect(gateway.to('/config').map(({ headers }) => headers.authorization)).toEqual([
+      'Bearer access-1',
+      'Bearer access-2',
+    ])
   })
 
   it.each([

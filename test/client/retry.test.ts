@@ -1,0 +1,78 @@
+import { getEventListeners } from 'node:events'
+import { afterEach, describe, expect, it, vi } from 'vitest'
+import { type ErrorCode, PorticoError } from '../../src/client/error.ts'
+import { retrying } from '../../src/client/retry.ts'
+
+afterEach(() => vi.restoreAllMocks())
+
+const failure = (retryAfter: number | null = null, code: ErrorCode = 'CLIENT.NETWORK') =>
+  new PorticoError({ status: 0, code, message: 'no answer came', requestId: 'one', retryAfter })
+
+/** The waits between the tries of what always fails so. */
+const waitsOf = async (rule: Parameters<typeof retrying>[0], error: PorticoError): Promise<(number | undefined)[]> => {
+  const timers = vi.spyOn(globalThis, 'setTimeout')
+  await expect(retrying(rule, undefined, () => Promise.reject(error))).rejects.toBe(error)
+  const waits = timers.mock.calls.map(([, milliseconds]) => milliseconds)
+  timers.mockRestore()
+  return waits
+}
+
+describe('the waits between two tries', () => {
+  it('double up to the longest, and half of each is chance', async () => {
+    const rule = { attempts: 6, firstDelayMs: 0.01, maxDelayMs: 0.05 }
+    const delays = [0.01, 0.02, 0.04, 0.05, 0.05]
+    const rounds: Awaited<ReturnType<typeof waitsOf>>[] = []
+    for (let round = 0; round < 40; round++) rounds.push(await waitsOf(rule, failure()))
+    for (const [place, delay] of delays.entries()) {
+      const shares = rounds.map((waits) => (waits[place] ?? 0) / delay)
+      expect(Math.min(...shares)).toBeGreaterThanOrEqual(0.5)
+      expect(Math.max(...shares)).toBeLessThan(1)
+      expect(Math.max(...shares) - Math.min(...shares)).toBeGreaterThan(0.2)
+    }
+  })
+
+  it('are what the gateway asks for where that is longer, and no longer than the rule allows', async () => {
+    const rule = { attempts: 3, firstDelayMs: 1, maxDelayMs: 20 }
+    expect(await waitsOf(rule, failure(0.02))).toEqual([20, 20])
+    expect(await waitsOf(rule, failure(0.021))).toEqual([])
+  })
+
+  it('come after a try that had no answer in time, too', async () => {
+    const rule = { attempts: 3, firstDelayMs: 1, maxDelayMs: 20 }
+    expect(await waitsOf(rule, failure(null, 'CLIENT.TIMEOUT'))).toHaveLength(2)
+  })
+})
+
+describe('a caller that gives up', () => {
+  const rule = { attempts: 3, firstDelayMs: 60_000, maxDelayMs: 60_000 }
+  const reason = new Error('enough')
+
+  it('during a wait ends it and its timer', async () => {
+    const timers = vi.spyOn(globalThis, 'setTimeout')
+    const cleared = vi.spyOn(globalThis, 'clearTimeout')
+    const caller = new AbortController()
+    const task = vi.fn(() => Promise.reject(failure()))
+    const call = retrying(rule, caller.signal, task)
+    await vi.waitFor(() => expect(getEventListeners(caller.signal, 'abort')).toHaveLength(1))
+    caller.abort(reason)
+    await expect(call).rejects.toBe(reason)
+    expect(task).toHaveBeenCalledOnce()
+    const wait = timers.mock.calls.findIndex(([, milliseconds]) => (milliseconds ?? 0) >= 30_000)
+    expect(cleared).toHaveBeenCalledWith(timers.mock.results[wait]?.value)
+  })
+
+  it('during a try waits for no other one', async () => {
+    const caller = new AbortController()
+    const call = retrying(rule, caller.signal, () => {
+      caller.abort(reason)
+      return Promise.reject(failure())
+    })
+    await expect(call).rejects.toBe(reason)
+  })
+
+  it('never, leaves nothing on the signal', async () => {
+    const { signal } = new AbortController()
+    await expect(retrying({ ...rule, firstDelayMs: 1 }, signal, () => Promise.reject(failure()))).rejects.toThrow()
+    expect(getEventListeners(signal, 'abort')).toEqual([])
+  })
+})

@@ -1,0 +1,170 @@
+import { afterEach, describe, expect, it, vi } from 'vitest'
+import { clientHashOf } from '../../src/client/client-hash.ts'
+import {
+  arrived,
+  createTokenStore,
+  keptAnyway,
+  lockFor,
+  memoryStorage,
+  type Storage,
+} from '../../src/client/session/index.ts'
+import { pair } from './fixtures.ts'
+
+afterEach(() => vi.unstubAllGlobals())
+
+/** A storage whose answers come later, as a database's do, those to writes last. */
+const slowStorage = (items = memoryStorage()): Storage => {
+  const later = (ms = 20) => new Promise((resolve) => setTimeout(resolve, ms))
+  return {
+    getItem: (key) => later(5).then(() => items.getItem(key)),
+    setItem: (key, value) => later().then(() => items.setItem(key, value)),
+    removeItem: (key) => later().then(() => items.removeItem(key)),
+  }
+}
+
+describe('kept tokens', () => {
+  it.each([
+    [900, 870_000],
+    [120, 90_000],
+    [60, 45_000],
+    [40, 30_000],
+  ])(
+    'that live for %i s are renewed after %i ms: half a minute before their end, or in its last quarter',
+    async (expiresIn, after) => {
+      const store = createTokenStore(memoryStorage(), 'tokens', () => 1_000_000)
+      expect((await store.keep(pair('1', expiresIn), 'hash')).renewAt).toBe(1_000_000 + after)
+    },
+  )
+
+  it.each(['accessToken', 'refreshToken', 'clientHash', 'renewAt'])('without their %s are none', async (part) => {
+    const storage = memoryStorage()
+    const store = createTokenStore(storage, 'tokens', () => 0)
+    const whole = Object.entries(await store.keep(pair('1'), 'hash'))
+    expect(await store.read()).not.toBeNull()
+    await storage.setItem('tokens', JSON.stringify(Object.fromEntries(whole.filter(([name]) => name !== part))))
+    expect(await store.read()).toBeNull()
+  })
+
+  it('are there, or gone, when a slow storage says so', async () => {
+    const store = createTokenStore(slowStorage(), 'tokens', () => 0)
+    await store.keep(pair('1'), 'hash')
+    expect(await store.read()).toMatchObject({ accessToken: 'access-1' })
+    await store.clear()
+    expect(await store.read()).toBeNull()
+  })
+})
+
+describe('what another tab should have written', () => {
+  it('is waited for half a second, and then what is there counts', async () => {
+    const times = vi.spyOn(globalThis, 'setTimeout')
+    const read = vi.fn(async () => 'old')
+    expect(await arrived(read, (value) => value === 'new')).toBe('old')
+    const waits = times.mock.calls.map(([, milliseconds]) => milliseconds).filter((each) => each === 25)
+    times.mockRestore()
+    expect([read.mock.calls.length, waits.length]).toEqual([21, 20])
+  })
+})
+
+describe('the lock', () => {
+  /** Who was in it, one after the other, and whether each was told of another one before. */
+  const turns = async (locks: ReturnType<typeof lockFor>[]) => {
+    const seen: string[] = []
+    await Promise.all(
+      locks.map((lock, place) =>
+        lock('portico:test', async (waited) => {
+          seen.push(`${place} in, waited: ${waited}`)
+          await new Promise((resolve) => setTimeout(resolve, 20))
+          seen.push(`${place} out`)
+        }),
+      ),
+    )
+    return seen
+  }
+
+  it('lets one tab in after the other, and tells who had to wait', async () => {
+    expect(await turns([lockFor(true), lockFor(true)])).toEqual([
+      '0 in, waited: false',
+      '0 out',
+      '1 in, waited: true',
+      '1 out',
+    ])
+  })
+
+  const together = ['0 in, waited: false', '1 in, waited: false', '0 out', '1 out']
+
+  it('is none between clients that share no storage', async () => {
+    expect(await turns([lockFor(false), lockFor(false)])).toEqual(together)
+  })
+
+  it('is none in a browser that has none', async () => {
+    vi.stubGlobal('navigator', {})
+    expect(await turns([lockFor(true), lockFor(true)])).toEqual(together)
+  })
+})
+
+describe('a client hash', () => {
+  const key = 'client-hash'
+
+  it('is made once for tabs that ask at the same time, from 24 random bytes, and stays', async () => {
+    const storage = slowStorage()
+    const tabs = [1, 2, 3].map(() => clientHashOf(null, storage, key, lockFor(true)))
+    const hashes = await Promise.all(tabs.map((tab) => tab()))
+    expect(new Set(hashes).size).toBe(1)
+    expect(hashes[0]).toMatch(/^[\w-]{32}$/)
+    expect(await clientHashOf(null, storage, key, lockFor(true))()).toBe(hashes[0])
+  })
+
+  it('is the other tab’s where that has just been written and is seen late', async () => {
+    const [one, two] = [memoryStorage(), memoryStorage()]
+    const late: Storage = {
+      ...one,
+      setItem: (name, value) => {
+        one.setItem(name, value)
+        setTimeout(() => two.setItem(name, value), 60)
+      },
+    }
+    const tabs = [late, two].map((storage) => clientHashOf(null, storage, key, lockFor(true)))
+    const [first, second] = await Promise.all(tabs.map((tab) => tab()))
+    expect(second).toBe(first)
+  })
+})
+
+describe('a storage that has refused a value', () => {
+  const refusing = () => {
+    const items = memoryStorage()
+    const storage: Storage = { ...items }
+    const full = () => {
+      throw new DOMException('full', 'QuotaExceededError')
+    }
+    storage.setItem = full
+    const heal = () => {
+      storage.setItem = items.setItem
+    }
+    return { items, heal, kept: keptAnyway(storage) }
+  }
+
+  it('has its next one alone: the refused one does not come back when another tab signs out', async () => {
+    const { items, heal, kept } = refusing()
+    await kept.setItem('tokens', 'refused')
+    expect(await kept.getItem('tokens')).toBe('refused')
+    heal()
+    await kept.setItem('tokens', 'taken')
+    expect(await kept.getItem('tokens')).toBe('taken')
+    await items.removeItem('tokens')
+    expect(await kept.getItem('tokens')).toBeNull()
+  })
+
+  it('gives what another tab has written since', async () => {
+    const { items, kept } = refusing()
+    await kept.setItem('tokens', 'refused')
+    await items.setItem('tokens', 'another tab’s')
+    expect(await kept.getItem('tokens')).toBe('another tab’s')
+  })
+
+  it('forgets it with the sign-out', async () => {
+    const { kept } = refusing()
+    await kept.setItem('tokens', 'refused')
+    await kept.removeItem('tokens')
+    expect(await kept.getItem('tokens')).toBeNull()
+  })
+})
