@@ -1,0 +1,37 @@
+import { expect, test } from 'vitest'
+import { parseLocale } from '../../src/kernel/index.ts'
+
+test.each([
+  ['ja', 'ja'],
+  ['zh-Hant', 'zh-Hant'],
+  ['ZH-HANT', 'zh-Hant'],
+  ['zh_Hant', 'zh-Hant'],
+  ['zh-Hant-TW', 'zh-Hant'],
+  ['zh-TW', 'zh-Hant'],
+  ['zh-HK', 'zh-Hant'],
+  ['zh-MO', 'zh-Hant'],
+  ['zh-Hans-CN', 'zh'],
+  ['zh-SG', 'zh'],
+  ['vi-VN', 'vi'],
+  [' vi ', 'vi'],
+  ['fr', 'en'],
+  ['', 'en'],
+  ['-', 'en'],
+  ['fr-FR, ja', 'ja'],
+  ['ja;q=0.3, vi;q=0.8', 'vi'],
+  ['ja; Q=0.3, vi; q=0.8', 'vi'],
+  ['ja;q=0.9, vi', 'vi'],
+  ['ja, vi', 'ja'],
+  ['ja;q=0, vi;q=0.1', 'vi'],
+  ['ja;q=0', 'en'],
+  ['ja;q=much, vi;q=0.1', 'vi'],
+  ['ja;level=1;q=0.2, vi;q=0.3', 'vi'],
+  [`${'xx,'.repeat(15)}ja`, 'ja'],
+  [`${'xx,'.repeat(16)}ja`, 'en'],
+])('%j is answered in %s', (header, locale) => {
+  expect(parseLocale(header)).toBe(locale)
+})
+
+test('who says nothing is answered in English', () => {
+  expect(parseLocale(undefined)).toBe('en')
+})

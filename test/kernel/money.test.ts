@@ -1,0 +1,136 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import {
+  add,
+  compare,
+  cutOff,
+  exponentOf,
+  formatMoney,
+  inverse,
+  isKept,
+  isRate,
+  money,
+  oneLess,
+  parseMoney,
+  parseRatio,
+  ratio,
+  roundedDown,
+  roundedUp,
+  subtract,
+  times,
+} from '../../src/kernel/index.ts'
+
+const minorOf = (text: string, currency: string) => parseMoney(text, currency)?.minor
+
+describe('an amount', () => {
+  test.each([
+    ['0', 'USD', 0n],
+    ['0.5', 'USD', 50n],
+    ['12.34', 'USD', 1_234n],
+    ['12', 'JPY', 12n],
+    ['0.000000000000000001', 'ETH', 1n],
+    ['9'.repeat(30), 'JPY', 10n ** 30n - 1n],
+    [`${'9'.repeat(28)}.99`, 'USD', 10n ** 30n - 1n],
+  ])('%s %s is read to the last digit', (text, currency, minor) => {
+    expect(minorOf(text, currency)).toBe(minor)
+  })
+
+  test.each([
+    ['00', 'USD'],
+    ['01', 'JPY'],
+    ['1.001', 'USD'],
+    ['1.0', 'JPY'],
+    ['-1', 'USD'],
+    ['1.', 'USD'],
+    ['9'.repeat(31), 'JPY'],
+    ['1'.padEnd(29, '0'), 'USD'],
+    [`${'0'.repeat(40)}1`, 'JPY'],
+  ])('%s %s is none', (text, currency) => {
+    expect(parseMoney(text, currency)).toBeUndefined()
+  })
+
+  test.each(['JPY', 'USD', 'BHD', 'ETH'])(
+    'in %s is written with all of its places, and read again as it was',
+    (currency) => {
+      fc.assert(
+        fc.property(fc.bigInt({ min: 0n, max: 10n ** 30n - 1n }), (minor) => {
+          const text = formatMoney(money(minor, currency))
+          expect(minorOf(text, currency)).toBe(minor)
+          expect(text.split('.')[1]?.length ?? 0).toBe(exponentOf(currency))
+          expect(formatMoney(money(-minor, currency))).toBe(minor === 0n ? text : `-${text}`)
+        }),
+      )
+    },
+  )
+
+  test.each([
+    [-1n, false],
+    [0n, true],
+    [10n ** 30n - 1n, true],
+    [10n ** 30n, false],
+  ])('of %d units is kept by the book: %s', (minor, kept) => {
+    expect(isKept(money(minor, 'USD'))).toBe(kept)
+  })
+
+  test('has its sum, difference and order with one of its own currency alone', () => {
+    const [two, three, yen] = [money(2n, 'USD'), money(3n, 'USD'), money(3n, 'JPY')]
+    expect([add(two, three), subtract(two, three)]).toEqual([money(5n, 'USD'), money(-1n, 'USD')])
+    expect([compare(two, three), compare(three, two), compare(two, two)]).toEqual([-1, 1, 0])
+    for (const reckon of [add, subtract, compare]) expect(() => reckon(two, yen)).toThrow('USD and JPY')
+  })
+})
+
+describe('a ratio', () => {
+  test('of texts and of each other is exact', () => {
+    expect(parseRatio('0.0250')).toEqual({ over: 250n, under: 10_000n })
+    expect(parseRatio('12')).toEqual({ over: 12n, under: 1n })
+    for (const text of ['', '01', '-1', '1e3', '.5', '1.']) expect(parseRatio(text)).toBeUndefined()
+    expect(times(ratio(2n, 3n), ratio(5n, 7n))).toEqual({ over: 10n, under: 21n })
+    expect(oneLess(ratio(3n, 1_000n))).toEqual({ over: 997n, under: 1_000n })
+    expect(inverse(ratio(2n, 3n))).toEqual({ over: 3n, under: 2n })
+  })
+
+  test('has a denominator above zero, so nothing has no inverse', () => {
+    expect(() => ratio(1n, 0n)).toThrow(RangeError)
+    expect(() => ratio(1n, -1n)).toThrow(RangeError)
+    expect(() => inverse(ratio(0n, 5n))).toThrow(RangeError)
+  })
+
+  test('rounds down and up to the units on either side, and not at all where it is a whole number of them', () => {
+    fc.assert(
+      fc.property(
+        fc.bigInt(0n, 10n ** 20n),
+        fc.bigInt(0n, 10n ** 20n),
+        fc.bigInt(1n, 10n ** 20n),
+        (units, over, under) => {
+          const [down, up] = [roundedDown(units, ratio(over, under)), roundedUp(units, ratio(over, under))]
+          expect(down * under <= units * over && units * over < (down + 1n) * under).toBe(true)
+          expect(up).toBe((units * over) % under === 0n ? down : down + 1n)
+        },
+      ),
+    )
+  })
+
+  test.each([
+    [ratio(2n, 3n), 4, '0.6666'],
+    [ratio(1n, 2_000n), 3, '0'],
+    [ratio(1n, 1_000n), 3, '0.001'],
+    [ratio(25n, 10n), 6, '2.5'],
+    [ratio(30n, 1n), 2, '30'],
+    [ratio(123n, 100n), 1, '1.2'],
+  ])('is written cut off, without zeros at its end', (given, places, text) => {
+    expect(cutOff(given, places)).toBe(text)
+  })
+})
+
+test.each([
+  ['999999999999', true],
+  ['1000000000000', false],
+  ['0.000000000001', true],
+  ['0.0000000000001', false],
+  ['0', false],
+  ['0.00', false],
+  ['00.1', false],
+])('%s is a rate: %s', (text, expected) => {
+  expect(isRate(text)).toBe(expected)
+})

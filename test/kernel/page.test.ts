@@ -1,0 +1,55 @@
+import { expect, test } from 'vitest'
+import { emptyPage, mapPage, offsetOf, pageOf } from '../../src/kernel/index.ts'
+
+test('a page begins after those before it', () => {
+  expect([1, 2, 7].map((currentPage) => offsetOf({ currentPage, pageSize: 20 }))).toEqual([0, 20, 120])
+})
+
+test.each([
+  ['the first of three', 20, 45, 1, { totalRecords: 45, totalPages: 3, hasNext: true, empty: false }],
+  ['the last, not full', 5, 45, 3, { totalRecords: 45, totalPages: 3, hasNext: false, empty: false }],
+  ['the last, full', 20, 40, 2, { totalRecords: 40, totalPages: 2, hasNext: false, empty: false }],
+  ['one beyond the last', 0, 40, 3, { totalRecords: 40, totalPages: 2, hasNext: false, empty: true }],
+  ['of nothing', 0, 0, 1, { totalRecords: 0, totalPages: 0, hasNext: false, empty: true }],
+  [
+    'shorter than what was counted: the rest has gone',
+    15,
+    45,
+    2,
+    { totalRecords: 35, totalPages: 2, hasNext: false, empty: false },
+  ],
+  [
+    'longer than what was counted: more has come',
+    20,
+    3,
+    1,
+    { totalRecords: 20, totalPages: 1, hasNext: false, empty: false },
+  ],
+  [
+    'empty though more were counted: all from it on have gone',
+    0,
+    45,
+    2,
+    { totalRecords: 20, totalPages: 1, hasNext: false, empty: true },
+  ],
+])('a page, %s', (_name, rows, counted, currentPage, told) => {
+  const items = Array.from({ length: rows }, (_, place) => place)
+  const page = pageOf(items, counted, { currentPage, pageSize: 20 })
+  expect(page).toEqual({ items, pagination: { ...told, currentPage, pageSize: 20, paginated: true } })
+  expect(mapPage(page, String)).toEqual({ items: items.map(String), pagination: page.pagination })
+})
+
+test('what cannot be known is an empty page that is none of several', () => {
+  expect(emptyPage()).toEqual({
+    items: [],
+    pagination: {
+      totalPages: 0,
+      totalRecords: 0,
+      currentPage: 1,
+      pageSize: 0,
+      hasNext: false,
+      empty: true,
+      paginated: false,
+    },
+  })
+})

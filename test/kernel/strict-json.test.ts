@@ -1,0 +1,59 @@
+import { expect, test } from 'vitest'
+import { canonicalJson, parseStrictJson } from '../../src/kernel/index.ts'
+
+const read = (text: string, maxDepth = 4) => parseStrictJson(Buffer.from(text), maxDepth)
+
+test.each([
+  '{"a":1,"b":{"a":1},"c":[{"a":1},{"a":2}]}',
+  '{"a":"a","b":"a \\" b","c":"\\\\"}',
+  '["a","a"]',
+  '{"a":["b","b"],"b":1}',
+  '[[[[]]]]',
+  '[[[[]]],[[[]]]]',
+  '" { [ \\" "',
+  '"\\ud83d\\ude00"',
+  '{"a\\u0062":1,"ba":2}',
+  'null',
+])('%s is read as JSON.parse reads it', (text) => {
+  expect(read(text)).toEqual({ ok: true, value: JSON.parse(text) })
+})
+
+test.each([
+  ['{"a":1,"a":2}', 'repeated name'],
+  ['{"a":1,"\\u0061":2}', 'repeated name'],
+  ['{"a":1,"b":[],"a" :2}', 'repeated name'],
+  ['{"__proto__":1}', 'forbidden name'],
+  ['{"constructor":1}', 'forbidden name'],
+  ['{"prototype":1}', 'forbidden name'],
+  ['{"__pro\\u0074o__" \n\t:1}', 'forbidden name'],
+  ['[[[[[]]]]]', 'too deep'],
+  ['{"a":[{"a":[{}]}]}', 'too deep'],
+  ['"\\u0000"', 'improper text'],
+  ['"\\ud800"', 'improper text'],
+  ['"\\udc00\\ud800"', 'improper text'],
+  ['"\\x"', 'improper text'],
+  ['"a', 'unterminated string'],
+  ['"a\\"', 'unterminated string'],
+  ['\ufeff{}', 'not JSON in UTF-8'],
+  ['{', 'not JSON in UTF-8'],
+  ['', 'not JSON in UTF-8'],
+  ["{'a':1}", 'not JSON in UTF-8'],
+  ['"a\u0000"', 'not JSON in UTF-8'],
+])('%j is refused: %s', (text, reason) => {
+  expect(read(text)).toEqual({ ok: false, reason })
+})
+
+test.each([[0xff], [0xc0, 0x80], [0xed, 0xa0, 0x80], [0xf4, 0x90, 0x80, 0x80]])(
+  'bytes that are no UTF-8 are refused',
+  (...bytes) => {
+    expect(parseStrictJson(Uint8Array.of(0x22, ...bytes, 0x22), 4)).toEqual({ ok: false, reason: 'not JSON in UTF-8' })
+  },
+)
+
+test('a value has one canonical text, whatever the order of its names, and another value another', () => {
+  const text = '{"a":[{"c":null,"d":"x \\"y\\""},1],"b\\"":true}'
+  expect(canonicalJson({ 'b"': true, none: undefined, a: [{ d: 'x "y"', c: null }, 1] })).toBe(text)
+  expect(JSON.parse(text)).toEqual({ 'b"': true, a: [{ d: 'x "y"', c: null }, 1] })
+  expect(canonicalJson([undefined, 1])).toBe('[null,1]')
+  expect(canonicalJson([12])).not.toBe(canonicalJson([1, 2]))
+})

@@ -1,0 +1,69 @@
+import { expect, test } from 'vitest'
+import {
+  areWithin,
+  days,
+  hours,
+  instantOf,
+  minutes,
+  parseInstant,
+  passwordLength,
+  rateLimited,
+  wholeMinutes,
+  wholeSeconds,
+} from '../../src/kernel/index.ts'
+
+test.each([
+  [0, 1, 1],
+  [1, 1, 1],
+  [1_000, 1, 1],
+  [1_001, 2, 1],
+  [119_999, 120, 1],
+  [120_000, 120, 2],
+])(
+  'a wait of %i ms is told as %i s, none too few, and a life as %i min, none too many',
+  (milliseconds, seconds, inMinutes) => {
+    expect([wholeSeconds(milliseconds), wholeMinutes(milliseconds)]).toEqual([seconds, inMinutes])
+  },
+)
+
+test('units are what they are called', () => {
+  expect([minutes(2), hours(2), days(2)]).toEqual([120_000, 7_200_000, 172_800_000])
+})
+
+test('two instants are within a time of each other whichever is first, its last millisecond too', () => {
+  const [one, other] = [instantOf(1_000), instantOf(1_500)]
+  for (const [first, second] of [
+    [one, other],
+    [other, one],
+  ] as const)
+    expect([499, 500, 501].map((time) => areWithin(time, first, second))).toEqual([false, true, true])
+})
+
+test.each([
+  ['0001-01-01T00:00:00.000Z', true],
+  ['0000-12-31T23:59:59.999Z', false],
+  ['9999-12-31T23:59:59.999Z', true],
+  ['+010000-01-01T00:00:00.000Z', false],
+  ['2026-02-30T00:00:00Z!', false],
+  ['', false],
+])('%j names an instant of the years that the store has: %s', (text, known) => {
+  expect(parseInstant(text)).toBe(known ? Date.parse(text) : undefined)
+})
+
+test('nothing names no instant', () => {
+  expect(parseInstant(undefined)).toBeUndefined()
+})
+
+test('a password is as long as it has characters in NFKC', () => {
+  expect(['ﬁ', '😀', 'é', '①', 'e\u0301'].map(passwordLength)).toEqual([2, 1, 1, 1, 1])
+})
+
+test('who is to wait is told whole seconds, and of the limit when it lets in again', () => {
+  const by = { name: 'code', limit: 3, windowMs: 60_000 }
+  expect(rateLimited(1_500, 'too many', by).detail).toEqual({
+    internal: 'too many',
+    retryAfter: 2,
+    limit: { ...by, resetMs: 1_500 },
+  })
+  expect(rateLimited(1_500, 'too many').detail).toEqual({ internal: 'too many', retryAfter: 2 })
+})
