@@ -1,5 +1,7 @@
+import { createHash } from 'node:crypto'
 import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { linkOf } from '../../src/platform/audit/entry.ts'
 import { recordAudit, sealAuditLog, verifyAuditLog } from '../../src/platform/audit/index.ts'
 import type { Database } from '../../src/platform/database/index.ts'
 import { testClock } from '../identity/clock.ts'
@@ -120,6 +122,26 @@ describe('the audit log’s chain', () => {
     const removed = sql`DELETE FROM audit_log WHERE sequence = 20`
     expect((await tampered(database, removed)).broken).toEqual({ sequence: 20, bizId: null, reason: 'missing' })
   })
+})
+
+test('an entry’s link is SHA-256 over the one before, and all that the entry holds as one JSON text', () => {
+  const entry = {
+    bizId: 'an id',
+    atMicros: '1767614400000001',
+    portal: 'SYSTEM',
+    actorId: 'somebody',
+    workspaceId: 'a workspace',
+    action: 'test.write',
+    targetId: 'something',
+    outcome: 'SUCCESS',
+    requestId: 'a request',
+    clientIp: '203.0.113.7',
+    detail: { b: 1, a: null },
+  }
+  const text =
+    '[7,"an id","1767614400000001","SYSTEM","somebody","a workspace","test.write","something","SUCCESS","a request","203.0.113.7",{"a":null,"b":1}]'
+  const previous = new Uint8Array(32).fill(5)
+  expect(linkOf(previous, 7, entry)).toEqual(createHash('sha256').update(previous).update(text).digest())
 })
 
 const clock = testClock()

@@ -44,6 +44,30 @@ describe('the memory cache', () => {
   })
 })
 
+describe('the windows of the memory cache', () => {
+  test('let each number through once, and all of them again where they are opened anew', async () => {
+    const cache = createMemoryCache(testClock(), 10)
+    await cache.openWindow('a', 1_000)
+    expect([await cache.spend('a', 3, 64), await cache.spend('a', 3, 64), await cache.spend('a', 2, 64)]).toEqual([
+      true,
+      false,
+      true,
+    ])
+    await cache.openWindow('a', 1_000)
+    expect(await cache.spend('a', 3, 64)).toBe(true)
+  })
+
+  test('are not prolonged by what is spent in them', async () => {
+    const clock = testClock()
+    const cache = createMemoryCache(clock, 10)
+    await cache.openWindow('a', 1_000)
+    clock.advance(999)
+    expect(await cache.spend('a', 1, 64)).toBe(true)
+    clock.advance(1)
+    expect(await cache.spend('a', 2, 64)).toBe(false)
+  })
+})
+
 describe('the replay window', () => {
   test('agrees with a plain set of the numbers spent, whatever their order', () => {
     fc.assert(

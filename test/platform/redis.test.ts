@@ -132,6 +132,43 @@ describe.skipIf(!server).each([
     expect((await Promise.all(parallel)).filter(Boolean)).toHaveLength(1)
   })
 
+  test('a window of counts ends when it was to end, however often it is counted in; a counter without an end gets one', async () => {
+    const cache = createRedisCache(one())
+    const start = performance.now()
+    await cache.increment('fixed', 400)
+    await pause(250)
+    const { remaining } = await cache.increment('fixed', 400)
+    expect(remaining).toBeLessThanOrEqual(401 - 250)
+    await pause(400 - (performance.now() - start))
+    await expect.poll(async () => (await cache.increment('fixed', 400)).count).toBe(1)
+    await one().command('SET', 'portico:endless', 5)
+    expect(await cache.increment('endless', 5_000)).toEqual({ count: 6, remaining: 5_000 })
+    expect((await cache.increment('endless', 5_000)).remaining).toBeLessThanOrEqual(5_000)
+    expect(await one().command('PTTL', 'portico:endless')).toBeGreaterThan(0)
+  })
+
+  test('a replay window ends in time, is empty when it is opened anew, and takes no more room than its size', async () => {
+    const cache = createRedisCache(one())
+    await cache.openWindow('{e}', 60)
+    await pause(90)
+    expect(await cache.spend('{e}', 1, 16)).toBe(false)
+    await cache.openWindow('{n}', 10_000)
+    expect([await cache.spend('{n}', 3, 16), await cache.spend('{n}', 3, 16)]).toEqual([true, false])
+    await cache.openWindow('{n}', 10_000)
+    for (let number = 1; number <= 40; number++) expect(await cache.spend('{n}', number, 16)).toBe(true)
+    // A slot for each of the last sixteen, and the highest.
+    expect(await one().command('HLEN', 'portico:{n}')).toBe(17)
+  })
+
+  test('a time that is no whole number of milliseconds is a whole one here', async () => {
+    const cache = createRedisCache(one())
+    await cache.set('fraction', 'text', 10_000.5)
+    await cache.openWindow('{f}', 10_000.5)
+    expect(await cache.get('fraction')).toBe('text')
+    expect(await cache.spend('{f}', 1, 16)).toBe(true)
+    expect((await cache.increment('fractions', 10_000.5)).remaining).toBe(10_001)
+  })
+
   test('counts for rate-limit-redis, over SCRIPT FLUSH too', async () => {
     const [a, b] = [one(), other()].map((each) => createLimits(1, systemClock, redisCounters(each)))
     const rule = { limit: 3, windowMs: 60_000 }
