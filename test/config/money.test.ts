@@ -105,6 +105,26 @@ test.each<[string, string, object]>([
   expect(await faultsOf(money)).toEqual([expect.stringMatching(new RegExp(`^money\\.${setting}: `))])
 })
 
+const pair = (source: string, target: string) => ({ source, target, rate: '0.9' })
+
+test.each<[string, string, object]>([
+  ['a share of seven places', 'recharge.channels.0.feeRate', recharge({ feeRate: '0.0000001' })],
+  ['a pair in both directions', 'exchange.rates', { exchange: { rates: [pair('USD', 'EUR'), pair('EUR', 'USD')] } }],
+  ['a rate of a currency that is not kept', 'currencies', { exchange: { rates: [pair('USD', 'GBP')] } }],
+  ['liquidity in one that is not kept', 'currencies', { exchange: { liquidity: { GBP: '1.00' } } }],
+  ['a payout in one that is not kept', 'currencies', { withdrawal: { payouts: [{ ...payout, currency: 'GBP' }] } }],
+])('%s stops the start, by money.%s', async (_name, setting, money) => {
+  expect(await faultsOf(money)).toEqual([expect.stringMatching(new RegExp(`^money\\.${setting}: `))])
+})
+
+test.each<[string, object]>([
+  ['one amount alone, as often as once a day', recharge({ maxAmount: '10.00', dailyMax: '10.00' })],
+  ['a share of six places', recharge({ feeRate: '0.000001' })],
+  ['payouts of two types in one currency', { withdrawal: { payouts: [payout, { ...payout, channelType: 'CRYPTO' }] } }],
+])('%s is taken', async (_name, money) => {
+  expect(await faultsOf(money)).toEqual([])
+})
+
 test('an unknown currency stops the start, and is named where it stands', async () => {
   const named = expect.stringMatching(/^money\.recharge\.channels\.0\.currency: a known currency$/)
   expect(await faultsOf(recharge({ currency: 'XXX' }))).toContainEqual(named)

@@ -1,0 +1,170 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { inspect } from 'node:util'
+import { afterAll, describe, expect, test } from 'vitest'
+import { developmentAccessCodeHashes, developmentKey } from '../../src/config/development.ts'
+import type { Variables } from '../../src/config/env.ts'
+import { ConfigurationError, loadConfiguration, Secret } from '../../src/config/index.ts'
+import { root } from '../harness/settings.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'portico-refusals-'))
+afterAll(() => rmSync(folder, { recursive: true }))
+
+const load = (settings: object | string, variables: Variables = {}) => {
+  const file = join(folder, 'portico.yaml')
+  writeFileSync(file, typeof settings === 'string' ? settings : JSON.stringify(settings))
+  return loadConfiguration({ PORTICO_CONFIG: file, ...variables }, root)
+}
+
+const faultsOf = (settings: object | string, variables: Variables = {}): string[] => {
+  try {
+    load(settings, variables)
+    return []
+  } catch (error) {
+    if (error instanceof ConfigurationError) return error.faults
+    throw error
+  }
+}
+
+const base64 = (bytes: Uint8Array): string => Buffer.from(bytes).toString('base64')
+
+describe('production', () => {
+  const codes = (hash: string) => ({ accessCodes: [hash] })
+  const settings = {
+    profile: 'production',
+    publicUrl: 'https://portal.example',
+    mail: { from: 'Portal <no-reply@portal.example>' },
+    portals: { CONSUMER: codes('a'.repeat(64)), SYSTEM: codes('b'.repeat(64)) },
+  }
+  const PORTICO_SECRET_KEY = base64(new Uint8Array(32).fill(7))
+  const variables = { PORTICO_SECRET_KEY, SMTP_URL: 'smtp://mail.example' }
+
+  test('is taken with an address, a sender, codes, a key and a mail server of its own, and with nothing of development’s', () => {
+    const taken = load(settings, variables)
+    expect(taken.portals.SYSTEM.accessCodes).toEqual(['b'.repeat(64)])
+    expect(taken.profile).toBe('production')
+    const development = load({})
+    expect(taken.portals.CONSUMER.edge).not.toEqual(development.portals.CONSUMER.edge)
+  })
+
+  const [developmentCode = ''] = developmentAccessCodeHashes
+  const consumer = { ...settings.portals, CONSUMER: { accessCodes: ['a'.repeat(64), developmentCode] } }
+  test.each<[string, object, Variables]>([
+    ['portals.CONSUMER.accessCodes: holds a development code', { portals: consumer }, variables],
+    ['publicUrl: must be https in production', { publicUrl: 'http://portal.example' }, variables],
+    ['mail.from: is the development address', { mail: { from: 'no-reply@portico.test' } }, variables],
+    ['PORTICO_SECRET_KEY: is the development key', {}, { ...variables, PORTICO_SECRET_KEY: base64(developmentKey()) }],
+    ['SMTP_URL: must be set in production; codes are sent by mail', {}, { PORTICO_SECRET_KEY }],
+  ])('is refused for one thing alone: %s', (fault, changed, told) => {
+    expect(faultsOf({ ...settings, ...changed }, told)).toEqual([fault])
+  })
+})
+
+test.each<[Variables, string]>([
+  [{ DATABASE_URL: 'mysql://db' }, 'DATABASE_URL: must be a URL beginning with postgres:// or postgresql://'],
+  [{ DATABASE_URL: 'postgres://db:port/x' }, 'DATABASE_URL: must be a URL beginning with postgres:// or postgresql://'],
+  [{ REDIS_URL: 'http://redis' }, 'REDIS_URL: must be a URL beginning with redis:// or rediss://'],
+  [{ SMTP_URL: 'http://mail' }, 'SMTP_URL: must be a URL beginning with smtp:// or smtps://'],
+])('%j is refused', (variables, fault) => {
+  expect(faultsOf({}, variables)).toEqual([fault])
+})
+
+test.each<Variables>([
+  { DATABASE_URL: 'postgresql://db/x' },
+  { DATABASE_URL: 'postgres://db/x' },
+  { REDIS_URL: 'rediss://redis' },
+  { REDIS_URL: 'redis://redis' },
+  { SMTP_URL: 'smtps://mail' },
+])('%j is taken, and printed nowhere', (variables) => {
+  const taken = load({}, variables)
+  const [url = ''] = Object.values(variables)
+  const secret = [taken.databaseUrl, taken.redisUrl, taken.smtpUrl].find((each) => each !== null)
+  expect(secret?.reveal()).toBe(url)
+  for (const text of [
+    String(secret),
+    `${secret}`,
+    JSON.stringify(secret),
+    inspect(secret),
+    inspect({ taken }, { depth: 9 }),
+  ])
+    expect(text).not.toContain(url)
+})
+
+test('a secret says that it is one, however it is printed', () => {
+  const secret = new Secret('hidden')
+  expect([String(secret), JSON.stringify({ secret }), inspect(secret)]).toEqual([
+    '[secret]',
+    '{"secret":"[secret]"}',
+    '[secret]',
+  ])
+})
+
+test('a file of several documents is refused: the second would be ignored', () => {
+  expect(faultsOf('log: { level: warn }\n---\nprofile: production\n')).toEqual([
+    `${join(folder, 'portico.yaml')}: holds more than one document`,
+  ])
+})
+
+test('a setting that is left empty keeps its default, in a section too', () => {
+  const given = load('log: { level: }\nlimits:\n')
+  const usual = load({})
+  expect([given.log, given.limits]).toEqual([usual.log, usual.limits])
+})
+
+test('a port that only begins with digits is none', () => {
+  expect(faultsOf({}, { PORT: '80a' })).toEqual([expect.stringMatching(/^listen\.port \(PORT\): .*expected number/)])
+})
+
+const api = (url: string) => ({ backends: { transfers: { url } } })
+const limit = (windowMs: number) => ({ limit: 1, windowMs })
+const storage = (prefix: string) => ({ files: { storage: { kind: 's3', bucket: 'files', prefix } } })
+const purposes = (type: string) => ({ files: { purposes: { AVATAR: { maxBytes: 1, types: [type] } } } })
+const portal = (changed: object) => ({ portals: { SYSTEM: changed } })
+const day = 86_400_000
+
+test.each<[string, object]>([
+  ['backends.transfers.url', api('http://somebody@10.0.0.5')],
+  ['backends.transfers.url', api('http://:hidden@10.0.0.5')],
+  ['backends.transfers.url', api('httpx://10.0.0.5')],
+  ['backends.transfers.url', api('http://10.0.0.5/#part')],
+  ['access.leaseMs', { access: { leaseMs: 5_001 } }],
+  ['access.invitations.lifeMs', { access: { invitations: { lifeMs: day + 1 } } }],
+  ['access.invitations.maxPending', { access: { invitations: { maxPending: 501 } } }],
+  ['sessions.maxConcurrent', { sessions: { maxConcurrent: 101 } }],
+  ['login.attempts', { login: { attempts: 11 } }],
+  ['mfa.issuer', { mfa: { issuer: 'Portal:one' } }],
+  ['passwords.minimumScore', { passwords: { minimumScore: 5 } }],
+  ['portals.SYSTEM.links.signIn', portal({ links: { signIn: '/sign in' } })],
+  ['portals.SYSTEM.links.passwordReset', portal({ links: { passwordReset: '/reset#x' } })],
+  ['portals.SYSTEM.accessCodes.0', portal({ accessCodes: ['A'.repeat(64)] })],
+  ['portals.SYSTEM.accessCodes.0', portal({ accessCodes: ['a'.repeat(65)] })],
+  ['portals.SYSTEM.accessCodes', portal({ accessCodes: [] })],
+  ['portals.SYSTEM.edge.trustedProxies.0', portal({ edge: { trustedProxies: ['10.0.0.0'] } })],
+  ['portals.SYSTEM.edge.trustedProxies.0', portal({ edge: { trustedProxies: ['10.0.0.0/33'] } })],
+  ['limits.ipv6Prefix', { limits: { ipv6Prefix: 65 } }],
+  ['limits.ipv6Prefix', { limits: { ipv6Prefix: 31 } }],
+  ['limits.scale', { limits: { scale: 0 } }],
+  ['limits.address.windowMs', { limits: { address: limit(999) } }],
+  ['listen.port', { listen: { port: 65_536 } }],
+  ['files.storage.prefix', storage('folder')],
+  ['files.storage.prefix', storage('/folder/')],
+  ['files.purposes.AVATAR.types.0', purposes('image')],
+  ['files.purposes.AVATAR.types.0', purposes('image/png; charset=x')],
+  ['exports.pageSize', { exports: { pageSize: 10_001 } }],
+  ['jobs.failedKeptMs', { jobs: { failedKeptMs: day + 1 } }],
+])('%s is refused beyond what it may be: %j', (name, settings) => {
+  const faults = faultsOf(settings)
+  expect(faults).toHaveLength(1)
+  expect(faults[0]?.replace(/ \([A-Z_]+\)/, '')).toMatch(new RegExp(`^${name.replaceAll('.', '\\.')}: `))
+})
+
+test.each<[string, object]>([
+  ['the last of each', { sessions: { maxConcurrent: 100 }, login: { attempts: 10 }, limits: { ipv6Prefix: 64 } }],
+  ['folders of a bucket', storage('a/b-1/')],
+  ['a range of IPv6', portal({ edge: { trustedProxies: ['2001:db8::/32'] } })],
+  ['statements that may take their time', { database: { statementTimeoutMs: 0, lockTimeoutMs: 5_000 } }],
+  ['a head that may take as long as the whole', { requests: { headersTimeoutMs: 60_000, uploadTimeoutMs: 60_000 } }],
+])('%s is taken', (_name, settings) => {
+  expect(faultsOf(settings)).toEqual([])
+})
