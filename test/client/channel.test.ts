@@ -59,15 +59,15 @@ describe('WebCrypto beside jose', () => {
 const channelSteps = (expiresIn = 600) => {
   const sessions = new Map<string, Uint8Array>()
   const proposals: { clientHash: string; iat: number }[] = []
-  const publicKey: Step = (seen, response) =>
-    ok({
-      keyId: 'k1',
-      publicKey: spki,
-      algorithm: 'RSA-OAEP-2048',
-      keySize: 2048,
-      createdAt: '2026-01-01T00:00:00.000000000Z',
-      expiresAt: null,
-    })(seen, response)
+  const offered = {
+    keyId: 'k1',
+    publicKey: spki,
+    algorithm: 'RSA-OAEP-2048',
+    keySize: 2048,
+    createdAt: '2026-01-01T00:00:00.000000000Z',
+    expiresAt: null,
+  }
+  const publicKey = ok(offered)
   const open: Step = async (seen, response) => {
     const body = seen.body as { payload: string }
     const proposal = JSON.parse(text((await compactDecrypt(body.payload, keys.privateKey)).plaintext))
@@ -102,7 +102,7 @@ const channelSteps = (expiresIn = 600) => {
     'POST /web/v1/consumer/secure-channel/session': open,
     'POST /web/v1/consumer/secure-channel/session/close': ok(null),
   }
-  return { script, sealed, opened, sessions, proposals }
+  return { script, sealed, opened, sessions, proposals, offered }
 }
 
 describe('a client’s channel', () => {
@@ -217,6 +217,36 @@ describe('a client’s channel', () => {
     const client = consumer(gateway.baseUrl, { seal: 'sensitive' })
     for (let round = 0; round < 3; round++)
       await expect(client.initiateLogin({ body })).rejects.toHaveProperty('code', 'CLIENT.INVALID_REPLY')
+  })
+
+  it('is opened at the gateway’s time, and at one’s own where the gateway tells none', async () => {
+    const { script, sealed, proposals, offered } = channelSteps()
+    const key = 'GET /web/v1/consumer/secure-channel/public-key'
+    const untimed: Step = (_, response) =>
+      void response.end(JSON.stringify({ success: true, code: '2000', message: 'Success', data: offered }))
+    gateway = await scriptedGateway({ ...script, [key]: [script[key], untimed], [initiate]: sealed(begun) })
+    const at = Math.floor(Date.now() / 1_000)
+    for (let round = 0; round < 2; round++)
+      await consumer(gateway.baseUrl, { seal: 'sensitive', now: () => 5_999 }).initiateLogin({ body })
+    expect(proposals[0]?.iat).toBeGreaterThanOrEqual(at)
+    expect(proposals[1]?.iat).toBe(5)
+  })
+
+  it('is closed by the client hash that it is bound to, though the client goes by another one since', async () => {
+    const { script, sealed } = channelSteps()
+    gateway = await scriptedGateway({ ...script, [initiate]: sealed(begun) })
+    const items = new Map<string, string>()
+    const storage = {
+      getItem: (key: string) => items.get(key) ?? null,
+      setItem: (key: string, value: string) => void items.set(key, value),
+      removeItem: (key: string) => void items.delete(key),
+    }
+    const client = consumer(gateway.baseUrl, { seal: 'sensitive', storage, clientHash: 'own' })
+    await client.initiateLogin({ body })
+    await consumer(gateway.baseUrl, { storage, clientHash: 'other' }).session.adopt(pair('1'))
+    expect(await client.clientHash()).toBe('other')
+    await client.close()
+    expect(gateway.to('/session/close')[0]?.headers['x-client-hash']).toBe('own')
   })
 
   it('is closed with its client, and only where it is open', async () => {

@@ -1,0 +1,199 @@
+import { getEventListeners } from 'node:events'
+import { afterEach, describe, expect, it, vi } from 'vitest'
+import { createClient, type Exchange } from '../../src/client/index.ts'
+import { settle } from '../../src/client/options.ts'
+import { isSealed } from '../../src/client/seal-rule.ts'
+import { catalogue, resources } from '../../src/contract/index.ts'
+import { begun, completed, consumer, pair, sent, wallet, walletId } from './fixtures.ts'
+import { hangUp, ok, refuse, type ScriptedGateway, type Step, scriptedGateway } from './scripted-gateway.ts'
+
+let gateway: ScriptedGateway | undefined
+afterEach(async () => {
+  vi.restoreAllMocks()
+  vi.unstubAllGlobals()
+  await gateway?.close()
+})
+
+const auth = 'POST /web/v1/consumer/auth'
+const wallets = 'GET /web/v1/consumer/wallets'
+const raw =
+  (status: number, body: unknown, headers: Record<string, string> = {}): Step =>
+  (_, response) =>
+    void response.writeHead(status, headers).end(JSON.stringify(body))
+const frame = { success: true, code: '2000', message: 'Success', data: [wallet] }
+const refusal = { ...frame, success: false, code: 'ACCESS.RATE_LIMITED' }
+
+describe('an answer', () => {
+  it.each([
+    ['says that it is a success with the status of a fault', raw(500, frame)],
+    ['has a code that is no text', raw(429, { ...refusal, code: 4_290 })],
+    ['has no sentence', raw(429, { ...refusal, message: undefined })],
+    ['says nothing of success', raw(200, { ...frame, success: 'yes' })],
+    ['is null', raw(503, null)],
+  ])('that %s is none of ours, with its status', async (_name, step) => {
+    gateway = await scriptedGateway({ [wallets]: step })
+    await expect(consumer(gateway.baseUrl).listWallets()).rejects.toMatchObject({
+      code: 'CLIENT.INVALID_REPLY',
+      status: expect.any(Number),
+    })
+  })
+
+  it.each([
+    ['7', 7],
+    ['0', 0],
+    ['7.5', null],
+    ['7 seconds', null],
+    ['Wed, 21 Oct 2026 07:28:00 GMT', null],
+    ['9'.repeat(10), null],
+  ])('that asks to wait %j is waited for: %s s', async (text, retryAfter) => {
+    gateway = await scriptedGateway({ [wallets]: raw(429, refusal, { 'retry-after': text }) })
+    await expect(consumer(gateway.baseUrl).listWallets()).rejects.toMatchObject({ retryAfter })
+  })
+
+  it('tells when it was, where it says so', async () => {
+    gateway = await scriptedGateway({ [wallets]: [raw(200, { ...frame, timestamp: 1_700 }), raw(200, frame)] })
+    const client = consumer(gateway.baseUrl)
+    const { listWallets } = resources.wallets
+    const answers = [await client.answer(listWallets, {}), await client.answer(listWallets, {})]
+    expect(answers.map(({ timestamp }) => timestamp)).toEqual([1_700, null])
+  })
+
+  it('that leads elsewhere is not followed', async () => {
+    gateway = await scriptedGateway({
+      [wallets]: (_, response) => void response.writeHead(302, { location: '/elsewhere' }).end(),
+      'GET /elsewhere': ok([wallet]),
+    })
+    await expect(consumer(gateway.baseUrl).listWallets()).rejects.toHaveProperty('code', 'CLIENT.NETWORK')
+    expect(gateway.to('/elsewhere')).toEqual([])
+  })
+})
+
+describe('a call', () => {
+  it('has its time and its caller’s signal both, and leaves nothing on the signal', async () => {
+    const never: Step = () => undefined
+    gateway = await scriptedGateway({ [wallets]: [ok([wallet]), never, never] })
+    const caller = new AbortController()
+    const { signal } = caller
+    const client = consumer(gateway.baseUrl, { timeoutMs: 300 })
+    await client.listWallets({ signal })
+    expect(getEventListeners(signal, 'abort')).toEqual([])
+    await expect(client.listWallets({ signal })).rejects.toHaveProperty('code', 'CLIENT.TIMEOUT')
+    const fetched = vi.fn(globalThis.fetch)
+    const patient = consumer(gateway.baseUrl, { timeoutMs: 60_000, fetch: fetched })
+    const call = patient.listWallets({ signal })
+    await expect.poll(() => gateway?.to('/wallets')).toHaveLength(3)
+    caller.abort(new Error('enough'))
+    await expect(call).rejects.toThrow('enough')
+    // The request itself is broken off, not only no more waited for.
+    await expect(fetched.mock.results[0]?.value).rejects.toThrow('enough')
+  })
+
+  it('that carries bytes takes as long as it takes, any other its time', async () => {
+    const times = vi.spyOn(AbortSignal, 'timeout')
+    gateway = await scriptedGateway({
+      [wallets]: ok([]),
+      [`GET /web/v1/consumer/files/${walletId}/download`]: (_, response) => void response.end('bytes'),
+    })
+    const client = createClient({ baseUrl: gateway.baseUrl, portal: 'CONSUMER', accessCode: 'x' })
+    await client.downloadFile({ params: { file_id: walletId } })
+    await client.uploadFile({ body: new FormData() }).catch(() => undefined)
+    expect(times).not.toHaveBeenCalled()
+    await client.listWallets()
+    expect(times.mock.calls).toEqual([[30_000]])
+  })
+
+  it('sends no cookie, uses no cache and tells nobody where it comes from', async () => {
+    gateway = await scriptedGateway({ [wallets]: ok([]) })
+    const fetched = vi.fn(globalThis.fetch)
+    await consumer(gateway.baseUrl, { fetch: fetched }).listWallets()
+    expect(fetched.mock.calls[0]?.[1]).toMatchObject({
+      credentials: 'omit',
+      cache: 'no-store',
+      redirect: 'error',
+      referrerPolicy: 'no-referrer',
+    })
+  })
+
+  it('is watched with its body as it was before sealing', async () => {
+    gateway = await scriptedGateway({ [`${auth}/login/initiate`]: ok(begun) })
+    const watched: Exchange[] = []
+    const body = { email: 'owner@demo.test', password: 'Portico-demo-2026' }
+    await consumer(gateway.baseUrl, { onExchange: (exchange) => watched.push(exchange) }).initiateLogin({ body })
+    expect(watched).toMatchObject([{ request: body, sealed: false, method: 'POST' }])
+  })
+})
+
+describe('signing in and out', () => {
+  it.each(['OTP', 'BACKUP_CODE'])('goes by %s where that is the first method offered', async (code) => {
+    const method = { ...begun.mfaMethods[0], code }
+    gateway = await scriptedGateway({
+      [`${auth}/login/initiate`]: ok({ ...begun, mfaMethods: [method] }),
+      [`${auth}/login/mfa/send`]: ok(sent),
+      [`${auth}/login/complete`]: ok(completed),
+    })
+    const asked = { email: 'owner@demo.test', password: 'Portico-demo-2026', code: () => '123456' }
+    await consumer(gateway.baseUrl).signIn(asked)
+    expect(gateway.to('/mfa/send')).toEqual([])
+    expect(gateway.to('/login/complete')[0]?.body).toMatchObject({ mfaMethod: code })
+  })
+
+  it.each<[string, Step]>([
+    ['is not there', hangUp],
+    ['refuses it', refuse(503, 'SYSTEM.UNAVAILABLE')],
+  ])('forgets the tokens also where the gateway %s, and says so', async (_name, step) => {
+    gateway = await scriptedGateway({ [`${auth}/logout`]: step })
+    const client = consumer(gateway.baseUrl)
+    await client.session.adopt(pair('1'))
+    await expect(client.signOut()).rejects.toHaveProperty('name', 'PorticoError')
+    expect(await client.session.tokens()).toBeNull()
+  })
+})
+
+describe('what is not said', () => {
+  it('is settled as the options tell it', () => {
+    expect(settle({ baseUrl: 'http://gateway//' })).toMatchObject({
+      baseUrl: 'http://gateway',
+      locale: 'en',
+      edge: null,
+      seal: 'sensitive',
+      retry: { attempts: 5, firstDelayMs: 250, maxDelayMs: 10_000 },
+      timeoutMs: 30_000,
+    })
+  })
+
+  it('is the global fetch at the time of the call, called on the global object', async () => {
+    const { fetch } = settle({ baseUrl: 'http://gateway' })
+    const called = vi.fn(function (this: unknown) {
+      return Promise.resolve(new Response(String(this === globalThis)))
+    })
+    vi.stubGlobal('fetch', called)
+    expect(await (await fetch('http://gateway')).text()).toBe('true')
+  })
+
+  it('is sealed where a secret goes in or comes out', () => {
+    const sealed = catalogue.filter((operation) => isSealed(operation, 'sensitive', undefined)).map(({ id }) => id)
+    expect(sealed.toSorted()).toEqual([
+      'apiKeys.create',
+      'auth.loginComplete',
+      'auth.loginInitiate',
+      'auth.mfaSend',
+      'auth.refresh',
+      'ipWhitelist.disable',
+      'ipWhitelist.enable',
+      'ipWhitelist.replace',
+      'mfa.generateBackupCodes',
+      'mfa.otpRevoke',
+      'mfa.otpSetup',
+      'mfa.otpVerify',
+      'mfa.stepUp',
+      'password.change',
+      'password.forgot',
+      'password.init',
+      'password.reset',
+      'registration.complete',
+      'registration.initiate',
+      'registration.verifyEmail',
+      'withdrawalChannels.create',
+    ])
+  })
+})
