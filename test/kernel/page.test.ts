@@ -10,6 +10,7 @@ test.each([
   ['the last, not full', 5, 45, 3, { totalRecords: 45, totalPages: 3, hasNext: false, empty: false }],
   ['the last, full', 20, 40, 2, { totalRecords: 40, totalPages: 2, hasNext: false, empty: false }],
   ['one beyond the last', 0, 40, 3, { totalRecords: 40, totalPages: 2, hasNext: false, empty: true }],
+  ['far beyond the last', 0, 40, 9, { totalRecords: 40, totalPages: 2, hasNext: false, empty: true }],
   ['of nothing', 0, 0, 1, { totalRecords: 0, totalPages: 0, hasNext: false, empty: true }],
   [
     'shorter than what was counted: the rest has gone',

@@ -98,6 +98,16 @@ describe('the audit log’s chain', () => {
     expect((await verifyAuditLog(database)).broken).toBeNull()
   })
 
+  each('a head that is not the last entry’s hash is found', async (database) => {
+    const { sequence, hash } = await database.selectFrom('audit_chain').selectAll().executeTakeFirstOrThrow()
+    const other = sql`UPDATE audit_chain SET hash = decode(repeat('11', 32), 'hex')`
+    expect(await tampered(database, other)).toEqual({
+      entriesChecked: sequence,
+      broken: { sequence, bizId: null, reason: 'unlinked' },
+    })
+    expect((await tampered(database, sql`UPDATE audit_chain SET hash = ${Buffer.from(hash)}`)).broken).toBeNull()
+  })
+
   each('entries cut off at the end are missed', async (database) => {
     const last = await database.selectFrom('audit_chain').select('sequence').executeTakeFirstOrThrow()
     const verdict = await tampered(database, sql`DELETE FROM audit_log WHERE sequence = ${last.sequence}`)

@@ -1,17 +1,18 @@
 import { expect, test } from 'vitest'
+import type { Randomness } from '../../src/kernel/index.ts'
 import { createBackground } from '../../src/platform/background/index.ts'
 import { systemRandomness } from '../../src/platform/system/index.ts'
 
 const settings = { concurrency: 2, capacity: 5, spreadMs: 0, attempts: 3, retryMs: 1, closeMs: 200 }
 
-const created = (change: Partial<typeof settings> = {}) => {
+const created = (change: Partial<typeof settings> = {}, randomness: Pick<Randomness, 'integer'> = systemRandomness) => {
   const logged: { level: string; line: object }[] = []
   const logger =
     (level: string) =>
     (line: unknown): void =>
       void logged.push({ level, line: Object(line) })
   const log = { warn: logger('warn'), error: logger('error') }
-  const background = createBackground({ ...settings, ...change }, log, systemRandomness)
+  const background = createBackground({ ...settings, ...change }, log, randomness)
   return { background, logged }
 }
 
@@ -74,8 +75,58 @@ test('closing waits for what is under way, for a bounded time, and cuts the paus
   background.run('late', async () => {
     tries += 1
   })
+  await background.idle()
   expect(tries).toBe(2)
   const stuck = created({ closeMs: 50 })
   stuck.background.run('stuck', gate().work)
   await stuck.background.close()
+})
+
+test('work is tried so often and no more, and each pause is twice the one before', async () => {
+  const { background } = created({ retryMs: 40 })
+  const tries: number[] = []
+  background.run('fails', async () => {
+    tries.push(performance.now())
+    throw new Error('no')
+  })
+  await background.idle()
+  const [first = 0, second = 0, third = 0, ...more] = tries
+  expect(more).toEqual([])
+  // Timers may be a millisecond early by this clock.
+  expect(second - first).toBeGreaterThan(38)
+  expect(third - second).toBeGreaterThan(78)
+})
+
+test('work begins at some moment of the spread, its last one included', async () => {
+  const limits: number[] = []
+  const integer = (limit: number): number => {
+    limits.push(limit)
+    return 60
+  }
+  const { background } = created({ spreadMs: 100 }, { integer })
+  const asked = performance.now()
+  let begun = 0
+  background.run('work', async () => {
+    begun = performance.now()
+  })
+  await background.idle()
+  expect(limits).toEqual([101])
+  expect(begun - asked).toBeGreaterThan(58)
+})
+
+test('what work asks for is waited for as well, and closing leaves no timer behind', async () => {
+  const { background } = created({ closeMs: 60_000 })
+  const done: string[] = []
+  background.run('first', async () => {
+    background.run('second', async () => {
+      await new Promise((resolve) => setTimeout(resolve, 20))
+      done.push('second')
+    })
+  })
+  await background.idle()
+  expect(done).toEqual(['second'])
+  const timers = () => process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length
+  const before = timers()
+  await background.close()
+  expect(timers()).toBeLessThanOrEqual(before)
 })

@@ -28,8 +28,20 @@ describe('the secret box', () => {
   })
 
   test('takes a key of 32 bytes and no other', () => {
-    expect(() => createSecretBox(new Uint8Array(16), systemRandomness).seal('signing-key', '', key)).toThrow(RangeError)
+    for (const length of [16, 31, 33, 64])
+      expect(() => createSecretBox(new Uint8Array(length), systemRandomness).seal('signing-key', '', key)).toThrow(
+        RangeError,
+      )
   })
+})
+
+/** A store outlives a version: what an earlier one has written there must be found and opened by the next. */
+test('what lies in a store already is opened, and found again by its digest', () => {
+  const sealed = Buffer.from('01090909090909090909090909beeda86d05d4f4f172459c57dd6f8d1801324093303b', 'hex')
+  expect(text(createSecretBox(key, systemRandomness).open('withdrawal-account', 'row-1', sealed))).toBe('secret')
+  expect(Buffer.from(createKeyedDigest(key)('withdrawal-account', 'ab', 'c')).toString('hex')).toBe(
+    'd403967f4b1607df610322639008eb86ea7611f31c9c2e8d1aee2061b172a37c',
+  )
 })
 
 describe('keyed digests', () => {
@@ -55,6 +67,18 @@ describe('the password hasher', () => {
     expect(await hasher.verify(hashed, 'finanz-pass')).toBe(true)
     expect(await hasher.verify(hashed, 'finanz-pasS')).toBe(false)
     expect(await hasher.verify(null, 'finanz-pass')).toBe(false)
+  })
+
+  test('knows a hash of another cost from one of today’s', async () => {
+    const hasher = createPasswordHasher({ concurrency: 2, waiting: 10 }, systemRandomness)
+    const hashed = await hasher.hash('x')
+    expect(hasher.isOutdated(hashed)).toBe(false)
+    for (const [now, before] of [
+      ['m=19456', 'm=4096'],
+      ['t=2', 't=3'],
+      ['argon2id', 'argon2i'],
+    ] as const)
+      expect(hasher.isOutdated(hashed.replace(now, before))).toBe(true)
   })
 
   test('looks at every character of a long password', async () => {

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { createLimits } from '../../src/platform/limits/index.ts'
 import { systemClock } from '../../src/platform/system/index.ts'
+import { testClock } from '../identity/clock.ts'
 
 test('of many that spend in the same moment as many pass as the limit says', async () => {
   const limits = createLimits(1, systemClock)
@@ -17,5 +18,47 @@ test('a limit that two portals give windows of their own ends each window by the
   const hour = await limits.spend('login-address', 'SYSTEM:192.0.2.1', { limit: 1, windowMs: 3_600_000 })
   expect(minute.resetMs).toBeLessThanOrEqual(60_000)
   expect(hour.resetMs).toBeGreaterThan(60_000)
+  limits.close()
+})
+
+test.each([
+  [1, 3, 3],
+  [0.5, 5, 2],
+  [0.1, 5, 1],
+  [10, 3, 30],
+])('a scale of %d makes of %i in a window %i: rounded down, and one at least', async (scale, limit, scaled) => {
+  const limits = createLimits(scale, systemClock)
+  expect(await limits.spend('test', 'somebody', { limit, windowMs: 60_000 })).toMatchObject({ limit: scaled })
+  limits.close()
+})
+
+test('what is spent beyond a limit leaves nothing, and a window that has ended by our clock ends now', async () => {
+  const clock = testClock()
+  clock.set(systemClock.now())
+  const limits = createLimits(1, clock)
+  const rule = { limit: 1, windowMs: 60_000 }
+  const spend = () => limits.spend('test', 'somebody', rule)
+  expect(await spend()).toMatchObject({ allowed: true, remaining: 0 })
+  clock.advance(120_000)
+  expect(await spend()).toMatchObject({ allowed: false, remaining: 0, resetMs: 0 })
+  limits.close()
+})
+
+test('two limits of one window count apart, though somebody is known to both by the same key', async () => {
+  const limits = createLimits(1, systemClock)
+  const rule = { limit: 1, windowMs: 60_000 }
+  for (const name of ['login', 'general'])
+    expect(await limits.spend(name, '192.0.2.1', rule)).toMatchObject({ allowed: true })
+  limits.close()
+})
+
+test('an IPv6 address counts by its prefix, an IPv4 address by itself', () => {
+  const limits = createLimits(1, systemClock)
+  const [one, same, other] = ['2001:db8:1:1::1', '2001:db8:1:1:ffff::2', '2001:db8:1:2::1']
+  const key = (address: string, prefix = 64) => limits.addressKey(address, prefix)
+  expect(key(one)).toBe(key(same))
+  expect(key(one)).not.toBe(key(other))
+  expect(key(one, 48)).toBe(key(other, 48))
+  expect(key('192.0.2.1')).not.toBe(key('192.0.2.2'))
   limits.close()
 })

@@ -32,18 +32,6 @@ const target = (url: string, poolSize = 6) =>
 const failure = (asked: Promise<unknown>): Promise<unknown> =>
   asked.then(() => undefined).catch((error: unknown) => error)
 
-test('a socket that broke is no word of the server’s, whatever its code looks like', () => {
-  for (const code of ['EPIPE', 'ECONNRESET', 'ETIMEDOUT']) {
-    const broken = Object.assign(new Error(`write ${code}`), { code })
-    expect([code, sqlState(broken), databaseFault(broken)]).toEqual([code, undefined, true])
-  }
-})
-
-test('a network that leads nowhere any more is no word of the server’s either', () => {
-  for (const code of ['EHOSTUNREACH', 'EHOSTDOWN', 'ENETUNREACH', 'ENETDOWN'])
-    expect([code, databaseFault(Object.assign(new Error(`read ${code}`), { code }))]).toEqual([code, true])
-})
-
 test.skipIf(!server)('a server that lets us in no more is not to be had, whatever it says', async () => {
   const admin = new Client({ connectionString: server?.url })
   await admin.connect()
