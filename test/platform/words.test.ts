@@ -1,3 +1,5 @@
+import { copyFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { operatorPermissions, workspacePermissions } from '../../src/contract/permissions.ts'
@@ -84,4 +86,15 @@ describe('createWords', () => {
   test('every code has its sentence', () => {
     for (const code of Object.keys(codes)) if (isCode(code)) expect(words.refusal(code, 'ja')).not.toBe(code)
   })
+})
+
+test('what a language lacks, or leaves empty, is said in English', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'portico-words-'))
+  copyFileSync(join(directory, 'en.yaml'), join(folder, 'en.yaml'))
+  writeFileSync(join(folder, 'ja.yaml'), 'refusal: { ROUTE.NOT_FOUND: "" }')
+  const lacking = createWords({ directory: folder })
+  for (const code of ['RESOURCE.NOT_FOUND', 'ROUTE.NOT_FOUND'] as const)
+    expect(lacking.refusal(code, 'ja')).toBe(lacking.refusal(code, 'en'))
+  expect(lacking.refusal('ROUTE.NOT_FOUND', 'en')).not.toContain('ROUTE')
+  rmSync(folder, { recursive: true })
 })
