@@ -95,5 +95,7 @@ export const streamReply = (
   response.on('error', (error) => body.destroy(error))
   response.on('aborted', () => body.destroy(invalidReply('stream broke off')))
   body.on('close', () => response.destroy())
+  // Whoever reads it hears of a fault by the pipe; where nobody has begun to, a fault must not end the process.
+  body.on('error', () => undefined)
   return new StreamReply(status, headers, response.pipe(body))
 }

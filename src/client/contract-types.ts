@@ -18,7 +18,7 @@ export interface CallOptions {
   /** Whether body and reply go through the secure channel; the client's own rule decides otherwise. */
   seal?: boolean
   signal?: AbortSignal
-  /** Further header fields, such as Range; they win over the client's own. */
+  /** Further header fields, such as Range; they win over the client's own, but for the secure channel's. */
   headers?: Record<string, string>
 }
 

@@ -125,6 +125,13 @@ describe('a file', () => {
     expect(await refusalOf(buffer(over.body))).toBe(invalid)
   })
 
+  test('one that nobody reads ends with its time, and no process with it', async () => {
+    const { body } = await download('HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nabc')
+    // once() would listen for errors as well.
+    await new Promise((resolve) => body.on('close', resolve))
+    expect(body.errored).toMatchObject({ code: 'REQUEST.TIMEOUT' })
+  })
+
   test('a coding is the same in capitals', async () => {
     expect(await bytesOf(await download(chunked(9, 'x: y', 'Chunked')))).toBe(9)
   })
