@@ -38,7 +38,9 @@ export const composeDomains = async (
   await ledger.ensureHouse(currencies)
   const members = workspaceMembers(settings.access.workspaces)
   const wallets = createWallets({ ...outside, ledger, currencies })
-  const files = createFiles({ ...outside, settings: settings.files })
+  // An upload that is under way is not to be swept.
+  const orphanAfterMs = Math.max(settings.files.orphanAfterMs, 2 * settings.requests.uploadTimeoutMs)
+  const files = createFiles({ ...outside, settings: { ...settings.files, orphanAfterMs } })
   const recharges = createRecharges({
     ...outside,
     ledger,
@@ -46,8 +48,7 @@ export const composeDomains = async (
     expiryMs,
     fileOf: files.fileOf,
   })
-  const { orphanAfterMs } = settings.files
-  const exports = createExports({ ...outside, ledger, settings: { ...settings.exports, orphanAfterMs } })
+  const exports = createExports({ ...outside, ledger, settings: settings.exports })
   const rates = await openRates(settings.money.exchange, outside.clock, logger)
   await ledger.provideLiquidity(liquidityOf(settings.money.exchange))
   const terms = exchangeTerms(settings.money.exchange)

@@ -44,12 +44,10 @@ const during = async (outageMs: number): Promise<{ status: string; tries: number
     },
     get: (key, range) => stored.get(key, range),
     delete: (key) => stored.delete(key),
-    olderThan: (room, before) => stored.olderThan(room, before),
     close: () => stored.close(),
   }
   const outside = { database, clock, ids, blobs, inSnapshot: snapshots({ database, kind: 'embedded' }, clock) }
-  const { orphanAfterMs } = settings.files
-  const { jobs } = createExports({ ...outside, ledger, words, settings: { ...settings.exports, orphanAfterMs } })
+  const { jobs } = createExports({ ...outside, ledger, words, settings: settings.exports })
   const runner = createJobRunner({ ...outside, kinds: jobs, settings: settings.jobs, onFailure: () => undefined })
 
   const [id, accountId, at] = [await workspace(), account(), clock.now()]

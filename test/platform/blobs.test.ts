@@ -1,7 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { existsSync, readdirSync } from 'node:fs'
-import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, readdir, rm } from 'node:fs/promises'
 import { createServer as createHttpServer } from 'node:http'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -10,10 +10,9 @@ import { Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
 import { setTimeout as pause } from 'node:timers/promises'
 import S3rver from '@20minutes/s3rver'
-import { PutObjectCommand, S3Client } from '@aws-sdk/client-s3'
+import { ListObjectsV2Command, S3Client } from '@aws-sdk/client-s3'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
-import { instantOf } from '../../src/kernel/index.ts'
-import { type Blobs, blobsFault, openBlobs, sweepOrphans } from '../../src/platform/blobs/index.ts'
+import { type Blobs, blobsFault, openBlobs } from '../../src/platform/blobs/index.ts'
 import { judgeRange } from '../../src/platform/blobs/range.ts'
 
 const key = () => `files/${randomUUID()}`
@@ -30,12 +29,6 @@ const openDisk = async () => {
     entries: async () => {
       const all = await readdir(directory, { recursive: true, withFileTypes: true })
       return all.filter((entry) => entry.isFile()).length
-    },
-    /** What others leave behind in a store, which looks old. */
-    litter: async () => {
-      await writeFile(join(directory, 'blobs/files/.DS_Store'), '')
-      const [shard = ''] = (await readdir(join(directory, 'blobs/files'))).filter((name) => name.length === 2)
-      await writeFile(join(directory, 'blobs/files', shard, '.nfs0001'), '')
     },
   }
 }
@@ -66,21 +59,15 @@ const openS3 = async () => {
   } as const
   const blobs = await openBlobs(storage, directory)
   const entries = async () => {
-    const found: string[] = []
-    for await (const each of blobs.olderThan('files', instantOf(Number.MAX_SAFE_INTEGER))) found.push(each)
-    return found.length
-  }
-  const litter = async () => {
     const { bucket: Bucket, region, endpoint, forcePathStyle } = storage
     const client = new S3Client({ region, endpoint, forcePathStyle })
-    // A folder, as consoles make them.
-    await client.send(new PutObjectCommand({ Bucket, Key: 'portico/files/', Body: '' }))
+    const { KeyCount = 0 } = await client.send(new ListObjectsV2Command({ Bucket, Prefix: storage.prefix }))
     client.destroy()
+    return KeyCount
   }
   return {
     blobs,
     entries,
-    litter,
     close: async () => {
       await blobs.close()
       await server.close()
@@ -147,24 +134,6 @@ describe.each([
     }
     await expect.poll(openDescriptors).toBeLessThan(before + 10)
     await blobs.delete(at)
-  })
-
-  test('orphans are what is old and in no row', async () => {
-    const [used, orphan] = [await stored(megabytes(1)), await stored(megabytes(1))]
-    const future = instantOf(Date.now() + 60_000)
-    const past = instantOf(Date.now() - 60_000)
-    const inUse = async (keys: string[]) => keys.filter((each) => each === used)
-    expect(await sweepOrphans(blobs, 'files', past, inUse)).toBe(0)
-    expect(await sweepOrphans(blobs, 'files', future, inUse)).toBe(1)
-    expect([(await read(used))?.length, await read(orphan)]).toEqual([1024 * 1024, undefined])
-    await blobs.delete(used)
-  })
-
-  test('what others left behind neither stops the sweep nor is swept', async () => {
-    const orphan = await stored(megabytes(1))
-    await opened.litter()
-    expect(await sweepOrphans(blobs, 'files', instantOf(Date.now() + 60_000), async () => [])).toBe(1)
-    expect(await read(orphan)).toBeUndefined()
   })
 
   test('a key is ours or none', async () => {

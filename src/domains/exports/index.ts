@@ -1,33 +1,33 @@
-import { type HandlerTable, plus, type Words, type WorkspaceId } from '../../kernel/index.ts'
-import { sweepOrphans } from '../../platform/blobs/index.ts'
-import type { Tx } from '../../platform/database/index.ts'
+import type { HandlerTable, Instant, Words, WorkspaceId } from '../../kernel/index.ts'
+import { addUnnamed, sweepUnnamed } from '../../platform/blobs/index.ts'
+import { inTransaction, type Tx } from '../../platform/database/index.ts'
 import type { JobKind } from '../../platform/jobs/index.ts'
 import { exportHandlers } from './handlers.ts'
-import { blobsInUse, expireExports } from './run-store.ts'
+import { expireExports } from './run-store.ts'
 import { exportJobName } from './service.ts'
 import { deleteExportsOf } from './store.ts'
 import { abandonExport, type ExportWorkPorts, exportWork } from './work.ts'
 
 export interface ExportsOptions extends Omit<ExportWorkPorts, 'settings'> {
   words: Words
-  settings: { pageSize: number; lifeMs: number; attempts: number; sweepEveryMs: number; orphanAfterMs: number }
+  settings: { pageSize: number; lifeMs: number; attempts: number; sweepEveryMs: number }
 }
 
 export interface Exports {
   handlers: HandlerTable
   jobs: JobKind[]
   /** For a sandbox that is emptied. */
-  clean(tx: Tx, reset: { workspaceId: WorkspaceId }): Promise<void>
+  clean(tx: Tx, reset: { workspaceId: WorkspaceId; at: Instant }): Promise<void>
 }
 
 /** Lists as files, made in the background by jobs on the database. */
 export const createExports = (options: ExportsOptions): Exports => {
-  const { database, blobs, clock, settings, words } = options
+  const { database, clock, settings, words } = options
 
   const sweep = async (): Promise<void> => {
-    for (const key of await expireExports(database, clock.now())) await blobs.delete(key)
-    const before = plus(clock.now(), -settings.orphanAfterMs)
-    await sweepOrphans(blobs, 'exports', before, (keys) => blobsInUse(database, keys))
+    const now = clock.now()
+    await inTransaction(database, async (tx) => addUnnamed(tx, await expireExports(tx, now), now))
+    await sweepUnnamed(options, 'exports', now)
   }
 
   return {
@@ -36,6 +36,6 @@ export const createExports = (options: ExportsOptions): Exports => {
       { name: exportJobName, attempts: settings.attempts, work: exportWork(options), abandon: abandonExport(options) },
       { name: 'exports.sweep', attempts: 1, everyMs: settings.sweepEveryMs, work: sweep },
     ],
-    clean: (tx, { workspaceId }) => deleteExportsOf(tx, workspaceId),
+    clean: async (tx, { workspaceId, at }) => addUnnamed(tx, await deleteExportsOf(tx, workspaceId), at),
   }
 }

@@ -1,5 +1,5 @@
 import { type CodeOf, type Instant, toDate, type WorkspaceId } from '../../kernel/index.ts'
-import { type Database, moment } from '../../platform/database/index.ts'
+import { type Database, moment, type Tx } from '../../platform/database/index.ts'
 import type { ExportScope } from './sources/index.ts'
 
 /** One attempt at an export. Only the newest one may write to its row. */
@@ -9,7 +9,7 @@ export interface Run {
   runId: string
 }
 
-const own = (database: Database, { workspaceId, exportId, runId }: Run) =>
+const own = (database: Database | Tx, { workspaceId, exportId, runId }: Run) =>
   database
     .updateTable('exports')
     .where('workspace_biz_id', '=', workspaceId)
@@ -50,8 +50,8 @@ export interface Completed {
 }
 
 /** Whether the attempt's result became the export's. */
-export const completeRun = async (database: Database, run: Run, result: Completed): Promise<boolean> => {
-  const done = await own(database, run)
+export const completeRun = async (tx: Tx, run: Run, result: Completed): Promise<boolean> => {
+  const done = await own(tx, run)
     .set({
       export_status: 'COMPLETED',
       blob_key: result.blobKey,
@@ -71,12 +71,12 @@ export const failRun = async (database: Database, run: Run, failureCode: string)
   await own(database, run).set({ export_status: 'FAILED', failure_code: failureCode }).execute()
 }
 
-/** Exports whose time is over, each with the blob that can go. */
-export const expireExports = async (database: Database, at: Instant): Promise<string[]> => {
-  const rows = await database
+/** Ends the exports whose time is over; answers the blobs that no row names from then on. */
+export const expireExports = async (tx: Tx, at: Instant): Promise<string[]> => {
+  const rows = await tx
     .updateTable('exports')
     .from(
-      database
+      tx
         .selectFrom('exports')
         .select(['workspace_biz_id', 'biz_id', 'blob_key'])
         .where('export_status', '=', 'COMPLETED')
@@ -90,10 +90,4 @@ export const expireExports = async (database: Database, at: Instant): Promise<st
     .returning('over.blob_key as blobKey')
     .execute()
   return rows.flatMap(({ blobKey }) => blobKey ?? [])
-}
-
-/** Which of these blobs an export refers to. */
-export const blobsInUse = async (database: Database, keys: string[]): Promise<string[]> => {
-  const rows = await database.selectFrom('exports').select('blob_key').where('blob_key', 'in', keys).execute()
-  return rows.flatMap((row) => row.blob_key ?? [])
 }

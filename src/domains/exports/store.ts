@@ -128,7 +128,12 @@ export const listExports = (store: Store, viewer: Viewer, query: ExportQuery): P
   return readPage(found, ordered, query)
 }
 
-/** Forgets the workspace's exports; their bytes are orphans from then on, and swept. */
-export const deleteExportsOf = async (tx: Tx, workspace: WorkspaceId): Promise<void> => {
-  await tx.deleteFrom('exports').where('workspace_biz_id', '=', workspace).execute()
+/** Forgets the workspace's exports; answers the blobs that no row names from then on. */
+export const deleteExportsOf = async (tx: Tx, workspace: WorkspaceId): Promise<string[]> => {
+  const gone = await tx
+    .deleteFrom('exports')
+    .where('workspace_biz_id', '=', workspace)
+    .returning('blob_key as blobKey')
+    .execute()
+  return gone.flatMap(({ blobKey }) => blobKey ?? [])
 }

@@ -2,8 +2,8 @@ import { pipeline } from 'node:stream/promises'
 import { z } from 'zod'
 import { bizId, type Clock, type Ids, plus } from '../../kernel/index.ts'
 import type { Ledger } from '../../ledger/index.ts'
-import { type Blobs, meter } from '../../platform/blobs/index.ts'
-import type { Database, InSnapshot } from '../../platform/database/index.ts'
+import { addUnnamed, type Blobs, meter, nameBlob } from '../../platform/blobs/index.ts'
+import { type Database, type InSnapshot, inTransaction } from '../../platform/database/index.ts'
 import type { JobFacts } from '../../platform/jobs/index.ts'
 import { formats } from './formats.ts'
 import { exportName } from './rules.ts'
@@ -22,6 +22,9 @@ export interface ExportWorkPorts {
 }
 
 const ExportJob = z.object({ workspaceId: z.string(), exportId: z.string() })
+
+/** Longer than any attempt takes: one that was killed half-way leaves its bytes for a day. */
+const longestAttemptMs = 86_400_000
 
 /** How often the count of rows is written down. */
 const progressMs = 250
@@ -53,6 +56,7 @@ const carryOut = async (ports: ExportWorkPorts, run: Run, signal: AbortSignal): 
   if (!asked) return
   const format = formats[asked.format]
   const blobKey = `exports/${ids.next<'blob'>()}`
+  await addUnnamed(database, [blobKey], plus(clock.now(), longestAttemptMs))
   const measure = meter()
   let rowCount = 0
   try {
@@ -72,8 +76,7 @@ const carryOut = async (ports: ExportWorkPorts, run: Run, signal: AbortSignal): 
     throw error
   }
   const at = clock.now()
-  // Where no answer comes the row may be written: the bytes are the sweep's then, which asks the row.
-  const completed = await completeRun(database, run, {
+  const completed = {
     blobKey,
     fileName: exportName(asked.type, asked.createdAt, format.ending),
     rowCount,
@@ -81,8 +84,14 @@ const carryOut = async (ports: ExportWorkPorts, run: Run, signal: AbortSignal): 
     sha256: measure.sha256(),
     at,
     expiresAt: plus(at, settings.lifeMs),
+  }
+  // Where no answer comes the row may be written: the bytes are the sweep's then, unless that row has named them.
+  const isOurs = await inTransaction(database, async (tx) => {
+    if (!(await completeRun(tx, run, completed))) return false
+    if (!(await nameBlob(tx, blobKey))) throw new Error('the bytes were swept before a row named them')
+    return true
   })
-  if (!completed) await blobs.delete(blobKey)
+  if (!isOurs) await blobs.delete(blobKey)
 }
 
 const runOf = ({ ids }: ExportWorkPorts, payload: unknown): Run => {

@@ -98,6 +98,8 @@ export const readForm = async <T>(
     left -= chunk.length
     if (left < 0) fail(tooLarge())
   })
+  // Whoever has gone away before anybody listened is not heard of again.
+  if (source.destroyed) broken(source.errored ?? undefined)
   source.pipe(parser)
 
   try {

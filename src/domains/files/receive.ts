@@ -1,5 +1,4 @@
 import { pipeline } from 'node:stream/promises'
-import type { Ids } from '../../kernel/index.ts'
 import { type Blobs, meter } from '../../platform/blobs/index.ts'
 import type { FilePart } from './form.ts'
 import { judgeType, safeName, tooLarge } from './rules.ts'
@@ -38,13 +37,13 @@ async function* judged(part: FilePart, told: (type: string) => void): AsyncGener
 
 /** Streams a part into the blob store while it is counted, hashed and judged. Whatever is refused leaves nothing. */
 export const receive = async (
-  { blobs, ids }: { blobs: Blobs; ids: Ids },
+  blobs: Blobs,
+  blobKey: string,
   part: FilePart,
   maxBytes: number,
 ): Promise<ReceivedFile> => {
   // A name that is none is refused before anything is stored.
   safeName(part.fileName, '')
-  const blobKey = `files/${ids.next<'blob'>()}`
   const { through, size, sha256 } = meter((soFar) => {
     if (soFar > maxBytes) throw tooLarge()
   })

@@ -2,13 +2,15 @@ import {
   type Ids,
   isBizId,
   notFound,
+  plus,
+  Refusal,
   type RequestFacts,
   type StreamReply,
   type Upload,
   type WorkspaceId,
 } from '../../kernel/index.ts'
 import { type Act, recordAct } from '../../platform/audit/index.ts'
-import { type Blobs, download } from '../../platform/blobs/index.ts'
+import { addUnnamed, type Blobs, download, nameBlob } from '../../platform/blobs/index.ts'
 import { type Database, inTransaction, type Tx } from '../../platform/database/index.ts'
 import { readForm } from './form.ts'
 import { receive } from './receive.ts'
@@ -20,40 +22,49 @@ export interface FilePorts {
   blobs: Blobs
   ids: Ids
   purposes: PurposeRules
+  /** How long bytes lie that no row has named. */
+  orphanAfterMs: number
 }
 
 const record = (ports: FilePorts, act: Act, workspaceId: WorkspaceId, file: Omit<FileRow, 'status'>) =>
   inTransaction(ports.database, async (tx) => {
+    if (!(await nameBlob(tx, file.blobKey)))
+      throw new Refusal('SYSTEM.UNAVAILABLE', {
+        retryAfter: 1,
+        internal: 'the bytes were swept before a row named them',
+      })
     await insertFile(tx, { ...file, workspaceId, createdBy: act.accountId })
     const { purpose, contentType, sizeBytes } = file
     await recordAct(tx, act, { workspaceId, targetId: file.id, detail: { purpose, contentType, sizeBytes } })
   })
 
 /** Takes an upload's bytes into the store, if its form and its purpose let them; a refused or broken one leaves nothing. */
-const take = async ({ blobs, ids, purposes }: FilePorts, form: Upload) => {
+const take = async ({ blobs, purposes }: FilePorts, blobKey: string, form: Upload) => {
   const maxBytes = greatest(purposes)
-  let stored: string | undefined
+  let isStored = false
   try {
     const { purpose: named, taken } = await readForm(form, maxBytes, async (part) => {
-      const received = await receive({ blobs, ids }, part, maxBytes)
-      stored = received.blobKey
+      const received = await receive(blobs, blobKey, part, maxBytes)
+      isStored = true
       return received
     })
     const purpose: FilePurpose = purposeOf(named)
     judgePurpose(purposes[purpose], { size: taken.sizeBytes, type: taken.contentType })
     return { ...taken, purpose }
   } catch (error) {
-    if (stored !== undefined) await blobs.delete(stored)
+    if (isStored) await blobs.delete(blobKey)
     throw error
   }
 }
 
 /**
  * Takes an upload and writes its row. Where the row fails it may be there all the same, with only the answer lost: the
- * bytes are the sweep's then, which asks the row.
+ * bytes are the sweep's then, unless that row has named them.
  */
 export const upload = async (ports: FilePorts, act: Act, workspaceId: WorkspaceId, form: Upload): Promise<FileRow> => {
-  const file = { ...(await take(ports, form)), id: ports.ids.next<'file'>(), createdAt: act.at }
+  const blobKey = `files/${ports.ids.next<'blob'>()}`
+  await addUnnamed(ports.database, [blobKey], plus(act.at, ports.orphanAfterMs))
+  const file = { ...(await take(ports, blobKey, form)), id: ports.ids.next<'file'>(), createdAt: act.at }
   await record(ports, act, workspaceId, file)
   return { ...file, status: 'AVAILABLE' }
 }

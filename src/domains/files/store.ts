@@ -59,13 +59,12 @@ export const fileById = (store: Database | Tx, workspace: WorkspaceId, id: strin
     .where('biz_id', '=', id)
     .executeTakeFirst()
 
-/** Which of these blobs a file refers to. */
-export const blobsInUse = async (database: Database, keys: string[]): Promise<string[]> => {
-  const rows = await database.selectFrom('files').select('blob_key').where('blob_key', 'in', keys).execute()
-  return rows.map((row) => row.blob_key)
-}
-
-/** Forgets the workspace's files; their bytes are orphans from then on, and swept. */
-export const deleteFilesOf = async (tx: Tx, workspace: WorkspaceId): Promise<void> => {
-  await tx.deleteFrom('files').where('workspace_biz_id', '=', workspace).execute()
+/** Forgets the workspace's files; answers the blobs that no row names from then on. */
+export const deleteFilesOf = async (tx: Tx, workspace: WorkspaceId): Promise<string[]> => {
+  const gone = await tx
+    .deleteFrom('files')
+    .where('workspace_biz_id', '=', workspace)
+    .returning('blob_key as blobKey')
+    .execute()
+  return gone.map(({ blobKey }) => blobKey)
 }

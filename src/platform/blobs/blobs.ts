@@ -1,5 +1,4 @@
 import type { Readable } from 'node:stream'
-import type { Instant } from '../../kernel/index.ts'
 
 /** A span of bytes, both ends included, as HTTP counts them. */
 export interface ByteRange {
@@ -18,18 +17,13 @@ export interface Blobs {
   get(key: string, range?: ByteRange): Promise<Readable | undefined>
   /** Nothing happens where there is no such blob. */
   delete(key: string): Promise<void>
-  /** Keys of a room last written before an instant, the halves of broken puts among them. */
-  olderThan(room: string, before: Instant): AsyncIterable<string>
   close(): Promise<void>
 }
 
 const keyPattern = /^[a-z]{1,32}\/[0-9a-f-]{36}$/
 
-/** Whether a name in the store is a key: others leave things behind there too, such as the folders that consoles make. */
-export const isKey = (name: string): boolean => keyPattern.test(name)
-
 /** Keys become paths: anything but a room and an id is a fault of ours. */
 export const checkedKey = (key: string): string => {
-  if (!isKey(key)) throw new TypeError('no blob key')
+  if (!keyPattern.test(key)) throw new TypeError('no blob key')
   return key
 }

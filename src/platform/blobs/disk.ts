@@ -1,10 +1,9 @@
 import { createReadStream, createWriteStream } from 'node:fs'
-import { access, open, readdir, rename, rm, stat } from 'node:fs/promises'
+import { access, open, rename, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
-import type { Instant } from '../../kernel/index.ts'
 import { makeFolder } from '../system/index.ts'
-import { type Blobs, checkedKey, isKey } from './blobs.ts'
+import { type Blobs, checkedKey } from './blobs.ts'
 
 const partial = '.part'
 
@@ -61,17 +60,6 @@ export const createDiskBlobs = (directory: string): Blobs => {
     delete: async (key) => {
       await rm(pathOf(key), { force: true })
       await rm(pathOf(key) + partial, { force: true })
-    },
-    async *olderThan(room: string, before: Instant) {
-      const folder = join(directory, room)
-      const inside = (await orUndefined(readdir(folder, { withFileTypes: true }))) ?? []
-      for (const { name: shard } of inside.filter((each) => each.isDirectory())) {
-        for (const name of await readdir(join(folder, shard))) {
-          const key = `${room}/${name.replace(partial, '')}`
-          const written = isKey(key) ? await orUndefined(stat(join(folder, shard, name))) : undefined
-          if (written && written.mtimeMs < before) yield key
-        }
-      }
     },
     close: async () => undefined,
   }

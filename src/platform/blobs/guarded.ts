@@ -37,6 +37,5 @@ export const guarded = (blobs: Blobs): Blobs => ({
   },
   get: async (key, range) => asked(blobs.get(checkedKey(key), range)),
   delete: async (key) => asked(blobs.delete(checkedKey(key))),
-  olderThan: (room, before) => blobs.olderThan(room, before),
   close: () => blobs.close(),
 })

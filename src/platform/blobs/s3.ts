@@ -1,8 +1,7 @@
 import { PassThrough, pipeline, Readable } from 'node:stream'
-import { DeleteObjectCommand, GetObjectCommand, ListObjectsV2Command, S3Client } from '@aws-sdk/client-s3'
+import { DeleteObjectCommand, GetObjectCommand, S3Client } from '@aws-sdk/client-s3'
 import { Upload } from '@aws-sdk/lib-storage'
-import type { Instant } from '../../kernel/index.ts'
-import { type Blobs, checkedKey, isKey } from './blobs.ts'
+import { type Blobs, checkedKey } from './blobs.ts'
 import { BlobsUnavailable } from './fault.ts'
 
 export interface S3Settings {
@@ -78,18 +77,6 @@ export const createS3Blobs = (settings: S3Settings): Blobs => {
     },
     delete: async (key) => {
       await client.send(new DeleteObjectCommand(at(key)))
-    },
-    async *olderThan(room: string, before: Instant) {
-      let ContinuationToken: string | undefined
-      do {
-        const asked = { Bucket, Prefix: `${prefix}${room}/`, ContinuationToken }
-        const page = await client.send(new ListObjectsV2Command(asked))
-        for (const { Key = '', LastModified } of page.Contents ?? []) {
-          const key = Key.slice(prefix.length)
-          if (isKey(key) && LastModified && LastModified.getTime() < before) yield key
-        }
-        ContinuationToken = page.NextContinuationToken
-      } while (ContinuationToken)
     },
     close: async () => client.destroy(),
   }

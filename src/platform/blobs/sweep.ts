@@ -1,32 +1,25 @@
 import type { Instant } from '../../kernel/index.ts'
+import type { Database } from '../database/index.ts'
 import type { Blobs } from './blobs.ts'
+import { doomBlobs, forgetDoomed } from './unnamed-store.ts'
 
-/** Keys that are asked about at once. */
 const batchSize = 200
 
-/** Deletes what was put in a room before an instant and is in no row by now; answers how many blobs. */
-export const sweepOrphans = async (
-  blobs: Blobs,
+/**
+ * Deletes the bytes of a room that no row has named in time; answers how many. The store itself is not searched: it may
+ * hold millions, and what another deployment has put there is none of ours.
+ */
+export const sweepUnnamed = async (
+  { database, blobs }: { database: Database; blobs: Blobs },
   room: string,
-  before: Instant,
-  keysInUse: (keys: string[]) => Promise<string[]>,
+  at: Instant,
 ): Promise<number> => {
   let deleted = 0
-  const sweep = async (keys: string[]): Promise<void> => {
-    const used = new Set(await keysInUse(keys))
-    for (const key of keys) {
-      if (used.has(key)) continue
-      await blobs.delete(key)
-      deleted += 1
-    }
+  for (;;) {
+    const keys = await doomBlobs(database, room, at, batchSize)
+    for (const key of keys) await blobs.delete(key)
+    await forgetDoomed(database, keys)
+    deleted += keys.length
+    if (keys.length < batchSize) return deleted
   }
-  let batch: string[] = []
-  for await (const key of blobs.olderThan(room, before)) {
-    batch.push(key)
-    if (batch.length < batchSize) continue
-    await sweep(batch)
-    batch = []
-  }
-  if (batch.length > 0) await sweep(batch)
-  return deleted
 }

@@ -35,4 +35,5 @@ export const migrations: Readonly<Record<string, () => Promise<Migration>>> = {
   '066-logins-under-way': () => import('./066-logins-under-way.ts'),
   '068-ledger-check': () => import('./068-ledger-check.ts'),
   '070-lists-of-operators': () => import('./070-lists-of-operators.ts'),
+  '071-unnamed-blobs': () => import('./071-unnamed-blobs.ts'),
 }

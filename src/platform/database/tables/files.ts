@@ -38,6 +38,12 @@ export interface ExportsTable {
   expires_at: NullableTimestamp
 }
 
+export interface UnnamedBlobsTable {
+  blob_key: string
+  due_at: Timestamp
+  is_doomed: Generated<boolean>
+}
+
 export interface JobsTable {
   biz_id: string
   kind: string
@@ -54,6 +60,7 @@ export interface JobsTable {
 
 export interface FileTables {
   files: FilesTable
+  unnamed_blobs: UnnamedBlobsTable
   exports: ExportsTable
   jobs: JobsTable
 }

@@ -1,0 +1,105 @@
+import { randomUUID } from 'node:crypto'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Readable } from 'node:stream'
+import { text } from 'node:stream/consumers'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { instantOf } from '../../src/kernel/index.ts'
+import { addUnnamed, type Blobs, nameBlob, openBlobs, sweepUnnamed } from '../../src/platform/blobs/index.ts'
+import { inTransaction } from '../../src/platform/database/index.ts'
+import { everyStore } from '../ledger/stores.ts'
+
+const stores = await everyStore()
+let directory: string
+let blobs: Blobs
+beforeAll(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'portico-unnamed-'))
+  blobs = await openBlobs({ kind: 'disk' }, directory)
+})
+afterAll(async () => {
+  await Promise.all(stores.map((store) => store.close()))
+  await rm(directory, { recursive: true, force: true })
+})
+
+const due = instantOf(1_000)
+
+describe.each(stores)('bytes that no row names, on $name', ({ database }) => {
+  beforeEach(() => database.deleteFrom('unnamed_blobs').execute())
+
+  const put = async (room = 'files'): Promise<string> => {
+    const key = `${room}/${randomUUID()}`
+    await blobs.put(key, Readable.from(['bytes']))
+    return key
+  }
+  const isThere = async (key: string): Promise<boolean> => {
+    const bytes = await blobs.get(key)
+    return bytes !== undefined && (await text(bytes)) === 'bytes'
+  }
+  const name = (key: string) => inTransaction(database, (tx) => nameBlob(tx, key))
+  const sweep = (at = due, store: Blobs = blobs) => sweepUnnamed({ database, blobs: store }, 'files', at)
+
+  test('are swept when they are due; what a row has named is not, nor another room, nor what others have put there', async () => {
+    const [unnamed, named, elsewhere, foreign] = [await put(), await put(), await put('exports'), await put()]
+    await addUnnamed(database, [unnamed, named, elsewhere], due)
+    expect(await name(named)).toBe(true)
+    expect(await sweep(instantOf(due - 1))).toBe(0)
+    expect(await isThere(unnamed)).toBe(true)
+    expect(await sweep()).toBe(1)
+    expect(await Promise.all([unnamed, named, elsewhere, foreign].map(isThere))).toEqual([false, true, true, true])
+    expect(await name(unnamed)).toBe(false)
+    expect(await database.selectFrom('unnamed_blobs').select('blob_key').execute()).toEqual([{ blob_key: elsewhere }])
+  })
+
+  test('more of them than a sweep takes at a time are all swept', async () => {
+    const keys = Array.from({ length: 401 }, () => `files/${randomUUID()}`)
+    await addUnnamed(database, keys, due)
+    expect(await sweep()).toBe(401)
+    expect(await database.selectFrom('unnamed_blobs').select('blob_key').execute()).toEqual([])
+  })
+
+  test('no row can name what is being deleted, and what could not be deleted is by the next sweep', async () => {
+    const key = await put()
+    await addUnnamed(database, [key], due)
+    const named: boolean[] = []
+    const failing: Blobs = {
+      ...blobs,
+      delete: async () => {
+        named.push(await name(key))
+        throw new Error('not now')
+      },
+    }
+    await expect(sweep(due, failing)).rejects.toThrow('not now')
+    expect(named).toEqual([false])
+    expect([await name(key), await isThere(key)]).toEqual([false, true])
+    expect(await sweep()).toBe(1)
+    expect(await isThere(key)).toBe(false)
+  })
+
+  test('a row and a sweep that race: either the row has its bytes, or it is told that they are gone', async () => {
+    const outcomes: string[] = []
+    for (let round = 0; round < 60; round++) {
+      const key = await put()
+      await addUnnamed(database, [key], due)
+      // Whoever is asked first has the better chance.
+      const sweeping = round % 2 === 0 ? sweep() : null
+      const [isNamed, swept] = await Promise.all([name(key), sweeping ?? sweep()])
+      expect([isNamed, swept]).toEqual(isNamed ? [true, 0] : [false, 1])
+      expect(await isThere(key)).toBe(isNamed)
+      outcomes.push(isNamed ? 'row' : 'sweep')
+    }
+    expect(new Set(outcomes)).toEqual(new Set(['row', 'sweep']))
+  })
+
+  test('what a transaction that fails had named stays to be swept', async () => {
+    const key = await put()
+    await addUnnamed(database, [key], due)
+    const failing = inTransaction(database, async (tx) => {
+      expect(await nameBlob(tx, key)).toBe(true)
+      throw new Error('the row was refused')
+    })
+    await expect(failing).rejects.toThrow('the row was refused')
+    expect(await sweep()).toBe(1)
+    expect(await isThere(key)).toBe(false)
+  })
+})
