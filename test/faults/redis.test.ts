@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { startPostgres } from '../harness/postgres.ts'
 import { type PorticoProcess, startProcess } from '../harness/process.ts'
-import { startRedis } from '../harness/redis.ts'
+import { fillRedis, startRedis } from '../harness/redis.ts'
 import { codeIn } from '../harness/sign-in.ts'
-import { ask, createClient, signedIn, transfer } from './client.ts'
+import { type Attempt, ask, createClient, signedIn, transfer } from './client.ts'
 import { checkBook, settleAll } from './invariants.ts'
 
 const postgres = await startPostgres()
@@ -18,6 +18,13 @@ describe.skipIf(!postgres || !redis)('Redis fails', () => {
   const client = createClient(() => [gateway])
   const chain = '/web/v1/consumer/auth/login'
   const credentials = { email: 'member@demo.test', password: 'Portico-demo-2026' }
+  /** Every transfer that was tried here: the wallet is settled by all of them. */
+  const attempts: Attempt[] = []
+  const tried = async (...by: Parameters<typeof transfer>): Promise<number> => {
+    const attempt = await transfer(...by)
+    attempts.push(attempt)
+    return attempt.status
+  }
   const initiate = () => client.call('POST', `${chain}/initiate`, { body: credentials })
 
   beforeAll(async () => {
@@ -32,7 +39,7 @@ describe.skipIf(!postgres || !redis)('Redis fails', () => {
 
   test('paused: what takes credentials is 503 within a second, money stays whole, and all is back within two', async () => {
     const user = await signedIn(client)
-    const before = [await transfer(user)]
+    expect(await tried(user)).toBe(200)
     redis?.child.kill('SIGSTOP')
     try {
       for (let time = 0; time < 3; time++) {
@@ -40,8 +47,7 @@ describe.skipIf(!postgres || !redis)('Redis fails', () => {
         expect((await initiate()).status).toBe(503)
         expect(performance.now() - start).toBeLessThan(1_000)
       }
-      before.push(await transfer(user))
-      expect(before[1]?.status).toBe(503)
+      expect(await tried(user)).toBe(503)
       expect((await fetch(`${gateway.operationsUrl}/health/live`)).status).toBe(200)
       expect((await fetch(`${gateway.operationsUrl}/health/ready`)).status).toBe(503)
       // Long enough for a silent connection to be given up as well.
@@ -53,7 +59,27 @@ describe.skipIf(!postgres || !redis)('Redis fails', () => {
     await expect.poll(async () => (await initiate()).status, { timeout: 3_000, interval: 50 }).toBe(200)
     expect(performance.now() - resumed).toBeLessThan(2_000)
     expect((await fetch(`${gateway.operationsUrl}/health/ready`)).status).toBe(200)
-    await checkBook({ url: postgres?.url ?? '' }, await settleAll(user, before))
+    await checkBook({ url: postgres?.url ?? '' }, await settleAll(user, attempts))
+  })
+
+  test('full: what takes credentials and money is 503, nothing is done, and all is back once there is room', async () => {
+    const user = await signedIn(client)
+    expect(await tried(user)).toBe(200)
+    expect(await redis?.ask('CONFIG SET maxmemory 16mb')).toBe('+OK')
+    const makeRoom = await fillRedis(redis)
+    for (let time = 0; time < 3; time++) {
+      expect((await initiate()).status).toBe(503)
+      expect(await tried(user)).toBe(503)
+      expect((await ask(user, 'GET', '/profile')).status).toBe(503)
+    }
+    expect((await fetch(`${gateway.operationsUrl}/health/live`)).status).toBe(200)
+    expect((await fetch(`${gateway.operationsUrl}/health/ready`)).status).toBe(503)
+    await makeRoom()
+    expect((await fetch(`${gateway.operationsUrl}/health/ready`)).status).toBe(200)
+    expect((await initiate()).status).toBe(200)
+    expect(await tried(user)).toBe(200)
+    await redis?.ask('CONFIG SET maxmemory 0')
+    await checkBook({ url: postgres?.url ?? '' }, await settleAll(user, attempts))
   })
 
   test.each(['FLUSHALL', 'SCRIPT FLUSH'])(

@@ -10,8 +10,12 @@ if remaining < 0 then
 end
 return {count, remaining}`)
 
-/** KEYS: window. ARGV: ttl in ms. */
+/**
+ * KEYS: window. ARGV: ttl in ms. A Redis that is full refuses what takes room, but not once a script has written: so a write
+ * that takes room comes before the one that makes some.
+ */
 export const openWindowScript = scriptOf(`
+redis.call('SET', KEYS[1], '')
 redis.call('DEL', KEYS[1])
 redis.call('HSET', KEYS[1], 'highest', '0')
 redis.call('PEXPIRE', KEYS[1], ARGV[1])

@@ -1,0 +1,91 @@
+import { afterAll, afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { type Cache, createRedisCache } from '../../src/platform/cache/index.ts'
+import { createLimits, redisCounters } from '../../src/platform/limits/index.ts'
+import { openRedis, type RedisConnection, redisFault } from '../../src/platform/redis/index.ts'
+import { systemClock } from '../../src/platform/system/index.ts'
+import { fillRedis, startRedis } from '../harness/redis.ts'
+
+const server = await startRedis(['--maxmemory', '8mb', '--maxmemory-samples', '20'])
+afterAll(() => server?.stop())
+
+/** Redis as its operator has it, with other programs' values in it beside ours. */
+describe.skipIf(!server)('a Redis whose memory others have filled', () => {
+  let redis: RedisConnection
+  let cache: Cache
+  beforeEach(async () => {
+    await server?.ask('FLUSHALL')
+    redis = await openRedis({
+      url: server?.url ?? '',
+      cluster: false,
+      connectTimeoutMs: 1_000,
+      commandTimeoutMs: 1_000,
+      onError: () => undefined,
+      onReady: () => undefined,
+      onEvicting: () => undefined,
+    })
+    cache = createRedisCache(redis)
+  })
+  afterEach(() => redis.close())
+  /** Whether it failed as what is answered 503, or what it answered. */
+  const outcome = (asked: unknown): Promise<unknown> => Promise.resolve(asked).then((value) => value, redisFault)
+
+  test('and that refuses to take more: nothing is counted, opened or spent, and all goes on where it was once there is room', async () => {
+    await server?.ask('CONFIG SET maxmemory-policy noeviction')
+    const limits = createLimits(1, systemClock, redisCounters(redis))
+    const limited = () => outcome(limits.spend('test', 'somebody', { limit: 2, windowMs: 60_000 }))
+    await cache.openWindow('{s}:window', 60_000)
+    await cache.set('{s}:session', 'kept', 60_000)
+    expect(await cache.spend('{s}:window', 1, 64)).toBe(true)
+    expect((await cache.increment('count', 60_000)).count).toBe(1)
+    expect(await limited()).toMatchObject({ allowed: true, remaining: 1 })
+
+    const makeRoom = await fillRedis(server)
+    for (let time = 0; time < 10; time++) {
+      expect(await limited()).toBe(true)
+      expect(await outcome(cache.increment('count', 60_000))).toBe(true)
+      expect(await outcome(cache.increment(`count-${time}`, 60_000))).toBe(true)
+      expect(await outcome(cache.set(`{n${time}}:session`, 'new', 60_000))).toBe(true)
+      expect(await outcome(cache.openWindow(`{n${time}}:window`, 60_000))).toBe(true)
+      expect(await outcome(cache.spend('{s}:window', 2, 64))).toBe(true)
+    }
+    // What has been spent is known, and needs no room; neither does to end a session.
+    expect(await cache.spend('{s}:window', 1, 64)).toBe(false)
+    expect(await cache.get('{s}:session')).toBe('kept')
+    await cache.delete('{s}:session')
+    expect(await outcome(redis.check())).toBe(true)
+
+    await makeRoom()
+    await redis.check()
+    expect(await redis.command('DBSIZE')).toBe(4)
+    expect(await limited()).toMatchObject({ allowed: true, remaining: 0 })
+    expect(await limited()).toMatchObject({ allowed: false })
+    expect((await cache.increment('count', 60_000)).count).toBe(2)
+    expect(await cache.spend('{s}:window', 1, 64)).toBe(false)
+    expect(await cache.spend('{s}:window', 2, 64)).toBe(true)
+    expect(await cache.spend('{s}:window', 2, 64)).toBe(false)
+    expect(await cache.get('{s}:session')).toBeUndefined()
+    limits.close()
+  })
+
+  test('and that forgets what is longest unused: no number is spent twice, and a window that is lost has none left', async () => {
+    await server?.ask('CONFIG SET maxmemory-policy allkeys-lru')
+    const windows = Array.from({ length: 60 }, (_, each) => `{w${each}}`)
+    for (const window of windows) await cache.openWindow(window, 60_000)
+    const spent = new Map<string, number>()
+    for (let round = 1; round <= 40; round++) {
+      await server?.ask(`EVAL "redis.call('SET','junk:${round}',string.rep('x',500000))" 0`)
+      // Some are in use all the time, others seldom.
+      for (const [index, window] of windows.entries())
+        for (const sequence of index % 3 === 0 || round % 20 === 0 ? [round, round, 20] : [])
+          if (await cache.spend(window, sequence, 64))
+            spent.set(`${window} ${sequence}`, (spent.get(`${window} ${sequence}`) ?? 0) + 1)
+    }
+    expect([...spent.values()].every((times) => times === 1)).toBe(true)
+    const lost = await Promise.all(
+      windows.map(async (window) => (await redis.command('EXISTS', `portico:${window}`)) === 0),
+    )
+    expect(lost).toContain(true)
+    for (const [index, window] of windows.entries())
+      expect(await cache.spend(window, 1_000, 64), window).toBe(!lost[index])
+  })
+})
