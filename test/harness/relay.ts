@@ -6,6 +6,8 @@ export interface Relay {
   port: number
   /** New connections go there; those that are there stay where they are. */
   leadTo(port: number): void
+  /** Those that are there stay open and carry nothing any more, as where packets are dropped. */
+  silence(): void
   /** Breaks every connection. */
   cut(): void
   close(): Promise<void>
@@ -13,22 +15,28 @@ export interface Relay {
 
 export const startRelay = async (target: number): Promise<Relay> => {
   let to = target
-  const clients = new Set<Socket>()
+  const clients = new Map<Socket, Socket>()
   const relay = createServer((client) => {
     const server = connect(to, '127.0.0.1')
-    clients.add(client)
+    clients.set(client, server)
     client.on('error', () => undefined).on('close', () => clients.delete(client) && server.destroy())
     server.on('error', () => undefined).on('close', () => client.destroy())
     client.pipe(server).pipe(client)
   })
   await once(relay.listen(0, '127.0.0.1'), 'listening')
   const cut = () => {
-    for (const client of clients) client.destroy()
+    for (const client of clients.keys()) client.destroy()
   }
   return {
     port: (relay.address() as AddressInfo).port,
     leadTo: (port) => {
       to = port
+    },
+    silence: () => {
+      for (const [client, server] of clients) {
+        client.unpipe(server).pause()
+        server.unpipe(client).pause()
+      }
     },
     cut,
     close: async () => {

@@ -1,0 +1,109 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import { expect, test } from 'vitest'
+import { redisAnnouncements } from '../../src/platform/announcements/index.ts'
+import { openRedis, type RedisConnection, redisFault } from '../../src/platform/redis/index.ts'
+import { startRedis, type TestRedis } from '../harness/redis.ts'
+import { startRelay } from '../harness/relay.ts'
+
+const probe = await startRedis()
+await probe?.stop()
+const available = test.skipIf(!probe)
+
+const scene = async (): Promise<TestRedis> => {
+  const own = await startRedis()
+  if (!own) throw new Error('no Redis')
+  return own
+}
+/** One that would wait for long: whatever fails sooner did not wait. */
+const open = (url: string, onError = (_error: Error): void => undefined): Promise<RedisConnection> =>
+  openRedis({
+    url,
+    cluster: false,
+    connectTimeoutMs: 1_000,
+    commandTimeoutMs: 10_000,
+    onError,
+    onReady: () => undefined,
+    onEvicting: () => undefined,
+  })
+const isFault = (asked: Promise<unknown>): Promise<boolean> => asked.then(() => false, redisFault)
+
+available('a command that is under way when its connection breaks fails then, and not by its time', async () => {
+  const own = await scene()
+  const redis = await open(own.url)
+  own.child.kill('SIGSTOP')
+  const failed = isFault(redis.check())
+  await pause(50)
+  const start = performance.now()
+  await own.stop()
+  expect(await failed).toBe(true)
+  expect(performance.now() - start).toBeLessThan(1_000)
+  await redis.close()
+})
+
+available('while there is no connection a command fails at once: it waits for none to be made', async () => {
+  const own = await scene()
+  const redis = await open(own.url)
+  await own.stop()
+  await expect.poll(() => isFault(redis.check())).toBe(true)
+  const start = performance.now()
+  for (let time = 0; time < 50; time++) expect(await isFault(redis.check())).toBe(true)
+  // A first attempt to have one again takes as long as ten of these may.
+  expect(performance.now() - start).toBeLessThan(500)
+  await redis.close()
+})
+
+available('a connection that has fallen silent is given up, and one made anew that answers', async () => {
+  const own = await scene()
+  const relay = await startRelay(Number(new URL(own.url).port))
+  const redis = await open(`redis://127.0.0.1:${relay.port}`)
+  relay.silence()
+  const start = performance.now()
+  expect(await isFault(redis.check())).toBe(true)
+  await expect.poll(() => isFault(redis.check()), { timeout: 3_000 }).toBe(false)
+  expect(performance.now() - start).toBeLessThan(8_000)
+  await redis.close()
+  await relay.close()
+  await own.stop()
+})
+
+available('what is written to see whether Redis takes anything is gone within a second', async () => {
+  const own = await scene()
+  const redis = await open(own.url)
+  await redis.check()
+  const left = Number(await redis.command('PTTL', 'portico:ready'))
+  expect(left).toBeGreaterThan(0)
+  expect(left).toBeLessThanOrEqual(1_000)
+  await redis.close()
+  await own.stop()
+})
+
+available('once it is closed none of its connections is left', async () => {
+  const own = await scene()
+  const connected = async () => /connected_clients:(\d+)/.exec(await own.tell('INFO clients'))?.[1]
+  const redis = await open(own.url)
+  // The one that asks is counted too.
+  expect(await connected()).toBe('3')
+  await redis.close()
+  await expect.poll(connected).toBe('1')
+  await own.stop()
+})
+
+test('where there is no Redis as it opens, it is not looked for any more', async () => {
+  let errors = 0
+  await expect(open('redis://127.0.0.1:1', () => void errors++)).rejects.toThrow('REDIS_URL')
+  const before = errors
+  await pause(300)
+  expect(errors).toBe(before)
+})
+
+available('news are heard by everybody who listens for them, here as well', async () => {
+  const own = await scene()
+  const redis = await open(own.url)
+  const announcements = redisAnnouncements(redis)
+  const heard: string[] = []
+  for (const name of ['one', 'two']) announcements.listen('session-changed', (text) => heard.push(`${name}: ${text}`))
+  announcements.announce('session-changed', 'an id')
+  expect(heard).toEqual(['one: an id', 'two: an id'])
+  await redis.close()
+  await own.stop()
+})
