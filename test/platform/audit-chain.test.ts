@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { type Instant, plus } from '../../src/kernel/index.ts'
 import { linkOf } from '../../src/platform/audit/entry.ts'
 import { recordAudit, sealAuditLog, verifyAuditLog } from '../../src/platform/audit/index.ts'
 import type { Database } from '../../src/platform/database/index.ts'
@@ -34,6 +35,20 @@ describe('the audit log’s chain', () => {
     expect(await verifyAuditLog(database)).toEqual({ entriesChecked: 1_203, broken: null })
     expect(await sealAuditLog(database)).toBe(1)
     expect(await verifyAuditLog(database)).toEqual({ entriesChecked: 1_204, broken: null })
+  })
+
+  each('what is sealed at once is chained by its time, and what is of one moment by its id', async (database) => {
+    const moment = clock.now()
+    for (const back of [1, 3, 2, 3, 3, 3, 3]) await write(database, back, plus(moment, -back))
+    expect(await sealAuditLog(database)).toBe(7)
+    const { rows } = await sql<{ sequence: number; id: string; back: string }>`
+      SELECT sequence, biz_id AS id, detail->>'b' AS back FROM audit_log ORDER BY sequence DESC LIMIT 7`.execute(
+      database,
+    )
+    const chained = rows.reverse()
+    expect(chained.map(({ back }) => back)).toEqual(['3', '3', '3', '3', '3', '2', '1'])
+    const ids = chained.slice(0, 5).map(({ id }) => id)
+    expect(ids).toEqual(ids.toSorted())
   })
 
   each('the database refuses every change of what was written, sealed or not', async (database) => {
@@ -156,10 +171,14 @@ test('an entry’s link is SHA-256 over the one before, and all that the entry h
 
 const clock = testClock()
 
-const write = (database: Database, count: number): Promise<void> => {
+const next = (): Instant => {
   clock.advance(1)
-  return recordAudit(database, {
-    at: clock.now(),
+  return clock.now()
+}
+
+const write = (database: Database, count: number, at = next()): Promise<void> =>
+  recordAudit(database, {
+    at,
     portal: 'SYSTEM',
     actorId: null,
     workspaceId: null,
@@ -170,4 +189,3 @@ const write = (database: Database, count: number): Promise<void> => {
     clientIp: '203.0.113.7',
     detail: { b: count, a: 'ä "quoted"', none: null },
   })
-}
