@@ -27,16 +27,24 @@ test('portico_accounts_awaiting_approval: a count per portal, asked for at scrap
   expect(count).toHaveBeenCalledTimes(1)
   clock.advance(1)
   expect(await shown()).toEqual(['CONSUMER 2', 'SYSTEM 0'])
+  // A clock that is set back does not stop them.
+  clock.advance(-3_600_000)
+  expect(await shown()).toEqual(['CONSUMER 3', 'SYSTEM 0'])
 })
 
 test('portico_accounts_awaiting_approval: a store that fails or hangs leaves the scrape whole, and what was last known', async () => {
   const answers = [Promise.resolve(new Map<Portal, number>([['CONSUMER', 3]])), Promise.reject(new Error('gone'))]
   const hanging = new Promise<never>(() => undefined)
-  const { clock, onFault, shown } = scene(() => answers.shift() ?? hanging)
+  const count = vi.fn(() => answers.shift() ?? hanging)
+  const { clock, onFault, shown } = scene(count)
   expect(await shown()).toEqual(['CONSUMER 3', 'SYSTEM 0'])
   clock.advance(5_000)
   expect(await shown()).toEqual(['CONSUMER 3', 'SYSTEM 0'])
   expect(onFault).toHaveBeenCalledTimes(1)
   clock.advance(5_000)
   expect(await shown()).toEqual(['CONSUMER 3', 'SYSTEM 0'])
+  // It is asked no second time while it owes an answer.
+  clock.advance(5_000)
+  await shown()
+  expect(count).toHaveBeenCalledTimes(3)
 })

@@ -1,5 +1,10 @@
 import { describe, expect, test } from 'vitest'
-import { createKeyedDigest, createPasswordHasher, createSecretBox } from '../../src/platform/crypto/index.ts'
+import {
+  createKeyedDigest,
+  createPasswordHasher,
+  createSecretBox,
+  type PasswordHasher,
+} from '../../src/platform/crypto/index.ts'
 import { systemRandomness } from '../../src/platform/system/index.ts'
 
 const key = new Uint8Array(32).fill(1)
@@ -65,6 +70,7 @@ describe('the password hasher', () => {
     const hashed = await hasher.hash('ﬁnanz-pass')
     expect(hashed).toMatch(/^\$argon2id\$v=19\$m=19456,t=2,p=1\$/)
     expect(await hasher.verify(hashed, 'finanz-pass')).toBe(true)
+    expect(await hasher.verify(hashed, 'ﬁnanz-pass')).toBe(true)
     expect(await hasher.verify(hashed, 'finanz-pasS')).toBe(false)
     expect(await hasher.verify(null, 'finanz-pass')).toBe(false)
   })
@@ -81,15 +87,38 @@ describe('the password hasher', () => {
       expect(hasher.isOutdated(hashed.replace(now, before))).toBe(true)
   })
 
+  test('takes as long where there is nobody as where there is somebody', async () => {
+    const hasher = createPasswordHasher({ concurrency: 1, waiting: 10 }, systemRandomness)
+    const hashed = await hasher.hash('x')
+    const timeOf = async (against: string | null): Promise<number> => {
+      const start = performance.now()
+      for (let time = 0; time < 5; time++) await hasher.verify(against, 'y')
+      return performance.now() - start
+    }
+    await timeOf(null)
+    // A cheap one would take a hundredth; what else runs here makes one of them slower than the other.
+    expect((await timeOf(null)) / (await timeOf(hashed))).toBeGreaterThan(0.2)
+  })
+
   test('looks at every character of a long password', async () => {
     const hasher = createPasswordHasher({ concurrency: 2, waiting: 10 }, systemRandomness)
     const hashed = await hasher.hash('x'.repeat(256))
     expect(await hasher.verify(hashed, `${'x'.repeat(255)}y`)).toBe(false)
   })
 
-  test('runs a bounded number at once, and refuses with SYSTEM.UNAVAILABLE beyond the waiting room', async () => {
+  test.each([
+    ['verifies', (hasher: PasswordHasher) => hasher.verify(null, 'x')],
+    ['makes', (hasher: PasswordHasher) => hasher.hash('x')],
+  ])('%s a bounded number at once, and refuses with SYSTEM.UNAVAILABLE beyond the waiting room', async (_, work) => {
     const hasher = createPasswordHasher({ concurrency: 1, waiting: 3 }, systemRandomness)
-    const all = await Promise.allSettled(Array.from({ length: 10 }, () => hasher.verify(null, 'x')))
+    // The first comparison waits for what it compares with.
+    await hasher.verify(null, 'x')
+    const asked = Array.from({ length: 10 }, () => work(hasher))
+    await Promise.resolve()
+    await Promise.resolve()
+    expect(hasher.waiting()).toBe(3)
+    const all = await Promise.allSettled(asked)
+    expect(hasher.waiting()).toBe(0)
     const refused = all.filter((each) => each.status === 'rejected')
     expect(refused).toHaveLength(6)
     expect(refused.map((each) => each.reason.code)).toEqual(Array(6).fill('SYSTEM.UNAVAILABLE'))

@@ -3,7 +3,7 @@ import { createServer, type Server, type ServerResponse } from 'node:http'
 import { setTimeout as pause } from 'node:timers/promises'
 import { gzipSync } from 'node:zlib'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import { providedRates, type Rates } from '../../src/platform/rates/index.ts'
+import { providedRates, type Rates, tableRates } from '../../src/platform/rates/index.ts'
 import { testClock } from '../domains/world.ts'
 
 let provider: Server
@@ -71,7 +71,7 @@ test.each<[string, (response: ServerResponse) => void]>([
   ['a time without a zone', json({ asOf: '2026-03-01T09:00:00', rates: {} })],
   ['HTML', (response) => response.end('<h1>rates</h1>')],
   ['half of a JSON', (response) => response.end('{"asOf": ')],
-  ['a fault', (response) => response.writeHead(500).end('{}')],
+  ['a fault', (response) => json(told('0.8'))(response.writeHead(500))],
   ['a redirect', (response) => response.writeHead(302, { location: url }).end()],
   ['a reset', (response) => response.destroy()],
   ['silence', () => undefined],
@@ -102,6 +102,13 @@ test.each([
   rates.close()
   expect([rates.list(), faults.length]).toEqual([[], 1])
   expect(sent).toBeLessThan(100)
+})
+
+test('the configuration’s own rates are of the moment when the process began, and stay', () => {
+  const began = clock.now()
+  const rates = tableRates([{ source: 'USD', target: 'EUR', rate: '0.8' }], clock)
+  clock.advance(3_600_000)
+  expect(rates.list()).toEqual([{ source: 'USD', target: 'EUR', rate: '0.8', asOf: began }])
 })
 
 test('a provider that is down at the start is asked again', async () => {
