@@ -1,0 +1,121 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import { sql } from 'kysely'
+import { Client } from 'pg'
+import { afterAll, describe, expect, test } from 'vitest'
+import { holdAlone } from '../../src/platform/database/alone.ts'
+import { databaseFault, sqlState } from '../../src/platform/database/fault.ts'
+import { openPostgres } from '../../src/platform/database/postgres.ts'
+import { startPgBouncer } from '../harness/pgbouncer.ts'
+import { startPostgres } from '../harness/postgres.ts'
+import { startRelay } from '../harness/relay.ts'
+
+const server = await startPostgres()
+const pooler = server && (await startPgBouncer(server.url, 2))
+afterAll(async () => {
+  await pooler?.stop()
+  await server?.stop()
+})
+
+const open = (url: string) =>
+  openPostgres({
+    kind: 'postgres',
+    url,
+    poolSize: 1,
+    connectTimeoutMs: 2_000,
+    statementTimeoutMs: 400,
+    lockTimeoutMs: 200,
+    onConnectionBroken: () => undefined,
+  })
+const failure = (asked: Promise<unknown>): Promise<unknown> => asked.then(() => undefined).catch((error) => error)
+const plainly = async (): Promise<Client> => {
+  const client = new Client({ connectionString: server?.url })
+  await client.connect()
+  return client
+}
+
+test.skipIf(!server)(
+  'a connection that has fallen silent is used no more: whoever comes next has another',
+  async () => {
+    const url = new URL(server?.url ?? '')
+    const relay = await startRelay(Number(url.port))
+    url.host = `127.0.0.1:${relay.port}`
+    const store = await open(url.href)
+    const ask = () => sql<{ n: number }>`SELECT 1 AS n`.execute(store.database)
+    await ask()
+    relay.silence()
+    expect(databaseFault(await failure(ask()))).toBe(true)
+    expect((await ask()).rows).toEqual([{ n: 1 }])
+    await store.close()
+    await relay.close()
+  },
+)
+
+describe.each([
+  ['PostgreSQL', server],
+  ['PgBouncer in transaction mode', pooler],
+] as const)('%s', (_, way) => {
+  if (!way) return void test.skip('none could be started')
+
+  test.each(['COMMIT', 'ROLLBACK'])(
+    'what follows a transaction on its connection has its time as well: %s',
+    async (end) => {
+      const store = await open(way.url)
+      await store.database.connection().execute(async (one) => {
+        await failure(
+          one.transaction().execute(async (tx) => {
+            await sql`SELECT 1`.execute(tx)
+            if (end === 'ROLLBACK') throw new Error('no')
+          }),
+        )
+        expect(sqlState(await failure(sql`SELECT pg_sleep(3)`.execute(one)))).toBe('57014')
+      })
+      await store.close()
+    },
+  )
+
+  test('a statement alone that is refused only as it is committed has failed', async () => {
+    const store = await open(way.url)
+    await sql`CREATE TABLE IF NOT EXISTS late (n int UNIQUE DEFERRABLE INITIALLY DEFERRED)`.execute(store.database)
+    await sql`DELETE FROM late`.execute(store.database)
+    await sql`INSERT INTO late VALUES (1)`.execute(store.database)
+    expect(sqlState(await failure(sql`INSERT INTO late VALUES (1)`.execute(store.database)))).toBe('23505')
+    expect((await sql`SELECT n FROM late`.execute(store.database)).rows).toEqual([{ n: 1 }])
+    await store.close()
+  })
+})
+
+describe.skipIf(!server)('who is alone on a database', () => {
+  const hold = (told: string[] = []) =>
+    holdAlone({ url: server?.url ?? '', connectTimeoutMs: 2_000, onChange: (state) => void told.push(state) })
+
+  test('waits a while for a predecessor that is going down', async () => {
+    const first = await hold()
+    const second = hold()
+    await pause(600)
+    await first.release()
+    await (await second).release()
+  })
+
+  test('is not certain of it once the right is lost, is told once that another has it, and has it again afterwards', async () => {
+    const told: string[] = []
+    const first = await hold(told)
+    const holder = "SELECT objid, classid, pid FROM pg_locks WHERE locktype = 'advisory' AND granted"
+    const other = await plainly()
+    const admin = await plainly()
+    const { rows } = await admin.query<{ objid: string; classid: string; pid: number }>(holder)
+    const key = (BigInt(rows[0]?.classid ?? 0) << 32n) | BigInt(rows[0]?.objid ?? 0)
+    const waiting = other.query(`SELECT pg_advisory_lock(${key})`)
+    await pause(100)
+    await admin.query('SELECT pg_terminate_backend($1)', [rows[0]?.pid])
+    await waiting
+    await expect.poll(() => told).toEqual(['lost', 'taken'])
+    await expect(first.check()).rejects.toThrow('another gateway may run')
+    await pause(800)
+    expect(told).toEqual(['lost', 'taken'])
+    await other.end()
+    await expect.poll(() => told, { timeout: 3_000 }).toEqual(['lost', 'taken', 'held'])
+    await first.check()
+    await first.release()
+    await admin.end()
+  })
+})
