@@ -7,7 +7,7 @@ import PostalMime from 'postal-mime'
 import { SMTPServer } from 'smtp-server'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { locales, Refusal } from '../../src/kernel/index.ts'
-import { createOutbox, openSmtpMailer, readMailTexts } from '../../src/platform/mail/index.ts'
+import { createOutbox, type MailTexts, openSmtpMailer, readMailTexts } from '../../src/platform/mail/index.ts'
 import { mailTemplateNames } from '../../src/platform/mail/mailer.ts'
 import { testClock } from '../identity/clock.ts'
 
@@ -68,23 +68,58 @@ describe('the SMTP mailer', () => {
       'X <a@b.test>',
       'a@b.test>',
       '"a\r\n"@b.test',
+      'a\u0000@b.test',
+      'a,b@c.test',
+      `${'a'.repeat(65)}@b.test`,
+      `a@${'b'.repeat(254)}`,
       '',
     ])
       await expect(mailer.send({ to, template: 'login-code', locale: 'en', values })).rejects.toThrow(TypeError)
     expect(received).toHaveLength(before)
+    await mailer.send({ to: `${'a'.repeat(64)}@${'b'.repeat(63)}.test`, template: 'login-code', locale: 'en', values })
+    expect(received).toHaveLength(before + 1)
     await mailer.close()
+    const outbox = createOutbox(texts, testClock(), 1)
+    const send = outbox.send({ to: 'X <a@b.test>', template: 'login-code', locale: 'en', values })
+    await expect(send).rejects.toThrow(TypeError)
+    expect(outbox.list()).toEqual([])
+  })
+
+  test('takes its sender with a name or without, and blanks around it for nothing', async () => {
+    for (const [given, name, address] of [
+      ['  Portico <no-reply@portico.test> ', 'Portico', 'no-reply@portico.test'],
+      [' no-reply@portico.test ', '', 'no-reply@portico.test'],
+    ] as const) {
+      const mailer = await openSmtpMailer({ url, from: given, timeoutMs: 2_000 }, texts)
+      await mailer.send({ to: 'ann@demo.test', template: 'login-code', locale: 'en', values })
+      expect((await PostalMime.parse(received.at(-1)?.raw ?? '')).from).toEqual({ name, address })
+      await mailer.close()
+    }
   })
 
   test('writes values as text: one line each, escaped in HTML', async () => {
     const mailer = await openSmtpMailer({ url, from, timeoutMs: 2_000 }, texts)
-    const code = '<img src=x onerror="alert(1)">&\r\nBcc: thief@demo.test'
+    const code = `<img src=x onerror="alert('1')">&\r\nBcc: thief@demo.test`
     await mailer.send({ to: 'ann@demo.test', template: 'login-code', locale: 'en', values: { ...values, code } })
     const mail = await PostalMime.parse(received.at(-1)?.raw ?? '')
     expect(mail.html).not.toContain('<img')
-    expect(mail.html).toContain('&lt;img src=x onerror=&quot;alert(1)&quot;&gt;&amp; Bcc')
+    expect(mail.html).toContain('&lt;img src=x onerror=&quot;alert(&#39;1&#39;)&quot;&gt;&amp; Bcc')
     expect(mail.bcc).toBeUndefined()
     expect(received.at(-1)?.to).toEqual(['ann@demo.test'])
     await mailer.close()
+  })
+
+  test('a value begins no line, in the subject or below it, and none is left out', async () => {
+    const ownTexts: MailTexts = () => ({ subject: 'For {{code}}', text: '{{code}}', html: '{{code}}' })
+    const outbox = createOutbox(ownTexts, testClock(), 1)
+    const send = (given: typeof values) =>
+      outbox.send({ to: 'ann@demo.test', template: 'login-code', locale: 'en', values: given })
+    await send({ ...values, code: 'a\r\nb\u2028c\u2029d\u0085e' })
+    expect(outbox.list()).toMatchObject([{ subject: 'For a b c d e', text: 'a b c d e', html: 'a b c d e' }])
+    const other: MailTexts = () => ({ subject: '{{coda}}', text: '', html: '' })
+    const lacking = createOutbox(other, testClock(), 1)
+    const sent = lacking.send({ to: 'ann@demo.test', template: 'login-code', locale: 'en', values })
+    await expect(sent).rejects.toThrow('the mail has no value coda')
   })
 
   test('lets no value turn the text around it', async () => {
@@ -115,7 +150,10 @@ describe('the SMTP mailer', () => {
       const mailer = await openSmtpMailer({ url: each, from, timeoutMs: 300 }, texts)
       const started = performance.now()
       const sent = mailer.send({ to: 'ann@demo.test', template: 'login-code', locale: 'en', values })
-      await expect(sent).rejects.toSatisfy((error) => error instanceof Refusal && error.code === 'SYSTEM.UNAVAILABLE')
+      const refusal: unknown = await sent.catch((error) => error)
+      if (!(refusal instanceof Refusal)) throw new Error('not refused')
+      expect([refusal.code, refusal.detail.retryAfter]).toEqual(['SYSTEM.UNAVAILABLE', 30])
+      expect(refusal.cause).toBeInstanceOf(Error)
       expect(performance.now() - started).toBeLessThan(2_000)
       await mailer.close()
     }
