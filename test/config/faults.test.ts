@@ -40,6 +40,12 @@ test('of a back-end that is written wrongly, the setting at fault is named', () 
   ])
 })
 
+test('of a back-end that says one thing too much, that is named, and not the back-end alone', () => {
+  expect(faultsOf('backends: { transfers: { url: http://10.0.0.5, colour: red } }')).toEqual([
+    expect.stringMatching(/^backends\.transfers: .*"colour"/),
+  ])
+})
+
 test('of a profile that there is not, nothing but its name is a fault: which of them was meant is not known', () => {
   expect(faultsOf('profile: prod')).toEqual([expect.stringMatching(/^profile \(PORTICO_PROFILE\): Invalid option/)])
 })
@@ -138,6 +144,7 @@ test.each([
 
 const beyondTimers = 864_000_001
 const beyondDates = 9_007_199_254_740_991
+const hundredYears = 36_500 * 86_400_000
 
 test.each([
   ['explain.ttlMs', `explain: { ttlMs: ${beyondTimers} }`],
@@ -147,12 +154,14 @@ test.each([
   ['database.statementTimeoutMs', `database: { statementTimeoutMs: ${beyondTimers} }`],
   ['sessions.absoluteMs', `sessions: { absoluteMs: ${beyondDates} }`],
   ['access.invitations.lifeMs', 'access: { invitations: { lifeMs: 8640000000000000 } }'],
+  ['sessions.absoluteMs', `sessions: { absoluteMs: ${hundredYears + 1} }`],
   ['limits.address.windowMs', `limits: { address: { windowMs: ${beyondDates} } }`],
 ])('a time that no timer or date can hold is refused: %s', (name, yaml) => {
   expect(faultsOf(yaml)).toEqual([expect.stringMatching(new RegExp(`^${name}: Too big`))])
 })
 
-test('a month between two sweeps, and a year that a key lives, are no such times', () => {
+test('a month between two sweeps, a year that a key lives and a hundred of a session are no such times', () => {
+  expect(faultsOf(`sessions: { absoluteMs: ${hundredYears} }`)).toEqual([])
   expect(faultsOf('{ files: { sweepEveryMs: 2592000000 }, access: { apiKeys: { maxLifeMs: 31536000000 } } }')).toEqual(
     [],
   )
