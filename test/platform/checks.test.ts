@@ -123,6 +123,11 @@ describe('Turnstile', () => {
     ])
   })
 
+  test('a verdict of as many bytes as are read, blanks and all, is one', async () => {
+    expect(await passes((response) => response.end(good.padEnd(65_536)))).toBe(true)
+    expect(await passes((response) => response.end(good.padEnd(65_537)))).toEqual(['SYSTEM.UNAVAILABLE', 5])
+  })
+
   test('an empty token fails, and nobody is asked', async () => {
     expect(await passes(says({ success: true }), '')).toBe(false)
     expect(asked).toEqual([])
