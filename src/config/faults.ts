@@ -6,9 +6,7 @@ type Issue = z.core.$ZodIssue
 /** Of a setting that may be several things, what is wrong with the one that was meant: the one that is read furthest. */
 const unfold = (issue: Issue): Issue[] => {
   if (issue.code !== 'invalid_union') return [issue]
-  const meant = issue.errors.find((issues) =>
-    issues.some(({ path, code }) => path.length > 0 || code === 'unrecognized_keys'),
-  )
+  const meant = issue.errors.find((issues) => issues.some(({ path }) => path.length > 0))
   if (!meant) return [issue]
   return meant.flatMap((inner) => unfold({ ...inner, path: [...issue.path, ...inner.path] }))
 }
