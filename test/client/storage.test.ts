@@ -29,6 +29,23 @@ describe('a storage that fails', () => {
     expect(await client.listWallets()).toHaveLength(1)
   })
 
+  it('is forbidden altogether, and the sign-in lives in the client’s memory', async () => {
+    gateway = await scriptedGateway({ [wallets]: ok([wallet]) })
+    const forbidden = () => {
+      throw new DOMException('denied', 'SecurityError')
+    }
+    const storage = { getItem: forbidden, setItem: forbidden, removeItem: forbidden }
+    const client = consumer(gateway.baseUrl, { storage })
+    await client.session.adopt(pair('1'))
+    expect(await client.listWallets()).toHaveLength(1)
+    expect(gateway.to('/wallets')[0]?.headers).toMatchObject({
+      authorization: 'Bearer access-1',
+      'x-client-hash': await client.clientHash(),
+    })
+    await client.session.clear()
+    expect(await client.session.tokens()).toBeNull()
+  })
+
   it('takes nothing more, and the sign-in goes on with the renewed tokens', async () => {
     const forSecond: Step = (seen, response) =>
       (seen.headers.authorization === 'Bearer access-2' ? ok([wallet]) : refuse(401, 'ACCESS.TOKEN_INVALID'))(

@@ -100,6 +100,25 @@ describe('the lock', () => {
     vi.stubGlobal('navigator', {})
     expect(await turns([lockFor(true), lockFor(true)])).toEqual(together)
   })
+
+  it.each([0, 1])('is none where the browser refuses it after %i requests', async (granted) => {
+    let requests = 0
+    const request = async (_name: string, _options: object, work: (lock: null) => unknown) => {
+      if (requests++ < granted) return work(null)
+      throw new DOMException('forbidden', 'SecurityError')
+    }
+    vi.stubGlobal('navigator', { locks: { request } })
+    expect(await lockFor(true)('portico:test', async (waited) => waited)).toBe(granted > 0)
+  })
+
+  it('hands on what the task itself fails with, and runs it once', async () => {
+    const task = vi.fn(() => Promise.reject(new Error('the task failed')))
+    await expect(lockFor(true)('portico:test', task)).rejects.toThrow('the task failed')
+    const [first, second] = [lockFor(true)('portico:test', () => new Promise((end) => setTimeout(end, 20))), task]
+    await expect(lockFor(true)('portico:test', second)).rejects.toThrow('the task failed')
+    await first
+    expect(task).toHaveBeenCalledTimes(2)
+  })
 })
 
 describe('a client hash', () => {

@@ -9,32 +9,40 @@ const alone: Lock = (_, task) => task(false)
 /** More than one try of a renewal takes (attempt.ts). */
 const patienceMs = 11_000
 
-/** A tab that the browser has frozen, or the debugger stopped, keeps its lock; nobody waits for it for ever. */
-const inTurn: Lock = async (name, task) => {
-  const signal = AbortSignal.timeout(patienceMs)
+/** By a lock, as `ask` has it; without one where that is not to be had. What the task itself fails with is handed on. */
+const orWithout = async <T>(task: () => Promise<T>, ask: (work: () => Promise<T>) => Promise<T>): Promise<T> => {
   const has = { turn: false }
-  const work = () => {
+  const work = (): Promise<T> => {
     has.turn = true
-    return task(true)
+    return task()
   }
   try {
-    return await navigator.locks.request(name, { signal }, work)
+    return await ask(work)
   } catch (error) {
-    if (has.turn || !signal.aborted) throw error
-    return task(true)
+    if (has.turn) throw error
+    return task()
   }
 }
 
-const acrossTabs: Lock = async (name, task) => {
-  const atOnce = await navigator.locks.request(name, { ifAvailable: true }, async (lock) =>
-    lock ? { result: await task(false) } : null,
+/** A tab that the browser has frozen, or the debugger stopped, keeps its lock; nobody waits for it for ever. */
+const inTurn: Lock = (name, task) =>
+  orWithout(
+    () => task(true),
+    (work) => navigator.locks.request(name, { signal: AbortSignal.timeout(patienceMs) }, work),
+  )
+
+const acrossTabs: Lock = async <T>(name: string, task: (waited: boolean) => Promise<T>) => {
+  const first = async (): Promise<{ result: T } | null> => ({ result: await task(false) })
+  const atOnce = await orWithout(first, (work) =>
+    navigator.locks.request(name, { ifAvailable: true }, async (lock) => (lock ? work() : null)),
   )
   return atOnce ? atOnce.result : inTurn(name, task)
 }
 
 /**
- * Web Locks where the storage is shared and the browser has them. Without them, or tired of waiting, two tabs may refresh at
- * once, which the gateway answers with the same successor within 30 s.
+ * Web Locks where the storage is shared and the browser has them. Without them, where it refuses them (a sandboxed frame,
+ * forbidden site data), or tired of waiting, two tabs may refresh at once, which the gateway answers with the same successor
+ * within 30 s.
  */
 export const lockFor = (shared: boolean): Lock =>
   shared && typeof navigator !== 'undefined' && 'locks' in navigator ? acrossTabs : alone

@@ -18,6 +18,16 @@ export const memoryStorage = (): Storage => {
   }
 }
 
+/** A page that may keep nothing is told so at each touch of a storage, and by nothing else. */
+const unlessForbidden = async <T>(touch: () => T | Promise<T>, otherwise: T): Promise<T> => {
+  try {
+    return await touch()
+  } catch (error) {
+    if (error instanceof DOMException && error.name === 'SecurityError') return otherwise
+    throw error
+  }
+}
+
 /**
  * A storage that takes nothing, being full or forbidden, costs nobody their sign-in: what it refuses stays in this
  * client's memory. The value of before, which serves no more, leaves the storage; what is there later is another tab's.
@@ -25,19 +35,19 @@ export const memoryStorage = (): Storage => {
 export const keptAnyway = (storage: Storage): Storage => {
   const refused = memoryStorage()
   return {
-    getItem: async (key) => (await storage.getItem(key)) ?? refused.getItem(key),
+    getItem: async (key) => (await unlessForbidden(() => storage.getItem(key), null)) ?? refused.getItem(key),
     setItem: async (key, value) => {
       try {
         await storage.setItem(key, value)
         await refused.removeItem(key)
       } catch {
         await refused.setItem(key, value)
-        await storage.removeItem(key)
+        await unlessForbidden(() => storage.removeItem(key), undefined)
       }
     },
     removeItem: async (key) => {
       await refused.removeItem(key)
-      await storage.removeItem(key)
+      await unlessForbidden(() => storage.removeItem(key), undefined)
     },
   }
 }
