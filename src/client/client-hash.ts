@@ -1,13 +1,16 @@
 import { toBase64url } from './channel/base64.ts'
-import { arrived, type Lock, type Storage } from './session/index.ts'
+import { arrived, isVisible, type Lock, type Storage } from './session/index.ts'
+
+/** What the gateway takes; with any other one no call would get through. */
+const isHash = (value: string | null): value is string => isVisible(value) && value.length <= 256
 
 /** X-Client-Hash: the given one, the stored one, or a fresh random one that is stored, so that tabs have the same. */
 export const clientHashOf = (given: string | null, storage: Storage, key: string, lock: Lock) => {
   const settle = (): Promise<string> =>
     lock(key, async (waited) => {
       const read = async () => storage.getItem(key)
-      const stored = waited ? await arrived(read, (value) => value !== null) : await read()
-      if (stored) return stored
+      const stored = waited ? await arrived(read, isHash) : await read()
+      if (isHash(stored)) return stored
       const made = toBase64url(crypto.getRandomValues(new Uint8Array(24)))
       await storage.setItem(key, made)
       return made

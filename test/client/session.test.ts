@@ -251,7 +251,10 @@ describe('two tabs', () => {
     gateway = await scriptedGateway({})
     const storage = sharedStorage()
     const client = consumer(gateway.baseUrl, { storage })
-    for (const text of ['{', 'null', '[]', '{"accessToken":1}']) {
+    const whole = { accessToken: 'a', refreshToken: 'r', clientHash: 'h', renewAt: 0 }
+    const garbled = [{ accessToken: '' }, { accessToken: 'tök en' }, { refreshToken: '\n' }, { clientHash: '日' }]
+    const texts = garbled.map((part) => JSON.stringify({ ...whole, ...part }))
+    for (const text of ['{', 'null', '[]', '{"accessToken":1}', ...texts]) {
       storage.items.set('portico:CONSUMER:tokens', text)
       expect(await client.session.tokens()).toBeNull()
     }

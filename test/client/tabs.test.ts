@@ -133,6 +133,17 @@ describe('a client hash', () => {
     expect(await clientHashOf(null, storage, key, lockFor(true))()).toBe(hashes[0])
   })
 
+  it.each(['', 'ä', 'a b', 'a\n', 'x'.repeat(257)])(
+    'that the gateway would refuse, %j, is made anew: no call would get through with it',
+    async (garbled) => {
+      const storage = memoryStorage()
+      await storage.setItem(key, garbled)
+      const hash = await clientHashOf(null, storage, key, lockFor(true))()
+      expect(hash).toMatch(/^[\w-]{32}$/)
+      expect(await storage.getItem(key)).toBe(hash)
+    },
+  )
+
   it('is the other tab’s where that has just been written and is seen late', async () => {
     const [one, two] = [memoryStorage(), memoryStorage()]
     const late: Storage = {

@@ -1,4 +1,5 @@
 import type { Storage } from './storage.ts'
+import { isVisible } from './visible.ts'
 
 /** What a sign-in or a refresh yields (interface.md 2.5); `expiresIn` in seconds. */
 export interface TokenPair {
@@ -34,8 +35,8 @@ const parse = (text: string | null): Tokens | null => {
   try {
     const value: Partial<Record<keyof Tokens, unknown>> | null = JSON.parse(text)
     const { accessToken, refreshToken, clientHash, renewAt } = value ?? {}
-    if (typeof accessToken !== 'string' || typeof refreshToken !== 'string') return null
-    if (typeof clientHash !== 'string' || typeof renewAt !== 'number') return null
+    if (!isVisible(accessToken) || !isVisible(refreshToken)) return null
+    if (!isVisible(clientHash) || typeof renewAt !== 'number') return null
     return { accessToken, refreshToken, clientHash, renewAt }
   } catch {
     // Somebody else's text under our key: as good as none.
