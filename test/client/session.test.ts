@@ -149,6 +149,17 @@ describe('tokens', () => {
     expect(onSignedOut).toHaveBeenCalledOnce()
   })
 
+  it('stay where a proxy, a captive portal or a service worker answers the renewal with a 401 of its own', async () => {
+    const page: Step = (_, response) => void response.writeHead(401, { 'content-type': 'text/html' }).end('<html>')
+    gateway = await scriptedGateway({ [wallets]: forTokens('2'), [`${auth}/token/refresh`]: [page, ok(pair('2'))] })
+    const onSignedOut = vi.fn()
+    const client = consumer(gateway.baseUrl, { onSignedOut })
+    await client.session.adopt(pair('1'))
+    await expect(client.listWallets()).rejects.toMatchObject({ code: 'CLIENT.INVALID_REPLY', status: 401 })
+    expect(onSignedOut).not.toHaveBeenCalled()
+    expect(await client.listWallets()).toHaveLength(1)
+  })
+
   it('that users/self refuses by its number are renewed as well', async () => {
     const config = 'GET /web/v1/users/self/security/sessions/config'
     const steps = [refuse(401, '4010'), refuse(503, 'SYSTEM.UNAVAILABLE')]

@@ -28,9 +28,10 @@ export interface SessionParts {
   onSignedOut(): void
 }
 
-/** The gateway knows the refresh token no more. Any other failure says nothing about the session. */
+/** The gateway knows the refresh token no more. Any other failure, a proxy's own 401 too, says nothing about the session. */
 const isOver = (error: unknown): boolean =>
-  isPorticoError(error, 'AUTH.SESSION_NOT_FOUND') || (error instanceof PorticoError && error.status === 401)
+  isPorticoError(error, 'AUTH.SESSION_NOT_FOUND') ||
+  (error instanceof PorticoError && error.status === 401 && error.code !== 'CLIENT.INVALID_REPLY')
 
 export const createSession = (parts: SessionParts): Session => {
   const { store, lock, lockName, now, clientHash, refresh, onSignedOut } = parts
