@@ -216,6 +216,32 @@ describe('a money command', () => {
     await expect(client.createTransfer({ body: transfer, signal })).rejects.toHaveProperty('name', 'TimeoutError')
   })
 
+  it('given up while it waits sends nothing more, no renewal for its next try either', async () => {
+    gateway = await scriptedGateway({ [create]: refuse(503, 'SYSTEM.UNAVAILABLE') })
+    let now = 0
+    const client = consumer(gateway.baseUrl, { retry: { firstDelayMs: 100 }, now: () => now })
+    await client.session.adopt(pair('1'))
+    const caller = new AbortController()
+    const call = client.createTransfer({ body: transfer, signal: caller.signal })
+    await expect.poll(() => gateway.seen.length).toBe(1)
+    // The next try would renew the tokens first.
+    now += 900_000
+    caller.abort(new Error('enough'))
+    await expect(call).rejects.toThrow('enough')
+    await new Promise((resolve) => setTimeout(resolve, 200))
+    expect(gateway.seen).toHaveLength(1)
+  })
+
+  it('given up while it is on its way ends with the caller’s reason and is not sent again', async () => {
+    gateway = await scriptedGateway({ [create]: () => undefined })
+    const client = consumer(gateway.baseUrl)
+    const signal = AbortSignal.timeout(300)
+    const failed: unknown = await client.createTransfer({ body: transfer, signal }).catch((error: unknown) => error)
+    expect(failed).toBe(signal.reason)
+    await new Promise((resolve) => setTimeout(resolve, 50))
+    expect(gateway.seen).toHaveLength(1)
+  })
+
   it('alone is tried again: nothing else is', async () => {
     gateway = await scriptedGateway({ [wallets]: hangUp })
     await failure(consumer(gateway.baseUrl).listWallets())
