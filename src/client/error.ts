@@ -38,3 +38,7 @@ export class PorticoError extends Error {
 /** Whether an error is a PorticoError, with one of these codes where any are given. */
 export const isPorticoError = (error: unknown, ...codes: ErrorCode[]): error is PorticoError =>
   error instanceof PorticoError && (codes.length === 0 || codes.includes(error.code))
+
+/** Whether it was the gateway that said so, and nothing that stands before it. */
+export const isRefusal = (error: unknown): error is PorticoError =>
+  isPorticoError(error) && !error.code.startsWith('CLIENT.')

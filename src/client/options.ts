@@ -65,7 +65,7 @@ export interface ClientOptions<P extends Portal> extends CommonOptions {
   /** Where tokens and client hash are kept; localStorage shares a sign-in among tabs. Default, and for what it refuses: this client's memory. */
   storage?: Storage
   seal?: SealRule
-  /** The session is over and signing in again is due. */
+  /** The session is over and signing in again is due. An end that another tab made is told at the next call. */
   onSignedOut?: () => void
   /** Epoch milliseconds. */
   now?: () => number

@@ -3,7 +3,7 @@ import { type CodeDelivery, completeLogin, initiateLogin, logout, sendLoginCode 
 import type { CodeOf } from '../kernel/index.ts'
 import type { Calling } from './calling.ts'
 import type { Result } from './contract-types.ts'
-import { isPorticoError, PorticoError } from './error.ts'
+import { isRefusal, PorticoError } from './error.ts'
 import type { Session } from './session/index.ts'
 
 export type MfaMethod = CodeOf<'mfaMethod'>
@@ -51,7 +51,7 @@ export const signOut = async (calling: Calling, session: Session): Promise<void>
   try {
     if (await session.tokens()) await calling.answer(logout, {})
   } catch (error) {
-    if (!isPorticoError(error) || error.status !== 401) throw error
+    if (!isRefusal(error) || error.status !== 401) throw error
   } finally {
     await session.clear()
   }

@@ -84,6 +84,15 @@ describe('signing in', () => {
     await client.signOut()
     expect(gateway.to('/logout')).toHaveLength(1)
   })
+
+  it('is not taken for done at the gateway where something before it answers with a 401 of its own', async () => {
+    const page: Step = (_, response) => void response.writeHead(401, { 'content-type': 'text/html' }).end('<html>')
+    gateway = await scriptedGateway({ ...login, [`${auth}/logout`]: page })
+    const client = consumer(gateway.baseUrl)
+    await client.signIn(asked)
+    await expect(client.signOut()).rejects.toMatchObject({ code: 'CLIENT.INVALID_REPLY', status: 401 })
+    expect(await client.session.tokens()).toBeNull()
+  })
 })
 
 describe('tokens', () => {

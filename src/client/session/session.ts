@@ -1,5 +1,6 @@
-import { isPorticoError, PorticoError } from '../error.ts'
+import { isPorticoError, isRefusal } from '../error.ts'
 import { arrived } from './arrival.ts'
+import { createDeparture } from './departure.ts'
 import type { Lock } from './lock.ts'
 import type { TokenPair, TokenStore, Tokens } from './tokens.ts'
 
@@ -30,28 +31,28 @@ export interface SessionParts {
 
 /** The gateway knows the refresh token no more. Any other failure, a proxy's own 401 too, says nothing about the session. */
 const isOver = (error: unknown): boolean =>
-  isPorticoError(error, 'AUTH.SESSION_NOT_FOUND') ||
-  (error instanceof PorticoError && error.status === 401 && error.code !== 'CLIENT.INVALID_REPLY')
+  isPorticoError(error, 'AUTH.SESSION_NOT_FOUND') || (isRefusal(error) && error.status === 401)
 
 export const createSession = (parts: SessionParts): Session => {
   const { store, lock, lockName, now, clientHash, refresh, onSignedOut } = parts
+  const departure = createDeparture(onSignedOut)
+  const read = async (): Promise<Tokens | null> => departure.seen(await store.read())
   let renewal: Promise<Tokens | null> | null = null
 
   const exchange = async (spent: Pick<Tokens, 'accessToken'>, waited: boolean): Promise<Tokens | null> => {
     const isNews = (tokens: Tokens | null): boolean => tokens?.accessToken !== spent.accessToken
-    const stored = waited ? await arrived(store.read, isNews) : await store.read()
+    const stored = waited ? await arrived(read, isNews) : await read()
     if (!stored || isNews(stored)) return stored
     const pair = await refresh(stored.refreshToken).catch((error: unknown) => {
       if (isOver(error)) return null
       throw error
     })
-    const kept = await store.read()
+    const kept = await read()
     // Whoever signed out or in meanwhile stays so: neither the pair nor its end is theirs.
     if (kept?.refreshToken !== stored.refreshToken) return kept
     if (pair) return store.keep(pair, stored.clientHash)
     await store.clear()
-    onSignedOut()
-    return null
+    return departure.seen<Tokens>(null)
   }
 
   const renew = (spent: Pick<Tokens, 'accessToken'>): Promise<Tokens | null> => {
@@ -62,13 +63,16 @@ export const createSession = (parts: SessionParts): Session => {
   }
 
   return {
-    tokens: () => store.read(),
+    tokens: read,
     adopt: async (pair) => {
-      await store.keep(pair, await clientHash())
+      departure.seen(await store.keep(pair, await clientHash()))
     },
-    clear: () => store.clear(),
+    clear: () => {
+      departure.expect()
+      return store.clear()
+    },
     fresh: async () => {
-      const tokens = await store.read()
+      const tokens = await read()
       if (!tokens || tokens.renewAt > now()) return tokens
       // A renewal that fails before the end of the old token is not the call's failure yet.
       return renew(tokens).catch(() => tokens)

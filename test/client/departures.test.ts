@@ -1,0 +1,77 @@
+import { afterEach, describe, expect, it, vi } from 'vitest'
+import type { Storage } from '../../src/client/index.ts'
+import { consumer, pair, wallet } from './fixtures.ts'
+import { ok, refuse, type ScriptedGateway, type Step, scriptedGateway } from './scripted-gateway.ts'
+
+let gateway: ScriptedGateway
+afterEach(() => gateway.close())
+
+const auth = 'POST /web/v1/consumer/auth'
+const wallets = 'GET /web/v1/consumer/wallets'
+
+const sharedStorage = (): Storage => {
+  const items = new Map<string, string>()
+  return {
+    getItem: (key) => items.get(key) ?? null,
+    setItem: (key, value) => void items.set(key, value),
+    removeItem: (key) => void items.delete(key),
+  }
+}
+
+const signedIn: Step = (seen, response) => {
+  const step = seen.headers.authorization === 'Bearer access-1' ? ok([wallet]) : refuse(401, 'ACCESS.TOKEN_MISSING')
+  return step(seen, response)
+}
+
+/** Two tabs, and how often each was told that its sign-in is over. */
+const tabs = (...told: ReturnType<typeof vi.fn<() => void>>[]) => {
+  const storage = sharedStorage()
+  return told.map((onSignedOut) => consumer(gateway.baseUrl, { storage, onSignedOut }))
+}
+
+describe('the end of a sign-in that tabs share', () => {
+  it('is told to each tab that knew of it, once, at its next call', async () => {
+    gateway = await scriptedGateway({
+      [wallets]: signedIn,
+      [`${auth}/logout`]: ok({ success: true, terminatedSessions: 1 }),
+    })
+    const told = [vi.fn(), vi.fn(), vi.fn()]
+    const [one, two, stranger] = tabs(...told)
+    await one?.session.adopt(pair('1'))
+    await two?.listWallets()
+    await one?.signOut()
+    for (const tab of [one, two, two, stranger])
+      await expect(tab?.listWallets()).rejects.toHaveProperty('code', 'ACCESS.TOKEN_MISSING')
+    expect(told.map(({ mock }) => mock.calls.length)).toEqual([0, 1, 0])
+    await one?.session.adopt(pair('1'))
+    await two?.listWallets()
+    expect(told[1]).toHaveBeenCalledOnce()
+  })
+
+  it('is told to a tab that adopted it, and called nothing since', async () => {
+    gateway = await scriptedGateway({ [wallets]: signedIn })
+    const told = [vi.fn(), vi.fn()]
+    const [one, two] = tabs(...told)
+    await one?.session.adopt(pair('1'))
+    await two?.session.clear()
+    expect(await one?.session.tokens()).toBeNull()
+    expect(told.map(({ mock }) => mock.calls.length)).toEqual([1, 0])
+  })
+
+  it('is told to all tabs whose renewal it ends, whichever of them asked the gateway', async () => {
+    const gone: Step = async (seen, response) => {
+      await new Promise((resolve) => setTimeout(resolve, 50))
+      await refuse(404, 'AUTH.SESSION_NOT_FOUND')(seen, response)
+    }
+    gateway = await scriptedGateway({
+      [wallets]: refuse(401, 'ACCESS.TOKEN_INVALID'),
+      [`${auth}/token/refresh`]: gone,
+    })
+    const told = [vi.fn(), vi.fn()]
+    const [one, two] = tabs(...told)
+    await one?.session.adopt(pair('1'))
+    await Promise.allSettled([one?.listWallets(), two?.listWallets(), one?.listWallets()])
+    expect(gateway.to('/token/refresh')).toHaveLength(1)
+    expect(told.map(({ mock }) => mock.calls.length)).toEqual([1, 1])
+  })
+})
