@@ -40,10 +40,12 @@ export const byXhr: Transport = ({ method, url, headers, body, signal, timeoutMs
       }
     }
     xhr.onerror = () => reject(new TypeError('the upload found no answer'))
+    // The browser's own end of it: window.stop(), a page that is left.
+    xhr.onabort = () => reject(new DOMException('the upload was broken off', 'AbortError'))
     xhr.ontimeout = () => reject(new DOMException('the upload took too long', 'TimeoutError'))
     const abort = (): void => {
-      xhr.abort()
       reject(signal?.reason)
+      xhr.abort()
     }
     if (signal?.aborted) return abort()
     signal?.addEventListener('abort', abort, { once: true })
