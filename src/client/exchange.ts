@@ -6,9 +6,8 @@ import { PorticoError } from './error.ts'
 import type { Settings } from './options.ts'
 import type { Transport, WireRequest } from './transport/index.ts'
 
-/** A request without an answer, as an error; a caller's own abort stays what it is. */
-const lost = (cause: unknown, { args, requestId }: Attempt): unknown => {
-  if (args.signal?.aborted) return args.signal.reason
+/** A request without an answer, as an error. A caller's own abort has ended the call before (giving-up.ts). */
+const lost = (cause: unknown, requestId: string): PorticoError => {
   const late = cause instanceof DOMException && cause.name === 'TimeoutError'
   const message = late ? 'no answer came in time' : 'no answer came'
   return new PorticoError({ status: 0, code: late ? 'CLIENT.TIMEOUT' : 'CLIENT.NETWORK', message, requestId, cause })
@@ -26,7 +25,7 @@ export const createExchange = (settings: Settings, transport: Transport) => {
       const bytes = isStream && response.status < 400
       return { response, json: bytes ? null : await readJson(response) }
     } catch (error) {
-      throw lost(error, attempt)
+      throw lost(error, attempt.requestId)
     }
   }
 
