@@ -8,10 +8,14 @@ const candidates = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/
 /** The machine's Chromium; null where there is none, and then the suite is skipped and named. */
 export const chromiumPath: string | null = candidates.find((path) => existsSync(path)) ?? null
 
-/** Chromium's own sandbox needs rights that a container's root does not have; the pages are ours. */
-export const launchChromium = (): Promise<Browser> => {
+/**
+ * Chromium's own sandbox needs rights that a container's root does not have; the pages are ours. `keepsPages` gives it back
+ * its back/forward cache, which the driver turns off.
+ */
+export const launchChromium = ({ keepsPages = false } = {}): Promise<Browser> => {
   if (chromiumPath === null) throw new Error('no Chromium on this machine')
-  return chromium.launch({ executablePath: chromiumPath, args: ['--no-sandbox'] })
+  const ignoreDefaultArgs = keepsPages ? ['--disable-back-forward-cache'] : []
+  return chromium.launch({ executablePath: chromiumPath, args: ['--no-sandbox'], ignoreDefaultArgs })
 }
 
 /** The typed client as a page loads it: one file. */
