@@ -62,7 +62,11 @@ export interface ClientOptions<P extends Portal> extends CommonOptions {
   clientHash?: string
   /** `true` for the defaults. In production the edge sets these, and a client must not. */
   edgeHeaders?: boolean | EdgeHeaders
-  /** Where tokens and client hash are kept; localStorage shares a sign-in among tabs. Default, and for what it refuses: this client's memory. */
+  /**
+   * Where tokens and client hash are kept; localStorage shares a sign-in among tabs. sessionStorage does not, but a duplicated
+   * tab begins with a copy of it: two tabs then spend one refresh token, and more than 30 s apart that is theft and ends both.
+   * Default, and for what it refuses: this client's memory.
+   */
   storage?: Storage
   seal?: SealRule
   /** The session is over and signing in again is due. An end that another tab made is told at the next call. */
