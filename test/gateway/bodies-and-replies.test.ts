@@ -1,0 +1,165 @@
+import { Readable } from 'node:stream'
+import { beforeEach, describe, expect, test } from 'vitest'
+import * as z from 'zod'
+import { listTimezones } from '../../src/contract/constants.ts'
+import { downloadFile } from '../../src/contract/files.ts'
+import { createTransfer, listTransfers } from '../../src/contract/transfers.ts'
+import { Call } from '../../src/gateway/call.ts'
+import { Headers } from '../../src/gateway/headers.ts'
+import { stages } from '../../src/gateway/stages/index.ts'
+import { type ChainId, constant, instantOf, type Operation, Refusal, StreamReply } from '../../src/kernel/index.ts'
+import { testSettings } from '../harness/settings.ts'
+
+const callOf = (
+  operation: Operation,
+  headers: Record<string, string> = {},
+  chainId: ChainId = 'consumer',
+  query = '',
+): Call => {
+  const call = new Call({
+    operation,
+    chainId,
+    params: {},
+    method: operation.method,
+    path: operation.path,
+    query,
+    headers: new Headers({ headers, rawHeaders: Object.entries(headers).flat() }),
+    peer: '127.0.0.1',
+    body: Readable.from([]),
+    receivedAt: instantOf(0),
+    requestId: 'one',
+  })
+  call.portal = 'CONSUMER'
+  return call
+}
+
+/** Undefined, or the code of the refusal and the field that it names. */
+const refused = async (run: () => unknown): Promise<unknown> => {
+  try {
+    await run()
+  } catch (error) {
+    if (error instanceof Refusal) return [error.code, error.detail.field]
+    throw error
+  }
+  return undefined
+}
+const invalid = 'VALIDATION.INVALID_PARAMETER'
+
+describe('a body through the secure channel', () => {
+  const settings = testSettings({})
+  settings.portals.CONSUMER.channelMandatory = ['money']
+  const session = { 'x-secure-channel-session-id': 'a session' }
+  const sealed = { ...session, 'x-secure-channel-reply': 'encrypted' }
+  let plaintext = ''
+  let sealers = 0
+  beforeEach(() => {
+    plaintext = '{}'
+    sealers = 0
+  })
+  const seal = (text: string) => `sealed ${text}`
+  const stage = stages.secureChannel(
+    {
+      open: async () => ({ plaintext: Buffer.from(plaintext), seal }),
+      sealer: async () => {
+        sealers += 1
+        return seal
+      },
+    },
+    settings,
+  )
+  const through = async (headers: Record<string, string>, payload?: unknown) => {
+    const call = callOf(createTransfer, headers)
+    call.payload = payload
+    return { call, refusal: await refused(() => stage(call)) }
+  }
+  const body = { payload: 'a text' }
+
+  test('the answer is sealed where that is asked for, and nowhere else', async () => {
+    expect((await through(sealed, body)).call.sealReply?.('x')).toBe('sealed x')
+    expect((await through(sealed)).call.sealReply?.('x')).toBe('sealed x')
+    expect(sealers).toBe(1)
+    expect((await through(session, body)).call.sealReply).toBeNull()
+    expect((await through(session)).call.sealReply).toBeNull()
+    expect(sealers).toBe(1)
+  })
+
+  test('a sealed answer is asked for by one word, and of a session', async () => {
+    const field = 'x-secure-channel-reply'
+    expect((await through({ [field]: 'encrypted' }, body)).refusal).toEqual([invalid, field])
+    expect((await through({ ...session, [field]: 'plain' }, body)).refusal).toEqual([invalid, field])
+  })
+
+  test('a call without a body has nothing that would have to be sealed', async () => {
+    expect((await through({})).refusal).toBeUndefined()
+    expect((await through({}, body)).refusal).toEqual(['SECURE_CHANNEL.INVALID_PAYLOAD', undefined])
+  })
+
+  test('what it opens to is JSON as strict as one in the clear', async () => {
+    const { maxDepth } = settings.requests
+    const opens = async (text: string) => {
+      plaintext = text
+      const { call, refusal } = await through(session, body)
+      return refusal ?? call.payload
+    }
+    expect(await opens('{"a":1}')).toEqual({ a: 1 })
+    expect(await opens(`${'['.repeat(maxDepth)}${']'.repeat(maxDepth)}`)).toHaveLength(1)
+    for (const bad of ['', '{', '{"a":1,"a":2}', `${'['.repeat(maxDepth + 1)}${']'.repeat(maxDepth + 1)}`])
+      expect(await opens(bad)).toEqual([invalid, 'body'])
+  })
+})
+
+describe('a query', () => {
+  const settings = testSettings({})
+  const checked = (operation: Operation, query: string, chainId: ChainId = 'consumer') =>
+    refused(() => stages.validate(settings)(callOf(operation, {}, chainId, query)))
+
+  test('500 where none is given is a portal’s alone, and only where its configuration keeps it', async () => {
+    settings.portals.CONSUMER.compatibility.observedErrors = true
+    expect(await checked(listTransfers, '')).toEqual(['SYSTEM.INTERNAL_ERROR', undefined])
+    expect(await checked(listTransfers, '', 'api')).toBeUndefined()
+    settings.portals.CONSUMER.compatibility.observedErrors = false
+    expect(await checked(listTransfers, '')).toEqual([invalid, 'query'])
+  })
+
+  test('a name that nobody declared is refused, and repeated where it can be shown', async () => {
+    expect(await checked(listTimezones, 'odd=1')).toEqual([invalid, 'odd'])
+    expect(await checked(listTimezones, '%3Cb%3E=1')).toEqual([invalid, 'query'])
+    expect(await checked(listTimezones, `${'a'.repeat(65)}=1`)).toEqual([invalid, 'query'])
+    expect(await checked(listTransfers, '%3Cb%3E=1')).toEqual([invalid, 'query'])
+  })
+})
+
+describe('a reply', () => {
+  const promising = (reply: Operation['reply']): Operation => ({ ...listTimezones, reply })
+  const served = async (operation: Operation, reply: unknown, stage = stages.serve(() => backendOf(reply))) => {
+    const call = callOf(operation)
+    return (await refused(() => stage(call))) ?? call.reply
+  }
+  const backendOf = (reply: unknown) => ({
+    handle: async () => reply,
+    broken: (internal: string) => new Refusal('SYSTEM.UPSTREAM_INVALID_RESPONSE', { internal }),
+  })
+  const broken = ['SYSTEM.UPSTREAM_INVALID_RESPONSE', undefined]
+
+  test('holds what is promised, and nothing else', async () => {
+    const operation = promising(z.object({ a: z.number() }))
+    expect(await served(operation, { a: 1, secret: 2 })).toBe('{"a":1}')
+    expect(await served(operation, { a: '1' })).toEqual(broken)
+    expect(await served(promising(z.undefined()), undefined)).toBe('null')
+  })
+
+  test('that never changes keeps each promise for itself', async () => {
+    const both = constant({ a: 1, b: 2 })
+    const stage = stages.serve(() => backendOf(both))
+    for (const name of ['a', 'b', 'a', 'b'])
+      expect(await served(promising(z.object({ [name]: z.number() })), both, stage)).toBe(
+        JSON.stringify({ [name]: name === 'a' ? 1 : 2 }),
+      )
+  })
+
+  test('of bytes is bytes', async () => {
+    const bytes = new StreamReply(200, {}, Readable.from([]))
+    expect(await served(downloadFile, bytes)).toBe(bytes)
+    expect(await served(downloadFile, { a: 1 })).toEqual(broken)
+  })
+})
