@@ -120,6 +120,23 @@ describe('what a limit counts by', () => {
       expect(await counted('callerLimit', call)).toEqual([`${group}-account ${by.accountId}`])
     }
   })
+
+  test('a caller: by the rule of their own portal, whichever chain they come by', async () => {
+    const at = testSettings({})
+    at.portals.SYSTEM.limits = { groups: { money: { account: { limit: 7, windowMs: 1_000 } } } }
+    const rules: number[] = []
+    const spend = (_name: string, _key: string, { limit }: { limit: number }) => {
+      rules.push(limit)
+      return { allowed: true, limit, remaining: 1, resetMs: 0 }
+    }
+    const stage = stages.callerLimit({ spend, addressKey: (address) => address }, at)
+    for (const portal of ['CONSUMER', 'SYSTEM'] as const) {
+      const call = callOf(createTransfer, 'self')
+      call.caller = caller(portal)
+      await stage(call)
+    }
+    expect(rules).toEqual([at.limits.groups.money?.account?.limit, 7])
+  })
 })
 
 describe('what an answer tells of limits', () => {
@@ -238,6 +255,16 @@ describe('the fields of a portal', () => {
     expect(await ask({}, 'consumer', false)).toBe(invalid)
     expect(await ask({}, 'system', false)).toBe('XX')
     expect(await ask({ 'x-forwarded-proto': 'http' }, 'system', false)).toBe(invalid)
+  })
+
+  test('the first field that counts as absent is the one that is named', async () => {
+    const named = async (portal: Portal) => {
+      const call = callOf(listTransfers, portal === 'SYSTEM' ? 'system' : 'consumer', good)
+      Object.assign(call, { portal, edgeTrusted: false })
+      return (async () => demanded(call))().catch((error: unknown) => error)
+    }
+    expect(await named('CONSUMER')).toMatchObject({ code: invalid, detail: { field: 'x-forwarded-proto' } })
+    expect(await named('SYSTEM')).toBeUndefined()
   })
 
   test('a machine needs no request id, and one that it sends is one', async () => {
