@@ -6,7 +6,7 @@ import { linkOf } from '../../src/platform/audit/entry.ts'
 import { recordAudit, sealAuditLog, verifyAuditLog } from '../../src/platform/audit/index.ts'
 import type { Database } from '../../src/platform/database/index.ts'
 import { testClock } from '../identity/clock.ts'
-import { everyStore, type TestStore } from '../ledger/stores.ts'
+import { embeddedStore, everyStore, type TestStore } from '../ledger/stores.ts'
 
 describe('the audit log’s chain', () => {
   let stores: TestStore[]
@@ -147,6 +147,16 @@ describe('the audit log’s chain', () => {
     const removed = sql`DELETE FROM audit_log WHERE sequence = 20`
     expect((await tampered(database, removed)).broken).toEqual({ sequence: 20, bizId: null, reason: 'missing' })
   })
+})
+
+test('one sealer alone goes on until nothing is left, batch after batch', async () => {
+  const { database, close } = await embeddedStore()
+  await sql`
+    INSERT INTO audit_log (at, portal, action, outcome, request_id, client_ip)
+    SELECT now(), 'SYSTEM', 'test.write', 'SUCCESS', 'x', '' FROM generate_series(1, 1203)`.execute(database)
+  expect(await sealAuditLog(database)).toBe(1_203)
+  expect(await sealAuditLog(database)).toBe(0)
+  await close()
 })
 
 test('an entry’s link is SHA-256 over the one before, and all that the entry holds as one JSON text', () => {
