@@ -58,7 +58,7 @@ export const validate = (settings: Configuration): Stage => {
     const query = parseQuery(call.query)
     const { query: schema } = call.operation
     const unknown = Object.keys(query)[0]
-    if (!schema && unknown !== undefined) throw invalid(printable.test(unknown) ? unknown : 'query')
+    if (!schema && unknown !== undefined) throw invalid(unknown)
     call.input = { query: schema ? parse(schema, query, 'query') : query, body: bodyOf(call) }
   }
 }
