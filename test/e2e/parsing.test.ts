@@ -204,6 +204,15 @@ describe.skipIf(!storeIsAvailable())('parsing', () => {
   })
   const ask404 = () => portico.call('GET', '/web/v1/consumer/nothing-here')
 
+  test('a request id that is none is not said back: the answer has one of ours', async () => {
+    const idOf = async (id: string) =>
+      (await portico.call('GET', '/web/v1/consumer/nothing-here', { headers: { 'x-request-id': id } })).headers.get(
+        'x-request-id',
+      )
+    expect(await idOf('a'.repeat(128))).toBe('a'.repeat(128))
+    for (const none of ['a'.repeat(129), 'a b', '\u00e9']) expect(await idOf(none)).toMatch(/^[0-9a-f-]{36}$/)
+  })
+
   test('line breaks and control characters of a client leave the log one JSON line', async () => {
     await post('{"email":"a\\nb\\u001b[31m@demo.test","password":"x"}', { 'user-agent': 'evil \u001b[31magent' }).catch(
       () => null,
