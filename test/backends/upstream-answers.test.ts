@@ -193,6 +193,24 @@ describe('a file', () => {
     await ended
   })
 
+  test('that does not come in time is asked for once', async () => {
+    const before = misbehaving.requests()
+    behave = () => undefined
+    expect(await refusalOf(upstream.handle(callOf(downloadFile)))).toBe('SYSTEM.UPSTREAM_TIMEOUT')
+    expect(misbehaving.requests() - before).toBe(1)
+  })
+
+  test('in the place of which another protocol comes leaves the upstream', async () => {
+    const left = new Promise((resolve) => {
+      behave = (socket) => {
+        socket.on('close', resolve)
+        socket.write('HTTP/1.1 101 Switching Protocols\r\nupgrade: x\r\nconnection: upgrade\r\n\r\n')
+      }
+    })
+    expect(await refusalOf(upstream.handle(callOf(downloadFile)))).toBe(invalid)
+    await left
+  })
+
   test('that is refused by its head leaves the upstream, which has yet to send it', async () => {
     const left = new Promise((resolve) => {
       behave = (socket) => {
@@ -250,6 +268,13 @@ describe('an upload', () => {
     source.write('--b')
     expect(await refusalOf(uploading(source))).toBe('REQUEST.MALFORMED')
     await left
+  })
+
+  test('what was found with its bytes is what it is refused for', async () => {
+    const source = new PassThrough()
+    behave = () => void source.destroy(new Refusal('REQUEST.TIMEOUT'))
+    source.write('--b')
+    expect(await refusalOf(uploading(source))).toBe('REQUEST.TIMEOUT')
   })
 
   test('409 before its end leaves the upstream, which is sent no more of it', async () => {
