@@ -106,9 +106,6 @@ export const createStreamExchange = (settings: UpstreamConfiguration): StreamExc
         clearTimeout(timer)
         abandon(dead)
         throw wireFailure(error)
-      } finally {
-        stopped.promise.catch(() => undefined)
-        answered.promise.catch(() => undefined)
       }
     },
     close: () => agent.destroy(),
