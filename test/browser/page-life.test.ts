@@ -153,6 +153,8 @@ describe.skipIf(chromiumPath === null)('the life of a page in Chromium', () => {
     expect(await one.client.evaluate(({ told }) => told.signedOut)).toBe(1)
     expect(await stored(one.page)).toBeNull()
     await two.client.evaluate(({ api }, tokens) => api.session.adopt(tokens), pair('2'))
+    // A browser tells its other processes of what was stored some moments later.
+    await expect.poll(() => stored(one.page)).not.toBeNull()
     for (const { client } of [one, two])
       expect(await client.evaluate(async ({ api }) => (await api.listWallets()).length)).toBe(1)
     const hashes = gateway
