@@ -85,6 +85,8 @@ export interface IdentitySettings {
     openingMs: number
     /** Sequence numbers that may overtake one another. */
     window: number
+    /** Sessions that are remembered per replica with their keys. */
+    remembered: number
   }
 }
 
@@ -92,5 +94,5 @@ export interface IdentitySettings {
 export const fixedSettings = {
   tokens: { verifiedTokens: 20_000, refreshReuseMs: 30_000 },
   sessions: { livenessMs: 1_000, activityMs: 60_000, remembered: 20_000 },
-  secureChannel: { openingMs: 60_000, window: 256 },
+  secureChannel: { openingMs: 60_000, window: 256, remembered: 10_000 },
 } satisfies { [Part in keyof IdentitySettings]?: Partial<IdentitySettings[Part]> }

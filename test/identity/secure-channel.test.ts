@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import * as contract from '../../src/contract/secure-channel.ts'
 import { createChannelSessions } from '../../src/identity/secure-channel/channel-sessions.ts'
 import type { RequestFacts } from '../../src/kernel/index.ts'
+import type { SecretBox } from '../../src/platform/crypto/index.ts'
 import { call, codeOf, facts, type Harness, harness, refusalOf, settingsAsDelivered } from './harness.ts'
 
 const invalid = 'SECURE_CHANNEL.INVALID_PAYLOAD'
@@ -275,6 +276,49 @@ describe('an encrypted body', () => {
     expect(await sessions.keyOf(sessionId, owner)).toHaveLength(32)
     at.clock.advance(1)
     expect(await sessions.keyOf(sessionId, owner)).toBeUndefined()
+  })
+})
+
+describe('a session’s key', () => {
+  const settings = settingsAsDelivered().secureChannel
+  const owner = { portal: 'CONSUMER', clientHash: 'client-one' } as const
+
+  test('is unsealed once, and goes to its owner alone ever after', async () => {
+    let unsealed = 0
+    const open: SecretBox['open'] = (...sealed) => {
+      unsealed += 1
+      return at.ports.secretBox.open(...sealed)
+    }
+    const sessions = createChannelSessions({ ...at.ports, secretBox: { ...at.ports.secretBox, open } }, settings)
+    const key = randomBytes(32)
+    const { sessionId } = await sessions.open(owner, key)
+    for (let round = 0; round < 3; round++) {
+      expect(await sessions.keyOf(sessionId, { ...owner, clientHash: 'thief' })).toBeUndefined()
+      expect(await sessions.keyOf(sessionId, { ...owner, portal: 'SYSTEM' })).toBeUndefined()
+      expect(unsealed).toBe(round === 0 ? 0 : 1)
+      expect(Buffer.from((await sessions.keyOf(sessionId, owner)) ?? []).equals(key)).toBe(true)
+    }
+    expect(unsealed).toBe(1)
+  })
+
+  test('is gone at once where another replica has ended the session or the cache has lost it', async () => {
+    const [here, there] = [createChannelSessions(at.ports, settings), createChannelSessions(at.ports, settings)]
+    const { sessionId } = await here.open(owner, randomBytes(32))
+    expect(await here.keyOf(sessionId, owner)).toHaveLength(32)
+    await there.close(sessionId, owner)
+    expect(await here.keyOf(sessionId, owner)).toBeUndefined()
+  })
+
+  test('is the one that the cache holds now', async () => {
+    const [first, second] = [randomBytes(32), randomBytes(32)]
+    // An id that is drawn a second time, as nobody will see it happen: the later session counts.
+    const drawn = randomBytes(32)
+    const randomness = { ...at.ports.randomness, bytes: (n: number) => (n === 32 ? drawn : randomBytes(n)) }
+    const sessions = createChannelSessions({ ...at.ports, randomness }, settings)
+    for (const key of [first, second]) {
+      const { sessionId } = await sessions.open(owner, key)
+      expect(Buffer.from((await sessions.keyOf(sessionId, owner)) ?? []).equals(key)).toBe(true)
+    }
   })
 })
 

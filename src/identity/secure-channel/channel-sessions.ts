@@ -1,6 +1,8 @@
+import { LRUCache } from 'lru-cache'
 import { z } from 'zod'
 import { type Instant, instantOf, type Portal, plus, portals } from '../../kernel/index.ts'
 import type { IdentityPorts } from '../ports.ts'
+import { rememberDigests } from '../remembered-digests.ts'
 import type { IdentitySettings } from '../settings.ts'
 
 /** Who a session belongs to; it is no good to anybody else. */
@@ -20,6 +22,14 @@ export interface ChannelSessions {
 }
 
 const Stored = z.object({ portal: z.enum(portals), client: z.string(), key: z.base64(), expiresAt: z.number() })
+
+/** A session as one text of the cache tells of it; the key once it has been unsealed. */
+interface Read {
+  text: string
+  stored: z.infer<typeof Stored>
+  key?: Uint8Array
+}
+
 const idBytes = 32
 const idForm = /^[A-Za-z0-9_-]{43}$/
 
@@ -31,16 +41,30 @@ export const createChannelSessions = (
   { cache, clock, randomness, secretBox, digest }: IdentityPorts,
   settings: IdentitySettings['secureChannel'],
 ): ChannelSessions => {
-  const clientDigest = ({ clientHash }: ChannelOwner): string =>
-    Buffer.from(digest('client-hash', clientHash)).toString('base64')
+  const clientDigest = rememberDigests(
+    (clientHash) => Buffer.from(digest('client-hash', clientHash)).toString('base64'),
+    settings.remembered,
+  )
+
+  // Unsealing a key costs as much as opening a body with it. The text comes from the cache each time: what ended has ended.
+  const lately = new LRUCache<string, Read>({ max: settings.remembered })
+  const read = (sessionId: string, text: string): Read => {
+    const known = lately.get(sessionId)
+    if (known?.text === text) return known
+    const fresh = { text, stored: Stored.parse(JSON.parse(text)) }
+    lately.set(sessionId, fresh)
+    return fresh
+  }
 
   const keyOf = async (sessionId: string, owner: ChannelOwner): Promise<Uint8Array | undefined> => {
     const text = idForm.test(sessionId) ? await cache.get(sessionKey(sessionId)) : undefined
     if (text === undefined) return undefined
-    const stored = Stored.parse(JSON.parse(text))
-    if (stored.portal !== owner.portal || stored.client !== clientDigest(owner)) return undefined
-    if (instantOf(stored.expiresAt) <= clock.now()) return undefined
-    return secretBox.open('channel-session', sessionId, Buffer.from(stored.key, 'base64'))
+    const session = read(sessionId, text)
+    const { portal, client, key, expiresAt } = session.stored
+    if (portal !== owner.portal || client !== clientDigest(owner.clientHash)) return undefined
+    if (instantOf(expiresAt) <= clock.now()) return undefined
+    session.key ??= secretBox.open('channel-session', sessionId, Buffer.from(key, 'base64'))
+    return session.key
   }
 
   return {
@@ -49,7 +73,7 @@ export const createChannelSessions = (
       const createdAt = clock.now()
       const expiresAt = plus(createdAt, settings.sessionTtlMs)
       const sealed = Buffer.from(secretBox.seal('channel-session', sessionId, key)).toString('base64')
-      const stored = { portal: owner.portal, client: clientDigest(owner), key: sealed, expiresAt }
+      const stored = { portal: owner.portal, client: clientDigest(owner.clientHash), key: sealed, expiresAt }
       await cache.openWindow(windowKey(sessionId), settings.sessionTtlMs)
       await cache.set(sessionKey(sessionId), JSON.stringify(stored), settings.sessionTtlMs)
       return { sessionId, createdAt, expiresAt }
@@ -60,6 +84,7 @@ export const createChannelSessions = (
       if ((await keyOf(sessionId, owner)) === undefined) return
       await cache.delete(sessionKey(sessionId))
       await cache.delete(windowKey(sessionId))
+      lately.delete(sessionId)
     },
   }
 }

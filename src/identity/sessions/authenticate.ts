@@ -1,5 +1,4 @@
 import { timingSafeEqual } from 'node:crypto'
-import { LRUCache } from 'lru-cache'
 import type { Credential } from '../../gateway/ports.ts'
 import {
   type Caller,
@@ -12,6 +11,7 @@ import {
 } from '../../kernel/index.ts'
 import { type Database, databaseFault } from '../../platform/database/index.ts'
 import type { AddressGuard } from '../ip-whitelist/guard.ts'
+import { rememberDigests } from '../remembered-digests.ts'
 import type { IdentitySettings } from '../settings.ts'
 import type { AccessClaims } from '../tokens/claims.ts'
 import type { Liveness } from './liveness.ts'
@@ -40,13 +40,7 @@ export const authenticator = (parts: Parts): ((credential: Credential) => MaybeP
   // Where sessions that nobody uses end soon, activity is written the more often: in use they are not to end.
   const notedMs = Math.min(settings.activityMs, settings.idleMs / 30)
 
-  // A keyed digest costs as much as the rest of this; a client's hash is the same on each of its calls.
-  const digests = new LRUCache<string, string>({ max: settings.remembered })
-  const clientOf = (clientHash: string): string => {
-    const digest = digests.get(clientHash) ?? parts.clientOf(clientHash)
-    digests.set(clientHash, digest)
-    return digest
-  }
+  const clientOf = rememberDigests(parts.clientOf, settings.remembered)
 
   /** The client hash has to be the session's on every chain: only API keys do without. */
   const checkBinding = (claims: AccessClaims, { portal, clientHash }: Credential): void => {
