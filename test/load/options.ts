@@ -24,7 +24,7 @@ export const usage = `npm run bench -- [options]
   --connections N    parallel connections of the load (64)
   --memory-seconds S length of the memory run (180; 9 with --quick)
   --store KIND       pglite or postgres for proxied, in-process and encrypted requests (pglite)
-  --profile          a CPU profile of the gateway under load, with its ten costliest functions
+  --profile          a CPU profile of the gateway under load, run from its sources, with its ten costliest functions
   --quick            under two minutes: fewer and shorter rounds (a full run takes ten)
   --json FILE        everything that was measured
   --svg FILE         a chart

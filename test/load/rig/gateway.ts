@@ -36,7 +36,8 @@ export const startGateway = async (rig: Rig, options: GatewayOptions = {}): Prom
     name,
     place,
     command: process.execPath,
-    args: [...(profile ? ['--import', preload] : []), 'bin/portico.js', 'serve'],
+    // A profile is told by the files that people read, not by those of the build.
+    args: profile ? ['--import', preload, 'src/cli.ts', 'serve'] : ['bin/portico.js', 'serve'],
     port,
     log: rig.file(`${name}-${port}.log`),
     env: {

@@ -20,10 +20,12 @@ const cores: Record<Place, string> = { measured: '0', load: `1-${last}`, anywher
 const placed = (place: Place, command: string, args: readonly string[]): [string, string[]] =>
   canPin ? [taskset, ['-c', cores[place], command, ...args]] : [command, [...args]]
 
-/** The bench itself is load: it drives what wrk cannot. */
-const pinSelf = (place: Place): void => {
-  if (canPin) spawnSync(taskset, ['-acp', cores[place], String(process.pid)])
+/** Moves a process with all its threads. */
+export const pin = (pid: number, place: Place): void => {
+  if (canPin) spawnSync(taskset, ['-acp', cores[place], String(pid)])
 }
+const pinSelf = (place: Place): void => pin(process.pid, place)
+// The bench itself is load: it drives what wrk cannot.
 pinSelf('load')
 
 /** What is started meanwhile may run on every core. */

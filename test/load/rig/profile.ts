@@ -3,6 +3,7 @@ import type { Profiler } from 'node:inspector'
 import { setTimeout as pause } from 'node:timers/promises'
 import { root } from '../../harness/settings.ts'
 import type { Gateway } from './gateway.ts'
+import { pin } from './processes.ts'
 
 interface Costly {
   name: string
@@ -64,6 +65,8 @@ export const profiled = async (gateway: Gateway, keepAs: string, load: () => Pro
   const file = gateway.profiling
   if (file === null) return ''
   rmSync(file, { force: true })
+  // The sampler is a thread of the gateway's: with one core for both it looks mostly while the gateway rests.
+  pin(gateway.pid, 'anywhere')
   gateway.signal('SIGUSR2')
   await pause(300)
   await load()
