@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
-import { begin, client, data, newcomer, refusal, toldOf } from '../harness/identity.ts'
+import { begin, client, data, newcomer, refusal, signInAs, toldOf } from '../harness/identity.ts'
 import { type Portico, startPortico } from '../harness/portico.ts'
 import { storeIsAvailable } from '../harness/store.ts'
 
@@ -84,6 +84,19 @@ describe.skipIf(!storeIsAvailable())('the IP whitelist', () => {
     await inForce(async () => (await away.get('/profile', at.token)).status, 200)
     for (const change of ['has been changed', 'only from the addresses on your list', 'from any address again'])
       await toldOf(portico, at.email, change)
+  })
+
+  test('ipWhitelist.enable 200 and ipWhitelist.disable 200 hold at once for the account’s other sessions too', async () => {
+    const at = await newcomer(portico)
+    const away = client(portico)
+    const { accessToken } = await signInAs(portico, away, at.email)
+    const seen = async () => (await away.get('/profile', accessToken)).status
+    expect(await seen()).toBe(200)
+    data(await replace(at, [at.by.ip]))
+    expect((await at.by.post(`${path}/enable`, undefined, at.token)).status).toBe(200)
+    await inForce(seen, 403)
+    expect((await at.by.post(`${path}/disable`, undefined, at.token)).status).toBe(200)
+    await inForce(seen, 200)
   })
 
   test('409 STATE.CONFLICT for enabling, or replacing by, a set that does not cover the caller; force enables it', async () => {

@@ -7,6 +7,7 @@ import { lockOwnAccount } from '../accounts/own-account.ts'
 import type { CredentialChange } from '../notices/notice.ts'
 import type { Notices } from '../notices/notices.ts'
 import type { IdentityPorts } from '../ports.ts'
+import { activeSessions } from '../sessions/list-store.ts'
 import type { Liveness } from '../sessions/liveness.ts'
 import { ownSession } from '../sessions/own-session.ts'
 import type { IpWhitelistGuard } from './guard.ts'
@@ -47,17 +48,18 @@ export const whitelistChanges = ({ ports, liveness, guard, notices }: Parts) => 
     change: CredentialChange,
     work: (tx: Tx, account: Account) => Promise<T>,
   ): Promise<T> => {
-    const { accountId, sessionId } = ownSession(request.caller)
-    const done = await inTransaction(database, async (tx) => {
+    const { portal, accountId } = ownSession(request.caller)
+    const { result, sessions } = await inTransaction(database, async (tx) => {
       const account = await lockOwnAccount(tx, request.caller)
       const result = await work(tx, account)
       await recordAct(tx, actOf(request), { workspaceId: null, targetId: accountId, detail: { change } })
       await notices.credentialChanged(tx, account, change, request, clock.now())
-      return result
+      return { result, sessions: await activeSessions(tx, portal, accountId, clock.now()) }
     })
     guard.forget(accountId)
-    liveness.forget(sessionId)
-    return done
+    // Each of them is known with whether the set is in force.
+    for (const { sessionId } of sessions) liveness.forget(sessionId)
+    return result
   }
 
   return {

@@ -1,5 +1,5 @@
 import type { AccountId, Instant, Portal, SessionId } from '../../kernel/index.ts'
-import type { Database } from '../../platform/database/index.ts'
+import type { Database, Tx } from '../../platform/database/index.ts'
 import { isRunning } from './running-store.ts'
 
 export interface ActiveSession {
@@ -12,12 +12,12 @@ export interface ActiveSession {
 
 /** An account's live sessions, the newest first. No account has more than a hundred. */
 export const activeSessions = (
-  database: Database,
+  store: Database | Tx,
   portal: Portal,
   accountId: AccountId,
   now: Instant,
 ): Promise<ActiveSession[]> =>
-  database
+  store
     .selectFrom('sessions')
     .select([
       'biz_id as sessionId',
