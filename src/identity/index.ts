@@ -96,7 +96,7 @@ export const createIdentity = async (ports: IdentityPorts, settings: IdentitySet
         readToken: rememberVerified(tokens, keys, clock, settings.tokens),
         clientOf: tokens.clientOf,
         liveness,
-        admit: guard.admit,
+        guard,
         settings: settings.sessions,
       }),
     },

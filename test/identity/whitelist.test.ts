@@ -41,6 +41,22 @@ test('a match is written down once a minute at most, and a replica learns of a c
   expect(await matchedAt()).not.toBe(first)
 })
 
+test('what asks for a fresh second factor goes by the set of this moment, also where another replica has replaced it', async () => {
+  await at.account('anew@demo.test')
+  const { accessToken } = await signIn(at, 'anew@demo.test')
+  const other = await at.replica()
+  const lives = (clientIp: string, anew: boolean, identity = other) =>
+    identity.authentication.accessToken({ ...credential(accessToken), clientIp, anew })
+  const caller = await lives('203.0.113.9', false, at.identity)
+  const ask = <O extends Parameters<typeof call>[1]>(operation: O, body: unknown) =>
+    call(at.identity, operation, { ...facts(at.clock), clientIp: '203.0.113.9' }, body, caller)
+  await ask(replaceIpWhitelist, { addresses: ['203.0.113.9', '198.51.100.1'] })
+  await ask(enableIpWhitelist, {})
+  expect(await lives('198.51.100.1', true)).toMatchObject({ accountId: caller.accountId })
+  await ask(replaceIpWhitelist, { addresses: ['203.0.113.9'] })
+  expect(await codeOf((async () => lives('198.51.100.1', true))())).toBe('ACCESS.IP_NOT_ALLOWED')
+})
+
 test('a store that can be read and not written still lets in whoever the whitelist covers, and nobody else', async () => {
   await at.account('full@demo.test')
   const { accessToken } = await signIn(at, 'full@demo.test')

@@ -10,7 +10,7 @@ import {
   whenReady,
 } from '../../kernel/index.ts'
 import { type Database, databaseFault } from '../../platform/database/index.ts'
-import type { AddressGuard } from '../ip-whitelist/guard.ts'
+import type { IpWhitelistGuard } from '../ip-whitelist/guard.ts'
 import { rememberDigests } from '../remembered-digests.ts'
 import type { IdentitySettings } from '../settings.ts'
 import type { AccessClaims } from '../tokens/claims.ts'
@@ -24,7 +24,7 @@ interface Parts {
   readToken(token: string): MaybePromise<AccessClaims | undefined>
   clientOf(clientHash: string): string
   liveness: Liveness
-  admit: AddressGuard
+  guard: IpWhitelistGuard
   settings: IdentitySettings['sessions']
 }
 
@@ -77,11 +77,12 @@ export const authenticator = (parts: Parts): ((credential: Credential) => MaybeP
     liveness.forget(session.id)
   }
 
-  const admit = (session: OpenSession, clientIp: string): MaybePromise<Caller> => {
+  const admit = (session: OpenSession, clientIp: string, anew: boolean): MaybePromise<Caller> => {
+    if (anew) parts.guard.forget(session.accountId)
     // Activity is written at most once a minute, so that most requests write nothing.
     const isNoted = clock.now() - session.lastActivityAt < notedMs
     if (isNoted && !session.ipWhitelistEnabled) return callerOf(session)
-    return parts
+    return parts.guard
       .admit(session, clientIp)
       .then(() => (isNoted ? undefined : noteActivity(session)))
       .then(() => callerOf(session))
@@ -91,8 +92,9 @@ export const authenticator = (parts: Parts): ((credential: Credential) => MaybeP
     whenReady(parts.readToken(credential.token), (claims) => {
       if (!claims) throw refuse('the token is not one of ours, or not good now')
       checkBinding(claims, credential)
-      return whenReady(liveness.find(claims.portal, claims.sessionId, credential.anew), (session) =>
-        admit(checkAlive(session, claims), credential.clientIpAt?.(claims.portal) ?? credential.clientIp),
+      const { anew } = credential
+      return whenReady(liveness.find(claims.portal, claims.sessionId, anew), (session) =>
+        admit(checkAlive(session, claims), credential.clientIpAt?.(claims.portal) ?? credential.clientIp, anew),
       )
     })
 }
