@@ -76,6 +76,18 @@ describe.skipIf(!storeIsAvailable())('limits of a portal of its own', () => {
     expect(answer.headers.get('ratelimit-policy')).toBe('"code-resend";q=1;w=30')
   })
 
+  test('mfa.stepUpSend 429 for a code so soon after another costs nothing of the mails that an account gets', async () => {
+    const { accessToken: token } = await signIn(portico, 'member@demo.test')
+    const send = () =>
+      portico.call('POST', '/web/v1/consumer/security/step-up/send', { token, body: { mfaMethod: 'EMAIL' } })
+    data(await send())
+    await times(6, async () => {
+      const answer = await send()
+      expect(refusal(answer)).toEqual(limited)
+      expect(answer.headers.get('ratelimit-policy')).toBe('"code-resend";q=1;w=30')
+    })
+  })
+
   test('auth.loginInitiate 429 after ten wrong passwords tells of the failures that refuse, not of the address', async () => {
     const fail = () => client(portico).post('/auth/login/initiate', { email: 'failing@demo.test', password: 'wrong' })
     await times(10, async () => expect((await fail()).status).toBe(401))

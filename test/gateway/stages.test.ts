@@ -3,7 +3,7 @@ import { Readable } from 'node:stream'
 import { describe, expect, test } from 'vitest'
 import { pipeline } from '../../src/app.ts'
 import { initiateLogin } from '../../src/contract/auth.ts'
-import { generateBackupCodes } from '../../src/contract/mfa.ts'
+import { generateBackupCodes, sendStepUpCode } from '../../src/contract/mfa.ts'
 import { createRole } from '../../src/contract/roles.ts'
 import { createTransfer, listTransfers } from '../../src/contract/transfers.ts'
 import { Call } from '../../src/gateway/call.ts'
@@ -114,6 +114,7 @@ describe('what a limit counts by', () => {
       [listTransfers, 'general'],
       [createTransfer, 'money'],
       [initiateLogin, 'general'],
+      [sendStepUpCode, 'general'],
     ] as const) {
       const call = from('192.0.2.1', 'CONSUMER', operation)
       call.caller = by

@@ -1,5 +1,5 @@
 import { type Configuration, type LimitRule, limitsOf, type PortalLimits } from '../../config/index.ts'
-import { type MaybePromise, type Portal, rateLimited, whenReady } from '../../kernel/index.ts'
+import { type MaybePromise, type Portal, type RateGroup, rateLimited, whenReady } from '../../kernel/index.ts'
 import type { Call, Stage } from '../call.ts'
 import type { LimitPort, Spent } from '../ports.ts'
 
@@ -38,14 +38,17 @@ export const addressLimit = (limits: LimitPort, settings: Settings): Stage => {
   }
 }
 
-/** What a caller may do in the operation's group; groups without an account rule of their own share the general one. */
+/** Their account rules bound the mails that an account gets: whoever sends those counts them, not the calls that ask. */
+const countedAsMails: ReadonlySet<RateGroup> = new Set(['mfaSend', 'forgot'])
+
+/** What a caller may do in the operation's group; groups without an account rule for calls share the general one. */
 export const callerLimit = (limits: LimitPort, settings: Settings): Stage => {
   const at = byPortal(settings)
   return (call) => {
     if (!call.caller) return undefined
     const { groups } = at(call.caller.portal)
     const { rate } = call.operation.policy
-    const group = groups.get(rate)?.account ? rate : 'general'
+    const group = groups.get(rate)?.account && !countedAsMails.has(rate) ? rate : 'general'
     const rule = groups.get(group)?.account
     return rule ? spend(limits, call, `${group}-account`, call.caller.accountId, rule) : undefined
   }
