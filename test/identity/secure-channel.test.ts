@@ -301,6 +301,12 @@ describe('a session’s key', () => {
     expect(unsealed).toBe(1)
   })
 
+  test('is remembered by itself, and not with the pool of memory that it was unsealed into', async () => {
+    const sessions = createChannelSessions(at.ports, settings)
+    const { sessionId } = await sessions.open(owner, randomBytes(32))
+    expect((await sessions.keyOf(sessionId, owner))?.buffer.byteLength).toBe(32)
+  })
+
   test('is gone at once where another replica has ended the session or the cache has lost it', async () => {
     const [here, there] = [createChannelSessions(at.ports, settings), createChannelSessions(at.ports, settings)]
     const { sessionId } = await here.open(owner, randomBytes(32))

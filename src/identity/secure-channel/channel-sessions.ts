@@ -63,7 +63,8 @@ export const createChannelSessions = (
     const { portal, client, key, expiresAt } = session.stored
     if (portal !== owner.portal || client !== clientDigest(owner.clientHash)) return undefined
     if (instantOf(expiresAt) <= clock.now()) return undefined
-    session.key ??= secretBox.open('channel-session', sessionId, Buffer.from(key, 'base64'))
+    // A copy: what is opened lies in a pool of 64 KB, which each key that is remembered would keep.
+    session.key ??= Uint8Array.from(secretBox.open('channel-session', sessionId, Buffer.from(key, 'base64')))
     return session.key
   }
 
