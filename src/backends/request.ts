@@ -22,6 +22,7 @@ export const toRequest = (call: Call): AnyRequest => ({
   range: fileCondition(call, 'range') ?? null,
   ifNoneMatch: fileCondition(call, 'if-none-match') ?? null,
   ifRange: fileCondition(call, 'if-range') ?? null,
+  headOnly: call.headOnly,
   params: call.params,
   query: call.input.query,
   body: call.input.body,

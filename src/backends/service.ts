@@ -70,6 +70,7 @@ const adoptHeaders = (call: Call): void => {
   call.clientIp = call.headers.optional('x-client-ip') ?? ''
   call.userAgent = decoded(call.headers.optional('x-client-user-agent') ?? '')
   call.country = call.headers.optional('x-client-country') ?? 'XX'
+  call.headOnly ||= call.headers.optional('x-client-method') === 'HEAD'
 }
 
 /** What says of a token that no key of the gateway's is its own. */

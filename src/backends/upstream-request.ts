@@ -34,7 +34,8 @@ const streamFields = ['if-none-match', 'if-range', 'range'] as const
 const longestStreamField = 2_048
 
 const askedOfTheFile = (call: Call): Record<string, string> => {
-  const asked: Record<string, string> = {}
+  // It is read as with GET, for a refusal of HEAD has no words; the service is told that nobody gets the bytes.
+  const asked: Record<string, string> = call.headOnly ? { 'x-client-method': 'HEAD' } : {}
   for (const name of streamFields) {
     const value = fileCondition(call, name)
     if (value === undefined) continue

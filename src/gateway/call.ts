@@ -88,6 +88,8 @@ export class Call implements Arrival {
   reply: string | StreamReply = 'null'
   /** tracing, where it is switched on */
   trace: CallTrace | null = null
+  /** Whether only the head of the answer is wanted (HEAD); in a domain service assertion says it, by the gateway's word */
+  headOnly: boolean
 
   /** The stage that the call is in, by its place; as many as there are when it has passed them all. */
   reached = 0
@@ -107,6 +109,7 @@ export class Call implements Arrival {
     this.body = arrival.body
     this.receivedAt = arrival.receivedAt
     this.requestId = arrival.requestId
+    this.headOnly = arrival.method === 'HEAD'
   }
 }
 

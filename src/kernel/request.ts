@@ -66,6 +66,8 @@ export interface RequestFacts {
   range: string | null
   ifNoneMatch: string | null
   ifRange: string | null
+  /** HEAD: the head of the answer is told, and nothing is handed out. */
+  headOnly: boolean
 }
 
 /** A request that has passed every stage, as a handler sees it: its types follow from the operation's policy. */

@@ -335,6 +335,9 @@ describe('what an upstream is asked', () => {
     await asked(callOf(downloadFile, fields, 'HEAD'), unchanged)
     expect(lastHead()).toMatch(/^if-none-match: "a"/im)
     expect(lastHead()).not.toMatch(/^(if-)?range:/im)
+    expect(lastHead()).toMatch(/^x-client-method: HEAD\r$/im)
+    await asked(callOf(downloadFile, fields), unchanged)
+    expect(lastHead()).not.toMatch(/^x-client-method:/im)
   })
 
   test('in the client’s language, from its country', async () => {

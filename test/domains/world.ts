@@ -164,6 +164,7 @@ export const createWorld = async (open = testDatabase): Promise<World> => {
       range: null,
       ifNoneMatch: null,
       ifRange: null,
+      headOnly: false,
       params: asked.params ?? {},
       query: typed(query, asked.query ?? {}),
       body: typed(body, asked.body ?? {}),

@@ -85,6 +85,18 @@ describe.skipIf(!storeIsAvailable())('exports', () => {
     expect(lines.join()).toContain('"a,""b"""')
   })
 
+  test('exports.download 200: a line in the audit log for whoever gets the bytes, and none for HEAD, with which nobody does', async () => {
+    const { bizId } = await completed({ exportType: 'TRANSFERS', format: 'CSV' })
+    const { accessToken: token } = await signIn(portico, 'operator@demo.test')
+    const log = `/web/v1/system/audit-log?action=exports.download&targetId=${bizId}`
+    const lines = async () => (await portico.call('GET', log, { token })).body.data.items.length
+    const file = `/web/v1/consumer/exports/${bizId}/download`
+    expect((await portico.call('HEAD', file, { token: owner.accessToken, workspace })).status).toBe(200)
+    expect(await lines()).toBe(0)
+    expect((await download(bizId)).status).toBe(200)
+    expect(await lines()).toBe(1)
+  })
+
   test('exports.create 200: flows of every wallet as JSON Lines, by filter', async () => {
     const rowsOf = async (filters: object) => {
       const made = await completed({ exportType: 'FLOWS', format: 'JSONL', filters })

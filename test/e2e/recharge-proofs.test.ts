@@ -38,6 +38,15 @@ describe.skipIf(!storeIsAvailable())('proofs of recharges', () => {
     expect(items).toMatchObject([told, told, told])
   })
 
+  test('recharges.downloadProof 200 with HEAD: the same head, and no line in the audit log, for nobody has seen the file', async () => {
+    const { data, system, proved } = world
+    const { bizId } = await proved()
+    const { status, headers, text } = await system('HEAD', proofOf(bizId))
+    expect([status, headers.get('content-type'), text]).toEqual([200, 'application/pdf', ''])
+    const { items } = await data(system('GET', `/audit-log?action=recharges.downloadProof&targetId=${bizId}`))
+    expect(items).toEqual([])
+  })
+
   test('recharges.downloadProof 404: none yet, unknown, malformed, gone with its sandbox; 401 without a token, and with a customer’s', async () => {
     const { portico, data, web, system, upload, made, owner } = world
     const unproved = (await made()).bizId

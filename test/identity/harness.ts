@@ -119,6 +119,7 @@ export const facts = (clock: TestClock, more: Partial<RequestFacts> = {}): Reque
   range: null,
   ifNoneMatch: null,
   ifRange: null,
+  headOnly: false,
   ...more,
 })
 

@@ -48,6 +48,7 @@ export const asker =
       range: null,
       ifNoneMatch: null,
       ifRange: null,
+      headOnly: false,
       params,
       query: parsed(operation.query, query),
       body: parsed(operation.body, body),

@@ -55,13 +55,13 @@ export const read = async ({ database }: ExportPorts, viewer: Viewer, id: string
   return found
 }
 
-/** The bytes of a completed export, for somebody who may read the list today; and a line in the audit log. */
+/** The bytes of a completed export, for somebody who may read the list today; and a line in the audit log of whoever gets them. */
 export const open = async (
   ports: ExportPorts,
   act: Act,
   workspace: WorkspaceAccess,
   id: string,
-  asked: Pick<RequestFacts, 'range' | 'ifNoneMatch' | 'ifRange'>,
+  asked: Pick<RequestFacts, 'range' | 'ifNoneMatch' | 'ifRange' | 'headOnly'>,
 ): Promise<StreamReply> => {
   const found = await read(ports, { workspace: workspace.id, account: act.accountId, at: act.at }, id)
   demandListRight(found.type, workspace)
@@ -69,6 +69,7 @@ export const open = async (
   if (status !== 'COMPLETED' || blobKey === null || fileName === null || sizeBytes === null || sha256 === null)
     throw new Refusal('STATE.CONFLICT', { internal: `the export is ${status}` })
   const { contentType } = formats[found.format]
-  await inTransaction(ports.database, (tx) => recordAct(tx, act, { workspaceId: workspace.id, targetId: id }))
+  if (!asked.headOnly)
+    await inTransaction(ports.database, (tx) => recordAct(tx, act, { workspaceId: workspace.id, targetId: id }))
   return download(ports.blobs, { key: blobKey, fileName, contentType, sizeBytes, sha256 }, asked)
 }

@@ -5,17 +5,18 @@ import { inTransaction } from '../../platform/database/index.ts'
 import { rechargeOf } from './recharge.ts'
 import { type RechargesPorts, read } from './service.ts'
 
-/** The bytes of a recharge's proof, of any workspace, for who decides over it; and a line in the audit log. */
+/** The bytes of a recharge's proof, of any workspace, for who decides over it; and a line in the audit log of who gets them. */
 export const openProof = async (
   ports: RechargesPorts,
   act: Act,
   id: OrderId,
-  asked: Pick<RequestFacts, 'range' | 'ifNoneMatch' | 'ifRange'>,
+  asked: Pick<RequestFacts, 'range' | 'ifNoneMatch' | 'ifRange' | 'headOnly'>,
 ): Promise<StreamReply> => {
   const order = await read(ports, id, null)
   const { proofFileBizId: proof } = rechargeOf(order).told
   const file = proof === null ? undefined : await ports.fileOf(order.workspaceBizId, proof)
   if (!file) throw notFound('the recharge has no proof that can be had')
-  await inTransaction(ports.database, (tx) => recordAct(tx, act, { workspaceId: order.workspaceBizId, targetId: id }))
+  if (!asked.headOnly)
+    await inTransaction(ports.database, (tx) => recordAct(tx, act, { workspaceId: order.workspaceBizId, targetId: id }))
   return download(ports.blobs, file, asked)
 }
