@@ -115,11 +115,14 @@ describe('a sandbox', () => {
     expect(cleaned).toEqual([opened.workspaceId])
     const orders = await world.database
       .selectFrom('orders')
-      .select('status')
+      .select(['status', sql<string | null>`data->>'failureCode'`.as('failureCode')])
       .where('workspace_biz_id', '=', opened.workspaceId)
       .orderBy('created_at')
       .execute()
-    expect(orders.map((order) => order.status).sort()).toEqual(['COMPLETED', 'FAILED'])
+    expect(orders).toEqual([
+      { status: 'COMPLETED', failureCode: null },
+      { status: 'FAILED', failureCode: 'SANDBOX_RESET' },
+    ])
     expect(await ledger.verifyBook()).toBeNull()
     await send(opened, '10000.00')
     await reset(opened.workspaceId)

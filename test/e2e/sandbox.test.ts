@@ -120,4 +120,27 @@ describe.skipIf(!storeIsAvailable())('play money', () => {
     await web('POST', '/sandbox/reset')
     await recharged()
   })
+
+  test('sandbox.reset 200: each order that it ends tells why, where others of its kind do', async () => {
+    const { bizId: withdrawalChannelBizId } = await channel()
+    await system('POST', `/withdrawal-channels/${withdrawalChannelBizId}/verify`)
+    const order = { walletBizId: wallets.USD, amount: '10.00' }
+    const going = await web('POST', '/withdrawals', { ...order, withdrawalChannelBizId })
+    await system('POST', `/withdrawals/${going.bizId}/approve`)
+    const waiting = await web('POST', '/withdrawals', { ...order, withdrawalChannelBizId })
+    const unpaid = await web('POST', '/recharges', { ...order, channelCode: 'CARD_USD' })
+    await web('POST', '/sandbox/reset')
+    expect(await web('GET', `/withdrawals/${going.bizId}`)).toMatchObject({
+      withdrawalStatus: { code: 'FAILED' },
+      failureReason: 'SANDBOX_RESET',
+    })
+    expect(await web('GET', `/withdrawals/${waiting.bizId}`)).toMatchObject({
+      withdrawalStatus: { code: 'CANCELLED' },
+      failureReason: null,
+    })
+    expect(await web('GET', `/recharges/${unpaid.bizId}`)).toMatchObject({
+      rechargeStatus: { code: 'CANCELLED' },
+      cancelReason: 'SANDBOX_RESET',
+    })
+  })
 })

@@ -9,7 +9,7 @@ import {
 import type { Ledger } from '../../ledger/index.ts'
 import { type Act, recordAct } from '../../platform/audit/index.ts'
 import { type Database, inTransaction, type Tx } from '../../platform/database/index.ts'
-import { correction, endOf } from './rules.ts'
+import { correction, endingOf } from './rules.ts'
 import { lockWallets, type OpenOrder, openOrders, type SandboxWallet } from './store.ts'
 
 /** Deletes what a domain keeps of a workspace and what may be deleted, inside the transaction of the reset. */
@@ -56,7 +56,7 @@ const end = (ledger: Ledger, workspace: WorkspaceId, order: OpenOrder, { account
       type: order.type,
       workspace,
       expected: [order.status],
-      steps: [{ status: endOf(order, at), reason: 'SANDBOX_RESET' }],
+      ...endingOf(order, at),
       ...(order.holds && { endHolds: 'RELEASED' as const }),
     },
   })
