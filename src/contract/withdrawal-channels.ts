@@ -6,7 +6,10 @@ import { member, money, operator } from './policies.ts'
 
 const channelType = codeOf('channelType').extract(['BANK', 'CRYPTO'])
 
-/** The full account goes in here and never comes out. A bank's account has a bank code, a crypto address a network. */
+/**
+ * The full account goes in here and never comes out: four characters at least, beside those that group them. A bank's account
+ * has a bank code, a crypto address a network.
+ */
 const WithdrawalChannelRequest = z
   .strictObject({
     channelType,
@@ -18,7 +21,7 @@ const WithdrawalChannelRequest = z
       .trim()
       .min(4)
       .max(128)
-      .regex(/^[0-9A-Za-z][0-9A-Za-z :.-]*$/),
+      .regex(/^[0-9A-Za-z]([ :.-]*[0-9A-Za-z]){3,}[ :.-]*$/),
     bankCode: text(32).optional().meta({ description: 'Of a BANK account, which needs one; of no other' }),
     network: text(32).optional().meta({ description: 'Of a CRYPTO address, which needs one; of no other' }),
   })

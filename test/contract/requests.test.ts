@@ -212,9 +212,16 @@ const cases: { name: string; schema: z.ZodType; accepts: unknown[]; refuses: unk
     schema: channels.createWithdrawalChannel.body,
     accepts: [
       { ...bank, bankCode: 'COBADEFF' },
+      { ...bank, bankCode: 'COBADEFF', accountNumber: '1 2-3.4:' },
       { ...bank, channelType: 'CRYPTO', currency: 'BTC', network: 'BITCOIN' },
     ],
-    refuses: [bank, { ...bank, bankCode: 'X', network: 'Y' }, { ...bank, channelType: 'CARD', bankCode: 'X' }],
+    refuses: [
+      bank,
+      { ...bank, bankCode: 'X', network: 'Y' },
+      { ...bank, channelType: 'CARD', bankCode: 'X' },
+      // What groups an account's characters is none of them.
+      ...['123', '1 2 3', '1...', '1-:.'].map((accountNumber) => ({ ...bank, bankCode: 'X', accountNumber })),
+    ],
   },
   {
     name: 'an export',
