@@ -55,7 +55,7 @@ export const read = async ({ database }: ExportPorts, viewer: Viewer, id: string
   return found
 }
 
-/** The bytes of a completed export, for somebody who may read the list today; and a line in the audit log of whoever gets them. */
+/** The bytes of a completed export, for somebody who may read the list today; and a line in the audit log of whoever asks for them. */
 export const open = async (
   ports: ExportPorts,
   act: Act,

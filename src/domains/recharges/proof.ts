@@ -5,7 +5,7 @@ import { inTransaction } from '../../platform/database/index.ts'
 import { rechargeOf } from './recharge.ts'
 import { type RechargesPorts, read } from './service.ts'
 
-/** The bytes of a recharge's proof, of any workspace, for who decides over it; and a line in the audit log of who gets them. */
+/** The bytes of a recharge's proof, of any workspace, for who decides over it; and a line in the audit log of who asks for them. */
 export const openProof = async (
   ports: RechargesPorts,
   act: Act,
