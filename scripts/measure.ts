@@ -11,13 +11,14 @@ import { loadavg, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { argv, stdout } from 'node:process'
 import { setTimeout as pause } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
 import { requiredHeaders } from '../test/harness/http.ts'
 import { freePort, startPostgres } from '../test/harness/postgres.ts'
 import { startRedis } from '../test/harness/redis.ts'
 
 const starts = Number(argv[2] ?? 5)
 const idleMs = Number(argv[3] ?? 3_000)
-const cli = new URL('../bin/portico.js', import.meta.url).pathname
+const cli = fileURLToPath(new URL('../bin/portico.js', import.meta.url))
 
 const residentMegabytes = async ({ pid }: ChildProcess): Promise<number> => {
   const line = /^VmRSS:\s+(\d+) kB/m.exec(await readFile(`/proc/${pid}/status`, 'utf8'))

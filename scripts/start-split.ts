@@ -8,12 +8,13 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { stderr, stdout } from 'node:process'
+import { fileURLToPath } from 'node:url'
 import { readVariables } from '../src/config/env.ts'
 import { startPostgres } from '../test/harness/postgres.ts'
 
 const { PORT = '8080', OPS_PORT = '9090' } = readVariables()
 const operations = `http://127.0.0.1:${OPS_PORT}`
-const cli = new URL('../bin/portico.js', import.meta.url).pathname
+const cli = fileURLToPath(new URL('../bin/portico.js', import.meta.url))
 
 const start = (role: string, variables: Record<string, string>): ChildProcess =>
   spawn(process.execPath, [cli, 'serve', '--role', role], { env: { ...process.env, ...variables }, stdio: 'inherit' })
@@ -41,8 +42,11 @@ const stop = () => {
   for (const child of [gateway, domains]) if (child.exitCode === null) child.kill('SIGTERM')
 }
 process.once('SIGINT', stop).once('SIGTERM', stop)
-await Promise.race([once(gateway, 'exit'), once(domains, 'exit')])
+const ends = [gateway, domains].map((child) => once(child, 'exit'))
+await Promise.race(ends)
 stop()
-await Promise.all([gateway, domains].map((child) => child.exitCode ?? once(child, 'exit')))
+const codes = await Promise.all(ends)
 await postgres.stop()
 await rm(folder, { recursive: true, force: true })
+// Neither ends by itself but for a fault: a port that is taken, say.
+process.exitCode = codes.every(([code]) => code === 0) ? 0 : 1

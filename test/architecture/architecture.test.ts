@@ -1,18 +1,29 @@
+import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
 import { readSources, type Source, tooLong, violations } from './check.ts'
 import { importRules, textRules } from './rules.ts'
 
+const sourcesOf = (folder: string): Source[] => readSources(fileURLToPath(new URL(`../../${folder}`, import.meta.url)))
+
 test('the house keeps its rules', () => {
-  const sources = readSources(new URL('../../src', import.meta.url).pathname)
+  const sources = sourcesOf('src')
   expect(sources.length).toBeGreaterThan(50)
   expect(violations(sources)).toEqual([])
 })
 
 test.each(['test', 'scripts'])('no file below %s is above 400 lines', (folder) => {
-  const sources = readSources(new URL(`../../${folder}`, import.meta.url).pathname)
+  const sources = sourcesOf(folder)
   expect(sources.length).toBeGreaterThan(5)
   expect(tooLong(sources)).toEqual([])
 })
+
+test.each(['src', 'test', 'scripts'])(
+  'no file below %s takes the path of a URL for that of a file, in which a space is another one',
+  (folder) => {
+    const taken = sourcesOf(folder).filter(({ text }) => /import\.meta\.url\)\.pathname/.test(text))
+    expect(taken.map(({ path }) => path)).toEqual([])
+  },
+)
 
 const broken: [string, Source][] = [
   ['kernel imports nothing of ours', { path: 'kernel/a.ts', text: "import { x } from '../config/index.ts'" }],
