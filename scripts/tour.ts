@@ -4,7 +4,7 @@
  * --operations where that is another machine.
  */
 import { parseArgs } from 'node:util'
-import { createClient, type Exchange } from '../src/client/index.ts'
+import { createClient, type Exchange, isPorticoError } from '../src/client/index.ts'
 import { readVariables } from '../src/config/env.ts'
 
 const { PORT = '8080', OPS_PORT = '9090' } = readVariables()
@@ -98,10 +98,20 @@ const tour = async (): Promise<void> => {
   process.stdout.write('\nThat was the whole way.\n')
 }
 
+/** What to look at next: a gateway that refuses is running. */
+const hintOf = (error: unknown): string => {
+  if (!isPorticoError(error) || error.code.startsWith('CLIENT.'))
+    return `Is the gateway running at ${values.url}? npm start`
+  const { code, retryAfter, requestId } = error
+  const wait = retryAfter === null ? '' : `, for another ${retryAfter} s`
+  const wider = code === 'ACCESS.RATE_LIMITED' ? '\nWith wider limits: PORTICO_RATE_LIMIT_SCALE=100 npm start' : ''
+  return `It was refused by ${code}${wait}: ${values.operations}/explain/${requestId} tells at which stage${wider}`
+}
+
 try {
   await tour()
 } catch (error) {
   const why = error instanceof Error ? error.message : String(error)
-  process.stderr.write(`\nThe tour ended early: ${shorten(why)}\nIs the gateway running at ${values.url}? npm start\n`)
+  process.stderr.write(`\nThe tour ended early: ${shorten(why)}\n${hintOf(error)}\n`)
   process.exitCode = 1
 }

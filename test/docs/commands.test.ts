@@ -51,4 +51,17 @@ describe('the commands of the documentation do what it says', () => {
       expect(stdout).toMatch(known.prints)
     })
   }
+
+  test('a tour that is refused does not ask whether the gateway runs, but says where the refusal is explained', async () => {
+    const at = ['--url', gateway.url, '--operations', gateway.operationsUrl]
+    const tour = run(process.execPath, ['scripts/tour.ts', ...at, '--email', 'nobody@demo.test'], { cwd: root })
+    const { stderr } = await tour.then(
+      () => expect.fail('it was not refused'),
+      (error: { stderr: string }) => error,
+    )
+    const [explained] = /http:\S+\/explain\/\S+/.exec(stderr) ?? []
+    expect(stderr).toContain('AUTH.INVALID_CREDENTIALS')
+    expect(stderr).not.toContain('running')
+    expect(await (await fetch(explained ?? '')).json()).toMatchObject([{ code: 'AUTH.INVALID_CREDENTIALS' }])
+  })
 })
