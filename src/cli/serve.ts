@@ -33,7 +33,7 @@ export const serve: Command = {
   help: [
     '  --role gateway|domains   what to serve (gateway)',
     '',
-    'Configuration: PORTICO_CONFIG names a YAML file; PORT, OPS_PORT, HOST and others override it (README).',
+    'Configuration: PORTICO_CONFIG names a YAML file; PORT, OPS_PORT, HOST and others override it (docs/configuration.md).',
     'SIGHUP, or a change of that file, takes `backends` anew; all else needs a restart.',
     'SIGTERM and SIGINT drain: readiness drops, after shutdown.delayMs the listener closes, accepted requests finish (at',
     'most shutdown.timeoutMs), exit code 0.',
