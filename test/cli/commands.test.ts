@@ -82,11 +82,11 @@ test('a PostgreSQL that does not answer is named by its variable, with what each
   )
 })
 
-test('an older Node than it runs on is told of the one that the project brings, and nothing else happens: exit code 2', async () => {
+test('an older Node than it runs on is told which it takes, and of the one that a clone brings, and nothing else happens: exit code 2', async () => {
   const older = "data:text/javascript,Object.defineProperty(process, 'version', { value: 'v20.20.2' })"
   const { code, out, err } = await run(process.execPath, ['--import', older, 'bin/portico.js', 'config', 'check'])
   expect([code, out]).toEqual([2, ''])
-  expect(err).toMatch(/^portico: Node v20\.20\.2 is too old.*npx portico.*\n$/)
+  expect(err).toMatch(/^portico: Node v20\.20\.2 is too old, it takes 24 or newer; in a clone .*npx portico.*\n$/)
 })
 
 test('a store that is not to be had: exit code 1', async () => {
