@@ -96,7 +96,7 @@ export const downloadExport = operation({
   ...get,
   id: 'exports.download',
   path: '/exports/{export_id}/download',
-  summary: 'A completed export’s bytes, as an attachment',
+  summary: 'A completed export’s bytes, as an attachment; Range and ETag are served',
   policy: { ...reading, channel: 'none' },
   reply: 'stream',
   refuses: ['RESOURCE.NOT_FOUND', 'STATE.CONFLICT', 'FILE.RANGE_NOT_SATISFIABLE'],

@@ -8,7 +8,7 @@ export const descriptionOf = (operation: Operation, chain: Chain): string => {
   const rules: [boolean, string][] = [
     [policy.caller === 'anonymous', 'No token is needed.'],
     [policy.permission !== null, `Needs the right \`${policy.permission}\`.`],
-    [policy.stepUp, 'Needs a second factor proved within the last five minutes (`security/step-up`).'],
+    [policy.stepUp, 'Needs a second factor proved lately, by default within five minutes (`security/step-up`).'],
     [policy.idempotent, 'Happens once per X-Request-Id.'],
     [
       isSealable(operation, chain) && body !== 'none',
