@@ -6,8 +6,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TLSSocket } from 'node:tls'
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
+import { developmentIds } from '../../src/seed/development.ts'
 import { type Portico, startPortico } from '../harness/portico.ts'
 import { upstreamAt } from '../harness/settings.ts'
+import { signIn } from '../harness/sign-in.ts'
 
 const timezone = { code: 'UTC', label: 'UTC', zoneIdCode: 'Etc/UTC', utcOffset: 'UTC+0', value: 1 }
 
@@ -88,7 +90,8 @@ describe.skipIf(inject('topology') !== 'embedded')('an upstream over mutual TLS'
       (request, response) => {
         const socket = request.socket as TLSSocket
         seen.push(String(socket.getPeerCertificate().subject.CN))
-        response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify([timezone]))
+        if (request.url?.endsWith('/download')) response.writeHead(200, { 'content-length': 3 }).end('abc')
+        else response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify([timezone]))
       },
     )
     upstream.on('tlsClientError', () => undefined)
@@ -102,36 +105,39 @@ describe.skipIf(inject('topology') !== 'embedded')('an upstream over mutual TLS'
     rmSync(folder, { recursive: true, force: true })
   })
 
-  const through = async (tls: object): Promise<{ portico: Portico; status: number }> => {
+  /** What a reply that is read whole gets, and a file that is passed on: each has connections of its own. */
+  const through = async (tls: object): Promise<{ portico: Portico; statuses: number[] }> => {
+    const place = upstreamAt(url, { tls, breaker: { failures: 50, openMs: 100 } })
     const portico = await startPortico({
       adjust: (settings) => {
-        settings.backends = {
-          constants: upstreamAt(url, { tls, breaker: { failures: 50, openMs: 100 } }),
-        }
+        settings.backends = { constants: place, files: place }
       },
     })
     portico.expectFault(({ status }) => Number(status) >= 502)
-    const { status } = await portico.call('GET', '/web/v1/consumer/constants/timezones')
-    return { portico, status }
+    const { accessToken: token } = await signIn(portico)
+    const { workspace } = developmentIds
+    const read = await portico.call('GET', '/web/v1/consumer/constants/timezones')
+    const file = await portico.call('GET', `/web/v1/consumer/files/${workspace}/download`, { token, workspace })
+    return { portico, statuses: [read.status, file.status] }
   }
 
-  test('200 with the certificate that it asks for, which it sees', async () => {
-    const { portico, status } = await through({
+  test('constants.timezones 200 and files.download 200 with the certificate that it asks for, which it sees', async () => {
+    const { portico, statuses } = await through({
       caFile: file('ca.pem'),
       certFile: file('gateway.pem'),
       keyFile: file('gateway.key'),
     })
-    expect(status).toBe(200)
-    expect(seen).toEqual(['gateway'])
+    expect(statuses).toEqual([200, 200])
+    expect(seen).toEqual(['gateway', 'gateway'])
     await portico.stop()
   })
 
-  test('502 without one, and 502 where the upstream’s own is not trusted', async () => {
+  test('both 502 without one, and 502 where the upstream’s own is not trusted', async () => {
     const bare = await through({ caFile: file('ca.pem') })
-    expect(bare.status).toBe(502)
+    expect(bare.statuses).toEqual([502, 502])
     await bare.portico.stop()
     const distrusted = await through({ certFile: file('gateway.pem'), keyFile: file('gateway.key') })
-    expect(distrusted.status).toBe(502)
+    expect(distrusted.statuses).toEqual([502, 502])
     await distrusted.portico.stop()
   })
 
