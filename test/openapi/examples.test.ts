@@ -1,9 +1,21 @@
+import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { catalogue } from '../../src/contract/index.ts'
 import { allRefusals } from '../../src/contract/refusals.ts'
-import { chains, codes, paramNames } from '../../src/kernel/index.ts'
+import {
+  type Code,
+  type CodedFamily,
+  chains,
+  codedFamilies,
+  codes,
+  codesOf,
+  paramNames,
+} from '../../src/kernel/index.ts'
 import { readExamples } from '../../src/openapi/index.ts'
+import { isJsonObject, type Json } from '../../src/openapi/json.ts'
+import { createWords } from '../../src/platform/words/index.ts'
 import { faultsOfExample } from '../harness/recording/check.ts'
+import { root } from '../harness/settings.ts'
 
 const file = new URL('../../docs/examples.json', import.meta.url)
 const { operations, refusals } = readExamples(file)
@@ -41,6 +53,33 @@ describe(`the recorded examples (${again})`, () => {
     expect([...all].filter((code) => !refusals.has(code) && !unseen.has(code))).toEqual([])
     const names = new Set([...Object.keys(codes), ...Object.values(codes).map(({ status }) => `${status}0`)])
     expect([...refusals.keys()].filter((code) => !names.has(code))).toEqual([])
+  })
+
+  test('each says what is said today: the texts of its coded values, the sentences of refusals', () => {
+    const words = createWords({ directory: join(root, 'config/locales') })
+    const families = Object.keys(codedFamilies) as CodedFamily[]
+    const said = families.flatMap((family) =>
+      codesOf(family).map((code) => {
+        const { value, label, description } = words.coded(family, code, 'en')
+        return [value, { code, value, label, description }] as const
+      }),
+    )
+    const known = new Map<Json, object>(said)
+    const codedIn = (part: Json | undefined): Json[] => {
+      if (Array.isArray(part)) return part.flatMap(codedIn)
+      if (!isJsonObject(part)) return []
+      return 'description' in part && 'label' in part ? [part] : Object.values(part).flatMap(codedIn)
+    }
+    const coded = [...operations.values()].flatMap(({ reply }) => codedIn(reply))
+    expect(coded.length).toBeGreaterThan(100)
+    for (const each of coded) expect(each).toEqual(isJsonObject(each) && known.get(each.value ?? null))
+    const names = Object.keys(codes) as Code[]
+    for (const name of names) {
+      const refusal = refusals.get(name)
+      if (!isJsonObject(refusal)) continue
+      const message = String(refusal.message)
+      expect(message).toBe(words.refusal(name, 'en', message.split(': ')[1]))
+    }
   })
 
   test('nothing secret is in them', () => {
