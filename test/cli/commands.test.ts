@@ -1,10 +1,10 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, readFileSync } from 'node:fs'
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { commands as loaders } from '../../src/cli/index.ts'
@@ -127,6 +127,25 @@ test('a data directory that is a file is named with its variable: exit code 1', 
   const { code, out, err } = await portico(['migrate'], { PORTICO_DATA_DIR })
   expect([code, out]).toEqual([1, ''])
   expect(err).toContain(`portico: the data directory ${PORTICO_DATA_DIR} (PORTICO_DATA_DIR) cannot be made: EEXIST`)
+})
+
+test('config check prints the effective configuration, and of its secrets not one: exit code 0', async () => {
+  const PORTICO_CONFIG = join(await mkdtemp(join(tmpdir(), 'portico-check-')), 'portico.yaml')
+  await writeFile(PORTICO_CONFIG, 'turnstile: { secret: hidden }')
+  const { code, out, err } = await portico(['config', 'check'], {
+    PORTICO_CONFIG,
+    PORT: '8123',
+    DATABASE_URL: 'postgres://portico:hidden@store.test/portico',
+    REDIS_URL: 'redis://portico:hidden@store.test',
+    SMTP_URL: 'smtp://portico:hidden@mail.test',
+    PORTICO_SECRET_KEY: Buffer.alloc(32, 'hidden').toString('base64'),
+  })
+  await rm(dirname(PORTICO_CONFIG), { recursive: true })
+  expect([code, err]).toEqual([0, ''])
+  expect(out).toContain('port: 8123\n')
+  expect(out).not.toMatch(/hidden|aGlkZGVu/)
+  for (const name of ['databaseUrl', 'redisUrl', 'smtpUrl', 'secretKey', 'secret'])
+    expect(out).toMatch(new RegExp(`^ *${name}: '\\[secret\\]'$`, 'm'))
 })
 
 test('openapi prints the document: exit code 0', async () => {
