@@ -54,7 +54,7 @@ export const identitySettings = (settings: Configuration): IdentitySettings => {
 
 export const breachCheckOf = ({ passwords }: Configuration, logger: Logger): BreachCheck =>
   passwords.breachCheck.url
-    ? createBreachCheck({ url: passwords.breachCheck.url, timeoutMs: passwords.breachCheck.timeoutMs }, logger)
+    ? createBreachCheck({ ...passwords.breachCheck, url: passwords.breachCheck.url.reveal() }, logger)
     : noBreachCheck
 
 /** Identity with what the configuration asks of the outside world for it. */

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { life, wait } from './durations.ts'
-import { httpUrl } from './http-url.ts'
+import { httpUrl, secretUrl } from './http-url.ts'
 import { Secret } from './secrets.ts'
 
 const allowance = {
@@ -60,7 +60,9 @@ export const passwords = z.strictObject({
   resetTtlMs: life(100).describe('How long a mailed link is good.'),
   initTtlMs: life(100).describe('How long the token at the end of a registration is good.'),
   breachCheck: z.strictObject({
-    url: httpUrl.nullable().describe('What the five digits are appended to; null asks nobody.'),
+    url: secretUrl
+      .nullable()
+      .describe('What the five digits are appended to, masked as a key may be in it; null asks nobody.'),
     timeoutMs: wait(100).describe('For an answer.'),
   }),
 })

@@ -79,13 +79,15 @@ test.each([
   expect(load).toThrow(told)
 })
 
-test('a key in the address of the rate provider is masked wherever the configuration is printed', () => {
+test('a key in the address of the rate provider, or of the breach check, is masked wherever the configuration is printed', () => {
   const file = join(folder, 'provider.yaml')
   const url = 'https://rates.example/latest?key=hidden'
   const provider = { url, refreshMs: 1_000, staleAfterMs: 2_000, timeoutMs: 500 }
-  writeFileSync(file, JSON.stringify({ money: { exchange: { provider } } }))
+  const passwords = { breachCheck: { url } }
+  writeFileSync(file, JSON.stringify({ money: { exchange: { provider } }, passwords }))
   const settings = loadConfiguration({ PORTICO_CONFIG: file }, root)
   expect(settings.money.exchange.provider?.url.reveal()).toBe(url)
+  expect(settings.passwords.breachCheck.url?.reveal()).toBe(url)
   expect(JSON.stringify(settings)).not.toContain('hidden')
   expect(JSON.stringify(settings)).toContain('[secret]')
 })

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { createServer, request, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { Secret } from '../../src/config/index.ts'
 import { requiredHeaders } from '../harness/http.ts'
 import {
   begin,
@@ -249,7 +250,7 @@ describe.skipIf(!storeIsAvailable())('the breach check, where it is switched on'
     const { port } = server.address() as AddressInfo
     portico = await startPortico({
       adjust: (settings) => {
-        settings.passwords.breachCheck = { url: `http://127.0.0.1:${port}/range/`, timeoutMs: 1_000 }
+        settings.passwords.breachCheck = { url: new Secret(`http://127.0.0.1:${port}/range/`), timeoutMs: 1_000 }
       },
     })
   })
