@@ -4,6 +4,7 @@ import type { Variables } from '../../src/config/env.ts'
 import type { Configuration } from '../../src/config/index.ts'
 import { type Running, run } from '../../src/main.ts'
 import type { MailTemplate } from '../../src/platform/mail/index.ts'
+import { watchActs } from './acts.ts'
 import { startConfigured } from './configured.ts'
 import { type Answer, type Call, send } from './http.ts'
 import { captureLog, type LogCapture, type LogLine } from './log.ts'
@@ -98,6 +99,7 @@ export const startPortico = async ({ variables = {}, adjust }: Options = {}): Pr
     return mails.filter(({ to }) => to === address)
   }
   const expected: ((line: LogLine) => boolean)[] = []
+  const acts = watchActs(inject('topology') === 'replicas' ? store.variables.DATABASE_URL : undefined)
   return {
     get url() {
       return nextUrl()
@@ -109,7 +111,11 @@ export const startPortico = async ({ variables = {}, adjust }: Options = {}): Pr
     log: captured.lines,
     rawLog: captured.raw,
     unserved: running.unserved,
-    call: (method, path, call) => send(nextUrl(), method, path, call),
+    call: async (method, path, call) => {
+      const answer = await send(nextUrl(), method, path, call)
+      acts.saw(method, path, answer)
+      return answer
+    },
     mailsTo,
     mailTo: async (address, template) => {
       for (let attempt = 1; ; attempt++) {
@@ -123,7 +129,9 @@ export const startPortico = async ({ variables = {}, adjust }: Options = {}): Pr
     stop: async () => {
       for (const replica of replicas) await replica.stop()
       await domains?.stop()
+      const unheard = await acts.missing()
       await store.remove()
+      expect(unheard, 'commands that were carried out and are not in the audit log').toEqual([])
       const faults = captured.faults().filter((line) => !expected.some((matches) => matches(line)))
       expect(faults, 'faults in the log').toEqual([])
     },
