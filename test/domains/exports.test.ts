@@ -198,6 +198,25 @@ describe('an export over one snapshot', () => {
     }
   })
 
+  test('while it is RUNNING it tells how many rows there are so far, on either store', async () => {
+    for (const store of stores) {
+      const { book, workspace, exportsOver, ask, state } = await scene(store)
+      book.clock.advance(5)
+      const exportId = await ask('TRANSFERS')
+      const told: number[] = []
+      const between = async () => {
+        book.clock.advance(300)
+        const { export_status: status, row_count: rows } = await state(exportId)
+        if (status === 'RUNNING') told.push(rows ?? -1)
+      }
+      const { jobs } = exportsOver(interrupted(book.ledger, between))
+      await run(jobs, { workspaceId: workspace, exportId })
+      expect(told.slice(0, 3), store.name).toEqual([0, 1, 8])
+      expect(told.length).toBeGreaterThan(4)
+      expect([...new Set(told), opening - 1]).toEqual([...told, opening - 1].toSorted((a, b) => a - b))
+    }
+  })
+
   test('an attempt that dies half-way is begun anew by the next; the late end of the first changes nothing', async () => {
     for (const store of stores) {
       const { book, workspace, exportsOver, ask, state, rowsOf } = await scene(store)
