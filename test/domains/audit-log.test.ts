@@ -1,0 +1,32 @@
+import { sql } from 'kysely'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import * as contract from '../../src/contract/operator-audit.ts'
+import { auditHandlers } from '../../src/domains/operators/audit-handlers.ts'
+import { recordAudit, sealAuditLog } from '../../src/platform/audit/index.ts'
+import { callerOf, createWorld, type World, words } from './world.ts'
+
+let world: World
+beforeAll(async () => {
+  world = await createWorld()
+})
+afterAll(() => world.close())
+
+test('operators.verifyAuditLog 200: a tampered entry is named by its place, and how many before it are intact', async () => {
+  const { database, clock } = world
+  const operator = callerOf(await world.account('operator@example.test', 'SYSTEM'), 'SYSTEM')
+  const who = { portal: 'SYSTEM', actorId: operator.accountId, workspaceId: null, targetId: null } as const
+  const what = {
+    action: 'test.act',
+    outcome: 'SUCCESS',
+    requestId: 'one',
+    clientIp: '203.0.113.7',
+    detail: {},
+  } as const
+  for (let count = 1; count <= 5; count++) await recordAudit(database, { at: clock.now(), ...who, ...what })
+  await sealAuditLog(database)
+  const verify = () => world.ask(auditHandlers(database, clock, words), contract.verifyAuditLog, { as: operator })
+  expect(await verify()).toMatchObject({ intact: true, entriesChecked: 5, firstBrokenSequence: null })
+  await sql`ALTER TABLE audit_log DISABLE TRIGGER USER`.execute(database)
+  await sql`UPDATE audit_log SET client_ip = '198.51.100.1' WHERE sequence IN (3, 4)`.execute(database)
+  expect(await verify()).toMatchObject({ intact: false, entriesChecked: 2, firstBrokenSequence: 3 })
+})
