@@ -54,7 +54,7 @@ describe.skipIf(inject('topology') !== 'embedded')('the log holds no secret', ()
   })
   afterAll(() => portico?.stop())
 
-  test('whatever became of the requests', async () => {
+  test('whatever became of the requests, and has one line for each of them', async () => {
     const { accessToken: token, refreshToken } = await signInPlanting()
     const { accountNumber, apiKey, password, wrongPassword } = planted
     await call('GET', `${chain}/profile`, { token })
@@ -77,7 +77,11 @@ describe.skipIf(inject('topology') !== 'embedded')('the log holds no secret', ()
     await post('/withdrawal-channels', channel, { token })
 
     const raw = portico.rawLog.join('\n')
-    for (const requestId of requestIds) expect(raw, requestId).toContain(requestId)
+    for (const requestId of requestIds)
+      expect(
+        portico.log.filter((line) => line.requestId === requestId),
+        requestId,
+      ).toHaveLength(1)
     const found = [...secrets].filter(([, secret]) => raw.includes(secret)).map(([name]) => name)
     expect(found).toEqual([])
 
