@@ -16,11 +16,11 @@ afterAll(async () => {
   await server?.stop()
 })
 
-const open = (url: string) =>
+const open = (url: string, poolSize = 1) =>
   openPostgres({
     kind: 'postgres',
     url,
-    poolSize: 1,
+    poolSize,
     connectTimeoutMs: 2_000,
     statementTimeoutMs: 400,
     lockTimeoutMs: 200,
@@ -47,6 +47,17 @@ test.skipIf(!server)(
     expect((await ask()).rows).toEqual([{ n: 1 }])
     await store.close()
     await relay.close()
+  },
+)
+
+test.skipIf(!server)(
+  'has as many connections as poolSize says, however many ask at once; all are answered',
+  async () => {
+    const store = await open(server?.url ?? '', 3)
+    const ask = () => sql<{ pid: number }>`SELECT pg_backend_pid() AS pid, pg_sleep(0.02)`.execute(store.database)
+    const answers = await Promise.all(Array.from({ length: 12 }, ask))
+    expect(new Set(answers.map(({ rows }) => rows[0]?.pid)).size).toBe(3)
+    await store.close()
   },
 )
 
