@@ -52,6 +52,18 @@ describe.skipIf(!storeIsAvailable())('limits of a portal of its own', () => {
     expect(answer.headers.get('ratelimit')).toMatch(/^"login-address";r=0;t=\d+$/)
   })
 
+  test('auth.loginInitiate 429 for the fourth from anywhere in the 56 bits of an IPv6 address; their neighbour goes on', async () => {
+    const at = client(portico)
+    const from = async (address: string) => {
+      const body = { email: 'nobody@b.test', password: 'wrong' }
+      const headers = { 'cf-connecting-ip': address }
+      return (await at.post(`${system}/auth/login/initiate`, body, undefined, headers)).status
+    }
+    for (const host of ['100::1', '17f:a:b:c:d', '1ff:ffff::']) expect(await from(`2001:db8:0:${host}`)).toBe(401)
+    expect(await from('2001:db8:0:180::2')).toBe(429)
+    expect(await from('2001:db8:0:200::2')).toBe(401)
+  })
+
   test('auth.loginInitiate 401: the window of a minute at CONSUMER ends within it, whatever SYSTEM’s is', async () => {
     const at = client(portico)
     const body = { email: 'a@b.test', password: 'wrong' }
