@@ -16,7 +16,7 @@ import { createWallets } from '../domains/wallets/index.ts'
 import { createWithdrawalChannels } from '../domains/withdrawal-channels/index.ts'
 import { createWithdrawals } from '../domains/withdrawals/index.ts'
 import { createWorkspaces, workspaceMembers } from '../domains/workspaces/index.ts'
-import type { Identity } from '../identity/index.ts'
+import { endSessions, type Identity } from '../identity/index.ts'
 import type { HandlerTable, Portal } from '../kernel/index.ts'
 import { checkingBook, createLedger, forgettingAnswers, verifyBook } from '../ledger/index.ts'
 import { linksOf } from './links.ts'
@@ -95,6 +95,7 @@ export const composeDomains = async (
     ...outside,
     ledger,
     signInUrl,
+    endSessions,
     onSessionsEnded: identity.sessionsEnded,
   })
   const served = [

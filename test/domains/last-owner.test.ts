@@ -5,6 +5,7 @@ import * as roleContract from '../../src/contract/roles.ts'
 import * as contract from '../../src/contract/workspaces.ts'
 import { createOperators } from '../../src/domains/operators/index.ts'
 import { createRoles } from '../../src/domains/roles/index.ts'
+import { endSessions } from '../../src/identity/index.ts'
 import {
   type AccountId,
   bizId,
@@ -35,7 +36,13 @@ describe.each(stores)('the last owner on $name', (store) => {
     const { database, clock, workspaces } = world
     const shared = { database, clock, words, ids: systemIds, members: workspaces.members }
     const mailer = { send: async () => undefined, close: async () => undefined }
-    const decides = { signInUrl: () => '', onSessionsEnded: () => undefined, mailer, ledger: createLedger(shared) }
+    const decides = {
+      signInUrl: () => '',
+      endSessions,
+      onSessionsEnded: () => undefined,
+      mailer,
+      ledger: createLedger(shared),
+    }
     handlers = new Map([
       ...workspaces.handlers,
       ...createRoles({ ...shared, settings: accessSettings.roles }).handlers,

@@ -10,6 +10,7 @@ import { createInvitations } from '../../src/domains/invitations/index.ts'
 import { createOperators } from '../../src/domains/operators/index.ts'
 import { createRoles } from '../../src/domains/roles/index.ts'
 import { createSandbox } from '../../src/domains/sandbox/index.ts'
+import { endSessions } from '../../src/identity/index.ts'
 import {
   type AccountId,
   bizId,
@@ -65,6 +66,7 @@ describe.each(stores)('races on $name', (store) => {
         mailer,
         words,
         signInUrl: () => '',
+        endSessions,
         onSessionsEnded: () => undefined,
         ledger,
         clock,

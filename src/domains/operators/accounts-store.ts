@@ -6,7 +6,6 @@ import {
   type Page,
   type PageRequest,
   type Portal,
-  type SessionId,
   toDate,
 } from '../../kernel/index.ts'
 import { type Database, moment, readPage, type Tx } from '../../platform/database/index.ts'
@@ -106,21 +105,4 @@ export const countAwaiting = async (store: Store): Promise<ReadonlyMap<Portal, n
     .groupBy('portal')
     .execute()
   return new Map(rows.map(({ portal, total }) => [portal, total]))
-}
-
-/** Ends every session of an account that is still open. The table is identity's. */
-export const endSessions = async (
-  tx: Tx,
-  accountId: AccountId,
-  reason: 'TERMINATED' | 'ACCOUNT_CLOSED',
-  at: Instant,
-): Promise<SessionId[]> => {
-  const ended = await tx
-    .updateTable('sessions')
-    .set({ ended_at: toDate(at), end_reason: reason })
-    .where('account_biz_id', '=', accountId)
-    .where('ended_at', 'is', null)
-    .returning(['biz_id', 'expires_at', 'idle_expires_at'])
-    .execute()
-  return ended.filter((row) => row.expires_at > at && row.idle_expires_at > at).map((row) => row.biz_id)
 }

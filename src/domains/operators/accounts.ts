@@ -1,6 +1,7 @@
 import {
   type AccountId,
   type Ids,
+  type Instant,
   notFound,
   type Portal,
   parseLocale,
@@ -12,7 +13,7 @@ import { type Act, recordAct } from '../../platform/audit/index.ts'
 import { type Database, inTransaction, type Tx } from '../../platform/database/index.ts'
 import { enqueueJob } from '../../platform/jobs/index.ts'
 import type { Mailer } from '../../platform/mail/index.ts'
-import { type AccountRow, accountById, endSessions, lockAccounts, setAccountStatus } from './accounts-store.ts'
+import { type AccountRow, accountById, lockAccounts, setAccountStatus } from './accounts-store.ts'
 import { accountChanges, demandAnother, demandStatus, type Told } from './rules.ts'
 import { freezeOwnWorkspace } from './workspaces-store.ts'
 
@@ -23,6 +24,13 @@ export interface AccountPorts {
   words: Words
   /** Where people of a portal sign in. */
   signInUrl(portal: Portal): string
+  /** Ends every session of an account, whose row is held; answers those that were live. */
+  endSessions(
+    tx: Tx,
+    account: { portal: Portal; id: AccountId },
+    reason: 'TERMINATED' | 'ACCOUNT_CLOSED',
+    at: Instant,
+  ): Promise<SessionId[]>
   /** Told of sessions that have just been ended, once that is committed: this replica forgets them at once. */
   onSessionsEnded(ids: readonly SessionId[]): void
 }
@@ -65,7 +73,7 @@ export const change = async (
     demandAnother(act.accountId, id)
     demandStatus(account.status, accountChanges[step])
     const changed = await setAccountStatus(tx, id, accountChanges[step].to, act.at)
-    const ended = step === 'suspend' ? await endSessions(tx, id, 'ACCOUNT_CLOSED', act.at) : []
+    const ended = step === 'suspend' ? await ports.endSessions(tx, account, 'ACCOUNT_CLOSED', act.at) : []
     if (step === 'reject') await freezeOwnWorkspace(tx, id, act.at)
     const payload = { accountId: id, decision: accountChanges[step].told, reason: reason ?? '' }
     await enqueueJob(tx, ports.ids, { kind: decisionMailJob, payload, at: act.at })
@@ -80,8 +88,8 @@ export const change = async (
 /** Ends every session of an account; answers how many were alive. */
 export const terminateSessions = async (ports: AccountPorts, act: Act, id: AccountId): Promise<number> => {
   const ended = await inTransaction(ports.database, async (tx) => {
-    await held(tx, act.accountId, id)
-    const sessions = await endSessions(tx, id, 'TERMINATED', act.at)
+    const account = await held(tx, act.accountId, id)
+    const sessions = await ports.endSessions(tx, account, 'TERMINATED', act.at)
     await recordAct(tx, act, { workspaceId: null, targetId: id, detail: { terminatedSessions: sessions.length } })
     return sessions
   })

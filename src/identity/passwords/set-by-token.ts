@@ -8,7 +8,7 @@ import { voidLogins } from '../login/login-session-store.ts'
 import type { Throttle } from '../login/throttle.ts'
 import type { Notices } from '../notices/notices.ts'
 import type { IdentityPorts } from '../ports.ts'
-import { endOldestSessions } from '../sessions/bound-store.ts'
+import { endSessions } from '../sessions/bound-store.ts'
 import type { Liveness } from '../sessions/liveness.ts'
 import { isOpaqueToken } from '../tokens/opaque-token.ts'
 import { setPassword } from './password-store.ts'
@@ -57,8 +57,7 @@ export const passwordSetter = ({ ports, rule, throttle, liveness, notices }: Par
     await voidLogins(tx, portal, id, now)
     // Whoever reads the account's mail may try anew at once.
     await throttle.clear(tx, throttle.subject(portal, account.email))
-    const ending = { portal, accountId: id, keep: 0, except: null, reason: 'PASSWORD_CHANGED' } as const
-    const ended = await endOldestSessions(tx, ending, now)
+    const ended = await endSessions(tx, account, 'PASSWORD_CHANGED', now)
     const told = { workspaceId: null, targetId: id, detail: { sessions: ended.length } }
     await recordAct(tx, actBy(id, facts, now), told)
     await notices.credentialChanged(

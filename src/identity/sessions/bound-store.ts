@@ -46,3 +46,11 @@ export const endOldestSessions = async (tx: Tx, ending: Ending, at: Instant): Pr
   const ended = await endingOldest.all(tx, { ...ending, now: toDate(at) })
   return ended.filter((row) => row.wasRunning).map((row) => row.biz_id)
 }
+
+/** The same for every one of them. */
+export const endSessions = (
+  tx: Tx,
+  { portal, id }: { portal: Portal; id: AccountId },
+  reason: SessionEnd,
+  at: Instant,
+): Promise<SessionId[]> => endOldestSessions(tx, { portal, accountId: id, keep: 0, except: null, reason }, at)
