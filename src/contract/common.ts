@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import {
   type CodedFamily,
+  canonicalEmail,
   codesOf,
   isCurrency,
   longestPassword,
@@ -96,12 +97,7 @@ const dotString =
 /** An address as it was typed, that mail can be sent to. */
 export const mailbox = z.email({ pattern: dotString }).max(320).regex(mailable)
 
-export const email = z
-  .string()
-  .max(320)
-  .transform((value) => value.normalize('NFKC').trim().toLowerCase())
-  .pipe(mailbox)
-  .meta({ format: 'email' })
+export const email = z.string().max(320).transform(canonicalEmail).pipe(mailbox).meta({ format: 'email' })
 
 /** Capped here, before any hashing sees it: as it came, since it may be written in more units than it has characters. */
 export const password = z

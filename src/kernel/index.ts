@@ -1,4 +1,5 @@
 export * from './bounded-queue.ts'
+export * from './canonical-email.ts'
 export * from './canonical-json.ts'
 export * from './chain.ts'
 export * from './coded.ts'

@@ -1,8 +1,7 @@
 import type { RawBuilder } from 'kysely'
-import { type AccountId, type Instant, type Portal, toDate } from '../../kernel/index.ts'
+import { type AccountId, canonicalEmail, type Instant, type Portal, toDate } from '../../kernel/index.ts'
 import { type Database, type Given, statement, type Tx } from '../../platform/database/index.ts'
 import type { Account, NewAccount } from './account.ts'
-import { canonicalEmail } from './canonical-email.ts'
 
 const columns = [
   'biz_id as id',

@@ -1,7 +1,6 @@
-import { type Portal, rateLimited } from '../../kernel/index.ts'
+import { canonicalEmail, type Portal, rateLimited } from '../../kernel/index.ts'
 import type { Cache } from '../../platform/cache/index.ts'
 import type { KeyedDigest } from '../../platform/crypto/index.ts'
-import { canonicalEmail } from '../accounts/canonical-email.ts'
 import type { Allowance } from '../settings.ts'
 
 /** An address as a quota counts it, where whoever asks has not shown that it is an account's: it is kept as a digest. */

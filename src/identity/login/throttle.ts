@@ -1,6 +1,5 @@
-import { type AccountId, type Code, type Portal, Refusal, rateLimited } from '../../kernel/index.ts'
+import { type AccountId, type Code, canonicalEmail, type Portal, Refusal, rateLimited } from '../../kernel/index.ts'
 import type { Tx } from '../../platform/database/index.ts'
-import { canonicalEmail } from '../accounts/canonical-email.ts'
 import type { IdentityPorts } from '../ports.ts'
 import {
   clearFailures,
