@@ -10,6 +10,7 @@ export interface Clock {
 export const instantOf = (epochMilliseconds: number): Instant => epochMilliseconds as Instant
 export const plus = (at: Instant, milliseconds: number): Instant => (at + milliseconds) as Instant
 export const toIso = (at: Instant): string => new Date(at).toISOString()
+export const isoOrNull = (at: Instant | null): string | null => (at === null ? null : toIso(at))
 export const toDate = (at: Instant): Date => new Date(at)
 
 /** The years 1 to 9999 of UTC: the store has no year 0, and ISO 8601 writes no more than four digits. */

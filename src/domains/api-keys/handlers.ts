@@ -6,6 +6,7 @@ import {
   handlerTable,
   type Instant,
   idInPath,
+  isoOrNull,
   type Locale,
   mapPage,
   type Permission,
@@ -19,8 +20,6 @@ import { actOf } from '../../platform/audit/index.ts'
 import { statusAt } from './rules.ts'
 import type { ApiKeyCommand, ApiKeyService } from './service.ts'
 import type { ApiKeyRow } from './store.ts'
-
-const isoOrNull = (at: Instant | null): string | null => (at === null ? null : toIso(at))
 
 type CommandRequest = RequestFacts & { caller: Caller; workspace: WorkspaceAccess; body: { apiKeyBizId: string } }
 

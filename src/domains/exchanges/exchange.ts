@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { type CodeOf, formatMoney, type Instant, type Money, money, toIso } from '../../kernel/index.ts'
+import { type CodeOf, formatMoney, type Instant, isoOrNull, type Money, money, toIso } from '../../kernel/index.ts'
 import { type Order, reachedAt, type Teller, tellCode, tellOrder } from '../../ledger/index.ts'
 import type { Figures } from './rules.ts'
 
@@ -66,7 +66,6 @@ export const tellQuote = ({ id, figures, expiresAt, status }: QuoteSeen, teller:
 export const tellExchange = (order: Order, teller: Teller) => {
   const { sourceWalletBizId, targetWalletBizId, data } = order
   if (sourceWalletBizId === null || targetWalletBizId === null) throw new TypeError(`${order.bizId} lacks a wallet`)
-  const completedAt = reachedAt(order, 'COMPLETED')
   const family = 'exchangeStatus'
   return {
     ...tellOrder(order, family, teller, true),
@@ -76,6 +75,6 @@ export const tellExchange = (order: Order, teller: Teller) => {
     targetWalletBizId,
     exchangeStatus: tellCode(family, order.status, teller),
     failureCode: data.failureCode ?? null,
-    completedAt: completedAt === null ? null : toIso(completedAt),
+    completedAt: isoOrNull(reachedAt(order, 'COMPLETED')),
   }
 }

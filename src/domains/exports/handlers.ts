@@ -1,5 +1,13 @@
 import * as contract from '../../contract/exports.ts'
-import { type HandlerTable, handlerTable, type Locale, mapPage, toIso, type Words } from '../../kernel/index.ts'
+import {
+  type HandlerTable,
+  handlerTable,
+  isoOrNull,
+  type Locale,
+  mapPage,
+  toIso,
+  type Words,
+} from '../../kernel/index.ts'
 import { listing } from '../../ledger/index.ts'
 import { actOf } from '../../platform/audit/index.ts'
 import { create, type ExportPorts, open, read } from './service.ts'
@@ -16,8 +24,8 @@ export const exportHandlers = (ports: ExportPorts, words: Words): HandlerTable =
     sizeBytes: row.sizeBytes,
     failureCode: row.failureCode,
     createdAt: toIso(row.createdAt),
-    completedAt: row.completedAt === null ? null : toIso(row.completedAt),
-    expiresAt: row.expiresAt === null ? null : toIso(row.expiresAt),
+    completedAt: isoOrNull(row.completedAt),
+    expiresAt: isoOrNull(row.expiresAt),
   })
   return handlerTable(contract, {
     listExports: async ({ query, workspace, caller, receivedAt: at, locale }) => {

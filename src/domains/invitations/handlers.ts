@@ -1,5 +1,13 @@
 import * as contract from '../../contract/invitations.ts'
-import { bizId, type HandlerTable, handlerTable, type Locale, toIso, type Words } from '../../kernel/index.ts'
+import {
+  bizId,
+  type HandlerTable,
+  handlerTable,
+  isoOrNull,
+  type Locale,
+  toIso,
+  type Words,
+} from '../../kernel/index.ts'
 import { actOf } from '../../platform/audit/index.ts'
 import type { InvitationService } from './service.ts'
 import type { InvitationRow } from './store.ts'
@@ -17,7 +25,7 @@ export const createHandlers = (service: InvitationService, words: Words): Handle
     declineReason: row.declineReason,
     message: row.message,
     expiresAt: toIso(row.expiresAt),
-    respondedAt: row.respondedAt === null ? null : toIso(row.respondedAt),
+    respondedAt: isoOrNull(row.respondedAt),
     createdAt: toIso(row.createdAt),
     updatedAt: toIso(row.updatedAt),
   })

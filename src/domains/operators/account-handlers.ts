@@ -3,6 +3,7 @@ import {
   type HandlerTable,
   handlerTable,
   idInPath,
+  isoOrNull,
   type Locale,
   mapPage,
   toIso,
@@ -27,7 +28,7 @@ const renderer = (words: Words) => (row: AccountRow, locale: Locale) => ({
   defaultLanguage: row.language,
   defaultTimezone: row.timezone,
   defaultCountry: row.country,
-  lastLoginAt: row.lastLoginAt === null ? null : toIso(row.lastLoginAt),
+  lastLoginAt: isoOrNull(row.lastLoginAt),
 })
 
 export const accountHandlers = (ports: AccountPorts, words: Words): HandlerTable => {

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { formatMoney, type Money, money, subtract, toIso, type WalletId } from '../../kernel/index.ts'
+import { formatMoney, isoOrNull, type Money, money, subtract, type WalletId } from '../../kernel/index.ts'
 import { type Charge, type Order, reachedAt, type Teller, tellCode, tellOrder } from '../../ledger/index.ts'
 
 /** What a recharge keeps in its order's data; amounts are minor units as text. */
@@ -53,12 +53,11 @@ export const tellFigures = (wallet: WalletId, channelCode: string, { amount, fee
 
 export const tellRecharge = (order: Order, teller: Teller) => {
   const { wallet, told, ...charge } = rechargeOf(order)
-  const completedAt = reachedAt(order, 'COMPLETED')
   return {
     ...tellOrder(order, 'rechargeStatus', teller, true),
     ...told,
     ...tellFigures(wallet, told.channelCode, charge),
     rechargeStatus: tellCode('rechargeStatus', order.status, teller),
-    completedAt: completedAt === null ? null : toIso(completedAt),
+    completedAt: isoOrNull(reachedAt(order, 'COMPLETED')),
   }
 }

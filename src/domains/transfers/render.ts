@@ -1,4 +1,4 @@
-import { formatMoney, toIso, type WorkspaceId } from '../../kernel/index.ts'
+import { formatMoney, isoOrNull, type WorkspaceId } from '../../kernel/index.ts'
 import { type Order, reachedAt, type Teller, tellCode, tellOrder } from '../../ledger/index.ts'
 import { transferOf } from './transfer.ts'
 
@@ -6,7 +6,6 @@ import { transferOf } from './transfer.ts'
 export const renderTransfer = (order: Order, viewer: WorkspaceId | null, teller: Teller) => {
   const transfer = transferOf(order)
   const own = viewer === null || viewer === order.workspaceBizId
-  const completedAt = reachedAt(order, 'COMPLETED')
   return {
     ...tellOrder(order, 'transferStatus', teller, own),
     sourceWalletBizId: transfer.source,
@@ -18,6 +17,6 @@ export const renderTransfer = (order: Order, viewer: WorkspaceId | null, teller:
     clientReference: own ? transfer.clientReference : null,
     transferStatus: tellCode('transferStatus', order.status, teller),
     failureCode: transfer.failureCode,
-    completedAt: completedAt === null ? null : toIso(completedAt),
+    completedAt: isoOrNull(reachedAt(order, 'COMPLETED')),
   }
 }

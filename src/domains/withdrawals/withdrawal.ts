@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { formatMoney, type Money, money, subtract, toIso, type WalletId } from '../../kernel/index.ts'
+import { formatMoney, isoOrNull, type Money, money, subtract, type WalletId } from '../../kernel/index.ts'
 import { type Order, reachedAt, type Teller, tellCode, tellOrder } from '../../ledger/index.ts'
 
 /** What a withdrawal keeps in its order's data; amounts are minor units as text. */
@@ -36,7 +36,6 @@ export const withdrawalOf = ({ bizId, sourceWalletBizId: wallet, data }: Order):
 
 export const tellWithdrawal = (order: Order, teller: Teller) => {
   const { wallet, amount, fee, net, ...notes } = withdrawalOf(order)
-  const completedAt = reachedAt(order, 'COMPLETED')
   return {
     ...tellOrder(order, 'withdrawalStatus', teller, true),
     ...notes,
@@ -46,6 +45,6 @@ export const tellWithdrawal = (order: Order, teller: Teller) => {
     feeAmount: formatMoney(fee),
     netAmount: formatMoney(net),
     withdrawalStatus: tellCode('withdrawalStatus', order.status, teller),
-    completedAt: completedAt === null ? null : toIso(completedAt),
+    completedAt: isoOrNull(reachedAt(order, 'COMPLETED')),
   }
 }

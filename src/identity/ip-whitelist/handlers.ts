@@ -1,5 +1,5 @@
 import * as contract from '../../contract/ip-whitelist.ts'
-import { type HandlerTable, handlerTable, toIso } from '../../kernel/index.ts'
+import { type HandlerTable, handlerTable, isoOrNull, toIso } from '../../kernel/index.ts'
 import { ownAccount } from '../accounts/own-account.ts'
 import type { IdentityPorts } from '../ports.ts'
 import type { Whitelist, whitelistChanges } from './change.ts'
@@ -11,7 +11,7 @@ const render = ({ enabled, entries }: Whitelist) => ({
     bizId: id,
     ...entry,
     createdAt: toIso(createdAt),
-    lastMatchedAt: lastMatchedAt === null ? null : toIso(lastMatchedAt),
+    lastMatchedAt: isoOrNull(lastMatchedAt),
   })),
 })
 

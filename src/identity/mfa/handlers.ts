@@ -1,5 +1,13 @@
 import * as contract from '../../contract/mfa.ts'
-import { type CodeOf, type HandlerTable, handlerTable, type Locale, toIso, type Words } from '../../kernel/index.ts'
+import {
+  type CodeOf,
+  type HandlerTable,
+  handlerTable,
+  isoOrNull,
+  type Locale,
+  toIso,
+  type Words,
+} from '../../kernel/index.ts'
 import type { Database } from '../../platform/database/index.ts'
 import { ownAccount } from '../accounts/own-account.ts'
 import { backupCodeCount } from './backup-code.ts'
@@ -26,7 +34,7 @@ export const mfaHandlers = (parts: Parts): HandlerTable => {
   const render = ({ method, verifiedAt, ...flags }: MfaMethod, locale: Locale) => ({
     mfaMethod: coded(method, locale),
     ...flags,
-    verifiedAt: verifiedAt === null ? null : toIso(verifiedAt),
+    verifiedAt: isoOrNull(verifiedAt),
   })
   type Request = Parameters<typeof otp.setup>[0]
   const methodsOf = async ({ caller, locale }: Request) => {

@@ -1,5 +1,5 @@
 import * as contract from '../../contract/sessions.ts'
-import { type HandlerTable, handlerTable, type Instant, mapPage, parseInstant, toIso } from '../../kernel/index.ts'
+import { type HandlerTable, handlerTable, isoOrNull, mapPage, parseInstant, toIso } from '../../kernel/index.ts'
 import { loginHistory } from '../login/history-store.ts'
 import type { IdentityPorts } from '../ports.ts'
 import type { SessionConfiguration } from './config-store.ts'
@@ -7,8 +7,6 @@ import { sessionBounder, sessionConfiguration } from './configure.ts'
 import { activeSessions } from './list-store.ts'
 import type { Liveness } from './liveness.ts'
 import { otherSessionsTerminator, sessionTerminator } from './terminate.ts'
-
-const isoOrNull = (at: Instant | null): string | null => (at === null ? null : toIso(at))
 
 const render = (found: SessionConfiguration) => ({
   accountBizId: found.accountId,
