@@ -4,7 +4,7 @@ import type { NewOrder, OrderCommand, PostingCommand } from './command.ts'
 import { callExecute } from './execute-store.ts'
 import { type Order, storedOrder } from './order.ts'
 import { orderNumber } from './order-number.ts'
-import { answerOf } from './outcome.ts'
+import { answerOf, refuse } from './outcome.ts'
 
 export interface LedgerPorts {
   /** A transaction, for commands that are part of something larger. */
@@ -50,7 +50,8 @@ const run = async (ports: LedgerPorts, command: PostingCommand | OrderCommand): 
   const { database } = ports
   const text = written(command, ports)
   const once = () => callExecute(database, text)
-  return answerOf(await (database.isTransaction ? once() : againWhereLost(once)), command.parties)
+  const outcome = await (database.isTransaction ? once() : againWhereLost(once)).catch(refuse)
+  return answerOf(outcome, command.parties)
 }
 
 /** The order as it stands after the command, or as it stood after the same request's first time. */

@@ -11,9 +11,7 @@ import {
   type WalletId,
   type WorkspaceId,
 } from '../kernel/index.ts'
-import type { Database } from '../platform/database/index.ts'
-import { moment } from '../platform/database/moment.ts'
-import { readPage, readSlice } from '../platform/database/read-page.ts'
+import { type Database, moment, readPage, readSlice } from '../platform/database/index.ts'
 import type { OrderType } from '../platform/database/tables/ledger.ts'
 
 /** One posting to a wallet, as its owner reads it. */

@@ -1,4 +1,5 @@
 import { invalid, Refusal } from '../kernel/index.ts'
+import { sqlState } from '../platform/database/index.ts'
 import type { Party } from './command.ts'
 import type { Outcome } from './execute-store.ts'
 
@@ -11,6 +12,15 @@ const unknown = (party: Party | undefined): Error =>
   party && 'house' in party
     ? new Error(`the house has no ${party.house} account in ${party.currency}`)
     : new Refusal('RESOURCE.NOT_FOUND', { internal: `no ${party?.label ?? 'such order'} within reach` })
+
+/** What the trigger of migration 020-daily-usage says, which sees what runs in parallel. */
+const dailyLimit = 'PL001'
+
+/** What the store itself refuses, as the caller is told of it; all else is thrown on. */
+export const refuse = (error: unknown): never => {
+  if (sqlState(error) !== dailyLimit) throw error
+  throw new Refusal('WALLET.LIMIT_EXCEEDED', { internal: 'the daily limit', cause: error })
+}
 
 /** The answer of a command that went through, now or before; anything else is thrown as what the caller is told. */
 export const answerOf = (outcome: Outcome, parties: readonly Party[]): unknown => {

@@ -1,4 +1,3 @@
-import type { WorkspaceId } from '../../kernel/index.ts'
 import {
   add,
   type Clock,
@@ -10,6 +9,7 @@ import {
   Refusal,
   toIso,
   type WalletId,
+  type WorkspaceId,
 } from '../../kernel/index.ts'
 import {
   type Acting,
@@ -24,7 +24,6 @@ import {
   signedBy,
 } from '../../ledger/index.ts'
 import type { Blobs, Downloadable } from '../../platform/blobs/index.ts'
-import { sqlState } from '../../platform/database/fault.ts'
 import type { Database } from '../../platform/database/index.ts'
 import {
   cancellation,
@@ -93,13 +92,9 @@ export const quote = async (
   return terms
 }
 
-/** What the trigger of migration 020-daily-usage says, which sees what runs in parallel. */
-const isTooMuchForTheDay = (error: unknown): boolean => sqlState(error) === 'PL001'
-
-const refusalOf = (error: unknown): unknown =>
-  isTooMuchForTheDay(error)
-    ? new Refusal('WALLET.LIMIT_EXCEEDED', { internal: 'the daily limit', cause: error })
-    : error
+/** The book looks at nothing else that an order could exceed. */
+const isTooMuchForTheDay = (error: unknown): boolean =>
+  error instanceof Refusal && error.code === 'WALLET.LIMIT_EXCEEDED'
 
 const announce = async (ports: RechargesPorts, asked: Asked, acting: Acting<WorkspaceId>): Promise<Order> => {
   const { workspace, audit } = acting
@@ -116,8 +111,8 @@ const announce = async (ports: RechargesPorts, asked: Asked, acting: Acting<Work
   } catch (error) {
     // What has run out has no part in the day any more, although its share goes back only as that is written down.
     if (isTooMuchForTheDay(error) && (await endRunOut(ports, { workspace, requestId: audit.requestId })) > 0)
-      return await order().catch((again) => Promise.reject(refusalOf(again)))
-    throw refusalOf(error)
+      return order()
+    throw error
   }
 }
 

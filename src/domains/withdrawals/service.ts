@@ -9,7 +9,7 @@ import {
   type ReadOrder,
   signedBy,
 } from '../../ledger/index.ts'
-import { sqlState } from '../../platform/database/fault.ts'
+import { sqlState } from '../../platform/database/index.ts'
 import {
   approval,
   cancellation,
@@ -55,20 +55,15 @@ const termsOf = async (ports: WithdrawalsPorts, asked: Asked, workspace: Workspa
   return { ...chargeOf(tariff, asked.amount), wallet, channel, channelType: to.channelType, tariff, remark }
 }
 
-/** What the triggers over withdrawal channels and daily usage (migrations 020 and 064) say, who see what runs in parallel. */
-const refusalOf = (error: unknown): unknown => {
-  const state = sqlState(error)
-  if (state === 'PW001')
-    return new Refusal('CHANNEL.NOT_AVAILABLE', { internal: 'the channel is no longer active', cause: error })
-  if (state === 'PL001') return new Refusal('WALLET.LIMIT_EXCEEDED', { internal: 'the daily limit', cause: error })
-  return error
-}
+/** What the trigger over withdrawal channels says (migrations 020 and 064), which sees what runs in parallel. */
+const channelIsGone = (error: unknown): boolean => sqlState(error) === 'PW001'
 
 const execute = async ({ ledger }: WithdrawalsPorts, command: OrderCommand): Promise<Order> => {
   try {
     return await ledger.execute(command)
   } catch (error) {
-    throw refusalOf(error)
+    if (!channelIsGone(error)) throw error
+    throw new Refusal('CHANNEL.NOT_AVAILABLE', { internal: 'the channel is no longer active', cause: error })
   }
 }
 
