@@ -35,7 +35,7 @@ export type { OpeningFunds } from './opening.ts'
 export { type Order, reachedAt } from './order.ts'
 export type { OrderQuery, ReadOrder } from './orders-store.ts'
 export { type RunningOut, ranOutAt, rechargeRunsOut } from './running-out.ts'
-export { type Charge, chargeOf, type Tariff, type TariffTerms, tariffOf, usageOf } from './tariff.ts'
+export { type Charge, chargeOf, housesOf, type Tariff, type TariffTerms, tariffOf, usageOf } from './tariff.ts'
 export { type Teller, tellCode, tellKind, tellOrder } from './telling.ts'
 export type { NewWallet, Wallet } from './wallets-store.ts'
 

@@ -11,6 +11,7 @@ import {
   roundedUp,
   subtract,
 } from '../kernel/index.ts'
+import type { Party } from './command.ts'
 
 /** What a channel takes and costs, as a configuration writes it: decimal strings of `currency`; the rate is a share. */
 export interface TariffTerms {
@@ -68,6 +69,13 @@ export const chargeOf = ({ minimum, maximum, fixedFee, feeRate }: Tariff, text: 
   const net = subtract(amount, fee)
   if (net.minor <= 0n) throw new Refusal('WALLET.LIMIT_EXCEEDED', { internal: 'the fee leaves nothing' })
   return { amount, fee, net }
+}
+
+/** The other side of a charged order: the outside world, and the house where it takes a fee. */
+export const housesOf = ({ amount, fee }: Pick<Charge, 'amount' | 'fee'>): Party[] => {
+  const house = { currency: amount.currency, short: 'SYSTEM.INTERNAL_ERROR' } as const
+  const clearing: Party = { ...house, label: 'outside', house: 'CLEARING' }
+  return fee.minor > 0n ? [clearing, { ...house, label: 'fee', house: 'FEE' }] : [clearing]
 }
 
 /** What an order tells the database's daily counter (migration 020-daily-usage). */

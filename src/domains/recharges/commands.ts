@@ -40,12 +40,6 @@ export const newRecharge = (
   steps: [{ status: 'PENDING_PAYMENT' }],
 })
 
-export const housesOf = ({ amount, fee }: Recharge): Party[] => {
-  const house = { currency: amount.currency, short: 'SYSTEM.INTERNAL_ERROR' } as const
-  const clearing: Party = { ...house, label: 'outside', house: 'CLEARING' }
-  return fee.minor > 0n ? [clearing, { ...house, label: 'fee', house: 'FEE' }] : [clearing]
-}
-
 /** What came from the outside world goes to the wallet, less the fee, which goes to the house. */
 export const entriesOf = ({ net, fee }: Recharge): Entry[] => {
   const paid: Entry[] = [

@@ -14,6 +14,7 @@ import {
 import {
   type Acting,
   chargeOf,
+  housesOf,
   type Ledger,
   type Order,
   type OrderMove,
@@ -29,7 +30,6 @@ import {
   cancellation,
   confirmation,
   entriesOf,
-  housesOf,
   newRecharge,
   payee,
   type RechargeTerms,

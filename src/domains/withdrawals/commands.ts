@@ -45,12 +45,6 @@ export const newWithdrawal = (terms: WithdrawalTerms, workspace: WorkspaceId): N
   steps: [{ status: 'PENDING_APPROVAL' }],
 })
 
-export const housesOf = ({ net, fee }: Withdrawal): Party[] => {
-  const house = { currency: net.currency, short: 'SYSTEM.INTERNAL_ERROR' } as const
-  const clearing: Party = { ...house, label: 'outside', house: 'CLEARING' }
-  return fee.minor > 0n ? [clearing, { ...house, label: 'fee', house: 'FEE' }] : [clearing]
-}
-
 /** The net leaves for the outside world, the fee for the house. */
 export const entriesOf = ({ net, fee }: Withdrawal): Entry[] => {
   const paid: Entry[] = [

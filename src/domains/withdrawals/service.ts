@@ -2,6 +2,7 @@ import { invalid, notFound, type OrderId, Refusal, type WalletId, type Workspace
 import {
   type Acting,
   chargeOf,
+  housesOf,
   type Ledger,
   type Order,
   type OrderCommand,
@@ -16,7 +17,6 @@ import {
   completion,
   entriesOf,
   failure,
-  housesOf,
   newWithdrawal,
   payer,
   rejection,
