@@ -1,6 +1,6 @@
 import type { z } from 'zod'
 import { type CodeDelivery, completeLogin, initiateLogin, logout, sendLoginCode } from '../contract/auth.ts'
-import type { CodeOf } from '../kernel/index.ts'
+import { type CodeOf, codesOf } from '../kernel/index.ts'
 import type { Calling } from './calling.ts'
 import type { Result } from './contract-types.ts'
 import { isRefusal, PorticoError } from './error.ts'
@@ -19,8 +19,7 @@ export interface SignIn {
 
 export type SignedIn = Result<typeof completeLogin>
 
-const isMethod = (code: string | undefined): code is MfaMethod =>
-  code === 'EMAIL' || code === 'OTP' || code === 'BACKUP_CODE'
+const isMethod = (code: string | undefined): code is MfaMethod => codesOf('mfaMethod').some((known) => known === code)
 
 const pending = (): PorticoError =>
   new PorticoError({

@@ -21,5 +21,5 @@ export const keepAnswer = ({ database, clock }: LedgerPorts, key: IdempotencyKey
   callIdempotencyEnd(database, key, answer, toDate(clock.now()))
 
 /** Forgets answers older than a day, so many at most, and says how many went. */
-export const forgetAnswers = ({ database, clock }: LedgerPorts, most = 10_000): Promise<number> =>
+export const forgetAnswers = ({ database, clock }: LedgerPorts, most: number): Promise<number> =>
   callIdempotencyCleanup(database, toDate(clock.now()), most)

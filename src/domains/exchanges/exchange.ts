@@ -1,5 +1,14 @@
 import { z } from 'zod'
-import { type CodeOf, formatMoney, type Instant, isoOrNull, type Money, money, toIso } from '../../kernel/index.ts'
+import {
+  type CodeOf,
+  codesOf,
+  formatMoney,
+  type Instant,
+  isoOrNull,
+  type Money,
+  money,
+  toIso,
+} from '../../kernel/index.ts'
 import { type Order, reachedAt, type Teller, tellCode, tellOrder } from '../../ledger/index.ts'
 import type { Figures } from './rules.ts'
 
@@ -13,7 +22,7 @@ const storedFigures = z.object({
   targetAmount: minor,
   feeAmount: minor,
   rate: z.string(),
-  fixedSide: z.enum(['SOURCE', 'TARGET']),
+  fixedSide: z.enum(codesOf('fixedSide')),
 })
 
 export const stored = ({ source, target, fee, rate, fixedSide }: Figures): Record<string, string> => ({

@@ -1,4 +1,5 @@
 import {
+  type CodeOf,
   cutOff,
   exponentOf,
   invalid,
@@ -14,7 +15,7 @@ import {
   times,
 } from '../../kernel/index.ts'
 
-export type FixedSide = 'SOURCE' | 'TARGET'
+export type FixedSide = CodeOf<'fixedSide'>
 
 export interface ExchangeTerms {
   /** What the house keeps of the rate, and of the source amount beside. */

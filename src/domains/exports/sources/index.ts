@@ -3,6 +3,7 @@ import {
   type AccountId,
   type Clock,
   type CodeOf,
+  codesOf,
   type Instant,
   parseInstant,
   type WorkspaceId,
@@ -25,8 +26,8 @@ const Filters = z.object({
     .string()
     .transform((text) => text.toLowerCase())
     .optional(),
-  flowType: z.enum(['TRANSFER', 'EXCHANGE', 'RECHARGE', 'WITHDRAWAL', 'FEE', 'OPENING']).optional(),
-  direction: z.enum(['IN', 'OUT']).optional(),
+  flowType: z.enum(codesOf('flowType')).optional(),
+  direction: z.enum(codesOf('flowDirection')).optional(),
   transferStatus: text,
   sourceCurrency: text,
   targetCurrency: text,
