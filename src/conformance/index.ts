@@ -1,5 +1,5 @@
 import { catalogue } from '../contract/index.ts'
-import { type ChainId, chains, type Operation, type Portal } from '../kernel/index.ts'
+import { type ChainId, chains, type Operation } from '../kernel/index.ts'
 import { type Check, checks } from './checks.ts'
 import { ask, type Target } from './probe.ts'
 
@@ -64,5 +64,3 @@ export const conform = async (target: Target, told: (done: number, all: number) 
   }
   return results
 }
-
-export type AccessCodes = Partial<Record<Portal, string>>

@@ -4,7 +4,6 @@ import {
   type ChainId,
   type Clock,
   chains,
-  codes,
   failureText,
   type Instant,
   numericCode,
@@ -90,7 +89,7 @@ export const createAnswers = ({ clock, words, securityFields, asksForFields, sta
       const fields = [...limitFields(refusing ? { ...refusing, remaining: 0 } : limit), ...flat(headers ?? {})]
       if (retryAfter !== undefined) fields.push('retry-after', String(retryAfter))
       const body = failure(chainId, refusal, clock.now(), message, asksForFields ? field : undefined)
-      return { status: codes[refusal.code].status, fields, body }
+      return { status: refusal.status, fields, body }
     },
     write: (response, requestId, { status, fields, body }) => {
       const length = Buffer.byteLength(body)

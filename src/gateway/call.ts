@@ -10,6 +10,7 @@ import {
   type Locale,
   type Operation,
   type Portal,
+  type SpentLimit,
   type StreamReply,
   type Upload,
   type WorkspaceAccess,
@@ -69,7 +70,7 @@ export class Call implements Arrival {
   /** client-hash */
   clientHash = ''
   /** limits: what the answer says of the tightest limit that it spent from */
-  limit: { name: string; limit: number; remaining: number; resetMs: number; windowMs: number } | null = null
+  limit: (SpentLimit & { remaining: number }) | null = null
   /** body: the JSON that came, undefined where none did */
   payload: unknown = undefined
   upload: Upload | null = null

@@ -11,11 +11,15 @@ const lockNotAvailable = '55P03'
 const attempts = 30
 const pauseMs = 500
 
-const appliedNames = async (store: Database | Tx): Promise<string[]> => {
-  const { rows } = await sql<{ found: string | null }>`SELECT to_regclass('kysely_migration')::text AS found`.execute(
+const hasMigratorsTables = async (store: Database | Tx): Promise<boolean> => {
+  const { rows } = await sql<{ found: boolean }>`SELECT to_regclass('kysely_migration') IS NOT NULL AS found`.execute(
     store,
   )
-  if (!rows[0]?.found) return []
+  return rows[0]?.found === true
+}
+
+const appliedNames = async (store: Database | Tx): Promise<string[]> => {
+  if (!(await hasMigratorsTables(store))) return []
   return (await sql<{ name: string }>`SELECT name FROM kysely_migration`.execute(store)).rows.map(({ name }) => name)
 }
 
@@ -44,10 +48,7 @@ const allMigrations = async (tx: Tx): Promise<Record<string, Migration>> => {
  * in another one; and where they cannot be made it tells of its next look at a transaction that has failed, not of the reason.
  */
 const makeMigratorsTables = async (tx: Tx): Promise<void> => {
-  const { rows } = await sql<{ found: boolean }>`SELECT to_regclass('kysely_migration') IS NOT NULL AS found`.execute(
-    tx,
-  )
-  if (rows[0]?.found) return
+  if (await hasMigratorsTables(tx)) return
   await sql`CREATE TABLE kysely_migration (name varchar(255) PRIMARY KEY, timestamp varchar(255) NOT NULL)`.execute(tx)
   await sql`CREATE TABLE kysely_migration_lock (id varchar(255) PRIMARY KEY, is_locked integer NOT NULL DEFAULT 0)`.execute(
     tx,
