@@ -6,7 +6,6 @@ import { exchangeHandlers } from './handlers.ts'
 import { deleteQuotesOf } from './quotes-store.ts'
 import type { ExchangesPorts } from './service.ts'
 
-export type { RateSource, SourcedRate } from './rates.ts'
 export type { ExchangeTerms } from './rules.ts'
 export type { ExchangesPorts } from './service.ts'
 

@@ -1,21 +1,9 @@
-import { type Instant, inverse, parseRatio, type Ratio } from '../../kernel/index.ts'
+import { inverse, parseRatio, type Ratio } from '../../kernel/index.ts'
 import type { Database } from '../../platform/database/index.ts'
+import type { Rate, Rates } from '../../platform/rates/index.ts'
 import { listSetRates, readSetRate } from './store.ts'
 
-/** Middle rates from outside or from the configuration. What has none, or only a stale one, is not quoted. */
-export interface RateSource {
-  list(): readonly SourcedRate[]
-}
-
-export interface SourcedRate {
-  source: string
-  target: string
-  /** Units of target for one of source, a decimal string. */
-  rate: string
-  asOf: Instant
-}
-
-export interface RateInForce extends SourcedRate {
+export interface RateInForce extends Rate {
   /** The operator who set it; null for the source's own. */
   updatedBy: string | null
 }
@@ -31,7 +19,7 @@ const ratioOf = (rate: { source: string; rate: string }, source: string): Ratio 
 
 /** Units of target for one of source: what an operator has set, else what the source says; undefined for neither. */
 export const rateFor = async (
-  { database, rates }: { database: Database; rates: RateSource },
+  { database, rates }: { database: Database; rates: Pick<Rates, 'list'> },
   source: string,
   target: string,
 ): Promise<Ratio | undefined> => {
@@ -41,7 +29,7 @@ export const rateFor = async (
 }
 
 /** Every pair once, as it is in force now. */
-export const ratesInForce = async (database: Database, rates: RateSource): Promise<RateInForce[]> => {
+export const ratesInForce = async (database: Database, rates: Pick<Rates, 'list'>): Promise<RateInForce[]> => {
   const set = await listSetRates(database)
   const others = rates.list().filter((rate) => !set.some(({ source, target }) => isOf(rate, source, target)))
   return [

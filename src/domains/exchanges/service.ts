@@ -14,8 +14,9 @@ import {
 import { type Acting, type Ledger, type NewOrder, type Order, type Party, signedBy } from '../../ledger/index.ts'
 import { type Act, recordAct } from '../../platform/audit/index.ts'
 import { type Database, inTransaction, sqlState } from '../../platform/database/index.ts'
+import type { Rates } from '../../platform/rates/index.ts'
 import { figuresIn, type QuoteSeen, stored } from './exchange.ts'
-import { type RateSource, rateFor } from './rates.ts'
+import { rateFor } from './rates.ts'
 import { type ExchangeTerms, type Figures, type FixedSide, figuresOf } from './rules.ts'
 import { insertQuote, type Quote, type QuoteId, readQuote, type SetRate, saveRate } from './store.ts'
 
@@ -24,7 +25,8 @@ export interface ExchangesPorts {
   ledger: Ledger
   clock: Clock
   ids: Ids
-  rates: RateSource
+  /** Middle rates from outside or from the configuration. What has none, or only a stale one, is not quoted. */
+  rates: Pick<Rates, 'list'>
   terms: ExchangeTerms
 }
 
