@@ -6,12 +6,13 @@ import type { AddressGuard } from '../ip-whitelist/guard.ts'
 import type { FactorProof, FactorProver } from '../mfa/prove.ts'
 import type { Notices } from '../notices/notices.ts'
 import type { IdentityPorts } from '../ports.ts'
+import { sessionNotFound } from '../session-not-found.ts'
 import type { Liveness } from '../sessions/liveness.ts'
 import type { StartedSession, sessionStarter } from '../sessions/start.ts'
 import type { AccessTokens } from '../tokens/access-tokens.ts'
 import type { TokenPair } from '../tokens/refresh.ts'
 import type { LoginFailure } from './history-store.ts'
-import { findLogin, type LiveLogin, loginNotFound } from './live-login.ts'
+import { findLogin, type LiveLogin } from './live-login.ts'
 import { countAttempt, spendLoginSession } from './login-session-store.ts'
 import { recordFailedLogin, recordLogin } from './record.ts'
 import type { Throttle } from './throttle.ts'
@@ -64,10 +65,10 @@ export const loginCompleter = (parts: Parts) => {
   ): Promise<StartedSession> => {
     const now = clock.now()
     const account = await lockAccount(tx, facts.portal, login.account.id)
-    if (account?.status !== 'ACTIVE') throw loginNotFound('the account is not active any more')
+    if (account?.status !== 'ACTIVE') throw sessionNotFound('the account is not active any more')
     // Spent first, so that whoever comes second is told that the login is over, not that the code is wrong; a code that
     // is wrong takes this back.
-    if (!(await spendLoginSession(tx, facts.portal, login.digest, now))) throw loginNotFound('the login is spent')
+    if (!(await spendLoginSession(tx, facts.portal, login.digest, now))) throw sessionNotFound('the login is spent')
     const owner = { portal: facts.portal, accountId: account.id, code: login.code }
     if (!(await prove(tx, owner, factor, now))) throw new Refusal('AUTH.CODE_INVALID')
     const started = await startSession(tx, account, facts, now)
@@ -87,7 +88,7 @@ export const loginCompleter = (parts: Parts) => {
     // Whoever has to wait loses no attempt by it: failures of others may have brought the wait.
     const finished = throttle.counted(subject, 'AUTH.CODE_INVALID', async () => {
       if (!(await countAttempt(database, facts.portal, login.digest, clock.now())))
-        throw loginNotFound('no attempt is left')
+        throw sessionNotFound('no attempt is left')
       return inTransaction(database, (tx) => finish(tx, facts, login, factor))
     })
     const started = await toldIn(facts, account, finished)

@@ -1,4 +1,4 @@
-import { type Instant, Refusal, type RequestFacts } from '../../kernel/index.ts'
+import type { Instant, RequestFacts } from '../../kernel/index.ts'
 import { actBy, recordAct } from '../../platform/audit/index.ts'
 import { inTransaction, type Tx } from '../../platform/database/index.ts'
 import type { PasswordTokenPurpose } from '../../platform/database/tables/identity-security.ts'
@@ -8,6 +8,7 @@ import { voidLogins } from '../login/login-session-store.ts'
 import type { Throttle } from '../login/throttle.ts'
 import type { Notices } from '../notices/notices.ts'
 import type { IdentityPorts } from '../ports.ts'
+import { sessionNotFound } from '../session-not-found.ts'
 import { endSessions } from '../sessions/bound-store.ts'
 import type { Liveness } from '../sessions/liveness.ts'
 import { isOpaqueToken } from '../tokens/opaque-token.ts'
@@ -23,8 +24,6 @@ interface Parts {
   notices: Notices
 }
 
-const unknownToken = (internal: string): Refusal => new Refusal('AUTH.SESSION_NOT_FOUND', { internal })
-
 /**
  * Sets a password by a token that is good once: a mailed link, or the end of a registration. A password that breaks the
  * rule does not use the token up. Sessions end; second factors stay in force. Answers how many sessions that ended.
@@ -35,7 +34,7 @@ export const passwordSetter = ({ ports, rule, throttle, liveness, notices }: Par
   const accountFor = async (named: NamedToken): Promise<Account> => {
     const id = await accountOfToken(database, named, clock.now())
     const account = id && (await accountById(database, named.portal, id))
-    if (!account) throw unknownToken('no such password token')
+    if (!account) throw sessionNotFound('no such password token')
     return account
   }
 
@@ -50,9 +49,9 @@ export const passwordSetter = ({ ports, rule, throttle, liveness, notices }: Par
   ) => {
     const account = await lockAccount(tx, portal, id)
     if (account?.status !== 'ACTIVE' && account?.status !== 'PENDING_APPROVAL')
-      throw unknownToken('the account is not to be used')
-    if (!(await spendPasswordToken(tx, named, now))) throw unknownToken('the token is spent')
-    if (!(await setPassword(tx, account, hash, now))) throw unknownToken('the password was set by another way')
+      throw sessionNotFound('the account is not to be used')
+    if (!(await spendPasswordToken(tx, named, now))) throw sessionNotFound('the token is spent')
+    if (!(await setPassword(tx, account, hash, now))) throw sessionNotFound('the password was set by another way')
     await voidPasswordTokens(tx, portal, id, now)
     await voidLogins(tx, portal, id, now)
     // Whoever reads the account's mail may try anew at once.
@@ -76,7 +75,7 @@ export const passwordSetter = ({ ports, rule, throttle, liveness, notices }: Par
     token: string,
     password: string,
   ): Promise<number> => {
-    if (!isOpaqueToken(token)) throw unknownToken('no token of ours')
+    if (!isOpaqueToken(token)) throw sessionNotFound('no token of ours')
     const named = { portal: facts.portal, purpose, digest: digest('password-token', token) }
     const account = await accountFor(named)
     await rule(password, account)

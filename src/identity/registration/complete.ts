@@ -14,9 +14,10 @@ import { insertAccount } from '../accounts/store.ts'
 import { spendLoginSession } from '../login/login-session-store.ts'
 import { insertPasswordToken } from '../passwords/token-store.ts'
 import type { IdentityPorts } from '../ports.ts'
+import { sessionNotFound } from '../session-not-found.ts'
 import type { IdentitySettings } from '../settings.ts'
 import { mintToken } from '../tokens/opaque-token.ts'
-import { findRegistration, type LiveRegistration, openRegistration, registrationNotFound } from './live-registration.ts'
+import { findRegistration, type LiveRegistration, openRegistration } from './live-registration.ts'
 
 export interface Person {
   accountName: string
@@ -63,7 +64,7 @@ export const registrationCompleter = (ports: IdentityPorts, settings: IdentitySe
     now: Instant,
   ) => {
     if (!(await spendLoginSession(tx, facts.portal, registration.digest, now)))
-      throw registrationNotFound('the registration is spent')
+      throw sessionNotFound('the registration is spent')
     if (!(await insertAccount(tx, account, now)))
       throw new Refusal('STATE.CONFLICT', { internal: 'the address got an account meanwhile' })
     const opening = { ownerId: account.id, name: account.name, kind: 'LIVE', joinSource: 'REGISTRATION' } as const

@@ -1,6 +1,7 @@
 import { type Instant, type Portal, Refusal, type RequestFacts } from '../../kernel/index.ts'
 import type { CodeOwner } from '../login/code-store.ts'
 import type { IdentityPorts } from '../ports.ts'
+import { sessionNotFound } from '../session-not-found.ts'
 import type { IdentitySettings } from '../settings.ts'
 import { isOpaqueToken } from '../tokens/opaque-token.ts'
 import { type Registration, readRegistration } from './store.ts'
@@ -9,8 +10,6 @@ export interface LiveRegistration extends Registration {
   digest: Uint8Array
   code: CodeOwner
 }
-
-export const registrationNotFound = (internal: string): Refusal => new Refusal('AUTH.SESSION_NOT_FOUND', { internal })
 
 /** How accounts come about on a portal; AUTH.REGISTRATION_CLOSED where they do not come about by themselves. */
 export const openRegistration = (portals: IdentitySettings['portals'], portal: Portal): 'open' | 'approval' => {
@@ -34,10 +33,10 @@ export const findRegistration = async (
   now: Instant,
 ): Promise<LiveRegistration> => {
   const { portal, clientHash } = facts
-  if (!isOpaqueToken(sessionId)) throw registrationNotFound('no session id of ours')
+  if (!isOpaqueToken(sessionId)) throw sessionNotFound('no session id of ours')
   const token = digest('login-session', sessionId)
   const registration = await readRegistration(database, portal, token, now)
-  if (!registration) throw registrationNotFound('no such registration under way')
+  if (!registration) throw sessionNotFound('no such registration under way')
   if (Buffer.compare(registration.clientDigest, digest('client-hash', clientHash)) !== 0)
     throw new Refusal('AUTH.CLIENT_MISMATCH')
   return { ...registration, digest: token, code: registrationCode(portal, token) }

@@ -5,8 +5,9 @@ import { spendCode } from '../login/code-store.ts'
 import { countAttempt } from '../login/login-session-store.ts'
 import { codeDigest } from '../login/one-time-code.ts'
 import type { IdentityPorts } from '../ports.ts'
+import { sessionNotFound } from '../session-not-found.ts'
 import type { IdentitySettings } from '../settings.ts'
-import { findRegistration, openRegistration, registrationNotFound } from './live-registration.ts'
+import { findRegistration, openRegistration } from './live-registration.ts'
 import { recordVerifiedEmail } from './store.ts'
 
 /** Proves the ownership of the address by the mailed code. Every attempt is counted before it is looked at. */
@@ -18,8 +19,7 @@ export const emailVerifier =
     openRegistration(portals, portal)
     const now = clock.now()
     const registration = await findRegistration(ports, facts, sessionId, now)
-    if (!(await countAttempt(database, portal, registration.digest, now)))
-      throw registrationNotFound('no attempt is left')
+    if (!(await countAttempt(database, portal, registration.digest, now))) throw sessionNotFound('no attempt is left')
     const proved = await inTransaction(database, async (tx) => {
       if (!(await spendCode(tx, registration.code, codeDigest(digest, registration.code, code), now))) return false
       return recordVerifiedEmail(tx, portal, registration.digest, now)

@@ -1,8 +1,9 @@
-import { areWithin, type Instant, plus, Refusal, type RequestFacts } from '../../kernel/index.ts'
+import { areWithin, type Instant, plus, type RequestFacts } from '../../kernel/index.ts'
 import { actBy, recordRefusedAct } from '../../platform/audit/index.ts'
 import { inTransaction, type Tx } from '../../platform/database/index.ts'
 import type { AddressGuard } from '../ip-whitelist/guard.ts'
 import type { IdentityPorts } from '../ports.ts'
+import { sessionNotFound } from '../session-not-found.ts'
 import type { Liveness } from '../sessions/liveness.ts'
 import { hasRunOut } from '../sessions/running-store.ts'
 import { endSession, lockOpenSession, type OpenSession, recordActivity } from '../sessions/store.ts'
@@ -29,8 +30,6 @@ interface Parts {
 type Outcome =
   | { kind: 'rotated'; session: OpenSession; refreshToken: string }
   | { kind: 'reused'; session: OpenSession }
-
-const notFound = (internal: string): Refusal => new Refusal('AUTH.SESSION_NOT_FOUND', { internal })
 
 const isGood = (session: OpenSession, now: Instant): boolean =>
   session.accountStatus === 'ACTIVE' && !hasRunOut(session, now)
@@ -61,9 +60,9 @@ export const refresher = ({ ports, tokens, liveness, admit, settings }: Parts) =
     const { portal } = facts
     const used = digestOf(presented)
     const sessionId = await sessionOfRefreshToken(tx, portal, used)
-    if (!sessionId) throw notFound('no such refresh token')
+    if (!sessionId) throw sessionNotFound('no such refresh token')
     const session = await lockOpenSession(tx, portal, sessionId, digest('client-hash', facts.clientHash))
-    if (!session || !isGood(session, now)) throw notFound('the session has ended, or is another client’s')
+    if (!session || !isGood(session, now)) throw sessionNotFound('the session has ended, or is another client’s')
     await admit(session, facts.clientIp, tx)
 
     const next = mintToken(randomness)
@@ -85,10 +84,10 @@ export const refresher = ({ ports, tokens, liveness, admit, settings }: Parts) =
   }
 
   return async (facts: RequestFacts, presented: string): Promise<TokenPair> => {
-    if (!isOpaqueToken(presented)) throw notFound('no refresh token of ours')
+    if (!isOpaqueToken(presented)) throw sessionNotFound('no refresh token of ours')
     const outcome = await inTransaction(database, (tx) => rotate(tx, facts, presented))
     liveness.forget(outcome.session.id)
-    if (outcome.kind === 'reused') throw notFound('the refresh token was used before; its family has ended')
+    if (outcome.kind === 'reused') throw sessionNotFound('the refresh token was used before; its family has ended')
     const access = await tokens.issue({
       portal: facts.portal,
       accountId: outcome.session.accountId,
