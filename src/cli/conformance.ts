@@ -1,4 +1,5 @@
 import { stderr, stdout } from 'node:process'
+import { setTimeout as pause } from 'node:timers/promises'
 import { conform, type Result } from '../conformance/index.ts'
 import { systemIds } from '../platform/system/index.ts'
 import { type Command, UsageError } from './command.ts'
@@ -49,6 +50,7 @@ export const conformance: Command = {
       accessCodes: { ...(CONSUMER && { CONSUMER }), ...(SYSTEM && { SYSTEM }) },
       edgeHeaders: values['no-edge-headers'] !== true,
       requestId: () => systemIds.next(),
+      pause,
     }
     const results = await conform(target, bar(stderr))
     stdout.write(`${'promise'.padEnd(width)} asked  kept\n${results.map(line).join('\n')}\n`)

@@ -1,4 +1,3 @@
-import { setTimeout as pause } from 'node:timers/promises'
 import { type ChainId, chains, type Operation, type Portal } from '../kernel/index.ts'
 
 /** A running deployment, and what is needed to get past its first doors. */
@@ -9,6 +8,7 @@ export interface Target {
   edgeHeaders: boolean
   /** A fresh request id. */
   requestId(): string
+  pause(milliseconds: number): Promise<void>
 }
 
 export type Change = Record<string, string | null>
@@ -57,14 +57,15 @@ const read = (text: string): Omit<Got, 'status'> => {
 
 const longestWaitSeconds = 120
 
-/** A target that limits us is asked again when it says so: the limit is its right, and not what is being checked. */
-const patiently = async (send: () => Promise<Response>): Promise<Response> => {
-  for (;;) {
+/** A target that limits us is asked again when it says so, for so long in all: the limit is its right, and not what is being checked. */
+const patiently = async ({ pause }: Target, send: () => Promise<Response>): Promise<Response> => {
+  for (let patience = longestWaitSeconds; ; ) {
     const response = await send()
     const wait = Number(response.headers.get('retry-after') ?? Number.NaN)
-    if (response.status !== 429 || !(wait > 0 && wait <= longestWaitSeconds)) return response
+    if (response.status !== 429 || !(wait > 0 && wait <= patience)) return response
     await response.body?.cancel()
     await pause(wait * 1_000)
+    patience -= wait
   }
 }
 
@@ -81,7 +82,7 @@ export const ask = async (
   const path = chains[chainId].prefix + operation.path.replace(/\{\w+\}/g, unknownId)
   const headers = headersFor(target, chainId, change)
   const url = target.url.replace(/\/$/, '') + path
-  const response = await patiently(() => fetch(url, { method: operation.method, headers, redirect: 'manual' }))
+  const response = await patiently(target, () => fetch(url, { method: operation.method, headers, redirect: 'manual' }))
   const got = { status: response.status, ...read(await response.text()) }
   return got.status === 429 && got.code === 'ACCESS.RATE_LIMITED' ? null : got
 }

@@ -1,0 +1,22 @@
+import { afterEach, expect, test, vi } from 'vitest'
+import { ask } from '../../src/conformance/probe.ts'
+import { listWallets } from '../../src/contract/wallets.ts'
+
+afterEach(() => vi.unstubAllGlobals())
+
+test('a target whose limit never ends is asked for two minutes in all, and then told apart', async () => {
+  let asked = 0
+  vi.stubGlobal('fetch', async () => {
+    asked += 1
+    if (asked > 10) throw new Error('asked for ever')
+    const refusal = { success: false, code: 'ACCESS.RATE_LIMITED', message: '' }
+    return Response.json(refusal, { status: 429, headers: { 'retry-after': '50' } })
+  })
+  let waited = 0
+  const pause = async (milliseconds: number): Promise<void> => {
+    waited += milliseconds
+  }
+  const target = { url: 'http://limits.test', accessCodes: {}, edgeHeaders: false, requestId: () => 'one', pause }
+  expect(await ask(target, listWallets, 'consumer', {})).toBeNull()
+  expect(waited).toBe(100_000)
+})
