@@ -4,6 +4,7 @@ import type { Metrics } from '../platform/telemetry/index.ts'
 import type { Answers, Asked } from './answer.ts'
 import { Call, runStages, type Stage } from './call.ts'
 import { Headers } from './headers.ts'
+import { answerLast } from './last-answer.ts'
 import type { Finished } from './request-log.ts'
 import { readAway } from './rest-of-body.ts'
 import type { Router } from './router.ts'
@@ -70,7 +71,7 @@ export const createDoor = ({ router, stages, answers, clock, ids, metrics, log, 
     if (response.headersSent) return void response.destroy()
     const isLeft = hasBody(request) && !request.complete
     // One that drips has had its time.
-    if (isLeft && (refusal.code === 'REQUEST.TIMEOUT' || !readAway(request))) response.shouldKeepAlive = false
+    if (isLeft && (refusal.code === 'REQUEST.TIMEOUT' || !readAway(request))) answerLast(request, response)
     answers.write(response, requestId, answers.refusal(refusal, call ?? askedOf(request)))
   }
 

@@ -2,11 +2,13 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { Express } from 'express'
 import type { Configuration } from '../config/index.ts'
 import { createServer } from '../platform/system/index.ts'
+import { answerLast, isBehindLast } from './last-answer.ts'
 import { messagesOf } from './messages.ts'
 
 /** Answers at the level of the parser, before any operation is known; no envelope, nothing of the request. */
-const refuse = (response: ServerResponse, status: number): void => {
-  response.writeHead(status, { connection: 'close', 'content-length': '0', 'cache-control': 'no-store' }).end()
+const refuse = (request: IncomingMessage, response: ServerResponse, status: number): void => {
+  answerLast(request, response)
+  response.writeHead(status, { 'content-length': '0', 'cache-control': 'no-store' }).end()
 }
 
 const repeats = (raw: readonly string[], name: string): boolean => {
@@ -53,10 +55,11 @@ export const guardServer = (app: Express, settings: Configuration['requests'], i
       rejectNonStandardBodyWrites: false,
     },
     (request, response) => {
+      if (isBehindLast(request)) return
       const status = flaw(request, settings.maxHeaders)
       // Whoever keeps connections is told to make the next one elsewhere.
-      if (isDraining()) response.setHeader('connection', 'close')
-      if (status) refuse(response, status)
+      if (isDraining()) answerLast(request, response)
+      if (status) refuse(request, response, status)
       else app(request, response)
     },
   )
@@ -69,6 +72,6 @@ export const guardServer = (app: Express, settings: Configuration['requests'], i
       socket.destroy(),
     )
   })
-  server.on('checkExpectation', (_request, response: ServerResponse) => refuse(response, 417))
+  server.on('checkExpectation', (request, response: ServerResponse) => refuse(request, response, 417))
   return server
 }

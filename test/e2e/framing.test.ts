@@ -10,6 +10,7 @@ import { storeIsAvailable } from '../harness/store.ts'
 
 const path = '/web/v1/consumer/secure-channel/public-key'
 const initiate = '/web/v1/consumer/auth/login/initiate'
+const changePassword = '/web/v1/consumer/auth/password/change'
 
 /** hardening.md, Framing and path: what each gets, byte by byte. */
 describe.skipIf(!storeIsAvailable())('framing and path', () => {
@@ -177,6 +178,13 @@ describe.skipIf(!storeIsAvailable())('framing and path', () => {
     expect([whole.end, whole.text.match(/HTTP\/1\.1 \d+/g)]).toEqual([undefined, ['HTTP/1.1 401', 'HTTP/1.1 200']])
     const never = await refused('')
     expect([never.end, never.text.match(/HTTP\/1\.1 \d+/g)]).toEqual([undefined, ['HTTP/1.1 401']])
+  })
+
+  test('401 for chunks that are not waited for ends the connection: the request behind them is not served', async () => {
+    const before = operationsServed()
+    const chunks = post('Transfer-Encoding: chunked\r\n', '2\r\n{}\r\n0\r\n\r\n').replace(initiate, changePassword)
+    expect(await sendRaw(portico.url, chunks + get())).toMatchObject({ status: 401, responses: 1, closed: true })
+    expect(operationsServed()).toBe(before + 1)
   })
 
   test('1,000 idle sockets leave a new client served', async () => {

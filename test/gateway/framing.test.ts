@@ -10,11 +10,13 @@ import { testSettings } from '../harness/settings.ts'
 let server: Server
 let url = ''
 let isDraining = false
+let served = 0
 
 /** The listener alone, before an app that answers 200 when a body has come to its end. */
 const listen = async (settings: Partial<Configuration['requests']> = {}): Promise<void> => {
   const app = express()
   app.use((request, response) => {
+    served += 1
     request.on('end', () => response.end('served')).resume()
   })
   server = guardServer(app, { ...testSettings({}).requests, ...settings }, () => isDraining)
@@ -24,6 +26,7 @@ const listen = async (settings: Partial<Configuration['requests']> = {}): Promis
 }
 afterEach(() => {
   isDraining = false
+  served = 0
   server.closeAllConnections()
   server.close()
 })
@@ -68,11 +71,13 @@ test.each(['GET http://portico.test/ HTTP/1.1', 'OPTIONS * HTTP/1.1'])(
 
 test.each([
   ['400', post('Transfer-Encoding: gzip, chunked\r\n', '0\r\n\r\n')],
+  ['400', get(host + host)],
   ['417', post('Expect: a-dance\r\nContent-Length: 2\r\n', '{}')],
-])('%s ends the connection: what comes behind a refused request is not read', async (status, refused) => {
+])('%s ends the connection: what comes behind a refused request is not served', async (status, refused) => {
   await listen()
   const answer = await sendRaw(url, refused + get())
   expect([String(answer.status), answer.responses, answer.closed]).toEqual([status, 1, true])
+  expect(served).toBe(0)
 })
 
 test('whoever keeps a connection is told to make the next one elsewhere once the process drains', async () => {
@@ -81,6 +86,7 @@ test('whoever keeps a connection is told to make the next one elsewhere once the
   isDraining = true
   const answer = await sendRaw(url, get() + get())
   expect([answer.status, answer.responses, answer.closed]).toEqual([200, 1, true])
+  expect(served).toBe(3)
   expect(answer.text).toMatch(/^connection: close\r$/im)
 })
 
