@@ -142,7 +142,9 @@ export const schema = z.strictObject({
     bodyTimeoutMs: wait(100).describe("From a body's first byte to its last."),
     headersTimeoutMs: wait(100).describe("From the connection to the head's end."),
     uploadBytesPerSecond: z.int().min(1).describe('Of an upload, measured over `bodyTimeoutMs`; a slower one is 408.'),
-    downloadStallMs: wait(100).describe('A download of which its client takes nothing for so long is cut off.'),
+    downloadStallMs: wait(100).describe(
+      'An answer, a download above all, of which its client takes nothing for so long is cut off.',
+    ),
     uploadTimeoutMs: wait(1_000).describe('For a whole request, an upload above all.'),
     maxHeaders: z.int().min(20).describe('Header fields of a request.'),
     maxDepth: z.int().min(4).describe('Nesting of a JSON body.'),

@@ -1,4 +1,5 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
 import type { Express } from 'express'
 import type { Configuration } from '../config/index.ts'
 import { createServer } from '../platform/system/index.ts'
@@ -40,6 +41,11 @@ const flaw = (request: IncomingMessage, maxHeaders: number): number | undefined 
   return request.url?.startsWith('/') ? undefined : 400
 }
 
+/** A socket on which nothing moves may as well wait for us; one that holds what nobody takes is left. */
+const leaveWhereStalled = (socket: Socket): void => {
+  if (socket.writableLength > 0) socket.destroy()
+}
+
 /** The listener with its limits on sockets, heads and time; whatever is malformed never reaches the pipeline. */
 export const guardServer = (app: Express, settings: Configuration['requests'], isDraining: () => boolean): Server => {
   const server = createServer(
@@ -56,6 +62,7 @@ export const guardServer = (app: Express, settings: Configuration['requests'], i
     },
     (request, response) => {
       if (isBehindLast(request)) return
+      response.on('timeout', leaveWhereStalled)
       const status = flaw(request, settings.maxHeaders)
       // Whoever keeps connections is told to make the next one elsewhere.
       if (isDraining()) answerLast(request, response)
@@ -65,6 +72,8 @@ export const guardServer = (app: Express, settings: Configuration['requests'], i
   )
   // Node keeps the first 2,000 fields and drops the rest in silence; the head's size bounds them, and they are counted.
   server.maxHeadersCount = 0
+  // Of a socket on which nothing moves. Node's own is none, and it closes the socket where no answer listens for it.
+  server.timeout = settings.downloadStallMs
   server.on('connect', (_request, socket) => {
     // Node leaves this socket to whoever listens here: its errors, which would end the process, and its end.
     socket.on('error', () => undefined)
