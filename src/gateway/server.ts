@@ -5,6 +5,7 @@ import type { Configuration } from '../config/index.ts'
 import { createServer } from '../platform/system/index.ts'
 import { answerLast, isBehindLast } from './last-answer.ts'
 import { messagesOf } from './messages.ts'
+import { isLastThatMayWait } from './pipelined.ts'
 
 /** Answers at the level of the parser, before any operation is known; no envelope, nothing of the request. */
 const refuse = (request: IncomingMessage, response: ServerResponse, status: number): void => {
@@ -65,7 +66,7 @@ export const guardServer = (app: Express, settings: Configuration['requests'], i
       response.on('timeout', leaveWhereStalled)
       const status = flaw(request, settings.maxHeaders)
       // Whoever keeps connections is told to make the next one elsewhere.
-      if (isDraining()) answerLast(request, response)
+      if (isDraining() || isLastThatMayWait(request, response)) answerLast(request, response)
       if (status) refuse(request, response, status)
       else app(request, response)
     },

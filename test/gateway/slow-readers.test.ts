@@ -14,11 +14,13 @@ const long = 'x'.repeat(16 * 1024 * 1024)
 
 let server: Server
 let port = 0
+let served = 0
 
 /** The listener before an app that answers everything with `body`, after a while. */
 const listen = async (body: string, afterMs = 0): Promise<void> => {
   const app = express()
   app.use(async (_request, response) => {
+    served += 1
     await pause(afterMs)
     response.end(body)
   })
@@ -28,6 +30,7 @@ const listen = async (body: string, afterMs = 0): Promise<void> => {
   port = typeof address === 'object' && address ? address.port : 0
 }
 afterEach(() => {
+  served = 0
   server.closeAllConnections()
   server.close()
 })
@@ -51,4 +54,24 @@ test('an answer of which its client takes nothing ends the connection: nobody ho
 test('an answer that takes longer to be made is waited for', async () => {
   await listen('served', 3 * stallMs)
   expect((await sendRaw(`http://127.0.0.1:${port}`, get, 4 * stallMs)).status).toBe(200)
+})
+
+test.each([
+  [10, 10, false],
+  [200, 17, true],
+])('of %d requests at once %d are answered, more are for the next connection', async (asked, answered, closed) => {
+  await listen('served', 20)
+  const answer = await sendRaw(`http://127.0.0.1:${port}`, get.repeat(asked), 100)
+  expect([answer.responses, served, answer.closed]).toEqual([answered, answered, closed])
+})
+
+test('a connection may wait for its answers as often as it likes', async () => {
+  await listen('served', 5)
+  const socket = asking('')
+  for (let round = 1; round <= 4; round++) {
+    socket.write(get.repeat(10))
+    await expect.poll(() => served).toBe(10 * round)
+    await pause(50)
+  }
+  socket.destroy()
 })
