@@ -120,6 +120,14 @@ describe('a command that needs what is in a store', () => {
       expect([code, err]).toEqual([1, 'portico: the store is empty: `portico migrate` makes its tables\n'])
     }
   })
+
+  test('makes no new store over what is left of one: exit code 1', async () => {
+    const version = join(directory, 'pg', 'PG_VERSION')
+    await rm(version)
+    const { code, err } = await portico(['migrate'], { PORTICO_DATA_DIR: directory })
+    expect([code, existsSync(version)]).toEqual([1, false])
+    expect(err).toContain('could not be opened: it has been in use, and its file PG_VERSION is missing')
+  })
 })
 
 test('a data directory that is a file is named with its variable: exit code 1', async () => {
