@@ -84,6 +84,12 @@ const furnish = async (world: AccessWorld): Promise<Foreign> => {
   }
 }
 
+/** The bodies that commands demand; a file that a command names is one's own, so that the path alone is foreign. */
+const bodiesOf = (ownFile: string): Record<string, object> => ({
+  'recharges.cancel': { cancelReason: 'never mind' },
+  'recharges.proof': { fileBizId: ownFile },
+})
+
 const tenantRoutes = routes.filter(
   ({ operation: { id, path, policy }, chainId }) =>
     policy.workspace !== 'none' && paramNames(path).length > 0 && chainId !== 'system' && !notImplemented.includes(id),
@@ -100,17 +106,19 @@ const bytes = ({ status, headers, text }: Answer) => ({
 describe.skipIf(!storeIsAvailable())('another workspace’s id', () => {
   let world: AccessWorld
   let foreign: Foreign
+  let bodies: Record<string, object>
   let key: string
   beforeAll(async () => {
     world = await startAccessWorld()
     foreign = await furnish(world)
+    bodies = bodiesOf(await fileIn(world, developmentIds.workspace))
     const body = { apiKeyName: 'Machine', permissionCodes: ['wallet:read', 'transfer:read', 'transfer:create'] }
     key = (await world.data(world.owner, 'POST', '/api-keys', { workspace: developmentIds.workspace, body })).secret
   })
   afterAll(() => world?.portico.stop())
 
-  const ask = ({ method, path, chainId }: Route) => {
-    const body = method === 'POST' ? { body: {} } : {}
+  const ask = ({ method, path, chainId, operation }: Route) => {
+    const body = method === 'POST' ? { body: bodies[operation.id] ?? {} } : {}
     return chainId === 'api'
       ? world.portico.call(method, path, { headers: { authorization: `Bearer ${key}` }, ...body })
       : world.portico.call(method, path, {
@@ -130,6 +138,7 @@ describe.skipIf(!storeIsAvailable())('another workspace’s id', () => {
     const theirs = await ask({ ...route, path: route.path.replace(unknownId, id) })
     expect(bytes(theirs)).toEqual(bytes(unknown))
     expect(theirs.text).not.toContain(id)
-    expect([200, 400, 404]).toContain(theirs.status)
+    // One that is refused for its body has not been looked for.
+    expect([200, 404]).toContain(theirs.status)
   })
 })
