@@ -1,0 +1,65 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { developmentIds } from '../../src/seed/development.ts'
+import { routes } from '../harness/catalogue.ts'
+import { storeIsAvailable } from '../harness/store.ts'
+import { type AccessWorld, startAccessWorld } from './access-world.ts'
+
+const { workspace, mainUsd, savingsUsd } = developmentIds
+const permissionCodes = ['wallet:read', 'transfer:read', 'transfer:create']
+/** Wide enough for whatever happens here, and no reason to be slow. */
+const since = `startTime=${new Date(Date.now() - 3_600_000).toISOString()}`
+
+/** Operations of interface.md 4.9 by what is asked of them; the order is one that was made by the same means. */
+const reads = (order: string): Record<string, string> => ({
+  'transfers.list': `/transfer/query/orders?walletId=${mainUsd}&${since}`,
+  'transfers.listOfWallet': `/transfer/query/orders/wallet/${mainUsd}?${since}`,
+  'transfers.read': `/transfer/query/orders/${order}`,
+  'transfers.completed': `/transfer/query/orders/${order}/completed`,
+  'wallets.list': '/wallets',
+  'wallets.read': `/wallets/${mainUsd}`,
+  'wallets.balance': `/wallets/${mainUsd}/balance`,
+  'wallets.flows': `/wallets/${mainUsd}/flows`,
+})
+
+describe.skipIf(!storeIsAvailable())('the second chain', () => {
+  let world: AccessWorld
+  let key: string
+  beforeAll(async () => {
+    world = await startAccessWorld()
+    const body = { apiKeyName: 'Machine', permissionCodes }
+    key = (await world.data(world.owner, 'POST', '/api-keys', { workspace, body })).secret
+  })
+  afterAll(() => world?.portico.stop())
+
+  /** A key implies its workspace; who comes with an access token names it. */
+  const means = {
+    'an API key': () => ({ headers: { authorization: `Bearer ${key}` } }),
+    'an access token': () => ({ token: world.owner.accessToken, workspace }),
+  }
+
+  test('has the nine operations of the interface', () => {
+    const ids = routes.filter(({ chainId }) => chainId === 'api').map(({ operation }) => operation.id)
+    expect(ids.toSorted()).toEqual([...Object.keys(reads('')), 'transfers.create'].toSorted())
+  })
+
+  test.each(Object.entries(means))('all nine are 200 with %s, and tell what the portal tells', async (_, withIt) => {
+    const ask = async (method: 'GET' | 'POST', path: string, body?: object) => {
+      const answer = await world.portico.call(method, `/api/v1/consumer${path}`, { ...withIt(), ...(body && { body }) })
+      if (answer.status !== 200) throw new Error(`${path}: ${answer.status} ${answer.text}`)
+      return answer.body.data
+    }
+    const made = await ask('POST', '/transfer/command/create', {
+      sourceWalletBizId: mainUsd,
+      targetWalletBizId: savingsUsd,
+      amount: '0.25',
+      currency: 'USD',
+    })
+    expect(made).toMatchObject({ amount: '0.25', transferStatus: { code: 'COMPLETED' } })
+    for (const [id, path] of Object.entries(reads(made.bizId))) {
+      const atThePortal = await world.data(world.owner, 'GET', path, { workspace })
+      const expected = id === 'wallets.balance' ? { ...atThePortal, asOf: expect.any(String) } : atThePortal
+      expect(await ask('GET', path), id).toEqual(expected)
+    }
+    expect(await ask('GET', reads(made.bizId)['transfers.completed'] ?? '')).toBe(true)
+  })
+})
