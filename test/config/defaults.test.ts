@@ -1,0 +1,41 @@
+import { expect, test } from 'vitest'
+import { loadConfiguration } from '../../src/config/index.ts'
+import { root } from '../harness/settings.ts'
+
+const settings = loadConfiguration({}, root)
+const minute = 60_000
+const hour = 60 * minute
+
+/** completions.md, Limits, typed by hand. */
+test('where nothing is said, the limits are those of completions.md', () => {
+  const { address, groups, scale } = settings.limits
+  expect({ scale, address }).toEqual({ scale: 1, address: { limit: 1_200, windowMs: minute } })
+  expect(groups).toMatchObject({
+    login: { address: { limit: 20, windowMs: minute } },
+    mfaSend: { account: { limit: 5, windowMs: 10 * minute } },
+    forgot: { account: { limit: 5, windowMs: hour }, address: { limit: 20, windowMs: hour } },
+    password: { account: { limit: 10, windowMs: 15 * minute }, address: { limit: 10, windowMs: 15 * minute } },
+    registration: { address: { limit: 20, windowMs: hour } },
+    channelOpen: { address: { limit: 60, windowMs: minute } },
+    money: { account: { limit: 120, windowMs: minute } },
+    general: { account: { limit: 600, windowMs: minute } },
+  })
+  expect(settings.login.failures).toMatchObject({ limit: 10, windowMs: 15 * minute })
+})
+
+test('where nothing is said, sizes and lives are those of completions.md', () => {
+  const { requests, tokens, sessions, login, mfa, files } = settings
+  expect(requests.maxBodyBytes).toBe(256 * 1_024)
+  expect(files.purposes.RECHARGE_PROOF?.maxBytes).toBe(25 * 1_024 * 1_024)
+  expect([tokens.accessTtlMs, sessions.absoluteMs, sessions.idleMs]).toEqual([15 * minute, 12 * hour, 30 * minute])
+  expect([login.sessionTtlMs, login.codeTtlMs, login.attempts]).toEqual([10 * minute, 10 * minute, 5])
+  expect(mfa.stepUpMs).toBe(5 * minute)
+})
+
+test('where nothing is said, nobody outside is asked for anything', () => {
+  const { passwords, turnstile, money, tracing } = settings
+  expect(passwords.breachCheck.url).toBeNull()
+  expect(turnstile.secret).toBeNull()
+  expect(money.exchange.provider ?? null).toBeNull()
+  expect(tracing.enabled).toBe(false)
+})
