@@ -157,6 +157,11 @@ describe('policies', () => {
     }
   })
 
+  it('what happens in a workspace asks for a right, but what a member does with the membership itself', () => {
+    const open = catalogue.filter(({ policy }) => policy.workspace !== 'none' && policy.permission === null)
+    expect(open.map(({ id }) => id).toSorted()).toEqual(['workspaces.leave', 'workspaces.setDefault'])
+  })
+
   it('every operator operation asks for a right', () => {
     const operators = routesOf('system').filter((route) => route.operation.chains.length === 1)
     expect(operators.filter((route) => route.operation.policy.permission === null)).toEqual([])
