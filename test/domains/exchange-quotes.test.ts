@@ -5,6 +5,7 @@ import { readQuote } from '../../src/domains/exchanges/store.ts'
 import { bizId, type WalletId, type WorkspaceId } from '../../src/kernel/index.ts'
 import type { OrderData } from '../../src/ledger/index.ts'
 import { sqlState } from '../../src/platform/database/fault.ts'
+import type { Database } from '../../src/platform/database/index.ts'
 import { systemIds } from '../../src/platform/system/index.ts'
 import { testDatabase } from '../identity/database.ts'
 import { asker } from '../ledger/ask.ts'
@@ -14,8 +15,7 @@ import { refusalOf, words } from './world.ts'
 const quoteLifeMs = 30_000
 const share = { over: 0n, under: 1n }
 
-const bench = async () => {
-  const { database, close } = await testDatabase()
+const bench = async (database: Database, kind: 'LIVE' | 'SANDBOX') => {
   const book = await createBook(database)
   const { ledger, clock } = book
   const rates = { list: () => [{ source: 'USD', target: 'EUR', rate: '0.8', asOf: clock.now() }] }
@@ -30,8 +30,7 @@ const bench = async () => {
     terms,
     expiryMs: 60_000,
   })
-  // A sandbox's exchanges need no liquidity.
-  const workspace = await book.workspace('SANDBOX')
+  const workspace = await book.workspace(kind)
   const open = async (currency: string, isDefault = true) => {
     const wallet = systemIds.next<'wallet'>()
     const made = { bizId: wallet, workspaceBizId: workspace, walletName: currency, currency, isDefault }
@@ -45,9 +44,11 @@ const bench = async () => {
   const as = { as: systemIds.next<'account'>(), workspace }
   const ask = asker([handlers], clock)
   const pair = { sourceCurrency: 'USD', targetCurrency: 'EUR' }
+  const totalOf = async (id: WalletId) => (await ledger.readBalance({ wallet: id, workspace }))?.total.minor
   return {
     clock,
-    close,
+    ledger,
+    totals: async () => [await totalOf(wallet), await totalOf(target)],
     wallets: { source: wallet, target },
     move: (wallet: WalletId, from: 'ACTIVE' | 'FROZEN', to: 'ACTIVE' | 'FROZEN') =>
       ledger.moveWallet({ wallet, from, to, at: clock.now() }),
@@ -81,11 +82,14 @@ const bench = async () => {
   }
 }
 
+let store: Awaited<ReturnType<typeof testDatabase>>
 let world: Awaited<ReturnType<typeof bench>>
 beforeAll(async () => {
-  world = await bench()
+  store = await testDatabase()
+  // Its exchanges need no liquidity.
+  world = await bench(store.database, 'SANDBOX')
 })
-afterAll(() => world?.close())
+afterAll(() => store?.close())
 
 test('exchanges.create 422: the database itself spends a quote once, in its time and workspace, as it was given out', async () => {
   const { clock, quote, order, open, elsewhere } = world
@@ -126,4 +130,17 @@ test.each([
   clock.advance(laterMs)
   expect(await world.status(quoteBizId)).toBe(status)
   expect(await exchange(quoteBizId)).toBe(code)
+})
+
+test('exchanges.create 422 EXCHANGE.RATE_UNAVAILABLE where the house has too little to give: nothing moves, and the quote stays good', async () => {
+  const { exchange, ledger, quote, status, totals } = await bench(store.database, 'LIVE')
+  await ledger.provideLiquidity([{ minor: 79n, currency: 'EUR' }])
+  const { quoteBizId } = await quote()
+  expect(await exchange(quoteBizId)).toBe('EXCHANGE.RATE_UNAVAILABLE')
+  expect([await totals(), await status(quoteBizId)]).toEqual([[100_000n, 0n], 'OPEN'])
+  await ledger.provideLiquidity([{ minor: 80n, currency: 'EUR' }])
+  expect(await exchange(quoteBizId)).toBe('none')
+  expect([await totals(), await status(quoteBizId)]).toEqual([[99_900n, 80n], 'USED'])
+  expect(await exchange((await quote()).quoteBizId)).toBe('EXCHANGE.RATE_UNAVAILABLE')
+  expect(await ledger.verifyBook()).toBeNull()
 })
