@@ -149,6 +149,7 @@ describe.skipIf(!storeIsAvailable())('second factors', () => {
     expect((await login(client(portico), email, 'BACKUP_CODE', first.codes[2])).status).toBe(401)
     expect((await login(client(portico), email, 'BACKUP_CODE', second.codes[0])).status).toBe(200)
     await toldOf(portico, email, 'New backup codes')
+    await toldOf(portico, email, 'A backup code has been used')
     expect(portico.rawLog.join('')).not.toContain(first.codes[0])
   })
 

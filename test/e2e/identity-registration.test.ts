@@ -12,6 +12,7 @@ import {
   refusal,
   register,
   signInAs,
+  toldOf,
 } from '../harness/identity.ts'
 import { type Portico, startPortico } from '../harness/portico.ts'
 import { codeIn } from '../harness/sign-in.ts'
@@ -40,7 +41,7 @@ describe.skipIf(!available)('registration where it is open', () => {
     return { ...at, code }
   }
 
-  test('200 on each step: an account with its workspace and wallets, that signs in', async () => {
+  test('200 on each step: an account with its workspace and wallets, that signs in and is told of its password', async () => {
     const by = client(portico)
     const { email, account } = await register(portico, newEmail(), by)
     expect(account).toMatchObject({ accountStatus: { code: 'ACTIVE', value: 10010202 }, pendingApproval: false })
@@ -64,6 +65,7 @@ describe.skipIf(!available)('registration where it is open', () => {
     const wallets = data(await by.get('/wallets', token, { 'x-workspace-id': own.workspaceBizId }))
     const currencies = wallets.map((wallet: { currency: string }) => wallet.currency).sort()
     expect(currencies).toEqual([...portico.settings.money.currencies].sort())
+    await toldOf(portico, email, 'password of your account has been set')
   })
 
   test('registration.complete 200 keeps what is told of the person', async () => {
