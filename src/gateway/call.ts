@@ -89,7 +89,7 @@ export class Call implements Arrival {
   reply: string | StreamReply = 'null'
   /** tracing, where it is switched on */
   trace: CallTrace | null = null
-  /** Whether only the head of the answer is wanted (HEAD); in a domain service assertion says it, by the gateway's word */
+  /** Whether only the head of the answer is wanted (HEAD); a domain service has it from the gateway */
   headOnly: boolean
 
   /** The stage that the call is in, by its place; as many as there are when it has passed them all. */
