@@ -1,6 +1,5 @@
 import { once } from 'node:events'
 import { createServer } from 'node:http'
-import { Readable } from 'node:stream'
 import { exportJWK, generateKeyPair, type JWTPayload, SignJWT } from 'jose'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { claimsOf } from '../../src/backends/assertion.ts'
@@ -10,27 +9,15 @@ import { upstreamRequest } from '../../src/backends/upstream-request.ts'
 import { listTimezones } from '../../src/contract/constants.ts'
 import { listWallets } from '../../src/contract/wallets.ts'
 import { Call, type Stage } from '../../src/gateway/call.ts'
-import { Headers } from '../../src/gateway/headers.ts'
 import { type Caller, type Clock, type Portal, Refusal, type WorkspaceAccess } from '../../src/kernel/index.ts'
 import { systemIds } from '../../src/platform/system/index.ts'
 import { refusalOf } from '../domains/world.ts'
+import { arrivedCall, headersOf } from '../harness/call.ts'
 import { testClock } from '../identity/clock.ts'
 
 /** A call of nobody's, as it comes in. */
 const callWith = (headers: Record<string, string>): Call => {
-  const call = new Call({
-    operation: listTimezones,
-    chainId: 'consumer',
-    params: {},
-    method: listTimezones.method,
-    path: listTimezones.path,
-    query: '',
-    headers: new Headers({ headers, rawHeaders: Object.entries(headers).flat() }),
-    peer: '127.0.0.1',
-    body: Readable.from([]),
-    receivedAt: testClock().now(),
-    requestId: 'one',
-  })
+  const call = arrivedCall(listTimezones, { headers: headersOf(headers), receivedAt: testClock().now() })
   call.portal = 'CONSUMER'
   return call
 }

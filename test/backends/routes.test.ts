@@ -1,6 +1,5 @@
 import { once } from 'node:events'
 import { createServer } from 'node:http'
-import { Readable } from 'node:stream'
 import { setTimeout as pause } from 'node:timers/promises'
 import { Registry } from 'prom-client'
 import { expect, test } from 'vitest'
@@ -8,9 +7,8 @@ import { createUpstreamMetrics } from '../../src/backends/index.ts'
 import { createRoutes } from '../../src/backends/routes.ts'
 import { createUpstream } from '../../src/backends/upstream.ts'
 import { downloadFile } from '../../src/contract/files.ts'
-import { Call } from '../../src/gateway/call.ts'
-import { Headers } from '../../src/gateway/headers.ts'
-import { instantOf, Refusal, StreamReply } from '../../src/kernel/index.ts'
+import { Refusal, StreamReply } from '../../src/kernel/index.ts'
+import { arrivedCall } from '../harness/call.ts'
 import { testSettings, upstreamAt } from '../harness/settings.ts'
 import { testClock } from '../identity/clock.ts'
 
@@ -44,22 +42,7 @@ test('files.download: streams wait for one of as many connections as there may b
   const url = `http://127.0.0.1:${typeof address === 'object' ? address?.port : 0}`
   const settings = upstreamAt(url, { connections: 1 })
   const upstream = createUpstream(settings, async () => 'an assertion', createUpstreamMetrics(new Registry()))
-  const download = () =>
-    upstream.handle(
-      new Call({
-        operation: downloadFile,
-        chainId: 'consumer',
-        params: { file_id: 'one' },
-        method: 'GET',
-        path: downloadFile.path,
-        query: '',
-        headers: new Headers({ headers: {}, rawHeaders: [] }),
-        peer: '127.0.0.1',
-        body: Readable.from([]),
-        receivedAt: instantOf(0),
-        requestId: 'one',
-      }),
-    )
+  const download = () => upstream.handle(arrivedCall(downloadFile, { params: { file_id: 'one' } }))
   const first = await download()
   const second = download()
   await pause(100)

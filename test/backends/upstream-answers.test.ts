@@ -8,10 +8,10 @@ import { createUpstreamMetrics } from '../../src/backends/index.ts'
 import { createUpstream, type Upstream } from '../../src/backends/upstream.ts'
 import { listTimezones } from '../../src/contract/constants.ts'
 import { downloadFile, uploadFile } from '../../src/contract/files.ts'
-import { Call } from '../../src/gateway/call.ts'
-import { Headers } from '../../src/gateway/headers.ts'
-import { instantOf, type Operation, Refusal, StreamReply } from '../../src/kernel/index.ts'
+import type { Call } from '../../src/gateway/call.ts'
+import { type Operation, Refusal, StreamReply } from '../../src/kernel/index.ts'
 import { refusalOf } from '../domains/world.ts'
+import { arrivedCall, headersOf } from '../harness/call.ts'
 import { answer, json, type Misbehaving, startMisbehaving } from '../harness/misbehaving.ts'
 import { upstreamAt } from '../harness/settings.ts'
 
@@ -38,19 +38,7 @@ afterAll(async () => {
 })
 
 const callOf = (operation: Operation, headers: Record<string, string> = {}, method: string = operation.method): Call =>
-  new Call({
-    operation,
-    chainId: 'consumer',
-    params: { file_id: 'a/b' },
-    method,
-    path: operation.path,
-    query: '',
-    headers: new Headers({ headers, rawHeaders: Object.entries(headers).flat() }),
-    peer: '127.0.0.1',
-    body: Readable.from([]),
-    receivedAt: instantOf(0),
-    requestId: 'one',
-  })
+  arrivedCall(operation, { params: { file_id: 'a/b' }, method, headers: headersOf(headers) })
 
 /** What nobody reads of the files of a test is let go after it, as the gateway does. */
 const replies: StreamReply[] = []

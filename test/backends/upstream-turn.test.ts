@@ -1,15 +1,12 @@
 import { once } from 'node:events'
 import { createServer, type Server } from 'node:http'
-import { Readable } from 'node:stream'
 import { Registry } from 'prom-client'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createUpstreamMetrics } from '../../src/backends/index.ts'
 import { createUpstream } from '../../src/backends/upstream.ts'
 import { updateProfile } from '../../src/contract/profile.ts'
-import { Call } from '../../src/gateway/call.ts'
-import { Headers } from '../../src/gateway/headers.ts'
-import { instantOf } from '../../src/kernel/index.ts'
 import { refusalOf } from '../domains/world.ts'
+import { arrivedCall } from '../harness/call.ts'
 import { upstreamAt } from '../harness/settings.ts'
 
 let silent: Server
@@ -25,21 +22,6 @@ afterAll(() => {
   silent.close()
 })
 
-const command = (): Call =>
-  new Call({
-    operation: updateProfile,
-    chainId: 'consumer',
-    params: {},
-    method: updateProfile.method,
-    path: updateProfile.path,
-    query: '',
-    headers: new Headers({ headers: {}, rawHeaders: [] }),
-    peer: '127.0.0.1',
-    body: Readable.from([]),
-    receivedAt: instantOf(0),
-    requestId: 'one',
-  })
-
 test('504 SYSTEM.UPSTREAM_TIMEOUT for a command whose time was up before its turn came: it is never sent', async () => {
   const address = silent.address()
   const port = typeof address === 'object' ? address?.port : 0
@@ -50,7 +32,9 @@ test('504 SYSTEM.UPSTREAM_TIMEOUT for a command whose time was up before its tur
     breaker: { failures: 100, openMs: 0 },
   })
   const upstream = createUpstream(settings, async () => 'an assertion', createUpstreamMetrics(new Registry()))
-  const refused = await Promise.all(Array.from({ length: 20 }, () => refusalOf(upstream.handle(command()))))
+  const refused = await Promise.all(
+    Array.from({ length: 20 }, () => refusalOf(upstream.handle(arrivedCall(updateProfile)))),
+  )
   expect(refused).toEqual(Array(20).fill('SYSTEM.UPSTREAM_TIMEOUT'))
   // One or another may have had its turn in its very last moment.
   expect(asked).toBeLessThan(6)

@@ -4,10 +4,10 @@ import * as z from 'zod'
 import { listTimezones } from '../../src/contract/constants.ts'
 import { downloadFile } from '../../src/contract/files.ts'
 import { createTransfer, listTransfers } from '../../src/contract/transfers.ts'
-import { Call } from '../../src/gateway/call.ts'
-import { Headers } from '../../src/gateway/headers.ts'
+import type { Call } from '../../src/gateway/call.ts'
 import { stages } from '../../src/gateway/stages/index.ts'
-import { type ChainId, constant, instantOf, type Operation, Refusal, StreamReply } from '../../src/kernel/index.ts'
+import { type ChainId, constant, type Operation, Refusal, StreamReply } from '../../src/kernel/index.ts'
+import { arrivedCall, headersOf } from '../harness/call.ts'
 import { testSettings } from '../harness/settings.ts'
 
 const callOf = (
@@ -16,19 +16,7 @@ const callOf = (
   chainId: ChainId = 'consumer',
   query = '',
 ): Call => {
-  const call = new Call({
-    operation,
-    chainId,
-    params: {},
-    method: operation.method,
-    path: operation.path,
-    query,
-    headers: new Headers({ headers, rawHeaders: Object.entries(headers).flat() }),
-    peer: '127.0.0.1',
-    body: Readable.from([]),
-    receivedAt: instantOf(0),
-    requestId: 'one',
-  })
+  const call = arrivedCall(operation, { chainId, query, headers: headersOf(headers) })
   call.portal = 'CONSUMER'
   return call
 }

@@ -4,31 +4,19 @@ import { describe, expect, test } from 'vitest'
 import { initiateLogin } from '../../src/contract/auth.ts'
 import { uploadFile } from '../../src/contract/files.ts'
 import { openSecureChannel } from '../../src/contract/secure-channel.ts'
-import { Call } from '../../src/gateway/call.ts'
-import { Headers } from '../../src/gateway/headers.ts'
+import type { Call } from '../../src/gateway/call.ts'
 import { paced } from '../../src/gateway/paced.ts'
 import { stages } from '../../src/gateway/stages/index.ts'
-import { instantOf, type Operation } from '../../src/kernel/index.ts'
+import type { Operation } from '../../src/kernel/index.ts'
 import { refusalOf } from '../domains/world.ts'
+import { arrivedCall, headersOf } from '../harness/call.ts'
 import { testSettings } from '../harness/settings.ts'
 
 const most = 32
 const stage = stages.body({ ...testSettings({}).requests, maxBodyBytes: most, bodyTimeoutMs: 100 })
 
 const callOf = (operation: Operation, headers: Record<string, string>, body: Readable): Call =>
-  new Call({
-    operation,
-    chainId: 'consumer',
-    params: {},
-    method: operation.method,
-    path: operation.path,
-    query: '',
-    headers: new Headers({ headers, rawHeaders: Object.entries(headers).flat() }),
-    peer: '127.0.0.1',
-    body,
-    receivedAt: instantOf(0),
-    requestId: 'one',
-  })
+  arrivedCall(operation, { headers: headersOf(headers), body })
 
 const typed = { 'content-type': 'application/json' }
 const chunked = { ...typed, 'transfer-encoding': 'chunked' }

@@ -1,10 +1,8 @@
-import { Readable } from 'node:stream'
 import { describe, expect, test } from 'vitest'
 import { listTransfers } from '../../src/contract/transfers.ts'
-import { Call } from '../../src/gateway/call.ts'
 import { Headers } from '../../src/gateway/headers.ts'
 import { createEdgeView } from '../../src/gateway/index.ts'
-import { instantOf } from '../../src/kernel/index.ts'
+import { arrivedCall } from '../harness/call.ts'
 import { testSettings } from '../harness/settings.ts'
 
 const { portals } = testSettings({})
@@ -14,22 +12,11 @@ const lookAt = createEdgeView(portals)
 
 /** What the edge of a portal makes of a request with these fields, which Node's own reading has joined. */
 const seen = (portal: 'CONSUMER' | 'SYSTEM', peer: string, name: string, values: string[]) => {
-  const call = new Call({
-    operation: listTransfers,
-    chainId: portal === 'SYSTEM' ? 'system' : 'consumer',
-    params: {},
-    method: 'GET',
-    path: '/',
-    query: '',
-    headers: new Headers({
-      headers: { [name]: values.join(', ') },
-      rawHeaders: values.flatMap((each) => [name, each]),
-    }),
-    peer,
-    body: Readable.from([]),
-    receivedAt: instantOf(0),
-    requestId: 'one',
+  const headers = new Headers({
+    headers: { [name]: values.join(', ') },
+    rawHeaders: values.flatMap((each) => [name, each]),
   })
+  const call = arrivedCall(listTransfers, { chainId: portal === 'SYSTEM' ? 'system' : 'consumer', headers, peer })
   lookAt(call, portal)
   return [call.clientIp, call.edgeTrusted]
 }

@@ -1,15 +1,14 @@
 import { once } from 'node:events'
 import { createServer, type Server } from 'node:http'
-import { Readable } from 'node:stream'
 import { exportJWK, generateKeyPair, type JWTPayload, SignJWT } from 'jose'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { servicePipeline } from '../../src/app.ts'
 import { assertedCall, type Backend } from '../../src/backends/index.ts'
 import { catalogue } from '../../src/contract/index.ts'
-import { Call, runStages } from '../../src/gateway/call.ts'
-import { Headers } from '../../src/gateway/headers.ts'
+import { runStages } from '../../src/gateway/call.ts'
 import { instantOf } from '../../src/kernel/index.ts'
 import { systemClock } from '../../src/platform/system/index.ts'
+import { arrivedCall, headersOf } from '../harness/call.ts'
 import { testSettings } from '../harness/settings.ts'
 
 const account = '01990000-0000-7000-8000-000000000001'
@@ -83,20 +82,8 @@ describe('the pipeline of a domain service', () => {
     if (!operation) throw new Error(id)
     const [chainId] = operation.chains
     const token = await sign(claims, kid, said)
-    const headers = { authorization: `Bearer ${token}`, 'x-request-id': 'one', ...extra }
-    const call = new Call({
-      operation,
-      chainId,
-      params: {},
-      method: operation.method,
-      path: operation.path,
-      query: '',
-      headers: new Headers({ headers, rawHeaders: Object.entries(headers).flat() }),
-      peer: '127.0.0.1',
-      body: Readable.from([]),
-      receivedAt: instantOf(Date.now()),
-      requestId: 'one',
-    })
+    const headers = headersOf({ authorization: `Bearer ${token}`, 'x-request-id': 'one', ...extra })
+    const call = arrivedCall(operation, { chainId, headers, receivedAt: instantOf(Date.now()) })
     await runStages(Object.values(way), call)
   }
 

@@ -1,18 +1,18 @@
 import { hash } from 'node:crypto'
-import { Readable } from 'node:stream'
 import { describe, expect, test } from 'vitest'
 import { pipeline } from '../../src/app.ts'
 import { initiateLogin } from '../../src/contract/auth.ts'
 import { generateBackupCodes, sendStepUpCode } from '../../src/contract/mfa.ts'
 import { createRole } from '../../src/contract/roles.ts'
 import { createTransfer, listTransfers } from '../../src/contract/transfers.ts'
-import { Call } from '../../src/gateway/call.ts'
+import type { Call } from '../../src/gateway/call.ts'
 import { Headers } from '../../src/gateway/headers.ts'
 import type { Credential, Spent } from '../../src/gateway/ports.ts'
 import { stages } from '../../src/gateway/stages/index.ts'
-import { type Caller, type ChainId, instantOf, type Operation, type Portal, Refusal } from '../../src/kernel/index.ts'
+import { type Caller, type ChainId, type Operation, type Portal, Refusal } from '../../src/kernel/index.ts'
 import { systemIds } from '../../src/platform/system/index.ts'
 import { refusalOf } from '../domains/world.ts'
+import { arrivedCall } from '../harness/call.ts'
 import { testSettings } from '../harness/settings.ts'
 
 const callOf = (
@@ -20,20 +20,7 @@ const callOf = (
   chainId: ChainId,
   headers: Record<string, string> = {},
   rawHeaders = Object.entries(headers).flat(),
-): Call =>
-  new Call({
-    operation,
-    chainId,
-    params: {},
-    method: operation.method,
-    path: operation.path,
-    query: '',
-    headers: new Headers({ headers, rawHeaders }),
-    peer: '127.0.0.1',
-    body: Readable.from([]),
-    receivedAt: instantOf(0),
-    requestId: 'one',
-  })
+): Call => arrivedCall(operation, { chainId, headers: new Headers({ headers, rawHeaders }) })
 
 const caller = (portal: Portal): Caller => ({
   accountId: systemIds.next<'account'>(),

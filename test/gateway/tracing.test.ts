@@ -1,12 +1,11 @@
-import { Readable } from 'node:stream'
 import { trace as trace1_9 } from 'opentelemetry-api-1.9'
 import { trace as trace1_10 } from 'opentelemetry-api-1.10'
 import { describe, expect, test } from 'vitest'
 import { listWallets } from '../../src/contract/wallets.ts'
-import { Call } from '../../src/gateway/call.ts'
+import type { Call } from '../../src/gateway/call.ts'
 import { Headers } from '../../src/gateway/headers.ts'
 import { beginSpan, parseTraceparent } from '../../src/gateway/tracing.ts'
-import { instantOf } from '../../src/kernel/index.ts'
+import { arrivedCall } from '../harness/call.ts'
 import { recordingTracer } from '../harness/tracer.ts'
 
 const traceId = '0af7651916cd43dd8448eb211c80319c'
@@ -19,20 +18,7 @@ const headersOf = (rawHeaders: string[]): Headers => {
   return new Headers({ headers, rawHeaders })
 }
 
-const callWith = (raw: string[]): Call =>
-  new Call({
-    operation: listWallets,
-    chainId: 'consumer',
-    params: {},
-    method: 'GET',
-    path: '/web/v1/consumer/wallets',
-    query: '',
-    headers: headersOf(raw),
-    peer: '127.0.0.1',
-    body: Readable.from([]),
-    receivedAt: instantOf(0),
-    requestId: 'one',
-  })
+const callWith = (raw: string[]): Call => arrivedCall(listWallets, { headers: headersOf(raw) })
 
 const traceOf = async (trusted: boolean, raw: string[]) => {
   const call = callWith(raw)

@@ -1,0 +1,24 @@
+import { Readable } from 'node:stream'
+import { type Arrival, Call } from '../../src/gateway/call.ts'
+import { Headers } from '../../src/gateway/headers.ts'
+import { instantOf, type Operation } from '../../src/kernel/index.ts'
+
+export const headersOf = (headers: Record<string, string>): Headers =>
+  new Headers({ headers, rawHeaders: Object.entries(headers).flat() })
+
+/** A call as it comes in, nobody's yet, of which a test says what matters to it. */
+export const arrivedCall = (operation: Operation, said: Partial<Arrival> = {}): Call =>
+  new Call({
+    operation,
+    chainId: 'consumer',
+    params: {},
+    method: operation.method,
+    path: operation.path,
+    query: '',
+    headers: headersOf({}),
+    peer: '127.0.0.1',
+    body: Readable.from([]),
+    receivedAt: instantOf(0),
+    requestId: 'one',
+    ...said,
+  })
