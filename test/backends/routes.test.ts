@@ -1,36 +1,76 @@
 import { once } from 'node:events'
 import { createServer } from 'node:http'
+import { Readable } from 'node:stream'
 import { setTimeout as pause } from 'node:timers/promises'
 import { Registry } from 'prom-client'
-import { expect, test } from 'vitest'
+import { afterEach, expect, test, vi } from 'vitest'
 import { createUpstreamMetrics } from '../../src/backends/index.ts'
 import { createRoutes } from '../../src/backends/routes.ts'
 import { createUpstream } from '../../src/backends/upstream.ts'
-import { downloadFile } from '../../src/contract/files.ts'
+import { listTimezones } from '../../src/contract/constants.ts'
+import { downloadFile, uploadFile } from '../../src/contract/files.ts'
 import { Refusal, StreamReply } from '../../src/kernel/index.ts'
 import { arrivedCall } from '../harness/call.ts'
+import { json, startMisbehaving } from '../harness/misbehaving.ts'
 import { testSettings, upstreamAt } from '../harness/settings.ts'
 import { testClock } from '../identity/clock.ts'
 
-test('domains of equal settings share one upstream, its places and its breaker; others have their own', async () => {
-  const at = (timeoutMs: number) => upstreamAt('http://127.0.0.1:9', { timeoutMs })
-  const { assertion } = testSettings({})
-  const here = { handle: async () => null, broken: () => new Refusal('SYSTEM.INTERNAL_ERROR') }
-  const { backendOf, close } = await createRoutes({
+afterEach(() => void vi.useRealTimers())
+
+const here = { handle: async () => null, broken: () => new Refusal('SYSTEM.INTERNAL_ERROR') }
+const routesTo = (backends: Parameters<typeof createRoutes>[0]['settings']['backends']) =>
+  createRoutes({
     here,
-    settings: {
-      assertion,
-      backends: { default: at(100), constants: at(200), files: at(200), profile: at(300), wallets: 'in-process' },
-    },
+    settings: { assertion: testSettings({}).assertion, backends },
     signer: { sign: async () => 'an assertion' },
     clock: testClock(),
     metrics: createUpstreamMetrics(new Registry()),
+  })
+
+test('domains of equal settings share one upstream, its places and its breaker; others have their own', async () => {
+  const at = (timeoutMs: number) => upstreamAt('http://127.0.0.1:9', { timeoutMs })
+  const { backendOf, close } = await routesTo({
+    default: at(100),
+    constants: at(200),
+    files: at(200),
+    profile: at(300),
+    wallets: 'in-process',
   })
   expect(backendOf('files')).toBe(backendOf('constants'))
   expect(backendOf('roles')).toBe(backendOf('exchanges'))
   expect(new Set(['files', 'profile', 'roles', 'wallets'].map(backendOf)).size).toBe(4)
   expect(backendOf('wallets')).toBe(here)
   await close()
+})
+
+test('what is replaced is used for the longest of its times and a second more, and then leaves its upstreams', async () => {
+  const left: Promise<unknown>[] = []
+  const misbehaving = await startMisbehaving((socket) => {
+    left.push(once(socket, 'close'))
+    socket.write(json([]))
+  })
+  const at = (timeoutMs: number, streamTimeoutMs: number) => upstreamAt(misbehaving.url, { timeoutMs, streamTimeoutMs })
+  const { backendOf, retire } = await routesTo({
+    default: 'in-process',
+    constants: at(10_000, 20_000),
+    files: at(10_000, 30_000),
+    profile: at(10_000, 10_000),
+  })
+  const ask = async () => {
+    await backendOf('constants').handle(arrivedCall(listTimezones))
+    const upload = arrivedCall(uploadFile)
+    upload.upload = { contentType: 'multipart/form-data; boundary=b', bytes: Readable.from([Buffer.from('--b--')]) }
+    await backendOf('files').handle(upload)
+  }
+  await ask()
+  vi.useFakeTimers({ toFake: ['setTimeout'] })
+  retire()
+  vi.advanceTimersByTime(30_999)
+  await ask()
+  vi.advanceTimersByTime(1)
+  await Promise.all(left)
+  expect(left).toHaveLength(4)
+  await misbehaving.close()
 })
 
 test('files.download: streams wait for one of as many connections as there may be', async () => {
