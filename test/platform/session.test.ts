@@ -20,6 +20,7 @@ if (server) {
   await admin('CREATE DATABASE odd')
   await admin("ALTER DATABASE odd SET DateStyle = 'SQL, DMY'")
   await admin("ALTER DATABASE odd SET default_transaction_isolation = 'serializable'")
+  for (const each of ['statement_timeout', 'lock_timeout']) await admin(`ALTER DATABASE odd SET ${each} = '300ms'`)
   await admin("ALTER DATABASE odd SET idle_in_transaction_session_timeout = '300ms'")
   if (Number.parseInt(server.version, 10) >= 17) await admin("ALTER DATABASE odd SET transaction_timeout = '300ms'")
 }
@@ -69,13 +70,18 @@ describe('a database whose sessions begin in another way than ours', () => {
     test('who is alone on it, or reads all of it, has no time that ends', async () => {
       const states: string[] = []
       const alone = await holdAlone({ url, connectTimeoutMs: 2_000, onChange: (state) => states.push(state) })
+      const other = new Client({ connectionString: databaseUrl('odd') })
+      await other.connect()
+      await other.query('SELECT pg_advisory_lock(1)')
+      const letGo = pause(800).then(() => other.end())
       await store.patiently(async (database) => {
         await database.transaction().execute(async (tx) => {
           await sql`SELECT 1`.execute(tx)
-          await pause(500)
-          await sql`SELECT pg_sleep(0.5)`.execute(tx)
+          await pause(400)
+          await sql`SELECT pg_advisory_xact_lock(1)`.execute(tx)
         })
       })
+      await letGo
       await alone.release()
       expect(states).toEqual([])
     })
