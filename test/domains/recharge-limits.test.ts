@@ -1,7 +1,9 @@
 import { tmpdir } from 'node:os'
+import { sql } from 'kysely'
 import { afterAll, describe, expect, test } from 'vitest'
 import * as contract from '../../src/contract/recharges.ts'
 import { createRecharges } from '../../src/domains/recharges/index.ts'
+import { toIso } from '../../src/kernel/index.ts'
 import { openBlobs } from '../../src/platform/blobs/index.ts'
 import { systemIds } from '../../src/platform/system/index.ts'
 import { asker } from '../ledger/ask.ts'
@@ -34,6 +36,11 @@ const bench = async ({ database }: TestStore) => {
   const body = (amount: string, channelCode = 'CARD') => ({ walletBizId: wallet.id, channelCode, amount })
   return {
     clock,
+    /** What withdrawals by a channel of that name have taken of the day. */
+    withdrawn: (usageOf: string, minor: bigint) =>
+      sql`INSERT INTO daily_usage VALUES (${workspace}, 'WITHDRAWAL', ${usageOf}, 'USD', ${toIso(clock.now())}, ${minor})`.execute(
+        database,
+      ),
     quote: (amount: string, channelCode?: string) =>
       ask(contract.quoteRecharge, { as, workspace, body: body(amount, channelCode) }),
     create: (amount: string) =>
@@ -75,6 +82,12 @@ describe.each(stores)('the daily limit of recharges on $name', (store) => {
     const { quote, create } = await bench(store)
     await create('100.00')
     expect(await refusalOf(quote('1.00'))).toBe('WALLET.LIMIT_EXCEEDED')
+    expect(await quote('100.00', 'BANK')).toMatchObject({ amount: '100.00' })
+  })
+
+  test('recharges.quote 200: what was withdrawn by a channel of the same name takes no share of the day', async () => {
+    const { quote, withdrawn } = await bench(store)
+    await withdrawn('BANK', 10_000n)
     expect(await quote('100.00', 'BANK')).toMatchObject({ amount: '100.00' })
   })
 })
