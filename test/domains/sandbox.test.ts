@@ -158,6 +158,28 @@ describe('a sandbox', () => {
     expect([await statusOf(over), await statusOf(waiting)]).toEqual(['EXPIRED', 'CANCELLED'])
   })
 
+  test('ends an order that is open although its hold has ended', async () => {
+    const opened = await open('SANDBOX')
+    const { workspaceId: workspace, main: wallet } = opened
+    const source = { label: 'source', wallet, workspace, currency: 'USD', active: true, currencyField: 'walletBizId' }
+    const { bizId: id } = await ledger.execute({
+      actor: owner,
+      parties: [source],
+      create: { workspace, type: 'TRANSFER', data: {}, steps: [{ status: 'PENDING_APPROVAL' }] },
+      holds: [{ account: 'source', amount: 100n }],
+    })
+    const order = { id, type: 'TRANSFER', workspace } as const
+    const steps = [{ status: 'PROCESSING' }] as const
+    await ledger.execute({
+      actor: owner,
+      parties: [],
+      move: { ...order, expected: ['PENDING_APPROVAL'], steps, endHolds: 'RELEASED' },
+    })
+    await reset(workspace)
+    expect((await ledger.readOrder(order))?.status).toBe('FAILED')
+    expect(await balances(opened)).toEqual(seedState)
+  })
+
   test('has counterparts of its own: its money, fees included, never touches an account of the house', async () => {
     const house = () =>
       world.database
