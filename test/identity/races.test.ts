@@ -3,18 +3,30 @@ import { sql } from 'kysely'
 import { generateSync } from 'otplib'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { refreshToken } from '../../src/contract/auth.ts'
-import { generateBackupCodes, setupOtp, stepUp, verifyOtp } from '../../src/contract/mfa.ts'
+import { generateBackupCodes, revokeOtp, sendStepUpCode, setupOtp, stepUp, verifyOtp } from '../../src/contract/mfa.ts'
 import { forgotPassword, resetPassword } from '../../src/contract/password.ts'
 import { configureSessions, terminateAllSessions } from '../../src/contract/sessions.ts'
 import { lockAccount } from '../../src/identity/accounts/store.ts'
 import { voidLogins } from '../../src/identity/login/login-session-store.ts'
 import { sealSecret } from '../../src/identity/mfa/otp-secret.ts'
-import { activatePendingSecret, putPendingSecret, readOtp } from '../../src/identity/mfa/otp-store.ts'
+import { activatePendingSecret, putPendingSecret, readOtp, removeOtp } from '../../src/identity/mfa/otp-store.ts'
 import { strengthEstimate } from '../../src/identity/passwords/strength.ts'
 import { voidPasswordTokens } from '../../src/identity/passwords/token-store.ts'
 import type { Tx } from '../../src/platform/database/index.ts'
 import { embeddedStore, postgresStore } from '../ledger/stores.ts'
-import { begin, call, codeOf, complete, credential, facts, type Harness, harness, initiate, signIn } from './harness.ts'
+import {
+  begin,
+  call,
+  codeOf,
+  complete,
+  credential,
+  facts,
+  type Harness,
+  harness,
+  initiate,
+  mailedCode,
+  signIn,
+} from './harness.ts'
 import { type Meanwhile, meanwhileIn } from './meanwhile.ts'
 
 const stores = [
@@ -291,6 +303,30 @@ describe.each(stores)('races on $name', ({ open, rounds }) => {
       const after = await readOtp(at.ports.database, 'CONSUMER', accountId)
       expect(after).toMatchObject({ secret: before?.secret, verifiedAt: before?.verifiedAt })
     })
+
+    race(
+      'mfa.otpRevoke 409 STATE.CONFLICT where it is gone, and another one set up meanwhile waits as before',
+      async () => {
+        const { caller, request, pendingSecret, newCode } = await replaced('revoked@demo.test')
+        const { accountId } = caller
+        await call(at.identity, sendStepUpCode, request, { mfaMethod: 'EMAIL' }, caller)
+        await call(
+          at.identity,
+          stepUp,
+          request,
+          { mfaMethod: 'EMAIL', code: mailedCode(at, 'revoked@demo.test') },
+          caller,
+        )
+        const revoke = () => call(at.identity, revokeOtp, request, {}, caller)
+        const anew = async (tx: Tx) => {
+          await lockAccount(tx, 'CONSUMER', accountId)
+          await removeOtp(tx, 'CONSUMER', accountId)
+          await putPendingSecret(tx, 'CONSUMER', accountId, pendingSecret, at.clock.now())
+        }
+        expect(await during(anew, revoke)).toBe('STATE.CONFLICT')
+        await call(at.identity, verifyOtp, request, { code: newCode }, caller)
+      },
+    )
   })
 
   race('sweeping deletes what can never count again, and nothing that lives', async () => {
