@@ -71,6 +71,17 @@ describe.skipIf(inject('topology') !== 'embedded')('what an operator can see', (
     expect([response.status, await response.json()]).toEqual([400, { status: 'failed' }])
   })
 
+  test('the mails that would have been sent are shown to people, who have nothing else loaded or run', async () => {
+    await signIn(portico)
+    const response = await fetch(`${portico.operationsUrl}/mail`)
+    expect([response.status, response.headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8'])
+    expect(response.headers.get('content-security-policy')).toMatch(
+      /^default-src 'none'; style-src 'sha256-[^']+'; frame-ancestors 'none'$/,
+    )
+    const { subject } = await portico.mailTo('owner@demo.test')
+    expect(await response.text()).toContain(`<h2 lang="en">${subject}</h2>`)
+  })
+
   test('a refused request is explained: what passed, what refused and why, what was not reached', async () => {
     const requestId = randomUUID()
     await portico.call('GET', '/web/v1/consumer/profile', {

@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto'
 import { once } from 'node:events'
 import { cp, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { connect, createServer, type Server, type Socket } from 'node:net'
@@ -7,7 +8,13 @@ import PostalMime from 'postal-mime'
 import { SMTPServer } from 'smtp-server'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { locales, Refusal } from '../../src/kernel/index.ts'
-import { createOutbox, type MailTexts, openSmtpMailer, readMailTexts } from '../../src/platform/mail/index.ts'
+import {
+  createOutbox,
+  type MailTexts,
+  openSmtpMailer,
+  outboxPage,
+  readMailTexts,
+} from '../../src/platform/mail/index.ts'
 import { mailTemplateNames } from '../../src/platform/mail/mailer.ts'
 import { testClock } from '../identity/clock.ts'
 
@@ -243,6 +250,32 @@ describe('the development outbox', () => {
     for (const code of ['1', '2', '3', '4'])
       await outbox.send({ to: 'ann@demo.test', template: 'login-code', locale: 'en', values: { ...values, code } })
     expect(outbox.list().map((mail) => /is (\d)/.exec(mail.text)?.[1])).toEqual(['4', '3', '2'])
+  })
+
+  test('shows people each mail as text, the newest first, under a policy that has its own style alone', async () => {
+    const outbox = createOutbox(texts, testClock(), 3)
+    const { html, json, policy } = outboxPage(outbox)
+    expect([await html(), await json()]).toEqual([expect.stringContaining('<p>No mail yet.</p>'), []])
+    const url = 'https://portal.example.com/?a=1&b=2'
+    const invited = { inviter: `<i>"'`, workspace: 'W', role: 'R', message: '', days: '7', url }
+    await outbox.send({ to: 'first@demo.test', template: 'login-code', locale: 'en', values })
+    await outbox.send({ to: 'ann@demo.test', template: 'workspace-invitation', locale: 'ja', values: invited })
+    const page = await html()
+    expect(page.match(/to [a-z]+@demo\.test/g)).toEqual(['to ann@demo.test', 'to first@demo.test'])
+    expect(page).toContain('&lt;i&gt;&quot;&#39;')
+    expect(page).toContain('https://portal.example.com/?a=1&amp;b=2')
+    expect(page).not.toMatch(/<i>|No mail yet/)
+    const style = /<style>(.*)<\/style>/.exec(page)?.[1] ?? ''
+    expect(policy.split('; ')).toEqual([
+      "default-src 'none'",
+      `style-src 'sha256-${hash('sha256', style, 'base64')}'`,
+      "frame-ancestors 'none'",
+    ])
+    const at = new Date(testClock().now()).toISOString()
+    expect(await json()).toMatchObject([
+      { to: 'ann@demo.test', at },
+      { to: 'first@demo.test', at },
+    ])
   })
 })
 
