@@ -3,7 +3,6 @@ import { freePort } from './postgres.ts'
 import { startRedis, type TestRedis } from './redis.ts'
 
 const slots = 16_384
-const masters = 3
 
 const startMaster = async (): Promise<{ node: TestRedis; busPort: number } | undefined> => {
   const busPort = await freePort()
@@ -21,7 +20,7 @@ const hasSettled = async (node: TestRedis): Promise<void> => {
 }
 
 /** A throw-away cluster on loopback, whose masters share the slots; empty where there is no Redis on PATH. */
-export const startRedisCluster = async (): Promise<TestRedis[]> => {
+export const startRedisCluster = async (masters = 3): Promise<TestRedis[]> => {
   const started = await Promise.all(Array.from({ length: masters }, startMaster))
   const all = started.filter((each) => each !== undefined)
   const [first] = all

@@ -1,8 +1,11 @@
+import { once } from 'node:events'
+import { createServer } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
-import { expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { redisAnnouncements } from '../../src/platform/announcements/index.ts'
 import { openRedis, type RedisConnection, redisFault } from '../../src/platform/redis/index.ts'
 import { startRedis, type TestRedis } from '../harness/redis.ts'
+import { startRedisCluster } from '../harness/redis-cluster.ts'
 import { startRelay } from '../harness/relay.ts'
 
 const probe = await startRedis()
@@ -15,10 +18,10 @@ const scene = async (): Promise<TestRedis> => {
   return own
 }
 /** One that would wait for long: whatever fails sooner did not wait. */
-const open = (url: string, onError = (_error: Error): void => undefined): Promise<RedisConnection> =>
+const open = (url: string, onError = (_error: Error): void => undefined, cluster = false): Promise<RedisConnection> =>
   openRedis({
     url,
-    cluster: false,
+    cluster,
     connectTimeoutMs: 1_000,
     commandTimeoutMs: 10_000,
     onError,
@@ -94,6 +97,51 @@ test('where there is no Redis as it opens, it is not looked for any more', async
   const before = errors
   await pause(300)
   expect(errors).toBe(before)
+})
+
+describe.skipIf(!probe)('a cluster that lets in nobody whom it does not know', () => {
+  let node: TestRedis | undefined
+  const at = (credentials: string) => node?.url.replace('redis://', `redis://${credentials}`) ?? ''
+  const opened = async (credentials: string): Promise<string> => {
+    const redis = await open(at(credentials), undefined, true)
+    const name = String(await redis.command('ACL', 'WHOAMI'))
+    await redis.close()
+    return name
+  }
+  beforeAll(async () => {
+    node = (await startRedisCluster(1))[0]
+    await node?.ask('ACL SETUSER a@b on >to/day ~* &* +@all')
+    await node?.ask('ACL SETUSER default resetpass >every:one')
+  })
+  afterAll(() => node?.stop())
+
+  test('is told the name and the password that the URL names, or the password alone', async () => {
+    expect(await opened('a%40b:to%2Fday@')).toBe('a@b')
+    expect(await opened(':every%3Aone@')).toBe('default')
+    await expect(opened('a%40b:wrong@')).rejects.toThrow('REDIS_URL')
+    await expect(opened('')).rejects.toThrow('REDIS_URL')
+  })
+})
+
+test.each([
+  ['rediss', 22],
+  ['redis', '*'.charCodeAt(0)],
+])('a node of a cluster is spoken to as its URL says: %s', async (protocol, first) => {
+  const spoken = Promise.withResolvers<number>()
+  const listener = createServer((socket) =>
+    socket
+      .on('error', () => undefined)
+      .once('data', (bytes: Buffer) => {
+        spoken.resolve(bytes.readUInt8())
+        socket.destroy()
+      }),
+  )
+  await once(listener.listen(0, '127.0.0.1'), 'listening')
+  const address = listener.address()
+  const port = typeof address === 'object' ? address?.port : 0
+  await expect(open(`${protocol}://127.0.0.1:${port}`, undefined, true)).rejects.toThrow('REDIS_URL')
+  expect(await spoken.promise).toBe(first)
+  listener.close()
 })
 
 available('news are heard by everybody who listens for them, here as well', async () => {
