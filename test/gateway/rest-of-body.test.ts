@@ -1,0 +1,67 @@
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import { connect, type Socket } from 'node:net'
+import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest'
+import { readAway } from '../../src/gateway/rest-of-body.ts'
+
+const most = 2 * 1024 * 1024
+let answered: Promise<boolean>
+let resolve: (isRead: boolean) => void
+const server = createServer((request, response) => {
+  resolve(readAway(request))
+  response.end('no')
+})
+beforeAll(() => once(server.listen(0, '127.0.0.1'), 'listening'))
+afterEach(() => void vi.useRealTimers())
+afterAll(() => {
+  server.closeAllConnections()
+  server.close()
+})
+
+const open = (): Socket => {
+  const address = server.address()
+  return connect(typeof address === 'object' && address ? address.port : 0, '127.0.0.1').on('error', () => undefined)
+}
+/** What becomes of a request with these fields, which is refused as it begins. */
+const refused = (socket: Socket, fields: string): Promise<boolean> => {
+  ;({ promise: answered, resolve } = Promise.withResolvers<boolean>())
+  socket.write(`POST / HTTP/1.1\r\nHost: a\r\n${fields}\r\n\r\n`)
+  return answered
+}
+
+test.each([
+  [`content-length: ${most}`, true],
+  [`content-length: ${most + 1}`, false],
+  ['transfer-encoding: chunked', false],
+])('of a refused body only what is announced, and no more than 2 MB, is read away: %s', async (fields, isRead) => {
+  const socket = open()
+  expect(await refused(socket, fields)).toBe(isRead)
+  socket.destroy()
+})
+
+test('one that comes leaves its connection to the next request, for as long as that lasts', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+  const socket = open()
+  for (let round = 0; round < 2; round++) {
+    expect(await refused(socket, 'content-length: 3')).toBe(true)
+    expect(String((await once(socket, 'data'))[0])).toMatch(/^HTTP\/1\.1 200/)
+    socket.write('abc')
+  }
+  await refused(socket, 'content-length: 0')
+  vi.advanceTimersByTime(2_000)
+  expect(String((await once(socket, 'data'))[0])).toMatch(/^HTTP\/1\.1 200/)
+  expect(await Promise.race([once(socket, 'close'), new Promise((done) => setImmediate(done, 'open'))])).toBe('open')
+  socket.destroy()
+})
+
+test('one that does not come is waited for two seconds, and its connection ends', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+  const socket = open()
+  await refused(socket, 'content-length: 3')
+  await once(socket, 'data')
+  const closed = once(socket, 'close')
+  vi.advanceTimersByTime(1_999)
+  expect(await Promise.race([closed, new Promise((done) => setImmediate(done, 'open'))])).toBe('open')
+  vi.advanceTimersByTime(1)
+  await closed
+})
