@@ -37,6 +37,23 @@ describe('the audit log’s chain', () => {
     expect(await verifyAuditLog(database)).toEqual({ entriesChecked: 1_204, broken: null })
   })
 
+  each('what is sealed while it is followed is beyond the head that it had', async (database) => {
+    await write(database, 2_500)
+    let isRead = false
+    const meanwhile = database.withPlugin({
+      transformQuery: ({ node }) => node,
+      transformResult: async ({ result }) => {
+        if (!isRead) {
+          isRead = true
+          await sealAuditLog(database)
+        }
+        return result
+      },
+    })
+    expect(await verifyAuditLog(meanwhile)).toEqual({ entriesChecked: 1_204, broken: null })
+    expect(await verifyAuditLog(database)).toEqual({ entriesChecked: 1_205, broken: null })
+  })
+
   each('what is sealed at once is chained by its time, and what is of one moment by its id', async (database) => {
     const moment = clock.now()
     for (const back of [1, 3, 2, 3, 3, 3, 3]) await write(database, back, plus(moment, -back))
