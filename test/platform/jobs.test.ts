@@ -193,6 +193,20 @@ describe('jobs on the database', () => {
     expect(failures).toHaveLength(3)
   })
 
+  each('nothing waits longer than five minutes for its next attempt, and then so long', async (world) => {
+    const { clock, replica } = world
+    await world.enqueue({})
+    const failing = replica(() => Promise.reject(new Error('no luck')), { attempts: 9 })
+    for (let attempt = 1; attempt <= 8; attempt++) {
+      clock.advance(300_000)
+      expect(await failing.runOne()).toBe(true)
+    }
+    clock.advance(299_999)
+    expect(await failing.runOne()).toBe(false)
+    clock.advance(1)
+    expect(await failing.runOne()).toBe(true)
+  })
+
   each(
     'what is given up is told to its kind, before it is; until that has gone well, it is not given up',
     async (world) => {
@@ -267,6 +281,35 @@ describe('jobs on the database', () => {
     expect(times).toBe(before + 2)
   })
 
+  each('a recurring job over which one process after the other goes down is never given up', async (world) => {
+    const { database, clock, replica, left } = world
+    let times = 0
+    const recurring = replica(async () => void times++, { everyMs: 5_000, concurrency: 0 })
+    await recurring.start()
+    for (let killed = 1; killed <= 9; killed++) {
+      await leaseJob(database, { kinds: ['test'], leaseId: ids.next<'lease'>(), at: clock.now(), leaseMs })
+      clock.advance(leaseMs)
+    }
+    await recurring.runOne()
+    await recurring.stop()
+    expect([times, await left()]).toMatchObject([1, [{ status: 'WAITING', attempts: 0 }]])
+  })
+
+  each('a shorter interval of a recurring job counts at once, a longer one from its next time on', async (world) => {
+    const { clock, left } = world
+    const startedWith = async (everyMs: number) => {
+      const { start, stop } = world.replica(async () => undefined, { everyMs, concurrency: 0 })
+      await start()
+      await stop()
+      return (await left()).map(({ run_at }) => run_at - clock.now())
+    }
+    expect(await startedWith(50_000)).toEqual([0])
+    while (await world.replica(async () => undefined, { everyMs: 50_000 }).runOne());
+    expect(await startedWith(50_000)).toEqual([50_000])
+    expect(await startedWith(5_000)).toEqual([5_000])
+    expect(await startedWith(50_000)).toEqual([5_000])
+  })
+
   each(
     'what waits is not put off by a clock that is set back, only by one that is behind by up to a lease',
     async (world) => {
@@ -290,6 +333,19 @@ describe('jobs on the database', () => {
       expect(await left()).toEqual([])
     },
   )
+
+  each('what is done as the process goes down is done, and not given back', async ({ replica, enqueue, left }) => {
+    await enqueue({})
+    const begun = Promise.withResolvers<void>()
+    const stopping = replica(async (_payload, { signal }) => {
+      begun.resolve()
+      await new Promise((resolve) => signal.addEventListener('abort', resolve))
+    })
+    await stopping.start()
+    await begun.promise
+    await stopping.stop()
+    expect(await left()).toEqual([])
+  })
 
   each('a process that goes down gives its job back at once', async ({ replica, enqueue, left }) => {
     await enqueue({})

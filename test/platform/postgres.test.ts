@@ -1,3 +1,5 @@
+import { once } from 'node:events'
+import { createServer, type Socket } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
 import { sql } from 'kysely'
 import { Client } from 'pg'
@@ -48,6 +50,21 @@ test.skipIf(!server)('a server that lets us in no more is not to be had, whateve
   await store.close()
   await admin.query('DROP ROLE shut_out')
   await admin.end()
+})
+
+test('a server that takes a connection and says nothing is not to be had, in the time for connecting', async () => {
+  const sockets = new Set<Socket>()
+  const silent = createServer((socket) => void sockets.add(socket))
+  await once(silent.listen(0, '127.0.0.1'), 'listening')
+  const address = silent.address()
+  const url = `postgres://a@127.0.0.1:${typeof address === 'object' ? address?.port : 0}/a`
+  const start = performance.now()
+  expect(await failure(openPostgres({ ...target(url), connectTimeoutMs: 200 }))).toMatchObject({
+    message: 'no connection to PostgreSQL by DATABASE_URL',
+  })
+  expect(performance.now() - start).toBeLessThan(1_500)
+  for (const socket of sockets) socket.destroy()
+  silent.close()
 })
 
 test.skipIf(!server)('a connection that breaks is told of once', async () => {
@@ -138,10 +155,13 @@ describe.each([
   })
 
   test('starts over the schema of a newer version', async () => {
-    await sql`INSERT INTO kysely_migration VALUES ('999-of-the-future', '2030-01-01') ON CONFLICT DO NOTHING`.execute(
+    await sql`INSERT INTO kysely_migration VALUES ('999-of-the-future', '2026-01-01') ON CONFLICT DO NOTHING`.execute(
       store.database,
     )
     expect(await store.migrate()).toEqual([])
+    await sql`DROP INDEX login_sessions_under_way`.execute(store.database)
+    await sql`DELETE FROM kysely_migration WHERE name = '066-logins-under-way'`.execute(store.database)
+    expect(await store.migrate()).toEqual(['066-logins-under-way'])
     await sql`DELETE FROM kysely_migration WHERE name = '999-of-the-future'`.execute(store.database)
   })
 
