@@ -8,9 +8,12 @@ const most = 2 * 1024 * 1024
 let answered: Promise<boolean>
 let resolve: (isRead: boolean) => void
 const server = createServer((request, response) => {
+  // As whoever has begun to read it leaves it; what nobody has begun with Node reads away by itself.
+  request.on('data', () => undefined).pause()
   resolve(readAway(request))
   response.end('no')
 })
+server.keepAliveTimeout = 0
 beforeAll(() => once(server.listen(0, '127.0.0.1'), 'listening'))
 afterEach(() => void vi.useRealTimers())
 afterAll(() => {
@@ -39,18 +42,15 @@ test.each([
   socket.destroy()
 })
 
-test('one that comes leaves its connection to the next request, for as long as that lasts', async () => {
+test('one that comes leaves its connection to the next request, and no timer that would end it', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
   const socket = open()
-  for (let round = 0; round < 2; round++) {
+  for (let round = 1; round <= 2; round++) {
     expect(await refused(socket, 'content-length: 3')).toBe(true)
     expect(String((await once(socket, 'data'))[0])).toMatch(/^HTTP\/1\.1 200/)
     socket.write('abc')
+    await expect.poll(() => vi.getTimerCount()).toBe(0)
   }
-  await refused(socket, 'content-length: 0')
-  vi.advanceTimersByTime(2_000)
-  expect(String((await once(socket, 'data'))[0])).toMatch(/^HTTP\/1\.1 200/)
-  expect(await Promise.race([once(socket, 'close'), new Promise((done) => setImmediate(done, 'open'))])).toBe('open')
   socket.destroy()
 })
 

@@ -7,6 +7,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, expect, test } from 'vitest'
 import { openRedis } from '../../src/platform/redis/index.ts'
 import { createLogger } from '../../src/platform/telemetry/index.ts'
+import { createSink } from '../../src/platform/telemetry/sink.ts'
 import { startRedis } from '../harness/redis.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'portico-logger-'))
@@ -103,6 +104,30 @@ withPipes('of what nobody takes no more than 16 MB are kept; how many lines were
   expect(kept).toEqual(Array.from({ length: 15 }, (_, line) => line))
   expect(lines.at(-1)).toMatchObject({ level: 'error', lines: 5, msg: 'lines of the log were lost: nothing took them' })
 })
+
+withPipes(
+  'what waits as the process ends is written at once, also after a time in which nobody took anything',
+  async () => {
+    const pipe = join(folder, randomUUID())
+    execFileSync('mkfifo', [pipe])
+    const reader = () => openSync(pipe, constants.O_RDONLY | constants.O_NONBLOCK)
+    const first = reader()
+    const sink = createSink(pipe, () => undefined)
+    sink.write('taken\n')
+    await expect.poll(() => readNow(first)).toBe('taken\n')
+    closeSync(first)
+    sink.write('refused\n')
+    await pause(100)
+    const second = reader()
+    sink.write('taken again\n')
+    let text = ''
+    await expect.poll(() => (text += readNow(second))).toBe('refused\ntaken again\n')
+    for (const line of ['under way\n', 'last\n']) sink.write(line)
+    sink.flush()
+    expect(readNow(second)).toContain('last\n')
+    closeSync(second)
+  },
+)
 
 test('what is logged as the process ends is written before it has ended', () => {
   const program = `
