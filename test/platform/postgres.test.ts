@@ -263,8 +263,9 @@ describe.each([
       expect(slept.rows).toHaveLength(1)
     })
 
-    test('is cut off by its signal, and the store closes without it', async () => {
-      const other = await openPostgres(target(url))
+    test('is cut off by its signal, which is no broken connection, and the store closes without it', async () => {
+      const told: Error[] = []
+      const other = await openPostgres({ ...target(url), onConnectionBroken: (error) => told.push(error) })
       const cut = new AbortController()
       const asked = failure(other.patiently((database) => sql`SELECT pg_sleep(30)`.execute(database), cut.signal))
       await pause(200)
@@ -273,6 +274,7 @@ describe.each([
       expect(await asked).toMatchObject({ message: 'the process goes down' })
       await other.close()
       expect(performance.now() - start).toBeLessThan(1_000)
+      expect(told).toEqual([])
     })
 
     test('does not begin for whoever has given up already', async () => {
