@@ -8,6 +8,7 @@ import { createUpstreamMetrics } from '../../src/backends/index.ts'
 import { createUpstream, type Upstream } from '../../src/backends/upstream.ts'
 import { listTimezones } from '../../src/contract/constants.ts'
 import { downloadFile, uploadFile } from '../../src/contract/files.ts'
+import { createRole } from '../../src/contract/roles.ts'
 import type { Call } from '../../src/gateway/call.ts'
 import { type Operation, Refusal, StreamReply } from '../../src/kernel/index.ts'
 import { refusalOf } from '../domains/world.ts'
@@ -88,6 +89,17 @@ describe('an answer that is read whole', () => {
   test('in an encoding that we did not ask for it is none, in that of no encoding it is one', async () => {
     expect(await ask(json('a', '200 OK', { 'content-encoding': 'identity' }))).toBe('none')
     expect(await ask(json('a', '200 OK', { 'content-encoding': 'gzip' }))).toBe(invalid)
+  })
+
+  test('one of another protocol is none, and leaves the upstream', async () => {
+    const left = new Promise((resolve) => {
+      behave = (socket) => {
+        socket.on('close', resolve)
+        socket.write('HTTP/1.1 101 Switching Protocols\r\nupgrade: x\r\nconnection: upgrade\r\n\r\n')
+      }
+    })
+    expect(await refusalOf(upstream.handle(callOf(createRole)))).toBe(invalid)
+    await left
   })
 
   test('one too long leaves the connection, and the next has one of its own', async () => {
@@ -305,9 +317,11 @@ describe('what an upstream is asked', () => {
   const lastHead = () => misbehaving.received.at(-1)?.split('\r\n\r\n')[0] ?? ''
   const unchanged = 'HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n'
 
-  test('an id that is no segment of a path stays one', async () => {
+  test('an id that is no segment of a path stays one; the path begins with that of the URL, and one slash', async () => {
     await download(unchanged)
     expect(lastHead()).toMatch(/^GET \/base\/web\/v1\/consumer\/files\/a%2Fb\/download HTTP/)
+    await asked(callOf(listTimezones), json([]))
+    expect(lastHead()).toMatch(/^GET \/base\/web\/v1\/consumer\/constants\/timezones HTTP/)
   })
 
   test('a condition on a file as long as 2,048; of one that is longer neither it nor what hangs on it', async () => {

@@ -4,9 +4,11 @@ import { Registry } from 'prom-client'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createUpstreamMetrics } from '../../src/backends/index.ts'
 import { createUpstream } from '../../src/backends/upstream.ts'
+import { listTimezones } from '../../src/contract/constants.ts'
 import { updateProfile } from '../../src/contract/profile.ts'
 import { refusalOf } from '../domains/world.ts'
 import { arrivedCall } from '../harness/call.ts'
+import { startMisbehaving } from '../harness/misbehaving.ts'
 import { upstreamAt } from '../harness/settings.ts'
 
 let silent: Server
@@ -39,4 +41,18 @@ test('504 SYSTEM.UPSTREAM_TIMEOUT for a command whose time was up before its tur
   // One or another may have had its turn in its very last moment.
   expect(asked).toBeLessThan(6)
   await upstream.close()
+})
+
+test('504 SYSTEM.UPSTREAM_TIMEOUT for what is asked a second time, in the time of both tries together', async () => {
+  const failing = await startMisbehaving((socket) => {
+    if (failing.requests() === 1) setTimeout(() => socket.destroy(), 500)
+  })
+  const settings = upstreamAt(failing.url, { timeoutMs: 600 })
+  const upstream = createUpstream(settings, async () => 'an assertion', createUpstreamMetrics(new Registry()))
+  const start = performance.now()
+  expect(await refusalOf(upstream.handle(arrivedCall(listTimezones)))).toBe('SYSTEM.UPSTREAM_TIMEOUT')
+  expect(performance.now() - start).toBeLessThan(1_000)
+  expect(failing.requests()).toBe(2)
+  await upstream.close()
+  await failing.close()
 })
