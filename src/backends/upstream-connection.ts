@@ -52,6 +52,7 @@ const unreachable = new Set([
   'ENETUNREACH',
   'ETIMEDOUT',
   'UND_ERR_CONNECT_TIMEOUT',
+  'UND_ERR_CLOSED',
   'UND_ERR_DESTROYED',
 ])
 

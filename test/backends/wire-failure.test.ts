@@ -1,10 +1,24 @@
 import { expect, test } from 'vitest'
-import { wireFailure } from '../../src/backends/upstream-connection.ts'
+import { openPool, wireFailure } from '../../src/backends/upstream-connection.ts'
+import { exchangeWhole } from '../../src/backends/upstream-exchange.ts'
+import { upstream } from '../../src/config/schema.ts'
+
+const told = (error: unknown) => {
+  const { status, code } = wireFailure(error)
+  return [status, code]
+}
 
 test.each(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH', 'ETIMEDOUT'])(
   '%s: an upstream that is not there is 503',
   (code) => {
-    const { status, code: told } = wireFailure(Object.assign(new Error('connect'), { code }))
-    expect([status, told]).toEqual([503, 'SYSTEM.UNAVAILABLE'])
+    expect(told(Object.assign(new Error('connect'), { code }))).toEqual([503, 'SYSTEM.UNAVAILABLE'])
   },
 )
+
+test.each(['close', 'destroy'] as const)('%s of the connections: what comes behind it is 503', async (how) => {
+  const pool = openPool(upstream.parse({ url: 'http://127.0.0.1:9', audience: 'nobody' }))
+  const late = () =>
+    exchangeWhole(pool, { method: 'GET', path: '/' }, { maxReplyBytes: 100, remainingMs: 1_000 }).catch(told)
+  const [, meanwhile] = await Promise.all([pool[how](), late()])
+  expect([meanwhile, await late()]).toEqual(Array(2).fill([503, 'SYSTEM.UNAVAILABLE']))
+})
