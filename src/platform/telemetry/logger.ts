@@ -1,8 +1,9 @@
 import { type DestinationStream, type Logger, pino, stdSerializers } from 'pino'
+import { writePlainLines } from './plain-lines.ts'
 import { createSink } from './sink.ts'
 
 /** Lines are gathered up to this many characters, or for this long: a write for each would cost more than the line. */
-const gatheredLength = 16_384
+const gatheredLength = 65_536
 const gatheredMs = 100
 
 /** A destination that hands its lines on in few large texts; sonic-boom's own gathering copies all that waits for each line. */
@@ -62,5 +63,6 @@ export const createLogger = (level: string, file?: string): Logger => {
   const formatters = { level: (label: string) => ({ level: label }) }
   const form = { level, base: null, timestamp: isoTime(), formatters, serializers: { err: errorFields } }
   const logger = pino(form, gathering(sink))
+  writePlainLines(logger)
   return logger
 }
