@@ -1,3 +1,4 @@
+import type { Duplex } from 'node:stream'
 import type { Dispatcher } from 'undici'
 import { Refusal } from '../kernel/index.ts'
 import { invalidReply, type Reply, tooLong } from './upstream-reply.ts'
@@ -8,16 +9,93 @@ interface Bounds {
   remainingMs: number
 }
 
+type Fields = Record<string, string | string[] | undefined>
+
 const one = (value: string | string[] | undefined): string => (Array.isArray(value) ? value.join(', ') : (value ?? ''))
 
 /** Why a reply is not read at all: an encoding that we did not ask for, or more than we take. */
-const objection = (
-  headers: Record<string, string | string[] | undefined>,
-  maxReplyBytes: number,
-): Refusal | undefined => {
+const objection = (headers: Fields, maxReplyBytes: number): Refusal | undefined => {
   const encoding = one(headers['content-encoding'])
   if (encoding !== '' && encoding !== 'identity') return invalidReply('content encoding')
   return Number(one(headers['content-length'])) > maxReplyBytes ? tooLong('reply') : undefined
+}
+
+/** One answer on its way, as undici tells of it; read whole, and handed on or refused once. */
+class Exchange implements Dispatcher.DispatchHandler {
+  readonly #maxReplyBytes: number
+  readonly #resolve: (reply: Reply) => void
+  readonly #reject: (error: Error) => void
+  readonly #timer: NodeJS.Timeout
+  readonly #chunks: Buffer[] = []
+  #size = 0
+  #status = 0
+  #contentType = ''
+  #retryAfter = ''
+  #rateLimitPolicy = ''
+  #controller: Dispatcher.DispatchController | null = null
+  #failed: Error | null = null
+
+  constructor({ maxReplyBytes, remainingMs }: Bounds, resolve: (reply: Reply) => void, reject: (error: Error) => void) {
+    this.#maxReplyBytes = maxReplyBytes
+    this.#resolve = resolve
+    this.#reject = reject
+    this.#timer = setTimeout(Exchange.#late, Math.max(0, remainingMs), this)
+  }
+
+  static #late(exchange: Exchange): void {
+    exchange.#fail(new Refusal('SYSTEM.UPSTREAM_TIMEOUT', { internal: 'total deadline' }))
+  }
+
+  #fail(error: Error): void {
+    clearTimeout(this.#timer)
+    this.#failed = error
+    this.#reject(error)
+    // The connection has to go as well: what is still coming belongs to nobody.
+    this.#controller?.abort(error)
+  }
+
+  onRequestStart(started: Dispatcher.DispatchController): void {
+    this.#controller = started
+    // Its turn for a connection has come too late: sent now it would take place after it was refused.
+    if (this.#failed) started.abort(this.#failed)
+  }
+
+  onRequestUpgrade(_controller: unknown, _status: number, _headers: Fields, socket: Duplex): void {
+    socket.destroy()
+    this.#fail(invalidReply('an upgrade'))
+  }
+
+  onResponseStart(_controller: unknown, status: number, headers: Fields): void {
+    this.#status = status
+    this.#contentType = one(headers['content-type'])
+    this.#retryAfter = one(headers['retry-after'])
+    this.#rateLimitPolicy = one(headers['ratelimit-policy'])
+    const refused = objection(headers, this.#maxReplyBytes)
+    if (refused) this.#fail(refused)
+  }
+
+  onResponseData(_controller: unknown, chunk: Buffer): void {
+    this.#size += chunk.length
+    if (this.#size > this.#maxReplyBytes) this.#fail(tooLong('reply'))
+    else this.#chunks.push(chunk)
+  }
+
+  onResponseEnd(): void {
+    clearTimeout(this.#timer)
+    const [first] = this.#chunks
+    this.#resolve({
+      status: this.#status,
+      contentType: this.#contentType,
+      retryAfter: this.#retryAfter,
+      rateLimitPolicy: this.#rateLimitPolicy,
+      bytes: this.#chunks.length === 1 && first ? first : Buffer.concat(this.#chunks),
+    })
+  }
+
+  onResponseError(_controller: unknown, error: Error): void {
+    clearTimeout(this.#timer)
+    this.#reject(error)
+  }
 }
 
 /**
@@ -27,57 +105,8 @@ const objection = (
 export const exchangeWhole = (
   dispatcher: Dispatcher,
   request: Dispatcher.DispatchOptions,
-  { maxReplyBytes, remainingMs }: Bounds,
+  bounds: Bounds,
 ): Promise<Reply> =>
   new Promise((resolve, reject) => {
-    const chunks: Buffer[] = []
-    let size = 0
-    let status = 0
-    let contentType = ''
-    let retryAfter = ''
-    let rateLimitPolicy = ''
-    let controller: Dispatcher.DispatchController | null = null
-    let failed: Error | null = null
-    const fail = (error: Error) => {
-      clearTimeout(timer)
-      failed = error
-      reject(error)
-      // The connection has to go as well: what is still coming belongs to nobody.
-      controller?.abort(error)
-    }
-    const late = () => fail(new Refusal('SYSTEM.UPSTREAM_TIMEOUT', { internal: 'total deadline' }))
-    const timer = setTimeout(late, Math.max(0, remainingMs))
-    dispatcher.dispatch(request, {
-      onRequestStart: (started) => {
-        controller = started
-        // Its turn for a connection has come too late: sent now it would take place after it was refused.
-        if (failed) started.abort(failed)
-      },
-      onRequestUpgrade: (_controller, _status, _headers, socket) => {
-        socket.destroy()
-        fail(invalidReply('an upgrade'))
-      },
-      onResponseStart: (_controller, statusCode, headers) => {
-        status = statusCode
-        contentType = one(headers['content-type'])
-        retryAfter = one(headers['retry-after'])
-        rateLimitPolicy = one(headers['ratelimit-policy'])
-        const refused = objection(headers, maxReplyBytes)
-        if (refused) fail(refused)
-      },
-      onResponseData: (_controller, chunk) => {
-        size += chunk.length
-        if (size > maxReplyBytes) fail(tooLong('reply'))
-        else chunks.push(chunk)
-      },
-      onResponseEnd: () => {
-        clearTimeout(timer)
-        const bytes = chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks)
-        resolve({ status, contentType, retryAfter, rateLimitPolicy, bytes })
-      },
-      onResponseError: (_controller, error) => {
-        clearTimeout(timer)
-        reject(error)
-      },
-    })
+    dispatcher.dispatch(request, new Exchange(bounds, resolve, reject))
   })

@@ -1,28 +1,45 @@
 import type { Call } from '../gateway/call.ts'
-import { chains } from '../kernel/index.ts'
+import { chains, type Operation } from '../kernel/index.ts'
 import { fileCondition } from './file-condition.ts'
+
+/** The pieces of a path between its parameters, and their names: what an upstream is asked by, once an operation. */
+const templates = new WeakMap<Operation, { literals: string[]; names: string[] }>()
+
+const templateOf = (operation: Operation) => {
+  const known = templates.get(operation)
+  if (known) return known
+  const parts = (chains[operation.chains[0]].prefix + operation.path).split(/\{(\w+)\}/)
+  const [literals, names] = [parts.filter((_, at) => at % 2 === 0), parts.filter((_, at) => at % 2 === 1)]
+  const template = { literals, names }
+  templates.set(operation, template)
+  return template
+}
 
 /** Where an upstream finds an operation: its first chain's path, whichever chain the client came by. */
 const pathOf = ({ operation, params, input }: Call): string => {
-  const prefix = chains[operation.chains[0]].prefix
-  const path = operation.path.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(params[name] ?? ''))
+  const { literals, names } = templateOf(operation)
+  let path = literals[0] ?? ''
+  for (const [at, name] of names.entries()) path += encodeURIComponent(params[name] ?? '') + (literals[at + 1] ?? '')
   const given = Object.entries(input.query ?? {}).filter(([, value]) => value !== undefined)
-  if (given.length === 0) return prefix + path
-  return `${prefix}${path}?${new URLSearchParams(given.map(([name, value]) => [name, String(value)]))}`
+  if (given.length === 0) return path
+  return `${path}?${new URLSearchParams(given.map(([name, value]) => [name, String(value)]))}`
 }
 
 /** Every header that an upstream sees; nothing of the client's travels on that is not named here. */
-const headersOf = (call: Call, assertion: string): Record<string, string> => ({
-  accept: 'application/json',
-  authorization: `Bearer ${assertion}`,
-  'x-request-id': call.requestId,
-  'x-locale': call.locale,
-  'x-client-ip': call.clientIp,
-  'x-client-country': call.country,
-  'x-client-user-agent': encodeURIComponent(call.userAgent),
-  ...(call.trace?.traceparent && { traceparent: call.trace.traceparent }),
-  ...(call.trace?.tracestate && { tracestate: call.trace.tracestate }),
-})
+const headersOf = (call: Call, assertion: string): Record<string, string> => {
+  const headers: Record<string, string> = {
+    accept: 'application/json',
+    authorization: `Bearer ${assertion}`,
+    'x-request-id': call.requestId,
+    'x-locale': call.locale,
+    'x-client-ip': call.clientIp,
+    'x-client-country': call.country,
+    'x-client-user-agent': encodeURIComponent(call.userAgent),
+  }
+  if (call.trace?.traceparent) headers.traceparent = call.trace.traceparent
+  if (call.trace?.tracestate) headers.tracestate = call.trace.tracestate
+  return headers
+}
 
 /** What a stream's request says beside: its form going up, and what of the file is wanted coming down. */
 const streamFields = ['if-none-match', 'if-range', 'range'] as const
