@@ -43,19 +43,17 @@ export const createUpstream = (
     const start = performance.now()
     // Its turn has come too late: sent now it would take place after it was refused. A stream has its time from here on.
     if (start >= deadline && !isStreamed(call)) throw tooLate()
-    const done = (outcome: string) => {
-      metrics.underWay(url, -1)
-      metrics.attempted(url, outcome, (performance.now() - start) / 1000)
-    }
+    let outcome = 'ok'
     metrics.underWay(url, 1)
     try {
-      const reply = await exchange(call, assertion, deadline)
-      done('ok')
-      return reply
+      return await exchange(call, assertion, deadline)
     } catch (error) {
       const failure = wireFailure(error)
-      done(failure.code)
+      outcome = failure.code
       throw failure
+    } finally {
+      metrics.underWay(url, -1)
+      metrics.attempted(url, outcome, (performance.now() - start) / 1000)
     }
   }
 

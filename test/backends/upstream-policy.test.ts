@@ -37,13 +37,14 @@ const fails = (code: Code = refusedAs) => Promise.reject(new Refusal(code))
 const answers = () => Promise.reject(new AnsweredRefusal('SYSTEM.UPSTREAM_INVALID_RESPONSE'))
 const works = async () => 'done'
 
-/** A try that lasts until it is told to end. */
+/** A try that lasts until it is told to end, or to fail. */
 const lasting = () => {
-  const { promise, resolve } = Promise.withResolvers<unknown>()
+  const { promise, resolve, reject } = Promise.withResolvers<unknown>()
   let begun = false
   return {
     hasBegun: () => begun,
     end: () => resolve('done'),
+    fail: () => reject(new Refusal(refusedAs)),
     attempt: () => {
       begun = true
       return promise
@@ -107,6 +108,37 @@ describe('the circuit breaker of an upstream', () => {
     first.end()
     expect(await outcome).toBe('none')
     expect(await tried(works)).toBe('none')
+  })
+
+  test.each<['end' | 'fail', string]>([
+    ['end', 'none'],
+    ['fail', refusedAs],
+  ])(
+    'what began before it opened (%s) is answered as it came, and says nothing of whether it is back',
+    async (how, outcome) => {
+      const old = lasting()
+      const oldOutcome = tried(old.attempt)
+      for (let count = 1; count <= 3; count++) await tried(() => fails())
+      await pause(openMs + 10)
+      const first = lasting()
+      const firstOutcome = tried(first.attempt)
+      await expect.poll(() => told('state')).toBe(1)
+      old[how]()
+      expect(await oldOutcome).toBe(outcome)
+      expect([await told('state'), await told('opened_total')]).toEqual([1, 1])
+      first.end()
+      expect([await firstOutcome, await told('state')]).toEqual(['none', 0])
+    },
+  )
+
+  test('closed again it opens after as many failures as at first', async () => {
+    for (let count = 1; count <= 3; count++) await tried(() => fails())
+    await pause(openMs + 10)
+    for (let count = 1; count <= 2; count++) expect(await tried(works)).toBe('none')
+    for (let count = 1; count <= 2; count++) await tried(() => fails())
+    expect(await told('state')).toBe(0)
+    await tried(() => fails())
+    expect(await told('state')).toBe(2)
   })
 
   test('streams have one of their own; metrics tell of the worse of both, and how often one has opened', async () => {
