@@ -1,8 +1,10 @@
 import { hash } from 'node:crypto'
-import { LRUCache } from 'lru-cache'
 import type { Call } from '../gateway/call.ts'
-import type { Permission } from '../kernel/index.ts'
+import type { Clock, MaybePromise, Permission } from '../kernel/index.ts'
+import { createLease } from '../platform/cache/index.ts'
 import { type AssertionSigner, claimsOf } from './assertion.ts'
+
+const remembered = 10_000
 
 const digests = new WeakMap<ReadonlySet<Permission>, string>()
 
@@ -26,16 +28,8 @@ const keyOf = ({ portal, caller, workspace }: Call): string =>
  * so one signature serves all the calls of a caller in a workspace. One that was signed before the clock was set back is
  * of the future, which no upstream takes.
  */
-export const cachedAssertions = (signer: AssertionSigner, audience: string, ttlMs: number, now: () => number) => {
-  const cache = new LRUCache<string, { token: Promise<string>; signedAt: number }>({ max: 10_000 })
-  return (call: Call): Promise<string> => {
-    const key = keyOf(call)
-    const known = cache.get(key)
-    const age = known ? now() - known.signedAt : -1
-    if (known && age >= 0 && age < ttlMs / 2) return known.token
-    const token = signer.sign({ audience, claims: { ...claimsOf(call) }, ttl: ttlMs })
-    cache.set(key, { token, signedAt: now() })
-    token.catch(() => cache.delete(key))
-    return token
-  }
+export const cachedAssertions = (signer: AssertionSigner, audience: string, ttlMs: number, clock: Clock) => {
+  const signed = createLease<string>(clock, { ms: ttlMs / 2, max: remembered })
+  return (call: Call): MaybePromise<string> =>
+    signed.read(keyOf(call), () => signer.sign({ audience, claims: { ...claimsOf(call) }, ttl: ttlMs }))
 }

@@ -1,4 +1,5 @@
-import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
+import { Counter, Gauge, type Registry } from 'prom-client'
+import { createDurations } from '../platform/telemetry/index.ts'
 
 /** What is known of one try at an upstream, and of the upstream's health. */
 export interface UpstreamMetrics {
@@ -12,12 +13,12 @@ export interface UpstreamMetrics {
 
 export const createUpstreamMetrics = (registry: Registry): UpstreamMetrics => {
   const registers = [registry]
-  const attempts = new Histogram({
+  const attempts = createDurations({
     name: 'portico_upstream_attempt_seconds',
     help: 'Time of each try at an upstream, by outcome',
-    labelNames: ['upstream', 'outcome'],
+    labels: ['upstream', 'outcome'],
     buckets: [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10],
-    registers,
+    registry,
   })
   const breaker = new Gauge({
     name: 'portico_upstream_breaker_state',
@@ -42,16 +43,8 @@ export const createUpstreamMetrics = (registry: Registry): UpstreamMetrics => {
       for (const [upstream, count] of counts) this.set({ upstream }, count)
     },
   })
-  // Series are looked up by their labels once; after that they are at hand.
-  const series = new Map<string, { observe(seconds: number): void }>()
-  const attemptsOf = (upstream: string, outcome: string) => {
-    const key = `${outcome} ${upstream}`
-    const known = series.get(key) ?? attempts.labels({ upstream, outcome })
-    series.set(key, known)
-    return known
-  }
   return {
-    attempted: (upstream, outcome, seconds) => attemptsOf(upstream, outcome).observe(seconds),
+    attempted: attempts.observe,
     breaker: (upstream, state) => breaker.set({ upstream }, state),
     breakerOpened: (upstream) => opened.inc({ upstream }),
     underWay: (upstream, change) => void counts.set(upstream, (counts.get(upstream) ?? 0) + change),

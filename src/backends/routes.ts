@@ -36,7 +36,7 @@ export const createRoutes = async ({ here, settings, signer, clock, metrics }: P
     const key = JSON.stringify(chosen)
     const known = upstreams.get(key)
     if (known) return known
-    const assert = cachedAssertions(signer, chosen.audience, settings.assertion.ttlMs, () => clock.now())
+    const assert = cachedAssertions(signer, chosen.audience, settings.assertion.ttlMs, clock)
     const upstream = createUpstream(chosen, assert, metrics)
     upstreams.set(key, upstream)
     return upstream

@@ -1,6 +1,6 @@
 import type { UpstreamConfiguration } from '../config/index.ts'
 import type { Call } from '../gateway/call.ts'
-import { Refusal } from '../kernel/index.ts'
+import { type MaybePromise, Refusal } from '../kernel/index.ts'
 import type { Backend } from './backend.ts'
 import type { UpstreamMetrics } from './metrics.ts'
 import { openPool, wireFailure } from './upstream-connection.ts'
@@ -23,7 +23,7 @@ const tooLate = (): Refusal => new Refusal('SYSTEM.UPSTREAM_TIMEOUT', { internal
 /** An HTTP service behind the gateway: design.md section 4. `assert` signs what it is told of the caller. */
 export const createUpstream = (
   settings: UpstreamConfiguration,
-  assert: (call: Call) => Promise<string>,
+  assert: (call: Call) => MaybePromise<string>,
   metrics: UpstreamMetrics,
 ): Upstream => {
   const { url, timeoutMs, maxReplyBytes } = settings

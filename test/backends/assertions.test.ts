@@ -26,7 +26,7 @@ describe('a signed assertion serves for half of its time', () => {
   const signed = () => {
     let count = 0
     const clock = testClock()
-    const assert = cachedAssertions({ sign: async () => String(++count) }, 'domains', 60_000, clock.now)
+    const assert = cachedAssertions({ sign: async () => String(++count) }, 'domains', 60_000, clock)
     return { clock, assert: () => assert(callWith({})) }
   }
 
@@ -50,8 +50,8 @@ describe('a signed assertion serves for half of its time', () => {
   test('and not where it could not be signed: the next call has it tried again', async () => {
     let count = 0
     const sign = async () => (++count === 1 ? Promise.reject(new Refusal('SYSTEM.UNAVAILABLE')) : String(count))
-    const assert = cachedAssertions({ sign }, 'domains', 60_000, testClock().now)
-    expect(await refusalOf(assert(callWith({})))).toBe('SYSTEM.UNAVAILABLE')
+    const assert = cachedAssertions({ sign }, 'domains', 60_000, testClock())
+    expect(await refusalOf(Promise.resolve(assert(callWith({}))))).toBe('SYSTEM.UNAVAILABLE')
     expect(await assert(callWith({}))).toBe('2')
     expect(await assert(callWith({}))).toBe('2')
   })
@@ -89,7 +89,7 @@ describe('a signed assertion serves one caller in one workspace', () => {
     ['set of rights, which has shrunk', callBy({}, { permissions: new Set(['wallet:read'] as const) })],
   ])('and never another %s', async (_what, other) => {
     const sign = async ({ claims }: { claims: Record<string, unknown> }) => JSON.stringify(claims)
-    const assert = cachedAssertions({ sign }, 'domains', 60_000, testClock().now)
+    const assert = cachedAssertions({ sign }, 'domains', 60_000, testClock())
     const first = await assert(callBy({}))
     expect(await assert(callBy({}))).toBe(first)
     expect(await assert(other)).toBe(JSON.stringify(claimsOf(other)))

@@ -3,6 +3,7 @@ import { meteredChannel, meteredLimits, meteredSessions } from '../../src/compos
 import type { ChannelPort, LimitPort } from '../../src/gateway/ports.ts'
 import {
   createBookMetrics,
+  createDurations,
   createMetrics,
   createPerimeterMetrics,
   createQueueMetrics,
@@ -37,6 +38,36 @@ test('a request’s time is told in seconds, and answered in milliseconds', asyn
   expect(ms).toBeGreaterThanOrEqual(30)
   const sum = /portico_request_duration_seconds_sum\{[^}]*\} (\S+)/.exec(await exposed())?.[1]
   expect(Number(sum)).toBeCloseTo(ms / 1_000, 9)
+})
+
+test('all that are observed are told, however many there are between two looks', async () => {
+  const durations = createDurations({
+    name: 'tries_seconds',
+    help: 'Tries',
+    labels: ['place', 'outcome'],
+    buckets: [0.1, 1],
+    registry: metrics.registry,
+  })
+  const observe = (times: number, place: string, outcome: string, seconds: number) => {
+    for (let time = 0; time < times; time++) durations.observe(place, outcome, seconds)
+  }
+  observe(2_500, 'here', 'ok', 0.0625)
+  observe(3, 'here', 'late', 0.5)
+  observe(2, 'there', 'ok', 5)
+  const expectAll = async (first: number) => {
+    const text = await exposed()
+    expect(text).toContain(`tries_seconds_bucket{le="0.1",place="here",outcome="ok"} ${first}\n`)
+    expect(text).toContain(`tries_seconds_sum{place="here",outcome="ok"} ${first * 0.0625}\n`)
+    expect(text).toContain(`tries_seconds_count{place="here",outcome="ok"} ${first}\n`)
+    expect(text).toContain('tries_seconds_bucket{le="0.1",place="here",outcome="late"} 0\n')
+    expect(text).toContain('tries_seconds_bucket{le="1",place="here",outcome="late"} 3\n')
+    expect(text).toContain('tries_seconds_bucket{le="1",place="there",outcome="ok"} 0\n')
+    expect(text).toContain('tries_seconds_bucket{le="+Inf",place="there",outcome="ok"} 2\n')
+  }
+  await expectAll(2_500)
+  await expectAll(2_500)
+  observe(1, 'here', 'ok', 0.0625)
+  await expectAll(2_501)
 })
 
 test('the event loop’s delay and the process’s memory are among them', async () => {

@@ -51,20 +51,18 @@ export const createLimits = (
   clock: Clock,
   storeFor: StoreFactory = () => new CountingStore(),
 ): Limits => {
-  const stores = new Map<string, Store>()
-  const storeOf = (name: string, windowMs: number): Store => {
-    const key = `${name} ${windowMs}`
-    const known = stores.get(key)
-    if (known) return known
+  const stores = new Map<string, Map<number, Store>>()
+  const open = (name: string, windowMs: number): Store => {
     const store = storeFor(name)
     // The stores read nothing of the middleware's options but the window.
     store.init?.({ windowMs } as Parameters<NonNullable<Store['init']>>[0])
-    stores.set(key, store)
+    const others = stores.get(name) ?? new Map<number, Store>()
+    stores.set(name, others.set(windowMs, store))
     return store
   }
   return {
     spend: (name, key, rule) => {
-      const store = storeOf(name, rule.windowMs)
+      const store = stores.get(name)?.get(rule.windowMs) ?? open(name, rule.windowMs)
       const counted = store instanceof CountingStore ? store.count(key) : store.increment(key)
       return whenReady(counted, ({ totalHits, resetTime }) => {
         const limit = Math.max(1, Math.floor(rule.limit * scale))
@@ -78,7 +76,7 @@ export const createLimits = (
       return ipKeyGenerator(address, ipv6Prefix)
     },
     close: () => {
-      for (const store of stores.values()) store.shutdown?.()
+      for (const windows of stores.values()) for (const store of windows.values()) store.shutdown?.()
     },
   }
 }

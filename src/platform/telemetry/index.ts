@@ -1,5 +1,6 @@
 export { createApprovalMetrics } from './approvals.ts'
 export { createBookMetrics } from './book.ts'
+export { createDurations } from './durations.ts'
 export { createLogger } from './logger.ts'
 export { createMetrics, type Metrics } from './metrics.ts'
 export { createPerimeterMetrics, type PerimeterMetrics } from './perimeter.ts'
