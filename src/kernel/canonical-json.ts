@@ -1,8 +1,13 @@
+const isRecord = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null
+
 /** One JSON text for one value, whatever the order of its names; a member that is undefined is none. */
 export const canonicalJson = (value: unknown): string => {
   if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`
-  if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'null'
-  const members = Object.entries(value).filter(([, member]) => member !== undefined)
-  members.sort(([a], [b]) => (a < b ? -1 : 1))
-  return `{${members.map(([name, member]) => `${JSON.stringify(name)}:${canonicalJson(member)}`).join(',')}}`
+  if (!isRecord(value)) return JSON.stringify(value) ?? 'null'
+  let members = ''
+  for (const name of Object.keys(value).sort()) {
+    const member = value[name]
+    if (member !== undefined) members += `${members && ','}${JSON.stringify(name)}:${canonicalJson(member)}`
+  }
+  return `{${members}}`
 }

@@ -31,9 +31,17 @@ test.each([
   ['"\\u0000"', 'improper text'],
   ['"\\ud800"', 'improper text'],
   ['"\\udc00\\ud800"', 'improper text'],
-  ['"\\x"', 'improper text'],
-  ['"a', 'unterminated string'],
-  ['"a\\"', 'unterminated string'],
+  ['{"a":"\\ud800"}', 'improper text'],
+  ['{"\\udc00":1}', 'improper text'],
+  ['{"a":["\\u0000"]}', 'improper text'],
+  ['{"\\\\":1}', 'forbidden name'],
+  ['{"a":{"b":1,"b":2}}', 'repeated name'],
+  ['[{"a":1},{"a":1,"b":":","a":2}]', 'repeated name'],
+  ['"\\x"', 'not JSON in UTF-8'],
+  ['"a', 'not JSON in UTF-8'],
+  ['"a\\"', 'not JSON in UTF-8'],
+  ['"a\\\\\\"', 'not JSON in UTF-8'],
+  ['{"a":"b\\', 'not JSON in UTF-8'],
   ['\ufeff{}', 'not JSON in UTF-8'],
   ['{', 'not JSON in UTF-8'],
   ['', 'not JSON in UTF-8'],
@@ -49,6 +57,17 @@ test.each([[0xff], [0xc0, 0x80], [0xed, 0xa0, 0x80], [0xf4, 0x90, 0x80, 0x80]])(
     expect(parseStrictJson(Uint8Array.of(0x22, ...bytes, 0x22), 4)).toEqual({ ok: false, reason: 'not JSON in UTF-8' })
   },
 )
+
+test('a name is never taken for one that was read before, as V8 takes an escape for a backslash', () => {
+  read('{"v8":{},"\\\\":1}')
+  for (const escaped of ['\\u0061', '\\n', '\\u0000', '\\"']) {
+    const result = read(`{"v8":{},"${escaped}":1}`)
+    const name = String(JSON.parse(`"${escaped}"`))
+    if (result.ok) expect(result.value).toEqual({ v8: {}, [name]: 1 })
+    else expect(result.reason).toMatch(/forbidden name|improper text/)
+  }
+  expect(read('{"v8":1,"\\u0076\\u0038":2}')).toEqual({ ok: false, reason: 'repeated name' })
+})
 
 test('a value has one canonical text, whatever the order of its names, and another value another', () => {
   const text = '{"a":[{"c":null,"d":"x \\"y\\""},1],"b\\"":true}'
