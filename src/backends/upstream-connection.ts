@@ -32,9 +32,15 @@ const tlsOptions = (url: string, tls: Tls) => {
   return options
 }
 
-/** A pool of connections for what is answered whole. */
+/** A pool of connections for what is answered whole; how long that may take is the exchange's to say (upstream-exchange.ts). */
 export const openPool = ({ url, connections, tls }: UpstreamConfiguration): Pool =>
-  new Pool(new URL(url).origin, { connections, pipelining: 1, ...(tls && { connect: tlsOptions(url, tls) }) })
+  new Pool(new URL(url).origin, {
+    connections,
+    pipelining: 1,
+    headersTimeout: 0,
+    bodyTimeout: 0,
+    ...(tls && { connect: tlsOptions(url, tls) }),
+  })
 
 /** Connections of their own for streams: http-proxy-middleware speaks through Node's agents. */
 export const openAgent = ({ url, connections, tls }: UpstreamConfiguration): HttpAgent | HttpsAgent => {
@@ -60,7 +66,7 @@ const unreachable = new Set([
 export const wireFailure = (error: unknown): Refusal => {
   if (error instanceof Refusal) return error
   const name = error instanceof Error ? error.name : ''
-  if (name === 'TimeoutError' || name === 'AbortError' || name === 'HeadersTimeoutError' || name === 'BodyTimeoutError')
+  if (name === 'TimeoutError' || name === 'AbortError')
     return new Refusal('SYSTEM.UPSTREAM_TIMEOUT', { internal: 'total deadline', cause: error })
   const code = error instanceof Error && 'code' in error ? String(error.code) : ''
   if (unreachable.has(code))

@@ -45,8 +45,9 @@ export const createDoor = ({ router, stages, answers, clock, ids, metrics, log, 
     const peer = request.socket.remoteAddress
     // A socket that was reset has no other end any more: there is nobody to judge, and nobody to answer.
     if (peer === undefined) throw new Refusal('REQUEST.MALFORMED', { internal: 'client went away' })
-    const match = router(method, path)
-    return new Call({ ...match, method, path, query, headers, peer, requestId, body: request, receivedAt: clock.now() })
+    const { operation, chainId, params } = router(method, path)
+    const [body, receivedAt] = [request, clock.now()]
+    return new Call({ operation, chainId, params, method, path, query, headers, peer, requestId, body, receivedAt })
   }
 
   const idOf = ({ headers }: HttpRequest): string => {
