@@ -12,7 +12,10 @@ const authTagLength = 16
 export const decryptDirect = (jwe: CompactJwe, key: Uint8Array): Buffer | undefined => {
   const decipher = createDecipheriv(algorithm, key, jwe.nonce, { authTagLength }).setAAD(jwe.aad).setAuthTag(jwe.tag)
   try {
-    return Buffer.concat([decipher.update(jwe.ciphertext), decipher.final()])
+    // GCM is a stream cipher: at its end nothing is left but the tag, which is compared.
+    const plaintext = decipher.update(jwe.ciphertext)
+    decipher.final()
+    return plaintext
   } catch {
     return undefined
   }
