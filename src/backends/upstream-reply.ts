@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer'
-import { type Code, isCode, Refusal, type SpentLimit } from '../kernel/index.ts'
+import { type Code, isCode, isRecord, Refusal, type SpentLimit } from '../kernel/index.ts'
 
 export const invalidReply = (internal: string, cause?: unknown): Refusal =>
   new Refusal('SYSTEM.UPSTREAM_INVALID_RESPONSE', { internal, cause })
@@ -39,9 +39,6 @@ const limitOf = (code: Code, told: string, { retryAfter = 1 }: { retryAfter?: nu
   if (code !== 'ACCESS.RATE_LIMITED' || name === undefined) return {}
   return { limit: { name, limit: Number(limit), windowMs: Number(seconds) * 1_000, resetMs: retryAfter * 1_000 } }
 }
-
-const isRecord = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 const envelopeFields = ['success', 'code', 'message', 'data']
 const isEnvelope = (value: unknown): value is Record<string, unknown> =>

@@ -2,10 +2,11 @@ import { readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { CORE_SCHEMA, loadAll, mergeTag } from 'js-yaml'
 import { z } from 'zod'
+import { isRecord } from '../kernel/index.ts'
 import { developmentKey } from './development.ts'
 import { defaultDataDirectory, type Variables } from './env.ts'
 import { faultLines } from './faults.ts'
-import { isTree, namesPrototype, overlay, type Tree } from './merge.ts'
+import { namesPrototype, overlay, type Tree } from './merge.ts'
 import { productionFaults } from './production.ts'
 import { type Configuration, schema } from './schema.ts'
 import { Secret } from './secrets.ts'
@@ -32,9 +33,9 @@ const readYaml = (file: string, faults: string[]): Tree => {
     const [tree, ...more] = loadAll(readFileSync(file, 'utf8'), { schema: withMergeKeys })
     if (more.length > 0) throw new Error('holds more than one document')
     // What is none would be covered by the next layer, and the defaults would run as if nothing had been said.
-    if (!isTree(tree ?? {})) throw new Error(notByName)
+    if (!isRecord(tree ?? {})) throw new Error(notByName)
     if (namesPrototype(tree)) throw new Error('names a setting __proto__')
-    return isTree(tree) ? tree : {}
+    return isRecord(tree) ? tree : {}
   } catch (error) {
     faults.push(`${file}: ${error instanceof Error ? error.message.split('\n')[0] : 'unreadable'}`)
     return {}
@@ -44,7 +45,7 @@ const readYaml = (file: string, faults: string[]): Tree => {
 /** Sections that a file fills with something else, which the variables' own would cover. */
 const coveredFaults = (file: Tree, variables: Tree): string[] =>
   Object.entries(variables)
-    .filter(([name, value]) => isTree(value) && !isTree(file[name] ?? {}))
+    .filter(([name, value]) => isRecord(value) && !isRecord(file[name] ?? {}))
     .map(([name]) => `${name}: ${notByName}`)
 
 /** 32 bytes in either alphabet of RFC 4648. Node skips whatever else it meets, and a slip of the hand would be another key. */

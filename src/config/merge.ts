@@ -1,12 +1,11 @@
-export type Tree = Record<string, unknown>
+import { isRecord } from '../kernel/index.ts'
 
-export const isTree = (value: unknown): value is Tree =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
+export type Tree = Record<string, unknown>
 
 /** Lays one configuration over another, key by key; lists and plain values are replaced whole. */
 export const overlay = (base: unknown, over: unknown): unknown => {
   if (over === undefined || over === null) return base
-  if (!isTree(base) || !isTree(over)) return over
+  if (!isRecord(base) || !isRecord(over)) return over
   const merged: Tree = { ...base }
   for (const [key, value] of Object.entries(over)) merged[key] = overlay(base[key], value)
   return merged

@@ -1,4 +1,4 @@
-const isRecord = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null
+import { isRecord } from './is-record.ts'
 
 /** One JSON text for one value, whatever the order of its names; a member that is undefined is none. */
 export const canonicalJson = (value: unknown): string => {

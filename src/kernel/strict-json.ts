@@ -1,3 +1,5 @@
+import { isRecord } from './is-record.ts'
+
 /** What a JSON text turned out to be; the reason is for the log. */
 export type StrictJson = { ok: true; value: unknown } | { ok: false; reason: string }
 
@@ -44,7 +46,6 @@ const membersIn = (text: string, maxDepth: number): number | undefined => {
   return members
 }
 
-const isRecord = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null
 const isProper = (text: string): boolean => text.isWellFormed() && !text.includes('\0')
 
 /**
@@ -60,14 +61,17 @@ const flawOf = (text: string, root: unknown, members: number): string | undefine
   let found = 0
   const look = (value: unknown): string | undefined => {
     if (typeof value === 'string') return hasEscapes && !isProper(value) ? 'improper text' : undefined
+    if (Array.isArray(value)) return firstOf(value)
     if (!isRecord(value)) return undefined
-    for (const name of Object.keys(value)) {
-      if (!Array.isArray(value)) {
-        found += 1
-        if (poisonous.has(name) || (hasEscapes && isDoubtful(name))) return 'forbidden name'
-        if (hasEscapes && !isProper(name)) return 'improper text'
-      }
-      const flaw = look(value[name])
+    const names = Object.keys(value)
+    found += names.length
+    if (names.some((name) => poisonous.has(name) || (hasEscapes && isDoubtful(name)))) return 'forbidden name'
+    if (hasEscapes && !names.every(isProper)) return 'improper text'
+    return firstOf(Object.values(value))
+  }
+  const firstOf = (values: unknown[]): string | undefined => {
+    for (const value of values) {
+      const flaw = look(value)
       if (flaw) return flaw
     }
     return undefined

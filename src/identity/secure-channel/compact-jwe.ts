@@ -1,4 +1,4 @@
-import { parseStrictJson } from '../../kernel/index.ts'
+import { isRecord, parseStrictJson } from '../../kernel/index.ts'
 
 /** The parts of a compact JWE (RFC 7516, section 7.1), decoded. `aad` is the header as it came, which GCM authenticates. */
 export interface CompactJwe {
@@ -25,7 +25,7 @@ export const decodeBase64url = (text: string): Buffer | undefined => {
 const parseHeader = (bytes: Buffer): Record<string, unknown> | undefined => {
   const parsed = parseStrictJson(bytes, 1)
   const header = parsed.ok ? parsed.value : null
-  return typeof header === 'object' && header !== null && !Array.isArray(header) ? { ...header } : undefined
+  return isRecord(header) ? header : undefined
 }
 
 /** Undefined for whatever is not exactly five parts of canonical base64url with a small header and GCM's sizes. */
