@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { type Logger, pino } from 'pino'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { writePlainLines } from '../../src/platform/telemetry/plain-lines.ts'
 
 /** Two loggers of the same form, of which one writes plain lines, and what each has written. */
@@ -48,6 +48,10 @@ describe('a line has, letter for letter, what pino would have written', () => {
     ['that is an error', (logger) => logger.error(failure)],
     ['of a child with fields of its own', (logger) => logger.child({ page: 1 }).info({ a: 1 }, 'page')],
     ['of a child without any', (logger) => logger.child({}).info({ a: 1 }, 'page')],
+    [
+      'of a child that serializes more, or leaves it out',
+      (logger) => logger.child({}, { serializers: { res: () => undefined } }).info({ res: { secret: 1 } }, 'page'),
+    ],
     ['with a number that JSON does not know', (logger) => logger.info({ most: 12345678901234567890n }, 'large')],
     [
       'with what contains itself',
@@ -60,7 +64,12 @@ describe('a line has, letter for letter, what pino would have written', () => {
   ])('%s', (_what, log) => void sameOf(log))
 })
 
-test('a line of plain fields is V8’s own writing, in which a text of any length is one piece', () => {
-  const line = sameOf((logger) => logger.info({ agent: 'x'.repeat(500), quote: '"\\\u0001\ud800' }, 'request'))
-  expect(JSON.parse(line)).toMatchObject({ level: 'info', msg: 'request', quote: '"\\\u0001\ud800' })
+test('V8 writes the fields of a line at once', () => {
+  const stringify = vi.spyOn(JSON, 'stringify')
+  const fields = { agent: 'x'.repeat(500), quote: '"\\\u0001\ud800' }
+  const line = sameOf((logger) => logger.info(fields, 'request'))
+  const times = stringify.mock.calls.filter(([value]) => value === fields).length
+  stringify.mockRestore()
+  expect(times).toBe(1)
+  expect(JSON.parse(line)).toMatchObject({ level: 'info', msg: 'request', ...fields })
 })
