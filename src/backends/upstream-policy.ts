@@ -59,7 +59,7 @@ export const upstreamPolicies = (
     }
     /** Whether the circuit counts a row of failures. */
     let isRow = false
-    const tell = (isFailure: boolean, outcome: () => Promise<unknown>): Promise<unknown> => {
+    const count = (isFailure: boolean, outcome: () => Promise<unknown>): Promise<unknown> => {
       // What began before it opened says nothing of whether the upstream is back.
       if (circuit.state !== CircuitState.Closed) return outcome()
       isRow = isFailure
@@ -72,11 +72,12 @@ export const upstreamPolicies = (
     const whileClosed = async (attempt: () => Promise<unknown>): Promise<unknown> => {
       try {
         const reply = await attempt()
-        return isRow ? await tell(false, async () => reply) : reply
+        return isRow ? await count(false, async () => reply) : reply
       } catch (error) {
         const isFailure = isUnhealthy(error)
         const isCounted = isFailure || (isRow && error instanceof AnsweredRefusal)
-        return isCounted ? tell(isFailure, () => Promise.reject(error)) : Promise.reject(error)
+        if (!isCounted) throw error
+        return count(isFailure, () => Promise.reject(error))
       }
     }
     const within = (attempt: () => Promise<unknown>): Promise<unknown> =>
