@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
 import { rolldown } from 'rolldown'
+import { expect } from 'vitest'
 
 const candidates = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome']
 
@@ -50,6 +51,17 @@ export const openPage = async (context: BrowserContext, url: string): Promise<Wa
   })
   await page.goto(url)
   return { page, complaints }
+}
+
+const localItems = (): string => JSON.stringify(Object.entries(localStorage).sort())
+
+/**
+ * Until what a tab has written to localStorage is in other tabs too. A browser brings it to its other processes a moment
+ * late, and of what is still to come their clients know nothing.
+ */
+export const storageArrived = async (from: Page, ...tabs: Page[]): Promise<void> => {
+  const written = await from.evaluate(localItems)
+  for (const tab of tabs) await expect.poll(() => tab.evaluate(localItems), { timeout: 10_000 }).toBe(written)
 }
 
 const policy = "default-src 'none'; script-src 'self'; connect-src 'self'"

@@ -5,7 +5,7 @@ import { pair, wallet } from '../client/fixtures.ts'
 import { ok, refuse, type ScriptedGateway, type Step, scriptedGateway } from '../client/scripted-gateway.ts'
 import { type Portico, startPortico } from '../harness/portico.ts'
 import { codeIn } from '../harness/sign-in.ts'
-import { bundleClient, chromiumPath, hostApp, launchChromium, openPage, type WatchedPage } from './chromium.ts'
+import { bundleClient, chromiumPath, hostApp, launchChromium, openPage, storageArrived } from './chromium.ts'
 
 declare global {
   /** Exposed to the page: the newest code in the owner’s mail. */
@@ -137,9 +137,9 @@ describe.skipIf(chromiumPath === null)('the client in Chromium', () => {
     test('two tabs renew a shared sign-in once', async () => {
       gateway = await scriptedGateway({ 'GET /web/v1/consumer/wallets': forSecond, [refresh]: slow })
       const url = await hostApp(context, gateway.baseUrl, script)
-      const tabs = [await openPage(context, url), await openPage(context, url)]
+      const [first, second] = [await openPage(context, url), await openPage(context, url)]
       const asked = { tokens: pair('1') }
-      await tabs[0]?.page.evaluate(async ({ tokens }) => {
+      await first.page.evaluate(async ({ tokens }) => {
         const storage = localStorage
         const options = {
           baseUrl: location.origin,
@@ -150,8 +150,9 @@ describe.skipIf(chromiumPath === null)('the client in Chromium', () => {
         } as const
         await globalThis.portico.createClient(options).session.adopt(tokens)
       }, asked)
+      await storageArrived(first.page, second.page)
       const counts = await Promise.all(
-        tabs.map(({ page }) =>
+        [first, second].map(({ page }) =>
           page.evaluate(async () => {
             const storage = localStorage
             const options = {
@@ -168,32 +169,33 @@ describe.skipIf(chromiumPath === null)('the client in Chromium', () => {
       expect(counts).toEqual([1, 1])
       expect(gateway.to('/token/refresh')).toHaveLength(1)
       expect(new Set(gateway.seen.map(({ headers }) => headers['x-client-hash'])).size).toBe(1)
-      expect(tabs.flatMap(({ complaints }) => complaints)).toEqual([])
+      expect([first, second].flatMap(({ complaints }) => complaints)).toEqual([])
     })
 
     test('a tab that stands still while it renews keeps the others waiting for seconds, not for ever', async () => {
       gateway = await scriptedGateway({ 'GET /web/v1/consumer/wallets': forSecond, [refresh]: slow })
       const url = await hostApp(context, gateway.baseUrl, script)
-      const tabs = [await openPage(context, url), await openPage(context, url)]
-      const [frozen, awake] = await Promise.all(
-        tabs.map(({ page }) =>
-          page.evaluateHandle(() => {
-            const options = { baseUrl: location.origin, portal: 'CONSUMER', accessCode: 'x', seal: 'none' } as const
-            return globalThis.portico.createClient({ ...options, storage: localStorage })
-          }),
-        ),
-      )
-      await frozen?.evaluate((client, tokens) => client.session.adopt(tokens), pair('1'))
-      await frozen?.evaluate((client) => void client.listWallets().catch(() => undefined))
+      const open = async () => {
+        const { page } = await openPage(context, url)
+        const client = await page.evaluateHandle(() => {
+          const options = { baseUrl: location.origin, portal: 'CONSUMER', accessCode: 'x', seal: 'none' } as const
+          return globalThis.portico.createClient({ ...options, storage: localStorage })
+        })
+        return { page, client }
+      }
+      const [frozen, awake] = [await open(), await open()]
+      await frozen.client.evaluate((client, tokens) => client.session.adopt(tokens), pair('1'))
+      await storageArrived(frozen.page, awake.page)
+      await frozen.client.evaluate((client) => void client.listWallets().catch(() => undefined))
       await expect.poll(() => gateway.to('/token/refresh').length).toBe(1)
       // As a browser's freezing would do it, which there is no asking for while a page is visible.
-      const debug = await context.newCDPSession((tabs[0] as WatchedPage).page)
+      const debug = await context.newCDPSession(frozen.page)
       await debug.send('Debugger.enable')
       await debug.send('Debugger.pause')
-      expect(await awake?.evaluate(async (client) => (await client.listWallets()).length)).toBe(1)
+      expect(await awake.client.evaluate(async (client) => (await client.listWallets()).length)).toBe(1)
       expect(gateway.to('/token/refresh')).toHaveLength(2)
       await debug.send('Debugger.resume')
-      expect(await frozen?.evaluate(async (client) => (await client.listWallets()).length)).toBe(1)
+      expect(await frozen.client.evaluate(async (client) => (await client.listWallets()).length)).toBe(1)
       expect(gateway.to('/token/refresh')).toHaveLength(2)
     })
 

@@ -2,7 +2,7 @@ import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { order, pair, transfer, wallet } from '../client/fixtures.ts'
 import { ok, refuse, type ScriptedGateway, type Step, scriptedGateway } from '../client/scripted-gateway.ts'
-import { bundleClient, chromiumPath, hostApp, launchChromium, openPage } from './chromium.ts'
+import { bundleClient, chromiumPath, hostApp, launchChromium, openPage, storageArrived } from './chromium.ts'
 
 const key = 'portico:CONSUMER:tokens'
 const wallets = 'GET /web/v1/consumer/wallets'
@@ -86,8 +86,10 @@ describe.skipIf(chromiumPath === null)('the life of a page in Chromium', () => {
 
   test('tabs that wake after hours renew once between them, and none is signed out', async () => {
     gateway = await scriptedGateway({ [wallets]: forSecond, [refresh]: ok(pair('2')) })
-    const tabs = await Promise.all([open(), open(), open(), open()])
-    await tabs[0]?.client.evaluate(({ api }, tokens) => api.session.adopt(tokens), pair('1', 0))
+    const first = await open()
+    const tabs = [first, ...(await Promise.all([open(), open(), open()]))]
+    await first.client.evaluate(({ api }, tokens) => api.session.adopt(tokens), pair('1', 0))
+    await storageArrived(first.page, ...tabs.map(({ page }) => page))
     const sessions = await Promise.all(tabs.map(({ page }) => context.newCDPSession(page)))
     for (const session of sessions) await session.send('Page.setWebLifecycleState', { state: 'frozen' })
     for (const session of sessions) await session.send('Page.setWebLifecycleState', { state: 'active' })
@@ -149,12 +151,12 @@ describe.skipIf(chromiumPath === null)('the life of a page in Chromium', () => {
     const called = one.client.evaluate(({ api }) => api.listWallets().then(String, (error) => error.code))
     await expect.poll(() => gateway.to('/token/refresh').length).toBe(1)
     await two.page.evaluate(() => localStorage.clear())
+    await storageArrived(two.page, one.page)
     expect(await called).toBe('ACCESS.TOKEN_INVALID')
     expect(await one.client.evaluate(({ told }) => told.signedOut)).toBe(1)
     expect(await stored(one.page)).toBeNull()
     await two.client.evaluate(({ api }, tokens) => api.session.adopt(tokens), pair('2'))
-    // A browser tells its other processes of what was stored some moments later.
-    await expect.poll(() => stored(one.page)).not.toBeNull()
+    await storageArrived(two.page, one.page)
     for (const { client } of [one, two])
       expect(await client.evaluate(async ({ api }) => (await api.listWallets()).length)).toBe(1)
     const hashes = gateway

@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import type { TokenPair } from '../../src/client/index.ts'
 import { pair, wallet } from '../client/fixtures.ts'
 import { ok, refuse, type ScriptedGateway, type Step, scriptedGateway } from '../client/scripted-gateway.ts'
-import { bundleClient, chromiumPath, hostApp, launchChromium, openPage } from './chromium.ts'
+import { bundleClient, chromiumPath, hostApp, launchChromium, openPage, storageArrived } from './chromium.ts'
 
 declare global {
   /** What a page keeps while it is left. */
@@ -54,6 +54,7 @@ describe.skipIf(chromiumPath === null)('a page that comes back from the back/for
       await page.goto(`${gateway.baseUrl}/other`)
       await meanwhile()
       await page.goBack({ waitUntil: 'commit' })
+      await storageArrived(tab, page)
       return page.evaluate(async () => {
         const called = await globalThis.life.call()
         const { restored, signedOut } = globalThis.life
