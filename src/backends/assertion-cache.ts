@@ -1,8 +1,8 @@
 import { hash } from 'node:crypto'
 import type { Call } from '../gateway/call.ts'
-import type { Clock, MaybePromise, Permission } from '../kernel/index.ts'
+import type { AssertionSigner, Clock, MaybePromise, Permission } from '../kernel/index.ts'
 import { createLease } from '../platform/cache/index.ts'
-import { type AssertionSigner, claimsOf } from './assertion.ts'
+import { claimsOf } from './assertion.ts'
 
 const remembered = 10_000
 

@@ -13,11 +13,6 @@ export interface AssertionClaims {
   workspace?: { id: string; isOwner: boolean; permissions: string[] }
 }
 
-export interface AssertionSigner {
-  /** A JWT with `iss`, `iat`, `exp` and this audience, verifiable against the gateway's JWKS. */
-  sign(assertion: { audience: string; claims: Record<string, unknown>; ttl: number }): Promise<string>
-}
-
 const callerClaims = (caller: Caller): Partial<AssertionClaims> => ({
   sub: caller.accountId,
   ...(caller.sessionId && { sid: caller.sessionId }),

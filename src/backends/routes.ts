@@ -1,7 +1,6 @@
 import { type Configuration, placeOf, type UpstreamConfiguration } from '../config/index.ts'
 import { routableDomains } from '../contract/index.ts'
-import type { Clock } from '../kernel/index.ts'
-import type { AssertionSigner } from './assertion.ts'
+import type { AssertionSigner, Clock } from '../kernel/index.ts'
 import { cachedAssertions } from './assertion-cache.ts'
 import type { Backend } from './backend.ts'
 import type { UpstreamMetrics } from './metrics.ts'

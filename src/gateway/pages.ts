@@ -2,6 +2,7 @@ import { hash } from 'node:crypto'
 import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
 import type { Request, RequestHandler, Response } from 'express'
+import { hasTag } from '../kernel/index.ts'
 import { type JsonObject, type PageFile, referencePageFiles, referencePolicy } from '../openapi/index.ts'
 import { securityHeaders } from './security-headers.ts'
 
@@ -21,13 +22,8 @@ const documentFile = (document: JsonObject): PageFile => ({
   bytes: Buffer.from(JSON.stringify(document)),
 })
 
-const items = (header = ''): string[] => header.split(',').map((item) => item.trim())
-const takesGzip = (header: string | undefined): boolean =>
-  items(header).some((item) => /^gzip\s*(;|$)/i.test(item) && !/;\s*q=0(\.0*)?$/.test(item))
-
-/** RFC 9110 section 13.1.2: a weak comparison. */
-const isKnown = (header: string | undefined, etag: string): boolean =>
-  items(header).some((item) => item === '*' || item.replace(/^W\//, '') === etag)
+const takesGzip = (header = ''): boolean =>
+  header.split(',').some((item) => /^\s*gzip\s*(;|$)/i.test(item) && !/;\s*q=0(\.0*)?\s*$/.test(item))
 
 /**
  * The reference: /openapi.json, /docs and what /docs loads, under exactly these paths and a content policy of their
@@ -53,7 +49,7 @@ export const referencePages = ({ document }: { document: () => JsonObject }): Re
   const send = async (page: Page, request: Request, response: Response): Promise<void> => {
     const zipped = takesGzip(request.headers['accept-encoding'])
     const etag = `"${page.etag}${zipped ? '-gzip' : ''}"`
-    if (isKnown(request.headers['if-none-match'], etag)) {
+    if (hasTag(request.headers['if-none-match'], etag)) {
       response.writeHead(304, { ...fields, etag }).end()
       return
     }

@@ -1,21 +1,9 @@
 import { SignJWT } from 'jose'
-import { type Clock, type Ids, plus } from '../../kernel/index.ts'
+import { type AssertionSigner, type Clock, type Ids, plus } from '../../kernel/index.ts'
 import { assertionType } from './claims.ts'
 import type { SigningKeys } from './signing-keys.ts'
 
-export interface Assertion {
-  /** The one upstream that it is for. */
-  audience: string
-  claims: Record<string, unknown>
-  /** How long it is good, in ms. */
-  ttl: number
-}
-
-/** Signs what the gateway asserts of a call to an upstream; checked against the same JWK Set as the tokens. */
-export interface AssertionSigner {
-  sign(assertion: Assertion): Promise<string>
-}
-
+/** Signs with the keys of the access tokens, so that one JWK Set checks both. */
 export const createAssertionSigner = (keys: SigningKeys, clock: Clock, ids: Ids, issuer: string): AssertionSigner => ({
   sign: async ({ audience, claims, ttl }) => {
     const { kid, privateKey } = await keys.signing()

@@ -1,5 +1,5 @@
 import { Readable } from 'node:stream'
-import { Refusal, type RequestFacts, StreamReply } from '../../kernel/index.ts'
+import { hasTag, Refusal, type RequestFacts, StreamReply } from '../../kernel/index.ts'
 import type { Blobs } from './blobs.ts'
 import { BlobsUnavailable } from './fault.ts'
 import { judgeRange } from './range.ts'
@@ -25,10 +25,6 @@ const disposition = (name: string): string => {
   return `attachment; filename="${ascii}"; filename*=UTF-8''${encoded}`
 }
 
-/** If-None-Match compares weakly (RFC 9110, 13.1.2). */
-const isKnown = (header: string | null, tag: string): boolean =>
-  (header ?? '').split(',').some((each) => each.trim() === '*' || each.trim().replace(/^W\//, '') === tag)
-
 const open = async (blobs: Blobs, key: string, range?: { first: number; last: number }): Promise<Readable> => {
   const bytes = await blobs.get(key, range)
   if (!bytes) throw new BlobsUnavailable(new Error(`${key} is missing`))
@@ -40,7 +36,7 @@ export const download = async (blobs: Blobs, item: Downloadable, asked: Conditio
   const { key, sizeBytes } = item
   const tag = `"${item.sha256}"`
   const validator = { etag: tag, 'accept-ranges': 'bytes' }
-  if (isKnown(asked.ifNoneMatch, tag)) return new StreamReply(304, validator, Readable.from([]))
+  if (hasTag(asked.ifNoneMatch, tag)) return new StreamReply(304, validator, Readable.from([]))
   const headers = {
     ...validator,
     'content-type': item.contentType,
