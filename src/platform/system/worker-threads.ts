@@ -5,15 +5,18 @@ import { setPriority } from 'node:os'
 const niceness = 10
 const threads = '/proc/self/task'
 
+/** libuv's, whose longest work are password hashes, and V8's, which look for garbage beside what runs. */
+const helper = /^libuv-worker|V8Worker/
+
 /**
- * Lets libuv's workers, whose longest work are password hashes, give way to the event loop where both want the same core:
- * then many logins at once take longer, and everybody else is served meanwhile. On Linux, where a thread has a priority of
- * its own; elsewhere, or where it is not allowed, nothing changes. To be called once the workers exist.
+ * Lets helping threads give way to the event loop where both want the same core: then many logins at once take longer, and
+ * everybody else is served meanwhile. On Linux, where a thread has a priority of its own; elsewhere, or where it is not
+ * allowed, nothing changes. To be called once the threads exist.
  */
 export const yieldToEventLoop = (): void => {
   try {
     for (const id of readdirSync(threads))
-      if (readFileSync(`${threads}/${id}/comm`, 'utf8').startsWith('libuv-worker')) setPriority(Number(id), niceness)
+      if (helper.test(readFileSync(`${threads}/${id}/comm`, 'utf8'))) setPriority(Number(id), niceness)
   } catch {
     // Without it all threads count the same, which is right as well, only slower for some.
   }

@@ -3,6 +3,7 @@ import { type Drive, type Driven, drive, told } from '../load/drive.ts'
 import { logIn } from '../load/login.ts'
 import { openMailbox } from '../load/mailbox.ts'
 import { chain } from '../load/people.ts'
+import { openReader } from '../load/reader.ts'
 import type { Options } from '../options.ts'
 import type { Outcome } from '../report/outcome.ts'
 import { ratios } from '../report/stats.ts'
@@ -25,11 +26,7 @@ export const loginStorm = async (rig: Rig, options: Options): Promise<Outcome> =
   if (!reader) throw new RangeError('nobody reads')
   const headers = { ...reader.headers, 'x-workspace-id': reader.workspace }
   const arriving = store.accounts.slice(1)
-  const reads: Drive['step'] = async (line) => {
-    const { status, body } = await line.ask({ method: 'GET', path: `${chain}/wallets`, headers })
-    if (status !== 200) throw new Error(`${status} ${body}`)
-  }
-  const read = (seconds: number) => drive({ url: gateway.url, loops: readers, pace, seconds, step: reads })
+  const { read } = rig.keep(openReader({ url: gateway.url, loops: readers, pace, path: `${chain}/wallets`, headers }))
   let next = 0
   const arrive: Drive['step'] = async (line) => {
     next += 1
