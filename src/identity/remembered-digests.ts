@@ -7,7 +7,9 @@ import { LRUCache } from 'lru-cache'
 export const rememberDigests = (digestOf: (text: string) => string, max: number): ((text: string) => string) => {
   const known = new LRUCache<string, string>({ max })
   return (text) => {
-    const digest = known.get(text) ?? digestOf(text)
+    const remembered = known.get(text)
+    if (remembered !== undefined) return remembered
+    const digest = digestOf(text)
     known.set(text, digest)
     return digest
   }
