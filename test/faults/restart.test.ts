@@ -113,7 +113,7 @@ describe.skipIf(!postgres || !redis)('SIGTERM under load', () => {
     }
     expect(await get({ dispatcher: agent })).not.toBe('close')
     const stopping = gateway.stop()
-    await expect.poll(() => get({ dispatcher: agent })).toBe('close')
+    await expect.poll(() => get({ dispatcher: agent }), { timeout: 5_000 }).toBe('close')
     // The listener closes then, while the request that has begun goes on.
     await expect.poll(() => get().catch(() => 'nobody listens'), { timeout: 5_000 }).toBe('nobody listens')
     slow.end(body.slice(10))
