@@ -23,6 +23,7 @@ import {
   faultDoor,
   guardServer,
   loadTracing,
+  noteMalformed,
   pageLog,
   referencePages,
   refusalOf,
@@ -177,10 +178,15 @@ export const compose = async (settings: Configuration, role: Role, logger: Logge
     logger,
   })
   await startJobs({ settings, outside, logger, isGateway, identity, domains }, building)
+  const listening = {
+    settings: settings.requests,
+    isDraining: () => draining,
+    onMalformed: noteMalformed(logger, perimeter.malformedRequest),
+  }
   const parts = building.move()
   return {
-    portal: guardServer(app, settings.requests, () => draining),
-    operations: guardServer(operations, settings.requests, () => draining),
+    portal: guardServer({ app, ...listening }),
+    operations: guardServer({ app: operations, ...listening }),
     unserved,
     replaceBackends: (changed) => backends.replace(changed),
     startDraining: () => {

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
 import { type Portico, startPortico } from '../harness/portico.ts'
 import { freePort } from '../harness/postgres.ts'
+import { sendRaw } from '../harness/raw.ts'
 import { root, upstreamAt } from '../harness/settings.ts'
 import { signIn } from '../harness/sign-in.ts'
 
@@ -137,6 +138,15 @@ describe.skipIf(inject('topology') !== 'embedded')('what an operator can see', (
     expect(status, text).toBe(200)
     expect(seen.at(-1)?.traceparent).toMatch(new RegExp(`^00-${traceId}-[0-9a-f]{16}-01$`))
     expect(portico.log.find((line) => line.requestId === requestId)).toMatchObject({ traceId })
+  })
+
+  test('a request that the parser refuses has a line and is counted, and its content is in neither', async () => {
+    expect((await sendRaw(portico.url, 'GET /secret HTTP/1.1\r\nX-Secret: a\0b\r\n\r\n')).status).toBe(400)
+    expect(portico.log.filter(({ msg }) => msg === 'request malformed')).toMatchObject([
+      { status: 400, reason: 'HPE_INVALID_HEADER_TOKEN', peer: '127.0.0.1' },
+    ])
+    expect(JSON.stringify(portico.log)).not.toMatch(/secret/i)
+    expect(await metrics()).toContain('portico_malformed_requests_total{status="400"} 1')
   })
 
   test('limits and channel sessions are counted', async () => {

@@ -1,9 +1,10 @@
 import { once } from 'node:events'
 import type { Server } from 'node:http'
+import { connect } from 'node:net'
 import express from 'express'
 import { afterEach, expect, test } from 'vitest'
 import type { Configuration } from '../../src/config/index.ts'
-import { guardServer } from '../../src/gateway/index.ts'
+import { guardServer, type Malformed } from '../../src/gateway/index.ts'
 import { sendRaw } from '../harness/raw.ts'
 import { testSettings } from '../harness/settings.ts'
 
@@ -11,6 +12,7 @@ let server: Server
 let url = ''
 let isDraining = false
 let served = 0
+let told: Malformed[] = []
 
 /** The listener alone, before an app that answers 200 when a body has come to its end. */
 const listen = async (settings: Partial<Configuration['requests']> = {}): Promise<void> => {
@@ -19,7 +21,12 @@ const listen = async (settings: Partial<Configuration['requests']> = {}): Promis
     served += 1
     request.on('end', () => response.end('served')).resume()
   })
-  server = guardServer(app, { ...testSettings({}).requests, ...settings }, () => isDraining)
+  server = guardServer({
+    app,
+    settings: { ...testSettings({}).requests, ...settings },
+    isDraining: () => isDraining,
+    onMalformed: (malformed) => told.push(malformed),
+  })
   await once(server.listen(0, '127.0.0.1'), 'listening')
   const address = server.address()
   url = `http://127.0.0.1:${typeof address === 'object' && address ? address.port : 0}`
@@ -27,6 +34,7 @@ const listen = async (settings: Partial<Configuration['requests']> = {}): Promis
 afterEach(() => {
   isDraining = false
   served = 0
+  told = []
   server.closeAllConnections()
   server.close()
 })
@@ -94,4 +102,37 @@ test('408 for a body that has not come within the time of a whole request', asyn
   await listen({ headersTimeoutMs: 500, uploadTimeoutMs: 500 })
   const answer = await sendRaw(url, post('Content-Length: 2\r\n', '{'), 5_000)
   expect([answer.status, answer.closed]).toEqual([408, true])
+})
+
+test.each([
+  [400, 'HPE_INVALID_HEADER_TOKEN', get(`${host}X-Nul: a\0b\r\n`)],
+  [400, 'HPE_INVALID_CHUNK_SIZE', post('Transfer-Encoding: chunked\r\n', 'z\r\n')],
+  [431, 'HPE_HEADER_OVERFLOW', get(`${host}X-Long: ${'a'.repeat(17 * 1024)}\r\n`)],
+  [413, 'HPE_CHUNK_EXTENSIONS_OVERFLOW', post('Transfer-Encoding: chunked\r\n', `2;${'a'.repeat(17 * 1024)}\r\n`)],
+  [408, 'ERR_HTTP_REQUEST_TIMEOUT', `GET / HTTP/1.1\r\n${host}`],
+  [400, 'Host', get('')],
+  [400, 'two Hosts', get(host + host)],
+  [400, 'Transfer-Encoding', post('Transfer-Encoding: gzip, chunked\r\n')],
+  [400, 'HPE_INVALID_CONTENT_LENGTH', post('Transfer-Encoding: chunked\r\nContent-Length: 2\r\n')],
+  [400, 'Content-Length', post('Content-Length: 1000000000000000\r\n')],
+  [400, 'request target', get().replace('GET /', 'GET http://portico.test/')],
+  [505, 'HTTP version', get().replace('HTTP/1.1', 'HTTP/2.0')],
+  [405, 'CONNECT', 'CONNECT x:1 HTTP/1.1\r\nHost: x:1\r\n\r\n'],
+  [417, 'Expect', post('Expect: a-dance\r\nContent-Length: 2\r\n', '{}')],
+])('%d for %s is told of once, with whom it came from', async (status, reason, bytes) => {
+  await listen({ headersTimeoutMs: 500, uploadTimeoutMs: 500 })
+  expect((await sendRaw(url, bytes, 2_500)).status).toBe(status)
+  expect(told).toEqual([{ status, reason, peer: '127.0.0.1' }])
+})
+
+test('of what is served, and of a connection that its client resets, nothing is told', async () => {
+  await listen()
+  expect((await sendRaw(url, get())).status).toBe(200)
+  const { hostname, port } = new URL(url)
+  const socket = connect(Number(port), hostname, () => socket.write(post('Content-Length: 2\r\n', '{')))
+  await once(server, 'request')
+  socket.resetAndDestroy()
+  const connections = () => new Promise<number>((resolve) => server.getConnections((_error, count) => resolve(count)))
+  await expect.poll(connections).toBe(0)
+  expect(told).toEqual([])
 })

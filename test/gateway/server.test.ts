@@ -12,7 +12,12 @@ const uncaught: unknown[] = []
 const note = (error: unknown) => void uncaught.push(error)
 
 beforeAll(async () => {
-  server = guardServer(express(), testSettings({}).requests, () => false)
+  server = guardServer({
+    app: express(),
+    settings: testSettings({}).requests,
+    isDraining: () => false,
+    onMalformed: () => undefined,
+  })
   await once(server.listen(0, '127.0.0.1'), 'listening')
   const address = server.address()
   port = typeof address === 'object' && address ? address.port : 0

@@ -24,7 +24,12 @@ const listen = async (body: string, afterMs = 0): Promise<void> => {
     await pause(afterMs)
     response.end(body)
   })
-  server = guardServer(app, { ...testSettings({}).requests, downloadStallMs: stallMs }, () => false)
+  server = guardServer({
+    app,
+    settings: { ...testSettings({}).requests, downloadStallMs: stallMs },
+    isDraining: () => false,
+    onMalformed: () => undefined,
+  })
   await once(server.listen(0, '127.0.0.1'), 'listening')
   const address = server.address()
   port = typeof address === 'object' && address ? address.port : 0

@@ -5,7 +5,7 @@
 import type * as http from 'node:http'
 import { getBuiltinModule } from 'node:process'
 
-export const { Agent, createServer, IncomingMessage, ServerResponse } = getBuiltinModule('node:http')
+export const { Agent, IncomingMessage, Server, ServerResponse } = getBuiltinModule('node:http')
 
 export type Agent = http.Agent
 export type IncomingMessage = http.IncomingMessage

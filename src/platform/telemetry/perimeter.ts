@@ -5,6 +5,7 @@ export interface PerimeterMetrics {
   limitHit(limit: string): void
   channelSession(outcome: 'opened' | 'refused' | 'closed'): void
   channelBody(outcome: 'opened' | 'refused'): void
+  malformedRequest(status: number): void
 }
 
 export const createPerimeterMetrics = (registry: Registry): PerimeterMetrics => {
@@ -27,12 +28,20 @@ export const createPerimeterMetrics = (registry: Registry): PerimeterMetrics => 
     labelNames: ['outcome'],
     registers,
   })
+  const malformed = new Counter({
+    name: 'portico_malformed_requests_total',
+    help: 'Requests refused at the level of the parser, before any operation is known, by status',
+    labelNames: ['status'],
+    registers,
+  })
   // Outcomes are known beforehand: a series that is there from the start can be watched from the start.
   for (const outcome of ['opened', 'refused', 'closed']) sessions.inc({ outcome }, 0)
   for (const outcome of ['opened', 'refused']) bodies.inc({ outcome }, 0)
+  for (const status of [400, 405, 408, 413, 417, 431, 505]) malformed.inc({ status }, 0)
   return {
     limitHit: (limit) => limits.inc({ limit }),
     channelSession: (outcome) => sessions.inc({ outcome }),
     channelBody: (outcome) => bodies.inc({ outcome }),
+    malformedRequest: (status) => malformed.inc({ status }),
   }
 }

@@ -1,0 +1,57 @@
+import type { IncomingMessage, ServerOptions, ServerResponse } from 'node:http'
+import { Socket } from 'node:net'
+import type { Logger } from 'pino'
+import { Server } from '../platform/system/index.ts'
+
+/** A request that was refused at the level of the parser: it has no operation, no id, and no line among the requests. */
+export interface Malformed {
+  status: number
+  /** What is wrong with it, in our words or by the code of Node's parser; nothing of the request itself. */
+  reason: string
+  /** Whoever holds the other end of the connection: the edge, where there is one. */
+  peer: string | undefined
+}
+
+/** The statuses by which Node answers what its parser could not take. Whatever else ends a connection is no request. */
+const statusOf = (code: unknown): number | undefined => {
+  if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return 408
+  if (code === 'HPE_CHUNK_EXTENSIONS_OVERFLOW') return 413
+  if (code === 'HPE_HEADER_OVERFLOW') return 431
+  return typeof code === 'string' && code.startsWith('HPE_') ? 400 : undefined
+}
+
+/**
+ * Node's server, which tells of what its parser refuses. Whoever listens to `clientError` has to answer in Node's place,
+ * without knowing whether another answer has begun on that connection; heard of in passing, it is still Node's to answer.
+ */
+export class WatchedServer<
+  Request extends typeof IncomingMessage,
+  Response extends typeof ServerResponse<InstanceType<Request>>,
+> extends Server<Request, Response> {
+  readonly #tell: (malformed: Malformed) => void
+
+  constructor(options: ServerOptions<Request, Response>, tell: (malformed: Malformed) => void) {
+    super(options)
+    this.#tell = tell
+  }
+
+  override emit(event: string | symbol, ...told: unknown[]): boolean {
+    if (event === 'clientError') this.#parserRefused(told[0], told[1])
+    return super.emit(event, ...told)
+  }
+
+  #parserRefused(error: unknown, socket: unknown): void {
+    const reason = error instanceof Error && 'code' in error ? error.code : undefined
+    const status = statusOf(reason)
+    const peer = socket instanceof Socket ? socket.remoteAddress : undefined
+    if (status) this.#tell({ status, reason: String(reason), peer })
+  }
+}
+
+/** A line and a count for each: nothing else tells of them. */
+export const noteMalformed =
+  (logger: Logger, count: (status: number) => void) =>
+  (malformed: Malformed): void => {
+    logger.info(malformed, 'request malformed')
+    count(malformed.status)
+  }
