@@ -15,16 +15,11 @@ export const meteredLimits = (limits: LimitPort, metrics: PerimeterMetrics): Lim
 /** The same channel, with its bodies counted. */
 export const meteredChannel = (channel: ChannelPort, metrics: PerimeterMetrics): ChannelPort => ({
   sealer: channel.sealer,
-  open: async (sealed) => {
-    try {
-      const opened = await channel.open(sealed)
-      metrics.channelBody('opened')
+  open: (sealed) =>
+    whenReady(channel.open(sealed), (opened) => {
+      metrics.channelBody(opened ? 'opened' : 'refused')
       return opened
-    } catch (error) {
-      metrics.channelBody('refused')
-      throw error
-    }
-  },
+    }),
 })
 
 /** Identity's handlers, with the channel's sessions counted; the others are the very same. */

@@ -17,11 +17,15 @@ export interface SealedRequest {
   payload: string
 }
 
-/** Opens encrypted bodies; whatever is wrong is one and the same SECURE_CHANNEL.INVALID_PAYLOAD. */
+/** Opens encrypted bodies and seals replies. Whatever is wrong is one and the same undefined: nothing is learned by trying. */
 export interface ChannelPort {
-  open(sealed: SealedRequest): Promise<OpenedChannel>
+  open(sealed: SealedRequest): MaybePromise<OpenedChannel | undefined>
   /** For a call with no body to open that still asks for a sealed reply. */
-  sealer(session: { sessionId: string; portal: Portal; clientHash: string }): Promise<(text: string) => string>
+  sealer(session: {
+    sessionId: string
+    portal: Portal
+    clientHash: string
+  }): MaybePromise<((text: string) => string) | undefined>
 }
 
 export interface Credential {

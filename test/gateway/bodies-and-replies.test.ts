@@ -40,17 +40,19 @@ describe('a body through the secure channel', () => {
   const sealed = { ...session, 'x-secure-channel-reply': 'encrypted' }
   let plaintext = ''
   let sealers = 0
+  let knows = true
   beforeEach(() => {
     plaintext = '{}'
     sealers = 0
+    knows = true
   })
   const seal = (text: string) => `sealed ${text}`
   const stage = stages.secureChannel(
     {
-      open: async () => ({ plaintext: Buffer.from(plaintext), seal }),
+      open: async () => (knows ? { plaintext: Buffer.from(plaintext), seal } : undefined),
       sealer: async () => {
         sealers += 1
-        return seal
+        return knows ? seal : undefined
       },
     },
     settings,
@@ -69,6 +71,13 @@ describe('a body through the secure channel', () => {
     expect((await through(session, body)).call.sealReply).toBeNull()
     expect((await through(session)).call.sealReply).toBeNull()
     expect(sealers).toBe(1)
+  })
+
+  test('what does not open, and a session that is unknown to whoever asks for a sealed answer, are one refusal', async () => {
+    knows = false
+    for (const given of [body, undefined])
+      expect((await through(sealed, given)).refusal).toEqual(['SECURE_CHANNEL.INVALID_PAYLOAD', undefined])
+    expect((await through(session)).refusal).toBeUndefined()
   })
 
   test('a sealed answer is asked for by one word, and of a session', async () => {

@@ -53,7 +53,8 @@ const seal = ({ key, sessionId }: Session, seq: unknown, header: object = {}, te
   new CompactEncrypt(Buffer.from(text))
     .setProtectedHeader({ alg: 'dir', enc: 'A256GCM', kid: sessionId, seq, ...target, ...header })
     .encrypt(key)
-const receive = (sessionId: string, payload: string, more = {}) =>
+/** The opened body; undefined where it is refused. */
+const tried = async (sessionId: string, payload: string, more = {}) =>
   at.identity.channel.open({
     sessionId,
     portal: 'CONSUMER',
@@ -63,6 +64,11 @@ const receive = (sessionId: string, payload: string, more = {}) =>
     payload,
     ...more,
   })
+const receive = async (sessionId: string, payload: string) => {
+  const body = await tried(sessionId, payload)
+  if (!body) throw new Error('the body was refused')
+  return body
+}
 
 describe('secureChannel.publicKey', () => {
   test('shows the key that the other replicas show, with nanoseconds', async () => {
@@ -190,7 +196,7 @@ describe('an encrypted body', () => {
     expect(Buffer.from(answer).toString()).toBe('{"b":"ü"}')
     expect(protectedHeader).toEqual({ alg: 'dir', enc: 'A256GCM', kid: session.sessionId, seq: 1 })
     const bare = await at.identity.channel.sealer({ ...session, portal: 'CONSUMER', clientHash: 'client-one' })
-    expect(Buffer.from((await compactDecrypt(bare('x'), session.key)).plaintext).toString()).toBe('x')
+    expect(Buffer.from((await compactDecrypt(bare?.('x') ?? '', session.key)).plaintext).toString()).toBe('x')
   })
 
   test('is good once, in any order within the window of 256, and never below it', async () => {
@@ -198,17 +204,17 @@ describe('an encrypted body', () => {
     const order = [3, 1, 2, 300, 45, 299]
     for (const seq of order) await receive(session.sessionId, await seal(session, seq))
     for (const seq of [...order, 44, 0, -1]) {
-      expect([seq, await codeOf(receive(session.sessionId, await seal(session, seq)))]).toEqual([seq, invalid])
+      expect([seq, await tried(session.sessionId, await seal(session, seq))]).toEqual([seq, undefined])
     }
     for (const seq of ['301', 301.5, null, 2 ** 60, true])
-      expect(await codeOf(receive(session.sessionId, await seal(session, seq)))).toBe(invalid)
+      expect(await tried(session.sessionId, await seal(session, seq))).toBeUndefined()
   })
 
   test('sent twenty times in parallel is received once', async () => {
     const session = await opened()
     const payload = await seal(session, 1)
-    const all = await Promise.allSettled(Array.from({ length: 20 }, () => receive(session.sessionId, payload)))
-    expect(all.filter((each) => each.status === 'fulfilled')).toHaveLength(1)
+    const all = await Promise.all(Array.from({ length: 20 }, () => tried(session.sessionId, payload)))
+    expect(all.filter((body) => body)).toHaveLength(1)
   })
 
   test('moved, foreign, tampered or of another algorithm is one refusal, and uses up no number', async () => {
@@ -243,8 +249,7 @@ describe('an encrypted body', () => {
       ['no seq', await seal(session, undefined)],
     ]
     for (const [name, text, more] of attempts) {
-      const refusal = await refusalOf(receive(session.sessionId, text, more))
-      expect([name, refusal.code, refusal.detail]).toEqual([name, invalid, {}])
+      expect([name, await tried(session.sessionId, text, more)]).toEqual([name, undefined])
     }
     expect(Buffer.from((await receive(session.sessionId, payload)).plaintext).toString()).toBe('{"a":1}')
   })
@@ -252,18 +257,18 @@ describe('an encrypted body', () => {
   test('of a sealed reply sent back is refused', async () => {
     const session = await opened()
     const { seal: reply } = await receive(session.sessionId, await seal(session, 1))
-    expect(await codeOf(receive(session.sessionId, reply('{}')))).toBe(invalid)
+    expect(await tried(session.sessionId, reply('{}'))).toBeUndefined()
   })
 
   test('of an expired or a closed session is refused, just like one of an unknown session', async () => {
     const closed = await opened()
     await call(at.identity, contract.closeSecureChannel, facts(at.clock, { channelSessionId: closed.sessionId }))
-    expect(await codeOf(receive(closed.sessionId, await seal(closed, 1)))).toBe(invalid)
+    expect(await tried(closed.sessionId, await seal(closed, 1))).toBeUndefined()
     const session = await opened()
     at.clock.advance(1_799_999)
     await receive(session.sessionId, await seal(session, 1))
     at.clock.advance(1)
-    expect(await codeOf(receive(session.sessionId, await seal(session, 2)))).toBe(invalid)
+    expect(await tried(session.sessionId, await seal(session, 2))).toBeUndefined()
   })
 
   test('of a session that the cache keeps for longer finds no key after its end', async () => {

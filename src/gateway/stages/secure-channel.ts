@@ -1,13 +1,16 @@
 import type { Configuration } from '../../config/index.ts'
 import { SealedBody } from '../../contract/sealed.ts'
-import { invalid, type Portal, parseStrictJson, Refusal } from '../../kernel/index.ts'
+import { invalid, type MaybePromise, type Portal, parseStrictJson, Refusal, whenReady } from '../../kernel/index.ts'
 import type { Call, Stage } from '../call.ts'
 import type { ChannelPort } from '../ports.ts'
+
+/** One answer for whatever is wrong, so that nothing can be learned by trying. */
+const invalidPayload = (internal: string): Refusal => new Refusal('SECURE_CHANNEL.INVALID_PAYLOAD', { internal })
 
 const sealedPayload = (body: unknown): string => {
   const sealed = SealedBody.safeParse(body)
   if (sealed.success) return sealed.data.payload
-  throw new Refusal('SECURE_CHANNEL.INVALID_PAYLOAD', { internal: 'the body is no sealed one' })
+  throw invalidPayload('the body is no sealed one')
 }
 
 /** Both names of a channel in a request; where there is none to be had, an answer in the clear would be a surprise. */
@@ -25,19 +28,22 @@ export const secureChannel = (channel: ChannelPort, settings: Configuration): St
   const { maxDepth } = settings.requests
   const mandatory = (call: Call) =>
     call.portal !== null && settings.portals[call.portal].channelMandatory.includes(call.operation.policy.rate)
-  const open = async (call: Call, portal: Portal, sessionId: string, sealsReply: boolean): Promise<void> => {
+  const open = (call: Call, portal: Portal, sessionId: string, sealsReply: boolean): MaybePromise<void> => {
     const { clientHash, method, path } = call
-    if (call.payload === undefined) {
-      if (sealsReply) call.sealReply = await channel.sealer({ sessionId, portal, clientHash })
-      return
-    }
     const payload = sealedPayload(call.payload)
-    const opened = await channel.open({ sessionId, portal, clientHash, method, path, payload })
-    if (sealsReply) call.sealReply = opened.seal
-    const parsed = parseStrictJson(opened.plaintext, maxDepth)
-    if (!parsed.ok) throw invalid('body', parsed.reason)
-    call.payload = parsed.value
+    return whenReady(channel.open({ sessionId, portal, clientHash, method, path, payload }), (opened) => {
+      if (!opened) throw invalidPayload('the payload does not open')
+      if (sealsReply) call.sealReply = opened.seal
+      const parsed = parseStrictJson(opened.plaintext, maxDepth)
+      if (!parsed.ok) throw invalid('body', parsed.reason)
+      call.payload = parsed.value
+    })
   }
+  const sealReply = (call: Call, portal: Portal, sessionId: string): MaybePromise<void> =>
+    whenReady(channel.sealer({ sessionId, portal, clientHash: call.clientHash }), (seal) => {
+      if (!seal) throw invalidPayload('no such session')
+      call.sealReply = seal
+    })
   return (call) => {
     const { operation, portal } = call
     if (operation.policy.channel === 'none' || portal === null) return
@@ -47,10 +53,10 @@ export const secureChannel = (channel: ChannelPort, settings: Configuration): St
     if (sealedReply !== undefined && (sealedReply !== 'encrypted' || sessionId === undefined))
       throw invalid('x-secure-channel-reply')
     if (sessionId === undefined) {
-      if (mandatory(call) && call.payload !== undefined)
-        throw new Refusal('SECURE_CHANNEL.INVALID_PAYLOAD', { internal: 'the channel is mandatory here' })
+      if (mandatory(call) && call.payload !== undefined) throw invalidPayload('the channel is mandatory here')
       return
     }
-    return open(call, portal, sessionId, sealedReply !== undefined)
+    if (call.payload !== undefined) return open(call, portal, sessionId, sealedReply !== undefined)
+    return sealedReply === undefined ? undefined : sealReply(call, portal, sessionId)
   }
 }

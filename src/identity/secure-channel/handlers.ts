@@ -3,7 +3,6 @@ import { type HandlerTable, handlerTable, Refusal, toIso } from '../../kernel/in
 import type { ChannelSessions } from './channel-sessions.ts'
 import type { ChannelKeyRing } from './key-ring.ts'
 import type { openingReader } from './opening.ts'
-import { invalidPayload } from './sealed-bodies.ts'
 
 /** The store knows milliseconds; the interface shows nanoseconds (interface.md 2.6). */
 const withNanoseconds = (iso: string): string => iso.replace('Z', '000000Z')
@@ -27,7 +26,8 @@ export const secureChannelHandlers = (
     },
     openSecureChannel: async ({ body, portal, clientHash }) => {
       const opening = await readOpening(body.payload, clientHash)
-      if (!opening) throw invalidPayload()
+      // One answer for whatever is wrong, so that nothing can be learned by trying.
+      if (!opening) throw new Refusal('SECURE_CHANNEL.INVALID_PAYLOAD')
       const { sessionId, createdAt, expiresAt } = await sessions.open({ portal, clientHash }, opening.key)
       const expiresIn = Math.floor((expiresAt - createdAt) / 1_000)
       return { sessionId, algorithm: 'A256GCM', expiresIn, createdAt: toIso(createdAt), expiresAt: toIso(expiresAt) }

@@ -1,14 +1,11 @@
 import type { ChannelPort, SealedRequest } from '../../gateway/ports.ts'
-import { type Randomness, Refusal } from '../../kernel/index.ts'
+import { type Randomness, whenReady } from '../../kernel/index.ts'
 import type { ChannelSessions } from './channel-sessions.ts'
 import { type CompactJwe, hasExactly, parseCompactJwe } from './compact-jwe.ts'
 import { decryptDirect, encryptDirect } from './direct-encryption.ts'
 
 const nonceBytes = 12
 const keyBytes = 32
-
-/** One answer for whatever is wrong, so that nothing can be learned by trying. */
-export const invalidPayload = (): Refusal => new Refusal('SECURE_CHANNEL.INVALID_PAYLOAD')
 
 /** The sequence number of a header that is exactly the one this request calls for; undefined for any other. */
 const sequenceOf = (header: Record<string, unknown>, sealed: SealedRequest): number | undefined => {
@@ -38,20 +35,21 @@ export const createSealedBodies = (sessions: ChannelSessions, randomness: Random
     (text: string): string =>
       encryptDirect(header, text, key, randomness.bytes(nonceBytes))
 
+  const openBy = (key: Uint8Array | undefined, sealed: SealedRequest): ReturnType<ChannelPort['open']> => {
+    const jwe = parseCompactJwe(sealed.payload)
+    const plaintext = decryptDirect(jwe ?? decoy, key ?? decoyKey)
+    const seq = jwe?.encryptedKey.length === 0 ? sequenceOf(jwe.header, sealed) : undefined
+    if (!plaintext || !key || seq === undefined) return undefined
+    const seal = sealer({ alg: 'dir', enc: 'A256GCM', kid: sealed.sessionId, seq }, key)
+    return whenReady(sessions.spend(sealed.sessionId, seq), (isGood) => (isGood ? { plaintext, seal } : undefined))
+  }
+
   return {
-    open: async (sealed) => {
-      const key = await sessions.keyOf(sealed.sessionId, sealed)
-      const jwe = parseCompactJwe(sealed.payload)
-      const plaintext = decryptDirect(jwe ?? decoy, key ?? decoyKey)
-      const seq = jwe?.encryptedKey.length === 0 ? sequenceOf(jwe.header, sealed) : undefined
-      if (!plaintext || !key || seq === undefined) throw invalidPayload()
-      if (!(await sessions.spend(sealed.sessionId, seq))) throw invalidPayload()
-      return { plaintext, seal: sealer({ alg: 'dir', enc: 'A256GCM', kid: sealed.sessionId, seq }, key) }
-    },
-    sealer: async (session) => {
-      const key = await sessions.keyOf(session.sessionId, session)
-      if (!key) throw invalidPayload()
-      return sealer({ alg: 'dir', enc: 'A256GCM', kid: session.sessionId }, key)
-    },
+    open: (sealed) => whenReady(sessions.keyOf(sealed.sessionId, sealed), (key) => openBy(key, sealed)),
+    sealer: (session) =>
+      whenReady(
+        sessions.keyOf(session.sessionId, session),
+        (key) => key && sealer({ alg: 'dir', enc: 'A256GCM', kid: session.sessionId }, key),
+      ),
   }
 }

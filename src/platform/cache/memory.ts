@@ -24,7 +24,7 @@ export const createMemoryCache = (clock: Clock, maximumEntries: number): Cache =
   }
 
   return {
-    get: async (key) => {
+    get: (key) => {
       const value = live(key)?.value
       return typeof value === 'string' ? value : undefined
     },
@@ -40,7 +40,7 @@ export const createMemoryCache = (clock: Clock, maximumEntries: number): Cache =
       return { count: entry.value, remaining: entry.expiresAt - clock.now() }
     },
     openWindow: async (key, ttl) => put(key, emptyWindow, ttl),
-    spend: async (key, sequence, size) => {
+    spend: (key, sequence, size) => {
       const entry = live(key)
       if (!entry || typeof entry.value !== 'object') return false
       const after = spendIn(entry.value, sequence, size)

@@ -13,7 +13,7 @@ const parsed = <T>(schema: z.ZodType<T>, answer: unknown): T => {
 }
 
 /** The cache that all replicas share. Each call is one command or one script over one key, so it is atomic. */
-export const createRedisCache = (redis: RedisConnection): Cache => {
+export const createRedisCache = (redis: RedisConnection) => {
   const named = (key: string): string => `portico:${key}`
   return {
     get: async (key) => parsed(Text, await redis.command('GET', named(key))) ?? undefined,
@@ -31,5 +31,5 @@ export const createRedisCache = (redis: RedisConnection): Cache => {
     },
     // The connection belongs to whoever opened it.
     close: async () => undefined,
-  }
+  } satisfies Cache
 }
