@@ -122,6 +122,13 @@ export const textRules: TextRule[] = [
     in: /./,
     forbids: /\benum [A-Z]|\bas any\b|: any\b|@ts-(ignore|expect-error|nocheck)/,
   },
+  {
+    // The bundler takes these for free of effects and leaves them out of the build, with what they would have thrown.
+    name: 'nothing built in is called only for what it throws',
+    in: /./,
+    forbids:
+      /^\s*(void )?((en|de)codeURI(Component)?|URL\.canParse|String(\.\w+)?|Number|BigInt|Math\.\w+|parse(Int|Float))\(.*\)$/m,
+  },
 ]
 
 /** Domains are rooms without doors between them: `domains/a/…` may import of domains only itself. */
