@@ -17,8 +17,11 @@ import {
  */
 
 /** Control characters other than line breaks and tabs never belong in a text; lone surrogates are no text at all. */
-const printable = '^[^\\x00-\\x08\\x0b\\x0c\\x0e-\\x1f\\x7f-\\x9f]*$'
+const control = '\\x00-\\x08\\x0b\\x0c\\x0e-\\x1f\\x7f-\\x9f'
+const printable = `^[^${control}]*$`
 const printableText = new RegExp(printable)
+/** The same with something beside blanks, as far as the document can say it: those who generate from it may lack Unicode's classes. */
+const printed = `^[^${control}]*[^${control}\\s][^${control}]*$`
 
 /** What is to be seen of a text: more than blanks and what Unicode has ignored in display (zero widths, fillers). */
 const visible = /[^\s\p{Default_Ignorable_Code_Point}\u2800]/u
@@ -36,7 +39,7 @@ export const text = (max: number, min = 1) =>
     .min(min)
     .max(max)
     .refine((value) => value.isWellFormed() && printableText.test(value) && (value === '' || visible.test(value)))
-    .meta({ pattern: printable })
+    .meta({ pattern: min > 0 ? printed : printable })
 
 /**
  * An id in a request, in the one spelling that it has everywhere else: the audit log keeps it as text. Anything but a

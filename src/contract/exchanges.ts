@@ -71,6 +71,7 @@ const ExchangeRate = z.object({
 const rate = z
   .string()
   .regex(rateText)
+  .regex(/[1-9]/)
   .refine(isRate)
   .meta({ examples: ['0.9215'] })
 

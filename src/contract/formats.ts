@@ -53,15 +53,14 @@ export const timezone = z
   .max(64)
   .regex(/^[A-Z][\w+-]*(\/[A-Z][\w+-]*)*$/)
   .refine(isTimezone)
-  .meta({ examples: ['Europe/Berlin'] })
+  .meta({ description: 'IANA zone name', examples: ['Europe/Berlin'] })
 
 export const language = z.enum(locales)
 
-/** ISO 3166 alpha-2. */
 export const country = z
   .string()
   .regex(/^[A-Z]{2}$/)
-  .meta({ examples: ['DE'] })
+  .meta({ description: 'ISO 3166 alpha-2', examples: ['DE'] })
 
 /** A telephone number as people write it; empty for none. */
 export const phone = z

@@ -296,12 +296,14 @@ describe('an operation', () => {
 
   it('says how a currency and a rate are written', () => {
     const fields = objectAt(document, 'components', 'schemas', 'SetExchangeRateRequest', 'properties')
-    const written = (name: string) => new RegExp(String(at(fields, name, 'pattern')))
+    const written = (...path: string[]) => new RegExp(String(at(fields, ...path, 'pattern')))
     expect(['USD', 'USDT', '', 'usd', 'US'].filter((each) => written('sourceCurrency').test(each))).toEqual([
       'USD',
       'USDT',
     ])
-    expect(['0.9215', '12', '', '-1', '1e3'].filter((each) => written('rate').test(each))).toEqual(['0.9215', '12'])
+    const isRate = (each: string) =>
+      written('rate', 'allOf', '0').test(each) && written('rate', 'allOf', '1').test(each)
+    expect(['0.9215', '12', '', '-1', '1e3', '0', '0.0'].filter(isRate)).toEqual(['0.9215', '12'])
   })
 
   it('says what its query means once it is read', () => {

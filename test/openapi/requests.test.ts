@@ -1,0 +1,56 @@
+import { expect, it } from 'vitest'
+import { z } from 'zod'
+import { catalogue } from '../../src/contract/index.ts'
+import { isJsonObject, type Json, type JsonObject } from '../../src/openapi/json.ts'
+import { schemaOf } from '../../src/openapi/schema.ts'
+
+interface Field {
+  name: string
+  schema: z.ZodType
+}
+
+const isText = (schema: z.ZodType): boolean =>
+  schemaOf(schema, 'input').type === 'string' && schemaOf(schema, 'output').type === 'string'
+
+/** Every field of a request that is a text, in lists and inner objects as well. */
+const textsIn = (name: string, schema: unknown): Field[] => {
+  if (schema instanceof z.ZodOptional || schema instanceof z.ZodNullable || schema instanceof z.ZodDefault)
+    return textsIn(name, schema.unwrap())
+  if (schema instanceof z.ZodArray) return textsIn(`${name}[]`, schema.element)
+  if (schema instanceof z.ZodUnion) return schema.options.flatMap((option) => textsIn(name, option))
+  if (schema instanceof z.ZodObject)
+    return Object.entries(schema.shape).flatMap(([field, inner]) => textsIn(`${name}.${field}`, inner))
+  return schema instanceof z.ZodType && isText(schema) ? [{ name, schema }] : []
+}
+
+const texts = catalogue.flatMap(({ id, query, body }) => [
+  ...textsIn(`${id} query`, query),
+  ...textsIn(`${id} body`, body),
+])
+
+const patternsOf = ({ pattern, allOf }: JsonObject): Json[] => [
+  ...(pattern === undefined ? [] : [pattern]),
+  ...(Array.isArray(allOf) ? allOf.flatMap((each) => (isJsonObject(each) ? patternsOf(each) : [])) : []),
+]
+
+/** Whether a text meets a schema; none of the probes has any of the formats. */
+const allows = (told: JsonObject, text: string): boolean =>
+  told.format === undefined &&
+  text.length >= Number(told.minLength ?? 0) &&
+  text.length <= Number(told.maxLength ?? text.length) &&
+  (told.const ?? text) === text &&
+  (!Array.isArray(told.enum) || told.enum.includes(text)) &&
+  patternsOf(told).every((pattern) => new RegExp(String(pattern), 'u').test(text))
+
+const probes = ['', ' ', '\t\n', '\u3000\ufeff', '0', '0.0', '007', '-1', 'a', 'XX', 'XXX', 'Mars/Base', 'a'.repeat(40)]
+
+it('a text that the document’s schema allows is refused only where a description says more', () => {
+  expect(texts.length).toBeGreaterThan(100)
+  const untold = texts.flatMap(({ name, schema }) => {
+    const told = schemaOf(schema, 'input')
+    if (typeof told.description === 'string') return []
+    const refused = probes.filter((probe) => allows(told, probe) && !schema.safeParse(probe).success)
+    return refused.map((probe) => `${name}: ${JSON.stringify(probe)}`)
+  })
+  expect(untold).toEqual([])
+})
