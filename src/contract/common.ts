@@ -92,10 +92,10 @@ const mailable = /^[^@]{1,64}@[^@]{1,253}$/
 
 /**
  * RFC 5321's Dot-string before the @, and a name of at least two labels after it, the last of which may be written in
- * Punycode. Neither quoted forms nor an address in brackets: nobody signs in by them.
+ * Punycode; each label is one that DNS can hold (RFC 1035, 2.3.4). Neither quoted forms nor an address in brackets: nobody signs in by them.
  */
 const dotString =
-  /^(?:[\w!#$%&'*+/=?^`{|}~-]+\.)*[\w!#$%&'*+/=?^`{|}~-]+@(?:[A-Za-z\d][A-Za-z\d-]*\.)+[A-Za-z][A-Za-z\d-]*[A-Za-z\d]$/
+  /^(?:[\w!#$%&'*+/=?^`{|}~-]+\.)*[\w!#$%&'*+/=?^`{|}~-]+@(?:[A-Za-z\d](?:[A-Za-z\d-]{0,61}[A-Za-z\d])?\.)+[A-Za-z][A-Za-z\d-]{0,61}[A-Za-z\d]$/
 
 /** An address as it was typed, that mail can be sent to. */
 export const mailbox = z.email({ pattern: dotString }).max(320).regex(mailable)

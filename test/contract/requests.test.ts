@@ -110,6 +110,7 @@ const cases: { name: string; schema: z.ZodType; accepts: unknown[]; refuses: unk
       `${'a'.repeat(64)}@demo.test`,
       "!#$%&'*+/=?^_`{|}~-.r&d@demo.test",
       'a@xn--e1afmkfd.xn--p1ai',
+      `a@x-1.${'d'.repeat(63)}.test`,
     ].map((email) => ({ email, turnstileToken: '' })),
     refuses: [
       {},
@@ -122,6 +123,8 @@ const cases: { name: string; schema: z.ZodType; accepts: unknown[]; refuses: unk
         'a.@demo.test',
         'a..b@demo.test',
         'a@-demo.test',
+        'a@demo-.test',
+        `a@${'d'.repeat(64)}.test`,
         '"a"@demo.test',
         'a(b)@demo.test',
         'a b@demo.test',
