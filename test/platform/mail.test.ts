@@ -285,6 +285,14 @@ describe('mail texts', () => {
       for (const locale of locales) expect(texts(template, locale).subject).not.toBe('')
   })
 
+  test('count in no word that has a plural: a code that is mailed late has one minute left', () => {
+    const counted = mailTemplateNames.flatMap((template) => {
+      const { text, html } = texts(template, 'en')
+      return `${text}${html}`.match(/\}\} ?(minute|hour|day)s?\b/g) ?? []
+    })
+    expect(counted).toEqual([])
+  })
+
   test('that lack a language, or name a value that the mail does not have, are faults before the first mail', async () => {
     const directory = await mkdtemp(join(tmpdir(), 'portico-mail-'))
     await cp('config/mail', directory, { recursive: true })
