@@ -72,12 +72,11 @@ export const currency = z
   .refine(isCurrency)
   .meta({ description: 'ISO 4217 or asset code', examples: ['USD'] })
 
-/** A decimal string in a request: no sign, no exponent, no leading zeros. Its scale is checked with the currency. */
+/** A decimal string in a request: more than nothing, no sign, no exponent, no leading zeros. Its scale is checked with the currency. */
 export const amount = z
   .string()
   .max(40)
-  .regex(/^(0|[1-9]\d*)(\.\d+)?$/)
-  .regex(/[1-9]/)
+  .regex(/^([1-9]\d*(\.\d+)?|0\.\d*[1-9]\d*)$/)
   .meta({ examples: ['12.50'] })
 
 /** A decimal string in a reply. */

@@ -68,7 +68,7 @@ export const headerTable: Record<string, HeaderRow> = {
   },
   ConnectingIp: {
     name: 'CF-Connecting-IP',
-    description: 'Client IP; set by the edge proxy.',
+    description: 'Client IP, IPv4 or IPv6; set by the edge proxy.',
     schema: text,
     example: '203.0.113.7',
     rule: behindPortal,

@@ -9,6 +9,8 @@ const selfExplaining = new Set(['date-time', 'uuid', 'email', 'ipv4', 'ipv6', 'c
 /** Drops what a reader gains nothing from: patterns behind formats, the bounds of safe integers, object defaults. */
 const tidy = (schema: Record<string, unknown>, io: 'input' | 'output'): void => {
   if (typeof schema.format === 'string' && selfExplaining.has(schema.format)) delete schema.pattern
+  // JavaScript escapes a slash where it writes an expression down; the expression itself has none to escape.
+  if (typeof schema.pattern === 'string') schema.pattern = schema.pattern.replaceAll('\\/', '/')
   if (schema.minimum === Number.MIN_SAFE_INTEGER) delete schema.minimum
   if (schema.maximum === Number.MAX_SAFE_INTEGER) delete schema.maximum
   if (typeof schema.default === 'object') delete schema.default

@@ -306,6 +306,19 @@ describe('an operation', () => {
     expect(['0.9215', '12', '', '-1', '1e3', '0', '0.0'].filter(isRate)).toEqual(['0.9215', '12'])
   })
 
+  it('writes its patterns as generators of clients can copy them: no slash is escaped, one stands beside a length', () => {
+    const objectsIn = (value: Json): JsonObject[] =>
+      Array.isArray(value)
+        ? value.flatMap(objectsIn)
+        : isJsonObject(value)
+          ? [value, ...Object.values(value).flatMap(objectsIn)]
+          : []
+    const awkward = objectsIn(document).filter(
+      ({ pattern, maxLength, allOf }) => String(pattern).includes('\\/') || (maxLength !== undefined && allOf),
+    )
+    expect(awkward).toEqual([])
+  })
+
   it('says what its query means once it is read', () => {
     const query = parametersOf(operationOf('consumer', 'transfers.list')).filter((each) => each.in === 'query')
     const size = query.find((each) => each.name === 'pageSize')
