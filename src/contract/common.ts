@@ -77,7 +77,10 @@ export const amount = z
   .string()
   .max(40)
   .regex(/^([1-9]\d*(\.\d+)?|0\.\d*[1-9]\d*)$/)
-  .meta({ examples: ['12.50'] })
+  .meta({
+    description: 'Of no more decimal places than its currency has; with all of these, of 30 digits at most',
+    examples: ['12.50'],
+  })
 
 /** A decimal string in a reply. */
 export const decimal = z.string()
