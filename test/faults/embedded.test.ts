@@ -1,5 +1,6 @@
 import { execFileSync } from 'node:child_process'
-import { closeSync, openSync, rmSync, statfsSync, writeSync } from 'node:fs'
+import { once } from 'node:events'
+import { closeSync, existsSync, openSync, rmSync, statfsSync, writeSync } from 'node:fs'
 import { mkdir, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -91,4 +92,19 @@ describe('the embedded store', () => {
       await checkBook({ directory }, count)
     },
   )
+})
+
+test('an embedded store whose making is killed before its last file: the next start makes it anew', async () => {
+  const directory = await mkdtemp(join(tmpdir(), 'portico-making-'))
+  const variables = { PORTICO_DATA_DIR: directory, LOG_LEVEL: 'error' }
+  const shim = new URL('killed-in-making.mjs', import.meta.url).href
+  try {
+    await expect(startProcess(variables, 'gateway', ['--import', shim])).rejects.toThrow('did not get ready')
+    expect(existsSync(join(directory, 'pg', 'PG_VERSION'))).toBe(true)
+    const gateway = await startProcess(variables)
+    gateway.child.kill('SIGKILL')
+    await once(gateway.child, 'exit')
+  } finally {
+    await rm(directory, { recursive: true, force: true })
+  }
 })

@@ -8,7 +8,7 @@ import { lockDirectory } from './lock.ts'
 import { migrate } from './migrate.ts'
 import type { OpenDatabase } from './open.ts'
 import { parsers } from './parsers.ts'
-import { markOpened, refuseRemains } from './remains.ts'
+import { clearRemains, markOpened } from './remains.ts'
 import type { Tables } from './tables/index.ts'
 
 /** Written once, when a store is created: one connection needs little, and memory is what PGlite costs most. */
@@ -44,7 +44,7 @@ export const openEmbedded = async ({
   await demandFreeSpace(directory, minimumFreeBytes)
   const lock = lockDirectory(directory)
   try {
-    refuseRemains(directory)
+    clearRemains(directory)
     const pglite = await PGlite.create({ dataDir: embeddedFolder(directory), parsers, postgresqlconf: settings })
     markOpened(directory)
     const database = new Kysely<Tables>({ dialect: embeddedDialect(pglite) })

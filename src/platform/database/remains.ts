@@ -1,4 +1,4 @@
-import { existsSync, writeFileSync } from 'node:fs'
+import { existsSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { embeddedFolder } from './embedded-folder.ts'
 
@@ -6,15 +6,25 @@ import { embeddedFolder } from './embedded-folder.ts'
 const markOf = (directory: string): string => join(embeddedFolder(directory), 'portico.opened')
 /** By this file PGlite tells whether there is a store; where it is missing a new one is made over whatever there is. */
 const versionOf = (directory: string): string => join(embeddedFolder(directory), 'PG_VERSION')
+/** Beside the store's folder while that is being made: PG_VERSION is not the last file of it. */
+const makingOf = (directory: string): string => join(directory, 'pg.making')
 
-/** Refuses what is left of a store that has been in use: only one whose making was broken off may be made again. */
-export const refuseRemains = (directory: string): void => {
-  if (existsSync(markOf(directory)) && !existsSync(versionOf(directory)))
-    throw new Error('it has been in use, and its file PG_VERSION is missing')
+/**
+ * Refuses what is left of a store that has been in use; takes away one whose making was broken off, so that it is made anew.
+ * Before anything opens it.
+ */
+export const clearRemains = (directory: string): void => {
+  const isMade = existsSync(versionOf(directory))
+  const isOpened = existsSync(markOf(directory))
+  if (isOpened && !isMade) throw new Error('it has been in use, and its file PG_VERSION is missing')
+  if (isOpened) return
+  if (existsSync(makingOf(directory))) rmSync(embeddedFolder(directory), { recursive: true, force: true })
+  else if (!isMade) writeFileSync(makingOf(directory), '')
 }
 
 /** From here on there is something to lose. */
 export const markOpened = (directory: string): void => {
   const mark = markOf(directory)
   if (!existsSync(mark)) writeFileSync(mark, '')
+  rmSync(makingOf(directory), { force: true })
 }
