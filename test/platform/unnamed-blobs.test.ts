@@ -37,7 +37,8 @@ describe.each(stores)('bytes that no row names, on $name', ({ database }) => {
     return bytes !== undefined && (await text(bytes)) === 'bytes'
   }
   const name = (key: string) => inTransaction(database, (tx) => nameBlob(tx, key))
-  const sweep = (at = due, store: Blobs = blobs) => sweepUnnamed({ database, blobs: store }, 'files', at)
+  const sweep = (at = due, store: Blobs = blobs, signal?: AbortSignal) =>
+    sweepUnnamed({ database, blobs: store }, 'files', at, signal)
 
   test('are swept when they are due; what a row has named is not, nor another room, nor what others have put there', async () => {
     const [unnamed, named, elsewhere, foreign] = [await put(), await put(), await put('exports'), await put()]
@@ -74,6 +75,55 @@ describe.each(stores)('bytes that no row names, on $name', ({ database }) => {
     expect([await name(key), await isThere(key)]).toEqual([false, true])
     expect(await sweep()).toBe(1)
     expect(await isThere(key)).toBe(false)
+  })
+
+  /** A store in which some bytes cannot be deleted. */
+  const holding = (kept: readonly string[]): Blobs => ({
+    ...blobs,
+    delete: async (key) => {
+      if (kept.includes(key)) throw new Error('not allowed')
+      await blobs.delete(key)
+    },
+  })
+
+  test('some that cannot be deleted hold up no others; the sweep fails by their keys, and the next one tries them again', async () => {
+    const keys = [await put(), await put(), await put()]
+    const [first = '', kept = '', last = ''] = keys
+    await addUnnamed(database, [kept], instantOf(due - 1))
+    await addUnnamed(database, [first, last], due)
+    await expect(sweep(due, holding([kept]))).rejects.toThrow(`1 could not be deleted, ${kept}: not allowed`)
+    expect(await Promise.all(keys.map(isThere))).toEqual([false, true, false])
+    expect(await database.selectFrom('unnamed_blobs').select('blob_key').execute()).toEqual([{ blob_key: kept }])
+    expect(await sweep()).toBe(1)
+    expect(await isThere(kept)).toBe(false)
+  })
+
+  test('many that cannot be deleted end a sweep, and the next one begins with the others', async () => {
+    const kept = await Promise.all(Array.from({ length: 12 }, () => put()))
+    const other = await put()
+    await addUnnamed(database, kept, instantOf(due - 2))
+    await addUnnamed(database, [other], instantOf(due - 1))
+    const tried: string[] = []
+    const down = holding(kept)
+    const asked = { ...down, delete: (key: string) => down.delete(key).finally(() => tried.push(key)) }
+    await expect(sweep(due, asked)).rejects.toThrow('10 could not be deleted')
+    expect([tried.length, await isThere(other)]).toEqual([10, true])
+    await expect(sweep(due, asked)).rejects.toThrow('12 could not be deleted')
+    expect([tried.indexOf(other), new Set(tried).size, await isThere(other)]).toEqual([12, 13, false])
+  })
+
+  test('a process that goes down lets the sweep end between two of them, and the next one does the rest', async () => {
+    const keys = [await put(), await put()]
+    await addUnnamed(database, keys, due)
+    const stopping = new AbortController()
+    const last: Blobs = {
+      ...blobs,
+      delete: (key) => blobs.delete(key).finally(() => stopping.abort(new Error('down'))),
+    }
+    await expect(sweep(due, last, stopping.signal)).rejects.toThrow('down')
+    expect((await Promise.all(keys.map(isThere))).filter(Boolean)).toHaveLength(1)
+    expect(await sweep()).toBe(2)
+    expect(await Promise.all(keys.map(isThere))).toEqual([false, false])
   })
 
   test('a row and a sweep that race: either the row has its bytes, or it is told that they are gone', async () => {

@@ -24,10 +24,10 @@ export interface Exports {
 export const createExports = (options: ExportsOptions): Exports => {
   const { database, clock, settings, words } = options
 
-  const sweep = async (): Promise<void> => {
+  const sweep: JobKind['work'] = async (_payload, { signal }) => {
     const now = clock.now()
     await inTransaction(database, async (tx) => addUnnamed(tx, await expireExports(tx, now), now))
-    await sweepUnnamed(options, 'exports', now)
+    await sweepUnnamed(options, 'exports', now, signal)
   }
 
   return {

@@ -27,7 +27,8 @@ export interface Files {
 export const createFiles = ({ settings, words, clock, ...outside }: FilesOptions): Files => {
   const { database } = outside
   const { purposes, orphanAfterMs } = settings
-  const sweep = async (): Promise<void> => void (await sweepUnnamed(outside, 'files', clock.now()))
+  const sweep: JobKind['work'] = async (_payload, { signal }) =>
+    void (await sweepUnnamed(outside, 'files', clock.now(), signal))
   return {
     handlers: fileHandlers({ ...outside, purposes, orphanAfterMs }, words),
     jobs: [{ name: 'files.sweep', attempts: 1, everyMs: settings.sweepEveryMs, work: sweep }],

@@ -1,25 +1,51 @@
 import type { Instant } from '../../kernel/index.ts'
 import type { Database } from '../database/index.ts'
 import type { Blobs } from './blobs.ts'
-import { doomBlobs, forgetDoomed } from './unnamed-store.ts'
+import { doomBlobs, forgetDoomed, putOff } from './unnamed-store.ts'
 
 const batchSize = 200
+/** So many failures in a row are the store's and not the bytes': each of the others might take its whole time as well. */
+const mostInARow = 10
+
+const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
 
 /**
- * Deletes the bytes of a room that no row has named in time; answers how many. The store itself is not searched: it may
- * hold millions, and what another deployment has put there is none of ours.
+ * Deletes the bytes of a room that no row has named in time; answers how many. What cannot be deleted holds up nothing
+ * else: it is tried again by the next sweep, after all others, and this one fails in the end. The store itself is not
+ * searched: it may hold millions, and what another deployment has put there is none of ours.
  */
 export const sweepUnnamed = async (
   { database, blobs }: { database: Database; blobs: Blobs },
   room: string,
   at: Instant,
+  signal?: AbortSignal,
 ): Promise<number> => {
+  const kept: string[] = []
+  let failure = ''
+  let inARow = 0
   let deleted = 0
-  for (;;) {
-    const keys = await doomBlobs(database, room, at, batchSize)
-    for (const key of keys) await blobs.delete(key)
-    await forgetDoomed(database, keys)
-    deleted += keys.length
-    if (keys.length < batchSize) return deleted
+  const tryToDelete = async (key: string): Promise<boolean> => {
+    signal?.throwIfAborted()
+    try {
+      await blobs.delete(key)
+      inARow = 0
+      return true
+    } catch (error) {
+      kept.push(key)
+      inARow += 1
+      failure = `${key}: ${messageOf(error)}`
+      return false
+    }
   }
+  for (;;) {
+    const keys = await doomBlobs(database, room, at, { most: batchSize, besides: kept })
+    const gone: string[] = []
+    for (const key of keys) if (inARow < mostInARow && (await tryToDelete(key))) gone.push(key)
+    await forgetDoomed(database, gone)
+    deleted += gone.length
+    if (keys.length < batchSize || inARow === mostInARow) break
+  }
+  if (kept.length === 0) return deleted
+  await putOff(database, kept, at)
+  throw new Error(`of the bytes that no row names ${kept.length} could not be deleted, ${failure}`)
 }

@@ -21,22 +21,36 @@ export const nameBlob = async (tx: Tx, key: string): Promise<boolean> => {
   return named !== undefined
 }
 
-/** Keys of a room that are due, so many at most, which no row can name from now on; those of an earlier time among them. */
-export const doomBlobs = async (database: Database, room: string, at: Instant, most: number): Promise<string[]> => {
+/**
+ * Keys of a room that are due, the longest first, so many at most, which no row can name from now on; those of an earlier
+ * time among them, `besides` some that have been tried.
+ */
+export const doomBlobs = async (
+  database: Database,
+  room: string,
+  at: Instant,
+  { most, besides }: { most: number; besides: readonly string[] },
+): Promise<string[]> => {
   const due = database
     .selectFrom('unnamed_blobs')
     .select('blob_key')
     .where('due_at', '<=', moment(at))
     .where('blob_key', 'like', `${room}/%`)
+    .where(sql<boolean>`blob_key <> ALL (${besides}::text[])`)
     .orderBy('due_at')
     .limit(most)
   const doomed = await database
     .updateTable('unnamed_blobs')
     .set({ is_doomed: true })
     .where('blob_key', 'in', due)
-    .returning('blob_key')
+    .returning(['blob_key', 'due_at'])
     .execute()
-  return doomed.map(({ blob_key }) => blob_key)
+  return doomed.sort((one, other) => one.due_at - other.due_at).map(({ blob_key }) => blob_key)
+}
+
+/** Keys that are doomed and still have their bytes: the others that are due come first. */
+export const putOff = async (database: Database, keys: readonly string[], at: Instant): Promise<void> => {
+  await sql`UPDATE unnamed_blobs SET due_at = ${moment(at)} WHERE blob_key = ANY (${keys}::text[])`.execute(database)
 }
 
 /** For keys that are doomed, once their bytes are gone. */
