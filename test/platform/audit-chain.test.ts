@@ -166,11 +166,14 @@ describe('the audit log’s chain', () => {
   })
 })
 
-test('one sealer alone goes on until nothing is left, batch after batch', async () => {
+test('one sealer alone goes on until nothing is left, batch after batch, unless its process goes down', async () => {
   const { database, close } = await embeddedStore()
   await sql`
     INSERT INTO audit_log (at, portal, action, outcome, request_id, client_ip)
     SELECT now(), 'SYSTEM', 'test.write', 'SUCCESS', 'x', '' FROM generate_series(1, 1203)`.execute(database)
+  const stopping = new AbortController()
+  stopping.abort(new Error('down'))
+  await expect(sealAuditLog(database, stopping.signal)).rejects.toThrow('down')
   expect(await sealAuditLog(database)).toBe(1_203)
   expect(await sealAuditLog(database)).toBe(0)
   await close()

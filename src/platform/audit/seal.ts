@@ -18,10 +18,11 @@ const sealBatch = (database: Database): Promise<number> =>
     return seals.length
   })
 
-/** Chains whatever has been committed since; answers how many entries. */
-export const sealAuditLog = async (database: Database): Promise<number> => {
+/** Chains whatever has been committed since, until a signal ends it between two batches; answers how many entries. */
+export const sealAuditLog = async (database: Database, signal?: AbortSignal): Promise<number> => {
   let sealed = 0
   for (;;) {
+    signal?.throwIfAborted()
     const count = await sealBatch(database)
     sealed += count
     if (count < batchSize) return sealed
