@@ -177,7 +177,7 @@ export const compose = async (settings: Configuration, role: Role, logger: Logge
     securityFields: securityHeaders(),
     logger,
   })
-  await startJobs({ settings, outside, logger, isGateway, identity, domains }, building)
+  await startJobs({ settings, outside, logger, registry: metrics.registry, isGateway, identity, domains }, building)
   const listening = {
     settings: settings.requests,
     isDraining: () => draining,

@@ -1,8 +1,10 @@
 import type { Logger } from 'pino'
+import type { Registry } from 'prom-client'
 import { type Configuration, placeOf } from '../config/index.ts'
 import type { Identity } from '../identity/index.ts'
 import { sealAuditLog } from '../platform/audit/index.ts'
 import { createJobRunner, forgettingFailedJobs, type JobKind } from '../platform/jobs/index.ts'
+import { createJobMetrics } from '../platform/telemetry/index.ts'
 import type { Domains } from './domains.ts'
 import type { Outside } from './outside.ts'
 
@@ -10,6 +12,7 @@ interface Parts {
   settings: Configuration
   outside: Outside
   logger: Logger
+  registry: Registry
   isGateway: boolean
   identity: Pick<Identity, 'sweep' | 'jobs'>
   domains: Pick<Domains, 'jobs'>
@@ -23,8 +26,8 @@ const kindsOf = ({ settings, outside, isGateway, identity, domains }: Parts): Jo
   const { jobs } = domains
   const isHere = (domain: 'files' | 'exports' | 'recharges' | 'exchanges'): boolean =>
     !isGateway || placeOf(settings, domain) === 'in-process'
-  const seal = async (): Promise<void> => {
-    await sealAuditLog(outside.database)
+  const seal: JobKind['work'] = async (_payload, { signal }) => {
+    await sealAuditLog(outside.database, signal)
   }
   const sweep: JobKind['work'] = (_payload, { signal }) => outside.patiently(identity.sweep, signal)
   return [
@@ -44,12 +47,20 @@ const kindsOf = ({ settings, outside, isGateway, identity, domains }: Parts): Jo
 
 /** Starts the work in the background; `stack` ends it before whatever it works with is taken down. */
 export const startJobs = async (parts: Parts, stack: AsyncDisposableStack): Promise<void> => {
-  const { outside, settings, logger } = parts
+  const { outside, settings, logger, registry } = parts
+  const kinds = kindsOf(parts)
+  const metrics = createJobMetrics(
+    registry,
+    kinds.map(({ name }) => name),
+  )
   const runner = createJobRunner({
     ...outside,
     settings: settings.jobs,
-    kinds: kindsOf(parts),
-    onFailure: ({ error, ...failure }) => logger.warn({ ...failure, err: error }, 'a job failed'),
+    kinds,
+    onFailure: ({ error, ...failure }) => {
+      metrics.failed(failure.kind)
+      logger.warn({ ...failure, err: error }, 'a job failed')
+    },
   })
   stack.defer(() => runner.stop())
   await runner.start()

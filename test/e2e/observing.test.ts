@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { readFileSync } from 'node:fs'
+import { rm, writeFile } from 'node:fs/promises'
 import { createServer, type IncomingHttpHeaders, type Server } from 'node:http'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
@@ -160,5 +161,17 @@ describe.skipIf(inject('topology') !== 'embedded')('what an operator can see', (
     const text = await metrics()
     expect(text).toContain('portico_limit_hits_total{limit="forgot-address"} 1')
     expect(text).toContain('portico_channel_sessions_total{outcome="refused"} 1')
+  })
+
+  test('a job that fails is counted by its kind, beside kinds that never did, and its log line says why', async () => {
+    await rm(join(portico.settings.dataDirectory, 'blobs'), { recursive: true, force: true })
+    await writeFile(join(portico.settings.dataDirectory, 'blobs'), 'no folder')
+    const { accessToken: token } = await signIn(portico)
+    const body = { exportType: 'LOGIN_HISTORY', format: 'CSV', filters: {} }
+    expect((await portico.call('POST', '/web/v1/consumer/exports', { token, body })).status).toBe(200)
+    await expect.poll(metrics).toMatch(/^portico_job_failures_total\{kind="exports.run"\} [1-9]/m)
+    expect(await metrics()).toContain('portico_job_failures_total{kind="files.sweep"} 0\n')
+    const line = portico.log.find(({ msg, kind }) => msg === 'a job failed' && kind === 'exports.run')
+    expect(line).toMatchObject({ level: 'warn', err: { type: 'BlobsUnavailable' } })
   })
 })

@@ -1,6 +1,7 @@
 export { createApprovalMetrics } from './approvals.ts'
 export { createBookMetrics } from './book.ts'
 export { createDurations } from './durations.ts'
+export { createJobMetrics } from './jobs.ts'
 export { createLogger } from './logger.ts'
 export { createMetrics, type Metrics } from './metrics.ts'
 export { createPerimeterMetrics, type PerimeterMetrics } from './perimeter.ts'
