@@ -119,7 +119,11 @@ export const compose = async (settings: Configuration, role: Role, logger: Logge
     clock: outside.clock,
     onFault: (error) => logger.warn({ err: error }, 'the accounts that wait for approval could not be counted'),
   })
-  createQueueMetrics(metrics.registry, { ...identity.waiting, 'password-hash': outside.passwords.waiting })
+  createQueueMetrics(metrics.registry, {
+    ...identity.waiting,
+    'password-hash': outside.passwords.waiting,
+    database: outside.waitingForDatabase,
+  })
   if (settings.profile === 'production') await refuseSeeded(outside)
   else if (isGateway) await composeSeed(outside, identity, domains)
   const backends = await createBackends({

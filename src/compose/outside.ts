@@ -70,6 +70,7 @@ export const openOutside = async (
   const key = settings.secretKey.reveal()
   return {
     database: store.database,
+    waitingForDatabase: store.waiting,
     patiently: store.patiently,
     inSnapshot: snapshots(store, systemClock),
     blobs,

@@ -16,12 +16,12 @@ afterAll(async () => {
   await server?.stop()
 })
 
-const open = (url: string, poolSize = 1) =>
+const open = (url: string, poolSize = 1, connectTimeoutMs = 2_000) =>
   openPostgres({
     kind: 'postgres',
     url,
     poolSize,
-    connectTimeoutMs: 2_000,
+    connectTimeoutMs,
     statementTimeoutMs: 400,
     lockTimeoutMs: 200,
     onConnectionBroken: () => undefined,
@@ -57,6 +57,24 @@ test.skipIf(!server)(
     const ask = () => sql<{ pid: number }>`SELECT pg_backend_pid() AS pid, pg_sleep(0.02)`.execute(store.database)
     const answers = await Promise.all(Array.from({ length: 12 }, ask))
     expect(new Set(answers.map(({ rows }) => rows[0]?.pid)).size).toBe(3)
+    await store.close()
+  },
+)
+
+test.skipIf(!server)(
+  'whoever finds all connections in use is counted while waiting, and told that it was these, not the server',
+  async () => {
+    const store = await open(server?.url ?? '', 1, 200)
+    const holding = store.database.connection().execute(() => pause(400))
+    await pause(0)
+    const asking = failure(sql`SELECT 1`.execute(store.database))
+    await pause(50)
+    expect(store.waiting()).toBe(1)
+    const error = await asking
+    expect(databaseFault(error)).toBe(true)
+    expect(error).toMatchObject({ message: 'no connection to PostgreSQL came free in time (database.poolSize)' })
+    await holding
+    expect([store.waiting(), (await sql`SELECT 1`.execute(store.database)).rows.length]).toEqual([0, 1])
     await store.close()
   },
 )

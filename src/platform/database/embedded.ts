@@ -52,6 +52,7 @@ export const openEmbedded = async ({
     return {
       database,
       kind: 'embedded',
+      waiting: () => 0,
       check: async () => void (await sql`SELECT 1`.execute(database)),
       patiently: async (work, signal) => {
         signal?.throwIfAborted()

@@ -18,10 +18,20 @@ const systemErrors = new Set([...broken, ...unreachable])
 const driverMessages =
   /timeout exceeded when trying to connect|Connection terminated|Query read timeout|Client has encountered/
 
-/** Nobody was let in, whatever the reason: the network's, a certificate's, a password's, or no socket left here. */
+/** What the pool says to who waited behind others for one of its connections. */
+const poolExhausted = 'timeout exceeded when trying to connect'
+
+const isExhausted = (cause: unknown): boolean => cause instanceof Error && cause.message === poolExhausted
+
+/** Nobody was let in, whatever the reason: the network's, a certificate's, a password's, no socket left here, or all in use. */
 export class NoConnection extends Error {
   constructor(cause: unknown) {
-    super('no connection to PostgreSQL', { cause })
+    super(
+      isExhausted(cause)
+        ? 'no connection to PostgreSQL came free in time (database.poolSize)'
+        : 'no connection to PostgreSQL',
+      { cause },
+    )
     this.name = 'NoConnection'
   }
 }

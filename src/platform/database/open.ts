@@ -7,6 +7,8 @@ export type DatabaseTarget = EmbeddedTarget | PostgresTarget
 export interface OpenDatabase {
   database: Database
   kind: DatabaseTarget['kind']
+  /** How many wait for a connection. */
+  waiting(): number
   /** Rejects where the store does not answer. */
   check(): Promise<void>
   /** Work that reads or changes all of the store, whose statements may take their time; a signal cuts it off. */

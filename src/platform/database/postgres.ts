@@ -76,6 +76,7 @@ export const openPostgres = async (target: PostgresTarget): Promise<OpenDatabase
   return {
     database,
     kind: 'postgres',
+    waiting: () => pool.waitingCount,
     check: async () => void (await pool.query('SELECT 1')),
     patiently,
     migrate: () => patiently(migrate),
