@@ -1,9 +1,12 @@
+import { once } from 'node:events'
+import { createServer } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
 import { sql } from 'kysely'
 import { Client } from 'pg'
 import { afterAll, describe, expect, test } from 'vitest'
 import { holdAlone } from '../../src/platform/database/alone.ts'
 import { databaseFault, sqlState } from '../../src/platform/database/fault.ts'
+import { openPool } from '../../src/platform/database/pool.ts'
 import { openPostgres } from '../../src/platform/database/postgres.ts'
 import { startPgBouncer } from '../harness/pgbouncer.ts'
 import { startPostgres } from '../harness/postgres.ts'
@@ -78,6 +81,25 @@ test.skipIf(!server)(
     await store.close()
   },
 )
+
+test('a connection whose server asks for what we do not have is closed at once', async () => {
+  const closed = Promise.withResolvers<void>()
+  const server = createServer((socket) => {
+    // AuthenticationSASL, by a way that nobody knows: it waits for an answer a minute long, and counts this among its connections.
+    socket.once('data', () => socket.write(Buffer.from('R\0\0\0\x0f\0\0\0\x0aOTHER\0\0', 'latin1')))
+    socket.on('error', () => undefined).on('close', () => closed.resolve())
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const address = server.address()
+  const port = typeof address === 'object' ? address?.port : 0
+  const connectionString = `postgres://nobody@127.0.0.1:${port}/none`
+  const { database } = openPool({ connectionString, max: 1 }, null, () => undefined)
+  expect(databaseFault(await failure(sql`SELECT 1`.execute(database)))).toBe(true)
+  const outcome = Promise.race([closed.promise.then(() => 'closed'), pause(1_000, 'left open', { ref: false })])
+  expect(await outcome).toBe('closed')
+  await database.destroy()
+  server.close()
+})
 
 describe.each([
   ['PostgreSQL', server],
