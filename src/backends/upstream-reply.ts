@@ -13,13 +13,16 @@ export class AnsweredRefusal extends Refusal {}
 export const tooLong = (internal: string): Refusal =>
   new AnsweredRefusal('SYSTEM.UPSTREAM_INVALID_RESPONSE', { internal: `${internal} too long` })
 
-/** An answer of a form that nobody promised. A 4xx finds fault with the request (RFC 9110, 15.5). */
-const unpromised = (status: number, internal: string): Refusal =>
-  status >= 400 && status < 500
+/**
+ * An answer of a form that nobody promised. A 4xx finds fault with the request (RFC 9110, 15.5); with 503 the upstream is not
+ * there, which a load balancer before it says in a page of its own, or in none.
+ */
+const unpromised = (status: number, internal: string): Refusal => {
+  if (status === 503) return new Refusal('SYSTEM.UNAVAILABLE', { retryAfter: 1, internal: 'upstream answered 503' })
+  return status >= 400 && status < 500
     ? new AnsweredRefusal('SYSTEM.UPSTREAM_INVALID_RESPONSE', { internal })
     : invalidReply(internal)
-
-const notThere = (): Refusal => new Refusal('SYSTEM.UNAVAILABLE', { retryAfter: 1, internal: 'upstream answered 503' })
+}
 
 /** The name of an input, as the gateway's own refusals show them: the one thing of an upstream's words that is repeated. */
 const fieldName = /^[\w.$-]{1,64}$/
@@ -43,6 +46,7 @@ const limitOf = (code: Code, told: string, { retryAfter = 1 }: { retryAfter?: nu
 const envelopeFields = ['success', 'code', 'message', 'data']
 const isEnvelope = (value: unknown): value is Record<string, unknown> =>
   isRecord(value) && typeof value.success === 'boolean' && envelopeFields.every((name) => name in value)
+const isRefusal = (value: unknown): value is Record<string, unknown> => isEnvelope(value) && value.success === false
 
 /** They speak for the gateway: what it serves, whom it knows, how well it is. */
 const gatewaysOwn = /^(SYSTEM\.|ROUTE\.|ACCESS\.TOKEN)/
@@ -50,13 +54,13 @@ const gatewaysOwn = /^(SYSTEM\.|ROUTE\.|ACCESS\.TOKEN)/
 /** What an upstream may refuse by: codes of our registry, except the gateway's own. */
 const relayable = (code: unknown): code is Code => typeof code === 'string' && isCode(code) && !gatewaysOwn.test(code)
 
-const json = (bytes: Buffer): unknown => {
-  if (!isUtf8(bytes)) throw invalidReply('not UTF-8')
+const json = (status: number, bytes: Buffer): unknown => {
+  if (!isUtf8(bytes)) throw unpromised(status, `status ${status}, not UTF-8`)
   try {
     return JSON.parse(bytes.toString('utf8'))
   } catch {
     // The parser's own error quotes what it could not read, and the log is not to hold it.
-    throw invalidReply('not JSON')
+    throw unpromised(status, `status ${status}, not JSON`)
   }
 }
 
@@ -75,22 +79,21 @@ export interface Reply {
  * an envelope is said again in the gateway's own words; anything else that is not a 200 is an invalid response.
  */
 export const readReply = ({ status, contentType, bytes, retryAfter, rateLimitPolicy }: Reply): unknown => {
-  if (!/^application\/json\b/i.test(contentType)) {
-    // A load balancer before the upstream says it in its own page, or in none.
-    if (status === 503) throw notThere()
+  if (!/^application\/json\b/i.test(contentType))
     throw unpromised(status, `status ${status}, type ${contentType.slice(0, 40)}`)
-  }
-  const value = json(bytes)
+  const value = json(status, bytes)
   if (status === 200) {
     if (!isEnvelope(value)) return value
     if (value.success === true) return value.data
   }
-  if (isEnvelope(value) && value.success === false && relayable(value.code)) {
+  if (isRefusal(value) && relayable(value.code)) {
     const field = typeof value.field === 'string' && fieldName.test(value.field) ? { field: value.field } : {}
     const wait = waitOf(value.code, retryAfter)
     const limit = limitOf(value.code, rateLimitPolicy, wait)
     throw new AnsweredRefusal(value.code, { ...field, ...wait, ...limit, internal: 'refused upstream' })
   }
-  if (status === 503) throw notThere()
-  throw unpromised(status, `status ${status}`)
+  throw unpromised(
+    status,
+    `status ${status}${isRefusal(value) ? ', a refusal by a code that is not to be passed on' : ''}`,
+  )
 }

@@ -81,9 +81,12 @@ test.each<[string, number, unknown, string | undefined, unknown]>([
   ['a state of the gateway’s', 500, refusing('SYSTEM.INTERNAL_ERROR'), undefined, [invalid, 'unwell']],
   ['fault found with the request', 400, {}, undefined, [invalid, 'well']],
   ['the same in a page', 400, 'a page', 'text/html', [invalid, 'well']],
+  ['the same in nothing that is called JSON', 404, Buffer.alloc(0), undefined, [invalid, 'well']],
+  ['the same in bytes that are called JSON', 404, Buffer.from([0xff]), undefined, [invalid, 'well']],
   ['the last of such', 499, 'a page', 'text/html', [invalid, 'well']],
   ['fault of its own', 500, 'a page', 'text/html', [invalid, 'unwell']],
   ['no service', 503, {}, undefined, ['SYSTEM.UNAVAILABLE', 'unwell']],
+  ['no service, by nothing that is called JSON', 503, Buffer.alloc(0), undefined, ['SYSTEM.UNAVAILABLE', 'unwell']],
   ['no service, by a page', 503, 'a page', 'text/html', ['SYSTEM.UNAVAILABLE', 'unwell']],
 ])('an upstream’s %s, %d', (_what, status, body, contentType, result) => {
   expect(made(status, body, contentType)).toEqual(result)
@@ -98,6 +101,13 @@ test.each([
 ])('a refusal of an upstream that names the field %s repeats %s', (field, repeated) => {
   const bytes = Buffer.from(JSON.stringify(refusing('VALIDATION.INVALID_PARAMETER', { field })))
   expect(detailOf(400, bytes)).toEqual({ internal: 'refused upstream', ...(repeated && { field: repeated }) })
+})
+
+test.each([
+  ['NO.SUCH_CODE', 'status 422, a refusal by a code that is not to be passed on'],
+  ['SYSTEM.INTERNAL_ERROR', 'status 422, a refusal by a code that is not to be passed on'],
+])('422 %s of an upstream is told in the log to be a refusal, whose code is not repeated', (code, internal) => {
+  expect(detailOf(422, Buffer.from(JSON.stringify(refusing(code)))).internal).toBe(internal)
 })
 
 test('503 of an upstream is tried again after a second at the soonest', () => {
