@@ -45,7 +45,7 @@ export const openPool = ({ url, connections, tls }: UpstreamConfiguration): Pool
 /** Connections of their own for streams: http-proxy-middleware speaks through Node's agents. */
 export const openAgent = ({ url, connections, tls }: UpstreamConfiguration): HttpAgent | HttpsAgent => {
   const options = { keepAlive: true, maxSockets: connections }
-  return url.startsWith('https:')
+  return new URL(url).protocol === 'https:'
     ? new HttpsAgent({ ...options, ...(tls && tlsOptions(url, tls)) })
     : new HttpAgent(options)
 }

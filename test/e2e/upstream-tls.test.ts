@@ -106,8 +106,8 @@ describe.skipIf(inject('topology') !== 'embedded')('an upstream over mutual TLS'
   })
 
   /** What a reply that is read whole gets, and a file that is passed on: each has connections of its own. */
-  const through = async (tls: object): Promise<{ portico: Portico; statuses: number[] }> => {
-    const place = upstreamAt(url, { tls, breaker: { failures: 50, openMs: 100 } })
+  const through = async (tls: object, at = url): Promise<{ portico: Portico; statuses: number[] }> => {
+    const place = upstreamAt(at, { tls, breaker: { failures: 50, openMs: 100 } })
     const portico = await startPortico({
       adjust: (settings) => {
         settings.backends = { constants: place, files: place }
@@ -121,16 +121,16 @@ describe.skipIf(inject('topology') !== 'embedded')('an upstream over mutual TLS'
     return { portico, statuses: [read.status, file.status] }
   }
 
-  test('constants.timezones 200 and files.download 200 with the certificate that it asks for, which it sees', async () => {
-    const { portico, statuses } = await through({
-      caFile: file('ca.pem'),
-      certFile: file('gateway.pem'),
-      keyFile: file('gateway.key'),
-    })
-    expect(statuses).toEqual([200, 200])
-    expect(seen).toEqual(['gateway', 'gateway'])
-    await portico.stop()
-  })
+  test.each(['https:', 'HTTPS:'])(
+    'constants.timezones 200 and files.download 200 with the certificate that %s// asks for, which it sees',
+    async (scheme) => {
+      const tls = { caFile: file('ca.pem'), certFile: file('gateway.pem'), keyFile: file('gateway.key') }
+      const { portico, statuses } = await through(tls, url.replace('https:', scheme))
+      expect(statuses).toEqual([200, 200])
+      expect(seen.splice(0)).toEqual(['gateway', 'gateway'])
+      await portico.stop()
+    },
+  )
 
   test('both 502 without one, and 502 where the upstream’s own is not trusted', async () => {
     const bare = await through({ caFile: file('ca.pem') })
