@@ -7,10 +7,13 @@ const isWithoutUser = (text: string): boolean => {
   return url === null || (url.username === '' && url.password === '')
 }
 
+/** A scheme may be written in either case. */
+export const isHttps = (text: string): boolean => URL.parse(text)?.protocol === 'https:'
+
 const isBare = (text: string): boolean => !/[?#]/.test(text)
 
 export const httpUrl = z
-  .url({ protocol: /^https?$/ })
+  .url({ protocol: /^https?$/, error: 'an address that begins with http:// or https://' })
   .refine(isWithoutUser, 'an address without a user or password in it')
 
 /** Where a service is: paths are appended to it. */

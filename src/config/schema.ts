@@ -83,9 +83,9 @@ export const upstream = z.strictObject({
   connections: z.int().min(1).default(64).describe('Kept open to the upstream at most.'),
   tls: z
     .strictObject({
-      caFile: z.string().optional().describe('The authorities to trust instead of the usual ones.'),
-      certFile: z.string().optional().describe('The certificate to show.'),
-      keyFile: z.string().optional().describe('The key of that certificate.'),
+      caFile: z.string().min(1).optional().describe('The authorities to trust instead of the usual ones.'),
+      certFile: z.string().min(1).optional().describe('The certificate to show.'),
+      keyFile: z.string().min(1).optional().describe('The key of that certificate.'),
     })
     .optional()
     .describe('PEM files: whom to trust, and the certificate and key to show (mTLS).'),
@@ -181,7 +181,9 @@ export const schema = z.strictObject({
   backends: z
     .partialRecord(
       z.enum(['default', ...routableDomains]),
-      z.union([z.literal('in-process'), upstream]).describe('By the domain’s name, or `default` for the others.'),
+      z
+        .union([z.literal('in-process'), upstream], { error: 'in-process, or settings of which one is a url' })
+        .describe('By the domain’s name, or `default` for the others.'),
     )
     .describe('Per domain, or `default`: served in this process, or by an HTTP service.'),
   assertion: z.strictObject({

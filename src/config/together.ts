@@ -1,4 +1,5 @@
 import { codedFault } from '../kernel/index.ts'
+import { isHttps } from './http-url.ts'
 import type { Settings } from './schema.ts'
 
 const codedFaults = ({ codedValues }: Settings): string[] =>
@@ -6,6 +7,19 @@ const codedFaults = ({ codedValues }: Settings): string[] =>
     .map(([family, own]) => codedFault(family, own))
     .filter((fault) => fault !== undefined)
     .map((fault) => `codedValues: ${fault}`)
+
+/** A connection that is to be proved, and cannot be as it is told, would be open to whoever stands between. */
+const tlsFaults = ({ backends }: Settings): string[] =>
+  Object.entries(backends).flatMap(([name, place]) => {
+    if (place === undefined || place === 'in-process' || !place.tls) return []
+    const { certFile, keyFile } = place.tls
+    return [
+      ...(isHttps(place.url) ? [] : [`backends.${name}.tls: needs a url that begins with https://`]),
+      ...((certFile === undefined) === (keyFile === undefined)
+        ? []
+        : [`backends.${name}.tls: a certFile needs a keyFile, and a keyFile a certFile`]),
+    ]
+  })
 
 /** What two settings together do not allow, each of which is good by itself. */
 export const faultsTogether = (settings: Settings): string[] => {
@@ -25,6 +39,7 @@ export const faultsTogether = (settings: Settings): string[] => {
     // A new key would be due as soon as it is made.
     secureChannel.keyOverlapMs < secureChannel.keyTtlMs ||
       'secureChannel.keyOverlapMs: must be less than secureChannel.keyTtlMs',
+    ...tlsFaults(settings),
     ...codedFaults(settings),
   ].filter((fault) => fault !== true)
 }

@@ -46,6 +46,24 @@ test('of a back-end that says one thing too much, that is named, and not the bac
   ])
 })
 
+test.each(['http://10.0.0.5', 'inprocess', '[]', '5'])(
+  'of a back-end that is no place, what it may be is told: %s',
+  (place) => {
+    expect(faultsOf(`backends: { transfers: ${place} }`)).toEqual([
+      'backends.transfers: in-process, or settings of which one is a url',
+    ])
+  },
+)
+
+test.each(['10.0.0.5:8080', 'localhost:8080', '10.0.0.5', 'ftp://10.0.0.5', 'http://', ''])(
+  'of an address without what it begins with, that is told: %j',
+  (url) => {
+    expect(faultsOf(JSON.stringify({ backends: { transfers: { url } } }))).toEqual([
+      'backends.transfers.url: an address that begins with http:// or https://',
+    ])
+  },
+)
+
 test('of a profile that there is not, nothing but its name is a fault: which of them was meant is not known', () => {
   expect(faultsOf('profile: prod')).toEqual([expect.stringMatching(/^profile \(PORTICO_PROFILE\): Invalid option/)])
 })
@@ -130,6 +148,18 @@ test.each([
     'requests.headersTimeoutMs: must not be greater than requests.uploadTimeoutMs',
   ],
   ['secureChannel: { keyOverlapMs: 86400000 }', 'secureChannel.keyOverlapMs: must be less than secureChannel.keyTtlMs'],
+  [
+    'backends: { transfers: { url: http://10.0.0.5, tls: { caFile: ca.pem } } }',
+    'backends.transfers.tls: needs a url that begins with https://',
+  ],
+  [
+    'backends: { transfers: { url: https://10.0.0.5, tls: { certFile: a.pem } } }',
+    'backends.transfers.tls: a certFile needs a keyFile, and a keyFile a certFile',
+  ],
+  [
+    'backends: { default: { url: https://10.0.0.5, tls: { keyFile: a.pem } } }',
+    'backends.default.tls: a certFile needs a keyFile, and a keyFile a certFile',
+  ],
   ['codedValues: { rank: { KING: 1 } }', 'codedValues: there is no family rank'],
   ['codedValues: { roleType: { KING: 1 } }', 'codedValues: roleType has no KING'],
   ['codedValues: { roleType: { CUSTOM: 10010901 } }', 'codedValues: two codes of roleType share a number'],
@@ -137,8 +167,16 @@ test.each([
   expect(faultsOf(yaml)).toEqual([fault])
 })
 
+test.each(['caFile', 'certFile', 'keyFile'])('a %s that is named by nothing is not the same as none', (name) => {
+  expect(faultsOf(`backends: { transfers: { url: https://10.0.0.5, tls: { ${name}: "" } } }`)).toContainEqual(
+    expect.stringMatching(new RegExp(`^backends\\.transfers\\.tls\\.${name}: Too small`)),
+  )
+})
+
 test.each([
   'listen: { port: 0, operationsPort: 0 }',
+  'backends: { transfers: { url: https://10.0.0.5, tls: { caFile: ca.pem, certFile: a.pem, keyFile: b.pem } } }',
+  'backends: { transfers: { url: HTTPS://10.0.0.5, tls: { caFile: ca.pem } } }',
   'codedValues: { roleType: { CUSTOM: 10010901, OWNER: 10010902 } }',
 ])('what only looks as if it clashed is taken: %s', (yaml) => {
   expect(faultsOf(yaml)).toEqual([])
