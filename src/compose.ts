@@ -11,6 +11,7 @@ import { type Outside, openOutside } from './compose/outside.ts'
 import { composeReference } from './compose/reference.ts'
 import { auditRefusedCommands } from './compose/refused-commands.ts'
 import { composeSeed, refuseSeeded } from './compose/seed.ts'
+import { servedNowhere } from './compose/unserved.ts'
 import type { Configuration } from './config/index.ts'
 import { catalogue } from './contract/index.ts'
 import {
@@ -53,7 +54,7 @@ export const isRole = (value: unknown): value is Role => roles.some((role) => ro
 export interface Deployment {
   portal: Server
   operations: Server
-  /** Operations that are declared and have no handler yet: they answer 501. */
+  /** Operations that are declared and have no handler in this process. */
   unserved: string[]
   /** Other places for the domains. */
   replaceBackends(settings: Configuration): Promise<void>
@@ -167,7 +168,8 @@ export const compose = async (settings: Configuration, role: Role, logger: Logge
   ]
   const app = portalApp({ role, settings, outside, logger, metrics, told }, served, way, pages)
   const unserved = catalogue.map(({ id }) => id).filter((id) => !identity.handlers.has(id) && !domains.handlers.has(id))
-  if (unserved.length > 0) logger.warn({ operations: unserved }, 'declared, and not served yet')
+  const nowhere = isGateway ? servedNowhere(unserved, settings) : unserved
+  if (nowhere.length > 0) logger.warn({ operations: nowhere }, 'declared, and not served yet')
   const book = watchBook({ ledger: domains.ledger, logger, metrics: createBookMetrics(metrics.registry) })
   building.defer(() => book.close())
   let draining = false
