@@ -19,11 +19,11 @@ export const auditRefusedCommands =
     if (refusal?.code !== 'ACCESS.PERMISSION_DENIED' || !call?.caller || call.method !== 'POST') return
     const { accountId, portal, apiKeyId } = call.caller
     const operationId = call.operation.id
-    const act = { operationId, accountId, portal, at: call.receivedAt, requestId, clientIp: call.clientIp }
+    const act = { operationId, accountId, apiKeyId, portal, at: call.receivedAt, requestId, clientIp: call.clientIp }
     const on = {
       workspaceId: call.workspace?.id ?? null,
       targetId: targetIn(call.params),
-      detail: { reason: refusal.code, ...(apiKeyId !== null && { apiKey: apiKeyId }) },
+      detail: { reason: refusal.code },
     }
     background.run('audit-refused', () => recordRefusedAct(database, act, on))
   }

@@ -1,8 +1,10 @@
 import { sql } from 'kysely'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import * as contract from '../../src/contract/operator-audit.ts'
+import { updateProfile } from '../../src/contract/profile.ts'
 import { auditHandlers } from '../../src/domains/operators/audit-handlers.ts'
-import { recordAudit, sealAuditLog } from '../../src/platform/audit/index.ts'
+import { createProfile } from '../../src/domains/profile/index.ts'
+import { recordAudit, recordRefusedAct, sealAuditLog } from '../../src/platform/audit/index.ts'
 import { callerOf, createWorld, type World, words } from './world.ts'
 
 let world: World
@@ -29,4 +31,22 @@ test('operators.verifyAuditLog 200: a tampered entry is named by its place, and 
   await sql`ALTER TABLE audit_log DISABLE TRIGGER USER`.execute(database)
   await sql`UPDATE audit_log SET client_ip = '198.51.100.1' WHERE sequence IN (3, 4)`.execute(database)
   expect(await verify()).toMatchObject({ intact: false, entriesChecked: 2, firstBrokenSequence: 3 })
+})
+
+test('an act that an API key asked for names it, beside who made it; one of a session names none', async () => {
+  const { database, clock } = world
+  const session = callerOf(await world.account('maker@example.test'))
+  const { handlers } = createProfile({ database, words, isCountry: () => true })
+  const body = { accountName: 'Another' }
+  await world.ask(handlers, updateProfile, { as: session, body })
+  await world.ask(handlers, updateProfile, { as: { ...session, apiKeyId: 'a key' }, body })
+  const { accountId, portal } = session
+  const who = { accountId, apiKeyId: 'a key', portal, operationId: 'profile.update', requestId: 'two', clientIp: '' }
+  const on = { workspaceId: null, targetId: null, detail: { reason: 'why' } }
+  await recordRefusedAct(database, { ...who, at: clock.now() }, on)
+  const kept = await database.selectFrom('audit_log').select('detail').where('actor_biz_id', '=', accountId).execute()
+  expect(kept.map(({ detail }) => detail)).toHaveLength(3)
+  expect(kept.map(({ detail }) => detail)).toEqual(
+    expect.arrayContaining([{}, { apiKey: 'a key' }, { reason: 'why', apiKey: 'a key' }]),
+  )
 })

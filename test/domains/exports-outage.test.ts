@@ -51,7 +51,13 @@ const during = async (outageMs: number): Promise<{ status: string; tries: number
   const runner = createJobRunner({ ...outside, kinds: jobs, settings: settings.jobs, onFailure: () => undefined })
 
   const [id, accountId, at] = [await workspace(), account(), clock.now()]
-  const facts = { portal: 'CONSUMER', operationId: 'exports.create', requestId: 'r', clientIp: '' } as const
+  const facts = {
+    portal: 'CONSUMER',
+    operationId: 'exports.create',
+    requestId: 'r',
+    clientIp: '',
+    apiKeyId: null,
+  } as const
   const access = { id, isOwner: true, permissions: new Set(['transfer:read'] as const) }
   const asked = { type: 'TRANSFERS', format: 'CSV', filters: {} } as const
   const made = await create(outside, { ...facts, accountId, at }, access, asked)

@@ -53,6 +53,7 @@ describe('the bytes of an upload', () => {
   const actNow = (): Act => ({
     portal: 'CONSUMER',
     accountId: book.account(),
+    apiKeyId: null,
     operationId: 'files.upload',
     requestId: 'r',
     clientIp: '',

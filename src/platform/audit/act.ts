@@ -6,6 +6,8 @@ interface AskedAct {
   operationId: string
   /** Null where nobody is known to have asked. */
   accountId: AccountId | null
+  /** The API key that asked, of which the account is the maker; null where none did. */
+  apiKeyId: string | null
   portal: Portal
   at: Instant
   requestId: string
@@ -21,6 +23,7 @@ export interface Act extends AskedAct {
 export const actBy = (accountId: AccountId | null, facts: RequestFacts, at: Instant): AskedAct => ({
   operationId: facts.operationId,
   accountId,
+  apiKeyId: null,
   portal: facts.portal,
   at,
   requestId: facts.requestId,
@@ -28,29 +31,33 @@ export const actBy = (accountId: AccountId | null, facts: RequestFacts, at: Inst
 })
 
 export const actOf = (request: RequestFacts & { caller: Caller }): Act => {
-  const { accountId } = request.caller
-  return { ...actBy(accountId, request, request.receivedAt), accountId }
+  const { accountId, apiKeyId } = request.caller
+  return { ...actBy(accountId, request, request.receivedAt), accountId, apiKeyId }
 }
 
-const entryOf = (act: AskedAct) => ({
+const entryOf = (act: AskedAct, detail: AuditEvent['detail']) => ({
   at: act.at,
   portal: act.portal,
   actorId: act.accountId,
   action: act.operationId,
   requestId: act.requestId,
   clientIp: act.clientIp,
+  detail: { ...detail, ...(act.apiKeyId !== null && { apiKey: act.apiKeyId }) },
 })
 
 /** The audit row of an act that was carried out. */
 export const recordAct = (
   tx: Tx,
   act: AskedAct,
-  on: { workspaceId: WorkspaceId | null; targetId: string | null; detail?: AuditEvent['detail'] },
-): Promise<void> => recordAudit(tx, { detail: {}, ...on, ...entryOf(act), outcome: 'SUCCESS' })
+  { detail = {}, ...on }: { workspaceId: WorkspaceId | null; targetId: string | null; detail?: AuditEvent['detail'] },
+): Promise<void> => recordAudit(tx, { ...on, ...entryOf(act, detail), outcome: 'SUCCESS' })
 
 /** The audit row of an act that was refused; mostly there is no transaction that it could stand in. */
 export const recordRefusedAct = (
   store: Database | Tx,
   act: AskedAct,
-  on: { workspaceId: WorkspaceId | null; targetId: string | null; detail: AuditEvent['detail'] & { reason: string } },
-): Promise<void> => recordAudit(store, { ...on, ...entryOf(act), outcome: 'REFUSED' })
+  {
+    detail,
+    ...on
+  }: { workspaceId: WorkspaceId | null; targetId: string | null; detail: AuditEvent['detail'] & { reason: string } },
+): Promise<void> => recordAudit(store, { ...on, ...entryOf(act, detail), outcome: 'REFUSED' })
