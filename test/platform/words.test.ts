@@ -98,3 +98,15 @@ test('what a language lacks, or leaves empty, is said in English', () => {
   expect(lacking.refusal('ROUTE.NOT_FOUND', 'en')).not.toContain('ROUTE')
   rmSync(folder, { recursive: true })
 })
+
+test.each([
+  ['that is no YAML', 'refusal: { a: b'],
+  ['with a text that is none', 'refusal: { ROUTE.NOT_FOUND: 404 }'],
+  ['that says nothing', ''],
+])('a file %s is named where it is read', (_which, yaml) => {
+  const folder = mkdtempSync(join(tmpdir(), 'portico-words-'))
+  writeFileSync(join(folder, 'en.yaml'), yaml)
+  expect(() => createWords({ directory: folder })).toThrow(`the texts of ${join(folder, 'en.yaml')} cannot be read`)
+  expect(() => readTexts(folder, 'vi')).toThrow(`the texts of ${join(folder, 'vi.yaml')} cannot be read`)
+  rmSync(folder, { recursive: true })
+})

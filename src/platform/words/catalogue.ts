@@ -17,7 +17,12 @@ const flatten = (node: unknown, key: string, into: Record<string, string>): void
 
 /** Reads `<directory>/<locale>.yaml`. Flat keys, because the codes themselves hold dots and colons. */
 export const readTexts = (directory: string, locale: Locale): Texts => {
+  const file = join(directory, `${locale}.yaml`)
   const texts: Record<string, string> = {}
-  flatten(load(readFileSync(join(directory, `${locale}.yaml`), 'utf8')), '', texts)
+  try {
+    flatten(load(readFileSync(file, 'utf8')), '', texts)
+  } catch (cause) {
+    throw new Error(`the texts of ${file} cannot be read`, { cause })
+  }
   return texts
 }
