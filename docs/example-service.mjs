@@ -27,7 +27,7 @@ const profile = (account) => {
 
 const readJson = async (request) => {
   let text = ''
-  for await (const chunk of request) text += chunk
+  for await (const chunk of request.setEncoding('utf8')) text += chunk
   return text === '' ? {} : JSON.parse(text)
 }
 
@@ -35,16 +35,29 @@ const answer = (response, status, value) =>
   response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(value))
 const refuse = (response, status, code) => answer(response, status, { success: false, code, message: '', data: null })
 
-const server = createServer(async (request, response) => {
+/** Who calls. Null where nothing proves it: that is no user's fault, but somebody else's who asks, or a wrong setting. */
+const callerOf = async (request) => {
   const token = request.headers.authorization?.replace(/^Bearer /, '') ?? ''
-  const caller = await jwtVerify(token, keys, expected).catch(() => null)
-  if (!caller) return refuse(response, 403, 'ACCESS.PERMISSION_DENIED')
-  const { sub } = caller.payload
+  const verified = await jwtVerify(token, keys, expected).catch(({ message }) => console.error(message))
+  return verified?.payload ?? null
+}
+
+const serve = async (request, response) => {
+  const caller = await callerOf(request)
+  if (!caller) return response.writeHead(401).end()
+  const { sub } = caller
   if (request.url === '/web/v1/consumer/profile') return answer(response, 200, profile(sub))
   if (request.url === '/web/v1/consumer/profile/update') {
     names.set(sub, (await readJson(request)).accountName)
     return answer(response, 200, profile(sub))
   }
   return refuse(response, 404, 'RESOURCE.NOT_FOUND')
-})
+}
+
+const server = createServer((request, response) =>
+  serve(request, response).catch((error) => {
+    console.error(error)
+    response.writeHead(500).end()
+  }),
+)
 server.listen(Number(process.env.PORT ?? 8081), '127.0.0.1')

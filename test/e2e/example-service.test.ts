@@ -18,7 +18,8 @@ describe.skipIf(inject('topology') !== 'embedded')('the example service of docs/
     portico = await startPortico({
       adjust: (settings) => {
         const breaker = { failures: 5, openMs: 200 }
-        settings.backends = { profile: upstreamAt(url, { audience: 'profile-service', breaker }) }
+        const profile = upstreamAt(url, { audience: 'profile-service', breaker })
+        settings.backends = { profile, constants: { ...profile, audience: 'another-service' } }
       },
     })
     service = spawn(process.execPath, ['docs/example-service.mjs'], {
@@ -30,7 +31,7 @@ describe.skipIf(inject('topology') !== 'embedded')('the example service of docs/
         NODE_OPTIONS: '',
       },
     })
-    await vi.waitFor(async () => expect((await fetch(url)).status).toBe(403), { timeout: 5_000 })
+    await vi.waitFor(async () => expect((await fetch(url)).status).toBe(401), { timeout: 5_000 })
     session = await signIn(portico)
   })
   afterAll(async () => {
@@ -53,9 +54,19 @@ describe.skipIf(inject('topology') !== 'embedded')('the example service of docs/
     expect(changed.body.data.accountName).toBe('Somebody')
   })
 
-  test('whoever asks it without an assertion for it is refused', async () => {
+  test('constants.countries 502, and no refusal of a right, where it is called by an audience that it does not go by', async () => {
+    portico.expectFault(({ internal }) => internal === 'status 401, type ')
+    expect(await portico.call('GET', '/web/v1/consumer/constants/countries')).toMatchObject({
+      status: 502,
+      body: { code: 'SYSTEM.UPSTREAM_INVALID_RESPONSE' },
+    })
+  })
+
+  test('401 in no envelope for whoever asks it without an assertion for it', async () => {
     const { accessToken } = session
-    for (const headers of [{}, { authorization: 'Bearer x' }, { authorization: `Bearer ${accessToken}` }])
-      expect((await fetch(`${url}/web/v1/consumer/profile`, { headers })).status).toBe(403)
+    for (const headers of [{}, { authorization: 'Bearer x' }, { authorization: `Bearer ${accessToken}` }]) {
+      const answer = await fetch(`${url}/web/v1/consumer/profile`, { headers })
+      expect([answer.status, await answer.text()]).toEqual([401, ''])
+    }
   })
 })
