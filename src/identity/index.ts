@@ -80,7 +80,7 @@ export const createIdentity = async (ports: IdentityPorts, settings: IdentitySet
   const tables: HandlerTable[] = [
     channel.handlers,
     createLogin({ ...shared, admit: guard.admit, turns }),
-    registrationHandlers(ports, settings),
+    registrationHandlers(ports, throttle, settings),
     createPasswords(shared),
     createMfa(shared),
     sessionHandlers(ports, liveness),

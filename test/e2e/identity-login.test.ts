@@ -223,6 +223,22 @@ describe.skipIf(!storeIsAvailable())('signing in under the limits of a deploymen
     }
   })
 
+  test('registration.verifyEmail 429 from the eleventh wrong code for an address on, in whichever registration, known or not', async () => {
+    for (const email of ['member@demo.test', newEmail()]) {
+      const began = async () => {
+        const by = client(portico)
+        const { sessionId } = data(await by.post('/auth/register/initiate', { email, turnstileToken: '' }))
+        return () => by.post('/auth/register/verify-email', { sessionId, code: '12345678' })
+      }
+      const [first, second, third] = [await began(), await began(), await began()]
+      for (const guess of [first, second])
+        for (let tried = 0; tried < 5; tried++) expect(refusal(await guess())).toEqual([401, 'AUTH.CODE_INVALID'])
+      const refused = await third()
+      expect(refusal(refused)).toEqual([429, 'ACCESS.RATE_LIMITED'])
+      expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(50)
+    }
+  })
+
   test('auth.mfaSend and password.forgot 429 for the sixth mail to one account', async () => {
     const email = 'owner@demo.test'
     for (let sent = 0; sent < 5; sent++) {

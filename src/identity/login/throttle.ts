@@ -18,6 +18,8 @@ export interface Throttle {
   subject(portal: Portal, email: string): FailureSubject
   /** Codes tried by a session that is under way are counted apart from the logins. */
   factorSubject(portal: Portal, accountId: AccountId): FailureSubject
+  /** Codes tried for an address that registers, in however many registrations: nobody guesses their way to a stranger's. */
+  registrationSubject(portal: Portal, email: string): FailureSubject
   /** Counts a try as a failure in advance, or refuses with ACCESS.RATE_LIMITED. */
   count(subject: FailureSubject): Promise<void>
   /** The try was no failure after all. */
@@ -41,6 +43,10 @@ export const createThrottle = ({ database, clock, digest }: IdentityPorts, rule:
   return {
     subject: (portal, email) => ({ portal, digest: digest('login-failures', portal, canonicalEmail(email)) }),
     factorSubject: (portal, accountId) => ({ portal, digest: digest('login-failures', portal, 'factor', accountId) }),
+    registrationSubject: (portal, email) => ({
+      portal,
+      digest: digest('login-failures', portal, 'registration', canonicalEmail(email)),
+    }),
     count,
     uncount,
     counted: async (subject, wrong, work) => {

@@ -1,5 +1,6 @@
 import * as contract from '../../contract/registration.ts'
 import { type HandlerTable, handlerTable } from '../../kernel/index.ts'
+import type { Throttle } from '../login/throttle.ts'
 import type { IdentityPorts } from '../ports.ts'
 import type { IdentitySettings } from '../settings.ts'
 import { registrationCompleter } from './complete.ts'
@@ -7,9 +8,13 @@ import { registrationInitiator } from './initiate.ts'
 import { emailVerifier } from './verify-email.ts'
 
 /** Making an account of one's own: completions.md, Auth. */
-export const registrationHandlers = (ports: IdentityPorts, settings: IdentitySettings): HandlerTable => {
+export const registrationHandlers = (
+  ports: IdentityPorts,
+  throttle: Throttle,
+  settings: IdentitySettings,
+): HandlerTable => {
   const initiate = registrationInitiator(ports, settings)
-  const verify = emailVerifier(ports, settings.portals)
+  const verify = emailVerifier(ports, throttle, settings.portals)
   const complete = registrationCompleter(ports, settings)
   return handlerTable(contract, {
     initiateRegistration: (request) => initiate(request, request.body.email, request.body.turnstileToken),
