@@ -108,7 +108,7 @@ export const email = z.string().max(320).transform(canonicalEmail).pipe(mailbox)
 export const password = z
   .string()
   .min(1)
-  .max(4 * longestPassword)
+  .max(4 * longestPassword, { abort: true })
   .refine((value) => passwordLength(value) <= longestPassword)
   .meta({ description: `At most ${longestPassword} characters, in NFKC` })
 

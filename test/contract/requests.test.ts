@@ -49,6 +49,12 @@ it('a secure-channel request of a wrong form reaches the handler as an empty pay
   expect(openSecureChannel.body.parse({ payload: 'a.b.c' })).toEqual({ payload: 'a.b.c' })
 })
 
+it('a password that is longer than any is refused by its length alone: in NFKC it may be eighteen times as long', () => {
+  const newPassword = '\ufdfa'.repeat(87_000)
+  const refused = password.resetPassword.body.safeParse({ token: 'A'.repeat(43), newPassword })
+  expect(refused.error?.issues.map(({ code }) => code)).toEqual(['too_big'])
+})
+
 const id = '01933b6e-7c1a-7e0a-8f35-4c2d1f5b9a10'
 const bank = {
   channelType: 'BANK',
