@@ -58,6 +58,15 @@ test.each([[0xff], [0xc0, 0x80], [0xed, 0xa0, 0x80], [0xf4, 0x90, 0x80, 0x80]])(
   },
 )
 
+test('names are counted before anything is made of them: a thousand in all are read, and no more', () => {
+  const members = (count: number) => Array.from({ length: count }, (_, at) => `"k${at}":${at}`).join()
+  expect(read(`{${members(1_000)}}`).ok).toBe(true)
+  const refused = { ok: false, reason: 'too many names' }
+  expect(read(`{${members(1_001)}}`)).toEqual(refused)
+  expect(read(`[{${members(500)}},{${members(501)}}]`)).toEqual(refused)
+  expect(read(`{${members(1_001)},`)).toEqual(refused)
+})
+
 test('a name is never taken for one that was read before, as V8 takes an escape for a backslash', () => {
   read('{"v8":{},"\\\\":1}')
   for (const escaped of ['\\u0061', '\\n', '\\u0000', '\\"']) {
