@@ -37,8 +37,19 @@ test('a CSV keeps the text of a cell within its cell, whatever ends lines in it'
     for (const text of texts) yield { text, last: 'z' }
   }
   const csv = await text(formats.CSV.write({ columns: ['text', 'last'], rows: rows() }))
-  const quoted = texts.slice(0, -1).map((text) => `"${text.replaceAll('"', '""')}"`)
+  const quoted = texts.slice(0, -1).map((text) => `"${text.replaceAll('"', '""').replace(/(?<=[\r\n])=/, "'=")}"`)
   expect(csv).toBe(['text', ...quoted, 'a'].map((cell, at) => `${cell},${at === 0 ? 'last' : 'z'}\r\n`).join(''))
+})
+
+test('a CSV has no cell that would be run for readers who divide by semicolons or tabs, and is one list for who takes all', async () => {
+  const agent = "Mozilla/5.0 (X11;=cmd|'/C calc'!A0; x\t@SUM(A1)\n+1;-1;＝1)"
+  async function* rows() {
+    yield { agent, last: 'z' }
+    yield { agent: 'Mozilla/5.0 (X11; Linux)', last: 'z' }
+  }
+  const csv = await text(formats.CSV.write({ columns: ['agent', 'last'], rows: rows() }))
+  expect(csv.split(/[;\t\r\n]/).filter((part) => /^[=+\-@＝]/.test(part))).toEqual([])
+  expect(csv).toContain('\r\n"Mozilla/5.0 (X11; Linux)",z\r\n')
 })
 
 test('every row comes once, however many share an instant', async () => {

@@ -14,8 +14,21 @@ export const neutral = (value: string | number | null): string => {
 
 const cells = (columns: readonly string[], row: Row): string[] => columns.map((column) => neutral(row[column] ?? null))
 
-/** A lone CR or LF ends a line for whoever reads, which the writer does not quote by itself (RFC 4180, 2.6). */
-const line = (texts: string[]): string => stringify([texts], { record_delimiter: 'windows', quoted_match: /[\r\n]/ })
+/**
+ * What begins another cell or row for who divides by semicolons, as spreadsheets of many countries do, or by tabs: to them
+ * our quotes stand within a cell and hold nothing together.
+ */
+const begun = /(?<=[;\t\r\n])[=+\-@＝＋－＠]/g
+
+/**
+ * A lone CR or LF ends a line for whoever reads, which the writer does not quote by itself (RFC 4180, 2.6); nor what divides
+ * cells for who tries every separator.
+ */
+const line = (texts: string[]): string =>
+  stringify([texts.map((text) => text.replace(begun, "'$&"))], {
+    record_delimiter: 'windows',
+    quoted_match: /[\r\n;\t]/,
+  })
 
 async function* csv({ columns, rows }: Source): AsyncGenerator<string> {
   yield line([...columns])
