@@ -22,6 +22,10 @@ export type Way = Record<string, Stage>
 export const pipeline = ({ settings, limits, channel, authentication, access, backends, tracing }: Parts): Way => {
   const edgeView = createEdgeView(settings.portals)
   const serve = stages.forgettingRights(access, stages.serve(backends.backendOf))
+  const authenticate = stages.authenticate(authentication, edgeView)
+  const workspace = stages.workspace(access)
+  const permission = stages.permission(settings.mfa)
+  const judgedAgain = stages.judgedAgain([authenticate, workspace, permission], settings.access.leaseMs)
   return {
     edge: stages.edge(edgeView),
     ...(tracing && { trace: tracing.beginSpan(({ edgeTrusted }) => edgeTrusted) }),
@@ -29,11 +33,11 @@ export const pipeline = ({ settings, limits, channel, authentication, access, ba
     addressLimit: stages.addressLimit(limits, settings),
     requiredHeaders: stages.requiredHeaders(settings.portals),
     clientHash: stages.clientHash,
-    authenticate: stages.authenticate(authentication, edgeView),
-    workspace: stages.workspace(access),
-    permission: stages.permission(settings.mfa),
+    authenticate,
+    workspace,
+    permission,
     callerLimit: stages.callerLimit(limits, settings),
-    body: stages.body(settings.requests),
+    body: stages.body(settings.requests, judgedAgain),
     secureChannel: stages.secureChannel(channel, settings),
     validate: stages.validate(settings),
     idempotency: stages.idempotency,

@@ -1,9 +1,11 @@
 import { randomUUID } from 'node:crypto'
+import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { workspacePermissions } from '../../src/contract/permissions.ts'
 import { developmentIds } from '../../src/seed/development.ts'
 import { unknownId } from '../harness/catalogue.ts'
 import type { Answer } from '../harness/http.ts'
+import { postKeptBack } from '../harness/kept-back.ts'
 import { storeIsAvailable } from '../harness/store.ts'
 import { type AccessWorld, startAccessWorld } from './access-world.ts'
 
@@ -100,6 +102,31 @@ describe.skipIf(!storeIsAvailable())('workspaces, roles, invitations and API key
     await change(developmentIds.memberRole)
     expect((await remove(role.bizId)).body.data).toBeNull()
     expect(told(await remove(role.bizId))).toEqual([404, 'RESOURCE.NOT_FOUND'])
+  })
+
+  test('transfers.create 403 ACCESS.PERMISSION_DENIED: a body kept back outlives no right', async () => {
+    const role = { roleName: 'Onlooker', permissionCodes: ['wallet:read'] }
+    const { bizId: roleBizId } = await world.data(world.owner, 'POST', '/roles', { workspace: shared, body: role })
+    const { bizId: userBizId } = await world.data(world.member, 'GET', '/profile')
+    const change = (to: string) =>
+      world.data(world.owner, 'POST', '/roles/members/role/change', {
+        workspace: shared,
+        body: { userBizId, roleBizId: to },
+      })
+    const { mainUsd, savingsUsd } = developmentIds
+    const order = { sourceWalletBizId: mainUsd, targetWalletBizId: savingsUsd, amount: '1.00', currency: 'USD' }
+    const headers = { authorization: `Bearer ${world.member.accessToken}`, 'x-workspace-id': shared }
+    const taken = Promise.withResolvers<void>()
+    const transfer = postKeptBack(
+      `${world.portico.url}/web/v1/consumer/transfer/command/create`,
+      { headers, bytes: Buffer.from(JSON.stringify(order)) },
+      taken.promise,
+    )
+    await pause(world.portico.settings.access.leaseMs + 100)
+    await change(roleBizId)
+    taken.resolve()
+    expect(await transfer).toMatchObject({ status: 403, body: { code: 'ACCESS.PERMISSION_DENIED' } })
+    await change(developmentIds.memberRole)
   })
 
   test('invitations: mailed, seen by the invited alone, accepted', async () => {

@@ -1,6 +1,9 @@
+import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
 import { unknownId } from '../harness/catalogue.ts'
+import { formOf, pdf } from '../harness/form.ts'
 import { begin, client, data, newcomer, refusal, register, signInAs } from '../harness/identity.ts'
+import { postKeptBack } from '../harness/kept-back.ts'
 import { type Portico, startPortico } from '../harness/portico.ts'
 import { signIn } from '../harness/sign-in.ts'
 import { storeIsAvailable } from '../harness/store.ts'
@@ -52,6 +55,31 @@ describe.skipIf(!storeIsAvailable())('sessions', () => {
     const itself = await by.post('/security/sessions/terminate', { sessionId: session.sessionId }, token)
     expect(itself.status).toBe(200)
     await isRefused(async () => (await by.get('/profile', token)).status)
+  })
+
+  test('profile.update 401 and files.upload 401 ACCESS.TOKEN_INVALID: a body kept back outlives no session', async () => {
+    const { by, email, token, session } = await newcomer(portico)
+    const own = await signInAs(portico, client(portico, { hash: by.hash }), email)
+    const ended = Promise.withResolvers<void>()
+    const begin = (path: string, bytes: Uint8Array, more: Record<string, string> = {}) => {
+      const headers = { 'x-client-hash': by.hash, authorization: `Bearer ${token}`, ...more }
+      return postKeptBack(portico.url + by.chain + path, { headers, bytes }, ended.promise)
+    }
+    const form = formOf([
+      { name: 'purpose', content: 'DOCUMENT' },
+      { name: 'file', content: pdf(), fileName: 'late.pdf', type: 'application/pdf' },
+    ])
+    const update = begin('/profile/update', Buffer.from('{"accountName":"Still Here"}'))
+    const upload = begin('/files/upload', form.body, form.headers)
+    // Longer than rights that were read are gone by.
+    await pause(portico.settings.access.leaseMs + 100)
+    data(await by.post('/security/sessions/terminate', { sessionId: session.sessionId }, own.accessToken))
+    for (let replica = 0; replica < portico.urls.length; replica++)
+      await isRefused(async () => (await by.get('/profile', token)).status)
+    ended.resolve()
+    const refused = { status: 401, body: { code: 'ACCESS.TOKEN_INVALID' } }
+    expect(await Promise.all([update, upload])).toMatchObject([refused, refused])
+    expect(data(await by.get('/profile', own.accessToken)).accountName).toBe('Nora Newcomer')
   })
 
   test('sessions.terminateAll 200 keeps the current session alone', async () => {

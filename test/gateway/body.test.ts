@@ -7,7 +7,7 @@ import { openSecureChannel } from '../../src/contract/secure-channel.ts'
 import type { Call } from '../../src/gateway/call.ts'
 import { paced } from '../../src/gateway/paced.ts'
 import { stages } from '../../src/gateway/stages/index.ts'
-import type { Operation } from '../../src/kernel/index.ts'
+import { type Operation, Refusal } from '../../src/kernel/index.ts'
 import { refusalOf } from '../domains/world.ts'
 import { arrivedCall, headersOf } from '../harness/call.ts'
 import { testSettings } from '../harness/settings.ts'
@@ -77,6 +77,37 @@ describe('a body', () => {
     expect(await ask(start.padEnd(256, 'b'))).toBe('none')
     expect(await ask(start.padEnd(257, 'b'))).toBe('REQUEST.UNSUPPORTED_MEDIA_TYPE')
     expect(await ask('multipart/form-data')).toBe('REQUEST.UNSUPPORTED_MEDIA_TYPE')
+  })
+})
+
+describe('a call whose body kept us waiting', () => {
+  const settings = testSettings({}).requests
+  const judges = ['caller', 'rights'].map((name) => (call: Call) => {
+    call.userAgent += `${name} `
+  })
+  const refusing = () => Promise.reject(new Refusal('ACCESS.TOKEN_INVALID'))
+
+  test('is judged again in the same order once it is there, and not where it came at once', async () => {
+    const judged = async (afterMs: number) => {
+      const call = callOf(initiateLogin, chunked, Readable.from([Buffer.from('{}')]))
+      await stages.body(settings, stages.judgedAgain(judges, afterMs))(call)
+      return call.userAgent
+    }
+    expect(await judged(0)).toBe('caller rights ')
+    expect(await judged(60_000)).toBe('')
+  })
+
+  test('is refused as before the body, whatever the body says', async () => {
+    const stage = stages.body(settings, stages.judgedAgain([refusing], 0))
+    const ask = async (body: string) => stage(callOf(initiateLogin, chunked, Readable.from([Buffer.from(body)])))
+    expect(await refusalOf(ask('{}'))).toBe('ACCESS.TOKEN_INVALID')
+    expect(await refusalOf(ask('{'))).toBe('ACCESS.TOKEN_INVALID')
+  })
+
+  test('is refused by the end of an upload, which never comes', async () => {
+    const call = callOf(uploadFile, { 'content-type': 'multipart/form-data; boundary=b' }, Readable.from(['bytes']))
+    await stages.body(settings, stages.judgedAgain([refusing], 0))(call)
+    expect(await refusalOf(call.upload?.bytes.toArray() ?? Promise.resolve())).toBe('ACCESS.TOKEN_INVALID')
   })
 })
 

@@ -3,6 +3,7 @@ import { invalid, parseStrictJson, Refusal } from '../../kernel/index.ts'
 import type { Call, Stage } from '../call.ts'
 import { paced } from '../paced.ts'
 import { readBounded } from '../read-bounded.ts'
+import type { WhileWaiting } from './judged-again.ts'
 
 const json = /^application\/json\s*(;\s*charset\s*=\s*"?utf-8"?\s*)?$/i
 const multipart = /^multipart\/form-data\s*;/i
@@ -21,8 +22,11 @@ const mediaType = (call: Call, accepted: RegExp): string => {
 const read = async (
   call: Call,
   { maxBodyBytes, bodyTimeoutMs, maxDepth }: Configuration['requests'],
+  waiting: WhileWaiting,
 ): Promise<void> => {
+  const isThere = waiting(call)
   const bytes = await readBounded(call.body, maxBodyBytes, bodyTimeoutMs)
+  await isThere()
   if (bytes.length === 0) return
   mediaType(call, json)
   const parsed = parseStrictJson(bytes, maxDepth)
@@ -34,19 +38,19 @@ const read = async (
 }
 
 /** The body: bounded in size and time, JSON and nothing else in UTF-8 and nothing else. Uploads stay streams, which only have to come. */
-export const body = (settings: Configuration['requests']): Stage => {
+export const body = (settings: Configuration['requests'], waiting: WhileWaiting = () => () => undefined): Stage => {
   const { bodyTimeoutMs, uploadBytesPerSecond } = settings
   const pace = { windowMs: bodyTimeoutMs, bytes: (uploadBytesPerSecond * bodyTimeoutMs) / 1_000 }
   return (call) => {
     const encoding = call.headers.optional('content-encoding')
     if (encoding !== undefined && encoding !== 'identity') throw unsupported('content encoding')
     if (call.operation.body === 'multipart') {
-      call.upload = { contentType: mediaType(call, multipart), bytes: paced(call.body, pace) }
+      call.upload = { contentType: mediaType(call, multipart), bytes: paced(call.body, pace, waiting(call)) }
       return
     }
     const length = call.headers.optional('content-length')
     if (length === undefined ? !call.headers.has('transfer-encoding') : length === '0') return
     if (Number(length) > settings.maxBodyBytes) throw new Refusal('REQUEST.TOO_LARGE', { internal: 'content length' })
-    return read(call, settings)
+    return read(call, settings, waiting)
   }
 }

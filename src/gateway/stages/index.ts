@@ -3,6 +3,7 @@ import { body } from './body.ts'
 import { clientHash } from './client-hash.ts'
 import { edge } from './edge.ts'
 import { idempotency } from './idempotency.ts'
+import { judgedAgain } from './judged-again.ts'
 import { addressLimit, callerLimit } from './limits.ts'
 import { permission } from './permission.ts'
 import { portalAccessCode } from './portal.ts'
@@ -24,6 +25,7 @@ export const stages = {
   permission,
   callerLimit,
   body,
+  judgedAgain,
   secureChannel,
   validate,
   idempotency,

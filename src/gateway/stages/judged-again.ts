@@ -1,0 +1,18 @@
+import type { Call, Stage } from '../call.ts'
+
+/** Called where the waiting for a body begins; what it answers is called once the body is there. */
+export type WhileWaiting = (call: Call) => () => void | Promise<void>
+
+/**
+ * Judges a call once more whose body took longer than `afterMs` to come: who keeps its last byte back acts neither by a
+ * session that has ended meanwhile nor by rights that are gone.
+ */
+export const judgedAgain =
+  (judges: readonly Stage[], afterMs: number): WhileWaiting =>
+  (call) => {
+    const begun = performance.now()
+    const judge = async (): Promise<void> => {
+      for (const stage of judges) await stage(call)
+    }
+    return () => (performance.now() - begun < afterMs ? undefined : judge())
+  }

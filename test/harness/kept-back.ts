@@ -1,0 +1,17 @@
+import { request } from 'node:http'
+import { json } from 'node:stream/consumers'
+import { requiredHeaders } from './http.ts'
+
+/** A POST of which the last byte is kept back until something has happened. */
+export const postKeptBack = (
+  url: string,
+  { headers, bytes }: { headers: Record<string, string>; bytes: Uint8Array },
+  until: Promise<unknown>,
+): Promise<{ status: number | undefined; body: unknown }> =>
+  new Promise((resolve, reject) => {
+    const sent = request(url, { method: 'POST', headers: { ...requiredHeaders(), ...headers } }, (answer) => {
+      json(answer).then((body) => resolve({ status: answer.statusCode, body }), reject)
+    })
+    sent.on('error', reject).write(bytes.subarray(0, -1))
+    void until.then(() => sent.end(bytes.subarray(-1)))
+  })
