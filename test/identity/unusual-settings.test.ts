@@ -46,3 +46,14 @@ test('auth.initiateLogin 429: a wait outlives a sweep, however long ago the firs
   await at.identity.sweep(at.ports.database)
   expect(await fail()).toBe('ACCESS.RATE_LIMITED')
 })
+
+test('auth.initiateLogin 401 and 200 under a limit that a load test has scaled beyond what a column holds', async () => {
+  const { failures } = at.settings.login
+  const { limit } = failures
+  failures.limit = 10_000_000_000
+  await at.account('loaded@demo.test')
+  const wrong = { email: 'loaded@demo.test', password: 'a wrong one' }
+  expect(await codeOf(call(at.identity, auth.initiateLogin, facts(at.clock), wrong))).toBe('AUTH.INVALID_CREDENTIALS')
+  await signIn(at, 'loaded@demo.test')
+  failures.limit = limit
+})

@@ -16,9 +16,9 @@ export interface FailureRule {
 
 /** The wait that failure number `failures` brings, as an interval: none below the limit, then doubling. */
 const waitAfter = (failures: RawBuilder<number>, rule: FailureRule): RawBuilder<unknown> =>
-  sql`CASE WHEN ${failures} >= ${rule.limit}::int THEN make_interval(secs => least(
+  sql`CASE WHEN ${failures} >= ${rule.limit}::float8 THEN make_interval(secs => least(
     ${rule.longestWaitMs / 1_000}::float8,
-    ${rule.firstWaitMs / 1_000}::float8 * power(2, least(${failures} - ${rule.limit}::int, 30)))) END`
+    ${rule.firstWaitMs / 1_000}::float8 * power(2, least(${failures} - ${rule.limit}::float8, 30)))) END`
 
 /**
  * Counts a try as failed before it is looked at. Answers when the next one is let in if this one is not: undefined
@@ -33,8 +33,8 @@ export const countFailure = async (
   const at = moment(now)
   const over = moment(plus(now, -rule.windowMs))
   const failures = sql<number>`CASE
-    WHEN known.failures < ${rule.limit}::int AND known.window_started_at <= ${over} THEN 1
-    WHEN known.failures >= ${rule.limit}::int AND coalesce(known.blocked_until, known.window_started_at) <= ${over} THEN 1
+    WHEN known.failures < ${rule.limit}::float8 AND known.window_started_at <= ${over} THEN 1
+    WHEN known.failures >= ${rule.limit}::float8 AND coalesce(known.blocked_until, known.window_started_at) <= ${over} THEN 1
     ELSE known.failures + 1 END`
   const first = sql<number>`1`
   const counted = await sql`
@@ -67,7 +67,7 @@ export const uncountFailure = async (
     .updateTable('login_failures')
     .set((row) => ({
       failures: sql<number>`greatest(${row.ref('failures')} - 1, 0)`,
-      blocked_until: sql<Date | null>`CASE WHEN ${row.ref('failures')} > ${rule.limit}::int THEN ${toDate(now)}::timestamptz END`,
+      blocked_until: sql<Date | null>`CASE WHEN ${row.ref('failures')} > ${rule.limit}::float8 THEN ${toDate(now)}::timestamptz END`,
     }))
     .where('portal', '=', portal)
     .where('subject_digest', '=', digest)
