@@ -1,18 +1,16 @@
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
-import { setTimeout as pause } from 'node:timers/promises'
 
 export interface FlakyProxy {
   port: number
-  /** Breaks every connection, and for so long each new one as soon as the server has said `text`; answers how many of those. */
-  cutAfter(text: string, ms: number): Promise<number>
+  /** Breaks every connection, and as many new ones as soon as the server has said `text` to them. */
+  cutAfter(text: string, times: number): Promise<void>
   close(): Promise<void>
 }
 
 /** A way to a server on this machine that breaks when it is told to. */
 export const startFlakyProxy = async (target: number): Promise<FlakyProxy> => {
-  let fatal: string | null = null
-  let cuts = 0
+  let fatal = { text: '', left: 0, spent: () => {} }
   const clients = new Set<Socket>()
   const proxy = createServer((client) => {
     const server = connect(target, '127.0.0.1')
@@ -21,21 +19,20 @@ export const startFlakyProxy = async (target: number): Promise<FlakyProxy> => {
     server.on('error', () => undefined).on('close', () => client.destroy())
     client.pipe(server)
     server.on('data', (bytes) => {
-      if (fatal === null || !bytes.includes(fatal)) return void client.write(bytes)
-      cuts += 1
+      if (fatal.left === 0 || !bytes.includes(fatal.text)) return void client.write(bytes)
+      fatal.left -= 1
       client.end(bytes)
+      if (fatal.left === 0) fatal.spent()
     })
   })
   await once(proxy.listen(0, '127.0.0.1'), 'listening')
   return {
     port: (proxy.address() as AddressInfo).port,
-    cutAfter: async (text, ms) => {
-      fatal = text
-      for (const client of clients) client.destroy()
-      await pause(ms)
-      fatal = null
-      return cuts
-    },
+    cutAfter: (text, times) =>
+      new Promise((resolve) => {
+        fatal = { text, left: times, spent: resolve }
+        for (const client of clients) client.destroy()
+      }),
     close: async () => {
       for (const client of clients) client.destroy()
       await new Promise((resolve) => proxy.close(resolve))
