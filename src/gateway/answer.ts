@@ -88,6 +88,8 @@ export const createAnswers = ({ clock, words, securityFields, asksForFields, sta
       const message = words.refusal(shortened ? 'ACCESS.TOKEN_INVALID' : refusal.code, locale, field)
       const fields = [...limitFields(refusing ? { ...refusing, remaining: 0 } : limit), ...flat(headers ?? {})]
       if (retryAfter !== undefined) fields.push('retry-after', String(retryAfter))
+      // RFC 9110, 15.5.2; browsers ask nobody for a token, as they would for a password.
+      if (refusal.status === 401) fields.push('www-authenticate', 'Bearer')
       const body = failure(chainId, refusal, clock.now(), message, asksForFields ? field : undefined)
       return { status: refusal.status, fields, body }
     },

@@ -17,6 +17,7 @@ export interface RefusalAnswers {
 /** Fields that a refusal has beside every answer's own. */
 const fieldsOf = (code: Code): Record<string, string> => {
   if (code === 'FILE.RANGE_NOT_SATISFIABLE') return { 'Content-Range': 'ContentRange' }
+  if (codes[code].status === 401) return { 'WWW-Authenticate': 'WwwAuthenticate' }
   const waits = code === 'ACCESS.RATE_LIMITED' || code === 'REQUEST.IN_PROGRESS' || codes[code].status === 503
   return waits ? { 'Retry-After': 'RetryAfter' } : {}
 }

@@ -15,6 +15,10 @@ export const headerFields: Record<string, JsonObject> = {
     description: 'The tightest limit, or the one that refused.',
     schema: { type: 'string', examples: ['"general-account";q=600;w=60'] },
   },
+  WwwAuthenticate: {
+    description: 'What is wanted: a bearer token (RFC 6750).',
+    schema: { type: 'string', examples: ['Bearer'] },
+  },
   RetryAfter: { description: 'Seconds until another try makes sense.', schema: { type: 'integer' } },
   ETag: { description: 'Names these bytes.', schema: { type: 'string' } },
   ContentDisposition: { description: 'Always an attachment, with its name.', schema: { type: 'string' } },

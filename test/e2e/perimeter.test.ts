@@ -32,6 +32,9 @@ describe.skipIf(!storeIsAvailable())('the perimeter', () => {
       const { success, data, version, timestamp, message } = answer.body
       if (success !== false || data !== null || !version || !timestamp || !message)
         others.push(`${route.name}: no envelope`)
+      // Who is refused for want of credentials is told which are wanted (RFC 9110, 15.5.2).
+      const challenge = answer.headers.get('www-authenticate')
+      if (challenge !== (answer.status === 401 ? 'Bearer' : null)) others.push(`${route.name}: challenge ${challenge}`)
     }
     expect(others).toEqual([])
   }

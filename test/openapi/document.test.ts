@@ -274,6 +274,9 @@ describe('an operation', () => {
       expect(fields, name).toEqual(expect.arrayContaining(['X-Request-Id', 'RateLimit', 'RateLimit-Policy']))
       expect(fields.includes('Retry-After'), name).toBe(/RATE_LIMITED|IN_PROGRESS|SYSTEM\.UNAVAILABLE/.test(name))
       expect(fields.includes('Content-Range'), name).toBe(/RANGE_NOT_SATISFIABLE/.test(name))
+      expect(fields.includes('WWW-Authenticate'), name).toBe(
+        /TOKEN_|CREDENTIALS|CODE_INVALID|CLIENT_MISMATCH/.test(name),
+      )
     }
   })
 
