@@ -127,7 +127,7 @@ export const textRules: TextRule[] = [
     name: 'nothing built in is called only for what it throws',
     in: /./,
     forbids:
-      /^\s*(void )?((en|de)codeURI(Component)?|URL\.canParse|String(\.\w+)?|Number|BigInt|Math\.\w+|parse(Int|Float))\(.*\)$/m,
+      /\btry \{\n\s*(void )?((en|de)codeURI(Component)?|URL\.canParse|String(\.\w+)?|Number|BigInt|Math\.\w+|parse(Int|Float))\(.*\)$/m,
   },
 ]
 
