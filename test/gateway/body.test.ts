@@ -46,8 +46,17 @@ describe('a body', () => {
   })
 
   test('of no encoding is read, in any other it is 415', async () => {
-    expect(await read({ ...chunked, 'content-encoding': 'identity' }, '1')).toBe(1)
+    for (const identity of ['identity', 'Identity'])
+      expect(await read({ ...chunked, 'content-encoding': identity }, '1')).toBe(1)
     expect(await read({ ...chunked, 'content-encoding': 'gzip' }, '1')).toBe('REQUEST.UNSUPPORTED_MEDIA_TYPE')
+  })
+
+  test('is JSON in UTF-8 in every spelling of that (RFC 9110, 5.6.6 and 8.3.1), and 415 for what says something else', async () => {
+    const ask = (type: string) => read({ ...chunked, 'content-type': type }, '1')
+    for (const type of ['Application/JSON', 'application/json;', 'application/json ; ;Charset="UTF-8";'])
+      expect([type, await ask(type)]).toEqual([type, 1])
+    for (const type of ['application/jsonx', 'application/json; charset=utf-16', 'application/json; v=1', 'text/json'])
+      expect([type, await ask(type)]).toEqual([type, 'REQUEST.UNSUPPORTED_MEDIA_TYPE'])
   })
 
   test('408 where it does not come to its end in time, 400 where it breaks off', async () => {

@@ -5,7 +5,8 @@ import { paced } from '../paced.ts'
 import { readBounded } from '../read-bounded.ts'
 import type { WhileWaiting } from './judged-again.ts'
 
-const json = /^application\/json\s*(;\s*charset\s*=\s*"?utf-8"?\s*)?$/i
+/** A list of parameters may have empty ones (RFC 9110, 5.6.6). */
+const json = /^application\/json\s*(?:;\s*(?:charset\s*=\s*"?utf-8"?\s*)?)*$/i
 const multipart = /^multipart\/form-data\s*;/i
 
 const unsupported = (internal: string): Refusal => new Refusal('REQUEST.UNSUPPORTED_MEDIA_TYPE', { internal })
@@ -43,7 +44,7 @@ export const body = (settings: Configuration['requests'], waiting: WhileWaiting 
   const pace = { windowMs: bodyTimeoutMs, bytes: (uploadBytesPerSecond * bodyTimeoutMs) / 1_000 }
   return (call) => {
     const encoding = call.headers.optional('content-encoding')
-    if (encoding !== undefined && encoding !== 'identity') throw unsupported('content encoding')
+    if (encoding !== undefined && encoding.toLowerCase() !== 'identity') throw unsupported('content encoding')
     if (call.operation.body === 'multipart') {
       call.upload = { contentType: mediaType(call, multipart), bytes: paced(call.body, pace, waiting(call)) }
       return
