@@ -9,7 +9,9 @@ const allowance = {
 }
 
 /** A page below `publicUrl`, or a whole address. */
-const page = z.union([z.string().regex(/^\/[^\s#]*$/, 'a path that begins with a slash'), httpUrl])
+const page = z.union([z.string().regex(/^\/[^\s#]*$/), httpUrl], {
+  error: 'a path that begins with a slash, or an address that begins with http:// or https://',
+})
 
 /** Where mails of a portal lead to. */
 export const links = z.strictObject({

@@ -1,7 +1,7 @@
 import ipaddr from 'ipaddr.js'
 import { z } from 'zod'
 import { routableDomains } from '../contract/index.ts'
-import { rateGroups } from '../kernel/index.ts'
+import { isSender, rateGroups } from '../kernel/index.ts'
 import { accessSettings } from './access.ts'
 import { life, wait } from './durations.ts'
 import { auditSettings, exportSettings, fileSettings, jobSettings } from './files.ts'
@@ -164,7 +164,10 @@ export const schema = z.strictObject({
     keyOverlapMs: life(0).describe('The last part of it, in which its successor is handed out already.'),
   }),
   mail: z.strictObject({
-    from: z.string().min(3).describe('The sender of every mail.'),
+    from: z
+      .string()
+      .refine(isSender, 'a sender such as Portal <no-reply@portal.example>')
+      .describe('The sender of every mail.'),
     outboxSize: z.int().min(1).describe('Mails that the development outbox keeps.'),
     timeoutMs: wait(100).describe('For the mail server to take one, of which five are sent at once and more wait.'),
   }),

@@ -142,6 +142,11 @@ test('as many jobs at once as there are connections are refused: an export needs
 
 test.each([
   ['database: { lockTimeoutMs: 5000 }', 'database.lockTimeoutMs: must be less than database.statementTimeoutMs'],
+  ['mail: { from: nobody }', 'mail.from: a sender such as Portal <no-reply@portal.example>'],
+  [
+    'portals: { SYSTEM: { links: { signIn: sign-in } } }',
+    'portals.SYSTEM.links.signIn: a path that begins with a slash, or an address that begins with http:// or https://',
+  ],
   ['listen: { port: 9090 }', 'listen.operationsPort: must be another port than listen.port'],
   [
     'requests: { headersTimeoutMs: 300001 }',

@@ -135,6 +135,9 @@ test.each<[string, object]>([
   ['login.attempts', { login: { attempts: 11 } }],
   ['mfa.issuer', { mfa: { issuer: 'Portal:one' } }],
   ['passwords.minimumScore', { passwords: { minimumScore: 5 } }],
+  ...['nobody', 'Portal', 'a@x.example, b@x.example', 'Portal <no-reply>', 'Portal <a@x.example', ''].map(
+    (from): [string, object] => ['mail.from', { mail: { from } }],
+  ),
   ['portals.SYSTEM.links.signIn', portal({ links: { signIn: '/sign in' } })],
   ['portals.SYSTEM.links.passwordReset', portal({ links: { passwordReset: '/reset#x' } })],
   ['portals.SYSTEM.accessCodes.0', portal({ accessCodes: ['A'.repeat(64)] })],
@@ -160,6 +163,7 @@ test.each<[string, object]>([
 })
 
 test.each<[string, object]>([
+  ['an address alone for the sender', { mail: { from: 'no-reply@portal.example' } }],
   ['the last of each', { sessions: { maxConcurrent: 100 }, login: { attempts: 10 }, limits: { ipv6Prefix: 64 } }],
   ['folders of a bucket', storage('a/b-1/')],
   ['a range of IPv6', portal({ edge: { trustedProxies: ['2001:db8::/32'] } })],

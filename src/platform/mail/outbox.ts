@@ -1,5 +1,4 @@
-import type { Clock, Instant, Locale } from '../../kernel/index.ts'
-import { oneMailbox } from './address.ts'
+import { type Clock, type Instant, type Locale, oneMailbox } from '../../kernel/index.ts'
 import type { Mail, Mailer, MailTemplate } from './mailer.ts'
 import { renderMail } from './render.ts'
 import type { MailText, MailTexts } from './templates.ts'

@@ -1,5 +1,4 @@
-import { boundedQueue, Refusal } from '../../kernel/index.ts'
-import { oneMailbox, sender } from './address.ts'
+import { boundedQueue, oneMailbox, Refusal, sender } from '../../kernel/index.ts'
 import type { Mailer } from './mailer.ts'
 import { renderMail } from './render.ts'
 import type { MailTexts } from './templates.ts'

@@ -12,3 +12,12 @@ export const sender = (text: string): { name: string; address: string } => {
   const named = /^([^<>\p{Cc}]*)<([^<>]+)>$/u.exec(text.trim())
   return { name: named?.[1]?.trim() ?? '', address: oneMailbox(named?.[2] ?? text.trim()) }
 }
+
+/** Whether mail can be sent from it. */
+export const isSender = (text: string): boolean => {
+  try {
+    return sender(text).address !== ''
+  } catch {
+    return false
+  }
+}
