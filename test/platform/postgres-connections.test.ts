@@ -77,7 +77,10 @@ test.skipIf(!server)(
     expect(databaseFault(error)).toBe(true)
     expect(error).toMatchObject({ message: 'no connection to PostgreSQL came free in time (database.poolSize)' })
     await holding
-    expect([store.waiting(), (await sql`SELECT 1`.execute(store.database)).rows.length]).toEqual([0, 1])
+    // Who is about to get one that nobody uses does not wait.
+    const served = sql`SELECT 1`.execute(store.database)
+    expect(store.waiting()).toBe(0)
+    await served
     await store.close()
   },
 )

@@ -76,7 +76,8 @@ export const openPostgres = async (target: PostgresTarget): Promise<OpenDatabase
   return {
     database,
     kind: 'postgres',
-    waiting: () => pool.waitingCount,
+    // An idle one is handed over a moment later.
+    waiting: () => Math.max(0, pool.waitingCount - pool.idleCount),
     check: async () => void (await pool.query('SELECT 1')),
     patiently,
     migrate: () => patiently(migrate),
