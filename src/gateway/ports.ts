@@ -1,4 +1,4 @@
-import type { Caller, MaybePromise, Portal, WorkspaceAccess } from '../kernel/index.ts'
+import type { Caller, Instant, MaybePromise, Portal, WorkspaceAccess } from '../kernel/index.ts'
 
 /** A body that came through the secure channel, and the means to answer by the same way. */
 export interface OpenedChannel {
@@ -38,6 +38,8 @@ export interface Credential {
   clientIpAt?: (portal: Portal) => string
   /** The session as it is now, whatever is remembered of it. */
   anew: boolean
+  /** When the call came, where it is judged once more: the token has to have been good then, and may have expired since. */
+  cameAt?: Instant | undefined
 }
 
 /** Turns a credential into its live caller, or refuses with ACCESS.TOKEN_INVALID or ACCESS.IP_NOT_ALLOWED. */

@@ -93,7 +93,7 @@ export const createIdentity = async (ports: IdentityPorts, settings: IdentitySet
       accessToken: authenticator({
         database,
         clock,
-        readToken: rememberVerified(tokens, keys, clock, settings.tokens),
+        readToken: rememberVerified(tokens, keys, settings.tokens),
         clientOf: tokens.clientOf,
         liveness,
         guard,

@@ -328,6 +328,13 @@ describe('who calls', () => {
     expect((await ask('Bearer a', generateBackupCodes)).credential?.anew).toBe(true)
   })
 
+  test('a call that is judged again brings when it came, for its token to have been good then', async () => {
+    const { call, credential } = await ask('Bearer a')
+    expect(credential?.cameAt).toBeUndefined()
+    await stage(call)
+    expect(seen.pop()?.cameAt).toBe(call.receivedAt)
+  })
+
   test('on the chain of both portals the token says which one it is, and that one’s edge where the client is', async () => {
     const { call, credential } = await ask('Bearer a', listTransfers, 'self')
     expect([call.portal, credential?.portal, credential?.clientIpAt?.('SYSTEM')]).toEqual(['SYSTEM', null, 'of SYSTEM'])

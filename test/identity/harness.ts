@@ -8,6 +8,7 @@ import {
   type AccountId,
   type Caller,
   fallbackLocale,
+  type Instant,
   type Operation,
   Refusal,
   type Request,
@@ -203,7 +204,7 @@ export const signIn = async (at: Harness, email: string, more: Partial<RequestFa
 
 export const credential = (
   token: string,
-  more: Partial<{ portal: 'CONSUMER' | 'SYSTEM' | null; clientHash: string; anew: boolean }> = {},
+  more: Partial<{ portal: 'CONSUMER' | 'SYSTEM' | null; clientHash: string; anew: boolean; cameAt: Instant }> = {},
 ) => ({
   token,
   portal: 'CONSUMER' as const,

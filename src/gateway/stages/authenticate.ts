@@ -36,7 +36,8 @@ export const authenticate =
     if (policy.caller === 'anonymous') return
     const { portal, clientHash, clientIp } = call
     // A second factor that another replica has just seen is not asked for again.
-    const known = { token: bearer(call), portal, clientHash, clientIp, anew: policy.stepUp }
+    const cameAt = call.caller ? call.receivedAt : undefined
+    const known = { token: bearer(call), portal, clientHash, clientIp, anew: policy.stepUp, cameAt }
     const credential: Credential = portal === null ? { ...known, clientIpAt: addressBy(call, lookAt) } : known
     const byKey = call.chain.perimeter === 'machine' ? authentication.apiKey(credential) : undefined
     if (byKey) return byKey.then(({ caller, workspace }) => admit(call, caller, workspace))

@@ -3,6 +3,7 @@ import type { Credential } from '../../gateway/ports.ts'
 import {
   type Caller,
   type Clock,
+  type Instant,
   type MaybePromise,
   type Permission,
   plus,
@@ -21,7 +22,7 @@ import { type OpenSession, recordActivity } from './store.ts'
 interface Parts {
   database: Database
   clock: Clock
-  readToken(token: string): MaybePromise<AccessClaims | undefined>
+  readToken(token: string, at: Instant): MaybePromise<AccessClaims | undefined>
   clientOf(clientHash: string): string
   liveness: Liveness
   guard: IpWhitelistGuard
@@ -89,7 +90,7 @@ export const authenticator = (parts: Parts): ((credential: Credential) => MaybeP
   }
 
   return (credential) =>
-    whenReady(parts.readToken(credential.token), (claims) => {
+    whenReady(parts.readToken(credential.token, credential.cameAt ?? clock.now()), (claims) => {
       if (!claims) throw refuse('the token is not one of ours, or not good now')
       checkBinding(claims, credential)
       const { anew } = credential

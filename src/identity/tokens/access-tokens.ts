@@ -17,8 +17,8 @@ export interface TokenSubject {
 
 export interface AccessTokens {
   issue(subject: TokenSubject): Promise<{ accessToken: string; expiresIn: number }>
-  /** What a token says whose form, signature and times are good now; undefined for any other text. */
-  read(token: string): Promise<(AccessClaims & { kid: string }) | undefined>
+  /** What a token says whose form and signature are good, and its times at that moment; undefined for any other text. */
+  read(token: string, at: Instant): Promise<(AccessClaims & { kid: string }) | undefined>
   /** The form in which a token names a client hash. */
   clientOf(clientHash: string): string
 }
@@ -62,16 +62,15 @@ export const createAccessTokens = (
         .sign(privateKey)
       return { accessToken, expiresIn: expires - issued }
     },
-    read: async (token) => {
+    read: async (token, at) => {
       const kid = token.length <= longestToken ? keyIdOf(headerOf(token)) : undefined
       const key = kid === undefined ? undefined : await keys.verifying(kid)
       if (!key) return undefined
-      const now = clock.now()
-      const checks = { algorithms: ['EdDSA'], typ: accessTokenType, issuer, currentDate: toDate(now) }
+      const checks = { algorithms: ['EdDSA'], typ: accessTokenType, issuer, currentDate: toDate(at) }
       try {
         const { payload } = await jwtVerify(token, key.publicKey, { ...checks, clockTolerance: skew })
         const claims = parseClaims(payload, issuer)
-        if (!claims || claims.issuedAt > epochSeconds(now) + skew) return undefined
+        if (!claims || claims.issuedAt > epochSeconds(at) + skew) return undefined
         return { ...claims, kid: key.kid }
       } catch {
         return undefined

@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache'
-import type { Clock, MaybePromise } from '../../kernel/index.ts'
+import type { Instant, MaybePromise } from '../../kernel/index.ts'
 import type { IdentitySettings } from '../settings.ts'
 import type { AccessTokens } from './access-tokens.ts'
 import type { AccessClaims } from './claims.ts'
@@ -12,26 +12,25 @@ import type { SigningKeys } from './signing-keys.ts'
 export const rememberVerified = (
   tokens: AccessTokens,
   keys: SigningKeys,
-  clock: Clock,
   { verifiedTokens, clockSkewMs }: IdentitySettings['tokens'],
-): ((token: string) => MaybePromise<AccessClaims | undefined>) => {
+): ((token: string, at: Instant) => MaybePromise<AccessClaims | undefined>) => {
   const verified = new LRUCache<string, AccessClaims & { kid: string }>({ max: verifiedTokens })
 
-  const good = (claims: AccessClaims & { kid: string }): boolean => {
-    const now = Math.floor(clock.now() / 1_000)
+  const good = (claims: AccessClaims & { kid: string }, at: Instant): boolean => {
+    const now = Math.floor(at / 1_000)
     const skew = clockSkewMs / 1_000
     return claims.notBefore <= now + skew && claims.expires > now - skew && keys.counts(claims.kid)
   }
 
-  const verify = async (token: string): Promise<AccessClaims | undefined> => {
+  const verify = async (token: string, at: Instant): Promise<AccessClaims | undefined> => {
     verified.delete(token)
-    const claims = await tokens.read(token)
+    const claims = await tokens.read(token, at)
     if (claims) verified.set(token, claims)
     return claims
   }
 
-  return (token) => {
+  return (token, at) => {
     const known = verified.get(token)
-    return known && good(known) ? known : verify(token)
+    return known && good(known, at) ? known : verify(token, at)
   }
 }
