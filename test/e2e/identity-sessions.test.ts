@@ -71,11 +71,12 @@ describe.skipIf(!storeIsAvailable())('sessions', () => {
     ])
     const update = begin('/profile/update', Buffer.from('{"accountName":"Still Here"}'))
     const upload = begin('/files/upload', form.body, form.headers)
-    // Longer than rights that were read are gone by.
-    await pause(portico.settings.access.leaseMs + 100)
+    // Until both are let in.
+    await pause(100)
     data(await by.post('/security/sessions/terminate', { sessionId: session.sessionId }, own.accessToken))
     for (let replica = 0; replica < portico.urls.length; replica++)
       await isRefused(async () => (await by.get('/profile', token)).status)
+    await pause(portico.settings.access.leaseMs + 50)
     ended.resolve()
     const refused = { status: 401, body: { code: 'ACCESS.TOKEN_INVALID' } }
     expect(await Promise.all([update, upload])).toMatchObject([refused, refused])
