@@ -40,6 +40,7 @@ import { outboxPage } from './platform/mail/index.ts'
 import { redisFault } from './platform/redis/index.ts'
 import {
   createApprovalMetrics,
+  createBackgroundMetrics,
   createBookMetrics,
   createMetrics,
   createPerimeterMetrics,
@@ -120,6 +121,7 @@ export const compose = async (settings: Configuration, role: Role, logger: Logge
     clock: outside.clock,
     onFault: (error) => logger.warn({ err: error }, 'the accounts that wait for approval could not be counted'),
   })
+  createBackgroundMetrics(metrics.registry, outside.background.givenUp)
   createQueueMetrics(metrics.registry, {
     ...identity.waiting,
     'password-hash': outside.passwords.waiting,

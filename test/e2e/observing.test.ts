@@ -61,6 +61,13 @@ describe.skipIf(inject('topology') !== 'embedded')('what an operator can see', (
     expect(own.filter((name) => !shown.has(name))).toEqual([])
   })
 
+  test('no two panels of the dashboard have one id, by which Grafana tells them apart', () => {
+    const { panels } = JSON.parse(readFileSync(join(root, 'deploy/grafana/portico.json'), 'utf8'))
+    const ids = panels.map(({ id }: { id: number }) => id)
+    expect(ids.length).toBeGreaterThan(10)
+    expect(new Set(ids).size).toBe(ids.length)
+  })
+
   test('docs/metrics.md tells of every metric of our own, and of none that is not there', () => {
     const told = namesIn(readFileSync(join(root, 'docs/metrics.md'), 'utf8'))
     const own = [...exposed].filter((name) => !/^portico_(nodejs|process)_/.test(name))

@@ -38,6 +38,7 @@ test('so many run at once, so many wait, and what comes beyond is given up with 
   await new Promise((resolve) => setTimeout(resolve, 10))
   expect(begun).toBe(2)
   expect(logged.map(({ level }) => level)).toEqual(['error', 'error'])
+  expect(background.givenUp()).toBe(2)
   for (const { open } of gates) open()
   await background.idle()
   expect(begun).toBe(5)
@@ -58,6 +59,7 @@ test('a failure is tried again, and given up after the last attempt with a logge
   expect(tries).toBe(3)
   const faults = logged.filter(({ level }) => level === 'error')
   expect(faults.map(({ line }) => Reflect.get(line, 'task')).sort()).toEqual(['fails', 'throws'])
+  expect(background.givenUp()).toBe(2)
 })
 
 test('closing waits for what is under way, for a bounded time, and cuts the pauses short', async () => {
@@ -76,7 +78,7 @@ test('closing waits for what is under way, for a bounded time, and cuts the paus
     tries += 1
   })
   await background.idle()
-  expect(tries).toBe(2)
+  expect([tries, background.givenUp()]).toEqual([2, 2])
   const stuck = created({ closeMs: 50 })
   stuck.background.run('stuck', gate().work)
   await stuck.background.close()

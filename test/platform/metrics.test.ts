@@ -2,6 +2,7 @@ import { beforeEach, describe, expect, test } from 'vitest'
 import { meteredChannel, meteredLimits, meteredSessions } from '../../src/compose/metered.ts'
 import type { ChannelPort, LimitPort } from '../../src/gateway/ports.ts'
 import {
+  createBackgroundMetrics,
   createBookMetrics,
   createDurations,
   createMetrics,
@@ -86,6 +87,14 @@ test('the book’s last check, and what waits in each line, as they are when the
   expect(text).toContain('portico_ledger_checked_timestamp_seconds 1767614400\n')
   expect(text).toContain('portico_waiting{queue="password-hash"} 7\n')
   expect(text).toContain('portico_waiting{queue="login-begin"} 0\n')
+})
+
+test('work that was given up is asked for anew each time, and is there from the start', async () => {
+  let givenUp = 0
+  createBackgroundMetrics(metrics.registry, () => givenUp)
+  expect(await exposed()).toContain('portico_background_given_up_total 0\n')
+  givenUp = 2
+  for (let time = 0; time < 2; time++) expect(await exposed()).toContain('portico_background_given_up_total 2\n')
 })
 
 describe('the perimeter counts', () => {

@@ -9,6 +9,8 @@ import { boundedQueue, type Randomness } from '../../kernel/index.ts'
 export interface Background {
   /** It never throws: what does not fit or fails for good is logged as an error. */
   run(name: string, work: () => Promise<void>): void
+  /** How much has been given up so far, for whatever reason. */
+  givenUp(): number
   /** Until nothing is under way or waiting. */
   idle(): Promise<void>
   /** Lets what is there end, for a bounded time. */
@@ -42,6 +44,12 @@ export const createBackground = (
   // As many may wait as `run` lets in.
   const { inTurn } = boundedQueue({ concurrency: settings.concurrency, waiting: Number.POSITIVE_INFINITY })
   const held = new Set<Promise<void>>()
+  let lost = 0
+
+  const giveUp = (told: object, why: string): void => {
+    lost += 1
+    log.error(told, why)
+  }
 
   /** Cut short when the process goes down. */
   const wait = (ms: number): Promise<void> => pause(ms, undefined, { signal: stopping.signal }).catch(() => undefined)
@@ -52,7 +60,7 @@ export const createBackground = (
         return await work()
       } catch (error) {
         if (attempt >= settings.attempts || stopping.signal.aborted)
-          return log.error({ err: error, task: name, attempt }, 'background work was given up')
+          return giveUp({ err: error, task: name, attempt }, 'background work was given up')
         log.warn({ err: error, task: name, attempt }, 'background work failed and is tried again')
         await wait(settings.retryMs * 2 ** (attempt - 1))
       }
@@ -70,11 +78,12 @@ export const createBackground = (
 
   return {
     run: (name, work) => {
-      if (stopping.signal.aborted) return log.error({ task: name }, 'background work came too late')
-      if (held.size >= settings.capacity) return log.error({ task: name }, 'too much background work: given up')
+      if (stopping.signal.aborted) return giveUp({ task: name }, 'background work came too late')
+      if (held.size >= settings.capacity) return giveUp({ task: name }, 'too much background work: given up')
       const done = carryOut({ name, work }).finally(() => held.delete(done))
       held.add(done)
     },
+    givenUp: () => lost,
     idle,
     close: async () => {
       stopping.abort()

@@ -1,4 +1,5 @@
 export { createApprovalMetrics } from './approvals.ts'
+export { createBackgroundMetrics } from './background.ts'
 export { createBookMetrics } from './book.ts'
 export { createDurations } from './durations.ts'
 export { createJobMetrics } from './jobs.ts'
