@@ -57,7 +57,7 @@ export const servicePipeline = (
     // An assertion names no operation: one that was made for reading must not do for a command. How fresh a second
     // factor has to be is for the gateway to know; here it only has to be there.
     permission: stages.permission({ stepUpMs: Number.POSITIVE_INFINITY }),
-    body: stages.body(parts.settings.requests),
+    body: stages.body(parts.settings.requests, stages.judgedBefore),
     validate: stages.validate(parts.settings),
     idempotency: stages.idempotency,
     serve: tracing ? tracing.insideSpan(serve) : serve,

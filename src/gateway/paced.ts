@@ -11,11 +11,7 @@ export interface Pace {
  * The bytes of an upload for as long as they come: one that drips ends in 408. A window in which whoever reads has made
  * the source wait says nothing of the client. When all have come `isThere` is asked, and they end only if it does not throw.
  */
-export const paced = (
-  source: Readable,
-  { windowMs, bytes }: Pace,
-  isThere: () => void | Promise<void> = () => undefined,
-): Readable => {
+export const paced = (source: Readable, { windowMs, bytes }: Pace, isThere: () => void | Promise<void>): Readable => {
   const through = new PassThrough({
     flush: (done) => {
       Promise.try(isThere).then(() => done(), done)

@@ -13,7 +13,7 @@ import { arrivedCall, headersOf } from '../harness/call.ts'
 import { testSettings } from '../harness/settings.ts'
 
 const most = 32
-const stage = stages.body({ ...testSettings({}).requests, maxBodyBytes: most, bodyTimeoutMs: 100 })
+const stage = stages.body({ ...testSettings({}).requests, maxBodyBytes: most, bodyTimeoutMs: 100 }, stages.judgedBefore)
 
 const callOf = (operation: Operation, headers: Record<string, string>, body: Readable): Call =>
   arrivedCall(operation, { headers: headersOf(headers), body })
@@ -124,7 +124,7 @@ describe('an upload that is paced', () => {
   const windowMs = 60
   const start = () => {
     const source = new PassThrough({ highWaterMark: 8 })
-    const through = paced(source, { windowMs, bytes: 4 })
+    const through = paced(source, { windowMs, bytes: 4 }, () => undefined)
     const ended = refusalOf(
       new Promise<void>((resolve, reject) => through.on('error', reject).on('close', () => resolve())),
     )

@@ -39,7 +39,7 @@ const read = async (
 }
 
 /** The body: bounded in size and time, JSON and nothing else in UTF-8 and nothing else. Uploads stay streams, which only have to come. */
-export const body = (settings: Configuration['requests'], waiting: WhileWaiting = () => () => undefined): Stage => {
+export const body = (settings: Configuration['requests'], waiting: WhileWaiting): Stage => {
   const { bodyTimeoutMs, uploadBytesPerSecond } = settings
   const pace = { windowMs: bodyTimeoutMs, bytes: (uploadBytesPerSecond * bodyTimeoutMs) / 1_000 }
   return (call) => {

@@ -3,7 +3,7 @@ import { body } from './body.ts'
 import { clientHash } from './client-hash.ts'
 import { edge } from './edge.ts'
 import { idempotency } from './idempotency.ts'
-import { judgedAgain } from './judged-again.ts'
+import { judgedAgain, judgedBefore } from './judged-again.ts'
 import { addressLimit, callerLimit } from './limits.ts'
 import { permission } from './permission.ts'
 import { portalAccessCode } from './portal.ts'
@@ -26,6 +26,7 @@ export const stages = {
   callerLimit,
   body,
   judgedAgain,
+  judgedBefore,
   secureChannel,
   validate,
   idempotency,

@@ -3,6 +3,9 @@ import type { Call, Stage } from '../call.ts'
 /** Called where the waiting for a body begins; what it answers is called once the body is there. */
 export type WhileWaiting = (call: Call) => () => void | Promise<void>
 
+/** Lets a body take its time: the gateway before a domain service has waited for it, and judged, already. */
+export const judgedBefore: WhileWaiting = () => () => undefined
+
 /**
  * Judges a call once more whose body took longer than `afterMs` to come: who keeps its last byte back acts neither by a
  * session that has ended meanwhile nor by rights that are gone.
