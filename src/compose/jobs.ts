@@ -3,6 +3,7 @@ import type { Registry } from 'prom-client'
 import { type Configuration, placeOf } from '../config/index.ts'
 import type { Identity } from '../identity/index.ts'
 import { sealAuditLog } from '../platform/audit/index.ts'
+import { vacuum } from '../platform/database/index.ts'
 import { createJobRunner, forgettingFailedJobs, type JobKind } from '../platform/jobs/index.ts'
 import { createJobMetrics } from '../platform/telemetry/index.ts'
 import type { Domains } from './domains.ts'
@@ -30,9 +31,13 @@ const kindsOf = ({ settings, outside, isGateway, identity, domains }: Parts): Jo
     await sealAuditLog(outside.database, signal)
   }
   const sweep: JobKind['work'] = (_payload, { signal }) => outside.patiently(identity.sweep, signal)
+  const tidy: JobKind['work'] = (_payload, { signal }) => vacuum(outside.database, signal)
   return [
     { name: 'audit.seal', attempts: 1, everyMs: settings.audit.sealEveryMs, work: seal },
     forgettingFailedJobs({ ...outside, ...settings.jobs }),
+    ...(settings.databaseUrl === null
+      ? [{ name: 'database.vacuum', attempts: 1, everyMs: settings.database.vacuumEveryMs, work: tidy }]
+      : []),
     ...(isGateway
       ? [{ name: 'identity.sweep', attempts: 1, everyMs: settings.identity.sweepEveryMs, work: sweep }]
       : []),

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { wait } from './durations.ts'
+import { life, wait } from './durations.ts'
 
 /** The SQL store. What is not to be had within its time is answered 503. */
 export const databaseSettings = z.strictObject({
@@ -16,6 +16,9 @@ export const databaseSettings = z.strictObject({
     .int()
     .min(0)
     .describe('Below so much free room the embedded store is read only, since PGlite does not survive a full disk.'),
+  vacuumEveryMs: life(60_000).describe(
+    'How often the embedded store uses the room of deleted rows again, which a server does by itself.',
+  ),
 })
 
 /** REDIS_URL says where. */
