@@ -31,12 +31,13 @@ const kindsOf = ({ settings, outside, isGateway, identity, domains }: Parts): Jo
     await sealAuditLog(outside.database, signal)
   }
   const sweep: JobKind['work'] = (_payload, { signal }) => outside.patiently(identity.sweep, signal)
+  const { vacuumEveryMs } = settings.database
   const tidy: JobKind['work'] = (_payload, { signal }) => vacuum(outside.database, signal)
   return [
     { name: 'audit.seal', attempts: 1, everyMs: settings.audit.sealEveryMs, work: seal },
     forgettingFailedJobs({ ...outside, ...settings.jobs }),
     ...(settings.databaseUrl === null
-      ? [{ name: 'database.vacuum', attempts: 1, everyMs: settings.database.vacuumEveryMs, work: tidy }]
+      ? [{ name: 'database.vacuum', attempts: 1, everyMs: vacuumEveryMs, firstAfterMs: vacuumEveryMs, work: tidy }]
       : []),
     ...(isGateway
       ? [{ name: 'identity.sweep', attempts: 1, everyMs: settings.identity.sweepEveryMs, work: sweep }]

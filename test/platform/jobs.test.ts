@@ -297,20 +297,25 @@ describe('jobs on the database', () => {
     expect([times, await left()]).toMatchObject([1, [{ status: 'WAITING', attempts: 0 }]])
   })
 
-  each('a shorter interval of a recurring job counts at once, a longer one from its next time on', async (world) => {
-    const { clock, left } = world
-    const startedWith = async (everyMs: number) => {
-      const { start, stop } = world.replica(async () => undefined, { everyMs, concurrency: 0 })
-      await start()
-      await stop()
-      return (await left()).map(({ run_at }) => run_at - clock.now())
-    }
-    expect(await startedWith(50_000)).toEqual([0])
-    while (await world.replica(async () => undefined, { everyMs: 50_000 }).runOne());
-    expect(await startedWith(50_000)).toEqual([50_000])
-    expect(await startedWith(5_000)).toEqual([5_000])
-    expect(await startedWith(50_000)).toEqual([5_000])
-  })
+  each(
+    'a recurring job’s first time may be later; a shorter interval counts at once, a longer one next time',
+    async (world) => {
+      const { clock, left } = world
+      const startedWith = async (everyMs: number, firstAfterMs = 0) => {
+        const { start, stop } = world.replica(async () => undefined, { everyMs, firstAfterMs, concurrency: 0 })
+        await start()
+        await stop()
+        return (await left()).map(({ run_at }) => run_at - clock.now())
+      }
+      expect([await startedWith(50_000, 3_000), await startedWith(50_000)]).toEqual([[3_000], [3_000]])
+      clock.advance(3_000)
+      expect(await startedWith(50_000, 3_000)).toEqual([0])
+      while (await world.replica(async () => undefined, { everyMs: 50_000 }).runOne());
+      expect(await startedWith(50_000)).toEqual([50_000])
+      expect(await startedWith(5_000)).toEqual([5_000])
+      expect(await startedWith(50_000)).toEqual([5_000])
+    },
+  )
 
   each(
     'what waits is not put off by a clock that is set back, only by one that is behind by up to a lease',

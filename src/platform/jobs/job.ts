@@ -14,6 +14,8 @@ export interface JobKind {
   attempts: number
   /** Recurring: again so long after its last end, once over all replicas. */
   everyMs?: number
+  /** Of a recurring one: its first time is so long after the first start, which has enough to do. At once otherwise. */
+  firstAfterMs?: number
   work(payload: unknown, facts: JobFacts): Promise<void>
   /** What is left to be done where it is given up, before it is; it must bear being done twice as well. */
   abandon?(payload: unknown): Promise<void>

@@ -108,8 +108,10 @@ export const createJobRunner = ({ database, clock, ids, settings, kinds, onFailu
 
   return {
     start: async () => {
-      for (const { name, everyMs } of kinds)
-        if (everyMs !== undefined) await keepRecurring(database, ids, { kind: name, everyMs, at: clock.now() })
+      const at = clock.now()
+      for (const { name, everyMs, firstAfterMs = 0 } of kinds)
+        if (everyMs !== undefined)
+          await keepRecurring(database, ids, { kind: name, everyMs, at, firstAt: plus(at, firstAfterMs) })
       timer = setInterval(poll, settings.pollMs)
     },
     runOne,

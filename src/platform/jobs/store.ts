@@ -36,12 +36,12 @@ const waiting = (ids: Ids, kind: string, at: Instant) => ({
 export const keepRecurring = async (
   database: Database,
   ids: Ids,
-  { kind, everyMs, at }: { kind: string; everyMs: number; at: Instant },
+  { kind, everyMs, at, firstAt }: { kind: string; everyMs: number; at: Instant; firstAt: Instant },
 ): Promise<void> => {
   const next = moment(plus(at, everyMs))
   await database
     .insertInto('jobs')
-    .values({ ...waiting(ids, kind, at), payload: '{}', every_ms: everyMs })
+    .values({ ...waiting(ids, kind, at), run_at: toDate(firstAt), payload: '{}', every_ms: everyMs })
     .onConflict((conflict) =>
       conflict
         .column('kind')
