@@ -60,7 +60,11 @@ export const serve: Command = {
     reloads.close()
     const { delayMs, timeoutMs } = settings.shutdown
     // Whatever hangs then, a database that does not answer say, the process ends, and in good order.
-    setTimeout(() => exit(0), delayMs + timeoutMs + graceMs).unref()
+    const leave = (): void => {
+      logger.error('not everything could be taken down in time: the process ends without it')
+      exit(0)
+    }
+    setTimeout(leave, delayMs + timeoutMs + graceMs).unref()
     await running.stop()
     logger.info('stopped')
     return 0

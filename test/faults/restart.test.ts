@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import { request } from 'node:http'
 import { setTimeout as pause } from 'node:timers/promises'
 import { Agent } from 'undici'
@@ -7,6 +8,7 @@ import { requiredHeaders } from '../harness/http.ts'
 import { startPostgres } from '../harness/postgres.ts'
 import type { PorticoProcess } from '../harness/process.ts'
 import { startRedis } from '../harness/redis.ts'
+import { startRelay } from '../harness/relay.ts'
 import { ask, burst, createClient, signedIn } from './client.ts'
 import { checkBook, settleAll } from './invariants.ts'
 
@@ -138,6 +140,27 @@ describe.skipIf(!postgres || !redis)('SIGTERM under load', () => {
     const start = performance.now()
     expect(await gateway.stop()).toBe(0)
     expect(performance.now() - start).toBeLessThan(4_000)
+  })
+
+  test('a database that says nothing any more is left 5 s later, and the last line says that something was', async () => {
+    const through = new URL(postgres?.url ?? '')
+    const relay = await startRelay(Number(through.port))
+    through.port = String(relay.port)
+    const gateway = await startConfigured(
+      { ...variables, DATABASE_URL: through.href },
+      { shutdown: { delayMs: 0, timeoutMs: 500 } },
+    )
+    relay.silence()
+    const asked = fetch(`${gateway.operationsUrl}/health/ready`).catch(() => null)
+    await pause(200)
+    const start = performance.now()
+    const closed = once(gateway.child, 'close')
+    expect(await gateway.stop()).toBe(0)
+    await closed
+    expect(performance.now() - start).toBeGreaterThan(5_000)
+    expect(gateway.output().trim().split('\n').at(-1)).toContain('not everything could be taken down in time')
+    await asked
+    await relay.close()
   })
 })
 
