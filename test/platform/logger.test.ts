@@ -138,6 +138,24 @@ test('what is logged as the process ends is written before it has ended', () => 
   expect(JSON.parse(String(stdout))).toMatchObject({ msg: 'last' })
 })
 
+test('a line has the time of the machine’s clock, also once that was set right or set back', () => {
+  const program = `
+    import { createLogger } from ${telemetry}
+    const logger = createLogger('info')
+    const now = Date.now
+    for (const shift of [3_600_000, -3_600_000]) {
+      Date.now = () => now() + shift
+      logger.info({ clock: Date.now() })
+    }`
+  const { stdout } = spawnSync(process.execPath, ['--input-type=module', '-e', program], { timeout: 15_000 })
+  const lines = String(stdout)
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line))
+  expect(lines).toHaveLength(2)
+  for (const { time, clock } of lines) expect(Math.abs(Date.parse(time) - clock)).toBeLessThan(1_000)
+})
+
 const server = await startRedis(['--requirepass', 'right'])
 afterAll(() => server?.stop())
 

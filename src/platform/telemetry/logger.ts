@@ -1,4 +1,6 @@
 import { type DestinationStream, type Logger, pino, stdSerializers } from 'pino'
+import { toIso } from '../../kernel/index.ts'
+import { systemClock } from '../system/index.ts'
 import { writePlainLines } from './plain-lines.ts'
 import { createSink } from './sink.ts'
 
@@ -28,15 +30,18 @@ const gathering = (sink: ReturnType<typeof createSink>): DestinationStream => {
   }
 }
 
-/** A line's time as ISO 8601; lines of one millisecond share the text. */
+/**
+ * A line's time as ISO 8601, by the same clock as all that is stored: the one that only runs on knows nothing of a clock that is
+ * set right or a machine that slept. Lines of one millisecond share the text.
+ */
 const isoTime = () => {
   let last = 0
   let text = ''
   return (): string => {
-    const now = Math.floor(performance.timeOrigin + performance.now())
+    const now = systemClock.now()
     if (now !== last) {
       last = now
-      text = `,"time":"${new Date(now).toISOString()}"`
+      text = `,"time":"${toIso(now)}"`
     }
     return text
   }
