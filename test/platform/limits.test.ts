@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { createLimits } from '../../src/platform/limits/index.ts'
 import { systemClock } from '../../src/platform/system/index.ts'
 import { testClock } from '../identity/clock.ts'
@@ -42,6 +42,22 @@ test('what is spent beyond a limit leaves nothing, and a window that has ended b
   clock.advance(120_000)
   expect(await spend()).toMatchObject({ allowed: false, remaining: 0, resetMs: 0 })
   limits.close()
+})
+
+test('a clock that was set back by an hour prolongs no window: whoever keeps to the limit is let in', async () => {
+  vi.useFakeTimers()
+  const limits = createLimits(1, systemClock)
+  const spend = () => limits.spend('test', 'somebody', { limit: 10, windowMs: 60_000 })
+  await spend()
+  vi.setSystemTime(Date.now() - 3_600_000)
+  const spent: Awaited<ReturnType<typeof spend>>[] = []
+  for (let minute = 0; minute < 30; minute += 1) {
+    spent.push(await spend())
+    vi.advanceTimersByTime(60_000)
+  }
+  expect(spent.filter(({ allowed, resetMs }) => !allowed || resetMs > 60_000)).toEqual([])
+  limits.close()
+  vi.useRealTimers()
 })
 
 test('two limits of one window count apart, though somebody is known to both by the same key', async () => {

@@ -24,10 +24,24 @@ export interface Limits {
 /**
  * MemoryStore answers with its live record, which later callers have counted up by the time it is read: of many that
  * come in the same moment all would be told the last one's number. This one answers with the number of its caller, and
- * at once: MemoryStore has counted when it returns its promise.
+ * at once: MemoryStore has counted when it returns its promise. A window that lies ahead by more than its whole time was
+ * opened before the clock was set back, and is over: whoever comes often would else be refused until the clock is there again.
  */
 class CountingStore extends MemoryStore {
+  readonly #clock: Clock
+
+  constructor(clock: Clock) {
+    super()
+    this.#clock = clock
+  }
+
+  #isAhead({ resetTime }: ClientRateLimitInfo): boolean {
+    return resetTime !== undefined && resetTime.getTime() > this.#clock.now() + 2 * this.windowMs
+  }
+
   count(key: string): MaybePromise<ClientRateLimitInfo> {
+    const open = this.current.get(key) ?? this.previous.get(key)
+    if (open && this.#isAhead(open)) void this.resetKey(key)
     const counted = super.increment(key)
     const counter = this.current.get(key)
     return counter ? { totalHits: counter.totalHits, resetTime: counter.resetTime } : counted
@@ -49,7 +63,7 @@ export type StoreFactory = (name: string) => Store
 export const createLimits = (
   scale: number,
   clock: Clock,
-  storeFor: StoreFactory = () => new CountingStore(),
+  storeFor: StoreFactory = () => new CountingStore(clock),
 ): Limits => {
   const stores = new Map<string, Map<number, Store>>()
   const open = (name: string, windowMs: number): Store => {
