@@ -24,6 +24,19 @@ describe('the memory cache', () => {
     expect(await cache.increment('a', 1_000)).toEqual({ count: 1, remaining: 1_000 })
   })
 
+  test('a clock that was set back prolongs nothing by more than its own time', async () => {
+    const clock = testClock()
+    const cache = createMemoryCache(clock, 10)
+    await cache.set('channel', 'key', 1_000)
+    await cache.increment('mails', 1_000)
+    await cache.increment('mails', 1_000)
+    clock.advance(-1_000)
+    expect(await cache.get('channel')).toBe('key')
+    clock.advance(-1)
+    expect(await cache.get('channel')).toBeUndefined()
+    expect(await cache.increment('mails', 1_000)).toEqual({ count: 1, remaining: 1_000 })
+  })
+
   test('is bounded: the least recently used entry is lost', async () => {
     const cache = createMemoryCache(testClock(), 2)
     for (const key of ['a', 'b', 'c']) await cache.set(key, key, 1_000)

@@ -1,12 +1,17 @@
 import { LRUCache } from 'lru-cache'
-import { type Clock, type Instant, plus } from '../../kernel/index.ts'
+import { areWithin, type Clock, type Instant, plus } from '../../kernel/index.ts'
 import type { Cache } from './cache.ts'
 import { emptyWindow, type ReplayWindow, spendIn } from './replay-window.ts'
 
 interface Entry {
   value: string | number | ReplayWindow
+  at: Instant
   expiresAt: Instant
 }
+
+/** A clock that was set back by more than an entry's whole time ends it. */
+const isLive = ({ at, expiresAt }: Entry, now: Instant): boolean =>
+  expiresAt > now && areWithin(expiresAt - at, at, now)
 
 /** The cache of a single process. At `maximumEntries` the least recently used one is lost. */
 export const createMemoryCache = (clock: Clock, maximumEntries: number): Cache => {
@@ -15,12 +20,13 @@ export const createMemoryCache = (clock: Clock, maximumEntries: number): Cache =
 
   const live = (key: string): Entry | undefined => {
     const entry = entries.get(key)
-    if (entry && entry.expiresAt > clock.now()) return entry
+    if (entry && isLive(entry, clock.now())) return entry
     if (entry) entries.delete(key)
     return undefined
   }
   const put = (key: string, value: Entry['value'], ttl: number): void => {
-    entries.set(key, { value, expiresAt: plus(clock.now(), ttl) })
+    const at = clock.now()
+    entries.set(key, { value, at, expiresAt: plus(at, ttl) })
   }
 
   return {
