@@ -272,6 +272,16 @@ describe('auth.loginComplete', () => {
     expect((await complete(at, sessionId, code)).accessToken).toBeTypeOf('string')
   })
 
+  test('a wait ends at its own time, or where the clock was set back by more than that', async () => {
+    await at.account('back@demo.test')
+    for (let turn = 0; turn < 10; turn++) await codeOf(initiate(at, 'back@demo.test', {}, 'wrong'))
+    at.clock.advance(-60_000)
+    expect(await codeOf(initiate(at, 'back@demo.test'))).toBe('ACCESS.RATE_LIMITED')
+    at.clock.advance(-3_540_000)
+    expect((await initiate(at, 'back@demo.test')).sessionId).toBeTypeOf('string')
+    at.clock.advance(3_600_000)
+  })
+
   test('another client neither completes a login nor uses up its attempts', async () => {
     await at.account('lea@demo.test')
     const { sessionId, code } = await begin(at, 'lea@demo.test')

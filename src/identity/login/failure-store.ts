@@ -22,7 +22,8 @@ const waitAfter = (failures: RawBuilder<number>, rule: FailureRule): RawBuilder<
 
 /**
  * Counts a try as failed before it is looked at. Answers when the next one is let in if this one is not: undefined
- * means that it may go on. The window starts anew once it is over, and after a wait once as long again has passed.
+ * means that it may go on. The window starts anew once it is over, and after a wait once as long again has passed. A window
+ * or a wait that lies ahead by more than its own time was begun before the clock was set back, and is over.
  */
 export const countFailure = async (
   database: Database,
@@ -31,10 +32,12 @@ export const countFailure = async (
   now: Instant,
 ): Promise<Instant | undefined> => {
   const at = moment(now)
-  const over = moment(plus(now, -rule.windowMs))
+  const isOver = (since: RawBuilder<unknown>) =>
+    sql`abs(extract(epoch FROM ${since} - ${at})) * 1000 >= ${rule.windowMs}::float8`
   const failures = sql<number>`CASE
-    WHEN known.failures < ${rule.limit}::float8 AND known.window_started_at <= ${over} THEN 1
-    WHEN known.failures >= ${rule.limit}::float8 AND coalesce(known.blocked_until, known.window_started_at) <= ${over} THEN 1
+    WHEN known.failures < ${rule.limit}::float8 AND ${isOver(sql`known.window_started_at`)} THEN 1
+    WHEN known.failures >= ${rule.limit}::float8
+      AND ${isOver(sql`coalesce(known.blocked_until, known.window_started_at)`)} THEN 1
     ELSE known.failures + 1 END`
   const first = sql<number>`1`
   const counted = await sql`
@@ -45,6 +48,7 @@ export const countFailure = async (
       failures = ${failures},
       blocked_until = ${at} + ${waitAfter(sql`(${failures})`, rule)}
     WHERE known.blocked_until IS NULL OR known.blocked_until <= ${at}
+      OR known.blocked_until > ${at} + 2 * ${waitAfter(sql`known.failures`, rule)}
     RETURNING known.failures`.execute(database)
   if (counted.rows.length > 0) return undefined
   const known = await database
