@@ -1,4 +1,4 @@
-import { copyFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
@@ -90,11 +90,13 @@ describe('createWords', () => {
 
 test('what a language lacks, or leaves empty, is said in English', () => {
   const folder = mkdtempSync(join(tmpdir(), 'portico-words-'))
-  copyFileSync(join(directory, 'en.yaml'), join(folder, 'en.yaml'))
-  writeFileSync(join(folder, 'ja.yaml'), 'refusal: { ROUTE.NOT_FOUND: "" }')
+  cpSync(directory, folder, { recursive: true })
+  for (const locale of ['ja', 'zh-Hant'])
+    writeFileSync(join(folder, `${locale}.yaml`), 'refusal: { ROUTE.NOT_FOUND: "" }')
   const lacking = createWords({ directory: folder })
   for (const code of ['RESOURCE.NOT_FOUND', 'ROUTE.NOT_FOUND'] as const)
-    expect(lacking.refusal(code, 'ja')).toBe(lacking.refusal(code, 'en'))
+    for (const locale of ['ja', 'zh-Hant'] as const)
+      expect(lacking.refusal(code, locale)).toBe(lacking.refusal(code, 'en'))
   expect(lacking.refusal('ROUTE.NOT_FOUND', 'en')).not.toContain('ROUTE')
   rmSync(folder, { recursive: true })
 })
@@ -103,10 +105,14 @@ test.each([
   ['that is no YAML', 'refusal: { a: b'],
   ['with a text that is none', 'refusal: { ROUTE.NOT_FOUND: 404 }'],
   ['that says nothing', ''],
-])('a file %s is named where it is read', (_which, yaml) => {
+])('a file %s is named at the start, whichever language it is of', (_which, yaml) => {
   const folder = mkdtempSync(join(tmpdir(), 'portico-words-'))
-  writeFileSync(join(folder, 'en.yaml'), yaml)
-  expect(() => createWords({ directory: folder })).toThrow(`the texts of ${join(folder, 'en.yaml')} cannot be read`)
-  expect(() => readTexts(folder, 'vi')).toThrow(`the texts of ${join(folder, 'vi.yaml')} cannot be read`)
+  for (const locale of locales) {
+    cpSync(directory, folder, { recursive: true })
+    const file = join(folder, `${locale}.yaml`)
+    writeFileSync(file, yaml)
+    expect(() => createWords({ directory: folder })).toThrow(`the texts of ${file} cannot be read`)
+  }
   rmSync(folder, { recursive: true })
+  expect(() => readTexts(folder, 'vi')).toThrow(`the texts of ${join(folder, 'vi.yaml')} cannot be read`)
 })

@@ -18,10 +18,12 @@ const gap = '\u0000'
 
 const sayIn = (directory: string): ((locale: Locale) => Say) => {
   const i18n = i18next.createInstance({
-    resources: { [fallbackLocale]: { translation: readTexts(directory, fallbackLocale) } },
+    resources: Object.fromEntries(locales.map((locale) => [locale, { translation: readTexts(directory, locale) }])),
     lng: fallbackLocale,
     fallbackLng: fallbackLocale,
     supportedLngs: [...locales],
+    // Or zh would stand in for zh-Hant.
+    load: 'currentOnly',
     initAsync: false,
     keySeparator: false,
     nsSeparator: false,
@@ -30,8 +32,6 @@ const sayIn = (directory: string): ((locale: Locale) => Say) => {
   })
   void i18n.init()
   return (locale) => {
-    if (!i18n.hasResourceBundle(locale, 'translation'))
-      i18n.addResourceBundle(locale, 'translation', readTexts(directory, locale))
     const say = i18n.getFixedT(locale)
     return (key, values) => say(key, values ?? {})
   }
@@ -51,8 +51,8 @@ const prepare = (say: Say, overrides: CodedOverrides) => {
 }
 
 /**
- * The texts of config/locales. What a language lacks is said in English, which is read at once; another is read when
- * somebody first asks for it, since reading all five would hold up every start.
+ * The texts of config/locales, every file read at once, so that none fails whoever first asks for its language. What a language
+ * lacks is said in English. The others are worked out when somebody first asks for them, which takes longer than reading them.
  */
 export const createWords = ({ directory, codedOverrides = {} }: WordsOptions): Words => {
   const sayFor = sayIn(directory)
