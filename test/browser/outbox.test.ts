@@ -1,9 +1,11 @@
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createOutbox, outboxPage, readMailTexts } from '../../src/platform/mail/index.ts'
+import { mailTemplateNames } from '../../src/platform/mail/mailer.ts'
 import { testClock } from '../identity/clock.ts'
 import { chromiumPath, launchChromium, openPage } from './chromium.ts'
 
+const texts = await readMailTexts('config/mail')
 const hostile =
   '<script>document.title = "run"</script><img src="http://elsewhere.test/x"><form action="//elsewhere.test">'
 
@@ -15,7 +17,7 @@ describe.skipIf(chromiumPath === null)('the development outbox in Chromium', () 
   afterAll(() => browser?.close())
 
   test('shows hostile and endless names as the text that they are, on a screen of 320 pixels', async () => {
-    const outbox = createOutbox(await readMailTexts('config/mail'), testClock(), 10)
+    const outbox = createOutbox(texts, testClock(), 10)
     const url = `https://portal.example.com/invitations?${'t'.repeat(300)}`
     const values = { inviter: hostile, workspace: 'W'.repeat(300), role: 'R', message: hostile, days: '7', url }
     await outbox.send({ to: 'a@b.test', template: 'workspace-invitation', locale: 'ja', values })
@@ -33,5 +35,31 @@ describe.skipIf(chromiumPath === null)('the development outbox in Chromium', () 
     expect(await page.evaluate(() => [document.documentElement.scrollWidth, innerWidth])).toEqual([320, 320])
     expect(await page.locator('main article pre[lang=ja]').count()).toBe(1)
     expect(complaints).toEqual([])
+  })
+  test('every mail with an endless link or name fits a screen of 320 pixels, and a dark one', async () => {
+    const [outbox, long] = [createOutbox(texts, testClock(), 100), 'w'.repeat(300)]
+    const told = { change: long, time: long, address: long, device: long, decision: long, reason: long }
+    const values = {
+      ...told,
+      code: '012345',
+      minutes: '10',
+      days: '7',
+      url: `https://portal.example.com/#token=${long}`,
+    }
+    const invitation = { inviter: long, workspace: long, role: long, message: long }
+    for (const template of mailTemplateNames)
+      await outbox.send({ to: 'a@b.test', template, locale: 'ja', values: { ...values, ...invitation } })
+    const context = await browser.newContext({
+      viewport: { width: 320, height: 700 },
+      isMobile: true,
+      colorScheme: 'dark',
+    })
+    const page = await context.newPage()
+    for (const { html } of outbox.list()) {
+      await page.setContent(html)
+      expect(await page.evaluate(() => [document.documentElement.scrollWidth, innerWidth])).toEqual([320, 320])
+      expect(await page.evaluate(() => getComputedStyle(document.body).color)).toBe('rgb(255, 255, 255)')
+      expect(await page.locator('html[lang=ja] div[lang=ja]').count()).toBe(1)
+    }
   })
 })

@@ -61,6 +61,7 @@ describe('the SMTP mailer', () => {
       expect(mail.from).toMatchObject({ name: 'Portico', address: 'no-reply@portico.test' })
       expect(mail.text).toContain('123456')
       expect(mail.html).toContain('<strong>123456</strong>')
+      expect(mail.html).toMatch(new RegExp(`^<!doctype html><html lang="${locale}">.*</html>\\s*$`, 's'))
       expect(last?.to).toEqual(['ann@demo.test'])
     }
     await mailer.close()
@@ -122,7 +123,9 @@ describe('the SMTP mailer', () => {
     const send = (given: typeof values) =>
       outbox.send({ to: 'ann@demo.test', template: 'login-code', locale: 'en', values: given })
     await send({ ...values, code: 'a\r\nb\u2028c\u2029d\u0085e' })
-    expect(outbox.list()).toMatchObject([{ subject: 'For a b c d e', text: 'a b c d e', html: 'a b c d e' }])
+    expect(outbox.list()).toMatchObject([
+      { subject: 'For a b c d e', text: 'a b c d e', html: expect.stringMatching(/>\na b c d e</) },
+    ])
     const other: MailTexts = () => ({ subject: '{{coda}}', text: '', html: '' })
     const lacking = createOutbox(other, testClock(), 1)
     const sent = lacking.send({ to: 'ann@demo.test', template: 'login-code', locale: 'en', values })

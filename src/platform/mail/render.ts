@@ -1,3 +1,4 @@
+import type { Locale } from '../../kernel/index.ts'
 import { escapeHtml } from './escape-html.ts'
 import type { Mail, MailTemplate } from './mailer.ts'
 import type { MailText, MailTexts } from './templates.ts'
@@ -17,6 +18,18 @@ const fill = (text: string, values: ReadonlyMap<string, string>, made: (value: s
     return made(value)
   })
 
+/**
+ * A whole page of what a template holds, which says its language and leaves its colours to a dark screen. A link without a
+ * break anywhere is broken where a narrow one ends. Both stand on the content as well: web mail keeps nothing around it.
+ */
+const page = (locale: Locale, content: string): string =>
+  [
+    `<!doctype html><html lang="${locale}"><head><meta charset="utf-8">`,
+    '<meta name="viewport" content="width=device-width, initial-scale=1">',
+    '<meta name="color-scheme" content="light dark"></head>',
+    `<body><div lang="${locale}" style="overflow-wrap:anywhere">\n${content}</div></body></html>\n`,
+  ].join('')
+
 /** Subject, text and HTML of a mail in its language: values are one line each, and escaped where HTML is. */
 export const renderMail = <T extends MailTemplate>(texts: MailTexts, mail: Mail<T>): MailText => {
   const text = texts(mail.template, mail.locale)
@@ -24,6 +37,9 @@ export const renderMail = <T extends MailTemplate>(texts: MailTexts, mail: Mail<
   return {
     subject: fill(text.subject, values, oneLine),
     text: fill(text.text, values, oneLine),
-    html: fill(text.html, values, (value) => escapeHtml(oneLine(value))),
+    html: page(
+      mail.locale,
+      fill(text.html, values, (value) => escapeHtml(oneLine(value))),
+    ),
   }
 }
