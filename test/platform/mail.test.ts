@@ -62,6 +62,7 @@ describe('the SMTP mailer', () => {
       expect(mail.text).toContain('123456')
       expect(mail.html).toContain('<strong>123456</strong>')
       expect(mail.html).toMatch(new RegExp(`^<!doctype html><html lang="${locale}">.*</html>\\s*$`, 's'))
+      expect(mail.headers).toContainEqual(expect.objectContaining({ key: 'auto-submitted', value: 'auto-generated' }))
       expect(last?.to).toEqual(['ann@demo.test'])
     }
     await mailer.close()

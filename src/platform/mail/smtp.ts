@@ -12,6 +12,9 @@ export interface SmtpSettings {
   timeoutMs: number
 }
 
+/** Nobody answers such a mail by a machine: no note of an absence comes back for each code (RFC 3834, 5). */
+const headers = { 'Auto-Submitted': 'auto-generated' }
+
 /** Mails on their way to the server at once. */
 const maxConnections = 5
 
@@ -53,7 +56,7 @@ export const openSmtpMailer = async (settings: SmtpSettings, texts: MailTexts): 
       const deadline = AbortSignal.timeout(settings.timeoutMs)
       const dialogue = inTurn(async () => {
         deadline.throwIfAborted()
-        await transport.sendMail({ from, to, ...content, signal: deadline })
+        await transport.sendMail({ from, to, headers, ...content, signal: deadline })
       })
       try {
         await Promise.race([dialogue, passed(deadline)])
