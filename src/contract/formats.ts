@@ -37,11 +37,17 @@ export const distinct = <T extends z.ZodType<string>>(item: T, max: number) =>
     .refine((items) => new Set(items).size === items.length, { message: 'the same entry twice' })
     .meta({ uniqueItems: true })
 
-/** Intl takes a name in any case, whoever reads it back may not: one that Intl only spells otherwise is refused. */
+/** A zone's name as the database spells it. Node 24 has no Temporal, and Intl answers a zone's second name with its first. */
+const spelled = (zone: string): string => {
+  if (typeof Temporal !== 'undefined') return new Temporal.ZonedDateTime(0n, zone).timeZoneId
+  const { timeZone } = new Intl.DateTimeFormat('en', { timeZone: zone }).resolvedOptions()
+  return timeZone.toLowerCase() === zone.toLowerCase() ? timeZone : zone
+}
+
+/** A name is taken in any case, and whoever reads it back may not: one that is only spelled otherwise is refused. */
 const isTimezone = (value: string): boolean => {
   try {
-    const { timeZone } = new Intl.DateTimeFormat('en', { timeZone: value }).resolvedOptions()
-    return timeZone === value || timeZone.toLowerCase() !== value.toLowerCase()
+    return spelled(value) === value
   } catch {
     return false
   }

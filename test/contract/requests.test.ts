@@ -185,7 +185,9 @@ const cases: { name: string; schema: z.ZodType; accepts: unknown[]; refuses: unk
       { accountName: ' ' },
       { defaultTimezone: 'Mars/Base' },
       { defaultTimezone: '+01:00' },
-      ...['europe/berlin', 'Europe/BERLIN', 'utc', 'asia/kolkata'].map((defaultTimezone) => ({ defaultTimezone })),
+      ...['europe/berlin', 'Europe/BERLIN', 'utc', 'asia/kolkata', 'Asia/KOLKATA', 'Europe/KYIV'].map(
+        (defaultTimezone) => ({ defaultTimezone }),
+      ),
       ...['a\u0000b', 'a\u007fb', 'a\u0085b', 'a\u009b31mb'].map((accountName) => ({ accountName })),
       { defaultCountry: 'de' },
     ],
