@@ -153,6 +153,15 @@ describe('the SMTP mailer', () => {
     }
   })
 
+  test('sends nothing in the clear to a server that offers no TLS, where its URL demands that', async () => {
+    const mailer = await openSmtpMailer({ url: `${url}?requireTLS=true`, from, timeoutMs: 2_000 }, texts)
+    const before = received.length
+    const sent = mailer.send({ to: 'ann@demo.test', template: 'login-code', locale: 'en', values })
+    await expect(sent).rejects.toMatchObject({ code: 'SYSTEM.UNAVAILABLE' })
+    expect(received).toHaveLength(before)
+    await mailer.close()
+  })
+
   test('refuses with SYSTEM.UNAVAILABLE, within its timeout, where the server is gone or silent', async () => {
     const silent = createServer().listen(0, '127.0.0.1')
     await once(silent, 'listening')
