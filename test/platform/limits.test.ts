@@ -60,6 +60,22 @@ test('a clock that was set back by an hour prolongs no window: whoever keeps to 
   vi.useRealTimers()
 })
 
+test('a window that is longer than a timer can be counts for as long as it says', async () => {
+  vi.useFakeTimers()
+  const limits = createLimits(1, systemClock)
+  const day = 86_400_000
+  const spend = () => limits.spend('test', 'somebody', { limit: 1, windowMs: 60 * day })
+  expect(await spend()).toMatchObject({ allowed: true })
+  vi.advanceTimersByTime(10)
+  expect(await spend()).toMatchObject({ allowed: false })
+  vi.advanceTimersByTime(60 * day - 11)
+  expect(await spend()).toMatchObject({ allowed: false, resetMs: 1 })
+  vi.advanceTimersByTime(1)
+  expect(await spend()).toMatchObject({ allowed: true, resetMs: 60 * day })
+  limits.close()
+  vi.useRealTimers()
+})
+
 test('two limits of one window count apart, though somebody is known to both by the same key', async () => {
   const limits = createLimits(1, systemClock)
   const rule = { limit: 1, windowMs: 60_000 }

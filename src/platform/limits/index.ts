@@ -1,5 +1,6 @@
-import { type ClientRateLimitInfo, ipKeyGenerator, MemoryStore, type Store } from 'express-rate-limit'
+import { ipKeyGenerator, type Store } from 'express-rate-limit'
 import { type Clock, type MaybePromise, whenReady } from '../../kernel/index.ts'
+import { CountingStore } from './counting-store.ts'
 
 export { redisCounters } from './redis-counters.ts'
 
@@ -19,37 +20,6 @@ export interface Limits {
   spend(name: string, key: string, rule: Rule): MaybePromise<Spent>
   addressKey(address: string, ipv6Prefix: number): string
   close(): void
-}
-
-/**
- * MemoryStore answers with its live record, which later callers have counted up by the time it is read: of many that
- * come in the same moment all would be told the last one's number. This one answers with the number of its caller, and
- * at once: MemoryStore has counted when it returns its promise. A window that lies ahead by more than its whole time was
- * opened before the clock was set back, and is over: whoever comes often would else be refused until the clock is there again.
- */
-class CountingStore extends MemoryStore {
-  readonly #clock: Clock
-
-  constructor(clock: Clock) {
-    super()
-    this.#clock = clock
-  }
-
-  #isAhead({ resetTime }: ClientRateLimitInfo): boolean {
-    return resetTime !== undefined && resetTime.getTime() > this.#clock.now() + 2 * this.windowMs
-  }
-
-  count(key: string): MaybePromise<ClientRateLimitInfo> {
-    const open = this.current.get(key) ?? this.previous.get(key)
-    if (open && this.#isAhead(open)) void this.resetKey(key)
-    const counted = super.increment(key)
-    const counter = this.current.get(key)
-    return counter ? { totalHits: counter.totalHits, resetTime: counter.resetTime } : counted
-  }
-
-  override async increment(key: string): Promise<ClientRateLimitInfo> {
-    return this.count(key)
-  }
 }
 
 /** A store of one limit's counters in one window, in memory; on Redis the same limit is shared by every replica. */
