@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import { exportSPKI, importJWK, type JWTPayload, SignJWT, UnsecuredJWT } from 'jose'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { bizId } from '../../src/kernel/index.ts'
+import { bizId, plus } from '../../src/kernel/index.ts'
 import { codeOf, credential, type Harness, harness, signIn } from './harness.ts'
 
 let at: Harness
@@ -225,6 +225,20 @@ describe('signing keys', () => {
     at.clock.advance(1_100_000)
     expect((await at.identity.jwks()).keys.map((key) => key.kid)).toEqual([next])
     expect(await codeOf(read(token))).toBe('ACCESS.TOKEN_INVALID')
+  })
+
+  test('sign where the clock was set back, by seconds or by an hour, to before the first of them', async () => {
+    const [issued, { database }] = [at.clock.now(), at.ports]
+    const keys = database.selectFrom('signing_keys').select(['kid', 'activates_at']).orderBy('activates_at')
+    const first = await keys.executeTakeFirstOrThrow()
+    for (const by of [2_000, 3_600_000]) {
+      at.clock.set(plus(first.activates_at, -by))
+      const { accessToken } = await signIn(at, 'tok@demo.test')
+      expect(part(accessToken, 0).kid).toBe(first.kid)
+      const other = await at.replica()
+      expect((await other.authentication.accessToken(credential(accessToken))).portal).toBe('CONSUMER')
+    }
+    at.clock.set(issued)
   })
 
   test('the JWK Set holds no private part, and verifies an assertion for its one audience', async () => {

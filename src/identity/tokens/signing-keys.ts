@@ -15,7 +15,7 @@ export interface SigningKey {
 }
 
 export interface SigningKeys {
-  /** The newest key that is active. */
+  /** The newest key that is active; where the clock was set back to before all of them, or is behind, the oldest one. */
   signing(): Promise<SigningKey>
   /** A key whose signatures count, also one that another replica has just made. */
   verifying(kid: string): Promise<SigningKey | undefined>
@@ -97,8 +97,7 @@ export const createSigningKeys = (ports: SigningKeyPorts, settings: IdentitySett
     signing: async () => {
       await readOlderThan(settings.keyRefreshMs)
       if (!active()) await add((stored) => stored === 0)
-      const key = active()
-      // So it is where the clock stands before every key's time.
+      const key = active() ?? keys.findLast(counting)
       if (!key) throw new Refusal('SYSTEM.UNAVAILABLE', { retryAfter: 1, internal: 'no signing key is active' })
       return key
     },
