@@ -6,7 +6,7 @@ import { bizId, type WalletId, type WorkspaceId } from '../../src/kernel/index.t
 import type { OrderData } from '../../src/ledger/index.ts'
 import { sqlState } from '../../src/platform/database/fault.ts'
 import type { Database } from '../../src/platform/database/index.ts'
-import { systemIds } from '../../src/platform/system/index.ts'
+import { systemClock, systemIds } from '../../src/platform/system/index.ts'
 import { testDatabase } from '../identity/database.ts'
 import { asker } from '../ledger/ask.ts'
 import { createBook } from '../ledger/book.ts'
@@ -130,6 +130,14 @@ test.each([
   clock.advance(laterMs)
   expect(await world.status(quoteBizId)).toBe(status)
   expect(await exchange(quoteBizId)).toBe(code)
+})
+
+test('exchanges.create 200 by a new quote where an account it moves was last moved by a clock that was ahead', async () => {
+  const { clock, quote, exchange } = await bench(store.database, 'SANDBOX')
+  clock.advance(systemClock.now() + 3_600_000 - clock.now())
+  expect(await exchange((await quote()).quoteBizId)).toBe('none')
+  clock.advance(-3_600_000)
+  expect(await exchange((await quote()).quoteBizId)).toBe('none')
 })
 
 test('exchanges.create 422 EXCHANGE.RATE_UNAVAILABLE where the house has too little to give: nothing moves, and the quote stays good', async () => {
