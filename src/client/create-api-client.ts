@@ -1,3 +1,5 @@
+import './browser.ts'
+
 import type { Calling } from './calling.ts'
 import type { OperationsOf } from './contract-types.ts'
 import { createCalling } from './create-calling.ts'

@@ -1,3 +1,5 @@
+import './browser.ts'
+
 import { refreshToken } from '../contract/auth.ts'
 import type { Portal } from '../kernel/index.ts'
 import type { Calling } from './calling.ts'

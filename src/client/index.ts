@@ -1,5 +1,3 @@
-import './browser.ts'
-
 export type { Args, CallOptions, Operations, Progress, Result } from './contract-types.ts'
 export { type ApiClient, createApiClient } from './create-api-client.ts'
 export { type Client, type ClientFrame, createClient } from './create-client.ts'

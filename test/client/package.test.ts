@@ -3,11 +3,21 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { promisify } from 'node:util'
+import { rolldown } from 'rolldown'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const run = promisify(execFile)
 const tsc = join(root, 'node_modules/typescript/bin/tsc')
+
+/** What a page loads of the package in `folder` that uses it so. */
+const bundleOf = async (folder: string, use: string): Promise<string> => {
+  const input = join(folder, 'entry.js')
+  await writeFile(input, use)
+  await using bundle = await rolldown({ input, platform: 'browser' })
+  const { output } = await bundle.generate({ minify: true })
+  return output[0].code
+}
 
 describe('the client as the package exports it', () => {
   let folder: string
@@ -30,6 +40,20 @@ describe('the client as the package exports it', () => {
       console.log(typeof client.createTransfer, (await client.listWallets().catch((error) => error)).code)`
     const { stdout } = await run(process.execPath, ['--no-strip-types', '--input-type=module', '-e', script])
     expect(stdout.trim()).toBe('function CLIENT.NETWORK')
+  })
+
+  it('costs a page what it uses: to tell an error takes no operation along, and a client tells zod not to compile', async () => {
+    const packaged = await readFile(join(root, 'package.json'), 'utf8')
+    await writeFile(join(folder, 'package.json'), packaged.replaceAll('./dist/', './'))
+    const telling = await bundleOf(
+      folder,
+      `import { isPorticoError } from 'portico/client'; console.log(isPorticoError(0))`,
+    )
+    expect(telling.length).toBeLessThan(2_000)
+    const calling = await bundleOf(folder, `import { createClient } from 'portico/client'; console.log(createClient)`)
+    const told = calling.indexOf('jitless:!0')
+    expect(told).toBeGreaterThan(0)
+    expect(told).toBeLessThan(calling.indexOf('/transfer/command/create'))
   })
 
   it('has types that a browser’s project can check without any of Node’s', { timeout: 120_000 }, async () => {
