@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { Agent as HttpsAgent } from 'node:https'
 import { createSecureContext } from 'node:tls'
 import { Pool } from 'undici'
-import type { UpstreamConfiguration } from '../config/index.ts'
+import { isHttps, type UpstreamConfiguration } from '../config/index.ts'
 import { Refusal } from '../kernel/index.ts'
 import { Agent as HttpAgent } from '../platform/system/index.ts'
 import { invalidReply } from './upstream-reply.ts'
@@ -45,9 +45,7 @@ export const openPool = ({ url, connections, tls }: UpstreamConfiguration): Pool
 /** Connections of their own for streams: http-proxy-middleware speaks through Node's agents. */
 export const openAgent = ({ url, connections, tls }: UpstreamConfiguration): HttpAgent | HttpsAgent => {
   const options = { keepAlive: true, maxSockets: connections }
-  return new URL(url).protocol === 'https:'
-    ? new HttpsAgent({ ...options, ...(tls && tlsOptions(url, tls)) })
-    : new HttpAgent(options)
+  return isHttps(url) ? new HttpsAgent({ ...options, ...(tls && tlsOptions(url, tls)) }) : new HttpAgent(options)
 }
 
 const unreachable = new Set([

@@ -1,3 +1,4 @@
+export { isHttps } from './http-url.ts'
 export { limitsOf, type PortalLimits } from './limits.ts'
 export { ConfigurationError, loadConfiguration } from './load.ts'
 export type { MoneySettings } from './money.ts'

@@ -1,11 +1,12 @@
 import { z } from 'zod'
 import { developmentAccessCodeHashes, developmentKey, exampleAccessCodeHashes } from './development.ts'
 import type { Variables } from './env.ts'
+import { isHttps } from './http-url.ts'
 
 /** The few settings that are judged here, read leniently: what is malformed is the schema's to report. */
 const Judged = z.object({
   profile: z.unknown(),
-  publicUrl: z.string().catch('https:'),
+  publicUrl: z.string().nullable().catch(null),
   mail: z.object({ from: z.string() }).catch({ from: '' }),
   portals: z.record(z.string(), z.object({ accessCodes: z.array(z.string()) }).catch({ accessCodes: [] })).catch({}),
 })
@@ -25,7 +26,8 @@ export const productionFaults = (tree: unknown, variables: Variables): string[] 
   if (key === undefined) faults.push('PORTICO_SECRET_KEY: must be set in production (32 bytes, base64)')
   else if (Buffer.from(key, 'base64').equals(developmentKey()))
     faults.push('PORTICO_SECRET_KEY: is the development key')
-  if (!settings.publicUrl.startsWith('https:')) faults.push('publicUrl: must be https in production')
+  const { publicUrl } = settings
+  if (publicUrl !== null && !isHttps(publicUrl)) faults.push('publicUrl: must be https in production')
   if (!variables.SMTP_URL) faults.push('SMTP_URL: must be set in production; codes are sent by mail')
   if (settings.mail.from.includes('portico.test')) faults.push('mail.from: is the development address')
   return faults

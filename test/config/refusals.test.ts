@@ -48,6 +48,10 @@ describe('production', () => {
     expect(taken.portals.CONSUMER.edge).not.toEqual(development.portals.CONSUMER.edge)
   })
 
+  test('takes the scheme of its address in either case', () => {
+    expect(faultsOf({ ...settings, publicUrl: 'HTTPS://portal.example' }, variables)).toEqual([])
+  })
+
   const [developmentCode = ''] = developmentAccessCodeHashes
   const consumer = { ...settings.portals, CONSUMER: { accessCodes: ['a'.repeat(64), developmentCode] } }
   test.each<[string, object, Variables]>([
