@@ -6,6 +6,7 @@
 import { parseArgs } from 'node:util'
 import { createClient, type Exchange, isPorticoError } from '../src/client/index.ts'
 import { readVariables } from '../src/config/env.ts'
+import { messageOf } from '../src/kernel/index.ts'
 
 const { PORT = '8080', OPS_PORT = '9090' } = readVariables()
 
@@ -111,7 +112,6 @@ const hintOf = (error: unknown): string => {
 try {
   await tour()
 } catch (error) {
-  const why = error instanceof Error ? error.message : String(error)
-  process.stderr.write(`\nThe tour ended early: ${shorten(why)}\n${hintOf(error)}\n`)
+  process.stderr.write(`\nThe tour ended early: ${shorten(messageOf(error))}\n${hintOf(error)}\n`)
   process.exitCode = 1
 }

@@ -3,6 +3,7 @@ import { parseArgs } from 'node:util'
 import { UsageError } from './cli/command.ts'
 import { commands } from './cli/index.ts'
 import { inPackage, packageVersion } from './config/root.ts'
+import { messageOf } from './kernel/index.ts'
 
 const usage = async (): Promise<string> =>
   [
@@ -44,7 +45,7 @@ const main = async (args: string[]): Promise<number> => {
 /** What an error says; one of several tries, as of a host's addresses, says nothing itself. */
 const said = (error: unknown): string => {
   if (error instanceof AggregateError && error.message === '') return error.errors.map(said).join(', ')
-  return error instanceof Error ? error.message : String(error)
+  return messageOf(error)
 }
 
 try {

@@ -1,4 +1,4 @@
-import type { Instant } from '../../kernel/index.ts'
+import { type Instant, messageOf } from '../../kernel/index.ts'
 import type { Database } from '../database/index.ts'
 import type { Blobs } from './blobs.ts'
 import { doomBlobs, forgetDoomed, putOff } from './unnamed-store.ts'
@@ -6,8 +6,6 @@ import { doomBlobs, forgetDoomed, putOff } from './unnamed-store.ts'
 const batchSize = 200
 /** So many failures in a row are the store's and not the bytes': each of the others might take its whole time as well. */
 const mostInARow = 10
-
-const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
 
 /**
  * Deletes the bytes of a room that no row has named in time; answers how many. What cannot be deleted holds up nothing

@@ -1,4 +1,4 @@
-import { type Clock, type Ids, plus } from '../../kernel/index.ts'
+import { type Clock, type Ids, messageOf, plus } from '../../kernel/index.ts'
 import type { Database } from '../database/index.ts'
 import type { JobKind } from './job.ts'
 import { keepLease } from './lease.ts'
@@ -35,7 +35,8 @@ const backoffMs = (attempt: number): number => Math.min(1_000 * 4 ** (attempt - 
 /** Attempts beyond a kind's own that may end with their process: one that is killed is mostly not the job's doing. */
 const killsForgiven = 5
 
-const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error)).slice(0, 500)
+/** So much of a failure is kept with its job, in characters. */
+const keptOfFailure = 500
 
 /** Does the jobs of the kinds that this process knows, those of every replica in turns. */
 export const createJobRunner = ({ database, clock, ids, settings, kinds, onFailure }: Ports): JobRunner => {
@@ -45,7 +46,7 @@ export const createJobRunner = ({ database, clock, ids, settings, kinds, onFailu
   let timer: NodeJS.Timeout | undefined
 
   const settle = async (kind: JobKind, lease: Lease, error: unknown): Promise<void> => {
-    const failure = error === null ? null : messageOf(error)
+    const failure = error === null ? null : messageOf(error).slice(0, keptOfFailure)
     const { attempt } = lease
     if (stopping.signal.aborted && failure !== null)
       return returnJob(database, lease, { runAt: clock.now(), failure, attempts: attempt - 1 })
