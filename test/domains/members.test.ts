@@ -2,6 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import * as contract from '../../src/contract/members.ts'
 import * as operators from '../../src/contract/operator-workspaces.ts'
 import { leaveWorkspace, listMyWorkspaces } from '../../src/contract/workspaces.ts'
+import { listAccounts } from '../../src/domains/operators/accounts-store.ts'
 import { listWorkspaces } from '../../src/domains/operators/workspaces-store.ts'
 import { type AccountId, bizId, type RoleId, type WorkspaceId } from '../../src/kernel/index.ts'
 import { inTransaction } from '../../src/platform/database/index.ts'
@@ -42,6 +43,26 @@ describe('part of a name, in any case', () => {
     } = operators.listWorkspaces.query.parse({ workspaceName })
     const { items } = await listWorkspaces(world.database, { ...query, name: part })
     expect(items.map(({ id }) => id)).toEqual([workspace])
+  })
+})
+
+describe('part of an address, in any case and width', () => {
+  let workspace: string
+  beforeAll(async () => {
+    workspace = await world.workspaceOf(owner)
+  })
+  const spellings = ['owner@', 'OWNER@', 'ｏｗｎｅｒ＠']
+
+  test.each(spellings)('workspaces.listMembers 200: finds %s', async (accountEmail) => {
+    const asked = { as: owner, workspace, query: { accountEmail } }
+    const { items } = await world.ask(world.workspaces.handlers, contract.listMembers, asked)
+    expect(items.map(({ userBizId }) => userBizId)).toEqual([owner])
+  })
+
+  test.each(spellings)('operators.listAccounts 200: finds %s', async (email) => {
+    const all = { currentPage: 1, pageSize: 10, sortBy: 'createdAt', sortOrder: 'asc' } as const
+    const { items } = await listAccounts(world.database, { ...all, email })
+    expect(items.map(({ id }) => id)).toEqual([owner])
   })
 })
 

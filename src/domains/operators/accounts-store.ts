@@ -8,7 +8,7 @@ import {
   type Portal,
   toDate,
 } from '../../kernel/index.ts'
-import { type Database, moment, readPage, type Tx } from '../../platform/database/index.ts'
+import { type Database, moment, partOfEmail, readPage, type Tx } from '../../platform/database/index.ts'
 
 type Store = Database | Tx
 
@@ -72,7 +72,7 @@ export const setAccountStatus = (
 export interface AccountQuery extends PageRequest {
   status?: CodeOf<'accountStatus'> | undefined
   portal?: Portal | undefined
-  /** Part of an address, in any case. */
+  /** Part of an address, in any case and width. */
   email?: string | undefined
   from?: Instant | undefined
   to?: Instant | undefined
@@ -86,7 +86,7 @@ export const listAccounts = (store: Store, query: AccountQuery): Promise<Page<Ac
   let found = store.selectFrom('accounts')
   if (query.status) found = found.where('account_status', '=', query.status)
   if (query.portal) found = found.where('portal', '=', query.portal)
-  if (query.email) found = found.where(sql<boolean>`strpos(email_canonical, ${query.email.toLowerCase()}) > 0`)
+  if (query.email) found = found.where(partOfEmail('email_canonical', query.email))
   if (query.from !== undefined) found = found.where('created_at', '>=', moment(query.from))
   if (query.to !== undefined) found = found.where('created_at', '<=', moment(query.to))
   const ordered = found

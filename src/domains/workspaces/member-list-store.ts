@@ -1,6 +1,5 @@
-import { sql } from 'kysely'
 import type { AccountId, Instant, Page, PageRequest, RoleId, WorkspaceId } from '../../kernel/index.ts'
-import { type Database, moment, partOf, readPage, type Tx } from '../../platform/database/index.ts'
+import { type Database, moment, partOf, partOfEmail, readPage, type Tx } from '../../platform/database/index.ts'
 import { joinedMemberships, type MembershipRow, membershipColumns } from './membership-store.ts'
 
 export interface MemberRow extends MembershipRow {
@@ -13,7 +12,7 @@ export interface MemberQuery extends PageRequest {
   roleId: RoleId | undefined
   /** Part of it, in any case. */
   name: string | undefined
-  /** Part of it, in any case. */
+  /** Part of it, in any case and width. */
   email: string | undefined
   from: Instant | undefined
   to: Instant | undefined
@@ -38,7 +37,7 @@ export const listMembers = (database: Database, query: MemberQuery): Promise<Pag
   let found = membersIn(database, query.workspaceId)
   if (roleId) found = found.where('m.role_biz_id', '=', roleId)
   if (name) found = found.where(partOf('a.account_name', name))
-  if (email) found = found.where(sql<boolean>`strpos(a.email_canonical, ${email.toLowerCase()}) > 0`)
+  if (email) found = found.where(partOfEmail('a.email_canonical', email))
   if (from !== undefined) found = found.where('m.created_at', '>=', moment(from))
   if (to !== undefined) found = found.where('m.created_at', '<=', moment(to))
   const ordered = found

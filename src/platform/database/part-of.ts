@@ -1,4 +1,5 @@
 import { type RawBuilder, sql } from 'kysely'
+import { canonicalEmail } from '../../kernel/index.ts'
 
 /**
  * Whether a column holds a text, in any case. The store folds both: where JavaScript folds one of them, some letters no
@@ -6,3 +7,7 @@ import { type RawBuilder, sql } from 'kysely'
  */
 export const partOf = (column: string, text: string): RawBuilder<boolean> =>
   sql<boolean>`strpos(lower(upper(${sql.ref(column)})), lower(upper(${text}::text))) > 0`
+
+/** The same of a column that holds addresses in the form in which they are compared. */
+export const partOfEmail = (column: string, part: string): RawBuilder<boolean> =>
+  sql<boolean>`strpos(${sql.ref(column)}, ${canonicalEmail(part)}::text) > 0`
