@@ -1,6 +1,6 @@
-import { LRUCache } from 'lru-cache'
-import { type AccountId, type Instant, type Portal, plus, Refusal } from '../../kernel/index.ts'
+import { type AccountId, type Instant, type MaybePromise, type Portal, plus, Refusal } from '../../kernel/index.ts'
 import { type AddressRange, covers, parseRange } from '../../platform/addresses/index.ts'
+import { createLease } from '../../platform/cache/index.ts'
 import { databaseFault, type Tx } from '../../platform/database/index.ts'
 import type { IdentityPorts } from '../ports.ts'
 import type { IdentitySettings } from '../settings.ts'
@@ -38,20 +38,10 @@ export const createIpWhitelistGuard = (
   { database, clock }: IdentityPorts,
   { livenessMs, activityMs, remembered }: IdentitySettings['sessions'],
 ): IpWhitelistGuard => {
-  const known = new LRUCache<AccountId, { ranges: Promise<Range[]>; readAt: Instant }>({ max: remembered })
+  const known = createLease<Range[]>(clock, { ms: livenessMs, max: remembered })
 
-  const read = ({ portal, accountId }: Guarded): Promise<Range[]> => {
-    const last = known.get(accountId)
-    const age = last ? clock.now() - last.readAt : Number.NaN
-    if (last && age >= 0 && age < livenessMs) return last.ranges
-    const ranges = whitelistOf(database, portal, accountId).then(parse)
-    const entry = { ranges, readAt: clock.now() }
-    known.set(accountId, entry)
-    ranges.catch(() => {
-      if (known.get(accountId) === entry) known.delete(accountId)
-    })
-    return ranges
-  }
+  const read = ({ portal, accountId }: Guarded): MaybePromise<Range[]> =>
+    known.read(accountId, () => whitelistOf(database, portal, accountId).then(parse))
 
   /** A store that can be read and not written (its disk is full) still serves reading; a transaction has failed with it. */
   const note = async (
@@ -78,6 +68,6 @@ export const createIpWhitelistGuard = (
       match.notedAt = now
       await note(account, match, now, tx)
     },
-    forget: (accountId) => void known.delete(accountId),
+    forget: known.forget,
   }
 }
