@@ -1,9 +1,9 @@
 import type { Server } from 'node:http'
 import type { Logger } from 'pino'
-import { createApp, type Doors, pipeline, servicePipeline, type Way } from './app.ts'
-import { assertedCall, createBackends, createUpstreamMetrics } from './backends/index.ts'
+import { createApp, pipeline, servicePipeline, type Way } from './app.ts'
+import { assertedCall, type Backends, createBackends, createUpstreamMetrics } from './backends/index.ts'
 import { watchBook } from './compose/book-watch.ts'
-import { composeDomains } from './compose/domains.ts'
+import { composeDomains, type Domains } from './compose/domains.ts'
 import { composeIdentity } from './compose/identity.ts'
 import { startJobs } from './compose/jobs.ts'
 import { meteredChannel, meteredLimits, meteredSessions } from './compose/metered.ts'
@@ -31,9 +31,10 @@ import {
   rememberAccess,
   requestLog,
   securityHeaders,
+  type Tracing,
 } from './gateway/index.ts'
-import { assertionType } from './identity/index.ts'
-import type { HandlerTable, Operation } from './kernel/index.ts'
+import { assertionType, type Identity } from './identity/index.ts'
+
 import { blobsFault } from './platform/blobs/index.ts'
 import { databaseFault } from './platform/database/index.ts'
 import { outboxPage } from './platform/mail/index.ts'
@@ -46,6 +47,7 @@ import {
   createPerimeterMetrics,
   createQueueMetrics,
   type Metrics,
+  type PerimeterMetrics,
 } from './platform/telemetry/index.ts'
 
 const roles = ['gateway', 'domains'] as const
@@ -64,58 +66,20 @@ export interface Deployment {
   close(): Promise<void>
 }
 
-interface Serving {
-  role: Role
+/** What a process is built of before any of it serves. */
+interface Parts {
+  isGateway: boolean
   settings: Configuration
   outside: Outside
   logger: Logger
   metrics: Metrics
-  /** What hears of every request once it has been answered. */
-  told: readonly ((finished: Finished) => void)[]
+  perimeter: PerimeterMetrics
+  identity: Identity
+  domains: Domains
 }
 
-const portalApp = (
-  { role, settings, outside, logger, metrics, told }: Serving,
-  operations: readonly Operation[],
-  way: Way,
-  pages: Doors['pages'],
-) => {
-  const { clock, ids, words } = outside
-  const isService = role === 'domains'
-  const answers = createAnswers({
-    clock,
-    words,
-    securityFields: securityHeaders(),
-    asksForFields: isService,
-    // The gateway before a service knows whether a client makes it wait.
-    stallMs: isService ? 0 : settings.requests.downloadStallMs,
-  })
-  const router = createRouter(operations)
-  const stages = Object.values(way)
-  const log = (finished: Finished) => {
-    for (const tell of told) tell(finished)
-  }
-  const isUnavailable = (error: unknown): boolean => databaseFault(error) || redisFault(error) || blobsFault(error)
-  const door = createDoor({ router, stages, answers, clock, ids, metrics, log, refusalOf: refusalOf(isUnavailable) })
-  return createApp({ ...door, pageLog: pageLog(logger), pages, fault: faultDoor(answers, logger) })
-}
-
-const domainOperations = (handlers: HandlerTable): Operation[] => catalogue.filter(({ id }) => handlers.has(id))
-
-/** Builds every part once, in order; `close` takes them down in the reverse one. What fails half-way is taken down too. */
-export const compose = async (settings: Configuration, role: Role, logger: Logger): Promise<Deployment> => {
-  await using building = new AsyncDisposableStack()
-  const outside = await openOutside(settings, role === 'domains', logger, building)
-  const metrics = createMetrics()
-  const perimeter = createPerimeterMetrics(metrics.registry)
-  // Registration opens workspaces and operators end sessions: each is handed the other's way to do it.
-  const identity = await composeIdentity(settings, outside, logger, (tx, opening) =>
-    domains.workspaces.provide(tx, opening),
-  )
-  const domains = await composeDomains(settings, outside, logger, identity)
-  building.defer(() => domains.apiKeys.settle())
-  building.defer(() => domains.rates.close())
-  const isGateway = role === 'gateway'
+/** The measurements that ask a part how it stands. */
+const measure = ({ outside, logger, metrics, identity, domains }: Parts): void => {
   createApprovalMetrics(metrics.registry, {
     count: domains.accountsAwaiting,
     clock: outside.clock,
@@ -127,9 +91,10 @@ export const compose = async (settings: Configuration, role: Role, logger: Logge
     'password-hash': outside.passwords.waiting,
     database: outside.waitingForDatabase,
   })
-  if (settings.profile === 'production') await refuseSeeded(outside)
-  else if (isGateway) await composeSeed(outside, identity, domains)
-  const backends = await createBackends({
+}
+
+const backendsOf = ({ isGateway, settings, outside, metrics, perimeter, identity, domains }: Parts) =>
+  createBackends({
     identity: isGateway ? meteredSessions(identity.handlers, perimeter) : new Map(),
     domains: domains.handlers,
     settings: isGateway ? settings : { ...settings, backends: { default: 'in-process' } },
@@ -137,9 +102,13 @@ export const compose = async (settings: Configuration, role: Role, logger: Logge
     clock: outside.clock,
     metrics: createUpstreamMetrics(metrics.registry),
   })
-  building.defer(() => backends.close())
-  const tracing = settings.tracing.enabled ? await loadTracing() : null
-  const way = isGateway
+
+const wayOf = (
+  { isGateway, settings, outside, perimeter, identity, domains }: Parts,
+  backends: Backends,
+  tracing: Tracing | null,
+): Way =>
+  isGateway
     ? pipeline({
         settings,
         tracing,
@@ -158,26 +127,90 @@ export const compose = async (settings: Configuration, role: Role, logger: Logge
         backends,
         assertedCall: assertedCall({ ...settings.tokens, type: assertionType, ...settings.assertion }, outside.clock),
       })
-  const served = isGateway ? catalogue : domainOperations(domains.handlers)
-  const pages = isGateway ? referencePages({ document: () => composeReference(outside.words) }) : []
+
+/** `told` is what hears of every request once it has been answered. */
+const portalApp = (
+  { isGateway, settings, outside, logger, metrics, domains }: Parts,
+  way: Way,
+  told: readonly ((finished: Finished) => void)[],
+) => {
+  const { clock, ids, words } = outside
+  const answers = createAnswers({
+    clock,
+    words,
+    securityFields: securityHeaders(),
+    asksForFields: !isGateway,
+    // The gateway before a service knows whether a client makes it wait.
+    stallMs: isGateway ? settings.requests.downloadStallMs : 0,
+  })
+  const router = createRouter(isGateway ? catalogue : catalogue.filter(({ id }) => domains.handlers.has(id)))
+  const stages = Object.values(way)
+  const log = (finished: Finished) => {
+    for (const tell of told) tell(finished)
+  }
+  const isUnavailable = (error: unknown): boolean => databaseFault(error) || redisFault(error) || blobsFault(error)
+  const door = createDoor({ router, stages, answers, clock, ids, metrics, log, refusalOf: refusalOf(isUnavailable) })
+  const pages = isGateway ? referencePages({ document: () => composeReference(words) }) : []
+  return createApp({ ...door, pageLog: pageLog(logger), pages, fault: faultDoor(answers, logger) })
+}
+
+/** The operations that are declared and have no handler in this process; those that nobody serves are warned of. */
+const unservedOf = ({ isGateway, settings, logger, identity, domains }: Parts): string[] => {
+  const unserved = catalogue.map(({ id }) => id).filter((id) => !identity.handlers.has(id) && !domains.handlers.has(id))
+  const nowhere = isGateway ? servedNowhere(unserved, settings) : unserved
+  if (nowhere.length > 0) logger.warn({ operations: nowhere }, 'declared, and not served yet')
+  return unserved
+}
+
+/** Its own parts, once the outside is there. `building` takes down what it has begun. */
+const composeParts = async (
+  settings: Configuration,
+  role: Role,
+  logger: Logger,
+  building: AsyncDisposableStack,
+): Promise<Parts> => {
+  const isGateway = role === 'gateway'
+  const outside = await openOutside(settings, !isGateway, logger, building)
+  const metrics = createMetrics()
+  const perimeter = createPerimeterMetrics(metrics.registry)
+  // Registration opens workspaces and operators end sessions: each is handed the other's way to do it.
+  const identity = await composeIdentity(settings, outside, logger, (tx, opening) =>
+    domains.workspaces.provide(tx, opening),
+  )
+  const domains = await composeDomains(settings, outside, logger, identity)
+  building.defer(() => domains.apiKeys.settle())
+  building.defer(() => domains.rates.close())
+  return { isGateway, settings, outside, logger, metrics, perimeter, identity, domains }
+}
+
+/** Builds every part once, in order; `close` takes them down in the reverse one. What fails half-way is taken down too. */
+export const compose = async (settings: Configuration, role: Role, logger: Logger): Promise<Deployment> => {
+  await using building = new AsyncDisposableStack()
+  const parts = await composeParts(settings, role, logger, building)
+  const { isGateway, outside, metrics, perimeter, identity, domains } = parts
+  measure(parts)
+  if (settings.profile === 'production') await refuseSeeded(outside)
+  else if (isGateway) await composeSeed(outside, identity, domains)
+  const backends = await backendsOf(parts)
+  building.defer(() => backends.close())
+  const tracing = settings.tracing.enabled ? await loadTracing() : null
+  const way = wayOf(parts, backends, tracing)
   const explain = createExplain(outside.clock, Object.keys(way), settings.explain)
   building.defer(() => explain.close())
-  const told = [
+  const app = portalApp(parts, way, [
     requestLog(logger),
     explain.record,
     ...(tracing ? [tracing.endSpan] : []),
     ...(isGateway ? [auditRefusedCommands(outside)] : []),
-  ]
-  const app = portalApp({ role, settings, outside, logger, metrics, told }, served, way, pages)
-  const unserved = catalogue.map(({ id }) => id).filter((id) => !identity.handlers.has(id) && !domains.handlers.has(id))
-  const nowhere = isGateway ? servedNowhere(unserved, settings) : unserved
-  if (nowhere.length > 0) logger.warn({ operations: nowhere }, 'declared, and not served yet')
+  ])
+  const unserved = unservedOf(parts)
   const book = watchBook({ ledger: domains.ledger, logger, metrics: createBookMetrics(metrics.registry) })
   building.defer(() => book.close())
   let draining = false
+  const isDraining = () => draining
   const operations = createOperationsApp({
     probes: [...outside.probes, { name: 'ledger', check: book.check }],
-    isDraining: () => draining,
+    isDraining,
     metrics,
     explain: explain.explain,
     jwks: identity.jwks,
@@ -188,10 +221,10 @@ export const compose = async (settings: Configuration, role: Role, logger: Logge
   await startJobs({ settings, outside, logger, registry: metrics.registry, isGateway, identity, domains }, building)
   const listening = {
     settings: settings.requests,
-    isDraining: () => draining,
+    isDraining,
     onMalformed: noteMalformed(logger, perimeter.malformedRequest),
   }
-  const parts = building.move()
+  const built = building.move()
   return {
     portal: guardServer({ app, ...listening }),
     operations: guardServer({ app: operations, ...listening }),
@@ -200,6 +233,6 @@ export const compose = async (settings: Configuration, role: Role, logger: Logge
     startDraining: () => {
       draining = true
     },
-    close: () => parts.disposeAsync(),
+    close: () => built.disposeAsync(),
   }
 }
