@@ -132,6 +132,21 @@ describe('the bytes of an upload', () => {
     expect(await refusalOf(send(await book.workspace(), 'AVATAR', { blobs: watched }))).not.toBe('none')
     expect(await isThere(put[0] ?? '')).toBe(false)
   })
+
+  test('of a refused upload are the sweep’s where the store cannot be reached, and the refusal stays what it is', async () => {
+    const [workspace, put] = [await book.workspace(), [] as string[]]
+    const failing: Blobs = {
+      ...blobs,
+      put: (key, source) => {
+        put.push(key)
+        return blobs.put(key, source)
+      },
+      delete: () => Promise.reject(new Error('the files cannot be reached')),
+    }
+    const refused = await refusalOf(send(workspace, 'AVATAR'))
+    expect(await refusalOf(send(workspace, 'AVATAR', { blobs: failing }))).toBe(refused)
+    expect(await unnamed()).toContain(put[0])
+  })
 })
 
 test('a form whose client went away before anybody listened is refused at once, for the reason there is', async () => {

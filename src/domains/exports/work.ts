@@ -72,7 +72,8 @@ const carryOut = async (ports: ExportWorkPorts, run: Run, signal: AbortSignal): 
       await storing
     })
   } catch (error) {
-    await blobs.delete(blobKey)
+    // Where the bytes cannot be deleted either they are the sweep's: the attempt failed for the first reason.
+    await blobs.delete(blobKey).catch(() => undefined)
     throw error
   }
   const at = clock.now()

@@ -52,7 +52,8 @@ const take = async ({ blobs, purposes }: FilePorts, blobKey: string, form: Uploa
     judgePurpose(purposes[purpose], { size: taken.sizeBytes, type: taken.contentType })
     return { ...taken, purpose }
   } catch (error) {
-    if (isStored) await blobs.delete(blobKey)
+    // What was wrong with the upload is the answer, also where its bytes are the sweep's.
+    if (isStored) await blobs.delete(blobKey).catch(() => undefined)
     throw error
   }
 }
