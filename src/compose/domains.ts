@@ -15,7 +15,7 @@ import { createTransfers } from '../domains/transfers/index.ts'
 import { createWallets } from '../domains/wallets/index.ts'
 import { createWithdrawalChannels } from '../domains/withdrawal-channels/index.ts'
 import { createWithdrawals } from '../domains/withdrawals/index.ts'
-import { createWorkspaces, workspaceMembers } from '../domains/workspaces/index.ts'
+import { createWorkspaces, freezeOwnWorkspace, workspaceMembers } from '../domains/workspaces/index.ts'
 import { endSessions, type Identity } from '../identity/index.ts'
 import type { HandlerTable, Portal } from '../kernel/index.ts'
 import { checkingBook, createLedger, forgettingAnswers, verifyBook } from '../ledger/index.ts'
@@ -96,6 +96,7 @@ export const composeDomains = async (
     ledger,
     signInUrl,
     endSessions,
+    freezeOwnWorkspace,
     onSessionsEnded: identity.sessionsEnded,
   })
   const served = [

@@ -5,6 +5,7 @@ import * as roleContract from '../../src/contract/roles.ts'
 import * as contract from '../../src/contract/workspaces.ts'
 import { createOperators } from '../../src/domains/operators/index.ts'
 import { createRoles } from '../../src/domains/roles/index.ts'
+import { freezeOwnWorkspace } from '../../src/domains/workspaces/index.ts'
 import { endSessions } from '../../src/identity/index.ts'
 import {
   type AccountId,
@@ -39,6 +40,7 @@ describe.each(stores)('the last owner on $name', (store) => {
     const decides = {
       signInUrl: () => '',
       endSessions,
+      freezeOwnWorkspace,
       onSessionsEnded: () => undefined,
       mailer,
       ledger: createLedger(shared),

@@ -12,6 +12,7 @@ import { createInvitations } from '../../src/domains/invitations/index.ts'
 import { createOperators } from '../../src/domains/operators/index.ts'
 import { createProfile } from '../../src/domains/profile/index.ts'
 import { createRoles } from '../../src/domains/roles/index.ts'
+import { freezeOwnWorkspace } from '../../src/domains/workspaces/index.ts'
 import { endSessions } from '../../src/identity/index.ts'
 import { type AccountId, days, type HandlerTable, type Operation, toDate } from '../../src/kernel/index.ts'
 import { createLedger } from '../../src/ledger/index.ts'
@@ -125,7 +126,7 @@ describe('the rows of other workspaces, of other accounts and of other things st
     const admit = async () => undefined
     keys = createApiKeys({ database, words, ids, clock, ...secrets, gate, members, admit, settings, onFault: fault })
     const ledger = createLedger({ database, clock, ids })
-    const told = { signInUrl: () => '', endSessions, onSessionsEnded: () => undefined }
+    const told = { signInUrl: () => '', endSessions, freezeOwnWorkspace, onSessionsEnded: () => undefined }
     const invitations = { mailer, portalUrl: '', settings: accessSettings.invitations }
     handlers = new Map([
       ...workspaces.handlers,

@@ -10,6 +10,7 @@ import { createInvitations } from '../../src/domains/invitations/index.ts'
 import { createOperators } from '../../src/domains/operators/index.ts'
 import { createRoles } from '../../src/domains/roles/index.ts'
 import { createSandbox } from '../../src/domains/sandbox/index.ts'
+import { freezeOwnWorkspace } from '../../src/domains/workspaces/index.ts'
 import { endSessions } from '../../src/identity/index.ts'
 import {
   type AccountId,
@@ -67,6 +68,7 @@ describe.each(stores)('races on $name', (store) => {
         words,
         signInUrl: () => '',
         endSessions,
+        freezeOwnWorkspace,
         onSessionsEnded: () => undefined,
         ledger,
         clock,

@@ -15,7 +15,6 @@ import { enqueueJob } from '../../platform/jobs/index.ts'
 import type { Mailer } from '../../platform/mail/index.ts'
 import { type AccountRow, accountById, lockAccounts, setAccountStatus } from './accounts-store.ts'
 import { accountChanges, demandAnother, demandStatus, type Told } from './rules.ts'
-import { freezeOwnWorkspace } from './workspaces-store.ts'
 
 export interface AccountPorts {
   database: Database
@@ -31,6 +30,8 @@ export interface AccountPorts {
     reason: 'TERMINATED' | 'ACCOUNT_CLOSED',
     at: Instant,
   ): Promise<SessionId[]>
+  /** Closes the workspace that an account's registration opened. */
+  freezeOwnWorkspace(tx: Tx, id: AccountId, at: Instant): Promise<void>
   /** Told of sessions that have just been ended, once that is committed: this replica forgets them at once. */
   onSessionsEnded(ids: readonly SessionId[]): void
 }
@@ -74,7 +75,7 @@ export const change = async (
     demandStatus(account.status, accountChanges[step])
     const changed = await setAccountStatus(tx, id, accountChanges[step].to, act.at)
     const ended = step === 'suspend' ? await ports.endSessions(tx, account, 'ACCOUNT_CLOSED', act.at) : []
-    if (step === 'reject') await freezeOwnWorkspace(tx, id, act.at)
+    if (step === 'reject') await ports.freezeOwnWorkspace(tx, id, act.at)
     const payload = { accountId: id, decision: accountChanges[step].told, reason: reason ?? '' }
     await enqueueJob(tx, ports.ids, { kind: decisionMailJob, payload, at: act.at })
     const detail = reason === null ? {} : { reason }

@@ -8,7 +8,6 @@ import { countAwaiting } from './accounts-store.ts'
 import { auditHandlers } from './audit-handlers.ts'
 import { ledgerHandlers } from './ledger-handlers.ts'
 import { toldDecisions } from './rules.ts'
-import { workspaceHandlers } from './workspace-handlers.ts'
 
 export { operatorRoles } from './rules.ts'
 
@@ -30,15 +29,10 @@ export interface Operators {
   accountsAwaiting(): Promise<ReadonlyMap<Portal, number>>
 }
 
-/** What operators do that is no other domain's: accounts, workspaces, the book and the audit log (SYSTEM portal). */
+/** What operators do that is no other domain's: accounts, the book and the audit log (SYSTEM portal). */
 export const createOperators = (options: OperatorsOptions): Operators => {
   const { database, words, clock, ledger } = options
-  const tables = [
-    accountHandlers(options, words),
-    workspaceHandlers(database, words),
-    ledgerHandlers(ledger, clock),
-    auditHandlers(database, clock, words),
-  ]
+  const tables = [accountHandlers(options, words), ledgerHandlers(ledger, clock), auditHandlers(database, clock, words)]
   return {
     handlers: new Map(tables.flatMap((table) => [...table])),
     jobs: [

@@ -1,11 +1,10 @@
 import { type AccountId, type CodeOf, type Permission, Refusal } from '../../kernel/index.ts'
 
 type AccountStatus = CodeOf<'accountStatus'>
-type WorkspaceStatus = CodeOf<'workspaceStatus'>
 
-export interface Change<Status> {
-  from: Status
-  to: Status
+interface Change {
+  from: AccountStatus
+  to: AccountStatus
 }
 
 /** What a person is told that was decided: `notice.decision.<told>` in config/locales. */
@@ -17,19 +16,14 @@ export const accountChanges = {
   reject: { from: 'PENDING_APPROVAL', to: 'REJECTED', told: 'REJECTED' },
   suspend: { from: 'ACTIVE', to: 'SUSPENDED', told: 'SUSPENDED' },
   reactivate: { from: 'SUSPENDED', to: 'ACTIVE', told: 'REACTIVATED' },
-} as const satisfies Record<string, Change<AccountStatus> & { told: Told }>
-
-export const workspaceChanges = {
-  freeze: { from: 'ACTIVE', to: 'FROZEN' },
-  unfreeze: { from: 'FROZEN', to: 'ACTIVE' },
-} as const satisfies Record<string, Change<WorkspaceStatus>>
+} as const satisfies Record<string, Change & { told: Told }>
 
 /** Nobody decides over what is their own. */
 export const demandAnother = (actor: AccountId, subject: AccountId): void => {
   if (actor === subject) throw new Refusal('ACCESS.PERMISSION_DENIED', { internal: 'one’s own account' })
 }
 
-export const demandStatus = (current: string, { from }: Change<string>): void => {
+export const demandStatus = (current: AccountStatus, { from }: Change): void => {
   if (current !== from) throw new Refusal('STATE.CONFLICT', { internal: `it is ${current}, not ${from}` })
 }
 

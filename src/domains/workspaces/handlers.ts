@@ -1,24 +1,10 @@
 import type { z } from 'zod'
 import * as contract from '../../contract/workspaces.ts'
-import { type HandlerTable, handlerTable, type Locale, toIso, type Words } from '../../kernel/index.ts'
+import { type HandlerTable, handlerTable, type Locale, type Words } from '../../kernel/index.ts'
 import { actOf } from '../../platform/audit/index.ts'
 import type { MembershipRow } from './membership-store.ts'
-import { recordIn, tellMembership } from './render.ts'
+import { tellMembership, tellWorkspace } from './render.ts'
 import type { WorkspaceService } from './service.ts'
-import type { WorkspaceRow } from './store.ts'
-
-const workspaceReply = (words: Words, row: WorkspaceRow, locale: Locale): z.input<typeof contract.Workspace> => ({
-  bizId: row.id,
-  institutionBizId: row.institutionId,
-  entityBizId: row.entityId,
-  workspaceName: row.name,
-  workspaceTimezone: row.timezone,
-  workspaceStatus: words.coded('workspaceStatus', row.status, locale),
-  workspaceKind: words.coded('workspaceKind', row.kind, locale),
-  extraData: recordIn(row.extraData),
-  createdAt: toIso(row.createdAt),
-  updatedAt: toIso(row.updatedAt),
-})
 
 const membershipReply = (words: Words, row: MembershipRow, locale: Locale): z.input<typeof contract.Membership> => ({
   ...tellMembership(words, row, locale),
@@ -33,16 +19,16 @@ export const createHandlers = (service: WorkspaceService, words: Words): Handler
     createWorkspace: async (request) => {
       const { workspaceName, workspaceTimezone, workspaceKind } = request.body
       const asked = { name: workspaceName, timezone: workspaceTimezone, kind: workspaceKind ?? 'LIVE' } as const
-      return workspaceReply(words, await service.create(actOf(request), asked), request.locale)
+      return tellWorkspace(words, await service.create(actOf(request), asked), request.locale)
     },
     listMyWorkspaces: async ({ caller, locale }) =>
       (await service.mine(caller.accountId)).map((row) => membershipReply(words, row, locale)),
     readCurrentWorkspace: async ({ workspace, locale }) =>
-      workspaceReply(words, await service.read(workspace.id), locale),
+      tellWorkspace(words, await service.read(workspace.id), locale),
     updateCurrentWorkspace: async (request) => {
       const { workspaceName: name, workspaceTimezone: timezone, extraData } = request.body
       const changed = await service.update(actOf(request), request.workspace.id, { name, timezone, extraData })
-      return workspaceReply(words, changed, request.locale)
+      return tellWorkspace(words, changed, request.locale)
     },
     setDefaultWorkspace: async (request) => {
       const membership = await service.setDefault(actOf(request), request.workspace.id)

@@ -7,6 +7,7 @@ import { createMemberHandlers } from './member-handlers.ts'
 import { createMemberService } from './member-service.ts'
 import { createMembers, type Members, type MembershipSettings } from './members.ts'
 import { type OpenWallets, type OpenWorkspace, workspaceOpener, workspaceProvider } from './opening.ts'
+import { createOperatorHandlers } from './operator-handlers.ts'
 import { accessRule } from './rules.ts'
 import { createService } from './service.ts'
 import { insertRole } from './store.ts'
@@ -14,6 +15,7 @@ import { insertRole } from './store.ts'
 export type { Gate } from './gate.ts'
 export type { Members } from './members.ts'
 export type { Opening, OpenWallets, OpenWorkspace } from './opening.ts'
+export { freezeOwnWorkspace } from './operator-store.ts'
 
 const accessOf = accessRule(workspacePermissions)
 
@@ -44,6 +46,7 @@ export const createWorkspaces = ({ database, words, ids, members, openWallets }:
     handlers: new Map([
       ...createHandlers(createService(database, members, provide), words),
       ...createMemberHandlers(createMemberService(database, members), words),
+      ...createOperatorHandlers(database, words),
     ]),
     gate: createGate(database, accessOf),
     members,

@@ -11,7 +11,7 @@ import type { Database, Tx } from '../../platform/database/index.ts'
 
 type Store = Database | Tx
 
-const columns = [
+export const workspaceColumns = [
   'biz_id as id',
   'institution_biz_id as institutionId',
   'entity_biz_id as entityId',
@@ -38,14 +38,14 @@ export interface WorkspaceRow {
 }
 
 export const workspaceById = (store: Store, id: WorkspaceId): Promise<WorkspaceRow | undefined> =>
-  store.selectFrom('workspaces').select(columns).where('biz_id', '=', id).executeTakeFirst()
+  store.selectFrom('workspaces').select(workspaceColumns).where('biz_id', '=', id).executeTakeFirst()
 
 /**
  * Holds the workspace's row: whatever changes who its members and owners are takes turns here. Rows that refer
  * to the workspace can still be written meanwhile.
  */
 export const lockWorkspace = (tx: Tx, id: WorkspaceId): Promise<WorkspaceRow | undefined> =>
-  tx.selectFrom('workspaces').select(columns).where('biz_id', '=', id).forNoKeyUpdate().executeTakeFirst()
+  tx.selectFrom('workspaces').select(workspaceColumns).where('biz_id', '=', id).forNoKeyUpdate().executeTakeFirst()
 
 export interface NewWorkspace {
   id: WorkspaceId
@@ -72,7 +72,7 @@ export const insertWorkspace = (tx: Tx, made: NewWorkspace, at: Instant): Promis
       updated_at: toDate(at),
     })
     .onConflict((conflict) => conflict.column('biz_id').doNothing())
-    .returning(columns)
+    .returning(workspaceColumns)
     .executeTakeFirst()
 
 export interface WorkspaceChanges {
@@ -96,7 +96,7 @@ export const updateWorkspace = (
       ...(extraData !== undefined && { extra_data: extraData && JSON.stringify(extraData) }),
     })
     .where('biz_id', '=', id)
-    .returning(columns)
+    .returning(workspaceColumns)
     .executeTakeFirstOrThrow()
 
 export interface NewRole {

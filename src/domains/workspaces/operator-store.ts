@@ -8,36 +8,7 @@ import {
   type WorkspaceId,
 } from '../../kernel/index.ts'
 import { type Database, moment, partOf, readPage, type Tx } from '../../platform/database/index.ts'
-
-const columns = [
-  'biz_id as id',
-  'institution_biz_id as institutionId',
-  'entity_biz_id as entityId',
-  'workspace_name as name',
-  'workspace_timezone as timezone',
-  'workspace_status as status',
-  'workspace_kind as kind',
-  'extra_data as extraData',
-  'created_at as createdAt',
-  'updated_at as updatedAt',
-] as const
-
-export interface WorkspaceRow {
-  id: WorkspaceId
-  institutionId: string
-  entityId: string | null
-  name: string
-  timezone: string
-  status: CodeOf<'workspaceStatus'>
-  kind: CodeOf<'workspaceKind'>
-  extraData: unknown
-  createdAt: Instant
-  updatedAt: Instant
-}
-
-/** Holds the workspace's row, as whoever changes its members does. */
-export const lockWorkspace = (tx: Tx, id: WorkspaceId): Promise<WorkspaceRow | undefined> =>
-  tx.selectFrom('workspaces').select(columns).where('biz_id', '=', id).forNoKeyUpdate().executeTakeFirst()
+import { type WorkspaceRow, workspaceColumns } from './store.ts'
 
 export const setWorkspaceStatus = (
   tx: Tx,
@@ -49,7 +20,7 @@ export const setWorkspaceStatus = (
     .updateTable('workspaces')
     .set({ workspace_status: status, updated_at: toDate(at) })
     .where('biz_id', '=', id)
-    .returning(columns)
+    .returning(workspaceColumns)
     .executeTakeFirstOrThrow()
 
 /** Closes the workspace that an account's registration opened. */
@@ -88,7 +59,7 @@ export const listWorkspaces = (database: Database, query: WorkspaceQuery): Promi
   if (query.from !== undefined) found = found.where('created_at', '>=', moment(query.from))
   if (query.to !== undefined) found = found.where('created_at', '<=', moment(query.to))
   const ordered = found
-    .select(columns)
+    .select(workspaceColumns)
     .orderBy(sortColumns[query.sortBy], query.sortOrder)
     .orderBy('biz_id', query.sortOrder)
   return readPage(found, ordered, query)
