@@ -9,6 +9,7 @@ import { type ApiClientOptions, settle } from './options.ts'
 import { routesOf } from './routes.ts'
 import { createTransport } from './transport/index.ts'
 
+/** A method per operation of the second chain, and `answer`, as a portal's client has them. */
 export type ApiClient = OperationsOf<'api'> & Pick<Calling, 'answer'>
 
 /** The client of the second chain: a machine's, by an API key, without sign-in and secure channel. */

@@ -21,8 +21,11 @@ interface Facts {
 export class PorticoError extends Error {
   /** HTTP status; 0 where no answer arrived. */
   readonly status: number
+  /** What a program decides by; a refusal's message is for people, in the client's locale. */
   readonly code: ErrorCode
+  /** The id that both sides' logs know the request by; empty where it was the client that refused. */
   readonly requestId: string
+  /** Seconds until another try makes sense; null where nothing was said of it. */
   readonly retryAfter: number | null
 
   constructor({ status, code, message, requestId, retryAfter = null, cause }: Facts) {

@@ -11,7 +11,10 @@ export interface EdgeHeaders {
   ray?: string
 }
 
-/** How often and how patiently a money command is tried again. */
+/**
+ * How often and how patiently a money command or a renewal of tokens is tried again, under one request id, where no answer
+ * came or the gateway asked for patience (503, 504, `REQUEST.IN_PROGRESS`). Nothing else is tried again.
+ */
 export interface RetryRule {
   /** Tries in all, the first one included. Default 5; 1 never tries again. */
   attempts: number
@@ -21,7 +24,7 @@ export interface RetryRule {
   maxDelayMs: number
 }
 
-/** One request and its answer as they were before sealing and after opening; for recording and debugging. */
+/** One request and its answer as they were before sealing and after opening, so with what is secret in them. */
 export interface Exchange {
   operationId: string
   requestId: string
@@ -50,11 +53,14 @@ interface CommonOptions {
   retry?: Partial<RetryRule>
   /** How long one try of a JSON call may take, a renewal of tokens 10 s at most. Default 30 s. Bytes take as long as they take. */
   timeoutMs?: number
+  /** Told of every try that was answered, for recording and debugging; what it throws is the call's error. */
   onExchange?: (exchange: Exchange) => void
+  /** What sends requests. Default the global one; an upload whose `onProgress` is asked for goes by XMLHttpRequest. */
   fetch?: typeof globalThis.fetch
 }
 
 export interface ClientOptions<P extends Portal> extends CommonOptions {
+  /** Which portal's operations the client has; storage is kept apart by it. */
   portal: P
   /** X-PORTAL-ACCESS-CODE. */
   accessCode: string
@@ -68,6 +74,7 @@ export interface ClientOptions<P extends Portal> extends CommonOptions {
    * Default, and for what it refuses: this client's memory.
    */
   storage?: Storage
+  /** Default `sensitive`. */
   seal?: SealRule
   /** The session is over and signing in again is due. An end that another tab made is told at the next call. */
   onSignedOut?: () => void

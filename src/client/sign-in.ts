@@ -8,6 +8,7 @@ import type { Session } from './session/index.ts'
 
 export type MfaMethod = CodeOf<'mfaMethod'>
 
+/** What a sign-in needs: the credentials, and a way to the second factor's code. */
 export interface SignIn {
   email: string
   password: string
@@ -17,6 +18,7 @@ export interface SignIn {
   mfaMethod?: MfaMethod
 }
 
+/** The tokens, which the client keeps by itself, their lives in seconds, the session, and whether the device is a new one. */
 export type SignedIn = Result<typeof completeLogin>
 
 const isMethod = (code: string | undefined): code is MfaMethod => codesOf('mfaMethod').some((known) => known === code)
