@@ -8,7 +8,7 @@ import { mailbox, text as printable } from '../contract/common.ts'
 import { type OperatorPermission, operatorPermissions } from '../contract/permissions.ts'
 import { operatorRoles } from '../domains/operators/index.ts'
 import { accountProvider, passwordRule } from '../identity/index.ts'
-import { Refusal } from '../kernel/index.ts'
+import { longestPassword, passwordLength, Refusal } from '../kernel/index.ts'
 import { createPasswordHasher } from '../platform/crypto/index.ts'
 import { inTransaction } from '../platform/database/index.ts'
 import { systemClock, systemIds, systemRandomness } from '../platform/system/index.ts'
@@ -53,10 +53,15 @@ const chosenPermissions = (role: string | undefined, list: string | undefined): 
   })
 }
 
+/** An operator's is longer than what people may set themselves. */
+const shortest = 12
+
 /** The first line of standard input: a password never stands on a command line, which others can see. */
 const readPassword = async (): Promise<string> => {
   const password = (await text(stdin)).split(/\r?\n/)[0] ?? ''
-  if (password.length < 12 || password.length > 256) throw new Error('the password must have 12 to 256 characters')
+  const length = passwordLength(password)
+  if (length < shortest || length > longestPassword)
+    throw new Error(`the password must have ${shortest} to ${longestPassword} characters`)
   if (password === developmentPassword) throw new Error('this password is in the documentation')
   return password
 }

@@ -87,6 +87,7 @@ describe('portico, over a store of its own', () => {
       'administrator, auditor, approver',
     ],
     ['a short password', 1, create('--password-stdin'), 'short\n', '12 to 256'],
+    ['six characters that take twelve units', 1, create('--password-stdin'), '🦊🐙🦉🐍🐞🦋\n', '12 to 256'],
     [
       'a password that is easy to guess',
       1,
