@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 import type { Database } from '../platform/database/index.ts'
+import { endedStatuses } from './order.ts'
 
 /** A rule of the book, how often it is broken, and the first place where. */
 export interface BookCheck {
@@ -41,7 +42,7 @@ const rules: Record<string, string> = {
   'an order that has ended holds nothing': `
     SELECT o.biz_id::text AS subject FROM orders o JOIN ledger_holds h
         ON h.workspace_biz_id = o.workspace_biz_id AND h.order_biz_id = o.biz_id
-     WHERE h.status = 'HELD' AND o.status IN ('COMPLETED', 'FAILED', 'REJECTED', 'CANCELLED', 'EXPIRED')`,
+     WHERE h.status = 'HELD' AND o.status IN ('${endedStatuses.join("', '")}')`,
   'an order stands where its history ends': `
     SELECT biz_id::text AS subject FROM orders WHERE history->-1->>'status' IS DISTINCT FROM status`,
   'play money stays among sandboxes': `

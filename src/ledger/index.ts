@@ -32,11 +32,11 @@ export type { Discrepancy } from './invariants.ts'
 export { verifyBook } from './invariants.ts'
 export { type Listing, listing } from './listing.ts'
 export type { OpeningFunds } from './opening.ts'
-export { type Order, reachedAt } from './order.ts'
+export { endedStatuses, type Order, reachedAt } from './order.ts'
 export type { OrderQuery, ReadOrder } from './orders-store.ts'
 export { type RunningOut, ranOutAt, rechargeRunsOut } from './running-out.ts'
 export { type Charge, chargeOf, housesOf, type Tariff, type TariffTerms, tariffOf, usageOf } from './tariff.ts'
-export { type Teller, tellCode, tellKind, tellOrder } from './telling.ts'
+export { type Teller, tellCode, tellKind, tellOrder, tellWay } from './telling.ts'
 export type { NewWallet, Wallet } from './wallets-store.ts'
 
 const overDatabase =

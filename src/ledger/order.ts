@@ -31,6 +31,9 @@ export const storedOrder = z.object({
 
 export type Order = z.output<typeof storedOrder>
 
+/** What an order of any type may end in; the database's own rule (migrations/ledger/orders.ts) has the same list. */
+export const endedStatuses = ['COMPLETED', 'FAILED', 'REJECTED', 'CANCELLED', 'EXPIRED'] as const
+
 /** When the order reached a status, by its history; null when it never did. */
 export const reachedAt = (order: Order, status: string): Order['createdAt'] | null =>
   order.history.findLast((step) => step.status === status)?.at ?? null

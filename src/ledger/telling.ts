@@ -3,10 +3,13 @@ import {
   type CodedValue,
   type CodeOf,
   codesOf,
+  formatMoney,
   type Locale,
+  money,
   toIso,
   type Words,
 } from '../kernel/index.ts'
+import type { Flow } from './flows-store.ts'
 import type { Order } from './order.ts'
 
 export interface Teller {
@@ -25,6 +28,12 @@ export const tellCode = <F extends CodedFamily>(family: F, code: string, { words
 export const tellKind = (workspaceKind: CodeOf<'workspaceKind'>, teller: Teller) => ({
   workspaceKind: tellCode('workspaceKind', workspaceKind, teller),
 })
+
+/** A flow's amount has no sign where it is told: its direction says which way it went. */
+export const tellWay = ({ amount: { minor, currency } }: Flow): { direction: 'IN' | 'OUT'; amount: string } =>
+  minor < 0n
+    ? { direction: 'OUT', amount: formatMoney(money(-minor, currency)) }
+    : { direction: 'IN', amount: formatMoney(money(minor, currency)) }
 
 /** What every order's reply carries. Who acted and why is the ordering workspace's own affair. */
 export const tellOrder = (order: Order, family: CodedFamily, teller: Teller, own: boolean) => ({

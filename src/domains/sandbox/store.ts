@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 import type { CodeOf, OrderId, WalletId, WorkspaceId } from '../../kernel/index.ts'
+import { endedStatuses } from '../../ledger/index.ts'
 import type { Tables, Tx } from '../../platform/database/index.ts'
 
 export interface SandboxWallet {
@@ -38,14 +39,12 @@ export interface OpenOrder {
   holds: boolean
 }
 
-const ended = ['COMPLETED', 'FAILED', 'REJECTED', 'CANCELLED', 'EXPIRED']
-
 /** Held as well, so that each ends from where it is seen to stand: some move without touching a wallet. */
 export const openOrders = async (tx: Tx, workspaceId: WorkspaceId): Promise<OpenOrder[]> => {
   const rows = await tx
     .selectFrom('orders as o')
     .where('o.workspace_biz_id', '=', workspaceId)
-    .where('o.status', 'not in', ended)
+    .where('o.status', 'not in', endedStatuses)
     .select((eb) => [
       'o.biz_id as id',
       'o.order_type as type',

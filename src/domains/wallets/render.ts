@@ -1,5 +1,5 @@
-import { exponentOf, formatMoney, type Instant, money, toIso } from '../../kernel/index.ts'
-import { type Balance, type Flow, type Teller, tellCode, type Wallet } from '../../ledger/index.ts'
+import { exponentOf, formatMoney, type Instant, toIso } from '../../kernel/index.ts'
+import { type Balance, type Flow, type Teller, tellCode, tellWay, type Wallet } from '../../ledger/index.ts'
 
 export const renderWallet = (wallet: Wallet, teller: Teller) => ({
   bizId: wallet.bizId,
@@ -23,17 +23,15 @@ export const renderBalance = (balance: Balance, asOf: Instant) => ({
   version: balance.version,
 })
 
-/** A flow's amount has no sign on the wire: its direction says which way it went. */
 export const renderFlow = (flow: Flow, teller: Teller) => {
-  const { minor, currency } = flow.amount
-  const out = minor < 0n
+  const { direction, amount } = tellWay(flow)
   return {
     bizId: flow.bizId,
     sequence: flow.sequence,
     flowType: tellCode('flowType', flow.flowType, teller),
-    direction: tellCode('flowDirection', out ? 'OUT' : 'IN', teller),
-    amount: formatMoney(money(out ? -minor : minor, currency)),
-    currency,
+    direction: tellCode('flowDirection', direction, teller),
+    amount,
+    currency: flow.amount.currency,
     balanceAfter: formatMoney(flow.balanceAfter),
     orderType: flow.orderType,
     orderBizId: flow.orderBizId,

@@ -1,5 +1,5 @@
-import { formatMoney, type Instant, money, toIso } from '../../../kernel/index.ts'
-import type { Flow, FlowQuery, Ledger, Wallet } from '../../../ledger/index.ts'
+import { formatMoney, type Instant, toIso } from '../../../kernel/index.ts'
+import { type Flow, type FlowQuery, type Ledger, tellWay, type Wallet } from '../../../ledger/index.ts'
 import { everyRow } from './paging.ts'
 import type { Row, Source } from './row.ts'
 
@@ -18,23 +18,19 @@ const columns = [
   'createdAt',
 ] as const
 
-const rowOf = ({ bizId: walletBizId }: Wallet, flow: Flow): Row => {
-  const { minor, currency } = flow.amount
-  return {
-    bizId: flow.bizId,
-    walletBizId,
-    sequence: flow.sequence,
-    flowType: flow.flowType,
-    direction: minor < 0n ? 'OUT' : 'IN',
-    amount: formatMoney(money(minor < 0n ? -minor : minor, currency)),
-    currency,
-    balanceAfter: formatMoney(flow.balanceAfter),
-    orderType: flow.orderType,
-    orderBizId: flow.orderBizId,
-    description: flow.remark,
-    createdAt: toIso(flow.createdAt),
-  }
-}
+const rowOf = ({ bizId: walletBizId }: Wallet, flow: Flow): Row => ({
+  bizId: flow.bizId,
+  walletBizId,
+  sequence: flow.sequence,
+  flowType: flow.flowType,
+  ...tellWay(flow),
+  currency: flow.amount.currency,
+  balanceAfter: formatMoney(flow.balanceAfter),
+  orderType: flow.orderType,
+  orderBizId: flow.orderBizId,
+  description: flow.remark,
+  createdAt: toIso(flow.createdAt),
+})
 
 type Asked = Pick<FlowQuery, 'workspace' | 'flowType' | 'direction'> & {
   walletId: string | undefined
