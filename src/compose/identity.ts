@@ -16,12 +16,13 @@ import {
   noBreachCheck,
   noRobotCheck,
 } from '../platform/checks/index.ts'
+import { scaledLimit } from '../platform/limits/index.ts'
 import { linksOf } from './links.ts'
 import type { Outside } from './outside.ts'
 
 const scaled = <R extends { limit: number }>(rule: R, scale: number): R => ({
   ...rule,
-  limit: Math.max(1, Math.floor(rule.limit * scale)),
+  limit: scaledLimit(rule.limit, scale),
 })
 
 /** What the limits of a portal say of identity's own counters, scaled like every limit. */

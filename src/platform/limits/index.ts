@@ -25,6 +25,9 @@ export interface Limits {
 /** A store of one limit's counters in one window, in memory; on Redis the same limit is shared by every replica. */
 export type StoreFactory = (name: string) => Store
 
+/** A limit times PORTICO_RATE_LIMIT_SCALE; the smallest is one. */
+export const scaledLimit = (limit: number, scale: number): number => Math.max(1, Math.floor(limit * scale))
+
 /**
  * express-rate-limit's stores behind a plain function, one store for each window of a limit: a store has one window for all
  * of its keys, and portals may give the same limit different ones. `scale` multiplies every limit
@@ -49,7 +52,7 @@ export const createLimits = (
       const store = stores.get(name)?.get(rule.windowMs) ?? open(name, rule.windowMs)
       const counted = store instanceof CountingStore ? store.count(key) : store.increment(key)
       return whenReady(counted, ({ totalHits, resetTime }) => {
-        const limit = Math.max(1, Math.floor(rule.limit * scale))
+        const limit = scaledLimit(rule.limit, scale)
         const resetMs = resetTime ? Math.max(0, resetTime.getTime() - clock.now()) : rule.windowMs
         return { allowed: totalHits <= limit, limit, remaining: Math.max(0, limit - totalHits), resetMs }
       })
