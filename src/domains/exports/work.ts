@@ -1,6 +1,6 @@
 import { pipeline } from 'node:stream/promises'
 import { z } from 'zod'
-import { bizId, type Clock, type Ids, plus } from '../../kernel/index.ts'
+import { bizId, type Clock, days, type Ids, plus } from '../../kernel/index.ts'
 import type { Ledger } from '../../ledger/index.ts'
 import { addUnnamed, type Blobs, meter, nameBlob } from '../../platform/blobs/index.ts'
 import { type Database, type InSnapshot, inTransaction } from '../../platform/database/index.ts'
@@ -24,7 +24,7 @@ export interface ExportWorkPorts {
 const ExportJob = z.object({ workspaceId: z.string(), exportId: z.string() })
 
 /** Longer than any attempt takes: one that was killed half-way leaves its bytes for a day. */
-const longestAttemptMs = 86_400_000
+const longestAttemptMs = days(1)
 
 /** How often the count of rows is written down. */
 const progressMs = 250
