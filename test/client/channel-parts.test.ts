@@ -83,6 +83,13 @@ describe('a channel', () => {
       expect([new Set(all).size, opened.length]).toEqual([1, 2])
     })
 
+    it('is nobody’s who has another client hash, also where several ask at once', async () => {
+      const { keeper } = kept()
+      await keeper.current('one')
+      const all = await Promise.all(['two', 'three', 'two', 'three'].map((hash) => keeper.current(hash)))
+      expect(all.map(({ clientHash }) => clientHash)).toEqual(['two', 'three', 'two', 'three'])
+    })
+
     it('is handed over once; an opening that fails leaves none to hand over', async () => {
       const { keeper } = kept()
       const channelNow = await keeper.current('one')

@@ -37,8 +37,8 @@ export const createChannelKeeper = (
     const opening = kept
     const channel = await opening
     if (serves(channel, clientHash)) return channel
-    // Whoever notices first begins the next one; the others wait for it.
-    return kept && kept !== opening ? kept : begin(clientHash)
+    // Whoever notices first begins the next one; the others wait for it, and see whether it is theirs.
+    return kept === opening ? begin(clientHash) : current(clientHash)
   }
 
   return {
