@@ -34,7 +34,6 @@ import {
   type Tracing,
 } from './gateway/index.ts'
 import { assertionType, type Identity } from './identity/index.ts'
-
 import { blobsFault } from './platform/blobs/index.ts'
 import { databaseFault } from './platform/database/index.ts'
 import { outboxPage } from './platform/mail/index.ts'
