@@ -1,11 +1,24 @@
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 
+const unwritable = (directory: string, cause: unknown): Error =>
+  new Error(`the data directory ${directory} (PORTICO_DATA_DIR) cannot be written`, { cause })
+
 const lockFile = (directory: string): DatabaseSync => {
   try {
     return new DatabaseSync(join(directory, 'lock'))
   } catch (error) {
-    throw new Error(`the data directory ${directory} (PORTICO_DATA_DIR) cannot be written`, { cause: error })
+    throw unwritable(directory, error)
+  }
+}
+
+/** A file that may only be read SQLite opens all the same, and shares what it is told to lock: only writing tells. */
+const demandWritableLock = (directory: string, file: DatabaseSync): void => {
+  try {
+    file.exec('PRAGMA user_version = 1')
+  } catch (error) {
+    file.close()
+    throw unwritable(directory, error)
   }
 }
 
@@ -23,5 +36,6 @@ export const lockDirectory = (directory: string): { release(): void } => {
       cause: error,
     })
   }
+  demandWritableLock(directory, file)
   return { release: () => file.close() }
 }
