@@ -48,6 +48,13 @@ const said = (error: unknown): string => {
   return messageOf(error)
 }
 
+/** Who reads a pipe may have read enough, as `head` has; whatever else keeps the output from its place is a failure. */
+stdout.on('error', (error: NodeJS.ErrnoException) => {
+  if (error.code === 'EPIPE') return
+  stderr.write(`portico: ${said(error)}\n`)
+  process.exitCode = 1
+})
+
 try {
   const code = await main(argv.slice(2))
   if (code !== 0) exit(code)

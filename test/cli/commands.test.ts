@@ -162,6 +162,18 @@ test('openapi prints the document: exit code 0', async () => {
   expect(JSON.parse(out)).toMatchObject({ openapi: '3.1.1' })
 })
 
+test('openapi whose reader has read enough stops without a word: exit code 0', async () => {
+  const child = spawn(process.execPath, ['bin/portico.js', 'openapi'], { cwd: root, stdio: ['ignore', 'pipe', 'pipe'] })
+  child.stdout.once('data', () => child.stdout.destroy())
+  const [err] = await Promise.all([text(child.stderr), once(child, 'close')])
+  expect([child.exitCode, err]).toEqual([0, ''])
+})
+
+test.skipIf(!existsSync('/dev/full'))('openapi onto a full disk says so: exit code 1', async () => {
+  const { code, err } = await run('/bin/sh', ['-c', `${process.execPath} bin/portico.js openapi > /dev/full`])
+  expect([code, err]).toEqual([1, 'portico: ENOSPC: no space left on device, write\n'])
+})
+
 describe('what takes long, over a store of its own', () => {
   let store: Awaited<ReturnType<typeof createTemplate>>
   beforeAll(async () => {
