@@ -1,3 +1,4 @@
+import { X509Certificate } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { Agent as HttpsAgent } from 'node:https'
 import { createSecureContext } from 'node:tls'
@@ -17,6 +18,12 @@ const read = (url: string, name: keyof Tls, path: string): Buffer => {
   }
 }
 
+/** Of a file that holds no authority in PEM Node makes a trust in nobody, which only the first call would tell. */
+const demandAuthority = (ca: Buffer): void => {
+  if (!ca.includes('-----BEGIN ')) throw new Error('tls.caFile holds no certificate (PEM)')
+  new X509Certificate(ca)
+}
+
 /** Whom to trust, and what to show where the upstream asks for a client certificate (mTLS). */
 const tlsOptions = (url: string, tls: Tls) => {
   const options = {
@@ -26,6 +33,7 @@ const tlsOptions = (url: string, tls: Tls) => {
   }
   try {
     createSecureContext(options)
+    if (options.ca) demandAuthority(options.ca)
   } catch (cause) {
     throw new Error(`backends: the tls files of ${url} cannot be used`, { cause })
   }

@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer, type Server } from 'node:https'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -146,6 +146,9 @@ describe.skipIf(inject('topology') !== 'embedded')('an upstream over mutual TLS'
       `backends: tls.caFile of ${url} cannot be read`,
     )
     const noCertificate = { certFile: file('gateway.csr'), keyFile: file('gateway.key') }
-    await expect(through(noCertificate)).rejects.toThrow(`backends: the tls files of ${url} cannot be used`)
+    const empty = { caFile: file('empty.pem') }
+    writeFileSync(empty.caFile, '')
+    for (const tls of [noCertificate, empty])
+      await expect(through(tls)).rejects.toThrow(`backends: the tls files of ${url} cannot be used`)
   })
 })
