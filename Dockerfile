@@ -33,11 +33,13 @@ COPY bin ./bin
 COPY docs/examples.json ./docs/examples.json
 COPY --from=build /app/build ./build
 # What Node makes of the build when it loads it, made once: it starts sooner and takes less memory. All that a start may
-# load counts, whatever store and upstreams it has; cli.js alone would run.
+# load counts, whatever store and upstreams it has; cli.js alone would run. Node looks for it under the number of whoever
+# runs it, and it is made by root, so that it cannot be changed.
 ENV NODE_COMPILE_CACHE=/app/.compiled
 RUN node --input-type=module -e "import { globSync } from 'node:fs'; \
       for (const part of globSync('/app/build/release/*.js')) if (!part.endsWith('/cli.js')) await import(part)" \
- && node bin/portico.js --help >/dev/null && chmod -R a+rX .compiled
+ && node bin/portico.js --help >/dev/null \
+ && for made in .compiled/*-0; do mv "$made" "${made%-0}-10001"; done && chmod -R a+rX .compiled
 
 # A number, so that Kubernetes can see that it is not root.
 USER 10001:10001

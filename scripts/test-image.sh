@@ -91,6 +91,8 @@ for device in null zero random urandom; do touch "$view/dev/$device" && mount --
 port=$((20000 + RANDOM % 20000))
 as_user=(chroot --userspec=10001:10001 "$view" /usr/bin/env -i PATH=/usr/local/bin:/usr/bin:/bin HOME=/nonexistent NODE_ENV=production NODE_COMPILE_CACHE=/app/.compiled)
 if "${as_user[@]}" sh -c 'touch /app/x /tmp/x /etc/x' 2>/dev/null; then echo 'the root is writable'; exit 1; fi
+compiled=$("${as_user[@]}" node -p 'require("node:module").getCompileCacheDir()')
+grep -q '^/app/.compiled/' <<<"$compiled" || { echo "what Node made of the build is not read: $compiled"; exit 1; }
 cat >"$work/start.sh" <<'INNER'
 cd /app && exec node bin/portico.js serve
 INNER
