@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs'
-import { mkdtemp, rm, stat, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
@@ -36,4 +36,14 @@ test.skipIf(!existsSync('/proc/self'))('in a folder that takes none, making one 
   const blobs = await openBlobs({ kind: 'disk' }, '/proc/portico')
   const put = blobs.put('files/0190f4a0-0000-7000-8000-000000000001', Readable.from(['bytes']))
   expect(await put.catch(blobsFault)).toBe(true)
+})
+
+test('a store whose files PGlite cannot use is refused, and the failure says why', async () => {
+  const directory = join(folder, 'store')
+  await mkdir(join(directory, 'pg', 'postgresql.conf'), { recursive: true })
+  for (const name of ['PG_VERSION', 'portico.opened']) await writeFile(join(directory, 'pg', name), '18\n')
+  await expect(openEmbedded({ directory, minimumFreeBytes: 0, onDiskFull: () => undefined })).rejects.toMatchObject({
+    message: `the embedded store in ${directory} could not be opened`,
+    cause: new Error('its files cannot be read or written (WASI errno 31)'),
+  })
 })

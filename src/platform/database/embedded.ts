@@ -1,5 +1,6 @@
 import { PGlite } from '@electric-sql/pglite'
 import { Kysely, sql } from 'kysely'
+import { isRecord } from '../../kernel/index.ts'
 import { makeFolder } from '../system/index.ts'
 import { embeddedDialect } from './embedded-dialect.ts'
 import { embeddedFolder } from './embedded-folder.ts'
@@ -30,6 +31,12 @@ const makeDirectory = async (directory: string): Promise<void> => {
     throw new Error(`the data directory ${directory} (PORTICO_DATA_DIR) cannot be made`, { cause: error })
   }
 }
+
+/** What PGlite's file system throws is no Error, and holds a number of WASI's alone: 2 is EACCES, say. */
+const reasonOf = (error: unknown): unknown =>
+  isRecord(error) && !(error instanceof Error) && 'errno' in error
+    ? new Error(`its files cannot be read or written (WASI errno ${error.errno})`)
+    : error
 
 /**
  * PGlite on disk. It runs without fsync: safe against a killed process, not against a loss of power.
@@ -67,6 +74,6 @@ export const openEmbedded = async ({
     }
   } catch (error) {
     lock.release()
-    throw new Error(`the embedded store in ${directory} could not be opened`, { cause: error })
+    throw new Error(`the embedded store in ${directory} could not be opened`, { cause: reasonOf(error) })
   }
 }
