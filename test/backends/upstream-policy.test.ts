@@ -98,6 +98,16 @@ describe('the circuit breaker of an upstream', () => {
     }
   })
 
+  test('what clients break off opens nothing, however often, and hides no row from the answer that ends it', async () => {
+    const leaves = () => tried(() => fails('REQUEST.MALFORMED'))
+    for (let count = 1; count <= 3; count++) expect(await leaves()).toBe('REQUEST.MALFORMED')
+    for (let count = 1; count <= 2; count++) await tried(() => fails())
+    await leaves()
+    expect(await tried(works)).toBe('none')
+    await tried(() => fails())
+    expect(await tried(works)).toBe('none')
+  })
+
   test('one alone tries whether it is back; the others are refused at once, and not when that one ends', async () => {
     for (let count = 1; count <= 3; count++) await tried(() => fails())
     await pause(openMs + 10)
