@@ -68,12 +68,9 @@ const unreachable = new Set([
   'UND_ERR_DESTROYED',
 ])
 
-/** Whatever went wrong on the wire, as a refusal: too late, not there, or no proper answer. */
+/** Whatever went wrong on the wire, as a refusal: not there, or no proper answer. What is too late has been refused as that. */
 export const wireFailure = (error: unknown): Refusal => {
   if (error instanceof Refusal) return error
-  const name = error instanceof Error ? error.name : ''
-  if (name === 'TimeoutError' || name === 'AbortError')
-    return new Refusal('SYSTEM.UPSTREAM_TIMEOUT', { internal: 'total deadline', cause: error })
   const code = error instanceof Error && 'code' in error ? String(error.code) : ''
   if (unreachable.has(code))
     return new Refusal('SYSTEM.UNAVAILABLE', { retryAfter: 1, internal: `upstream ${code}`, cause: error })

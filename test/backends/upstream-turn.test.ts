@@ -5,10 +5,12 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createUpstreamMetrics } from '../../src/backends/index.ts'
 import { createUpstream } from '../../src/backends/upstream.ts'
 import { listTimezones } from '../../src/contract/constants.ts'
+import { downloadFile } from '../../src/contract/files.ts'
 import { updateProfile } from '../../src/contract/profile.ts'
+import { StreamReply } from '../../src/kernel/index.ts'
 import { refusalOf } from '../domains/world.ts'
 import { arrivedCall } from '../harness/call.ts'
-import { startMisbehaving } from '../harness/misbehaving.ts'
+import { answer, startMisbehaving } from '../harness/misbehaving.ts'
 import { upstreamAt } from '../harness/settings.ts'
 
 let silent: Server
@@ -55,4 +57,17 @@ test('504 SYSTEM.UPSTREAM_TIMEOUT for what is asked a second time, in the time o
   expect(failing.requests()).toBe(2)
   await upstream.close()
   await failing.close()
+})
+
+test('a stream that waits for its turn has its time from then on: it waits for longer than an answer that is read whole', async () => {
+  const slow = await startMisbehaving((socket) => void setTimeout(() => socket.write(answer('200 OK', {}, 'x')), 150))
+  const settings = upstreamAt(slow.url, { timeoutMs: 100, concurrency: 1, queue: 1 })
+  const upstream = createUpstream(settings, async () => 'an assertion', createUpstreamMetrics(new Registry()))
+  const download = () => upstream.handle(arrivedCall(downloadFile, { params: { file_id: 'a' } }))
+  for (const reply of await Promise.all([download(), download()])) {
+    expect(reply).toBeInstanceOf(StreamReply)
+    if (reply instanceof StreamReply) reply.body.destroy()
+  }
+  await upstream.close()
+  await slow.close()
 })
