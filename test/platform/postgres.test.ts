@@ -277,6 +277,15 @@ describe.each([
       expect(told).toEqual([])
     })
 
+    test('fails where its connection breaks, which is told of', async () => {
+      const told: Error[] = []
+      const other = await openPostgres({ ...target(url), onConnectionBroken: (error) => told.push(error) })
+      const endsItself = sql`SELECT pg_terminate_backend(pg_backend_pid()), pg_sleep(5)`
+      expect(databaseFault(await failure(other.patiently((database) => endsItself.execute(database))))).toBe(true)
+      await expect.poll(() => told.length).toBe(1)
+      await other.close()
+    })
+
     test('does not begin for whoever has given up already', async () => {
       const asked = failure(store.patiently(async () => 'begun', AbortSignal.abort(new Error('too late'))))
       expect(await asked).toMatchObject({ message: 'too late' })
@@ -336,6 +345,7 @@ describe.each([
     await plain.end()
     await gone.promise
     const second = await holdAlone({ url, connectTimeoutMs: 2_000, onChange: () => undefined })
+    expect(await second.check()).toBeUndefined()
     await second.release()
   })
 })
