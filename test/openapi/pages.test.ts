@@ -47,6 +47,13 @@ it('serves the document as it is, compressed for whoever takes that', async () =
   const plain = await request(app).get('/openapi.json').set('accept-encoding', 'gzip;q=0')
   expect(plain.body).toEqual(document)
   expect(plain.headers['content-type']).toBe('application/json; charset=utf-8')
+  const codingFor = async (accepted: string) =>
+    (await request(app).get('/openapi.json').set('accept-encoding', accepted)).headers['content-encoding']
+  expect(await Promise.all(['gzip; q=0.000 , br', 'gzip;q=0.5', 'br;q=0, gzip'].map(codingFor))).toEqual([
+    undefined,
+    'gzip',
+    'gzip',
+  ])
   const zipped = await request(app)
     .get('/openapi.json')
     .set('accept-encoding', 'br, gzip')
