@@ -10,6 +10,8 @@ export default defineConfig({
   test: {
     testTimeout: 30_000,
     hookTimeout: 120_000,
+    // A loop over nothing, a callback that nobody calls: a test that comes to no expectation has shown nothing.
+    expect: { requireAssertions: true },
     // One more than cores, for tests wait often; each may hold an embedded PostgreSQL of several hundred megabytes.
     maxWorkers: 3,
     projects: [

@@ -181,16 +181,17 @@ describe('a file', () => {
   })
 
   test('that nobody takes any more ends the exchange with the upstream', async () => {
-    const ended = new Promise((resolve) => {
-      behave = (socket) => {
-        socket.on('close', resolve)
-        socket.write('HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nabc')
-      }
-    })
+    let isOver = false
+    behave = (socket) => {
+      socket.on('close', () => {
+        isOver = true
+      })
+      socket.write('HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nabc')
+    }
     const reply = await upstream.handle(callOf(downloadFile))
     if (!(reply instanceof StreamReply)) throw new Error('no stream')
     reply.body.destroy()
-    await ended
+    await expect.poll(() => isOver).toBe(true)
   })
 
   test('that does not come in time is asked for once', async () => {

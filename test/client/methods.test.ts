@@ -30,6 +30,7 @@ describe('the methods’ types', () => {
   const system = createClient({ ...at, portal: 'SYSTEM' })
 
   it('ask for what an operation needs, and for no more', () => {
+    expect(consumer.listWallets).toBeTypeOf('function')
     expectTypeOf(consumer.listWallets).parameter(0).toExtend<object | undefined>()
     expectTypeOf<Parameters<typeof consumer.createTransfer>[0]['body']['amount']>().toEqualTypeOf<string>()
     expectTypeOf<Parameters<typeof consumer.readWallet>[0]['params']>().toEqualTypeOf<Record<'wallet_id', string>>()
@@ -43,12 +44,14 @@ describe('the methods’ types', () => {
   })
 
   it('tell replies apart', () => {
+    expect(consumer.downloadFile).toBeTypeOf('function')
     expectTypeOf(consumer.downloadFile).returns.resolves.toEqualTypeOf<Response>()
     expectTypeOf(consumer.isTransferCompleted).returns.resolves.toEqualTypeOf<boolean>()
     expectTypeOf<Awaited<ReturnType<typeof consumer.createTransfer>>['amount']>().toEqualTypeOf<string>()
   })
 
   it('keep the portals apart', () => {
+    expect([consumer, system].map((client) => 'approveTransfer' in client)).toEqual([false, true])
     expectTypeOf(consumer).not.toHaveProperty('approveTransfer')
     expectTypeOf(system).not.toHaveProperty('createTransfer')
     expectTypeOf(system).toHaveProperty('approveTransfer')

@@ -30,16 +30,19 @@ const objectsIn = (node: unknown): Record<string, unknown>[] => {
 
 describe.each(schemas)('the $part of $id', ({ id, schema }) => {
   it('is strict all the way down', () => {
-    for (const found of objectsIn(z.toJSONSchema(schema, { io: 'input' }))) {
+    const objects = objectsIn(z.toJSONSchema(schema, { io: 'input' }))
+    expect(objects.length).toBeGreaterThan(0)
+    for (const found of objects) {
       if ('propertyNames' in found) expect(found.propertyNames).toHaveProperty('pattern')
       else expect(found.additionalProperties).toBe(false)
     }
   })
 
   it('refuses unknown fields, __proto__ among them, and what is no object', () => {
-    if (id === openSecureChannel.id) return // it has its own rule, below
+    // What opens the channel takes all of it for an empty payload, below.
+    const isTaken = id === openSecureChannel.id
     const wrong = ['{"surprise":1}', '{"__proto__":{"a":1}}', '{"constructor":{}}', '[]', 'null', '5', '"text"']
-    for (const text of wrong) expect(schema.safeParse(JSON.parse(text)).success, text).toBe(false)
+    for (const text of wrong) expect(schema.safeParse(JSON.parse(text)).success, text).toBe(isTaken)
   })
 })
 

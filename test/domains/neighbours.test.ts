@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import * as apiKeyContract from '../../src/contract/api-keys.ts'
 import * as invitationContract from '../../src/contract/invitations.ts'
 import { limitMember } from '../../src/contract/members.ts'
@@ -150,6 +150,7 @@ describe('the rows of other workspaces, of other accounts and of other things st
     others = await rowsOf(database)
     clock.advance(60_000)
   })
+  beforeEach(() => expect(others.size).toBeGreaterThan(20))
   afterEach(async () => {
     const now = await rowsOf(world.database)
     const changed = [...others.difference(now)]

@@ -1,5 +1,5 @@
 import { generateSync } from 'otplib'
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { logout, refreshToken } from '../../src/contract/auth.ts'
 import { enableIpWhitelist, replaceIpWhitelist } from '../../src/contract/ip-whitelist.ts'
 import { generateBackupCodes, revokeOtp, sendStepUpCode, setupOtp, stepUp, verifyOtp } from '../../src/contract/mfa.ts'
@@ -97,6 +97,7 @@ describe('the rows of other accounts stay as they are', () => {
     await at.account(email)
     caller = await signedIn(email)
   })
+  beforeEach(() => expect(others.size).toBeGreaterThan(20))
   afterEach(async () => {
     const now = await rowsOf(at.ports.database)
     const changed = [...others.difference(now)]

@@ -147,7 +147,9 @@ describe.skipIf(!server)('who is alone on a database', () => {
     const second = hold()
     await pause(600)
     await first.release()
-    await (await second).release()
+    const next = await second
+    expect(await next.check()).toBeUndefined()
+    await next.release()
   })
 
   test('is not certain of it once the right is lost, is told once that another has it, and has it again afterwards', async () => {
