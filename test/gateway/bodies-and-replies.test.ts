@@ -1,6 +1,7 @@
 import { Readable } from 'node:stream'
 import { beforeEach, describe, expect, test } from 'vitest'
 import * as z from 'zod'
+import { logout } from '../../src/contract/auth.ts'
 import { listTimezones } from '../../src/contract/constants.ts'
 import { downloadFile } from '../../src/contract/files.ts'
 import { createTransfer, listTransfers } from '../../src/contract/transfers.ts'
@@ -124,6 +125,20 @@ describe('a query', () => {
     expect(await checked(listTimezones, `${'a'.repeat(65)}=1`)).toEqual([invalid, 'query'])
     expect(await checked(listTransfers, '%3Cb%3E=1')).toEqual([invalid, 'query'])
   })
+})
+
+test.each<[unknown, boolean]>([
+  [undefined, true],
+  [{}, true],
+  [{ surprise: 1 }, false],
+  [[], false],
+  [null, false],
+  ['', false],
+  [0, false],
+])('of an operation that takes no body the body %j is taken: %s', async (payload, isTaken) => {
+  const call = callOf(logout)
+  call.payload = payload
+  expect(await refused(() => stages.validate(testSettings({}))(call))).toEqual(isTaken ? undefined : [invalid, 'body'])
 })
 
 describe('a reply', () => {
