@@ -136,6 +136,10 @@ describe('a file', () => {
     expect(await bytesOf(await download(chunked(9, 'x: y', 'Chunked')))).toBe(9)
   })
 
+  test('in the encoding that is none it is one', async () => {
+    expect(await bytesOf(await download(answer('200 OK', { 'content-encoding': 'identity' }, 'abc')))).toBe(3)
+  })
+
   test('its head is what belongs to its bytes', async () => {
     const fields = { 'content-type': 'text/plain', etag: '"a"', 'set-cookie': 'a=b', location: '/', 'x-odd': '1' }
     const { headers } = await download(answer('200 OK', fields, 'abc'))

@@ -4,6 +4,7 @@ import * as z from 'zod'
 import { logout } from '../../src/contract/auth.ts'
 import { listTimezones } from '../../src/contract/constants.ts'
 import { downloadFile } from '../../src/contract/files.ts'
+import { openSecureChannel } from '../../src/contract/secure-channel.ts'
 import { createTransfer, listTransfers } from '../../src/contract/transfers.ts'
 import type { Call } from '../../src/gateway/call.ts'
 import { stages } from '../../src/gateway/stages/index.ts'
@@ -58,8 +59,8 @@ describe('a body through the secure channel', () => {
     },
     settings,
   )
-  const through = async (headers: Record<string, string>, payload?: unknown) => {
-    const call = callOf(createTransfer, headers)
+  const through = async (headers: Record<string, string>, payload?: unknown, operation: Operation = createTransfer) => {
+    const call = callOf(operation, headers)
     call.payload = payload
     return { call, refusal: await refused(() => stage(call)) }
   }
@@ -85,6 +86,14 @@ describe('a body through the secure channel', () => {
     const field = 'x-secure-channel-reply'
     expect((await through({ [field]: 'encrypted' }, body)).refusal).toEqual([invalid, field])
     expect((await through({ ...session, [field]: 'plain' }, body)).refusal).toEqual([invalid, field])
+  })
+
+  test('an operation that has no use for the channel looks at nothing of it', async () => {
+    for (const operation of [openSecureChannel, downloadFile]) {
+      const { call, refusal } = await through(sealed, body, operation)
+      expect([refusal, call.payload, call.sealReply]).toEqual([undefined, body, null])
+    }
+    expect(sealers).toBe(0)
   })
 
   test('a call without a body has nothing that would have to be sealed', async () => {
