@@ -27,7 +27,8 @@ test('auth.loginComplete 200 ends no older session in the place of one that has 
   const { older, newer } = await withTwo('ended@demo.test')
   await call(at.identity, logout, facts(at.clock), null, await lives(newer))
   const { accessToken } = await signIn(at, 'ended@demo.test')
-  for (const token of [older, accessToken]) await lives(token)
+  const alive = await Promise.all([older, accessToken].map(lives))
+  expect(new Set(alive.map(({ sessionId }) => sessionId)).size).toBe(2)
 })
 
 test('auth.loginComplete 200 ends no older session in the place of one that has run out', async () => {
