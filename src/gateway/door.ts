@@ -6,7 +6,7 @@ import { Call, runStages, type Stage } from './call.ts'
 import { Headers } from './headers.ts'
 import { answerLast } from './last-answer.ts'
 import type { Finished } from './request-log.ts'
-import { readAway } from './rest-of-body.ts'
+import { endInHalves, readAway } from './rest-of-body.ts'
 import type { Router } from './router.ts'
 import { localeField } from './stages/edge.ts'
 import { requestIdPattern } from './stages/required-headers.ts'
@@ -71,8 +71,13 @@ export const createDoor = ({ router, stages, answers, clock, ids, metrics, log, 
   ) => {
     if (response.headersSent) return void response.destroy()
     const isLeft = hasBody(request) && !request.complete
-    // One that drips has had its time.
-    if (isLeft && (refusal.code === 'REQUEST.TIMEOUT' || !readAway(request))) answerLast(request, response)
+    if (isLeft && refusal.code === 'REQUEST.TIMEOUT') {
+      // It drips, and has had its time.
+      answerLast(request, response)
+    } else if (isLeft && !readAway(request)) {
+      answerLast(request, response)
+      endInHalves(request)
+    }
     answers.write(response, requestId, answers.refusal(refusal, call ?? askedOf(request)))
   }
 

@@ -43,7 +43,10 @@ export class WatchedServer<
   #parserRefused(error: unknown, socket: unknown): void {
     const reason = error instanceof Error && 'code' in error ? error.code : undefined
     const status = statusOf(reason)
-    const peer = socket instanceof Socket ? socket.remoteAddress : undefined
+    const from = socket instanceof Socket ? socket : null
+    // Where our half has ended (rest-of-body.ts) the request is answered; that the other half breaks off is no other one.
+    if (from?.writableEnded) return
+    const peer = from?.remoteAddress
     if (status) this.#tell({ status, reason: String(reason), peer })
   }
 }

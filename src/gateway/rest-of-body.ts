@@ -14,3 +14,18 @@ export const readAway = (request: IncomingMessage): boolean => {
   request.once('close', () => clearTimeout(timer)).resume()
   return true
 }
+
+/**
+ * Ends the connection of a request whose rest is not read away, with its last answer: our half at once, the other one when
+ * the rest has come, and soon in any case. Closed in both directions, the socket resets what is still being written to it,
+ * and a proxy that writes takes that for an upstream that failed (RFC 9112, 9.6).
+ */
+export const endInHalves = (request: IncomingMessage): void => {
+  const { socket } = request
+  // What Node calls when the last answer of a connection is written.
+  socket.destroySoon = () => {
+    const timer = setTimeout(() => socket.destroy(), longestMs)
+    socket.once('close', () => clearTimeout(timer)).end()
+    request.once('end', () => socket.destroy()).resume()
+  }
+}

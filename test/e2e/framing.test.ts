@@ -180,6 +180,32 @@ describe.skipIf(!storeIsAvailable())('framing and path', () => {
     expect([never.end, never.text.match(/HTTP\/1\.1 \d+/g)]).toEqual([undefined, ['HTTP/1.1 401']])
   })
 
+  test.each(['Content-Length: 20000000', 'Transfer-Encoding: chunked'])(
+    'files.upload 401: a proxy that writes on while it is answered (%s) meets no reset, and what it leaves out is no other request',
+    async (framing) => {
+      const begun = upload(`${framing}\r\n`, '').replace(/Authorization: .*\r\n/, '')
+      const refusedByParser = () => portico.log.filter(({ msg }) => msg === 'request malformed').length
+      const before = refusedByParser()
+      const socket = connect(Number(new URL(portico.url).port), '127.0.0.1')
+      const closed = new Promise<Error | 'in order'>((resolve) => {
+        socket.on('error', resolve).on('close', () => resolve('in order'))
+      })
+      let text = ''
+      socket.on('data', (chunk) => {
+        text += chunk.toString('latin1')
+      })
+      socket.pause().write(begun)
+      for (let round = 0; round < 20; round++) {
+        await new Promise((done) => setTimeout(done, 10))
+        socket.write(`3e8\r\n${'x'.repeat(1_000)}\r\n`)
+      }
+      socket.resume()
+      await expect.poll(() => text).toContain('ACCESS.TOKEN_MISSING')
+      socket.end()
+      expect([await closed, refusedByParser() - before]).toEqual(['in order', 0])
+    },
+  )
+
   test('401 for chunks that are not waited for ends the connection: nothing behind them is served without an answer', async () => {
     const before = operationsServed()
     const chunks = post('Transfer-Encoding: chunked\r\n', '2\r\n{}\r\n0\r\n\r\n').replace(initiate, changePassword)
