@@ -65,7 +65,8 @@ export const guardServer = ({ app, settings, isDraining, onMalformed }: Listener
       headersTimeout: settings.headersTimeoutMs,
       requestTimeout: settings.uploadTimeoutMs,
       connectionsCheckingInterval: 1_000,
-      keepAliveTimeout: 10_000,
+      // For longer than edges keep theirs (nginx, ALB: 60 s): a command on one that is just being closed is answered 502.
+      keepAliveTimeout: 75_000,
       // Node's own refusal of a request without one tells nobody.
       requireHostHeader: false,
       insecureHTTPParser: false,

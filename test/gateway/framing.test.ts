@@ -50,6 +50,12 @@ test('as many fields as are allowed are served, one more is 431', async () => {
   expect((await sendRaw(url, get(fields(21)))).status).toBe(431)
 })
 
+test('a connection that nobody uses is kept for longer than edges keep theirs, so that none closes under a command', async () => {
+  await listen()
+  const { text } = await sendRaw(url, get())
+  expect(Number(/^keep-alive: timeout=(\d+)/im.exec(text)?.[1])).toBeGreaterThan(60)
+})
+
 test('no field is overlooked, however many are allowed: 400 for a second Host after 1,500 others', async () => {
   await listen({ maxHeaders: 3_000 })
   const many = host + 'a:b\r\n'.repeat(1_500)
