@@ -57,7 +57,8 @@ const fault =
 /** The operations listener (design.md section 7): for the cluster and its people, never for the portals' users. */
 export const createOperationsApp = (parts: OperationsParts): Express => {
   const app = express()
-  app.disable('x-powered-by')
+  // One spelling of a path, as on the portals: a rule of a proxy that keeps `/mail` away means `/MAIL` and `/mail/` too.
+  app.disable('x-powered-by').enable('case sensitive routing').enable('strict routing')
   app.use((_request, response, next) => {
     response.set(parts.securityFields)
     next()

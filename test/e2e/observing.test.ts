@@ -75,6 +75,13 @@ describe.skipIf(inject('topology') !== 'embedded')('what an operator can see', (
     expect([...told].filter((name) => !exposed.has(name) && !/^portico_(nodejs|process)$/.test(name))).toEqual([])
   })
 
+  test.each(['/health/live/', '/Health/live', '/METRICS', '/mail.json/'])(
+    '404 of the operations listener for %s: a path has one spelling',
+    async (path) => {
+      expect((await fetch(portico.operationsUrl + path)).status).toBe(404)
+    },
+  )
+
   test('what the operations listener cannot read it refuses without a stack', async () => {
     const response = await fetch(`${portico.operationsUrl}/explain/%ff`)
     expect([response.status, await response.json()]).toEqual([400, { status: 'failed' }])
