@@ -71,12 +71,11 @@ export const createDoor = ({ router, stages, answers, clock, ids, metrics, log, 
   ) => {
     if (response.headersSent) return void response.destroy()
     const isLeft = hasBody(request) && !request.complete
-    if (isLeft && refusal.code === 'REQUEST.TIMEOUT') {
-      // It drips, and has had its time.
-      answerLast(request, response)
-    } else if (isLeft && !readAway(request)) {
-      answerLast(request, response)
-      endInHalves(request)
+    if (isLeft) {
+      // One that drips has had its time.
+      const isLate = refusal.code === 'REQUEST.TIMEOUT'
+      if (isLate || !readAway(request)) answerLast(request, response)
+      if (!isLate && !response.shouldKeepAlive) endInHalves(request)
     }
     answers.write(response, requestId, answers.refusal(refusal, call ?? askedOf(request)))
   }
