@@ -22,10 +22,12 @@ export const readAway = (request: IncomingMessage): boolean => {
  */
 export const endInHalves = (request: IncomingMessage): void => {
   const { socket } = request
+  const endWhole = socket.destroySoon.bind(socket)
   // What Node calls when the last answer of a connection is written.
   socket.destroySoon = () => {
     const timer = setTimeout(() => socket.destroy(), longestMs)
     socket.once('close', () => clearTimeout(timer)).end()
-    request.once('end', () => socket.destroy()).resume()
+    if (request.readableEnded) endWhole()
+    else request.once('end', endWhole).resume()
   }
 }
