@@ -3,15 +3,16 @@ import {
   type CodeOf,
   type Instant,
   type Money,
-  mapPage,
   money,
   type OrderId,
+  offsetOf,
   type Page,
   type PageRequest,
+  pageOf,
   type WalletId,
   type WorkspaceId,
 } from '../kernel/index.ts'
-import { type Database, moment, readPage, readSlice } from '../platform/database/index.ts'
+import { counting, type Database, moment } from '../platform/database/index.ts'
 import type { OrderType } from '../platform/database/tables/ledger.ts'
 
 /** One posting to a wallet, as its owner reads it. */
@@ -40,11 +41,22 @@ export interface FlowQuery extends PageRequest {
   sortOrder: 'asc' | 'desc'
 }
 
+/**
+ * An entry is of its account's workspace, which is asked once: asked of each entry it would take the entry's row, where to count
+ * them by their index is enough.
+ */
 const matching = (database: Database, { wallet, workspace, flowType, direction, from, to }: FlowQuery) => {
   let found = database
     .selectFrom('ledger_entries as e')
     .where('e.account_biz_id', '=', wallet)
-    .where('e.workspace_biz_id', '=', workspace)
+    .where(({ exists, selectFrom }) =>
+      exists(
+        selectFrom('ledger_accounts')
+          .select('biz_id')
+          .where('biz_id', '=', wallet)
+          .where('workspace_biz_id', '=', workspace),
+      ),
+    )
   if (flowType) found = found.where('e.flow_type', '=', flowType)
   if (direction) found = found.where('e.amount', direction === 'IN' ? '>' : '<', sql<bigint>`0`)
   if (from !== undefined) found = found.where('e.created_at', '>=', moment(from))
@@ -52,24 +64,16 @@ const matching = (database: Database, { wallet, workspace, flowType, direction, 
   return found
 }
 
-/** In the order in which they happened: an account's sequence and its time agree, and its time has the filters' index. */
-const inOrder = (database: Database, query: FlowQuery) =>
-  matching(database, query)
-    .leftJoin('orders as o', 'o.biz_id', 'e.order_biz_id')
-    .select([
-      'e.biz_id as bizId',
-      'e.sequence',
-      'e.flow_type as flowType',
-      'e.currency',
-      'e.amount',
-      'e.balance_after as balanceAfter',
-      'o.order_type as orderType',
-      'e.order_biz_id as orderBizId',
-      sql<string | null>`o.data->>'remark'`.as('remark'),
-      'e.created_at as createdAt',
-    ])
-    .orderBy('e.created_at', query.sortOrder)
-    .orderBy('e.sequence', query.sortOrder)
+const columns = [
+  'e.biz_id as bizId',
+  'e.sequence',
+  'e.flow_type as flowType',
+  'e.currency',
+  'e.amount',
+  'e.balance_after as balanceAfter',
+  'e.order_biz_id as orderBizId',
+  'e.created_at as createdAt',
+] as const
 
 type FlowRow = Omit<Flow, 'amount' | 'balanceAfter'> & { currency: string; amount: bigint; balanceAfter: bigint }
 
@@ -79,12 +83,33 @@ const flowOf = ({ currency, amount, balanceAfter, ...row }: FlowRow): Flow => ({
   balanceAfter: money(balanceAfter, currency),
 })
 
-export const listFlows = async (database: Database, query: FlowQuery): Promise<Page<Flow>> =>
-  mapPage(await readPage(matching(database, query), inOrder(database, query), query), flowOf)
+/**
+ * A page's flows alone, for who reads a list to its end. In the order in which they happened: an account's sequence and its
+ * time agree, and its time has the filters' index. The page is found by the entries alone, and only the orders of those on it
+ * are looked up: a page far in would look up all before it, and a plan that knows no parameters all there are.
+ */
+export const readFlows = async (database: Database, query: FlowQuery): Promise<Flow[]> => {
+  const page = matching(database, query)
+    .select(columns)
+    .orderBy('e.created_at', query.sortOrder)
+    .orderBy('e.sequence', query.sortOrder)
+    .limit(query.pageSize)
+    .offset(offsetOf(query))
+  const rows = await database
+    .selectFrom(page.as('page'))
+    .leftJoin('orders as o', 'o.biz_id', 'page.orderBizId')
+    .selectAll('page')
+    .select(['o.order_type as orderType', sql<string | null>`o.data->>'remark'`.as('remark')])
+    .orderBy('page.createdAt', query.sortOrder)
+    .orderBy('page.sequence', query.sortOrder)
+    .execute()
+  return rows.map(flowOf)
+}
 
-/** A page's flows alone, for who reads a list to its end. */
-export const readFlows = async (database: Database, query: FlowQuery): Promise<Flow[]> =>
-  (await readSlice(inOrder(database, query), query)).map(flowOf)
+export const listFlows = async (database: Database, query: FlowQuery): Promise<Page<Flow>> => {
+  const { total } = await counting(matching(database, query)).executeTakeFirstOrThrow()
+  return pageOf(await readFlows(database, query), total, query)
+}
 
 /** One side of a booking, the house's included: for operators. */
 export interface Posting {

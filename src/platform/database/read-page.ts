@@ -10,10 +10,6 @@ interface Ordered<Row> {
 export const counting = <Tables, From extends keyof Tables>(found: SelectQueryBuilder<Tables, From, object>) =>
   found.select((rows) => rows.fn.countAll().as('total')).$castTo<{ total: number }>()
 
-/** A page's rows alone, for who reads a list to its end and has no use for a count. */
-export const readSlice = <Row>(ordered: Ordered<Row>, request: PageRequest): Promise<Row[]> =>
-  ordered.limit(request.pageSize).offset(offsetOf(request)).execute()
-
 /** One page of a list: how many are found in all, and the slice that is asked for. */
 export const readPage = async <Tables, From extends keyof Tables, Row>(
   found: SelectQueryBuilder<Tables, From, object>,
@@ -21,5 +17,6 @@ export const readPage = async <Tables, From extends keyof Tables, Row>(
   request: PageRequest,
 ): Promise<Page<Row>> => {
   const { total } = await counting(found).executeTakeFirstOrThrow()
-  return pageOf(await readSlice(ordered, request), total, request)
+  const items = await ordered.limit(request.pageSize).offset(offsetOf(request)).execute()
+  return pageOf(items, total, request)
 }

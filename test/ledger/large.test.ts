@@ -1,0 +1,68 @@
+import { sql } from 'kysely'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { Instant } from '../../src/kernel/index.ts'
+import { createLedger, type Ledger } from '../../src/ledger/index.ts'
+import type { Database } from '../../src/platform/database/index.ts'
+import { systemIds } from '../../src/platform/system/index.ts'
+import { rowsRead } from '../harness/rows-read.ts'
+import { type Book, createBook, type TestWallet } from './book.ts'
+import { everyStore } from './stores.ts'
+
+const stores = await everyStore()
+afterAll(() => Promise.all(stores.map((store) => store.close())))
+
+const many = 5_000
+
+/**
+ * A wallet with many recharges, a second apart, each of its own order. Past the triggers, which would take them one by one; a
+ * session that is switched off for them is the transaction's own.
+ */
+const fill = (database: Database, { id, workspace, currency }: TestWallet, from: Instant) =>
+  database.transaction().execute(async (tx) => {
+    const at = sql`(to_timestamp(${from}::float8 / 1000) + n * interval '1 second')`
+    await sql`SET LOCAL session_replication_role = replica`.execute(tx)
+    await sql`
+      INSERT INTO orders (workspace_biz_id, biz_id, order_type, order_no, status, target_wallet_biz_id, data, history,
+        created_at, updated_at)
+      SELECT ${workspace}::uuid, gen_random_uuid(), 'RECHARGE', 'REC-' || n, 'COMPLETED', ${id}::uuid,
+        '{"remark": "many"}', '[{"status": "COMPLETED"}]', ${at}, ${at}
+        FROM generate_series(1, ${many}::int) AS n`.execute(tx)
+    await sql`
+      INSERT INTO ledger_entries (account_biz_id, sequence, biz_id, workspace_biz_id, transaction_biz_id, order_biz_id,
+        currency, amount, balance_after, flow_type, created_at)
+      SELECT ${id}::uuid, row_number() OVER (ORDER BY created_at), gen_random_uuid(), ${workspace}::uuid, biz_id, biz_id,
+        ${currency}::text, 1, row_number() OVER (ORDER BY created_at), 'RECHARGE', created_at
+        FROM orders WHERE target_wallet_biz_id = ${id}::uuid`.execute(tx)
+  })
+
+describe.each(stores)('a wallet with thousands of entries on $name', ({ database }) => {
+  let book: Book
+  let wallet: TestWallet
+  let began: Instant
+  const reading = (work: (ledger: Ledger) => Promise<unknown>) =>
+    rowsRead(database, (watched) => work(createLedger({ database: watched, clock: book.clock, ids: systemIds })))
+
+  beforeAll(async () => {
+    book = await createBook(database)
+    wallet = await book.wallet('USD')
+    began = book.clock.now()
+    await fill(database, wallet, began)
+    await sql`ANALYZE`.execute(database)
+  })
+
+  test('wallets.listFlows 200: a page far in looks up the orders of its own entries alone', async () => {
+    const page = {
+      wallet: wallet.id,
+      workspace: wallet.workspace,
+      sortOrder: 'desc',
+      currentPage: 150,
+      pageSize: 20,
+    } as const
+    const { items, pagination } = await book.ledger.listFlows(page)
+    expect(pagination.totalRecords).toBe(many)
+    expect(items.map(({ sequence }) => sequence)).toEqual(Array.from({ length: 20 }, (_, i) => many - 149 * 20 - i))
+    expect(items[0]).toMatchObject({ orderType: 'RECHARGE', remark: 'many' })
+    const read = await reading((ledger) => ledger.listFlows(page))
+    expect(read('orders')).toBe(20)
+  })
+})
