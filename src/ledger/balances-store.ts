@@ -46,7 +46,10 @@ export const readBalance = async (
   return row && toBalance(wallet, row)
 }
 
-/** As it stood at an instant, that instant's own changes included: by the last entry and the holds open then. */
+/**
+ * As it stood at an instant, that instant's own changes included: by the last entry, whose sequence is how many there were, and
+ * the holds open then.
+ */
 export const readBalanceAt = async (
   database: Database,
   { wallet, workspace }: BalanceScope,
@@ -54,15 +57,15 @@ export const readBalanceAt = async (
 ): Promise<Balance | undefined> => {
   const at = toDate(instant)
   const { rows } = await sql<Row>`
-    SELECT a.currency,
-      coalesce((SELECT e.balance_after FROM ledger_entries e WHERE e.account_biz_id = a.biz_id AND e.created_at <= ${at}
-                 ORDER BY e.sequence DESC LIMIT 1), 0) AS balance,
-      coalesce((SELECT sum(h.amount) FROM ledger_holds h WHERE h.account_biz_id = a.biz_id AND h.created_at <= ${at}
-                   AND (h.ended_at IS NULL OR h.ended_at > ${at})), 0) AS held,
-      (SELECT count(*) FROM ledger_entries e WHERE e.account_biz_id = a.biz_id AND e.created_at <= ${at})
-      + (SELECT count(*) + count(h.ended_at) FILTER (WHERE h.ended_at <= ${at}) FROM ledger_holds h
-          WHERE h.account_biz_id = a.biz_id AND h.created_at <= ${at}) AS version
+    SELECT a.currency, coalesce(e.balance_after, 0) AS balance, h.held, coalesce(e.sequence, 0) + h.changes AS version
       FROM ledger_accounts a
+      LEFT JOIN LATERAL (
+        SELECT balance_after, sequence FROM ledger_entries
+         WHERE account_biz_id = a.biz_id AND created_at <= ${at} ORDER BY created_at DESC, sequence DESC LIMIT 1) e ON true
+     CROSS JOIN LATERAL (
+        SELECT coalesce(sum(amount) FILTER (WHERE ended_at IS NULL OR ended_at > ${at}), 0) AS held,
+               count(*) + count(ended_at) FILTER (WHERE ended_at <= ${at}) AS changes
+          FROM ledger_holds WHERE account_biz_id = a.biz_id AND created_at <= ${at}) h
      WHERE a.biz_id = ${wallet} AND a.workspace_biz_id = ${workspace} AND a.kind = 'WALLET'`.execute(database)
   return rows[0] && toBalance(wallet, rows[0])
 }

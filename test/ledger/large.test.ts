@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { Instant } from '../../src/kernel/index.ts'
+import { type Instant, plus } from '../../src/kernel/index.ts'
 import { createLedger, type Ledger } from '../../src/ledger/index.ts'
 import type { Database } from '../../src/platform/database/index.ts'
 import { systemIds } from '../../src/platform/system/index.ts'
@@ -64,5 +64,13 @@ describe.each(stores)('a wallet with thousands of entries on $name', ({ database
     expect(items[0]).toMatchObject({ orderType: 'RECHARGE', remark: 'many' })
     const read = await reading((ledger) => ledger.listFlows(page))
     expect(read('orders')).toBe(20)
+  })
+
+  test('wallets.readBalance 200: the balance of a past instant is read from the last entry before it', async () => {
+    const scope = { wallet: wallet.id, workspace: wallet.workspace }
+    const at = plus(began, 2_500_500)
+    expect(await book.ledger.readBalanceAt(scope, at)).toMatchObject({ total: { minor: 2_500n }, version: 2_500 })
+    const read = await reading((ledger) => ledger.readBalanceAt(scope, at))
+    expect(read('ledger_entries')).toBeLessThan(10)
   })
 })
