@@ -1,7 +1,10 @@
 import { sql } from 'kysely'
 import type { Database } from '../platform/database/index.ts'
 
-/** What the house has put into its liquidity so far. Keeps the account locked, so that replicas take turns. */
+/**
+ * What the house has put into its liquidity so far. Keeps the account locked, so that replicas take turns, and every exchange of
+ * the currency waits: the few openings have an index, which is found by the word itself, among all that was exchanged.
+ */
 export const lockLiquidity = async (tx: Database, currency: string): Promise<bigint | undefined> => {
   const account = await tx
     .selectFrom('ledger_accounts')
@@ -15,7 +18,7 @@ export const lockLiquidity = async (tx: Database, currency: string): Promise<big
   const { put } = await tx
     .selectFrom('ledger_entries')
     .where('account_biz_id', '=', account.biz_id)
-    .where('flow_type', '=', 'OPENING')
+    .where('flow_type', '=', sql.lit('OPENING'))
     .select(sql<bigint>`coalesce(sum(amount), 0)`.as('put'))
     .executeTakeFirstOrThrow()
   return put

@@ -73,4 +73,21 @@ describe.each(stores)('a wallet with thousands of entries on $name', ({ database
     const read = await reading((ledger) => ledger.readBalanceAt(scope, at))
     expect(read('ledger_entries')).toBeLessThan(10)
   })
+
+  test('a start asks what the house has put into its liquidity, and passes over what was exchanged since', async () => {
+    const put = [{ minor: 100n, currency: 'USD' }]
+    await book.ledger.ensureHouse(['USD'])
+    await book.ledger.provideLiquidity(put)
+    const house = sql`(SELECT biz_id FROM ledger_accounts WHERE kind = 'LIQUIDITY' AND workspace_biz_id IS NULL)`
+    await database.transaction().execute(async (tx) => {
+      await sql`SET LOCAL session_replication_role = replica`.execute(tx)
+      await sql`
+        INSERT INTO ledger_entries SELECT ${house}, sequence + 1, gen_random_uuid(), NULL, transaction_biz_id, order_biz_id,
+          currency, amount, balance_after, 'EXCHANGE', created_at
+          FROM ledger_entries WHERE account_biz_id = ${wallet.id}::uuid`.execute(tx)
+    })
+    await sql`ANALYZE ledger_entries`.execute(database)
+    const read = await reading((ledger) => ledger.provideLiquidity(put))
+    expect(read('ledger_entries')).toBe(1)
+  })
 })

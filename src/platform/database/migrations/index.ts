@@ -36,5 +36,6 @@ export const migrations: Readonly<Record<string, () => Promise<Migration>>> = {
   '068-ledger-check': () => import('./068-ledger-check.ts'),
   '070-lists-of-operators': () => import('./070-lists-of-operators.ts'),
   '071-unnamed-blobs': () => import('./071-unnamed-blobs.ts'),
+  '072-openings': () => import('./072-openings.ts'),
   '073-quotes-by-a-clock-ahead': () => import('./073-quotes-by-a-clock-ahead.ts'),
 }
