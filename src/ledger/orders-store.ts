@@ -95,6 +95,10 @@ const statusNow = (runsOut: OrderQuery['runsOut']) =>
     : sql<string>`CASE WHEN orders.status = ${runsOut.from} AND orders.data->>'expiresAt' <= ${toIso(runsOut.at)}
         THEN ${runsOut.to} ELSE orders.status END`
 
+/** As what an order is stored that may count as one of these now: a queue of a few is found by its index so. */
+const storedFor = (statuses: readonly string[], { from, to }: RunningOut): readonly string[] =>
+  statuses.includes(to) ? [...statuses, from] : statuses
+
 /** What has run out has last changed then, and not when that was written down: the same rule as `ranOutAt`. */
 const lastChange = (runsOut: OrderQuery['runsOut']) =>
   runsOut === undefined
@@ -112,6 +116,8 @@ const matching = (database: Database, query: OrderQuery, side: Side) => {
     )
   }
   if (statuses !== undefined) found = found.where(statusNow(runsOut), 'in', statuses)
+  if (statuses !== undefined && runsOut !== undefined)
+    found = found.where('orders.status', 'in', storedFor(statuses, runsOut))
   if (from !== undefined) found = found.where('created_at', '>=', moment(from))
   if (to !== undefined) found = found.where('created_at', '<=', moment(to))
   if (data !== undefined) found = found.where(sql<boolean>`data @> ${JSON.stringify(data)}::jsonb`)

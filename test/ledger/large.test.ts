@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Instant, plus } from '../../src/kernel/index.ts'
-import { createLedger, type Ledger } from '../../src/ledger/index.ts'
+import { createLedger, type Ledger, rechargeRunsOut } from '../../src/ledger/index.ts'
 import type { Database } from '../../src/platform/database/index.ts'
 import { systemIds } from '../../src/platform/system/index.ts'
 import { rowsRead } from '../harness/rows-read.ts'
@@ -89,5 +89,20 @@ describe.each(stores)('a wallet with thousands of entries on $name', ({ database
     await sql`ANALYZE ledger_entries`.execute(database)
     const read = await reading((ledger) => ledger.provideLiquidity(put))
     expect(read('ledger_entries')).toBe(1)
+  })
+
+  test('operators.listRecharges 200: those that wait for a decision are found without the others', async () => {
+    const queue = {
+      type: 'RECHARGE',
+      workspace: null,
+      statuses: ['PROOF_SUBMITTED'],
+      runsOut: { ...rechargeRunsOut, at: book.clock.now() },
+      sortBy: 'createdAt',
+      sortOrder: 'desc',
+      currentPage: 1,
+      pageSize: 20,
+    } as const
+    const read = await reading((ledger) => ledger.listOrders(queue))
+    expect(read('orders')).toBe(0)
   })
 })
