@@ -9,6 +9,7 @@ import { holdAlone } from '../../src/platform/database/alone.ts'
 import { clockDifference } from '../../src/platform/database/clock-difference.ts'
 import { databaseFault, sqlState } from '../../src/platform/database/fault.ts'
 import { openPostgres } from '../../src/platform/database/postgres.ts'
+import { readPage } from '../../src/platform/database/read-page.ts'
 import { systemClock } from '../../src/platform/system/index.ts'
 import { startPgBouncer } from '../harness/pgbouncer.ts'
 import { startPostgres } from '../harness/postgres.ts'
@@ -237,6 +238,16 @@ describe.each([
     expect(await kept()).toBe(isPooled ? 0 : 2)
     for (let n = 3; n <= 320; n++) await ask(n)
     expect(await kept()).toBe(isPooled ? 0 : 300)
+    await one.close()
+  })
+
+  test('keeps no plan of a list, which would be one for the average of all', async () => {
+    const one = await openPostgres(target(url, 1))
+    const found = one.database.selectFrom('jobs').where('kind', '=', 'none')
+    const ordered = found.select('biz_id').orderBy('run_at')
+    expect((await readPage(found, ordered, { currentPage: 1, pageSize: 20 })).items).toEqual([])
+    const kept = sql<{ n: number }>`SELECT count(*)::int AS n FROM pg_prepared_statements`.execute(one.database)
+    expect((await kept).rows).toEqual([{ n: 0 }])
     await one.close()
   })
 
