@@ -56,7 +56,10 @@ export const exportSettings = z.strictObject({
 })
 
 export const jobSettings = z.strictObject({
-  concurrency: z.int().min(1).describe('Jobs under way at once in a process.'),
+  concurrency: z
+    .int()
+    .min(1)
+    .describe('Jobs under way at once in a process; where there are several, exports leave one to the others.'),
   pollMs: wait(10).describe('How often it looks for one.'),
   leaseMs: wait(300).describe('How long a job of a process that was killed waits before another one takes it.'),
   failedKeptMs: life(days(1))

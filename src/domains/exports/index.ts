@@ -33,7 +33,13 @@ export const createExports = (options: ExportsOptions): Exports => {
   return {
     handlers: exportHandlers(options, words),
     jobs: [
-      { name: exportJobName, attempts: settings.attempts, work: exportWork(options), abandon: abandonExport(options) },
+      {
+        name: exportJobName,
+        attempts: settings.attempts,
+        isLong: true,
+        work: exportWork(options),
+        abandon: abandonExport(options),
+      },
       { name: 'exports.sweep', attempts: 1, everyMs: settings.sweepEveryMs, work: sweep },
     ],
     clean: async (tx, { workspaceId, at }) => addUnnamed(tx, await deleteExportsOf(tx, workspaceId), at),

@@ -16,6 +16,8 @@ export interface JobKind {
   everyMs?: number
   /** Of a recurring one: its first time is so long after the first start, which has enough to do. At once otherwise. */
   firstAfterMs?: number
+  /** Of one that people ask for and that may take minutes: however many wait, one of a process's lines of work is left to the others. */
+  isLong?: boolean
   work(payload: unknown, facts: JobFacts): Promise<void>
   /** What is left to be done where it is given up, before it is; it must bear being done twice as well. */
   abandon?(payload: unknown): Promise<void>

@@ -43,6 +43,9 @@ export const createJobRunner = ({ database, clock, ids, settings, kinds, onFailu
   const byName = new Map(kinds.map((kind) => [kind.name, kind]))
   const stopping = new AbortController()
   const underWay = new Set<Promise<unknown>>()
+  const mostLong = Math.max(1, settings.concurrency - 1)
+  let longUnderWay = 0
+  let taking: Promise<unknown> = Promise.resolve()
   let timer: NodeJS.Timeout | undefined
 
   const settle = async (kind: JobKind, lease: Lease, error: unknown): Promise<void> => {
@@ -78,16 +81,35 @@ export const createJobRunner = ({ database, clock, ids, settings, kinds, onFailu
     if (!lost.signal.aborted) await settle(kind, lease, error)
   }
 
-  const runOne = async (): Promise<boolean> => {
+  const take = async (): Promise<{ kind: JobKind; lease: Lease } | undefined> => {
+    const open = kinds.filter(({ isLong }) => !isLong || longUnderWay < mostLong)
+    if (open.length === 0) return undefined
     const lease = await leaseJob(database, {
-      kinds: [...byName.keys()],
+      kinds: open.map(({ name }) => name),
       leaseId: ids.next<'lease'>(),
       at: clock.now(),
       leaseMs: settings.leaseMs,
     })
     const kind = lease && byName.get(lease.kind)
-    if (!kind) return false
-    await work(kind, lease)
+    if (kind?.isLong) longUnderWay += 1
+    return kind && { kind, lease }
+  }
+
+  /** Lines take one after the other, so that each knows what the others have taken. */
+  const takeInTurn = (): ReturnType<typeof take> => {
+    const taken = taking.then(take)
+    taking = taken.catch(() => undefined)
+    return taken
+  }
+
+  const runOne = async (): Promise<boolean> => {
+    const taken = await takeInTurn()
+    if (!taken) return false
+    try {
+      await work(taken.kind, taken.lease)
+    } finally {
+      if (taken.kind.isLong) longUnderWay -= 1
+    }
     return true
   }
 
