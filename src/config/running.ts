@@ -7,7 +7,7 @@ export const databaseSettings = z.strictObject({
     .int()
     .min(1)
     .describe(
-      'Connections that one process may hold to PostgreSQL, more than `jobs.concurrency`. Beside them one each for the check of the book and the sweep of identity while they last, and one that keeps others away where there is no Redis.',
+      'Connections that one process may hold to PostgreSQL, more than `jobs.concurrency`. Beside them one each for the check of the book, by itself and for an operator who asks, and the sweep of identity while they last, and one that keeps others away where there is no Redis.',
     ),
   connectTimeoutMs: wait(0).describe('For a connection to be there, or to become free.'),
   statementTimeoutMs: wait(0).describe('For a statement to be answered.'),

@@ -44,6 +44,7 @@ describe.each(stores)('the last owner on $name', (store) => {
       onSessionsEnded: () => undefined,
       mailer,
       ledger: createLedger(shared),
+      patiently: world.patiently,
     }
     handlers = new Map([
       ...workspaces.handlers,

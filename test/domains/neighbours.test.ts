@@ -126,7 +126,8 @@ describe('the rows of other workspaces, of other accounts and of other things st
     const admit = async () => undefined
     keys = createApiKeys({ database, words, ids, clock, ...secrets, gate, members, admit, settings, onFault: fault })
     const ledger = createLedger({ database, clock, ids })
-    const told = { signInUrl: () => '', endSessions, freezeOwnWorkspace, onSessionsEnded: () => undefined }
+    const { patiently } = world
+    const told = { signInUrl: () => '', endSessions, freezeOwnWorkspace, onSessionsEnded: () => undefined, patiently }
     const invitations = { mailer, portalUrl: '', settings: accessSettings.invitations }
     handlers = new Map([
       ...workspaces.handlers,

@@ -72,6 +72,7 @@ describe.each(stores)('races on $name', (store) => {
         onSessionsEnded: () => undefined,
         ledger,
         clock,
+        patiently: world.patiently,
       }).handlers,
     ])
   })

@@ -15,7 +15,7 @@ import {
   toDate,
   type WorkspaceAccess,
 } from '../../src/kernel/index.ts'
-import type { Database } from '../../src/platform/database/index.ts'
+import type { Database, OpenDatabase } from '../../src/platform/database/index.ts'
 import { systemIds } from '../../src/platform/system/index.ts'
 import { createWords } from '../../src/platform/words/index.ts'
 import { testSettings } from '../harness/settings.ts'
@@ -52,7 +52,7 @@ export interface Asked {
 /** What the interface says of an operation's reply, as a client reads it. */
 export type ReplyOf<O extends Operation> = O['reply'] extends z.ZodType ? z.output<O['reply']> : never
 
-export interface World {
+export interface World extends Pick<OpenDatabase, 'patiently'> {
   database: Database
   clock: TestClock
   workspaces: Workspaces
@@ -177,7 +177,8 @@ export const createWorld = async (open = testDatabase): Promise<World> => {
     return (typeof reply === 'object' ? reply.parse(answer) : answer) as never
   }
 
-  return { database, clock, workspaces, limits, account, workspaceOf, join, ask, close }
+  const patiently: World['patiently'] = (work) => work(database)
+  return { database, patiently, clock, workspaces, limits, account, workspaceOf, join, ask, close }
 }
 
 /** The code that a call is refused with. */

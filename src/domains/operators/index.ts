@@ -1,20 +1,16 @@
 import { z } from 'zod'
-import { bizId, type Clock, type HandlerTable, type Portal } from '../../kernel/index.ts'
-import type { Ledger } from '../../ledger/index.ts'
+import { bizId, type HandlerTable, type Portal } from '../../kernel/index.ts'
 import type { JobKind } from '../../platform/jobs/index.ts'
 import { accountHandlers } from './account-handlers.ts'
 import { type AccountPorts, decisionMailJob, tellDecision } from './accounts.ts'
 import { countAwaiting } from './accounts-store.ts'
 import { auditHandlers } from './audit-handlers.ts'
-import { ledgerHandlers } from './ledger-handlers.ts'
+import { type LedgerPorts, ledgerHandlers } from './ledger-handlers.ts'
 import { toldDecisions } from './rules.ts'
 
 export { operatorRoles } from './rules.ts'
 
-export interface OperatorsOptions extends AccountPorts {
-  ledger: Ledger
-  clock: Clock
-}
+export interface OperatorsOptions extends AccountPorts, LedgerPorts {}
 
 const DecisionMail = z.object({
   accountId: z.string().transform((text) => bizId<'account'>(text)),
@@ -31,8 +27,8 @@ export interface Operators {
 
 /** What operators do that is no other domain's: accounts, the book and the audit log (SYSTEM portal). */
 export const createOperators = (options: OperatorsOptions): Operators => {
-  const { database, words, clock, ledger } = options
-  const tables = [accountHandlers(options, words), ledgerHandlers(ledger, clock), auditHandlers(database, clock, words)]
+  const { database, words, clock } = options
+  const tables = [accountHandlers(options, words), ledgerHandlers(options), auditHandlers(database, clock, words)]
   return {
     handlers: new Map(tables.flatMap((table) => [...table])),
     jobs: [

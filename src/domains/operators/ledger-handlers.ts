@@ -10,6 +10,7 @@ import {
   toIso,
 } from '../../kernel/index.ts'
 import type { Ledger, Posting } from '../../ledger/index.ts'
+import type { OpenDatabase } from '../../platform/database/index.ts'
 
 /** A sandbox has one account per currency in place of all of the house's. */
 const nameOf = ({ kind, workspace, amount }: Posting): string => {
@@ -30,17 +31,32 @@ const render = (posting: Posting, orderBizId: OrderId, orderType: string) => {
   }
 }
 
-export const ledgerHandlers = (ledger: Ledger, clock: Clock): HandlerTable =>
-  handlerTable(contract, {
-    checkLedgerInvariants: async () => {
-      const checkedAt = toIso(clock.now())
-      const checks = (await ledger.checkBook()).map(({ name, violations }) => ({
-        name,
-        holds: violations === 0,
-        violations,
-      }))
-      return { holds: checks.every((check) => check.holds), checkedAt, checks }
-    },
+export interface LedgerPorts extends Pick<OpenDatabase, 'patiently'> {
+  ledger: Ledger
+  clock: Clock
+}
+
+/** Reads all of the book, which takes as long as that is big: whoever asks meanwhile is told of the same check. */
+const checkTogether = ({ ledger, clock, patiently }: LedgerPorts) => {
+  const check = async () => {
+    const checkedAt = toIso(clock.now())
+    const found = await patiently((database) => ledger.within(database).checkBook())
+    const checks = found.map(({ name, violations }) => ({ name, holds: violations === 0, violations }))
+    return { holds: checks.every((each) => each.holds), checkedAt, checks }
+  }
+  let underWay: ReturnType<typeof check> | undefined
+  return (): ReturnType<typeof check> => {
+    underWay ??= check().finally(() => {
+      underWay = undefined
+    })
+    return underWay
+  }
+}
+
+export const ledgerHandlers = (ports: LedgerPorts): HandlerTable => {
+  const { ledger } = ports
+  return handlerTable(contract, {
+    checkLedgerInvariants: checkTogether(ports),
     listOrderPostings: async ({ params }) => {
       const id = idInPath<'order'>(params.order_id)
       // An order without postings exists all the same.
@@ -49,3 +65,4 @@ export const ledgerHandlers = (ledger: Ledger, clock: Clock): HandlerTable =>
       return (await ledger.listPostings(id)).map((posting) => render(posting, id, type))
     },
   })
+}
