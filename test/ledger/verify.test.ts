@@ -123,3 +123,14 @@ describe.each(stores)('verifyBook on $name', ({ database }) => {
     expect(checks).toBe(3)
   })
 })
+
+test('a check of the book lets others have the one connection of an embedded store between two rules', async () => {
+  const embedded = stores.find(({ name }) => name === 'PGlite')
+  if (!embedded) throw new Error('no embedded store')
+  const { ledger } = await createBook(embedded.database)
+  const ended: string[] = []
+  const checking = ledger.checkBook().then(() => ended.push('check'))
+  await sql`SELECT 1`.execute(embedded.database).then(() => ended.push('other'))
+  await checking
+  expect(ended).toEqual(['other', 'check'])
+})
