@@ -2,9 +2,11 @@ import { createHash } from 'node:crypto'
 import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Instant, plus } from '../../src/kernel/index.ts'
+import { entryBesideChain } from '../../src/platform/audit/chain-store.ts'
 import { linkOf } from '../../src/platform/audit/entry.ts'
 import { recordAudit, sealAuditLog, verifyAuditLog } from '../../src/platform/audit/index.ts'
 import type { Database } from '../../src/platform/database/index.ts'
+import { rowsRead } from '../harness/rows-read.ts'
 import { testClock } from '../identity/clock.ts'
 import { embeddedStore, everyStore, type TestStore } from '../ledger/stores.ts'
 
@@ -52,6 +54,11 @@ describe('the audit log’s chain', () => {
     })
     expect(await verifyAuditLog(meanwhile)).toEqual({ entriesChecked: 1_204, broken: null })
     expect(await verifyAuditLog(database)).toEqual({ entriesChecked: 1_205, broken: null })
+  })
+
+  each('what lies beside the chain is looked for at its ends, without another look at the chain', async (database) => {
+    const read = await rowsRead(database, entryBesideChain)
+    expect(read('audit_log')).toBe(0)
   })
 
   each('what is sealed at once is chained by its time, and what is of one moment by its id', async (database) => {

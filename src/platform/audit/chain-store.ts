@@ -36,20 +36,30 @@ export const lockHead = (tx: Tx): Promise<Head> =>
 export const readHead = (database: Database): Promise<Head | undefined> =>
   database.selectFrom('audit_chain').select(['sequence', 'hash']).executeTakeFirst()
 
-/**
- * The first entry that is sealed and lies behind the head or before the beginning, both as of one moment: sealing moves
- * them together.
- */
-export const entryBesideChain = (database: Database): Promise<{ sequence: number; bizId: string } | undefined> =>
+const sealedBeside = (database: Database) =>
   database
     .selectFrom('audit_log')
     .select([sql<number>`sequence`.as('sequence'), 'biz_id as bizId'])
-    .where((eb) =>
-      eb.or([eb('sequence', '<', 1), eb('sequence', '>', (head) => head.selectFrom('audit_chain').select('sequence'))]),
-    )
+    .orderBy('sequence')
+    .limit(1)
+
+/**
+ * The first entry that is sealed and lies behind the head or before the beginning, both as of one moment: sealing moves
+ * them together. Each end is looked for by itself: to look for either at once reads all that lie between.
+ */
+export const entryBesideChain = (database: Database): Promise<{ sequence: number; bizId: string } | undefined> => {
+  const before = sealedBeside(database).where('sequence', '<', 1)
+  const behind = sealedBeside(database).where('sequence', '>', (head) =>
+    head.selectFrom('audit_chain').select('sequence'),
+  )
+  return database
+    .selectFrom(before.as('before'))
+    .selectAll()
+    .unionAll(database.selectFrom(behind.as('behind')).selectAll())
     .orderBy('sequence')
     .limit(1)
     .executeTakeFirst()
+}
 
 /** What has been committed and not sealed: it is sealed in the order in which it came to be seen. */
 export const unsealedEntries = (tx: Tx, limit: number): Promise<EntryContent[]> =>
