@@ -18,10 +18,7 @@ const gathering = (sink: ReturnType<typeof createSink>): DestinationStream => {
     sink.write(text)
   }
   setInterval(handOn, gatheredMs).unref()
-  process.once('exit', () => {
-    handOn()
-    sink.flush()
-  })
+  process.once('exit', () => sink.end(waiting))
   return {
     write: (line) => {
       waiting += line
