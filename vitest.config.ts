@@ -11,7 +11,8 @@ export default defineConfig({
     testTimeout: 30_000,
     hookTimeout: 120_000,
     // A loop over nothing, a callback that nobody calls: a test that comes to no expectation has shown nothing.
-    expect: { requireAssertions: true },
+    // What has to come about may take a busy machine longer than the second that is given by default.
+    expect: { requireAssertions: true, poll: { timeout: 5_000 } },
     // One more than cores, for tests wait often; each may hold an embedded PostgreSQL of several hundred megabytes.
     maxWorkers: 3,
     projects: [

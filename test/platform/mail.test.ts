@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import PostalMime from 'postal-mime'
 import { SMTPServer } from 'smtp-server'
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { locales, Refusal } from '../../src/kernel/index.ts'
 import {
   createOutbox,
@@ -220,7 +220,7 @@ describe('the SMTP mailer', () => {
     const ends = await Promise.allSettled(Array.from({ length: 8 }, () => send('ann@demo.test')))
     for (const end of ends) expect(end).toMatchObject({ status: 'rejected', reason: { code: 'SYSTEM.UNAVAILABLE' } })
     expect(sockets).not.toHaveLength(0)
-    await vi.waitFor(() => expect(sockets.every((socket) => socket.destroyed)).toBe(true))
+    await expect.poll(() => sockets.every((socket) => socket.destroyed)).toBe(true)
     isDripping = false
     await send('next@demo.test')
     expect(received.at(-1)?.to).toEqual(['next@demo.test'])
