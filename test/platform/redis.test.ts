@@ -27,7 +27,7 @@ const open = (
     url,
     cluster,
     connectTimeoutMs: 1_000,
-    commandTimeoutMs: 300,
+    commandTimeoutMs: 1_000,
     onError: () => undefined,
     onReady: () => undefined,
     onEvicting,
@@ -215,7 +215,7 @@ describe.skipIf(!server).each([
     const start = performance.now()
     try {
       expect(redisFault(await failure(cache.increment('p', 1_000)))).toBe(true)
-      expect(performance.now() - start).toBeLessThan(900)
+      expect(performance.now() - start).toBeLessThan(2_000)
     } finally {
       for (const { child } of nodes) child.kill('SIGCONT')
     }
@@ -287,7 +287,7 @@ describe.skipIf(!server)('a cluster that loses a master', () => {
     await own[2]?.stop()
     const start = performance.now()
     const found = await Promise.all(keys.map((key) => cache.get(key).catch((error) => redisFault(error))))
-    expect(performance.now() - start).toBeLessThan(900)
+    expect(performance.now() - start).toBeLessThan(2_000)
     expect(new Set(found)).toEqual(new Set(['there', true]))
     expect(found.filter((each) => each === 'there').length).toBeGreaterThan(10)
     await redis.close()
