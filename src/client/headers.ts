@@ -30,10 +30,21 @@ const chainFields = ({ accessCode, locale }: Settings, { perimeter }: Chain): Re
   return { 'x-locale': locale, ...(perimeter === 'portal' ? { 'x-portal-access-code': accessCode } : {}) }
 }
 
+/** fetch's own complaint would pass for a lost answer, and be tried again. The value may be a secret, and is not told. */
+const sendable = (id: string, fields: Record<string, string>): Record<string, string> => {
+  for (const [name, value] of Object.entries(fields))
+    try {
+      new Headers([[name, value]])
+    } catch {
+      throw new TypeError(`${id}: no header field '${name}' can carry what is given for it`)
+    }
+  return fields
+}
+
 /** The header fields of a request by interface.md 4.1, and 4.4 for users/self. A form's type is left to fetch, which knows its boundary. */
 export const headersOf = (settings: Settings, facts: HeaderFacts): Record<string, string> => {
   const { route, args, requestId, clientHash, accessToken } = facts
-  return {
+  return sendable(route.operation.id, {
     ...chainFields(settings, route.chain),
     ...(route.operation.reply === 'stream' ? {} : { accept: 'application/json' }),
     ...(route.operation.body === 'multipart' ? {} : { 'content-type': 'application/json' }),
@@ -43,5 +54,5 @@ export const headersOf = (settings: Settings, facts: HeaderFacts): Record<string
     ...(accessToken === null ? {} : { authorization: `Bearer ${accessToken}` }),
     ...(args.workspaceId === undefined ? {} : { 'x-workspace-id': args.workspaceId }),
     ...Object.fromEntries(Object.entries(args.headers ?? {}).map(([name, value]) => [name.toLowerCase(), value])),
-  }
+  })
 }

@@ -87,6 +87,21 @@ describe('a request', () => {
     expect(gateway.seen).toEqual([])
   })
 
+  it('with what no header field can carry is a TypeError that names the field, not its value, and is not tried again', async () => {
+    gateway = await scriptedGateway({})
+    const client = consumer(gateway.baseUrl)
+    const fields = [
+      ['x-workspace-id', { workspaceId: 'a\nb' }],
+      ['x-request-id', { requestId: '口座' }],
+      ['bad name', { headers: { 'bad name': 'x' } }],
+    ] as const
+    for (const [name, given] of fields) {
+      const complaint = `transfers.create: no header field '${name}' can carry what is given for it`
+      await expect(client.createTransfer({ body: transfer, ...given })).rejects.toThrow(new TypeError(complaint))
+    }
+    expect(gateway.seen).toEqual([])
+  })
+
   it('takes forms and leaves bytes alone', async () => {
     const file = `/web/v1/consumer/files/${walletId}/download`
     const bytes: Step = (_, response) => {
