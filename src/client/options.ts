@@ -13,7 +13,8 @@ export interface EdgeHeaders {
 
 /**
  * How often and how patiently a money command or a renewal of tokens is tried again, under one request id, where no answer
- * came or the gateway asked for patience (503, 504, `REQUEST.IN_PROGRESS`). Nothing else is tried again.
+ * came, what stands between said so (a status from 502 on) or the gateway asked for patience (`REQUEST.IN_PROGRESS`). Nothing
+ * else is tried again.
  */
 export interface RetryRule {
   /** Tries in all, the first one included. Default 5; 1 never tries again. */

@@ -1,10 +1,13 @@
 import { isPorticoError, PorticoError } from './error.ts'
 import type { RetryRule } from './options.ts'
 
-/** Failures that may pass, and after which the same request id resolves what became of the effect. */
+/**
+ * Failures that may pass, and after which the same request id resolves what became of the effect. From 502 on it is an edge
+ * that got no answer (520 to 530 are Cloudflare's), or the gateway that got none of a service.
+ */
 const mayPass = (error: unknown): error is PorticoError =>
   isPorticoError(error, 'CLIENT.NETWORK', 'CLIENT.TIMEOUT', 'REQUEST.IN_PROGRESS') ||
-  (error instanceof PorticoError && (error.status === 503 || error.status === 504))
+  (error instanceof PorticoError && error.status >= 502)
 
 const sleep = (milliseconds: number, signal: AbortSignal | undefined): Promise<void> =>
   new Promise((resolve, reject) => {

@@ -208,6 +208,18 @@ describe('a money command', () => {
     expect(gateway.seen.at(-1)?.body).toEqual(transfer)
   })
 
+  it('is tried again where an edge, or the gateway for a service, says that the answer was lost', async () => {
+    const edge =
+      (status: number): Step =>
+      (_, response) =>
+        void response.writeHead(status, { 'content-type': 'text/html' }).end('<h1>Bad Gateway</h1>')
+    const steps = [edge(502), edge(524), edge(504), refuse(502, 'SYSTEM.UPSTREAM_INVALID_RESPONSE'), ok(order)]
+    gateway = await scriptedGateway({ [create]: steps })
+    const client = consumer(gateway.baseUrl, { retry: { firstDelayMs: 1 } })
+    expect((await client.createTransfer({ body: transfer })).orderNo).toBe('TR-1')
+    expect(new Set(gateway.seen.map(({ headers }) => headers['x-request-id'])).size).toBe(1)
+  })
+
   it('is given up after a bounded number of tries, with the last failure', async () => {
     gateway = await scriptedGateway({ [create]: refuse(503, 'SYSTEM.UNAVAILABLE') })
     const client = consumer(gateway.baseUrl, { retry: { attempts: 3, firstDelayMs: 1 } })
@@ -216,12 +228,14 @@ describe('a money command', () => {
   })
 
   it('is not tried again after a refusal, nor after a longer wait than the rule allows', async () => {
-    const steps = [refuse(422, 'WALLET.INSUFFICIENT_FUNDS'), refuse(503, 'SYSTEM.UNAVAILABLE', { 'retry-after': '60' })]
-    gateway = await scriptedGateway({ [create]: steps })
+    const fault = refuse(500, 'SYSTEM.INTERNAL_ERROR')
+    const unavailable = refuse(503, 'SYSTEM.UNAVAILABLE', { 'retry-after': '60' })
+    gateway = await scriptedGateway({ [create]: [refuse(422, 'WALLET.INSUFFICIENT_FUNDS'), fault, unavailable] })
     const client = consumer(gateway.baseUrl)
     expect((await failure(client.createTransfer({ body: transfer }))).code).toBe('WALLET.INSUFFICIENT_FUNDS')
+    expect((await failure(client.createTransfer({ body: transfer }))).code).toBe('SYSTEM.INTERNAL_ERROR')
     expect(await failure(client.createTransfer({ body: transfer }))).toMatchObject({ retryAfter: 60 })
-    expect(gateway.seen).toHaveLength(2)
+    expect(gateway.seen).toHaveLength(3)
   })
 
   it('can be given up while it waits', async () => {

@@ -144,6 +144,15 @@ describe('tokens', () => {
     times.mockRestore()
   })
 
+  it('are asked for again where an edge lost the answer to the renewal: a minute later it would be theft', async () => {
+    const edge: Step = (_, response) => void response.writeHead(502).end('<h1>Bad Gateway</h1>')
+    gateway = await scriptedGateway({ [wallets]: forTokens('2'), [`${auth}/token/refresh`]: [edge, ok(pair('2'))] })
+    const client = consumer(gateway.baseUrl, { retry: { firstDelayMs: 1 } })
+    await client.session.adopt(pair('1'))
+    await client.listWallets()
+    expect(gateway.to('/token/refresh').map(({ body }) => body)).toEqual(Array(2).fill({ refreshToken: 'refresh-1' }))
+  })
+
   it.each([
     ['knows no session', refuse(404, 'AUTH.SESSION_NOT_FOUND')],
     ['takes the refresh token for another client’s', refuse(401, 'AUTH.CLIENT_MISMATCH')],
