@@ -191,6 +191,27 @@ describe('a storage that has refused a value', () => {
     expect(await kept.getItem('tokens')).toBe('another tab’s')
   })
 
+  it('forgets its own with the first that another tab has written: nobody is signed in again when that one goes', async () => {
+    const { items, kept } = refusing()
+    await kept.setItem('tokens', 'refused')
+    await items.setItem('tokens', 'another tab’s')
+    await kept.getItem('tokens')
+    await items.removeItem('tokens')
+    expect(await kept.getItem('tokens')).toBeNull()
+  })
+
+  it('does not take the value of before, which is still being removed, for another tab’s', async () => {
+    const items = memoryStorage()
+    await items.setItem('tokens', 'before')
+    const full = () => Promise.reject(new DOMException('full', 'QuotaExceededError'))
+    const kept = keptAnyway({ ...slowStorage(items), setItem: full })
+    const written = kept.setItem('tokens', 'refused')
+    await new Promise((resolve) => setTimeout(resolve, 1))
+    expect(await kept.getItem('tokens')).toBe('refused')
+    await written
+    expect(await kept.getItem('tokens')).toBe('refused')
+  })
+
   it('forgets it with the sign-out', async () => {
     const { kept } = refusing()
     await kept.setItem('tokens', 'refused')

@@ -33,20 +33,32 @@ const unlessForbidden = async <T>(touch: () => T | Promise<T>, otherwise: T): Pr
  * client's memory. The value of before, which serves no more, leaves the storage; what is there later is another tab's.
  */
 export const keptAnyway = (storage: Storage): Storage => {
-  const refused = memoryStorage()
+  const refused = new Map<string, string>()
+  /** Over when no value of before is in the storage any more. */
+  let removal: Promise<void> = Promise.resolve()
   return {
-    getItem: async (key) => (await unlessForbidden(() => storage.getItem(key), null)) ?? refused.getItem(key),
+    getItem: async (key) => {
+      const own = refused.get(key)
+      await removal
+      const stored = await unlessForbidden(() => storage.getItem(key), null)
+      if (stored === null) return refused.get(key) ?? null
+      // Another tab's: when that one goes, ours must not sign anybody in again.
+      if (refused.get(key) === own) refused.delete(key)
+      return stored
+    },
     setItem: async (key, value) => {
       try {
         await storage.setItem(key, value)
-        await refused.removeItem(key)
+        refused.delete(key)
       } catch {
-        await refused.setItem(key, value)
-        await unlessForbidden(() => storage.removeItem(key), undefined)
+        const removed = unlessForbidden(() => storage.removeItem(key), undefined)
+        removal = removed.catch(() => undefined)
+        refused.set(key, value)
+        await removed
       }
     },
     removeItem: async (key) => {
-      await refused.removeItem(key)
+      refused.delete(key)
       await unlessForbidden(() => storage.removeItem(key), undefined)
     },
   }
