@@ -43,7 +43,7 @@ export const identitySettings = (settings: Configuration): IdentitySettings => {
     forgot: accountRule(settings, each, 'forgot'),
   })
   return {
-    tokens: { ...fixedSettings.tokens, ...settings.tokens },
+    tokens: { ...fixedSettings.tokens, ...settings.tokens, assertionTtlMs: settings.assertion.ttlMs },
     sessions: { ...fixedSettings.sessions, ...settings.sessions },
     secureChannel: { ...fixedSettings.secureChannel, ...settings.secureChannel },
     portals: { CONSUMER: portal('CONSUMER'), SYSTEM: portal('SYSTEM') },

@@ -24,6 +24,8 @@ export interface IdentitySettings {
     /** `iss` of every token. */
     issuer: string
     accessTtlMs: number
+    /** How long call assertions are good, which the same keys sign. */
+    assertionTtlMs: number
     /** How far two replicas' clocks may differ; exact, and the same for every time claim. */
     clockSkewMs: number
     /** How long a new signing key is published before it signs; longer than any copy of the JWKS is kept. */

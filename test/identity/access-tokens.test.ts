@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import { exportSPKI, importJWK, type JWTPayload, SignJWT, UnsecuredJWT } from 'jose'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { createIdentity } from '../../src/identity/index.ts'
 import { bizId, plus } from '../../src/kernel/index.ts'
 import { codeOf, credential, type Harness, harness, signIn } from './harness.ts'
 
@@ -225,6 +226,18 @@ describe('signing keys', () => {
     at.clock.advance(1_100_000)
     expect((await at.identity.jwks()).keys.map((key) => key.kid)).toEqual([next])
     expect(await codeOf(read(token))).toBe('ACCESS.TOKEN_INVALID')
+  })
+
+  test('rotation: the old one is published until the last call assertion is over too, however short tokens live beside it', async () => {
+    const assertionTtlMs = 2 * at.settings.tokens.accessTtlMs
+    const other = await createIdentity(at.ports, {
+      ...at.settings,
+      tokens: { ...at.settings.tokens, assertionTtlMs },
+    })
+    const assertion = await other.signer.sign({ audience: 'service', claims: {}, ttl: assertionTtlMs })
+    await other.rotateSigningKey()
+    at.clock.advance(assertionTtlMs - 1_000)
+    expect((await other.jwks()).keys.map((key) => key.kid)).toContain(part(assertion, 0).kid)
   })
 
   test('sign where the clock was set back, by seconds or by an hour, to before the first of them', async () => {

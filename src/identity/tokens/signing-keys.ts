@@ -22,7 +22,7 @@ export interface SigningKeys {
   /** Whether signatures of this key count, by what this replica knows. */
   counts(kid: string): boolean
   /**
-   * A new key signs after its publication; the old ones verify until their last tokens have expired. `record` writes in
+   * A new key signs after its publication; the old ones verify until what they signed has expired. `record` writes in
    * the same transaction. Answers its id.
    */
   rotate(record?: (tx: Tx, kid: string) => Promise<void>): Promise<string>
@@ -32,7 +32,7 @@ export interface SigningKeys {
 
 /** Unknown ids make the store be read at most this often. */
 const rereadMs = 1_000
-/** Beyond the access tokens' life, for what else the keys sign. */
+/** Beyond the longest life of what the keys sign. */
 const graceMs = 60_000
 
 /** So little is needed to rotate keys that the command line does it by itself. */
@@ -79,7 +79,8 @@ export const createSigningKeys = (ports: SigningKeyPorts, settings: IdentitySett
       // The very first key has nobody to be announced to, and nothing could be signed before it.
       const activatesAt = known === 0 ? now : plus(now, settings.keyPublicationMs)
       const lastUse = plus(activatesAt, settings.keyRefreshMs + settings.clockSkewMs)
-      await retireSigningKeys(tx, plus(lastUse, settings.accessTtlMs + graceMs), now)
+      const lifeMs = Math.max(settings.accessTtlMs, settings.assertionTtlMs)
+      await retireSigningKeys(tx, plus(lastUse, lifeMs + graceMs), now)
       const privateKey = secretBox.seal('signing-key', kid, pair.privateKey)
       await insertSigningKey(tx, { kid, publicKey: pair.publicKey, privateKey, activatesAt }, now)
       await record(tx, kid)
