@@ -109,7 +109,7 @@ export const schema = z.strictObject({
   profile: z
     .enum(['development', 'production'])
     .describe('Production refuses development codes, keys and addresses, and what is unset that must not be.'),
-  publicUrl: httpUrl.describe(
+  publicUrl: baseUrl.describe(
     'The address under which users reach this deployment; links in mails are built from it alone.',
   ),
   listen: z

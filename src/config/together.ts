@@ -25,6 +25,7 @@ const tlsFaults = ({ backends }: Settings): string[] =>
 export const faultsTogether = (settings: Settings): string[] => {
   const { database, jobs, listen, requests, secureChannel } = settings
   const { headersTimeoutMs, uploadTimeoutMs } = requests
+  const { provider } = settings.money.exchange
   return [
     // An export holds a connection for its snapshot, and writes down how far it is by another one.
     database.poolSize > jobs.concurrency || 'database.poolSize: must be greater than jobs.concurrency',
@@ -39,6 +40,10 @@ export const faultsTogether = (settings: Settings): string[] => {
     // A new key would be due as soon as it is made.
     secureChannel.keyOverlapMs < secureChannel.keyTtlMs ||
       'secureChannel.keyOverlapMs: must be less than secureChannel.keyTtlMs',
+    // Nothing would be quoted from when its rates grow stale until they are asked for again.
+    provider === undefined ||
+      provider.staleAfterMs > provider.refreshMs ||
+      'money.exchange.provider.staleAfterMs: must be greater than money.exchange.provider.refreshMs',
     ...tlsFaults(settings),
     ...codedFaults(settings),
   ].filter((fault) => fault !== true)

@@ -147,6 +147,11 @@ test.each([
     'portals: { SYSTEM: { links: { signIn: sign-in } } }',
     'portals.SYSTEM.links.signIn: a path that begins with a slash, or an address that begins with http:// or https://',
   ],
+  ['publicUrl: https://portal.example/?theme=dark', 'publicUrl: an address without a query or fragment'],
+  [
+    'money: { exchange: { provider: { url: https://rates.example, refreshMs: 60000, staleAfterMs: 60000, timeoutMs: 500 } } }',
+    'money.exchange.provider.staleAfterMs: must be greater than money.exchange.provider.refreshMs',
+  ],
   ['listen: { port: 9090 }', 'listen.operationsPort: must be another port than listen.port'],
   [
     'requests: { headersTimeoutMs: 300001 }',
