@@ -54,7 +54,10 @@ export const createRoutes = async ({ here, settings, signer, clock, metrics }: P
   )
   return {
     backendOf: (domain) => byDomain.get(domain) ?? here,
-    retire: () => void setTimeout(close, longest + graceMs).unref(),
+    retire: () => {
+      for (const upstream of upstreams.values()) upstream.retire()
+      setTimeout(close, longest + graceMs).unref()
+    },
     close,
   }
 }

@@ -9,7 +9,7 @@ import {
 } from 'cockatiel'
 import type { UpstreamConfiguration } from '../config/index.ts'
 import { Refusal } from '../kernel/index.ts'
-import type { UpstreamMetrics } from './metrics.ts'
+import type { BreakerState, UpstreamMetrics } from './metrics.ts'
 import { AnsweredRefusal } from './upstream-reply.ts'
 
 /**
@@ -33,7 +33,7 @@ export const notTried = (error: unknown): Refusal | undefined =>
     : undefined
 
 /** The worst of them, as metrics tell it. */
-const stateOf = (states: readonly CircuitState[]): 0 | 1 | 2 => {
+const stateOf = (states: readonly CircuitState[]): BreakerState => {
   if (states.includes(CircuitState.Open)) return 2
   return states.includes(CircuitState.HalfOpen) ? 1 : 0
 }
@@ -91,11 +91,7 @@ export const upstreamPolicies = (
   }
   const [whole, streamed] = [guarded(), guarded()]
   const circuits = [whole.circuit, streamed.circuit]
-  const tell = () => metrics.breaker(url, stateOf(circuits.map(({ state }) => state)))
-  tell()
-  for (const circuit of circuits) {
-    circuit.onStateChange(tell)
-    circuit.onBreak(() => metrics.breakerOpened(url))
-  }
-  return { whole: whole.within, streamed: streamed.within }
+  const retire = metrics.watchBreaker(url, () => stateOf(circuits.map(({ state }) => state)))
+  for (const circuit of circuits) circuit.onBreak(() => metrics.breakerOpened(url))
+  return { whole: whole.within, streamed: streamed.within, retire }
 }

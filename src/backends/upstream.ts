@@ -11,6 +11,8 @@ import { upstreamRequest } from './upstream-request.ts'
 import { createStreamExchange, isStreamed } from './upstream-stream.ts'
 
 export interface Upstream extends Backend {
+  /** Nobody is sent here from now on; what is under way ends as it would. */
+  retire(): void
   close(): Promise<void>
 }
 
@@ -70,6 +72,7 @@ export const createUpstream = (
       }
     },
     broken: (internal) => invalidReply(`reply breaks its schema: ${internal}`),
+    retire: policies.retire,
     close: async () => {
       streams.close()
       await pool.close()

@@ -18,13 +18,16 @@ import { testClock } from '../identity/clock.ts'
 afterEach(() => void vi.useRealTimers())
 
 const here = { handle: async () => null, broken: () => new Refusal('SYSTEM.INTERNAL_ERROR') }
-const routesTo = (backends: Parameters<typeof createRoutes>[0]['settings']['backends']) =>
+const routesTo = (
+  backends: Parameters<typeof createRoutes>[0]['settings']['backends'],
+  registry: Registry = new Registry(),
+) =>
   createRoutes({
     here,
     settings: { assertion: testSettings({}).assertion, backends },
     signer: { sign: async () => 'an assertion' },
     clock: testClock(),
-    metrics: createUpstreamMetrics(new Registry()),
+    metrics: createUpstreamMetrics(registry),
   })
 
 test('domains of equal settings share one upstream, its places and its breaker; others have their own', async () => {
@@ -72,6 +75,16 @@ test('what is replaced is used for the longest of its times and a second more, a
   // One for streams and one for all else, each used again.
   expect(left.size).toBe(2)
   await misbehaving.close()
+})
+
+test('of the breakers of what is replaced nothing is told any more: one that is open would be open for good', async () => {
+  const registry = new Registry()
+  const told = async () => (await registry.getSingleMetric('portico_upstream_breaker_state')?.get())?.values
+  const { retire, close } = await routesTo({ default: upstreamAt('http://127.0.0.1:9') }, registry)
+  expect(await told()).toHaveLength(1)
+  retire()
+  expect(await told()).toEqual([])
+  await close()
 })
 
 test('files.download: streams wait for one of as many connections as there may be', async () => {

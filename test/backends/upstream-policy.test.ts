@@ -14,10 +14,12 @@ const settings = upstreamAt(url, { concurrency: 2, queue: 1, breaker: { failures
 const refusedAs = 'SYSTEM.UNAVAILABLE'
 
 let registry: Registry
+let metrics: ReturnType<typeof createUpstreamMetrics>
 let policies: ReturnType<typeof upstreamPolicies>
 beforeEach(() => {
   registry = new Registry()
-  policies = upstreamPolicies(settings, createUpstreamMetrics(registry))
+  metrics = createUpstreamMetrics(registry)
+  policies = upstreamPolicies(settings, metrics)
 })
 
 const told = async (name: string): Promise<number | undefined> =>
@@ -152,7 +154,7 @@ describe('the circuit breaker of an upstream', () => {
   })
 
   test('streams have one of their own; metrics tell of the worse of both, and how often one has opened', async () => {
-    expect([await told('state'), await told('opened_total')]).toEqual([0, undefined])
+    expect([await told('state'), await told('opened_total')]).toEqual([0, 0])
     for (let count = 1; count <= 3; count++) await tried(() => fails(), policies.streamed)
     expect([await told('state'), await told('opened_total')]).toEqual([2, 1])
     expect(await tried(works)).toBe('none')
@@ -164,5 +166,15 @@ describe('the circuit breaker of an upstream', () => {
     first.end()
     await outcome
     expect([await told('state'), await told('opened_total')]).toEqual([0, 1])
+  })
+
+  test('metrics tell of one that is in use: not of one that was retired, and the worse of two at one address', async () => {
+    const other = upstreamPolicies({ ...settings, queue: 2 }, metrics)
+    for (let count = 1; count <= 3; count++) await tried(() => fails())
+    expect(await told('state')).toBe(2)
+    policies.retire()
+    expect(await told('state')).toBe(0)
+    other.retire()
+    expect(await told('state')).toBe(undefined)
   })
 })
