@@ -4,7 +4,7 @@ import { type Configuration, placeOf } from '../config/index.ts'
 import type { Identity } from '../identity/index.ts'
 import { sealAuditLog } from '../platform/audit/index.ts'
 import { vacuum } from '../platform/database/index.ts'
-import { createJobRunner, forgettingFailedJobs, type JobKind } from '../platform/jobs/index.ts'
+import { createJobRunner, forgettingFailedJobs, type JobKind, queueItself } from '../platform/jobs/index.ts'
 import { createJobMetrics } from '../platform/telemetry/index.ts'
 import type { Domains } from './domains.ts'
 import type { Outside } from './outside.ts'
@@ -55,10 +55,7 @@ const kindsOf = ({ settings, outside, isGateway, identity, domains }: Parts): Jo
 export const startJobs = async (parts: Parts, stack: AsyncDisposableStack): Promise<void> => {
   const { outside, settings, logger, registry } = parts
   const kinds = kindsOf(parts)
-  const metrics = createJobMetrics(
-    registry,
-    kinds.map(({ name }) => name),
-  )
+  const metrics = createJobMetrics(registry, [queueItself, ...kinds.map(({ name }) => name)])
   const runner = createJobRunner({
     ...outside,
     settings: settings.jobs,

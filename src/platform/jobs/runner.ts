@@ -29,6 +29,9 @@ interface Ports {
   onFailure(failure: { kind: string; jobId: string; attempt: number; error: unknown }): void
 }
 
+/** What a failure is told of that is of no job: the queue could not be read. */
+export const queueItself = 'jobs'
+
 /** Grows fourfold from one second, up to five minutes. */
 const backoffMs = (attempt: number): number => Math.min(1_000 * 4 ** (attempt - 1), longestPauseMs)
 
@@ -118,7 +121,7 @@ export const createJobRunner = ({ database, clock, ids, settings, kinds, onFailu
     try {
       while (!stopping.signal.aborted && (await runOne()));
     } catch (error) {
-      onFailure({ kind: 'jobs', jobId: '', attempt: 0, error })
+      onFailure({ kind: queueItself, jobId: '', attempt: 0, error })
     }
   }
 
