@@ -15,7 +15,7 @@ type Placement = Pick<Configuration, 'backends' | 'assertion'>
 export interface Backends {
   backendOf(operation: Operation): Backend
   /** Other places for the domains; calls under way end where they began. The last one asked for stays. */
-  replace(settings: Placement): Promise<void>
+  replace(settings: Pick<Placement, 'backends'>): Promise<void>
   close(): Promise<void>
 }
 
@@ -33,10 +33,12 @@ export interface BackendPorts {
 export const createBackends = async (ports: BackendPorts): Promise<Backends> => {
   const own = inProcess(ports.identity)
   const here = inProcess(ports.domains)
-  const routesFor = (settings: Placement) => createRoutes({ ...ports, here, settings })
+  const { assertion } = ports.settings
+  const routesFor = ({ backends }: Pick<Placement, 'backends'>) =>
+    createRoutes({ ...ports, here, settings: { assertion, backends } })
   let routes = await routesFor(ports.settings)
   let changing: Promise<unknown> = Promise.resolve()
-  const change = async (settings: Placement): Promise<void> => {
+  const change = async (settings: Pick<Placement, 'backends'>): Promise<void> => {
     const next = await routesFor(settings)
     routes.retire()
     routes = next

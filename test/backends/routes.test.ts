@@ -4,7 +4,7 @@ import { Readable } from 'node:stream'
 import { setTimeout as pause } from 'node:timers/promises'
 import { Registry } from 'prom-client'
 import { afterEach, expect, test, vi } from 'vitest'
-import { createUpstreamMetrics } from '../../src/backends/index.ts'
+import { createBackends, createUpstreamMetrics } from '../../src/backends/index.ts'
 import { createRoutes } from '../../src/backends/routes.ts'
 import { createUpstream } from '../../src/backends/upstream.ts'
 import { listTimezones } from '../../src/contract/constants.ts'
@@ -85,6 +85,27 @@ test('of the breakers of what is replaced nothing is told any more: one that is 
   retire()
   expect(await told()).toEqual([])
   await close()
+})
+
+test('a changed configuration places domains anew, and changes nothing else: assertions live as long as before', async () => {
+  const service = await startMisbehaving((socket) => socket.write(json([])))
+  const { assertion } = testSettings({})
+  const lives: number[] = []
+  const sign = async ({ ttl }: { ttl: number }) => `assertion ${lives.push(ttl)}`
+  const { replace, backendOf, close } = await createBackends({
+    identity: new Map(),
+    domains: new Map(),
+    settings: { assertion, backends: { default: 'in-process' } },
+    signer: { sign },
+    clock: testClock(),
+    metrics: createUpstreamMetrics(new Registry()),
+  })
+  const changed = { assertion: { ...assertion, ttlMs: 1_000 }, backends: { default: upstreamAt(service.url) } }
+  await replace(changed)
+  await backendOf(listTimezones).handle(arrivedCall(listTimezones))
+  expect(lives).toEqual([assertion.ttlMs])
+  await close()
+  await service.close()
 })
 
 test('files.download: streams wait for one of as many connections as there may be', async () => {
