@@ -24,7 +24,11 @@ const limitRule = z.strictObject({
 })
 const groupRules = z.strictObject({
   address: limitRule.optional().describe('Of one address, whoever calls from it.'),
-  account: limitRule.optional().describe('Of one account, wherever it calls from.'),
+  account: limitRule
+    .optional()
+    .describe(
+      'Of one account, wherever it calls from; of `mfaSend` and `forgot` the mails to one. Without effect in `registration`, `channelOpen` and `refresh`, where nobody has signed in yet.',
+    ),
 })
 
 const anyAddress = limitRule.describe('Any one address, over all operations.')
@@ -57,7 +61,9 @@ const portal = z.strictObject({
     .describe("This portal's own limits; each takes the place of the same one of `limits`."),
   channelMandatory: z
     .array(z.enum(rateGroups))
-    .describe("The limits' groups whose bodies must come through the secure channel."),
+    .describe(
+      "The limits' groups whose bodies must come through the secure channel; `/openapi.json` tells the group of each operation.",
+    ),
   compatibility: z
     .strictObject({
       observedErrors: z
