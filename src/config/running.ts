@@ -9,9 +9,11 @@ export const databaseSettings = z.strictObject({
     .describe(
       'Connections that one process may hold to PostgreSQL, more than `jobs.concurrency`. Beside them one each for the check of the book, by itself and for an operator who asks, and the sweep of identity while they last, and one that keeps others away where there is no Redis.',
     ),
-  connectTimeoutMs: wait(0).describe('For a connection to be there, or to become free.'),
-  statementTimeoutMs: wait(0).describe('For a statement to be answered.'),
-  lockTimeoutMs: wait(0).describe("How long a statement may wait for a lock; shorter than the statement's own time."),
+  connectTimeoutMs: wait(0).describe('For a connection to be there, or to become free; 0 sets no bound.'),
+  statementTimeoutMs: wait(0).describe('For a statement to be answered; 0 sets no bound.'),
+  lockTimeoutMs: wait(0).describe(
+    "How long a statement may wait for a lock; shorter than the statement's own time, and 0 as long as that.",
+  ),
   minimumFreeBytes: z
     .int()
     .min(0)
@@ -24,7 +26,7 @@ export const databaseSettings = z.strictObject({
 /** REDIS_URL says where. */
 export const redisSettings = z.strictObject({
   cluster: z.boolean().describe('Whether REDIS_URL names a node of a Redis Cluster.'),
-  connectTimeoutMs: wait(0).describe('For a connection to be there.'),
+  connectTimeoutMs: wait(0).describe('For a connection to be there; 0 sets no bound.'),
   commandTimeoutMs: z.int().min(10).max(1_000).describe('Without an answer by then the request that asked is refused.'),
 })
 

@@ -18,11 +18,16 @@ const scene = async (): Promise<TestRedis> => {
   return own
 }
 /** One that would wait for long: whatever fails sooner did not wait. */
-const open = (url: string, onError = (_error: Error): void => undefined, cluster = false): Promise<RedisConnection> =>
+const open = (
+  url: string,
+  onError = (_error: Error): void => undefined,
+  cluster = false,
+  connectTimeoutMs = 1_000,
+): Promise<RedisConnection> =>
   openRedis({
     url,
     cluster,
-    connectTimeoutMs: 1_000,
+    connectTimeoutMs,
     commandTimeoutMs: 10_000,
     onError,
     onReady: () => undefined,
@@ -120,6 +125,12 @@ describe.skipIf(!probe)('a cluster that lets in nobody whom it does not know', (
     expect(await opened(':every%3Aone@')).toBe('default')
     await expect(opened('a%40b:wrong@')).rejects.toThrow('REDIS_URL')
     await expect(opened('')).rejects.toThrow('REDIS_URL')
+  })
+
+  test('a time of 0 to connect sets no bound, as for a server alone', async () => {
+    const redis = await open(at(':every%3Aone@'), undefined, true, 0)
+    expect(await isFault(redis.check())).toBe(false)
+    await redis.close()
   })
 })
 

@@ -4,6 +4,7 @@ export interface RedisTarget {
   url: string
   /** Whether the URL names a node of a Redis Cluster. */
   cluster: boolean
+  /** 0 sets no bound. */
   connectTimeoutMs: number
   /** A command that has no answer by then has failed; the caller's request is refused. */
   commandTimeoutMs: number
@@ -18,6 +19,8 @@ export interface RedisTarget {
 /** A connection that has asked and heard nothing for so long is given up and made anew. */
 const silenceMs = 4_000
 const longestRetryMs = 250
+/** Node's timers hold no more. */
+const longestTimerMs = 2 ** 31 - 1
 
 /** Of a command that was not done, by a cluster: to another node, or a tenth of a second later to one that is not there. */
 const maxRedirections = 5
@@ -52,7 +55,8 @@ export const createClient = (target: RedisTarget): Redis | Cluster => {
   const { hostname, port, username, password, protocol } = new URL(target.url)
   return new Cluster([{ host: hostname, port: Number(port || 6379) }], {
     ...waitless,
-    slotsRefreshTimeout: target.connectTimeoutMs,
+    // Elsewhere ioredis takes 0 for no bound; here it would wait for nothing at all.
+    slotsRefreshTimeout: target.connectTimeoutMs || longestTimerMs,
     clusterRetryStrategy: retryDelay,
     // Without it a node's connection that breaks is over, and ioredis sends what was under way on it again, elsewhere.
     clusterNodeRetryStrategy: retryDelay,
