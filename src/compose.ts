@@ -92,11 +92,15 @@ const measure = ({ outside, logger, metrics, identity, domains }: Parts): void =
   })
 }
 
+/** A domain service is told by the gateways' file, which places the domains at it: it serves them itself. */
+const placed = (isGateway: boolean, settings: Configuration): Configuration =>
+  isGateway ? settings : { ...settings, backends: { default: 'in-process' } }
+
 const backendsOf = ({ isGateway, settings, outside, metrics, perimeter, identity, domains }: Parts) =>
   createBackends({
     identity: isGateway ? meteredSessions(identity.handlers, perimeter) : new Map(),
     domains: domains.handlers,
-    settings: isGateway ? settings : { ...settings, backends: { default: 'in-process' } },
+    settings: placed(isGateway, settings),
     signer: identity.signer,
     clock: outside.clock,
     metrics: createUpstreamMetrics(metrics.registry),
@@ -228,7 +232,7 @@ export const compose = async (settings: Configuration, role: Role, logger: Logge
     portal: guardServer({ app, ...listening }),
     operations: guardServer({ app: operations, ...listening }),
     unserved,
-    replaceBackends: (changed) => backends.replace(changed),
+    replaceBackends: (changed) => backends.replace(placed(isGateway, changed)),
     startDraining: () => {
       draining = true
     },

@@ -1,9 +1,15 @@
+import { once } from 'node:events'
 import { writeFile } from 'node:fs/promises'
+import { createServer } from 'node:http'
+import { exportJWK, generateKeyPair, SignJWT } from 'jose'
 import { dump } from 'js-yaml'
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
+import { run } from '../../src/main.ts'
 import { startConfigured } from '../harness/configured.ts'
 import { send } from '../harness/http.ts'
+import { captureLog } from '../harness/log.ts'
 import { json, type Misbehaving, startMisbehaving } from '../harness/misbehaving.ts'
+import { testSettings, upstreamAt } from '../harness/settings.ts'
 import { createStore, type TestStore } from '../harness/store.ts'
 
 const path = '/web/v1/consumer/constants/timezones'
@@ -92,3 +98,35 @@ describe.skipIf(inject('topology') !== 'embedded')('reload of the backends', () 
     expect([await stopped, portico.child.signalCode]).toEqual([0, null])
   })
 })
+
+/** It is told by the gateways' own file, which may place all domains at this very service. */
+test.skipIf(inject('topology') !== 'embedded')(
+  'a domain service serves its domains itself, after a reload too, whatever `backends` says',
+  async () => {
+    const { privateKey, publicKey } = await generateKeyPair('EdDSA')
+    const keys = JSON.stringify({ keys: [{ ...(await exportJWK(publicKey)), kid: 'one', alg: 'EdDSA' }] })
+    const gateway = createServer((_, response) => void response.end(keys))
+    await once(gateway.listen(0, '127.0.0.1'), 'listening')
+    const address = gateway.address()
+    const store = await createStore()
+    const settings = testSettings(store.variables, ({ assertion, shutdown }) => {
+      assertion.jwksUrl = `http://127.0.0.1:${typeof address === 'object' ? address?.port : 0}/`
+      Object.assign(shutdown, { delayMs: 0, timeoutMs: 0 })
+    })
+    const token = await new SignJWT({ portal: 'CONSUMER' })
+      .setProtectedHeader({ alg: 'EdDSA', typ: 'portico-call+jwt', kid: 'one' })
+      .setIssuer(settings.tokens.issuer)
+      .setAudience(settings.assertion.audience)
+      .setIssuedAt()
+      .setExpirationTime('10m')
+      .sign(privateKey)
+    const service = await run(settings, 'domains', captureLog().logger)
+    const status = async () => (await send(`http://127.0.0.1:${service.port}`, 'GET', path, { token })).status
+    expect(await status()).toBe(200)
+    await service.replaceBackends({ ...settings, backends: { default: upstreamAt('http://127.0.0.1:9') } })
+    expect(await status()).toBe(200)
+    await service.stop()
+    await store.remove()
+    gateway.close()
+  },
+)
