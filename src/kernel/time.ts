@@ -36,6 +36,9 @@ export const wholeSeconds = (milliseconds: number): number => Math.max(1, Math.c
 /** What is left, as mails tell it: whole minutes, at least one, and none too many. */
 export const wholeMinutes = (milliseconds: number): number => Math.max(1, Math.floor(milliseconds / 60_000))
 
+/** Node's timers hold no more milliseconds; one that is asked for more fires at once. */
+export const longestTimer = 2 ** 31 - 1
+
 export const minutes = (count: number): number => count * 60_000
 export const hours = (count: number): number => count * 3_600_000
 export const days = (count: number): number => count * 86_400_000

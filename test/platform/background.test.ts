@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import type { Randomness } from '../../src/kernel/index.ts'
 import { createBackground } from '../../src/platform/background/index.ts'
@@ -97,6 +98,18 @@ test('work is tried so often and no more, and each pause is twice the one before
   // Timers may be a millisecond early by this clock.
   expect(second - first).toBeGreaterThan(38)
   expect(third - second).toBeGreaterThan(78)
+})
+
+test('a pause that has doubled beyond what a timer holds is as long as one holds, and no storm of tries', async () => {
+  const { background } = created({ retryMs: 2 ** 31 })
+  let tries = 0
+  background.run('fails', async () => {
+    tries++
+    throw new Error('no')
+  })
+  await pause(100)
+  expect(tries).toBe(1)
+  await background.close()
 })
 
 test('work begins at some moment of the spread, its last one included', async () => {

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Logger } from 'pino'
-import { boundedQueue, type Randomness } from '../../kernel/index.ts'
+import { boundedQueue, longestTimer, type Randomness } from '../../kernel/index.ts'
 
 /**
  * Work that nobody waits for, in this process alone: mails whose sending an answer must not depend on, in bytes or in
@@ -62,7 +62,7 @@ export const createBackground = (
         if (attempt >= settings.attempts || stopping.signal.aborted)
           return giveUp({ err: error, task: name, attempt }, 'background work was given up')
         log.warn({ err: error, task: name, attempt }, 'background work failed and is tried again')
-        await wait(settings.retryMs * 2 ** (attempt - 1))
+        await wait(Math.min(settings.retryMs * 2 ** (attempt - 1), longestTimer))
       }
     }
   }

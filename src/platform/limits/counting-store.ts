@@ -1,8 +1,5 @@
 import { type ClientRateLimitInfo, MemoryStore, type Options } from 'express-rate-limit'
-import type { Clock, MaybePromise } from '../../kernel/index.ts'
-
-/** Node's timers hold no more; one that is asked for more fires each millisecond, and would forget what was counted. */
-const longestTimerMs = 2 ** 31 - 1
+import { type Clock, longestTimer, type MaybePromise } from '../../kernel/index.ts'
 
 /**
  * MemoryStore answers with its live record, which later callers have counted up by the time it is read: of many that
@@ -20,7 +17,8 @@ export class CountingStore extends MemoryStore {
 
   override init({ windowMs }: Options): void {
     this.windowMs = windowMs
-    const parts = Math.ceil(windowMs / longestTimerMs)
+    // A timer that fired at once would forget what was counted.
+    const parts = Math.ceil(windowMs / longestTimer)
     let passed = 0
     const part = (): void => {
       passed = (passed + 1) % parts

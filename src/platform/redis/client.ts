@@ -1,4 +1,5 @@
 import { Cluster, Redis, type RedisOptions } from 'ioredis'
+import { longestTimer } from '../../kernel/index.ts'
 
 export interface RedisTarget {
   url: string
@@ -19,8 +20,6 @@ export interface RedisTarget {
 /** A connection that has asked and heard nothing for so long is given up and made anew. */
 const silenceMs = 4_000
 const longestRetryMs = 250
-/** Node's timers hold no more. */
-const longestTimerMs = 2 ** 31 - 1
 
 /** Of a command that was not done, by a cluster: to another node, or a tenth of a second later to one that is not there. */
 const maxRedirections = 5
@@ -56,7 +55,7 @@ export const createClient = (target: RedisTarget): Redis | Cluster => {
   return new Cluster([{ host: hostname, port: Number(port || 6379) }], {
     ...waitless,
     // Elsewhere ioredis takes 0 for no bound; here it would wait for nothing at all.
-    slotsRefreshTimeout: target.connectTimeoutMs || longestTimerMs,
+    slotsRefreshTimeout: target.connectTimeoutMs || longestTimer,
     clusterRetryStrategy: retryDelay,
     // Without it a node's connection that breaks is over, and ioredis sends what was under way on it again, elsewhere.
     clusterNodeRetryStrategy: retryDelay,
