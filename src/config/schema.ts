@@ -48,7 +48,9 @@ const portal = z.strictObject({
   }),
   selfRegistration: z
     .enum(['closed', 'open', 'approval'])
-    .describe('Whether people make accounts here by themselves, and whether an operator approves each.'),
+    .describe(
+      'Whether people make accounts here by themselves, and whether an operator approves each. Without effect on SYSTEM, which has no registration.',
+    ),
   limits: z
     .strictObject({
       address: anyAddress.optional(),
