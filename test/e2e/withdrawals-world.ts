@@ -1,17 +1,19 @@
 import { developmentIds } from '../../src/seed/development.ts'
 import { payoutAccount } from '../harness/payout-account.ts'
-import { startMoneyWorld } from './money-world.ts'
+import { type Adjust, startMoneyWorld } from './money-world.ts'
 
 const { mainUsd } = developmentIds
 
 export const mostChannels = 20
 
 /** The world of money with channels to pay out to, and how much of it is available and held. */
-export const startWithdrawalsWorld = async () => {
-  const world = await startMoneyWorld(({ money }) => {
+export const startWithdrawalsWorld = async (adjust?: Adjust) => {
+  const world = await startMoneyWorld((settings) => {
+    const { money } = settings
     money.withdrawal.maxChannelsPerWorkspace = mostChannels
     for (const payout of money.withdrawal.payouts)
       if (payout.currency === 'EUR') Object.assign(payout, { maxAmount: '50.00', dailyMax: '60.00' })
+    adjust?.(settings)
   })
   const { web, system, data } = world
   const opened = (changed: object = {}) => data(web('POST', '/withdrawal-channels', payoutAccount(changed)))
