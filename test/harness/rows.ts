@@ -11,3 +11,10 @@ export const rowsOf = async (database: Database): Promise<ReadonlySet<string>> =
   const { rows } = await sql<{ told: string }>`${sql.join(each, sql` UNION ALL `)}`.execute(database)
   return new Set(rows.map(({ told }) => told))
 }
+
+/** Of these the ones that a row anywhere has as they are, in text or in binary: they should be kept as a digest, or sealed. */
+export const keptPlainly = async (database: Database, ...secrets: string[]): Promise<string[]> => {
+  const rows = [...(await rowsOf(database))]
+  const formsOf = (secret: string) => [secret, Buffer.from(secret).toString('hex')]
+  return secrets.filter((secret) => rows.some((row) => formsOf(secret).some((form) => row.includes(form))))
+}

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { logout } from '../../src/contract/auth.ts'
 import { generateBackupCodes, revokeOtp, sendStepUpCode, setupOtp, stepUp, verifyOtp } from '../../src/contract/mfa.ts'
 import type { Caller } from '../../src/kernel/index.ts'
+import { keptPlainly } from '../harness/rows.ts'
 import {
   begin,
   call,
@@ -83,17 +84,20 @@ describe('an authenticator', () => {
   })
 
   test('is kept sealed, for its own account', async () => {
-    const secret = await newSecret()
-    const rows = await at.ports.database.selectFrom('otp_factors').selectAll().execute()
-    expect(rows.map((row) => Buffer.from(row.secret ?? []).toString('latin1')).join()).not.toContain(secret)
-    const [first, ...others] = rows.map((row) => row.secret).filter((sealed) => sealed !== null)
-    if (!first || others.length === 0) throw new Error('two accounts have one')
-    await at.ports.database
+    const { database } = at.ports
+    const [secret, { accountId }] = [await newSecret(), caller]
+    await at.account('robbed@demo.test')
+    const { accessToken } = await signIn(at, 'robbed@demo.test')
+    caller = await at.identity.authentication.accessToken(credential(accessToken))
+    await newSecret()
+    const own = database.selectFrom('otp_factors').select('secret').where('account_biz_id', '=', accountId)
+    await database
       .updateTable('otp_factors')
-      .set({ secret: first })
+      .set({ secret: (await own.executeTakeFirstOrThrow()).secret })
       .where('account_biz_id', '=', caller.accountId)
       .execute()
-    await expect(prove(otpAt(secret))).rejects.toThrow()
+    at.clock.advance(300_000)
+    await expect(prove(otpAt(secret))).rejects.toThrow('a sealed otp-secret does not open')
   })
 
   test.each(['12345', '1234567', 'abcdef', '１２３４５６', "1' OR '1"])('takes no %s', async (code) => {
@@ -171,6 +175,13 @@ describe('a step-up', () => {
     await ask(sendStepUpCode, { mfaMethod: 'EMAIL' })
     await ask(stepUp, { mfaMethod: 'EMAIL', code: mailedCode(at, email) })
     at.clock.advance(3_600_000)
+  })
+
+  test('by a backup code goes by a digest: the code itself is nowhere', async () => {
+    const { codes } = await ask(generateBackupCodes)
+    expect(codes).toHaveLength(10)
+    const forms = codes.flatMap((code) => [code, code.replaceAll('-', '')])
+    expect(await keptPlainly(at.ports.database, ...forms)).toEqual([])
   })
 
   test('by a backup code is told of by mail, like a login by one', async () => {
