@@ -3,8 +3,17 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import * as contract from '../../src/contract/api-keys.ts'
 import { apiKeyPermissions } from '../../src/contract/permissions.ts'
 import { type ApiKeys, createApiKeys } from '../../src/domains/api-keys/index.ts'
+import { recordUse } from '../../src/domains/api-keys/presented-store.ts'
 import { isAllowedFrom } from '../../src/domains/api-keys/rules.ts'
-import { type AccountId, hours, minutes, type Permission, Refusal } from '../../src/kernel/index.ts'
+import {
+  type AccountId,
+  bizId as asId,
+  hours,
+  minutes,
+  type Permission,
+  plus,
+  Refusal,
+} from '../../src/kernel/index.ts'
 import { createKeyedDigest } from '../../src/platform/crypto/index.ts'
 import { systemIds, systemRandomness } from '../../src/platform/system/index.ts'
 import { keptPlainly } from '../harness/rows.ts'
@@ -240,6 +249,10 @@ describe('an API key', () => {
     const second = new Date(world.clock.now()).toISOString()
     await use(secret, '203.0.113.9')
     expect(await lastUse()).toEqual([second, '203.0.113.9'])
+    // Another replica, which tells of an earlier one later.
+    const scope = { workspaceId: asId<'workspace'>(workspace), id: asId<'apiKey'>(bizId) }
+    await recordUse(world.database, scope, '203.0.113.10', plus(world.clock.now(), -1))
+    expect(await lastUse()).toEqual([second, '203.0.113.9'])
   })
 })
 
@@ -253,6 +266,9 @@ describe('the keys of a workspace', () => {
     const deleted = await create({ apiKeyName: 'Deleted' })
     await command('disable', disabled.bizId)
     await command('delete', deleted.bizId)
+    const over = await create({ apiKeyName: 'Over', expiresAt: new Date(world.clock.now() + 1).toISOString() })
+    await command('delete', over.bizId)
+    world.clock.advance(1)
     const list = async (query: Record<string, string>) => {
       const page = await world.ask(keys.handlers, contract.listApiKeys, { as: owner, workspace, query })
       return [page.items.map((key) => key.apiKeyName).sort(), page.pagination.totalRecords]
@@ -261,12 +277,12 @@ describe('the keys of a workspace', () => {
     expect(await list({ apiKeyStatus: 'ACTIVE' })).toEqual([[active.apiKeyName], 1])
     expect(await list({ apiKeyStatus: 'DISABLED' })).toEqual([['Disabled'], 1])
     expect(await list({ apiKeyStatus: 'EXPIRED' })).toEqual([[expiring.apiKeyName], 1])
-    expect(await list({ apiKeyStatus: 'DELETED' })).toEqual([['Deleted'], 1])
+    expect(await list({ apiKeyStatus: 'DELETED' })).toEqual([['Deleted', 'Over'], 2])
     expect(await list({ pageSize: '1', currentPage: '2', sortBy: 'createdAt', sortOrder: 'asc' })).toMatchObject([
       { length: 1 },
       3,
     ])
-    const endTime = new Date(world.clock.now() - 1).toISOString()
+    const endTime = new Date(world.clock.now() - 2).toISOString()
     expect(await list({ endTime })).toEqual([['Expiring'], 1])
   })
 

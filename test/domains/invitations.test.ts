@@ -108,6 +108,25 @@ describe('an invitation', () => {
     expect(await refusalOf(accept(again.bizId))).toBe('none')
   })
 
+  test('invitations.list 200: one that was answered or cancelled stays so, when its time has passed and another one is made', async () => {
+    const [accepting, declining] = ['accepts', 'declines'].map((who) => `${who}${serial}@example.test`)
+    const ended: Record<string, string> = {}
+    for (const email of [accepting, declining, guestEmail]) {
+      const { bizId } = await invite(email)
+      if (email === guestEmail) await cancel(bizId)
+      else await (email === accepting ? accept : decline)(bizId, await world.account(email ?? ''))
+      ended[bizId] = email === guestEmail ? 'CANCELLED' : email === accepting ? 'ACCEPTED' : 'DECLINED'
+    }
+    const told = async () => {
+      const those = (await listed()).filter(({ bizId }) => bizId in ended)
+      return Object.fromEntries(those.map(({ bizId, invitationStatus }) => [bizId, invitationStatus.code]))
+    }
+    world.clock.advance(days(8))
+    expect(await told()).toEqual(ended)
+    for (const email of [declining, guestEmail]) await invite(email)
+    expect(await told()).toEqual(ended)
+  })
+
   test('waits once per address, also under parallel calls', async () => {
     const race = await Promise.all([refusalOf(invite()), refusalOf(invite()), refusalOf(invite())])
     expect(race.sort()).toEqual(['STATE.CONFLICT', 'STATE.CONFLICT', 'none'])

@@ -131,6 +131,8 @@ describe.skipIf(!storeIsAvailable())('exports', () => {
     expect(code(seen)).toEqual([404, 'RESOURCE.NOT_FOUND'])
     const list = await call('GET', '/exports?exportType=LOGIN_HISTORY', { token: member.accessToken })
     expect(list.body.data.items).toEqual([])
+    const shared = await completed({ exportType: 'TRANSFERS', format: 'CSV' })
+    expect((await call('GET', `/exports/${shared.bizId}`, { token: member.accessToken })).status).toBe(200)
   })
 
   test('exports.create 200: a recharge whose time has run out is EXPIRED, before any job has written that down', async () => {
