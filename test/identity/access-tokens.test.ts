@@ -261,6 +261,17 @@ describe('signing keys', () => {
     expect(await importJWK(keys[0] ?? {})).toBeDefined()
   })
 
+  test('rotation: a key that is on its way out is kept no longer because another one follows', async () => {
+    const leaving = () =>
+      at.ports.database.selectFrom('signing_keys').select(['kid', 'retires_at']).where('retires_at', 'is not', null)
+    await at.identity.rotateSigningKey()
+    const before = await leaving().execute()
+    at.clock.advance(60_000)
+    await at.identity.rotateSigningKey()
+    expect(before).not.toEqual([])
+    expect(await leaving().execute()).toEqual(expect.arrayContaining(before))
+  })
+
   test('two replicas that start on an empty store agree on one key', async () => {
     const { database } = at.ports
     await database.deleteFrom('signing_keys').execute()
