@@ -192,6 +192,16 @@ describe('a step-up', () => {
     expect(told.map(({ text }) => text)).toContainEqual(expect.stringContaining('A backup code has been used'))
   })
 
+  test('mfa.stepUpSend 200: the attempts that are left are those of the account alone', async () => {
+    for (let turn = 0; turn < 3; turn++) expect(await codeOf(prove('000000'))).toBe('AUTH.CODE_INVALID')
+    expect((await ask(sendStepUpCode, { mfaMethod: 'EMAIL' })).attemptsRemaining).toBe(7)
+    await at.account('untried@demo.test')
+    const { accessToken } = await signIn(at, 'untried@demo.test')
+    caller = await at.identity.authentication.accessToken(credential(accessToken))
+    at.clock.advance(30_000)
+    expect((await ask(sendStepUpCode, { mfaMethod: 'EMAIL' })).attemptsRemaining).toBe(10)
+  })
+
   test('mfa.stepUp 401 AUTH.CODE_INVALID for a mailed code that was used', async () => {
     await ask(sendStepUpCode, { mfaMethod: 'EMAIL' })
     const proof = { mfaMethod: 'EMAIL', code: mailedCode(at, email) }
