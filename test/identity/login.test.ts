@@ -40,7 +40,7 @@ describe('auth.loginInitiate', () => {
     const reply = await initiate(at, 'ann@demo.test')
     expect(reply).toMatchObject({ expiresIn: 600, accountStatus: null, pendingApproval: false })
     expect(reply.mfaMethods.map((method) => method.value)).toEqual([10011001])
-    expect(await keptPlainly(at.ports.database, reply.sessionId)).toEqual([])
+    expect(await keptPlainly(at.ports.database, reply.sessionId ?? '')).toEqual([])
   })
 
   test('finds the account whatever the case, width and white space of the address', async () => {

@@ -334,10 +334,17 @@ describe.each(stores)('races on $name', ({ open, rounds }) => {
     await at.account(email)
     const { sessionId, code } = await begin(at, email)
     await at.identity.sweep(at.ports.database)
-    await complete(at, sessionId, code)
+    const { accessToken } = await complete(at, sessionId, code)
+    await call(at.identity, forgotPassword, facts(at.clock), { email, turnstileToken: '' })
+    await at.background.idle()
     const count = async (
       table: 'sessions' | 'refresh_tokens' | 'login_sessions' | 'one_time_codes' | 'password_tokens',
     ) => (await at.ports.database.selectFrom(table).select('portal').execute()).length
+    expect(await count('password_tokens')).toBeGreaterThan(0)
+    const links = await count('password_tokens')
+    await at.identity.sweep(at.ports.database)
+    expect(await count('password_tokens')).toBe(links)
+    expect((await at.identity.authentication.accessToken(credential(accessToken))).portal).toBe('CONSUMER')
     expect(await count('sessions')).toBeGreaterThan(0)
     at.clock.advance(31 * 86_400_000)
     await at.identity.sweep(at.ports.database)
