@@ -47,6 +47,9 @@ export const openPool = ({ url, connections, tls }: UpstreamConfiguration): Pool
     pipelining: 1,
     headersTimeout: 0,
     bodyTimeout: 0,
+    // What is given up takes its connection with it, so that a dead one is left. Of HTTP/2 it would end a stream alone, and all that
+    // follows would go to the same dead connection.
+    allowH2: false,
     ...(tls && { connect: tlsOptions(url, tls) }),
   })
 

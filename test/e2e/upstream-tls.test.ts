@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { createServer, type Server } from 'node:https'
+import { createSecureServer, type Http2SecureServer } from 'node:http2'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TLSSocket } from 'node:tls'
@@ -17,7 +17,7 @@ const timezone = { code: 'UTC', label: 'UTC', zoneIdCode: 'Etc/UTC', utcOffset: 
 describe.skipIf(inject('topology') !== 'embedded')('an upstream over mutual TLS', () => {
   const folder = mkdtempSync(join(tmpdir(), 'portico-tls-'))
   const file = (name: string) => join(folder, name)
-  let upstream: Server
+  let upstream: Http2SecureServer
   let url = ''
   const seen: string[] = []
 
@@ -79,8 +79,10 @@ describe.skipIf(inject('topology') !== 'embedded')('an upstream over mutual TLS'
     authority()
     certificate('upstream')
     certificate('gateway')
-    upstream = createServer(
+    // It would rather speak HTTP/2.
+    upstream = createSecureServer(
       {
+        allowHTTP1: true,
         key: readFileSync(file('upstream.key')),
         cert: readFileSync(file('upstream.pem')),
         ca: readFileSync(file('ca.pem')),
@@ -89,7 +91,7 @@ describe.skipIf(inject('topology') !== 'embedded')('an upstream over mutual TLS'
       },
       (request, response) => {
         const socket = request.socket as TLSSocket
-        seen.push(String(socket.getPeerCertificate().subject.CN))
+        seen.push(`${socket.getPeerCertificate().subject.CN}, HTTP/${request.httpVersion}`)
         if (request.url?.endsWith('/download')) response.writeHead(200, { 'content-length': 3 }).end('abc')
         else response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify([timezone]))
       },
@@ -122,12 +124,12 @@ describe.skipIf(inject('topology') !== 'embedded')('an upstream over mutual TLS'
   }
 
   test.each(['https:', 'HTTPS:'])(
-    'constants.timezones 200 and files.download 200 with the certificate that %s// asks for, which it sees',
+    'constants.timezones 200 and files.download 200 with the certificate that %s// asks for, which it sees, in HTTP/1.1',
     async (scheme) => {
       const tls = { caFile: file('ca.pem'), certFile: file('gateway.pem'), keyFile: file('gateway.key') }
       const { portico, statuses } = await through(tls, url.replace('https:', scheme))
       expect(statuses).toEqual([200, 200])
-      expect(seen.splice(0)).toEqual(['gateway', 'gateway'])
+      expect(seen.splice(0)).toEqual(['gateway, HTTP/1.1', 'gateway, HTTP/1.1'])
       await portico.stop()
     },
   )
