@@ -2,7 +2,8 @@ import { createServer } from 'node:http'
 import { createRemoteJWKSet, jwtVerify } from 'jose'
 
 const keys = createRemoteJWKSet(new URL(process.env.PORTICO_JWKS))
-const expected = { issuer: 'portico', audience: 'profile-service', typ: 'portico-call+jwt', algorithms: ['EdDSA'] }
+const signed = { typ: 'portico-call+jwt', algorithms: ['EdDSA'] }
+const expected = { ...signed, issuer: 'portico', audience: 'profile-service', clockTolerance: 5 }
 const names = new Map()
 
 const profile = (account) => {

@@ -5,6 +5,11 @@ import { freePort } from '../harness/postgres.ts'
 import { root, upstreamAt } from '../harness/settings.ts'
 import { type Session, signIn } from '../harness/sign-in.ts'
 
+/** Loaded before the service: its clock is three seconds behind the gateway's. */
+const behind = `data:text/javascript,${encodeURIComponent(
+  'const { now } = Date; globalThis.Date = class extends Date { constructor(at = now() - 3_000) { super(at) } }',
+)}`
+
 /** docs/upstreams.md promises that its example works. */
 describe.skipIf(inject('topology') !== 'embedded')('the example service of docs/upstreams.md', () => {
   let portico: Portico
@@ -22,7 +27,7 @@ describe.skipIf(inject('topology') !== 'embedded')('the example service of docs/
         settings.backends = { profile, constants: { ...profile, audience: 'another-service' } }
       },
     })
-    service = spawn(process.execPath, ['docs/example-service.mjs'], {
+    service = spawn(process.execPath, ['--import', behind, 'docs/example-service.mjs'], {
       cwd: root,
       env: {
         ...process.env,
@@ -39,7 +44,7 @@ describe.skipIf(inject('topology') !== 'embedded')('the example service of docs/
     await portico?.stop()
   })
 
-  test('profile.read and profile.update 200: served by it, in the gateway’s envelope', async () => {
+  test('profile.read and profile.update 200: served by it, in the gateway’s envelope, though its clock is behind', async () => {
     const { accessToken: token } = session
     const before = await portico.call('GET', '/web/v1/consumer/profile', { token })
     expect(before.body, before.text).toMatchObject({
