@@ -40,11 +40,17 @@ const tlsOptions = (url: string, tls: Tls) => {
   return options
 }
 
+/** How long an idle connection is used again, and how far from the end that a service says of it. */
+const idleMs = 4_000
+const awayFromEndMs = 2_000
+
 /** A pool of connections for what is answered whole; how long that may take is the exchange's to say (upstream-exchange.ts). */
 export const openPool = ({ url, connections, tls }: UpstreamConfiguration): Pool =>
   new Pool(new URL(url).origin, {
     connections,
     pipelining: 1,
+    keepAliveTimeout: idleMs,
+    keepAliveTimeoutThreshold: awayFromEndMs,
     headersTimeout: 0,
     bodyTimeout: 0,
     // What is given up takes its connection with it, so that a dead one is left. Of HTTP/2 it would end a stream alone, and all that
@@ -53,9 +59,13 @@ export const openPool = ({ url, connections, tls }: UpstreamConfiguration): Pool
     ...(tls && { connect: tlsOptions(url, tls) }),
   })
 
-/** Connections of their own for streams: http-proxy-middleware speaks through Node's agents. */
+/**
+ * Connections of their own for streams: http-proxy-middleware speaks through Node's agents. To them `timeout` is how long a
+ * connection may be idle; on one that is in use it ends nothing.
+ */
 export const openAgent = ({ url, connections, tls }: UpstreamConfiguration): HttpAgent | HttpsAgent => {
-  const options = { keepAlive: true, maxSockets: connections }
+  const idle = { timeout: idleMs, agentKeepAliveTimeoutBuffer: awayFromEndMs }
+  const options = { keepAlive: true, maxSockets: connections, ...idle }
   return isHttps(url) ? new HttpsAgent({ ...options, ...(tls && tlsOptions(url, tls)) }) : new HttpAgent(options)
 }
 

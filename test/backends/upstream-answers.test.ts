@@ -102,6 +102,17 @@ describe('an answer that is read whole', () => {
     await left
   })
 
+  test('an idle connection is left before the service, which says when, closes it; one of uploads too', async () => {
+    const left: Promise<unknown>[] = []
+    behave = (socket) => {
+      left.push(once(socket, 'close'))
+      socket.write(json('a', '200 OK', { 'keep-alive': 'timeout=3' }))
+    }
+    await Promise.all([upstream.handle(callOf(listTimezones)), upstream.handle(upload())])
+    await Promise.all(left)
+    expect(left).toHaveLength(2)
+  })
+
   test('one too long leaves the connection, and the next has one of its own', async () => {
     let closed = 0
     behave = (socket) => {
