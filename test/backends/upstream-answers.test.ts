@@ -105,7 +105,7 @@ describe('an answer that is read whole', () => {
   test('an idle connection is left before the service, which says when, closes it; one of uploads too', async () => {
     const left: Promise<unknown>[] = []
     behave = (socket) => {
-      left.push(once(socket, 'close'))
+      left.push(new Promise((resolve) => socket.on('close', resolve)))
       socket.write(json('a', '200 OK', { 'keep-alive': 'timeout=3' }))
     }
     await Promise.all([upstream.handle(callOf(listTimezones)), upstream.handle(upload())])
