@@ -16,6 +16,8 @@ test('a network that leads nowhere any more is no word of the server’s either'
 test.each([
   ['08006', true],
   ['25006', true],
+  ['25P03', true],
+  ['25P04', true],
   ['40001', true],
   ['53300', true],
   ['55P03', true],
@@ -24,6 +26,7 @@ test.each([
   ['22P02', false],
   ['23505', false],
   ['25001', false],
+  ['25P02', false],
   ['42P01', false],
   ['ECONNREFUSED', true],
   ['ENOTFOUND', true],

@@ -12,6 +12,8 @@ export const isReadOnly = (error: unknown): boolean => sqlState(error) === '2500
 
 /** Classes that say «not now» rather than «wrong»: connection, rollback, resources, operator, system. */
 const unavailableClasses = new Set(['08', '40', '53', '55', '57', '58'])
+/** A transaction that took too long, or in which we said nothing for too long: the server has ended it. */
+const endedTransactions = new Set(['25P03', '25P04'])
 const broken = ['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'ENOTFOUND', 'ENOSPC', 'EAI_AGAIN']
 const unreachable = ['EHOSTUNREACH', 'EHOSTDOWN', 'ENETUNREACH', 'ENETDOWN']
 const systemErrors = new Set([...broken, ...unreachable])
@@ -39,7 +41,7 @@ export class NoConnection extends Error {
 /** Whether a failure means that the store is not to be had: the request is then answered 503 and never passes. */
 export const databaseFault = (error: unknown): boolean => {
   const state = sqlState(error)
-  if (state) return isReadOnly(error) || unavailableClasses.has(state.slice(0, 2))
+  if (state) return isReadOnly(error) || endedTransactions.has(state) || unavailableClasses.has(state.slice(0, 2))
   if (!(error instanceof Error)) return false
   if (error instanceof NoConnection) return true
   if ('code' in error && typeof error.code === 'string' && systemErrors.has(error.code)) return true
