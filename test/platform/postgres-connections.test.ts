@@ -174,4 +174,20 @@ describe.skipIf(!server)('who is alone on a database', () => {
     await first.release()
     await admin.end()
   })
+
+  test('whose connection falls silent is not certain of it, and the server lets others have it soon after', async () => {
+    const url = new URL(server?.url ?? '')
+    const relay = await startRelay(Number(url.port))
+    url.port = String(relay.port)
+    const told: string[] = []
+    const onChange = (state: string) => void told.push(state)
+    const first = await holdAlone({ url: url.href, connectTimeoutMs: 2_000, silenceMs: 1_200, onChange })
+    relay.silence()
+    // What was silenced stays open at the server's end: its locks are free by the server's own time alone.
+    await expect.poll(() => told.at(0), { timeout: 10_000 }).toBe('lost')
+    await expect.poll(() => told.at(-1), { timeout: 10_000 }).toBe('held')
+    expect(await first.check()).toBeUndefined()
+    await first.release()
+    await relay.close()
+  })
 })

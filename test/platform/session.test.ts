@@ -4,7 +4,9 @@ import { Client } from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { holdAlone } from '../../src/platform/database/alone.ts'
 import { type OpenDatabase, openDatabase } from '../../src/platform/database/index.ts'
+import { snapshots } from '../../src/platform/database/snapshot.ts'
 import type { Database, Tx } from '../../src/platform/database/tables/index.ts'
+import { systemClock } from '../../src/platform/system/index.ts'
 import { startPgBouncer } from '../harness/pgbouncer.ts'
 import { startPostgres } from '../harness/postgres.ts'
 import { postgresTarget } from '../harness/postgres-target.ts'
@@ -65,6 +67,18 @@ describe('a database whose sessions begin in another way than ours', () => {
       expect(await inEachWay(read)).toEqual(['read committed', 'read committed', 'read committed'])
       const snapshot = store.database.transaction().setIsolationLevel('repeatable read').setAccessMode('read only')
       expect(await snapshot.execute(read)).toBe('repeatable read')
+    })
+
+    test('a gateway that falls silent in mid-transaction holds its locks for half a minute; an export takes its time', async () => {
+      const read = async (asked: Database | Tx) =>
+        (
+          await sql<{
+            silence: string
+          }>`SELECT current_setting('idle_in_transaction_session_timeout') AS silence`.execute(asked)
+        ).rows[0]?.silence
+      expect(await inEachWay(read)).toEqual(['30s', '30s', '30s'])
+      expect(await snapshots(store, systemClock)(({ store: moment }) => read(moment))).toBe('0')
+      expect(await read(store.database)).toBe('30s')
     })
 
     test('who is alone on it, or reads all of it, has no time that ends', async () => {

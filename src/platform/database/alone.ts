@@ -1,15 +1,12 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { Client } from 'pg'
-import { plainBegin, untimed } from './session.ts'
+import { silenceMs as longestSilence, plainBegin, silentFor, untimed } from './session.ts'
 
 /** Any number that nobody else takes. */
 const lockKey = 7_095_213_844_127
 /** A predecessor that is going down just now is waited for. */
 const patienceMs = 2_000
 const retryMs = 250
-/** The connection is used so often, so that whoever watches idle ones lets it be, and a dead one is found. */
-const beatMs = 5_000
-
 export interface Alone {
   /** Rejects while it is not certain that no other gateway runs on this database. */
   check(): Promise<void>
@@ -19,6 +16,8 @@ export interface Alone {
 interface Options {
   url: string
   connectTimeoutMs: number
+  /** After so long without a word the server gives the right to others. */
+  silenceMs?: number
   /** The lock was lost with its connection, and what became of the attempt to have it again. */
   onChange(state: 'lost' | 'held' | 'taken'): void
 }
@@ -28,7 +27,12 @@ interface Options {
  * that stays open, on a connection of its own, which a pooler in transaction mode respects as well. The transaction
  * has read nothing, so it holds up no vacuum. Throws where another gateway has it.
  */
-export const holdAlone = async ({ url, connectTimeoutMs, onChange }: Options): Promise<Alone> => {
+export const holdAlone = async ({
+  url,
+  connectTimeoutMs,
+  silenceMs = longestSilence,
+  onChange,
+}: Options): Promise<Alone> => {
   let holder: Client | undefined
   let released = false
   let regaining: Promise<void> = Promise.resolve()
@@ -37,13 +41,15 @@ export const holdAlone = async ({ url, connectTimeoutMs, onChange }: Options): P
     const client = new Client({
       connectionString: url,
       connectionTimeoutMillis: connectTimeoutMs,
+      // Long before others may have the right, we know that we may have lost it.
+      query_timeout: silenceMs / 3,
       keepAlive: true,
       application_name: 'portico-alone',
     })
     client.on('error', () => undefined)
     try {
       await client.connect()
-      await client.query(`${plainBegin}; ${untimed}`)
+      await client.query(`${plainBegin}; ${untimed}; ${silentFor(silenceMs)}`)
       const { rows } = await client.query<{ got: boolean }>(`SELECT pg_try_advisory_xact_lock(${lockKey}) AS got`)
       // Whoever was released meanwhile has nothing to hold any more.
       if (!rows[0]?.got || released) return false
@@ -80,14 +86,20 @@ export const holdAlone = async ({ url, connectTimeoutMs, onChange }: Options): P
       )
     await pause(retryMs)
   }
-  const beat = setInterval(() => void holder?.query('SELECT 1').catch(() => undefined), beatMs).unref()
+  /** The connection is used so often, so that whoever watches idle ones lets it be, and a dead one is found and left. */
+  const beat = async (client: Client): Promise<void> => {
+    await client.query('SELECT 1').catch(() => client.end())
+  }
+  const beating = setInterval(() => {
+    if (holder) void beat(holder)
+  }, silenceMs / 6).unref()
   return {
     check: async () => {
       if (!holder) throw new Error('another gateway may run on this database')
     },
     release: async () => {
       released = true
-      clearInterval(beat)
+      clearInterval(beating)
       await holder?.end().catch(() => undefined)
       await regaining
     },

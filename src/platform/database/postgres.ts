@@ -5,6 +5,7 @@ import type { OpenDatabase } from './open.ts'
 import { parsers } from './parsers.ts'
 import { patientWork } from './patiently.ts'
 import { openPool } from './pool.ts'
+import { silenceMs, silentFor } from './session.ts'
 
 export interface PostgresTarget {
   kind: 'postgres'
@@ -58,9 +59,16 @@ export const openPostgres = async (target: PostgresTarget): Promise<OpenDatabase
     keepAlive: true,
     types: { getTypeParser: (oid, format) => parsers[oid] ?? types.getTypeParser(oid, format) },
   } satisfies ClientConfig
-  const timeouts = { statement_timeout: statementTimeoutMs, lock_timeout: lockTimeoutMs }
+  const timeouts = {
+    statement_timeout: statementTimeoutMs,
+    lock_timeout: lockTimeoutMs,
+    idle_in_transaction_session_timeout: silenceMs,
+  }
   const direct = await takesParameters({ ...base, ...timeouts })
-  const preamble = `SET LOCAL statement_timeout = ${statementTimeoutMs}; SET LOCAL lock_timeout = ${lockTimeoutMs}`
+  const preamble = [
+    `SET LOCAL statement_timeout = ${statementTimeoutMs}; SET LOCAL lock_timeout = ${lockTimeoutMs}`,
+    silentFor(silenceMs),
+  ].join('; ')
   // A server that fell silent does not keep its own time.
   const config = { ...base, max: target.poolSize, query_timeout: statementTimeoutMs * 2 }
   const { pool, database } = direct

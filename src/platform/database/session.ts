@@ -12,8 +12,15 @@ export const forSession = `SET ${iso}; SET SESSION CHARACTERISTICS AS TRANSACTIO
 export const plainBegin = `BEGIN ${level}`
 export const forTransaction = `SET LOCAL ${iso}`
 
+/**
+ * Who has a transaction open and says nothing for so long is gone, and the server ends it: where a machine lost its power or
+ * its network, nobody tells the server, and by TCP alone it would keep the locks for hours.
+ */
+export const silenceMs = 30_000
+export const silentFor = (ms: number): string => `SET LOCAL idle_in_transaction_session_timeout = ${ms}`
+
 /** For a transaction that is open for as long as it takes. PostgreSQL knows `transaction_timeout` since 17, and SET fails before. */
 export const untimed = [
-  'SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = 0; SET LOCAL idle_in_transaction_session_timeout = 0',
+  `SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = 0; ${silentFor(silenceMs)}`,
   "SELECT set_config(name, '0', true) FROM pg_settings WHERE name = 'transaction_timeout'",
 ].join('; ')

@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import { type Clock, type Instant, plus } from '../../kernel/index.ts'
 import type { OpenDatabase } from './open.ts'
+import { silentFor } from './session.ts'
 import type { Database } from './tables/index.ts'
 
 /** What is read of it is as it was at one moment. `asOf` bounds it where the store itself does not; null where it does. */
@@ -22,7 +23,11 @@ export const snapshots =
   async (work) => {
     if (kind === 'postgres') {
       const transaction = database.transaction().setIsolationLevel('repeatable read').setAccessMode('read only')
-      return transaction.execute((store) => work({ store, asOf: null }))
+      return transaction.execute(async (store) => {
+        // Between two pages it waits for whoever takes the first one, and locks nothing meanwhile.
+        await sql.raw(silentFor(0)).execute(store)
+        return work({ store, asOf: null })
+      })
     }
     const asOf = plus(clock.now(), -1)
     await sql`SELECT 1`.execute(database)
