@@ -318,6 +318,7 @@ describe.skipIf(!server)('a Redis that goes away', () => {
   test.each([
     ['is full', 'CONFIG SET maxmemory 1', 'CONFIG SET maxmemory 0'],
     ['is a replica', 'REPLICAOF 127.0.0.1 1', 'REPLICAOF NO ONE'],
+    ['lets us run no script', 'ACL SETUSER default -@scripting', 'ACL SETUSER default +@scripting'],
   ])(
     'is not ready while it %s, for every request is refused then, and is again afterwards',
     async (_name, fault, end) => {

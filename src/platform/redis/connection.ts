@@ -1,7 +1,7 @@
 import type { RedisTarget } from './client.ts'
 import { evictionPolicy } from './eviction.ts'
 import { RedisUnavailable } from './fault.ts'
-import { runScript, type Script } from './script.ts'
+import { runScript, type Script, scriptOf } from './script.ts'
 
 type Parts = [command: string, ...values: (string | number)[]]
 
@@ -10,15 +10,15 @@ export interface RedisConnection {
   command(...parts: Parts): Promise<unknown>
   /** Runs atomically; all its keys share one hash tag. */
   script(script: Script, keys: readonly string[], values: readonly (string | number)[]): Promise<unknown>
-  /** Rejects where Redis does not answer, or takes nothing: one that is full, or a replica. */
+  /** Rejects where Redis does not answer, or takes nothing: one that is full, or a replica, or lets us run no script. */
   check(): Promise<void>
   /** From now on, over every reconnection; messages that are sent while there is no connection are lost. */
   subscribe(channel: string, listener: (text: string) => void): void
   close(): Promise<void>
 }
 
-/** What is written to see whether Redis takes anything is of no use to anybody. */
-const readyMs = 1_000
+/** What every request needs: a script that writes. What it writes is of no use to anybody, and gone within a second. */
+const readyScript = scriptOf("return redis.call('SET', KEYS[1], 1, 'PX', 1000)")
 
 const unavailable = (cause: unknown): never => {
   throw new RedisUnavailable(cause)
@@ -32,6 +32,8 @@ export const openRedis = async (target: RedisTarget): Promise<RedisConnection> =
   const listeners = new Map<string, (text: string) => void>()
   const ask = (...[name, ...values]: Parts): Promise<unknown> => client.call(name, ...values)
   const command = (...parts: Parts): Promise<unknown> => ask(...parts).catch(unavailable)
+  const script: RedisConnection['script'] = (text, keys, values) =>
+    runScript(ask, text, keys, values).catch(unavailable)
 
   // Whoever waits for a connection is told only that it is closed, not why.
   let broken: Error | undefined
@@ -65,8 +67,8 @@ export const openRedis = async (target: RedisTarget): Promise<RedisConnection> =
   }
   return {
     command,
-    script: (script, keys, values) => runScript(ask, script, keys, values).catch(unavailable),
-    check: async () => void (await command('SET', 'portico:ready', 1, 'PX', readyMs)),
+    script,
+    check: async () => void (await script(readyScript, ['portico:ready'], [])),
     subscribe: (channel, listener) => {
       listeners.set(channel, listener)
       subscribeAll()
