@@ -1,8 +1,8 @@
 import { PGlite } from '@electric-sql/pglite'
 import { AbortedTransactionError, Kysely, sql } from 'kysely'
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
 import { embeddedDialect } from '../../src/platform/database/embedded-dialect.ts'
-import { sqlState } from '../../src/platform/database/fault.ts'
+import { databaseFault, sqlState } from '../../src/platform/database/fault.ts'
 import { parsers } from '../../src/platform/database/parsers.ts'
 
 let pglite: PGlite
@@ -192,4 +192,20 @@ describe('a transaction', () => {
     await Promise.all(turns.flatMap((turn) => [add(turn), beside(turn + 1)]))
     expect(order).toEqual(turns)
   })
+})
+
+test('a store that has panicked is asked nothing any more, for it would never answer: all is refused as not available', async () => {
+  const own = await PGlite.create({ parsers })
+  const onPanic = vi.fn()
+  const broken = new Kysely<object>({ dialect: embeddedDialect(own, onPanic) })
+  const refused = () => sql`SELECT 1`.execute(broken).then(() => false, databaseFault)
+  expect(await refused()).toBe(false)
+  const panic = Object.assign(new Error('could not write to log file'), { severity: 'PANIC', code: '58030' })
+  const asked = vi.spyOn(own, 'execProtocolStream').mockRejectedValueOnce(panic)
+  const commit = broken.transaction().execute((tx) => sql`SELECT 1`.execute(tx))
+  expect(await commit.then(() => false, databaseFault)).toBe(true)
+  expect([await refused(), await refused()]).toEqual([true, true])
+  expect([asked.mock.calls.length, onPanic.mock.calls.length]).toEqual([1, 1])
+  asked.mockRestore()
+  await own.close()
 })

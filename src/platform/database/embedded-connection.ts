@@ -1,12 +1,15 @@
 import { type PGlite, parse, protocol, type Results } from '@electric-sql/pglite'
 import type { CompiledQuery, DatabaseConnection, QueryResult } from 'kysely'
 import { LRUCache } from 'lru-cache'
+import { StorePanicked } from './fault.ts'
 import { wireValue } from './wire-value.ts'
 
 const { serialize } = protocol
 
 /** So many statements are kept parsed and planned by the store, each with some tens of KB. */
 const keptStatements = 250
+
+const isPanic = (error: unknown): boolean => error instanceof Error && 'severity' in error && error.severity === 'PANIC'
 
 /**
  * PGlite's one connection. PGlite's own `query` enters WebAssembly five times for a statement and has it parsed and
@@ -15,15 +18,19 @@ const keptStatements = 250
  */
 export class EmbeddedConnection implements DatabaseConnection {
   readonly #pglite: PGlite
+  readonly #onPanic: () => void
   readonly #names = new LRUCache<string, string>({ max: keptStatements, dispose: (name) => this.#unused.push(name) })
   /** Names that the store forgets with the next statement. */
   readonly #unused: string[] = []
   #named = 0
+  /** A server would start anew by itself. PGlite keeps the locks that it held, and waits for them without end, in this thread. */
+  #panicked: StorePanicked | undefined
   /** What opens the transaction that has been begun, and goes with its first statement. */
   #opening = ''
 
-  constructor(pglite: PGlite) {
+  constructor(pglite: PGlite, onPanic: () => void) {
     this.#pglite = pglite
+    this.#onPanic = onPanic
   }
 
   async executeQuery<R>({ sql, parameters }: CompiledQuery): Promise<QueryResult<R>> {
@@ -47,7 +54,14 @@ export class EmbeddedConnection implements DatabaseConnection {
     throw new Error('PGlite hands out no rows one by one')
   }
 
+  #panic(cause: unknown): StorePanicked {
+    this.#panicked = new StorePanicked(cause)
+    this.#onPanic()
+    return this.#panicked
+  }
+
   async #run(sql: string, parameters: readonly unknown[]): Promise<Results> {
+    if (this.#panicked) throw this.#panicked
     const values = parameters.map(wireValue)
     const known = this.#names.get(sql)
     const name = known ?? `s${this.#named++}`
@@ -63,6 +77,7 @@ export class EmbeddedConnection implements DatabaseConnection {
     this.#opening = ''
     // Files are written through; there is nothing to be brought to a slower store.
     const messages = await this.#pglite.execProtocolStream(bytes, { syncToFs: false }).catch((error: unknown) => {
+      if (isPanic(error)) throw this.#panic(error)
       // It may have been parsed before it failed. To forget a name that is none does no harm.
       if (known === undefined) this.#unused.push(name)
       throw error

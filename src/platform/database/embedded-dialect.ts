@@ -16,8 +16,8 @@ class EmbeddedDriver implements Driver {
   #last: Promise<void> = Promise.resolve()
   #release: () => void = () => undefined
 
-  constructor(pglite: PGlite) {
-    this.#connection = new EmbeddedConnection(pglite)
+  constructor(pglite: PGlite, onPanic: () => void) {
+    this.#connection = new EmbeddedConnection(pglite, onPanic)
   }
 
   async init(): Promise<void> {}
@@ -51,10 +51,10 @@ class EmbeddedDriver implements Driver {
   async destroy(): Promise<void> {}
 }
 
-/** Kysely on PGlite, whose caller opens and closes it. */
-export const embeddedDialect = (pglite: PGlite): Dialect => ({
+/** Kysely on PGlite, whose caller opens and closes it; but not after a panic, for it would never have done so. */
+export const embeddedDialect = (pglite: PGlite, onPanic: () => void = () => undefined): Dialect => ({
   createAdapter: () => new LocklessAdapter(),
-  createDriver: () => new EmbeddedDriver(pglite),
+  createDriver: () => new EmbeddedDriver(pglite, onPanic),
   createIntrospector: (database) => new PostgresIntrospector(database),
   createQueryCompiler: () => new PostgresQueryCompiler(),
 })

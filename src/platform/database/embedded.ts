@@ -54,7 +54,11 @@ export const openEmbedded = async ({
     clearRemains(directory)
     const pglite = await PGlite.create({ dataDir: embeddedFolder(directory), parsers, postgresqlconf: settings })
     markOpened(directory)
-    const database = new Kysely<Tables>({ dialect: embeddedDialect(pglite) })
+    let hasPanicked = false
+    const onPanic = (): void => {
+      hasPanicked = true
+    }
+    const database = new Kysely<Tables>({ dialect: embeddedDialect(pglite, onPanic) })
     const guard = guardFreeSpace(database, directory, minimumFreeBytes, onDiskFull)
     return {
       database,
@@ -68,7 +72,7 @@ export const openEmbedded = async ({
       migrate: () => migrate(database),
       close: async () => {
         guard.stop()
-        await pglite.close()
+        if (!hasPanicked) await pglite.close()
         lock.release()
       },
     }

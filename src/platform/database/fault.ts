@@ -38,12 +38,20 @@ export class NoConnection extends Error {
   }
 }
 
+/** The embedded store could not write its log, mostly: what it had committed is there again once it is opened anew. */
+export class StorePanicked extends Error {
+  constructor(cause: unknown) {
+    super('the embedded store has broken down, and is of no use until this process is started again', { cause })
+    this.name = 'StorePanicked'
+  }
+}
+
 /** Whether a failure means that the store is not to be had: the request is then answered 503 and never passes. */
 export const databaseFault = (error: unknown): boolean => {
   const state = sqlState(error)
   if (state) return isReadOnly(error) || endedTransactions.has(state) || unavailableClasses.has(state.slice(0, 2))
   if (!(error instanceof Error)) return false
-  if (error instanceof NoConnection) return true
+  if (error instanceof NoConnection || error instanceof StorePanicked) return true
   if ('code' in error && typeof error.code === 'string' && systemErrors.has(error.code)) return true
   return driverMessages.test(error.message)
 }
