@@ -1,3 +1,4 @@
+import { setImmediate as parsed } from 'node:timers/promises'
 import type { Request as HttpRequest, Response as HttpResponse, NextFunction } from 'express'
 import { type Clock, chainAt, chains, type Ids, parseLocale, Refusal } from '../kernel/index.ts'
 import type { Metrics } from '../platform/telemetry/index.ts'
@@ -6,7 +7,7 @@ import { Call, runStages, type Stage } from './call.ts'
 import { Headers } from './headers.ts'
 import { answerLast } from './last-answer.ts'
 import type { Finished } from './request-log.ts'
-import { endInHalves, readAway } from './rest-of-body.ts'
+import { answerOverRest, isUnderWay } from './rest-of-body.ts'
 import type { Router } from './router.ts'
 import { localeField } from './stages/edge.ts'
 import { requestIdPattern } from './stages/required-headers.ts'
@@ -27,9 +28,6 @@ const splitUrl = (url: string): { path: string; query: string } => {
   const at = url.indexOf('?')
   return at < 0 ? { path: url, query: '' } : { path: url.slice(0, at), query: url.slice(at + 1) }
 }
-
-const hasBody = ({ headers }: HttpRequest): boolean =>
-  headers['transfer-encoding'] !== undefined || (headers['content-length'] ?? '0') !== '0'
 
 const isOfAChain = (url: string): boolean => url.startsWith('/web/') || url.startsWith('/api/')
 
@@ -70,13 +68,9 @@ export const createDoor = ({ router, stages, answers, clock, ids, metrics, log, 
     refusal: Refusal,
   ) => {
     if (response.headersSent) return void response.destroy()
-    const isLeft = hasBody(request) && !request.complete
-    if (isLeft) {
-      // One that drips has had its time.
-      const isLate = refusal.code === 'REQUEST.TIMEOUT'
-      if (isLate || !readAway(request)) answerLast(request, response)
-      if (!isLate && !response.shouldKeepAlive) endInHalves(request)
-    }
+    // One that drips has had its time.
+    if (refusal.code === 'REQUEST.TIMEOUT' && isUnderWay(request)) answerLast(request, response)
+    else answerOverRest(request, response)
     answers.write(response, requestId, answers.refusal(refusal, call ?? askedOf(request)))
   }
 
@@ -88,10 +82,13 @@ export const createDoor = ({ router, stages, answers, clock, ids, metrics, log, 
     try {
       call = arrive(request, requestId)
       await runStages(stages, call)
+      answerOverRest(request, response)
       if (typeof call.reply === 'string') answers.write(response, requestId, answers.success(call, call.reply))
       else await answers.stream(response, call, call.reply)
     } catch (error) {
       refusal = refusalOf(error)
+      // What came in one packet with its head is parsed within this turn of the loop.
+      if (isUnderWay(request)) await parsed()
       refuse(request, response, call, requestId, refusal)
     }
     const status = response.statusCode

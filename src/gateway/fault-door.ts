@@ -2,6 +2,7 @@ import type { ErrorRequestHandler } from 'express'
 import type { Logger } from 'pino'
 import { chainAt, fallbackLocale, Refusal } from '../kernel/index.ts'
 import type { Answers } from './answer.ts'
+import { answerOverRest } from './rest-of-body.ts'
 
 /** The last door, for what went wrong outside the stages: the same envelope, nothing of the error. */
 export const faultDoor =
@@ -10,6 +11,7 @@ export const faultDoor =
     logger.error({ err: error }, 'a fault outside the stages')
     if (response.headersSent) response.destroy()
     else {
+      answerOverRest(request, response)
       const refusal = new Refusal('SYSTEM.INTERNAL_ERROR', { cause: error })
       answers.write(
         response,

@@ -2,6 +2,7 @@ import express, { type ErrorRequestHandler, type Express, type Response } from '
 import type { Logger } from 'pino'
 import type { Metrics } from '../platform/telemetry/index.ts'
 import type { Explain } from './explain.ts'
+import { answerOverRest } from './rest-of-body.ts'
 
 /** A dependency that the replica cannot serve without; a rejected promise takes it out of rotation. */
 export interface Probe {
@@ -59,7 +60,8 @@ export const createOperationsApp = (parts: OperationsParts): Express => {
   const app = express()
   // One spelling of a path, as on the portals: a rule of a proxy that keeps `/mail` away means `/MAIL` and `/mail/` too.
   app.disable('x-powered-by').enable('case sensitive routing').enable('strict routing')
-  app.use((_request, response, next) => {
+  app.use((request, response, next) => {
+    answerOverRest(request, response)
     response.set(parts.securityFields)
     next()
   })

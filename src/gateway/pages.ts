@@ -4,6 +4,7 @@ import { gzip } from 'node:zlib'
 import type { Request, RequestHandler, Response } from 'express'
 import { hasTag } from '../kernel/index.ts'
 import { type JsonObject, type PageFile, referencePageFiles, referencePolicy } from '../openapi/index.ts'
+import { answerOverRest } from './rest-of-body.ts'
 import { securityHeaders } from './security-headers.ts'
 
 interface Page extends PageFile {
@@ -69,8 +70,9 @@ export const referencePages = ({ document }: { document: () => JsonObject }): Re
     (request, response, next) => {
       const reads = request.method === 'GET' || request.method === 'HEAD'
       const page = reads ? find(request.url.split('?', 1)[0] ?? '') : undefined
-      if (page) send(page, request, response).catch(next)
-      else next()
+      if (!page) return next()
+      answerOverRest(request, response)
+      send(page, request, response).catch(next)
     },
   ]
 }

@@ -1,26 +1,18 @@
-import type { IncomingMessage } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { answerLast } from './last-answer.ts'
 
-const mostBytes = 2 * 1024 * 1024
 const longestMs = 2_000
 
-/**
- * Reads away what is left of a refused body where no more than a little is announced: a socket that is closed over bytes
- * under way takes the answer with it (RFC 9112, 9.6). False for what is not waited for.
- */
-export const readAway = (request: IncomingMessage): boolean => {
-  const length = request.headers['content-length']
-  if (request.destroyed || length === undefined || Number(length) > mostBytes) return false
-  const timer = setTimeout(() => request.socket.destroy(), longestMs)
-  request.once('close', () => clearTimeout(timer)).resume()
-  return true
-}
+/** Whether a body was announced that is not at its end. */
+export const isUnderWay = ({ headers, complete }: IncomingMessage): boolean =>
+  !complete && (headers['transfer-encoding'] !== undefined || (headers['content-length'] ?? '0') !== '0')
 
 /**
- * Ends the connection of a request whose rest is not read away, with its last answer: our half at once, the other one when
- * the rest has come, and soon in any case. Closed in both directions, the socket resets what is still being written to it,
- * and a proxy that writes takes that for an upstream that failed (RFC 9112, 9.6).
+ * Ends the connection with its last answer: our half at once, the other one when the rest of the body has come, and soon in
+ * any case. Closed in both directions, the socket resets what is still being written to it, and a proxy that writes takes
+ * that for an upstream that failed (RFC 9112, 9.6).
  */
-export const endInHalves = (request: IncomingMessage): void => {
+const endInHalves = (request: IncomingMessage): void => {
   const { socket } = request
   const endWhole = socket.destroySoon.bind(socket)
   // What Node calls when the last answer of a connection is written.
@@ -30,4 +22,15 @@ export const endInHalves = (request: IncomingMessage): void => {
     if (request.readableEnded) endWhole()
     else request.once('end', endWhole).resume()
   }
+}
+
+/**
+ * Makes an answer that comes before the end of the body the last of its connection. A proxy that leaves the rest of a
+ * refused body out, and goes on with the connection, would have us take somebody else's request for that rest, and what lies
+ * behind it for a request (HAProxy 2.6 does so where browsers speak HTTP/2 with it).
+ */
+export const answerOverRest = (request: IncomingMessage, response: ServerResponse): void => {
+  if (!isUnderWay(request)) return
+  answerLast(request, response)
+  endInHalves(request)
 }

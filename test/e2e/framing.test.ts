@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { connect } from 'node:net'
-import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { developmentIds } from '../../src/seed/development.ts'
 import { requiredHeaders } from '../harness/http.ts'
 import { type Portico, startPortico } from '../harness/portico.ts'
@@ -157,7 +157,7 @@ describe.skipIf(!storeIsAvailable())('framing and path', () => {
     },
   )
 
-  test('files.upload 401: the body that comes after the answer costs nobody the answer; what never comes is not waited for', async () => {
+  test('files.upload 401: the body that comes after the answer costs nobody the answer, what never comes is not waited for, and what lies behind it is no request', async () => {
     const begun = upload('Content-Length: 40000\r\n', '').replace(/Authorization: .*\r\n/, '')
     const refused = async (then: string) => {
       let text = ''
@@ -174,10 +174,17 @@ describe.skipIf(!storeIsAvailable())('framing and path', () => {
       if (then) socket.write(then)
       return { end: await closed, text }
     }
-    const whole = await refused('x'.repeat(40_000) + get(undefined, 'Connection: close\r\n'))
-    expect([whole.end, whole.text.match(/HTTP\/1\.1 \d+/g)]).toEqual([undefined, ['HTTP/1.1 401', 'HTTP/1.1 200']])
-    const never = await refused('')
-    expect([never.end, never.text.match(/HTTP\/1\.1 \d+/g)]).toEqual([undefined, ['HTTP/1.1 401']])
+    const before = operationsServed()
+    // A proxy may leave the rest of a refused body out, and send somebody else's request in its place.
+    for (const then of ['x'.repeat(40_000) + get(), get().repeat(400), '']) {
+      const { end, text } = await refused(then)
+      expect([end, text.match(/HTTP\/1\.1 \d+/g), text]).toEqual([
+        undefined,
+        ['HTTP/1.1 401'],
+        expect.stringMatching(/\r\nconnection: close\r\n/i),
+      ])
+    }
+    expect(operationsServed() - before).toBe(3)
   })
 
   test.each(['Content-Length: 20000000', 'Transfer-Encoding: chunked', 'Connection: close\r\nContent-Length: 40000'])(
@@ -206,17 +213,25 @@ describe.skipIf(!storeIsAvailable())('framing and path', () => {
     },
   )
 
-  test('401 for chunks that are not waited for ends the connection: nothing behind them is served without an answer', async () => {
+  test.each([
+    ['Transfer-Encoding: chunked', '2\r\n{}\r\n0\r\n\r\n'],
+    ['Content-Length: 2', '{}'],
+  ])('401 for a body that came with its head (%s) keeps the connection for what comes next', async (framing, body) => {
+    const whole = post(`${framing}\r\n`, body).replace(initiate, changePassword)
     const before = operationsServed()
-    const chunks = post('Transfer-Encoding: chunked\r\n', '2\r\n{}\r\n0\r\n\r\n').replace(initiate, changePassword)
-    const { status, responses, closed } = await sendRaw(portico.url, chunks + get())
-    expect({ status, closed, served: operationsServed() - before }).toEqual({
-      status: 401,
-      closed: responses === 1,
-      served: responses,
-    })
-    // Where limits are counted by Redis, the refusal comes when the body has been read to its end, and keeps the connection.
-    expect(responses).toBe(inject('topology') === 'replicas' ? 2 : 1)
+    const { status, responses } = await sendRaw(portico.url, whole + get(undefined, 'Connection: close\r\n'))
+    expect([status, responses, operationsServed() - before]).toEqual([401, 2, 2])
+  })
+
+  test.each([
+    ['/openapi.json', () => portico.url],
+    ['/docs', () => portico.url],
+    ['/health/live', () => portico.operationsUrl],
+  ])('GET %s 200 over a body that does not come is the last answer of its connection', async (page, url) => {
+    const bytes = `GET ${page} HTTP/1.1\r\nHost: a\r\nContent-Length: 5000\r\n\r\n${get().repeat(20)}`
+    const { status, responses, closed, text } = await sendRaw(url(), bytes)
+    expect([status, responses, closed]).toEqual([200, 1, true])
+    expect(text).toMatch(/\r\nconnection: close\r\n/i)
   })
 
   test('1,000 idle sockets leave a new client served', async () => {
