@@ -62,6 +62,8 @@ export interface Deployment {
   replaceBackends(settings: Configuration): Promise<void>
   /** From now on readiness fails, and every answer closes its connection. */
   startDraining(): void
+  /** Comes, with why, when nothing can be served any more until the process is started again. */
+  over: Promise<Error>
   close(): Promise<void>
 }
 
@@ -236,6 +238,7 @@ export const compose = async (settings: Configuration, role: Role, logger: Logge
     startDraining: () => {
       draining = true
     },
+    over: outside.storeIsOver,
     close: () => built.disposeAsync(),
   }
 }

@@ -14,6 +14,8 @@ export interface Running {
   unserved: string[]
   /** Moves domains to where the changed configuration places them, without dropping a request. */
   replaceBackends(settings: Configuration): Promise<void>
+  /** Comes, with why, when nothing can be served any more until the process is started again. */
+  over: Promise<Error>
   /** Readiness drops, accepted requests finish, every part goes down. */
   stop(): Promise<void>
 }
@@ -60,6 +62,7 @@ export const run = async (settings: Configuration, role: Role, logger: Logger): 
     return {
       ...running,
       replaceBackends: deployment.replaceBackends,
+      over: deployment.over,
       stop: () => {
         stopping ??= stop()
         return stopping

@@ -36,7 +36,7 @@ export const serve: Command = {
     'Configuration: PORTICO_CONFIG names a YAML file; PORT, OPS_PORT, HOST and others override it (docs/configuration.md).',
     'SIGHUP, or a change of that file, takes `backends` anew; all else needs a restart.',
     'SIGTERM and SIGINT drain: readiness drops, after shutdown.delayMs the listener closes, accepted requests finish (at',
-    'most shutdown.timeoutMs), exit code 0.',
+    'most shutdown.timeoutMs), exit code 0. So it ends by itself, with exit code 1, where the embedded store has broken down.',
   ].join('\n'),
   options: { role: { type: 'string', default: 'gateway' } },
   run: async ({ root, values: { role } }) => {
@@ -55,18 +55,20 @@ export const serve: Command = {
       logger.warn({ err: error }, 'the file of the configuration is not watched: SIGHUP alone takes `backends` anew'),
     )
     if (isAsked) await reload()
-    const signal = await signalled()
-    logger.info({ signal }, 'draining')
+    const end = await Promise.race([signalled(), running.over])
+    const code = end instanceof Error ? 1 : 0
+    if (end instanceof Error) logger.error({ err: end }, 'the process ends, to be started again')
+    else logger.info({ signal: end }, 'draining')
     reloads.close()
     const { delayMs, timeoutMs } = settings.shutdown
     // Whatever hangs then, a database that does not answer say, the process ends, and in good order.
     const leave = (): void => {
       logger.error('not everything could be taken down in time: the process ends without it')
-      exit(0)
+      exit(code)
     }
     setTimeout(leave, delayMs + timeoutMs + graceMs).unref()
     await running.stop()
     logger.info('stopped')
-    return 0
+    return code
   },
 }

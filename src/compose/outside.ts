@@ -72,6 +72,7 @@ export const openOutside = async (
     database: store.database,
     waitingForDatabase: store.waiting,
     patiently: store.patiently,
+    storeIsOver: store.over,
     inSnapshot: snapshots(store, systemClock),
     blobs,
     probes: [{ name: 'store', check: store.check }, ...shared.probes],

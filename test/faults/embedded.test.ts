@@ -94,6 +94,30 @@ describe('the embedded store', () => {
   )
 })
 
+test('the log of the embedded store cannot be written: a transfer is 503, and the process ends by itself, to be started again', async () => {
+  const directory = await mkdtemp(join(tmpdir(), 'portico-broken-'))
+  const variables = { PORTICO_DATA_DIR: directory, PORTICO_RATE_LIMIT_SCALE: '1000', LOG_LEVEL: 'error' }
+  const shim = new URL('broken-log.mjs', import.meta.url).href
+  let gateway = await startProcess(variables, 'gateway', ['--import', shim])
+  try {
+    const user = await signedIn(createClient(() => [gateway]))
+    const attempts = [await transfer(user)]
+    const ended = once(gateway.child, 'exit')
+    gateway.child.kill('SIGUSR2')
+    attempts.push(await transfer(user))
+    expect(attempts.map(({ status }) => status)).toEqual([200, 503])
+    expect(await ended).toEqual([1, null])
+    expect(gateway.output()).toContain('the process ends, to be started again')
+
+    gateway = await startProcess(variables)
+    const count = await settleAll(user, attempts)
+    expect(await gateway.stop()).toBe(0)
+    await checkBook({ directory }, count)
+  } finally {
+    await rm(directory, { recursive: true, force: true })
+  }
+})
+
 test('an embedded store whose making is killed before its last file: the next start makes it anew', async () => {
   const directory = await mkdtemp(join(tmpdir(), 'portico-making-'))
   const variables = { PORTICO_DATA_DIR: directory, LOG_LEVEL: 'error' }

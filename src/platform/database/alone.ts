@@ -7,6 +7,7 @@ const lockKey = 7_095_213_844_127
 /** A predecessor that is going down just now is waited for. */
 const patienceMs = 2_000
 const retryMs = 250
+
 export interface Alone {
   /** Rejects while it is not certain that no other gateway runs on this database. */
   check(): Promise<void>

@@ -9,6 +9,9 @@ const { serialize } = protocol
 /** So many statements are kept parsed and planned by the store, each with some tens of KB. */
 const keptStatements = 250
 
+/** Hears once of it. */
+export type OnPanic = (panicked: StorePanicked) => void
+
 const isPanic = (error: unknown): boolean => error instanceof Error && 'severity' in error && error.severity === 'PANIC'
 
 /**
@@ -18,7 +21,7 @@ const isPanic = (error: unknown): boolean => error instanceof Error && 'severity
  */
 export class EmbeddedConnection implements DatabaseConnection {
   readonly #pglite: PGlite
-  readonly #onPanic: () => void
+  readonly #onPanic: OnPanic
   readonly #names = new LRUCache<string, string>({ max: keptStatements, dispose: (name) => this.#unused.push(name) })
   /** Names that the store forgets with the next statement. */
   readonly #unused: string[] = []
@@ -28,7 +31,7 @@ export class EmbeddedConnection implements DatabaseConnection {
   /** What opens the transaction that has been begun, and goes with its first statement. */
   #opening = ''
 
-  constructor(pglite: PGlite, onPanic: () => void) {
+  constructor(pglite: PGlite, onPanic: OnPanic) {
     this.#pglite = pglite
     this.#onPanic = onPanic
   }
@@ -56,7 +59,7 @@ export class EmbeddedConnection implements DatabaseConnection {
 
   #panic(cause: unknown): StorePanicked {
     this.#panicked = new StorePanicked(cause)
-    this.#onPanic()
+    this.#onPanic(this.#panicked)
     return this.#panicked
   }
 

@@ -8,7 +8,7 @@ import {
   type TransactionSettings,
 } from 'kysely'
 import { LocklessAdapter } from './adapter.ts'
-import { EmbeddedConnection } from './embedded-connection.ts'
+import { EmbeddedConnection, type OnPanic } from './embedded-connection.ts'
 
 /** Whoever asks gets the one connection in turn, for a statement or a whole transaction. */
 class EmbeddedDriver implements Driver {
@@ -16,7 +16,7 @@ class EmbeddedDriver implements Driver {
   #last: Promise<void> = Promise.resolve()
   #release: () => void = () => undefined
 
-  constructor(pglite: PGlite, onPanic: () => void) {
+  constructor(pglite: PGlite, onPanic: OnPanic) {
     this.#connection = new EmbeddedConnection(pglite, onPanic)
   }
 
@@ -52,7 +52,7 @@ class EmbeddedDriver implements Driver {
 }
 
 /** Kysely on PGlite, whose caller opens and closes it; but not after a panic, for it would never have done so. */
-export const embeddedDialect = (pglite: PGlite, onPanic: () => void = () => undefined): Dialect => ({
+export const embeddedDialect = (pglite: PGlite, onPanic: OnPanic = () => undefined): Dialect => ({
   createAdapter: () => new LocklessAdapter(),
   createDriver: () => new EmbeddedDriver(pglite, onPanic),
   createIntrospector: (database) => new PostgresIntrospector(database),

@@ -54,9 +54,11 @@ export const openEmbedded = async ({
     clearRemains(directory)
     const pglite = await PGlite.create({ dataDir: embeddedFolder(directory), parsers, postgresqlconf: settings })
     markOpened(directory)
-    let hasPanicked = false
-    const onPanic = (): void => {
-      hasPanicked = true
+    const over = Promise.withResolvers<Error>()
+    let isOver = false
+    const onPanic = (panicked: Error): void => {
+      isOver = true
+      over.resolve(panicked)
     }
     const database = new Kysely<Tables>({ dialect: embeddedDialect(pglite, onPanic) })
     const guard = guardFreeSpace(database, directory, minimumFreeBytes, onDiskFull)
@@ -70,9 +72,10 @@ export const openEmbedded = async ({
         return work(database)
       },
       migrate: () => migrate(database),
+      over: over.promise,
       close: async () => {
         guard.stop()
-        if (!hasPanicked) await pglite.close()
+        if (!isOver) await pglite.close()
         lock.release()
       },
     }

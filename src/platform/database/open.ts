@@ -15,6 +15,8 @@ export interface OpenDatabase {
   patiently<T>(work: (database: Database) => Promise<T>, signal?: AbortSignal): Promise<T>
   /** Brings the schema up to date; answers the names of what was done. */
   migrate(): Promise<string[]>
+  /** Comes, with why, when the store is of no use any more until a process opens it anew. A server's never does. */
+  over: Promise<Error>
   close(): Promise<void>
 }
 

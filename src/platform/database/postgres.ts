@@ -89,6 +89,7 @@ export const openPostgres = async (target: PostgresTarget): Promise<OpenDatabase
     check: async () => void (await pool.query('SELECT 1')),
     patiently,
     migrate: () => patiently(migrate),
+    over: new Promise(() => undefined),
     close: () => database.destroy(),
   }
 }

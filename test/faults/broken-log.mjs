@@ -1,0 +1,22 @@
+import fs from 'node:fs'
+
+/*
+ * Loaded before a gateway (node --import) by tests alone: from SIGUSR2 on the write-ahead log of the embedded store cannot be
+ * written, as on a disk that fails.
+ */
+const { openSync, writeSync } = fs
+const logs = new Set()
+let isBroken = false
+process.on('SIGUSR2', () => {
+  isBroken = true
+})
+fs.openSync = (path, ...others) => {
+  const handle = openSync(path, ...others)
+  if (String(path).includes('/pg_wal/')) logs.add(handle)
+  else logs.delete(handle)
+  return handle
+}
+fs.writeSync = (handle, ...others) => {
+  if (isBroken && logs.has(handle)) throw Object.assign(new Error('EIO: i/o error, write'), { code: 'EIO', errno: -5 })
+  return Reflect.apply(writeSync, fs, [handle, ...others])
+}
