@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { Logger } from 'pino'
-import { boundedText } from '../system/index.ts'
+import { ask } from '../system/index.ts'
 
 /** Whether a password is known from a breach. */
 export interface BreachCheck {
@@ -26,10 +26,8 @@ export const noBreachCheck: BreachCheck = { isBreached: async () => false }
 export const createBreachCheck = ({ url, timeoutMs }: BreachCheckSettings, log: Pick<Logger, 'warn'>): BreachCheck => {
   const range = async (prefix: string): Promise<string> => {
     const headers = { 'add-padding': 'true' }
-    const options = { headers, redirect: 'error', signal: AbortSignal.timeout(timeoutMs) } as const
-    const response = await fetch(url + prefix, options)
-    const text = await boundedText(response, longestAnswer)
-    if (!response.ok) throw new Error(`the breach check answered ${response.status}`)
+    const { ok, status, text } = await ask(url + prefix, { headers, timeoutMs, longestAnswer })
+    if (!ok) throw new Error(`the breach check answered ${status}`)
     return text
   }
   return {

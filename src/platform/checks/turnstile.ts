@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { Refusal } from '../../kernel/index.ts'
-import { boundedText } from '../system/index.ts'
+import { ask } from '../system/index.ts'
 
 /** Whether a challenge against robots was answered by whoever calls. */
 export interface RobotCheck {
@@ -33,12 +33,10 @@ export const noRobotCheck: RobotCheck = { passes: async () => true }
  * A token is good once, for five minutes; that is the service's to say. A service that cannot be asked refuses.
  */
 export const createTurnstile = ({ secret, verifyUrl, timeoutMs }: TurnstileSettings): RobotCheck => {
-  const ask = async (token: string, clientIp: string): Promise<unknown> => {
+  const verdictOn = async (token: string, clientIp: string): Promise<unknown> => {
     const body = new URLSearchParams({ secret, response: token, remoteip: clientIp })
-    const options = { method: 'POST', body, redirect: 'error', signal: AbortSignal.timeout(timeoutMs) } as const
     try {
-      const response = await fetch(verifyUrl, options)
-      return JSON.parse(await boundedText(response, longestAnswer))
+      return JSON.parse((await ask(verifyUrl, { method: 'POST', body, timeoutMs, longestAnswer })).text)
     } catch (cause) {
       throw unavailable('no answer', cause)
     }
@@ -46,7 +44,7 @@ export const createTurnstile = ({ secret, verifyUrl, timeoutMs }: TurnstileSetti
   return {
     passes: async (token, clientIp) => {
       if (token === '') return false
-      const verdict = Verdict.safeParse(await ask(token, clientIp)).data
+      const verdict = Verdict.safeParse(await verdictOn(token, clientIp)).data
       if (!verdict) throw unavailable('an answer of another form')
       const fault = verdict['error-codes'].find((code) => faults.has(code))
       if (!verdict.success && fault) throw unavailable(fault)

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { areWithin, type Clock, type Instant, instantOf, isCurrency, isRate } from '../../kernel/index.ts'
-import { boundedText } from '../system/index.ts'
+import { ask } from '../system/index.ts'
 
 export interface Rate {
   source: string
@@ -41,9 +41,9 @@ const longestAnswer = 1_000_000
 
 /** One rate that is none spoils the whole answer. What claims to be of the future is as old as its answer. */
 const read = async ({ url, timeoutMs }: ProviderSettings, clock: Clock): Promise<Rate[]> => {
-  const response = await fetch(url, { signal: AbortSignal.timeout(timeoutMs), redirect: 'error' })
-  if (!response.ok) throw new Error(`the rate provider answered ${response.status}`)
-  const told = Told.parse(JSON.parse(await boundedText(response, longestAnswer)))
+  const { ok, status, text } = await ask(url, { timeoutMs, longestAnswer })
+  if (!ok) throw new Error(`the rate provider answered ${status}`)
+  const told = Told.parse(JSON.parse(text))
   const asOf = instantOf(Math.min(Date.parse(told.asOf), clock.now()))
   return Object.entries(told.rates).flatMap(([pair, rate]) => {
     const [source = '', target = ''] = pair.split('/')

@@ -2,7 +2,10 @@
  * The text of an answer of at most so many bytes, counted after whatever coding it came in. A longer one is an error, and
  * is not read on.
  */
-export const boundedText = async ({ body }: Response, maxBytes: number): Promise<string> => {
+export const boundedText = async (
+  { body }: { body: AsyncIterable<Uint8Array> | null },
+  maxBytes: number,
+): Promise<string> => {
   const chunks: Uint8Array[] = []
   let size = 0
   for await (const chunk of body ?? []) {

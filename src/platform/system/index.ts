@@ -1,6 +1,6 @@
 import './byte-stream.ts'
 
-export { boundedText } from './bounded-text.ts'
+export { ask } from './ask.ts'
 export { passedOn } from './buffer-garbage.ts'
 export { systemClock } from './clock.ts'
 export { keepHeapSmall } from './heap.ts'

@@ -1,0 +1,39 @@
+import { globalAgent } from 'node:https'
+import { boundedText } from './bounded-text.ts'
+
+export interface Question {
+  method?: 'POST'
+  headers?: Record<string, string>
+  body?: URLSearchParams
+  /** For the answer to be there, whole. */
+  timeoutMs: number
+  /** Bytes. */
+  longestAnswer: number
+}
+
+export interface Told {
+  status: number
+  ok: boolean
+  text: string
+}
+
+const open = async () => {
+  const { Agent, EnvHttpProxyAgent, fetch } = await import('undici')
+  // What is given up takes its connection with it, so that a dead one is left. Of HTTP/2 it would end a stream alone, and all that is
+  // asked later would go to the same dead connection.
+  const options = { allowH2: false }
+  // As Node's own fetch does where Node was told to take proxies from the environment (NODE_USE_ENV_PROXY).
+  const dispatcher = globalAgent.options.proxyEnv ? new EnvHttpProxyAgent(options) : new Agent(options)
+  return { fetch, dispatcher }
+}
+
+let opened: ReturnType<typeof open> | undefined
+
+/** Asks a service outside, which is no back-end, once. It is followed nowhere else; what is late or too long is an error. */
+export const ask = async (url: string, { timeoutMs, longestAnswer, ...question }: Question): Promise<Told> => {
+  const signal = AbortSignal.timeout(timeoutMs)
+  opened ??= open()
+  const { fetch, dispatcher } = await opened
+  const response = await fetch(url, { ...question, redirect: 'error', signal, dispatcher })
+  return { status: response.status, ok: response.ok, text: await boundedText(response, longestAnswer) }
+}
