@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import { Transform } from 'node:stream'
 import { StreamReply } from '../kernel/index.ts'
-import { AnsweredRefusal, invalidReply, readReply, tooLong } from './upstream-reply.ts'
+import { AnsweredRefusal, invalidReply, isUncoded, readReply, tooLong } from './upstream-reply.ts'
 
 /** Every field of an upstream's answer that a client sees; a cookie or a location never does. */
 const relayed = ['content-type', 'content-length', 'content-range', 'content-disposition', 'etag', 'accept-ranges']
@@ -80,8 +80,7 @@ export const streamReply = (
 ): StreamReply | undefined => {
   const status = response.statusCode ?? 0
   if (status !== 200 && !((conditional.get(status) ?? '') in asked)) return undefined
-  const encoding = field(response, 'content-encoding')
-  if (encoding !== undefined && encoding !== 'identity') throw invalidReply('content encoding')
+  if (!isUncoded(field(response, 'content-encoding'))) throw invalidReply('content encoding')
   if (!isDelimited(response)) throw invalidReply('a stream without an end')
   if (Number(field(response, 'content-length') ?? 0) > maxBytes) throw tooLong('stream')
   const headers: Record<string, string> = {}

@@ -1,7 +1,7 @@
 import type { Duplex } from 'node:stream'
 import type { Dispatcher } from 'undici'
 import { Refusal } from '../kernel/index.ts'
-import { invalidReply, type Reply, tooLong } from './upstream-reply.ts'
+import { invalidReply, isUncoded, type Reply, tooLong } from './upstream-reply.ts'
 
 interface Bounds {
   maxReplyBytes: number
@@ -15,8 +15,7 @@ const one = (value: string | string[] | undefined): string => (Array.isArray(val
 
 /** Why a reply is not read at all: an encoding that we did not ask for, or more than we take. */
 const objection = (headers: Fields, maxReplyBytes: number): Refusal | undefined => {
-  const encoding = one(headers['content-encoding'])
-  if (encoding !== '' && encoding !== 'identity') return invalidReply('content encoding')
+  if (!isUncoded(one(headers['content-encoding']))) return invalidReply('content encoding')
   return Number(one(headers['content-length'])) > maxReplyBytes ? tooLong('reply') : undefined
 }
 

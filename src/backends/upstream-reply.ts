@@ -13,6 +13,9 @@ export class AnsweredRefusal extends Refusal {}
 export const tooLong = (internal: string): Refusal =>
   new AnsweredRefusal('SYSTEM.UPSTREAM_INVALID_RESPONSE', { internal: `${internal} too long` })
 
+/** Of what Content-Encoding says: whether the bytes are as they are, as we ask for them. Codings have no case (RFC 9110, 8.4.1). */
+export const isUncoded = (encoding = ''): boolean => encoding === '' || encoding.toLowerCase() === 'identity'
+
 /**
  * An answer of a form that nobody promised. A 4xx finds fault with the request (RFC 9110, 15.5); with 503 the upstream is not
  * there, which a load balancer before it says in a page of its own, or in none.
