@@ -28,7 +28,7 @@ beforeEach(() => {
 })
 
 const open = (settings = {}): Promise<Rates> =>
-  providedRates({ url, refreshMs: 60_000, staleAfterMs: 10_000, timeoutMs: 300, ...settings }, clock, (error) =>
+  providedRates({ url, refreshMs: 60_000, staleAfterMs: 10_000, timeoutMs: 1_000, ...settings }, clock, (error) =>
     faults.push(error),
   )
 const known = async (given: typeof answer): Promise<string[]> => {

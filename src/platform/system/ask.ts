@@ -31,9 +31,10 @@ let opened: ReturnType<typeof open> | undefined
 
 /** Asks a service outside, which is no back-end, once. It is followed nowhere else; what is late or too long is an error. */
 export const ask = async (url: string, { timeoutMs, longestAnswer, ...question }: Question): Promise<Told> => {
-  const signal = AbortSignal.timeout(timeoutMs)
   opened ??= open()
   const { fetch, dispatcher } = await opened
+  // Not before: what it takes to load is none of the service's time.
+  const signal = AbortSignal.timeout(timeoutMs)
   const response = await fetch(url, { ...question, redirect: 'error', signal, dispatcher })
   return { status: response.status, ok: response.ok, text: await boundedText(response, longestAnswer) }
 }
