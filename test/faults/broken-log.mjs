@@ -9,6 +9,7 @@ const logs = new Set()
 let isBroken = false
 process.on('SIGUSR2', () => {
   isBroken = true
+  process.stderr.write('the log is broken\n')
 })
 fs.openSync = (path, ...others) => {
   const handle = openSync(path, ...others)

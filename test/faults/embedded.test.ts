@@ -104,6 +104,7 @@ test('the log of the embedded store cannot be written: a transfer is 503, and th
     const attempts = [await transfer(user)]
     const ended = once(gateway.child, 'exit')
     gateway.child.kill('SIGUSR2')
+    await expect.poll(() => gateway.output()).toContain('the log is broken')
     attempts.push(await transfer(user))
     expect(attempts.map(({ status }) => status)).toEqual([200, 503])
     expect(await ended).toEqual([1, null])

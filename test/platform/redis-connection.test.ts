@@ -23,12 +23,13 @@ const open = (
   onError = (_error: Error): void => undefined,
   cluster = false,
   connectTimeoutMs = 1_000,
+  commandTimeoutMs = 10_000,
 ): Promise<RedisConnection> =>
   openRedis({
     url,
     cluster,
     connectTimeoutMs,
-    commandTimeoutMs: 10_000,
+    commandTimeoutMs,
     onError,
     onReady: () => undefined,
     onEvicting: () => undefined,
@@ -71,6 +72,25 @@ available('a connection that has fallen silent is given up, and one made anew th
   expect(performance.now() - start).toBeLessThan(8_000)
   await redis.close()
   await relay.close()
+  await own.stop()
+})
+
+available('an answer that lies there once this process goes on is in time, however long it did not look', async () => {
+  const own = await scene()
+  const redis = await open(own.url, undefined, false, 1_000, 200)
+  for (let round = 0; round < 20; round++) {
+    const asked = isFault(redis.check())
+    await new Promise((sent) => setImmediate(sent))
+    const start = performance.now()
+    while (performance.now() - start < 250);
+    expect(await asked).toBe(false)
+  }
+  own.child.kill('SIGSTOP')
+  const start = performance.now()
+  expect(await isFault(redis.check())).toBe(true)
+  expect(performance.now() - start).toBeLessThan(1_000)
+  own.child.kill('SIGCONT')
+  await redis.close()
   await own.stop()
 })
 

@@ -33,14 +33,13 @@ const retryDelay = (times: number): number => Math.min(times * 50, longestRetryM
  * Nothing waits: a command is sent at once over a connection that is there, or fails; one that was under way when its
  * connection broke has failed and is not sent again (a count would count twice).
  */
-const connectionOptions = ({ connectTimeoutMs, commandTimeoutMs }: RedisTarget) =>
+const connectionOptions = ({ connectTimeoutMs }: RedisTarget) =>
   ({
     autoResendUnfulfilledCommands: false,
     // Whoever subscribes does it anew by himself; where that fails as ioredis does it, nobody hears, and the process ends.
     autoResubscribe: false,
     maxRetriesPerRequest: 0,
     connectTimeout: connectTimeoutMs,
-    commandTimeout: commandTimeoutMs,
     socketTimeout: silenceMs,
     // After a failover the old master refuses to write: the connection is made anew, to whoever is the master now.
     reconnectOnError: (error: Error) => refusesToWrite.test(error.message),

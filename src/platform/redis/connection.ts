@@ -2,6 +2,7 @@ import type { RedisTarget } from './client.ts'
 import { evictionPolicy } from './eviction.ts'
 import { RedisUnavailable } from './fault.ts'
 import { runScript, type Script, scriptOf } from './script.ts'
+import { inTime } from './time.ts'
 
 type Parts = [command: string, ...values: (string | number)[]]
 
@@ -30,7 +31,8 @@ export const openRedis = async (target: RedisTarget): Promise<RedisConnection> =
   const client = createClient(target)
   const subscriber = createClient(target)
   const listeners = new Map<string, (text: string) => void>()
-  const ask = (...[name, ...values]: Parts): Promise<unknown> => client.call(name, ...values)
+  const ask = (...[name, ...values]: Parts): Promise<unknown> =>
+    inTime(client.call(name, ...values), target.commandTimeoutMs)
   const command = (...parts: Parts): Promise<unknown> => ask(...parts).catch(unavailable)
   const script: RedisConnection['script'] = (text, keys, values) =>
     runScript(ask, text, keys, values).catch(unavailable)
