@@ -57,13 +57,17 @@ export const runAs = (): { uid: number; gid: number } | undefined => {
 
 /**
  * Below the ports that the system gives to outgoing connections (from 32768 on, on Linux): one of those may be taken again
- * before whoever asked listens on it.
+ * before whoever asked listens on it. So might one that another worker is told of meanwhile: each has ports of its own, the
+ * process that started them too, and is told of none twice in a row.
  */
-const ports = [12_000, 32_000] as const
+const [firstPort, portsEach, places] = [12_000, 2_000, 10] as const
+const ownPorts = firstPort + (Number(process.env.VITEST_POOL_ID ?? 0) % places) * portsEach
+let lastPort = randomInt(portsEach)
 
 export const freePort = (attempt = 1): Promise<number> =>
   new Promise((resolve, reject) => {
-    const port = randomInt(...ports)
+    lastPort = (lastPort + 1) % portsEach
+    const port = ownPorts + lastPort
     const server = createServer()
     server.once('error', (error) => (attempt < 100 ? resolve(freePort(attempt + 1)) : reject(error)))
     server.listen(port, '127.0.0.1', () => server.close(() => resolve(port)))
@@ -91,7 +95,7 @@ const whenReady = async (url: string, isGone: () => boolean): Promise<string> =>
     try {
       return await versionOf(url)
     } catch (error) {
-      if (attempt >= 300 || isGone()) throw error
+      if (attempt >= 1_000 || isGone()) throw error
       await pause(50)
     }
   }

@@ -9,8 +9,11 @@ export interface RawAnswer {
   closed: boolean
 }
 
+/** A silence is told by so many looks: what stands still for long, and the gateway with it, has looked once in that time. */
+const looks = 10
+
 /** Sends bytes as they are, where HTTP libraries are too polite, and reads until the end or `silenceMs` of silence. */
-export const sendRaw = (baseUrl: string, bytes: string | Uint8Array, silenceMs = 400): Promise<RawAnswer> =>
+export const sendRaw = (baseUrl: string, bytes: string | Uint8Array, silenceMs = 500): Promise<RawAnswer> =>
   new Promise((resolve) => {
     const { hostname, port } = new URL(baseUrl)
     const socket = connect(Number(port), hostname, () => socket.write(bytes))
@@ -23,10 +26,10 @@ export const sendRaw = (baseUrl: string, bytes: string | Uint8Array, silenceMs =
       const statuses = [...text.matchAll(/HTTP\/1\.[01] (\d{3}) /g)].map((match) => Number(match[1]))
       resolve({ text, status: statuses[0] ?? null, responses: statuses.length, closed })
     }
-    let timer = setTimeout(done, 16_000)
-    const rearm = () => {
+    let timer = setTimeout(done, 30_000)
+    const rearm = (left = looks) => {
       clearTimeout(timer)
-      timer = setTimeout(done, silenceMs)
+      timer = setTimeout(() => (left === 1 ? done() : rearm(left - 1)), silenceMs / looks)
     }
     socket.on('data', (chunk) => {
       text += chunk.toString('latin1')
