@@ -102,7 +102,7 @@ describe.skipIf(!storeIsAvailable())('exchanges', () => {
     expect((await web('GET', `/exchanges/quote/${used.quoteBizId}`)).body.data).toEqual(used)
     await web('POST', '/exchanges', { quoteBizId: used.quoteBizId })
     expect(await status(used.quoteBizId)).toBe('USED')
-    await expect.poll(() => status(left.quoteBizId), { timeout: 6_000 }).toBe('EXPIRED')
+    await expect.poll(() => status(left.quoteBizId)).toBe('EXPIRED')
     expect(await status(used.quoteBizId)).toBe('USED')
     for (const id of ['01990000-0000-7000-8000-00000000dead', 'x'])
       expect((await web('GET', `/exchanges/quote/${id}`)).body.code).toBe('RESOURCE.NOT_FOUND')
@@ -196,7 +196,7 @@ describe.skipIf(inject('topology') !== 'embedded')('exchange rates from a provid
         body: { sourceCurrency: 'USD', targetCurrency: 'EUR', amount: '100.00', fixedSide: 'SOURCE' },
       })
     const until = async (wanted: number) => {
-      await expect.poll(async () => (await quote()).status, { timeout: 8_000 }).toBe(wanted)
+      await expect.poll(async () => (await quote()).status).toBe(wanted)
       return quote()
     }
     status = 500

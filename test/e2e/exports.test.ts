@@ -139,7 +139,7 @@ describe.skipIf(!storeIsAvailable())('exports', () => {
     const body = { walletBizId: mainUsd, channelCode: 'BANK_USD', amount: '100.00' }
     const { bizId } = (await call('POST', '/recharges', { body })).body.data
     const read = async () => (await call('GET', `/recharges/${bizId}`)).body.data
-    await expect.poll(async () => (await read()).rechargeStatus.code, { timeout: 5_000 }).toBe('EXPIRED')
+    await expect.poll(async () => (await read()).rechargeStatus.code).toBe('EXPIRED')
     const { version, expiresAt } = await read()
     expect(version).toBe(1)
     const rows = async (rechargeStatus: string) => {

@@ -293,7 +293,7 @@ describe.skipIf(!storeIsAvailable())('files', () => {
       })
     const before = await blobCount(portico.settings.dataDirectory)
     await Promise.all(Array.from({ length: 20 }, abort))
-    await expect.poll(() => blobCount(portico.settings.dataDirectory), { timeout: 10_000 }).toBe(before)
+    await expect.poll(() => blobCount(portico.settings.dataDirectory)).toBe(before)
     const { status } = await read((await uploaded()).bizId ?? '')
     expect(status).toBe(200)
   })
@@ -315,7 +315,7 @@ describe.skipIf(!storeIsAvailable())('files', () => {
       await rename(`${folder}.away`, folder)
     }
     // So many failures in a row have opened the circuit of a service behind HTTP, for half a second.
-    await expect.poll(async () => (await download(bizId)).status, { timeout: 3_000 }).toBe(200)
+    await expect.poll(async () => (await download(bizId)).status).toBe(200)
   })
 
   test('files.download 503: bytes that are not there; of another length than was promised they end the connection', async () => {

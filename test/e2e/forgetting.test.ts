@@ -37,7 +37,7 @@ describe.skipIf(!storeIsAvailable() || inject('topology') !== 'split')('jobs of 
       )
     await answer('young', '23 hours')
     await answer('old', '25 hours')
-    await expect.poll(() => left('idempotency'), { timeout: 15_000 }).toEqual(['young'])
+    await expect.poll(() => left('idempotency')).toEqual(['young'])
   })
 
   test('jobs.forgetFailed: a job that was given up goes after thirty days, a younger one and one that waits stay', async () => {
@@ -53,7 +53,7 @@ describe.skipIf(!storeIsAvailable() || inject('topology') !== 'split')('jobs of 
     await client.query(`UPDATE jobs SET run_at = now() WHERE kind = 'jobs.forgetFailed'`)
     const jobs = async () =>
       (await client.query(`SELECT kind FROM jobs WHERE kind LIKE 'test.%' ORDER BY kind`)).rows.map(({ kind }) => kind)
-    await expect.poll(jobs, { timeout: 15_000 }).toEqual(['test.waiting', 'test.young'])
+    await expect.poll(jobs).toEqual(['test.waiting', 'test.young'])
   })
 
   test('exchanges.forgetQuotes: a quote that nobody used goes a day after its time, a used one stays', async () => {
@@ -66,6 +66,6 @@ describe.skipIf(!storeIsAvailable() || inject('topology') !== 'split')('jobs of 
     await quote('late', '23 hours', false)
     await quote('used', '25 hours', true)
     await quote('gone', '25 hours', false)
-    await expect.poll(() => left('exchange_quotes'), { timeout: 15_000 }).toEqual(['late', 'used'])
+    await expect.poll(() => left('exchange_quotes')).toEqual(['late', 'used'])
   })
 })

@@ -38,7 +38,7 @@ describe.skipIf(!storeIsAvailable())('an operator’s own account', () => {
     const next = data(await by.post('/auth/token/refresh', { refreshToken }))
     expect(data(await by.post('/auth/logout', undefined, next.accessToken))).toMatchObject({ success: true })
     const after = async () => refusal(await by.get('/profile', next.accessToken))
-    await expect.poll(after, { timeout: 2_000 }).toEqual(ended)
+    await expect.poll(after).toEqual(ended)
   })
 
   test('profile.update 200, constants.countries 200 and constants.timezones 200', async () => {
@@ -59,10 +59,10 @@ describe.skipIf(!storeIsAvailable())('an operator’s own account', () => {
     })
     await three.post('/security/sessions/terminate', { sessionId: one.session.sessionId })
     const first = async () => refusal(await one.by.get('/profile', one.token))
-    await expect.poll(first, { timeout: 2_000 }).toEqual(ended)
+    await expect.poll(first).toEqual(ended)
     expect((await three.post('/security/sessions/terminate-all')).terminatedSessions).toBeGreaterThan(0)
     const second = async () => refusal(await two.by.get('/profile', two.token))
-    await expect.poll(second, { timeout: 2_000 }).toEqual(ended)
+    await expect.poll(second).toEqual(ended)
     expect(await three.get('/security/sessions')).toMatchObject([{ isCurrent: true }])
   })
 

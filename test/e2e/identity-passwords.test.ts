@@ -38,7 +38,7 @@ describe.skipIf(!storeIsAvailable())('passwords', () => {
     const { accessToken: token } = await signIn(portico, 'operator@demo.test')
     const path = `/web/v1/system/audit-log?action=${action}&targetId=${accountId}`
     const entries = async () => data(await portico.call('GET', path, { token })).items
-    await expect.poll(entries, { timeout: 5_000 }).not.toEqual([])
+    await expect.poll(entries).not.toEqual([])
     return entries()
   }
 
@@ -46,7 +46,7 @@ describe.skipIf(!storeIsAvailable())('passwords', () => {
     const links = async () => (await portico.mailsTo(email)).filter(({ template }) => template === 'password-reset')
     const before = (await links()).length
     data(await by.post(forgot, { email, turnstileToken: '' }))
-    await expect.poll(async () => (await links()).length, { timeout: 5_000 }).toBe(before + 1)
+    await expect.poll(async () => (await links()).length).toBe(before + 1)
     return linkToken((await links())[0]?.text ?? '')
   }
 

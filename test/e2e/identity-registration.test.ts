@@ -154,7 +154,7 @@ describe.skipIf(!available)('registration where it is open', () => {
     const [one, two] = [await started(email), await started(email)]
     const codeMails = async () =>
       (await portico.mailsTo(email)).filter(({ template }) => template === 'registration-code')
-    await expect.poll(async () => (await codeMails()).length, { timeout: 5_000 }).toBe(2)
+    await expect.poll(async () => (await codeMails()).length).toBe(2)
     const codes = (await codeMails()).map(({ text }) => codeIn(text))
     for (const at of [one, two]) {
       for (const code of codes) await at.by.post(verify, { sessionId: at.sessionId, code })

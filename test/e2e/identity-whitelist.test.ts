@@ -14,7 +14,7 @@ describe.skipIf(!storeIsAvailable())('the IP whitelist', () => {
 
   /** At once at the gateway that took the change; the other replica has the news within a second (docs/security.md). */
   const inForce = async (read: () => Promise<unknown>, wanted: unknown): Promise<void> => {
-    if (inject('topology') === 'replicas') await expect.poll(read, { timeout: 1_500 }).toEqual(wanted)
+    if (inject('topology') === 'replicas') await expect.poll(read).toEqual(wanted)
     else expect(await read()).toEqual(wanted)
   }
 

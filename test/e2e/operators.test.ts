@@ -78,9 +78,9 @@ describe.skipIf(!storeIsAvailable())('operators', () => {
     }
     expect(await waiting()).toBe(0)
     const id = await register('counted@demo.test')
-    await expect.poll(waiting, { timeout: 10_000 }).toBe(1)
+    await expect.poll(waiting).toBe(1)
     await call('POST', `/accounts/${id}/approve`)
-    await expect.poll(waiting, { timeout: 10_000 }).toBe(0)
+    await expect.poll(waiting).toBe(0)
   })
 
   test('operators.rejectAccount 200: the registration never signs in, and its workspace is closed', async () => {
@@ -103,7 +103,7 @@ describe.skipIf(!storeIsAvailable())('operators', () => {
     const id = await idOf('member@demo.test')
     const suspended = await call('POST', `/accounts/${id}/suspend`, { reason: 'under review' })
     expect(suspended.body.data).toMatchObject({ accountStatus: { code: 'SUSPENDED' } })
-    await expect.poll(async () => code(await profile()), { timeout: 2_000 }).toEqual([401, 'ACCESS.TOKEN_INVALID'])
+    await expect.poll(async () => code(await profile())).toEqual([401, 'ACCESS.TOKEN_INVALID'])
     await expect(signIn(portico, 'member@demo.test')).rejects.toThrow()
     expect(code(await call('POST', `/accounts/${id}/suspend`, { reason: 'again' }))).toEqual(conflict)
     expect((await call('POST', `/accounts/${id}/reactivate`)).body.data).toMatchObject({
@@ -138,7 +138,7 @@ describe.skipIf(!storeIsAvailable())('operators', () => {
       const entries = await refused(`actorId=${own}&action=operators.suspendAccount`)
       return entries.find((entry: { requestId: string }) => entry.requestId === ownRequest)
     }
-    await expect.poll(ownEntry, { timeout: 5_000 }).toMatchObject({
+    await expect.poll(ownEntry).toMatchObject({
       portal: { code: 'SYSTEM' },
       targetBizId: own,
       workspaceBizId: null,
@@ -147,7 +147,7 @@ describe.skipIf(!storeIsAvailable())('operators', () => {
     })
     const actor = `actorId=${await idOf('member@demo.test')}`
     const created = () => refused(`${actor}&action=roles.create`)
-    await expect.poll(created, { timeout: 5_000 }).toMatchObject([{ workspaceBizId: workspace }])
+    await expect.poll(created).toMatchObject([{ workspaceBizId: workspace }])
     expect(await refused(`${actor}&action=wallets.list`)).toEqual([])
   })
 
@@ -158,7 +158,7 @@ describe.skipIf(!storeIsAvailable())('operators', () => {
     expect(ended.body.data.success).toBe(true)
     expect(ended.body.data.terminatedSessions).toBeGreaterThan(0)
     const profile = () => portico.call('GET', `${consumer}/profile`, { token: member.accessToken })
-    await expect.poll(async () => (await profile()).status, { timeout: 2_000 }).toBe(401)
+    await expect.poll(async () => (await profile()).status).toBe(401)
     expect((await call('POST', `/accounts/${id}/sessions/terminate`)).body.data.terminatedSessions).toBe(0)
   })
 
@@ -230,7 +230,7 @@ describe.skipIf(!storeIsAvailable())('operators', () => {
   test('operators.listAuditLog 200: who did what, from where, sealed into the chain; operators.verifyAuditLog 200', async () => {
     const entries = async () =>
       (await call('GET', `/audit-log?action=operators.freezeWorkspace&workspaceId=${workspace}`)).body.data.items
-    await expect.poll(async () => (await entries())[0]?.sequence, { timeout: 10_000 }).toBeGreaterThan(0)
+    await expect.poll(async () => (await entries())[0]?.sequence).toBeGreaterThan(0)
     const [entry] = await entries()
     expect(entry).toMatchObject({
       actorBizId: await idOf('operator@demo.test'),

@@ -39,7 +39,7 @@ describe.skipIf(!storeIsAvailable())('recharges that are not paid in time', () =
     for (const answer of late) expect(codeOf(answer)).toEqual(conflict)
     const audit = `/audit-log?action=recharges.expire&workspaceId=${workspace}`
     const entries = async () => (await data(system('GET', audit))).items
-    await expect.poll(async () => (await entries()).length, { timeout: 10_000 }).toBe(1)
+    await expect.poll(async () => (await entries()).length).toBe(1)
     expect((await entries())[0]).toMatchObject({ targetBizId: bizId, actorBizId: null, outcome: { code: 'SUCCESS' } })
     await made({ channelCode: 'CARD_USD' })
     expect(await data(system('GET', '/ledger/invariants'))).toMatchObject({ holds: true })

@@ -80,7 +80,7 @@ describe.skipIf(inject('topology') !== 'replicas' || !storeIsAvailable())('repli
       const statuses = await Promise.all(tokens.flatMap((token) => [profile(0, token), profile(1, token)]))
       return statuses.filter((status) => status === 200).length
     }
-    await expect.poll(alive, { timeout: 5_000 }).toBe(4)
+    await expect.poll(alive).toBe(4)
   })
 
   test('a limit is one for both', async () => {

@@ -104,6 +104,6 @@ describe.skipIf(inject('topology') !== 'embedded')('the guards of an upstream', 
     ])
     expect(upstream.requests()).toBe(reached)
     behave = (socket) => socket.write(json([timezone]))
-    await expect.poll(async () => (await ask()).status, { timeout: 3_000 }).toBe(200)
+    await expect.poll(async () => (await ask()).status).toBe(200)
   })
 })

@@ -65,7 +65,7 @@ describe.skipIf(inject('topology') !== 'embedded')('the time of upstream streams
       const socket = beginDownload(id)
       const told = () => portico.log.find(({ requestId }) => requestId === id)
       const cut = { level: 'info', code: 'REQUEST.TIMEOUT', status: 200, internal }
-      await expect.poll(told, { timeout: 10_000 }).toMatchObject(cut)
+      await expect.poll(told).toMatchObject(cut)
       socket.destroy()
     },
   )
@@ -149,6 +149,6 @@ describe.skipIf(inject('topology') !== 'embedded')('the time of upstream streams
     await expect.poll(tries).toBe(1)
     expect(isClosed).toBe(false)
     socket.destroy()
-    await expect.poll(() => isClosed, { timeout: 5_000 }).toBe(true)
+    await expect.poll(() => isClosed).toBe(true)
   })
 })

@@ -57,7 +57,7 @@ max_client_conn = 200
   process.once('exit', kill)
   const url = `postgres://${username}@127.0.0.1:${port}/${database}`
   for (let attempt = 1; !(await answers(url)); attempt++) {
-    if (attempt >= 100 || child.exitCode !== null) throw new Error('PgBouncer did not start')
+    if (attempt >= 1_000 || child.exitCode !== null) throw new Error('PgBouncer did not start')
     await pause(50)
   }
   return {

@@ -121,7 +121,7 @@ export const startPortico = async ({ variables = {}, adjust }: Options = {}): Pr
       for (let attempt = 1; ; attempt++) {
         const found = (await mailsTo(address)).find((mail) => template === undefined || mail.template === template)
         if (found) return found
-        if (template === undefined || attempt >= 100) throw new Error(`no mail ${template ?? ''} to ${address}`)
+        if (template === undefined || attempt >= 400) throw new Error(`no mail ${template ?? ''} to ${address}`)
         await pause(50)
       }
     },

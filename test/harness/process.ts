@@ -15,7 +15,7 @@ export interface PorticoProcess {
 }
 
 const whenReady = async (operationsUrl: string, child: ChildProcess, output: () => string): Promise<void> => {
-  for (let attempt = 0; attempt < 600; attempt++) {
+  for (let attempt = 0; attempt < 2_000; attempt++) {
     if (child.exitCode !== null || child.signalCode !== null) break
     const ready = await fetch(`${operationsUrl}/health/ready`).catch(() => null)
     if (ready?.ok) return

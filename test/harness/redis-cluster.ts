@@ -14,7 +14,7 @@ const startMaster = async (): Promise<{ node: TestRedis; busPort: number } | und
 /** A master answers for its slots, and points to the others', once it has heard of all of them. */
 const hasSettled = async (node: TestRedis): Promise<void> => {
   for (let attempt = 1; !/^(\+OK|-MOVED)/.test(await node.ask('SET probe 1')); attempt++) {
-    if (attempt >= 200) throw new Error('the Redis cluster did not form')
+    if (attempt >= 1_000) throw new Error('the Redis cluster did not form')
     await pause(50)
   }
 }

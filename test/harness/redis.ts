@@ -34,7 +34,7 @@ const program = (): string | undefined => {
 const tellRedis = (port: number, command: string): Promise<string> =>
   new Promise((resolve, reject) => {
     const socket = connect(port, '127.0.0.1', () => socket.write(`${command}\r\n`))
-    socket.setTimeout(2_000, () => socket.destroy(new Error('Redis is silent')))
+    socket.setTimeout(20_000, () => socket.destroy(new Error('Redis is silent')))
     socket.once('data', (chunk) => {
       resolve(chunk.toString())
       socket.destroy()
@@ -62,7 +62,7 @@ export const startRedis = async (extra: string[] = [], fixedPort?: number): Prom
   for (let attempt = 1; ; attempt++) {
     const answer = await askRedis(port, 'PING').catch(() => '')
     if (answer === '+PONG' || answer.startsWith('-NOAUTH')) break
-    if (attempt >= 200 || child.exitCode !== null) throw new Error('Redis did not start')
+    if (attempt >= 2_000 || child.exitCode !== null) throw new Error('Redis did not start')
     await pause(25)
   }
   return {

@@ -94,7 +94,7 @@ describe.each(stores)('X-Request-Id on $name', ({ name, database }) => {
     const first = transfer('slow')
     const waiting = async () =>
       (await sql`SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock'`.execute(database)).rows.length
-    await expect.poll(waiting, { timeout: 5_000 }).toBe(1)
+    await expect.poll(waiting).toBe(1)
     expect(await refusalOf(transfer('slow'))).toBe('REQUEST.IN_PROGRESS')
     goOn()
     await blocker
