@@ -40,7 +40,7 @@ test('a service whose connection has gone dead without a word is asked by anothe
   const relay = await startRelay((service.address() as AddressInfo).port)
   const question = { timeoutMs: 1_000, longestAnswer: 100 }
   const url = `https://127.0.0.1:${relay.port}/`
-  expect(await ask(url, question)).toEqual({ status: 200, ok: true, text: 'told' })
+  expect(await ask(url, { ...question, timeoutMs: 20_000 })).toEqual({ status: 200, ok: true, text: 'told' })
   // Until the connection is free for what comes next.
   await pause(200)
   relay.silence()

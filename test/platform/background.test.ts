@@ -64,7 +64,7 @@ test('a failure is tried again, and given up after the last attempt with a logge
 })
 
 test('closing waits for what is under way, for a bounded time, and cuts the pauses short', async () => {
-  const { background, logged } = created({ retryMs: 60_000, closeMs: 2_000 })
+  const { background, logged } = created({ retryMs: 60_000, closeMs: 20_000 })
   let tries = 0
   background.run('fails', async () => {
     tries += 1
@@ -73,7 +73,7 @@ test('closing waits for what is under way, for a bounded time, and cuts the paus
   await new Promise((resolve) => setTimeout(resolve, 10))
   const started = performance.now()
   await background.close()
-  expect(performance.now() - started).toBeLessThan(1_500)
+  expect(performance.now() - started).toBeLessThan(15_000)
   expect([tries, logged.at(-1)?.level]).toEqual([2, 'error'])
   background.run('late', async () => {
     tries += 1

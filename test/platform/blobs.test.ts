@@ -167,7 +167,7 @@ test('an S3 that takes a request and does not answer is given up in time', async
     silent.close()
     vi.unstubAllEnvs()
   }
-}, 10_000)
+})
 
 test('an S3 that falls silent in the middle of a download is given up in time, a reader who takes his time is not', async () => {
   vi.stubEnv('AWS_ACCESS_KEY_ID', 'S3RVER')
@@ -204,7 +204,7 @@ test('an S3 that falls silent in the middle of a download is given up in time, a
     server.close()
     vi.unstubAllEnvs()
   }
-}, 10_000)
+})
 
 test.each([
   [null, 'whole'],

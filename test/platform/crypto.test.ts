@@ -92,12 +92,18 @@ describe('the password hasher', () => {
     const hashed = await hasher.hash('x')
     const timeOf = async (against: string | null): Promise<number> => {
       const start = performance.now()
-      for (let time = 0; time < 5; time++) await hasher.verify(against, 'y')
+      await hasher.verify(against, 'y')
       return performance.now() - start
     }
     await timeOf(null)
-    // A cheap one would take a hundredth; what else runs here makes one of them slower than the other.
-    expect((await timeOf(null)) / (await timeOf(hashed))).toBeGreaterThan(0.2)
+    // What else runs here makes one or another slower: the fastest of several is least of that.
+    const [nobody, somebody]: [number[], number[]] = [[], []]
+    for (let time = 0; time < 5; time++) {
+      nobody.push(await timeOf(null))
+      somebody.push(await timeOf(hashed))
+    }
+    // A cheap one would take a hundredth.
+    expect(Math.min(...nobody) / Math.min(...somebody)).toBeGreaterThan(0.2)
   })
 
   test('looks at every character of a long password', async () => {

@@ -53,7 +53,7 @@ test.skipIf(!existsSync('/dev/full'))('a full disk under the log ends no process
   const full = openSync('/dev/full', 'w')
   const ended = spawnSync(process.execPath, ['--input-type=module', '-e', program], {
     stdio: ['ignore', full, 'pipe'],
-    timeout: 15_000,
+    timeout: 60_000,
   })
   closeSync(full)
   expect([ended.status, ended.signal, String(ended.stderr)]).toEqual([7, null, ''])
@@ -139,11 +139,11 @@ test.each(['', 'process.exit(0)'])(
       createLogger('info').info('last')
       ${end}`
     const others = Array.from({ length: 2 * availableParallelism() }, () =>
-      spawn(process.execPath, ['-e', 'for (;;);'], { timeout: 15_000 }),
+      spawn(process.execPath, ['-e', 'for (;;);'], { timeout: 60_000 }),
     )
     try {
       for (let round = 0; round < 3; round += 1) {
-        const { stdout } = spawnSync(process.execPath, ['--input-type=module', '-e', program], { timeout: 15_000 })
+        const { stdout } = spawnSync(process.execPath, ['--input-type=module', '-e', program], { timeout: 60_000 })
         expect(String(stdout)).toContain('"last"')
       }
     } finally {
@@ -161,7 +161,7 @@ test('a line has the time of the machine’s clock, also once that was set right
       Date.now = () => now() + shift
       logger.info({ clock: Date.now() })
     }`
-  const { stdout } = spawnSync(process.execPath, ['--input-type=module', '-e', program], { timeout: 15_000 })
+  const { stdout } = spawnSync(process.execPath, ['--input-type=module', '-e', program], { timeout: 60_000 })
   const lines = String(stdout)
     .trim()
     .split('\n')
@@ -178,8 +178,8 @@ test.skipIf(!server)('the password that Redis refuses is not in the log', async 
   const opened = openRedis({
     url: (server?.url ?? '').replace('redis://', 'redis://:planted-password@'),
     cluster: false,
-    connectTimeoutMs: 1_000,
-    commandTimeoutMs: 300,
+    connectTimeoutMs: 10_000,
+    commandTimeoutMs: 10_000,
     onError: (error) => told.push(error),
     onReady: () => undefined,
     onEvicting: () => undefined,

@@ -52,7 +52,7 @@ const values = { code: '123456', minutes: '10' }
 
 describe('the SMTP mailer', () => {
   test('delivers subject, text and HTML in each language', async () => {
-    const mailer = await openSmtpMailer({ url, from, timeoutMs: 2_000 }, texts)
+    const mailer = await openSmtpMailer({ url, from, timeoutMs: 20_000 }, texts)
     for (const locale of locales) {
       await mailer.send({ to: 'ann@demo.test', template: 'login-code', locale, values })
       const last = received.at(-1)
@@ -69,7 +69,7 @@ describe('the SMTP mailer', () => {
   })
 
   test('takes one plain mailbox and no header, second recipient or display name with it', async () => {
-    const mailer = await openSmtpMailer({ url, from, timeoutMs: 2_000 }, texts)
+    const mailer = await openSmtpMailer({ url, from, timeoutMs: 20_000 }, texts)
     const before = received.length
     for (const to of [
       'a@b.test\r\nBcc: c@d.test',
@@ -99,7 +99,7 @@ describe('the SMTP mailer', () => {
       ['  Portico <no-reply@portico.test> ', 'Portico', 'no-reply@portico.test'],
       [' no-reply@portico.test ', '', 'no-reply@portico.test'],
     ] as const) {
-      const mailer = await openSmtpMailer({ url, from: given, timeoutMs: 2_000 }, texts)
+      const mailer = await openSmtpMailer({ url, from: given, timeoutMs: 20_000 }, texts)
       await mailer.send({ to: 'ann@demo.test', template: 'login-code', locale: 'en', values })
       expect((await PostalMime.parse(received.at(-1)?.raw ?? '')).from).toEqual({ name, address })
       await mailer.close()
@@ -107,7 +107,7 @@ describe('the SMTP mailer', () => {
   })
 
   test('writes values as text: one line each, escaped in HTML', async () => {
-    const mailer = await openSmtpMailer({ url, from, timeoutMs: 2_000 }, texts)
+    const mailer = await openSmtpMailer({ url, from, timeoutMs: 20_000 }, texts)
     const code = `<img src=x onerror="alert('1')">&\r\nBcc: thief@demo.test`
     await mailer.send({ to: 'ann@demo.test', template: 'login-code', locale: 'en', values: { ...values, code } })
     const mail = await PostalMime.parse(received.at(-1)?.raw ?? '')
@@ -154,7 +154,7 @@ describe('the SMTP mailer', () => {
   })
 
   test('sends nothing in the clear to a server that offers no TLS, where its URL demands that', async () => {
-    const mailer = await openSmtpMailer({ url: `${url}?requireTLS=true`, from, timeoutMs: 2_000 }, texts)
+    const mailer = await openSmtpMailer({ url: `${url}?requireTLS=true`, from, timeoutMs: 20_000 }, texts)
     const before = received.length
     const sent = mailer.send({ to: 'ann@demo.test', template: 'login-code', locale: 'en', values })
     await expect(sent).rejects.toMatchObject({ code: 'SYSTEM.UNAVAILABLE' })
@@ -174,7 +174,7 @@ describe('the SMTP mailer', () => {
       if (!(refusal instanceof Refusal)) throw new Error('not refused')
       expect([refusal.code, refusal.detail.retryAfter]).toEqual(['SYSTEM.UNAVAILABLE', 30])
       expect(refusal.cause).toBeInstanceOf(Error)
-      expect(performance.now() - started).toBeLessThan(2_000)
+      expect(performance.now() - started).toBeLessThan(10_000)
       await mailer.close()
     }
     silent.close()
@@ -189,16 +189,18 @@ describe('the SMTP mailer', () => {
     }).listen(0, '127.0.0.1')
     await once(dripping, 'listening')
     const url = `smtp://127.0.0.1:${portOf(dripping)}`
-    const mailer = await openSmtpMailer({ url, from, timeoutMs: 500 }, texts)
+    const mailer = await openSmtpMailer({ url, from, timeoutMs: 1_000 }, texts)
     const started = performance.now()
     const send = () => mailer.send({ to: 'ann@demo.test', template: 'login-code', locale: 'en', values })
     const mails = Array.from({ length: 20 }, send)
+    await expect.poll(() => sockets.length).toBe(5)
     // Whoever waited for the first dialogue's end may begin one in the milliseconds left: until then there are five.
     await expect(Promise.race(mails)).rejects.toMatchObject({ code: 'SYSTEM.UNAVAILABLE' })
     expect(sockets).toHaveLength(5)
     const ends = await Promise.allSettled(mails)
     for (const end of ends) expect(end).toMatchObject({ status: 'rejected', reason: { code: 'SYSTEM.UNAVAILABLE' } })
-    expect(performance.now() - started).toBeLessThan(2_000)
+    // Five after five would have it in four times that long.
+    expect(performance.now() - started).toBeLessThan(3_500)
     await mailer.close()
     for (const socket of sockets) socket.destroy()
     dripping.close()
@@ -222,7 +224,8 @@ describe('the SMTP mailer', () => {
     expect(sockets).not.toHaveLength(0)
     await expect.poll(() => sockets.every((socket) => socket.destroyed)).toBe(true)
     isDripping = false
-    await send('next@demo.test')
+    // One of them has its time too, in which this process may stand still.
+    await expect.poll(() => send('next@demo.test').catch(() => 'late')).not.toBe('late')
     expect(received.at(-1)?.to).toEqual(['next@demo.test'])
     await mailer.close()
     moody.close()
@@ -244,7 +247,10 @@ describe('the SMTP mailer', () => {
     })
     const listening = refusing.listen(0, '127.0.0.1')
     await once(listening, 'listening')
-    const mailer = await openSmtpMailer({ url: `smtp://127.0.0.1:${portOf(listening)}`, from, timeoutMs: 2_000 }, texts)
+    const mailer = await openSmtpMailer(
+      { url: `smtp://127.0.0.1:${portOf(listening)}`, from, timeoutMs: 20_000 },
+      texts,
+    )
     for (const [to, answer] of [
       ['gone@demo.test', 'EENVELOPE 554 to RCPT TO'],
       ['ann@demo.test', 'EMESSAGE 554 to DATA'],

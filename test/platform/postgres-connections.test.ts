@@ -67,15 +67,20 @@ test.skipIf(!server)(
 test.skipIf(!server)(
   'whoever finds all connections in use is counted while waiting, and told that it was these, not the server',
   async () => {
-    const store = await open(server?.url ?? '', 1, 200)
-    const holding = store.database.connection().execute(() => pause(400))
-    await pause(0)
+    const store = await open(server?.url ?? '', 1, 1_000)
+    const [held, letGo] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+    const holding = store.database.connection().execute(() => {
+      held.resolve()
+      return letGo.promise
+    })
+    await held.promise
     const asking = failure(sql`SELECT 1`.execute(store.database))
-    await pause(50)
+    await pause(0)
     expect(store.waiting()).toBe(1)
     const error = await asking
     expect(databaseFault(error)).toBe(true)
     expect(error).toMatchObject({ message: 'no connection to PostgreSQL came free in time (database.poolSize)' })
+    letGo.resolve()
     await holding
     // Who is about to get one that nobody uses does not wait.
     const served = sql`SELECT 1`.execute(store.database)
@@ -98,7 +103,7 @@ test('a connection whose server asks for what we do not have is closed at once',
   const connectionString = `postgres://nobody@127.0.0.1:${port}/none`
   const { database } = openPool({ connectionString, max: 1 }, null, () => undefined)
   expect(databaseFault(await failure(sql`SELECT 1`.execute(database)))).toBe(true)
-  const outcome = Promise.race([closed.promise.then(() => 'closed'), pause(1_000, 'left open', { ref: false })])
+  const outcome = Promise.race([closed.promise.then(() => 'closed'), pause(20_000, 'left open', { ref: false })])
   expect(await outcome).toBe('closed')
   await database.destroy()
   server.close()
@@ -161,7 +166,8 @@ describe.skipIf(!server)('who is alone on a database', () => {
     const { rows } = await admin.query<{ objid: string; classid: string; pid: number }>(holder)
     const key = (BigInt(rows[0]?.classid ?? 0) << 32n) | BigInt(rows[0]?.objid ?? 0)
     const waiting = other.query(`SELECT pg_advisory_lock(${key})`)
-    await pause(100)
+    const queued = async () => (await admin.query('SELECT FROM pg_locks WHERE NOT granted')).rowCount
+    await expect.poll(queued).toBe(1)
     await admin.query('SELECT pg_terminate_backend($1)', [rows[0]?.pid])
     await waiting
     await expect.poll(() => told).toEqual(['lost', 'taken'])
@@ -169,7 +175,7 @@ describe.skipIf(!server)('who is alone on a database', () => {
     await pause(800)
     expect(told).toEqual(['lost', 'taken'])
     await other.end()
-    await expect.poll(() => told, { timeout: 3_000 }).toEqual(['lost', 'taken', 'held'])
+    await expect.poll(() => told).toEqual(['lost', 'taken', 'held'])
     await first.check()
     await first.release()
     await admin.end()
@@ -184,8 +190,8 @@ describe.skipIf(!server)('who is alone on a database', () => {
     const first = await holdAlone({ url: url.href, connectTimeoutMs: 2_000, silenceMs: 1_200, onChange })
     relay.silence()
     // What was silenced stays open at the server's end: its locks are free by the server's own time alone.
-    await expect.poll(() => told.at(0), { timeout: 10_000 }).toBe('lost')
-    await expect.poll(() => told.at(-1), { timeout: 10_000 }).toBe('held')
+    await expect.poll(() => told.at(0)).toBe('lost')
+    await expect.poll(() => told.at(-1)).toBe('held')
     expect(await first.check()).toBeUndefined()
     await first.release()
     await relay.close()

@@ -28,12 +28,12 @@ beforeEach(() => {
 })
 
 const open = (settings = {}): Promise<Rates> =>
-  providedRates({ url, refreshMs: 60_000, staleAfterMs: 10_000, timeoutMs: 1_000, ...settings }, clock, (error) =>
+  providedRates({ url, refreshMs: 60_000, staleAfterMs: 10_000, timeoutMs: 20_000, ...settings }, clock, (error) =>
     faults.push(error),
   )
-const known = async (given: typeof answer): Promise<string[]> => {
+const known = async (given: typeof answer, settings = {}): Promise<string[]> => {
   answer = given
-  const rates = await open()
+  const rates = await open(settings)
   rates.close()
   return rates.list().map(({ source, target, rate }) => `${source}/${target} ${rate}`)
 }
@@ -75,8 +75,8 @@ test.each<[string, (response: ServerResponse) => void]>([
   ['a redirect', (response) => response.writeHead(302, { location: url }).end()],
   ['a reset', (response) => response.destroy()],
   ['silence', () => undefined],
-])('%s is no answer', async (_name, given) => {
-  expect(await known(given)).toEqual([])
+])('%s is no answer', async (name, given) => {
+  expect(await known(given, name === 'silence' ? { timeoutMs: 300 } : {})).toEqual([])
   expect(faults).toHaveLength(1)
 })
 
@@ -90,7 +90,7 @@ test.each([
   const given = async (response: ServerResponse): Promise<void> => {
     response.writeHead(200, headers)
     response.on('error', () => undefined)
-    while (!response.destroyed && sent < 500) {
+    while (!response.destroyed && sent < 4_000) {
       sent += 1
       if (!response.write(chunk)) await Promise.race([once(response, 'drain'), once(response, 'close')])
       await pause(1)
@@ -98,10 +98,10 @@ test.each([
     response.end()
   }
   answer = (response) => void given(response)
-  const rates = await open({ timeoutMs: 10_000 })
+  const rates = await open()
   rates.close()
   expect([rates.list(), faults.length]).toEqual([[], 1])
-  expect(sent).toBeLessThan(100)
+  expect(sent).toBeLessThan(1_000)
 })
 
 test('the configuration’s own rates are of the moment when the process began, and stay', () => {
@@ -116,13 +116,13 @@ test('a provider that is down at the start is asked again', async () => {
   const rates = await open({ refreshMs: 50 })
   expect(rates.list()).toEqual([])
   answer = (response) => json(told('0.8'))(response)
-  await expect.poll(() => rates.list().length, { timeout: 5_000 }).toBe(2)
+  await expect.poll(() => rates.list().length).toBe(2)
   rates.close()
 })
 
 test('a provider slower than it is asked is asked one question at a time: no older answer comes after a newer', async () => {
   answer = (response) => json(told('0.8'))(response)
-  const rates = await open({ refreshMs: 20, timeoutMs: 5_000 })
+  const rates = await open({ refreshMs: 20 })
   const asked: ServerResponse[] = []
   answer = (response) => asked.push(response)
   await expect.poll(() => asked.length).toBe(1)
@@ -139,7 +139,7 @@ test('while it does not answer the last rates serve, until they are stale to the
   answer = (response) => json(told('0.8'))(response)
   const rates = await open({ refreshMs: 50 })
   answer = (response) => response.destroy()
-  await pause(120)
+  await expect.poll(() => faults.length).toBeGreaterThan(0)
   clock.advance(10_000)
   expect(rates.list()).toHaveLength(2)
   clock.advance(1)
@@ -148,7 +148,6 @@ test('while it does not answer the last rates serve, until they are stale to the
   clock.advance(-3_600_000)
   expect(rates.list()).toEqual([])
   rates.close()
-  expect(faults.length).toBeGreaterThan(0)
 })
 
 test('rates of the future are as old as their answer: they grow stale all the same', async () => {

@@ -17,8 +17,8 @@ describe.skipIf(!server)('a Redis whose memory others have filled', () => {
     redis = await openRedis({
       url: server?.url ?? '',
       cluster: false,
-      connectTimeoutMs: 1_000,
-      commandTimeoutMs: 1_000,
+      connectTimeoutMs: 20_000,
+      commandTimeoutMs: 20_000,
       onError: () => undefined,
       onReady: () => undefined,
       onEvicting: () => undefined,
