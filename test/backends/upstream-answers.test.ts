@@ -21,19 +21,27 @@ const most = 2_048
 const invalid = 'SYSTEM.UPSTREAM_INVALID_RESPONSE'
 
 let upstream: Upstream
+/** The same for whoever shall come to the end of a stream's time. */
+let hasty: Upstream
 let misbehaving: Misbehaving
 let behave: (socket: Socket) => void = () => undefined
 beforeAll(async () => {
   misbehaving = await startMisbehaving((socket) => behave(socket))
-  const settings = upstreamAt(`${misbehaving.url}/base/`, {
-    maxReplyBytes: most,
-    maxStreamBytes: most,
-    streamTimeoutMs: 700,
-    breaker: { failures: 1_000, openMs: 10 },
-  })
-  upstream = createUpstream(settings, async () => 'an assertion', createUpstreamMetrics(new Registry()))
+  const within = (streamTimeoutMs: number) => {
+    const settings = upstreamAt(`${misbehaving.url}/base/`, {
+      maxReplyBytes: most,
+      maxStreamBytes: most,
+      streamTimeoutMs,
+      timeoutMs: 20_000,
+      breaker: { failures: 1_000, openMs: 10 },
+    })
+    return createUpstream(settings, async () => 'an assertion', createUpstreamMetrics(new Registry()))
+  }
+  upstream = within(20_000)
+  hasty = within(700)
 })
 afterAll(async () => {
+  await hasty.close()
   await upstream.close()
   await misbehaving.close()
 })
@@ -138,7 +146,10 @@ describe('a file', () => {
   })
 
   test('one that nobody reads ends with its time, and no process with it', async () => {
-    const { body } = await download('HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nabc')
+    behave = (socket) => void socket.write('HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nabc')
+    const reply = await hasty.handle(callOf(downloadFile))
+    if (!(reply instanceof StreamReply)) throw new Error('no stream')
+    const { body } = reply
     // once() would listen for errors as well.
     await new Promise((resolve) => body.on('close', resolve))
     expect(body.errored).toMatchObject({ code: 'REQUEST.TIMEOUT' })
@@ -214,7 +225,7 @@ describe('a file', () => {
   test('that does not come in time is asked for once', async () => {
     const before = misbehaving.requests()
     behave = () => undefined
-    expect(await refusalOf(upstream.handle(callOf(downloadFile)))).toBe('SYSTEM.UPSTREAM_TIMEOUT')
+    expect(await refusalOf(hasty.handle(callOf(downloadFile)))).toBe('SYSTEM.UPSTREAM_TIMEOUT')
     expect(misbehaving.requests() - before).toBe(1)
   })
 
@@ -251,10 +262,10 @@ describe('a file', () => {
 })
 
 describe('an upload', () => {
-  const uploading = (bytes: Readable): Promise<unknown> => {
+  const uploading = (bytes: Readable, to = upstream): Promise<unknown> => {
     const call = callOf(uploadFile)
     call.upload = { contentType: 'multipart/form-data; boundary=b', bytes }
-    return upstream.handle(call)
+    return to.handle(call)
   }
 
   test('504 where it is the upstream that takes nothing of it', async () => {
@@ -264,7 +275,7 @@ describe('an upload', () => {
         this.push(Buffer.alloc(65_536))
       },
     })
-    expect(await refusalOf(uploading(endless))).toBe('SYSTEM.UPSTREAM_TIMEOUT')
+    expect(await refusalOf(uploading(endless, hasty))).toBe('SYSTEM.UPSTREAM_TIMEOUT')
     endless.destroy()
   })
 
@@ -272,7 +283,7 @@ describe('an upload', () => {
     behave = () => undefined
     const source = new PassThrough()
     source.write('--b')
-    expect(await refusalOf(uploading(source))).toBe('REQUEST.TIMEOUT')
+    expect(await refusalOf(uploading(source, hasty))).toBe('REQUEST.TIMEOUT')
   })
 
   test('400 at once where the client goes away, and the upstream is left', async () => {

@@ -47,13 +47,13 @@ test('504 SYSTEM.UPSTREAM_TIMEOUT for a command whose time was up before its tur
 
 test('504 SYSTEM.UPSTREAM_TIMEOUT for what is asked a second time, in the time of both tries together', async () => {
   const failing = await startMisbehaving((socket) => {
-    if (failing.requests() === 1) setTimeout(() => socket.destroy(), 500)
+    if (failing.requests() === 1) setTimeout(() => socket.destroy(), 1_000)
   })
-  const settings = upstreamAt(failing.url, { timeoutMs: 600 })
+  const settings = upstreamAt(failing.url, { timeoutMs: 2_000 })
   const upstream = createUpstream(settings, async () => 'an assertion', createUpstreamMetrics(new Registry()))
   const start = performance.now()
   expect(await refusalOf(upstream.handle(arrivedCall(listTimezones)))).toBe('SYSTEM.UPSTREAM_TIMEOUT')
-  expect(performance.now() - start).toBeLessThan(1_000)
+  expect(performance.now() - start).toBeLessThan(3_000)
   expect(failing.requests()).toBe(2)
   await upstream.close()
   await failing.close()
