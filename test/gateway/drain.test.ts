@@ -53,7 +53,7 @@ test('a connection that nobody uses ends soon, one that is busy with its answer,
   const endless = ask('/endless')
   await once(server, 'request')
   const order: string[] = []
-  const closed = closeListener(server, 600).then((cut) => order.push(`${cut} cut`))
+  const closed = closeListener(server, 1_500).then((cut) => order.push(`${cut} cut`))
   const ends = [idle.end.then(() => order.push('idle')), slow.end.then(() => order.push('slow'))]
   await Promise.all([...ends, endless.end, closed])
   expect(await slow.end).toContain('served')
