@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, it } from 'vitest'
+import { afterEach, describe, expect, it, vi } from 'vitest'
 import { createClient, type Exchange, PorticoError } from '../../src/client/index.ts'
 import { consumer, order, pair, transfer, wallet, walletId } from './fixtures.ts'
 import { hangUp, ok, refuse, type ScriptedGateway, type Step, scriptedGateway } from './scripted-gateway.ts'
@@ -155,9 +155,10 @@ describe('a failure', () => {
     }
     const never: Step = () => undefined
     gateway = await scriptedGateway({ [wallets]: [hangUp, never, html, ok([{ bizId: 5 }]), never] })
-    const client = consumer(gateway.baseUrl, { timeoutMs: 1_000 })
+    const client = consumer(gateway.baseUrl)
     const codes: string[] = []
-    for (let round = 0; round < 4; round++) codes.push((await failure(client.listWallets())).code)
+    for (const timeoutMs of [20_000, 1_000, 20_000, 20_000])
+      codes.push((await failure(consumer(gateway.baseUrl, { timeoutMs }).listWallets())).code)
     expect(codes).toEqual(['CLIENT.NETWORK', 'CLIENT.TIMEOUT', 'CLIENT.INVALID_REPLY', 'CLIENT.INVALID_REPLY'])
     const reason = new Error('enough')
     await expect(client.listWallets({ signal: AbortSignal.abort(reason) })).rejects.toBe(reason)
@@ -251,12 +252,17 @@ describe('a money command', () => {
     const client = consumer(gateway.baseUrl, { retry: { firstDelayMs: 100 }, now: () => now })
     await client.session.adopt(pair('1'))
     const caller = new AbortController()
+    // The wait ends when it is told to, however late this is looked at.
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
     const call = client.createTransfer({ body: transfer, signal: caller.signal })
-    await expect.poll(() => gateway.seen.length).toBe(1)
+    const given = expect(call).rejects.toThrow('enough')
+    await expect.poll(() => vi.getTimerCount()).toBe(1)
     // The next try would renew the tokens first.
     now += 900_000
     caller.abort(new Error('enough'))
-    await expect(call).rejects.toThrow('enough')
+    await given
+    vi.advanceTimersByTime(100)
+    vi.useRealTimers()
     await new Promise((resolve) => setTimeout(resolve, 200))
     expect(gateway.seen).toHaveLength(1)
   })
@@ -264,9 +270,13 @@ describe('a money command', () => {
   it('given up while it is on its way ends with the caller’s reason and is not sent again', async () => {
     gateway = await scriptedGateway({ [create]: () => undefined })
     const client = consumer(gateway.baseUrl)
-    const signal = AbortSignal.timeout(300)
-    const failed: unknown = await client.createTransfer({ body: transfer, signal }).catch((error: unknown) => error)
-    expect(failed).toBe(signal.reason)
+    const caller = new AbortController()
+    const call = client.createTransfer({ body: transfer, signal: caller.signal })
+    const reason = new Error('enough')
+    const failed = expect(call).rejects.toBe(reason)
+    await expect.poll(() => gateway.seen.length).toBe(1)
+    caller.abort(reason)
+    await failed
     await new Promise((resolve) => setTimeout(resolve, 50))
     expect(gateway.seen).toHaveLength(1)
   })
