@@ -61,7 +61,7 @@ const localItems = (): string => JSON.stringify(Object.entries(localStorage).sor
  */
 export const storageArrived = async (from: Page, ...tabs: Page[]): Promise<void> => {
   const written = await from.evaluate(localItems)
-  for (const tab of tabs) await expect.poll(() => tab.evaluate(localItems), { timeout: 10_000 }).toBe(written)
+  for (const tab of tabs) await expect.poll(() => tab.evaluate(localItems)).toBe(written)
 }
 
 const policy = "default-src 'none'; script-src 'self'; connect-src 'self'"

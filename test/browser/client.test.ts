@@ -173,7 +173,13 @@ describe.skipIf(chromiumPath === null)('the client in Chromium', () => {
     })
 
     test('a tab that stands still while it renews keeps the others waiting for seconds, not for ever', async () => {
-      gateway = await scriptedGateway({ 'GET /web/v1/consumer/wallets': forSecond, [refresh]: slow })
+      const frozenStill = Promise.withResolvers<void>()
+      const held: Step = async (seen, response) => {
+        await frozenStill.promise
+        await ok(pair('2'))(seen, response)
+      }
+      const answers = [held, ok(pair('2'))]
+      gateway = await scriptedGateway({ 'GET /web/v1/consumer/wallets': forSecond, [refresh]: answers })
       const url = await hostApp(context, gateway.baseUrl, script)
       const open = async () => {
         const { page } = await openPage(context, url)
@@ -194,6 +200,7 @@ describe.skipIf(chromiumPath === null)('the client in Chromium', () => {
       await debug.send('Debugger.pause')
       expect(await awake.client.evaluate(async (client) => (await client.listWallets()).length)).toBe(1)
       expect(gateway.to('/token/refresh')).toHaveLength(2)
+      frozenStill.resolve()
       await debug.send('Debugger.resume')
       expect(await frozen.client.evaluate(async (client) => (await client.listWallets()).length)).toBe(1)
       expect(gateway.to('/token/refresh')).toHaveLength(2)

@@ -42,7 +42,9 @@ describe.skipIf(chromiumPath === null)('the life of a page in Chromium', () => {
   const open = async () => {
     const { page } = await openPage(context, await hostApp(context, gateway.baseUrl, script))
     const client = await page.evaluateHandle(() => {
-      const options = { baseUrl: location.origin, portal: 'CONSUMER', accessCode: 'x', seal: 'none' } as const
+      // As often as a slow machine may keep a page offline.
+      const retry = { attempts: 100, maxDelayMs: 1_000 }
+      const options = { baseUrl: location.origin, portal: 'CONSUMER', accessCode: 'x', seal: 'none', retry } as const
       const told = { signedOut: 0 }
       const onSignedOut = () => void told.signedOut++
       return { told, api: globalThis.portico.createClient({ ...options, storage: localStorage, onSignedOut }) }
@@ -141,17 +143,19 @@ describe.skipIf(chromiumPath === null)('the life of a page in Chromium', () => {
   })
 
   test('another tab that clears everything while a call is under way signs out both, and a new sign-in serves both', async () => {
-    const slow: Step = async (seen, response) => {
-      await new Promise((resolve) => setTimeout(resolve, 500))
+    const cleared = Promise.withResolvers<void>()
+    const late: Step = async (seen, response) => {
+      await cleared.promise
       await ok(pair('2'))(seen, response)
     }
-    gateway = await scriptedGateway({ [wallets]: forSecond, [refresh]: slow })
+    gateway = await scriptedGateway({ [wallets]: forSecond, [refresh]: late })
     const [one, two] = [await open(), await open()]
     await one.client.evaluate(({ api }, tokens) => api.session.adopt(tokens), pair('1'))
     const called = one.client.evaluate(({ api }) => api.listWallets().then(String, (error) => error.code))
     await expect.poll(() => gateway.to('/token/refresh').length).toBe(1)
     await two.page.evaluate(() => localStorage.clear())
     await storageArrived(two.page, one.page)
+    cleared.resolve()
     expect(await called).toBe('ACCESS.TOKEN_INVALID')
     expect(await one.client.evaluate(({ told }) => told.signedOut)).toBe(1)
     expect(await stored(one.page)).toBeNull()

@@ -28,7 +28,7 @@ describe.skipIf(chromiumPath === null)('a page that comes back from the back/for
   test('uses the tokens of today, and learns that there are none', async () => {
     gateway = await scriptedGateway({ 'GET /web/v1/consumer/wallets': forSecond, 'GET /other': other })
     const context = await browser.newContext()
-    context.setDefaultTimeout(5_000)
+    context.setDefaultTimeout(60_000)
     const url = await hostApp(context, gateway.baseUrl, await bundleClient())
     const open = async () => {
       const { page } = await openPage(context, url)
