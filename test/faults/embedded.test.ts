@@ -75,7 +75,7 @@ describe('the embedded store', () => {
             attempts.push(attempt)
             return attempt.status
           },
-          { timeout: 5_000 },
+          { timeout: 60_000 },
         )
         .toBe(503)
       // So long that a session's activity would be written down.

@@ -58,7 +58,7 @@ describe.skipIf(!redis || !standby)('PostgreSQL fails over to a synchronous stan
 
   test('the primary dies in a burst: 503 with Retry-After, what was acknowledged is there, and the replicas go on', async () => {
     const run = burst(user, 8)
-    await expect.poll(() => acknowledgedIn(run), { timeout: 20_000 }).toBeGreaterThan(100)
+    await expect.poll(() => acknowledgedIn(run), { timeout: 60_000 }).toBeGreaterThan(100)
     await primary?.crash()
     const during = await ask(user, 'GET', '/wallets')
     expect([during.status, during.headers.get('retry-after')]).toEqual([503, '1'])
@@ -66,10 +66,10 @@ describe.skipIf(!redis || !standby)('PostgreSQL fails over to a synchronous stan
     const before = acknowledgedIn(run)
     await tell(standby?.url ?? '', ["ALTER SYSTEM SET synchronous_standby_names = ''", 'SELECT pg_promote()'])
     relay?.leadTo(Number(new URL(standby?.url ?? '').port))
-    await expect.poll(() => acknowledgedIn(run), { timeout: 15_000 }).toBeGreaterThan(before + 20)
+    await expect.poll(() => acknowledgedIn(run), { timeout: 60_000 }).toBeGreaterThan(before + 20)
     all.push(...(await run.stop()))
     expect([...new Set(all.map(({ status }) => status))].sort()).toEqual([200, 503])
-    await expect.poll(readiness, { timeout: 5_000 }).toEqual([200, 200])
+    await expect.poll(readiness).toEqual([200, 200])
     await checkBook({ url: standby?.url ?? '' }, await settleAll(user, all))
   })
 
@@ -85,8 +85,8 @@ describe.skipIf(!redis || !standby)('PostgreSQL fails over to a synchronous stan
       const run = burst(user, 2)
       await tell(next.url, ['SELECT pg_promote()'])
       relay?.leadTo(portOf(next))
-      await expect.poll(() => acknowledgedIn(run), { timeout: 5_000 }).toBeGreaterThan(20)
-      await expect.poll(() => connections(standby), { timeout: 5_000 }).toEqual([{ n: 0 }])
+      await expect.poll(() => acknowledgedIn(run)).toBeGreaterThan(20)
+      await expect.poll(() => connections(standby)).toEqual([{ n: 0 }])
       all.push(...(await run.stop()))
       await checkBook({ url: next.url }, await settleAll(user, all))
     } finally {

@@ -33,7 +33,7 @@ describe.skipIf(!postgres)('PostgreSQL fails', () => {
   /** The pool recovers unaided, and the book is whole. */
   const settle = async (run: ReturnType<typeof burst>): Promise<number[]> => {
     const before = acknowledged(run)
-    await expect.poll(() => acknowledged(run), { timeout: 10_000 }).toBeGreaterThan(before + 20)
+    await expect.poll(() => acknowledged(run), { timeout: 60_000 }).toBeGreaterThan(before + 20)
     const attempts = await run.stop()
     all.push(...attempts)
     transfers = await settleAll(user, all)
@@ -44,7 +44,7 @@ describe.skipIf(!postgres)('PostgreSQL fails', () => {
 
   test('stopped at once, and started again: 503, never 2xx for an unknown commit', async () => {
     const run = burst(user, 8)
-    await expect.poll(() => acknowledged(run), { timeout: 20_000 }).toBeGreaterThan(80)
+    await expect.poll(() => acknowledged(run), { timeout: 60_000 }).toBeGreaterThan(80)
     await postgres?.crash()
     const during = await transfer(user)
     expect(during.status).toBe(503)
@@ -52,9 +52,7 @@ describe.skipIf(!postgres)('PostgreSQL fails', () => {
     expect((await fetch(`${gateway.operationsUrl}/health/ready`)).status).toBe(503)
     await postgres?.resume()
     expect(await settle(run)).toEqual([200, 503])
-    await expect
-      .poll(async () => (await fetch(`${gateway.operationsUrl}/health/ready`)).status, { timeout: 5_000 })
-      .toBe(200)
+    await expect.poll(async () => (await fetch(`${gateway.operationsUrl}/health/ready`)).status).toBe(200)
   })
 
   test('backends ended in mid-COMMIT', async () => {
@@ -79,12 +77,13 @@ describe.skipIf(!postgres)('PostgreSQL fails', () => {
       const asked = performance.now()
       expect((await ask(user, 'GET', '/profile')).status).toBe(200)
       expect((await ask(user, 'GET', '/constants/timezones')).status).toBe(200)
-      expect(performance.now() - asked).toBeLessThan(1_000)
+      // Whoever waited for the table, or for a connection, would do so for three seconds.
+      expect(performance.now() - asked).toBeLessThan(2_800)
       await pause(100)
     }
     const answers = await Promise.all(waiting)
     expect(answers.map(({ status }) => status)).toEqual(Array(8).fill(503))
-    expect(performance.now() - start).toBeLessThan(6_500)
+    expect(performance.now() - start).toBeLessThan(9_500)
     await released
     await admin.end()
     all.push(...answers)

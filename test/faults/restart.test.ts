@@ -25,7 +25,8 @@ const variables = {
   PORTICO_RATE_LIMIT_SCALE: '1000',
   LOG_LEVEL: 'error',
 }
-const start = () => startConfigured(variables, { shutdown: { delayMs: 700, timeoutMs: 10_000 } })
+const start = () =>
+  startConfigured(variables, { shutdown: { delayMs: 2_000, timeoutMs: 60_000 }, requests: { bodyTimeoutMs: 60_000 } })
 
 /** What a load balancer does: asks who is ready, often, and sends requests to those in turn. */
 const balance = (all: () => PorticoProcess[]) => {
@@ -115,9 +116,9 @@ describe.skipIf(!postgres || !redis)('SIGTERM under load', () => {
     }
     expect(await get({ dispatcher: agent })).not.toBe('close')
     const stopping = gateway.stop()
-    await expect.poll(() => get({ dispatcher: agent }), { timeout: 5_000 }).toBe('close')
+    await expect.poll(() => get({ dispatcher: agent })).toBe('close')
     // The listener closes then, while the request that has begun goes on.
-    await expect.poll(() => get().catch(() => 'nobody listens'), { timeout: 5_000 }).toBe('nobody listens')
+    await expect.poll(() => get().catch(() => 'nobody listens')).toBe('nobody listens')
     slow.end(body.slice(10))
     expect(await answered).toBe(401)
     expect(await stopping).toBe(0)
@@ -139,7 +140,8 @@ describe.skipIf(!postgres || !redis)('SIGTERM under load', () => {
     await pause(200)
     const start = performance.now()
     expect(await gateway.stop()).toBe(0)
-    expect(performance.now() - start).toBeLessThan(4_000)
+    // By itself it would end with its body's time, after ten seconds.
+    expect(performance.now() - start).toBeLessThan(9_000)
   })
 
   test('a database that says nothing any more is left 5 s later, and the last line says that something was', async () => {
