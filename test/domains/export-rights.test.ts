@@ -1,0 +1,35 @@
+import { expect, test } from 'vitest'
+import { listExchanges } from '../../src/contract/exchanges.ts'
+import { listRecharges } from '../../src/contract/recharges.ts'
+import { listTransfers } from '../../src/contract/transfers.ts'
+import { listFlows } from '../../src/contract/wallets.ts'
+import { listWithdrawals } from '../../src/contract/withdrawals.ts'
+import { demandListRight } from '../../src/domains/exports/rules.ts'
+import { bizId, codesOf, type Permission } from '../../src/kernel/index.ts'
+
+/** completions.md, Files and exports: the lists that a user can read. */
+const lists = {
+  FLOWS: listFlows,
+  TRANSFERS: listTransfers,
+  EXCHANGES: listExchanges,
+  RECHARGES: listRecharges,
+  WITHDRAWALS: listWithdrawals,
+}
+
+const allowedBy = (...rights: Permission[]): string[] => {
+  const workspace = { id: bizId<'workspace'>('w'), isOwner: false, permissions: new Set(rights) }
+  return codesOf('exportType').filter((type) => {
+    try {
+      demandListRight(type, workspace)
+      return true
+    } catch {
+      return false
+    }
+  })
+}
+
+test('exports.create 403 without the right of the list itself; one’s own logins take none', () => {
+  expect(allowedBy()).toEqual(['LOGIN_HISTORY'])
+  for (const [type, { policy }] of Object.entries(lists))
+    expect(policy.permission && allowedBy(policy.permission), type).toEqual([type, 'LOGIN_HISTORY'])
+})
