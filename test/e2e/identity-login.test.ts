@@ -133,7 +133,7 @@ describe.skipIf(!storeIsAvailable())('signing in', () => {
     const device = client(portico)
     expect((await signInAs(portico, device, at.email)).isNewDevice).toBe(true)
     await expect.poll(async () => (await mails()).length).toBe(before + 1)
-    expect((await mails())[0]?.text).toContain(device.ip)
+    expect((await mails())[0]?.text).toMatch(new RegExp(`Address: ${device.ip}\nDevice: node\n`))
   })
 
   test('auth.refresh 404 AUTH.SESSION_NOT_FOUND for garbage; a stolen token of another client ends nothing', async () => {

@@ -139,6 +139,8 @@ describe.skipIf(!storeIsAvailable())('second factors', () => {
     const { by, email, token } = await newcomer(portico)
     const first = data(await by.post(generate, undefined, token))
     expect(first).toMatchObject({ totalGenerated: 10, remainingCount: 10, generatedAt: expect.any(String) })
+    const entry = { isEnabled: true, isPrimary: false, verifiedAt: first.generatedAt }
+    expect(data(await by.get('/security/mfa', token))[2]).toMatchObject({ mfaMethod: { value: 10011005 }, ...entry })
     expect(new Set(first.codes).size).toBe(10)
     expect((await login(client(portico), email, 'BACKUP_CODE', first.codes[0])).status).toBe(200)
     expect(refusal(await login(client(portico), email, 'BACKUP_CODE', first.codes[0]))[1]).toBe('AUTH.CODE_INVALID')

@@ -4,7 +4,7 @@ import * as z from 'zod'
 import { logout } from '../../src/contract/auth.ts'
 import { listTimezones } from '../../src/contract/constants.ts'
 import { downloadFile } from '../../src/contract/files.ts'
-import { openSecureChannel } from '../../src/contract/secure-channel.ts'
+import { closeSecureChannel, openSecureChannel } from '../../src/contract/secure-channel.ts'
 import { createTransfer, listTransfers } from '../../src/contract/transfers.ts'
 import type { Call } from '../../src/gateway/call.ts'
 import { stages } from '../../src/gateway/stages/index.ts'
@@ -126,6 +126,13 @@ describe('a query', () => {
     expect(await checked(listTransfers, '', 'api')).toBeUndefined()
     settings.portals.CONSUMER.compatibility.observedErrors = false
     expect(await checked(listTransfers, '')).toEqual([invalid, 'query'])
+  })
+
+  test('500 where no channel session is named for its end, and 400 naming it where the configuration does without', async () => {
+    settings.portals.CONSUMER.compatibility.observedErrors = true
+    expect(await checked(closeSecureChannel, '')).toEqual(['SYSTEM.INTERNAL_ERROR', undefined])
+    settings.portals.CONSUMER.compatibility.observedErrors = false
+    expect(await checked(closeSecureChannel, '')).toEqual([invalid, 'x-secure-channel-session-id'])
   })
 
   test('a name that nobody declared is refused, and repeated where it can be shown', async () => {
