@@ -65,6 +65,7 @@ describe.skipIf(!storeIsAvailable())('operators', () => {
     expect(approved.body.data).toMatchObject({ bizId: id, accountStatus: { code: 'ACTIVE' }, lastLoginAt: null })
     const mail = await portico.mailTo('new@demo.test', 'account-decision')
     expect(mail.locale).toBe('ja')
+    expect(mail.text).toContain('ご登録が承認されました')
     expect(mail.text).toContain('https://portal.example.com/app/sign-in')
     expect((await initiate('new@demo.test')).body.data).toMatchObject({ pendingApproval: false })
     expect(code(await call('POST', `/accounts/${id}/approve`))).toEqual(conflict)
@@ -91,12 +92,13 @@ describe.skipIf(!storeIsAvailable())('operators', () => {
     const rejected = await call('POST', `/accounts/${id}/reject`, { reason: 'no such person' })
     expect(rejected.body.data).toMatchObject({ accountStatus: { code: 'REJECTED' } })
     expect(await frozen()).toBe(before + 1)
-    expect((await portico.mailTo('refused@demo.test', 'account-decision')).text).toContain('no such person')
+    const told = (await portico.mailTo('refused@demo.test', 'account-decision')).text
+    expect(told).toContain('Your registration has been refused.\n\nno such person')
     expect((await initiate('refused@demo.test')).status).not.toBe(200)
     expect(code(await call('POST', `/accounts/${id}/approve`))).toEqual(conflict)
   })
 
-  test('operators.suspendAccount 200: ends every session at once; operators.reactivateAccount 200', async () => {
+  test('operators.suspendAccount 200: ends every session at once; operators.reactivateAccount 200; both by mail', async () => {
     const member = await signIn(portico, 'member@demo.test')
     const profile = () => portico.call('GET', `${consumer}/profile`, { token: member.accessToken })
     expect((await profile()).status).toBe(200)
@@ -112,6 +114,11 @@ describe.skipIf(!storeIsAvailable())('operators', () => {
     expect(code(await call('POST', `/accounts/${id}/reactivate`))).toEqual(conflict)
     expect(code(await profile())).toEqual([401, 'ACCESS.TOKEN_INVALID'])
     expect((await signIn(portico, 'member@demo.test')).accessToken).toBeTruthy()
+    const mails = async () => (await portico.mailsTo('member@demo.test')).map(({ text }) => text).join()
+    await expect
+      .poll(mails, { timeout: 20_000 })
+      .toContain('has been suspended; all its sessions have ended.\n\nunder review')
+    await expect.poll(mails, { timeout: 20_000 }).toContain('Your account can be used again.')
   })
 
   test('operators.suspendAccount 403: never one’s own', async () => {
