@@ -1,7 +1,8 @@
 import { Client } from 'pg'
 import { catalogue } from '../../src/contract/index.ts'
 import { createRouter } from '../../src/gateway/router.ts'
-import type { Answer } from './http.ts'
+import { type Asked, askedBy, type Line, untold } from './act-line.ts'
+import type { Answer, Call } from './http.ts'
 
 /**
  * Commands that move no money and decide nothing about anybody's security when they succeed: what only begins something,
@@ -24,28 +25,35 @@ const unaudited = new Set([
 
 const route = createRouter(catalogue)
 
+const lines = `
+  SELECT action || ' ' || request_id AS act, actor_biz_id AS actor, client_ip AS "clientIp",
+    workspace_biz_id AS workspace, target_biz_id AS target
+  FROM audit_log WHERE outcome = 'SUCCESS'`
+
 /**
  * The commands of a test file that were carried out, held against the audit log in the end: where the store is a server,
  * which is asked beside the processes that use it.
  */
 export const watchActs = (databaseUrl: string | undefined) => {
-  const done = new Set<string>()
+  const done = new Map<string, Asked>()
   return {
-    saw: (method: string, path: string, { status, headers }: Answer): void => {
-      if (method !== 'POST' || status !== 200) return
-      const { id } = route(method, path).operation
-      if (!unaudited.has(id)) done.add(`${id} ${headers.get('x-request-id')}`)
+    saw: (method: string, path: string, answer: Answer, call: Call = {}): void => {
+      if (method !== 'POST' || answer.status !== 200) return
+      const { operation } = route(method, path)
+      const act = `${operation.id} ${answer.headers.get('x-request-id')}`
+      if (!unaudited.has(operation.id) && !done.has(act)) done.set(act, askedBy(operation, path, call, answer))
     },
-    /** Those that left no line. */
+    /** Those that left no line, or one that does not tell who did it, from where, where and to what. */
     missing: async (): Promise<string[]> => {
       if (databaseUrl === undefined) return []
       const client = new Client({ connectionString: databaseUrl })
       await client.connect()
-      const { rows } = await client
-        .query<{ act: string }>("SELECT action || ' ' || request_id AS act FROM audit_log WHERE outcome = 'SUCCESS'")
-        .finally(() => client.end())
-      const told = new Set(rows.map(({ act }) => act))
-      return [...done].filter((act) => !told.has(act))
+      const { rows } = await client.query<Line & { act: string }>(lines).finally(() => client.end())
+      const told = new Map(rows.map((row) => [row.act, row]))
+      return [...done].flatMap(([act, asked]) => {
+        const line = told.get(act)
+        return line ? untold(asked, line).map((what) => `${act}: ${what}`) : [act]
+      })
     },
   }
 }

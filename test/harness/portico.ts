@@ -113,7 +113,7 @@ export const startPortico = async ({ variables = {}, adjust }: Options = {}): Pr
     unserved: running.unserved,
     call: async (method, path, call) => {
       const answer = await send(nextUrl(), method, path, call)
-      acts.saw(method, path, answer)
+      acts.saw(method, path, answer, call)
       return answer
     },
     mailsTo,
@@ -131,7 +131,7 @@ export const startPortico = async ({ variables = {}, adjust }: Options = {}): Pr
       await domains?.stop()
       const unheard = await acts.missing()
       await store.remove()
-      expect(unheard, 'commands that were carried out and are not in the audit log').toEqual([])
+      expect(unheard, 'commands that the audit log does not tell of, or not of who, from where and to what').toEqual([])
       const faults = captured.faults().filter((line) => !expected.some((matches) => matches(line)))
       expect(faults, 'faults in the log').toEqual([])
     },
