@@ -83,7 +83,12 @@ const rowOf = (kind: OrderKind, order: Order, { asOf, now, status, workspace }: 
  * A workspace's orders of one kind. Their status is taken from their history rather than filtered by the store: an
  * order that moves on while the export runs would otherwise leave one page and miss the next.
  */
-export const orderSource = (ledger: Ledger, kind: OrderKind, asked: Asked, pageSize: number): Source => {
+export const orderSource = (
+  ledger: Pick<Ledger, 'readOrders'>,
+  kind: OrderKind,
+  asked: Asked,
+  pageSize: number,
+): Source => {
   async function* rows(): AsyncGenerator<Row> {
     const { workspace, walletId, data, from: start, to } = asked
     const wallet = walletId === undefined ? undefined : bizId<'wallet'>(walletId)
