@@ -7,6 +7,21 @@ import { codeIn } from './sign-in.ts'
 const accessCodes: Record<Portal, string> = { CONSUMER: 'consumer-dev', SYSTEM: 'system-dev' }
 const password = 'Portico-demo-2026'
 
+/** What it sends is looked at like every other call of a test. */
+const watchedFetch =
+  (portico: Portico): typeof fetch =>
+  async (input, init) => {
+    const response = await fetch(input, init)
+    const { pathname } = new URL(response.url)
+    const headers = Object.fromEntries(new Headers(init?.headers))
+    const { authorization, 'x-workspace-id': workspace } = headers
+    const text = init?.method === 'POST' ? await response.clone().text() : ''
+    const answer = { status: response.status, headers: response.headers, text, body: text && JSON.parse(text) }
+    const call = { headers, ...(authorization && { token: authorization.slice('Bearer '.length) }) }
+    portico.saw(init?.method ?? 'GET', pathname, answer, { ...call, body: init?.body, ...(workspace && { workspace }) })
+    return response
+  }
+
 /** The typed client of a running Portico, as a browser behind the edge; what it sends and receives is recorded. */
 export const clientOf = <const P extends Portal>(
   portico: Portico,
@@ -18,6 +33,7 @@ export const clientOf = <const P extends Portal>(
     portal,
     accessCode: accessCodes[portal],
     edgeHeaders: { clientIp: '203.0.113.7', country: 'DE' },
+    fetch: watchedFetch(portico),
     ...options,
     onExchange: (exchange) => {
       recordSealed(exchange)

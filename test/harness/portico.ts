@@ -38,6 +38,8 @@ export interface Portico {
   /** Operations without a handler. */
   unserved: string[]
   call(method: string, path: string, call?: Call): Promise<Answer>
+  /** Told of a call that was made by other means: at `stop` the audit log has to tell of each command. */
+  saw(method: string, path: string, answer: Answer, call?: Call): void
   /** The newest development mail to an address; one of a template is waited for, since some mails follow the answer. */
   mailTo(address: string, template?: MailTemplate): Promise<DevelopmentMail>
   /** Every development mail to an address, newest first. */
@@ -116,6 +118,7 @@ export const startPortico = async ({ variables = {}, adjust }: Options = {}): Pr
       acts.saw(method, path, answer, call)
       return answer
     },
+    saw: acts.saw,
     mailsTo,
     mailTo: async (address, template) => {
       for (let attempt = 1; ; attempt++) {
