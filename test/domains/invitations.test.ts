@@ -69,6 +69,9 @@ describe('an invitation', () => {
     const mail = outbox.list()[0]
     expect(mail).toMatchObject({ to: guestEmail, locale: 'ja', template: 'workspace-invitation' })
     expect(mail?.text).toContain('https://portal.example')
+    const offer = `さんがワークスペース「Workspace ${serial}」に、ロール「${made.roleName}」であなたを招待`
+    expect(mail?.text).toContain(offer)
+    expect(mail?.text).toContain('招待は 7 日間有効です')
     expect(mail?.text).toContain('Come in Bcc: x@example.test')
     expect(await mine()).toEqual([made])
     expect(await listed({ invitationStatus: 'PENDING' })).toEqual([made])

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import * as channelContract from '../../src/contract/withdrawal-channels.ts'
 import * as contract from '../../src/contract/withdrawals.ts'
 import { createWithdrawalChannels } from '../../src/domains/withdrawal-channels/index.ts'
+import { masked } from '../../src/domains/withdrawal-channels/rules.ts'
 import { createWithdrawals } from '../../src/domains/withdrawals/index.ts'
 import { createKeyedDigest, createSecretBox } from '../../src/platform/crypto/index.ts'
 import { systemIds, systemRandomness } from '../../src/platform/system/index.ts'
@@ -11,6 +12,18 @@ import { testDatabase } from '../identity/database.ts'
 import { asker } from '../ledger/ask.ts'
 import { createBook } from '../ledger/book.ts'
 import { refusalOf, words } from './world.ts'
+
+test.each([
+  ['DE89370400440532013000', '****3000'],
+  ['123456789', '****789'],
+  ['12345', '****5'],
+  ['12', '****'],
+])(
+  'withdrawalChannels.create: of the account %s no more than a third is shown, and never more than four places',
+  (account, shown) => {
+    expect(masked(account)).toBe(shown)
+  },
+)
 
 describe('withdrawals in the store', () => {
   const scene = async () => {
