@@ -1,0 +1,16 @@
+import { expect, test } from 'vitest'
+import { identitySettings } from '../../src/compose/identity.ts'
+import { loadConfiguration } from '../../src/config/index.ts'
+import { root } from '../harness/settings.ts'
+
+const atScale = (scale: string) => {
+  const { login, portals } = identitySettings(loadConfiguration({ PORTICO_RATE_LIMIT_SCALE: scale }, root))
+  const { codeSends, forgot } = portals.SYSTEM
+  return [login.failures.limit, codeSends.limit, forgot.limit]
+}
+
+/** completions.md, Limits, typed by hand: ten failures, five codes and five links. */
+test('PORTICO_RATE_LIMIT_SCALE multiplies what identity counts by itself as well', () => {
+  expect(atScale('1')).toEqual([10, 5, 5])
+  expect(atScale('100')).toEqual([1_000, 500, 500])
+})
