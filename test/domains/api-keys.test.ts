@@ -13,6 +13,7 @@ import {
   type Permission,
   plus,
   Refusal,
+  toIso,
 } from '../../src/kernel/index.ts'
 import { createKeyedDigest } from '../../src/platform/crypto/index.ts'
 import { systemIds, systemRandomness } from '../../src/platform/system/index.ts'
@@ -124,7 +125,9 @@ describe('an API key', () => {
   test('rests, wakes and dies by command; what cannot happen is a conflict', async () => {
     const { bizId, secret } = await create()
     expect(await refusalOf(command('enable', bizId))).toBe('STATE.CONFLICT')
-    expect((await command('disable', bizId)).apiKeyStatus.code).toBe('DISABLED')
+    world.clock.advance(1_000)
+    const updatedAt = toIso(world.clock.now())
+    expect(await command('disable', bizId)).toMatchObject({ apiKeyStatus: { code: 'DISABLED' }, updatedAt })
     expect(await refusalOf(use(secret))).toBe('ACCESS.TOKEN_INVALID')
     expect(await refusalOf(command('disable', bizId))).toBe('STATE.CONFLICT')
     expect((await command('enable', bizId)).apiKeyStatus.code).toBe('ACTIVE')

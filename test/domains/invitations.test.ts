@@ -1,7 +1,15 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import * as contract from '../../src/contract/invitations.ts'
 import { createInvitations, type InvitationPorts } from '../../src/domains/invitations/index.ts'
-import { type AccountId, days, type HandlerTable, hours, type Permission, Refusal } from '../../src/kernel/index.ts'
+import {
+  type AccountId,
+  days,
+  type HandlerTable,
+  hours,
+  type Permission,
+  Refusal,
+  toIso,
+} from '../../src/kernel/index.ts'
 import { createOutbox, type Outbox, readMailTexts } from '../../src/platform/mail/index.ts'
 import { systemIds } from '../../src/platform/system/index.ts'
 import { accessSettings, callerOf, createWorld, refusalOf, type World, words } from './world.ts'
@@ -85,10 +93,13 @@ describe('an invitation', () => {
   })
 
   test('can be declined, with a reason', async () => {
-    const { bizId } = await invite()
+    const { bizId, createdAt } = await invite()
+    world.clock.advance(1_000)
+    const at = toIso(world.clock.now())
     expect(await decline(bizId)).toMatchObject({
       invitationStatus: { code: 'DECLINED' },
       declineReason: 'No, thanks',
+      ...{ createdAt, respondedAt: at, updatedAt: at },
     })
     expect(await refusalOf(accept(bizId))).toBe('STATE.CONFLICT')
     expect(await refusalOf(invite())).toBe('none')

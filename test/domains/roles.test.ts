@@ -12,6 +12,7 @@ import {
   plus,
   type RoleId,
   toDate,
+  toIso,
 } from '../../src/kernel/index.ts'
 import { systemIds } from '../../src/platform/system/index.ts'
 import { accessSettings, callerOf, createWorld, refusalOf, type World, words } from './world.ts'
@@ -61,12 +62,15 @@ describe('roles', () => {
     })
     const params = { role_id: made.bizId }
     expect(await world.ask(handlers, contract.readRole, { as: owner, workspace, params })).toEqual(made)
+    world.clock.advance(1_000)
+    const changedAt = toIso(world.clock.now())
     const renamed = await world.ask(handlers, contract.updateRole, {
       as: owner,
       workspace,
       body: { roleBizId: made.bizId, roleName: 'CLERK', description: '' },
     })
-    expect(renamed).toMatchObject({ roleName: 'CLERK', description: '' })
+    const { createdAt } = made
+    expect(renamed).toMatchObject({ roleName: 'CLERK', description: '', createdAt, updatedAt: changedAt })
     await world.ask(handlers, contract.setRolePermissions, {
       as: owner,
       workspace,

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { workspacePermissions } from '../../src/contract/permissions.ts'
 import * as contract from '../../src/contract/workspaces.ts'
-import { type AccountId, days } from '../../src/kernel/index.ts'
+import { type AccountId, days, toIso } from '../../src/kernel/index.ts'
 import { accessSettings, callerOf, createWorld, refusalOf, type World } from './world.ts'
 
 let world: World
@@ -186,9 +186,17 @@ describe('workspaces', () => {
       extraData: null,
       entityBizId: null,
     })
+    const { institutionBizId, createdAt } = made
+    const [own] = await ask(handlers, contract.listMyWorkspaces, { as: account })
+    const home = world.database.selectFrom('accounts').select('institution_biz_id as id').where('biz_id', '=', account)
+    const { id: institution } = await home.executeTakeFirstOrThrow()
+    expect([own?.institutionBizId, institutionBizId]).toEqual([institution, institution])
+    world.clock.advance(1_000)
+    const changedAt = toIso(world.clock.now())
     const body = { workspaceName: 'Ours', extraData: { colour: 'blue' } }
     const changed = await ask(handlers, contract.updateCurrentWorkspace, { as: account, workspace: made.bizId, body })
-    expect(changed).toMatchObject({ ...body, workspaceTimezone: 'Europe/Berlin', bizId: made.bizId })
+    const kept = { workspaceTimezone: 'Europe/Berlin', bizId: made.bizId, institutionBizId, createdAt }
+    expect(changed).toMatchObject({ ...body, ...kept, updatedAt: changedAt })
     expect(await ask(handlers, contract.readCurrentWorkspace, { as: account })).toEqual(changed)
     const acts = await world.database
       .selectFrom('audit_log')

@@ -140,7 +140,9 @@ describe.each(stores)('wallets on $name', ({ database }) => {
   test('freeze stops a wallet and unfreeze starts it, each audited, each once', async () => {
     const freeze = (operation: typeof contract.freezeWallet | typeof contract.unfreezeWallet, id: string = b.id) =>
       book.ask(operation, { as: caller, params: { wallet_id: id }, body: { reason: 'a check' } })
-    expect((await freeze(contract.freezeWallet)).walletStatus.code).toBe('FROZEN')
+    book.clock.advance(1_000)
+    const at = toIso(book.clock.now())
+    expect(await freeze(contract.freezeWallet)).toMatchObject({ walletStatus: { code: 'FROZEN' }, updatedAt: at })
     expect(await refusalOf(freeze(contract.freezeWallet))).toBe('STATE.CONFLICT')
     expect(await refusalOf(transfer('1.00'))).toBe('WALLET.NOT_ACTIVE')
     expect((await freeze(contract.unfreezeWallet)).walletStatus.code).toBe('ACTIVE')
