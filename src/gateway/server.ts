@@ -37,6 +37,9 @@ const flaw = (request: IncomingMessage, maxHeaders: number): [status: number, re
   return request.url?.startsWith('/') ? undefined : [400, 'request target']
 }
 
+/** What every answer says, also one without a body (hardening.md, Baseline). */
+const bareAnswer = { 'content-length': '0', 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' }
+
 /** A socket on which nothing moves may as well wait for us; one that holds what nobody takes is left. */
 const leaveWhereStalled = (socket: Socket): void => {
   if (socket.writableLength > 0) socket.destroy()
@@ -56,7 +59,7 @@ export const guardServer = ({ app, settings, isDraining, onMalformed }: Listener
   const refuse = (request: IncomingMessage, response: ServerResponse, status: number, reason: string): void => {
     onMalformed({ status, reason, peer: request.socket.remoteAddress })
     answerLast(request, response)
-    response.writeHead(status, { 'content-length': '0', 'cache-control': 'no-store' }).end()
+    response.writeHead(status, bareAnswer).end()
   }
   const server = new WatchedServer(
     {

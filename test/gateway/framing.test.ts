@@ -92,6 +92,8 @@ test.each([
   const answer = await sendRaw(url, refused + get())
   expect([String(answer.status), answer.responses, answer.closed]).toEqual([status, 1, true])
   expect(served).toBe(0)
+  expect(answer.text).toMatch(/^cache-control: no-store\r$/im)
+  expect(answer.text).toMatch(/^x-content-type-options: nosniff\r$/im)
 })
 
 test('whoever keeps a connection is told to make the next one elsewhere once the process drains', async () => {
