@@ -1,8 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
+import { z } from 'zod'
+import { portalRoutes, type Route, unknownId } from '../harness/catalogue.ts'
 import type { Call } from '../harness/http.ts'
 import { type Portico, startPortico } from '../harness/portico.ts'
-import { codeIn } from '../harness/sign-in.ts'
+import { codeIn, signIn } from '../harness/sign-in.ts'
 
 const chain = '/web/v1/consumer'
 
@@ -54,6 +56,34 @@ describe.skipIf(inject('topology') !== 'embedded')('the log holds no secret', ()
   })
   afterAll(() => portico?.stop())
 
+  /** One text for each name that a schema knows, which nearly none of them takes. */
+  const filled = (schema: unknown, value: string): Record<string, string> =>
+    schema instanceof z.ZodObject ? Object.fromEntries(Object.keys(schema.shape).map((name) => [name, value])) : {}
+
+  /** Commands that are given nothing are carried out: one of them signs out. */
+  const takesSomething = ({ operation: { body, path, method } }: Route) =>
+    method === 'GET' || path.includes('{') || body instanceof z.ZodObject
+
+  const askPlanting = ({ operation, method, path }: Route, token: string) => {
+    const query = new URLSearchParams(filled(operation.query, 'planted-in-query'))
+    const body = method === 'POST' ? { body: filled(operation.body, 'planted-in-body') } : {}
+    const place = path.replace(unknownId, 'planted-in-path')
+    return portico.call(method, query.size > 0 ? `${place}?${query}` : place, { token, ...body })
+  }
+
+  test('whatever operation refuses a value, neither the log nor the answer has the value in it', async () => {
+    const [owner, operator] = [await signIn(portico), await signIn(portico, 'operator@demo.test')]
+    const asked = portalRoutes.filter(takesSomething)
+    const before = portico.log.length
+    const answers = await Promise.all(
+      asked.map((route) => askPlanting(route, (route.chainId === 'system' ? operator : owner).accessToken)),
+    )
+    expect(portico.log.length - before).toBeGreaterThanOrEqual(asked.length)
+    expect(answers.filter(({ status }) => status === 400).length).toBeGreaterThan(asked.length / 3)
+    expect(answers.map(({ text }) => text).filter((text) => text.includes('planted-in-'))).toEqual([])
+    expect(portico.rawLog.filter((line) => line.includes('planted-in-'))).toEqual([])
+  }, 120_000)
+
   test('whatever became of the requests, and has one line for each of them', async () => {
     const { accessToken: token, refreshToken } = await signInPlanting()
     const { accountNumber, apiKey, password, wrongPassword } = planted
@@ -89,7 +119,8 @@ describe.skipIf(inject('topology') !== 'embedded')('the log holds no secret', ()
       requestIds.map(async (requestId) => (await fetch(`${portico.operationsUrl}/explain/${requestId}`)).text()),
     )
     expect(explanations).not.toContain('[]')
-    const told = explanations.join('\n')
+    const metrics = await (await fetch(`${portico.operationsUrl}/metrics`)).text()
+    const told = [...explanations, metrics].join('\n')
     expect([...secrets].filter(([, secret]) => told.includes(secret)).map(([name]) => name)).toEqual([])
   })
 })
