@@ -24,12 +24,20 @@ let workspace: string
 let role: string
 let settings: InvitationPorts['settings']
 let mailFails = false
+let lookUps = 0
 let serial = 0
 
 beforeAll(async () => {
   world = await createWorld()
   outbox = createOutbox(await readMailTexts('config/mail'), world.clock, 1_000)
-  const ports = { database: world.database, ids: systemIds, members: world.workspaces.members, words }
+  const members: InvitationPorts['members'] = {
+    ...world.workspaces.members,
+    find: (...asked) => {
+      lookUps += 1
+      return world.workspaces.members.find(...asked)
+    },
+  }
+  const ports = { database: world.database, ids: systemIds, members, words }
   const send: Outbox['send'] = async (mail) => {
     if (mailFails) throw new Error('nobody takes it')
     await outbox.send(mail)
@@ -90,6 +98,15 @@ describe('an invitation', () => {
     expect(await refusalOf(accept(made.bizId))).toBe('STATE.CONFLICT')
     expect(await refusalOf(decline(made.bizId))).toBe('STATE.CONFLICT')
     expect(await refusalOf(cancel(made.bizId))).toBe('STATE.CONFLICT')
+  })
+
+  test('invitations.create 200 asks the store as much about an address without an account as about an account’s', async () => {
+    const takes = async (email: string): Promise<number> => {
+      lookUps = 0
+      await invite(email)
+      return lookUps
+    }
+    expect(await takes(`nobody${serial}@example.test`)).toBe(await takes(guestEmail))
   })
 
   test('can be declined, with a reason', async () => {

@@ -63,8 +63,9 @@ export const createService = (ports: InvitationPorts) => {
         settings,
         act.at,
       )
-      const invitee = await personByEmail(tx, email)
-      if (invitee && (await members.find(tx, invitee.accountId, workspace))) throw conflict('a member already')
+      // Of an address without an account a membership is looked up as well: who invites is not to learn by the time who has one.
+      const invitee = (await personByEmail(tx, email))?.accountId ?? ids.next<'account'>()
+      if (await members.find(tx, invitee, workspace)) throw conflict('a member already')
       await expireOverdue(tx, workspace, email, act.at)
       const id = ids.next<'invitation'>()
       const offer = { roleId, roleName: role.name, message, expiresAt: plus(act.at, settings.lifeMs) }
