@@ -20,6 +20,8 @@ interface Said {
   issuer?: string
   audience?: string
   times?: 'no beginning' | 'no end'
+  /** By a key of that algorithm, which stands among the gateway's. */
+  alg?: 'ES256'
 }
 
 /** What a domain service (`serve --role domains`) lets through to its handlers. */
@@ -33,7 +35,12 @@ describe('the pipeline of a domain service', () => {
 
   beforeAll(async () => {
     const { privateKey, publicKey } = await generateKeyPair('EdDSA')
-    keys = JSON.stringify({ keys: [{ ...(await exportJWK(publicKey)), kid: 'one', alg: 'EdDSA' }] })
+    const other = await generateKeyPair('ES256')
+    const both = [
+      { ...(await exportJWK(publicKey)), kid: 'one', alg: 'EdDSA' },
+      { ...(await exportJWK(other.publicKey)), kid: 'ES256', alg: 'ES256' },
+    ]
+    keys = JSON.stringify({ keys: both })
     jwks = createServer((_, response) => {
       response.writeHead(published === null ? 503 : 200).end(published)
     }).listen(0, '127.0.0.1')
@@ -61,14 +68,14 @@ describe('the pipeline of a domain service', () => {
       ),
     })
     sign = (claims, kid, said = {}) => {
-      const { typ = asserted.type, issuer = asserted.issuer, audience = asserted.audience, times } = said
+      const { typ = asserted.type, issuer = asserted.issuer, audience = asserted.audience, times, alg } = said
       const token = new SignJWT(claims)
-        .setProtectedHeader({ alg: 'EdDSA', kid, typ })
+        .setProtectedHeader({ alg: alg ?? 'EdDSA', kid: alg ?? kid, typ })
         .setIssuer(issuer)
         .setAudience(audience)
       if (times !== 'no beginning') token.setIssuedAt()
       if (times !== 'no end') token.setExpirationTime('1m')
-      return token.sign(privateKey)
+      return token.sign(alg ? other.privateKey : privateKey)
     }
   })
   afterAll(() => void jwks?.close())
@@ -114,6 +121,7 @@ describe('the pipeline of a domain service', () => {
     { audience: 'another service' },
     { times: 'no end' },
     { times: 'no beginning' },
+    { alg: 'ES256' },
   ])(
     '401 ACCESS.TOKEN_INVALID for a token of the gateway that is no call assertion for this service: %j',
     async (said) => {
