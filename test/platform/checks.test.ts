@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { text } from 'node:stream/consumers'
 import { setTimeout as pause } from 'node:timers/promises'
+import { inspect } from 'node:util'
 import { pino } from 'pino'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { createBreachCheck, createTurnstile } from '../../src/platform/checks/index.ts'
@@ -127,6 +128,14 @@ describe('Turnstile', () => {
   test('a verdict of as many bytes as are read, blanks and all, is one', async () => {
     expect(await passes((response) => response.end(good.padEnd(65_536)))).toBe(true)
     expect(await passes((response) => response.end(good.padEnd(65_537)))).toEqual(['SYSTEM.UNAVAILABLE', 5])
+  })
+
+  test('an answer that says back what was asked is not quoted: the log is not to hold our secret', async () => {
+    answer = (response) => response.end('secret=planted')
+    const turnstile = createTurnstile({ secret: 'planted', verifyUrl: url, timeoutMs: 10_000 })
+    const refused = await turnstile.passes('token', '192.0.2.1').catch((error: unknown) => error)
+    expect(refused).toMatchObject({ code: 'SYSTEM.UNAVAILABLE' })
+    expect(inspect(refused, { depth: 9 })).not.toContain('planted')
   })
 
   test('an empty token fails, and nobody is asked', async () => {

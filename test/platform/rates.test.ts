@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { createServer, type Server, type ServerResponse } from 'node:http'
 import { setTimeout as pause } from 'node:timers/promises'
+import { inspect } from 'node:util'
 import { gzipSync } from 'node:zlib'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { providedRates, type Rates, tableRates } from '../../src/platform/rates/index.ts'
@@ -78,6 +79,12 @@ test.each<[string, (response: ServerResponse) => void]>([
 ])('%s is no answer', async (name, given) => {
   expect(await known(given, name === 'silence' ? { timeoutMs: 300 } : {})).toEqual([])
   expect(faults).toHaveLength(1)
+})
+
+test('an answer that is no JSON is not quoted: the log is not to hold a key that a provider says back', async () => {
+  await known((response) => response.end('planted-key'))
+  expect(faults).toHaveLength(1)
+  expect(inspect(faults)).not.toContain('planted')
 })
 
 test.each([

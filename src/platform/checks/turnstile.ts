@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { Refusal } from '../../kernel/index.ts'
-import { ask } from '../system/index.ts'
+import { ask, jsonIn } from '../system/index.ts'
 
 /** Whether a challenge against robots was answered by whoever calls. */
 export interface RobotCheck {
@@ -36,7 +36,7 @@ export const createTurnstile = ({ secret, verifyUrl, timeoutMs }: TurnstileSetti
   const verdictOn = async (token: string, clientIp: string): Promise<unknown> => {
     const body = new URLSearchParams({ secret, response: token, remoteip: clientIp })
     try {
-      return JSON.parse((await ask(verifyUrl, { method: 'POST', body, timeoutMs, longestAnswer })).text)
+      return jsonIn((await ask(verifyUrl, { method: 'POST', body, timeoutMs, longestAnswer })).text)
     } catch (cause) {
       throw unavailable('no answer', cause)
     }

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { areWithin, type Clock, type Instant, instantOf, isCurrency, isRate } from '../../kernel/index.ts'
-import { ask } from '../system/index.ts'
+import { ask, jsonIn } from '../system/index.ts'
 
 export interface Rate {
   source: string
@@ -43,7 +43,7 @@ const longestAnswer = 1_000_000
 const read = async ({ url, timeoutMs }: ProviderSettings, clock: Clock): Promise<Rate[]> => {
   const { ok, status, text } = await ask(url, { timeoutMs, longestAnswer })
   if (!ok) throw new Error(`the rate provider answered ${status}`)
-  const told = Told.parse(JSON.parse(text))
+  const told = Told.parse(jsonIn(text))
   const asOf = instantOf(Math.min(Date.parse(told.asOf), clock.now()))
   return Object.entries(told.rates).flatMap(([pair, rate]) => {
     const [source = '', target = ''] = pair.split('/')
