@@ -2,7 +2,7 @@ import { randomBytes, randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { existsSync, readdirSync } from 'node:fs'
 import { mkdtemp, readdir, rm } from 'node:fs/promises'
-import { createServer as createHttpServer } from 'node:http'
+import { createServer as createHttpServer, type ServerResponse } from 'node:http'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -169,22 +169,55 @@ test('an S3 that takes a request and does not answer is given up in time', async
   }
 })
 
-test('an S3 that falls silent in the middle of a download is given up in time, a reader who takes his time is not', async () => {
+/** Of an S3 that answers every request, once it has taken it, in one way. */
+const answering = async (answer: (response: ServerResponse) => void, timeoutMs: number) => {
   vi.stubEnv('AWS_ACCESS_KEY_ID', 'S3RVER')
   vi.stubEnv('AWS_SECRET_ACCESS_KEY', 'S3RVER')
-  const content = megabytes(2)
-  let said = 100_000
-  const server = createHttpServer((_request, response) => {
-    response.writeHead(200, { 'content-length': content.length }).write(content.subarray(0, said))
-  })
+  const server = createHttpServer((request, response) => request.resume().on('end', () => answer(response)))
   await once(server.listen(0, '127.0.0.1'), 'listening')
   const address = server.address()
   const endpoint = `http://127.0.0.1:${typeof address === 'object' && address ? address.port : 0}`
+  const common = { kind: 's3', bucket: 'portico', region: 'us-east-1', forcePathStyle: true, prefix: '' } as const
+  const blobs = await openBlobs({ ...common, endpoint, timeoutMs }, '')
+  const close = async () => {
+    await blobs.close()
+    server.closeAllConnections()
+    server.close()
+    vi.unstubAllEnvs()
+  }
+  return { blobs, close }
+}
+
+test.each([200, 403])(
+  'an S3 whose answer, a %i, ends with its head is given up in time',
+  async (status) => {
+    const silent = await answering(
+      (response) => response.writeHead(status, { 'content-length': 99 }).flushHeaders(),
+      300,
+    )
+    try {
+      const asked = [
+        silent.blobs.get(key()).then((bytes) => bytes && buffer(bytes)),
+        silent.blobs.delete(key()),
+        silent.blobs.put(key(), Readable.from(megabytes(1), { objectMode: false })),
+        silent.blobs.put(key(), Readable.from([megabytes(6), megabytes(6)], { objectMode: false })),
+      ]
+      for (const each of await Promise.allSettled(asked))
+        expect(each.status === 'rejected' && blobsFault(each.reason)).toBe(true)
+    } finally {
+      await silent.close()
+    }
+  },
+  10_000,
+)
+
+test('an S3 that falls silent in the middle of a download is given up in time, a reader who takes his time is not', async () => {
+  const content = megabytes(2)
+  let said = 100_000
   const timeoutMs = 300
-  const blobs = await openBlobs(
-    { kind: 's3', bucket: 'portico', region: 'us-east-1', endpoint, forcePathStyle: true, prefix: '', timeoutMs },
-    '',
-  )
+  const { blobs, close } = await answering((response) => {
+    response.writeHead(200, { 'content-length': content.length }).write(content.subarray(0, said))
+  }, timeoutMs)
   const taken = async (pauseMs: number): Promise<number> => {
     let size = 0
     for await (const chunk of (await blobs.get(key())) ?? []) {
@@ -199,10 +232,7 @@ test('an S3 that falls silent in the middle of a download is given up in time, a
     said = content.length
     expect(await taken(3 * timeoutMs)).toBe(content.length)
   } finally {
-    await blobs.close()
-    server.closeAllConnections()
-    server.close()
-    vi.unstubAllEnvs()
+    await close()
   }
 })
 

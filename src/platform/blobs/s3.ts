@@ -1,6 +1,7 @@
 import { PassThrough, pipeline, Readable } from 'node:stream'
 import { DeleteObjectCommand, GetObjectCommand, S3Client } from '@aws-sdk/client-s3'
 import { Upload } from '@aws-sdk/lib-storage'
+import { isRecord } from '../../kernel/index.ts'
 import { type Blobs, checkedKey } from './blobs.ts'
 import { BlobsUnavailable } from './fault.ts'
 
@@ -27,7 +28,7 @@ const whileItComes = (body: Readable, timeoutMs: number): Readable => {
   const through = new PassThrough()
   const judge = (): void => {
     if (body.isPaused()) timer.refresh()
-    else body.destroy(new BlobsUnavailable(new Error('the store fell silent in the middle of a blob')))
+    else body.destroy(new BlobsUnavailable(new Error('the store fell silent in the middle of an answer')))
   }
   const timer = setTimeout(judge, timeoutMs)
   for (const sign of ['data', 'resume']) body.on(sign, () => timer.refresh())
@@ -50,6 +51,17 @@ export const createS3Blobs = (settings: S3Settings): Blobs => {
     requestChecksumCalculation: 'WHEN_REQUIRED',
     responseChecksumValidation: 'WHEN_REQUIRED',
   })
+  // The client's own time ends with an answer's head: for the rest it would wait without end.
+  client.middlewareStack.add(
+    (next) => async (asked) => {
+      const answered = await next(asked)
+      const { response } = answered
+      if (isRecord(response) && response.body instanceof Readable)
+        response.body = whileItComes(response.body, timeoutMs)
+      return answered
+    },
+    { step: 'deserialize', priority: 'low' },
+  )
   const at = (key: string) => ({ Bucket, Key: prefix + checkedKey(key) })
 
   return {
@@ -69,7 +81,7 @@ export const createS3Blobs = (settings: S3Settings): Blobs => {
         const Range = range && `bytes=${range.first}-${range.last}`
         const { Body } = await client.send(new GetObjectCommand({ ...at(key), Range }))
         if (!(Body instanceof Readable)) throw new TypeError('the store answered without a stream')
-        return whileItComes(Body, timeoutMs)
+        return Body
       } catch (error) {
         if (isMissing(error)) return undefined
         throw error
