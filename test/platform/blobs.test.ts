@@ -211,6 +211,24 @@ test.each([200, 403])(
   10_000,
 )
 
+test('what an S3 refuses an upload for is told, however long the upload is', async () => {
+  const refusing = await answering((response) => {
+    const fields = { 'content-type': 'application/xml' }
+    response.writeHead(403, fields).end('<Error><Code>AccessDenied</Code><Message>not you</Message></Error>')
+  }, 5_000)
+  try {
+    for (const pieces of [1, 12]) {
+      const source = Readable.from(
+        Array.from({ length: pieces }, () => megabytes(1)),
+        { objectMode: false },
+      )
+      await expect(refusing.blobs.put(key(), source)).rejects.toThrow('blobs: not you')
+    }
+  } finally {
+    await refusing.close()
+  }
+})
+
 test('an S3 that falls silent in the middle of a download is given up in time, a reader who takes his time is not', async () => {
   const content = megabytes(2)
   let said = 100_000

@@ -69,11 +69,8 @@ export const createS3Blobs = (settings: S3Settings): Blobs => {
       const params = { ...at(key), Body: source, ContentType: 'application/octet-stream' }
       try {
         await new Upload({ client, params, partSize, queueSize: 2, leavePartsOnError: false }).done()
-      } catch (error) {
-        // What broke the source off says more than what came of it.
-        const cause = source.errored ?? error
+      } finally {
         source.destroy()
-        throw cause
       }
     },
     get: async (key, range) => {
