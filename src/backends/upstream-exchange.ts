@@ -33,20 +33,36 @@ class Exchange implements Dispatcher.DispatchHandler {
   #rateLimitPolicy = ''
   #controller: Dispatcher.DispatchController | null = null
   #failed: Error | null = null
+  #isOver = false
 
   constructor({ maxReplyBytes, remainingMs }: Bounds, resolve: (reply: Reply) => void, reject: (error: Error) => void) {
     this.#maxReplyBytes = maxReplyBytes
     this.#resolve = resolve
     this.#reject = reject
-    this.#timer = setTimeout(Exchange.#late, Math.max(0, remainingMs), this)
+    this.#timer = setTimeout(Exchange.#due, Math.max(0, remainingMs), this)
+  }
+
+  /**
+   * An answer that came while this process did something else, or nothing, lies in the socket unread: it is looked for once
+   * more before it counts as too late. Of what was not sent there is none, and it must not be sent meanwhile.
+   */
+  static #due(exchange: Exchange): void {
+    if (exchange.#controller) setImmediate(Exchange.#late, exchange)
+    else Exchange.#late(exchange)
   }
 
   static #late(exchange: Exchange): void {
+    if (exchange.#isOver) return
     exchange.#fail(new Refusal('SYSTEM.UPSTREAM_TIMEOUT', { internal: 'total deadline' }))
   }
 
-  #fail(error: Error): void {
+  #end(): void {
     clearTimeout(this.#timer)
+    this.#isOver = true
+  }
+
+  #fail(error: Error): void {
+    this.#end()
     this.#failed = error
     this.#reject(error)
     // The connection has to go as well: what is still coming belongs to nobody.
@@ -80,7 +96,7 @@ class Exchange implements Dispatcher.DispatchHandler {
   }
 
   onResponseEnd(): void {
-    clearTimeout(this.#timer)
+    this.#end()
     const [first] = this.#chunks
     this.#resolve({
       status: this.#status,
@@ -92,7 +108,7 @@ class Exchange implements Dispatcher.DispatchHandler {
   }
 
   onResponseError(_controller: unknown, error: Error): void {
-    clearTimeout(this.#timer)
+    this.#end()
     this.#reject(error)
   }
 }

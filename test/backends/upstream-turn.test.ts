@@ -10,7 +10,7 @@ import { updateProfile } from '../../src/contract/profile.ts'
 import { StreamReply } from '../../src/kernel/index.ts'
 import { refusalOf } from '../domains/world.ts'
 import { arrivedCall } from '../harness/call.ts'
-import { answer, startMisbehaving } from '../harness/misbehaving.ts'
+import { answer, json, startMisbehaving } from '../harness/misbehaving.ts'
 import { upstreamAt } from '../harness/settings.ts'
 
 let silent: Server
@@ -57,6 +57,24 @@ test('504 SYSTEM.UPSTREAM_TIMEOUT for what is asked a second time, in the time o
   expect(failing.requests()).toBe(2)
   await upstream.close()
   await failing.close()
+})
+
+test('an answer that lies there once this process goes on is in time, however long it did not look; what was not sent is not sent then', async () => {
+  const timeoutMs = 500
+  const prompt = await startMisbehaving((socket) => {
+    socket.write(json([]))
+    const start = performance.now()
+    while (performance.now() - start < timeoutMs + 100);
+  })
+  const settings = upstreamAt(prompt.url, { timeoutMs, connections: 1 })
+  const upstream = createUpstream(settings, async () => 'an assertion', createUpstreamMetrics(new Registry()))
+  const ask = () => upstream.handle(arrivedCall(listTimezones))
+  const [first, second] = await Promise.allSettled([ask(), ask()])
+  expect(first).toEqual({ status: 'fulfilled', value: [] })
+  expect(second).toMatchObject({ status: 'rejected', reason: { code: 'SYSTEM.UPSTREAM_TIMEOUT' } })
+  expect(prompt.requests()).toBe(1)
+  await upstream.close()
+  await prompt.close()
 })
 
 test('a stream that waits for its turn has its time from then on: it waits for longer than an answer that is read whole', async () => {
