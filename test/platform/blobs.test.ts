@@ -211,6 +211,19 @@ test.each([200, 403])(
   10_000,
 )
 
+test('an S3 is asked however many downloads wait for whoever takes them', async () => {
+  const content = randomBytes(500_000)
+  const { blobs, close } = await answering((response) => response.end(content), 5_000)
+  const opened: (Readable | undefined)[] = []
+  try {
+    for (let count = 0; count < 60; count++) opened.push(await blobs.get(key()))
+    await expect(blobs.delete(key())).resolves.toBeUndefined()
+  } finally {
+    for (const bytes of opened) bytes?.on('error', () => undefined).destroy()
+    await close()
+  }
+}, 10_000)
+
 test('what an S3 refuses an upload for is told, however long the upload is', async () => {
   const refusing = await answering((response) => {
     const fields = { 'content-type': 'application/xml' }

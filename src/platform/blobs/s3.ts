@@ -21,6 +21,9 @@ export interface S3Settings {
 /** S3's smallest part; two of them are under way at once, which bounds what one upload holds in memory. */
 const partSize = 5 * 1024 * 1024
 
+/** A download has its connection for as long as its client takes. Of fifty, the handler's own bound, nobody else would get one. */
+const unbounded = { maxSockets: Number.POSITIVE_INFINITY }
+
 const isMissing = (error: unknown): boolean => error instanceof Error && error.name === 'NoSuchKey'
 
 /** A body of which nothing comes for so long, although somebody waits for it, is broken off. */
@@ -46,7 +49,13 @@ export const createS3Blobs = (settings: S3Settings): Blobs => {
     region,
     forcePathStyle,
     maxAttempts: 2,
-    requestHandler: { connectionTimeout: timeoutMs, requestTimeout: timeoutMs, throwOnRequestTimeout: true },
+    requestHandler: {
+      connectionTimeout: timeoutMs,
+      requestTimeout: timeoutMs,
+      throwOnRequestTimeout: true,
+      httpAgent: unbounded,
+      httpsAgent: unbounded,
+    },
     ...(endpoint !== undefined && { endpoint }),
     requestChecksumCalculation: 'WHEN_REQUIRED',
     responseChecksumValidation: 'WHEN_REQUIRED',
