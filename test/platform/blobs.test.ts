@@ -211,6 +211,26 @@ test.each([200, 403])(
   10_000,
 )
 
+test.each([
+  ['NoSuchKey', true],
+  ['NoSuchBucket', false],
+])('a deletion that an S3 answers 404 %s has nothing to do: %s', async (code, isDone) => {
+  const answer = `<Error><Code>${code}</Code><Message>404</Message></Error>`
+  const { blobs, close } = await answering(
+    (response) => response.writeHead(404, { 'content-type': 'application/xml' }).end(answer),
+    5_000,
+  )
+  try {
+    const deleted = blobs.delete(key()).then(
+      () => true,
+      (error: unknown) => !blobsFault(error),
+    )
+    expect(await deleted).toBe(isDone)
+  } finally {
+    await close()
+  }
+})
+
 test('an S3 is asked however many downloads wait for whoever takes them', async () => {
   const content = randomBytes(500_000)
   const { blobs, close } = await answering((response) => response.end(content), 5_000)

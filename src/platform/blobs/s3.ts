@@ -94,7 +94,12 @@ export const createS3Blobs = (settings: S3Settings): Blobs => {
       }
     },
     delete: async (key) => {
-      await client.send(new DeleteObjectCommand(at(key)))
+      try {
+        await client.send(new DeleteObjectCommand(at(key)))
+      } catch (error) {
+        // Amazon's does not say so; others do.
+        if (!isMissing(error)) throw error
+      }
     },
     close: async () => client.destroy(),
   }
