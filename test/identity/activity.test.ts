@@ -1,11 +1,13 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { listSessions } from '../../src/contract/sessions.ts'
 import { recordActivity } from '../../src/identity/sessions/store.ts'
-import { type AccountId, type Instant, plus, type SessionId } from '../../src/kernel/index.ts'
-import { credential, type Harness, harness, signIn } from './harness.ts'
+import { type AccountId, type Caller, type Instant, plus, type SessionId, toIso } from '../../src/kernel/index.ts'
+import { call, credential, facts, type Harness, harness, signIn } from './harness.ts'
 
 let at: Harness
 let accountId: AccountId
 let id: SessionId
+let caller: Caller
 let serial = 0
 beforeAll(async () => {
   at = await harness()
@@ -14,9 +16,9 @@ beforeEach(async () => {
   const email = `active${++serial}@demo.test`
   accountId = await at.account(email)
   const { accessToken } = await signIn(at, email)
-  const { sessionId } = await at.identity.authentication.accessToken(credential(accessToken))
-  if (!sessionId) throw new Error('no session')
-  id = sessionId
+  caller = await at.identity.authentication.accessToken(credential(accessToken))
+  if (!caller.sessionId) throw new Error('no session')
+  id = caller.sessionId
 })
 afterAll(() => at.close())
 
@@ -34,6 +36,13 @@ test('activity prolongs a session', async () => {
   await note(later)
   const idle_expires_at = plus(later, at.settings.sessions.idleMs)
   expect(await times()).toEqual({ last_activity_at: later, idle_expires_at })
+})
+
+test('sessions.list 200: when a session began, and when it was last used', async () => {
+  const later = plus(at.clock.now(), 60_000)
+  await note(later)
+  const [told] = await call(at.identity, listSessions, facts(at.clock), undefined, caller)
+  expect(told).toMatchObject({ loginTime: toIso(at.clock.now()), lastActivityTime: toIso(later), userAgent: 'test' })
 })
 
 test('activity that a slower replica tells of late, or whose clock is behind, shortens no session', async () => {
