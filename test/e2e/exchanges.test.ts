@@ -82,6 +82,7 @@ describe.skipIf(!storeIsAvailable())('exchanges', () => {
       targetAmount: '91.68',
       exchangeStatus: { code: 'COMPLETED' },
       failureCode: null,
+      completedAt: made.body.data.updatedAt,
     })
     expect((await web('POST', '/exchanges', { quoteBizId }, requestId)).body.data).toEqual(made.body.data)
     const again = await web('POST', '/exchanges', { quoteBizId })

@@ -10,6 +10,10 @@ interface Made {
   bizId: string
   exportStatus: { code: string }
   rowCount: number
+  sizeBytes: number
+  createdAt: string
+  completedAt: string
+  expiresAt: string
 }
 
 describe.skipIf(!storeIsAvailable())('exports', () => {
@@ -73,6 +77,9 @@ describe.skipIf(!storeIsAvailable())('exports', () => {
     expect(made).toMatchObject({ rowCount: remarks.length, failureCode: null, exportType: { code: 'TRANSFERS' } })
     const { status, headers, bytes } = await download(made.bizId)
     expect(status).toBe(200)
+    expect(made.sizeBytes).toBe(bytes.length)
+    expect(made.completedAt >= made.createdAt).toBe(true)
+    expect(Date.parse(made.expiresAt) - Date.parse(made.completedAt)).toBe(portico.settings.exports.lifeMs)
     expect(headers.get('content-type')).toBe('text/csv; charset=utf-8')
     expect(headers.get('content-disposition')).toMatch(/^attachment; filename="transfers-\d{4}-\d\d-\d\d\.csv"/)
     const [header, ...lines] = bytes.toString().trimEnd().split('\r\n')

@@ -169,6 +169,13 @@ describe.skipIf(!storeIsAvailable())('operators', () => {
     expect((await call('POST', `/accounts/${id}/sessions/terminate`)).body.data.terminatedSessions).toBe(0)
   })
 
+  test('operators.readAccount 200: when the person has signed in last', async () => {
+    const { lastLoginAt } = (await call('GET', '/security/sessions/config')).body.data
+    expect(lastLoginAt).toEqual(expect.any(String))
+    const account = await call('GET', `/accounts/${await idOf('operator@demo.test')}`)
+    expect(account.body.data).toMatchObject({ lastLoginAt })
+  })
+
   test('operators.readAccount 404 and its like: unknown and malformed ids', async () => {
     const answers = [
       await call('GET', `/accounts/${unknownId}`),
@@ -248,6 +255,10 @@ describe.skipIf(!storeIsAvailable())('operators', () => {
       detail: { reason: 'court order' },
     })
     expect(entry.hash).toMatch(/^[0-9a-f]{64}$/)
+    const before = (await call('GET', '/audit-log?pageSize=100')).body.data.items.find(
+      ({ sequence }: { sequence: number | null }) => sequence === entry.sequence - 1,
+    )
+    expect(entry.previousHash).toBe(before.hash)
     const refused = await call('GET', '/audit-log?outcome=REFUSED&pageSize=1')
     expect(refused.body.data.items[0]).toMatchObject({ outcome: { code: 'REFUSED' } })
     const verified = await call('GET', '/audit-log/verify')
