@@ -33,6 +33,7 @@ describe.skipIf(!storeIsAvailable())('sessions', () => {
     expect(list[0]).toMatchObject({ sessionId: second.sessionId, clientIp: other.ip, isCurrent: false })
     expect(list[1]).toMatchObject({ sessionId: session.sessionId, clientIp: by.ip, isCurrent: true })
     expect(list[1].loginTime).toMatch(/^\d{4}-.*Z$/)
+    expect(list[1].userAgent).toBe('node')
     const ended = await by.post('/security/sessions/terminate', { sessionId: second.sessionId }, token)
     expect([ended.status, ended.body.data]).toEqual([200, null])
     expect(refusal(await other.get('/profile', second.accessToken))).toEqual([401, 'ACCESS.TOKEN_INVALID'])
@@ -151,7 +152,8 @@ describe.skipIf(!storeIsAvailable())('sessions', () => {
 
   test('sessions.history 200: successes and failures, newest first, paged, by time', async () => {
     const { by, email, token } = await newcomer(portico)
-    await by.post('/auth/login/initiate', { email, password: 'wrong' })
+    const userAgent = 'Some Browser/1.0'
+    await by.post('/auth/login/initiate', { email, password: 'wrong' }, undefined, { 'user-agent': userAgent })
     const { sessionId, code } = await begin(portico, by, email)
     const wrong = code === '000000' ? '111111' : '000000'
     await by.post('/auth/login/complete', { sessionId, mfaMethod: 'EMAIL', code: wrong })
@@ -165,6 +167,7 @@ describe.skipIf(!storeIsAvailable())('sessions', () => {
       [1, null],
     ])
     expect(items[0]).toMatchObject({ bizId: expect.any(String), clientIp: by.ip, loginTime: expect.any(String) })
+    expect([items[0].userAgent, items[1].userAgent]).toEqual(['node', userAgent])
     expect(pagination).toMatchObject({ totalRecords: 3, currentPage: 1, pageSize: 20, hasNext: false })
     const page = data(await by.get(`${history}?pageSize=1&currentPage=2&sortOrder=asc`, token))
     expect(page.items.map((item: { failureReason: string }) => item.failureReason)).toEqual(['INVALID_CREDENTIALS'])
