@@ -125,6 +125,28 @@ describe('auth.mfaSend', () => {
     expect((await complete(at, sessionId, next)).tokenType).toBe('Bearer')
   })
 
+  test('tells how many attempts are left', async () => {
+    await at.account('lea@demo.test')
+    const { sessionId, code } = await begin(at, 'lea@demo.test')
+    const wrong = code === '000000' ? '111111' : '000000'
+    expect(await codeOf(complete(at, sessionId, wrong))).toBe('AUTH.CODE_INVALID')
+    at.clock.advance(30_000)
+    expect((await send(at, sessionId)).attemptsRemaining).toBe(4)
+  })
+
+  test.each([
+    ['PENDING_APPROVAL', 'AUTH.PENDING_APPROVAL'],
+    ['SUSPENDED', 'AUTH.SESSION_NOT_FOUND'],
+  ] as const)('of an account that is %s since its login began is %s, and so is its end', async (status, refused) => {
+    const email = `${status}@demo.test`
+    await at.account(email)
+    const { sessionId, code } = await begin(at, email)
+    await at.ports.database.updateTable('accounts').set({ account_status: status }).where('email', '=', email).execute()
+    at.clock.advance(30_000)
+    expect(await codeOf(send(at, sessionId))).toBe(refused)
+    expect(await codeOf(complete(at, sessionId, code))).toBe(refused)
+  })
+
   test('ten parallel requests send one mail', async () => {
     await at.account('pam@demo.test')
     const { sessionId } = await initiate(at, 'pam@demo.test')
