@@ -63,7 +63,7 @@ describe.skipIf(!storeIsAvailable())('second factors', () => {
     expect(made).toMatchObject({ issuer: 'Portico', accountName: email })
     const uri = new URL(made.qrCodeUri)
     expect([uri.protocol, uri.host, uri.searchParams.get('secret')]).toEqual(['otpauth:', 'totp', made.secret])
-    expect(decodeURIComponent(uri.pathname)).toContain(email)
+    expect([decodeURIComponent(uri.pathname), uri.searchParams.get('issuer')]).toEqual([`/Portico:${email}`, 'Portico'])
     expect(methods(data(await by.get('/security/mfa', token)))[1]).toEqual(['OTP', false, false])
     expect(refusal(await login(client(portico), email, 'OTP', codeOf(made.secret)))[1]).toBe('AUTH.CODE_INVALID')
     expect(refusal(await by.post(verify, { code: '000000' }, token))).toEqual([401, 'AUTH.CODE_INVALID'])

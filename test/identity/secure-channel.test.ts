@@ -77,6 +77,7 @@ describe('secureChannel.publicKey', () => {
       algorithm: 'RSA-OAEP-2048',
       keySize: 2048,
       createdAt: '2026-01-05T12:00:00.000000000Z',
+      expiresAt: '2026-01-06T12:00:00.000Z',
     })
     const other = await call(await at.replica(), contract.readPublicKey, facts(at.clock))
     expect(other).toEqual(key)
@@ -102,6 +103,7 @@ describe('secureChannel.open', () => {
   test('answers a session of 30 minutes', async () => {
     const reply = await open(await opening(randomBytes(32)))
     expect(reply).toMatchObject({ algorithm: 'A256GCM', expiresIn: 1_800, createdAt: '2026-01-05T12:00:00.000Z' })
+    expect(reply.expiresAt).toBe('2026-01-05T12:30:00.000Z')
   })
 
   test('counts for 60 s either way', async () => {
