@@ -1,6 +1,5 @@
-import { execFileSync } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { mkdtempSync, rmSync } from 'node:fs'
 import { createServer, type Server, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -8,9 +7,10 @@ import { TLSSocket } from 'node:tls'
 import { inspect } from 'node:util'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { holdAlone, openDatabase } from '../../src/platform/database/index.ts'
+import { selfSigned } from '../harness/certificate.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'portico-postgres-tls-'))
-const [key, ca] = [join(folder, 'key.pem'), join(folder, 'ca.pem')]
+const { file: ca, key, cert } = selfSigned(folder, 'IP:127.0.0.1')
 const connectTimeoutMs = 20_000
 
 /** A server at the moment when it is asked for TLS: what it says to that, and what it hears next, in which way. */
@@ -31,10 +31,6 @@ const hear = (socket: Socket, way: string): void =>
 const sslRequest = Buffer.from([0, 0, 0, 8, 4, 210, 22, 47])
 
 beforeAll(async () => {
-  const made = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-keyout', key, '-out', ca]
-  const name = ['-subj', '/CN=postgres', '-addext', 'subjectAltName=IP:127.0.0.1', '-days', '2']
-  execFileSync('openssl', ['req', '-x509', ...made, ...name], { stdio: 'ignore' })
-  const secure = { isServer: true, key: readFileSync(key), cert: readFileSync(ca) }
   server = createServer((socket) => {
     socket
       .on('error', () => undefined)
@@ -44,7 +40,7 @@ beforeAll(async () => {
           socket.destroy()
         } else if (speaksTls) {
           socket.write('S')
-          hear(new TLSSocket(socket, secure), 'sealed')
+          hear(new TLSSocket(socket, { isServer: true, key, cert }), 'sealed')
         } else {
           socket.write('N')
           hear(socket, 'in the clear')

@@ -59,6 +59,8 @@ export const createClient = (target: RedisTarget): Redis | Cluster => {
     // Without it a node's connection that breaks is over, and ioredis sends what was under way on it again, elsewhere.
     clusterNodeRetryStrategy: retryDelay,
     maxRedirections,
+    // A certificate is for a node's name: by itself ioredis would ask the address behind the name, and have the certificate be for that.
+    ...(protocol === 'rediss:' && { dnsLookup: (name, answer) => answer(null, name) }),
     redisOptions: {
       ...options,
       ...(username && { username: decodeURIComponent(username) }),

@@ -1,0 +1,12 @@
+import { execFileSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+
+/** A certificate that signs itself, for one name such as `IP:127.0.0.1`, with its key; `file` is where it lies. */
+export const selfSigned = (folder: string, name: string) => {
+  const [key, file] = [join(folder, 'key.pem'), join(folder, 'cert.pem')]
+  const pair = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-keyout', key, '-out', file]
+  const told = ['-subj', '/CN=service', '-addext', `subjectAltName=${name}`, '-days', '2']
+  execFileSync('openssl', ['req', '-x509', ...pair, ...told], { stdio: 'ignore' })
+  return { file, key: readFileSync(key), cert: readFileSync(file) }
+}
