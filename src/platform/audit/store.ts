@@ -2,7 +2,7 @@ import { type CodeOf, type Instant, type Portal, toDate } from '../../kernel/ind
 import { type Given, statement } from '../database/statement.ts'
 import type { Database, Tx } from '../database/tables/index.ts'
 
-/** One act worth telling of later. `detail` holds codes and ids only: never secrets, addresses or bodies. */
+/** One act worth telling of later. `detail` holds codes, ids, figures and the reason that somebody gave: never secrets or addresses. */
 export interface AuditEvent {
   at: Instant
   portal: Portal
