@@ -18,7 +18,7 @@ export interface Ids {
 
 /** Unguessable bytes are handed in as well. */
 export interface Randomness {
-  bytes(count: number): Uint8Array<ArrayBuffer>
+  bytes(count: number): Uint8Array
   /** A uniform integer in [0, limit). */
   integer(limit: number): number
 }

@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process'
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { isAbsolute, join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { promisify } from 'node:util'
 import { rolldown } from 'rolldown'
@@ -56,7 +56,7 @@ describe('the client as the package exports it', () => {
     expect(told).toBeLessThan(calling.indexOf('/transfer/command/create'))
   })
 
-  it('has types that a browser’s project can check without any of Node’s', { timeout: 120_000 }, async () => {
+  it('has types that a browser’s project can check without any of Node’s, by TypeScript before 5.7 too', { timeout: 120_000 }, async () => {
     const use = `import { createClient } from './client/index.js'
       const client = createClient({ baseUrl: '/', portal: 'CONSUMER', accessCode: 'x' })
       export const names: Promise<string[]> = client.listWallets().then((all) => all.map(({ walletName }) => walletName))
@@ -74,9 +74,15 @@ describe('the client as the package exports it', () => {
     }
     const compilerOptions = { ...browser, skipLibCheck: false }
     await writeFile(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions, files: ['use.ts'] }))
-    const checked = await run(process.execPath, [tsc, '-p', folder]).catch(({ stdout }: { stdout: string }) => ({
-      stdout,
-    }))
-    expect(checked.stdout).toBe('')
+    const checked = await run(process.execPath, [tsc, '-p', folder, '--listFiles']).catch(
+      ({ stdout }: { stdout: string }) => ({ stdout }),
+    )
+    const lines = checked.stdout.trim().split('\n')
+    expect(lines.filter((line) => !isAbsolute(line))).toEqual([])
+    // Before TypeScript 5.7 arrays of bytes took no type of their buffer.
+    const declared = lines.filter((line) => line.startsWith(folder) && line.endsWith('.d.ts'))
+    expect(declared.length).toBeGreaterThan(10)
+    const texts = await Promise.all(declared.map((file) => readFile(file, 'utf8')))
+    expect(declared.filter((_, index) => texts[index]?.includes('Uint8Array<'))).toEqual([])
   })
 })
