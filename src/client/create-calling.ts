@@ -6,6 +6,7 @@ import { isPorticoError } from './error.ts'
 import type { createExchange } from './exchange.ts'
 import { untilGivenUp } from './giving-up.ts'
 import type { Settings } from './options.ts'
+import { freshRequestId } from './request-id.ts'
 import { retrying } from './retry.ts'
 import type { Route } from './routes.ts'
 import { isSealed } from './seal-rule.ts'
@@ -74,7 +75,7 @@ export const createCalling = (parts: CallingParts): Calling => {
     answer: async <O extends Operation>(operation: O, args: Args<O>): Promise<Answer<Result<O>>> => {
       const route = routes.get(operation)
       if (!route) throw new TypeError(`${operation.id} is not served to this client`)
-      const requestId = args.requestId ?? crypto.randomUUID()
+      const requestId = args.requestId ?? freshRequestId()
       const { idempotent, rate } = operation.policy
       const task = () => once(route, args, requestId)
       // A refresh is answered with the same successor for a while, so it may be tried again like a money command.

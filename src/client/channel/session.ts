@@ -3,8 +3,15 @@ import type { Calling } from '../calling.ts'
 import { type Channel, createChannel } from './channel.ts'
 import { propose } from './opening.ts'
 
+const requireCrypto = (): void => {
+  if (crypto.subtle !== undefined) return
+  const where = 'which a browser gives to pages of https and of localhost alone'
+  throw new TypeError(`the secure channel needs crypto.subtle, ${where}; any other page does without by seal: 'none'`)
+}
+
 /** Opens a session: the gateway's key, a fresh session key under it. */
 export const openSession = async (calling: Calling, clientHash: string, now: () => number): Promise<Channel> => {
+  requireCrypto()
   const offered = await calling.answer(readPublicKey, {})
   const iat = Math.floor((offered.timestamp ?? now()) / 1_000)
   const { payload, key } = await propose({ ...offered.data, clientHash, iat })
