@@ -3,7 +3,7 @@ import { type CodeDelivery, completeLogin, initiateLogin, logout, sendLoginCode 
 import { type CodeOf, codesOf } from '../kernel/index.ts'
 import type { Calling } from './calling.ts'
 import type { Result } from './contract-types.ts'
-import { isRefusal, PorticoError } from './error.ts'
+import { isPorticoError, isRefusal, PorticoError } from './error.ts'
 import type { Session } from './session/index.ts'
 
 export type MfaMethod = CodeOf<'mfaMethod'>
@@ -12,8 +12,13 @@ export type MfaMethod = CodeOf<'mfaMethod'>
 export interface SignIn {
   email: string
   password: string
-  /** Asks the user for the code; `sent` says where one went, null where it is in the user's hands already. */
-  code(sent: z.output<typeof CodeDelivery> | null): Promise<string> | string
+  /**
+   * Asks the user for the code; `sent` says where one went, null where it is in the user's hands already. `refused` is what
+   * became of the code before, null at first.
+   */
+  code(sent: z.output<typeof CodeDelivery> | null, refused: PorticoError | null): Promise<string> | string
+  /** How many codes are asked for, as long as they are wrong. Default 1; a sign-in takes five at most (`attemptsRemaining`). */
+  attempts?: number
   /** Default: the first one that the account is offered. */
   mfaMethod?: MfaMethod
 }
@@ -31,6 +36,19 @@ const pending = (): PorticoError =>
     requestId: '',
   })
 
+/** Tries again with another code while the code is what is wrong, so often at most; the last refusal is the one that is thrown. */
+const untilRight = async <T>(complete: (refused: PorticoError | null) => Promise<T>, attempts: number): Promise<T> => {
+  let refused: PorticoError | null = null
+  for (let tried = 1; ; tried++) {
+    try {
+      return await complete(refused)
+    } catch (error) {
+      if (!isPorticoError(error, 'AUTH.CODE_INVALID') || !(tried < attempts)) throw error
+      refused = error
+    }
+  }
+}
+
 /** The login of interface.md section 3, sequence 1; the tokens are kept. */
 export const signIn = async (calling: Calling, session: Session, asked: SignIn): Promise<SignedIn> => {
   const { email, password } = asked
@@ -41,8 +59,11 @@ export const signIn = async (calling: Calling, session: Session, asked: SignIn):
   const mfaMethod = asked.mfaMethod ?? (isMethod(offered) ? offered : 'EMAIL')
   const sent =
     mfaMethod === 'EMAIL' ? (await calling.answer(sendLoginCode, { body: { sessionId, mfaMethod } })).data : null
-  const code = await asked.code(sent)
-  const { data } = await calling.answer(completeLogin, { body: { sessionId, mfaMethod, code } })
+  const complete = async (refused: PorticoError | null) => {
+    const code = await asked.code(sent, refused)
+    return (await calling.answer(completeLogin, { body: { sessionId, mfaMethod, code } })).data
+  }
+  const data = await untilRight(complete, asked.attempts ?? 1)
   await session.adopt(data)
   return data
 }

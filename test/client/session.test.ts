@@ -52,7 +52,7 @@ describe('signing in', () => {
     const client = consumer(gateway.baseUrl)
     const code = vi.fn(async () => '123456')
     expect(await client.signIn({ ...asked, code })).toMatchObject({ sessionId: 'session', isNewDevice: true })
-    expect(code).toHaveBeenCalledWith(sent)
+    expect(code).toHaveBeenCalledWith(sent, null)
     expect(gateway.seen.map(({ body }) => body)).toEqual([
       { email: 'owner@demo.test', password: 'Portico-demo-2026' },
       { sessionId: 'pre-login', mfaMethod: 'EMAIL' },
@@ -60,6 +60,26 @@ describe('signing in', () => {
     ])
     expect(new Set(gateway.seen.map(({ headers }) => headers['x-client-hash'])).size).toBe(1)
     expect(await client.listWallets()).toHaveLength(1)
+  })
+
+  it('asks for a code again, as often as it is told to, where it was wrong, and for nothing else', async () => {
+    const wrong = refuse(401, 'AUTH.CODE_INVALID')
+    const complete = [wrong, wrong, ok(completed), wrong, refuse(404, 'AUTH.SESSION_NOT_FOUND'), wrong]
+    gateway = await scriptedGateway({ ...login, [`${auth}/login/complete`]: complete })
+    const client = consumer(gateway.baseUrl)
+    const code = vi.fn(async () => '123456')
+    expect(await client.signIn({ ...asked, code, attempts: 3 })).toMatchObject({ sessionId: 'session' })
+    const again = expect.objectContaining({ code: 'AUTH.CODE_INVALID' })
+    expect(code.mock.calls).toEqual([
+      [sent, null],
+      [sent, again],
+      [sent, again],
+    ])
+    expect(gateway.to('/login/mfa/send')).toHaveLength(1)
+    const over = client.signIn({ ...asked, attempts: 3 })
+    await expect(over).rejects.toHaveProperty('code', 'AUTH.SESSION_NOT_FOUND')
+    await expect(client.signIn(asked)).rejects.toHaveProperty('code', 'AUTH.CODE_INVALID')
+    expect(gateway.to('/login/complete')).toHaveLength(6)
   })
 
   it('has no code sent for a method that the user has in hand', async () => {
