@@ -16,14 +16,18 @@ const lost = (cause: unknown, requestId: string): PorticoError => {
 const unusable = (requestId: string, status: number, message: string, cause: unknown): PorticoError =>
   new PorticoError({ status, code: 'CLIENT.INVALID_REPLY', message, requestId, cause })
 
+/** A download is an attachment (completions.md, Files and exports), but for the news that there is none; a proxy's page is not. */
+const isDownload = ({ status, headers }: Response): boolean =>
+  status === 304 || (status < 300 && /^attachment\b/i.test(headers.get('content-disposition') ?? ''))
+
 /** Sends one attempt and yields its reply: opened, and checked against the operation's schema. */
 export const createExchange = (settings: Settings, transport: Transport) => {
   const send = async (request: WireRequest, attempt: Attempt) => {
     const isStream = attempt.route.operation.reply === 'stream'
     try {
       const response = await transport(request)
-      const bytes = isStream && response.status < 400
-      return { response, json: bytes ? null : await readJson(response) }
+      const bytes = isStream && isDownload(response)
+      return { response, bytes, json: bytes ? null : await readJson(response) }
     } catch (error) {
       throw lost(error, attempt.requestId)
     }
@@ -33,13 +37,13 @@ export const createExchange = (settings: Settings, transport: Transport) => {
     const { route, args, requestId } = attempt
     const { id: operationId, reply } = route.operation
     const { request, target, open } = await prepare(settings, attempt)
-    const { response, json } = await send(request, attempt)
+    const { response, bytes, json } = await send(request, attempt)
     const { status } = response
     const tell = (shown: unknown): void => {
       const facts = { operationId, requestId, method: request.method, path: target, sealed: attempt.channel !== null }
       settings.onExchange({ ...facts, request: args.body ?? null, status, reply: shown })
     }
-    if (reply === 'stream' && status < 400) {
+    if (bytes) {
       tell(null)
       return { data: response, timestamp: null }
     }

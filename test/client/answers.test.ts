@@ -20,6 +20,11 @@ const raw =
   (status: number, body: unknown, headers: Record<string, string> = {}): Step =>
   (_, response) =>
     void response.writeHead(status, headers).end(JSON.stringify(body))
+const download = `GET /web/v1/consumer/files/${walletId}/download`
+const attached =
+  (bytes: string): Step =>
+  (_, response) =>
+    void response.setHeader('content-disposition', "attachment; filename*=UTF-8''a").end(bytes)
 const frame = { success: true, code: '2000', message: 'Success', data: [wallet] }
 const refusal = { ...frame, success: false, code: 'ACCESS.RATE_LIMITED' }
 
@@ -48,6 +53,17 @@ describe('an answer', () => {
   ])('that asks to wait %j is waited for: %s s', async (text, retryAfter) => {
     gateway = await scriptedGateway({ [wallets]: raw(429, refusal, { 'retry-after': text }) })
     await expect(consumer(gateway.baseUrl).listWallets()).rejects.toMatchObject({ retryAfter })
+  })
+
+  it('to a download is the file where it is an attachment, or says that there is no other; a proxy’s page is none of ours', async () => {
+    const page: Step = (_, response) => void response.setHeader('content-type', 'text/html').end('<h1>Sign in</h1>')
+    gateway = await scriptedGateway({ [download]: [attached('bytes'), raw(304, null), page, ok(null)] })
+    const client = consumer(gateway.baseUrl)
+    const ask = () => client.downloadFile({ params: { file_id: walletId }, headers: { 'if-none-match': '"one"' } })
+    expect(await (await ask()).text()).toBe('bytes')
+    expect((await ask()).status).toBe(304)
+    for (let round = 0; round < 2; round++)
+      await expect(ask()).rejects.toMatchObject({ code: 'CLIENT.INVALID_REPLY', status: 200 })
   })
 
   it('tells when it was, where it says so', async () => {
@@ -92,7 +108,7 @@ describe('a call', () => {
     const times = vi.spyOn(AbortSignal, 'timeout')
     gateway = await scriptedGateway({
       [wallets]: ok([]),
-      [`GET /web/v1/consumer/files/${walletId}/download`]: (_, response) => void response.end('bytes'),
+      [download]: attached('bytes'),
     })
     const client = createClient({ baseUrl: gateway.baseUrl, portal: 'CONSUMER', accessCode: 'x' })
     await client.downloadFile({ params: { file_id: walletId } })

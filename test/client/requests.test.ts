@@ -105,7 +105,7 @@ describe('a request', () => {
   it('takes forms and leaves bytes alone', async () => {
     const file = `/web/v1/consumer/files/${walletId}/download`
     const bytes: Step = (_, response) => {
-      response.writeHead(206, { 'content-range': 'bytes 0-1/4' }).end('ab')
+      response.writeHead(206, { 'content-range': 'bytes 0-1/4', 'content-disposition': 'attachment' }).end('ab')
     }
     gateway = await scriptedGateway({ [`GET ${file}`]: [bytes, refuse(404, 'RESOURCE.NOT_FOUND')] })
     const client = consumer(gateway.baseUrl)
