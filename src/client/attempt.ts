@@ -2,6 +2,7 @@ import type { Operation } from '../kernel/index.ts'
 import type { Channel } from './channel/index.ts'
 import type { AnyArgs } from './contract-types.ts'
 import { headersOf } from './headers.ts'
+import { longestTimerMs } from './longest-timer.ts'
 import type { Settings } from './options.ts'
 import { pathOf, queryOf, type Route } from './routes.ts'
 import { type SealedRequest, sealRequest } from './sealing.ts'
@@ -35,7 +36,9 @@ const refreshTimeoutMs = 10_000
 /** How long an attempt may take; null for bytes, which take as long as they take. */
 const timeoutOf = ({ reply, body, policy }: Operation, timeoutMs: number): number | null => {
   if (reply === 'stream' || body === 'multipart') return null
-  return policy.rate === 'refresh' ? Math.min(timeoutMs, refreshTimeoutMs) : timeoutMs
+  const bound = policy.rate === 'refresh' ? Math.min(timeoutMs, refreshTimeoutMs) : timeoutMs
+  // AbortSignal.timeout takes whole milliseconds.
+  return bound > longestTimerMs ? null : Math.ceil(bound)
 }
 
 /** The request of an attempt, sealed where it has a channel. */

@@ -52,7 +52,10 @@ interface CommonOptions {
   /** X-LOCALE. Default en. */
   locale?: Locale
   retry?: Partial<RetryRule>
-  /** How long one try of a JSON call may take, a renewal of tokens 10 s at most. Default 30 s. Bytes take as long as they take. */
+  /**
+   * How long one try of a JSON call may take, a renewal of tokens 10 s at most. Default 30 s; Infinity sets no bound. Bytes
+   * take as long as they take.
+   */
   timeoutMs?: number
   /** Told of every try that was answered, for recording and debugging; what it throws is the call's error. */
   onExchange?: (exchange: Exchange) => void
@@ -108,6 +111,18 @@ const edgeOf = (given: boolean | EdgeHeaders = false): EdgeHeaders | null => {
   return given === false ? null : given
 }
 
+/** What is no number, such as a variable that is not set, would end every call at once or never. */
+const timeoutOf = (timeoutMs = 30_000): number => {
+  if (timeoutMs > 0) return timeoutMs
+  throw new TypeError(`timeoutMs: ${timeoutMs} is no time that an answer could take`)
+}
+
+const retryOf = ({ attempts = 5, firstDelayMs = 250, maxDelayMs = 10_000 }: Partial<RetryRule> = {}): RetryRule => {
+  for (const [name, value] of Object.entries({ attempts, firstDelayMs, maxDelayMs }))
+    if (!(value >= 0)) throw new TypeError(`retry.${name}: ${value} is no number from 0 on`)
+  return { attempts, firstDelayMs, maxDelayMs }
+}
+
 type Given = CommonOptions & Partial<Pick<ClientOptions<Portal>, 'accessCode' | 'edgeHeaders' | 'seal'>>
 
 export const settle = (options: Given): Settings => ({
@@ -116,8 +131,8 @@ export const settle = (options: Given): Settings => ({
   locale: options.locale ?? 'en',
   edge: edgeOf(options.edgeHeaders),
   seal: options.seal ?? 'sensitive',
-  retry: { attempts: 5, firstDelayMs: 250, maxDelayMs: 10_000, ...options.retry },
-  timeoutMs: options.timeoutMs ?? 30_000,
+  retry: retryOf(options.retry),
+  timeoutMs: timeoutOf(options.timeoutMs),
   onExchange: options.onExchange ?? (() => undefined),
   // A browser's fetch works only as a call on the global object.
   fetch: options.fetch ?? ((input, init) => globalThis.fetch(input, init)),

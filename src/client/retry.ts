@@ -1,4 +1,5 @@
 import { isPorticoError, PorticoError } from './error.ts'
+import { longestTimerMs } from './longest-timer.ts'
 import type { RetryRule } from './options.ts'
 
 /**
@@ -16,10 +17,13 @@ const sleep = (milliseconds: number, signal: AbortSignal | undefined): Promise<v
       clearTimeout(timer)
       reject(signal?.reason)
     }
-    const timer = setTimeout(() => {
-      signal?.removeEventListener('abort', abort)
-      resolve()
-    }, milliseconds)
+    const timer = setTimeout(
+      () => {
+        signal?.removeEventListener('abort', abort)
+        resolve()
+      },
+      Math.min(milliseconds, longestTimerMs),
+    )
     signal?.addEventListener('abort', abort, { once: true })
   })
 

@@ -104,6 +104,14 @@ describe('a call', () => {
     await expect(fetched.mock.results[1]?.value).rejects.toThrow('enough')
   })
 
+  it.each([Number.POSITIVE_INFINITY, 2 ** 31, 2 ** 40, 1_500.5])(
+    'is answered where it may take %d ms',
+    async (timeoutMs) => {
+      gateway = await scriptedGateway({ [wallets]: ok([wallet]) })
+      expect(await consumer(gateway.baseUrl, { timeoutMs }).listWallets()).toHaveLength(1)
+    },
+  )
+
   it('that carries bytes takes as long as it takes, any other its time', async () => {
     const times = vi.spyOn(AbortSignal, 'timeout')
     gateway = await scriptedGateway({
@@ -175,6 +183,22 @@ describe('what is not said', () => {
       retry: { attempts: 5, firstDelayMs: 250, maxDelayMs: 10_000 },
       timeoutMs: 30_000,
     })
+  })
+
+  it('is what an option says that is undefined', () => {
+    const retry = { attempts: undefined, firstDelayMs: undefined, maxDelayMs: 20 }
+    // @ts-expect-error: a project without exactOptionalPropertyTypes may say so
+    expect(settle({ baseUrl: '', retry }).retry).toEqual({ attempts: 5, firstDelayMs: 250, maxDelayMs: 20 })
+  })
+
+  it.each([
+    ['timeoutMs: NaN is no time that an answer could take', { timeoutMs: Number.NaN }],
+    ['timeoutMs: -1 is no time that an answer could take', { timeoutMs: -1 }],
+    ['timeoutMs: 0 is no time that an answer could take', { timeoutMs: 0 }],
+    ['retry.attempts: NaN is no number from 0 on', { retry: { attempts: Number.NaN } }],
+    ['retry.firstDelayMs: -1 is no number from 0 on', { retry: { firstDelayMs: -1 } }],
+  ])('can be no number that calls would fail by or never end by: %s', (complaint, options) => {
+    expect(() => settle({ baseUrl: '', ...options })).toThrow(new TypeError(complaint))
   })
 
   it('is the global fetch at the time of the call, called on the global object', async () => {

@@ -56,7 +56,9 @@ describe('the client as the package exports it', () => {
     expect(told).toBeLessThan(calling.indexOf('/transfer/command/create'))
   })
 
-  it('has types that a browser’s project can check without any of Node’s, by TypeScript before 5.7 too', { timeout: 120_000 }, async () => {
+  it('has types that a browser’s project can check without any of Node’s, by TypeScript before 5.7 too', {
+    timeout: 120_000,
+  }, async () => {
     const use = `import { createClient } from './client/index.js'
       const client = createClient({ baseUrl: '/', portal: 'CONSUMER', accessCode: 'x' })
       export const names: Promise<string[]> = client.listWallets().then((all) => all.map(({ walletName }) => walletName))
