@@ -104,6 +104,23 @@ describe('a call', () => {
     await expect(fetched.mock.results[1]?.value).rejects.toThrow('enough')
   })
 
+  it('has both also where signals cannot be put together: in Node 20.0, in Safari before 17.4', async () => {
+    const { any } = AbortSignal
+    Reflect.deleteProperty(AbortSignal, 'any')
+    try {
+      gateway = await scriptedGateway({ [wallets]: [ok([wallet]), () => undefined] })
+      const caller = new AbortController()
+      const client = consumer(gateway.baseUrl)
+      expect(await client.listWallets({ signal: caller.signal })).toHaveLength(1)
+      const call = client.listWallets({ signal: caller.signal })
+      await expect.poll(() => gateway?.to('/wallets')).toHaveLength(2)
+      caller.abort(new Error('enough'))
+      await expect(call).rejects.toThrow('enough')
+    } finally {
+      AbortSignal.any = any
+    }
+  })
+
   it.each([Number.POSITIVE_INFINITY, 2 ** 31, 2 ** 40, 1_500.5])(
     'is answered where it may take %d ms',
     async (timeoutMs) => {

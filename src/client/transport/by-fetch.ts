@@ -5,7 +5,9 @@ const isolation = { credentials: 'omit', cache: 'no-store', redirect: 'error', r
 
 const signals = (signal: AbortSignal | undefined, timeoutMs: number | null): AbortSignal | null => {
   const timeout = timeoutMs === null ? undefined : AbortSignal.timeout(timeoutMs)
-  return signal && timeout ? AbortSignal.any([signal, timeout]) : (signal ?? timeout ?? null)
+  if (!signal || !timeout) return signal ?? timeout ?? null
+  // Where signals cannot be put together the caller's ends the call all the same (giving-up.ts), and its time the request.
+  return 'any' in AbortSignal ? AbortSignal.any([signal, timeout]) : timeout
 }
 
 export const byFetch =
