@@ -182,7 +182,8 @@ describe.each(stores)('races on $name', (store) => {
     }
   })
 
-  test('a sandbox is in its seed state after any storm of transfers and resets', async () => {
+  /** A sandbox in its seed state, with two wallets. */
+  const sandbox = async () => {
     const as = await someone()
     const workspace = bizId<'workspace'>(await world.workspaceOf(as, 'Play', 'SANDBOX'))
     const wallet = async (walletName: string, isDefault: boolean): Promise<WalletId> => {
@@ -194,8 +195,8 @@ describe.each(stores)('races on $name', (store) => {
     const [main, spare] = [await wallet('Main', true), await wallet('Spare', false)]
     const reset = () => world.ask(handlers, sandboxContract.resetSandbox, { as, workspace })
     await reset()
-    const move = (from: WalletId, to: WalletId) =>
-      ledger.post({
+    const move = (by: Ledger, from: WalletId, to: WalletId) =>
+      by.post({
         actor: as,
         parties: [
           { label: 'source', wallet: from, workspace, currency: 'USD', active: true, currencyField: 'currency' },
@@ -206,17 +207,35 @@ describe.each(stores)('races on $name', (store) => {
           { account: 'target', amount: 100n, flowType: 'TRANSFER' },
         ],
       })
+    const totals = () =>
+      Promise.all([main, spare].map(async (id) => (await ledger.readBalance({ wallet: id, workspace }))?.total))
+    return { main, spare, reset, move, totals }
+  }
+  const seeded = [money(1_000_000n, 'USD'), money(0n, 'USD')]
+
+  test('a sandbox is in its seed state after any storm of transfers and resets', async () => {
+    const { main, spare, reset, move, totals } = await sandbox()
     const ends = await times(60, (index) => {
       if (index % 10 === 9) return refusalOf(reset())
-      return refusalOf(index % 2 ? move(main, spare) : move(spare, main))
+      return refusalOf(index % 2 ? move(ledger, main, spare) : move(ledger, spare, main))
     })
     expect(new Set(ends).difference(new Set(['none', 'WALLET.INSUFFICIENT_FUNDS'])).size).toBe(0)
     await reset()
-    const totals = await Promise.all(
-      [main, spare].map(async (id) => (await ledger.readBalance({ wallet: id, workspace }))?.total),
-    )
-    expect(totals).toEqual([money(1_000_000n, 'USD'), money(0n, 'USD')])
+    expect(await totals()).toEqual(seeded)
     expect(await ledger.verifyBook()).toBeNull()
+  })
+
+  test('sandbox.reset 200 while a transfer is under way: it waits for that one, and takes back what it moved', async () => {
+    const { main, spare, reset, move, totals } = await sandbox()
+    let ending: Promise<string> | undefined
+    await world.database.transaction().execute(async (tx) => {
+      await move(ledger.within(tx), main, spare)
+      ending = refusalOf(reset())
+      // Long enough to come as far as it gets.
+      await pause(200)
+    })
+    expect(await ending).toBe('none')
+    expect(await totals()).toEqual(seeded)
   })
 
   test('sandbox.reset 200 while what it ends is cancelled: every order ends once, and nobody is told of a conflict', async () => {
