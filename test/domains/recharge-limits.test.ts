@@ -36,6 +36,7 @@ const bench = async ({ database }: TestStore) => {
   const body = (amount: string, channelCode = 'CARD') => ({ walletBizId: wallet.id, channelCode, amount })
   return {
     clock,
+    workspace,
     /** What withdrawals by a channel of that name have taken of the day. */
     withdrawn: (usageOf: string, minor: bigint) =>
       sql`INSERT INTO daily_usage VALUES (${workspace}, 'WITHDRAWAL', ${usageOf}, 'USD', ${toIso(clock.now())}, ${minor})`.execute(
@@ -45,6 +46,8 @@ const bench = async ({ database }: TestStore) => {
       ask(contract.quoteRecharge, { as, workspace, body: body(amount, channelCode) }),
     create: (amount: string) =>
       ask(contract.createRecharge, { as, workspace, requestId: systemIds.next(), body: body(amount) }),
+    cancel: (recharge_id: string) =>
+      ask(contract.cancelRecharge, { as, workspace, params: { recharge_id }, body: { cancelReason: 'no more' } }),
     read: (recharge_id: string) => ask(contract.readRecharge, { as, workspace, params: { recharge_id } }),
   }
 }
@@ -76,6 +79,27 @@ describe.each(stores)('the daily limit of recharges on $name', (store) => {
     const made = await create('40.00')
     expect(await refusalOf(create('1.00'))).toBe('WALLET.LIMIT_EXCEEDED')
     expect(made).toMatchObject({ rechargeStatus: { code: 'PENDING_PAYMENT' } })
+  })
+
+  test('recharges.cancel 200 gives back what it took, and nothing of another kind, channel, currency or workspace', async () => {
+    const world = await bench(store)
+    const { database } = store
+    const { bizId } = await world.create('100.00')
+    const others = [
+      sql`workspace_biz_id, 'WITHDRAWAL', usage_of, currency, day`,
+      sql`workspace_biz_id, order_type, 'BANK', currency, day`,
+      sql`workspace_biz_id, order_type, usage_of, 'EUR', day`,
+      sql`gen_random_uuid(), order_type, usage_of, currency, day`,
+      sql`workspace_biz_id, order_type, usage_of, currency, day - 1`,
+    ]
+    const own = sql`workspace_biz_id = ${world.workspace} AND (order_type, usage_of, currency) = ('RECHARGE', 'CARD', 'USD')`
+    for (const other of others)
+      await sql`INSERT INTO daily_usage SELECT ${other}, used FROM daily_usage WHERE ${own}`.execute(database)
+    const full = async () => (await sql`SELECT FROM daily_usage WHERE used = 10000`.execute(database)).rows.length
+    const before = await full()
+    await world.cancel(bizId)
+    expect(await full()).toBe(before - 1)
+    expect(await world.quote('100.00')).toMatchObject({ amount: '100.00' })
   })
 
   test('recharges.quote 200: what was ordered by one channel takes no share of another one’s day', async () => {

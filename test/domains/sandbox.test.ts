@@ -129,6 +129,32 @@ describe('a sandbox', () => {
     expect(await balances(opened)).toEqual(seedState)
   })
 
+  test('brings back a frozen wallet too, and leaves a closed one as it is', async () => {
+    const opened = await open('SANDBOX')
+    const { workspaceId: workspace, main, spare } = opened
+    await send(opened, '10.00')
+    const move = (wallet: WalletId, from: 'ACTIVE' | 'FROZEN', to: 'FROZEN' | 'CLOSED') =>
+      ledger.moveWallet({ wallet, from, to, at: world.clock.now() })
+    for (const wallet of [main, spare]) await move(wallet, 'ACTIVE', 'FROZEN')
+    await reset(workspace)
+    expect(await balances(opened)).toEqual(seedState)
+    const party = { workspace, currency: 'USD', active: false, currencyField: '' }
+    await ledger.post({
+      actor: null,
+      parties: [
+        { ...party, label: 'main', wallet: main },
+        { label: 'outside', house: 'CLEARING', currency: 'USD', short: 'SYSTEM.INTERNAL_ERROR' },
+      ],
+      entries: [
+        { account: 'main', amount: -1_000_000n, flowType: 'OPENING' },
+        { account: 'outside', amount: 1_000_000n, flowType: 'OPENING' },
+      ],
+    })
+    expect(await move(main, 'FROZEN', 'CLOSED')).toBe(true)
+    await reset(workspace)
+    expect(await balances(opened)).toEqual([['Main', '0.00', '0.00'], ...seedState.slice(1)])
+  })
+
   test('knows every table that keeps something of a workspace', async () => {
     const { rows } = await sql<{ name: string }>`SELECT table_name AS name FROM information_schema.columns
       WHERE column_name = 'workspace_biz_id' AND table_schema = current_schema()`.execute(world.database)

@@ -3,7 +3,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import * as contract from '../../src/contract/transfers.ts'
 import { orderKinds } from '../../src/domains/exports/sources/order-columns.ts'
 import { orderSource } from '../../src/domains/exports/sources/orders.ts'
-import { bizId as bizIdOf, type Instant, type WorkspaceId } from '../../src/kernel/index.ts'
+import { bizId as bizIdOf, type Instant, toIso, type WorkspaceId } from '../../src/kernel/index.ts'
+import type { Party } from '../../src/ledger/index.ts'
 import type { OrderType } from '../../src/platform/database/tables/ledger.ts'
 import { systemIds } from '../../src/platform/system/index.ts'
 import { refusalOf } from '../domains/world.ts'
@@ -56,7 +57,8 @@ describe.each(stores)('transfers that wait for approval on $name', ({ database }
     const { bizId } = await transfer(wallets, '50.00')
     book.clock.advance(1_000)
     const approved = await approve(bizId, checker, 'approval-1')
-    expect(approved).toMatchObject({ version: 2, transferStatus: { code: 'COMPLETED' } })
+    const updatedAt = toIso(book.clock.now())
+    expect(approved).toMatchObject({ version: 2, updatedAt, transferStatus: { code: 'COMPLETED' } })
     expect(approved.statusHistory.map((step) => [step.status.code, step.actorBizId])).toEqual([
       ['PENDING_APPROVAL', maker],
       ['PROCESSING', checker],
@@ -158,6 +160,37 @@ describe.each(stores)('transfers that wait for approval on $name', ({ database }
     const again = { ...rejecting, expected: ['COMPLETED'], steps: [{ status: 'COMPLETED' }] } as const
     const move = { ...again, id: bizIdOf<'order'>(bizId), type: 'TRANSFER', workspace: null } as const
     expect(await refusalOf(book.ledger.execute({ actor: checker, parties: [], move }))).toBe('STATE.CONFLICT')
+  })
+
+  test('an order may hold funds of a wallet several times: all of that counts, and all of it ends with the order', async () => {
+    const [{ id: wallet, workspace }, target] = await pair('51.00')
+    const wallets: Party[] = [
+      { label: 'source', wallet, workspace, currency: 'USD', active: true, currencyField: 'currency' },
+      { label: 'target', wallet: target.id, workspace: null, currency: 'USD', active: true, currencyField: 'currency' },
+    ]
+    const ordering = (...amounts: bigint[]) =>
+      book.ledger.execute({
+        actor: maker,
+        parties: wallets,
+        create: { workspace, type: 'TRANSFER', data: {}, steps: [{ status: 'PENDING_APPROVAL' }] },
+        holds: amounts.map((amount) => ({ account: 'source', amount })),
+      })
+    expect(await refusalOf(ordering(5_000n, 101n))).toBe('WALLET.INSUFFICIENT_FUNDS')
+    const { bizId: id } = await ordering(3_000n, 2_100n)
+    await book.ledger.execute({
+      actor: checker,
+      parties: wallets,
+      move: {
+        ...{ id, type: 'TRANSFER', workspace: null, expected: ['PENDING_APPROVAL'] },
+        ...{ steps: [{ status: 'COMPLETED' }], endHolds: 'CAPTURED' },
+      },
+      entries: [
+        { account: 'source', amount: -5_100n, flowType: 'TRANSFER' },
+        { account: 'target', amount: 5_100n, flowType: 'TRANSFER' },
+      ],
+    })
+    const balance = await book.ledger.readBalance({ wallet, workspace })
+    expect(balance).toMatchObject({ total: { minor: 0n }, held: { minor: 0n } })
   })
 
   test('transfers.reject 200 after the clock was set back: the order ends no sooner than it began', async () => {

@@ -60,4 +60,33 @@ describe.each(stores)('accounts that everybody uses, on $name', ({ database }) =
     await Promise.all(Array.from({ length: 30 }, (_, turn) => wallets.map((pair) => exchange(pair, turn))).flat())
     expect(await book.ledger.verifyBook()).toBeNull()
   })
+
+  test('sixty between two accounts at once, both ways: nothing deadlocks, and no second try has to hide it', async () => {
+    const book = await createBook(database)
+    const pair = [await book.wallet('USD', '100.00'), await book.wallet('USD', '100.00')]
+    const move = (parties: readonly TestWallet[]) =>
+      database.transaction().execute((tx) =>
+        book.ledger.within(tx).post({
+          actor: null,
+          parties: parties.map(({ id, workspace, currency }, place) => ({
+            ...{ label: place === 0 ? 'source' : 'target', wallet: id, workspace, currency },
+            ...{ active: true, currencyField: 'currency' },
+          })),
+          entries: [
+            { account: 'source', amount: -1n, flowType: 'TRANSFER' },
+            { account: 'target', amount: 1n, flowType: 'TRANSFER' },
+          ],
+        }),
+      )
+    await Promise.all(Array.from({ length: 60 }, (_, turn) => move(turn % 2 === 0 ? pair : pair.toReversed())))
+    expect(await Promise.all(pair.map(book.available))).toEqual(['100.00', '100.00'])
+  })
+
+  test('replicas that start at once put in what the house has for exchanges once', async () => {
+    const { ledger } = await createBook(database)
+    await ledger.ensureHouse(['GBP'])
+    await Promise.all(Array.from({ length: 8 }, () => ledger.provideLiquidity([{ minor: 100n, currency: 'GBP' }])))
+    const ours = database.selectFrom('ledger_accounts').where('kind', '=', 'LIQUIDITY').where('currency', '=', 'GBP')
+    expect(await ours.select('balance').execute()).toEqual([{ balance: 100n }])
+  })
 })

@@ -64,6 +64,14 @@ describe.each(stores)('X-Request-Id on $name', ({ name, database }) => {
     expect(cost).toBe(100)
   })
 
+  test('the id is one operation’s own', async () => {
+    await transfer('of-transfers')
+    const key = { account: caller, workspace: a.workspace, requestId: 'of-transfers', bodyHash: 'another' }
+    const earlier = (operation: string) => book.ledger.earlierAnswer({ ...key, operation })
+    expect(await earlier('withdrawals.create')).toBeUndefined()
+    expect(await refusalOf(earlier('transfers.create'))).toBe('REQUEST.ID_REUSED')
+  })
+
   test('a refusal is not remembered', async () => {
     const poor = await book.wallet('USD')
     expect(await refusalOf(transfer('poor', '1.00', caller, poor, a))).toBe('WALLET.INSUFFICIENT_FUNDS')
@@ -96,6 +104,16 @@ describe.each(stores)('X-Request-Id on $name', ({ name, database }) => {
       (await sql`SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock'`.execute(database)).rows.length
     await expect.poll(waiting).toBe(1)
     expect(await refusalOf(transfer('slow'))).toBe('REQUEST.IN_PROGRESS')
+    const key = {
+      account: caller,
+      workspace: a.workspace,
+      operation: createTransfer.id,
+      requestId: 'slow',
+      bodyHash: '',
+    }
+    const others = [{ account: book.account() }, { workspace: b.workspace }, { operation: 'x' }, { requestId: 'fast' }]
+    for (const other of others) expect(await book.ledger.earlierAnswer({ ...key, ...other })).toBeUndefined()
+    expect(await refusalOf(book.ledger.earlierAnswer(key))).toBe('REQUEST.IN_PROGRESS')
     goOn()
     await blocker
     const order = await first
@@ -107,7 +125,9 @@ describe.each(stores)('X-Request-Id on $name', ({ name, database }) => {
     book.clock.advance(hours(24) - 1)
     expect(await transfer('old')).toEqual(first)
     book.clock.advance(1)
-    expect((await transfer('old', '2.00')).bizId).not.toBe(first.bizId)
+    const again = await transfer('old', '2.00')
+    expect(again.bizId).not.toBe(first.bizId)
+    expect(await transfer('old', '2.00')).toEqual(again)
     expect(await book.ledger.forgetAnswers(2)).toBe(2)
     expect(await book.ledger.forgetAnswers(1_000)).toBeGreaterThan(0)
     expect(await book.ledger.forgetAnswers(1_000)).toBe(0)

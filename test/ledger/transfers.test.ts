@@ -28,7 +28,7 @@ describe.each(stores)('transfers on $name', ({ database }) => {
   test('create moves the money and answers the completed order', async () => {
     const a = await book.wallet('USD', '100.00')
     const b = await book.wallet('USD')
-    const order = await transfer(a, b, '12.5', { remark: 'rent', clientReference: 'ref-1' })
+    const order = await transfer(a, b, '12.5', { remark: 'rent', clientReference: 'ref-1' }, 'the-first')
     expect(order).toMatchObject({
       version: 1,
       workspaceBizId: a.workspace,
@@ -55,7 +55,12 @@ describe.each(stores)('transfers on $name', ({ database }) => {
       .where('target_biz_id', '=', order.bizId)
       .selectAll()
       .execute()
-    expect(audited).toMatchObject([{ action: 'transfers.create', actor_biz_id: sender, workspace_biz_id: a.workspace }])
+    expect(audited).toMatchObject([
+      {
+        ...{ portal: 'CONSUMER', action: 'transfers.create', actor_biz_id: sender, workspace_biz_id: a.workspace },
+        ...{ outcome: 'SUCCESS', request_id: 'the-first', client_ip: '203.0.113.7', detail: {} },
+      },
+    ])
   })
 
   test('create beyond the available funds is WALLET.INSUFFICIENT_FUNDS and leaves nothing', async () => {
@@ -114,6 +119,13 @@ describe.each(stores)('transfers on $name', ({ database }) => {
     await book.ledger.moveWallet({ wallet: a.id, from: 'ACTIVE', to: 'FROZEN', at: book.clock.now() })
     expect(await refusalOf(transfer(a, b, '1'))).toBe('WALLET.NOT_ACTIVE')
     expect(await refusalOf(transfer(b, a, '1'))).toBe('WALLET.NOT_ACTIVE')
+  })
+
+  test('create to a wallet that is closed is WALLET.NOT_ACTIVE', async () => {
+    const a = await book.wallet('USD', '5.00')
+    const b = await book.wallet('USD')
+    await book.ledger.moveWallet({ wallet: b.id, from: 'ACTIVE', to: 'CLOSED', at: book.clock.now() })
+    expect(await refusalOf(transfer(a, b, '1'))).toBe('WALLET.NOT_ACTIVE')
   })
 
   test('a recipient reads the order without the sender’s notes; others do not read it', async () => {
@@ -216,12 +228,33 @@ describe.each(stores)('transfers on $name', ({ database }) => {
     book.clock.advance(hours(1))
   })
 
+  test('what a command brings in may go out by it again', async () => {
+    const [a, b] = [await book.wallet('USD', '5.00'), await book.wallet('USD')]
+    const party = { currency: 'USD', active: true, currencyField: 'currency' }
+    await book.ledger.post({
+      actor: null,
+      parties: [
+        { ...party, label: 'a', wallet: a.id, workspace: a.workspace },
+        { ...party, label: 'b', wallet: b.id, workspace: b.workspace },
+      ],
+      entries: [
+        { account: 'b', amount: -500n, flowType: 'TRANSFER' },
+        { account: 'a', amount: 500n, flowType: 'TRANSFER' },
+        { account: 'a', amount: -500n, flowType: 'TRANSFER' },
+        { account: 'b', amount: 500n, flowType: 'TRANSFER' },
+      ],
+    })
+    expect([await book.available(a), await book.available(b)]).toEqual(['5.00', '0.00'])
+  })
+
   test('a fee comes on top of the amount and goes to the house', async () => {
     const dear = await createBook(database, { fixedFee: { EUR: '0.25' } })
     const a = await dear.wallet('EUR', '10.00')
     const b = await dear.wallet('EUR')
     const body = { sourceWalletBizId: a.id, targetWalletBizId: b.id, currency: 'EUR' }
     const asking = { as: sender, workspace: a.workspace }
+    const beyond = dear.ask(contract.createTransfer, { ...asking, body: { ...body, amount: '9.76' } })
+    expect(await refusalOf(beyond)).toBe('WALLET.INSUFFICIENT_FUNDS')
     const order = await dear.ask(contract.createTransfer, { ...asking, body: { ...body, amount: '9.75' } })
     expect(order.feeAmount).toBe('0.25')
     expect([await dear.available(a), await dear.available(b)]).toEqual(['0.00', '9.75'])
