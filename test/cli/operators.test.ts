@@ -4,8 +4,11 @@ import { text } from 'node:stream/consumers'
 import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { databaseTarget } from '../../src/compose/store.ts'
+import { operatorPermissions } from '../../src/contract/permissions.ts'
 import { sealAuditLog } from '../../src/platform/audit/index.ts'
+import { createPasswordHasher } from '../../src/platform/crypto/index.ts'
 import { openDatabase } from '../../src/platform/database/index.ts'
+import { systemRandomness } from '../../src/platform/system/index.ts'
 import { root, testSettings } from '../harness/settings.ts'
 import { createTemplate } from '../harness/template.ts'
 
@@ -40,31 +43,46 @@ describe('portico, over a store of its own', () => {
       await opened.close()
     }
   }
+  const operator = (email: string) =>
+    within((database) =>
+      database
+        .selectFrom('accounts')
+        .select(['biz_id', 'portal', 'account_status', 'operator_permissions', 'password_hash'])
+        .where('email_canonical', '=', email)
+        .executeTakeFirstOrThrow(),
+    )
+  const passwords = createPasswordHasher({ concurrency: 1, waiting: 1 }, systemRandomness)
   const create = (...more: string[]) => ['operator', 'create', '--email', 'first@demo.test', '--name', 'First', ...more]
 
   test('operator create: an administrator with a generated password, shown once; never twice', async () => {
     const made = await portico(create())
     expect(made, made.err).toMatchObject({ code: 0, err: '' })
-    expect(made.out).toMatch(/password, shown this once: [\w-]{24}\n$/)
+    const password = /password, shown this once: ([\w-]{24})\n$/.exec(made.out)?.[1] ?? ''
     const again = await portico(create())
     expect(again.code).toBe(1)
     expect(again.err).toContain('nothing was changed')
-    const row = await within((database) =>
+    const { biz_id, ...row } = await operator('first@demo.test')
+    expect(row).toMatchObject({ portal: 'SYSTEM', account_status: 'ACTIVE', operator_permissions: operatorPermissions })
+    expect(await passwords.verify(row.password_hash, password)).toBe(true)
+    const acts = await within((database) =>
       database
-        .selectFrom('accounts')
-        .select(['portal', 'account_status', 'operator_permissions', 'password_hash'])
-        .where('email_canonical', '=', 'first@demo.test')
-        .executeTakeFirstOrThrow(),
+        .selectFrom('audit_log')
+        .select(['target_biz_id', 'outcome', 'detail'])
+        .where('action', '=', 'operator create')
+        .execute(),
     )
-    expect(row).toMatchObject({ portal: 'SYSTEM', account_status: 'ACTIVE' })
-    expect(row.operator_permissions).toContain('account:approve')
-    expect(row.password_hash).toMatch(/^\$argon2id\$/)
+    const detail = { permissions: operatorPermissions.join(',') }
+    expect(acts).toEqual([{ target_biz_id: biz_id, outcome: 'SUCCESS', detail }])
   })
 
   test('operator create: chosen rights, and a password from standard input', async () => {
     const args = ['operator', 'create', '--email', 'second@demo.test', '--name', 'Second', '--password-stdin']
-    const made = await portico([...args, '--permissions', 'audit:read,account:read'], 'a long passphrase 2026\n')
+    const given = 'a long passphrase 2026'
+    const made = await portico([...args, '--permissions', 'audit:read, account:read'], `${given}\r\nand no more\n`)
     expect(made, made.err).toMatchObject({ code: 0, out: 'made the operator second@demo.test with 2 permissions\n' })
+    const { operator_permissions, password_hash } = await operator('second@demo.test')
+    expect(operator_permissions).toEqual(['audit:read', 'account:read'])
+    expect(await passwords.verify(password_hash, given)).toBe(true)
   })
 
   test.each([
@@ -78,6 +96,7 @@ describe('portico, over a store of its own', () => {
     ],
     ['a name with a control character', 2, [...create(), '--name', 'X\u001b[31m'], '', '--name'],
     ['a right that does not exist', 2, create('--permissions', 'all:things'), '', 'all:things'],
+    ['a role and rights', 2, create('--role', 'auditor', '--permissions', 'audit:read'), '', 'one of the two'],
     ['a role that does not exist', 2, create('--role', 'king'), '', 'administrator, auditor, approver'],
     [
       'a role that every object has by nature',

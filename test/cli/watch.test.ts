@@ -1,13 +1,57 @@
-import { expect, test } from 'vitest'
+import { mkdtemp, rename, rm, symlink, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import { onReload } from '../../src/cli/watch.ts'
 
-test('a file that cannot be watched is told of, and SIGHUP reloads all the same', async () => {
+let folder: string
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'portico-watch-'))
+})
+afterAll(() => rm(folder, { recursive: true }))
+
+const told = (error: unknown): void => {
+  throw error
+}
+
+test('a file that cannot be watched is told of, and SIGHUP reloads all the same, until it is closed', async () => {
   const faults: unknown[] = []
-  const reloaded = Promise.withResolvers<void>()
-  const reload = async () => reloaded.resolve()
+  let count = 0
+  const reload = async () => void count++
   const reloads = onReload('/nowhere/portico.yaml', reload, (error) => faults.push(error))
   expect(faults).toMatchObject([{ code: 'ENOENT' }])
   process.emit('SIGHUP', 'SIGHUP')
-  await reloaded.promise
+  expect(count).toBe(1)
   reloads.close()
+  process.emit('SIGHUP', 'SIGHUP')
+  expect(count).toBe(1)
+})
+
+test('what changes beside the file is nobody’s business, but for the link that Kubernetes swaps', async () => {
+  let count = 0
+  const reload = async () => void count++
+  const reloads = onReload(join(folder, 'portico.yaml'), reload, told)
+  await writeFile(join(folder, 'another.yaml'), '')
+  await pause(400)
+  expect(count).toBe(0)
+  await symlink('..2026_11_23', join(folder, '..data_tmp'))
+  await rename(join(folder, '..data_tmp'), join(folder, '..data'))
+  await expect.poll(() => count).toBe(1)
+  reloads.close()
+})
+
+test('a new file in the place of the old one reloads, and none does once it is closed', async () => {
+  let count = 0
+  const reload = async () => void count++
+  const file = join(folder, 'swapped.yaml')
+  await writeFile(file, '1')
+  const reloads = onReload(file, reload, told)
+  await writeFile(`${file}.new`, '2')
+  await rename(`${file}.new`, file)
+  await expect.poll(() => count).toBe(1)
+  reloads.close()
+  await writeFile(file, '3')
+  await pause(400)
+  expect(count).toBe(1)
 })
