@@ -12,6 +12,7 @@ import { sealSecret } from '../../src/identity/mfa/otp-secret.ts'
 import { activatePendingSecret, putPendingSecret, readOtp, removeOtp } from '../../src/identity/mfa/otp-store.ts'
 import { strengthEstimate } from '../../src/identity/passwords/strength.ts'
 import { voidPasswordTokens } from '../../src/identity/passwords/token-store.ts'
+import { toDate } from '../../src/kernel/index.ts'
 import type { Tx } from '../../src/platform/database/index.ts'
 import { embeddedStore, postgresStore } from '../ledger/stores.ts'
 import {
@@ -186,6 +187,17 @@ describe.each(stores)('races on $name', ({ open, rounds }) => {
       await Promise.all([bound, ...logins.map(({ sessionId, code }) => complete(at, sessionId, code))])
       expect(await openSessions(email)).toBeLessThanOrEqual(2)
     }
+  })
+
+  race('auth.refresh 404 AUTH.SESSION_NOT_FOUND for a session whose end is being committed', async () => {
+    const { session, caller } = await signedIn('ending@demo.test')
+    const tx = await at.ports.database.startTransaction().execute()
+    const ended = { ended_at: toDate(at.clock.now()), end_reason: 'LOGOUT' } as const
+    await tx.updateTable('sessions').set(ended).where('biz_id', '=', caller.sessionId).execute()
+    const committed = pause(100).then(() => tx.commit().execute())
+    const refreshed = call(other, refreshToken, facts(at.clock), { refreshToken: session.refreshToken })
+    expect(await codeOf(refreshed)).toBe('AUTH.SESSION_NOT_FOUND')
+    await committed
   })
 
   race(
