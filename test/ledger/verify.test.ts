@@ -34,6 +34,21 @@ describe.each(stores)('verifyBook on $name', ({ database }) => {
     expect(await after()).toBeNull()
   })
 
+  /** A hold of so much on an account, of an order that stands so, as if every trigger had done its part. */
+  const held = (workspace: string, account: string, amount: number, status: string): string => {
+    const order = systemIds.next()
+    const history = JSON.stringify([{ status, at: '2026-04-01T00:00:00.000Z', actorBizId: null, reason: null }])
+    return `DO $$ BEGIN
+      ALTER TABLE ledger_accounts DROP CONSTRAINT ledger_accounts_available;
+      INSERT INTO orders (workspace_biz_id, biz_id, order_type, order_no, status, data, history, created_at, updated_at)
+        VALUES ('${workspace}', '${order}', 'TRANSFER', 'x', '${status}', '{}', '${history}', now(), now());
+      INSERT INTO ledger_holds (workspace_biz_id, biz_id, account_biz_id, order_biz_id, amount, status, created_at)
+        VALUES ('${workspace}', '${systemIds.next()}', ${account}, '${order}', ${amount}, 'HELD', now());
+      UPDATE ledger_accounts SET held = ${amount} WHERE biz_id = ${account};
+    END $$`
+  }
+  const outside = `(SELECT biz_id FROM ledger_accounts WHERE workspace_biz_id IS NULL AND kind = 'CLEARING')`
+
   test.each<[string, (a: TestWallet) => string]>([
     ['entries of a currency sum to nothing', ({ id }) => `DELETE FROM ledger_entries WHERE account_biz_id = '${id}'`],
     [
@@ -42,8 +57,16 @@ describe.each(stores)('verifyBook on $name', ({ database }) => {
     ],
     ['entries follow one another', ({ id }) => `UPDATE ledger_entries SET sequence = 2 WHERE account_biz_id = '${id}'`],
     [
+      'entries follow one another',
+      () => `UPDATE ledger_entries SET created_at = '2001-01-01Z' WHERE account_biz_id = ${outside} AND sequence = 2`,
+    ],
+    [
       'a balance is the sum of its entries',
       ({ id }) => `UPDATE ledger_accounts SET balance = 1 WHERE biz_id = '${id}'`,
+    ],
+    [
+      'a balance is the sum of its entries',
+      ({ id }) => `UPDATE ledger_accounts SET currency = 'EUR' WHERE biz_id = '${id}'`,
     ],
     [
       'a balance is the sum of its entries',
@@ -51,6 +74,9 @@ describe.each(stores)('verifyBook on $name', ({ database }) => {
     ],
     ['an entry has its account', ({ id }) => `DELETE FROM ledger_accounts WHERE biz_id = '${id}'`],
     ['held funds are the sum of open holds', ({ id }) => `UPDATE ledger_accounts SET held = 1 WHERE biz_id = '${id}'`],
+    ['nothing available is negative', ({ id, workspace }) => held(workspace, `'${id}'`, 10_001, 'PENDING_APPROVAL')],
+    ['nothing available is negative', ({ workspace }) => held(workspace, outside, 1, 'PENDING_APPROVAL')],
+    ['an order that has ended holds nothing', ({ id, workspace }) => held(workspace, `'${id}'`, 10_000, 'COMPLETED')],
     [
       'an order stands where its history ends',
       ({ workspace }) =>
