@@ -15,16 +15,7 @@ import { type Database, inTransaction, type Tx } from '../../platform/database/i
 import { type ApiKeyQuery, listKeys } from './list-store.ts'
 import { type ApiKeySettings, endOf, requireMayGive, statusAt } from './rules.ts'
 import { makeKey } from './secret.ts'
-import {
-  type ApiKeyId,
-  type ApiKeyRow,
-  countKeys,
-  insertKey,
-  keyById,
-  lockKey,
-  type StoredStatus,
-  setStatus,
-} from './store.ts'
+import { type ApiKeyId, type ApiKeyRow, countKeys, insertKey, keyById, type StoredStatus, setStatus } from './store.ts'
 
 export interface ServicePorts {
   database: Database
@@ -88,8 +79,9 @@ export const createService = ({ database, ids, randomness, digest, members, sett
 
   command: (act: Act, by: WorkspaceAccess, id: ApiKeyId, command: ApiKeyCommand): Promise<ApiKeyRow> =>
     inTransaction(database, async (tx) => {
+      // While the workspace is held nobody else changes its keys.
       await members.holdFor(tx, act.accountId, by)
-      const key = present(await lockKey(tx, { workspaceId: by.id, id }))
+      const key = present(await keyById(tx, { workspaceId: by.id, id }))
       // To wake a key is to give it its rights.
       if (command === 'enable') requireMayGive(by, key.permissionCodes)
       const status = statusAt(key, act.at)

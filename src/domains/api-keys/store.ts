@@ -52,16 +52,6 @@ export const keyById = (store: Database | Tx, { workspaceId, id }: ApiKeyScope):
     .where('biz_id', '=', id)
     .executeTakeFirst()
 
-/** The same, held until the transaction ends. */
-export const lockKey = (tx: Tx, { workspaceId, id }: ApiKeyScope): Promise<ApiKeyRow | undefined> =>
-  tx
-    .selectFrom('api_keys')
-    .select(apiKeyColumns)
-    .where('workspace_biz_id', '=', workspaceId)
-    .where('biz_id', '=', id)
-    .forUpdate()
-    .executeTakeFirst()
-
 export interface NewApiKey extends ApiKeyScope {
   name: string
   prefix: string
