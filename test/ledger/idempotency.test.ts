@@ -102,19 +102,27 @@ describe.each(stores)('X-Request-Id on $name', ({ name, database }) => {
     const first = transfer('slow')
     const waiting = async () =>
       (await sql`SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock'`.execute(database)).rows.length
-    await expect.poll(waiting).toBe(1)
-    expect(await refusalOf(transfer('slow'))).toBe('REQUEST.IN_PROGRESS')
-    const key = {
-      account: caller,
-      workspace: a.workspace,
-      operation: createTransfer.id,
-      requestId: 'slow',
-      bodyHash: '',
+    try {
+      await expect.poll(waiting).toBe(1)
+      expect(await refusalOf(transfer('slow'))).toBe('REQUEST.IN_PROGRESS')
+      const key = {
+        account: caller,
+        workspace: a.workspace,
+        operation: createTransfer.id,
+        requestId: 'slow',
+        bodyHash: '',
+      }
+      const others = [
+        { account: book.account() },
+        { workspace: b.workspace },
+        { operation: 'x' },
+        { requestId: 'fast' },
+      ]
+      for (const other of others) expect(await book.ledger.earlierAnswer({ ...key, ...other })).toBeUndefined()
+      expect(await refusalOf(book.ledger.earlierAnswer(key))).toBe('REQUEST.IN_PROGRESS')
+    } finally {
+      goOn()
     }
-    const others = [{ account: book.account() }, { workspace: b.workspace }, { operation: 'x' }, { requestId: 'fast' }]
-    for (const other of others) expect(await book.ledger.earlierAnswer({ ...key, ...other })).toBeUndefined()
-    expect(await refusalOf(book.ledger.earlierAnswer(key))).toBe('REQUEST.IN_PROGRESS')
-    goOn()
     await blocker
     const order = await first
     expect(await transfer('slow')).toEqual(order)
