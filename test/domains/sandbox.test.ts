@@ -129,6 +129,23 @@ describe('a sandbox', () => {
     expect(await balances(opened)).toEqual(seedState)
   })
 
+  test('has a counterpart that is none of its wallets, and is told of nowhere', async () => {
+    const { workspaceId: workspace } = await open('SANDBOX')
+    const { biz_id: wallet } = await world.database
+      .selectFrom('ledger_accounts')
+      .select('biz_id')
+      .where('workspace_biz_id', '=', workspace)
+      .where('kind', '=', 'CLEARING')
+      .where('currency', '=', 'USD')
+      .executeTakeFirstOrThrow()
+    const at = world.clock.now()
+    expect(await ledger.readWallet({ wallet, workspace })).toBeUndefined()
+    expect(await ledger.readBalance({ wallet, workspace })).toBeUndefined()
+    expect(await ledger.readBalanceAt({ wallet, workspace }, at)).toBeUndefined()
+    expect(await ledger.moveWallet({ wallet, from: 'ACTIVE', to: 'FROZEN', at })).toBe(false)
+    expect((await ledger.listWallets(workspace)).map(({ bizId }) => bizId)).not.toContain(wallet)
+  })
+
   test('brings back a frozen wallet too, and leaves a closed one as it is', async () => {
     const opened = await open('SANDBOX')
     const { workspaceId: workspace, main, spare } = opened

@@ -82,11 +82,18 @@ describe.each(stores)('accounts that everybody uses, on $name', ({ database }) =
     expect(await Promise.all(pair.map(book.available))).toEqual(['100.00', '100.00'])
   })
 
-  test('replicas that start at once put in what the house has for exchanges once', async () => {
+  test('replicas that start at once open each account of the house once, and put in what it has for exchanges once', async () => {
     const { ledger } = await createBook(database)
-    await ledger.ensureHouse(['GBP'])
-    await Promise.all(Array.from({ length: 8 }, () => ledger.provideLiquidity([{ minor: 100n, currency: 'GBP' }])))
-    const ours = database.selectFrom('ledger_accounts').where('kind', '=', 'LIQUIDITY').where('currency', '=', 'GBP')
-    expect(await ours.select('balance').execute()).toEqual([{ balance: 100n }])
+    const start = async () => {
+      await ledger.ensureHouse(['GBP'])
+      await ledger.provideLiquidity([{ minor: 100n, currency: 'GBP' }])
+    }
+    await Promise.all(Array.from({ length: 8 }, start))
+    const ours = database.selectFrom('ledger_accounts').where('currency', '=', 'GBP').orderBy('kind')
+    expect(await ours.select(['kind', 'balance']).execute()).toEqual([
+      { kind: 'CLEARING', balance: -100n },
+      { kind: 'FEE', balance: 0n },
+      { kind: 'LIQUIDITY', balance: 100n },
+    ])
   })
 })

@@ -83,6 +83,11 @@ describe.each(stores)('wallets on $name', ({ database }) => {
     expect(await figures({ at: toIso(opened) })).toEqual(['100.00', '0.00', '100.00', 1])
     expect(await figures({ at: '2001-01-01T00:00:00Z' })).toEqual(['0.00', '0.00', '0.00', 0])
     expect(await figures({ at: '2101-01-01T00:00:00Z' })).toEqual(['90.00', '60.00', '30.00', 3])
+    expect(await balance(b, { at: toIso(held) })).toMatchObject({
+      totalBalance: '10.00',
+      heldBalance: '0.00',
+      version: 1,
+    })
     expect((await balance(a, { at: toIso(paid) })).asOf).toBe(toIso(paid))
     expect((await balance(a)).asOf).toBe(toIso(book.clock.now()))
   })
