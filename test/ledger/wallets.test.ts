@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { createTransfer } from '../../src/contract/transfers.ts'
+import { createTransfer, rejectTransfer } from '../../src/contract/transfers.ts'
 import * as contract from '../../src/contract/wallets.ts'
 import { createWallets } from '../../src/domains/wallets/index.ts'
 import { toIso, type WorkspaceId } from '../../src/kernel/index.ts'
@@ -46,6 +46,8 @@ describe.each(stores)('wallets on $name', ({ database }) => {
       ['JPY', 0, true],
       ['BHD', 3, true],
     ])
+    for (const currency of ['EUR', 'JPY', 'BHD'])
+      expect(await ledger.readDefaultWallet({ workspace: workspaceId, currency })).toMatchObject({ currency })
     expect(list[0]).toMatchObject({ workspaceBizId: workspaceId, walletStatus: { code: 'ACTIVE', value: 10090101 } })
     expect(
       await balance({ id: list[1]?.bizId as TestWallet['id'], workspace: workspaceId, currency: 'JPY' }),
@@ -70,7 +72,7 @@ describe.each(stores)('wallets on $name', ({ database }) => {
     await transfer('10.00')
     const paid = book.clock.now()
     book.clock.advance(1_000)
-    await transfer('60.00')
+    const { bizId: order_id } = await transfer('60.00')
     const held = book.clock.now()
     book.clock.advance(1_000)
     const figures = async (query: Record<string, string> = {}) => {
@@ -89,6 +91,11 @@ describe.each(stores)('wallets on $name', ({ database }) => {
       version: 1,
     })
     expect((await balance(a, { at: toIso(paid) })).asOf).toBe(toIso(paid))
+    await book.ask(rejectTransfer, { as: systemIds.next<'account'>(), params: { order_id }, body: { reason: 'no' } })
+    const freed = book.clock.now()
+    book.clock.advance(1_000)
+    expect(await figures({ at: toIso(held) })).toEqual(['90.00', '60.00', '30.00', 3])
+    for (const query of [{}, { at: toIso(freed) }]) expect(await figures(query)).toEqual(['90.00', '0.00', '90.00', 4])
     expect((await balance(a)).asOf).toBe(toIso(book.clock.now()))
   })
 
