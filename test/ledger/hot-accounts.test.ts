@@ -85,15 +85,23 @@ describe.each(stores)('accounts that everybody uses, on $name', ({ database }) =
   test('replicas that start at once open each account of the house once, and put in what it has for exchanges once', async () => {
     const { ledger } = await createBook(database)
     const start = async () => {
-      await ledger.ensureHouse(['GBP'])
-      await ledger.provideLiquidity([{ minor: 100n, currency: 'GBP' }])
+      await ledger.ensureHouse(['CHF', 'GBP'])
+      await ledger.provideLiquidity([
+        { minor: 100n, currency: 'CHF' },
+        { minor: 200n, currency: 'GBP' },
+      ])
     }
     await Promise.all(Array.from({ length: 8 }, start))
-    const ours = database.selectFrom('ledger_accounts').where('currency', '=', 'GBP').orderBy('kind')
-    expect(await ours.select(['kind', 'balance']).execute()).toEqual([
-      { kind: 'CLEARING', balance: -100n },
-      { kind: 'FEE', balance: 0n },
-      { kind: 'LIQUIDITY', balance: 100n },
-    ])
+    for (const [currency, balance] of [
+      ['CHF', 100n],
+      ['GBP', 200n],
+    ] as const) {
+      const ours = database.selectFrom('ledger_accounts').where('currency', '=', currency).orderBy('kind')
+      expect(await ours.select(['kind', 'balance']).execute()).toEqual([
+        { kind: 'CLEARING', balance: -balance },
+        { kind: 'FEE', balance: 0n },
+        { kind: 'LIQUIDITY', balance },
+      ])
+    }
   })
 })
