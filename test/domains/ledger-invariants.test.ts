@@ -11,7 +11,7 @@ import { startPostgres } from '../harness/postgres.ts'
 import { callerOf, createWorld, type World } from './world.ts'
 
 const server = await startPostgres()
-const statementTimeoutMs = 300
+const statementTimeoutMs = 600
 
 const open = (url: string, timeoutMs: number) =>
   openPostgres({

@@ -178,7 +178,10 @@ describe('auth.mfaSend', () => {
       const { cache, database } = ports
       const increment: typeof cache.increment = async (key, window) => {
         const isFree = database.selectFrom('accounts').select('biz_id').execute()
-        await Promise.race([isFree, pause(1_000).then(() => Promise.reject(new Error('the connection is held')))])
+        await Promise.race([
+          isFree,
+          pause(20_000, null, { ref: false }).then(() => Promise.reject(new Error('the connection is held'))),
+        ])
         asked += 1
         return cache.increment(key, window)
       }

@@ -42,5 +42,6 @@ test('a field as long as a head may be holds nobody up, whatever stands in it', 
   const began = performance.now()
   for (const subtag of ['-', '_', 'a-', '-,'])
     for (let asked = 0; asked < 25; asked++) parseLocale(subtag.repeat(16_000 / subtag.length))
-  expect(performance.now() - began).toBeLessThan(1_000)
+  // A step for each pair of characters would take ten seconds.
+  expect(performance.now() - began).toBeLessThan(5_000)
 })
