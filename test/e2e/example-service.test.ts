@@ -36,7 +36,7 @@ describe.skipIf(inject('topology') !== 'embedded')('the example service of docs/
         NODE_OPTIONS: '',
       },
     })
-    await vi.waitFor(async () => expect((await fetch(url)).status).toBe(401), { timeout: 5_000 })
+    await vi.waitFor(async () => expect((await fetch(url)).status).toBe(401), { timeout: 60_000 })
     session = await signIn(portico)
   })
   afterAll(async () => {

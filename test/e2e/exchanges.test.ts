@@ -197,8 +197,14 @@ describe.skipIf(inject('topology') !== 'embedded')('exchange rates from a provid
         body: { sourceCurrency: 'USD', targetCurrency: 'EUR', amount: '100.00', fixedSide: 'SOURCE' },
       })
     const until = async (wanted: number) => {
-      await expect.poll(async () => (await quote()).status).toBe(wanted)
-      return quote()
+      let last = await quote()
+      await expect
+        .poll(async () => {
+          last = await quote()
+          return last.status
+        })
+        .toBe(wanted)
+      return last
     }
     status = 500
     const refused = await until(422)

@@ -61,7 +61,7 @@ describe.skipIf(!storeIsAvailable())('exports', () => {
   const completed = async (body: object, token?: string): Promise<Made> => {
     const { bizId } = await create(body, token)
     const read = async () => (await call('GET', `/exports/${bizId}`, token ? { token } : {})).body.data
-    await expect.poll(async () => (await read()).exportStatus.code, { timeout: 20_000 }).toBe('COMPLETED')
+    await expect.poll(async () => (await read()).exportStatus.code, { timeout: 60_000 }).toBe('COMPLETED')
     return read()
   }
   const download = async (id: string, token = owner.accessToken) => {
@@ -293,7 +293,7 @@ describe.skipIf(!storeIsAvailable())('exports whose time is short', () => {
       })
       return list.body.data.pagination.totalRecords
     }
-    await expect.poll(() => status('EXPIRED'), { timeout: 25_000, interval: 500 }).toBe(20)
+    await expect.poll(() => status('EXPIRED'), { timeout: 60_000, interval: 500 }).toBe(20)
     const [first] = made
     const gone = await portico.call('GET', `/web/v1/consumer/exports/${first?.body.data.bizId}/download`, {
       token: owner.accessToken,
@@ -325,7 +325,7 @@ describe.skipIf(!storeIsAvailable())('an export whose time is over, before any j
     const made = await call('POST', '', { exportType: 'FLOWS', format: 'CSV' })
     const { bizId } = made.body.data
     const status = async () => (await call('GET', `/${bizId}`)).body.data.exportStatus.code
-    await expect.poll(status, { timeout: 20_000 }).toBe('EXPIRED')
+    await expect.poll(status, { timeout: 60_000 }).toBe('EXPIRED')
     const listed = async (wanted: string) => {
       const { items } = (await call('GET', `?exportStatus=${wanted}`)).body.data
       return items.map((item: Made) => [item.bizId, item.exportStatus.code])

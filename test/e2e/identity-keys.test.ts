@@ -54,7 +54,7 @@ describe.skipIf(!storeIsAvailable())('portico keys rotate', () => {
     return set.keys.map(({ kid }) => kid)
   }
   const eventually = async (holds: () => Promise<boolean>): Promise<void> => {
-    for (let attempt = 0; attempt < 100; attempt++) {
+    for (let attempt = 0; attempt < 400; attempt++) {
       if (await holds()) return
       await new Promise((resolve) => setTimeout(resolve, 50))
     }

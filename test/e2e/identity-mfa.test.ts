@@ -86,6 +86,7 @@ describe.skipIf(!storeIsAvailable())('second factors', () => {
     const by = client(portico)
     const { mfaMethods } = data(await by.post('/auth/login/initiate', { email, password: 'violet-Anchor-Tundra-58' }))
     expect(mfaMethods.map(({ code }: { code: string }) => code)).toEqual(['EMAIL', 'OTP'])
+    await withinStep()
     for (const step of [-2, 2]) expect((await login(by, email, 'OTP', codeOf(secret, step))).status).toBe(401)
     const code = codeOf(secret, 1)
     expect((await login(by, email, 'OTP', code)).status).toBe(200)
@@ -218,7 +219,7 @@ describe.skipIf(!storeIsAvailable())('what asks for a fresh second factor', () =
   beforeAll(async () => {
     portico = await startPortico({
       adjust: (settings) => {
-        settings.mfa.stepUpMs = 1_500
+        settings.mfa.stepUpMs = 3_000
       },
     })
   })
@@ -232,7 +233,7 @@ describe.skipIf(!storeIsAvailable())('what asks for a fresh second factor', () =
     const at = await newcomer(portico)
     const { secret } = data(await at.by.post(setup, undefined, at.token))
     data(await at.by.post(verify, { code: codeOf(secret, -1) }, at.token))
-    await new Promise((resolve) => setTimeout(resolve, 1_600))
+    await new Promise((resolve) => setTimeout(resolve, 3_100))
     expect(guarded.length).toBeGreaterThan(10)
     const others: string[] = []
     for (const route of guarded) {
@@ -246,7 +247,7 @@ describe.skipIf(!storeIsAvailable())('what asks for a fresh second factor', () =
     expect(others).toEqual([])
     expect(refusal(await at.by.post(revoke, undefined, at.token))).toEqual([403, 'ACCESS.STEP_UP_REQUIRED'])
     const proof = { mfaMethod: 'OTP', code: codeOf(secret, 1) }
-    expect(data(await at.by.post(stepUp, proof, at.token))).toEqual({ success: true, expiresIn: 1 })
+    expect(data(await at.by.post(stepUp, proof, at.token))).toEqual({ success: true, expiresIn: 3 })
     expect((await at.by.post(generate, undefined, at.token)).status).toBe(200)
   })
 })

@@ -250,7 +250,7 @@ describe.skipIf(!storeIsAvailable())('the breach check, where it is switched on'
     const { port } = server.address() as AddressInfo
     portico = await startPortico({
       adjust: (settings) => {
-        settings.passwords.breachCheck = { url: new Secret(`http://127.0.0.1:${port}/range/`), timeoutMs: 1_000 }
+        settings.passwords.breachCheck = { url: new Secret(`http://127.0.0.1:${port}/range/`), timeoutMs: 20_000 }
       },
     })
   })

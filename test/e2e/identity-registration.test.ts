@@ -270,7 +270,8 @@ describe.skipIf(!available)('Turnstile', () => {
         const form = new URLSearchParams(text)
         asked.push(form)
         const { status = 200, body, delayMs = 0 } = answer(form)
-        setTimeout(() => response.writeHead(status, { 'content-type': 'application/json' }).end(body), delayMs)
+        const send = () => response.writeHead(status, { 'content-type': 'application/json' }).end(body)
+        setTimeout(send, delayMs).unref()
       })
     })
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
@@ -278,7 +279,7 @@ describe.skipIf(!available)('Turnstile', () => {
     portico = await startPortico({
       adjust: (settings) => {
         const verifyUrl = `http://127.0.0.1:${port}/turnstile/v0/siteverify`
-        settings.turnstile = { secret: new Secret('the-secret'), verifyUrl, timeoutMs: 300 }
+        settings.turnstile = { secret: new Secret('the-secret'), verifyUrl, timeoutMs: 1_000 }
       },
     })
   })
@@ -313,7 +314,7 @@ describe.skipIf(!available)('Turnstile', () => {
   })
 
   test.each([
-    ['is silent', { body: '', delayMs: 800 }],
+    ['is silent', { body: '', delayMs: 60_000 }],
     ['answers no JSON', { status: 502, body: '<html>' }],
     ['answers another form', { body: '{"ok":true}' }],
     ['does not know our secret', { body: '{"success":false,"error-codes":["invalid-input-secret"]}' }],

@@ -45,7 +45,7 @@ describe.skipIf(!storeIsAvailable())('signing in through a real mail server', ()
   })
 
   const mail = async (subject: RegExp): Promise<Email> => {
-    for (let attempt = 0; attempt < 100; attempt++) {
+    for (let attempt = 0; attempt < 400; attempt++) {
       const found = received.findLast((each) => subject.test(each.subject ?? ''))
       if (found) return found
       await new Promise((resolve) => setTimeout(resolve, 50))
@@ -84,7 +84,7 @@ describe.skipIf(!storeIsAvailable())('signing in through a real mail server', ()
     const answer = await by.post('/auth/login/mfa/send', { sessionId, mfaMethod: 'EMAIL' })
     expect(refusal(answer)).toEqual([503, 'SYSTEM.UNAVAILABLE'])
     expect((await by.post('/auth/password/forgot', { email, turnstileToken: '' })).status).toBe(200)
-    for (let wait = 0; wait < 100; wait++) {
+    for (let wait = 0; wait < 400; wait++) {
       if (portico.log.some(({ task }) => task === 'password-forgot')) break
       await new Promise((resolve) => setTimeout(resolve, 50))
     }

@@ -32,7 +32,7 @@ describe.skipIf(inject('topology') !== 'embedded')('reload of the backends', () 
     second = await slowly('second')
     portico = await startConfigured(
       { ...store.variables, PORTICO_RATE_LIMIT_SCALE: '1000' },
-      { ...placed(first), shutdown: { delayMs: 1_500, timeoutMs: 2_000 } },
+      { ...placed(first), shutdown: { delayMs: 3_000, timeoutMs: 20_000 } },
       'gateway',
     )
   })

@@ -12,7 +12,9 @@ const { workspace } = developmentIds
 
 /** A download of which its client takes nothing is cut off then. */
 export const stallMs = 3_000
-const deadlineMs = 700
+/** More than a slow machine takes. What shall come to the end of its time is given less. */
+const deadlineMs = 20_000
+export const soonMs = 700
 export const secret = 'stack trace of the upstream'
 export const file = {
   bizId: '01990000-0000-7000-8000-00000000f11e',

@@ -18,10 +18,10 @@ describe.skipIf(inject('topology') !== 'embedded')('upstream faults', () => {
   let behave: Behaviour = () => undefined
   let upstream: Misbehaving
 
-  const configuration = () =>
+  const configuration = (timeoutMs = 20_000) =>
     upstreamAt(`${upstream.url}/base`, {
       audience: 'upstream-under-test',
-      timeoutMs: 700,
+      timeoutMs,
       maxReplyBytes: 100_000,
       connections: 8,
       concurrency: 4,
@@ -46,6 +46,16 @@ describe.skipIf(inject('topology') !== 'embedded')('upstream faults', () => {
     await upstream?.close()
   })
 
+  const placed = (timeoutMs?: number) => {
+    const [constants, profile] = [configuration(timeoutMs), configuration(timeoutMs)]
+    const { running, settings } = portico
+    return running.replaceBackends({ ...settings, backends: { ...settings.backends, constants, profile } })
+  }
+  /** For what shall come to the end of its time; all else has more of it than a slow machine takes. */
+  const inHaste = async <T>(ask: () => Promise<T>): Promise<T> => {
+    await placed(700)
+    return ask().finally(() => placed())
+  }
   let before = 0
   beforeEach(() => {
     before = upstream.requests()
@@ -195,9 +205,9 @@ describe.skipIf(inject('topology') !== 'embedded')('upstream faults', () => {
     async (_name, behaviour, status, code) => {
       behave = behaviour
       const start = performance.now()
-      const got = await get()
+      const got = status === 504 ? await inHaste(get) : await get()
       expect([got.status, got.body.code], got.text).toEqual([status, code])
-      expect(performance.now() - start).toBeLessThan(3_000)
+      expect(performance.now() - start).toBeLessThan(15_000)
       expect(got.text).not.toContain(secret)
       expect(portico.rawLog.join()).not.toContain(secret)
       expect(got.headers.get('location')).toBeNull()
@@ -210,7 +220,7 @@ describe.skipIf(inject('topology') !== 'embedded')('upstream faults', () => {
       socket.write('HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 100000\r\n\r\n[')
       timers.push(setInterval(() => socket.writable && socket.write(' '), 50))
     }
-    const got = await get()
+    const got = await inHaste(get)
     for (const timer of timers) clearInterval(timer)
     expect([got.status, got.body.code]).toEqual([504, 'SYSTEM.UPSTREAM_TIMEOUT'])
     expect(tries()).toBe(1)
@@ -312,7 +322,7 @@ describe.skipIf(inject('topology') !== 'embedded')('upstream faults', () => {
 
   test('more than it takes at once is 503 at once, and the gateway stays well', async () => {
     behave = () => undefined
-    const all = await Promise.all(Array.from({ length: 12 }, get))
+    const all = await inHaste(() => Promise.all(Array.from({ length: 12 }, get)))
     const statuses = all.map(({ status }) => status).sort()
     expect(statuses.filter((status) => status === 503).length).toBeGreaterThanOrEqual(4)
     expect(new Set(statuses)).toEqual(new Set([503, 504]))

@@ -19,14 +19,14 @@ describe.skipIf(inject('topology') !== 'embedded')('the guards of an upstream', 
   beforeAll(async () => {
     upstream = await startMisbehaving((socket, request) => behave(socket, request))
     const place = upstreamAt(`${upstream.url}/base`, {
-      timeoutMs: 700,
+      timeoutMs: 20_000,
       maxReplyBytes: 100_000,
       connections: 8,
       concurrency: 4,
       queue: 2,
-      breaker: { failures: 3, openMs: 300 },
+      breaker: { failures: 3, openMs: 2_000 },
     })
-    const narrow = { ...place, connections: 1, breaker: { failures: 1_000, openMs: 200 } }
+    const narrow = { ...place, timeoutMs: 1_500, connections: 1, breaker: { failures: 1_000, openMs: 200 } }
     portico = await startPortico({
       adjust: (settings) => {
         settings.backends = { constants: place, files: place, profile: narrow }
