@@ -17,6 +17,11 @@ const initiate = '/auth/login/initiate'
 const send = '/auth/login/mfa/send'
 const complete = '/auth/login/complete'
 
+interface Times {
+  known: number[]
+  unknown: number[]
+}
+
 const quantile = (values: number[], part: number): number =>
   values.toSorted((a, b) => a - b)[Math.floor(values.length * part)] ?? 0
 const median = (values: number[]): number => quantile(values, 0.5)
@@ -51,37 +56,47 @@ describe.skipIf(!storeIsAvailable())('signing in', () => {
     expect(refusal(elsewhere)).toEqual([401, 'AUTH.INVALID_CREDENTIALS'])
   })
 
-  test('auth.loginInitiate takes about as long for an unknown address as for a known one', async () => {
-    const times = { known: [] as number[], unknown: [] as number[] }
-    const by = client(portico)
-    for (let round = 0; round < 30; round++) {
-      for (const kind of ['known', 'unknown'] as const) {
-        const started = performance.now()
-        await by.post(initiate, { email: kind === 'known' ? email : newEmail(), password: 'wrong' })
-        times[kind].push(performance.now() - started)
+  /**
+   * Four measurements of both in turn, or none, where one of them was not far: what else runs on the machine slows one or the
+   * other for a while, a difference of our own is there each time.
+   */
+  const measuredFar = async (
+    isFar: (times: Times) => boolean,
+    rounds: number,
+    ask: (email: string) => Promise<unknown>,
+  ): Promise<Times[]> => {
+    const far: Times[] = []
+    while (far.length < 4) {
+      const times: Times = { known: [], unknown: [] }
+      for (let round = 0; round < rounds; round++) {
+        for (const kind of ['known', 'unknown'] as const) {
+          const started = performance.now()
+          await ask(kind === 'known' ? email : newEmail())
+          times[kind].push(performance.now() - started)
+          // What an answer leaves to be done does not slow the next one.
+          await new Promise((resolve) => setTimeout(resolve, 20))
+        }
       }
+      if (!isFar(times)) return []
+      far.push(times)
     }
-    const ratio = quiet(times.known) / quiet(times.unknown)
-    expect(ratio, JSON.stringify(times)).toBeGreaterThan(0.6)
-    expect(ratio, JSON.stringify(times)).toBeLessThan(1.7)
+    return far
+  }
+
+  test('auth.loginInitiate takes about as long for an unknown address as for a known one', async () => {
+    const by = client(portico)
+    const isFar = ({ known, unknown }: Times) => Math.abs(Math.log(quiet(known) / quiet(unknown))) > Math.log(1.7)
+    const ask = (email: string) => by.post(initiate, { email, password: 'wrong' })
+    expect(await measuredFar(isFar, 30, ask)).toEqual([])
   })
 
   test.each(['/auth/password/forgot', '/auth/register/initiate'])(
     '%s takes about as long for a known address as for an unknown one',
     async (path) => {
-      const times = { known: [] as number[], unknown: [] as number[] }
-      for (let round = 0; round < 20; round++) {
-        for (const kind of ['known', 'unknown'] as const) {
-          const body = { email: kind === 'known' ? email : newEmail(), turnstileToken: '' }
-          const by = client(portico)
-          const started = performance.now()
-          await by.post(path, body)
-          times[kind].push(performance.now() - started)
-          await new Promise((resolve) => setTimeout(resolve, 20))
-        }
-      }
-      const difference = Math.abs(median(times.known) - median(times.unknown))
-      expect(difference, JSON.stringify(times)).toBeLessThan(Math.max(8, median(times.unknown)))
+      const isFar = ({ known, unknown }: Times) =>
+        Math.abs(median(known) - median(unknown)) > Math.max(8, median(unknown))
+      const ask = (email: string) => client(portico).post(path, { email, turnstileToken: '' })
+      expect(await measuredFar(isFar, 20, ask)).toEqual([])
     },
   )
 
