@@ -1,8 +1,7 @@
-import type { Operation } from '../kernel/index.ts'
+import { longestTimer, type Operation } from '../kernel/index.ts'
 import type { Channel } from './channel/index.ts'
 import type { AnyArgs } from './contract-types.ts'
 import { headersOf } from './headers.ts'
-import { longestTimerMs } from './longest-timer.ts'
 import type { Settings } from './options.ts'
 import { pathOf, queryOf, type Route } from './routes.ts'
 import { type SealedRequest, sealRequest } from './sealing.ts'
@@ -38,7 +37,7 @@ const timeoutOf = ({ reply, body, policy }: Operation, timeoutMs: number): numbe
   if (reply === 'stream' || body === 'multipart') return null
   const bound = policy.rate === 'refresh' ? Math.min(timeoutMs, refreshTimeoutMs) : timeoutMs
   // AbortSignal.timeout takes whole milliseconds.
-  return bound > longestTimerMs ? null : Math.ceil(bound)
+  return bound > longestTimer ? null : Math.ceil(bound)
 }
 
 /** The request of an attempt, sealed where it has a channel. */

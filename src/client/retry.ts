@@ -1,5 +1,5 @@
+import { longestTimer } from '../kernel/index.ts'
 import { isPorticoError, PorticoError } from './error.ts'
-import { longestTimerMs } from './longest-timer.ts'
 import type { RetryRule } from './options.ts'
 
 /**
@@ -22,7 +22,7 @@ const sleep = (milliseconds: number, signal: AbortSignal | undefined): Promise<v
         signal?.removeEventListener('abort', abort)
         resolve()
       },
-      Math.min(milliseconds, longestTimerMs),
+      Math.min(milliseconds, longestTimer),
     )
     signal?.addEventListener('abort', abort, { once: true })
   })
