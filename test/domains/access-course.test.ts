@@ -137,4 +137,4 @@ test('any course of roles, invitations, limits and freezes leaves everybody the 
   })
   process.stdout.write(`fast-check seed ${seed} (FC_SEED repeats it)\n`)
   await fc.assert(course, { seed, numRuns: 12 })
-}, 120_000)
+})

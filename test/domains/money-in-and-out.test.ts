@@ -165,4 +165,4 @@ test('any course of recharges and withdrawals, over days and expiries, leaves wh
   process.stdout.write(`fast-check seed ${seed} (FC_SEED repeats it)\n`)
   await fc.assert(course, { seed, numRuns: 10 })
   expect(await ledger.verifyBook()).toBeNull()
-}, 120_000)
+})

@@ -115,10 +115,8 @@ describe.skipIf(!storeIsAvailable())('operators', () => {
     expect(code(await profile())).toEqual([401, 'ACCESS.TOKEN_INVALID'])
     expect((await signIn(portico, 'member@demo.test')).accessToken).toBeTruthy()
     const mails = async () => (await portico.mailsTo('member@demo.test')).map(({ text }) => text).join()
-    await expect
-      .poll(mails, { timeout: 20_000 })
-      .toContain('has been suspended; all its sessions have ended.\n\nunder review')
-    await expect.poll(mails, { timeout: 20_000 }).toContain('Your account can be used again.')
+    await expect.poll(mails).toContain('has been suspended; all its sessions have ended.\n\nunder review')
+    await expect.poll(mails).toContain('Your account can be used again.')
   })
 
   test('operators.suspendAccount 403: never one’s own', async () => {

@@ -82,7 +82,7 @@ describe.skipIf(inject('topology') !== 'embedded')('the log holds no secret', ()
     expect(answers.filter(({ status }) => status === 400).length).toBeGreaterThan(asked.length / 3)
     expect(answers.map(({ text }) => text).filter((text) => text.includes('planted-in-'))).toEqual([])
     expect(portico.rawLog.filter((line) => line.includes('planted-in-'))).toEqual([])
-  }, 120_000)
+  })
 
   test('whatever became of the requests, and has one line for each of them', async () => {
     const { accessToken: token, refreshToken } = await signInPlanting()

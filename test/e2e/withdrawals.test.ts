@@ -293,7 +293,7 @@ describe.skipIf(!storeIsAvailable())('withdrawals', () => {
     })
     expect(pending).toHaveLength(20)
     expect(change).toEqual([0 - spent.length * 10, 0])
-  }, 120_000)
+  })
 
   test('operators.ledgerInvariants 200: the book adds up after all of it', async () => {
     const { data, system } = world

@@ -95,5 +95,5 @@ export const newcomer = async (portico: Portico, by = client(portico)) => {
 export const toldOf = async (portico: Portico, email: string, text: string): Promise<void> => {
   const texts = async () =>
     (await portico.mailsTo(email)).filter(({ template }) => template === 'security-change').map((mail) => mail.text)
-  await expect.poll(texts, { timeout: 20_000 }).toContainEqual(expect.stringContaining(text))
+  await expect.poll(texts).toContainEqual(expect.stringContaining(text))
 }

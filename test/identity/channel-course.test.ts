@@ -210,4 +210,4 @@ test('any course of openings, bodies sent early, late, twice and by others, ends
   })
   process.stdout.write(`fast-check seed ${seed} (FC_SEED repeats it)\n`)
   await fc.assert(course, { seed, numRuns: 6 })
-}, 120_000)
+})

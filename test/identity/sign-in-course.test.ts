@@ -278,4 +278,4 @@ test('any course of logins, renewals, step-ups, changes and ends leaves signed i
   })
   process.stdout.write(`fast-check seed ${seed} (FC_SEED repeats it)\n`)
   await fc.assert(course, { seed, numRuns: 4 })
-}, 120_000)
+})

@@ -113,4 +113,4 @@ test('transfers.list 200: the pages of any query make up what it asks for, in it
   )
   process.stdout.write(`fast-check seed ${seed} (FC_SEED repeats it)\n`)
   await fc.assert(course, { seed, numRuns: 5 })
-}, 120_000)
+})
