@@ -1,6 +1,6 @@
-import ipaddr from 'ipaddr.js'
 import type { PortalConfiguration } from '../config/index.ts'
 import type { Portal } from '../kernel/index.ts'
+import { covers, parseRange } from '../platform/addresses/index.ts'
 import { clientAddress, normalAddress } from './address.ts'
 import type { Call } from './call.ts'
 
@@ -8,13 +8,12 @@ import type { Call } from './call.ts'
 export type EdgeView = (call: Call, portal: Portal) => void
 
 const trusts = (ranges: string[]): ((address: string) => boolean) => {
-  const parsed = ranges.map((range) => ipaddr.parseCIDR(range))
+  const parsed = ranges.map(parseRange)
   const known = new Map<string, boolean>()
   return (address) => {
     let trusted = known.get(address)
     if (trusted === undefined) {
-      const ip = ipaddr.process(address)
-      trusted = parsed.some(([base, bits]) => ip.kind() === base.kind() && ip.match(base, bits))
+      trusted = parsed.some((range) => covers(range, address))
       if (known.size < 10_000) known.set(address, trusted)
     }
     return trusted

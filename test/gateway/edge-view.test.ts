@@ -6,7 +6,7 @@ import { arrivedCall } from '../harness/call.ts'
 import { testSettings } from '../harness/settings.ts'
 
 const { portals } = testSettings({})
-portals.CONSUMER.edge = { kind: 'direct', trustedProxies: ['10.0.0.0/8', 'fd00::/8'] }
+portals.CONSUMER.edge = { kind: 'direct', trustedProxies: ['10.0.0.0/8', 'fd00::/8', '::ffff:172.16.0.0/108'] }
 portals.SYSTEM.edge = { kind: 'cloudflare', trustedProxies: ['10.0.0.0/8'] }
 const lookAt = createEdgeView(portals)
 
@@ -44,6 +44,10 @@ describe('the client behind an edge that forwards', () => {
 
   test('a peer is trusted as an IPv4 address inside IPv6 too, which is how a socket of both tells it', () => {
     expect(forwarded('::ffff:10.0.0.1', '203.0.113.9')).toEqual(['203.0.113.9', true])
+  })
+
+  test('a peer is trusted by a range that the configuration writes as IPv4 inside IPv6', () => {
+    expect(forwarded('172.16.0.1', '203.0.113.9')).toEqual(['203.0.113.9', true])
   })
 
   test.each([

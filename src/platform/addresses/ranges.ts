@@ -5,14 +5,15 @@ export type AddressRange = [network: ipaddr.IPv4 | ipaddr.IPv6, bits: number]
 
 const mappedBits = 96
 
+const asWritten = (text: string): AddressRange => {
+  if (text.includes('/')) return ipaddr.parseCIDR(text)
+  const address = ipaddr.parse(text)
+  return [address, address.kind() === 'ipv4' ? 32 : 128]
+}
+
 /** The network that an address or a CIDR range names; what is IPv4 inside IPv6 is that IPv4 network. */
 export const parseRange = (text: string): AddressRange => {
-  const [address, bits]: AddressRange = text.includes('/')
-    ? ipaddr.parseCIDR(text)
-    : (() => {
-        const single = ipaddr.parse(text)
-        return [single, single.kind() === 'ipv4' ? 32 : 128]
-      })()
+  const [address, bits] = asWritten(text)
   if (address instanceof ipaddr.IPv6 && address.isIPv4MappedAddress() && bits >= mappedBits)
     return [address.toIPv4Address(), bits - mappedBits]
   return [address, bits]
