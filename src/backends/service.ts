@@ -1,5 +1,5 @@
 import { createRemoteJWKSet, errors, type JWTVerifyGetKey, jwtVerify } from 'jose'
-import { z } from 'zod'
+import type { z } from 'zod'
 import type { Call, Stage } from '../gateway/call.ts'
 import {
   bizId,
@@ -11,22 +11,10 @@ import {
   type Permission,
   type Portal,
   parseLocale,
-  portals,
   Refusal,
   toDate,
 } from '../kernel/index.ts'
-
-const permissions = z.array(z.templateLiteral([z.string(), ':', z.string()]))
-
-const Claims = z.object({
-  portal: z.enum(portals),
-  sub: z.uuid().optional(),
-  sid: z.uuid().optional(),
-  key: z.uuid().optional(),
-  steppedUpAt: z.number().optional(),
-  permissions: permissions.default([]),
-  workspace: z.object({ id: z.uuid(), isOwner: z.boolean(), permissions }).optional(),
-})
+import { Claims } from './assertion.ts'
 
 /** Whether the portal has the operation: whoever calls through another one has been let in for something else. */
 const isOf = (portal: Portal, operation: Operation): boolean =>
