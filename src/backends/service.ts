@@ -6,7 +6,6 @@ import {
   type Clock,
   chains,
   instantOf,
-  invalid,
   type Operation,
   type Permission,
   type Portal,
@@ -124,6 +123,5 @@ export const assertedCall = (settings: AssertedSettings, clock: Clock): Stage =>
     adoptHeaders(call)
     if (policy.caller === 'account' && !call.caller) throw new Refusal('ACCESS.TOKEN_MISSING')
     if (policy.workspace !== 'none' && !call.workspace) throw new Refusal('ACCESS.WORKSPACE_REQUIRED')
-    if (policy.idempotent && !call.headers.has('x-request-id')) throw invalid('x-request-id')
   }
 }

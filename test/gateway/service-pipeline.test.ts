@@ -133,9 +133,8 @@ describe('the pipeline of a domain service', () => {
   )
 
   test('400 VALIDATION.INVALID_PARAMETER for a command that comes without the id by which it happens once', async () => {
-    const rights = { ...workspace, permissions: ['transfer:create'] }
-    const claims = { portal: 'CONSUMER', sub: account, workspace: rights }
-    const asked = ask('transfers.create', claims, 'one', { 'x-request-id': undefined })
+    const claims = { portal: 'SYSTEM', sub: account, permissions: ['recharge:approve'] }
+    const asked = ask('recharges.confirm', claims, 'one', { 'x-request-id': undefined })
     await expect(asked).rejects.toMatchObject({
       code: 'VALIDATION.INVALID_PARAMETER',
       detail: { field: 'x-request-id' },
