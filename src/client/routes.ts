@@ -1,5 +1,5 @@
-import { resources } from '../contract/index.ts'
-import { type Chain, type ChainId, chains, type Operation, operationsIn, type Portal } from '../kernel/index.ts'
+import { namedOperations } from '../contract/index.ts'
+import { type Chain, type ChainId, chains, type Operation, type Portal } from '../kernel/index.ts'
 
 /** An operation by the way that this client takes to it. */
 export interface Route {
@@ -17,13 +17,9 @@ export const portalChains = {
 
 /** Every operation that one of these chains serves, by the first that does. */
 export const routesOf = (preference: readonly ChainId[]): Route[] =>
-  Object.values(resources).flatMap((resource) => {
-    const names = new Map<unknown, string>(Object.entries(resource).map(([name, value]) => [value, name]))
-    return operationsIn(resource).flatMap((operation): Route[] => {
-      const name = names.get(operation)
-      const chainId = preference.find((each) => operation.chains.includes(each))
-      return name && chainId ? [{ name, operation, chain: chains[chainId] }] : []
-    })
+  namedOperations.flatMap(([name, operation]): Route[] => {
+    const chainId = preference.find((each) => operation.chains.includes(each))
+    return chainId ? [{ name, operation, chain: chains[chainId] }] : []
   })
 
 /** What a URL leaves out or goes up by: the call would be another operation's. */

@@ -58,7 +58,10 @@ export const resources = {
   operatorAudit,
 }
 
-export const catalogue: readonly Operation[] = Object.values(resources).flatMap(operationsIn)
+/** Each operation under its export name, which is what code calls it. */
+export const namedOperations = Object.values(resources).flatMap(operationsIn)
+
+export const catalogue: readonly Operation[] = namedOperations.map(([, operation]) => operation)
 
 /** What the gateway serves itself, whatever the configuration says. */
 const own = new Set(['secureChannel', 'auth', 'registration', 'password', 'mfa', 'sessions', 'ipWhitelist'])

@@ -126,8 +126,9 @@ export type HandlerTable = ReadonlyMap<string, AnyHandler>
 const isOperation = (value: unknown): value is Operation =>
   typeof value === 'object' && value !== null && 'policy' in value && 'chains' in value
 
-/** Every operation that a contract file exports, in its order. */
-export const operationsIn = (contract: object): Operation[] => Object.values(contract).filter(isOperation)
+/** Every operation that a contract file exports, under its name there. */
+export const operationsIn = (contract: object): [name: string, operation: Operation][] =>
+  Object.entries(contract).filter((entry): entry is [string, Operation] => isOperation(entry[1]))
 
 /**
  * Pairs a contract file's operations with their handlers by export name. Operations without one answer 501.
