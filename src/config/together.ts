@@ -1,12 +1,6 @@
-import { codedFault } from '../kernel/index.ts'
+import { codedFaults } from './coded-values.ts'
 import { isHttps } from './http-url.ts'
 import type { Settings } from './schema.ts'
-
-const codedFaults = ({ codedValues }: Settings): string[] =>
-  Object.entries(codedValues)
-    .map(([family, own]) => codedFault(family, own))
-    .filter((fault) => fault !== undefined)
-    .map((fault) => `codedValues: ${fault}`)
 
 /** A connection that is to be proved, and cannot be as it is told, would be open to whoever stands between. */
 const tlsFaults = ({ backends }: Settings): string[] =>

@@ -70,6 +70,9 @@ export const codedFamilies = {
 export type CodedFamily = keyof typeof codedFamilies
 export type CodeOf<F extends CodedFamily> = Extract<keyof (typeof codedFamilies)[F], string>
 
+export const codedFamilyNames = Object.keys(codedFamilies) as CodedFamily[]
+export const isCodedFamily = (name: string): name is CodedFamily => Object.hasOwn(codedFamilies, name)
+
 export interface CodedValue {
   code: string
   value: number

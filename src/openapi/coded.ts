@@ -1,9 +1,6 @@
-import { type CodedFamily, codedFamilies, codesOf } from '../kernel/index.ts'
+import { type CodedFamily, codedFamilies, codedFamilyNames, codesOf } from '../kernel/index.ts'
 import type { JsonObject } from './json.ts'
 import { pascal } from './names.ts'
-
-const families = Object.keys(codedFamilies)
-export const isCodedFamily = (text: string): text is CodedFamily => families.includes(text)
 
 const componentOf = (family: CodedFamily): JsonObject => {
   const codes = codesOf(family)
@@ -24,4 +21,4 @@ const componentOf = (family: CodedFamily): JsonObject => {
 
 /** A component per family of coded values (interface.md 2.2). */
 export const codedComponents = (): Record<string, JsonObject> =>
-  Object.fromEntries(families.filter(isCodedFamily).map((family) => [pascal(family), componentOf(family)]))
+  Object.fromEntries(codedFamilyNames.map((family) => [pascal(family), componentOf(family)]))

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { isCodedFamily } from './coded.ts'
+import { isCodedFamily } from '../kernel/index.ts'
 import { type JsonObject, reference, toJsonObject } from './json.ts'
 import { pascal } from './names.ts'
 

@@ -3,8 +3,6 @@ import { codes, fallbackLocale, type Locale, locales, type Words } from '../../k
 import { readTexts } from './catalogue.ts'
 import { type CodedOverrides, codedValues } from './coded.ts'
 
-export type { CodedOverrides } from './coded.ts'
-
 export interface WordsOptions {
   /** Holds a `<locale>.yaml` per language: config/locales. */
   directory: string
