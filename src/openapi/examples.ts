@@ -1,5 +1,5 @@
 import { existsSync, readFileSync } from 'node:fs'
-import { isJsonObject, type Json, type JsonObject, toJsonObject } from './json.ts'
+import { isJsonObject, type Json, type JsonObject, parseJsonObject } from './json.ts'
 
 /** What a test has sent to an operation, and the envelope that it was answered; of a stream, what its bytes are. */
 export interface Example {
@@ -30,7 +30,7 @@ const exampleOf = ({ params, query, request, reply }: JsonObject): Example => ({
 /** The recorded examples (docs/examples.json); none where nothing has been recorded. */
 export const readExamples = (file: URL | string): Examples => {
   if (!existsSync(file)) return noExamples
-  const { operations, refusals } = toJsonObject(JSON.parse(readFileSync(file, 'utf8')))
+  const { operations, refusals } = parseJsonObject(readFileSync(file, 'utf8'))
   const examples = membersOf(operations).map(([id, each]): [string, Example] => [
     id,
     isJsonObject(each) ? exampleOf(each) : {},

@@ -1,27 +1,21 @@
+import { isRecord } from '../kernel/index.ts'
+
 /** JSON as the document is made of it. */
 export type Json = null | boolean | number | string | Json[] | JsonObject
 export interface JsonObject {
   [name: string]: Json
 }
 
-const isJson = (value: unknown): value is Json =>
-  value === null ||
-  ['boolean', 'number', 'string'].includes(typeof value) ||
-  (Array.isArray(value) ? value.every(isJson) : isObject(value))
+export const isJsonObject = (value: Json | undefined): value is JsonObject => isRecord(value)
 
-/** A plain object whose members are JSON all the way down. */
-const isObject = (value: unknown): value is JsonObject =>
-  typeof value === 'object' && value !== null && !Array.isArray(value) && Object.values(value).every(isJson)
+/** What zod gives, as JSON; members that are undefined are left out. */
+export const toJsonObject = (value: unknown): JsonObject => parseJsonObject(JSON.stringify(value))
 
-/** What zod or a file gives, as JSON of ours; members that are undefined are left out. */
-export const toJsonObject = (value: unknown): JsonObject => {
-  const plain: unknown = JSON.parse(JSON.stringify(value))
-  if (!isObject(plain)) throw new TypeError('no JSON object')
-  return plain
+export const parseJsonObject = (text: string): JsonObject => {
+  const json: Json = JSON.parse(text)
+  if (!isJsonObject(json)) throw new TypeError('no JSON object')
+  return json
 }
-
-export const isJsonObject = (value: Json | undefined): value is JsonObject =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 export const reference = (kind: 'schemas' | 'parameters' | 'responses' | 'headers', name: string): JsonObject => ({
   $ref: `#/components/${kind}/${name}`,
