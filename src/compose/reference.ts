@@ -7,8 +7,6 @@ import { type JsonObject, openApiDocument, readExamples } from '../openapi/index
 export const composeReference = (words: Words): JsonObject =>
   openApiDocument(catalogue, {
     version: packageVersion(),
-    title: 'Portico',
-    servers: ['/'],
     examples: readExamples(inPackage('docs/examples.json')),
     sentence: (code) => words.refusal(code, fallbackLocale),
   })

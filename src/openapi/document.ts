@@ -17,9 +17,6 @@ import { used } from './used.ts'
 
 export interface DocumentOptions {
   version: string
-  title: string
-  /** Base addresses; `/` for wherever the document itself is served. */
-  servers: readonly string[]
   /** Recorded requests and replies. */
   examples?: Examples
   /** The public sentence of a refusal; otherwise its code. */
@@ -32,7 +29,7 @@ const itself: Sentence = (code) => code
 
 /** The interface as an OpenAPI 3.1 document: each operation on each chain that serves it. */
 export const openApiDocument = (catalogue: readonly Operation[], options: DocumentOptions): JsonObject => {
-  const { version, title, servers, examples = noExamples, sentence = itself } = options
+  const { version, examples = noExamples, sentence = itself } = options
   const fixed = { ...envelopeComponents, ...codedComponents(), ...bodyComponents(catalogue), ...sealedComponents }
   const shared = shareSchemas(catalogue, Object.keys(fixed))
   const refusals = refusalAnswers(sentence, examples.refusals)
@@ -69,8 +66,14 @@ export const openApiDocument = (catalogue: readonly Operation[], options: Docume
   const body: JsonObject = { paths, responses: refusals.components }
   return {
     openapi: '3.1.1',
-    info: { title, version, description: introduction, license: { name: 'Apache-2.0', identifier: 'Apache-2.0' } },
-    servers: servers.map((url) => ({ url })),
+    info: {
+      title: 'Portico',
+      version,
+      description: introduction,
+      license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
+    },
+    // Wherever the document itself is served.
+    servers: [{ url: '/' }],
     tags: tagsOf(catalogue),
     paths,
     components: {

@@ -9,8 +9,7 @@ import { isJsonObject, type Json, type JsonObject } from '../../src/openapi/json
 import { routes } from '../contract/routes.ts'
 
 const recorded = readExamples(new URL('../../docs/examples.json', import.meta.url))
-const make = (examples: Examples = recorded) =>
-  openApiDocument(catalogue, { version: '1.0.0', title: 'Portico', servers: ['/'], examples })
+const make = (examples: Examples = recorded) => openApiDocument(catalogue, { version: '1.0.0', examples })
 const document = make()
 const having = (id: string, example: Example): Examples => ({
   operations: new Map([[id, example]]),
