@@ -1,4 +1,5 @@
 import { exponentOf } from './currency.ts'
+import { decimalDigits } from './decimal.ts'
 
 /** An exact amount: `minor` units of a currency, whose exponent says how many of them make one. */
 export interface Money {
@@ -8,7 +9,6 @@ export interface Money {
 
 /** The most digits that the book keeps of one amount (the ledger's columns hold less than 10^38). */
 const maximumDigits = 30
-const decimal = /^(0|[1-9]\d*)(?:\.(\d+))?$/
 
 export const money = (minor: bigint, currency: string): Money => ({ minor, currency })
 
@@ -17,9 +17,9 @@ export const money = (minor: bigint, currency: string): Money => ({ minor, curre
  * more decimal places than the currency has, or more digits than the book keeps. It never rounds.
  */
 export const parseMoney = (text: string, currency: string): Money | undefined => {
-  const match = text.length <= maximumDigits + 1 ? decimal.exec(text) : null
-  if (!match) return undefined
-  const [, whole = '', fraction = ''] = match
+  const digits = text.length <= maximumDigits + 1 ? decimalDigits(text) : undefined
+  if (!digits) return undefined
+  const { whole, fraction } = digits
   const exponent = exponentOf(currency)
   if (fraction.length > exponent || whole.length + exponent > maximumDigits) return undefined
   return { minor: BigInt(whole + fraction.padEnd(exponent, '0')), currency }

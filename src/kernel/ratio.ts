@@ -1,10 +1,10 @@
+import { decimalDigits } from './decimal.ts'
+
 /** An exact fraction of BigInts, its denominator above zero: rates and shares, for which floats would lie. */
 export interface Ratio {
   readonly over: bigint
   readonly under: bigint
 }
-
-const decimal = /^(0|[1-9]\d*)(?:\.(\d+))?$/
 
 export const ratio = (over: bigint, under: bigint): Ratio => {
   if (under <= 0n) throw new RangeError('a ratio has a denominator above zero')
@@ -13,10 +13,8 @@ export const ratio = (over: bigint, under: bigint): Ratio => {
 
 /** The fraction that a decimal string without sign or exponent names; undefined for anything else. */
 export const parseRatio = (text: string): Ratio | undefined => {
-  const match = decimal.exec(text)
-  if (!match) return undefined
-  const [, whole = '', fraction = ''] = match
-  return { over: BigInt(whole + fraction), under: 10n ** BigInt(fraction.length) }
+  const digits = decimalDigits(text)
+  return digits && { over: BigInt(digits.whole + digits.fraction), under: 10n ** BigInt(digits.fraction.length) }
 }
 
 /** How a rate is written; it is more than nothing besides. */
