@@ -2,7 +2,7 @@ import { argv, exit, stderr, stdout } from 'node:process'
 import { parseArgs } from 'node:util'
 import { UsageError } from './cli/command.ts'
 import { commands } from './cli/index.ts'
-import { inPackage, packageVersion } from './config/root.ts'
+import { packageVersion } from './config/root.ts'
 import { messageOf } from './kernel/index.ts'
 
 const usage = async (): Promise<string> =>
@@ -39,7 +39,7 @@ const main = async (args: string[]): Promise<number> => {
     stdout.write(`portico ${command.name}: ${command.summary}\n\n${command.help}\n`)
     return 0
   }
-  return command.run({ root: inPackage(), values })
+  return command.run(values)
 }
 
 /** What an error says; one of several tries, as of a host's addresses, says nothing itself. */

@@ -19,8 +19,8 @@ export const auditVerify: Command = {
     'moments and is not sealed yet is not judged. The embedded store belongs to one process: stop the gateway first.',
   ].join('\n'),
   options: {},
-  run: async ({ root }) => {
-    const settings = loadConfiguration(readVariables(), root)
+  run: async () => {
+    const settings = loadConfiguration(readVariables())
     const { entriesChecked, broken } = await withMadeStore(settings, ({ database }) =>
       verifyAuditLog(database, bar(stderr)),
     )

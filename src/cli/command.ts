@@ -9,6 +9,6 @@ export interface Command {
   summary: string
   help: string
   options: ParseArgsOptionsConfig
-  /** Answers the exit code. `root` is the package's folder. */
-  run(invocation: { root: string; values: Record<string, unknown> }): Promise<number>
+  /** Answers the exit code. */
+  run(values: Record<string, unknown>): Promise<number>
 }

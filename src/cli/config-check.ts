@@ -9,8 +9,8 @@ export const configCheck: Command = {
   summary: 'print the effective configuration, or every fault of it',
   help: 'Secrets are masked. Exit code 2 when anything is wrong.',
   options: {},
-  run: async ({ root }) => {
-    const settings = loadConfiguration(readVariables(), root)
+  run: async () => {
+    const settings = loadConfiguration(readVariables())
     stdout.write(dump(JSON.parse(JSON.stringify(settings))))
     return 0
   },

@@ -40,7 +40,7 @@ export const conformance: Command = {
     'system-code': { type: 'string', default: 'system-dev' },
     'no-edge-headers': { type: 'boolean', default: false },
   },
-  run: async ({ values }) => {
+  run: async (values) => {
     const CONSUMER = text(values['consumer-code'])
     const SYSTEM = text(values['system-code'])
     const url = text(values.target) ?? ''

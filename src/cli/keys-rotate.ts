@@ -18,8 +18,8 @@ export const keysRotate: Command = {
     'the gateway first, or use PostgreSQL.',
   ].join('\n'),
   options: {},
-  run: async ({ root }) => {
-    const settings = loadConfiguration(readVariables(), root)
+  run: async () => {
+    const settings = loadConfiguration(readVariables())
     const kid = await withMadeStore(settings, async ({ database, migrate }) => {
       await migrate()
       const secretBox = createSecretBox(settings.secretKey.reveal(), systemRandomness)

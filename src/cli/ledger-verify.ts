@@ -14,8 +14,8 @@ export const ledgerVerify: Command = {
     'gateway first; a running one says the same at /health/ready and in its metrics.',
   ].join('\n'),
   options: {},
-  run: async ({ root }) => {
-    const settings = loadConfiguration(readVariables(), root)
+  run: async () => {
+    const settings = loadConfiguration(readVariables())
     const broken = await withMadeStore(settings, ({ patiently }) =>
       whileDrawn(stderr, 'checking the book', () => patiently(verifyBook)),
     )

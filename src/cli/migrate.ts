@@ -10,8 +10,8 @@ export const migrate: Command = {
   summary: 'bring the schema of the store up to date',
   help: 'Replicas may run it at once: they take turns. `serve` does the same when it starts.',
   options: {},
-  run: async ({ root }) => {
-    const settings = loadConfiguration(readVariables(), root)
+  run: async () => {
+    const settings = loadConfiguration(readVariables())
     const done = await withStore(settings, (store) => whileDrawn(stderr, 'migrating', store.migrate))
     stdout.write(done.length === 0 ? 'the schema is up to date\n' : `${done.join('\n')}\n`)
     return 0

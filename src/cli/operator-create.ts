@@ -120,12 +120,12 @@ export const operatorCreate: Command = {
     permissions: { type: 'string' },
     'password-stdin': { type: 'boolean' },
   },
-  run: async ({ root, values }) => {
+  run: async (values) => {
     const parsed = Values.safeParse(values)
     if (!parsed.success) throw new UsageError(parsed.error.issues.map(({ message }) => message).join('; '))
     const { email, name, role, permissions: list, 'password-stdin': given } = parsed.data
     const permissions = chosenPermissions(role, list)
-    const settings = loadConfiguration(readVariables(), root)
+    const settings = loadConfiguration(readVariables())
     const password = given
       ? await readPassword()
       : Buffer.from(systemRandomness.bytes(generatedBytes)).toString('base64url')

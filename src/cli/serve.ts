@@ -9,9 +9,9 @@ import { type Command, UsageError } from './command.ts'
 import { onReload } from './watch.ts'
 
 /** Takes the places of the domains anew from the configuration; a faulty one is refused whole, and the old one stays. */
-const reloader = (variables: Variables, root: string, running: Running, logger: Logger) => async () => {
+const reloader = (variables: Variables, running: Running, logger: Logger) => async () => {
   try {
-    await running.replaceBackends(loadConfiguration(variables, root))
+    await running.replaceBackends(loadConfiguration(variables))
     logger.info('backends reloaded')
   } catch (error) {
     const why = error instanceof ConfigurationError ? { faults: error.faults } : { err: error }
@@ -39,7 +39,7 @@ export const serve: Command = {
     'most shutdown.timeoutMs), exit code 0. So it ends by itself, with exit code 1, where the embedded store has broken down.',
   ].join('\n'),
   options: { role: { type: 'string', default: 'gateway' } },
-  run: async ({ root, values: { role } }) => {
+  run: async ({ role }) => {
     if (!isRole(role)) throw new UsageError(`--role is gateway or domains, not '${String(role)}'`)
     // Without a listener it ends the process: as it starts, when the answer is given later, and as it drains, when none is.
     let isAsked = false
@@ -47,10 +47,10 @@ export const serve: Command = {
       isAsked = true
     })
     const variables = readVariables()
-    const settings = loadConfiguration(variables, root)
+    const settings = loadConfiguration(variables)
     const logger = createLogger(settings.log.level)
     const running = await run(settings, role, logger)
-    const reload = reloader(variables, root, running, logger)
+    const reload = reloader(variables, running, logger)
     const reloads = onReload(variables.PORTICO_CONFIG, reload, (error) =>
       logger.warn({ err: error }, 'the file of the configuration is not watched: SIGHUP alone takes `backends` anew'),
     )

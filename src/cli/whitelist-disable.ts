@@ -25,8 +25,8 @@ export const whitelistDisable: Command = {
     'go by it within a second. The embedded store belongs to one process: stop the gateway first, or use PostgreSQL.',
   ].join('\n'),
   options: { email: { type: 'string' }, portal: { type: 'string', default: 'CONSUMER' } },
-  run: async ({ root, values }) => {
-    const settings = loadConfiguration(readVariables(), root)
+  run: async (values) => {
+    const settings = loadConfiguration(readVariables())
     const parsed = Values.safeParse(values)
     if (!parsed.success) throw new UsageError(parsed.error.issues.map(({ message }) => message).join('; '))
     const { email, portal } = parsed.data

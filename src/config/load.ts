@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { join, resolve } from 'node:path'
+import { resolve } from 'node:path'
 import { CORE_SCHEMA, loadAll, mergeTag } from 'js-yaml'
 import { z } from 'zod'
 import { isRecord } from '../kernel/index.ts'
@@ -8,6 +8,7 @@ import { defaultDataDirectory, type Variables } from './env.ts'
 import { faultLines } from './faults.ts'
 import { namesPrototype, overlay, type Tree } from './merge.ts'
 import { productionFaults } from './production.ts'
+import { inPackage } from './root.ts'
 import { type Configuration, schema } from './schema.ts'
 import { Secret } from './secrets.ts'
 import { faultsTogether } from './together.ts'
@@ -68,7 +69,7 @@ const serverUrl = (name: string, text: string | undefined, protocols: string[], 
  * default.yaml, the profile's own file, the file named by PORTICO_CONFIG and the variables, laid over each other in
  * this order. Throws a ConfigurationError that names every fault.
  */
-export const loadConfiguration = (variables: Variables, root: string): Configuration => {
+export const loadConfiguration = (variables: Variables): Configuration => {
   const faults: string[] = []
   const file = variables.PORTICO_CONFIG ? readYaml(resolve(variables.PORTICO_CONFIG), faults) : {}
   const told = overlayOf(variables)
@@ -76,9 +77,9 @@ export const loadConfiguration = (variables: Variables, root: string): Configura
   const chosen = overlay(file, told)
   const profile = z.object({ profile: z.string().default('development') }).safeParse(chosen).data?.profile
   const layers = [
-    readYaml(join(root, 'config/default.yaml'), faults),
+    readYaml(inPackage('config/default.yaml'), faults),
     // Also over a profile that is none: what production must be told is no fault before somebody has said production.
-    profile === 'production' ? {} : readYaml(join(root, 'config/development.yaml'), faults),
+    profile === 'production' ? {} : readYaml(inPackage('config/development.yaml'), faults),
     chosen,
   ]
   const tree = layers.reduce(overlay)

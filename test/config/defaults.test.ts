@@ -1,8 +1,7 @@
 import { expect, test } from 'vitest'
 import { loadConfiguration } from '../../src/config/index.ts'
-import { root } from '../harness/settings.ts'
 
-const settings = loadConfiguration({}, root)
+const settings = loadConfiguration({})
 const minute = 60_000
 const hour = 60 * minute
 

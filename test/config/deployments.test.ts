@@ -20,7 +20,7 @@ const settingsBy = (yaml: string, variables: Record<string, string> = {}): Confi
   const PORTICO_CONFIG = join(folder, 'portico.yaml')
   writeFileSync(PORTICO_CONFIG, yaml)
   const stores = { DATABASE_URL: 'postgres://portico@store/portico', REDIS_URL: 'redis://store' }
-  return loadConfiguration({ PORTICO_CONFIG, ...stores, ...variables }, root)
+  return loadConfiguration({ PORTICO_CONFIG, ...stores, ...variables })
 }
 
 const inKubernetes = (): string => {

@@ -3,7 +3,6 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
 import { ConfigurationError, loadConfiguration } from '../../src/config/index.ts'
-import { root } from '../harness/settings.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'portico-config-'))
 afterAll(() => rmSync(folder, { recursive: true }))
@@ -12,7 +11,7 @@ const faultsOf = (yaml: string): string[] => {
   const file = join(folder, 'portico.yaml')
   writeFileSync(file, yaml)
   try {
-    loadConfiguration({ PORTICO_CONFIG: file }, root)
+    loadConfiguration({ PORTICO_CONFIG: file })
     return []
   } catch (error) {
     if (error instanceof ConfigurationError) return error.faults
@@ -92,7 +91,7 @@ test.each([
   ['PORT', 'listen.port (PORT): Too small'],
   ['PORTICO_RATE_LIMIT_SCALE', 'limits.scale (PORTICO_RATE_LIMIT_SCALE): Too small'],
 ])('a number below nothing in %s is too small, and not no number', (name, told) => {
-  const load = () => loadConfiguration({ [name]: '-1' }, root)
+  const load = () => loadConfiguration({ [name]: '-1' })
   expect(load).toThrow(ConfigurationError)
   expect(load).toThrow(told)
 })
@@ -103,7 +102,7 @@ test('a key in the address of the rate provider, or of the breach check, is mask
   const provider = { url, refreshMs: 1_000, staleAfterMs: 2_000, timeoutMs: 500 }
   const passwords = { breachCheck: { url } }
   writeFileSync(file, JSON.stringify({ money: { exchange: { provider } }, passwords }))
-  const settings = loadConfiguration({ PORTICO_CONFIG: file }, root)
+  const settings = loadConfiguration({ PORTICO_CONFIG: file })
   expect(settings.money.exchange.provider?.url.reveal()).toBe(url)
   expect(settings.passwords.breachCheck.url?.reveal()).toBe(url)
   expect(JSON.stringify(settings)).not.toContain('hidden')

@@ -4,7 +4,6 @@ import { join } from 'node:path'
 import { dump } from 'js-yaml'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { ConfigurationError, loadConfiguration } from '../../src/config/index.ts'
-import { root } from '../harness/settings.ts'
 
 let folder = ''
 beforeAll(async () => {
@@ -15,7 +14,7 @@ afterAll(() => rm(folder, { recursive: true, force: true }))
 const load = async (money: object) => {
   const file = join(folder, 'portico.yaml')
   await writeFile(file, dump({ money }, { skipInvalid: true }))
-  return loadConfiguration({ PORTICO_CONFIG: file }, root).money
+  return loadConfiguration({ PORTICO_CONFIG: file }).money
 }
 
 const faultsOf = (money: object): Promise<string[]> =>

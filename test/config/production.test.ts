@@ -8,7 +8,7 @@ import { root } from '../harness/settings.ts'
 
 const faultsOf = (variables: Variables): string[] => {
   try {
-    loadConfiguration(variables, root)
+    loadConfiguration(variables)
     return []
   } catch (error) {
     if (error instanceof ConfigurationError) return error.faults

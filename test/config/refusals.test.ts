@@ -6,7 +6,6 @@ import { afterAll, describe, expect, test } from 'vitest'
 import { developmentAccessCodeHashes, developmentKey } from '../../src/config/development.ts'
 import type { Variables } from '../../src/config/env.ts'
 import { ConfigurationError, loadConfiguration, Secret } from '../../src/config/index.ts'
-import { root } from '../harness/settings.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'portico-refusals-'))
 afterAll(() => rmSync(folder, { recursive: true }))
@@ -14,7 +13,7 @@ afterAll(() => rmSync(folder, { recursive: true }))
 const load = (settings: object | string, variables: Variables = {}) => {
   const file = join(folder, 'portico.yaml')
   writeFileSync(file, typeof settings === 'string' ? settings : JSON.stringify(settings))
-  return loadConfiguration({ PORTICO_CONFIG: file, ...variables }, root)
+  return loadConfiguration({ PORTICO_CONFIG: file, ...variables })
 }
 
 const faultsOf = (settings: object | string, variables: Variables = {}): string[] => {

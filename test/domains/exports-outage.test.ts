@@ -13,7 +13,7 @@ import { testDatabase } from '../identity/database.ts'
 import { createBook } from '../ledger/book.ts'
 import { words } from './world.ts'
 
-const settings = loadConfiguration({}, process.cwd())
+const settings = loadConfiguration({})
 const minute = 60_000
 
 let store: Awaited<ReturnType<typeof testDatabase>>

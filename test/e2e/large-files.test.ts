@@ -11,7 +11,6 @@ import { requiredHeaders, send } from '../harness/http.ts'
 import type { DevelopmentMail } from '../harness/portico.ts'
 import { freePort } from '../harness/postgres.ts'
 import type { PorticoProcess } from '../harness/process.ts'
-import { root } from '../harness/settings.ts'
 import { signIn } from '../harness/sign-in.ts'
 import { createStore, storeIsAvailable, type TestStore } from '../harness/store.ts'
 
@@ -36,7 +35,7 @@ describe.skipIf(!storeIsAvailable() || !canMeasure)('files of 100 MB', () => {
   /** Real processes in the topology of the project, so that each one's memory is its own. */
   beforeAll(async () => {
     store = await createStore()
-    const { purposes } = loadConfiguration({}, root).files
+    const { purposes } = loadConfiguration({}).files
     const files = { purposes: { ...purposes, DOCUMENT: { ...purposes.DOCUMENT, maxBytes: 2 * size } } }
     const variables = { ...store.variables, PORTICO_RATE_LIMIT_SCALE: '1000' }
     const operationsPort = await freePort()

@@ -14,7 +14,7 @@ export const testSettings = (
   variables: Variables,
   adjust: (settings: Configuration) => void = () => undefined,
 ): Configuration => {
-  const settings = loadConfiguration({ PORTICO_RATE_LIMIT_SCALE: '1000', LOG_LEVEL: 'info', ...variables }, root)
+  const settings = loadConfiguration({ PORTICO_RATE_LIMIT_SCALE: '1000', LOG_LEVEL: 'info', ...variables })
   settings.listen = { host: '127.0.0.1', port: 0, operationsPort: 0 }
   adjust(settings)
   return settings

@@ -1,7 +1,6 @@
 import { z } from 'zod'
 import { identitySettings } from '../../src/compose/identity.ts'
 import { loadConfiguration } from '../../src/config/index.ts'
-import { inPackage } from '../../src/config/root.ts'
 import * as auth from '../../src/contract/auth.ts'
 import { createIdentity, type Identity, type IdentityPorts, type IdentitySettings } from '../../src/identity/index.ts'
 import {
@@ -27,7 +26,7 @@ import { type TestClock, testClock } from './clock.ts'
 import { type TestDatabase, testDatabase } from './database.ts'
 
 /** What a gateway goes by whose deployment has decided nothing. */
-export const settingsAsDelivered = (): IdentitySettings => identitySettings(loadConfiguration({}, inPackage()))
+export const settingsAsDelivered = (): IdentitySettings => identitySettings(loadConfiguration({}))
 
 const secretKey = new Uint8Array(32).fill(7)
 const password = 'correct horse battery staple'

@@ -10,13 +10,12 @@ import { readVariables } from '../../../src/config/env.ts'
 import { loadConfiguration } from '../../../src/config/index.ts'
 import { bizId, type WorkspaceId } from '../../../src/kernel/index.ts'
 import { inTransaction } from '../../../src/platform/database/index.ts'
-import { root } from '../../harness/settings.ts'
 import { password } from '../load/people.ts'
 import { people, type SeededAccount } from './accounts.ts'
 
 const logger = pino({ level: 'error' }, pino.destination(2))
 await using stack = new AsyncDisposableStack()
-const settings = loadConfiguration(readVariables(), root)
+const settings = loadConfiguration(readVariables())
 const opened = await openOutside(settings, false, logger, stack)
 const hashed = opened.passwords.hash(password)
 const outside = { ...opened, passwords: { ...opened.passwords, hash: () => hashed } }
