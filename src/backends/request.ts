@@ -1,4 +1,5 @@
 import type { Call } from '../gateway/call.ts'
+import { namedChannelSession } from '../gateway/named-channel-session.ts'
 import type { AnyRequest } from '../kernel/index.ts'
 import { fileCondition } from './file-condition.ts'
 
@@ -16,9 +17,7 @@ export const toRequest = (call: Call): AnyRequest => ({
   clientHash: call.clientHash,
   userAgent: call.userAgent,
   country: call.country,
-  channelSessionId:
-    // A field that is empty names none.
-    call.headers.optional('x-secure-channel-session-id') || call.headers.optional('x-sc-session-id') || null,
+  channelSessionId: namedChannelSession(call.headers),
   range: fileCondition(call, 'range') ?? null,
   ifNoneMatch: fileCondition(call, 'if-none-match') ?? null,
   ifRange: fileCondition(call, 'if-range') ?? null,

@@ -1,8 +1,9 @@
 import type { z } from 'zod'
 import type { Configuration } from '../../config/index.ts'
 import { type ObservedError, observedErrors } from '../../contract/observed-errors.ts'
-import { invalid, Refusal } from '../../kernel/index.ts'
+import { invalid, isRecord, Refusal } from '../../kernel/index.ts'
 import type { Call, Stage } from '../call.ts'
+import { namedChannelSession } from '../named-channel-session.ts'
 import { parseQuery } from '../query.ts'
 
 const printable = /^[\w.$-]{1,64}$/
@@ -26,9 +27,7 @@ const parse = (schema: z.ZodType, value: unknown, what: string): unknown => {
   return result.data
 }
 
-const isEmpty = (body: unknown): boolean =>
-  body === undefined ||
-  (typeof body === 'object' && body !== null && !Array.isArray(body) && Object.keys(body).length === 0)
+const isEmpty = (body: unknown): boolean => body === undefined || (isRecord(body) && Object.keys(body).length === 0)
 
 const bodyOf = ({ operation: { body }, payload }: Call): unknown => {
   if (body === 'multipart') return null
@@ -38,9 +37,7 @@ const bodyOf = ({ operation: { body }, payload }: Call): unknown => {
 }
 
 const meets = (call: Call, condition: ObservedError['condition']): boolean =>
-  condition === 'no-query'
-    ? call.query === ''
-    : !call.headers.optional('x-secure-channel-session-id') && !call.headers.optional('x-sc-session-id')
+  condition === 'no-query' ? call.query === '' : namedChannelSession(call.headers) === null
 
 /** The observed 500s that the interface states a condition for; a portal's configuration makes them plain VAL. */
 const observedError = (call: Call, settings: Configuration): void => {
@@ -52,8 +49,9 @@ const observedError = (call: Call, settings: Configuration): void => {
 }
 
 /** Query and body against the operation's own schemas: nothing unknown, nothing missing, nothing twice. */
-export const validate = (settings: Configuration): Stage => {
-  return (call) => {
+export const validate =
+  (settings: Configuration): Stage =>
+  (call) => {
     observedError(call, settings)
     const query = parseQuery(call.query)
     const { query: schema } = call.operation
@@ -61,4 +59,3 @@ export const validate = (settings: Configuration): Stage => {
     if (!schema && unknown !== undefined) throw invalid(unknown)
     call.input = { query: schema ? parse(schema, query, 'query') : query, body: bodyOf(call) }
   }
-}
