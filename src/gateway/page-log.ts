@@ -2,6 +2,11 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Logger } from 'pino'
 import { pinoHttp } from 'pino-http'
 
+const told = ({ url }: IncomingMessage, { statusCode }: ServerResponse) => ({
+  status: statusCode,
+  page: url?.split('?')[0],
+})
+
 /** A line per public page that is served (the chains write their own: request-log.ts). Nothing of the request but its path. */
 export const pageLog = (logger: Logger) =>
   pinoHttp<IncomingMessage, ServerResponse>({
@@ -11,15 +16,6 @@ export const pageLog = (logger: Logger) =>
     customAttributeKeys: { responseTime: 'ms', reqId: 'pageRequest' },
     customSuccessMessage: () => 'page',
     customErrorMessage: () => 'page failed',
-    customSuccessObject: ({ url }, { statusCode }, timed) => ({
-      ...timed,
-      status: statusCode,
-      page: url?.split('?')[0],
-    }),
-    customErrorObject: ({ url }, { statusCode }, error, timed) => ({
-      ...timed,
-      status: statusCode,
-      page: url?.split('?')[0],
-      err: error,
-    }),
+    customSuccessObject: (request, response, timed) => ({ ...timed, ...told(request, response) }),
+    customErrorObject: (request, response, error, timed) => ({ ...timed, ...told(request, response), err: error }),
   })
