@@ -68,7 +68,8 @@ export interface Doors {
   /** The chains; every other path goes on to the pages. */
   chains: RequestHandler
   pageLog: RequestHandler
-  pages: RequestHandler[]
+  /** The public pages; a domain service has none. */
+  pages: RequestHandler | null
   nowhere: RequestHandler
   /** For what no door foresaw. */
   fault: ErrorRequestHandler
@@ -80,7 +81,7 @@ export const createApp = ({ chains, pageLog, pages, nowhere, fault }: Doors): Ex
   app.disable('x-powered-by').disable('etag')
   app.use(chains)
   app.use(pageLog)
-  for (const page of pages) app.use(page)
+  if (pages) app.use(pages)
   app.use(nowhere)
   app.use(fault)
   return app

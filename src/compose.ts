@@ -155,7 +155,7 @@ const portalApp = (
   }
   const isUnavailable = (error: unknown): boolean => databaseFault(error) || redisFault(error) || blobsFault(error)
   const door = createDoor({ router, stages, answers, clock, ids, metrics, log, refusalOf: refusalOf(isUnavailable) })
-  const pages = isGateway ? referencePages({ document: () => composeReference(words) }) : []
+  const pages = isGateway ? referencePages(() => composeReference(words)) : null
   return createApp({ ...door, pageLog: pageLog(logger), pages, fault: faultDoor(answers, logger) })
 }
 

@@ -30,7 +30,7 @@ const takesGzip = (header = ''): boolean =>
  * The reference: /openapi.json, /docs and what /docs loads, under exactly these paths and a content policy of their
  * own. They are made at the first request for any of them; whoever has them asks whether they have changed.
  */
-export const referencePages = ({ document }: { document: () => JsonObject }): RequestHandler[] => {
+export const referencePages = (document: () => JsonObject): RequestHandler => {
   const read = () =>
     new Map([documentFile(document()), ...referencePageFiles()].map((file) => [file.path, pageOf(file)]))
   let made: ReturnType<typeof read> | null = null
@@ -66,13 +66,11 @@ export const referencePages = ({ document }: { document: () => JsonObject }): Re
     response.end(bytes)
   }
 
-  return [
-    (request, response, next) => {
-      const reads = request.method === 'GET' || request.method === 'HEAD'
-      const page = reads ? find(request.url.split('?', 1)[0] ?? '') : undefined
-      if (!page) return next()
-      answerOverRest(request, response)
-      send(page, request, response).catch(next)
-    },
-  ]
+  return (request, response, next) => {
+    const reads = request.method === 'GET' || request.method === 'HEAD'
+    const page = reads ? find(request.url.split('?', 1)[0] ?? '') : undefined
+    if (!page) return next()
+    answerOverRest(request, response)
+    send(page, request, response).catch(next)
+  }
 }
