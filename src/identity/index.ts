@@ -72,7 +72,7 @@ export const createIdentity = async (ports: IdentityPorts, settings: IdentitySet
   const guard = createIpWhitelistGuard(ports, settings.sessions)
   const notices = createNotices(ids)
   const quota = mailQuota(ports.cache, 'code', (portal) => settings.portals[portal].codeSends)
-  const shared = { ports, settings, throttle, quota, tokens, liveness, notices, prove: factorProver(ports) }
+  const shared = { ports, settings, throttle, quota, tokens, liveness, notices, prove: factorProver(ports, notices) }
   const turns = loginTurns({ concurrency: settings.login.concurrency, waiting: settings.login.queue })
   const channel = createSecureChannel(ports, settings.secureChannel)
   await Promise.all([keys.signing(), channel.ready()])

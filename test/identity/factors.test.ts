@@ -40,6 +40,12 @@ const otpAt = (secret: string, seconds = 0): string =>
 const ask = <O extends Parameters<typeof call>[1]>(operation: O, body: unknown = null) =>
   call(at.identity, operation, facts(at.clock), body, caller)
 const prove = (code: string) => ask(stepUp, { mfaMethod: 'OTP', code })
+/** What the account's owner was told of its security. */
+const told = async (): Promise<string[]> => {
+  await doJobs(at)
+  const mails = at.outbox.list().filter(({ to, template }) => to === email && template === 'security-change')
+  return mails.map(({ text }) => text)
+}
 const newSecret = async (): Promise<string> => {
   const { secret } = await ask(setupOtp)
   await ask(verifyOtp, { code: otpAt(secret, -30) })
@@ -187,9 +193,15 @@ describe('a step-up', () => {
   test('by a backup code is told of by mail, like a login by one', async () => {
     const [code] = (await ask(generateBackupCodes)).codes
     await ask(stepUp, { mfaMethod: 'BACKUP_CODE', code })
-    await doJobs(at)
-    const told = at.outbox.list().filter((mail) => mail.to === email && mail.template === 'security-change')
-    expect(told.map(({ text }) => text)).toContainEqual(expect.stringContaining('A backup code has been used'))
+    expect(await told()).toContainEqual(expect.stringContaining('A backup code has been used'))
+  })
+
+  test('by a backup code is told of where it removes the authenticator', async () => {
+    await newSecret()
+    const [code] = (await ask(generateBackupCodes)).codes
+    await ask(revokeOtp, { code })
+    expect(await told()).toContainEqual(expect.stringContaining('authenticator app has been removed'))
+    expect(await told()).toContainEqual(expect.stringContaining('A backup code has been used'))
   })
 
   test('mfa.stepUpSend 200: the attempts that are left are those of the account alone', async () => {

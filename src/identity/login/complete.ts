@@ -70,13 +70,12 @@ export const loginCompleter = (parts: Parts) => {
     // is wrong takes this back.
     if (!(await spendLoginSession(tx, facts.portal, login.digest, now))) throw sessionNotFound('the login is spent')
     const owner = { portal: facts.portal, accountId: account.id, code: login.code }
-    if (!(await prove(tx, owner, factor, now))) throw new Refusal('AUTH.CODE_INVALID')
+    if (!(await prove(tx, owner, factor, facts, now))) throw new Refusal('AUTH.CODE_INVALID')
     const started = await startSession(tx, account, facts, now)
     await recordLastLogin(tx, account, facts.clientIp, now)
     await throttle.clear(tx, throttle.subject(facts.portal, account.email))
     await recordLogin(ports, tx, facts, account.id, now)
     if (started.isNewDevice) await notices.newDevice(tx, account, facts, now)
-    if (factor.method === 'BACKUP_CODE') await notices.credentialChanged(tx, account, 'BACKUP_CODE_USED', facts, now)
     return started
   }
 

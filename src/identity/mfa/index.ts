@@ -31,7 +31,7 @@ export const createMfa = ({ ports, settings, throttle, quota, liveness, prove, n
     generateBackupCodes: backupCodeGenerator(ports, notices),
     otp: otpChanges({ ports, prove, tryCode, notices, settings: settings.mfa }),
     sendStepUpCode: stepUpSender(ports, quota, throttle, settings.login),
-    stepUp: stepUp({ ports, prove, tryCode, liveness, notices }),
+    stepUp: stepUp({ ports, prove, tryCode, liveness }),
     stepUpMs: settings.mfa.stepUpMs,
   })
 }

@@ -81,8 +81,8 @@ export const otpChanges = ({ ports, prove, tryCode, notices, settings }: Parts) 
     const owner = { portal, accountId, code: { portal, owner: sessionId, purpose: 'STEP_UP' } } as const
     const now = clock.now()
     const proved =
-      (await prove(tx, owner, { method: 'OTP', code }, now)) ||
-      (await prove(tx, owner, { method: 'BACKUP_CODE', code }, now))
+      (await prove(tx, owner, { method: 'OTP', code }, request, now)) ||
+      (await prove(tx, owner, { method: 'BACKUP_CODE', code }, request, now))
     return proved ? remove(tx, request, account) : undefined
   }
 

@@ -1,7 +1,8 @@
-import type { AccountId, CodeOf, Instant, Portal } from '../../kernel/index.ts'
+import type { AccountId, CodeOf, Instant, Portal, RequestFacts } from '../../kernel/index.ts'
 import type { Tx } from '../../platform/database/index.ts'
 import { type CodeOwner, spendCode } from '../login/code-store.ts'
 import { codeDigest } from '../login/one-time-code.ts'
+import type { Notices } from '../notices/notices.ts'
 import type { IdentityPorts } from '../ports.ts'
 import { backupCodeDigest } from './backup-code.ts'
 import { spendBackupCode } from './backup-code-store.ts'
@@ -22,21 +23,34 @@ interface FactorOwner {
   code: CodeOwner
 }
 
-/** Whether the factor is proved; what proves it is spent by one conditional statement, once. */
-export type FactorProver = (tx: Tx, owner: FactorOwner, proof: FactorProof, now: Instant) => Promise<boolean>
+/**
+ * Whether the factor is proved; what proves it is spent by one conditional statement, once. The owner of a backup code is
+ * told that it was used, and from where.
+ */
+export type FactorProver = (
+  tx: Tx,
+  owner: FactorOwner,
+  proof: FactorProof,
+  facts: RequestFacts,
+  now: Instant,
+) => Promise<boolean>
 
-export const factorProver = ({ digest, secretBox }: IdentityPorts): FactorProver => {
+export const factorProver = ({ digest, secretBox }: IdentityPorts, notices: Notices): FactorProver => {
   const proveOtp = async (tx: Tx, { portal, accountId }: FactorOwner, code: string, now: Instant): Promise<boolean> => {
     const otp = await readOtp(tx, portal, accountId)
     if (!otp?.secret) return false
     const step = stepOf(openSecret(secretBox, portal, accountId, otp.secret), code, now)
     return step !== undefined && spendStep(tx, portal, accountId, otp.secret, step)
   }
-  return async (tx, owner, { method, code }, now) => {
+  return async (tx, owner, { method, code }, facts, now) => {
     const { portal, accountId } = owner
     if (method === 'OTP') return proveOtp(tx, owner, code, now)
-    if (method === 'BACKUP_CODE')
-      return spendBackupCode(tx, portal, accountId, backupCodeDigest(digest, portal, accountId, code), now)
+    if (method === 'BACKUP_CODE') {
+      const kept = backupCodeDigest(digest, portal, accountId, code)
+      if (!(await spendBackupCode(tx, portal, accountId, kept, now))) return false
+      await notices.credentialChanged(tx, { portal, id: accountId }, 'BACKUP_CODE_USED', facts, now)
+      return true
+    }
     return spendCode(tx, owner.code, codeDigest(digest, owner.code, code), now)
   }
 }

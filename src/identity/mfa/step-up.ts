@@ -7,7 +7,6 @@ import type { MailQuota } from '../login/mail-quota.ts'
 import { codeDigest, maskEmail, mintCode } from '../login/one-time-code.ts'
 import type { SentCode } from '../login/send-code.ts'
 import type { Throttle } from '../login/throttle.ts'
-import type { Notices } from '../notices/notices.ts'
 import type { IdentityPorts } from '../ports.ts'
 import type { Liveness } from '../sessions/liveness.ts'
 import { type OwnSession, ownSession } from '../sessions/own-session.ts'
@@ -51,22 +50,19 @@ interface Parts {
   prove: FactorProver
   tryCode: TryCode
   liveness: Liveness
-  notices: Notices
 }
 
 /** Proves a second factor again; the session has then stepped up, for a while. */
 export const stepUp =
-  ({ ports: { clock }, prove, tryCode, liveness, notices }: Parts) =>
+  ({ ports: { clock }, prove, tryCode, liveness }: Parts) =>
   async (request: Request, proof: FactorProof): Promise<void> => {
     const session = ownSession(request.caller)
     await tryCode(request, session, async (tx) => {
       const now = clock.now()
       const { portal, accountId, sessionId } = session
-      const account = { portal, id: accountId }
-      if (!(await prove(tx, { portal, accountId, code: codeOwner(session) }, proof, now))) return undefined
+      if (!(await prove(tx, { portal, accountId, code: codeOwner(session) }, proof, request, now))) return undefined
       await recordStepUp(tx, session, now)
       await recordAct(tx, actOf(request), { workspaceId: null, targetId: sessionId, detail: { method: proof.method } })
-      if (proof.method === 'BACKUP_CODE') await notices.credentialChanged(tx, account, 'BACKUP_CODE_USED', request, now)
       return true
     })
     liveness.forget(session.sessionId)
