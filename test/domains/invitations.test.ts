@@ -135,7 +135,9 @@ describe('an invitation', () => {
     expect(await mine(guest, { invitationStatus: 'PENDING' })).toEqual([])
     expect(await refusalOf(accept(bizId))).toBe('STATE.CONFLICT')
     expect(await refusalOf(cancel(bizId))).toBe('STATE.CONFLICT')
+    const expired = await mine()
     const again = await invite()
+    expect(await mine(guest, { invitationStatus: 'EXPIRED' })).toEqual(expired)
     expect(await refusalOf(accept(again.bizId))).toBe('none')
   })
 

@@ -100,11 +100,11 @@ export interface NewInvitation {
   expiresAt: Instant
 }
 
-/** Writes down which of the address's invitations have expired, so that a new one can be made. */
+/** Writes down which of the address's invitations have expired, so that a new one can be made; they are told as before. */
 export const expireOverdue = async (tx: Tx, workspaceId: WorkspaceId, email: string, at: Instant): Promise<void> => {
   await tx
     .updateTable('invitations')
-    .set({ invitation_status: 'EXPIRED', updated_at: toDate(at) })
+    .set({ invitation_status: 'EXPIRED' })
     .where('workspace_biz_id', '=', workspaceId)
     .where('invitee_email', '=', email)
     .where('invitation_status', '=', 'PENDING')
