@@ -7,7 +7,6 @@ import type { LastUse } from './last-use.ts'
 import { keyByPrefix, type PresentableKey } from './presented-store.ts'
 import { accessOf, isAllowedFrom, statusAt } from './rules.ts'
 import { keyDigest, type PresentedKey, parseKey } from './secret.ts'
-import type { ApiKeyScope } from './store.ts'
 
 /** Refuses addresses outside an account's whitelist, where it has one in force. */
 export type AdmitAddress = (
@@ -21,7 +20,7 @@ export interface AuthenticatePorts {
   digest: KeyedDigest
   gate: WorkspacePort
   admit: AdmitAddress
-  lastUse: LastUse<ApiKeyScope>
+  lastUse: LastUse
 }
 
 const refuse = (internal: string): never => {
@@ -67,7 +66,7 @@ export const authenticator = (ports: AuthenticatePorts): AuthenticationPort['api
     const key = await live(presented, credential)
     const caller = callerBy(key)
     const creator = await gate.enter(caller, key.workspaceId)
-    lastUse.note(key.id, key, credential.clientIp, clock.now())
+    lastUse.note(key, credential.clientIp, clock.now())
     return { caller, workspace: accessOf(creator, key.permissionCodes) }
   }
 

@@ -6,9 +6,7 @@ import type { Database } from '../../platform/database/index.ts'
 import { type AdmitAddress, authenticator } from './authenticate.ts'
 import { createHandlers } from './handlers.ts'
 import { createLastUse } from './last-use.ts'
-import { recordUse } from './presented-store.ts'
 import { createService, type ServicePorts } from './service.ts'
-import type { ApiKeyScope } from './store.ts'
 
 export interface ApiKeyPorts {
   database: Database
@@ -33,10 +31,7 @@ export interface ApiKeys {
 }
 
 export const createApiKeys = (ports: ApiKeyPorts): ApiKeys => {
-  const { database } = ports
-  const write = (key: ApiKeyScope, clientIp: string, at: Parameters<typeof recordUse>[3]) =>
-    recordUse(database, key, clientIp, at)
-  const lastUse = createLastUse(write, ports.onFault)
+  const lastUse = createLastUse(ports.database, ports.onFault)
   return {
     handlers: createHandlers(createService(ports), ports.words, apiKeyPermissions),
     authenticate: authenticator({ ...ports, lastUse }),

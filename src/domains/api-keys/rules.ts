@@ -31,9 +31,9 @@ export const statusAt = (
 ): CodeOf<'apiKeyStatus'> =>
   key.status !== 'DELETED' && key.expiresAt !== null && key.expiresAt <= at ? 'EXPIRED' : key.status
 
-/** Whether an address is on the list. None is on an empty list's way. */
+/** Whether an address is on the list. */
 export const isAllowedFrom = (allowlist: readonly string[], clientIp: string): boolean =>
-  allowlist.length === 0 || allowlist.some((entry) => covers(parseRange(entry), clientIp))
+  allowlist.some((entry) => covers(parseRange(entry), clientIp))
 
 /** Nobody gives a key what they lack. */
 export const requireMayGive = (by: WorkspaceAccess, permissionCodes: readonly string[]): void => {
