@@ -6,6 +6,7 @@ import {
   isoOrNull,
   type Locale,
   mapPage,
+  type Request,
   toIso,
   type Words,
 } from '../../kernel/index.ts'
@@ -13,6 +14,9 @@ import { listing } from '../../ledger/index.ts'
 import { actOf } from '../../platform/audit/index.ts'
 import { type AccountPorts, change, read, terminateSessions } from './accounts.ts'
 import { type AccountRow, listAccounts } from './accounts-store.ts'
+import type { accountChanges } from './rules.ts'
+
+type Deciding = Request<typeof contract.approveAccount> | Request<typeof contract.rejectAccount>
 
 const renderer = (words: Words) => (row: AccountRow, locale: Locale) => ({
   bizId: row.id,
@@ -33,6 +37,8 @@ const renderer = (words: Words) => (row: AccountRow, locale: Locale) => ({
 
 export const accountHandlers = (ports: AccountPorts, words: Words): HandlerTable => {
   const render = renderer(words)
+  const deciding = async (request: Deciding, step: keyof typeof accountChanges, reason: string | null) =>
+    render(await change(ports, actOf(request), idInPath(request.params.account_id), step, reason), request.locale)
   return handlerTable(contract, {
     listAccounts: async ({ query, locale }) => {
       const { sortBy, accountStatus: status, accountPortal: portal, accountEmail: email } = query
@@ -40,23 +46,10 @@ export const accountHandlers = (ports: AccountPorts, words: Words): HandlerTable
       return mapPage(found, (row) => render(row, locale))
     },
     readAccount: async ({ params, locale }) => render(await read(ports, idInPath(params.account_id)), locale),
-    approveAccount: async (request) =>
-      render(await change(ports, actOf(request), idInPath(request.params.account_id), 'approve', null), request.locale),
-    rejectAccount: async (request) =>
-      render(
-        await change(ports, actOf(request), idInPath(request.params.account_id), 'reject', request.body.reason),
-        request.locale,
-      ),
-    suspendAccount: async (request) =>
-      render(
-        await change(ports, actOf(request), idInPath(request.params.account_id), 'suspend', request.body.reason),
-        request.locale,
-      ),
-    reactivateAccount: async (request) =>
-      render(
-        await change(ports, actOf(request), idInPath(request.params.account_id), 'reactivate', null),
-        request.locale,
-      ),
+    approveAccount: (request) => deciding(request, 'approve', null),
+    rejectAccount: (request) => deciding(request, 'reject', request.body.reason),
+    suspendAccount: (request) => deciding(request, 'suspend', request.body.reason),
+    reactivateAccount: (request) => deciding(request, 'reactivate', null),
     terminateAccountSessions: async (request) => ({
       success: true,
       terminatedSessions: await terminateSessions(ports, actOf(request), idInPath(request.params.account_id)),
