@@ -7,6 +7,8 @@ import {
   idInPath,
   isBizId,
   mapPage,
+  type Request,
+  type WalletId,
   type Words,
 } from '../../kernel/index.ts'
 import { listing, memberActing, operatorActing, tellKind } from '../../ledger/index.ts'
@@ -14,8 +16,22 @@ import { renderTransfer } from './render.ts'
 import { termsOf } from './rules.ts'
 import { approve, create, read, reject, type TransfersPorts } from './service.ts'
 
-export const transferHandlers = (ports: TransfersPorts, words: Words): HandlerTable =>
-  handlerTable(contract, {
+type Listing = Request<typeof contract.listTransfers> | Request<typeof contract.listWalletTransfers>
+
+export const transferHandlers = (ports: TransfersPorts, words: Words): HandlerTable => {
+  const listed = async ({ query, workspace, locale }: Listing, wallet: WalletId | undefined) => {
+    const { sortBy, transferStatus } = query
+    const orders = await ports.ledger.listOrders({
+      ...listing(query),
+      sortBy,
+      type: 'TRANSFER',
+      workspace: workspace.id,
+      wallet,
+      statuses: transferStatus && [transferStatus],
+    })
+    return mapPage(orders, (order) => renderTransfer(order, workspace.id, { words, locale }))
+  }
+  return handlerTable(contract, {
     createTransfer: async (request) => {
       const { body, workspace, locale } = request
       const { amount, currency, remark = null, clientReference = null } = body
@@ -26,34 +42,17 @@ export const transferHandlers = (ports: TransfersPorts, words: Words): HandlerTa
       return renderTransfer(order, workspace.id, { words, locale })
     },
 
-    listTransfers: async ({ query, workspace, locale }) => {
-      const { sortBy, walletId: wallet, transferStatus } = query
-      const orders = await ports.ledger.listOrders({
-        ...listing(query),
-        sortBy,
-        type: 'TRANSFER',
-        workspace: workspace.id,
-        wallet: wallet === undefined ? undefined : bizId<'wallet'>(wallet),
-        statuses: transferStatus && [transferStatus],
-      })
-      return mapPage(orders, (order) => renderTransfer(order, workspace.id, { words, locale }))
+    listTransfers: (request) => {
+      const { walletId } = request.query
+      return listed(request, walletId === undefined ? undefined : bizId<'wallet'>(walletId))
     },
 
-    listWalletTransfers: async ({ params, query, workspace, locale }) => {
+    listWalletTransfers: async (request) => {
+      const { params, workspace } = request
       if (!isBizId(params.wallet_id)) return emptyPage()
       const wallet = bizId<'wallet'>(params.wallet_id)
       const found = await ports.ledger.readWallet({ wallet, workspace: workspace.id })
-      if (!found) return emptyPage()
-      const { sortBy, transferStatus } = query
-      const orders = await ports.ledger.listOrders({
-        ...listing(query),
-        sortBy,
-        type: 'TRANSFER',
-        workspace: workspace.id,
-        wallet,
-        statuses: transferStatus && [transferStatus],
-      })
-      return mapPage(orders, (order) => renderTransfer(order, workspace.id, { words, locale }))
+      return found ? listed(request, wallet) : emptyPage()
     },
 
     readTransfer: async ({ params, workspace, locale }) => {
@@ -89,3 +88,4 @@ export const transferHandlers = (ports: TransfersPorts, words: Words): HandlerTa
       return renderTransfer(order, null, { words, locale })
     },
   })
+}
