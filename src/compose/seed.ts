@@ -17,7 +17,7 @@ export const composeSeed = (outside: Outside, identity: Identity, { ledger, work
     addRole: workspaces.addRole,
     addMember: workspaces.members.add,
     openWallet: (tx, wallet) => ledger.within(tx).openWallet(wallet),
-    fund: (funds, tx) => ledger.within(tx).fundWallet(funds),
+    fund: (funds, tx) => ledger.within(tx).fundWallet({ ...funds, actor: null }),
   })
 
 /** Production does not start on accounts whose password is in the documentation, unless they can sign in no more. */

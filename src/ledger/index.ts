@@ -3,7 +3,7 @@ import { readBalance, readBalanceAt } from './balances-store.ts'
 import { checkBook } from './book-store.ts'
 import { keepCheck, readCheck } from './check-store.ts'
 import { listDueOrders } from './due-store.ts'
-import { execute, type LedgerPorts, post } from './execute.ts'
+import { execute, type LedgerPorts } from './execute.ts'
 import { listFlows, listPostings, readFlows } from './flows-store.ts'
 import { ensureHouse } from './house-store.ts'
 import { earlierAnswer, forgetAnswers, keepAnswer } from './idempotency.ts'
@@ -26,6 +26,7 @@ export type { BookCheck } from './book-store.ts'
 export { checkingBook } from './checking.ts'
 export type * from './command.ts'
 export type { LedgerPorts } from './execute.ts'
+export { feeEntries, feeParties } from './fee.ts'
 export type { Flow, FlowQuery, Posting } from './flows-store.ts'
 export { forgettingAnswers } from './forgetting.ts'
 export type { Discrepancy } from './invariants.ts'
@@ -39,26 +40,18 @@ export { type Charge, chargeOf, housesOf, type Tariff, type TariffTerms, tariffO
 export { type Teller, tellCode, tellKind, tellOrder, tellWay } from './telling.ts'
 export type { NewWallet, Wallet } from './wallets-store.ts'
 
-const overDatabase =
-  (database: Database) =>
-  <A extends unknown[], R>(work: (database: Database, ...rest: A) => R) =>
+const over =
+  <First>(first: First) =>
+  <A extends unknown[], R>(work: (first: First, ...rest: A) => R) =>
   (...rest: A): R =>
-    work(database, ...rest)
-
-const overPorts =
-  (ports: LedgerPorts) =>
-  <A extends unknown[], R>(work: (ports: LedgerPorts, ...rest: A) => R) =>
-  (...rest: A): R =>
-    work(ports, ...rest)
+    work(first, ...rest)
 
 const parts = (ports: LedgerPorts) => {
-  const by = overPorts(ports)
-  const from = overDatabase(ports.database)
+  const by = over(ports)
+  const from = over(ports.database)
   return {
     /** One command with an order: moved or made, posted, held, audited, remembered; or refused with nothing done. */
     execute: by(execute),
-    /** One command without an order. */
-    post: by(post),
     fundWallet: by(fundWallet),
     ensureHouse: by(ensureHouse),
     provideLiquidity: by(provideLiquidity),

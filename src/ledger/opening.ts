@@ -1,20 +1,23 @@
-import type { Money, WalletId, WorkspaceId } from '../kernel/index.ts'
+import type { AccountId, Money, WalletId, WorkspaceId } from '../kernel/index.ts'
 import { type LedgerPorts, post } from './execute.ts'
 
 export interface OpeningFunds {
   wallet: WalletId
   workspace: WorkspaceId
+  /** Negative for what goes back. */
   amount: Money
+  /** Null: the system itself. */
+  actor: AccountId | null
 }
 
-/** A wallet's first funds, out of CLEARING, for the development seed. Done once per call. */
-export const fundWallet = (ports: LedgerPorts, { wallet, workspace, amount }: OpeningFunds): Promise<void> => {
+/** What a wallet starts with, from or to the outside world, whatever the wallet's status. Done once per call. */
+export const fundWallet = (ports: LedgerPorts, { wallet, workspace, amount, actor }: OpeningFunds): Promise<void> => {
   const { currency, minor } = amount
   return post(ports, {
-    actor: null,
+    actor,
     parties: [
       { label: 'outside', house: 'CLEARING', currency, short: 'SYSTEM.INTERNAL_ERROR' },
-      { label: 'wallet', wallet, workspace, currency, active: true, currencyField: 'currency' },
+      { label: 'wallet', wallet, workspace, currency, active: false, currencyField: 'currency' },
     ],
     entries: [
       { account: 'outside', amount: -minor, flowType: 'OPENING' },

@@ -12,6 +12,7 @@ import {
   subtract,
 } from '../kernel/index.ts'
 import type { Party } from './command.ts'
+import { feeParties } from './fee.ts'
 
 /** What a channel takes and costs, as a configuration writes it: decimal strings of `currency`; the rate is a share. */
 export interface TariffTerms {
@@ -72,11 +73,10 @@ export const chargeOf = ({ minimum, maximum, fixedFee, feeRate }: Tariff, text: 
 }
 
 /** The other side of a charged order: the outside world, and the house where it takes a fee. */
-export const housesOf = ({ amount, fee }: Pick<Charge, 'amount' | 'fee'>): Party[] => {
-  const house = { currency: amount.currency, short: 'SYSTEM.INTERNAL_ERROR' } as const
-  const clearing: Party = { ...house, label: 'outside', house: 'CLEARING' }
-  return fee.minor > 0n ? [clearing, { ...house, label: 'fee', house: 'FEE' }] : [clearing]
-}
+export const housesOf = ({ amount: { currency }, fee }: Pick<Charge, 'amount' | 'fee'>): Party[] => [
+  { label: 'outside', house: 'CLEARING', currency, short: 'SYSTEM.INTERNAL_ERROR' },
+  ...feeParties(fee),
+]
 
 /** What an order tells the database's daily counter (migration 020-daily-usage). */
 export const usageOf = (channel: string, { dailyMaximum }: Tariff) => ({

@@ -40,7 +40,7 @@ const bench = async (database: Database, kind: 'LIVE' | 'SANDBOX') => {
   await ledger.ensureHouse(['USD', 'EUR'])
   const wallet = await open('USD')
   const target = await open('EUR')
-  await ledger.fundWallet({ wallet, workspace, amount: { minor: 100_000n, currency: 'USD' } })
+  await ledger.fundWallet({ wallet, workspace, amount: { minor: 100_000n, currency: 'USD' }, actor: null })
   const as = { as: systemIds.next<'account'>(), workspace }
   const ask = asker([handlers], clock)
   const pair = { sourceCurrency: 'USD', targetCurrency: 'EUR' }

@@ -22,7 +22,9 @@ import {
   type WalletId,
   type WorkspaceId,
 } from '../../src/kernel/index.ts'
+import { post } from '../../src/ledger/execute.ts'
 import { createLedger, type Ledger } from '../../src/ledger/index.ts'
+import type { Database } from '../../src/platform/database/index.ts'
 import { systemIds } from '../../src/platform/system/index.ts'
 import { everyStore } from '../ledger/stores.ts'
 import { accessSettings, callerOf, createWorld, refusalOf, type World, words } from './world.ts'
@@ -195,18 +197,21 @@ describe.each(stores)('races on $name', (store) => {
     const [main, spare] = [await wallet('Main', true), await wallet('Spare', false)]
     const reset = () => world.ask(handlers, sandboxContract.resetSandbox, { as, workspace })
     await reset()
-    const move = (by: Ledger, from: WalletId, to: WalletId) =>
-      by.post({
-        actor: as,
-        parties: [
-          { label: 'source', wallet: from, workspace, currency: 'USD', active: true, currencyField: 'currency' },
-          { label: 'target', wallet: to, workspace, currency: 'USD', active: true, currencyField: 'currency' },
-        ],
-        entries: [
-          { account: 'source', amount: -100n, flowType: 'TRANSFER' },
-          { account: 'target', amount: 100n, flowType: 'TRANSFER' },
-        ],
-      })
+    const move = (by: Database, from: WalletId, to: WalletId) =>
+      post(
+        { database: by, clock: world.clock, ids: systemIds },
+        {
+          actor: as,
+          parties: [
+            { label: 'source', wallet: from, workspace, currency: 'USD', active: true, currencyField: 'currency' },
+            { label: 'target', wallet: to, workspace, currency: 'USD', active: true, currencyField: 'currency' },
+          ],
+          entries: [
+            { account: 'source', amount: -100n, flowType: 'TRANSFER' },
+            { account: 'target', amount: 100n, flowType: 'TRANSFER' },
+          ],
+        },
+      )
     const totals = () =>
       Promise.all([main, spare].map(async (id) => (await ledger.readBalance({ wallet: id, workspace }))?.total))
     return { main, spare, reset, move, totals }
@@ -217,7 +222,7 @@ describe.each(stores)('races on $name', (store) => {
     const { main, spare, reset, move, totals } = await sandbox()
     const ends = await times(60, (index) => {
       if (index % 10 === 9) return refusalOf(reset())
-      return refusalOf(index % 2 ? move(ledger, main, spare) : move(ledger, spare, main))
+      return refusalOf(index % 2 ? move(world.database, main, spare) : move(world.database, spare, main))
     })
     expect(new Set(ends).difference(new Set(['none', 'WALLET.INSUFFICIENT_FUNDS'])).size).toBe(0)
     await reset()
@@ -229,7 +234,7 @@ describe.each(stores)('races on $name', (store) => {
     const { main, spare, reset, move, totals } = await sandbox()
     let ending: Promise<string> | undefined
     await world.database.transaction().execute(async (tx) => {
-      await move(ledger.within(tx), main, spare)
+      await move(tx, main, spare)
       ending = refusalOf(reset())
       // Long enough to come as far as it gets.
       await pause(200)

@@ -4,11 +4,13 @@ import * as contract from '../../src/contract/sandbox.ts'
 import { createSandbox, type Sandbox } from '../../src/domains/sandbox/index.ts'
 import { createTransfers } from '../../src/domains/transfers/index.ts'
 import { type AccountId, formatMoney, type HandlerTable, type WalletId } from '../../src/kernel/index.ts'
-import { createLedger, type Ledger } from '../../src/ledger/index.ts'
+import { post } from '../../src/ledger/execute.ts'
+import { createLedger, type Ledger, type LedgerPorts } from '../../src/ledger/index.ts'
 import { systemIds } from '../../src/platform/system/index.ts'
 import { createWorld, refusalOf, type World, words } from './world.ts'
 
 let world: World
+let ports: LedgerPorts
 let ledger: Ledger
 let sandbox: Sandbox
 let transfers: HandlerTable
@@ -18,7 +20,8 @@ let cleaned: string[] = []
 beforeAll(async () => {
   world = await createWorld()
   const { database, clock, workspaces } = world
-  ledger = createLedger({ database, clock, ids: systemIds })
+  ports = { database, clock, ids: systemIds }
+  ledger = createLedger(ports)
   await ledger.ensureHouse(['USD', 'JPY'])
   const clean = async (_tx: unknown, { workspaceId }: { workspaceId: string }) => {
     cleaned.push(workspaceId)
@@ -155,18 +158,8 @@ describe('a sandbox', () => {
     for (const wallet of [main, spare]) await move(wallet, 'ACTIVE', 'FROZEN')
     await reset(workspace)
     expect(await balances(opened)).toEqual(seedState)
-    const party = { workspace, currency: 'USD', active: false, currencyField: '' }
-    await ledger.post({
-      actor: null,
-      parties: [
-        { ...party, label: 'main', wallet: main },
-        { label: 'outside', house: 'CLEARING', currency: 'USD', short: 'SYSTEM.INTERNAL_ERROR' },
-      ],
-      entries: [
-        { account: 'main', amount: -1_000_000n, flowType: 'OPENING' },
-        { account: 'outside', amount: 1_000_000n, flowType: 'OPENING' },
-      ],
-    })
+    const all = { minor: -1_000_000n, currency: 'USD' }
+    await ledger.fundWallet({ wallet: main, workspace, amount: all, actor: null })
     expect(await move(main, 'FROZEN', 'CLOSED')).toBe(true)
     await reset(workspace)
     expect(await balances(opened)).toEqual([['Main', '0.00', '0.00'], ...seedState.slice(1)])
@@ -241,7 +234,7 @@ describe('a sandbox', () => {
       currency: 'USD',
       short: 'EXCHANGE.RATE_UNAVAILABLE' as const,
     }))
-    await ledger.post({
+    await post(ports, {
       actor: null,
       parties: [...houses, { ...party, label: 'wallet', wallet }, { ...party, label: 'other', wallet: other }],
       entries: [
@@ -329,7 +322,7 @@ test('play money does not reach a LIVE workspace, nor real money a sandbox: neit
   const across = (from: Opened, to: Opened) => refusalOf(Promise.resolve(send({ ...from, spare: to.main }, '1.00')))
   expect(await across(play, real)).toBe('RESOURCE.NOT_FOUND')
   const amount = { minor: 100n, currency: 'USD' }
-  await ledger.fundWallet({ wallet: real.main, workspace: real.workspaceId, amount })
+  await ledger.fundWallet({ wallet: real.main, workspace: real.workspaceId, amount, actor: null })
   expect(await across(real, play)).toBe('RESOURCE.NOT_FOUND')
   expect(await across(real, await open('LIVE'))).toBe('none')
   expect(await balances(play)).toEqual(seedState)

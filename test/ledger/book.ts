@@ -85,7 +85,7 @@ export const createBook = async (database: Database, rules: Partial<TransferRule
         at,
       }),
     )
-    if (funds) await ledger.fundWallet({ wallet: id, workspace: home, amount: moneyOf(funds, currency) })
+    if (funds) await ledger.fundWallet({ wallet: id, workspace: home, amount: moneyOf(funds, currency), actor: null })
     return { id, workspace: home, currency }
   }
 

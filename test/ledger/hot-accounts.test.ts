@@ -1,5 +1,7 @@
 import { afterAll, describe, expect, test } from 'vitest'
+import { post } from '../../src/ledger/execute.ts'
 import type { HouseParty, Party } from '../../src/ledger/index.ts'
+import { systemIds } from '../../src/platform/system/index.ts'
 import { createBook, type TestWallet } from './book.ts'
 import { everyStore } from './stores.ts'
 
@@ -44,17 +46,20 @@ describe.each(stores)('accounts that everybody uses, on $name', ({ database }) =
       ]
       // Within a transaction the ledger tries nothing again, so that a deadlock is not hidden by a second try.
       return database.transaction().execute((tx) =>
-        book.ledger.within(tx).post({
-          actor: null,
-          parties: turn % 3 === 0 ? parties.toReversed() : parties,
-          entries: [
-            { account: 'source', amount: -101n, flowType: 'EXCHANGE' },
-            { account: 'taken', amount: 100n, flowType: 'EXCHANGE' },
-            { account: 'fee', amount: 1n, flowType: 'FEE' },
-            { account: 'given', amount: -90n, flowType: 'EXCHANGE' },
-            { account: 'target', amount: 90n, flowType: 'EXCHANGE' },
-          ],
-        }),
+        post(
+          { database: tx, clock: book.clock, ids: systemIds },
+          {
+            actor: null,
+            parties: turn % 3 === 0 ? parties.toReversed() : parties,
+            entries: [
+              { account: 'source', amount: -101n, flowType: 'EXCHANGE' },
+              { account: 'taken', amount: 100n, flowType: 'EXCHANGE' },
+              { account: 'fee', amount: 1n, flowType: 'FEE' },
+              { account: 'given', amount: -90n, flowType: 'EXCHANGE' },
+              { account: 'target', amount: 90n, flowType: 'EXCHANGE' },
+            ],
+          },
+        ),
       )
     }
     await Promise.all(Array.from({ length: 30 }, (_, turn) => wallets.map((pair) => exchange(pair, turn))).flat())
@@ -66,17 +71,20 @@ describe.each(stores)('accounts that everybody uses, on $name', ({ database }) =
     const pair = [await book.wallet('USD', '100.00'), await book.wallet('USD', '100.00')]
     const move = (parties: readonly TestWallet[]) =>
       database.transaction().execute((tx) =>
-        book.ledger.within(tx).post({
-          actor: null,
-          parties: parties.map(({ id, workspace, currency }, place) => ({
-            ...{ label: place === 0 ? 'source' : 'target', wallet: id, workspace, currency },
-            ...{ active: true, currencyField: 'currency' },
-          })),
-          entries: [
-            { account: 'source', amount: -1n, flowType: 'TRANSFER' },
-            { account: 'target', amount: 1n, flowType: 'TRANSFER' },
-          ],
-        }),
+        post(
+          { database: tx, clock: book.clock, ids: systemIds },
+          {
+            actor: null,
+            parties: parties.map(({ id, workspace, currency }, place) => ({
+              ...{ label: place === 0 ? 'source' : 'target', wallet: id, workspace, currency },
+              ...{ active: true, currencyField: 'currency' },
+            })),
+            entries: [
+              { account: 'source', amount: -1n, flowType: 'TRANSFER' },
+              { account: 'target', amount: 1n, flowType: 'TRANSFER' },
+            ],
+          },
+        ),
       )
     await Promise.all(Array.from({ length: 60 }, (_, turn) => move(turn % 2 === 0 ? pair : pair.toReversed())))
     expect(await Promise.all(pair.map(book.available))).toEqual(['100.00', '100.00'])

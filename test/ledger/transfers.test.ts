@@ -2,6 +2,7 @@ import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import * as contract from '../../src/contract/transfers.ts'
 import { hours } from '../../src/kernel/index.ts'
+import { post } from '../../src/ledger/execute.ts'
 import { systemIds } from '../../src/platform/system/index.ts'
 import { refusalOf } from '../domains/world.ts'
 import { type Book, createBook, type TestWallet } from './book.ts'
@@ -231,19 +232,22 @@ describe.each(stores)('transfers on $name', ({ database }) => {
   test('what a command brings in may go out by it again', async () => {
     const [a, b] = [await book.wallet('USD', '5.00'), await book.wallet('USD')]
     const party = { currency: 'USD', active: true, currencyField: 'currency' }
-    await book.ledger.post({
-      actor: null,
-      parties: [
-        { ...party, label: 'a', wallet: a.id, workspace: a.workspace },
-        { ...party, label: 'b', wallet: b.id, workspace: b.workspace },
-      ],
-      entries: [
-        { account: 'b', amount: -500n, flowType: 'TRANSFER' },
-        { account: 'a', amount: 500n, flowType: 'TRANSFER' },
-        { account: 'a', amount: -500n, flowType: 'TRANSFER' },
-        { account: 'b', amount: 500n, flowType: 'TRANSFER' },
-      ],
-    })
+    await post(
+      { database, clock: book.clock, ids: systemIds },
+      {
+        actor: null,
+        parties: [
+          { ...party, label: 'a', wallet: a.id, workspace: a.workspace },
+          { ...party, label: 'b', wallet: b.id, workspace: b.workspace },
+        ],
+        entries: [
+          { account: 'b', amount: -500n, flowType: 'TRANSFER' },
+          { account: 'a', amount: 500n, flowType: 'TRANSFER' },
+          { account: 'a', amount: -500n, flowType: 'TRANSFER' },
+          { account: 'b', amount: 500n, flowType: 'TRANSFER' },
+        ],
+      },
+    )
     expect([await book.available(a), await book.available(b)]).toEqual(['5.00', '0.00'])
   })
 

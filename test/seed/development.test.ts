@@ -30,7 +30,7 @@ beforeAll(async () => {
     addRole: workspaces.addRole,
     addMember: workspaces.members.add,
     openWallet: (tx, wallet) => ledger.within(tx).openWallet(wallet),
-    fund: (funds, tx) => ledger.within(tx).fundWallet(funds),
+    fund: (funds, tx) => ledger.within(tx).fundWallet({ ...funds, actor: null }),
   }
 })
 afterAll(() => world.close())

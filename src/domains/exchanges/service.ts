@@ -11,7 +11,17 @@ import {
   Refusal,
   type WorkspaceId,
 } from '../../kernel/index.ts'
-import { type Acting, type Ledger, type NewOrder, type Order, type Party, signedBy } from '../../ledger/index.ts'
+import {
+  type Acting,
+  type Entry,
+  feeEntries,
+  feeParties,
+  type Ledger,
+  type NewOrder,
+  type Order,
+  type Party,
+  signedBy,
+} from '../../ledger/index.ts'
 import { type Act, recordAct } from '../../platform/audit/index.ts'
 import { type Database, inTransaction, sqlState } from '../../platform/database/index.ts'
 import type { Rates } from '../../platform/rates/index.ts'
@@ -99,29 +109,19 @@ const exchangeOrder = (id: QuoteId, workspace: WorkspaceId, figures: Figures): N
 })
 
 /** The customer's two wallets against the house's liquidity in either currency. */
-const postingsOf = ({ source, target, fee }: Figures) => {
-  const entries = [
-    { account: 'source', amount: -source.minor, flowType: 'EXCHANGE' as const },
-    { account: 'taken', amount: source.minor, flowType: 'EXCHANGE' as const },
-    { account: 'given', amount: -target.minor, flowType: 'EXCHANGE' as const },
-    { account: 'target', amount: target.minor, flowType: 'EXCHANGE' as const },
-  ]
-  const charged = [
-    { account: 'source', amount: -fee.minor, flowType: 'FEE' as const },
-    { account: 'fee', amount: fee.minor, flowType: 'FEE' as const },
-  ]
-  return fee.minor > 0n ? [...entries, ...charged] : entries
-}
+const entriesOf = ({ source, target, fee }: Figures): Entry[] => [
+  { account: 'source', amount: -source.minor, flowType: 'EXCHANGE' },
+  { account: 'taken', amount: source.minor, flowType: 'EXCHANGE' },
+  { account: 'given', amount: -target.minor, flowType: 'EXCHANGE' },
+  { account: 'target', amount: target.minor, flowType: 'EXCHANGE' },
+  ...feeEntries('source', fee),
+]
 
-const houseOf = ({ source, target, fee }: Figures): Party[] => {
-  const parties: Party[] = [
-    { label: 'taken', house: 'LIQUIDITY', currency: source.currency, short: 'SYSTEM.INTERNAL_ERROR' },
-    { label: 'given', house: 'LIQUIDITY', currency: target.currency, short: 'EXCHANGE.RATE_UNAVAILABLE' },
-  ]
-  if (fee.minor > 0n)
-    parties.push({ label: 'fee', house: 'FEE', currency: fee.currency, short: 'SYSTEM.INTERNAL_ERROR' })
-  return parties
-}
+const housesOf = ({ source, target, fee }: Figures): Party[] => [
+  { label: 'taken', house: 'LIQUIDITY', currency: source.currency, short: 'SYSTEM.INTERNAL_ERROR' },
+  { label: 'given', house: 'LIQUIDITY', currency: target.currency, short: 'EXCHANGE.RATE_UNAVAILABLE' },
+  ...feeParties(fee),
+]
 
 /** The trigger of migration 020-exchanges: the quote is spent, expired, or at other figures. */
 const quoteIsGone = (error: unknown): boolean => sqlState(error) === 'PQ001'
@@ -139,10 +139,10 @@ const carryOut = async (ports: ExchangesPorts, id: QuoteId, acting: Acting<Works
       parties: [
         { ...wallet, label: 'source', wallet: found.sourceWallet, currency: figures.source.currency },
         { ...wallet, label: 'target', wallet: found.targetWallet, currency: figures.target.currency },
-        ...houseOf(figures),
+        ...housesOf(figures),
       ],
       create: exchangeOrder(id, workspace, figures),
-      entries: postingsOf(figures),
+      entries: entriesOf(figures),
     })
   } catch (error) {
     if (quoteIsGone(error)) throw new Refusal('EXCHANGE.QUOTE_UNUSABLE', { internal: 'spent or expired', cause: error })

@@ -1,5 +1,13 @@
 import type { OrderId, WalletId, WorkspaceId } from '../../kernel/index.ts'
-import { type Charge, type Entry, type NewOrder, type OrderMove, type Party, usageOf } from '../../ledger/index.ts'
+import {
+  type Charge,
+  type Entry,
+  feeEntries,
+  type NewOrder,
+  type OrderMove,
+  type Party,
+  usageOf,
+} from '../../ledger/index.ts'
 import type { Recharge } from './recharge.ts'
 import type { Channel } from './rules.ts'
 
@@ -41,17 +49,11 @@ export const newRecharge = (
 })
 
 /** What came from the outside world goes to the wallet, less the fee, which goes to the house. */
-export const entriesOf = ({ net, fee }: Recharge): Entry[] => {
-  const paid: Entry[] = [
-    { account: 'outside', amount: -net.minor, flowType: 'RECHARGE' },
-    { account: 'target', amount: net.minor, flowType: 'RECHARGE' },
-  ]
-  const charged: Entry[] = [
-    { account: 'outside', amount: -fee.minor, flowType: 'FEE' },
-    { account: 'fee', amount: fee.minor, flowType: 'FEE' },
-  ]
-  return fee.minor > 0n ? [...paid, ...charged] : paid
-}
+export const entriesOf = ({ net, fee }: Recharge): Entry[] => [
+  { account: 'outside', amount: -net.minor, flowType: 'RECHARGE' },
+  { account: 'target', amount: net.minor, flowType: 'RECHARGE' },
+  ...feeEntries('outside', fee),
+]
 
 /** What the ordering workspace does with a recharge that is not paid. */
 const unpaid = { type: 'RECHARGE', expected: ['PENDING_PAYMENT'] } as const

@@ -31,20 +31,8 @@ const correct = async (
   wallet: SandboxWallet,
   actor: AccountId | null,
 ): Promise<void> => {
-  const money = correction(wallet)
-  if (!money) return
-  const { currency, minor } = money
-  await ledger.post({
-    actor,
-    parties: [
-      { label: 'outside', house: 'CLEARING', currency, short: 'SYSTEM.INTERNAL_ERROR' },
-      { label: 'wallet', wallet: wallet.id, workspace, currency, active: false, currencyField: 'currency' },
-    ],
-    entries: [
-      { account: 'outside', amount: -minor, flowType: 'OPENING' },
-      { account: 'wallet', amount: minor, flowType: 'OPENING' },
-    ],
-  })
+  const amount = correction(wallet)
+  if (amount) await ledger.fundWallet({ wallet: wallet.id, workspace, amount, actor })
 }
 
 const end = (ledger: Ledger, workspace: WorkspaceId, order: OpenOrder, { accountId, at }: Act) =>

@@ -1,5 +1,13 @@
 import type { OrderId, WorkspaceId } from '../../kernel/index.ts'
-import type { Entry, NewOrder, OrderMove, Party, Steps } from '../../ledger/index.ts'
+import {
+  type Entry,
+  feeEntries,
+  feeParties,
+  type NewOrder,
+  type OrderMove,
+  type Party,
+  type Steps,
+} from '../../ledger/index.ts'
 import type { TransferTerms } from './rules.ts'
 
 /** The least that has to be known to move the money. */
@@ -8,29 +16,18 @@ export type TransferMoney = Pick<TransferTerms, 'source' | 'target' | 'amount' |
 /** Both wallets must be alive, the source within the workspace; the house comes in only where there is a fee. */
 export const partiesOf = ({ source, target, amount, fee }: TransferMoney, workspace: WorkspaceId): Party[] => {
   const wallet = { currency: amount.currency, active: true, currencyField: 'currency' }
-  const parties: Party[] = [
+  return [
     { ...wallet, label: 'source', wallet: source, workspace },
     { ...wallet, label: 'target', wallet: target, workspace: null },
+    ...feeParties(fee),
   ]
-  if (fee.minor > 0n) {
-    parties.push({ label: 'fee', house: 'FEE', currency: fee.currency, short: 'SYSTEM.INTERNAL_ERROR' })
-  }
-  return parties
 }
 
-export const entriesOf = ({ amount, fee }: TransferMoney): Entry[] => {
-  const entries: Entry[] = [
-    { account: 'source', amount: -amount.minor, flowType: 'TRANSFER' },
-    { account: 'target', amount: amount.minor, flowType: 'TRANSFER' },
-  ]
-  if (fee.minor > 0n) {
-    entries.push(
-      { account: 'source', amount: -fee.minor, flowType: 'FEE' },
-      { account: 'fee', amount: fee.minor, flowType: 'FEE' },
-    )
-  }
-  return entries
-}
+export const entriesOf = ({ amount, fee }: TransferMoney): Entry[] => [
+  { account: 'source', amount: -amount.minor, flowType: 'TRANSFER' },
+  { account: 'target', amount: amount.minor, flowType: 'TRANSFER' },
+  ...feeEntries('source', fee),
+]
 
 const settled: Steps = [{ status: 'PROCESSING' }, { status: 'COMPLETED' }]
 

@@ -2,6 +2,7 @@ import type { OrderId, WalletId, WorkspaceId } from '../../kernel/index.ts'
 import {
   type Charge,
   type Entry,
+  feeEntries,
   type NewOrder,
   type OrderMove,
   type Party,
@@ -46,17 +47,11 @@ export const newWithdrawal = (terms: WithdrawalTerms, workspace: WorkspaceId): N
 })
 
 /** The net leaves for the outside world, the fee for the house. */
-export const entriesOf = ({ net, fee }: Withdrawal): Entry[] => {
-  const paid: Entry[] = [
-    { account: 'source', amount: -net.minor, flowType: 'WITHDRAWAL' },
-    { account: 'outside', amount: net.minor, flowType: 'WITHDRAWAL' },
-  ]
-  const charged: Entry[] = [
-    { account: 'source', amount: -fee.minor, flowType: 'FEE' },
-    { account: 'fee', amount: fee.minor, flowType: 'FEE' },
-  ]
-  return fee.minor > 0n ? [...paid, ...charged] : paid
-}
+export const entriesOf = ({ net, fee }: Withdrawal): Entry[] => [
+  { account: 'source', amount: -net.minor, flowType: 'WITHDRAWAL' },
+  { account: 'outside', amount: net.minor, flowType: 'WITHDRAWAL' },
+  ...feeEntries('source', fee),
+]
 
 export const cancellation = (id: OrderId, workspace: WorkspaceId): OrderMove => ({
   id,

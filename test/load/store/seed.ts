@@ -40,7 +40,12 @@ const provide = (number: number): Promise<SeededAccount> =>
     const ledger = domains.ledger.within(tx)
     const named = { walletName: 'Main', currency: 'USD', isDefault: true }
     await ledger.openWallet({ bizId: wallet, workspaceBizId: workspaceId, ...named, at })
-    await ledger.fundWallet({ wallet, workspace: workspaceId, amount: { minor: 100_000_000n, currency: 'USD' } })
+    await ledger.fundWallet({
+      wallet,
+      workspace: workspaceId,
+      amount: { minor: 100_000_000n, currency: 'USD' },
+      actor: null,
+    })
     return { email, workspace: workspaceId, wallet }
   })
 
