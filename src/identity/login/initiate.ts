@@ -1,12 +1,12 @@
-import { type CodeOf, plus, Refusal, type RequestFacts } from '../../kernel/index.ts'
+import { type CodeOf, Refusal, type RequestFacts } from '../../kernel/index.ts'
 import type { Account } from '../accounts/account.ts'
 import { accountByEmail } from '../accounts/store.ts'
 import { enabledMethods } from '../mfa/methods.ts'
 import { upgradePassword } from '../passwords/upgrade.ts'
 import type { IdentityPorts } from '../ports.ts'
 import type { IdentitySettings } from '../settings.ts'
-import { mintToken } from '../tokens/opaque-token.ts'
 import { insertLogin } from './login-session-store.ts'
+import { newPreLogin } from './pre-login.ts'
 import { recordFailedLogin } from './record.ts'
 import type { Throttle } from './throttle.ts'
 
@@ -24,7 +24,7 @@ const mayKnow = (account: Account): boolean => account.status === 'ACTIVE' || ac
 
 /** The first step of a login. Whatever is wrong is AUTH.INVALID_CREDENTIALS, at the cost of one verification. */
 export const loginInitiator = (ports: IdentityPorts, throttle: Throttle, settings: IdentitySettings['login']) => {
-  const { database, clock, randomness, digest, passwords } = ports
+  const { database, passwords } = ports
 
   const verify = async (facts: RequestFacts, email: string, password: string): Promise<Account> => {
     const account = await accountByEmail(database, facts.portal, email)
@@ -52,15 +52,7 @@ export const loginInitiator = (ports: IdentityPorts, throttle: Throttle, setting
     const account = await counted(facts, email, password)
     if (account.status !== 'ACTIVE')
       return { sessionId: null, methods: [], expiresIn: 0, accountStatus: account.status }
-    const sessionId = mintToken(randomness)
-    const now = clock.now()
-    const session = {
-      digest: digest('login-session', sessionId),
-      portal: facts.portal,
-      clientDigest: digest('client-hash', facts.clientHash),
-      attempts: settings.attempts,
-      expiresAt: plus(now, settings.sessionTtlMs),
-    }
+    const { sessionId, session, now } = newPreLogin(ports, facts, settings)
     // The account got another hash while this one was verified, so the password is looked at anew.
     if (!(await insertLogin(database, session, account, now))) return initiate(facts, email, password)
     upgradePassword(ports, account, password)

@@ -3,12 +3,14 @@ import { type AccountId, type Instant, type Portal, toDate } from '../../kernel/
 import { type Database, type Given, isApart, isDuring, statement, type Tx } from '../../platform/database/index.ts'
 import type { LoginSessionsTable } from '../../platform/database/tables/identity.ts'
 
-type Kind = LoginSessionsTable['kind']
+export type PreLoginKind = LoginSessionsTable['kind']
 type Store = Database | Tx
 
-/** A pre-login session that is neither spent nor expired and has attempts left. */
+/** A pre-login session that is neither spent nor expired. A login has its account, a registration its address. */
 export interface LoginSession {
   accountId: AccountId | null
+  email: string | null
+  emailVerifiedAt: Instant | null
   clientDigest: Uint8Array
   attemptsLeft: number
   codeSentAt: Instant | null
@@ -71,11 +73,13 @@ export const insertLogin = async (
 
 type Named = { portal: Portal; digest: Uint8Array; now: Date }
 
-const found = statement((store, given: Given<Named & { kind: Kind }>) =>
+const found = statement((store, given: Given<Named & { kind: PreLoginKind }>) =>
   store
     .selectFrom('login_sessions')
     .select([
       'account_biz_id as accountId',
+      'email',
+      'email_verified_at as emailVerifiedAt',
       'client_digest as clientDigest',
       'attempts_left as attemptsLeft',
       'code_sent_at as codeSentAt',
@@ -86,13 +90,14 @@ const found = statement((store, given: Given<Named & { kind: Kind }>) =>
     .where('token_digest', '=', given('digest'))
     .where('spent_at', 'is', null)
     .where(isDuring('created_at', 'expires_at', given('now')))
-    .where('attempts_left', '>', 0),
+    // The last attempt may have proved the address, and the registration goes on.
+    .where((row) => row.or([row('kind', '=', 'REGISTRATION'), row('attempts_left', '>', 0)])),
 )
 
 export const readLoginSession = (
   store: Store,
   portal: Portal,
-  kind: Kind,
+  kind: PreLoginKind,
   digest: Uint8Array,
   now: Instant,
 ): Promise<LoginSession | undefined> => found.first(store, { portal, kind, digest, now: toDate(now) })
@@ -137,6 +142,16 @@ export const claimCodeSending = async (
   now: Instant,
   resendMs: number,
 ): Promise<boolean> => (await claiming.first(tx, { portal, digest, now: toDate(now), resendMs })) !== undefined
+
+const proving = statement((store, given: Given<Named>) =>
+  live(store, given)
+    .set({ email_verified_at: given('now') })
+    .where('kind', '=', 'REGISTRATION'),
+)
+
+/** Notes that a registration's address was proved. Whether it still was under way. */
+export const recordVerifiedEmail = async (tx: Tx, portal: Portal, digest: Uint8Array, now: Instant): Promise<boolean> =>
+  (await proving.first(tx, { portal, digest, now: toDate(now) })) !== undefined
 
 const spending = statement((store, given: Given<Named>) => live(store, given).set({ spent_at: given('now') }))
 

@@ -6,10 +6,10 @@ import { replaceCode } from '../login/code-store.ts'
 import { insertRegistration } from '../login/login-session-store.ts'
 import { addressSubject, mailQuota } from '../login/mail-quota.ts'
 import { codeDigest, mintCode } from '../login/one-time-code.ts'
+import { newPreLogin, preLoginCode } from '../login/pre-login.ts'
 import type { IdentityPorts } from '../ports.ts'
 import type { IdentitySettings } from '../settings.ts'
-import { mintToken } from '../tokens/opaque-token.ts'
-import { openRegistration, registrationCode } from './live-registration.ts'
+import { openRegistration } from './live-registration.ts'
 
 /** Seconds. */
 export interface InitiatedRegistration {
@@ -32,7 +32,7 @@ export const registrationInitiator = (ports: IdentityPorts, { login: settings, p
   }
 
   const sendCode = async ({ portal, locale }: RequestFacts, email: string, session: Uint8Array): Promise<void> => {
-    const owner = registrationCode(portal, session)
+    const owner = preLoginCode(portal, 'REGISTRATION', session)
     const code = mintCode(randomness)
     const now = clock.now()
     const expiresAt = plus(now, settings.codeTtlMs)
@@ -46,15 +46,7 @@ export const registrationInitiator = (ports: IdentityPorts, { login: settings, p
     openRegistration(portals, portal)
     if (!(await robots.passes(turnstileToken, facts.clientIp))) throw invalid('turnstileToken')
     await quota(portal, addressSubject(digest, email))
-    const sessionId = mintToken(randomness)
-    const now = clock.now()
-    const session = {
-      digest: digest('login-session', sessionId),
-      portal,
-      clientDigest: digest('client-hash', facts.clientHash),
-      attempts: settings.attempts,
-      expiresAt: plus(now, settings.sessionTtlMs),
-    }
+    const { sessionId, session, now } = newPreLogin(ports, facts, settings)
     await insertRegistration(database, session, email, now)
     background.run('registration-mail', async () => {
       const account = await accountByEmail(database, portal, email)

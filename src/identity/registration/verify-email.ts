@@ -2,14 +2,13 @@ import { Refusal, type RequestFacts } from '../../kernel/index.ts'
 import { actBy, recordRefusedAct } from '../../platform/audit/index.ts'
 import { inTransaction } from '../../platform/database/index.ts'
 import { spendCode } from '../login/code-store.ts'
-import { countAttempt } from '../login/login-session-store.ts'
+import { countAttempt, recordVerifiedEmail } from '../login/login-session-store.ts'
 import { codeDigest } from '../login/one-time-code.ts'
 import type { Throttle } from '../login/throttle.ts'
 import type { IdentityPorts } from '../ports.ts'
 import { sessionNotFound } from '../session-not-found.ts'
 import type { IdentitySettings } from '../settings.ts'
 import { findRegistration, type LiveRegistration, openRegistration } from './live-registration.ts'
-import { recordVerifiedEmail } from './store.ts'
 
 /**
  * Proves the ownership of the address by the mailed code. Every attempt is counted before it is looked at, of the registration
