@@ -184,6 +184,20 @@ describe.skipIf(!server).each([
     expect(last?.resetMs).toBeGreaterThan(50_000)
   })
 
+  test('a window of counts that lies further ahead than it is long, since Redis’ clock was set back, ends after its own time', async () => {
+    const [cache, limits] = [createRedisCache(one()), createLimits(1, systemClock, redisCounters(one()))]
+    const spend = () => limits.spend('login', '203.0.113.7', { limit: 2, windowMs: 60_000 })
+    await Promise.all([cache.increment('ahead', 60_000), spend()])
+    for (const key of ['portico:ahead', 'portico:limit:login:203.0.113.7'])
+      expect(await one().command('PEXPIRE', key, 86_400_000)).toBe(1)
+    expect(await cache.increment('ahead', 60_000)).toEqual({ count: 2, remaining: 60_000 })
+    expect((await cache.increment('ahead', 60_000)).remaining).toBeLessThanOrEqual(60_000)
+    expect(await spend()).toMatchObject({ allowed: true, remaining: 0 })
+    const refused = await spend()
+    expect(refused.allowed).toBe(false)
+    expect(refused.resetMs).toBeLessThanOrEqual(60_000)
+  })
+
   test('announcements reach the others', async () => {
     const heard: string[] = []
     redisAnnouncements(other()).listen('session-changed', (text) => heard.push(text))

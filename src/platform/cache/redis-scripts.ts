@@ -1,10 +1,13 @@
 import { scriptOf } from '../redis/index.ts'
 
-/** KEYS: counter. ARGV: window in ms. A counter without an end (an aborted write, a persisted key) is given one. */
+/**
+ * KEYS: counter. ARGV: window in ms. A counter without an end (an aborted write, a persisted key) is given one, and so is one
+ * whose end lies further ahead than its window is long: Redis' clock was set back, or a master came that has another.
+ */
 export const incrementScript = scriptOf(`
 local count = redis.call('INCR', KEYS[1])
 local remaining = redis.call('PTTL', KEYS[1])
-if remaining < 0 then
+if remaining < 0 or remaining > tonumber(ARGV[1]) then
   redis.call('PEXPIRE', KEYS[1], ARGV[1])
   remaining = tonumber(ARGV[1])
 end

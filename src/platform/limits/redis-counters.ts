@@ -15,7 +15,8 @@ const replyOf = (value: unknown): Reply | Reply[] => {
 /**
  * rate-limit-redis counts for all replicas. It would load its scripts once, at the first use, and be useless for good
  * had Redis not been there just then; so loading only remembers them, and our connection sends them when they are
- * needed. One key a script, hence safe in a cluster.
+ * needed. One key a script, hence safe in a cluster. A window that lies further ahead than it is long was opened before Redis'
+ * clock was set back, or by a master with another one, and ends after its own time.
  */
 export const redisCounters = (redis: RedisConnection): StoreFactory => {
   const scripts = new Map<string, Script>()
@@ -29,7 +30,11 @@ export const redisCounters = (redis: RedisConnection): StoreFactory => {
     const [sha = '', count = '', ...values] = rest
     const script = scripts.get(sha)
     if (!script) throw new RedisUnavailable(new Error('an unknown script'))
-    return replyOf(await redis.script(script, values.slice(0, Number(count)), values.slice(Number(count))))
+    const counted = replyOf(await redis.script(script, values.slice(0, Number(count)), values.slice(Number(count))))
+    const [key = '', windowMs] = values
+    if (windowMs === undefined || !Array.isArray(counted) || Number(counted[1]) <= Number(windowMs)) return counted
+    await redis.command('PEXPIRE', key, windowMs)
+    return [counted[0] ?? 0, windowMs]
   }
   return (name) => new RedisStore({ prefix: `portico:limit:${name}:`, sendCommand })
 }
