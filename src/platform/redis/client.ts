@@ -24,8 +24,11 @@ const longestRetryMs = 250
 /** Of a command that was not done, by a cluster: to another node, or a tenth of a second later to one that is not there. */
 const maxRedirections = 5
 
-/** Of a script Redis 6.2 says the same at the end of a sentence of its own. */
-const refusesToWrite = /^(ERR Error running script.* -)?READONLY /
+/**
+ * A replica; a master that has lost its replicas; a replica that has lost its master. Of a script Redis 6.2 says the same at the
+ * end of a sentence of its own.
+ */
+const refusesToWrite = /^(ERR Error running script.* -)?(READONLY|NOREPLICAS|MASTERDOWN) /
 
 const retryDelay = (times: number): number => Math.min(times * 50, longestRetryMs)
 
