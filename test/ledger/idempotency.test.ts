@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createTransfer } from '../../src/contract/transfers.ts'
 import { hours } from '../../src/kernel/index.ts'
-import { systemIds } from '../../src/platform/system/index.ts'
+import { systemClock, systemIds } from '../../src/platform/system/index.ts'
 import { refusalOf } from '../domains/world.ts'
 import { type Book, createBook, type TestWallet } from './book.ts'
 import { everyStore } from './stores.ts'
@@ -140,5 +140,13 @@ describe.each(stores)('X-Request-Id on $name', ({ name, database }) => {
     expect(await book.ledger.forgetAnswers(1_000)).toBeGreaterThan(0)
     expect(await book.ledger.forgetAnswers(1_000)).toBe(0)
     expect(await refusalOf(transfer('old', '3.00'))).toBe('REQUEST.ID_REUSED')
+  })
+  test('a process whose clock is a day ahead cleans up no answer that the store’s own clock would keep', async () => {
+    book.clock.advance(systemClock.now() - book.clock.now())
+    const first = await transfer('kept')
+    book.clock.advance(hours(25))
+    await book.ledger.forgetAnswers(1_000)
+    book.clock.advance(-hours(25))
+    expect(await transfer('kept')).toEqual(first)
   })
 })
