@@ -11,7 +11,7 @@ export const openapi: Command = {
   options: {},
   run: async () => {
     const words = createWords({ directory: inPackage('config/locales') })
-    stdout.write(`${JSON.stringify(composeReference(words), null, 2)}\n`)
+    stdout.write(`${JSON.stringify(await composeReference(words), null, 2)}\n`)
     return 0
   },
 }

@@ -30,14 +30,18 @@ const takesGzip = (header = ''): boolean =>
  * The reference: /openapi.json, /docs and what /docs loads, under exactly these paths and a content policy of their
  * own. They are made at the first request for any of them; whoever has them asks whether they have changed.
  */
-export const referencePages = (document: () => JsonObject): RequestHandler => {
-  const read = () =>
-    new Map([documentFile(document()), ...referencePageFiles()].map((file) => [file.path, pageOf(file)]))
+export const referencePages = (document: () => Promise<JsonObject>): RequestHandler => {
+  const read = async () =>
+    new Map([documentFile(await document()), ...referencePageFiles()].map((file) => [file.path, pageOf(file)]))
   let made: ReturnType<typeof read> | null = null
-  const find = (path: string): Page | undefined => {
-    if (path !== '/openapi.json' && path !== '/docs' && !path.startsWith('/docs/')) return undefined
+  const find = async (path: string): Promise<Page | undefined> => {
     made ??= read()
-    return made.get(path)
+    try {
+      return (await made).get(path)
+    } catch (error) {
+      made = null
+      throw error
+    }
   }
   const policy = Object.entries(referencePolicy).map(([directive, sources]) => [directive, ...sources].join(' '))
   const fields = {
@@ -68,9 +72,14 @@ export const referencePages = (document: () => JsonObject): RequestHandler => {
 
   return (request, response, next) => {
     const reads = request.method === 'GET' || request.method === 'HEAD'
-    const page = reads ? find(request.url.split('?', 1)[0] ?? '') : undefined
-    if (!page) return next()
-    answerOverRest(request, response)
-    send(page, request, response).catch(next)
+    const path = request.url.split('?', 1)[0] ?? ''
+    if (!reads || (path !== '/openapi.json' && path !== '/docs' && !path.startsWith('/docs/'))) return next()
+    const answer = async (): Promise<void> => {
+      const page = await find(path)
+      if (!page) return next()
+      answerOverRest(request, response)
+      await send(page, request, response)
+    }
+    answer().catch(next)
   }
 }

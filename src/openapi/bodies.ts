@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { isSealable } from '../contract/sealed.ts'
 import { type Chain, codesOf, type Operation } from '../kernel/index.ts'
 import type { Example } from './examples.ts'
+import { inTurns } from './in-turns.ts'
 import { type JsonObject, reference } from './json.ts'
 import { codeNameOf, pascal } from './names.ts'
 import { schemaOf } from './schema.ts'
@@ -9,12 +10,12 @@ import { schemaOf } from './schema.ts'
 const nameOf = (operation: Operation): string => `${pascal(codeNameOf(operation))}Request`
 
 /** The bodies of all operations, a component each. */
-export const bodyComponents = (operations: readonly Operation[]): Record<string, JsonObject> =>
-  Object.fromEntries(
-    operations.flatMap((operation) =>
-      operation.body instanceof z.ZodType ? [[nameOf(operation), schemaOf(operation.body, 'input')]] : [],
-    ),
-  )
+export const bodyComponents = async (operations: readonly Operation[]): Promise<Record<string, JsonObject>> => {
+  const components: Record<string, JsonObject> = {}
+  for await (const operation of inTurns(operations))
+    if (operation.body instanceof z.ZodType) components[nameOf(operation)] = schemaOf(operation.body, 'input')
+  return components
+}
 
 const uploadForm: JsonObject = {
   type: 'object',

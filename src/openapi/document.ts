@@ -5,6 +5,7 @@ import { codedComponents } from './coded.ts'
 import { descriptionOf, introduction, securityOf, securitySchemes } from './description.ts'
 import { envelopeComponents } from './envelopes.ts'
 import { type Examples, noExamples } from './examples.ts'
+import { inTurns } from './in-turns.ts'
 import { isJsonObject, type JsonObject } from './json.ts'
 import { operationIdOf } from './names.ts'
 import { headerComponents, parametersOf } from './parameters.ts'
@@ -28,10 +29,18 @@ const sealedComponents = { SealedBody: schemaOf(SealedBody, 'input'), SealedRepl
 const itself: Sentence = (code) => code
 
 /** The interface as an OpenAPI 3.1 document: each operation on each chain that serves it. */
-export const openApiDocument = (catalogue: readonly Operation[], options: DocumentOptions): JsonObject => {
+export const openApiDocument = async (
+  catalogue: readonly Operation[],
+  options: DocumentOptions,
+): Promise<JsonObject> => {
   const { version, examples = noExamples, sentence = itself } = options
-  const fixed = { ...envelopeComponents, ...codedComponents(), ...bodyComponents(catalogue), ...sealedComponents }
-  const shared = shareSchemas(catalogue, Object.keys(fixed))
+  const fixed = {
+    ...envelopeComponents,
+    ...codedComponents(),
+    ...(await bodyComponents(catalogue)),
+    ...sealedComponents,
+  }
+  const shared = await shareSchemas(catalogue, Object.keys(fixed))
   const refusals = refusalAnswers(sentence, examples.refusals)
 
   const operationObject = (operation: Operation, chainId: ChainId, chain: Chain): JsonObject => {
@@ -52,7 +61,7 @@ export const openApiDocument = (catalogue: readonly Operation[], options: Docume
   }
 
   const paths: JsonObject = {}
-  for (const operation of catalogue) {
+  for await (const operation of inTurns(catalogue)) {
     for (const chainId of operation.chains) {
       const path = chains[chainId].prefix + operation.path
       const item = paths[path]

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import type { Operation } from '../kernel/index.ts'
+import { inTurns } from './in-turns.ts'
 import { isJsonObject, type JsonObject, mapMembers, mapObjects, reference } from './json.ts'
 import { codeNameOf, pascal } from './names.ts'
 import { recordName, recordOf } from './records.ts'
@@ -27,13 +28,16 @@ const hoist = (reply: JsonObject, name: string): { data: JsonObject; node: JsonO
  * Names what replies share. Two schemas are the same where their JSON is, so the contract needs no marks for it;
  * `reserved` names are taken already.
  */
-export const shareSchemas = (operations: readonly Operation[], reserved: Iterable<string>): SharedSchemas => {
+export const shareSchemas = async (
+  operations: readonly Operation[],
+  reserved: Iterable<string>,
+): Promise<SharedSchemas> => {
   const components: Record<string, JsonObject> = {}
   const data = new Map<Operation, JsonObject>()
   const sharers = new Map<string, { record: JsonObject; operations: Operation[] }>()
   const names = new Map<string, string>()
 
-  for (const operation of operations) {
+  for await (const operation of inTurns(operations)) {
     if (!(operation.reply instanceof z.ZodType)) continue
     const nodeName = `${pascal(codeNameOf(operation))}Node`
     const hoisted = hoist(schemaOf(operation.reply, 'output'), nodeName)

@@ -1,14 +1,9 @@
-import { type Json, type JsonObject, mapObjects } from './json.ts'
+import type { Json, JsonObject } from './json.ts'
 
 /** Every reference into the components of one kind. */
 const pointedTo = (value: Json, kind: string): Set<string> => {
-  const names = new Set<string>()
-  const start = `#/components/${kind}/`
-  mapObjects(value, ({ $ref }) => {
-    if (typeof $ref === 'string' && $ref.startsWith(start)) names.add($ref.slice(start.length))
-    return undefined
-  })
-  return names
+  const references = JSON.stringify(value).matchAll(new RegExp(`"\\$ref":"#/components/${kind}/([^"]+)"`, 'g'))
+  return new Set(references.map(([, name = '']) => name))
 }
 
 /** The components that something points to, others of the same kind among them. */

@@ -8,7 +8,7 @@ import { referencePages } from '../../src/gateway/pages.ts'
 import { openApiDocument } from '../../src/openapi/index.ts'
 import { chromiumPath, launchChromium, openPage } from './chromium.ts'
 
-const described = openApiDocument(catalogue, { version: '1.0.0' })
+const described = await openApiDocument(catalogue, { version: '1.0.0' })
 
 describe.skipIf(chromiumPath === null)('the reference page in Chromium', () => {
   let browser: Browser
@@ -18,7 +18,7 @@ describe.skipIf(chromiumPath === null)('the reference page in Chromium', () => {
 
   beforeAll(async () => {
     const app = express()
-    app.use(referencePages(() => described))
+    app.use(referencePages(async () => described))
     app.use((request, response) => {
       tried.push({ ...request.headers, method: request.method, url: request.url })
       response.json({})

@@ -10,7 +10,7 @@ import { routes } from '../contract/routes.ts'
 
 const recorded = readExamples(new URL('../../docs/examples.json', import.meta.url))
 const make = (examples: Examples = recorded) => openApiDocument(catalogue, { version: '1.0.0', examples })
-const document = make()
+const document = await make()
 const having = (id: string, example: Example): Examples => ({
   operations: new Map([[id, example]]),
   refusals: new Map(),
@@ -57,6 +57,19 @@ const stated = (problem: { ruleId: string; message: string }): boolean =>
   problem.ruleId === 'no-ambiguous-paths' && /orders\/wallet\/\{wallet_id\}/.test(problem.message)
 
 describe('the document', () => {
+  it('is made an operation at a time, so that others are served meanwhile', async () => {
+    let turns = 0
+    let made = false
+    const count = (): void => {
+      turns++
+      if (!made) setImmediate(count)
+    }
+    setImmediate(count)
+    await make()
+    made = true
+    expect(turns).toBeGreaterThan(catalogue.length)
+  })
+
   it('is OpenAPI 3.1 by the strictest rules of a linter, its examples included', async () => {
     const problems = await lint(document)
     expect(
@@ -67,7 +80,7 @@ describe('the document', () => {
 
   it('is linted for real: a wrong example is found', async () => {
     const reply = { version: '2.0.0', timestamp: 1, success: true, code: '2000', message: 'Success', data: 'yes' }
-    const problems = await lint(make(having('transfers.completed', { reply })))
+    const problems = await lint(await make(having('transfers.completed', { reply })))
     expect(problems.map(({ ruleId }) => ruleId)).toContain('no-invalid-media-type-examples')
   })
 
@@ -342,9 +355,9 @@ describe('an operation', () => {
     })
   })
 
-  it('shows what the tests sent and received', () => {
+  it('shows what the tests sent and received', async () => {
     const request = { sessionId: 's' }
-    const shown = make(having('sessions.terminate', { request, reply: { data: null } }))
+    const shown = await make(having('sessions.terminate', { request, reply: { data: null } }))
     const operation = objectAt(shown, 'paths', '/web/v1/system/security/sessions/terminate', 'post')
     expect(at(operation.requestBody, 'content', 'application/json', 'examples', 'recorded', 'value')).toEqual(request)
   })

@@ -7,7 +7,7 @@ import { referencePages } from '../../src/gateway/pages.ts'
 const document = { openapi: '3.1.1', info: { title: 'Portico', version: '1.0.0' } }
 const app = express()
 app.disable('x-powered-by').disable('etag')
-app.use(referencePages(() => document))
+app.use(referencePages(async () => document))
 app.use((_request, response) => void response.status(404).send('elsewhere'))
 
 const paths = [
