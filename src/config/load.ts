@@ -11,6 +11,7 @@ import { productionFaults } from './production.ts'
 import { inPackage } from './root.ts'
 import { type Configuration, schema } from './schema.ts'
 import { Secret } from './secrets.ts'
+import { serverUrl } from './server-url.ts'
 import { faultsTogether } from './together.ts'
 import { overlayOf } from './variables.ts'
 
@@ -56,13 +57,6 @@ const secretKey = (text: string | undefined, faults: string[]): Uint8Array<Array
   if (text === undefined) return developmentKey()
   if (!base64Key.test(text.trim())) faults.push('PORTICO_SECRET_KEY: must be 32 bytes in base64')
   return new Uint8Array(Buffer.from(text, 'base64'))
-}
-
-const serverUrl = (name: string, text: string | undefined, protocols: string[], faults: string[]) => {
-  if (text === undefined) return null
-  if (!protocols.some((protocol) => text.startsWith(`${protocol}://`)) || !URL.canParse(text))
-    faults.push(`${name}: must be a URL beginning with ${protocols.map((each) => `${each}://`).join(' or ')}`)
-  return new Secret(text)
 }
 
 /**

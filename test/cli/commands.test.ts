@@ -82,6 +82,16 @@ test('a PostgreSQL that does not answer is named by its variable, with what each
   )
 })
 
+test('a certificate that DATABASE_URL names and that cannot be read is named with it: exit code 1', async () => {
+  const { code, err } = await portico(['migrate'], {
+    DATABASE_URL: 'postgres://portico:hidden@127.0.0.1:1/portico?sslrootcert=/nowhere.pem',
+  })
+  expect(code).toBe(1)
+  expect(err).toBe(
+    "portico: no connection to PostgreSQL by DATABASE_URL: ENOENT: no such file or directory, open '/nowhere.pem'\n",
+  )
+})
+
 test('an older Node than it runs on is told which it takes, and of the one that a clone brings, and nothing else happens: exit code 2', async () => {
   const older = "data:text/javascript,Object.defineProperty(process, 'version', { value: 'v20.20.2' })"
   const { code, out, err } = await run(process.execPath, ['--import', older, 'bin/portico.js', 'config', 'check'])

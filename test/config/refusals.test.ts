@@ -66,11 +66,41 @@ describe('production', () => {
 
 test.each<[Variables, string]>([
   [{ DATABASE_URL: 'mysql://db' }, 'DATABASE_URL: must be a URL beginning with postgres:// or postgresql://'],
-  [{ DATABASE_URL: 'postgres://db:port/x' }, 'DATABASE_URL: must be a URL beginning with postgres:// or postgresql://'],
   [{ REDIS_URL: 'http://redis' }, 'REDIS_URL: must be a URL beginning with redis:// or rediss://'],
   [{ SMTP_URL: 'http://mail' }, 'SMTP_URL: must be a URL beginning with smtp:// or smtps://'],
 ])('%j is refused', (variables, fault) => {
   expect(faultsOf({}, variables)).toEqual([fault])
+})
+
+test.each<Variables>([
+  { DATABASE_URL: 'postgres://db:port/x' },
+  { DATABASE_URL: 'postgres://u:hidden@db:70000/x' },
+  { DATABASE_URL: 'postgres://u:hidden@db/x?port=70000' },
+  { DATABASE_URL: 'postgres://u:hidden#@db/x' },
+  { DATABASE_URL: 'postgres://u:hidden@::1:5432/x' },
+  { DATABASE_URL: 'postgres://u:hidden@d b/x' },
+  { DATABASE_URL: 'postgres://u:hidden@' },
+  { REDIS_URL: 'redis://u:hidden/@redis' },
+  { REDIS_URL: 'redis://u:hidden%@redis' },
+  { REDIS_URL: 'redis://redis/hidden' },
+  { SMTP_URL: 'smtp://u:hidden?@mail' },
+])('%j is refused for what stands after its scheme, which is not repeated', (variables) => {
+  const [name = ''] = Object.keys(variables)
+  const [fault = '', ...more] = faultsOf({}, variables)
+  expect(fault).toMatch(new RegExp(`^${name}: cannot be read: `))
+  expect(fault).not.toContain('hidden')
+  expect(more).toEqual([])
+})
+
+test.each<Variables>([
+  { DATABASE_URL: 'postgres:///x?host=/var/run/postgresql&port=5433' },
+  { DATABASE_URL: 'postgres://u:p%40@[::1]:5432/x?sslmode=require' },
+  { DATABASE_URL: 'postgres://u:100%@db/x' },
+  { REDIS_URL: 'redis://:p%2F@[::1]:6379/3' },
+  { REDIS_URL: 'redis://redis/' },
+  { SMTP_URL: 'smtp://mail:587/' },
+])('%j is taken', (variables) => {
+  expect(faultsOf({}, variables)).toEqual([])
 })
 
 test.each<Variables>([

@@ -50,6 +50,15 @@ available('a command that is under way when its connection breaks fails then, an
   await redis.close()
 })
 
+available('a database that Redis does not have is refused: its first one may be somebody else’s', async () => {
+  const own = await scene()
+  await expect(open(`${own.url}/1000`)).rejects.toMatchObject({
+    message: expect.stringContaining('REDIS_URL'),
+    cause: { message: 'ERR DB index is out of range' },
+  })
+  await own.stop()
+})
+
 available('while there is no connection a command fails at once: it waits for none to be made', async () => {
   const own = await scene()
   const redis = await open(own.url)

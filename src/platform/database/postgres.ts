@@ -23,19 +23,22 @@ export interface PostgresTarget {
  * then they are said again in each transaction.
  */
 const takesParameters = async (config: ClientConfig): Promise<boolean> => {
-  const client = new Client(config)
-  client.on('error', () => undefined)
   try {
-    await client.connect()
-    const { rows } = await client.query<{ setting: string }>(
-      "SELECT setting FROM pg_settings WHERE name = 'statement_timeout'",
-    )
-    return rows[0]?.setting === String(config.statement_timeout)
+    // It reads the files that the address names.
+    const client = new Client(config)
+    client.on('error', () => undefined)
+    try {
+      await client.connect()
+      const { rows } = await client.query<{ setting: string }>(
+        "SELECT setting FROM pg_settings WHERE name = 'statement_timeout'",
+      )
+      return rows[0]?.setting === String(config.statement_timeout)
+    } finally {
+      await client.end().catch(() => undefined)
+    }
   } catch (error) {
     if (sqlState(error) === '08P01') return false
     throw new Error('no connection to PostgreSQL by DATABASE_URL', { cause: error })
-  } finally {
-    await client.end().catch(() => undefined)
   }
 }
 

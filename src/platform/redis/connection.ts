@@ -63,6 +63,8 @@ export const openRedis = async (target: RedisTarget): Promise<RedisConnection> =
   }
   try {
     await Promise.all([client.connect(), subscriber.connect()])
+    // Such as a database that is not there, in whose place the server would serve its first one.
+    if (broken) throw broken
   } catch (cause) {
     await close()
     throw new Error('Redis does not answer at REDIS_URL', { cause: broken ?? cause })
