@@ -27,6 +27,18 @@ const signalled = (): Promise<NodeJS.Signals> =>
     process.once('SIGTERM', resolve).once('SIGINT', resolve)
   })
 
+/**
+ * Comes with what nothing catches, a library's error where nobody waits for it say: what it leaves undone is not known. Node would
+ * cut off every request, and print the error with all that hangs on it, such as a command and its password.
+ */
+const uncaught = (logger: Logger): Promise<Error> =>
+  new Promise((resolve) => {
+    process.once('uncaughtException', (first) => {
+      process.on('uncaughtException', (error) => logger.error({ err: error }, 'nothing caught this either'))
+      resolve(first)
+    })
+  })
+
 export const serve: Command = {
   name: 'serve',
   summary: 'start the gateway, or the domains as a service behind one',
@@ -36,7 +48,8 @@ export const serve: Command = {
     'Configuration: PORTICO_CONFIG names a YAML file; PORT, OPS_PORT, HOST and others override it (docs/configuration.md).',
     'SIGHUP, or a change of that file, takes `backends` anew; all else needs a restart.',
     'SIGTERM and SIGINT drain: readiness drops, after shutdown.delayMs the listener closes, accepted requests finish (at',
-    'most shutdown.timeoutMs), exit code 0. So it ends by itself, with exit code 1, where the embedded store has broken down.',
+    'most shutdown.timeoutMs), exit code 0. So it ends by itself, with exit code 1, where the embedded store has broken down, or',
+    'after an error that nothing caught.',
   ].join('\n'),
   options: { role: { type: 'string', default: 'gateway' } },
   run: async ({ role }) => {
@@ -49,13 +62,14 @@ export const serve: Command = {
     const variables = readVariables()
     const settings = loadConfiguration(variables)
     const logger = createLogger(settings.log.level)
-    const running = await run(settings, role, logger)
+    const failed = uncaught(logger)
+    const running = await Promise.race([run(settings, role, logger), failed.then((error) => Promise.reject(error))])
     const reload = reloader(variables, running, logger)
     const reloads = onReload(variables.PORTICO_CONFIG, reload, (error) =>
       logger.warn({ err: error }, 'the file of the configuration is not watched: SIGHUP alone takes `backends` anew'),
     )
     if (isAsked) await reload()
-    const end = await Promise.race([signalled(), running.over])
+    const end = await Promise.race([signalled(), running.over, failed])
     const code = end instanceof Error ? 1 : 0
     if (end instanceof Error) logger.error({ err: end }, 'the process ends, to be started again')
     else logger.info({ signal: end }, 'draining')

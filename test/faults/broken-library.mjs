@@ -1,0 +1,4 @@
+// Loaded before the gateway (--import): from SIGUSR2 on a library has failed where nobody waits for it.
+process.on('SIGUSR2', () => {
+  Promise.reject(Object.assign(new Error('a library failed'), { command: { name: 'auth', args: ['hidden'] } }))
+})
