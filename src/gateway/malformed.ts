@@ -20,6 +20,21 @@ const statusOf = (code: unknown): number | undefined => {
   return typeof code === 'string' && code.startsWith('HPE_') ? 400 : undefined
 }
 
+/** What every answer says, also one without a body (hardening.md, Baseline). */
+export const leastFields = { 'Cache-Control': 'no-store', 'X-Content-Type-Options': 'nosniff' }
+
+export const leastLines = Object.entries(leastFields)
+  .map(([name, value]) => `${name}: ${value}\r\n`)
+  .join('')
+
+const statusLine = /^HTTP\/1\.1 4.*\r\n/
+
+/** Once it has told of it Node writes its refusal as one text, the last of the connection; where an answer has begun, nothing. */
+const completeRefusal = (socket: Socket): void => {
+  const write = socket.write.bind(socket)
+  socket.write = (text: Uint8Array | string) => write(String(text).replace(statusLine, `$&${leastLines}`))
+}
+
 /**
  * Node's server, which tells of what its parser refuses. Whoever listens to `clientError` has to answer in Node's place,
  * without knowing whether another answer has begun on that connection; heard of in passing, it is still Node's to answer.
@@ -46,6 +61,7 @@ export class WatchedServer<
     const from = socket instanceof Socket ? socket : null
     // Where our half has ended (rest-of-body.ts) the request is answered; that the other half breaks off is no other one.
     if (from?.writableEnded) return
+    if (from) completeRefusal(from)
     const peer = from?.remoteAddress
     if (status) this.#tell({ status, reason: String(reason), peer })
   }

@@ -3,7 +3,7 @@ import type { Socket } from 'node:net'
 import type { Express } from 'express'
 import type { Configuration } from '../config/index.ts'
 import { answerLast, isBehindLast } from './last-answer.ts'
-import { type Malformed, WatchedServer } from './malformed.ts'
+import { leastFields, leastLines, type Malformed, WatchedServer } from './malformed.ts'
 import { messagesOf } from './messages.ts'
 import { isLastThatMayWait } from './pipelined.ts'
 
@@ -37,8 +37,7 @@ const flaw = (request: IncomingMessage, maxHeaders: number): [status: number, re
   return request.url?.startsWith('/') ? undefined : [400, 'request target']
 }
 
-/** What every answer says, also one without a body (hardening.md, Baseline). */
-const bareAnswer = { 'content-length': '0', 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' }
+const bareAnswer = { ...leastFields, 'Content-Length': '0' }
 
 /** A socket on which nothing moves may as well wait for us; one that holds what nobody takes is left. */
 const leaveWhereStalled = (socket: Socket): void => {
@@ -94,9 +93,8 @@ export const guardServer = ({ app, settings, isDraining, onMalformed }: Listener
     onMalformed({ status: 405, reason: 'CONNECT', peer: request.socket.remoteAddress })
     // Node leaves this socket to whoever listens here: its errors, which would end the process, and its end.
     socket.on('error', () => undefined)
-    socket.end('HTTP/1.1 405 Method Not Allowed\r\nConnection: close\r\nContent-Length: 0\r\n\r\n', () =>
-      socket.destroy(),
-    )
+    const head = `HTTP/1.1 405 Method Not Allowed\r\nAllow:\r\n${leastLines}Connection: close\r\nContent-Length: 0\r\n\r\n`
+    socket.end(head, () => socket.destroy())
   })
   server.on('checkExpectation', (request, response) => refuse(request, response, 417, 'Expect'))
   return server

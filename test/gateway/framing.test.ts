@@ -127,11 +127,17 @@ test.each([
   [505, 'HTTP version', get().replace('HTTP/1.1', 'HTTP/2.0')],
   [405, 'CONNECT', 'CONNECT x:1 HTTP/1.1\r\nHost: x:1\r\n\r\n'],
   [417, 'Expect', post('Expect: a-dance\r\nContent-Length: 2\r\n', '{}')],
-])('%d for %s is told of once, with whom it came from', async (status, reason, bytes) => {
-  await listen(status === 408 ? { headersTimeoutMs: 500, uploadTimeoutMs: 500 } : {})
-  expect((await sendRaw(url, bytes, 2_500)).status).toBe(status)
-  expect(told).toEqual([{ status, reason, peer: '127.0.0.1' }])
-})
+])(
+  '%d for %s says what every answer does, and is told of once, with whom it came from',
+  async (status, reason, bytes) => {
+    await listen(status === 408 ? { headersTimeoutMs: 500, uploadTimeoutMs: 500 } : {})
+    const answer = await sendRaw(url, bytes, 2_500)
+    expect(answer.status).toBe(status)
+    expect(answer.text).toMatch(/^cache-control: no-store\r$/im)
+    expect(answer.text).toMatch(/^x-content-type-options: nosniff\r$/im)
+    expect(told).toEqual([{ status, reason, peer: '127.0.0.1' }])
+  },
+)
 
 test('of what is served, and of a connection that its client resets, nothing is told', async () => {
   await listen()

@@ -37,7 +37,7 @@ const connections = () => new Promise<number>((resolve) => server.getConnections
 test('CONNECT 405 and the end of the connection, also where the client leaves its own side open', async () => {
   const socket = asking(tunnel)
   const [answer] = await once(socket, 'data')
-  expect(String(answer)).toMatch(/^HTTP\/1\.1 405 /)
+  expect(String(answer)).toMatch(/^HTTP\/1\.1 405 .*\r\nAllow:\r\n/)
   await expect.poll(connections).toBe(0)
   socket.destroy()
 })
