@@ -47,7 +47,7 @@ export type SealRule = 'sensitive' | 'all' | 'none'
 
 /** What any client may be told. */
 interface CommonOptions {
-  /** Where the gateway is; a path of a proxy in front may be part of it. */
+  /** Where the gateway is, with its scheme, or a path at the page's own origin; a path of a proxy in front may be part of it. */
   baseUrl: string
   /** X-LOCALE. Default en. */
   locale?: Locale
@@ -111,6 +111,12 @@ const edgeOf = (given: boolean | EdgeHeaders = false): EdgeHeaders | null => {
   return given === false ? null : given
 }
 
+/** Without a scheme fetch fails as where no network is, or asks below the page's own path. */
+const baseOf = (baseUrl: string): string => {
+  if (/^(https?:\/\/|\/|$)/i.test(baseUrl)) return baseUrl.replace(/\/+$/, '')
+  throw new TypeError(`baseUrl: ${baseUrl} begins with none of http://, https:// and /`)
+}
+
 /** What is no number, such as a variable that is not set, would end every call at once or never. */
 const timeoutOf = (timeoutMs = 30_000): number => {
   if (timeoutMs > 0) return timeoutMs
@@ -126,7 +132,7 @@ const retryOf = ({ attempts = 5, firstDelayMs = 250, maxDelayMs = 10_000 }: Part
 type Given = CommonOptions & Partial<Pick<ClientOptions<Portal>, 'accessCode' | 'edgeHeaders' | 'seal'>>
 
 export const settle = (options: Given): Settings => ({
-  baseUrl: options.baseUrl.replace(/\/+$/, ''),
+  baseUrl: baseOf(options.baseUrl),
   accessCode: options.accessCode ?? '',
   locale: options.locale ?? 'en',
   edge: edgeOf(options.edgeHeaders),
