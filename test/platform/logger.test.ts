@@ -170,21 +170,53 @@ test('a line has the time of the machine’s clock, also once that was set right
   for (const { time, clock } of lines) expect(Math.abs(Date.parse(time) - clock)).toBeLessThan(1_000)
 })
 
-const server = await startRedis(['--requirepass', 'right'])
-afterAll(() => server?.stop())
+const servers = {
+  'is refused': [await startRedis(['--requirepass', 'right']), 'WRONGPASS'],
+  'belongs to a command that Redis does not know': [
+    await startRedis(['--rename-command', 'AUTH', 'NO-AUTH', '--rename-command', 'HELLO', 'NO-HELLO']),
+    'unknown command',
+  ],
+} as const
+afterAll(async () => {
+  for (const [server] of Object.values(servers)) await server?.stop()
+})
 
-test.skipIf(!server)('the password that Redis refuses is not in the log', async () => {
-  const told: Error[] = []
-  const opened = openRedis({
-    url: (server?.url ?? '').replace('redis://', 'redis://:planted-password@'),
+test.skipIf(!servers['is refused'][0]).each(Object.entries(servers))(
+  'a password of Redis that %s is not in the log',
+  async (_which, [server, reason]) => {
+    const told: Error[] = []
+    const opened = openRedis({
+      url: (server?.url ?? '').replace('redis://', 'redis://:planted-password@'),
+      cluster: false,
+      connectTimeoutMs: 10_000,
+      commandTimeoutMs: 10_000,
+      onError: (error) => told.push(error),
+      onReady: () => undefined,
+      onEvicting: () => undefined,
+    })
+    const failed: unknown = await opened.catch((error) => error)
+    expect(told.map(({ message }) => message).join()).toContain(reason)
+    for (const error of [told[0], failed]) {
+      const line = await logged(`redis-${reason}-${error === failed}`, error)
+      expect(line).toContain(reason)
+      expect(line).not.toContain('planted-password')
+    }
+  },
+)
+
+test.skipIf(!servers['is refused'][0])('a value of a command that Redis does not know is not in the log', async () => {
+  const redis = await openRedis({
+    url: servers['belongs to a command that Redis does not know'][0]?.url ?? '',
     cluster: false,
     connectTimeoutMs: 10_000,
     commandTimeoutMs: 10_000,
-    onError: (error) => told.push(error),
+    onError: () => undefined,
     onReady: () => undefined,
     onEvicting: () => undefined,
   })
-  await expect(opened).rejects.toThrow('Redis does not answer')
-  expect(told.map(({ message }) => message).join()).toContain('WRONGPASS')
-  expect(await logged('redis', told[0])).not.toContain('planted-password')
+  const failed: unknown = await redis.command('KEEP', 'key', 'planted-value').catch((error) => error)
+  await redis.close()
+  const line = await logged('redis-value', failed)
+  expect(line).toContain('unknown command')
+  expect(line).not.toContain('planted-value')
 })

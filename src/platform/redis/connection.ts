@@ -1,6 +1,6 @@
 import type { RedisTarget } from './client.ts'
 import { evictionPolicy } from './eviction.ts'
-import { RedisUnavailable } from './fault.ts'
+import { RedisUnavailable, withoutArguments } from './fault.ts'
 import { runScript, type Script, scriptOf } from './script.ts'
 import { inTime } from './time.ts'
 
@@ -22,7 +22,7 @@ export interface RedisConnection {
 const readyScript = scriptOf("return redis.call('SET', KEYS[1], 1, 'PX', 1000)")
 
 const unavailable = (cause: unknown): never => {
-  throw new RedisUnavailable(cause)
+  throw new RedisUnavailable(withoutArguments(cause))
 }
 
 /** Two connections: a subscriber may do nothing else. Rejects where Redis does not answer now. */
@@ -40,8 +40,8 @@ export const openRedis = async (target: RedisTarget): Promise<RedisConnection> =
   // Whoever waits for a connection is told only that it is closed, not why.
   let broken: Error | undefined
   const onError = (error: Error): void => {
-    broken = error
-    target.onError(error)
+    broken = withoutArguments(error)
+    target.onError(broken)
   }
   client.on('error', onError)
   client.on('ready', async () => {
