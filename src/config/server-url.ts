@@ -2,8 +2,7 @@ import { Secret } from './secrets.ts'
 
 const isDecodable = (text: string): boolean => {
   try {
-    decodeURIComponent(text)
-    return true
+    return decodeURIComponent(`@${text}`) !== ''
   } catch {
     return false
   }

@@ -1,10 +1,9 @@
-/**
- * The answer, or a rejection where it is not there after so many milliseconds. An answer that came while this process did
- * something else, or nothing, lies in the socket unread: it is looked for once more before it counts as too late.
- */
+import { whenLate } from '../system/index.ts'
+
+/** The answer, or a rejection where it is not there after so many milliseconds. */
 export const inTime = (answer: Promise<unknown>, milliseconds: number): Promise<unknown> =>
   new Promise((resolve, reject) => {
     const late = (): void => reject(new Error(`no answer within ${milliseconds} ms`))
-    const timer = setTimeout(() => setImmediate(late), milliseconds)
+    const timer = whenLate(late, milliseconds)
     answer.then(resolve, reject).finally(() => clearTimeout(timer))
   })

@@ -1,5 +1,6 @@
 import { globalAgent } from 'node:https'
 import { boundedText } from './bounded-text.ts'
+import { whenLate } from './late.ts'
 
 export interface Question {
   method?: 'POST'
@@ -34,7 +35,15 @@ export const ask = async (url: string, { timeoutMs, longestAnswer, ...question }
   opened ??= open()
   const { fetch, dispatcher } = await opened
   // Not before: what it takes to load is none of the service's time.
-  const signal = AbortSignal.timeout(timeoutMs)
-  const response = await fetch(url, { ...question, redirect: 'error', signal, dispatcher })
-  return { status: response.status, ok: response.ok, text: await boundedText(response, longestAnswer) }
+  const late = new AbortController()
+  const timer = whenLate(
+    () => late.abort(new DOMException(`no answer within ${timeoutMs} ms`, 'TimeoutError')),
+    timeoutMs,
+  )
+  try {
+    const response = await fetch(url, { ...question, redirect: 'error', signal: late.signal, dispatcher })
+    return { status: response.status, ok: response.ok, text: await boundedText(response, longestAnswer) }
+  } finally {
+    clearTimeout(timer)
+  }
 }
