@@ -87,25 +87,42 @@ test('of the breakers of what is replaced nothing is told any more: one that is 
   await close()
 })
 
-test('a changed configuration places domains anew, and changes nothing else: assertions live as long as before', async () => {
-  const service = await startMisbehaving((socket) => socket.write(json([])))
-  const { assertion } = testSettings({})
-  const lives: number[] = []
-  const sign = async ({ ttl }: { ttl: number }) => `assertion ${lives.push(ttl)}`
-  const { replace, backendOf, close } = await createBackends({
+const { assertion } = testSettings({})
+/** All domains here, as long as nobody says otherwise. */
+const startHere = (registry = new Registry(), sign = async (_: { ttl: number }) => 'an assertion') =>
+  createBackends({
     identity: new Map(),
     domains: new Map(),
     settings: { assertion, backends: { default: 'in-process' } },
     signer: { sign },
     clock: testClock(),
-    metrics: createUpstreamMetrics(new Registry()),
+    metrics: createUpstreamMetrics(registry),
   })
+
+test('a changed configuration places domains anew, and changes nothing else: assertions live as long as before', async () => {
+  const service = await startMisbehaving((socket) => socket.write(json([])))
+  const lives: number[] = []
+  const sign = async ({ ttl }: { ttl: number }) => `assertion ${lives.push(ttl)}`
+  const { replace, backendOf, close } = await startHere(new Registry(), sign)
   const changed = { assertion: { ...assertion, ttlMs: 1_000 }, backends: { default: upstreamAt(service.url) } }
   await replace(changed)
   await backendOf(listTimezones).handle(arrivedCall(listTimezones))
   expect(lives).toEqual([assertion.ttlMs])
   await close()
   await service.close()
+})
+
+test('of two changed configurations the one asked for last stays, though it is the sooner made, and nothing is left of the other', async () => {
+  const registry = new Registry()
+  const { replace, backendOf, close } = await startHere(registry)
+  const first = backendOf(listTimezones)
+  await Promise.all([
+    replace({ backends: { default: upstreamAt('http://127.0.0.1:9') } }),
+    replace({ backends: { default: 'in-process' } }),
+  ])
+  expect(backendOf(listTimezones)).toBe(first)
+  expect((await registry.getSingleMetric('portico_upstream_breaker_state')?.get())?.values).toEqual([])
+  await close()
 })
 
 test('files.download: streams wait for one of as many connections as there may be', async () => {

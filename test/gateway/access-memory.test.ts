@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { rememberAccess } from '../../src/gateway/index.ts'
 import { bizId, type Caller, instantOf, Refusal, type WorkspaceAccess } from '../../src/kernel/index.ts'
 
@@ -39,4 +39,40 @@ test('an empty X-Workspace-Id that is being looked up refuses nobody the default
   const [empty, none] = await Promise.allSettled([entering(access, ''), entering(access, null)])
   expect(empty).toMatchObject({ status: 'rejected', reason: refused })
   expect(none).toMatchObject({ status: 'fulfilled', value: standard })
+})
+
+describe('rights that are remembered', () => {
+  const remembering = (leaseMs: number, shared: boolean) => {
+    const at = { ms: 0, asked: 0 }
+    const enter = async () => {
+      at.asked += 1
+      return standard
+    }
+    return { at, access: rememberAccess({ enter }, { now: () => instantOf(at.ms) }, { leaseMs, shared }) }
+  }
+
+  test('serve for the lease alone where another replica may have changed them', async () => {
+    const { at, access } = remembering(250, true)
+    for (const [ms, asked] of [
+      [0, 1],
+      [249, 1],
+      [250, 2],
+    ] as const) {
+      at.ms = ms
+      await access.enter(caller, null)
+      expect([ms, at.asked]).toEqual([ms, asked])
+    }
+  })
+
+  test('are used by nobody once a change of them is answered, on no replica', async () => {
+    const { access } = remembering(100, true)
+    const begun = performance.now()
+    await access.changed()
+    // A timer may be a millisecond early by this clock.
+    expect(performance.now() - begun).toBeGreaterThan(98)
+  })
+
+  test('make nobody wait where there is no other replica', async () => {
+    await expect(remembering(600_000, false).access.changed()).resolves.toBeUndefined()
+  })
 })

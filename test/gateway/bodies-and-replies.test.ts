@@ -133,6 +133,10 @@ describe('a query', () => {
     expect(await checked(closeSecureChannel, '')).toEqual(['SYSTEM.INTERNAL_ERROR', undefined])
     settings.portals.CONSUMER.compatibility.observedErrors = false
     expect(await checked(closeSecureChannel, '')).toEqual([invalid, 'x-secure-channel-session-id'])
+    const atSystem = callOf(closeSecureChannel, {}, 'system')
+    atSystem.portal = 'SYSTEM'
+    settings.portals.SYSTEM.compatibility.observedErrors = true
+    expect(await refused(() => stages.validate(settings)(atSystem))).toEqual(['SYSTEM.INTERNAL_ERROR', undefined])
   })
 
   test('a name that nobody declared is refused, and repeated where it can be shown', async () => {

@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto'
+import { setImmediate } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
 import { pipeline } from '../../src/app.ts'
 import { initiateLogin } from '../../src/contract/auth.ts'
@@ -203,6 +204,30 @@ test('roles.create that fails half-way lets no rights be remembered either', asy
   expect(forgotten).toBe(1)
 })
 
+test('roles.create is answered once no replica goes on by the rights of before', async () => {
+  const order: string[] = []
+  const changed = async () => {
+    await setImmediate()
+    order.push('forgotten everywhere')
+  }
+  await stages.forgettingRights({ changed }, async () => undefined)(callOf(createRole, 'consumer'))
+  order.push('answered')
+  expect(order).toEqual(['forgotten everywhere', 'answered'])
+})
+
+test('a command is the same in whatever order its fields stand, and another one at another place', async () => {
+  const hashOf = async (body: object, params: Record<string, string> = {}) => {
+    const call = callOf(createTransfer, 'consumer', { 'x-request-id': 'one' })
+    Object.assign(call, { params, input: { query: {}, body } })
+    await stages.idempotency(call)
+    return call.idempotency?.bodyHash
+  }
+  const one = await hashOf({ a: 1, b: { c: 2, d: 3 } })
+  expect(await hashOf({ b: { d: 3, c: 2 }, a: 1 })).toBe(one)
+  expect(await hashOf({ a: 1, b: { c: 2, d: 4 } })).not.toBe(one)
+  expect(await hashOf({ a: 1, b: { c: 2, d: 3 } }, { bizId: 'other' })).not.toBe(one)
+})
+
 describe('the fields of a portal', () => {
   const { portals } = testSettings({})
   portals.CONSUMER.edge = { kind: 'cloudflare', trustedProxies: [] }
@@ -278,6 +303,12 @@ describe('the fields of a portal', () => {
   })
 })
 
+test('of what a client calls itself 512 characters are kept', async () => {
+  const call = callOf(listTransfers, 'consumer', { 'user-agent': `${'a'.repeat(512)}b` })
+  await stages.edge(() => undefined)(call)
+  expect(call.userAgent).toBe('a'.repeat(512))
+})
+
 describe('who calls', () => {
   const seen: Credential[] = []
   const authentication = {
@@ -306,7 +337,7 @@ describe('who calls', () => {
         clientIp: '203.0.113.9',
         anew: false,
       })
-    for (const none of ['', 'Bearer', 'Bearer ', 'Basic a', 'Bearera'])
+    for (const none of ['', 'Bearer', 'Bearer ', 'Basic a', 'Bearera', 'Basic Bearer a'])
       expect((await ask(none)).refused).toBe('ACCESS.TOKEN_MISSING')
   })
 
