@@ -200,6 +200,7 @@ describe.skipIf(!storeIsAvailable())('parsing', () => {
       expect(answer.headers.get('content-type')).toBe('application/json; charset=utf-8')
       expect(answer.headers.get('x-powered-by')).toBeNull()
       expect(answer.text).not.toMatch(/at .*\.ts:|node_modules|Zod/)
+      expect(Object.keys(answer.body)).toEqual(['version', 'timestamp', 'success', 'code', 'message', 'data'])
     }
   })
   const ask404 = () => portico.call('GET', '/web/v1/consumer/nothing-here')

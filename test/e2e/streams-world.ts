@@ -60,8 +60,10 @@ export const startStreamsWorld = async () => {
     authorization: `Bearer ${session.accessToken}`,
     'x-workspace-id': workspace,
   })
-  const download = (extra: Record<string, string> = {}) =>
-    fetch(`${portico.url}/web/v1/consumer/files/${file.bizId}/download`, { headers: { ...headers(), ...extra } })
+  const download = (extra: Record<string, string> = {}, method = 'GET') => {
+    const url = `${portico.url}/web/v1/consumer/files/${file.bizId}/download`
+    return fetch(url, { method, headers: { ...headers(), ...extra } })
+  }
   const upload = (extra: Record<string, string> = {}) => {
     const form = formOf([
       { name: 'file', content: pdf(), fileName: 'a.pdf', type: 'application/pdf' },

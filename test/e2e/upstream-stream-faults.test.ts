@@ -96,17 +96,38 @@ describe.skipIf(inject('topology') !== 'embedded')('faults of upstream streams',
           'x-powered-by': secret,
           'access-control-allow-origin': '*',
           etag: '"ab"',
+          'accept-ranges': 'bytes',
         },
         'abc',
       ),
     )
-    const response = await download({ range: 'bytes=0-2', 'if-range': '"ab"' })
+    const response = await download({ range: 'bytes=0-2', 'if-range': '"ab"', 'x-request-id': 'one' })
     expect([response.status, await response.text()]).toEqual([200, 'abc'])
+    expect(Object.fromEntries(response.headers)).toMatchObject({
+      etag: '"ab"',
+      'accept-ranges': 'bytes',
+      'x-request-id': 'one',
+      ratelimit: expect.stringMatching(/^"[a-z-]+";r=\d+;t=\d+$/),
+    })
     for (const name of ['set-cookie', 'location', 'x-powered-by', 'access-control-allow-origin'])
       expect(response.headers.has(name), name).toBe(false)
     expect(response.headers.get('content-disposition')).toBe('attachment')
     expect(response.headers.get('x-content-type-options')).toBe('nosniff')
     expect(upstream.received.at(-1)).toContain('range: bytes=0-2')
+  })
+
+  test('files.download 200 with HEAD: the head alone; an upstream that sends the bytes all the same is left', async () => {
+    const { does, download, replaceFiles } = world
+    await replaceFiles({ streamTimeoutMs: 600_000 })
+    const left = Promise.withResolvers<void>()
+    does((socket) => {
+      socket.on('close', () => left.resolve())
+      socket.write('HTTP/1.1 200 OK\r\ncontent-type: application/pdf\r\ncontent-length: 900000\r\n\r\n%PDF')
+    })
+    const response = await download({}, 'HEAD')
+    expect([response.status, response.headers.get('content-length')]).toEqual([200, '900000'])
+    await left.promise
+    await replaceFiles({})
   })
 
   test.each(['attachment; filename="\u00e9.txt"', 'attachment; filename="\u6f22.txt"', 'inline', 'inline; attachment'])(

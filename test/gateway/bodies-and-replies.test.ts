@@ -49,10 +49,15 @@ describe('a body through the secure channel', () => {
     knows = true
   })
   const seal = (text: string) => `sealed ${text}`
+  const asked: object[] = []
   const stage = stages.secureChannel(
     {
-      open: async () => (knows ? { plaintext: Buffer.from(plaintext), seal } : undefined),
-      sealer: async () => {
+      open: async (whatIsSealed) => {
+        asked.push(whatIsSealed)
+        return knows ? { plaintext: Buffer.from(plaintext), seal } : undefined
+      },
+      sealer: async (session) => {
+        asked.push(session)
         sealers += 1
         return knows ? seal : undefined
       },
@@ -73,6 +78,16 @@ describe('a body through the secure channel', () => {
     expect((await through(session, body)).call.sealReply).toBeNull()
     expect((await through(session)).call.sealReply).toBeNull()
     expect(sealers).toBe(1)
+  })
+
+  test('a session is one of the call’s own portal and client, and what it opens is for this very path', async () => {
+    const sealedCall = callOf(createTransfer, sealed, 'system')
+    Object.assign(sealedCall, { portal: 'SYSTEM', clientHash: 'a hash', path: '/a/path' })
+    const own = { sessionId: 'a session', portal: 'SYSTEM', clientHash: 'a hash' }
+    await stage(Object.assign(sealedCall, { payload: body }))
+    expect(asked.pop()).toEqual({ ...own, method: 'POST', path: '/a/path', payload: 'a text' })
+    await stage(Object.assign(sealedCall, { payload: undefined }))
+    expect(asked.pop()).toEqual(own)
   })
 
   test('what does not open, and a session that is unknown to whoever asks for a sealed answer, are one refusal', async () => {
@@ -99,6 +114,13 @@ describe('a body through the secure channel', () => {
   test('a call without a body has nothing that would have to be sealed', async () => {
     expect((await through({})).refusal).toBeUndefined()
     expect((await through({}, body)).refusal).toEqual(['SECURE_CHANNEL.INVALID_PAYLOAD', undefined])
+  })
+
+  test('is demanded by each portal for itself', async () => {
+    const atSystem = callOf(createTransfer, {}, 'system')
+    await expect(
+      refused(() => stage(Object.assign(atSystem, { portal: 'SYSTEM', payload: {} }))),
+    ).resolves.toBeUndefined()
   })
 
   test('what it opens to is JSON as strict as one in the clear', async () => {
