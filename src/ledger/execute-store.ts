@@ -47,6 +47,8 @@ export const callIdempotencyEnd = async (database: Database, key: object, answer
  */
 export const callIdempotencyCleanup = async (database: Database, at: Date, most: number): Promise<number> => {
   const result = await sql<{ gone: number }>`
-    SELECT idempotency_cleanup(least(${at}::timestamptz, clock_timestamp()), ${most}::integer) AS gone`.execute(database)
+    SELECT idempotency_cleanup(least(${at}::timestamptz, clock_timestamp()), ${most}::integer) AS gone`.execute(
+    database,
+  )
   return result.rows[0]?.gone ?? 0
 }

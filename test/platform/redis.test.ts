@@ -364,20 +364,23 @@ describe.skipIf(!server)('a Redis that goes away', () => {
     ['takes no more', 'REPLICAOF 127.0.0.1 1'],
     ['takes nothing without replicas', 'CONFIG SET min-replicas-to-write 1'],
     ['answers nothing without its master', 'CONFIG SET replica-serve-stale-data no', 'REPLICAOF 127.0.0.1 1'],
-  ])('whose connections stay open though it %s is left for the one that the address leads to', async (_name, ...faults) => {
-    const [own, next] = [await startRedis(), await startRedis()]
-    if (!own || !next) throw new Error('no Redis')
-    const relay = await startRelay(Number(new URL(own.url).port))
-    const redis = await open(`redis://127.0.0.1:${relay.port}`)
-    for (const fault of faults) expect(await own.ask(fault)).toBe('+OK')
-    relay.leadTo(Number(new URL(next.url).port))
-    await expect.poll(() => redis.check().then(() => 'up')).toBe('up')
-    await createRedisCache(redis).set('moved', 'there', 60_000)
-    expect(await next.tell('GET portico:moved')).toContain('there')
-    await redis.close()
-    await relay.close()
-    for (const each of [own, next]) await each.stop()
-  })
+  ])(
+    'whose connections stay open though it %s is left for the one that the address leads to',
+    async (_name, ...faults) => {
+      const [own, next] = [await startRedis(), await startRedis()]
+      if (!own || !next) throw new Error('no Redis')
+      const relay = await startRelay(Number(new URL(own.url).port))
+      const redis = await open(`redis://127.0.0.1:${relay.port}`)
+      for (const fault of faults) expect(await own.ask(fault)).toBe('+OK')
+      relay.leadTo(Number(new URL(next.url).port))
+      await expect.poll(() => redis.check().then(() => 'up')).toBe('up')
+      await createRedisCache(redis).set('moved', 'there', 60_000)
+      expect(await next.tell('GET portico:moved')).toContain('there')
+      await redis.close()
+      await relay.close()
+      for (const each of [own, next]) await each.stop()
+    },
+  )
 
   test('which forgets when it is full is told of, by its policy, and so is the one that takes its place', async () => {
     const own = await startRedis(['--maxmemory', '50mb', '--maxmemory-policy', 'noeviction'])
