@@ -1,9 +1,11 @@
 import { once } from 'node:events'
 import { createServer, type Server } from 'node:http'
 import { Registry } from 'prom-client'
+import { Agent, type Dispatcher } from 'undici'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createUpstreamMetrics } from '../../src/backends/index.ts'
 import { createUpstream } from '../../src/backends/upstream.ts'
+import { exchangeWhole } from '../../src/backends/upstream-exchange.ts'
 import { listTimezones } from '../../src/contract/constants.ts'
 import { downloadFile } from '../../src/contract/files.ts'
 import { updateProfile } from '../../src/contract/profile.ts'
@@ -61,7 +63,9 @@ test('504 SYSTEM.UPSTREAM_TIMEOUT for what is asked a second time, in the time o
 
 test('an answer that lies there once this process goes on is in time, however long it did not look; what was not sent is not sent then', async () => {
   const timeoutMs = 500
+  const left = Promise.withResolvers<void>()
   const prompt = await startMisbehaving((socket) => {
+    socket.on('close', () => left.resolve())
     socket.write(json([]))
     const start = performance.now()
     while (performance.now() - start < timeoutMs + 100);
@@ -72,9 +76,37 @@ test('an answer that lies there once this process goes on is in time, however lo
   const [first, second] = await Promise.allSettled([ask(), ask()])
   expect(first).toEqual({ status: 'fulfilled', value: [] })
   expect(second).toMatchObject({ status: 'rejected', reason: { code: 'SYSTEM.UPSTREAM_TIMEOUT' } })
-  expect(prompt.requests()).toBe(1)
   await upstream.close()
+  // What was sent on their one connection has been read before its end.
+  await left.promise
+  expect(prompt.requests()).toBe(1)
   await prompt.close()
+})
+
+test('what was not sent when its time was up is not sent in that very moment either', async () => {
+  const aborted: Error[] = []
+  const controller: Dispatcher.DispatchController = {
+    aborted: false,
+    paused: false,
+    reason: null,
+    abort: (reason) => void aborted.push(reason),
+    pause: () => undefined,
+    resume: () => undefined,
+  }
+  const sent: boolean[] = []
+  /** Its connection is there in the same turn of the loop in which the time is up; a request that nobody aborts is sent. */
+  class Late extends Agent {
+    override dispatch(_asked: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): boolean {
+      setTimeout(() => {
+        handler.onRequestStart?.(controller, null)
+        sent.push(aborted.length === 0)
+      }, 0)
+      return true
+    }
+  }
+  const asked = exchangeWhole(new Late(), { method: 'GET', path: '/' }, { maxReplyBytes: 1, remainingMs: 0 })
+  expect(await refusalOf(asked)).toBe('SYSTEM.UPSTREAM_TIMEOUT')
+  await expect.poll(() => sent).toEqual([false])
 })
 
 test('a stream that waits for its turn has its time from then on: it waits for longer than an answer that is read whole', async () => {
