@@ -17,10 +17,7 @@ import { Claims } from './assertion.ts'
 
 /** Whether the portal has the operation: whoever calls through another one has been let in for something else. */
 const isOf = (portal: Portal, operation: Operation): boolean =>
-  operation.chains.some((id) => {
-    const owner = chains[id].portal
-    return owner === portal || owner === 'code' || owner === 'token'
-  })
+  operation.chains.some((id) => chains[id].portal === portal)
 
 /** Whether machines have it at all: an API key that is asserted for one call has no business in what is people's. */
 const isForKeys = ({ chains: ids }: Operation): boolean => ids.some((id) => chains[id].perimeter === 'machine')
@@ -62,9 +59,7 @@ const adoptHeaders = (call: Call): void => {
 
 /** What says of a token that no key of the gateway's is its own. */
 const isForeign = (error: unknown): boolean =>
-  error instanceof errors.JWKSNoMatchingKey ||
-  error instanceof errors.JWKSMultipleMatchingKeys ||
-  error instanceof errors.JOSENotSupported
+  error instanceof errors.JWKSNoMatchingKey || error instanceof errors.JWKSMultipleMatchingKeys
 
 /**
  * The gateway's public keys, fetched when first needed and again for a key that is not known yet. Where they are not to
@@ -100,7 +95,7 @@ export const assertedCall = (settings: AssertedSettings, clock: Clock): Stage =>
     audience: settings.audience,
     algorithms: ['EdDSA'],
     typ: settings.type,
-    requiredClaims: ['exp', 'iat', 'portal'],
+    requiredClaims: ['exp', 'iat'],
     clockTolerance: settings.clockSkewMs / 1_000,
   }
   return async (call) => {

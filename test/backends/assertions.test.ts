@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import { exportJWK, generateKeyPair, type JWTPayload, SignJWT } from 'jose'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { claimsOf } from '../../src/backends/assertion.ts'
 import { cachedAssertions } from '../../src/backends/assertion-cache.ts'
 import { assertedCall } from '../../src/backends/index.ts'
@@ -99,9 +99,16 @@ describe('a signed assertion serves one caller in one workspace', () => {
 
 describe('a domain service', () => {
   const { promise: keys, resolve } = Promise.withResolvers<Awaited<ReturnType<typeof generateKeyPair>>>()
+  const later: object[] = []
+  const jwkOf = async (publicKey: CryptoKey, kid: string) => ({
+    ...(await exportJWK(publicKey)),
+    kid,
+    alg: 'EdDSA',
+    use: 'sig',
+  })
   const server = createServer(async (_request, response) => {
-    const key = { ...(await exportJWK((await keys).publicKey)), kid: 'one', alg: 'EdDSA', use: 'sig' }
-    response.setHeader('content-type', 'application/json').end(JSON.stringify({ keys: [key] }))
+    const published = [await jwkOf((await keys).publicKey, 'one'), ...later]
+    response.setHeader('content-type', 'application/json').end(JSON.stringify({ keys: published }))
   })
   beforeAll(async () => {
     resolve(await generateKeyPair('EdDSA'))
@@ -115,17 +122,34 @@ describe('a domain service', () => {
     const port = typeof address === 'object' ? address?.port : 0
     return assertedCall({ ...common, jwksUrl: `http://127.0.0.1:${port}/`, clockSkewMs }, clock)
   }
-  const signed = async (claims: JWTPayload): Promise<string> => {
+  const signed = async (claims: JWTPayload, by = keys, kid = 'one'): Promise<string> => {
     const issued = Math.floor(testClock().now() / 1_000)
     return new SignJWT(claims)
-      .setProtectedHeader({ alg: 'EdDSA', typ: common.type, kid: 'one' })
+      .setProtectedHeader({ alg: 'EdDSA', typ: common.type, kid })
       .setIssuer(common.issuer)
       .setAudience(common.audience)
       .setIssuedAt(issued)
       .setNotBefore(issued)
       .setExpirationTime(issued + 60)
-      .sign((await keys).privateKey)
+      .sign((await by).privateKey)
   }
+
+  test('takes a new key of the gateway a second after it has looked for its keys', async () => {
+    vi.useFakeTimers({ toFake: ['Date'] })
+    const service = serviceAt(testClock())
+    const next = generateKeyPair('EdDSA')
+    const told = async (by: typeof keys, kid: string) =>
+      refusalOf(
+        Promise.resolve(
+          service(callWith({ authorization: `Bearer ${await signed({ portal: 'CONSUMER' }, by, kid)}` })),
+        ),
+      )
+    expect(await told(keys, 'one')).toBe('none')
+    later.push(await jwkOf((await next).publicKey, 'two'))
+    vi.advanceTimersByTime(1_000)
+    expect(await told(next, 'two')).toBe('none')
+    vi.useRealTimers()
+  })
 
   test.each([
     [-5_000, 5_000, 'none'],

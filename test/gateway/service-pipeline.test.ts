@@ -20,6 +20,7 @@ interface Said {
   issuer?: string
   audience?: string
   times?: 'no beginning' | 'no end'
+  key?: 'not named'
   /** By a key of that algorithm, which stands among the gateway's. */
   alg?: 'ES256'
 }
@@ -36,11 +37,12 @@ describe('the pipeline of a domain service', () => {
   beforeAll(async () => {
     const { privateKey, publicKey } = await generateKeyPair('EdDSA')
     const other = await generateKeyPair('ES256')
-    const both = [
+    const several = [
       { ...(await exportJWK(publicKey)), kid: 'one', alg: 'EdDSA' },
       { ...(await exportJWK(other.publicKey)), kid: 'ES256', alg: 'ES256' },
+      { ...(await exportJWK((await generateKeyPair('EdDSA')).publicKey)), kid: 'next', alg: 'EdDSA' },
     ]
-    keys = JSON.stringify({ keys: both })
+    keys = JSON.stringify({ keys: several })
     jwks = createServer((_, response) => {
       response.writeHead(published === null ? 503 : 200).end(published)
     }).listen(0, '127.0.0.1')
@@ -68,9 +70,9 @@ describe('the pipeline of a domain service', () => {
       ),
     })
     sign = (claims, kid, said = {}) => {
-      const { typ = asserted.type, issuer = asserted.issuer, audience = asserted.audience, times, alg } = said
+      const { typ = asserted.type, issuer = asserted.issuer, audience = asserted.audience, times, key, alg } = said
       const token = new SignJWT(claims)
-        .setProtectedHeader({ alg: alg ?? 'EdDSA', kid: alg ?? kid, typ })
+        .setProtectedHeader({ alg: alg ?? 'EdDSA', ...(!key && { kid: alg ?? kid }), typ })
         .setIssuer(issuer)
         .setAudience(audience)
       if (times !== 'no beginning') token.setIssuedAt()
@@ -121,6 +123,7 @@ describe('the pipeline of a domain service', () => {
     { audience: 'another service' },
     { times: 'no end' },
     { times: 'no beginning' },
+    { key: 'not named' },
     { alg: 'ES256' },
   ])(
     '401 ACCESS.TOKEN_INVALID for a token of the gateway that is no call assertion for this service: %j',
