@@ -2,6 +2,7 @@ import { CompactEncrypt, compactDecrypt, exportSPKI, generateKeyPair } from 'jos
 import { afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { importSessionKey, openDirect, sealDirect } from '../../src/client/channel/direct.ts'
 import { propose } from '../../src/client/channel/opening.ts'
+import type { Exchange } from '../../src/client/index.ts'
 import { begun, consumer, pair, wallet } from './fixtures.ts'
 import { ok, refuse, type ScriptedGateway, type Step, scriptedGateway } from './scripted-gateway.ts'
 
@@ -167,6 +168,27 @@ describe('a client’s channel', () => {
     sessions.clear()
     sessions.set('taken', bytes(32))
     await Promise.all([client.initiateLogin({ body }), client.initiateLogin({ body })])
+    expect(gateway.to('/session')).toHaveLength(2)
+  })
+
+  it('is the call’s, whatever channel its own header fields name; whoever watches is told that it was sealed', async () => {
+    const { script, sealed } = channelSteps()
+    gateway = await scriptedGateway({ ...script, [initiate]: sealed(begun) })
+    const watched: Exchange[] = []
+    const client = consumer(gateway.baseUrl, { seal: 'sensitive', onExchange: (exchange) => watched.push(exchange) })
+    const headers = { 'X-Secure-Channel-Session-Id': 'another', 'x-secure-channel-reply': 'plain' }
+    expect(await client.initiateLogin({ body, headers })).toEqual(begun)
+    expect(watched.at(-1)).toMatchObject({ sealed: true, request: body, reply: { data: begun } })
+  })
+
+  it('is opened again in the same call that has its token renewed', async () => {
+    const { script, sealed } = channelSteps()
+    const steps = [refuse(401, 'ACCESS.TOKEN_INVALID'), refuse(400, 'SECURE_CHANNEL.INVALID_PAYLOAD'), sealed([wallet])]
+    gateway = await scriptedGateway({ ...script, [wallets]: steps, [refresh]: sealed(pair('2')) })
+    const client = consumer(gateway.baseUrl, { seal: 'all' })
+    await client.session.adopt(pair('1'))
+    expect(await client.listWallets()).toEqual([wallet])
+    expect(gateway.to('/refresh')).toHaveLength(1)
     expect(gateway.to('/session')).toHaveLength(2)
   })
 

@@ -27,7 +27,8 @@ describe('a request', () => {
     await client.session.adopt(pair('1'))
     await client.listWallets({ workspaceId: walletId })
     await client.listWallets({ requestId: 'mine', headers: { 'X-Locale': 'vi' } })
-    const [first, second] = gateway.seen
+    await client.listWallets({ workspaceId: '' })
+    const [first, second, third] = gateway.seen
     expect(first?.headers).toMatchObject({
       'x-portal-access-code': 'consumer-dev',
       'x-request-id': expect.stringMatching(uuid),
@@ -43,6 +44,8 @@ describe('a request', () => {
     })
     expect(second?.headers).toMatchObject({ 'x-request-id': 'mine', 'x-locale': 'vi' })
     expect(second?.headers['x-client-hash']).toBe(first?.headers['x-client-hash'])
+    // An id that was lost on the way does not stand for the default workspace.
+    expect([second?.headers['x-workspace-id'], third?.headers['x-workspace-id']]).toEqual([undefined, ''])
   })
 
   it('says nothing of the edge unless it is asked to', async () => {
@@ -122,14 +125,20 @@ describe('a request', () => {
   })
 
   it('can be watched', async () => {
-    gateway = await scriptedGateway({ [wallets]: [ok([]), refuse(429, 'ACCESS.RATE_LIMITED')] })
+    const file: Step = (_, response) => void response.setHeader('content-disposition', 'attachment').end('bytes')
+    gateway = await scriptedGateway({
+      [wallets]: [ok([]), refuse(429, 'ACCESS.RATE_LIMITED')],
+      [`GET /web/v1/consumer/files/${walletId}/download`]: file,
+    })
     const watched: Exchange[] = []
     const client = consumer(gateway.baseUrl, { onExchange: (exchange) => watched.push(exchange) })
     await client.listWallets({ requestId: 'one' })
     await failure(client.listWallets({ requestId: 'two' }))
+    await client.downloadFile({ params: { file_id: walletId }, requestId: 'three' })
     expect(watched).toMatchObject([
       { operationId: 'wallets.list', requestId: 'one', status: 200, reply: { data: [] } },
       { operationId: 'wallets.list', requestId: 'two', status: 429, reply: { code: 'ACCESS.RATE_LIMITED' } },
+      { operationId: 'files.download', requestId: 'three', status: 200, reply: null },
     ])
   })
 })
@@ -162,6 +171,10 @@ describe('a failure', () => {
     expect(codes).toEqual(['CLIENT.NETWORK', 'CLIENT.TIMEOUT', 'CLIENT.INVALID_REPLY', 'CLIENT.INVALID_REPLY'])
     const reason = new Error('enough')
     await expect(client.listWallets({ signal: AbortSignal.abort(reason) })).rejects.toBe(reason)
+    // What a page that is left, or a worker that is ended, breaks off by itself.
+    const cause = new DOMException('left', 'AbortError')
+    const left = await failure(consumer(gateway.baseUrl, { fetch: () => Promise.reject(cause) }).listWallets())
+    expect([left.code, left.cause]).toEqual(['CLIENT.NETWORK', cause])
   })
 
   it('is one’s own abort at once, also while the call waits for a channel or for tokens, and nothing is sent later', async () => {

@@ -183,6 +183,7 @@ describe('tokens', () => {
     await client.session.adopt(pair('1'))
     const error = await client.listWallets().catch((thrown: unknown) => thrown)
     expect(isPorticoError(error, 'ACCESS.TOKEN_INVALID')).toBe(true)
+    expect(gateway.to('/wallets')).toHaveLength(1)
     expect(await client.session.tokens()).toBeNull()
     expect(onSignedOut).toHaveBeenCalledOnce()
   })
