@@ -57,7 +57,7 @@ const stated = (problem: { ruleId: string; message: string }): boolean =>
   problem.ruleId === 'no-ambiguous-paths' && /orders\/wallet\/\{wallet_id\}/.test(problem.message)
 
 describe('the document', () => {
-  it('is made an operation at a time, so that others are served meanwhile', async () => {
+  it('is made a few operations at a time, so that others are served meanwhile', async () => {
     let turns = 0
     let made = false
     const count = (): void => {
@@ -67,7 +67,7 @@ describe('the document', () => {
     setImmediate(count)
     await make()
     made = true
-    expect(turns).toBeGreaterThan(catalogue.length)
+    expect(turns).toBeGreaterThan(catalogue.length / 8)
   })
 
   it('is OpenAPI 3.1 by the strictest rules of a linter, its examples included', async () => {
