@@ -97,6 +97,6 @@ export const readReply = ({ status, contentType, bytes, retryAfter, rateLimitPol
   }
   throw unpromised(
     status,
-    `status ${status}${isRefusal(value) ? ', a refusal by a code that is not to be passed on' : ''}`,
+    `status ${status}, ${isRefusal(value) ? 'a refusal by a code that is not to be passed on' : 'and no whole envelope of a refusal'}`,
   )
 }

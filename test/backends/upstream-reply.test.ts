@@ -26,6 +26,14 @@ test('429 ACCESS.RATE_LIMITED of an upstream tells of the limit that it names, u
   })
 })
 
+test.each([{ success: false, code: 'RESOURCE.NOT_FOUND' }, { detail: [] }])(
+  'a 404 with %j is told in the log to be no envelope',
+  (body) => {
+    const { internal } = detailOf(404, Buffer.from(JSON.stringify(body)))
+    expect(internal).toBe('status 404, and no whole envelope of a refusal')
+  },
+)
+
 test.each([
   '',
   'exports;q=5;w=3600',
