@@ -45,7 +45,10 @@ export const listAuditLog = operation({
     actorId: id.optional(),
     workspaceId: id.optional(),
     action: text(64).optional(),
-    targetId: z.union([id, text(64)]).optional(),
+    // An id in capitals is the same id; what is no id is looked for as it is.
+    targetId: text(64)
+      .overwrite((target) => id.safeParse(target).data ?? target)
+      .optional(),
     outcome: codeOf('auditOutcome').optional(),
   }),
   reply: page(AuditEntry),

@@ -20,7 +20,7 @@ export const bodyComponents = async (operations: readonly Operation[]): Promise<
 const uploadForm: JsonObject = {
   type: 'object',
   properties: {
-    file: { type: 'string', contentMediaType: 'application/octet-stream' },
+    file: { type: 'string', format: 'binary', contentMediaType: 'application/octet-stream' },
     purpose: { type: 'string', enum: codesOf('filePurpose') },
   },
   required: ['file', 'purpose'],

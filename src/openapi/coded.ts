@@ -11,7 +11,7 @@ const componentOf = (family: CodedFamily): JsonObject => {
     description: `Coded value: ${table}. A deployment may use other numbers.`,
     properties: {
       code: { type: 'string', enum: codes },
-      value: { type: 'integer', examples: values },
+      value: { type: 'integer', format: 'int64', examples: values },
       label: { type: 'string', description: 'in the language asked for' },
       description: { type: 'string', description: 'in the language asked for' },
     },

@@ -3,8 +3,10 @@ import type { JsonObject } from './json.ts'
 
 const frame: JsonObject = {
   version: { type: 'string', examples: [chains.consumer.envelope, chains.self.envelope] },
-  timestamp: { type: 'integer', description: 'Epoch milliseconds.' },
+  timestamp: { type: 'integer', format: 'int64', description: 'Epoch milliseconds.' },
 }
+// No type `null`: of a frame that has one, and is narrowed beside it, some generators make no client at all.
+const nothing: JsonObject = { const: null }
 const required = ['version', 'timestamp', 'success', 'code', 'message', 'data']
 
 /** The frames of every JSON answer (interface.md 2.1). */
@@ -14,7 +16,7 @@ export const envelopeComponents: Record<string, JsonObject> = {
     properties: {
       ...frame,
       success: { const: true },
-      code: { const: successCode },
+      code: { type: 'string', const: successCode },
       message: { type: 'string', examples: [successMessage] },
       data: {},
     },
@@ -27,7 +29,7 @@ export const envelopeComponents: Record<string, JsonObject> = {
       success: { const: false },
       code: { type: 'string' },
       message: { type: 'string', description: 'For people, in their language; it may name the input at fault.' },
-      data: { type: 'null' },
+      data: nothing,
     },
     required,
   },
@@ -39,7 +41,7 @@ export const envelopeComponents: Record<string, JsonObject> = {
       success: { const: false },
       code: { type: 'string' },
       message: { type: 'string' },
-      data: { type: 'null' },
+      data: nothing,
     },
     required: ['success', 'code', 'message'],
   },

@@ -49,7 +49,7 @@ export const refusalAnswers = (sentence: Sentence, recorded: ReadonlyMap<string,
         schema: {
           allOf: [
             reference('schemas', self ? 'SelfRefusal' : 'Refusal'),
-            { type: 'object', properties: { code: { enum: self ? [`${status}0`] : [...given] } } },
+            { type: 'object', properties: { code: { type: 'string', enum: self ? [`${status}0`] : [...given] } } },
           ],
         },
         ...examplesOf(self ? [`${status}0`] : given),

@@ -44,7 +44,7 @@ const file = { ...version, 'Content-Disposition': 'ContentDisposition' }
 
 /** Of whatever type the file is. */
 const bytes = (examples: JsonObject = {}): JsonObject => ({
-  '*/*': { schema: { type: 'string' }, ...examples },
+  '*/*': { schema: { type: 'string', format: 'binary' }, ...examples },
 })
 
 const streams = (examples: JsonObject): Record<string, JsonObject> => ({
