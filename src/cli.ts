@@ -3,7 +3,7 @@ import { parseArgs } from 'node:util'
 import { UsageError } from './cli/command.ts'
 import { commands } from './cli/index.ts'
 import { packageVersion } from './config/root.ts'
-import { messageOf } from './kernel/index.ts'
+import { errorCode, messageOf } from './kernel/index.ts'
 
 const usage = async (): Promise<string> =>
   [
@@ -59,7 +59,7 @@ try {
   const code = await main(argv.slice(2))
   if (code !== 0) exit(code)
 } catch (error) {
-  const isParse = error instanceof TypeError && 'code' in error && String(error.code).startsWith('ERR_PARSE_ARGS')
+  const isParse = errorCode(error)?.startsWith('ERR_PARSE_ARGS')
   const { ConfigurationError } = await import('./config/index.ts')
   const causes = error instanceof Error && error.cause instanceof Error ? `: ${said(error.cause)}` : ''
   stderr.write(`portico: ${said(error)}${causes}\n`)

@@ -4,7 +4,7 @@ import { Agent as HttpsAgent } from 'node:https'
 import { createSecureContext } from 'node:tls'
 import { Pool } from 'undici'
 import { isHttps, type UpstreamConfiguration } from '../config/index.ts'
-import { Refusal } from '../kernel/index.ts'
+import { errorCode, Refusal } from '../kernel/index.ts'
 import { Agent as HttpAgent } from '../platform/system/index.ts'
 import { invalidReply } from './upstream-reply.ts'
 
@@ -84,7 +84,7 @@ const unreachable = new Set([
 /** Whatever went wrong on the wire, as a refusal: not there, or no proper answer. What is too late has been refused as that. */
 export const wireFailure = (error: unknown): Refusal => {
   if (error instanceof Refusal) return error
-  const code = error instanceof Error && 'code' in error ? String(error.code) : ''
+  const code = errorCode(error) ?? ''
   if (unreachable.has(code))
     return new Refusal('SYSTEM.UNAVAILABLE', { retryAfter: 1, internal: `upstream ${code}`, cause: error })
   return invalidReply('connection failed', error)

@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerOptions, ServerResponse } from 'node:http'
 import { Socket } from 'node:net'
 import type { Logger } from 'pino'
+import { errorCode } from '../kernel/index.ts'
 import { Server } from '../platform/system/index.ts'
 
 /** A request that was refused at the level of the parser: it has no operation, no id, and no line among the requests. */
@@ -13,11 +14,11 @@ export interface Malformed {
 }
 
 /** The statuses by which Node answers what its parser could not take. Whatever else ends a connection is no request. */
-const statusOf = (code: unknown): number | undefined => {
+const statusOf = (code: string | undefined): number | undefined => {
   if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return 408
   if (code === 'HPE_CHUNK_EXTENSIONS_OVERFLOW') return 413
   if (code === 'HPE_HEADER_OVERFLOW') return 431
-  return typeof code === 'string' && code.startsWith('HPE_') ? 400 : undefined
+  return code?.startsWith('HPE_') ? 400 : undefined
 }
 
 /** What every answer says, also one without a body (hardening.md, Baseline). */
@@ -56,14 +57,13 @@ export class WatchedServer<
   }
 
   #parserRefused(error: unknown, socket: unknown): void {
-    const reason = error instanceof Error && 'code' in error ? error.code : undefined
+    const reason = errorCode(error)
     const status = statusOf(reason)
     const from = socket instanceof Socket ? socket : null
     // Where our half has ended (rest-of-body.ts) the request is answered; that the other half breaks off is no other one.
     if (from?.writableEnded) return
     if (from) completeRefusal(from)
-    const peer = from?.remoteAddress
-    if (status) this.#tell({ status, reason: String(reason), peer })
+    if (reason && status) this.#tell({ status, reason, peer: from?.remoteAddress })
   }
 }
 

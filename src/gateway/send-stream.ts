@@ -1,12 +1,8 @@
 import type { ServerResponse } from 'node:http'
 import type { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
-import { Refusal, type StreamReply } from '../kernel/index.ts'
+import { errorCode, Refusal, type StreamReply } from '../kernel/index.ts'
 import { passedOn } from '../platform/system/index.ts'
-
-/** The other end closed before everything was sent: no fault of ours. */
-const isPrematureClose = (error: unknown): boolean =>
-  error instanceof Error && 'code' in error && error.code === 'ERR_STREAM_PREMATURE_CLOSE'
 
 /** A socket on which nothing moves may as well wait for the source: that has limits of its own. */
 const endWhereStalled = (source: Readable, response: ServerResponse, stallMs: number): void => {
@@ -46,7 +42,8 @@ export const sendStream = async (
   try {
     await pipeline(body, (bytes) => asTold(bytes, told), response)
   } catch (cause) {
-    if (!isPrematureClose(cause)) throw cause
+    // The other end closed before everything was sent: no fault of ours.
+    if (errorCode(cause) !== 'ERR_STREAM_PREMATURE_CLOSE') throw cause
     throw new Refusal('REQUEST.MALFORMED', { internal: 'client went away', cause })
   }
 }

@@ -2,18 +2,17 @@ import { createReadStream, createWriteStream } from 'node:fs'
 import { access, open, rename, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
+import { errorCode } from '../../kernel/index.ts'
 import { makeFolder } from '../system/index.ts'
 import { type Blobs, checkedKey } from './blobs.ts'
 
 const partial = '.part'
 
-const isMissing = (error: unknown): boolean => error instanceof Error && 'code' in error && error.code === 'ENOENT'
-
 const orUndefined = async <T>(work: Promise<T>): Promise<T | undefined> => {
   try {
     return await work
   } catch (error) {
-    if (isMissing(error)) return undefined
+    if (errorCode(error) === 'ENOENT') return undefined
     throw error
   }
 }

@@ -1,10 +1,12 @@
+import { errorCode } from '../../kernel/index.ts'
+
 /** Each that PostgreSQL gives, and each of ours, has a digit; EPIPE, the system's code of a broken socket, has none. */
 const sqlStateText = /^(?=.*\d)[0-9A-Z]{5}$/
 
 /** The SQLSTATE of an error that came from the store, if it has one. */
 export const sqlState = (error: unknown): string | undefined => {
-  if (!(error instanceof Error) || !('code' in error)) return undefined
-  return typeof error.code === 'string' && sqlStateText.test(error.code) ? error.code : undefined
+  const code = errorCode(error)
+  return code !== undefined && sqlStateText.test(code) ? code : undefined
 }
 
 /** The disk is full, or a failover has left us with a replica. */
@@ -52,6 +54,6 @@ export const databaseFault = (error: unknown): boolean => {
   if (state) return isReadOnly(error) || endedTransactions.has(state) || unavailableClasses.has(state.slice(0, 2))
   if (!(error instanceof Error)) return false
   if (error instanceof NoConnection || error instanceof StorePanicked) return true
-  if ('code' in error && typeof error.code === 'string' && systemErrors.has(error.code)) return true
+  if (systemErrors.has(errorCode(error) ?? '')) return true
   return driverMessages.test(error.message)
 }

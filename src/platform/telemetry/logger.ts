@@ -1,5 +1,5 @@
 import { type DestinationStream, type Logger, pino, stdSerializers } from 'pino'
-import { toIso } from '../../kernel/index.ts'
+import { errorCode, toIso } from '../../kernel/index.ts'
 import { systemClock } from '../system/index.ts'
 import { writePlainLines } from './plain-lines.ts'
 import { createSink } from './sink.ts'
@@ -51,7 +51,7 @@ const isoTime = () => {
 const errorFields = (error: unknown): unknown => {
   if (!(error instanceof Error)) return error
   const { type, message, stack } = stdSerializers.err(error)
-  return { type, message, stack, ...('code' in error && typeof error.code === 'string' && { code: error.code }) }
+  return { type, message, stack, code: errorCode(error) }
 }
 
 /**
