@@ -92,17 +92,13 @@ export const leaseJob = async (
     .executeTakeFirst()
 }
 
-/** A lease's job as long as the lease is its holder's. */
-const held = (lease: Lease) => ({ biz_id: lease.jobId, lease_biz_id: lease.leaseId })
-
 /** Whether the lease was still ours to prolong. */
 export const prolongLease = async (database: Database, lease: Lease, until: Instant): Promise<boolean> => {
-  const { biz_id, lease_biz_id } = held(lease)
   const kept = await database
     .updateTable('jobs')
     .set({ lease_until: toDate(until) })
-    .where('biz_id', '=', biz_id)
-    .where('lease_biz_id', '=', lease_biz_id)
+    .where('biz_id', '=', lease.jobId)
+    .where('lease_biz_id', '=', lease.leaseId)
     .returning('biz_id')
     .executeTakeFirst()
   return kept !== undefined
@@ -110,8 +106,11 @@ export const prolongLease = async (database: Database, lease: Lease, until: Inst
 
 /** Done, and so gone. */
 export const deleteJob = async (database: Database, lease: Lease): Promise<void> => {
-  const { biz_id, lease_biz_id } = held(lease)
-  await database.deleteFrom('jobs').where('biz_id', '=', biz_id).where('lease_biz_id', '=', lease_biz_id).execute()
+  await database
+    .deleteFrom('jobs')
+    .where('biz_id', '=', lease.jobId)
+    .where('lease_biz_id', '=', lease.leaseId)
+    .execute()
 }
 
 /** Lets it wait for its next time, or for ever: `runAt` null is given up. */
@@ -120,7 +119,6 @@ export const returnJob = async (
   lease: Lease,
   { runAt, failure, attempts }: { runAt: Instant | null; failure: string | null; attempts: number },
 ): Promise<void> => {
-  const { biz_id, lease_biz_id } = held(lease)
   await database
     .updateTable('jobs')
     .set({
@@ -131,8 +129,8 @@ export const returnJob = async (
       attempts,
       ...(runAt !== null && { run_at: toDate(runAt) }),
     })
-    .where('biz_id', '=', biz_id)
-    .where('lease_biz_id', '=', lease_biz_id)
+    .where('biz_id', '=', lease.jobId)
+    .where('lease_biz_id', '=', lease.leaseId)
     .execute()
 }
 
