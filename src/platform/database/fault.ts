@@ -19,11 +19,9 @@ const endedTransactions = new Set(['25P03', '25P04'])
 const broken = ['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'ENOTFOUND', 'ENOSPC', 'EAI_AGAIN']
 const unreachable = ['EHOSTUNREACH', 'EHOSTDOWN', 'ENETUNREACH', 'ENETDOWN']
 const systemErrors = new Set([...broken, ...unreachable])
-const driverMessages =
-  /timeout exceeded when trying to connect|Connection terminated|Query read timeout|Client has encountered/
-
 /** What the pool says to who waited behind others for one of its connections. */
 const poolExhausted = 'timeout exceeded when trying to connect'
+const driverMessages = [poolExhausted, 'Connection terminated', 'Query read timeout', 'Client has encountered']
 
 const isExhausted = (cause: unknown): boolean => cause instanceof Error && cause.message === poolExhausted
 
@@ -55,5 +53,5 @@ export const databaseFault = (error: unknown): boolean => {
   if (!(error instanceof Error)) return false
   if (error instanceof NoConnection || error instanceof StorePanicked) return true
   if (systemErrors.has(errorCode(error) ?? '')) return true
-  return driverMessages.test(error.message)
+  return driverMessages.some((message) => error.message.includes(message))
 }

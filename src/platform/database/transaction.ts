@@ -1,6 +1,5 @@
-import type { Transaction } from 'kysely'
 import { sqlState } from './fault.ts'
-import type { Database, Tables } from './tables/index.ts'
+import type { Database, Tx } from './tables/index.ts'
 
 const maximumAttempts = 5
 /** serialization_failure and deadlock_detected: nothing was written, and the same may simply be run again. */
@@ -18,5 +17,5 @@ export const againWhereLost = async <T>(work: () => Promise<T>): Promise<T> => {
 }
 
 /** Runs work in one transaction; one that lost a race is run again from its start. */
-export const inTransaction = <T>(database: Database, work: (tx: Transaction<Tables>) => Promise<T>): Promise<T> =>
+export const inTransaction = <T>(database: Database, work: (tx: Tx) => Promise<T>): Promise<T> =>
   againWhereLost(() => database.transaction().execute(work))
