@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream'
 import { hasTag, Refusal, type RequestFacts, StreamReply } from '../../kernel/index.ts'
-import type { Blobs } from './blobs.ts'
+import type { Blobs, ByteRange } from './blobs.ts'
 import { BlobsUnavailable } from './fault.ts'
 import { judgeRange } from './range.ts'
 
@@ -25,7 +25,7 @@ const disposition = (name: string): string => {
   return `attachment; filename="${ascii}"; filename*=UTF-8''${encoded}`
 }
 
-const open = async (blobs: Blobs, key: string, range?: { first: number; last: number }): Promise<Readable> => {
+const open = async (blobs: Blobs, key: string, range?: ByteRange): Promise<Readable> => {
   const bytes = await blobs.get(key, range)
   if (!bytes) throw new BlobsUnavailable(new Error(`${key} is missing`))
   return bytes
