@@ -1,10 +1,10 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 
 /*
  * What everybody knows of a development deployment (design.md section 7), and of the examples. Production refuses each
  * of them.
  */
-const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex')
+const sha256 = (text: string): string => hash('sha256', text)
 
 const developmentAccessCodes = ['consumer-dev', 'system-dev']
 export const developmentAccessCodeHashes: ReadonlySet<string> = new Set(developmentAccessCodes.map(sha256))
@@ -15,4 +15,4 @@ export const exampleAccessCodeHashes: ReadonlySet<string> = new Set(exampleAcces
 
 /** 32 bytes, so that a newcomer needs no key; worthless as a secret. */
 export const developmentKey = (): Uint8Array<ArrayBuffer> =>
-  new Uint8Array(createHash('sha256').update('portico development key').digest())
+  new Uint8Array(hash('sha256', 'portico development key', 'buffer'))

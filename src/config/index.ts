@@ -1,7 +1,6 @@
 export { isHttps } from './http-url.ts'
 export { limitsOf, type PortalLimits } from './limits.ts'
 export { ConfigurationError, loadConfiguration } from './load.ts'
-export type { MoneySettings } from './money.ts'
 export { placeOf } from './placement.ts'
 export type { Configuration, LimitRule, PortalConfiguration, UpstreamConfiguration } from './schema.ts'
 export { Secret } from './secrets.ts'

@@ -145,5 +145,3 @@ export const moneySettings = settings.refine(
     message: 'fees, limits, channels, payouts, rates or liquidity speak of currencies that are not listed',
   },
 )
-
-export type MoneySettings = z.output<typeof moneySettings>
