@@ -126,6 +126,9 @@ const count = (min: number, max: number, initial: number) =>
     .pipe(z.int().min(min).max(max))
     .default(initial)
 
+/** Both ends, either of which may be left open. */
+export const interval = { startTime: instant.optional(), endTime: instant.optional() }
+
 const Interval = z.object({ startTime: z.string().optional(), endTime: z.string().optional() })
 /** Whether an interval that has both ends runs forward. */
 export const inOrder = (query: unknown): boolean => {
@@ -144,8 +147,7 @@ export const listQuery = <const S extends readonly [string, ...string[]], F exte
       pageSize: count(1, 100, 20),
       sortBy: z.enum(sortable).default(sortable[0]),
       sortOrder: z.enum(['asc', 'desc']).default('desc'),
-      startTime: instant.optional(),
-      endTime: instant.optional(),
+      ...interval,
       ...filters,
     })
     .refine(inOrder, { path: ['endTime'], message: 'endTime is before startTime' })

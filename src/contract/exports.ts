@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { type CodeOf, operation } from '../kernel/index.ts'
-import { bizId, coded, codeOf, id, inOrder, instant, listQuery, page, timestamp } from './common.ts'
+import { bizId, coded, codeOf, id, inOrder, interval, listQuery, page, timestamp } from './common.ts'
 import { exchangeFilters } from './exchanges.ts'
 import { member } from './policies.ts'
 import { rechargeFilters } from './recharges.ts'
@@ -18,7 +18,6 @@ const filters = {
   LOGIN_HISTORY: {},
 } as const satisfies Record<CodeOf<'exportType'>, z.ZodRawShape>
 
-const interval = { startTime: instant.optional(), endTime: instant.optional() }
 const format = codeOf('exportFormat')
 
 const requestFor = <T extends keyof typeof filters>(exportType: T) =>

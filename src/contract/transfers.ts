@@ -33,7 +33,7 @@ const TransferRequest = z
   .refine((body) => fits(body.amount, body.currency), { path: ['amount'] })
   .refine((body) => body.sourceWalletBizId !== body.targetWalletBizId, { path: ['targetWalletBizId'] })
 
-export const TransferOrder = z.object({
+const TransferOrder = z.object({
   ...orderFields,
   workspaceBizId: bizId,
   sourceWalletBizId: bizId,
