@@ -1,3 +1,4 @@
+import { isRecord } from '../kernel/index.ts'
 import { PorticoError } from './error.ts'
 
 /** The frame of an answer (interface.md 2.1), as far as a client needs it. */
@@ -13,8 +14,8 @@ export interface Frame {
 }
 
 const frameOf = (value: unknown): Frame | null => {
-  if (typeof value !== 'object' || value === null) return null
-  const { success, code, message, timestamp, data }: Partial<Record<string, unknown>> = { ...value }
+  if (!isRecord(value)) return null
+  const { success, code, message, timestamp, data } = value
   if (typeof success !== 'boolean' || typeof code !== 'string' || typeof message !== 'string') return null
   const at = typeof timestamp === 'number' ? timestamp : null
   return { success, code, message, timestamp: at, data: data ?? null, envelope: value }

@@ -1,5 +1,4 @@
-import type { Attempt } from './attempt.ts'
-import { prepare } from './attempt.ts'
+import { type Attempt, prepare } from './attempt.ts'
 import type { Answer } from './calling.ts'
 import { openFrame, readJson } from './envelope.ts'
 import { PorticoError } from './error.ts'

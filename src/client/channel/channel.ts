@@ -1,3 +1,4 @@
+import { isRecord } from '../../kernel/index.ts'
 import { openDirect, sealDirect } from './direct.ts'
 
 interface Sealed {
@@ -19,8 +20,8 @@ export interface Channel {
 }
 
 const isReplyTo = (header: unknown, sessionId: string, seq: number | null): boolean => {
-  if (typeof header !== 'object' || header === null) return false
-  const { alg, enc, kid, seq: answered = null }: Partial<Record<string, unknown>> = { ...header }
+  if (!isRecord(header)) return false
+  const { alg, enc, kid, seq: answered = null } = header
   return alg === 'dir' && enc === 'A256GCM' && kid === sessionId && answered === seq
 }
 
