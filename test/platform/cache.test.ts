@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { createMemoryCache, emptyWindow, type ReplayWindow, spendIn } from '../../src/platform/cache/index.ts'
+import { createMemoryCache } from '../../src/platform/cache/index.ts'
+import { emptyWindow, type ReplayWindow, spendIn } from '../../src/platform/cache/replay-window.ts'
 import { testClock } from '../identity/clock.ts'
 
 describe('the memory cache', () => {

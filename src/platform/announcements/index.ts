@@ -1,2 +1,2 @@
-export { type Announcements, localAnnouncements, type Topic } from './announcements.ts'
+export { type Announcements, localAnnouncements } from './announcements.ts'
 export { redisAnnouncements } from './redis.ts'

@@ -1,5 +1,4 @@
-export type { Cache, Count } from './cache.ts'
-export { createLease, type Lease } from './lease.ts'
+export type { Cache } from './cache.ts'
+export { createLease } from './lease.ts'
 export { createMemoryCache } from './memory.ts'
 export { createRedisCache } from './redis.ts'
-export { emptyWindow, type ReplayWindow, spendIn } from './replay-window.ts'

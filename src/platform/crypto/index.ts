@@ -1,3 +1,3 @@
-export { createKeyedDigest, type DigestPurpose, type KeyedDigest } from './keyed-digest.ts'
+export { createKeyedDigest, type KeyedDigest } from './keyed-digest.ts'
 export { createPasswordHasher, type PasswordHasher } from './password-hasher.ts'
-export { createSecretBox, type SecretBox, type SecretPurpose } from './secret-box.ts'
+export { createSecretBox, type SecretBox } from './secret-box.ts'

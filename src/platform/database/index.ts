@@ -1,4 +1,4 @@
-export { type Alone, holdAlone } from './alone.ts'
+export { holdAlone } from './alone.ts'
 export { clockDifference } from './clock-difference.ts'
 export { demandWritable } from './demand-writable.ts'
 export { hasEmbedded } from './embedded-folder.ts'

@@ -1,4 +1,3 @@
-export type { RedisTarget } from './client.ts'
 export { openRedis, type RedisConnection } from './connection.ts'
 export { RedisUnavailable, redisFault } from './fault.ts'
 export { type Script, scriptOf } from './script.ts'
