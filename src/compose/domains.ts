@@ -1,7 +1,7 @@
 import type { Logger } from 'pino'
 import type { Configuration } from '../config/index.ts'
 import { createApiKeys } from '../domains/api-keys/index.ts'
-import { createConstants } from '../domains/constants/index.ts'
+import { createConstants, isCountry } from '../domains/constants/index.ts'
 import { createExchanges } from '../domains/exchanges/index.ts'
 import { createExports } from '../domains/exports/index.ts'
 import { createFiles } from '../domains/files/index.ts'
@@ -54,7 +54,6 @@ export const composeDomains = async (
   const terms = exchangeTerms(settings.money.exchange)
   const exchanges = createExchanges({ ...outside, ledger, rates, terms, expiryMs })
   const constants = createConstants()
-  const { isCountry } = constants
   const withdrawalChannels = createWithdrawalChannels({
     ...outside,
     ledger,

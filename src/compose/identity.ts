@@ -1,6 +1,6 @@
 import type { Logger } from 'pino'
 import { type Configuration, ConfigurationError, type LimitRule, limitsOf } from '../config/index.ts'
-import { createConstants } from '../domains/constants/index.ts'
+import { isCountry } from '../domains/constants/index.ts'
 import {
   createIdentity,
   fixedSettings,
@@ -69,7 +69,7 @@ export const composeIdentity = (
   const ports = {
     ...outside,
     openWorkspace,
-    isCountry: createConstants().isCountry,
+    isCountry,
     robots: secret ? createTurnstile({ secret: secret.reveal(), verifyUrl, timeoutMs }) : noRobotCheck,
     breaches: breachCheckOf(settings, logger),
   }

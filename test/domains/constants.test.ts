@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest'
 import * as contract from '../../src/contract/constants.ts'
-import { createConstants } from '../../src/domains/constants/index.ts'
+import { createConstants, isCountry } from '../../src/domains/constants/index.ts'
 import { type Instant, instantOf, type Locale, locales } from '../../src/kernel/index.ts'
 
-const { handlers, isCountry } = createConstants()
+const { handlers } = createConstants()
 const summer = instantOf(Date.parse('2026-07-01T12:00:00Z'))
 const winter = instantOf(Date.parse('2026-01-01T12:00:00Z'))
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import * as contract from '../../src/contract/profile.ts'
-import { createConstants } from '../../src/domains/constants/index.ts'
+import { isCountry } from '../../src/domains/constants/index.ts'
 import { createProfile } from '../../src/domains/profile/index.ts'
 import { type AccountId, type HandlerTable, minutes } from '../../src/kernel/index.ts'
 import { createWorld, refusalOf, type World, words } from './world.ts'
@@ -11,7 +11,7 @@ let account: AccountId
 beforeAll(async () => {
   world = await createWorld()
   account = await world.account('Ada@Example.test')
-  handlers = createProfile({ database: world.database, words, isCountry: createConstants().isCountry }).handlers
+  handlers = createProfile({ database: world.database, words, isCountry }).handlers
 })
 afterAll(() => world.close())
 
