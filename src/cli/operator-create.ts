@@ -15,7 +15,7 @@ import { systemClock, systemIds, systemRandomness } from '../platform/system/ind
 import { createLogger } from '../platform/telemetry/index.ts'
 import { developmentPassword } from '../seed/development.ts'
 import { recordCommand } from './audited.ts'
-import { type Command, UsageError } from './command.ts'
+import { type Command, UsageError, understood } from './command.ts'
 import { withStore } from './with-store.ts'
 
 const isMailbox = (text: string): boolean => mailbox.safeParse(text).success
@@ -121,9 +121,7 @@ export const operatorCreate: Command = {
     'password-stdin': { type: 'boolean' },
   },
   run: async (values) => {
-    const parsed = Values.safeParse(values)
-    if (!parsed.success) throw new UsageError(parsed.error.issues.map(({ message }) => message).join('; '))
-    const { email, name, role, permissions: list, 'password-stdin': given } = parsed.data
+    const { email, name, role, permissions: list, 'password-stdin': given } = understood(Values, values)
     const permissions = chosenPermissions(role, list)
     const settings = loadConfiguration(readVariables())
     const password = given

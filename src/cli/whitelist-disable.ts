@@ -6,7 +6,7 @@ import { liftWhitelist } from '../identity/index.ts'
 import { portals } from '../kernel/index.ts'
 import { systemClock, systemIds } from '../platform/system/index.ts'
 import { recordCommand } from './audited.ts'
-import { type Command, UsageError } from './command.ts'
+import { type Command, understood } from './command.ts'
 import { withMadeStore } from './with-store.ts'
 
 const Values = z.object({
@@ -27,13 +27,12 @@ export const whitelistDisable: Command = {
   options: { email: { type: 'string' }, portal: { type: 'string', default: 'CONSUMER' } },
   run: async (values) => {
     const settings = loadConfiguration(readVariables())
-    const parsed = Values.safeParse(values)
-    if (!parsed.success) throw new UsageError(parsed.error.issues.map(({ message }) => message).join('; '))
-    const { email, portal } = parsed.data
+    const owner = understood(Values, values)
+    const { email, portal } = owner
     const lifted = await withMadeStore(settings, async ({ database, migrate }) => {
       await migrate()
       const ports = { database, clock: systemClock, ids: systemIds }
-      return liftWhitelist(ports, parsed.data, (tx, targetId) =>
+      return liftWhitelist(ports, owner, (tx, targetId) =>
         recordCommand(tx, whitelistDisable.name, { targetId, detail: { portal } }),
       )
     })
