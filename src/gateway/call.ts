@@ -8,6 +8,7 @@ import {
   type Idempotency,
   type Instant,
   type Locale,
+  type MaybePromise,
   type Operation,
   type Portal,
   type SpentLimit,
@@ -115,7 +116,7 @@ export class Call implements Arrival {
 }
 
 /** A step of the pipeline: reads the policy, adds facts to the call, or throws a Refusal. It never sees req or res. */
-export type Stage = (call: Call) => void | Promise<void>
+export type Stage = (call: Call) => MaybePromise<void>
 
 export const runStages = async (stages: readonly Stage[], call: Call): Promise<void> => {
   for (const stage of stages) {

@@ -1,5 +1,5 @@
 import { PassThrough, type Readable } from 'node:stream'
-import { Refusal } from '../kernel/index.ts'
+import { type MaybePromise, Refusal } from '../kernel/index.ts'
 
 export interface Pace {
   windowMs: number
@@ -11,7 +11,7 @@ export interface Pace {
  * The bytes of an upload for as long as they come: one that drips ends in 408. A window in which whoever reads has made
  * the source wait says nothing of the client. When all have come `isThere` is asked, and they end only if it does not throw.
  */
-export const paced = (source: Readable, { windowMs, bytes }: Pace, isThere: () => void | Promise<void>): Readable => {
+export const paced = (source: Readable, { windowMs, bytes }: Pace, isThere: () => MaybePromise<void>): Readable => {
   const through = new PassThrough({
     flush: (done) => {
       Promise.try(isThere).then(() => done(), done)

@@ -1,7 +1,8 @@
+import type { MaybePromise } from '../../kernel/index.ts'
 import type { Call, Stage } from '../call.ts'
 
 /** Called where the waiting for a body begins; what it answers is called once the body is there. */
-export type WhileWaiting = (call: Call) => () => void | Promise<void>
+export type WhileWaiting = (call: Call) => () => MaybePromise<void>
 
 /** Lets a body take its time: the gateway before a domain service has waited for it, and judged, already. */
 export const judgedBefore: WhileWaiting = () => () => undefined
