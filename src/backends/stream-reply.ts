@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import { Transform } from 'node:stream'
 import { StreamReply } from '../kernel/index.ts'
+import { readAtMost } from '../platform/system/index.ts'
 import { AnsweredRefusal, invalidReply, isUncoded, readReply, tooLong } from './upstream-reply.ts'
 
 /** Every field of an upstream's answer that a client sees; a cookie or a location never does. */
@@ -20,18 +21,6 @@ const field = (response: IncomingMessage, name: string): string | undefined => {
   return typeof value === 'string' ? value : undefined
 }
 
-/** What came, up to a size; whatever is cut short is an invalid reply. */
-const readBytes = async (response: IncomingMessage, maxBytes: number): Promise<Buffer> => {
-  const chunks: Buffer[] = []
-  let size = 0
-  for await (const chunk of response) {
-    size += chunk.length
-    if (size > maxBytes) throw tooLong('reply')
-    chunks.push(chunk)
-  }
-  return Buffer.concat(chunks)
-}
-
 /** An upstream's JSON: data, or a refusal said again in our own words. */
 export const readStreamedJson = async (response: IncomingMessage, maxBytes: number): Promise<unknown> => {
   const status = response.statusCode ?? 0
@@ -41,7 +30,7 @@ export const readStreamedJson = async (response: IncomingMessage, maxBytes: numb
       contentType: field(response, 'content-type') ?? '',
       retryAfter: field(response, 'retry-after') ?? '',
       rateLimitPolicy: field(response, 'ratelimit-policy') ?? '',
-      bytes: await readBytes(response, maxBytes),
+      bytes: await readAtMost(response, maxBytes, () => tooLong('reply')),
     })
   } catch (error) {
     const range = field(response, 'content-range') ?? ''

@@ -1,6 +1,6 @@
 import { globalAgent } from 'node:https'
-import { boundedText } from './bounded-text.ts'
 import { whenLate } from './late.ts'
+import { readAtMost } from './read-at-most.ts'
 
 export interface Question {
   method?: 'POST'
@@ -40,9 +40,12 @@ export const ask = async (url: string, { timeoutMs, longestAnswer, ...question }
     () => late.abort(new DOMException(`no answer within ${timeoutMs} ms`, 'TimeoutError')),
     timeoutMs,
   )
+  const tooLong = () => new Error(`an answer of more than ${longestAnswer} bytes`)
   try {
     const response = await fetch(url, { ...question, redirect: 'error', signal: late.signal, dispatcher })
-    return { status: response.status, ok: response.ok, text: await boundedText(response, longestAnswer) }
+    // Counted after whatever coding they came in.
+    const bytes = response.body ? await readAtMost(response.body, longestAnswer, tooLong) : Buffer.alloc(0)
+    return { status: response.status, ok: response.ok, text: bytes.toString('utf8') }
   } finally {
     clearTimeout(timer)
   }
