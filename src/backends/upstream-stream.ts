@@ -5,7 +5,7 @@ import type { Call } from '../gateway/call.ts'
 import { Refusal, StreamReply } from '../kernel/index.ts'
 import { abandon, deadEnd, ForwardedRequest } from './forwarded-request.ts'
 import { readStreamedJson, streamReply } from './stream-reply.ts'
-import { openAgent, wireFailure } from './upstream-connection.ts'
+import { openAgent } from './upstream-connection.ts'
 import { invalidReply } from './upstream-reply.ts'
 import { upstreamStreamHead } from './upstream-request.ts'
 
@@ -105,7 +105,7 @@ export const createStreamExchange = (settings: UpstreamConfiguration): StreamExc
       } catch (error) {
         clearTimeout(timer)
         abandon(dead)
-        throw wireFailure(error)
+        throw error
       }
     },
     close: () => agent.destroy(),
