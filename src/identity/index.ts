@@ -30,7 +30,7 @@ import { createAssertionSigner } from './tokens/assertion-signer.ts'
 import { createSigningKeys } from './tokens/signing-keys.ts'
 import { rememberVerified } from './tokens/verified-tokens.ts'
 
-export { accountProvider, type ProvideAccount, type ProvidedAccount } from './accounts/create.ts'
+export { accountProvider, type ProvideAccount } from './accounts/create.ts'
 export { accountByEmail } from './accounts/store.ts'
 export { liftWhitelist } from './ip-whitelist/lift.ts'
 export { passwordRule } from './passwords/rule.ts'

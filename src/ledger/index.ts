@@ -22,7 +22,6 @@ export {
   signedBy,
 } from './acting.ts'
 export type { Balance } from './balances-store.ts'
-export type { BookCheck } from './book-store.ts'
 export { checkingBook } from './checking.ts'
 export type * from './command.ts'
 export type { LedgerPorts } from './execute.ts'
@@ -31,14 +30,13 @@ export type { Flow, FlowQuery, Posting } from './flows-store.ts'
 export { forgettingAnswers } from './forgetting.ts'
 export type { Discrepancy } from './invariants.ts'
 export { verifyBook } from './invariants.ts'
-export { type Listing, listing } from './listing.ts'
-export type { OpeningFunds } from './opening.ts'
+export { listing } from './listing.ts'
 export { endedStatuses, type Order, reachedAt } from './order.ts'
 export type { OrderQuery, ReadOrder } from './orders-store.ts'
 export { type RunningOut, ranOutAt, rechargeRunsOut } from './running-out.ts'
 export { type Charge, chargeOf, housesOf, type Tariff, type TariffTerms, tariffOf, usageOf } from './tariff.ts'
 export { type Teller, tellCode, tellKind, tellOrder, tellWay } from './telling.ts'
-export type { NewWallet, Wallet } from './wallets-store.ts'
+export type { Wallet } from './wallets-store.ts'
 
 const over =
   <First>(first: First) =>

@@ -4,8 +4,6 @@ import { createHandlers } from './handlers.ts'
 import { permissionTrees } from './permission-tree.ts'
 import { createService, type RolePorts } from './service.ts'
 
-export type { MembersPort } from './service.ts'
-
 export const createRoles = ({ words, ...ports }: RolePorts & { words: Words }): { handlers: HandlerTable } => ({
   handlers: createHandlers({
     service: createService(ports),

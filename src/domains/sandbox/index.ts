@@ -3,7 +3,7 @@ import type { Tx } from '../../platform/database/index.ts'
 import { createHandlers } from './handlers.ts'
 import { createService, type SandboxPorts } from './service.ts'
 
-export type { Cleaner, SandboxPorts } from './service.ts'
+export type { SandboxPorts } from './service.ts'
 
 export interface Sandbox {
   handlers: HandlerTable

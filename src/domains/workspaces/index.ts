@@ -14,7 +14,7 @@ import { insertRole } from './store.ts'
 
 export type { Gate } from './gate.ts'
 export type { Members } from './members.ts'
-export type { Opening, OpenWallets, OpenWorkspace } from './opening.ts'
+export type { OpenWallets, OpenWorkspace } from './opening.ts'
 export { freezeOwnWorkspace } from './operator-store.ts'
 
 const accessOf = accessRule(workspacePermissions)
