@@ -54,10 +54,13 @@ export const id = z
 export const bizId = z.string()
 
 /** ISO 8601 UTC, in replies. */
-export const timestamp = z.iso.datetime()
+export const timestamp = z.iso.datetime().meta({ description: 'UTC: it ends with `Z`' })
 
 /** ISO 8601 with a zone, in requests. */
-export const instant = z.iso.datetime({ offset: true }).refine((value) => parseInstant(value) !== undefined)
+export const instant = z.iso
+  .datetime({ offset: true })
+  .refine((value) => parseInstant(value) !== undefined)
+  .meta({ description: 'With its zone: `Z`, or an offset such as `+02:00`' })
 
 /** One of a family's codes, in requests. */
 export const codeOf = <F extends CodedFamily>(family: F) => z.enum(codesOf(family))

@@ -20,7 +20,6 @@ const tidy = (schema: Record<string, unknown>, io: 'input' | 'output'): void => 
   if (typeof schema.format === 'string' && selfExplaining.has(schema.format)) delete schema.pattern
   // JavaScript escapes a slash where it writes an expression down; the expression itself has none to escape.
   if (typeof schema.pattern === 'string') schema.pattern = schema.pattern.replaceAll('\\/', '/')
-  if (schema.format === 'date-time') schema.description ??= 'UTC: it ends with `Z`'
   // Of several patterns the first stands beside the type, without which some generators take the value for an object.
   if (Array.isArray(schema.allOf) && schema.pattern === undefined) liftPattern(schema, schema.allOf)
   if (schema.minimum === Number.MIN_SAFE_INTEGER) delete schema.minimum

@@ -377,6 +377,9 @@ describe('an operation', () => {
     const query = parametersOf(operationOf('consumer', 'transfers.list')).filter((each) => each.in === 'query')
     const size = query.find((each) => each.name === 'pageSize')
     expect(size).toMatchObject({ required: false, schema: { type: 'integer', minimum: 1, maximum: 100, default: 20 } })
+    // What is asked may have any zone; only what is answered is in UTC.
+    const start = query.find((each) => each.name === 'startTime')
+    expect(start).toMatchObject({ description: 'With its zone: `Z`, or an offset such as `+02:00`' })
   })
 
   it('answers its data in the envelope', () => {
