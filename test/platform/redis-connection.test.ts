@@ -4,7 +4,7 @@ import { createServer } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { redisAnnouncements } from '../../src/platform/announcements/index.ts'
-import { openRedis, type RedisConnection, redisFault } from '../../src/platform/redis/index.ts'
+import { openRedis, type RedisConnection, redisFault, scriptOf } from '../../src/platform/redis/index.ts'
 import { startRedis, type TestRedis } from '../harness/redis.ts'
 import { startRedisCluster } from '../harness/redis-cluster.ts'
 import { startRelay } from '../harness/relay.ts'
@@ -138,6 +138,43 @@ available('once it is closed none of its connections is left', async () => {
   await expect.poll(connected).toBe('1')
   await own.stop()
 })
+
+available.each([
+  "READONLY You can't write against a read only replica.",
+  "ERR Error running script (call to f_0c1): @user_script:2: @user_script: 2: -READONLY You can't write against a read only replica.",
+])('a connection on which a replica answers is made anew: %s', async (said) => {
+  const own = await scene()
+  const redis = await open(own.url)
+  const id = () => redis.command('CLIENT', 'ID').catch(() => null)
+  const before = await id()
+  const answering = scriptOf(`return redis.error_reply(${JSON.stringify(said)})`)
+  expect(await isFault(redis.script(answering, ['a'], []))).toBe(true)
+  await expect.poll(id).toBeGreaterThan(Number(before))
+  await redis.close()
+  await own.stop()
+})
+
+available.each([
+  ['takes no more', 'REPLICAOF 127.0.0.1 1'],
+  ['takes nothing without replicas', 'CONFIG SET min-replicas-to-write 1'],
+  ['answers nothing without its master', 'CONFIG SET replica-serve-stale-data no', 'REPLICAOF 127.0.0.1 1'],
+])(
+  'a Redis that leaves its connections open but %s is left for the one that the address leads to',
+  async (...faulty) => {
+    const [, ...faults] = faulty
+    const [own, next] = [await scene(), await scene()]
+    const relay = await startRelay(Number(new URL(own.url).port))
+    const redis = await open(`redis://127.0.0.1:${relay.port}`)
+    for (const fault of faults) expect(await own.ask(fault)).toBe('+OK')
+    relay.leadTo(Number(new URL(next.url).port))
+    await expect.poll(() => isFault(redis.check())).toBe(false)
+    await redis.command('SET', 'moved', 'there')
+    expect(await next.tell('GET moved')).toContain('there')
+    await redis.close()
+    await relay.close()
+    for (const each of [own, next]) await each.stop()
+  },
+)
 
 test('where there is no Redis as it opens, it is not looked for any more', async () => {
   let errors = 0

@@ -6,12 +6,11 @@ import { redisAnnouncements } from '../../src/platform/announcements/index.ts'
 import { createRedisCache } from '../../src/platform/cache/index.ts'
 import { emptyWindow, spendIn } from '../../src/platform/cache/replay-window.ts'
 import { createLimits, redisCounters } from '../../src/platform/limits/index.ts'
-import { openRedis, type RedisConnection, redisFault, scriptOf } from '../../src/platform/redis/index.ts'
+import { openRedis, type RedisConnection, redisFault } from '../../src/platform/redis/index.ts'
 import { systemClock } from '../../src/platform/system/index.ts'
 import { startFlakyProxy } from '../harness/flaky-proxy.ts'
 import { startRedis, type TestRedis } from '../harness/redis.ts'
 import { startRedisCluster } from '../harness/redis-cluster.ts'
-import { startRelay } from '../harness/relay.ts'
 
 const server = await startRedis()
 const masters = await startRedisCluster()
@@ -361,28 +360,6 @@ describe.skipIf(!server)('a Redis that goes away', () => {
     },
   )
 
-  test.each([
-    ['takes no more', 'REPLICAOF 127.0.0.1 1'],
-    ['takes nothing without replicas', 'CONFIG SET min-replicas-to-write 1'],
-    ['answers nothing without its master', 'CONFIG SET replica-serve-stale-data no', 'REPLICAOF 127.0.0.1 1'],
-  ])(
-    'whose connections stay open though it %s is left for the one that the address leads to',
-    async (_name, ...faults) => {
-      const [own, next] = [await startRedis(), await startRedis()]
-      if (!own || !next) throw new Error('no Redis')
-      const relay = await startRelay(Number(new URL(own.url).port))
-      const redis = await open(`redis://127.0.0.1:${relay.port}`)
-      for (const fault of faults) expect(await own.ask(fault)).toBe('+OK')
-      relay.leadTo(Number(new URL(next.url).port))
-      await expect.poll(() => redis.check().then(() => 'up')).toBe('up')
-      await createRedisCache(redis).set('moved', 'there', 60_000)
-      expect(await next.tell('GET portico:moved')).toContain('there')
-      await redis.close()
-      await relay.close()
-      for (const each of [own, next]) await each.stop()
-    },
-  )
-
   test('which forgets when it is full is told of, by its policy, and so is the one that takes its place', async () => {
     const own = await startRedis(['--maxmemory', '50mb', '--maxmemory-policy', 'noeviction'])
     if (!own) throw new Error('no Redis')
@@ -403,20 +380,6 @@ describe.skipIf(!server)('a Redis that goes away', () => {
     expect(told).toEqual(['volatile-lru'])
     await redis.close()
     await own.stop()
-  })
-
-  test.each([
-    "READONLY You can't write against a read only replica.",
-    "ERR Error running script (call to f_0c1): @user_script:2: @user_script: 2: -READONLY You can't write against a read only replica.",
-  ])('and comes back as a replica is looked for anew: %s', async (said) => {
-    if (!server) throw new Error('no Redis')
-    const redis = await open(server.url)
-    const id = () => redis.command('CLIENT', 'ID').catch(() => null)
-    const before = await id()
-    const failed = await failure(redis.script(scriptOf(`return redis.error_reply(${JSON.stringify(said)})`), ['a'], []))
-    expect(redisFault(failed)).toBe(true)
-    await expect.poll(id).toBeGreaterThan(Number(before))
-    await redis.close()
   })
 
   test('says so where there is none at all, and what came of the attempt', async () => {
