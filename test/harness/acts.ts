@@ -26,22 +26,29 @@ const unaudited = new Set([
 const route = createRouter(catalogue)
 
 const lines = `
-  SELECT action || ' ' || request_id AS act, actor_biz_id AS actor, client_ip AS "clientIp",
+  SELECT outcome || ' ' || action || ' ' || request_id AS act, actor_biz_id AS actor, client_ip AS "clientIp",
     workspace_biz_id AS workspace, target_biz_id AS target
-  FROM audit_log WHERE outcome = 'SUCCESS'`
+  FROM audit_log`
+
+/** What the audit log has to call it; null where it is none of its business, as any other refusal and what only reads. */
+const outcomeOf = (operation: string, { status, body }: Answer): 'SUCCESS' | 'REFUSED' | null => {
+  if (status === 200) return unaudited.has(operation) ? null : 'SUCCESS'
+  return body?.code === 'ACCESS.PERMISSION_DENIED' ? 'REFUSED' : null
+}
 
 /**
- * The commands of a test file that were carried out, held against the audit log in the end: where the store is a server,
+ * The commands of a test file that were carried out, or that somebody had no right to, held against the audit log in the end: where the store is a server,
  * which is asked beside the processes that use it.
  */
 export const watchActs = (databaseUrl: string | undefined) => {
   const done = new Map<string, Asked>()
   return {
     saw: (method: string, path: string, answer: Answer, call: Call = {}): void => {
-      if (method !== 'POST' || answer.status !== 200) return
+      if (method !== 'POST' || (answer.status !== 200 && answer.status !== 403)) return
       const { operation } = route(method, path)
-      const act = `${operation.id} ${answer.headers.get('x-request-id')}`
-      if (!unaudited.has(operation.id) && !done.has(act)) done.set(act, askedBy(operation, path, call, answer))
+      const outcome = outcomeOf(operation.id, answer)
+      const act = `${outcome} ${operation.id} ${answer.headers.get('x-request-id')}`
+      if (outcome && !done.has(act)) done.set(act, askedBy(operation, path, call, answer))
     },
     /** Those that left no line, or one that does not tell who did it, from where, where and to what. */
     missing: async (): Promise<string[]> => {
