@@ -132,6 +132,7 @@ export const setRolePermissions = operation({
   summary: 'Replace the permissions of a role; nobody grants what they lack',
   body: z.strictObject({ roleBizId: id, permissionCodes }),
   reply: Role,
+  refuses: ['RESOURCE.NOT_FOUND'],
 })
 
 export const changeMemberRole = operation({

@@ -132,7 +132,7 @@ const decided = {
   method: 'POST',
   chains: ['system'],
   reply: TransferOrder,
-  refuses: ['RESOURCE.NOT_FOUND', 'STATE.CONFLICT', 'WALLET.INSUFFICIENT_FUNDS', 'WALLET.NOT_ACTIVE'],
+  refuses: ['RESOURCE.NOT_FOUND', 'STATE.CONFLICT'],
 } as const
 const decisionPolicy = { ...decision, permission: 'transfer:approve' } as const
 
@@ -143,6 +143,7 @@ export const approveTransfer = operation({
   summary: 'Let a pending transfer happen; never one’s own',
   policy: decisionPolicy,
   body: 'none',
+  refuses: [...decided.refuses, 'WALLET.NOT_ACTIVE'],
 })
 
 export const rejectTransfer = operation({
