@@ -243,7 +243,8 @@ describe.each(stores)('races on $name', (store) => {
     expect(await totals()).toEqual(seeded)
   })
 
-  test('sandbox.reset 200 while what it ends is cancelled: every order ends once, and nobody is told of a conflict', async () => {
+  /** A sandbox with a wallet, to which payments are announced. */
+  const announced = async () => {
     const as = await someone()
     const workspace = bizId<'workspace'>(await world.workspaceOf(as, 'Play', 'SANDBOX'))
     const wallet = systemIds.next<'wallet'>()
@@ -256,6 +257,11 @@ describe.each(stores)('races on $name', (store) => {
         parties: [target],
         create: { workspace, type: 'RECHARGE', data, steps: [{ status: 'PENDING_PAYMENT' }] },
       })
+    return { as, workspace, wallet, announce }
+  }
+
+  test('sandbox.reset 200 while what it ends is cancelled: every order ends once, and nobody is told of a conflict', async () => {
+    const { as, workspace, announce } = await announced()
     const unpaid = { type: 'RECHARGE', workspace, expected: ['PENDING_PAYMENT'] } as const
     const cancel = ({ bizId: id }: { bizId: OrderId }) =>
       ledger.execute({ actor: as, parties: [], move: { ...unpaid, id, steps: [{ status: 'CANCELLED' }] } })
@@ -270,15 +276,8 @@ describe.each(stores)('races on $name', (store) => {
   })
 
   test('sandbox.reset 200 takes orders before wallets, as commands do: one that is under way gets to its wallet', async () => {
-    const as = await someone()
-    const workspace = bizId<'workspace'>(await world.workspaceOf(as, 'Play', 'SANDBOX'))
-    const wallet = systemIds.next<'wallet'>()
-    await openWallet(workspace, wallet)
-    const target = { label: 'target', wallet, workspace, currency: 'USD', active: true, currencyField: 'walletBizId' }
-    const data = { amount: '1', currency: 'USD', usageOf: 'BANK_USD', dailyMax: null }
-    const steps = [{ status: 'PENDING_PAYMENT' }] as const
-    const create = { workspace, type: 'RECHARGE', data, steps } as const
-    const { bizId: order } = await ledger.execute({ actor: as, parties: [target], create })
+    const { as, workspace, wallet, announce } = await announced()
+    const { bizId: order } = await announce()
     expect(await resetBetween({ as, workspace }, ['orders', order], ['ledger_accounts', wallet])).toBe('none')
   })
 

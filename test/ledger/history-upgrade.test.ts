@@ -1,23 +1,12 @@
-import { PGlite } from '@electric-sql/pglite'
-import { Kysely, sql } from 'kysely'
+import { sql } from 'kysely'
 import { expect, test } from 'vitest'
 import { bizId } from '../../src/kernel/index.ts'
-import { embeddedDialect } from '../../src/platform/database/embedded-dialect.ts'
-import { migrations } from '../../src/platform/database/migrations/index.ts'
-import { parsers } from '../../src/platform/database/parsers.ts'
-import type { Tables } from '../../src/platform/database/tables/index.ts'
 import { systemIds } from '../../src/platform/system/index.ts'
 import { createBook } from './book.ts'
-
-const isNew = (name: string): boolean => name >= '060'
+import { storeBefore } from './upgrade.ts'
 
 test('an order of before takes its history along, and goes on from there', async () => {
-  const pglite = await PGlite.create({ parsers })
-  const database = new Kysely<Tables>({ dialect: embeddedDialect(pglite) })
-  const run = async (names: string[]) => {
-    for (const name of names.sort()) await (await migrations[name]?.())?.up(database)
-  }
-  await run(Object.keys(migrations).filter((name) => !isNew(name)))
+  const { database, upgrade, close } = await storeBefore('060')
   const book = await createBook(database)
   const { workspace } = await book.wallet('USD', '5.00')
   const id = bizId<'order'>(systemIds.next())
@@ -29,7 +18,7 @@ test('an order of before takes its history along, and goes on from there', async
     await sql`INSERT INTO order_status_history VALUES (${workspace}, ${id}, ${position + 1}::integer, ${status},
       '2026-01-01T10:00:00.123Z', NULL, 'because')`.execute(database)
 
-  await run(Object.keys(migrations).filter(isNew))
+  await upgrade()
   const order = await book.ledger.readOrder({ id, type: 'TRANSFER', workspace })
   expect(order?.history.map(({ status }) => status)).toEqual(['PENDING_APPROVAL', 'PROCESSING', 'COMPLETED'])
   expect(order?.history[0]).toEqual({
@@ -46,5 +35,5 @@ test('an order of before takes its history along, and goes on from there', async
     '3 COMPLETED',
   ])
   expect(await book.ledger.verifyBook()).toBeNull()
-  await pglite.close()
+  await close()
 })

@@ -1,0 +1,25 @@
+import { PGlite } from '@electric-sql/pglite'
+import { Kysely } from 'kysely'
+import { embeddedDialect } from '../../src/platform/database/embedded-dialect.ts'
+import type { Database } from '../../src/platform/database/index.ts'
+import { migrations } from '../../src/platform/database/migrations/index.ts'
+import { parsers } from '../../src/platform/database/parsers.ts'
+import type { Tables } from '../../src/platform/database/tables/index.ts'
+
+export interface OldStore {
+  database: Database
+  /** Brings it up to date. */
+  upgrade(): Promise<void>
+  close(): Promise<void>
+}
+
+/** A store as it was before the first migration of that number. */
+export const storeBefore = async (number: string): Promise<OldStore> => {
+  const pglite = await PGlite.create({ parsers })
+  const database = new Kysely<Tables>({ dialect: embeddedDialect(pglite) })
+  const run = async (wanted: (name: string) => boolean) => {
+    for (const name of Object.keys(migrations).filter(wanted).sort()) await (await migrations[name]?.())?.up(database)
+  }
+  await run((name) => name < number)
+  return { database, upgrade: () => run((name) => name >= number), close: () => pglite.close() }
+}
