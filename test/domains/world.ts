@@ -18,6 +18,7 @@ import {
 import type { Database, OpenDatabase } from '../../src/platform/database/index.ts'
 import { systemIds } from '../../src/platform/system/index.ts'
 import { createWords } from '../../src/platform/words/index.ts'
+import { facts, taken } from '../harness/facts.ts'
 import { testSettings } from '../harness/settings.ts'
 import { testDatabase } from '../identity/database.ts'
 
@@ -74,9 +75,6 @@ export const callerOf = (accountId: AccountId, portal: Portal = 'CONSUMER'): Cal
   steppedUpAt: null,
   permissions: new Set(),
 })
-
-const typed = <Schema extends z.ZodType | 'none' | 'multipart' | undefined>(schema: Schema, value: unknown) =>
-  typeof schema === 'object' ? schema.parse(value) : null
 
 /** A store of its own with every migration, and the domains' calls as the pipeline would make them. */
 export const createWorld = async (open = testDatabase): Promise<World> => {
@@ -151,23 +149,12 @@ export const createWorld = async (open = testDatabase): Promise<World> => {
     if (!handler) throw new Error(`no handler for ${id}`)
     // The pipeline's types follow from the policy; here they follow from the lines above.
     const request = {
-      operationId: id,
-      requestId: systemIds.next(),
-      receivedAt: clock.now(),
-      portal: caller.portal,
+      ...facts(clock, { operationId: id, requestId: systemIds.next(), portal: caller.portal }),
       locale: asked.locale ?? 'en',
       clientIp: '203.0.113.7',
-      clientHash: 'hash',
-      userAgent: 'test',
-      country: 'DE',
-      channelSessionId: null,
-      range: null,
-      ifNoneMatch: null,
-      ifRange: null,
-      headOnly: false,
       params: asked.params ?? {},
-      query: typed(query, asked.query ?? {}),
-      body: typed(body, asked.body ?? {}),
+      query: taken(query, asked.query ?? {}),
+      body: taken(body, asked.body ?? {}),
       caller,
       workspace: access,
       idempotency: null,

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { listSessions } from '../../src/contract/sessions.ts'
 import { recordActivity } from '../../src/identity/sessions/store.ts'
 import { type AccountId, type Caller, type Instant, plus, type SessionId, toIso } from '../../src/kernel/index.ts'
-import { call, credential, facts, type Harness, harness, signIn } from './harness.ts'
+import { call, facts, type Harness, harness, signedIn } from './harness.ts'
 
 let at: Harness
 let accountId: AccountId
@@ -15,8 +15,7 @@ beforeAll(async () => {
 beforeEach(async () => {
   const email = `active${++serial}@demo.test`
   accountId = await at.account(email)
-  const { accessToken } = await signIn(at, email)
-  caller = await at.identity.authentication.accessToken(credential(accessToken))
+  caller = await signedIn(at, email)
   if (!caller.sessionId) throw new Error('no session')
   id = caller.sessionId
 })

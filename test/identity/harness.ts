@@ -6,7 +6,6 @@ import { createIdentity, type Identity, type IdentityPorts, type IdentitySetting
 import {
   type AccountId,
   type Caller,
-  fallbackLocale,
   type Instant,
   type Operation,
   Refusal,
@@ -22,8 +21,11 @@ import { createJobRunner } from '../../src/platform/jobs/index.ts'
 import { createOutbox, type Outbox, readMailTexts } from '../../src/platform/mail/index.ts'
 import { systemIds, systemRandomness } from '../../src/platform/system/index.ts'
 import { createWords } from '../../src/platform/words/index.ts'
+import { facts, taken } from '../harness/facts.ts'
 import { type TestClock, testClock } from './clock.ts'
 import { type TestDatabase, testDatabase } from './database.ts'
+
+export { facts } from '../harness/facts.ts'
 
 /** What a gateway goes by whose deployment has decided nothing. */
 export const settingsAsDelivered = (): IdentitySettings => identitySettings(loadConfiguration({}))
@@ -105,24 +107,6 @@ export const harness = async (
   }
 }
 
-export const facts = (clock: TestClock, more: Partial<RequestFacts> = {}): RequestFacts => ({
-  operationId: 'test',
-  requestId: 'request-1',
-  receivedAt: clock.now(),
-  portal: 'CONSUMER',
-  locale: fallbackLocale,
-  clientIp: '203.0.113.9',
-  clientHash: 'client-one',
-  userAgent: 'test',
-  country: 'XX',
-  channelSessionId: null,
-  range: null,
-  ifNoneMatch: null,
-  ifRange: null,
-  headOnly: false,
-  ...more,
-})
-
 const Erased = z.custom<Request<Operation>>(() => true)
 
 /** Calls an operation as the pipeline does: its body checked before, its reply after. */
@@ -135,8 +119,15 @@ export const call = async <O extends Operation>(
 ): Promise<z.output<Extract<O['reply'], z.ZodType>>> => {
   const handler = identity.handlers.get(operation.id)
   if (!handler) throw new Error(`no handler for ${operation.id}`)
-  const input = operation.body instanceof z.ZodType ? operation.body.parse(body) : null
-  const full = { ...request, operationId: operation.id, body: input, params: {}, query: {}, caller, workspace: null }
+  const full = {
+    ...request,
+    operationId: operation.id,
+    body: taken(operation.body, body),
+    params: {},
+    query: {},
+    caller,
+    workspace: null,
+  }
   const reply = await handler(Erased.parse({ ...full, idempotency: null, upload: null }))
   const schema = operation.reply as Extract<O['reply'], z.ZodType>
   return schema.parse(reply) as z.output<Extract<O['reply'], z.ZodType>>
@@ -199,6 +190,12 @@ export const begin = async (at: Harness, email: string, more: Partial<RequestFac
 export const signIn = async (at: Harness, email: string, more: Partial<RequestFacts> = {}) => {
   const { sessionId, code } = await begin(at, email, more)
   return complete(at, sessionId, code, more)
+}
+
+/** Somebody who signs in, as the pipeline knows whoever calls. */
+export const signedIn = async (at: Harness, email: string): Promise<Caller> => {
+  const { accessToken } = await signIn(at, email)
+  return at.identity.authentication.accessToken(credential(accessToken))
 }
 
 export const credential = (

@@ -16,6 +16,7 @@ import {
   mailedCode,
   refusalOf,
   send,
+  signedIn,
   signIn,
 } from './harness.ts'
 
@@ -188,8 +189,7 @@ describe('auth.mfaSend', () => {
       ports.cache = { ...cache, increment }
     })
     await held.account('quo@demo.test')
-    const { accessToken } = await signIn(held, 'quo@demo.test')
-    const caller = await held.identity.authentication.accessToken(credential(accessToken))
+    const caller = await signedIn(held, 'quo@demo.test')
     await call(held.identity, sendStepUpCode, facts(held.clock), { mfaMethod: 'EMAIL' }, caller)
     expect(asked).toBe(2)
     await held.close()
@@ -197,8 +197,7 @@ describe('auth.mfaSend', () => {
 
   test('429 ACCESS.RATE_LIMITED within 30 s of the last one costs nothing of the quota, mfa.stepUpSend as well', async () => {
     await at.account('soon@demo.test')
-    const { accessToken } = await signIn(at, 'soon@demo.test')
-    const caller = await at.identity.authentication.accessToken(credential(accessToken))
+    const caller = await signedIn(at, 'soon@demo.test')
     const stepUp = () => call(at.identity, sendStepUpCode, facts(at.clock), { mfaMethod: 'EMAIL' }, caller)
     const { sessionId } = await initiate(at, 'soon@demo.test')
     for (let round = 0; round < 2; round++) {

@@ -11,6 +11,7 @@ import type {
 } from '../../src/kernel/index.ts'
 import { systemIds } from '../../src/platform/system/index.ts'
 import { callerOf, type ReplyOf } from '../domains/world.ts'
+import { facts, taken } from '../harness/facts.ts'
 
 export interface Asking {
   as: AccountId
@@ -20,9 +21,6 @@ export interface Asking {
   body?: unknown
   requestId?: string
 }
-
-const parsed = (schema: z.ZodType | string | undefined, value: unknown) =>
-  typeof schema === 'object' ? schema.parse(value) : null
 
 /** Calls handlers as the pipeline does after its stages: input and reply pass through the operation's schemas. */
 export const asker =
@@ -35,27 +33,16 @@ export const asker =
       .update(JSON.stringify([params, body]))
       .digest('hex')
     const request = {
-      operationId: operation.id,
-      requestId,
-      receivedAt: clock.now(),
-      portal: workspace ? 'CONSUMER' : 'SYSTEM',
-      locale: 'en',
+      ...facts(clock, { operationId: operation.id, requestId, portal: workspace ? 'CONSUMER' : 'SYSTEM' }),
       clientIp: '203.0.113.7',
-      clientHash: 'hash',
-      userAgent: 'test',
-      country: 'DE',
-      channelSessionId: null,
-      range: null,
-      ifNoneMatch: null,
-      ifRange: null,
-      headOnly: false,
       params,
-      query: parsed(operation.query, query),
-      body: parsed(operation.body, body),
+      query: taken(operation.query, query),
+      body: taken(operation.body, body),
       caller: callerOf(as, workspace ? 'CONSUMER' : 'SYSTEM'),
       workspace: workspace ? { id: workspace, isOwner: true, permissions: new Set() } : null,
       idempotency: operation.policy.idempotent ? { requestId, bodyHash } : null,
       upload: null,
     } as unknown as Request<Operation>
-    return parsed(operation.reply as z.ZodType, await handler(request)) as ReplyOf<O>
+    const answer = await handler(request)
+    return (operation.reply as z.ZodType).parse(answer) as ReplyOf<O>
   }

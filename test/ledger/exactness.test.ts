@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createTransfer } from '../../src/contract/transfers.ts'
 import { readBalance } from '../../src/contract/wallets.ts'
 import { systemIds } from '../../src/platform/system/index.ts'
+import { refusalOf } from '../domains/world.ts'
 import { type Book, createBook } from './book.ts'
 import { everyStore } from './stores.ts'
 
@@ -49,7 +50,8 @@ describe.each(stores)('amounts on $name', ({ database }) => {
       const a = await book.wallet('USD', '100.00')
       const b = await book.wallet('USD')
       const body = { sourceWalletBizId: a.id, targetWalletBizId: b.id, amount, currency: 'USD' }
-      await expect(book.ask(createTransfer, { as: caller, workspace: a.workspace, body })).rejects.toThrow()
+      const asked = book.ask(createTransfer, { as: caller, workspace: a.workspace, body })
+      expect(await refusalOf(asked)).toBe('VALIDATION.INVALID_PARAMETER')
       expect(await book.available(a)).toBe('100.00')
     },
   )

@@ -9,15 +9,22 @@ import { everyStore } from './stores.ts'
 const stores = await everyStore()
 afterAll(() => Promise.all(stores.map((store) => store.close())))
 
+const outside = `(SELECT biz_id FROM ledger_accounts WHERE workspace_biz_id IS NULL AND kind = 'CLEARING')`
+
 /** What even a superuser's hand can do, with every trigger switched off, is found and named. */
 describe.each(stores)('verifyBook on $name', ({ database }) => {
   let book: Book
   let a: TestWallet
+  /** The outside world’s account. */
+  let world: string
+  const order = systemIds.next()
   beforeAll(async () => {
     book = await createBook(database)
   })
   beforeEach(async () => {
     a = await book.wallet('USD', '100.00')
+    const { rows } = await sql<{ biz_id: string }>`${sql.raw(outside)}`.execute(database)
+    world = rows[0]?.biz_id ?? ''
   })
 
   const after = (...statements: string[]) =>
@@ -36,7 +43,6 @@ describe.each(stores)('verifyBook on $name', ({ database }) => {
 
   /** A hold of so much on an account, of an order that stands so, as if every trigger had done its part. */
   const held = (workspace: string, account: string, amount: number, status: string): string => {
-    const order = systemIds.next()
     const history = JSON.stringify([{ status, at: '2026-04-01T00:00:00.000Z', actorBizId: null, reason: null }])
     return `DO $$ BEGIN
       ALTER TABLE ledger_accounts DROP CONSTRAINT ledger_accounts_available;
@@ -47,47 +53,75 @@ describe.each(stores)('verifyBook on $name', ({ database }) => {
       UPDATE ledger_accounts SET held = ${amount} WHERE biz_id = ${account};
     END $$`
   }
-  const outside = `(SELECT biz_id FROM ledger_accounts WHERE workspace_biz_id IS NULL AND kind = 'CLEARING')`
+  const own = () => a.id
+  const outsides = () => world
+  const orders = () => order
 
-  test.each<[string, (a: TestWallet) => string]>([
-    ['entries of a currency sum to nothing', ({ id }) => `DELETE FROM ledger_entries WHERE account_biz_id = '${id}'`],
+  test.each<[string, (a: TestWallet) => string, () => string]>([
+    [
+      'entries of a currency sum to nothing',
+      ({ id }) => `DELETE FROM ledger_entries WHERE account_biz_id = '${id}'`,
+      () => 'USD',
+    ],
     [
       'entries follow one another',
       ({ id }) => `UPDATE ledger_entries SET balance_after = 1 WHERE account_biz_id = '${id}'`,
+      () => `${a.id} 1`,
     ],
-    ['entries follow one another', ({ id }) => `UPDATE ledger_entries SET sequence = 2 WHERE account_biz_id = '${id}'`],
+    [
+      'entries follow one another',
+      ({ id }) => `UPDATE ledger_entries SET sequence = 2 WHERE account_biz_id = '${id}'`,
+      () => `${a.id} 2`,
+    ],
     [
       'entries follow one another',
       () => `UPDATE ledger_entries SET created_at = '2001-01-01Z' WHERE account_biz_id = ${outside} AND sequence = 2`,
+      () => `${world} 2`,
     ],
     [
       'a balance is the sum of its entries',
       ({ id }) => `UPDATE ledger_accounts SET balance = 1 WHERE biz_id = '${id}'`,
+      own,
     ],
     [
       'a balance is the sum of its entries',
       ({ id }) => `UPDATE ledger_accounts SET currency = 'EUR' WHERE biz_id = '${id}'`,
+      own,
     ],
     [
       'a balance is the sum of its entries',
       ({ id }) => `UPDATE ledger_accounts SET sequence = 7 WHERE biz_id = '${id}'`,
+      own,
     ],
-    ['an entry has its account', ({ id }) => `DELETE FROM ledger_accounts WHERE biz_id = '${id}'`],
-    ['held funds are the sum of open holds', ({ id }) => `UPDATE ledger_accounts SET held = 1 WHERE biz_id = '${id}'`],
-    ['nothing available is negative', ({ id, workspace }) => held(workspace, `'${id}'`, 10_001, 'PENDING_APPROVAL')],
-    ['nothing available is negative', ({ workspace }) => held(workspace, outside, 1, 'PENDING_APPROVAL')],
-    ['an order that has ended holds nothing', ({ id, workspace }) => held(workspace, `'${id}'`, 10_000, 'COMPLETED')],
+    ['an entry has its account', ({ id }) => `DELETE FROM ledger_accounts WHERE biz_id = '${id}'`, own],
+    [
+      'held funds are the sum of open holds',
+      ({ id }) => `UPDATE ledger_accounts SET held = 1 WHERE biz_id = '${id}'`,
+      own,
+    ],
+    [
+      'nothing available is negative',
+      ({ id, workspace }) => held(workspace, `'${id}'`, 10_001, 'PENDING_APPROVAL'),
+      own,
+    ],
+    ['nothing available is negative', ({ workspace }) => held(workspace, outside, 1, 'PENDING_APPROVAL'), outsides],
+    [
+      'an order that has ended holds nothing',
+      ({ id, workspace }) => held(workspace, `'${id}'`, 10_000, 'COMPLETED'),
+      orders,
+    ],
     [
       'an order stands where its history ends',
       ({ workspace }) =>
         `DO $$ BEGIN
            ALTER TABLE orders DROP CONSTRAINT orders_history;
            INSERT INTO orders (workspace_biz_id, biz_id, order_type, order_no, status, data, history, created_at, updated_at)
-           VALUES ('${workspace}', '${systemIds.next()}', 'TRANSFER', 'x', 'COMPLETED', '{}', '[]', now(), now());
+           VALUES ('${workspace}', '${order}', 'TRANSFER', 'x', 'COMPLETED', '{}', '[]', now(), now());
          END $$`,
+      orders,
     ],
-  ])('%s: the first discrepancy is named', async (rule, statement) => {
-    expect(await after(statement(a))).toMatchObject({ rule, violations: 1, subject: expect.any(String) })
+  ])('%s: the first discrepancy is named', async (rule, statement, subject) => {
+    expect(await after(statement(a))).toEqual({ rule, violations: 1, subject: subject() })
     expect(await book.ledger.verifyBook()).toBeNull()
   })
 
