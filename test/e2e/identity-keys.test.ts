@@ -53,13 +53,6 @@ describe.skipIf(!storeIsAvailable())('portico keys rotate', () => {
     expect(set.keys.every(({ d }) => d === undefined)).toBe(true)
     return set.keys.map(({ kid }) => kid)
   }
-  const eventually = async (holds: () => Promise<boolean>): Promise<void> => {
-    for (let attempt = 0; attempt < 400; attempt++) {
-      if (await holds()) return
-      await new Promise((resolve) => setTimeout(resolve, 50))
-    }
-    throw new Error('it did not come about')
-  }
 
   test.skipIf(inject('topology') === 'embedded')(
     'a running gateway publishes the new key, then signs with it; nobody is signed out',
@@ -69,12 +62,10 @@ describe.skipIf(!storeIsAvailable())('portico keys rotate', () => {
       const { email } = await register(portico)
       const { code, out } = await rotate()
       expect(code).toBe(0)
-      await eventually(async () => (await published()).includes(out))
+      await expect.poll(published).toContain(out)
       expect(await published()).toContain(keyOf(token))
-      await eventually(async () => {
-        const next = await signInAs(portico, client(portico), email)
-        return keyOf(next.accessToken) === out
-      })
+      const next = async () => keyOf((await signInAs(portico, client(portico), email)).accessToken)
+      await expect.poll(next).toBe(out)
       expect((await by.get('/profile', token)).status).toBe(200)
       const refreshed = data(await by.post('/auth/token/refresh', { refreshToken: session.refreshToken }))
       expect(keyOf(refreshed.accessToken)).toBe(out)
