@@ -176,7 +176,12 @@ describe('on the second chain', () => {
 
 describe('what is named twice, and might be read by the first or by the last', () => {
   const twice = (name: string, first: string, second: string): Call =>
-    callOf(listTransfers, 'consumer', { [name]: first }, [name, first, name, second])
+    callOf(listTransfers, 'consumer', { [name]: first }, [name, first, name.toUpperCase(), second])
+
+  test('400 VALIDATION.INVALID_PARAMETER for two client hashes', async () => {
+    const ask = async () => stages.clientHash(twice('x-client-hash', 'one', 'two'))
+    expect(await refusalOf(ask())).toBe('VALIDATION.INVALID_PARAMETER')
+  })
 
   test('401 ACCESS.TOKEN_INVALID for two tokens', async () => {
     const accessToken = async () => caller('CONSUMER')
