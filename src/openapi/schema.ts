@@ -10,18 +10,11 @@ const selfExplaining = new Set(['date-time', 'uuid', 'email', 'ipv4', 'ipv6', 'c
 /** Generators of clients take an integer for one of 32 bits unless it says otherwise. */
 const largestInt32 = 2_147_483_647
 
-const liftPattern = (schema: Record<string, unknown>, [first, ...others]: Record<string, unknown>[]): void => {
-  if (JSON.stringify(Object.keys(first ?? {})) !== '["pattern"]') return
-  Object.assign(schema, first, { allOf: others })
-}
-
 /** Drops what a reader gains nothing from: patterns behind formats, the bounds of safe integers, object defaults. */
 const tidy = (schema: Record<string, unknown>, io: 'input' | 'output'): void => {
   if (typeof schema.format === 'string' && selfExplaining.has(schema.format)) delete schema.pattern
   // JavaScript escapes a slash where it writes an expression down; the expression itself has none to escape.
   if (typeof schema.pattern === 'string') schema.pattern = schema.pattern.replaceAll('\\/', '/')
-  // Of several patterns the first stands beside the type, without which some generators take the value for an object.
-  if (Array.isArray(schema.allOf) && schema.pattern === undefined) liftPattern(schema, schema.allOf)
   if (schema.minimum === Number.MIN_SAFE_INTEGER) delete schema.minimum
   if (schema.maximum === Number.MAX_SAFE_INTEGER) delete schema.maximum
   if (schema.type === 'integer' && !(Number(schema.maximum) <= largestInt32)) schema.format = 'int64'

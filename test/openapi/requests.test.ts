@@ -40,6 +40,7 @@ const allows = (told: JsonObject, text: string): boolean =>
   text.length <= Number(told.maxLength ?? text.length) &&
   (told.const ?? text) === text &&
   (!Array.isArray(told.enum) || told.enum.includes(text)) &&
+  !(isJsonObject(told.not) && allows(told.not, text)) &&
   patternsOf(told).every((pattern) => new RegExp(String(pattern), 'u').test(text))
 
 const probes = ['', ' ', '\t\n', '\u3000\ufeff', '0', '0.0', '007', '-1', 'a', 'XX', 'XXX', 'Mars/Base', 'a'.repeat(40)]
