@@ -4,8 +4,11 @@ import { StreamReply } from '../kernel/index.ts'
 import { readAtMost } from '../platform/system/index.ts'
 import { AnsweredRefusal, invalidReply, isUncoded, readReply, tooLong } from './upstream-reply.ts'
 
+/** What a 304 says: whatever else it said would change a copy that a client has saved (RFC 9111, 3.2). */
+const version = ['etag', 'accept-ranges']
+
 /** Every field of an upstream's answer that a client sees; a cookie or a location never does. */
-const relayed = ['content-type', 'content-length', 'content-range', 'content-disposition', 'etag', 'accept-ranges']
+const relayed = ['content-type', 'content-length', 'content-range', 'content-disposition', ...version]
 
 /** In ASCII, as it has to be (RFC 6266): Node does not write others beside a length. */
 const attachment = /^attachment[\t\x20-\x7e]*$/i
@@ -73,12 +76,12 @@ export const streamReply = (
   if (!isDelimited(response)) throw invalidReply('a stream without an end')
   if (Number(field(response, 'content-length') ?? 0) > maxBytes) throw tooLong('stream')
   const headers: Record<string, string> = {}
-  for (const name of relayed) {
+  for (const name of status === 304 ? version : relayed) {
     const value = field(response, name)
     if (value !== undefined) headers[name] = value
   }
-  if (status === 304) delete headers['content-length']
-  else if (!attachment.test(headers['content-disposition'] ?? '')) headers['content-disposition'] = 'attachment'
+  if (status !== 304 && !attachment.test(headers['content-disposition'] ?? ''))
+    headers['content-disposition'] = 'attachment'
   const body = bounded(maxBytes)
   response.on('error', (error) => body.destroy(error))
   response.on('aborted', () => body.destroy(invalidReply('stream broke off')))

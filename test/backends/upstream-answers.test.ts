@@ -186,6 +186,13 @@ describe('a file', () => {
     expect(await refusalOf(download(unchanged, { range: 'bytes=0-1' }))).toBe(invalid)
   })
 
+  test('304 says of a file which one it is and no more, so that a copy that was saved stays an attachment', async () => {
+    const more = 'content-disposition: inline; filename="a.svg"\r\ncontent-type: image/svg+xml\r\naccept-ranges: bytes'
+    const unchanged = `HTTP/1.1 304 Not Modified\r\netag: "a"\r\n${more}\r\n\r\n`
+    const { headers } = await download(unchanged, { 'if-none-match': '"a"' })
+    expect(headers).toEqual({ etag: '"a"', 'accept-ranges': 'bytes' })
+  })
+
   test('206 for whoever has asked for a part, which with HEAD nobody does', async () => {
     const part = answer('206 Partial Content', { 'content-range': 'bytes 0-2/9' }, 'abc')
     const ranged = { range: 'bytes=0-2' }
