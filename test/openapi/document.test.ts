@@ -3,45 +3,17 @@ import { createConfig, lintFromString } from '@redocly/openapi-core'
 import { describe, expect, it } from 'vitest'
 import { catalogue } from '../../src/contract/index.ts'
 import { allRefusals } from '../../src/contract/refusals.ts'
-import { type ChainId, chains, codedFamilies, codes, numericCode, paramNames } from '../../src/kernel/index.ts'
-import { type Example, type Examples, openApiDocument, readExamples } from '../../src/openapi/index.ts'
+import { type ChainId, codedFamilies, codes, numericCode, paramNames } from '../../src/kernel/index.ts'
+import type { Example, Examples } from '../../src/openapi/index.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../src/openapi/json.ts'
 import { routes } from '../contract/routes.ts'
+import { at, document, make, objectAt, operationOf, parametersOf } from './described.ts'
 
-const recorded = readExamples(new URL('../../docs/examples.json', import.meta.url))
-const make = (examples: Examples = recorded) => openApiDocument(catalogue, { version: '1.0.0', examples })
-const document = await make()
 const having = (id: string, example: Example): Examples => ({
   operations: new Map([[id, example]]),
   refusals: new Map(),
 })
 
-/** The member at a path of names; references are followed. */
-const at = (value: Json | undefined, ...names: string[]): Json | undefined => {
-  let found = value
-  for (const name of names) {
-    if (isJsonObject(found) && typeof found.$ref === 'string') found = at(document, ...found.$ref.slice(2).split('/'))
-    found = isJsonObject(found) ? found[name] : Array.isArray(found) ? found[Number(name)] : undefined
-  }
-  return isJsonObject(found) && typeof found.$ref === 'string' ? at(document, ...found.$ref.slice(2).split('/')) : found
-}
-
-const objectAt = (...path: Parameters<typeof at>): JsonObject => {
-  const found = at(...path)
-  if (!isJsonObject(found)) throw new Error(`no object at ${path.slice(1).join('.')}`)
-  return found
-}
-
-const operationOf = (chain: ChainId, id: string): JsonObject => {
-  const operation = catalogue.find((each) => each.id === id)
-  if (!operation) throw new Error(`no operation ${id}`)
-  return objectAt(document, 'paths', chains[chain].prefix + operation.path, operation.method.toLowerCase())
-}
-
-const parametersOf = (operation: JsonObject): JsonObject[] => {
-  const list = operation.parameters
-  return Array.isArray(list) ? list.map((_, place) => objectAt(list, String(place))) : []
-}
 const headersOf = (operation: JsonObject, required: boolean): Json[] =>
   parametersOf(operation).flatMap((each) =>
     each.in === 'header' && each.required === required ? [each.name ?? ''] : [],
@@ -331,46 +303,6 @@ describe('an operation', () => {
       ({ pattern, maxLength, allOf }) => String(pattern).includes('\\/') || (maxLength !== undefined && allOf),
     )
     expect(awkward).toEqual([])
-  })
-
-  it('is one that generators of clients can read: a time fits, a code is a text, a file is none', () => {
-    const schemas = objectAt(document, 'components', 'schemas')
-    for (const frame of ['Success', 'Refusal', 'SelfRefusal']) {
-      const fields = objectAt(schemas, frame, 'properties')
-      expect(fields.timestamp, frame).toMatchObject({ type: 'integer', format: 'int64' })
-      expect(Object.keys(objectAt(fields.success)), frame).toEqual(['const'])
-      expect(fields.code, frame).toMatchObject({ type: 'string' })
-    }
-    expect(at(schemas, 'WalletStatus', 'properties', 'value')).toMatchObject({ format: 'int64' })
-    expect(at(schemas, 'Flow', 'properties', 'sequence')).toEqual({ type: 'integer', format: 'int64' })
-    for (const [name, answer] of Object.entries(objectAt(document, 'components', 'responses')))
-      expect(
-        at(answer, 'content', 'application/json', 'schema', 'allOf', '1', 'properties', 'code', 'type'),
-        name,
-      ).toBe('string')
-    const upload = operationOf('consumer', 'files.upload').requestBody
-    expect(at(upload, 'content', 'multipart/form-data', 'schema', 'properties', 'file')).toMatchObject({
-      format: 'binary',
-    })
-    const download = objectAt(operationOf('consumer', 'files.download'), 'responses')
-    for (const status of ['200', '206'])
-      expect(at(download, status, 'content', '*/*', 'schema')).toEqual({ type: 'string', format: 'binary' })
-  })
-
-  it('says of a value that may be null so in its type, where it has one: of two types generators make neither', () => {
-    const schemas = objectAt(document, 'components', 'schemas')
-    expect(at(schemas, 'Transfer', 'properties', 'completedAt')).toEqual({
-      type: ['string', 'null'],
-      format: 'date-time',
-      description: 'UTC: it ends with `Z`',
-    })
-    expect(at(schemas, 'Workspace', 'properties', 'extraData')).toEqual({
-      anyOf: [{ type: 'object', additionalProperties: {} }, { type: 'null' }],
-    })
-    expect(at(schemas, 'UpdateCurrentWorkspaceRequest', 'properties', 'extraData', 'type')).toEqual(['object', 'null'])
-    expect(at(schemas, 'LimitMemberRequest', 'properties', 'policyConfig', 'type')).toEqual(['object', 'null'])
-    for (const frame of ['Refusal', 'SelfRefusal'])
-      expect(at(schemas, frame, 'properties', 'data')).toEqual({ const: null })
   })
 
   it('says what its query means once it is read', () => {
