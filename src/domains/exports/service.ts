@@ -1,7 +1,6 @@
 import {
   type CodeOf,
   type Ids,
-  isBizId,
   notFound,
   Refusal,
   type RequestFacts,
@@ -50,7 +49,7 @@ export const create = (
 }
 
 export const read = async ({ database }: ExportPorts, viewer: Viewer, id: string): Promise<ExportRow> => {
-  const found = isBizId(id) ? await exportById(database, viewer, id) : undefined
+  const found = await exportById(database, viewer, id)
   if (!found) throw notFound('no such export')
   return found
 }

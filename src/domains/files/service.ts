@@ -1,6 +1,5 @@
 import {
   type Ids,
-  isBizId,
   notFound,
   plus,
   Refusal,
@@ -70,13 +69,13 @@ export const upload = async (ports: FilePorts, act: Act, workspaceId: WorkspaceI
   return { ...file, status: 'AVAILABLE' }
 }
 
-/** A file of the workspace that can still be had; what can be no id names none, and the store is not asked. */
+/** A file of the workspace that can still be had. */
 export const fileOf = async (
   store: Database | Tx,
   workspaceId: WorkspaceId,
   fileId: string,
 ): Promise<FileRow | undefined> => {
-  const file = isBizId(fileId) ? await fileById(store, workspaceId, fileId) : undefined
+  const file = await fileById(store, workspaceId, fileId)
   return file?.status === 'AVAILABLE' ? file : undefined
 }
 
