@@ -4,14 +4,14 @@ import { exchangeWhole } from '../../src/backends/upstream-exchange.ts'
 import { upstream } from '../../src/config/schema.ts'
 
 const told = (error: unknown) => {
-  const { status, code } = wireFailure(error)
-  return [status, code]
+  const { status, code, detail } = wireFailure(error)
+  return [status, code, detail.retryAfter]
 }
 
 test.each(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH', 'ETIMEDOUT'])(
-  '%s: an upstream that is not there is 503',
+  '%s: an upstream that is not there is 503, to be asked again in a second',
   (code) => {
-    expect(told(Object.assign(new Error('connect'), { code }))).toEqual([503, 'SYSTEM.UNAVAILABLE'])
+    expect(told(Object.assign(new Error('connect'), { code }))).toEqual([503, 'SYSTEM.UNAVAILABLE', 1])
   },
 )
 
@@ -20,5 +20,5 @@ test.each(['close', 'destroy'] as const)('%s of the connections: what comes behi
   const late = () =>
     exchangeWhole(pool, { method: 'GET', path: '/' }, { maxReplyBytes: 100, remainingMs: 1_000 }).catch(told)
   const [, meanwhile] = await Promise.all([pool[how](), late()])
-  expect([meanwhile, await late()]).toEqual(Array(2).fill([503, 'SYSTEM.UNAVAILABLE']))
+  expect([meanwhile, await late()]).toEqual(Array(2).fill([503, 'SYSTEM.UNAVAILABLE', 1]))
 })

@@ -236,6 +236,15 @@ describe.skipIf(inject('topology') !== 'embedded')('upstream faults', () => {
     expect([status, headers.get('retry-after')]).toEqual([429, wait])
   })
 
+  test('429 ACCESS.RATE_LIMITED of an upstream tells of the limit that the upstream names', async () => {
+    const fields = { 'retry-after': '17', 'ratelimit-policy': '"exports";q=5;w=3600' }
+    const body = { success: false, code: 'ACCESS.RATE_LIMITED', message: '', data: null }
+    behave = (socket) => socket.write(json(body, '429 Slow', fields))
+    const { headers } = await get()
+    expect(headers.get('ratelimit-policy')).toBe(fields['ratelimit-policy'])
+    expect(headers.get('ratelimit')).toBe('"exports";r=0;t=17')
+  })
+
   test('Set-Cookie and other headers of the upstream are not relayed', async () => {
     behave = (socket) =>
       socket.write(
