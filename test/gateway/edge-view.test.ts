@@ -68,3 +68,18 @@ describe('the client behind Cloudflare', () => {
     expect(connecting('2001:db8::1', '203.0.113.9')).toEqual(['2001:db8::1', false])
   })
 })
+
+test('each portal believes the proxies that it trusts itself, at every hop', () => {
+  const own = testSettings({}).portals
+  own.CONSUMER.edge = { kind: 'direct', trustedProxies: ['10.0.0.0/8'] }
+  own.SYSTEM.edge = { kind: 'direct', trustedProxies: ['10.0.0.1/32', '172.16.0.0/12'] }
+  const look = createEdgeView(own)
+  const hops = '203.0.113.9, 172.16.0.2, 10.0.0.2'
+  const fields = { headers: { 'x-forwarded-for': hops }, rawHeaders: ['x-forwarded-for', hops] }
+  const call = arrivedCall(listTransfers, { headers: new Headers(fields), peer: '10.0.0.1' })
+  const clientAt = (portal: 'CONSUMER' | 'SYSTEM') => {
+    look(call, portal)
+    return call.clientIp
+  }
+  expect([clientAt('CONSUMER'), clientAt('SYSTEM')]).toEqual(['172.16.0.2', '10.0.0.2'])
+})

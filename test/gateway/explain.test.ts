@@ -1,6 +1,9 @@
 import { describe, expect, test } from 'vitest'
+import { listTransfers } from '../../src/contract/transfers.ts'
 import { createExplain } from '../../src/gateway/explain.ts'
 import { instantOf, Refusal } from '../../src/kernel/index.ts'
+import { systemIds } from '../../src/platform/system/index.ts'
+import { arrivedCall } from '../harness/call.ts'
 
 const explaining = (entries: number) => {
   let now = 1_000
@@ -54,4 +57,28 @@ describe('a decision is kept for a bounded time, and so many of them', () => {
     expect(explain('one')).toEqual([])
     close()
   })
+})
+
+test('what is explained is who asked for what, and of each stage that was waited for the time from the one before', () => {
+  const [account, workspace] = [systemIds.next<'account'>(), systemIds.next<'workspace'>()]
+  const names = ['edge', 'authenticate', 'body', 'serve']
+  const { record, explain, close } = createExplain({ now: () => instantOf(0) }, names, { entries: 2, ttlMs: 600 })
+  const call = arrivedCall(listTransfers)
+  const caller = { accountId: account, portal: 'CONSUMER', sessionId: null, apiKeyId: null, steppedUpAt: null }
+  Object.assign(call, {
+    caller: { ...caller, permissions: new Set() },
+    workspace: { id: workspace, isOwner: true, permissions: new Set() },
+    trace: { traceId: 'a trace' },
+    reached: names.length,
+  })
+  const ended = performance.now()
+  call.ends[1] = ended + 1_000
+  call.ends[3] = ended + 1_500
+  record({ requestId: 'one', call, refusal: null, status: 200, ms: 1 })
+  const [told] = explain('one')
+  expect(told).toMatchObject({ operation: 'transfers.list', chain: 'consumer', account, workspace, traceId: 'a trace' })
+  const times = told?.stages.map(({ stage, ms }) => [stage, ms !== undefined])
+  expect(times?.filter(([, isTimed]) => isTimed).map(([stage]) => stage)).toEqual(['authenticate', 'serve'])
+  expect(told?.stages.find(({ stage }) => stage === 'serve')?.ms).toBe(500)
+  close()
 })
