@@ -1,10 +1,10 @@
 import { Secret } from './secrets.ts'
 
-const isDecodable = (text: string): boolean => {
+const decoded = (text: string): string | undefined => {
   try {
-    return decodeURIComponent(`@${text}`) !== ''
+    return decodeURIComponent(text)
   } catch {
-    return false
+    return undefined
   }
 }
 
@@ -13,7 +13,7 @@ const isReadable = (text: string): boolean => {
   const url = URL.parse(text)
   if (url === null || !(Number(url.searchParams.get('port')) <= 65_535)) return false
   if (!url.protocol.startsWith('redis')) return true
-  return isDecodable(url.username + url.password) && /^\/?\d*$/.test(url.pathname)
+  return decoded(url.username + url.password) !== undefined && /^\/?\d*$/.test(url.pathname)
 }
 
 const rules = [
