@@ -1,6 +1,7 @@
 import type { Logger } from 'pino'
 import type { Configuration } from '../config/index.ts'
 import { inPackage } from '../config/root.ts'
+import { hours } from '../kernel/index.ts'
 import { createBackground } from '../platform/background/index.ts'
 import { openBlobs } from '../platform/blobs/index.ts'
 import { createKeyedDigest, createPasswordHasher, createSecretBox } from '../platform/crypto/index.ts'
@@ -34,6 +35,9 @@ const createMailer = async (settings: Configuration, texts: MailTexts, database:
 /** Replicas whose clocks are further apart refuse what one of them has just issued; each can see only the store's. */
 const noticedMs = 1_000
 
+/** A request id counts for 24 hours: of clocks a day apart one would have done again what the other has done. */
+const refusedMs = hours(12)
+
 /**
  * The outside world behind its ports, opened in this order; `stack` takes it down in the reverse one. `mayBeSeveral`:
  * whether this process may run beside others of its kind without Redis.
@@ -54,6 +58,8 @@ export const openOutside = async (
   stack.defer(() => store.close())
   await demandWritable(store.database)
   const aheadMs = -(await clockDifference(store.database, systemClock))
+  if (Math.abs(aheadMs) >= refusedMs)
+    throw new Error(`the clock of this process is ${aheadMs} ms ahead of the store's: one of the two is wrong`)
   if (Math.abs(aheadMs) >= noticedMs)
     logger.warn({ aheadMs }, 'THE STORE HAS ANOTHER TIME THAN THIS PROCESS: one of the two clocks is wrong')
   const migrated = await store.migrate()

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { hours, minutes } from '../../src/kernel/index.ts'
 import { startPostgres } from '../harness/postgres.ts'
 import { type PorticoProcess, startProcess } from '../harness/process.ts'
 import { codeIn } from '../harness/sign-in.ts'
@@ -60,4 +61,13 @@ test.skipIf(!postgres).each([
   const gateway = await startProcess(variables, 'gateway', ['--import', shifted])
   await gateway.stop()
   expect(gateway.output()).toMatch(said)
+})
+
+test.skipIf(!postgres).each([
+  [hours(12) + minutes(1), /the clock of this process is 43\d{6} ms ahead of the store's/],
+  [-hours(12) - minutes(1), /the clock of this process is -43\d{6} ms ahead of the store's/],
+])('a clock that is %i ms ahead of PostgreSQL’s ends the process as it starts', async (shift, said) => {
+  const shifted = `data:text/javascript,const now = Date.now; Date.now = () => now() + ${shift}`
+  const variables = { DATABASE_URL: postgres?.url ?? '', LOG_LEVEL: 'warn' }
+  await expect(startProcess(variables, 'gateway', ['--import', shifted])).rejects.toThrow(said)
 })
