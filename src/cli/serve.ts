@@ -3,6 +3,7 @@ import type { Logger } from 'pino'
 import { isRole } from '../compose.ts'
 import { readVariables, type Variables } from '../config/env.ts'
 import { ConfigurationError, loadConfiguration } from '../config/index.ts'
+import { messageOf } from '../kernel/index.ts'
 import { type Running, run } from '../main.ts'
 import { createLogger } from '../platform/telemetry/index.ts'
 import { type Command, UsageError } from './command.ts'
@@ -28,14 +29,16 @@ const signalled = (): Promise<NodeJS.Signals> =>
   })
 
 /**
- * Comes with what nothing catches, a library's error where nobody waits for it say: what it leaves undone is not known. Node would
- * cut off every request, and print the error with all that hangs on it, such as a command and its password.
+ * Tells of all that nothing catches, a library's error where nobody waits for it say, and comes with the first of it: what it leaves
+ * undone is not known. Node would cut off every request, and print the error with all that hangs on it, such as a command and its
+ * password.
  */
-const uncaught = (logger: Logger): Promise<Error> =>
+const uncaught = (tell: (error: Error) => void): Promise<Error> =>
   new Promise((resolve) => {
-    process.once('uncaughtException', (first) => {
-      process.on('uncaughtException', (error) => logger.error({ err: error }, 'nothing caught this either'))
-      resolve(first)
+    process.on('uncaughtException', (thrown: unknown) => {
+      const error = thrown instanceof Error ? thrown : new Error(messageOf(thrown))
+      tell(error)
+      resolve(error)
     })
   })
 
@@ -62,7 +65,11 @@ export const serve: Command = {
     const variables = readVariables()
     const settings = loadConfiguration(variables)
     const logger = createLogger(settings.log.level)
-    const failed = uncaught(logger)
+    let code = 0
+    const failed = uncaught((error) => {
+      code = 1
+      logger.error({ err: error }, 'nothing caught this')
+    })
     const running = await Promise.race([run(settings, role, logger), failed.then((error) => Promise.reject(error))])
     const reload = reloader(variables, running, logger)
     const reloads = onReload(variables.PORTICO_CONFIG, reload, (error) =>
@@ -70,9 +77,10 @@ export const serve: Command = {
     )
     if (isAsked) await reload()
     const end = await Promise.race([signalled(), running.over, failed])
-    const code = end instanceof Error ? 1 : 0
-    if (end instanceof Error) logger.error({ err: end }, 'the process ends, to be started again')
-    else logger.info({ signal: end }, 'draining')
+    if (end instanceof Error) {
+      code = 1
+      logger.error({ err: end }, 'the process ends, to be started again')
+    } else logger.info({ signal: end }, 'draining')
     reloads.close()
     const { delayMs, timeoutMs } = settings.shutdown
     // Whatever hangs then, a database that does not answer say, the process ends, and in good order.

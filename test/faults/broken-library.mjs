@@ -1,4 +1,7 @@
-// Loaded before the gateway (--import): from SIGUSR2 on a library has failed where nobody waits for it.
+// Loaded before the gateway (--import): from a signal on a library has failed where nobody waits for it.
 process.on('SIGUSR2', () => {
   Promise.reject(Object.assign(new Error('a library failed'), { command: { name: 'auth', args: ['hidden'] } }))
+})
+process.on('SIGWINCH', () => {
+  throw 'a library threw a text'
 })

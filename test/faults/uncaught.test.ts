@@ -3,38 +3,76 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { request } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { expect, test } from 'vitest'
+import { afterEach, expect, test } from 'vitest'
 import { requiredHeaders } from '../harness/http.ts'
 import { startProcess } from '../harness/process.ts'
 
-test('what nothing catches is told in a line of the log, accepted requests finish, and the process ends with 1', async () => {
+const taken: (() => Promise<unknown>)[] = []
+afterEach(async () => {
+  for (const takeDown of taken.splice(0).reverse()) await takeDown()
+})
+
+/** A gateway whose library is broken, with a request under way. */
+const scene = async (LOG_LEVEL: string) => {
   const directory = await mkdtemp(join(tmpdir(), 'portico-uncaught-'))
+  taken.push(() => rm(directory, { recursive: true, force: true }))
   const shim = new URL('broken-library.mjs', import.meta.url).href
-  const gateway = await startProcess({ PORTICO_DATA_DIR: directory, LOG_LEVEL: 'error' }, 'gateway', ['--import', shim])
-  try {
-    const body = JSON.stringify({ email: 'nobody@demo.test', password: 'no such password' })
-    const slow = request(`${gateway.url}/web/v1/consumer/auth/login/initiate`, {
-      method: 'POST',
-      headers: { ...requiredHeaders(), 'content-length': String(body.length) },
-    })
-    slow.write(body.slice(0, 10))
-    const answered = once(slow, 'response')
-    // By the answer the first half has been read as well.
-    await (await fetch(`${gateway.url}/docs`)).text()
-    const ended = once(gateway.child, 'close')
-    gateway.child.kill('SIGUSR2')
-    await expect.poll(() => gateway.output()).toContain('the process ends, to be started again')
-    slow.end(body.slice(10))
-    const [response] = await answered
-    expect(response.statusCode).toBe(401)
-    response.resume()
-    expect(await ended).toEqual([1, null])
-    const [line = '', ...more] = gateway.output().trimEnd().split('\n')
-    expect(JSON.parse(line)).toMatchObject({ level: 'error', err: { message: 'a library failed' } })
-    expect(more).toEqual([])
-    expect(line).not.toContain('hidden')
-  } finally {
-    await gateway.stop()
-    await rm(directory, { recursive: true, force: true })
+  const gateway = await startProcess({ PORTICO_DATA_DIR: directory, LOG_LEVEL }, 'gateway', ['--import', shim])
+  taken.push(gateway.stop)
+  const body = JSON.stringify({ email: 'nobody@demo.test', password: 'no such password' })
+  const slow = request(`${gateway.url}/web/v1/consumer/auth/login/initiate`, {
+    method: 'POST',
+    headers: { ...requiredHeaders(), 'content-length': String(body.length) },
+  })
+  slow.write(body.slice(0, 10))
+  const answered = once(slow, 'response')
+  // By the answer the first half has been read as well.
+  await (await fetch(`${gateway.url}/docs`)).text()
+  const ended = once(gateway.child, 'close')
+  return {
+    gateway,
+    /** The status of the request, and how the process ended. */
+    finish: async (): Promise<unknown[]> => {
+      slow.end(body.slice(10))
+      const [response] = await answered
+      response.resume()
+      return [response.statusCode, ...(await ended)]
+    },
+    lines: () =>
+      gateway
+        .output()
+        .trimEnd()
+        .split('\n')
+        .map((line) => JSON.parse(line)),
   }
+}
+
+const wording = 'the process ends, to be started again'
+
+test.each([
+  ['an error', 'SIGUSR2', 'a library failed'],
+  ['what is no error', 'SIGWINCH', 'a library threw a text'],
+] as const)(
+  '%s that nothing catches is told in the log, accepted requests finish, and the process ends with 1',
+  async (_what, signal, message) => {
+    const { gateway, finish, lines } = await scene('error')
+    gateway.child.kill(signal)
+    await expect.poll(() => gateway.output()).toContain(wording)
+    expect(await finish()).toEqual([401, 1, null])
+    expect(lines()).toMatchObject([
+      { level: 'error', err: { message }, msg: 'nothing caught this' },
+      { level: 'error', err: { message }, msg: wording },
+    ])
+    expect(gateway.output()).not.toContain('hidden')
+  },
+)
+
+test('an error that nothing catches while the process drains is told in the log too, and it ends with 1', async () => {
+  const { gateway, finish, lines } = await scene('info')
+  gateway.child.kill('SIGTERM')
+  await expect.poll(() => gateway.output()).toContain('draining')
+  gateway.child.kill('SIGUSR2')
+  await expect.poll(() => gateway.output()).toContain('a library failed')
+  expect(await finish()).toEqual([401, 1, null])
+  expect(lines()).toContainEqual(expect.objectContaining({ level: 'error', msg: 'nothing caught this' }))
 })
