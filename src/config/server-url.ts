@@ -13,7 +13,7 @@ const isReadable = (text: string): boolean => {
   const url = URL.parse(text)
   if (url === null || !(Number(url.searchParams.get('port')) <= 65_535)) return false
   if (!url.protocol.startsWith('redis')) return true
-  return decoded(url.username + url.password) !== undefined && /^\/?\d*$/.test(url.pathname)
+  return decoded(`${url.username}:${url.password}`) !== undefined && /^\/?\d*$/.test(url.pathname)
 }
 
 const rules = [

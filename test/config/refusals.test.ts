@@ -83,6 +83,7 @@ test.each<Variables>([
   { REDIS_URL: 'redis://u:hidden/@redis' },
   { REDIS_URL: 'redis://u:hidden%@redis' },
   { REDIS_URL: 'redis://u:hidden%ff@redis' },
+  { REDIS_URL: 'redis://u%:41hidden@redis' },
   { REDIS_URL: 'redis://redis/hidden' },
   { SMTP_URL: 'smtp://u:hidden?@mail' },
 ])('%j is refused for what stands after its scheme, which is not repeated', (variables) => {
