@@ -1,5 +1,5 @@
 import { gunzipSync } from 'node:zlib'
-import express from 'express'
+import express, { type ErrorRequestHandler } from 'express'
 import request from 'supertest'
 import { expect, it } from 'vitest'
 import { referencePages } from '../../src/gateway/pages.ts'
@@ -84,6 +84,14 @@ it('leaves every other path and method to the chains', async () => {
   expect((await request(app).post('/docs')).status).toBe(404)
   const head = await request(app).head('/docs?theme=dark')
   expect([head.status, head.text]).toEqual([200, undefined])
+})
+
+it('is made anew where it could not be made, and then no more', async () => {
+  const makings = [() => Promise.reject(new Error('a file that cannot be read')), async () => document]
+  const fresh = express().use(referencePages(() => makings.shift()?.() ?? expect.fail()))
+  fresh.use(((_error, _request, response, _next) => void response.status(500).end()) satisfies ErrorRequestHandler)
+  const status = async () => (await request(fresh).get('/openapi.json')).status
+  expect([await status(), await status(), await status()]).toEqual([500, 200, 200])
 })
 
 it('loads nothing from anywhere else', async () => {
