@@ -66,6 +66,18 @@ describe('an answer', () => {
       await expect(ask()).rejects.toMatchObject({ code: 'CLIENT.INVALID_REPLY', status: 200 })
   })
 
+  it('to a download is a refusal by its status, though it calls itself an attachment', async () => {
+    const attachment = raw(429, refusal, { 'content-disposition': 'attachment' })
+    gateway = await scriptedGateway({ [download]: attachment })
+    const asked = consumer(gateway.baseUrl).downloadFile({ params: { file_id: walletId } })
+    await expect(asked).rejects.toMatchObject({ code: 'ACCESS.RATE_LIMITED', status: 429 })
+  })
+
+  it('yields what was promised, and no more', async () => {
+    gateway = await scriptedGateway({ [wallets]: ok([{ ...wallet, unpromised: 1 }]) })
+    expect(await consumer(gateway.baseUrl).listWallets()).toEqual([wallet])
+  })
+
   it('tells when it was, where it says so', async () => {
     gateway = await scriptedGateway({ [wallets]: [raw(200, { ...frame, timestamp: 1_700 }), raw(200, frame)] })
     const client = consumer(gateway.baseUrl)
