@@ -1,16 +1,20 @@
+import { once } from 'node:events'
 import { PassThrough, Readable } from 'node:stream'
 import { setTimeout as pause } from 'node:timers/promises'
-import { describe, expect, test } from 'vitest'
+import { afterEach, describe, expect, test, vi } from 'vitest'
 import { initiateLogin } from '../../src/contract/auth.ts'
 import { uploadFile } from '../../src/contract/files.ts'
 import { openSecureChannel } from '../../src/contract/secure-channel.ts'
 import type { Call } from '../../src/gateway/call.ts'
 import { paced } from '../../src/gateway/paced.ts'
+import { readBounded } from '../../src/gateway/read-bounded.ts'
 import { stages } from '../../src/gateway/stages/index.ts'
 import { type Operation, Refusal } from '../../src/kernel/index.ts'
 import { refusalOf } from '../domains/world.ts'
 import { arrivedCall, headersOf } from '../harness/call.ts'
 import { testSettings } from '../harness/settings.ts'
+
+afterEach(() => void vi.useRealTimers())
 
 const most = 32
 const stage = stages.body({ ...testSettings({}).requests, maxBodyBytes: most, bodyTimeoutMs: 100 }, stages.judgedBefore)
@@ -70,6 +74,12 @@ describe('a body', () => {
     const gone = new PassThrough()
     setImmediate(() => gone.emit('aborted'))
     expect(await ask(gone)).toBe('REQUEST.MALFORMED')
+  })
+
+  test('that is there leaves no timer', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+    expect(await readBounded(Readable.from([Buffer.from('{}')]), 10, 1_000)).toEqual(Buffer.from('{}'))
+    expect(vi.getTimerCount()).toBe(0)
   })
 
   test('that cannot be read is what its operation calls that', async () => {
@@ -140,6 +150,30 @@ describe('an upload that is paced', () => {
     expect(through.destroyed).toBe(false)
     clearInterval(timer)
     expect(await ended).toBe('REQUEST.TIMEOUT')
+  })
+
+  test('is not blamed where just enough comes', async () => {
+    vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
+    const { source, through } = start()
+    for (let round = 0; round < 3; round++) {
+      source.write('xxxx')
+      await once(through, 'data')
+      vi.advanceTimersByTime(windowMs)
+      expect(through.destroyed).toBe(false)
+    }
+    through.destroy()
+  })
+
+  test('that nobody reads any more, for it was refused, is no uncaught error where it drips', async () => {
+    const uncaught: unknown[] = []
+    const note = (error: unknown) => void uncaught.push(error)
+    process.on('uncaughtException', note)
+    vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
+    const through = paced(new PassThrough(), { windowMs, bytes: 4 }, () => undefined)
+    vi.advanceTimersByTime(windowMs)
+    await pause(1)
+    process.off('uncaughtException', note)
+    expect([through.destroyed, uncaught]).toEqual([true, []])
   })
 
   test('is 408 where what comes is not enough', async () => {
