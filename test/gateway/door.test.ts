@@ -1,7 +1,11 @@
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import { connect } from 'node:net'
 import { Readable } from 'node:stream'
+import { setImmediate as turn } from 'node:timers/promises'
 import express from 'express'
 import request from 'supertest'
-import { beforeEach, describe, expect, test } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
 import { catalogue } from '../../src/contract/index.ts'
 import type { Call } from '../../src/gateway/call.ts'
 import {
@@ -16,6 +20,8 @@ import { type Code, instantOf, Refusal, StreamReply } from '../../src/kernel/ind
 import { systemIds } from '../../src/platform/system/index.ts'
 import { createMetrics } from '../../src/platform/telemetry/index.ts'
 import { captureLog } from '../harness/log.ts'
+
+class Unavailable extends Error {}
 
 const finished: Finished[] = []
 const measured: object[] = []
@@ -43,7 +49,7 @@ const door = createDoor({
     },
   },
   log: (each) => void finished.push(each),
-  refusalOf: refusalOf(() => false),
+  refusalOf: refusalOf((error) => error instanceof Unavailable),
 })
 const faults = captureLog()
 const app = express()
@@ -96,6 +102,66 @@ test.each([
   behave = refuse('ACCESS.TOKEN_MISSING')
   const { status, body } = await request(app).get(path)
   expect([status, body.message]).toEqual([401, `said of ${code}`])
+})
+
+test('what is not to be had is 503, with the second after which to ask again; what nobody foresaw is 500', async () => {
+  const failing = async (error: Error) => {
+    behave = () => {
+      throw error
+    }
+    const { status, headers } = await request(app).get('/web/v1/consumer/profile')
+    return [status, headers['retry-after']]
+  }
+  expect(await failing(new Unavailable())).toEqual([503, '1'])
+  expect(await failing(new Error())).toEqual([500, undefined])
+})
+
+describe('an answer over a body that is not there', () => {
+  const server = createServer(app)
+  beforeAll(() => once(server.listen(0, '127.0.0.1'), 'listening'))
+  afterEach(() => void vi.useRealTimers())
+  afterAll(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  const connections = () => new Promise<number>((resolve) => server.getConnections((_error, count) => resolve(count)))
+  /** Without `expect.poll`, by which time that stands still would go on. */
+  const allEnded = async () => {
+    while ((await connections()) > 0) await turn()
+  }
+  const portOf = () => {
+    const address = server.address()
+    return typeof address === 'object' && address ? address.port : 0
+  }
+  /** One that has its answer, and keeps its half of the connection open. */
+  const answered = async (does: (call: Call) => void) => {
+    behave = does
+    const socket = connect({ port: portOf(), host: '127.0.0.1', allowHalfOpen: true })
+    socket.write('POST /web/v1/consumer/auth/login/initiate HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\nab')
+    const answer = String((await once(socket, 'data'))[0])
+    expect(answer).toMatch(/\r\nconnection: close\r\n/i)
+    await once(socket.resume(), 'end')
+    return socket
+  }
+
+  test.each<[string, (call: Call) => void]>([
+    ['a success', () => undefined],
+    ['a refusal', refuse('ACCESS.TOKEN_MISSING')],
+  ])('%s is the last of its connection, which waits for the rest', async (_name, does) => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+    const socket = await answered(does)
+    expect(await connections()).toBe(1)
+    socket.end('c')
+    await allEnded()
+  })
+
+  test('ends the connection at once where the body has had its time', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+    const socket = await answered(refuse('REQUEST.TIMEOUT'))
+    await allEnded()
+    expect(vi.getTimerCount()).toBe(0)
+    socket.destroy()
+  })
 })
 
 describe('a fault outside the stages', () => {

@@ -6,9 +6,15 @@ import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest'
 import { answerOverRest } from '../../src/gateway/rest-of-body.ts'
 
 const server = createServer(async (request, response) => {
+  if (request.url === '/in-pieces') {
+    answerOverRest(request, response)
+    response.write('no')
+    await once(request.resume(), 'end')
+    return response.end()
+  }
   // As whoever has begun to read it leaves it; what nobody has begun with Node reads away by itself.
   request.on('data', () => undefined).pause()
-  await turn()
+  if (request.url !== '/at-once') await turn()
   answerOverRest(request, response)
   response.end('no')
 })
@@ -19,12 +25,18 @@ afterAll(() => {
   server.close()
 })
 
+const connections = () => new Promise<number>((resolve) => server.getConnections((_error, count) => resolve(count)))
+/** Neither a connection nor a timer. Without `expect.poll`, by which time that stands still would go on. */
+const nothingIsLeft = async () => {
+  while ((await connections()) > 0 || vi.getTimerCount() > 0) await turn()
+}
+
 /** One that has sent a request, and has its answer. */
-const answered = async (fields: string, body = '') => {
+const answered = async (fields: string, body = '', path = '/') => {
   const address = server.address()
   const port = typeof address === 'object' && address ? address.port : 0
   const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true }).on('error', () => undefined)
-  socket.write(`POST / HTTP/1.1\r\nHost: a\r\n${fields}\r\n\r\n${body}`)
+  socket.write(`POST ${path} HTTP/1.1\r\nHost: a\r\n${fields}\r\n\r\n${body}`)
   return { socket, answer: String((await once(socket, 'data'))[0]) }
 }
 
@@ -35,6 +47,21 @@ test.each([
 ])('an answer over a body that is there (%s) leaves its connection to the next request', async (fields, body) => {
   const { socket, answer } = await answered(fields, body)
   expect(answer).toMatch(/\r\nConnection: keep-alive\r\n/)
+  socket.destroy()
+})
+
+test('an answer over a body of no bytes is not the last, though nothing has told of its end yet', async () => {
+  const { socket, answer } = await answered('content-length: 0', '', '/at-once')
+  expect(answer).toMatch(/\r\nConnection: keep-alive\r\n/)
+  socket.destroy()
+})
+
+test('a connection whose last answer is still sent as the rest comes ends whole with that answer', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+  const { socket, answer } = await answered('content-length: 3', 'ab', '/in-pieces')
+  expect(answer).toMatch(/\r\nConnection: close\r\n/)
+  socket.resume().write('c')
+  await nothingIsLeft()
   socket.destroy()
 })
 
@@ -49,12 +76,12 @@ test('over one that is not, it is the last: the connection ends whole when the r
   }
   const whole = await ending('transfer-encoding: chunked')
   whole.write('3\r\nabc\r\n0\r\n\r\n')
-  await expect.poll(() => vi.getTimerCount()).toBe(0)
+  await nothingIsLeft()
   whole.destroy()
   const never = await ending('content-length: 3', 'ab')
   vi.advanceTimersByTime(1_999)
   expect(vi.getTimerCount()).toBe(1)
   vi.advanceTimersByTime(1)
-  await expect.poll(() => vi.getTimerCount()).toBe(0)
+  await nothingIsLeft()
   never.destroy()
 })
