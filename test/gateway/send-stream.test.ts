@@ -51,12 +51,22 @@ test('one that is longer is a fault, and no more of it is sent', async () => {
   expect(['ab', 'broken off']).toContain(await arrived)
 })
 
-test('a client that goes away is no fault of ours, and its source is let go', async () => {
-  const endless = new Readable({
+const endlessly = () =>
+  new Readable({
     read() {
       this.push(Buffer.alloc(65_536))
     },
   })
+
+test('of one that is longer no more is read, and its source is let go', async () => {
+  const endless = endlessly()
+  const { sent } = send(65_536, endless)
+  expect(await sent).toMatchObject({ message: 'a stream is not of the 65536 bytes that its head tells of' })
+  expect(endless.destroyed).toBe(true)
+})
+
+test('a client that goes away is no fault of ours, and its source is let go', async () => {
+  const endless = endlessly()
   const { sent } = send(null, endless, 'goes away')
   expect(await sent).toMatchObject({ code: 'REQUEST.MALFORMED', detail: { internal: 'client went away' } })
   expect(endless.destroyed).toBe(true)
