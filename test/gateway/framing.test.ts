@@ -75,6 +75,16 @@ test('a coding is the same in capitals; two codings, a length beside one and a l
     expect([fields, (await sendRaw(url, post(fields, chunk))).status]).toEqual([fields, 400])
 })
 
+test.each([
+  ['HTTP/1.0 without a Host', get('').replace('HTTP/1.1', 'HTTP/1.0'), 200],
+  ['HTTP/1.0 with one that is none', get('Host: a b\r\n').replace('HTTP/1.1', 'HTTP/1.0'), 400],
+  ['a port of five digits', get('Host: portico.test:65535\r\n'), 200],
+  ['a port of six', get('Host: portico.test:655350\r\n'), 400],
+])('%s is answered as its Host allows', async (_name, bytes, status) => {
+  await listen()
+  expect((await sendRaw(url, bytes)).status).toBe(status)
+})
+
 test.each(['GET http://portico.test/ HTTP/1.1', 'OPTIONS * HTTP/1.1'])(
   '%s is 400: only a path is served',
   async (line) => {

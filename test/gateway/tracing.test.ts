@@ -47,8 +47,10 @@ describe('traceparent', () => {
   test.each([
     [`00-${traceId}-${spanId}-01`, 1],
     [`00-${traceId}-${spanId}-00`, 0],
+    [`00-${traceId}-${spanId}-03`, 1],
+    [`00-${traceId}-${spanId}-fe`, 0],
     [`cc-${traceId}-${spanId}-01-what-comes-later`, 1],
-  ])('%s is read', (text, traceFlags) => {
+  ])('%s is read, of its flags the one that we know', (text, traceFlags) => {
     expect(parseTraceparent(text)).toEqual({ traceId, spanId, traceFlags, isRemote: true })
   })
 
