@@ -1,8 +1,11 @@
+import { once } from 'node:events'
+import { createServer } from 'node:http'
 import { gunzipSync } from 'node:zlib'
 import express, { type ErrorRequestHandler } from 'express'
 import request from 'supertest'
 import { expect, it } from 'vitest'
 import { referencePages } from '../../src/gateway/pages.ts'
+import { sendRaw } from '../harness/raw.ts'
 
 const document = { openapi: '3.1.1', info: { title: 'Portico', version: '1.0.0' } }
 const app = express()
@@ -93,6 +96,17 @@ it('is made anew where it could not be made, and then no more', async () => {
   fresh.use(((_error, _request, response, _next) => void response.status(500).end()) satisfies ErrorRequestHandler)
   const status = async () => (await request(fresh).get('/openapi.json')).status
   expect([await status(), await status(), await status()]).toEqual([500, 200, 200])
+})
+
+it('ends the connection where a body is announced that has not come: what lies behind it is no request', async () => {
+  const server = createServer(app).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const address = server.address()
+  const url = `http://127.0.0.1:${typeof address === 'object' && address ? address.port : 0}`
+  const { text } = await sendRaw(url, 'GET /docs/theme.js HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\nab')
+  expect(text).toMatch(/^connection: close\r$/im)
+  server.closeAllConnections()
+  server.close()
 })
 
 it('loads nothing from anywhere else', async () => {
