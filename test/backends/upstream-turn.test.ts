@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import { createServer, type Server } from 'node:http'
+import type { Socket } from 'node:net'
 import { Registry } from 'prom-client'
 import { Agent, type Dispatcher } from 'undici'
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -120,4 +121,44 @@ test('a stream that waits for its turn has its time from then on: it waits for l
   }
   await upstream.close()
   await slow.close()
+})
+
+test('503 SYSTEM.UNAVAILABLE, to be asked again in a second, for what finds no place; streams have places of their own', async () => {
+  const held: Socket[] = []
+  const slow = await startMisbehaving((socket) => void held.push(socket))
+  const settings = upstreamAt(slow.url, { concurrency: 1, queue: 0 })
+  const upstream = createUpstream(settings, async () => 'an assertion', createUpstreamMetrics(new Registry()))
+  const whole = upstream.handle(arrivedCall(listTimezones))
+  const streamed = upstream.handle(arrivedCall(downloadFile, { params: { file_id: 'a' } }))
+  await expect.poll(() => held).toHaveLength(2)
+  await expect(upstream.handle(arrivedCall(listTimezones))).rejects.toMatchObject({
+    code: 'SYSTEM.UNAVAILABLE',
+    detail: { retryAfter: 1 },
+  })
+  for (const socket of held) socket.write(json([]))
+  expect(await whole).toEqual([])
+  const reply = await streamed
+  expect(reply instanceof StreamReply && String(await reply.body.toArray())).toBe('[]')
+  await upstream.close()
+  await slow.close()
+})
+
+test('what was lost is not asked for a second time where the breaker opened by it', async () => {
+  const failing = await startMisbehaving((socket) => void socket.destroy())
+  const settings = upstreamAt(failing.url, { breaker: { failures: 1, openMs: 60_000 } })
+  const upstream = createUpstream(settings, async () => 'an assertion', createUpstreamMetrics(new Registry()))
+  expect(await refusalOf(upstream.handle(arrivedCall(listTimezones)))).toBe('SYSTEM.UNAVAILABLE')
+  expect(failing.requests()).toBe(1)
+  await upstream.close()
+  await failing.close()
+})
+
+test('a reply that breaks its schema is the fault of the upstream', async () => {
+  const upstream = createUpstream(
+    upstreamAt('http://127.0.0.1:1'),
+    async () => 'an assertion',
+    createUpstreamMetrics(new Registry()),
+  )
+  expect(upstream.broken('here')).toMatchObject({ code: 'SYSTEM.UPSTREAM_INVALID_RESPONSE' })
+  await upstream.close()
 })
