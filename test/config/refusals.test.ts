@@ -76,6 +76,7 @@ test.each<Variables>([
   { DATABASE_URL: 'postgres://db:port/x' },
   { DATABASE_URL: 'postgres://u:hidden@db:70000/x' },
   { DATABASE_URL: 'postgres://u:hidden@db/x?port=70000' },
+  { DATABASE_URL: 'postgres://u:hidden@db/x?port=hidden' },
   { DATABASE_URL: 'postgres://u:hidden#@db/x' },
   { DATABASE_URL: 'postgres://u:hidden@::1:5432/x' },
   { DATABASE_URL: 'postgres://u:hidden@d b/x' },
@@ -84,6 +85,7 @@ test.each<Variables>([
   { REDIS_URL: 'redis://u:hidden%@redis' },
   { REDIS_URL: 'redis://u:hidden%ff@redis' },
   { REDIS_URL: 'redis://u%:41hidden@redis' },
+  { REDIS_URL: 'redis://hidden%ff:p@redis' },
   { REDIS_URL: 'redis://redis/hidden' },
   { SMTP_URL: 'smtp://u:hidden?@mail' },
 ])('%j is refused for what stands after its scheme, which is not repeated', (variables) => {
@@ -96,6 +98,7 @@ test.each<Variables>([
 
 test.each<Variables>([
   { DATABASE_URL: 'postgres:///x?host=/var/run/postgresql&port=5433' },
+  { DATABASE_URL: 'postgres://db/x?port=65535' },
   { DATABASE_URL: 'postgres://u:p%40@[::1]:5432/x?sslmode=require' },
   { DATABASE_URL: 'postgres://u:100%@db/x' },
   { REDIS_URL: 'redis://:p%2F@[::1]:6379/3' },
