@@ -242,6 +242,12 @@ describe('what is not said', () => {
     expect(await (await fetch('http://gateway')).text()).toBe('true')
   })
 
+  it('is that fetch wherever no progress is asked for, also beside XMLHttpRequest, which would send cookies', async () => {
+    gateway = await scriptedGateway({ [wallets]: raw(200, frame) })
+    vi.stubGlobal('XMLHttpRequest', () => expect.fail())
+    expect(await consumer(gateway.baseUrl).listWallets()).toEqual([wallet])
+  })
+
   it('is sealed where a secret goes in or comes out', () => {
     const sealed = catalogue.filter((operation) => isSealed(operation, 'sensitive', undefined)).map(({ id }) => id)
     expect(sealed.toSorted()).toEqual([

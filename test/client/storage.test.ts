@@ -1,9 +1,10 @@
 import { afterEach, describe, expect, it } from 'vitest'
+import { keptAnyway, type Storage } from '../../src/client/session/storage.ts'
 import { consumer, pair, wallet } from './fixtures.ts'
 import { ok, refuse, type ScriptedGateway, type Step, scriptedGateway } from './scripted-gateway.ts'
 
-let gateway: ScriptedGateway
-afterEach(() => gateway.close())
+let gateway: ScriptedGateway | undefined
+afterEach(() => gateway?.close())
 
 const refresh = 'POST /web/v1/consumer/auth/token/refresh'
 const wallets = 'GET /web/v1/consumer/wallets'
@@ -66,5 +67,69 @@ describe('a storage that fails', () => {
     expect(await client.listWallets()).toHaveLength(1)
     expect(gateway.to('/token/refresh')).toHaveLength(1)
     expect(items.size).toBe(0)
+  })
+})
+
+describe('what a storage refused', () => {
+  const kept = () => {
+    const items = new Map<string, string>([['k', 'before']])
+    const storage: Storage = {
+      getItem: (key) => items.get(key) ?? null,
+      setItem: (key, value) => void items.set(key, value),
+      removeItem: (key) => void items.delete(key),
+    }
+    return { items, storage, takes: storage.setItem, anyway: keptAnyway(storage) }
+  }
+
+  it('is kept once the value of before has left, which is waited for', async () => {
+    const { items, storage, anyway } = kept()
+    storage.setItem = full
+    const leaves = Promise.withResolvers<void>()
+    storage.removeItem = (key) => leaves.promise.then(() => void items.delete(key))
+    let isKept = false
+    const keeping = anyway.setItem('k', 'own').then(() => {
+      isKept = true
+    })
+    const read = anyway.getItem('k')
+    await new Promise(setImmediate)
+    expect(isKept).toBe(false)
+    leaves.resolve()
+    await keeping
+    expect(await read).toBe('own')
+  })
+
+  it('is forgotten once it takes a value again, or holds another tab’s', async () => {
+    const { items, storage, takes, anyway } = kept()
+    storage.setItem = full
+    await anyway.setItem('k', 'own')
+    storage.setItem = takes
+    await anyway.setItem('k', 'taken')
+    items.clear()
+    expect(await anyway.getItem('k')).toBeNull()
+    storage.setItem = full
+    await anyway.setItem('k', 'own')
+    items.set('k', 'another tab’s')
+    expect(await anyway.getItem('k')).toBe('another tab’s')
+    items.clear()
+    expect(await anyway.getItem('k')).toBeNull()
+  })
+
+  it('is not forgotten over another tab’s that was being read before', async () => {
+    const { items, storage, anyway } = kept()
+    const asked = Promise.withResolvers<void>()
+    const told = Promise.withResolvers<string>()
+    const { getItem } = storage
+    storage.setItem = full
+    storage.getItem = () => {
+      asked.resolve()
+      return told.promise
+    }
+    const reading = anyway.getItem('k')
+    await asked.promise
+    await anyway.setItem('k', 'own')
+    told.resolve('another tab’s')
+    expect(await reading).toBe('another tab’s')
+    storage.getItem = getItem
+    expect([items.size, await anyway.getItem('k')]).toEqual([0, 'own'])
   })
 })
