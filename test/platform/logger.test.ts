@@ -4,6 +4,7 @@ import { closeSync, constants, existsSync, mkdtempSync, openSync, readFileSync, 
 import { availableParallelism, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
+import { inspect } from 'node:util'
 import { afterAll, expect, test } from 'vitest'
 import { openRedis } from '../../src/platform/redis/index.ts'
 import { createLogger } from '../../src/platform/telemetry/index.ts'
@@ -204,19 +205,24 @@ test.skipIf(!servers['is refused'][0]).each(Object.entries(servers))(
   },
 )
 
-test.skipIf(!servers['is refused'][0])('a value of a command that Redis does not know is not in the log', async () => {
-  const redis = await openRedis({
-    url: servers['belongs to a command that Redis does not know'][0]?.url ?? '',
-    cluster: false,
-    connectTimeoutMs: 10_000,
-    commandTimeoutMs: 10_000,
-    onError: () => undefined,
-    onReady: () => undefined,
-    onEvicting: () => undefined,
-  })
-  const failed: unknown = await redis.command('KEEP', 'key', 'planted-value').catch((error) => error)
-  await redis.close()
-  const line = await logged('redis-value', failed)
-  expect(line).toContain('unknown command')
-  expect(line).not.toContain('planted-value')
-})
+test.skipIf(!servers['is refused'][0])(
+  'a value of a command that Redis does not know is neither in the log nor on the terminal',
+  async () => {
+    const redis = await openRedis({
+      url: servers['belongs to a command that Redis does not know'][0]?.url ?? '',
+      cluster: false,
+      connectTimeoutMs: 10_000,
+      commandTimeoutMs: 10_000,
+      onError: () => undefined,
+      onReady: () => undefined,
+      onEvicting: () => undefined,
+    })
+    const failed: unknown = await redis.command('KEEP', 'key', 'planted-value').catch((error) => error)
+    await redis.close()
+    const line = await logged('redis-value', failed)
+    expect(line).toContain('unknown command')
+    expect(line).not.toContain('planted-value')
+    expect(inspect(failed)).toContain('unknown command')
+    expect(inspect(failed)).not.toContain('planted-value')
+  },
+)
