@@ -1,10 +1,11 @@
-import { pino } from 'pino'
 import request from 'supertest'
-import { expect, test } from 'vitest'
+import { afterEach, expect, test, vi } from 'vitest'
 import { createOperationsApp, securityHeaders } from '../../src/gateway/index.ts'
 import { createMetrics } from '../../src/platform/telemetry/index.ts'
+import { captureLog } from '../harness/log.ts'
 
-const app = createOperationsApp({
+const log = captureLog()
+const parts: Parameters<typeof createOperationsApp>[0] = {
   probes: [
     { name: 'store', check: async () => undefined },
     { name: 'cache', check: () => Promise.reject(new Error('planted: no answer at 10.0.0.7')) },
@@ -15,8 +16,10 @@ const app = createOperationsApp({
   explain: () => [],
   outbox: null,
   securityFields: securityHeaders(),
-  logger: pino({ level: 'silent' }),
-})
+  logger: log.logger,
+}
+const app = createOperationsApp(parts)
+afterEach(() => void vi.useRealTimers())
 
 test.each([
   ['/health/live', 200],
@@ -36,4 +39,44 @@ test.each([
   })
   expect(answer.headers).not.toHaveProperty('x-powered-by')
   expect(answer.text).not.toMatch(/planted|at .*\.ts:|node_modules/)
+})
+
+test('nothing of it loads anything, or is shown within another page', async () => {
+  const { headers } = await request(app).get('/health/live')
+  expect(headers['content-security-policy']).toBe("default-src 'none';frame-ancestors 'none'")
+})
+
+test('a path that cannot be read is no fault of ours, what a page fails by is', async () => {
+  const before = log.faults().length
+  await request(app).get('/explain/%ff')
+  expect(log.faults()).toHaveLength(before)
+  await request(app).get('/.well-known/jwks.json')
+  expect(log.faults().slice(before)).toMatchObject([{ err: { message: 'planted: no keys' } }])
+})
+
+test('metrics are of the type by which they are read; a page of mails has the content policy that it names', async () => {
+  const { headers } = await request(app).get('/metrics')
+  expect(headers['content-type']).toBe('text/plain; version=0.0.4; charset=utf-8')
+  const outbox = { policy: "default-src 'self'", json: async () => [], html: async () => 'mails' }
+  const page = await request(createOperationsApp({ ...parts, outbox })).get('/mail')
+  expect([page.headers['content-security-policy'], page.text]).toEqual(["default-src 'self'", 'mails'])
+})
+
+test('readiness waits two seconds for whoever does not answer, and leaves no timer behind whoever does', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+  const asked = Promise.withResolvers<void>()
+  const check = () => {
+    asked.resolve()
+    return new Promise(() => undefined)
+  }
+  const probes = [...parts.probes, { name: 'silent', check }]
+  const waiting = request(createOperationsApp({ ...parts, probes }))
+    .get('/health/ready')
+    .then()
+  await asked.promise
+  await new Promise(setImmediate)
+  expect(vi.getTimerCount()).toBe(1)
+  vi.advanceTimersByTime(2_000)
+  const { status, body } = await waiting
+  expect([status, body.checks]).toEqual([503, { store: 'ok', cache: 'failed', silent: 'failed' }])
 })
