@@ -1,10 +1,11 @@
+import { type ContextManager, context, ROOT_CONTEXT, trace } from '@opentelemetry/api'
 import { trace as trace1_9 } from 'opentelemetry-api-1.9'
 import { trace as trace1_10 } from 'opentelemetry-api-1.10'
 import { describe, expect, test } from 'vitest'
 import { listWallets } from '../../src/contract/wallets.ts'
 import type { Call } from '../../src/gateway/call.ts'
 import { Headers } from '../../src/gateway/headers.ts'
-import { beginSpan, parseTraceparent } from '../../src/gateway/tracing.ts'
+import { beginSpan, insideSpan, parseTraceparent } from '../../src/gateway/tracing.ts'
 import { arrivedCall } from '../harness/call.ts'
 import { recordingTracer } from '../harness/tracer.ts'
 
@@ -70,4 +71,34 @@ describe('traceparent', () => {
   test('it is taken from a trusted peer', async () => expect(await traceOf(true, header)).toBe(traceId))
   test('it is not taken from any other', async () => expect(await traceOf(false, header)).toBeNull())
   test('two of them are none', async () => expect(await traceOf(true, [...header, ...header])).toBeNull())
+})
+
+test('a tracestate is told on beside its parent, and two of them are none', async () => {
+  const stateOf = async (...states: string[]) => {
+    const raw = states.flatMap((state) => ['tracestate', state])
+    const call = callWith(['traceparent', `00-${traceId}-${spanId}-01`, ...raw])
+    await beginSpan(() => true)(call)
+    return call.trace?.tracestate
+  }
+  expect([await stateOf('a=1'), await stateOf('a=1', 'a=1')]).toEqual(['a=1', null])
+})
+
+test('a stage runs inside the span of its request, so that spans of libraries hang below it', async () => {
+  const entered: unknown[] = []
+  const manager: ContextManager = {
+    active: () => ROOT_CONTEXT,
+    with: (inside, run, self, ...given) => {
+      entered.push(trace.getSpan(inside))
+      return Reflect.apply(run, self, given)
+    },
+    bind: (_inside, target) => target,
+    enable: () => manager,
+    disable: () => manager,
+  }
+  context.setGlobalContextManager(manager)
+  const call = callWith([])
+  await beginSpan(() => true)(call)
+  await insideSpan(() => undefined)(call)
+  context.disable()
+  expect(entered).toEqual([call.trace?.span])
 })
