@@ -17,5 +17,5 @@ export const pageLog = (logger: Logger) =>
     customSuccessMessage: () => 'page',
     customErrorMessage: () => 'page failed',
     customSuccessObject: (request, response, timed) => ({ ...timed, ...told(request, response) }),
-    customErrorObject: (request, response, error, timed) => ({ ...timed, ...told(request, response), err: error }),
+    customErrorObject: (request, response, _error, timed) => ({ ...timed, ...told(request, response) }),
   })

@@ -33,4 +33,5 @@ test.each([
   expect(JSON.parse(line)).toMatchObject({ status, page: path })
   expect(line).not.toContain('planted')
   expect(line).not.toContain('127.0.0.1')
+  expect(JSON.parse(line).err?.message).toBe(status === 500 ? 'failed with status code 500' : undefined)
 })
