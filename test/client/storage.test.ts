@@ -85,11 +85,16 @@ describe('what a storage refused', () => {
     const { items, storage, anyway } = kept()
     storage.setItem = full
     const leaves = Promise.withResolvers<void>()
-    storage.removeItem = (key) => leaves.promise.then(() => void items.delete(key))
+    storage.removeItem = async (key) => {
+      await leaves.promise
+      items.delete(key)
+    }
     let isKept = false
-    const keeping = anyway.setItem('k', 'own').then(() => {
+    const keep = async () => {
+      await anyway.setItem('k', 'own')
       isKept = true
-    })
+    }
+    const keeping = keep()
     const read = anyway.getItem('k')
     await new Promise(setImmediate)
     expect(isKept).toBe(false)

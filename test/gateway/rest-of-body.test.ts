@@ -10,7 +10,8 @@ const server = createServer(async (request, response) => {
     answerOverRest(request, response)
     response.write('no')
     await once(request.resume(), 'end')
-    return response.end()
+    response.end()
+    return
   }
   // As whoever has begun to read it leaves it; what nobody has begun with Node reads away by itself.
   request.on('data', () => undefined).pause()
