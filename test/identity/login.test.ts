@@ -126,6 +126,16 @@ describe('auth.mfaSend', () => {
     expect((await complete(at, sessionId, next)).tokenType).toBe('Bearer')
   })
 
+  test('mails nothing for a login that has no attempt left', async () => {
+    await at.account('spent@demo.test')
+    const { sessionId, code } = await begin(at, 'spent@demo.test')
+    const wrong = code === '000000' ? '000001' : '000000'
+    for (let attempt = 0; attempt < 5; attempt++)
+      expect(await codeOf(complete(at, sessionId, wrong))).toBe('AUTH.CODE_INVALID')
+    at.clock.advance(30_000)
+    expect(await codeOf(send(at, sessionId))).toBe('AUTH.SESSION_NOT_FOUND')
+  })
+
   test('tells how many attempts are left', async () => {
     await at.account('lea@demo.test')
     const { sessionId, code } = await begin(at, 'lea@demo.test')
