@@ -46,6 +46,21 @@ test('nothing of it loads anything, or is shown within another page', async () =
   expect(headers['content-security-policy']).toBe("default-src 'none';frame-ancestors 'none'")
 })
 
+test.each(['/Metrics', '/metrics/', '/health/READY', '/health/ready/'])(
+  'a path has one spelling: %s is 404',
+  async (path) => {
+    expect((await request(app).get(path)).status).toBe(404)
+  },
+)
+
+test('a process that goes down is not ready, and says that it drains, though all that it needs is there', async () => {
+  const probes = parts.probes.slice(0, 1)
+  const ask = (isDraining: boolean) =>
+    request(createOperationsApp({ ...parts, probes, isDraining: () => isDraining })).get('/health/ready')
+  expect([(await ask(false)).status, (await ask(false)).body.status]).toEqual([200, 'ready'])
+  expect([(await ask(true)).status, (await ask(true)).body.status]).toEqual([503, 'draining'])
+})
+
 test('a path that cannot be read is no fault of ours, what a page fails by is', async () => {
   const before = log.faults().length
   await request(app).get('/explain/%ff')
