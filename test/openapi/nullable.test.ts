@@ -1,0 +1,26 @@
+import { expect, it } from 'vitest'
+import type { JsonObject } from '../../src/openapi/json.ts'
+import { foldNull } from '../../src/openapi/nullable.ts'
+
+const none = { type: 'null' }
+const text = { type: 'string' }
+
+it('a value or null is one schema of two types, and so is what it holds', () => {
+  const inner = { anyOf: [text, none], description: 'of it' }
+  const record = { type: 'object', properties: { inner } }
+  expect(foldNull({ anyOf: [record, none], title: 'T' })).toEqual({
+    title: 'T',
+    type: ['object', 'null'],
+    properties: { inner: { type: ['string', 'null'], description: 'of it' } },
+  })
+})
+
+it.each<[string, JsonObject]>([
+  ['what has a third form', { anyOf: [text, none, { type: 'number' }] }],
+  ['a list of values, among which null would have to be', { anyOf: [{ ...text, enum: ['a'] }, none] }],
+  ['one value', { anyOf: [{ ...text, const: 'a' }, none] }],
+  ['two values', { anyOf: [text, { type: 'number' }] }],
+  ['a map of anything', { anyOf: [{ type: 'object', additionalProperties: {} }, none] }],
+])('%s stays as it is', (_what, schema) => {
+  expect(foldNull(schema)).toBeUndefined()
+})
