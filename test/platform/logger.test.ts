@@ -60,6 +60,9 @@ test.skipIf(!existsSync('/dev/full'))('a full disk under the log ends no process
   expect([ended.status, ended.signal, String(ended.stderr)]).toEqual([7, null, ''])
 })
 
+/** Until what is being written has been taken or refused, and the writer knows. */
+const settled = () => expect.poll(() => process.getActiveResourcesInfo()).not.toContain('FSReqCallback')
+
 /** Of a pipe that has had a reader and has none any more: what is logged next, and what the next reader finds. */
 const withoutReader = async (log: (logger: ReturnType<typeof createLogger>) => void, until: string) => {
   const pipe = join(folder, randomUUID())
@@ -71,7 +74,7 @@ const withoutReader = async (log: (logger: ReturnType<typeof createLogger>) => v
   await expect.poll(() => readNow(first)).toContain('taken')
   closeSync(first)
   log(logger)
-  await pause(300)
+  await settled()
   const second = reader()
   logger.info('taken again')
   let text = ''
@@ -120,7 +123,7 @@ withPipes(
     await expect.poll(() => readNow(first)).toBe('taken\n')
     closeSync(first)
     sink.write('refused\n')
-    await pause(100)
+    await settled()
     const second = reader()
     sink.write('taken again\n')
     let text = ''
