@@ -5,8 +5,8 @@ import sonicBoom from 'sonic-boom'
 const mostWaiting = 16 * 1_048_576
 /** Of a last text, that a reader makes wait. */
 const lastTries = 10
-/** What one of libuv's threads is just writing takes no longer where it is taken at all. */
-const underWayMs = 50
+/** What one of libuv’s threads is just writing takes no longer where it is taken at all: such a thread may wait for a core. */
+const underWayMs = 200
 
 const wait = (ms: number): void => void Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms)
 
