@@ -35,7 +35,7 @@ const createMailer = async (settings: Configuration, texts: MailTexts, database:
 /** Replicas whose clocks are further apart refuse what one of them has just issued; each can see only the store's. */
 const noticedMs = 1_000
 
-/** A request id counts for 24 hours: of clocks a day apart one would have done again what the other has done. */
+/** By a clock a day ahead every session and key has run out, and what is left of a day's limit is that of another day. */
 const refusedMs = hours(12)
 
 /**

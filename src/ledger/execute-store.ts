@@ -41,14 +41,9 @@ export const callIdempotencyEnd = async (database: Database, key: object, answer
     ${at}::timestamptz)`.execute(database)
 }
 
-/**
- * Removes expired answers, a bounded number at a time; answers how many. They are everybody's, and one process whose clock is
- * ahead would have commands done twice that others are asked again: so they are over by the store's own clock too.
- */
+/** Removes expired answers, a bounded number at a time; answers how many. */
 export const callIdempotencyCleanup = async (database: Database, at: Date, most: number): Promise<number> => {
   const result = await sql<{ gone: number }>`
-    SELECT idempotency_cleanup(least(${at}::timestamptz, clock_timestamp()), ${most}::integer) AS gone`.execute(
-    database,
-  )
+    SELECT idempotency_cleanup(${at}::timestamptz, ${most}::integer) AS gone`.execute(database)
   return result.rows[0]?.gone ?? 0
 }

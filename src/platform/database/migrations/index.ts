@@ -38,4 +38,5 @@ export const migrations: Readonly<Record<string, () => Promise<Migration>>> = {
   '071-unnamed-blobs': () => import('./071-unnamed-blobs.ts'),
   '072-openings': () => import('./072-openings.ts'),
   '073-quotes-by-a-clock-ahead': () => import('./073-quotes-by-a-clock-ahead.ts'),
+  '074-answers-by-two-clocks': () => import('./074-answers-by-two-clocks.ts'),
 }
