@@ -119,13 +119,18 @@ export class Call implements Arrival {
 export type Stage = (call: Call) => MaybePromise<void>
 
 export const runStages = async (stages: readonly Stage[], call: Call): Promise<void> => {
-  for (const stage of stages) {
-    const pending = stage(call)
-    if (pending) {
-      // Stages that nobody waits for take no time worth telling, and the clock costs more than most of them.
-      await pending
-      call.ends[call.reached] = performance.now()
+  try {
+    for (const stage of stages) {
+      const pending = stage(call)
+      if (pending) {
+        // Stages that nobody waits for take no time worth telling, and the clock costs more than most of them.
+        await pending
+        call.ends[call.reached] = performance.now()
+      }
+      call.reached += 1
     }
-    call.reached += 1
+  } finally {
+    // Once a request is answered Node tells its body of no end: what waits for one would keep the bytes that nobody has read.
+    call.upload?.bytes.destroy()
   }
 }

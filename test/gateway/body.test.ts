@@ -1,11 +1,11 @@
 import { once } from 'node:events'
 import { PassThrough, Readable } from 'node:stream'
-import { setTimeout as pause } from 'node:timers/promises'
+import { setTimeout as pause, setImmediate as turn } from 'node:timers/promises'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { initiateLogin } from '../../src/contract/auth.ts'
 import { uploadFile } from '../../src/contract/files.ts'
 import { openSecureChannel } from '../../src/contract/secure-channel.ts'
-import type { Call } from '../../src/gateway/call.ts'
+import { type Call, runStages } from '../../src/gateway/call.ts'
 import { paced } from '../../src/gateway/paced.ts'
 import { readBounded } from '../../src/gateway/read-bounded.ts'
 import { stages } from '../../src/gateway/stages/index.ts'
@@ -174,6 +174,19 @@ describe('an upload that is paced', () => {
     await pause(1)
     process.off('uncaughtException', note)
     expect([through.destroyed, uncaught]).toEqual([true, []])
+  })
+
+  test('is let go with its call: where that is refused, none of its bytes and nothing that waits for them is left', async () => {
+    vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
+    const source = new PassThrough()
+    source.write(Buffer.alloc(1_000_000))
+    const call = callOf(uploadFile, { 'content-type': 'multipart/form-data; boundary=b' }, source)
+    const refuses = (): never => {
+      throw new Refusal('VALIDATION.INVALID_PARAMETER')
+    }
+    expect(await refusalOf(runStages([stage, refuses], call))).toBe('VALIDATION.INVALID_PARAMETER')
+    await turn()
+    expect([call.upload?.bytes.destroyed, vi.getTimerCount()]).toEqual([true, 0])
   })
 
   test('is 408 where what comes is not enough', async () => {
