@@ -1,8 +1,17 @@
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { createMemoryCache } from '../../src/platform/cache/index.ts'
 import { emptyWindow, type ReplayWindow, spendIn } from '../../src/platform/cache/replay-window.ts'
 import { testClock } from '../identity/clock.ts'
+
+setFlagsFromString('--expose-gc')
+const collectGarbage: () => void = runInNewContext('gc')
+const heapUsed = (): number => {
+  collectGarbage()
+  return process.memoryUsage().heapUsed
+}
 
 describe('the memory cache', () => {
   test('keeps a value until its time is over', async () => {
@@ -42,6 +51,19 @@ describe('the memory cache', () => {
     const cache = createMemoryCache(testClock(), 2)
     for (const key of ['a', 'b', 'c']) await cache.set(key, key, 1_000)
     expect(await Promise.all(['a', 'b', 'c'].map((key) => cache.get(key)))).toEqual([undefined, 'b', 'c'])
+  })
+
+  test('what is over takes no room, though nobody asks for it again', async () => {
+    const clock = testClock()
+    const cache = createMemoryCache(clock, 200_000)
+    const before = heapUsed()
+    for (let count = 0; count < 20_000; count++) {
+      clock.advance(100)
+      await cache.set(`channel ${count}`, `${count}`.padEnd(1_000), 1_000)
+    }
+    expect(await cache.get('channel 19999')).toBeDefined()
+    // All of them are 20 MB, ten are live.
+    expect(heapUsed() - before).toBeLessThan(5_000_000)
   })
 
   test('lets nothing be spent in a window that was never opened, has expired or was deleted', async () => {

@@ -9,6 +9,9 @@ interface Entry {
   expiresAt: Instant
 }
 
+/** So many that are over go with each that comes, which must not wait for all that a rush has left. */
+const mostAtOnce = 10
+
 /** A clock that was set back by more than an entry's whole time ends it. */
 const isLive = ({ at, expiresAt }: Entry, now: Instant): boolean =>
   expiresAt > now && areWithin(expiresAt - at, at, now)
@@ -24,8 +27,18 @@ export const createMemoryCache = (clock: Clock, maximumEntries: number): Cache =
     if (entry) entries.delete(key)
     return undefined
   }
+  /** What was least lately used is over first, but for longer windows. It goes as others come, so that the room follows use, not time. */
+  const forget = (now: Instant): void => {
+    let gone = 0
+    for (const key of entries.rkeys()) {
+      const entry = entries.peek(key)
+      if (gone++ === mostAtOnce || (entry && isLive(entry, now))) return
+      entries.delete(key)
+    }
+  }
   const put = (key: string, value: Entry['value'], ttl: number): void => {
     const at = clock.now()
+    forget(at)
     entries.set(key, { value, at, expiresAt: plus(at, ttl) })
   }
 
