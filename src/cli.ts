@@ -2,6 +2,7 @@ import { argv, exit, stderr, stdout } from 'node:process'
 import { parseArgs } from 'node:util'
 import { UsageError } from './cli/command.ts'
 import { commands } from './cli/index.ts'
+import { endBySignals } from './cli/signals.ts'
 import { packageVersion } from './config/root.ts'
 import { errorCode, messageOf } from './kernel/index.ts'
 
@@ -47,6 +48,8 @@ const said = (error: unknown): string => {
   if (error instanceof AggregateError && error.message === '') return error.errors.map(said).join(', ')
   return messageOf(error)
 }
+
+endBySignals()
 
 /** Who reads a pipe may have read enough, as `head` has; whatever else keeps the output from its place is a failure. */
 stdout.on('error', (error: NodeJS.ErrnoException) => {

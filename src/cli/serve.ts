@@ -7,6 +7,7 @@ import { messageOf } from '../kernel/index.ts'
 import { type Running, run } from '../main.ts'
 import { createLogger } from '../platform/telemetry/index.ts'
 import { type Command, UsageError } from './command.ts'
+import { signalled } from './signals.ts'
 import { onReload } from './watch.ts'
 
 /** Takes the places of the domains anew from the configuration; a faulty one is refused whole, and the old one stays. */
@@ -22,11 +23,6 @@ const reloader = (variables: Variables, running: Running, logger: Logger) => asy
 
 /** For what is taken down after the listeners. */
 const graceMs = 5_000
-
-const signalled = (): Promise<NodeJS.Signals> =>
-  new Promise((resolve) => {
-    process.once('SIGTERM', resolve).once('SIGINT', resolve)
-  })
 
 /**
  * Tells of all that nothing catches, a library's error where nobody waits for it say, and comes with the first of it: what it leaves
@@ -51,8 +47,8 @@ export const serve: Command = {
     'Configuration: PORTICO_CONFIG names a YAML file; PORT, OPS_PORT, HOST and others override it (docs/configuration.md).',
     'SIGHUP, or a change of that file, takes `backends` anew; all else needs a restart.',
     'SIGTERM and SIGINT drain: readiness drops, after shutdown.delayMs the listener closes, accepted requests finish (at',
-    'most shutdown.timeoutMs), exit code 0. So it ends by itself, with exit code 1, where the embedded store has broken down, or',
-    'after an error that nothing caught.',
+    'most shutdown.timeoutMs), exit code 0. While it starts, and the second time, they end it at once (143 and 130). It ends by',
+    'itself, with exit code 1, where the embedded store has broken down, or after an error that nothing caught.',
   ].join('\n'),
   options: { role: { type: 'string', default: 'gateway' } },
   run: async ({ role }) => {

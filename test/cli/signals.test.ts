@@ -1,0 +1,50 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { type AddressInfo, createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, expect, test } from 'vitest'
+import { startProcess } from '../harness/process.ts'
+import { root } from '../harness/settings.ts'
+
+/*
+ * The first process of a container dies of no signal, it has to hear it: an exit code, where there might be the name of a
+ * signal, shows that it does.
+ */
+const folder = await mkdtemp(join(tmpdir(), 'portico-signals-'))
+const silent = createServer().listen(0, '127.0.0.1')
+await once(silent, 'listening')
+afterAll(async () => {
+  silent.close()
+  await rm(folder, { recursive: true, force: true })
+})
+
+test.each([
+  ['serve', 'SIGTERM', 143],
+  ['serve', 'SIGINT', 130],
+  ['migrate', 'SIGTERM', 143],
+] as const)('%s that waits for its database ends at once by %s, with exit code %i', async (command, signal, code) => {
+  const { port } = silent.address() as AddressInfo
+  const child = spawn(process.execPath, ['bin/portico.js', command], {
+    cwd: root,
+    env: { ...process.env, DATABASE_URL: `postgres://portico@127.0.0.1:${port}/portico`, NODE_OPTIONS: '' },
+    stdio: 'ignore',
+  })
+  const ended = once(child, 'exit')
+  const [socket] = await once(silent, 'connection')
+  child.kill(signal)
+  expect(await ended).toEqual([code, null])
+  socket.destroy()
+})
+
+test('serve drains by the first signal, and ends at once by a second one, whichever it is', async () => {
+  const file = join(folder, 'portico.yaml')
+  await writeFile(file, 'shutdown: { delayMs: 100000 }\n')
+  const gateway = await startProcess({ PORTICO_DATA_DIR: join(folder, 'data'), PORTICO_CONFIG: file })
+  const ended = once(gateway.child, 'exit')
+  gateway.child.kill('SIGINT')
+  await expect.poll(gateway.output).toContain('"draining"')
+  gateway.child.kill('SIGTERM')
+  expect(await ended).toEqual([143, null])
+})
