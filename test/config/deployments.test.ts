@@ -30,7 +30,9 @@ const inKubernetes = (): string => {
   return found.find(({ success }) => success)?.data?.data['portico.yaml'] ?? ''
 }
 const inCompose = (): string =>
-  z.object({ configs: z.object({ edge: z.object({ content: z.string() }) }) }).parse(load(compose)).configs.edge.content
+  textOf(
+    z.object({ configs: z.object({ edge: z.object({ file: z.string() }) }) }).parse(load(compose)).configs.edge.file,
+  )
 
 const number = (text: string, pattern: RegExp): number => Number(pattern.exec(text)?.[1])
 
@@ -47,7 +49,7 @@ test('the configuration of the Kubernetes example is refused for its access code
   )
 })
 
-test('what compose.yaml lays over the defaults is a configuration', () => {
+test('what compose.yaml lays over the defaults is a configuration, in a file, since Docker puts nothing else into a root that is read only', () => {
   expect(settingsBy(inCompose()).portals.CONSUMER.edge).toMatchObject({ kind: 'cloudflare' })
 })
 
