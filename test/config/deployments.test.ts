@@ -14,6 +14,7 @@ const textOf = (file: string): string => readFileSync(join(root, file), 'utf8')
 const kubernetes = textOf('deploy/kubernetes/portico.yaml')
 const compose = textOf('compose.yaml')
 const image = textOf('Dockerfile')
+const documented = textOf('docs/production.md')
 
 /** The gateway's own file, as it stands within an orchestrator's; one that runs by it has these variables beside it. */
 const settingsBy = (yaml: string, variables: Record<string, string> = {}): Configuration => {
@@ -36,9 +37,13 @@ const inCompose = (): string =>
 
 const number = (text: string, pattern: RegExp): number => Number(pattern.exec(text)?.[1])
 
-/** What `serve` takes at most from SIGTERM to its end: docs/production.md. */
-const drainSeconds = ({ shutdown }: Pick<Configuration, 'shutdown'>) =>
-  (shutdown.delayMs + shutdown.timeoutMs) / 1_000 + 5
+const drains = z.object({ shutdown: z.object({ delayMs: z.int(), timeoutMs: z.int() }) })
+
+/** What `serve` takes at most from SIGTERM to its end, by this configuration: docs/production.md. */
+const drainSeconds = (yaml: string): number => {
+  const { shutdown } = drains.parse(load(yaml))
+  return (shutdown.delayMs + shutdown.timeoutMs) / 1_000 + 5
+}
 
 test('the configuration of the Kubernetes example is refused for its access codes, which everybody can read, and for nothing else', () => {
   const variables = { PORTICO_PROFILE: 'production', PORTICO_SECRET_KEY: 'q'.repeat(43), SMTP_URL: 'smtp://mail' }
@@ -53,12 +58,11 @@ test('what compose.yaml lays over the defaults is a configuration, in a file, si
   expect(settingsBy(inCompose()).portals.CONSUMER.edge).toMatchObject({ kind: 'cloudflare' })
 })
 
-test('neither kills a gateway that still drains', () => {
-  const { shutdown } = z
-    .object({ shutdown: z.object({ delayMs: z.int(), timeoutMs: z.int() }) })
-    .parse(load(inKubernetes()))
-  expect(number(kubernetes, /terminationGracePeriodSeconds: (\d+)/)).toBeGreaterThan(drainSeconds({ shutdown }))
-  expect(number(compose, /stop_grace_period: (\d+)s/)).toBeGreaterThan(drainSeconds(settingsBy(inCompose())))
+test('none of them kills a gateway that still drains, nor does the command that is documented', () => {
+  const usual = drainSeconds(textOf('config/default.yaml'))
+  expect(number(kubernetes, /terminationGracePeriodSeconds: (\d+)/)).toBeGreaterThan(drainSeconds(inKubernetes()))
+  expect(number(compose, /stop_grace_period: (\d+)s/)).toBeGreaterThan(usual)
+  expect(number(documented, /docker run .*--stop-timeout (\d+)/)).toBeGreaterThan(usual)
 })
 
 test('the image, and both that run it, let it write to /data and /tmp alone, and as nobody’s root', () => {
