@@ -59,6 +59,20 @@ available('a database that Redis does not have is refused: its first one may be 
   await own.stop()
 })
 
+available.each([
+  ['its slots have no node', 'CLUSTER DELSLOTSRANGE 1001 16383'],
+  ['its state may not be asked', 'ACL SETUSER default -cluster|info'],
+])('a cluster that is not ready is refused at the start, and not waited for in silence: %s', async (_, make) => {
+  const [own] = await startRedisCluster(1)
+  if (!own) throw new Error('no Redis')
+  await own.ask(make)
+  await expect(open(own.url, undefined, true)).rejects.toMatchObject({
+    message: expect.stringContaining('REDIS_URL'),
+    cause: { message: expect.stringContaining('CLUSTER INFO') },
+  })
+  await own.stop()
+})
+
 available('while there is no connection a command fails at once: it waits for none to be made', async () => {
   const own = await scene()
   const redis = await open(own.url)

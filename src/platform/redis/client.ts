@@ -72,3 +72,11 @@ export const createClient = (target: RedisTarget): Redis | Cluster => {
     },
   })
 }
+
+/** A cluster that answers and is not ready ioredis leaves and asks anew, without end and without a word: that is a failure here. */
+export const connectOnce = (client: Redis | Cluster): Promise<void> =>
+  new Promise((resolve, reject) => {
+    client.connect().then(resolve, reject)
+    const said = 'the connection ended before it was ready; of a cluster `CLUSTER INFO` tells whether it is'
+    client.once('close', () => reject(new Error(said)))
+  })

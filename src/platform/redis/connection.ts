@@ -27,7 +27,7 @@ const unavailable = (cause: unknown): never => {
 
 /** Two connections: a subscriber may do nothing else. Rejects where Redis does not answer now. */
 export const openRedis = async (target: RedisTarget): Promise<RedisConnection> => {
-  const { createClient } = await import('./client.ts')
+  const { connectOnce, createClient } = await import('./client.ts')
   const client = createClient(target)
   const subscriber = createClient(target)
   const listeners = new Map<string, (text: string) => void>()
@@ -62,7 +62,7 @@ export const openRedis = async (target: RedisTarget): Promise<RedisConnection> =
     subscriber.disconnect()
   }
   try {
-    await Promise.all([client.connect(), subscriber.connect()])
+    await Promise.all([connectOnce(client), connectOnce(subscriber)])
     // Such as a database that is not there, in whose place the server would serve its first one.
     if (broken) throw broken
   } catch (cause) {
