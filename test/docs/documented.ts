@@ -35,6 +35,11 @@ export const documented: Documented[] = [
     notRun:
       'no container engine runs here: scripts/test-image.sh builds the Dockerfile with buildah and starts its root',
   },
+  {
+    file: 'docs/production.md',
+    begins: 'redis-cli ACL SETUSER',
+    notRun: 'it asks a Redis of one’s own: all end-to-end tests with replicas do with these rights (harness/global-setup.ts)',
+  },
   { file: 'docs/portals.md', begins: 'printf %s', prints: /^[0-9a-f]{64} / },
   { file: 'docs/configuration.md', begins: 'npx portico config check', prints: /^profile: development$/m },
   {

@@ -1,10 +1,12 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import type { TestProject } from 'vitest/node'
 import { run } from '../../src/main.ts'
 import { captureLog } from './log.ts'
 import { startPostgres } from './postgres.ts'
 import { openRecordings } from './recording/merge.ts'
 import { startRedis } from './redis.ts'
-import { testSettings } from './settings.ts'
+import { root, testSettings } from './settings.ts'
 import { createTemplate } from './template.ts'
 
 export type Topology = 'embedded' | 'split' | 'replicas'
@@ -57,9 +59,18 @@ const setUpPostgres = async (project: TestProject) => {
   return () => postgres.stop()
 }
 
+/** What docs/production.md grants to Portico's user of Redis, with which everything has to work. */
+const documentedRights = (): string => {
+  const text = readFileSync(join(root, 'docs/production.md'), 'utf8')
+  const granted = /ACL SETUSER portico on '>…' ([^`]*)/.exec(text)?.[1]
+  if (!granted) throw new Error('docs/production.md grants nothing')
+  return granted.replace(/['\\\n]/g, ' ')
+}
+
 const setUpRedis = async (project: TestProject) => {
   const redis = project.name === 'replicas' ? await startRedis() : undefined
-  project.provide('redisUrl', redis?.url ?? null)
+  await redis?.ask(`ACL SETUSER portico on nopass ${documentedRights()} +select`)
+  project.provide('redisUrl', redis?.url.replace('//', '//portico:any@') ?? null)
   return async () => redis?.stop()
 }
 
