@@ -10,7 +10,7 @@ const oldest = 24
 
 if (Number.parseInt(version.slice(1), 10) < oldest) {
   stderr.write(
-    `portico: Node ${version} is too old, it takes ${oldest} or newer; in a clone \`npx portico\` and \`npm start\` take the one that the project brings with it\n`,
+    `portico: Node ${version} is too old, it takes ${oldest} or newer; in a clone \`npx portico\` and \`npm start\` take the one that \`npm ci\` brings, unless it runs no install scripts\n`,
   )
   exit(2)
 }
