@@ -96,7 +96,9 @@ test('an older Node than it runs on is told which it takes, and of the one that 
   const older = "data:text/javascript,Object.defineProperty(process, 'version', { value: 'v20.20.2' })"
   const { code, out, err } = await run(process.execPath, ['--import', older, 'bin/portico.js', 'config', 'check'])
   expect([code, out]).toEqual([2, ''])
-  expect(err).toMatch(/^portico: Node v20\.20\.2 is too old, it takes 24 or newer; in a clone .*npx portico.*install scripts\n$/)
+  expect(err).toMatch(
+    /^portico: Node v20\.20\.2 is too old, it takes 24 or newer; in a clone .*npx portico.*install scripts\n$/,
+  )
 })
 
 test('a store that is not to be had: exit code 1', async () => {

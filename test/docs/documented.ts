@@ -38,7 +38,8 @@ export const documented: Documented[] = [
   {
     file: 'docs/production.md',
     begins: 'redis-cli ACL SETUSER',
-    notRun: 'it asks a Redis of one’s own: all end-to-end tests with replicas do with these rights (harness/global-setup.ts)',
+    notRun:
+      'it asks a Redis of one’s own: all end-to-end tests with replicas do with these rights (harness/global-setup.ts)',
   },
   { file: 'docs/portals.md', begins: 'printf %s', prints: /^[0-9a-f]{64} / },
   { file: 'docs/configuration.md', begins: 'npx portico config check', prints: /^profile: development$/m },

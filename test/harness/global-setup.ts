@@ -1,12 +1,11 @@
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import type { TestProject } from 'vitest/node'
 import { run } from '../../src/main.ts'
 import { captureLog } from './log.ts'
 import { startPostgres } from './postgres.ts'
 import { openRecordings } from './recording/merge.ts'
 import { startRedis } from './redis.ts'
-import { root, testSettings } from './settings.ts'
+import { redisRights, servingRights } from './rights.ts'
+import { testSettings } from './settings.ts'
 import { createTemplate } from './template.ts'
 
 export type Topology = 'embedded' | 'split' | 'replicas'
@@ -50,26 +49,21 @@ const setUpPostgres = async (project: TestProject) => {
     return async () => undefined
   }
   const { Client } = await import('pg')
-  const client = new Client({ connectionString: postgres.url })
-  await client.connect()
-  await client.query(`CREATE DATABASE ${templateDatabase}`)
-  await client.end()
-  const settings = testSettings({ DATABASE_URL: urlOf(postgres.url, templateDatabase) })
-  await (await run(settings, 'gateway', captureLog().logger)).stop()
+  const tell = async (connectionString: string, ...statements: string[]) => {
+    const client = new Client({ connectionString })
+    await client.connect()
+    await client.query(statements.join(';')).finally(() => client.end())
+  }
+  const template = urlOf(postgres.url, templateDatabase)
+  await tell(postgres.url, `CREATE DATABASE ${templateDatabase}`)
+  await (await run(testSettings({ DATABASE_URL: template }), 'gateway', captureLog().logger)).stop()
+  await tell(template, ...servingRights)
   return () => postgres.stop()
-}
-
-/** What docs/production.md grants to Portico's user of Redis, with which everything has to work. */
-const documentedRights = (): string => {
-  const text = readFileSync(join(root, 'docs/production.md'), 'utf8')
-  const granted = /ACL SETUSER portico on '>…' ([^`]*)/.exec(text)?.[1]
-  if (!granted) throw new Error('docs/production.md grants nothing')
-  return granted.replace(/['\\\n]/g, ' ')
 }
 
 const setUpRedis = async (project: TestProject) => {
   const redis = project.name === 'replicas' ? await startRedis() : undefined
-  await redis?.ask(`ACL SETUSER portico on nopass ${documentedRights()} +select`)
+  await redis?.ask(`ACL SETUSER portico on nopass ${redisRights()} +select`)
   project.provide('redisUrl', redis?.url.replace('//', '//portico:any@') ?? null)
   return async () => redis?.stop()
 }

@@ -7,11 +7,18 @@ import { inject } from 'vitest'
 import type { Variables } from '../../src/config/env.ts'
 import { templateDatabase, urlOf } from './global-setup.ts'
 import { askRedis } from './redis.ts'
+import { servingRole } from './rights.ts'
 import { copyTemplate } from './template.ts'
 
 export interface TestStore {
   variables: Variables
   remove(): Promise<void>
+}
+
+const servedUrl = (serverUrl: string, name: string): string => {
+  const url = new URL(urlOf(serverUrl, name))
+  if (inject('topology') === 'replicas') url.username = servingRole
+  return url.href
 }
 
 const copyDatabase = async (serverUrl: string): Promise<TestStore> => {
@@ -25,7 +32,7 @@ const copyDatabase = async (serverUrl: string): Promise<TestStore> => {
   // Files lie on disk, in a directory that the processes of a deployment share.
   const directory = await mkdtemp(join(tmpdir(), 'portico-blobs-'))
   return {
-    variables: { DATABASE_URL: urlOf(serverUrl, name), PORTICO_DATA_DIR: directory },
+    variables: { DATABASE_URL: servedUrl(serverUrl, name), PORTICO_DATA_DIR: directory },
     remove: async () => {
       await admin(`DROP DATABASE ${name} WITH (FORCE)`)
       await rm(directory, { recursive: true, force: true })

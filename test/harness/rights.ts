@@ -1,0 +1,20 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { root } from './settings.ts'
+
+/** The role that replicas serve as, with what docs/production.md grants to one that makes no tables. */
+export const servingRole = 'serving'
+export const servingRights = [
+  `CREATE ROLE ${servingRole} LOGIN`,
+  `GRANT USAGE ON SCHEMA public TO ${servingRole}`,
+  `GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO ${servingRole}`,
+  `GRANT USAGE ON ALL SEQUENCES IN SCHEMA public TO ${servingRole}`,
+]
+
+/** What docs/production.md grants to Portico's user of Redis. */
+export const redisRights = (): string => {
+  const text = readFileSync(join(root, 'docs/production.md'), 'utf8')
+  const granted = /ACL SETUSER portico on '>…' ([^`]*)/.exec(text)?.[1]
+  if (!granted) throw new Error('docs/production.md grants nothing')
+  return granted.replace(/['\\\n]/g, ' ')
+}
