@@ -23,7 +23,8 @@ if (server) {
   await admin("ALTER DATABASE odd SET DateStyle = 'SQL, DMY'")
   await admin("ALTER DATABASE odd SET default_transaction_isolation = 'serializable'")
   for (const each of ['statement_timeout', 'lock_timeout']) await admin(`ALTER DATABASE odd SET ${each} = '300ms'`)
-  await admin("ALTER DATABASE odd SET idle_in_transaction_session_timeout = '300ms'")
+  for (const each of ['idle_in_transaction_session_timeout', 'idle_session_timeout'])
+    await admin(`ALTER DATABASE odd SET ${each} = '300ms'`)
   if (Number.parseInt(server.version, 10) >= 17) await admin("ALTER DATABASE odd SET transaction_timeout = '300ms'")
 }
 const pooler = server && (await startPgBouncer(databaseUrl('odd'), 2))
@@ -38,7 +39,7 @@ const ways = [
 ] as const
 
 describe('a database whose sessions begin in another way than ours', () => {
-  describe.each(ways)('%s', (_, way) => {
+  describe.each(ways)('%s', (name, way) => {
     if (!way) return void test.skip('none could be started')
     const { url } = way
     let store: OpenDatabase
@@ -81,12 +82,22 @@ describe('a database whose sessions begin in another way than ours', () => {
       expect(await read(store.database)).toBe('30s')
     })
 
+    test('a connection that nobody needs just now is not ended by the server', async () => {
+      const read = async () =>
+        (await sql<{ pid: number }>`SELECT pg_backend_pid() AS pid`.execute(store.database)).rows[0]?.pid
+      const before = await read()
+      await pause(600)
+      const after = await read()
+      // Behind the pooler it is the pooler who has another one made.
+      expect(after).toEqual(name === 'PostgreSQL' ? before : expect.any(Number))
+    })
+
     test('who is alone on it, or reads all of it, has no time that ends', async () => {
       const states: string[] = []
       const alone = await holdAlone({ url, connectTimeoutMs: 2_000, onChange: (state) => states.push(state) })
       const other = new Client({ connectionString: databaseUrl('odd') })
       await other.connect()
-      await other.query('SELECT pg_advisory_lock(1)')
+      await other.query('SET idle_session_timeout = 0; SELECT pg_advisory_lock(1)')
       const letGo = pause(800).then(() => other.end())
       await store.patiently(async (database) => {
         await database.transaction().execute(async (tx) => {

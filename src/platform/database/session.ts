@@ -1,12 +1,12 @@
 /**
  * What statements rely on, said by each session itself: a server, a database or a role may have another default (ALTER ROLE
  * … SET). Without ISO a day may be read as a month, and above READ COMMITTED whoever comes second in a race fails, instead of
- * seeing what the first one did.
+ * seeing what the first one did. And what the server ends, because nobody needs it just now, a request may have been handed.
  */
 const iso = "DateStyle = 'ISO'"
 const level = 'ISOLATION LEVEL READ COMMITTED'
 
-export const forSession = `SET ${iso}; SET SESSION CHARACTERISTICS AS TRANSACTION ${level}`
+export const forSession = `SET ${iso}; SET idle_session_timeout = 0; SET SESSION CHARACTERISTICS AS TRANSACTION ${level}`
 
 /** The same for sessions that are nobody's: how a transaction begins that says no level of its own, and what follows it. */
 export const plainBegin = `BEGIN ${level}`
