@@ -1,13 +1,12 @@
-import { type Attempt, prepare } from './attempt.ts'
+import { type Attempt, type Prepared, prepare } from './attempt.ts'
 import type { Answer } from './calling.ts'
 import { openFrame, readJson } from './envelope.ts'
 import { PorticoError } from './error.ts'
 import type { Settings } from './options.ts'
-import type { Transport, WireRequest } from './transport/index.ts'
+import type { Transport } from './transport/index.ts'
 
 /** A request without an answer, as an error. A caller's own abort has ended the call before (giving-up.ts). */
-const lost = (cause: unknown, requestId: string): PorticoError => {
-  const late = cause instanceof DOMException && cause.name === 'TimeoutError'
+const lost = (cause: unknown, requestId: string, late: boolean): PorticoError => {
   const message = late ? 'no answer came in time' : 'no answer came'
   return new PorticoError({ status: 0, code: late ? 'CLIENT.TIMEOUT' : 'CLIENT.NETWORK', message, requestId, cause })
 }
@@ -21,22 +20,23 @@ const isDownload = ({ status, headers }: Response): boolean =>
 
 /** Sends one attempt and yields its reply: opened, and checked against the operation's schema. */
 export const createExchange = (settings: Settings, transport: Transport) => {
-  const send = async (request: WireRequest, attempt: Attempt) => {
+  const send = async ({ request, isLate }: Prepared, attempt: Attempt) => {
     const isStream = attempt.route.operation.reply === 'stream'
     try {
       const response = await transport(request)
       const bytes = isStream && isDownload(response)
       return { response, bytes, json: bytes ? null : await readJson(response) }
     } catch (error) {
-      throw lost(error, attempt.requestId)
+      throw lost(error, attempt.requestId, isLate())
     }
   }
 
   return async (attempt: Attempt): Promise<Answer<unknown>> => {
     const { route, args, requestId } = attempt
     const { id: operationId, reply } = route.operation
-    const { request, target, open } = await prepare(settings, attempt)
-    const { response, bytes, json } = await send(request, attempt)
+    const prepared = await prepare(settings, attempt)
+    const { request, target, open } = prepared
+    const { response, bytes, json } = await send(prepared, attempt)
     const { status } = response
     const tell = (shown: unknown): void => {
       const facts = { operationId, requestId, method: request.method, path: target, sealed: attempt.channel !== null }

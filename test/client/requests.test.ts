@@ -175,6 +175,10 @@ describe('a failure', () => {
     const cause = new DOMException('left', 'AbortError')
     const left = await failure(consumer(gateway.baseUrl, { fetch: () => Promise.reject(cause) }).listWallets())
     expect([left.code, left.cause]).toEqual(['CLIENT.NETWORK', cause])
+    // WebKit says the same of whatever a signal has ended, and Firefox once the answer has begun.
+    const fetch: typeof globalThis.fetch = (...asked) => globalThis.fetch(...asked).catch(() => Promise.reject(cause))
+    const late = await failure(consumer(gateway.baseUrl, { timeoutMs: 300, fetch }).listWallets())
+    expect([late.code, late.cause]).toEqual(['CLIENT.TIMEOUT', cause])
   })
 
   it('is one’s own abort at once, also while the call waits for a channel or for tokens, and nothing is sent later', async () => {

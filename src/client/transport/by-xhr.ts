@@ -23,12 +23,11 @@ const responseOf = (xhr: XMLHttpRequest): Response => {
  * XMLHttpRequest, which alone among a browser's means tells how much of an upload has left. Unlike fetch it cannot be told
  * to leave out its origin's cookies, nor to follow no redirect.
  */
-export const byXhr: Transport = ({ method, url, headers, body, signal, timeoutMs, onProgress }) =>
+export const byXhr: Transport = ({ method, url, headers, body, signal, onProgress }) =>
   new Promise((resolve, reject) => {
     const xhr = new XMLHttpRequest()
     xhr.open(method, url)
     xhr.responseType = 'arraybuffer'
-    xhr.timeout = timeoutMs ?? 0
     for (const [name, value] of Object.entries(headers)) xhr.setRequestHeader(name, value)
     xhr.upload.onprogress = ({ loaded, total }) => onProgress?.({ loaded, total })
     xhr.onload = () => {
@@ -42,7 +41,6 @@ export const byXhr: Transport = ({ method, url, headers, body, signal, timeoutMs
     xhr.onerror = () => reject(new TypeError('the upload found no answer'))
     // The browser's own end of it: window.stop(), a page that is left.
     xhr.onabort = () => reject(new DOMException('the upload was broken off', 'AbortError'))
-    xhr.ontimeout = () => reject(new DOMException('the upload took too long', 'TimeoutError'))
     const abort = (): void => {
       reject(signal?.reason)
       xhr.abort()

@@ -6,9 +6,8 @@ export interface WireRequest {
   url: string
   headers: Record<string, string>
   body: string | FormData | null
-  signal: AbortSignal | undefined
-  /** How long all of it may take, reading the answer included; null for no bound. */
-  timeoutMs: number | null
+  /** Ends all of it, reading the answer included. */
+  signal: AbortSignal | null
   onProgress: ((progress: Progress) => void) | undefined
 }
 
