@@ -11,6 +11,7 @@ import {
   type StreamReply,
   successText,
   type Words,
+  wholeSeconds,
 } from '../kernel/index.ts'
 import type { Call } from './call.ts'
 import { sendStream } from './send-stream.ts'
@@ -45,7 +46,7 @@ const limitFields = (spent: Call['limit']): string[] => {
   if (!spent) return []
   const { name, limit, windowMs, remaining, resetMs } = spent
   const policy = `"${name}";q=${limit};w=${Math.round(windowMs / 1000)}`
-  return ['ratelimit-policy', policy, 'ratelimit', `"${name}";r=${remaining};t=${Math.ceil(resetMs / 1000)}`]
+  return ['ratelimit-policy', policy, 'ratelimit', `"${name}";r=${remaining};t=${wholeSeconds(resetMs)}`]
 }
 
 const failure = (chainId: ChainId, refusal: Refusal, at: Instant, message: string, field?: string): string => {

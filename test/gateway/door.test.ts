@@ -16,7 +16,7 @@ import {
   faultDoor,
   refusalOf,
 } from '../../src/gateway/index.ts'
-import { type Code, instantOf, Refusal, StreamReply } from '../../src/kernel/index.ts'
+import { type Code, instantOf, Refusal, rateLimited, StreamReply } from '../../src/kernel/index.ts'
 import { systemIds } from '../../src/platform/system/index.ts'
 import { createMetrics } from '../../src/platform/telemetry/index.ts'
 import { captureLog } from '../harness/log.ts'
@@ -114,6 +114,16 @@ test('what is not to be had is 503, with the second after which to ask again; wh
   }
   expect(await failing(new Unavailable())).toEqual([503, '1'])
   expect(await failing(new Error())).toEqual([500, undefined])
+})
+
+test('429 by a limit that lets in again in this very moment: all that tells of the wait says a second', async () => {
+  const by = { name: 'login', limit: 3, windowMs: 60_000 }
+  behave = (call) => {
+    call.limit = { ...by, remaining: 0, resetMs: 0 }
+    throw rateLimited(call.limit.resetMs, 'too many')
+  }
+  const { status, headers } = await request(app).get('/web/v1/consumer/profile')
+  expect([status, headers['retry-after'], headers.ratelimit]).toEqual([429, '1', '"login";r=0;t=1'])
 })
 
 describe('an answer over a body that is not there', () => {
