@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import * as auth from '../../src/contract/auth.ts'
-import type { RequestFacts } from '../../src/kernel/index.ts'
+import { instantOf, type RequestFacts } from '../../src/kernel/index.ts'
 import { keptPlainly } from '../harness/rows.ts'
 import { call, codeOf, credential, facts, type Harness, harness, signIn } from './harness.ts'
 
@@ -78,6 +78,28 @@ test('auth.refresh refuses a suspended account', async () => {
   at.clock.advance(1_000)
   expect(await codeOf(lives(accessToken))).toBe('ACCESS.TOKEN_INVALID')
 })
+
+test.each([0, 1, 500, 999])(
+  'an access token is good for all the seconds that are told of it, made %i ms after one',
+  async (offset) => {
+    at.clock.set(instantOf(Math.ceil(at.clock.now() / 1_000) * 1_000 + offset))
+    let pair: { refreshToken: string; accessToken: string; expiresIn: number } = await signIn(at, email)
+    const isGoodForAll = async () => {
+      at.clock.advance(pair.expiresIn * 1_000 - 1)
+      expect((await lives(pair.accessToken)).portal).toBe('CONSUMER')
+    }
+    expect(pair.expiresIn).toBe(900)
+    await isGoodForAll()
+    for (let minutes = 15; minutes < 700; minutes += 25) {
+      pair = await refresh(pair.refreshToken)
+      at.clock.advance(25 * 60_000)
+    }
+    at.clock.advance(4 * 60_000)
+    pair = await refresh(pair.refreshToken)
+    expect(pair.expiresIn).toBeLessThan(900)
+    await isGoodForAll()
+  },
+)
 
 test('auth.refresh keeps the absolute end of the session, and the last access token ends with it', async () => {
   let pair: { refreshToken: string; accessToken: string; expiresIn: number } = await signIn(at, email)

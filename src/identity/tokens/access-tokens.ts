@@ -16,6 +16,7 @@ export interface TokenSubject {
 }
 
 export interface AccessTokens {
+  /** `expiresIn`: whole seconds that it is good for, none too many. */
   issue(subject: TokenSubject): Promise<{ accessToken: string; expiresIn: number }>
   /** What a token says whose form and signature are good, and its times at that moment; undefined for any other text. */
   read(token: string, at: Instant): Promise<(AccessClaims & { kid: string }) | undefined>
@@ -49,7 +50,7 @@ export const createAccessTokens = (
       const now = clock.now()
       const { kid, privateKey } = await keys.signing()
       const issued = epochSeconds(now)
-      const expires = Math.min(epochSeconds(plus(now, accessTtlMs)), epochSeconds(sessionExpiresAt))
+      const expires = Math.min(Math.ceil(plus(now, accessTtlMs) / 1_000), epochSeconds(sessionExpiresAt))
       const accessToken = await new SignJWT({ sid: sessionId, client: clientOf(clientHash) })
         .setProtectedHeader({ alg: 'EdDSA', typ: accessTokenType, kid })
         .setIssuer(issuer)
@@ -60,7 +61,7 @@ export const createAccessTokens = (
         .setNotBefore(issued)
         .setExpirationTime(expires)
         .sign(privateKey)
-      return { accessToken, expiresIn: expires - issued }
+      return { accessToken, expiresIn: Math.max(0, Math.floor((expires * 1_000 - now) / 1_000)) }
     },
     read: async (token, at) => {
       const kid = token.length <= longestToken ? keyIdOf(headerOf(token)) : undefined
