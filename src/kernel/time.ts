@@ -26,6 +26,24 @@ export const parseInstant = (text: string | undefined): Instant | undefined => {
   return milliseconds >= earliest && milliseconds <= latest ? instantOf(milliseconds) : undefined
 }
 
+const isFiner = /\.\d{3}\d*[1-9]/
+
+/**
+ * What lies between two instants that texts name, both of them included. A store knows whole milliseconds: of one that is
+ * finer, what came before it in the same millisecond is not from it on.
+ */
+export const intervalOf = ({
+  startTime,
+  endTime,
+}: {
+  startTime?: string | undefined
+  endTime?: string | undefined
+}) => {
+  const from = parseInstant(startTime)
+  const isWithin = from !== undefined && from < latest && isFiner.test(startTime ?? '')
+  return { from: isWithin ? plus(from, 1) : from, to: parseInstant(endTime) }
+}
+
 /** Whether two instants are no further apart than that, whichever is first: a clock that was set back prolongs nothing. */
 export const areWithin = (milliseconds: number, one: Instant, other: Instant): boolean =>
   Math.abs(one - other) <= milliseconds

@@ -1,4 +1,4 @@
-import { type Instant, type PageRequest, parseInstant } from '../kernel/index.ts'
+import { type Instant, intervalOf, type PageRequest } from '../kernel/index.ts'
 
 /** A list's query as the contract lets it through (listQuery). */
 interface ListParameters extends PageRequest {
@@ -18,6 +18,5 @@ export const listing = ({ currentPage, pageSize, sortOrder, startTime, endTime }
   currentPage,
   pageSize,
   sortOrder,
-  from: parseInstant(startTime),
-  to: parseInstant(endTime),
+  ...intervalOf({ startTime, endTime }),
 })

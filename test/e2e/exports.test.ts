@@ -121,6 +121,9 @@ describe.skipIf(!storeIsAvailable())('exports', () => {
     expect(out).toHaveLength(remarks.length)
     expect(out[0]).toMatchObject({ walletBizId: mainUsd, amount: '1.00', currency: 'USD', description: '=1+1' })
     expect(await rowsOf({ endTime: '2020-01-01T00:00:00Z' })).toEqual([])
+    const last = all.map(({ createdAt }) => createdAt).sort()[all.length - 1]
+    expect(await rowsOf({ startTime: last.replace('Z', '0001Z') })).toEqual([])
+    expect(await rowsOf({ startTime: last })).toEqual(all.filter(({ createdAt }) => createdAt === last))
   })
 
   test('exports.create 200: one’s own logins as XLSX, seen by nobody else', async () => {

@@ -114,6 +114,7 @@ describe.skipIf(!storeIsAvailable())('lists', () => {
       const [before, after] = [shifted(time, -1), shifted(time, 1)]
       expect(await found({ startTime: time, endTime: time })).toEqual(those((item) => timeOf(item) === time))
       expect(await found({ startTime: after })).toEqual(those((item) => timeOf(item) > time))
+      expect(await found({ startTime: time.replace('Z', '001Z') })).toEqual(those((item) => timeOf(item) > time))
       expect(await found({ endTime: before })).toEqual(those((item) => timeOf(item) < time))
     }
     for (const filter of list.filters) {

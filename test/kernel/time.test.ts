@@ -4,6 +4,7 @@ import {
   days,
   hours,
   instantOf,
+  intervalOf,
   minutes,
   parseInstant,
   passwordLength,
@@ -52,6 +53,25 @@ test.each([
 
 test('nothing names no instant', () => {
   expect(parseInstant(undefined)).toBeUndefined()
+})
+
+test.each([
+  ['2026-01-31T12:00:00.123Z', 0],
+  ['2026-01-31T12:00:00.123000000Z', 0],
+  ['2026-01-31T12:00:00.1230000001Z', 1],
+  ['2026-01-31T17:45:00.123999999+05:45', 1],
+  ['2026-01-31T12:00:00.123456-00:00', 1],
+  ['2026-01-31T12:00:00.1229999Z', 1],
+  ['2026-01-31T12:00:00Z', 0],
+])('%s as the beginning of an interval is %i ms after the millisecond that it names as its end', (text, after) => {
+  const { from, to } = intervalOf({ startTime: text, endTime: text })
+  expect([from, to]).toEqual([Date.parse(text) + after, Date.parse(text)])
+})
+
+test('an interval may be open at either end, and ends with the years that the store has', () => {
+  expect(intervalOf({})).toEqual({ from: undefined, to: undefined })
+  const last = '9999-12-31T23:59:59.999Z'
+  expect(intervalOf({ startTime: last.replace('Z', '9Z') })).toEqual({ from: Date.parse(last), to: undefined })
 })
 
 test('a password is as long as it has characters in NFKC', () => {

@@ -6,6 +6,7 @@ import {
   handlerTable,
   type Instant,
   idInPath,
+  intervalOf,
   isoOrNull,
   type Locale,
   mapPage,
@@ -52,12 +53,7 @@ export const createHandlers = (
   return handlerTable(contract, {
     listApiKeys: async (request) => {
       const { apiKeyStatus, keyPrefix, startTime, endTime, ...paging } = request.query
-      const filters = {
-        status: apiKeyStatus,
-        prefix: keyPrefix,
-        from: parseInstant(startTime),
-        to: parseInstant(endTime),
-      }
+      const filters = { status: apiKeyStatus, prefix: keyPrefix, ...intervalOf({ startTime, endTime }) }
       const query = { ...paging, ...filters, workspaceId: request.workspace.id }
       return mapPage(await service.list(query, request.receivedAt), (row) => reply(row, request))
     },

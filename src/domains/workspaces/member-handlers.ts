@@ -4,9 +4,9 @@ import {
   type HandlerTable,
   handlerTable,
   idInPath,
+  intervalOf,
   type Locale,
   mapPage,
-  parseInstant,
   type Request,
   type Words,
   type WorkspaceId,
@@ -26,8 +26,7 @@ const asked = (workspaceId: WorkspaceId, query: Query): MemberQuery => {
     name,
     email,
     roleId: roleBizId === undefined ? undefined : bizId(roleBizId),
-    from: parseInstant(startTime),
-    to: parseInstant(endTime),
+    ...intervalOf({ startTime, endTime }),
   }
 }
 

@@ -1,5 +1,5 @@
 import * as contract from '../../contract/sessions.ts'
-import { type HandlerTable, handlerTable, isoOrNull, mapPage, parseInstant, toIso } from '../../kernel/index.ts'
+import { type HandlerTable, handlerTable, intervalOf, isoOrNull, mapPage, toIso } from '../../kernel/index.ts'
 import { loginHistory } from '../login/history-store.ts'
 import type { IdentityPorts } from '../ports.ts'
 import type { SessionConfiguration } from './config-store.ts'
@@ -39,8 +39,8 @@ export const sessionHandlers = (ports: IdentityPorts, liveness: Liveness): Handl
     configureSessions: async (request) => render(await bound(request, request.body.maxConcurrentSessions)),
     listLoginHistory: async ({ caller: { portal, accountId }, query }) => {
       const { startTime, endTime, sortOrder, ...page } = query
-      const interval = { from: parseInstant(startTime), until: parseInstant(endTime) }
-      const history = await loginHistory(database, { portal, accountId, sortOrder, ...interval, ...page })
+      const { from, to: until } = intervalOf({ startTime, endTime })
+      const history = await loginHistory(database, { portal, accountId, sortOrder, from, until, ...page })
       return mapPage(history, ({ loginAt, id, ...entry }) => ({ bizId: id, loginTime: toIso(loginAt), ...entry }))
     },
     terminateSession: async (request) => {

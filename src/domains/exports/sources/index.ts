@@ -5,7 +5,7 @@ import {
   type CodeOf,
   codesOf,
   type Instant,
-  parseInstant,
+  intervalOf,
   type WorkspaceId,
 } from '../../../kernel/index.ts'
 import type { Ledger } from '../../../ledger/index.ts'
@@ -62,7 +62,8 @@ export const sourceOf = (
   const { startTime, endTime, walletId, flowType, direction, sourceCurrency, targetCurrency, ...statuses } =
     Filters.parse(scope.filters)
   const { workspace, account, type } = scope
-  const interval = { from: parseInstant(startTime), to: until(parseInstant(endTime), asOf) }
+  const { from, to } = intervalOf({ startTime, endTime })
+  const interval = { from, to: until(to, asOf) }
   if (type === 'LOGIN_HISTORY') return loginHistorySource(store, { account, ...interval }, pageSize)
   const book = ledger.within(store)
   if (type === 'FLOWS') return flowSource(book, { workspace, walletId, flowType, direction, ...interval }, pageSize)
