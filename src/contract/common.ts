@@ -56,11 +56,13 @@ export const bizId = z.string()
 /** ISO 8601 UTC, in replies. */
 export const timestamp = z.iso.datetime().meta({ description: 'UTC: it ends with `Z`' })
 
+const zone = 'With its zone: `Z`, or an offset such as `+02:00`'
+
 /** ISO 8601 with a zone, in requests. */
 export const instant = z.iso
   .datetime({ offset: true })
   .refine((value) => parseInstant(value) !== undefined)
-  .meta({ description: 'With its zone: `Z`, or an offset such as `+02:00`' })
+  .meta({ description: zone })
 
 /** One of a family's codes, in requests. */
 export const codeOf = <F extends CodedFamily>(family: F) => z.enum(codesOf(family))
@@ -130,7 +132,10 @@ const count = (min: number, max: number, initial: number) =>
     .default(initial)
 
 /** Both ends, either of which may be left open. */
-export const interval = { startTime: instant.optional(), endTime: instant.optional() }
+export const interval = {
+  startTime: instant.meta({ description: `The first instant that counts. ${zone}` }).optional(),
+  endTime: instant.meta({ description: `The last instant that counts. ${zone}` }).optional(),
+}
 
 const Interval = z.object({ startTime: z.string().optional(), endTime: z.string().optional() })
 /** Whether an interval that has both ends runs forward. */
