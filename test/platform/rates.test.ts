@@ -45,6 +45,11 @@ test('rates of known currencies are known; others are left out', async () => {
   expect(faults).toEqual([])
 })
 
+test('a pair that is told both ways is known once, as it stands first: what is quoted and what is listed are one rate', async () => {
+  const rates = { 'USD/EUR': '0.8', 'EUR/USD': '1.3', 'JPY/USD': '0.007', 'USD/JPY': '150' }
+  expect(await known(json({ asOf: asOf(), rates }))).toEqual(['USD/EUR 0.8', 'JPY/USD 0.007'])
+})
+
 test.each([
   '-1',
   '0',

@@ -39,16 +39,22 @@ const Told = z.object({
 /** Bytes; the pairs of our currencies take some hundred. */
 const longestAnswer = 1_000_000
 
-/** One rate that is none spoils the whole answer. What claims to be of the future is as old as its answer. */
+/**
+ * One rate that is none spoils the whole answer. What claims to be of the future is as old as its answer. Of a pair that is told
+ * both ways the first is its rate, and the inverse of that the other way.
+ */
 const read = async ({ url, timeoutMs }: ProviderSettings, clock: Clock): Promise<Rate[]> => {
   const { ok, status, text } = await ask(url, { timeoutMs, longestAnswer })
   if (!ok) throw new Error(`the rate provider answered ${status}`)
   const told = Told.parse(jsonIn(text))
   const asOf = instantOf(Math.min(Date.parse(told.asOf), clock.now()))
-  return Object.entries(told.rates).flatMap(([pair, rate]) => {
+  const rates = new Map<string, Rate>()
+  for (const [pair, rate] of Object.entries(told.rates)) {
     const [source = '', target = ''] = pair.split('/')
-    return isCurrency(source) && isCurrency(target) && source !== target ? [{ source, target, rate, asOf }] : []
-  })
+    if (!isCurrency(source) || !isCurrency(target) || source === target || rates.has(`${target}/${source}`)) continue
+    rates.set(`${source}/${target}`, { source, target, rate, asOf })
+  }
+  return [...rates.values()]
 }
 
 /**
