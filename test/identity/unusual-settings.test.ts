@@ -1,11 +1,14 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import * as auth from '../../src/contract/auth.ts'
-import { call, codeOf, credential, facts, type Harness, harness, signIn } from './harness.ts'
+import { initiateRegistration } from '../../src/contract/registration.ts'
+import { begin, call, codeOf, credential, facts, type Harness, harness, signIn } from './harness.ts'
 
 let at: Harness
 beforeAll(async () => {
   at = await harness((settings) => {
     settings.sessions.idleMs = 60_000
+    settings.login.sessionTtlMs = 240_000
+    settings.portals.CONSUMER.selfRegistration = 'open'
     settings.login.failures.limit = 3
     settings.login.failures.windowMs = 2 * 86_400_000
   })
@@ -22,6 +25,16 @@ test('a session that is in use outlives an idle time of a minute, and one that i
   }
   at.clock.advance(60_000)
   expect(await codeOf(use())).toBe('ACCESS.TOKEN_INVALID')
+})
+
+test('a mailed code is told to be good for no longer than the login or the registration that it is for', async () => {
+  await at.account('short@demo.test')
+  await begin(at, 'short@demo.test')
+  const registering = { email: 'new@demo.test', turnstileToken: '' }
+  await call(at.identity, initiateRegistration, facts(at.clock), registering)
+  await at.background.idle()
+  const told = at.outbox.list().filter(({ to }) => ['short@demo.test', 'new@demo.test'].includes(to))
+  expect(told.map(({ text }) => /for (\d+) min/.exec(text)?.[1])).toEqual(['4', '4'])
 })
 
 test('auth.initiateLogin 429: failures count for the whole of a window of two days, sweeps or not', async () => {

@@ -3,7 +3,7 @@ import { inTransaction } from '../../platform/database/index.ts'
 import type { Account } from '../accounts/account.ts'
 import { accountByEmail } from '../accounts/store.ts'
 import { replaceCode } from '../login/code-store.ts'
-import { insertRegistration } from '../login/login-session-store.ts'
+import { insertRegistration, type NewLoginSession } from '../login/login-session-store.ts'
 import { addressSubject, mailQuota } from '../login/mail-quota.ts'
 import { codeDigest, mintCode } from '../login/one-time-code.ts'
 import { newPreLogin, preLoginCode } from '../login/pre-login.ts'
@@ -31,13 +31,15 @@ export const registrationInitiator = (ports: IdentityPorts, { login: settings, p
     return mailer.send({ to: email, template: 'account-exists', locale: parseLocale(language), values })
   }
 
-  const sendCode = async ({ portal, locale }: RequestFacts, email: string, session: Uint8Array): Promise<void> => {
-    const owner = preLoginCode(portal, 'REGISTRATION', session)
+  const sendCode = async (facts: RequestFacts, email: string, session: NewLoginSession): Promise<void> => {
+    const { portal, locale } = facts
+    const owner = preLoginCode(portal, 'REGISTRATION', session.digest)
     const code = mintCode(randomness)
     const now = clock.now()
-    const expiresAt = plus(now, settings.codeTtlMs)
+    const goodFor = Math.min(settings.codeTtlMs, session.expiresAt - now)
+    const expiresAt = plus(now, goodFor)
     await inTransaction(database, (tx) => replaceCode(tx, owner, codeDigest(digest, owner, code), now, expiresAt))
-    const minutes = String(wholeMinutes(settings.codeTtlMs))
+    const minutes = String(wholeMinutes(goodFor))
     await mailer.send({ to: email, template: 'registration-code', locale, values: { code, minutes } })
   }
 
@@ -50,7 +52,7 @@ export const registrationInitiator = (ports: IdentityPorts, { login: settings, p
     await insertRegistration(database, session, email, now)
     background.run('registration-mail', async () => {
       const account = await accountByEmail(database, portal, email)
-      await (account ? tellOwner(account) : sendCode(facts, email, session.digest))
+      await (account ? tellOwner(account) : sendCode(facts, email, session))
     })
     const expiresIn = Math.floor(settings.sessionTtlMs / 1_000)
     return { sessionId, expiresIn, resendAfter: wholeSeconds(settings.resendMs) }
