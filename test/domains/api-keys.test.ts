@@ -261,7 +261,15 @@ describe('the keys of a workspace', () => {
   test('are listed by page and status, the deleted ones on demand', async () => {
     const expiresAt = new Date(world.clock.now() + minutes(1)).toISOString()
     const expiring = await create({ apiKeyName: 'Expiring', expiresAt })
-    world.clock.advance(minutes(1))
+    const list = async (query: Record<string, string>) => {
+      const page = await world.ask(keys.handlers, contract.listApiKeys, { as: owner, workspace, query })
+      return [page.items.map((key) => key.apiKeyName).sort(), page.pagination.totalRecords]
+    }
+    world.clock.advance(minutes(1) - 1)
+    expect(await list({ apiKeyStatus: 'ACTIVE' })).toEqual([['Expiring'], 1])
+    world.clock.advance(1)
+    expect(await list({ apiKeyStatus: 'ACTIVE' })).toEqual([[], 0])
+    expect(await list({ apiKeyStatus: 'EXPIRED' })).toEqual([['Expiring'], 1])
     const active = await create({ apiKeyName: 'Active' })
     const disabled = await create({ apiKeyName: 'Disabled' })
     const deleted = await create({ apiKeyName: 'Deleted' })
@@ -270,10 +278,6 @@ describe('the keys of a workspace', () => {
     const over = await create({ apiKeyName: 'Over', expiresAt: new Date(world.clock.now() + 1).toISOString() })
     await command('delete', over.bizId)
     world.clock.advance(1)
-    const list = async (query: Record<string, string>) => {
-      const page = await world.ask(keys.handlers, contract.listApiKeys, { as: owner, workspace, query })
-      return [page.items.map((key) => key.apiKeyName).sort(), page.pagination.totalRecords]
-    }
     expect(await list({})).toEqual([['Active', 'Disabled', 'Expiring'], 3])
     expect(await list({ apiKeyStatus: 'ACTIVE' })).toEqual([[active.apiKeyName], 1])
     expect(await list({ apiKeyStatus: 'DISABLED' })).toEqual([['Disabled'], 1])

@@ -6,6 +6,7 @@ import { text } from 'node:stream/consumers'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createExports } from '../../src/domains/exports/index.ts'
 import { beginRun, completeRun, failRun, recordProgress } from '../../src/domains/exports/run-store.ts'
+import { exportById, listExports } from '../../src/domains/exports/store.ts'
 import { plus } from '../../src/kernel/index.ts'
 import type { Ledger } from '../../src/ledger/index.ts'
 import { type Blobs, openBlobs } from '../../src/platform/blobs/index.ts'
@@ -303,6 +304,25 @@ describe('an export over one snapshot', () => {
       expect(await state(exportId)).toMatchObject({ export_status: 'COMPLETED', row_count: opening - 1 })
       expect(await rowsOf(exportId)).toHaveLength(opening - 1)
       expect(await unnamed()).toEqual([])
+    }
+  })
+
+  test('an export is EXPIRED from the very instant of its end, before any sweep: read and listed so', async () => {
+    for (const { database, ...store } of stores) {
+      const { book, workspace, exportsOver, ask, state } = await scene({ database, ...store })
+      const exportId = await ask('TRANSFERS')
+      await run(exportsOver(book.ledger).jobs, { workspaceId: workspace, exportId })
+      const end = (await state(exportId)).expires_at ?? expect.fail()
+      const paging = { currentPage: 1, pageSize: 1, sortBy: 'createdAt', sortOrder: 'asc' } as const
+      for (const [at, status] of [
+        [plus(end, -1), 'COMPLETED'],
+        [end, 'EXPIRED'],
+      ] as const) {
+        const viewer = { workspace, account: book.account(), at }
+        expect((await exportById(database, viewer, exportId))?.status).toBe(status)
+        const { items } = await listExports(database, viewer, { ...paging, status })
+        expect(items).toMatchObject([{ id: exportId, status }])
+      }
     }
   })
 
