@@ -324,7 +324,7 @@ describe('auth.loginComplete', () => {
     expect((await complete(at, sessionId, code)).tokenType).toBe('Bearer')
   })
 
-  test('writes history and audit rows for success and failure, and no secret into either', async () => {
+  test('writes history and audit rows for success and failure, by which second factor, and no secret into either', async () => {
     const accountId = await at.account('mia@demo.test')
     await codeOf(initiate(at, 'mia@demo.test', {}, 'wrong'))
     const { sessionId, code } = await begin(at, 'mia@demo.test')
@@ -343,7 +343,14 @@ describe('auth.loginComplete', () => {
       { login_result: 1, failure_reason: null },
     ])
     const audit = await database.selectFrom('audit_log').selectAll().where('actor_biz_id', '=', accountId).execute()
-    expect(audit.map((row) => row.outcome).sort()).toEqual(['REFUSED', 'REFUSED', 'SUCCESS'])
+    expect(audit.map(({ outcome, detail }) => ({ outcome, detail }))).toEqual(
+      expect.arrayContaining([
+        { outcome: 'REFUSED', detail: { reason: 'INVALID_CREDENTIALS' } },
+        { outcome: 'REFUSED', detail: { reason: 'CODE_INVALID', method: 'EMAIL' } },
+        { outcome: 'SUCCESS', detail: { method: 'EMAIL' } },
+      ]),
+    )
+    expect(audit).toHaveLength(3)
     expect(JSON.stringify(audit)).not.toMatch(/mia@|wrong/)
   })
 })

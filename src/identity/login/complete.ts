@@ -46,12 +46,17 @@ export const loginCompleter = (parts: Parts) => {
   const { database, clock } = ports
 
   /** What the account's owner gets to see in the history when a login is refused here. */
-  const toldIn = async <T>(facts: RequestFacts, account: Account, work: Promise<T>): Promise<T> => {
+  const toldIn = async <T>(
+    facts: RequestFacts,
+    account: Account,
+    { method }: FactorProof,
+    work: Promise<T>,
+  ): Promise<T> => {
     try {
       return await work
     } catch (error) {
       const failure = error instanceof Refusal ? failures.get(error.code) : undefined
-      if (failure) await recordFailedLogin(ports, facts, account.id, failure)
+      if (failure) await recordFailedLogin(ports, facts, { accountId: account.id, failure, method })
       throw error
     }
   }
@@ -74,7 +79,7 @@ export const loginCompleter = (parts: Parts) => {
     const started = await startSession(tx, account, facts, now)
     await recordLastLogin(tx, account, facts.clientIp, now)
     await throttle.clear(tx, throttle.subject(facts.portal, account.email))
-    await recordLogin(ports, tx, facts, account.id, now)
+    await recordLogin(ports, tx, facts, { accountId: account.id, method: factor.method }, now)
     if (started.isNewDevice) await notices.newDevice(tx, account, facts, now)
     return started
   }
@@ -82,7 +87,7 @@ export const loginCompleter = (parts: Parts) => {
   return async (facts: RequestFacts, sessionId: string, factor: FactorProof): Promise<CompletedLogin> => {
     const login = await findLogin(ports, facts, sessionId, clock.now())
     const { account } = login
-    await toldIn(facts, account, admit({ ...account, accountId: account.id }, facts.clientIp))
+    await toldIn(facts, account, factor, admit({ ...account, accountId: account.id }, facts.clientIp))
     const subject = throttle.subject(facts.portal, account.email)
     // Whoever has to wait loses no attempt by it: failures of others may have brought the wait.
     const finished = throttle.counted(subject, 'AUTH.CODE_INVALID', async () => {
@@ -90,7 +95,7 @@ export const loginCompleter = (parts: Parts) => {
         throw sessionNotFound('no attempt is left')
       return inTransaction(database, (tx) => finish(tx, facts, login, factor))
     })
-    const started = await toldIn(facts, account, finished)
+    const started = await toldIn(facts, account, factor, finished)
     for (const id of started.displaced) liveness.forget(id)
     const access = await tokens.issue({
       portal: facts.portal,

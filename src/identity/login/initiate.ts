@@ -30,7 +30,8 @@ export const loginInitiator = (ports: IdentityPorts, throttle: Throttle, setting
     const account = await accountByEmail(database, facts.portal, email)
     const matches = await passwords.verify(account?.passwordHash ?? null, password)
     if (account && matches && mayKnow(account)) return account
-    await recordFailedLogin(ports, facts, account?.id ?? null, 'INVALID_CREDENTIALS')
+    const accountId = account?.id ?? null
+    await recordFailedLogin(ports, facts, { accountId, failure: 'INVALID_CREDENTIALS', method: null })
     throw new Refusal('AUTH.INVALID_CREDENTIALS')
   }
 

@@ -1,16 +1,22 @@
-import type { AccountId, Instant, RequestFacts } from '../../kernel/index.ts'
+import type { AccountId, CodeOf, Instant, RequestFacts } from '../../kernel/index.ts'
 import { actBy, recordAct, recordRefusedAct } from '../../platform/audit/index.ts'
 import { inTransaction, type Tx } from '../../platform/database/index.ts'
 import type { IdentityPorts } from '../ports.ts'
 import { insertLoginHistory, type LoginFailure } from './history-store.ts'
+
+/** What came of a step of a login; null for what it has not: a failure, or a second factor that was looked at. */
+interface Outcome {
+  accountId: AccountId | null
+  failure: LoginFailure | null
+  method: CodeOf<'mfaMethod'> | null
+}
 
 /** A login's outcome, for the account's owner (history) and for the operators (audit log). */
 const record = async (
   { ids }: IdentityPorts,
   tx: Tx,
   facts: RequestFacts,
-  accountId: AccountId | null,
-  failure: LoginFailure | null,
+  { accountId, failure, method }: Outcome,
   at: Instant,
 ): Promise<void> => {
   const { portal, clientIp, userAgent } = facts
@@ -18,21 +24,18 @@ const record = async (
   await insertLoginHistory(tx, { ...entry, accountId: accountId ?? ids.next<'account'>() }, at)
   const act = actBy(accountId, facts, at)
   const on = { workspaceId: null, targetId: accountId }
-  await (failure === null ? recordAct(tx, act, on) : recordRefusedAct(tx, act, { ...on, detail: { reason: failure } }))
+  const by = method === null ? {} : { method }
+  if (failure === null) await recordAct(tx, act, { ...on, detail: by })
+  else await recordRefusedAct(tx, act, { ...on, detail: { ...by, reason: failure } })
 }
 
 export const recordLogin = (
   ports: IdentityPorts,
   tx: Tx,
   facts: RequestFacts,
-  accountId: AccountId,
+  login: { accountId: AccountId; method: CodeOf<'mfaMethod'> },
   at: Instant,
-): Promise<void> => record(ports, tx, facts, accountId, null, at)
+): Promise<void> => record(ports, tx, facts, { ...login, failure: null }, at)
 
-export const recordFailedLogin = (
-  ports: IdentityPorts,
-  facts: RequestFacts,
-  accountId: AccountId | null,
-  failure: LoginFailure,
-): Promise<void> =>
-  inTransaction(ports.database, (tx) => record(ports, tx, facts, accountId, failure, ports.clock.now()))
+export const recordFailedLogin = (ports: IdentityPorts, facts: RequestFacts, failed: Outcome): Promise<void> =>
+  inTransaction(ports.database, (tx) => record(ports, tx, facts, failed, ports.clock.now()))
