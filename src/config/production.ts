@@ -8,8 +8,18 @@ const Judged = z.object({
   profile: z.unknown(),
   publicUrl: z.string().nullable().catch(null),
   mail: z.object({ from: z.string() }).catch({ from: '' }),
-  portals: z.record(z.string(), z.object({ accessCodes: z.array(z.string()) }).catch({ accessCodes: [] })).catch({}),
+  portals: z
+    .record(
+      z.string(),
+      z
+        .object({ accessCodes: z.array(z.string()).catch([]), links: z.record(z.string(), z.string()).catch({}) })
+        .catch({ accessCodes: [], links: {} }),
+    )
+    .catch({}),
 })
+
+/** A page that anybody on the way could change would hand them the token of a link. A path is below `publicUrl`. */
+const isOpenToAll = (page: string): boolean => URL.parse(page)?.protocol === 'http:'
 
 /** What a production deployment may not start with; empty when it may. Each fault names its setting. */
 export const productionFaults = (tree: unknown, variables: Variables): string[] => {
@@ -21,6 +31,8 @@ export const productionFaults = (tree: unknown, variables: Variables): string[] 
       faults.push(`portals.${name}.accessCodes: holds a development code`)
     if (portal.accessCodes.some((code) => exampleAccessCodeHashes.has(code)))
       faults.push(`portals.${name}.accessCodes: holds the code of an example`)
+    for (const [link, page] of Object.entries(portal.links))
+      if (isOpenToAll(page)) faults.push(`portals.${name}.links.${link}: must be https in production`)
   }
   const key = variables.PORTICO_SECRET_KEY
   if (key === undefined) faults.push('PORTICO_SECRET_KEY: must be set in production (32 bytes, base64)')

@@ -53,9 +53,21 @@ describe('production', () => {
 
   const [developmentCode = ''] = developmentAccessCodeHashes
   const consumer = { ...settings.portals, CONSUMER: { accessCodes: ['a'.repeat(64), developmentCode] } }
+  const leading = (links: object) => ({ portals: { ...settings.portals, SYSTEM: { ...codes('b'.repeat(64)), links } } })
+
+  test('takes pages of mails at an address of their own', () => {
+    const links = { signIn: 'https://operators.example/', passwordReset: '/reset' }
+    expect(faultsOf({ ...settings, ...leading(links) }, variables)).toEqual([])
+  })
+
   test.each<[string, object, Variables]>([
     ['portals.CONSUMER.accessCodes: holds a development code', { portals: consumer }, variables],
     ['publicUrl: must be https in production', { publicUrl: 'http://portal.example' }, variables],
+    [
+      'portals.SYSTEM.links.passwordReset: must be https in production',
+      leading({ passwordReset: 'HTTP://operators.example/reset' }),
+      variables,
+    ],
     ['mail.from: is the development address', { mail: { from: 'no-reply@portico.test' } }, variables],
     ['PORTICO_SECRET_KEY: is the development key', {}, { ...variables, PORTICO_SECRET_KEY: base64(developmentKey()) }],
     ['SMTP_URL: must be set in production; codes are sent by mail', {}, { PORTICO_SECRET_KEY }],
