@@ -68,7 +68,7 @@ export interface OrderMove {
   data?: OrderData
   /** Ends every hold of the order; without one, the move is STATE.CONFLICT. */
   endHolds?: 'RELEASED' | 'CAPTURED'
-  /** Nobody decides over what they made themselves. */
+  /** Nobody decides over what they made themselves, by whichever account of theirs. */
   notByCreator?: boolean
 }
 

@@ -2,6 +2,7 @@ import { type Clock, type Ids, toIso } from '../kernel/index.ts'
 import { againWhereLost, type Database } from '../platform/database/index.ts'
 import type { NewOrder, OrderCommand, PostingCommand } from './command.ts'
 import { callExecute } from './execute-store.ts'
+import { isMadeBy } from './maker-store.ts'
 import { type Order, storedOrder } from './order.ts'
 import { orderNumber } from './order-number.ts'
 import { answerOf, refuse } from './outcome.ts'
@@ -54,9 +55,17 @@ const run = async (ports: LedgerPorts, command: PostingCommand | OrderCommand): 
   return answerOf(outcome, command.parties)
 }
 
+/** Who made an order never changes, nor whose an account is: it is as good to look before the command as within it. */
+const demandAnother = async ({ database }: LedgerPorts, command: OrderCommand): Promise<void> => {
+  if (!('move' in command) || !command.move.notByCreator || command.actor === null) return
+  if (await isMadeBy(database, command.move.id, command.actor)) answerOf({ outcome: 'OWN_ORDER' }, command.parties)
+}
+
 /** The order as it stands after the command, or as it stood after the same request's first time. */
-export const execute = async (ports: LedgerPorts, command: OrderCommand): Promise<Order> =>
-  storedOrder.parse(await run(ports, command))
+export const execute = async (ports: LedgerPorts, command: OrderCommand): Promise<Order> => {
+  await demandAnother(ports, command)
+  return storedOrder.parse(await run(ports, command))
+}
 
 export const post = async (ports: LedgerPorts, command: PostingCommand): Promise<void> => {
   await run(ports, command)

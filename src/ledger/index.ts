@@ -9,6 +9,7 @@ import { ensureHouse } from './house-store.ts'
 import { earlierAnswer, forgetAnswers, keepAnswer } from './idempotency.ts'
 import { verifyBook } from './invariants.ts'
 import { provideLiquidity } from './liquidity.ts'
+import { isSamePerson } from './maker-store.ts'
 import { fundWallet } from './opening.ts'
 import { listOrders, readOrder, readOrders, readOrderType } from './orders-store.ts'
 import { orEarlierOrder } from './remembered.ts'
@@ -57,6 +58,7 @@ const parts = (ports: LedgerPorts) => {
     orEarlierOrder: by(orEarlierOrder),
     keepAnswer: by(keepAnswer),
     forgetAnswers: by(forgetAnswers),
+    isSamePerson: from(isSamePerson),
     openWallet: from(insertWallet),
     moveWallet: from(moveWallet),
     listWallets: from(listWallets),

@@ -42,13 +42,14 @@ export const decisionMailJob = 'operators.tellDecision'
  * The account that is decided over, held together with the one of who decides: of two operators who suspend each other at
  * once one remains, and who has just been suspended decides nothing more.
  */
-const held = async (tx: Tx, actor: AccountId, id: AccountId): Promise<AccountRow> => {
-  const accounts = await lockAccounts(tx, [actor, id])
-  if (accounts.find((one) => one.id === actor)?.status !== 'ACTIVE')
+const held = async (tx: Tx, actorId: AccountId, id: AccountId): Promise<{ actor: AccountRow; account: AccountRow }> => {
+  const accounts = await lockAccounts(tx, [actorId, id])
+  const actor = accounts.find((one) => one.id === actorId)
+  if (actor?.status !== 'ACTIVE')
     throw new Refusal('ACCESS.TOKEN_INVALID', { internal: 'the operator has just been suspended' })
   const account = accounts.find((one) => one.id === id)
   if (!account) throw notFound('no such account')
-  return account
+  return { actor, account }
 }
 
 export const read = async ({ database }: AccountPorts, id: AccountId): Promise<AccountRow> => {
@@ -70,8 +71,8 @@ export const change = async (
   reason: string | null,
 ): Promise<AccountRow> => {
   const { changed, ended } = await inTransaction(ports.database, async (tx) => {
-    const account = await held(tx, act.accountId, id)
-    demandAnother(act.accountId, id)
+    const { actor, account } = await held(tx, act.accountId, id)
+    demandAnother(actor, account)
     demandStatus(account.status, accountChanges[step])
     const changed = await setAccountStatus(tx, id, accountChanges[step].to, act.at)
     const ended = step === 'suspend' ? await ports.endSessions(tx, account, 'ACCOUNT_CLOSED', act.at) : []
@@ -89,7 +90,7 @@ export const change = async (
 /** Ends every session of an account; answers how many were alive. */
 export const terminateSessions = async (ports: AccountPorts, act: Act, id: AccountId): Promise<number> => {
   const ended = await inTransaction(ports.database, async (tx) => {
-    const account = await held(tx, act.accountId, id)
+    const { account } = await held(tx, act.accountId, id)
     const sessions = await ports.endSessions(tx, account, 'TERMINATED', act.at)
     await recordAct(tx, act, { workspaceId: null, targetId: id, detail: { terminatedSessions: sessions.length } })
     return sessions

@@ -1,4 +1,4 @@
-import { type AccountId, type CodeOf, type Permission, Refusal } from '../../kernel/index.ts'
+import { type CodeOf, canonicalEmail, type Permission, Refusal } from '../../kernel/index.ts'
 
 type AccountStatus = CodeOf<'accountStatus'>
 
@@ -18,9 +18,10 @@ export const accountChanges = {
   reactivate: { from: 'SUSPENDED', to: 'ACTIVE', told: 'REACTIVATED' },
 } as const satisfies Record<string, Change & { told: Told }>
 
-/** Nobody decides over what is their own. */
-export const demandAnother = (actor: AccountId, subject: AccountId): void => {
-  if (actor === subject) throw new Refusal('ACCESS.PERMISSION_DENIED', { internal: 'one’s own account' })
+/** Nobody decides over what is their own: a person has an account at each portal with the same address. */
+export const demandAnother = (actor: { email: string }, subject: { email: string }): void => {
+  if (canonicalEmail(actor.email) === canonicalEmail(subject.email))
+    throw new Refusal('ACCESS.PERMISSION_DENIED', { internal: 'one’s own account' })
 }
 
 export const demandStatus = (current: AccountStatus, { from }: Change): void => {

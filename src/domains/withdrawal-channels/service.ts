@@ -108,11 +108,12 @@ export const create = async (ports: ChannelPorts, asked: NewChannel, { acting, b
 
 type Decide = (status: ChannelStatus) => { status: ChannelStatus; rejectReason: string | null } | undefined
 
-const decided = ({ database }: ChannelPorts, id: ChannelId, act: Act, decide: Decide): Promise<Channel> =>
+const decided = ({ database, ledger }: ChannelPorts, id: ChannelId, act: Act, decide: Decide): Promise<Channel> =>
   inTransaction(database, async (tx) => {
     const channel = await lockChannel(tx, id)
     if (!channel) throw notFound('no such withdrawal channel')
-    if (channel.createdBy === act.accountId)
+    const { createdBy } = channel
+    if (createdBy === act.accountId || (await ledger.within(tx).isSamePerson(createdBy, act.accountId)))
       throw new Refusal('ACCESS.PERMISSION_DENIED', { internal: 'nobody decides over what they made' })
     const to = decide(channel.channelStatus)
     if (!to) throw new Refusal('STATE.CONFLICT', { internal: `the channel is ${channel.channelStatus}` })

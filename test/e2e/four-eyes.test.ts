@@ -1,0 +1,112 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { developmentIds } from '../../src/seed/development.ts'
+import type { Call } from '../harness/http.ts'
+import { payoutAccount } from '../harness/payout-account.ts'
+import { codeIn, type Session, signIn } from '../harness/sign-in.ts'
+import { storeIsAvailable } from '../harness/store.ts'
+import { codeOf } from './money-world.ts'
+import { startWithdrawalsWorld, type WithdrawalsWorld } from './withdrawals-world.ts'
+
+const denied = [403, 'ACCESS.PERMISSION_DENIED']
+const reason = { reason: 'because' }
+const newPassword = 'a-rather-long-passphrase-2026'
+
+describe.skipIf(!storeIsAvailable())(
+  'whoever operates decides over nothing that they made at the CONSUMER portal',
+  () => {
+    let world: WithdrawalsWorld
+    let checker: Session
+    let token: string
+    let workspace: string
+    let wallet: string
+    let channel: string
+
+    const consumer = (method: string, path: string, call: Call = {}) =>
+      world.portico.call(method, `/web/v1/consumer${path}`, call)
+    const own = (method: string, path: string, body?: object) =>
+      world.data(consumer(method, path, { token, workspace, ...(body && { body }) }))
+    const post = (path: string, body: object) => world.data(consumer('POST', path, { body }))
+    const mailed = async (to: string, template: 'login-code' | 'registration-code') =>
+      codeIn((await world.portico.mailTo(to, template)).text)
+    const checking = (path: string, body?: object) =>
+      world.portico.call('POST', `/web/v1/system${path}`, { token: checker.accessToken, ...(body && { body }) })
+
+    /** Makes an account that waits for its approval. */
+    const register = async (email: string): Promise<string> => {
+      const { sessionId } = await post('/auth/register/initiate', { email, turnstileToken: 'x' })
+      await post('/auth/register/verify-email', { sessionId, code: await mailed(email, 'registration-code') })
+      const { accountBizId, passwordInitToken } = await post('/auth/register/complete', {
+        sessionId,
+        accountName: 'Olivia',
+      })
+      await post('/auth/password/init', { token: passwordInitToken, newPassword })
+      return accountBizId
+    }
+    const enter = async (email: string): Promise<string> => {
+      const { sessionId } = await post('/auth/login/initiate', { email, password: newPassword })
+      await post('/auth/login/mfa/send', { sessionId, mfaMethod: 'EMAIL' })
+      const code = await mailed(email, 'login-code')
+      return (await post('/auth/login/complete', { sessionId, mfaMethod: 'EMAIL', code })).accessToken
+    }
+    const recharge = async (): Promise<string> =>
+      (await own('POST', '/recharges', { walletBizId: wallet, channelCode: 'CARD_USD', amount: '500.00' })).bizId
+
+    beforeAll(async () => {
+      world = await startWithdrawalsWorld(({ money, portals }) => {
+        portals.CONSUMER.selfRegistration = 'approval'
+        money.transferApprovalFrom = { USD: '1.00' }
+      })
+      checker = await signIn(world.portico, 'checker@demo.test')
+      const account = await register('operator@demo.test')
+      await world.data(checking(`/accounts/${account}/approve`))
+      token = await enter('operator@demo.test')
+      workspace = (await world.data(consumer('GET', '/workspaces/mine', { token })))[0].workspaceBizId
+      const wallets: { bizId: string; currency: string }[] = await own('GET', '/wallets')
+      wallet = wallets.find(({ currency }) => currency === 'USD')?.bizId ?? ''
+      channel = (await own('POST', '/withdrawal-channels', payoutAccount())).bizId
+      await world.data(checking(`/withdrawal-channels/${channel}/verify`))
+      await world.data(checking(`/recharges/${await recharge()}/confirm`))
+    })
+    afterAll(() => world?.portico.stop())
+
+    test('operators.approveAccount, rejectAccount, suspendAccount, reactivateAccount 403: their own account', async () => {
+      const account = await register('checker@demo.test')
+      for (const [step, body] of [['approve'], ['reject', reason], ['suspend', reason], ['reactivate']] as const)
+        expect(codeOf(await checking(`/accounts/${account}/${step}`, body)), step).toEqual(denied)
+      await world.data(world.system('POST', `/accounts/${account}/approve`))
+    })
+
+    test('withdrawalChannels.verify, reject 403: an account to pay out to that they named', async () => {
+      const { bizId } = await own('POST', '/withdrawal-channels', payoutAccount())
+      expect(codeOf(await world.system('POST', `/withdrawal-channels/${bizId}/verify`))).toEqual(denied)
+      expect(codeOf(await world.system('POST', `/withdrawal-channels/${bizId}/reject`, reason))).toEqual(denied)
+      await world.data(checking(`/withdrawal-channels/${bizId}/verify`))
+    })
+
+    test('recharges.confirm, reject 403: money that they said to have paid in', async () => {
+      const bizId = await recharge()
+      expect(codeOf(await world.system('POST', `/recharges/${bizId}/confirm`))).toEqual(denied)
+      expect(codeOf(await world.system('POST', `/recharges/${bizId}/reject`, reason))).toEqual(denied)
+      await world.data(checking(`/recharges/${bizId}/confirm`))
+    })
+
+    test('withdrawals.approve, reject, complete, fail 403: money that they asked for', async () => {
+      const asked = { walletBizId: wallet, withdrawalChannelBizId: channel, amount: '20.00' }
+      const { bizId } = await own('POST', '/withdrawals', asked)
+      expect(codeOf(await world.system('POST', `/withdrawals/${bizId}/approve`))).toEqual(denied)
+      expect(codeOf(await world.system('POST', `/withdrawals/${bizId}/reject`, reason))).toEqual(denied)
+      await world.data(checking(`/withdrawals/${bizId}/approve`))
+      expect(codeOf(await world.system('POST', `/withdrawals/${bizId}/complete`, {}))).toEqual(denied)
+      expect(codeOf(await world.system('POST', `/withdrawals/${bizId}/fail`, reason))).toEqual(denied)
+      await world.data(checking(`/withdrawals/${bizId}/complete`, {}))
+    })
+
+    test('transfers.approve, reject 403: money that they sent', async () => {
+      const transfer = { sourceWalletBizId: wallet, targetWalletBizId: developmentIds.mainUsd }
+      const { bizId } = await own('POST', '/transfer/command/create', { ...transfer, amount: '5.00', currency: 'USD' })
+      expect(codeOf(await world.system('POST', `/transfers/${bizId}/approve`))).toEqual(denied)
+      expect(codeOf(await world.system('POST', `/transfers/${bizId}/reject`, reason))).toEqual(denied)
+      await world.data(checking(`/transfers/${bizId}/approve`))
+    })
+  },
+)
