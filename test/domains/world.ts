@@ -82,7 +82,14 @@ export const createWorld = async (open = testDatabase): Promise<World> => {
   const clock = testClock()
   const limits = { ...accessSettings.workspaces }
   const members = workspaceMembers(limits)
-  const workspaces = createWorkspaces({ database, words, ids: systemIds, members, openWallets: async () => undefined })
+  const workspaces = createWorkspaces({
+    database,
+    words,
+    ids: systemIds,
+    members,
+    openWallets: async () => undefined,
+    isSamePerson: async (_, one, other) => one === other,
+  })
 
   const account = async (email: string, portal: Portal = 'CONSUMER'): Promise<AccountId> => {
     const id = systemIds.next<'account'>()

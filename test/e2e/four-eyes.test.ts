@@ -16,6 +16,7 @@ describe.skipIf(!storeIsAvailable())(
   () => {
     let world: WithdrawalsWorld
     let checker: Session
+    let account: string
     let token: string
     let workspace: string
     let wallet: string
@@ -57,7 +58,7 @@ describe.skipIf(!storeIsAvailable())(
         money.transferApprovalFrom = { USD: '1.00' }
       })
       checker = await signIn(world.portico, 'checker@demo.test')
-      const account = await register('operator@demo.test')
+      account = await register('operator@demo.test')
       await world.data(checking(`/accounts/${account}/approve`))
       token = await enter('operator@demo.test')
       workspace = (await world.data(consumer('GET', '/workspaces/mine', { token })))[0].workspaceBizId
@@ -70,10 +71,10 @@ describe.skipIf(!storeIsAvailable())(
     afterAll(() => world?.portico.stop())
 
     test('operators.approveAccount, rejectAccount, suspendAccount, reactivateAccount 403: their own account', async () => {
-      const account = await register('checker@demo.test')
+      const newcomer = await register('checker@demo.test')
       for (const [step, body] of [['approve'], ['reject', reason], ['suspend', reason], ['reactivate']] as const)
-        expect(codeOf(await checking(`/accounts/${account}/${step}`, body)), step).toEqual(denied)
-      await world.data(world.system('POST', `/accounts/${account}/approve`))
+        expect(codeOf(await checking(`/accounts/${newcomer}/${step}`, body)), step).toEqual(denied)
+      await world.data(world.system('POST', `/accounts/${newcomer}/approve`))
     })
 
     test('withdrawalChannels.verify, reject 403: an account to pay out to that they named', async () => {
@@ -99,6 +100,14 @@ describe.skipIf(!storeIsAvailable())(
       expect(codeOf(await world.system('POST', `/withdrawals/${bizId}/complete`, {}))).toEqual(denied)
       expect(codeOf(await world.system('POST', `/withdrawals/${bizId}/fail`, reason))).toEqual(denied)
       await world.data(checking(`/withdrawals/${bizId}/complete`, {}))
+    })
+
+    test('workspaces.limitMember 403: a limit of their own membership, which another operator sets and lifts', async () => {
+      const limit = (policyConfig: object | null) => ({ userBizId: account, policyConfig, ...reason })
+      const path = `/workspaces/${workspace}/members/policy`
+      await world.data(checking(path, limit({ readOnly: true })))
+      expect(codeOf(await world.system('POST', path, limit(null)))).toEqual(denied)
+      await world.data(checking(path, limit(null)))
     })
 
     test('transfers.approve, reject 403: money that they sent', async () => {
