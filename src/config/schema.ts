@@ -79,7 +79,11 @@ const portal = z.strictObject({
 /** An HTTP service behind the gateway. */
 export const upstream = z.strictObject({
   url: baseUrl.describe('Where it is. The interface’s own paths are appended.'),
-  audience: z.string().min(1).default('portico-domains').describe('`aud` of the call assertions for it.'),
+  audience: z
+    .string()
+    .min(1)
+    .default('portico-domains')
+    .describe('`aud` of the call assertions for it; upstreams at different urls need different ones.'),
   timeoutMs: wait(10)
     .default(5_000)
     .describe('For the whole of a call: its wait for a place, and the second try of a GET, are within it.'),

@@ -2,18 +2,34 @@ import { codedFaults } from './coded-values.ts'
 import { isHttps } from './http-url.ts'
 import type { Settings } from './schema.ts'
 
+const upstreamsOf = ({ backends }: Settings) =>
+  Object.entries(backends).flatMap(([name, place]) =>
+    place === undefined || place === 'in-process' ? [] : [{ name, ...place }],
+  )
+
 /** A connection that is to be proved, and cannot be as it is told, would be open to whoever stands between. */
-const tlsFaults = ({ backends }: Settings): string[] =>
-  Object.entries(backends).flatMap(([name, place]) => {
-    if (place === undefined || place === 'in-process' || !place.tls) return []
-    const { certFile, keyFile } = place.tls
+const tlsFaults = (settings: Settings): string[] =>
+  upstreamsOf(settings).flatMap(({ name, url, tls }) => {
+    if (!tls) return []
+    const { certFile, keyFile } = tls
     return [
-      ...(isHttps(place.url) ? [] : [`backends.${name}.tls: needs a url that begins with https://`]),
+      ...(isHttps(url) ? [] : [`backends.${name}.tls: needs a url that begins with https://`]),
       ...((certFile === undefined) === (keyFile === undefined)
         ? []
         : [`backends.${name}.tls: a certFile needs a keyFile, and a keyFile a certFile`]),
     ]
   })
+
+/** One service could show the assertions that it is called with to another that goes by the same name. */
+const audienceFaults = (settings: Settings): string[] => {
+  const upstreams = upstreamsOf(settings)
+  return upstreams.flatMap(({ name, url, audience }, place) => {
+    const other = upstreams.slice(0, place).find((one) => one.audience === audience && one.url !== url)
+    return other
+      ? [`backends.${name}.audience: must not be that of backends.${other.name}, which is at another url`]
+      : []
+  })
+}
 
 /** What two settings together do not allow, each of which is good by itself. */
 export const faultsTogether = (settings: Settings): string[] => {
@@ -39,6 +55,7 @@ export const faultsTogether = (settings: Settings): string[] => {
       provider.staleAfterMs > provider.refreshMs ||
       'money.exchange.provider.staleAfterMs: must be greater than money.exchange.provider.refreshMs',
     ...tlsFaults(settings),
+    ...audienceFaults(settings),
     ...codedFaults(settings),
   ].filter((fault) => fault !== true)
 }

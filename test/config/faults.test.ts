@@ -169,6 +169,10 @@ test.each([
     'backends: { default: { url: https://10.0.0.5, tls: { keyFile: a.pem } } }',
     'backends.default.tls: a certFile needs a keyFile, and a keyFile a certFile',
   ],
+  [
+    'backends: { default: { url: http://10.0.0.5 }, files: in-process, transfers: { url: http://10.0.0.6 } }',
+    'backends.transfers.audience: must not be that of backends.default, which is at another url',
+  ],
   ['codedValues: { rank: { KING: 1 } }', 'codedValues: there is no family rank'],
   ['codedValues: { roleType: { KING: 1 } }', 'codedValues: roleType has no KING'],
   ['codedValues: { roleType: { CUSTOM: 10010901 } }', 'codedValues: two codes of roleType share a number'],
@@ -185,6 +189,8 @@ test.each(['caFile', 'certFile', 'keyFile'])('a %s that is named by nothing is n
 test.each([
   'listen: { port: 0, operationsPort: 0 }',
   'backends: { transfers: { url: https://10.0.0.5, tls: { caFile: ca.pem, certFile: a.pem, keyFile: b.pem } } }',
+  'backends: { transfers: { url: http://10.0.0.5, timeoutMs: 9000 }, wallets: { url: http://10.0.0.5 } }',
+  'backends: { transfers: { url: http://10.0.0.5, audience: one }, wallets: { url: http://10.0.0.6, audience: two } }',
   'backends: { transfers: { url: HTTPS://10.0.0.5, tls: { caFile: ca.pem } } }',
   'codedValues: { roleType: { CUSTOM: 10010901, OWNER: 10010902 } }',
 ])('what only looks as if it clashed is taken: %s', (yaml) => {
