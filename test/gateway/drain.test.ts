@@ -1,14 +1,16 @@
 import { once } from 'node:events'
 import { createServer, type RequestListener } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
+import { Worker } from 'node:worker_threads'
 import { expect, test } from 'vitest'
 import { closeListener } from '../../src/gateway/drain.ts'
+import type { WaitingClients } from './waiting-clients.ts'
 
 const listening = async (listener: RequestListener) => {
   const server = createServer(listener)
   await once(server.listen(0, '127.0.0.1'), 'listening')
   const { port } = server.address() as AddressInfo
-  return { server, open: () => connect(port, '127.0.0.1') }
+  return { server, port, open: () => connect(port, '127.0.0.1') }
 }
 
 /** What comes on a connection until it ends, an error in place of an order. */
@@ -22,17 +24,14 @@ const heard = (socket: ReturnType<typeof connect>): Promise<string> =>
   })
 
 test('a connection that waits to be accepted as the listener closes is answered, each of many, and none is reset', async () => {
-  const { server, open } = await listening((_request, response) => response.end('served'))
-  const answers = Array.from({ length: 40 }, () => {
-    const socket = open()
-    socket.write('GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n')
-    return heard(socket)
-  })
-  // Nothing is accepted before the event loop has its turn; the system has made the connections all the same.
-  const until = performance.now() + 20
-  while (performance.now() < until);
+  const { server, port } = await listening((_request, response) => response.end('served'))
+  const told: WaitingClients = { port, clients: 40, made: new Int32Array(new SharedArrayBuffer(4)) }
+  const answers = once(new Worker(new URL('./waiting-clients.ts', import.meta.url), { workerData: told }), 'message')
+  // This thread, which would accept them, stands still until the system has made them all.
+  for (let made = 0; made < told.clients; made = Atomics.load(told.made, 0)) Atomics.wait(told.made, 0, made)
   const closed = closeListener(server, 5_000)
-  for (const answer of await Promise.all(answers)) expect(answer).toMatch(/^HTTP\/1.1 200 OK[\s\S]*served/)
+  const [heard] = await answers
+  expect(heard).toEqual(Array(told.clients).fill(expect.stringMatching(/^HTTP\/1.1 200 OK[\s\S]*served/)))
   expect(await closed).toBe(0)
 })
 
