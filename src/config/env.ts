@@ -8,7 +8,7 @@ export const variableTexts = {
   PORTICO_DATA_DIR: "where the embedded store and the disk's blobs live (`./data`)",
   DATABASE_URL: 'PostgreSQL 15 or newer instead of the embedded store',
   REDIS_URL: 'what several replicas share: limits, channel sessions, messages; without it one gateway alone runs',
-  SMTP_URL: 'a mail server instead of the development outbox',
+  SMTP_URL: 'a mail server instead of the development outbox; in production `smtps://…`, or `smtp://…?requireTLS=true`',
   PORTICO_SECRET_KEY: '32 bytes in base64 (`openssl rand -base64 32`); required in production',
   PORTICO_RATE_LIMIT_SCALE: 'multiplies every limit (1)',
   LOG_LEVEL: '`info` by default',

@@ -21,6 +21,12 @@ const Judged = z.object({
 /** A page that anybody on the way could change would hand them the token of a link. A path is below `publicUrl`. */
 const isOpenToAll = (page: string): boolean => URL.parse(page)?.protocol === 'http:'
 
+/** Whoever stands between takes STARTTLS out of what a server offers: whether mails go on in the clear then is for somebody to say. */
+const leavesTlsOpen = (mailServer: string): boolean => {
+  const url = URL.parse(mailServer)
+  return url?.protocol === 'smtp:' && !/^(true|false)$/.test(url.searchParams.getAll('requireTLS').join())
+}
+
 /** What a production deployment may not start with; empty when it may. Each fault names its setting. */
 export const productionFaults = (tree: unknown, variables: Variables): string[] => {
   const settings = Judged.parse(tree)
@@ -41,6 +47,10 @@ export const productionFaults = (tree: unknown, variables: Variables): string[] 
   const { publicUrl } = settings
   if (publicUrl !== null && !isHttps(publicUrl)) faults.push('publicUrl: must be https in production')
   if (!variables.SMTP_URL) faults.push('SMTP_URL: must be set in production; codes are sent by mail')
+  else if (leavesTlsOpen(variables.SMTP_URL))
+    faults.push(
+      'SMTP_URL: smtp:// must say ?requireTLS=true in production, or ?requireTLS=false where mails with codes and links may go in the clear',
+    )
   if (settings.mail.from.includes('portico.test')) faults.push('mail.from: is the development address')
   return faults
 }

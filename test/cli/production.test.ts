@@ -23,7 +23,7 @@ mail: { from: no-reply@example.com }
 portals: { CONSUMER: ${portal('a')}, SYSTEM: ${portal('b')} }
 `,
   )
-  const production = { ...shared, PORTICO_PROFILE: 'production', PORTICO_CONFIG: file, SMTP_URL: 'smtp://127.0.0.1:1' }
+  const production = { ...shared, PORTICO_PROFILE: 'production', PORTICO_CONFIG: file, SMTP_URL: 'smtps://127.0.0.1:1' }
   const told = await startProcess(production).then(
     async (running) => `started, ${await running.stop()}`,
     (error: Error) => error.message,

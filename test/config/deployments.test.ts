@@ -46,7 +46,7 @@ const drainSeconds = (yaml: string): number => {
 }
 
 test('the configuration of the Kubernetes example is refused for its access codes, which everybody can read, and for nothing else', () => {
-  const variables = { PORTICO_PROFILE: 'production', PORTICO_SECRET_KEY: 'q'.repeat(43), SMTP_URL: 'smtp://mail' }
+  const variables = { PORTICO_PROFILE: 'production', PORTICO_SECRET_KEY: 'q'.repeat(43), SMTP_URL: 'smtps://mail' }
   const start = () => settingsBy(inKubernetes(), variables)
   expect(start).toThrow(ConfigurationError)
   expect(start).toThrow(

@@ -21,7 +21,7 @@ test('the example for production is refused for its access codes, which everybod
     PORTICO_PROFILE: 'production',
     PORTICO_CONFIG: join(root, 'config/production.example.yaml'),
     PORTICO_SECRET_KEY: Buffer.alloc(32, 7).toString('base64'),
-    SMTP_URL: 'smtp://mail.example.com',
+    SMTP_URL: 'smtps://mail.example.com',
   }
   expect(faultsOf(variables)).toEqual([
     'portals.CONSUMER.accessCodes: holds the code of an example',

@@ -37,7 +37,7 @@ describe('production', () => {
     portals: { CONSUMER: codes('a'.repeat(64)), SYSTEM: codes('b'.repeat(64)) },
   }
   const PORTICO_SECRET_KEY = base64(new Uint8Array(32).fill(7))
-  const variables = { PORTICO_SECRET_KEY, SMTP_URL: 'smtp://mail.example' }
+  const variables = { PORTICO_SECRET_KEY, SMTP_URL: 'smtps://mail.example' }
 
   test('is taken with an address, a sender, codes, a key and a mail server of its own, and with nothing of development’s', () => {
     const taken = load(settings, variables)
@@ -59,6 +59,23 @@ describe('production', () => {
     const links = { signIn: 'https://operators.example/', passwordReset: '/reset' }
     expect(faultsOf({ ...settings, ...leading(links) }, variables)).toEqual([])
   })
+
+  test.each(['requireTLS=true', 'requireTLS=false', 'name=portal.example&requireTLS=true'])(
+    'takes smtp:// that says what becomes of mails where no TLS is offered: %s',
+    (said) => {
+      expect(faultsOf(settings, { ...variables, SMTP_URL: `smtp://mail.example:587?${said}` })).toEqual([])
+    },
+  )
+
+  // What the library would take for no or for yes, though nobody has said either.
+  test.each(['', '?requiretls=true', '?requireTLS=', '?requireTLS=no', '?requireTLS=true&requireTLS=false'])(
+    'is refused with smtp:// that does not say so: %j',
+    (said) => {
+      expect(faultsOf(settings, { ...variables, SMTP_URL: `smtp://u:hidden@mail.example${said}` })).toEqual([
+        'SMTP_URL: smtp:// must say ?requireTLS=true in production, or ?requireTLS=false where mails with codes and links may go in the clear',
+      ])
+    },
+  )
 
   test.each<[string, object, Variables]>([
     ['portals.CONSUMER.accessCodes: holds a development code', { portals: consumer }, variables],
