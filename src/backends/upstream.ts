@@ -41,7 +41,9 @@ export const createUpstream = (
     return exchangeWhole(pool, { ...request, path: basePath + request.path }, bounds).then(readReply)
   }
 
-  const attempt = async (call: Call, assertion: string, deadline: number): Promise<unknown> => {
+  const attempt = async (call: Call, deadline: number): Promise<unknown> => {
+    // Not before its turn: what has waited would come with one that has run out.
+    const assertion = await assert(call)
     const start = performance.now()
     // Its turn has come too late: sent now it would take place after it was refused. A stream has its time from here on.
     if (start >= deadline && !isStreamed(call)) throw tooLate()
@@ -61,10 +63,9 @@ export const createUpstream = (
 
   return {
     handle: async (call) => {
-      const assertion = await assert(call)
       const deadline = performance.now() + timeoutMs
       const within = isStreamed(call) ? policies.streamed : policies.whole
-      const once = () => within(() => attempt(call, assertion, deadline))
+      const once = () => within(() => attempt(call, deadline))
       try {
         return await once().catch((error: unknown) => (isRetried(call, error) ? once() : Promise.reject(error)))
       } catch (error) {

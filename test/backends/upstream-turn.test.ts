@@ -123,6 +123,31 @@ test('a stream that waits for its turn has its time from then on: it waits for l
   await slow.close()
 })
 
+test('what waits for its turn is vouched for when that comes: its assertion has not run out by then', async () => {
+  const held: Socket[] = []
+  const slow = await startMisbehaving((socket) => void held.push(socket))
+  let current = 'an early assertion'
+  const settings = upstreamAt(slow.url, { concurrency: 1, queue: 1 })
+  const upstream = createUpstream(settings, async () => current, createUpstreamMetrics(new Registry()))
+  const download = () => upstream.handle(arrivedCall(downloadFile, { params: { file_id: 'a' } }))
+  const first = download()
+  const second = download()
+  await expect.poll(() => held).toHaveLength(1)
+  current = 'a later assertion'
+  for (const asked of [first, second]) {
+    await expect.poll(() => held).not.toHaveLength(0)
+    held.shift()?.end(answer('200 OK', { connection: 'close' }, 'x'))
+    const reply = await asked
+    expect(reply instanceof StreamReply && String(await reply.body.toArray())).toBe('x')
+  }
+  expect(slow.received.map((text) => /authorization: Bearer (.*)\r/i.exec(text)?.[1])).toEqual([
+    'an early assertion',
+    'a later assertion',
+  ])
+  await upstream.close()
+  await slow.close()
+})
+
 test('503 SYSTEM.UNAVAILABLE, to be asked again in a second, for what finds no place; streams have places of their own', async () => {
   const held: Socket[] = []
   const slow = await startMisbehaving((socket) => void held.push(socket))
