@@ -15,7 +15,10 @@ import type { Secret } from './secrets.ts'
 
 const port = z.int().min(0).max(65_535)
 const sha256 = z.string().regex(/^[0-9a-f]{64}$/, 'a SHA-256 in lower-case hex')
-const cidr = z.string().refine(ipaddr.isValidCIDR, 'an address range such as 10.0.0.0/8')
+
+/** As inet_aton reads them, `172.16/12` and `010.0.0.0/8` are ranges too, and not those that were meant. */
+const isRange = (text: string): boolean => ipaddr.IPv4.isValidCIDRFourPartDecimal(text) || ipaddr.IPv6.isValidCIDR(text)
+const cidr = z.string().refine(isRange, 'an address range such as 10.0.0.0/8')
 
 /** A fixed window: so many within so long. */
 const limitRule = z.strictObject({
@@ -138,7 +141,12 @@ export const schema = z.strictObject({
         .describe('The least that is written.'),
     })
     .describe('One JSON line per request at info; refusals too. Faults at error.'),
-  portals: z.strictObject({ CONSUMER: portal, SYSTEM: portal }),
+  portals: z
+    .strictObject({ CONSUMER: portal, SYSTEM: portal })
+    .refine(
+      ({ CONSUMER, SYSTEM }) => !CONSUMER.accessCodes.some((code) => SYSTEM.accessCodes.includes(code)),
+      'each access code at one portal, since it tells which one is meant',
+    ),
   limits: z.strictObject({
     scale: z.number().positive().describe('Multiplies every limit; for load tests.'),
     address: anyAddress,

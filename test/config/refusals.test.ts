@@ -188,6 +188,7 @@ const limit = (windowMs: number) => ({ limit: 1, windowMs })
 const storage = (prefix: string) => ({ files: { storage: { kind: 's3', bucket: 'files', prefix } } })
 const purposes = (type: string) => ({ files: { purposes: { AVATAR: { maxBytes: 1, types: [type] } } } })
 const portal = (changed: object) => ({ portals: { SYSTEM: changed } })
+const code = 'b'.repeat(64)
 const day = 86_400_000
 
 test.each<[string, object]>([
@@ -210,8 +211,13 @@ test.each<[string, object]>([
   ['portals.SYSTEM.accessCodes.0', portal({ accessCodes: ['A'.repeat(64)] })],
   ['portals.SYSTEM.accessCodes.0', portal({ accessCodes: ['a'.repeat(65)] })],
   ['portals.SYSTEM.accessCodes', portal({ accessCodes: [] })],
+  ['portals', { portals: { CONSUMER: { accessCodes: [code] }, SYSTEM: { accessCodes: ['a'.repeat(64), code] } } }],
   ['portals.SYSTEM.edge.trustedProxies.0', portal({ edge: { trustedProxies: ['10.0.0.0'] } })],
   ['portals.SYSTEM.edge.trustedProxies.0', portal({ edge: { trustedProxies: ['10.0.0.0/33'] } })],
+  ...['172.16/12', '192.168.1/24', '10/8', '010.0.0.0/8', '0x0a.0.0.0/8'].map((range): [string, object] => [
+    'portals.SYSTEM.edge.trustedProxies.0',
+    portal({ edge: { trustedProxies: [range] } }),
+  ]),
   ['limits.ipv6Prefix', { limits: { ipv6Prefix: 65 } }],
   ['limits.ipv6Prefix', { limits: { ipv6Prefix: 31 } }],
   ['limits.scale', { limits: { scale: 0 } }],
@@ -234,6 +240,7 @@ test.each<[string, object]>([
   ['the last of each', { sessions: { maxConcurrent: 100 }, login: { attempts: 10 }, limits: { ipv6Prefix: 64 } }],
   ['folders of a bucket', storage('a/b-1/')],
   ['a range of IPv6', portal({ edge: { trustedProxies: ['2001:db8::/32'] } })],
+  ['a range of IPv4, also within IPv6', portal({ edge: { trustedProxies: ['172.16.0.0/12', '::ffff:10.0.0.0/104'] } })],
   ['statements that may take their time', { database: { statementTimeoutMs: 0, lockTimeoutMs: 5_000 } }],
   ['a head that may take as long as the whole', { requests: { headersTimeoutMs: 60_000, uploadTimeoutMs: 60_000 } }],
 ])('%s is taken', (_name, settings) => {
