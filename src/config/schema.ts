@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto'
 import ipaddr from 'ipaddr.js'
 import { z } from 'zod'
 import { routableDomains } from '../contract/index.ts'
@@ -14,7 +15,11 @@ import { databaseSettings, redisSettings, shutdownSettings } from './running.ts'
 import type { Secret } from './secrets.ts'
 
 const port = z.int().min(0).max(65_535)
-const sha256 = z.string().regex(/^[0-9a-f]{64}$/, 'a SHA-256 in lower-case hex')
+/** That of nothing would let in whoever names no code. */
+const codeDigest = z
+  .string()
+  .regex(/^[0-9a-f]{64}$/, 'a SHA-256 in lower-case hex')
+  .refine((hex) => hex !== hash('sha256', ''), 'not the SHA-256 of an empty text')
 
 /** As inet_aton reads them, `172.16/12` and `010.0.0.0/8` are ranges too, and not those that were meant. */
 const isRange = (text: string): boolean => ipaddr.IPv4.isValidCIDRFourPartDecimal(text) || ipaddr.IPv6.isValidCIDR(text)
@@ -38,7 +43,7 @@ const anyAddress = limitRule.describe('Any one address, over all operations.')
 
 const portal = z.strictObject({
   accessCodes: z
-    .array(sha256)
+    .array(codeDigest)
     .min(1)
     .describe('SHA-256 of each access code that is good at present; several while one is being replaced.'),
   edge: z.strictObject({

@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -211,6 +212,8 @@ test.each<[string, object]>([
   ['portals.SYSTEM.accessCodes.0', portal({ accessCodes: ['A'.repeat(64)] })],
   ['portals.SYSTEM.accessCodes.0', portal({ accessCodes: ['a'.repeat(65)] })],
   ['portals.SYSTEM.accessCodes', portal({ accessCodes: [] })],
+  // What the documented command makes of a variable that is not set; a request without a code would be let in by it.
+  ['portals.SYSTEM.accessCodes.0', portal({ accessCodes: [hash('sha256', '')] })],
   ['portals', { portals: { CONSUMER: { accessCodes: [code] }, SYSTEM: { accessCodes: ['a'.repeat(64), code] } } }],
   ['portals.SYSTEM.edge.trustedProxies.0', portal({ edge: { trustedProxies: ['10.0.0.0'] } })],
   ['portals.SYSTEM.edge.trustedProxies.0', portal({ edge: { trustedProxies: ['10.0.0.0/33'] } })],
