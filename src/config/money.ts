@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { isCurrency, isRate, parseMoney } from '../kernel/index.ts'
+import { isCurrency, isRate, parseMoney, parseRatio, roundedUp } from '../kernel/index.ts'
 import { life, wait } from './durations.ts'
 import { secretUrl } from './http-url.ts'
 
@@ -28,17 +28,25 @@ const tariff = {
 }
 const tariffTerms = z.object(tariff)
 
+/** What the least order costs, as `chargeOf` of the ledger reckons it; of a larger one more is left. */
+const leastFee = (fixed: bigint, rate: string, least: bigint): bigint => {
+  const share = parseRatio(rate)
+  return share ? fixed + roundedUp(least, share) : fixed
+}
+
 const holdsTogether = (given: unknown): boolean => {
   const read = tariffTerms.safeParse(given)
   // What is wrong with a part is said by the part.
   if (!read.success || !isCurrency(read.data.currency)) return true
   const { currency: code, ...texts } = read.data
   const minor = (text: string): bigint => parseMoney(text, code)?.minor ?? -1n
-  const [least, most, fee] = [minor(texts.minAmount), minor(texts.maxAmount), minor(texts.fixedFee)]
+  const [least, most, fixed] = [minor(texts.minAmount), minor(texts.maxAmount), minor(texts.fixedFee)]
   const daily = texts.dailyMax === undefined ? most : minor(texts.dailyMax)
-  return fee >= 0n && least > fee && most >= least && daily >= least
+  return fixed >= 0n && least > leastFee(fixed, texts.feeRate, least) && most >= least && daily >= least
 }
-const together = { message: 'amounts that fit the currency: fixedFee < minAmount <= maxAmount, minAmount <= dailyMax' }
+const together = {
+  message: 'amounts that fit the currency: the fees of minAmount < minAmount <= maxAmount, minAmount <= dailyMax',
+}
 
 const rechargeChannel = z
   .strictObject({
@@ -131,17 +139,24 @@ const settings = z.strictObject({
 
 type Settings = z.output<typeof settings>
 
-/** Every currency that a part of the settings speaks of. */
-const spokenOf = ({ transferFee, transferApprovalFrom, recharge, withdrawal, exchange }: Settings): string[] => [
-  ...[...recharge.channels, ...withdrawal.payouts].map((each) => each.currency),
-  ...exchange.rates.flatMap(({ source, target }) => [source, target]),
-  ...[transferFee, transferApprovalFrom, exchange.liquidity].flatMap((table) => Object.keys(table)),
-]
+/** The currencies that each part of the settings speaks of. */
+const spokenOf = ({ transferFee, transferApprovalFrom, recharge, withdrawal, exchange }: Settings) => ({
+  transferFee: Object.keys(transferFee),
+  transferApprovalFrom: Object.keys(transferApprovalFrom),
+  'recharge.channels': recharge.channels.map((each) => each.currency),
+  'withdrawal.payouts': withdrawal.payouts.map((each) => each.currency),
+  'exchange.rates': exchange.rates.flatMap(({ source, target }) => [source, target]),
+  'exchange.liquidity': Object.keys(exchange.liquidity),
+})
 
-export const moneySettings = settings.refine(
-  (given) => spokenOf(given).every((each) => given.currencies.includes(each)),
-  {
-    path: ['currencies'],
-    message: 'fees, limits, channels, payouts, rates or liquidity speak of currencies that are not listed',
-  },
-)
+export const moneySettings = settings.superRefine((given, context) => {
+  for (const [part, spoken] of Object.entries(spokenOf(given))) {
+    const unlisted = new Set(spoken).difference(new Set(given.currencies))
+    if (unlisted.size > 0)
+      context.addIssue({
+        code: 'custom',
+        path: ['currencies'],
+        message: `${part} speaks of what is not listed: ${[...unlisted].join(', ')}`,
+      })
+  }
+})

@@ -75,6 +75,7 @@ test.each<[string, string, object]>([
   ['a maximum below the minimum', 'recharge.channels.0', recharge({ maxAmount: '9.99' })],
   ['a daily limit below the minimum', 'recharge.channels.0', recharge({ dailyMax: '9.99' })],
   ['a fee that leaves nothing of the least amount', 'recharge.channels.0', recharge({ fixedFee: '10.00' })],
+  ['two fees that leave nothing of it', 'recharge.channels.0', recharge({ fixedFee: '9.00', feeRate: '0.1' })],
   ['a negative fee', 'recharge.channels.0', recharge({ fixedFee: '-0.01' })],
   ['a rate of everything', 'recharge.channels.0.feeRate', recharge({ feeRate: '1' })],
   ['a negative share', 'recharge.channels.0.feeRate', recharge({ feeRate: '-0.1' })],
@@ -118,10 +119,19 @@ test.each<[string, string, object]>([
 
 test.each<[string, object]>([
   ['one amount alone, as often as once a day', recharge({ maxAmount: '10.00', dailyMax: '10.00' })],
+  ['fees that leave something of the least amount', recharge({ fixedFee: '8.99', feeRate: '0.1' })],
   ['a share of six places', recharge({ feeRate: '0.000001' })],
   ['payouts of two types in one currency', { withdrawal: { payouts: [payout, { ...payout, channelType: 'CRYPTO' }] } }],
 ])('%s is taken', async (_name, money) => {
   expect(await faultsOf(money)).toEqual([])
+})
+
+test('currencies that are not kept are named, with what speaks of them', async () => {
+  const money = { currencies: ['USD', 'EUR', 'JPY', 'BHD', 'BTC', 'ETH'], exchange: { rates: [pair('GBP', 'CHF')] } }
+  expect(await faultsOf({ ...money, transferFee: { USD: '1.00', GBP: '1.00' } })).toEqual([
+    'money.currencies: transferFee speaks of what is not listed: GBP',
+    'money.currencies: exchange.rates speaks of what is not listed: GBP, CHF',
+  ])
 })
 
 test('an unknown currency stops the start, and is named where it stands', async () => {
