@@ -7,7 +7,8 @@ import type { Database, Tx } from './tables/index.ts'
 
 /** Any number that nobody else takes. The lock is the transaction's, so that it suits a pooler in transaction mode. */
 const lockKey = 7_095_213_844_126
-const lockNotAvailable = '55P03'
+/** lock_not_available and deadlock_detected: a table that changes is in use, and nothing was changed. */
+const inUse = new Set(['55P03', '40P01'])
 const attempts = 30
 const pauseMs = 500
 
@@ -70,7 +71,8 @@ const run = async (tx: Tx): Promise<string[]> => {
 
 /**
  * Brings the schema up to date in one transaction; replicas that start together take turns. Answers what it did.
- * Where a table that changes is in long use, all of it is tried again, for half a minute or so.
+ * Where a table that changes is in long use, or a command and it wait for one another, all of it is tried again, for half a
+ * minute or so.
  */
 export const migrate = async (database: Database): Promise<string[]> => {
   for (let attempt = 1; ; attempt++) {
@@ -78,7 +80,7 @@ export const migrate = async (database: Database): Promise<string[]> => {
       if (await isUpToDate(database)) return []
       return await database.transaction().execute(run)
     } catch (cause) {
-      if (attempt >= attempts || sqlState(cause) !== lockNotAvailable) throw new Error('a migration failed', { cause })
+      if (attempt >= attempts || !inUse.has(sqlState(cause) ?? '')) throw new Error('a migration failed', { cause })
       await pause(pauseMs)
     }
   }
