@@ -110,6 +110,27 @@ describe.skipIf(!storeIsAvailable())(
       await world.data(checking(path, limit(null)))
     })
 
+    test('exchanges.quote 403: a rate that they have set, which is for everybody else', async () => {
+      const set = (rate: string, by: string) => {
+        const body = { sourceCurrency: 'EUR', targetCurrency: 'USD', rate }
+        return world.data(world.portico.call('POST', '/web/v1/system/exchange-rates', { token: by, body }))
+      }
+      const asked = (sourceCurrency: string, targetCurrency: string) => ({
+        sourceCurrency,
+        targetCurrency,
+        amount: '9.00',
+        fixedSide: 'SOURCE',
+      })
+      const quoting = (body: object) => consumer('POST', '/exchanges/quote', { token, workspace, body })
+      await set('0.00001', world.operator.accessToken)
+      expect(codeOf(await quoting(asked('USD', 'EUR')))).toEqual(denied)
+      expect(codeOf(await quoting(asked('EUR', 'USD')))).toEqual(denied)
+      await world.data(quoting(asked('USD', 'JPY')))
+      await world.data(world.web('POST', '/exchanges/quote', asked('USD', 'EUR')))
+      await set('1.0852', checker.accessToken)
+      await world.data(quoting(asked('USD', 'EUR')))
+    })
+
     test('transfers.approve, reject 403: money that they sent', async () => {
       const transfer = { sourceWalletBizId: wallet, targetWalletBizId: developmentIds.mainUsd }
       const { bizId } = await own('POST', '/transfer/command/create', { ...transfer, amount: '5.00', currency: 'USD' })

@@ -1,4 +1,4 @@
-import { inverse, parseRatio, type Ratio } from '../../kernel/index.ts'
+import { type AccountId, inverse, parseRatio, type Ratio } from '../../kernel/index.ts'
 import type { Database } from '../../platform/database/index.ts'
 import type { Rate, Rates } from '../../platform/rates/index.ts'
 import { listSetRates, readSetRate } from './store.ts'
@@ -17,15 +17,18 @@ const ratioOf = (rate: { source: string; rate: string }, source: string): Ratio 
   return rate.source === source ? parsed : inverse(parsed)
 }
 
-/** Units of target for one of source: what an operator has set, else what the source says; undefined for neither. */
+/**
+ * Units of target for one of source: what an operator has set, and who that was, else what the source says; undefined for
+ * neither.
+ */
 export const rateFor = async (
   { database, rates }: { database: Database; rates: Pick<Rates, 'list'> },
   source: string,
   target: string,
-): Promise<Ratio | undefined> => {
+): Promise<{ mid: Ratio; setBy: AccountId | null } | undefined> => {
   const set = await readSetRate(database, source, target)
   const found = set ?? rates.list().find((rate) => isOf(rate, source, target))
-  return found && ratioOf(found, source)
+  return found && { mid: ratioOf(found, source), setBy: set?.updatedBy ?? null }
 }
 
 /** Every pair once, as it is in force now. */

@@ -65,9 +65,12 @@ export const quote = async (
   const { actor, workspace } = by
   const sourceWallet = await defaultWallet(ports, workspace, asked.sourceCurrency)
   const targetWallet = await defaultWallet(ports, workspace, asked.targetCurrency)
-  const mid = await rateFor(ports, asked.sourceCurrency, asked.targetCurrency)
-  if (!mid) throw new Refusal('EXCHANGE.RATE_UNAVAILABLE', { internal: 'no rate that is fresh' })
-  const figures = figuresOf(asked, mid, terms)
+  const rate = await rateFor(ports, asked.sourceCurrency, asked.targetCurrency)
+  if (!rate) throw new Refusal('EXCHANGE.RATE_UNAVAILABLE', { internal: 'no rate that is fresh' })
+  // Who says what a currency is worth and deals at that could take whatever the house has.
+  if (rate.setBy !== null && (await ports.ledger.isSamePerson(rate.setBy, actor)))
+    throw new Refusal('ACCESS.PERMISSION_DENIED', { internal: 'nobody deals at a rate that they set' })
+  const figures = figuresOf(asked, rate.mid, terms)
   const createdAt = clock.now()
   const made: Quote = {
     id: ids.next<'quote'>(),
