@@ -37,7 +37,7 @@ export const composeDomains = async (
   const ledger = createLedger(outside)
   await ledger.ensureHouse(currencies)
   const members = workspaceMembers(settings.access.workspaces)
-  const wallets = createWallets({ ...outside, ledger, currencies })
+  const wallets = createWallets({ ...outside, ledger, members, currencies })
   // An upload that is under way is not to be swept.
   const orphanAfterMs = Math.max(settings.files.orphanAfterMs, 2 * settings.requests.uploadTimeoutMs)
   const files = createFiles({ ...outside, settings: { ...settings.files, orphanAfterMs } })

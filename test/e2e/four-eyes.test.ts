@@ -131,6 +131,24 @@ describe.skipIf(!storeIsAvailable())(
       await world.data(quoting(asked('USD', 'EUR')))
     })
 
+    test('operators.freezeWorkspace, unfreezeWorkspace 403: a workspace that they belong to', async () => {
+      const freeze = `/workspaces/${workspace}/freeze`
+      const unfreeze = `/workspaces/${workspace}/unfreeze`
+      expect(codeOf(await world.system('POST', freeze, reason))).toEqual(denied)
+      await world.data(checking(freeze, reason))
+      expect(codeOf(await world.system('POST', unfreeze, reason))).toEqual(denied)
+      await world.data(checking(unfreeze, reason))
+    })
+
+    test('wallets.freeze, unfreeze, close 403: a wallet of a workspace that they belong to', async () => {
+      const step = (name: string) => `/wallets/${wallet}/${name}`
+      expect(codeOf(await world.system('POST', step('freeze'), reason))).toEqual(denied)
+      await world.data(checking(step('freeze'), reason))
+      expect(codeOf(await world.system('POST', step('unfreeze'), reason))).toEqual(denied)
+      expect(codeOf(await world.system('POST', step('close'), reason))).toEqual(denied)
+      await world.data(checking(step('unfreeze'), reason))
+    })
+
     test('transfers.approve, reject 403: money that they sent', async () => {
       const transfer = { sourceWalletBizId: wallet, targetWalletBizId: developmentIds.mainUsd }
       const { bizId } = await own('POST', '/transfer/command/create', { ...transfer, amount: '5.00', currency: 'USD' })

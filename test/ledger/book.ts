@@ -1,6 +1,7 @@
 import { createTransfers } from '../../src/domains/transfers/index.ts'
 import type { TransferRules } from '../../src/domains/transfers/rules.ts'
 import { createWallets } from '../../src/domains/wallets/index.ts'
+import { workspaceMembers } from '../../src/domains/workspaces/index.ts'
 import {
   type AccountId,
   formatMoney,
@@ -13,7 +14,7 @@ import {
 import { createLedger, type Ledger } from '../../src/ledger/index.ts'
 import type { Database } from '../../src/platform/database/index.ts'
 import { systemIds } from '../../src/platform/system/index.ts'
-import { type TestClock, testClock, words } from '../domains/world.ts'
+import { accessSettings, type TestClock, testClock, words } from '../domains/world.ts'
 import { asker } from './ask.ts'
 
 export interface TestWallet {
@@ -46,7 +47,8 @@ export const createBook = async (database: Database, rules: Partial<TransferRule
   const clock = testClock()
   const ids = systemIds
   const ledger = createLedger({ database, clock, ids })
-  const wallets = createWallets({ database, ledger, clock, ids, words, currencies: ['USD', 'EUR', 'JPY'] })
+  const members = workspaceMembers(accessSettings.workspaces)
+  const wallets = createWallets({ database, ledger, members, clock, ids, words, currencies: ['USD', 'EUR', 'JPY'] })
   const transfers = createTransfers({ ledger, words, approvalThreshold: {}, fixedFee: {}, ...rules })
 
   const workspace: Book['workspace'] = async (kind = 'LIVE') => {

@@ -2,9 +2,10 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createTransfer, rejectTransfer } from '../../src/contract/transfers.ts'
 import * as contract from '../../src/contract/wallets.ts'
 import { createWallets } from '../../src/domains/wallets/index.ts'
+import { workspaceMembers } from '../../src/domains/workspaces/index.ts'
 import { toIso, type WorkspaceId } from '../../src/kernel/index.ts'
 import { systemIds } from '../../src/platform/system/index.ts'
-import { refusalOf, words } from '../domains/world.ts'
+import { accessSettings, refusalOf, words } from '../domains/world.ts'
 import { type Book, createBook, type TestWallet } from './book.ts'
 import { everyStore } from './stores.ts'
 
@@ -37,7 +38,9 @@ describe.each(stores)('wallets on $name', ({ database }) => {
   test('a new workspace gets a wallet per configured currency', async () => {
     const workspaceId = await book.workspace()
     const { ledger, clock } = book
-    const wallets = createWallets({ database, ledger, clock, ids: systemIds, words, currencies: ['EUR', 'JPY', 'BHD'] })
+    const members = workspaceMembers(accessSettings.workspaces)
+    const ports = { database, ledger, members, clock, ids: systemIds, words }
+    const wallets = createWallets({ ...ports, currencies: ['EUR', 'JPY', 'BHD'] })
     const at = clock.now()
     await database.transaction().execute((tx) => wallets.openWallets(tx, { workspaceId, at }))
     const list = await book.ask(contract.listWallets, { as: caller, workspace: workspaceId })

@@ -1,4 +1,5 @@
 import {
+  type AccountId,
   type Clock,
   type Ids,
   type Instant,
@@ -9,7 +10,7 @@ import {
 } from '../../kernel/index.ts'
 import type { Ledger, Wallet } from '../../ledger/index.ts'
 import { type Act, recordAct } from '../../platform/audit/index.ts'
-import { type Database, inTransaction } from '../../platform/database/index.ts'
+import { type Database, inTransaction, type Tx } from '../../platform/database/index.ts'
 
 export interface WalletsPorts {
   database: Database
@@ -18,6 +19,7 @@ export interface WalletsPorts {
   ids: Ids
   /** A new workspace gets a wallet in each, in this order. */
   currencies: readonly string[]
+  members: { hasPerson(tx: Tx, workspaceId: WorkspaceId, accountId: AccountId): Promise<boolean> }
 }
 
 /** Opens a new workspace's wallets inside the transaction that makes it; each is its currency's default. */
@@ -60,18 +62,25 @@ export interface WalletChange {
   reason: string
 }
 
-/** Stops or starts a wallet's movements, or ends it once it is empty, and says so in the audit log. */
+/** Stops or starts a wallet's movements, or ends it once it is empty, and says so in the audit log; never one's own. */
 export const changeStatus = (
-  { database, ledger }: WalletsPorts,
+  { database, ledger, members }: WalletsPorts,
   { wallet, change, reason }: WalletChange,
   act: Act,
 ): Promise<Wallet> =>
   inTransaction(database, async (tx) => {
     const within = ledger.within(tx)
+    const read = async () => {
+      const found = await within.readWallet({ wallet, workspace: null })
+      if (!found) throw notFound('no such wallet')
+      return found
+    }
+    const { workspaceBizId } = await read()
+    if (await members.hasPerson(tx, workspaceBizId, act.accountId))
+      throw new Refusal('ACCESS.PERMISSION_DENIED', { internal: 'a wallet of one’s own workspace' })
     const moved = await within.moveWallet({ wallet, ...changes[change], at: act.at })
-    const found = await within.readWallet({ wallet, workspace: null })
-    if (!found) throw notFound('no such wallet')
+    const found = await read()
     if (!moved) throw new Refusal('STATE.CONFLICT', { internal: `the wallet is ${found.status}, or has money` })
-    await recordAct(tx, act, { workspaceId: found.workspaceBizId, targetId: wallet, detail: { reason } })
+    await recordAct(tx, act, { workspaceId: workspaceBizId, targetId: wallet, detail: { reason } })
     return found
   })

@@ -2,6 +2,7 @@ import { type CodeOf, notFound, Refusal, type WorkspaceId } from '../../kernel/i
 import { type Act, recordAct } from '../../platform/audit/index.ts'
 import { type Database, inTransaction } from '../../platform/database/index.ts'
 import { setWorkspaceStatus } from './operator-store.ts'
+import { hasPerson } from './person-store.ts'
 import { lockWorkspace, type WorkspaceRow } from './store.ts'
 
 const steps = {
@@ -20,6 +21,8 @@ export const changeWorkspace = (
   inTransaction(database, async (tx) => {
     const workspace = await lockWorkspace(tx, id)
     if (!workspace) throw notFound('no such workspace')
+    if (await hasPerson(tx, id, act.accountId))
+      throw new Refusal('ACCESS.PERMISSION_DENIED', { internal: 'a workspace of one’s own' })
     const { from, to } = steps[step]
     if (workspace.status !== from)
       throw new Refusal('STATE.CONFLICT', { internal: `it is ${workspace.status}, not ${from}` })

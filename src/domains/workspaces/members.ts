@@ -10,6 +10,7 @@ import {
   removeMembership,
   setRole,
 } from './membership-store.ts'
+import { hasPerson } from './person-store.ts'
 import { isEnterable, mayActAsOwner, type Standing } from './rules.ts'
 import { lockWorkspace, type WorkspaceRow } from './store.ts'
 
@@ -28,6 +29,8 @@ export interface Members {
    */
   holdFor(tx: Tx, accountId: AccountId, by: WorkspaceAccess): Promise<WorkspaceRow>
   find(tx: Tx, accountId: AccountId, workspaceId: WorkspaceId): Promise<MembershipRow | undefined>
+  /** Whether somebody belongs to it, by this account or by theirs at the other portal: operators decide over nothing of their own. */
+  hasPerson(tx: Tx, workspaceId: WorkspaceId, accountId: AccountId): Promise<boolean>
   /** What a member may do now; undefined for who is none or may not enter. */
   accessOf(tx: Tx, accountId: AccountId, workspaceId: WorkspaceId): Promise<WorkspaceAccess | undefined>
   /** Refuses where an account belongs to as many workspaces as it may; until the end of `tx` it comes to no other one. */
@@ -72,6 +75,7 @@ export const createMembers = (
       return workspace
     },
     find: membershipIn,
+    hasPerson,
     accessOf,
     requireRoom,
     add: async (tx, member, at) => {
