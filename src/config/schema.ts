@@ -35,7 +35,7 @@ const groupRules = z.strictObject({
   account: limitRule
     .optional()
     .describe(
-      'Of one account, wherever it calls from; of `mfaSend` and `forgot` the mails to one. Without effect in `registration`, `channelOpen` and `refresh`, where nobody has signed in yet.',
+      'Of one account, wherever it calls from, and of its API keys together; of `mfaSend` and `forgot` the mails to one. Without effect in `registration`, `channelOpen` and `refresh`, where nobody has signed in yet.',
     ),
 })
 

@@ -100,3 +100,29 @@ describe.skipIf(!storeIsAvailable())('API keys', () => {
     }
   })
 })
+
+describe.skipIf(!storeIsAvailable())('an API key that somebody else has', () => {
+  let portico: Portico
+  beforeAll(async () => {
+    portico = await startPortico({
+      adjust: ({ limits }) => {
+        limits.scale = 1
+        limits.groups = { ...limits.groups, general: { account: { limit: 20, windowMs: 600_000 } } }
+      },
+    })
+  })
+  afterAll(() => portico?.stop())
+
+  test('apiKeys.disable 200: by however much a key is used, its maker is not kept from ending it', async () => {
+    const at = await newcomer(portico)
+    const workspace = data(await at.by.get('/workspaces/current', at.token)).bizId
+    const post = (path: string, body: object) => at.by.post(path, body, at.token, { 'x-workspace-id': workspace })
+    const { secret, bizId } = data(await post('/api-keys', { apiKeyName: 'Lost', permissionCodes: ['wallet:read'] }))
+    const use = () =>
+      portico.call('GET', '/api/v1/consumer/wallets', { headers: { authorization: `Bearer ${secret}` } })
+    const used: number[] = []
+    for (let turn = 0; turn < 25; turn++) used.push((await use()).status)
+    expect([used[0], used.at(-1)]).toEqual([200, 429])
+    expect(data(await post('/api-keys/disable', { apiKeyBizId: bizId })).apiKeyStatus.code).toBe('DISABLED')
+  })
+})

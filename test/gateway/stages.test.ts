@@ -110,6 +110,15 @@ describe('what a limit counts by', () => {
     }
   })
 
+  test('an account’s API keys: together, and apart from its owner, who has to be able to end them', async () => {
+    const by = caller('CONSUMER')
+    for (const apiKeyId of [systemIds.next<'apiKey'>(), systemIds.next<'apiKey'>()]) {
+      const call = from('192.0.2.1', 'CONSUMER', createTransfer)
+      call.caller = { ...by, apiKeyId }
+      expect(await counted('callerLimit', call)).toEqual([`money-account ${by.accountId}:keys`])
+    }
+  })
+
   test('a caller: by the rule of their own portal, whichever chain they come by', async () => {
     const at = testSettings({})
     at.portals.SYSTEM.limits = { groups: { money: { account: { limit: 7, windowMs: 1_000 } } } }

@@ -1,5 +1,12 @@
 import { type Configuration, type LimitRule, limitsOf, type PortalLimits } from '../../config/index.ts'
-import { type MaybePromise, type Portal, type RateGroup, rateLimited, whenReady } from '../../kernel/index.ts'
+import {
+  type Caller,
+  type MaybePromise,
+  type Portal,
+  type RateGroup,
+  rateLimited,
+  whenReady,
+} from '../../kernel/index.ts'
 import type { Call, Stage } from '../call.ts'
 import type { LimitPort, Spent } from '../ports.ts'
 
@@ -41,6 +48,9 @@ export const addressLimit = (limits: LimitPort, settings: Settings): Stage => {
 /** Their account rules bound the mails that an account gets: whoever sends those counts them, not the calls that ask. */
 const countedAsMails: ReadonlySet<RateGroup> = new Set(['mfaSend', 'forgot'])
 
+/** An account's API keys count together, and apart from its owner: who has one of them is not to keep the owner from ending it. */
+const spenderOf = ({ accountId, apiKeyId }: Caller): string => (apiKeyId === null ? accountId : `${accountId}:keys`)
+
 /** What a caller may do in the operation's group; groups without an account rule for calls share the general one. */
 export const callerLimit = (limits: LimitPort, settings: Settings): Stage => {
   const at = byPortal(settings)
@@ -50,6 +60,6 @@ export const callerLimit = (limits: LimitPort, settings: Settings): Stage => {
     const { rate } = call.operation.policy
     const group = groups.get(rate)?.account && !countedAsMails.has(rate) ? rate : 'general'
     const rule = groups.get(group)?.account
-    return rule ? spend(limits, call, `${group}-account`, call.caller.accountId, rule) : undefined
+    return rule ? spend(limits, call, `${group}-account`, spenderOf(call.caller), rule) : undefined
   }
 }
