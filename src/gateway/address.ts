@@ -22,6 +22,14 @@ export const parseAddress = (text: string): string | null => {
 
 export const normalAddress = (text: string): string => parseAddress(text) ?? text
 
+/** An address with the port that it came from, as some edges write a hop: Azure's always, Amazon's when told to. */
+const withPort = /^(?:([\d.]+)|\[([\da-f:.]+)\]):\d{1,5}$/i
+
+const parseHop = (hop: string): string | null => {
+  const [, v4, v6] = withPort.exec(hop) ?? []
+  return parseAddress(v4 ?? v6 ?? hop)
+}
+
 /**
  * The client as a trusted edge tells it. `direct` reads X-Forwarded-For from the right and stops at the first hop
  * that is not trusted; what a client wrote itself stands further left and is never reached.
@@ -39,7 +47,7 @@ export const clientAddress = (
   if (headers.isRepeated('x-forwarded-for')) return peer
   let client = peer
   for (const hop of headers.informative('x-forwarded-for').split(',').reverse()) {
-    const address = parseAddress(hop.trim())
+    const address = parseHop(hop.trim())
     if (address === null) return client
     client = address
     if (!trusted(client)) return client

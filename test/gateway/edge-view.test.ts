@@ -32,7 +32,11 @@ describe('the client behind an edge that forwards', () => {
     ['the first hop where all are trusted', '10.0.0.3, 10.0.0.2', '10.0.0.3'],
     ['an IPv4 address in its one spelling', '::ffff:203.0.113.9', '203.0.113.9'],
     ['an IPv6 address in its one spelling', '2001:DB8:0:0::1', '2001:db8::1'],
+    ['an IPv4 address with its port behind it', '203.0.113.9:51234, 10.0.0.2:443', '203.0.113.9'],
+    ['an IPv6 address with its port behind it', '[2001:db8::1]:51234', '2001:db8::1'],
+    ['the peer where what stands behind the address is no port', '203.0.113.9:unknown', '10.0.0.1'],
     ['the peer where an address is one to some only', '010.0.0.1', '10.0.0.1'],
+    ['the same with a port', '010.0.0.1:443', '10.0.0.1'],
     ['the peer where there is no hop', '', '10.0.0.1'],
   ])('is %s', (_name, hops, client) => {
     expect(forwarded('10.0.0.1', hops)).toEqual([client, true])
