@@ -70,7 +70,6 @@ export const composeDomains = async (
       await wallets.openWallets(tx, workspace)
       if (workspace.kind === 'SANDBOX') await sandbox.seed(tx, workspace.workspaceId)
     },
-    isSamePerson: (tx, one, other) => ledger.within(tx).isSamePerson(one, other),
   })
   const roles = createRoles({ ...outside, members, settings: settings.access.roles })
   const invitations = createInvitations({

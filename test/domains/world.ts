@@ -88,7 +88,6 @@ export const createWorld = async (open = testDatabase): Promise<World> => {
     ids: systemIds,
     members,
     openWallets: async () => undefined,
-    isSamePerson: async (_, one, other) => one === other,
   })
 
   const account = async (email: string, portal: Portal = 'CONSUMER'): Promise<AccountId> => {

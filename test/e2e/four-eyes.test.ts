@@ -131,6 +131,20 @@ describe.skipIf(!storeIsAvailable())(
       await world.data(quoting(asked('USD', 'EUR')))
     })
 
+    test('workspaces.limitMember 403: nor a limit of whoever they own the workspace with', async () => {
+      const partner = await signIn(world.portico, 'member@demo.test')
+      const [{ bizId: roleBizId }] = await own('GET', '/roles')
+      const { bizId: invitationBizId } = await own('POST', '/invitations', { email: 'member@demo.test', roleBizId })
+      const answer = { token: partner.accessToken, body: { invitationBizId } }
+      await world.data(consumer('POST', '/profile/invitations/accept', answer))
+      const { bizId: userBizId } = await world.data(consumer('GET', '/profile', { token: partner.accessToken }))
+      const limit = (policyConfig: object | null) => ({ userBizId, policyConfig, ...reason })
+      const path = `/workspaces/${workspace}/members/policy`
+      await world.data(checking(path, limit({ readOnly: true })))
+      expect(codeOf(await world.system('POST', path, limit(null)))).toEqual(denied)
+      await world.data(checking(path, limit(null)))
+    })
+
     test('operators.freezeWorkspace, unfreezeWorkspace 403: a workspace that they belong to', async () => {
       const freeze = `/workspaces/${workspace}/freeze`
       const unfreeze = `/workspaces/${workspace}/unfreeze`

@@ -4,7 +4,7 @@ import type { Database } from '../../platform/database/index.ts'
 import { createGate, type Gate } from './gate.ts'
 import { createHandlers } from './handlers.ts'
 import { createMemberHandlers } from './member-handlers.ts'
-import { createMemberService, type IsSamePerson } from './member-service.ts'
+import { createMemberService } from './member-service.ts'
 import { createMembers, type Members, type MembershipSettings } from './members.ts'
 import { type OpenWallets, type OpenWorkspace, workspaceOpener, workspaceProvider } from './opening.ts'
 import { createOperatorHandlers } from './operator-handlers.ts'
@@ -27,7 +27,6 @@ export interface WorkspacePorts {
   ids: Ids
   members: Members
   openWallets: OpenWallets
-  isSamePerson: IsSamePerson
 }
 
 export interface Workspaces {
@@ -42,12 +41,12 @@ export interface Workspaces {
 }
 
 export const createWorkspaces = (ports: WorkspacePorts): Workspaces => {
-  const { database, words, ids, members, openWallets, isSamePerson } = ports
+  const { database, words, ids, members, openWallets } = ports
   const provide = workspaceProvider({ ids, openWallets })
   return {
     handlers: new Map([
       ...createHandlers(createService(database, members, provide), words),
-      ...createMemberHandlers(createMemberService(database, members, isSamePerson), words),
+      ...createMemberHandlers(createMemberService(database, members), words),
       ...createOperatorHandlers(database, words),
     ]),
     gate: createGate(database, accessOf),

@@ -1,6 +1,6 @@
 import { type AccountId, notFound, type Page, Refusal, type WorkspaceId } from '../../kernel/index.ts'
 import { type Act, recordAct } from '../../platform/audit/index.ts'
-import { type Database, inTransaction, type Tx } from '../../platform/database/index.ts'
+import { type Database, inTransaction } from '../../platform/database/index.ts'
 import { listMembers, type MemberQuery, type MemberRow, memberIn } from './member-list-store.ts'
 import type { Members } from './members.ts'
 import { type PolicyConfig, setPolicy } from './policy-store.ts'
@@ -13,10 +13,7 @@ export interface Limiting {
   reason: string
 }
 
-/** Whether two accounts are the same person's, who may have one at each portal. */
-export type IsSamePerson = (tx: Tx, one: AccountId, other: AccountId) => Promise<boolean>
-
-export const createMemberService = (database: Database, members: Members, isSamePerson: IsSamePerson) => ({
+export const createMemberService = (database: Database, members: Members) => ({
   list: (query: MemberQuery): Promise<Page<MemberRow>> => listMembers(database, query),
 
   /** The members of a workspace that the caller need not belong to. */
@@ -27,10 +24,10 @@ export const createMemberService = (database: Database, members: Members, isSame
 
   limit: (act: Act, workspaceId: WorkspaceId, { accountId, policyConfig, reason }: Limiting): Promise<MemberRow> =>
     inTransaction(database, async (tx) => {
-      // A limit that its subject could lift would be none.
-      if (await isSamePerson(tx, accountId, act.accountId))
-        throw new Refusal('ACCESS.PERMISSION_DENIED', { internal: 'one’s own membership' })
       await members.hold(tx, workspaceId)
+      // A limit that its subject or a fellow owner could lift would be none.
+      if (await members.hasPerson(tx, workspaceId, act.accountId))
+        throw new Refusal('ACCESS.PERMISSION_DENIED', { internal: 'a workspace of one’s own' })
       const member = await members.find(tx, accountId, workspaceId)
       if (!member) throw notFound('no such member of this workspace')
       await setPolicy(tx, member, policyConfig, mayBeDefault(policyConfig), act.at)
