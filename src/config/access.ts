@@ -7,8 +7,10 @@ const count = z.int().min(1)
 const invitations = z.strictObject({
   lifeMs: life(days(1)).multipleOf(days(1)).describe('How long one waits for its answer: whole days.'),
   maxPending: count.max(500).describe('Of one workspace at once.'),
-  maxPerDay: count.describe('Of one workspace within 24 hours: they are mails to strangers.'),
-  maxPerDayToAddress: count.describe('Of those, to one address.'),
+  maxPerDay: count.describe(
+    'Of one workspace within 24 hours, and of one account from all of its workspaces: they are mails to strangers.',
+  ),
+  maxPerDayToAddress: count.describe('Of one workspace, to one address.'),
 })
 
 const apiKeys = z.strictObject({

@@ -302,6 +302,25 @@ describe('who may invite whom', () => {
     Object.assign(settings, accessSettings.invitations)
   })
 
+  test('invitations.create 429 ACCESS.RATE_LIMITED for who has sent as many as a workspace may from all of theirs', async () => {
+    settings.maxPerDay = 3
+    const other = await world.account(`other${serial}@example.test`)
+    const elsewhere = async (as = owner) => {
+      const where = await world.workspaceOf(as)
+      const body = { email: guestEmail, roleBizId: await world.join(where, other, ['wallet:read']) }
+      return world.ask(handlers, contract.createInvitation, { as, workspace: where, body })
+    }
+    await invite()
+    await elsewhere()
+    world.clock.advance(hours(1))
+    await elsewhere()
+    expect(await refusalOf(elsewhere())).toBe('ACCESS.RATE_LIMITED')
+    expect(await refusalOf(elsewhere(await world.account(`third${serial}@example.test`)))).toBe('none')
+    world.clock.advance(hours(23))
+    expect(await refusalOf(elsewhere())).toBe('none')
+    Object.assign(settings, accessSettings.invitations)
+  })
+
   test('invitations.accept 409 STATE.CONFLICT for who belongs to as many workspaces as may; it waits on', async () => {
     world.limits.maxPerAccount = 1
     const home = await world.workspaceOf(guest)

@@ -1,41 +1,56 @@
-import type { Instant, WorkspaceId } from '../../kernel/index.ts'
+import type { AccountId, Instant, WorkspaceId } from '../../kernel/index.ts'
 import { moment, type Tx } from '../../platform/database/index.ts'
 import type { InvitationSettings } from './rules.ts'
 
 /** A limit of a day's invitations that is used up. */
 export interface FullLimit {
-  name: 'invitations' | 'invitations-to-address'
+  name: 'invitations' | 'invitations-of-account' | 'invitations-to-address'
   limit: number
   /** When the invitation was made that has to be left behind before another one is let in. */
   since: Instant
 }
 
+interface Asked {
+  workspaceId: WorkspaceId
+  inviterId: AccountId
+  email: string
+}
+
 /**
  * The limit that keeps a workspace from another invitation to an address, by those made since an instant: to everybody, or
- * to that one. Of both it is the one that lasts longer; null where there is room.
+ * to that one; and who invites, by theirs from all workspaces that they belong to, for nobody is to send the more the more
+ * workspaces they make. Of several it is the one that lasts longest; null where there is room.
  */
 export const fullLimit = async (
   tx: Tx,
-  workspaceId: WorkspaceId,
-  email: string,
+  { workspaceId, inviterId, email }: Asked,
   since: Instant,
   { maxPerDay, maxPerDayToAddress }: Pick<InvitationSettings, 'maxPerDay' | 'maxPerDayToAddress'>,
 ): Promise<FullLimit | null> => {
   const newest = tx
     .selectFrom('invitations')
     .select('created_at')
-    .where('workspace_biz_id', '=', workspaceId)
     .where('created_at', '>', moment(since))
     .orderBy('created_at', 'desc')
     .limit(1)
-  const ofAll = await newest.offset(maxPerDay - 1).executeTakeFirst()
-  const toAddress = newest.where('invitee_email', '=', email).offset(maxPerDayToAddress - 1)
-  const ofAddress = await toAddress.executeTakeFirst()
-  const all = ofAll && ({ name: 'invitations', limit: maxPerDay, since: ofAll.created_at } as const)
-  const address =
-    ofAddress && ({ name: 'invitations-to-address', limit: maxPerDayToAddress, since: ofAddress.created_at } as const)
-  if (all && address) return address.since > all.since ? address : all
-  return all ?? address ?? null
+  const ofWorkspace = newest.where('workspace_biz_id', '=', workspaceId)
+  const ofInviter = newest
+    .where('inviter_biz_id', '=', inviterId)
+    .where('workspace_biz_id', 'in', (eb) =>
+      eb.selectFrom('memberships').select('workspace_biz_id').where('account_biz_id', '=', inviterId),
+    )
+  const rules = [
+    { name: 'invitations', limit: maxPerDay, made: ofWorkspace },
+    { name: 'invitations-of-account', limit: maxPerDay, made: ofInviter },
+    { name: 'invitations-to-address', limit: maxPerDayToAddress, made: ofWorkspace.where('invitee_email', '=', email) },
+  ] as const
+  let longest: FullLimit | null = null
+  for (const { name, limit, made } of rules) {
+    const oldest = await made.offset(limit - 1).executeTakeFirst()
+    if (oldest && (longest === null || oldest.created_at > longest.since))
+      longest = { name, limit, since: oldest.created_at }
+  }
+  return longest
 }
 
 /** How many of a workspace still wait. */

@@ -57,7 +57,7 @@ export const createService = (ports: InvitationPorts) => {
       const since = plus(act.at, -limitPeriod)
       requireWithinLimits(
         {
-          full: await fullLimit(tx, workspace, email, since, settings),
+          full: await fullLimit(tx, { workspaceId: workspace, inviterId: act.accountId, email }, since, settings),
           pending: await countPending(tx, workspace, act.at),
         },
         settings,
