@@ -10,7 +10,7 @@ const invitations = z.strictObject({
   maxPerDay: count.describe(
     'Of one workspace within 24 hours, and of one account from all of its workspaces: they are mails to strangers.',
   ),
-  maxPerDayToAddress: count.describe('Of one workspace, to one address.'),
+  maxPerDayToAddress: count.describe('Of those, to one address.'),
 })
 
 const apiKeys = z.strictObject({

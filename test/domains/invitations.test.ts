@@ -304,20 +304,22 @@ describe('who may invite whom', () => {
 
   test('invitations.create 429 ACCESS.RATE_LIMITED for who has sent as many as a workspace may from all of theirs', async () => {
     settings.maxPerDay = 3
+    settings.maxPerDayToAddress = 2
     const other = await world.account(`other${serial}@example.test`)
-    const elsewhere = async (as = owner) => {
+    const elsewhere = async (email: string, as = owner) => {
       const where = await world.workspaceOf(as)
-      const body = { email: guestEmail, roleBizId: await world.join(where, other, ['wallet:read']) }
+      const body = { email, roleBizId: await world.join(where, other, ['wallet:read']) }
       return world.ask(handlers, contract.createInvitation, { as, workspace: where, body })
     }
     await invite()
-    await elsewhere()
+    await elsewhere(guestEmail)
+    expect(await refusalOf(elsewhere(guestEmail))).toBe('ACCESS.RATE_LIMITED')
     world.clock.advance(hours(1))
-    await elsewhere()
-    expect(await refusalOf(elsewhere())).toBe('ACCESS.RATE_LIMITED')
-    expect(await refusalOf(elsewhere(await world.account(`third${serial}@example.test`)))).toBe('none')
+    await elsewhere('second@example.test')
+    expect(await refusalOf(elsewhere('third@example.test'))).toBe('ACCESS.RATE_LIMITED')
+    expect(await refusalOf(elsewhere(guestEmail, await world.account(`next${serial}@example.test`)))).toBe('none')
     world.clock.advance(hours(23))
-    expect(await refusalOf(elsewhere())).toBe('none')
+    expect(await refusalOf(elsewhere(guestEmail))).toBe('none')
     Object.assign(settings, accessSettings.invitations)
   })
 

@@ -17,9 +17,9 @@ interface Asked {
 }
 
 /**
- * The limit that keeps a workspace from another invitation to an address, by those made since an instant: to everybody, or
- * to that one; and who invites, by theirs from all workspaces that they belong to, for nobody is to send the more the more
- * workspaces they make. Of several it is the one that lasts longest; null where there is room.
+ * The limit that keeps a workspace, or who invites, from another invitation to an address, by those made since an instant, to
+ * everybody or to that one. Who invites is counted over all workspaces that they belong to: nobody is to send the more the
+ * more workspaces they make. Of several it is the one that lasts longest; null where there is room.
  */
 export const fullLimit = async (
   tx: Tx,
@@ -43,6 +43,7 @@ export const fullLimit = async (
     { name: 'invitations', limit: maxPerDay, made: ofWorkspace },
     { name: 'invitations-of-account', limit: maxPerDay, made: ofInviter },
     { name: 'invitations-to-address', limit: maxPerDayToAddress, made: ofWorkspace.where('invitee_email', '=', email) },
+    { name: 'invitations-to-address', limit: maxPerDayToAddress, made: ofInviter.where('invitee_email', '=', email) },
   ] as const
   let longest: FullLimit | null = null
   for (const { name, limit, made } of rules) {
