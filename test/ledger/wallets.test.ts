@@ -17,6 +17,7 @@ describe.each(stores)('wallets on $name', ({ database }) => {
   let a: TestWallet
   let b: TestWallet
   const caller = systemIds.next<'account'>()
+  const members = workspaceMembers(accessSettings.workspaces)
   beforeAll(async () => {
     book = await createBook(database, { approvalThreshold: { USD: '50' } })
     a = await book.wallet('USD', '100.00')
@@ -38,7 +39,6 @@ describe.each(stores)('wallets on $name', ({ database }) => {
   test('a new workspace gets a wallet per configured currency', async () => {
     const workspaceId = await book.workspace()
     const { ledger, clock } = book
-    const members = workspaceMembers(accessSettings.workspaces)
     const ports = { database, ledger, members, clock, ids: systemIds, words }
     const wallets = createWallets({ ...ports, currencies: ['EUR', 'JPY', 'BHD'] })
     const at = clock.now()

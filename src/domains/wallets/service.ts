@@ -17,9 +17,10 @@ export interface WalletsPorts {
   ledger: Ledger
   clock: Clock
   ids: Ids
+  /** Refuses somebody who belongs to the workspace, by any account of theirs. */
+  members: { demandOutsider(tx: Tx, accountId: AccountId, workspaceId: WorkspaceId): Promise<void> }
   /** A new workspace gets a wallet in each, in this order. */
   currencies: readonly string[]
-  members: { hasPerson(tx: Tx, workspaceId: WorkspaceId, accountId: AccountId): Promise<boolean> }
 }
 
 /** Opens a new workspace's wallets inside the transaction that makes it; each is its currency's default. */
@@ -62,7 +63,7 @@ export interface WalletChange {
   reason: string
 }
 
-/** Stops or starts a wallet's movements, or ends it once it is empty, and says so in the audit log; never one's own. */
+/** Stops or starts a wallet's movements, or ends it once it is empty, and says so in the audit log. */
 export const changeStatus = (
   { database, ledger, members }: WalletsPorts,
   { wallet, change, reason }: WalletChange,
@@ -70,17 +71,11 @@ export const changeStatus = (
 ): Promise<Wallet> =>
   inTransaction(database, async (tx) => {
     const within = ledger.within(tx)
-    const read = async () => {
-      const found = await within.readWallet({ wallet, workspace: null })
-      if (!found) throw notFound('no such wallet')
-      return found
-    }
-    const { workspaceBizId } = await read()
-    if (await members.hasPerson(tx, workspaceBizId, act.accountId))
-      throw new Refusal('ACCESS.PERMISSION_DENIED', { internal: 'a wallet of one’s own workspace' })
     const moved = await within.moveWallet({ wallet, ...changes[change], at: act.at })
-    const found = await read()
+    const found = await within.readWallet({ wallet, workspace: null })
+    if (!found) throw notFound('no such wallet')
+    if (change === 'unfreeze') await members.demandOutsider(tx, act.accountId, found.workspaceBizId)
     if (!moved) throw new Refusal('STATE.CONFLICT', { internal: `the wallet is ${found.status}, or has money` })
-    await recordAct(tx, act, { workspaceId: workspaceBizId, targetId: wallet, detail: { reason } })
+    await recordAct(tx, act, { workspaceId: found.workspaceBizId, targetId: wallet, detail: { reason } })
     return found
   })

@@ -1,8 +1,8 @@
 import { type CodeOf, notFound, Refusal, type WorkspaceId } from '../../kernel/index.ts'
 import { type Act, recordAct } from '../../platform/audit/index.ts'
 import { type Database, inTransaction } from '../../platform/database/index.ts'
+import type { Members } from './members.ts'
 import { setWorkspaceStatus } from './operator-store.ts'
-import { hasPerson } from './person-store.ts'
 import { lockWorkspace, type WorkspaceRow } from './store.ts'
 
 const steps = {
@@ -12,7 +12,7 @@ const steps = {
 
 /** Closes a workspace to its members, or opens it again; the gate asks for its status on every call. */
 export const changeWorkspace = (
-  database: Database,
+  { database, members }: { database: Database; members: Pick<Members, 'demandOutsider'> },
   act: Act,
   id: WorkspaceId,
   step: keyof typeof steps,
@@ -21,8 +21,7 @@ export const changeWorkspace = (
   inTransaction(database, async (tx) => {
     const workspace = await lockWorkspace(tx, id)
     if (!workspace) throw notFound('no such workspace')
-    if (await hasPerson(tx, id, act.accountId))
-      throw new Refusal('ACCESS.PERMISSION_DENIED', { internal: 'a workspace of one’s own' })
+    if (step === 'unfreeze') await members.demandOutsider(tx, act.accountId, id)
     const { from, to } = steps[step]
     if (workspace.status !== from)
       throw new Refusal('STATE.CONFLICT', { internal: `it is ${workspace.status}, not ${from}` })

@@ -47,7 +47,7 @@ export const createWorkspaces = (ports: WorkspacePorts): Workspaces => {
     handlers: new Map([
       ...createHandlers(createService(database, members, provide), words),
       ...createMemberHandlers(createMemberService(database, members), words),
-      ...createOperatorHandlers(database, words),
+      ...createOperatorHandlers({ database, members }, words),
     ]),
     gate: createGate(database, accessOf),
     members,

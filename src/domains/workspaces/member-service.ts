@@ -1,4 +1,4 @@
-import { type AccountId, notFound, type Page, Refusal, type WorkspaceId } from '../../kernel/index.ts'
+import { type AccountId, notFound, type Page, type WorkspaceId } from '../../kernel/index.ts'
 import { type Act, recordAct } from '../../platform/audit/index.ts'
 import { type Database, inTransaction } from '../../platform/database/index.ts'
 import { listMembers, type MemberQuery, type MemberRow, memberIn } from './member-list-store.ts'
@@ -26,8 +26,7 @@ export const createMemberService = (database: Database, members: Members) => ({
     inTransaction(database, async (tx) => {
       await members.hold(tx, workspaceId)
       // A limit that its subject or a fellow owner could lift would be none.
-      if (await members.hasPerson(tx, workspaceId, act.accountId))
-        throw new Refusal('ACCESS.PERMISSION_DENIED', { internal: 'a workspace of one’s own' })
+      await members.demandOutsider(tx, act.accountId, workspaceId)
       const member = await members.find(tx, accountId, workspaceId)
       if (!member) throw notFound('no such member of this workspace')
       await setPolicy(tx, member, policyConfig, mayBeDefault(policyConfig), act.at)

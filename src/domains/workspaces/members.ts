@@ -3,6 +3,7 @@ import type { Tx } from '../../platform/database/index.ts'
 import {
   addMembership,
   countMemberships,
+  isPersonIn,
   type MembershipRow,
   membershipIn,
   type NewMembership,
@@ -10,7 +11,6 @@ import {
   removeMembership,
   setRole,
 } from './membership-store.ts'
-import { hasPerson } from './person-store.ts'
 import { isEnterable, mayActAsOwner, type Standing } from './rules.ts'
 import { lockWorkspace, type WorkspaceRow } from './store.ts'
 
@@ -29,8 +29,8 @@ export interface Members {
    */
   holdFor(tx: Tx, accountId: AccountId, by: WorkspaceAccess): Promise<WorkspaceRow>
   find(tx: Tx, accountId: AccountId, workspaceId: WorkspaceId): Promise<MembershipRow | undefined>
-  /** Whether somebody belongs to it, by this account or by theirs at the other portal: operators decide over nothing of their own. */
-  hasPerson(tx: Tx, workspaceId: WorkspaceId, accountId: AccountId): Promise<boolean>
+  /** Refuses somebody who belongs to it, by any account of theirs: what holds its members back is not theirs to lift. */
+  demandOutsider(tx: Tx, accountId: AccountId, workspaceId: WorkspaceId): Promise<void>
   /** What a member may do now; undefined for who is none or may not enter. */
   accessOf(tx: Tx, accountId: AccountId, workspaceId: WorkspaceId): Promise<WorkspaceAccess | undefined>
   /** Refuses where an account belongs to as many workspaces as it may; until the end of `tx` it comes to no other one. */
@@ -75,7 +75,10 @@ export const createMembers = (
       return workspace
     },
     find: membershipIn,
-    hasPerson,
+    demandOutsider: async (tx, accountId, workspaceId) => {
+      if (await isPersonIn(tx, accountId, workspaceId))
+        throw new Refusal('ACCESS.PERMISSION_DENIED', { internal: 'one’s own workspace' })
+    },
     accessOf,
     requireRoom,
     add: async (tx, member, at) => {

@@ -49,6 +49,18 @@ export const membershipIn = (
   workspaceId: WorkspaceId,
 ): Promise<MembershipRow | undefined> => membership.first(store, { accountId, workspaceId })
 
+/** Whether somebody belongs to a workspace, by any account of theirs: at both portals a person has the same address. */
+export const isPersonIn = async (store: Store, accountId: AccountId, workspaceId: WorkspaceId): Promise<boolean> => {
+  const found = store
+    .selectFrom('accounts as own')
+    .innerJoin('accounts as member', 'member.email_canonical', 'own.email_canonical')
+    .innerJoin('memberships as m', 'm.account_biz_id', 'member.biz_id')
+    .where('own.biz_id', '=', accountId)
+    .where('m.workspace_biz_id', '=', workspaceId)
+    .select('m.account_biz_id')
+  return (await found.executeTakeFirst()) !== undefined
+}
+
 /** The default one first, then those that can be entered, the oldest first: the order in which one is picked. */
 const inOrder = statement((store, given: Given<{ accountId: AccountId; limit: number | null }>) =>
   memberships(store, given('accountId'))
