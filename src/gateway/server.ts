@@ -67,8 +67,9 @@ export const guardServer = ({ app, settings, isDraining, onMalformed }: Listener
       headersTimeout: settings.headersTimeoutMs,
       requestTimeout: settings.uploadTimeoutMs,
       connectionsCheckingInterval: 1_000,
-      // For longer than edges keep theirs (nginx, ALB: 60 s): a command on one that is just being closed is answered 502.
-      keepAliveTimeout: 75_000,
+      // For longer than edges keep theirs (nginx: 60 s, Caddy: 120 s, Google's balancers: 600 s, which nobody can set): a
+      // command on one that is just being closed is answered 502.
+      keepAliveTimeout: 620_000,
       // Node's own refusal of a request without one tells nobody.
       requireHostHeader: false,
       insecureHTTPParser: false,

@@ -53,3 +53,10 @@ test('CONNECT from clients that are gone before they are answered ends nobody', 
   await expect.poll(connections).toBe(0)
   expect(uncaught).toEqual([])
 })
+
+test('a connection that nobody uses is kept for longer than load balancers keep theirs, Google’s 600 s too, which nobody can set', async () => {
+  const socket = asking('GET / HTTP/1.1\r\nHost: x\r\n\r\n')
+  const [answer] = await once(socket, 'data')
+  expect(Number(/\r\nKeep-Alive: timeout=(\d+)\r\n/.exec(String(answer))?.[1])).toBeGreaterThan(600)
+  socket.destroy()
+})
