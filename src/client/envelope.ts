@@ -47,6 +47,8 @@ export const openFrame = (response: Response, json: unknown, sentId: string): Fr
   if (frame?.success && ok) return frame
   const facts = { status, requestId: headers.get('x-request-id') ?? sentId, retryAfter: retryAfterOf(headers) }
   if (frame && !frame.success) throw new PorticoError({ ...facts, code: frame.code, message: frame.message })
-  const message = `the answer with status ${status} is no envelope of the interface`
+  // A browser hides all else of an answer that leads elsewhere.
+  const said = response.type === 'opaqueredirect' ? 'that leads elsewhere' : `with status ${status}`
+  const message = `the answer ${said} is no envelope of the interface`
   throw new PorticoError({ ...facts, code: 'CLIENT.INVALID_REPLY', message })
 }

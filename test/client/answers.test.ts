@@ -4,7 +4,7 @@ import { createClient, type Exchange } from '../../src/client/index.ts'
 import { settle } from '../../src/client/options.ts'
 import { isSealed } from '../../src/client/seal-rule.ts'
 import { catalogue, resources } from '../../src/contract/index.ts'
-import { begun, completed, consumer, pair, sent, wallet, walletId } from './fixtures.ts'
+import { begun, completed, consumer, order, pair, sent, transfer, wallet, walletId } from './fixtures.ts'
 import { hangUp, ok, refuse, type ScriptedGateway, type Step, scriptedGateway } from './scripted-gateway.ts'
 
 let gateway: ScriptedGateway | undefined
@@ -86,13 +86,13 @@ describe('an answer', () => {
     expect(answers.map(({ timestamp }) => timestamp)).toEqual([1_700, null])
   })
 
-  it('that leads elsewhere is not followed', async () => {
-    gateway = await scriptedGateway({
-      [wallets]: (_, response) => void response.writeHead(302, { location: '/elsewhere' }).end(),
-      'GET /elsewhere': ok([wallet]),
-    })
-    await expect(consumer(gateway.baseUrl).listWallets()).rejects.toHaveProperty('code', 'CLIENT.NETWORK')
-    expect(gateway.to('/elsewhere')).toEqual([])
+  it('that leads elsewhere, as to a sign-in that stands in front, is not followed, and no money command is tried again', async () => {
+    const elsewhere: Step = (_, response) => void response.writeHead(302, { location: '/elsewhere' }).end()
+    const created = 'POST /web/v1/consumer/transfer/command/create'
+    gateway = await scriptedGateway({ [created]: elsewhere, 'POST /elsewhere': ok(order), 'GET /elsewhere': ok(order) })
+    const answer = consumer(gateway.baseUrl).createTransfer({ body: transfer })
+    await expect(answer).rejects.toMatchObject({ code: 'CLIENT.INVALID_REPLY', status: 302 })
+    expect(gateway.seen).toHaveLength(1)
   })
 })
 
@@ -162,7 +162,7 @@ describe('a call', () => {
     expect(fetched.mock.calls[0]?.[1]).toMatchObject({
       credentials: 'omit',
       cache: 'no-store',
-      redirect: 'error',
+      redirect: 'manual',
       referrerPolicy: 'no-referrer',
     })
   })
