@@ -3,7 +3,8 @@ import { isRecord } from './is-record.ts'
 /** What a JSON text turned out to be; the reason is for the log. */
 export type StrictJson = { ok: true; value: unknown } | { ok: false; reason: string }
 
-const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
+/** Made as it is used, which costs nothing: the typed client brings this module where no such thing may be. */
+const decode = (bytes: Uint8Array): string => new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)
 const refused = (reason: string): StrictJson => ({ ok: false, reason })
 
 const QUOTE = 0x22
@@ -92,7 +93,7 @@ const flawOf = (text: string, root: unknown, members: number): string | undefine
  */
 export const parseStrictJson = (bytes: Uint8Array, maxDepth: number): StrictJson => {
   try {
-    const text = utf8.decode(bytes)
+    const text = decode(bytes)
     const members = membersIn(text, maxDepth)
     if (members === undefined) return refused('too deep')
     if (members > mostMembers) return refused('too many names')

@@ -42,6 +42,15 @@ describe('the client as the package exports it', () => {
     expect(stdout.trim()).toBe('function CLIENT.NETWORK')
   })
 
+  it('is imported where a front end’s own tests have little of a browser, as in jsdom', async () => {
+    const url = pathToFileURL(join(folder, 'client/index.js')).href
+    const missing = ['AbortSignal', 'FormData', 'Headers', 'Response', 'TextDecoder', 'TextEncoder', 'crypto', 'fetch']
+    const script = `for (const name of ${JSON.stringify(missing)}) Reflect.deleteProperty(globalThis, name)
+      console.log(typeof (await import(${JSON.stringify(url)})).createClient)`
+    const { stdout } = await run(process.execPath, ['--input-type=module', '-e', script])
+    expect(stdout.trim()).toBe('function')
+  })
+
   it('costs a page what it uses: to tell an error takes no operation along, and a client tells zod not to compile', async () => {
     const packaged = await readFile(join(root, 'package.json'), 'utf8')
     await writeFile(join(folder, 'package.json'), packaged.replaceAll('./dist/', './'))
