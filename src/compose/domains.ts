@@ -47,6 +47,7 @@ export const composeDomains = async (
     settings: settings.money.recharge,
     expiryMs,
     fileOf: files.fileOf,
+    isProof: (file) => files.serves('RECHARGE_PROOF', file),
   })
   const exports = createExports({ ...outside, ledger, settings: settings.exports })
   const rates = await openRates(settings.money.exchange, outside.clock, logger)

@@ -41,6 +41,7 @@ const paidIn = createRecharges({
   ...{ database, ledger, clock, words, settings: { lifeMs, channels: [into] }, expiryMs: 1_000 },
   blobs: await openBlobs({ kind: 'disk' }, tmpdir()),
   fileOf: async () => undefined,
+  isProof: () => true,
 })
 const paidOut = createWithdrawals({
   ...{ ledger, words, channelOf: channels.channelOf },

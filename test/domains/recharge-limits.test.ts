@@ -30,6 +30,7 @@ const bench = async ({ database }: TestStore) => {
     database,
     blobs: await openBlobs({ kind: 'disk' }, tmpdir()),
     fileOf: async () => undefined,
+    isProof: () => true,
   })
   const [wallet, as, ask] = [await book.wallet('USD'), book.account(), asker([handlers], clock)]
   const { workspace } = wallet

@@ -39,6 +39,7 @@ describe('recharges in the store', () => {
       database,
       blobs: await openBlobs({ kind: 'disk' }, tmpdir()),
       fileOf: async () => ({ key: 'x', fileName: 'x', contentType: 'application/pdf', sizeBytes: 1, sha256: '' }),
+      isProof: () => true,
     })
     const wallet = await book.wallet('USD')
     return { ...book, wallet, jobs, close, ask: asker([handlers], clock) }

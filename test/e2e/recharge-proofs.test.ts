@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
 import { unknownId } from '../harness/catalogue.ts'
 import { signIn } from '../harness/sign-in.ts'
 import { storeIsAvailable } from '../harness/store.ts'
-import { codeOf, notFound } from './money-world.ts'
+import { codeOf, invalid, notFound } from './money-world.ts'
 import { type RechargesWorld, startRechargesWorld } from './recharges-world.ts'
 
 const proofOf = (id: string) => `/recharges/${id}/proof/download`
@@ -38,6 +38,15 @@ describe.skipIf(!storeIsAvailable())('proofs of recharges', () => {
     expect(items).toMatchObject([told, told, told])
   })
 
+  test('recharges.proof 400 for a file of a type that no proof has, whatever it was uploaded for; a receipt may be a document', async () => {
+    const { data, made, upload, web } = world
+    const { bizId } = await made()
+    const table = { content: Buffer.from('=1+1,2\n'), fileName: 'receipt.csv', type: 'text/csv' }
+    const fileBizId = await upload({ purpose: 'DOCUMENT', ...table })
+    expect(codeOf(await web('POST', `/recharges/${bizId}/proof`, { fileBizId }))).toEqual(invalid)
+    await data(web('POST', `/recharges/${bizId}/proof`, { fileBizId: await upload({ purpose: 'DOCUMENT' }) }))
+  })
+
   test('recharges.downloadProof 200 with HEAD: the same head, and no line in the audit log, for nobody has seen the file', async () => {
     const { data, system, proved } = world
     const { bizId } = await proved()
@@ -56,7 +65,7 @@ describe.skipIf(!storeIsAvailable())('proofs of recharges', () => {
     const [{ bizId: walletBizId }] = await data(web('GET', '/wallets', undefined, there))
     const body = { walletBizId, channelCode: 'BANK_USD', amount: '10.00' }
     const { bizId } = await data(web('POST', '/recharges', body, there))
-    await data(web('POST', `/recharges/${bizId}/proof`, { fileBizId: await upload(play) }, there))
+    await data(web('POST', `/recharges/${bizId}/proof`, { fileBizId: await upload({ where: play }) }, there))
     const path = `/web/v1/system${proofOf(bizId)}`
     expect((await system('GET', proofOf(bizId))).status).toBe(200)
     expect(codeOf(await portico.call('GET', path))).toEqual([401, 'ACCESS.TOKEN_MISSING'])

@@ -14,10 +14,12 @@ export const stepsOf = (order: { statusHistory: { status: { code: string } }[] }
 export const startRechargesWorld = async (adjust?: Adjust) => {
   const world = await startMoneyWorld(adjust)
   const { portico, owner, web, data } = world
-  const upload = async (where: string = workspace): Promise<string> => {
+  const receipt = { where: workspace, content: pdf(), fileName: 'receipt.pdf', type: 'application/pdf' }
+  const upload = async (changed: Partial<typeof receipt> & { purpose?: string } = {}): Promise<string> => {
+    const { where, purpose, ...file } = { ...receipt, purpose: 'RECHARGE_PROOF', ...changed }
     const { headers, body } = formOf([
-      { name: 'file', content: pdf(), fileName: 'receipt.pdf', type: 'application/pdf' },
-      { name: 'purpose', content: 'RECHARGE_PROOF' },
+      { name: 'file', ...file },
+      { name: 'purpose', content: purpose },
     ])
     const call = { token: owner.accessToken, workspace: where, headers, body }
     return (await data(portico.call('POST', '/web/v1/consumer/files/upload', call))).bizId

@@ -214,7 +214,7 @@ describe.skipIf(!storeIsAvailable())('recharges', () => {
     const there = { workspace: other }
     expect(codeOf(await web('POST', '/recharges', asked(), there))).toEqual(notFound)
     const { bizId } = await made()
-    const [theirs, ours] = [await upload(other), await upload()]
+    const [theirs, ours] = [await upload({ where: other }), await upload()]
     for (const fileBizId of [theirs, unknownId])
       expect(codeOf(await web('POST', `/recharges/${bizId}/proof`, { fileBizId }))).toEqual(notFound)
     const answers = [

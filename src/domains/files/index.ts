@@ -3,7 +3,7 @@ import { addUnnamed, type Downloadable, sweepUnnamed } from '../../platform/blob
 import type { Tx } from '../../platform/database/index.ts'
 import type { JobKind } from '../../platform/jobs/index.ts'
 import { fileHandlers } from './handlers.ts'
-import type { PurposeRules } from './rules.ts'
+import { type FilePurpose, type PurposeRules, serves } from './rules.ts'
 import { type FilePorts, fileOf } from './service.ts'
 import { deleteFilesOf } from './store.ts'
 
@@ -19,6 +19,8 @@ export interface Files {
   jobs: JobKind[]
   /** A file of this workspace, for the orders that refer to one; undefined where it is unknown, foreign or deleted. */
   fileOf(workspace: WorkspaceId, fileId: string): Promise<Downloadable | undefined>
+  /** Whether files for a purpose may be as this one is. */
+  serves(purpose: FilePurpose, file: Downloadable): boolean
   /** For a sandbox that is emptied. */
   clean(tx: Tx, reset: { workspaceId: WorkspaceId; at: Instant }): Promise<void>
 }
@@ -36,6 +38,7 @@ export const createFiles = ({ settings, words, clock, ...outside }: FilesOptions
       const file = await fileOf(database, workspace, fileId)
       return file && { ...file, key: file.blobKey }
     },
+    serves: (purpose, file) => serves(purposes[purpose], file),
     clean: async (tx, { workspaceId, at }) => addUnnamed(tx, await deleteFilesOf(tx, workspaceId), at),
   }
 }

@@ -67,6 +67,10 @@ export const judgePurpose = ({ maxBytes, types }: PurposeRule, file: { size: num
   if (file.size > maxBytes) throw tooLarge()
 }
 
+/** The same of a file that lies there already, for whatever it was uploaded. */
+export const serves = ({ maxBytes, types }: PurposeRule, file: { contentType: string; sizeBytes: number }): boolean =>
+  types.includes(file.contentType) && file.sizeBytes <= maxBytes
+
 export const tooLarge = (): Refusal => new Refusal('REQUEST.TOO_LARGE', { field: 'file', internal: 'file' })
 
 /** The most that any purpose takes: the bound while the purpose is not known yet. */

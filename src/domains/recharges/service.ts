@@ -50,6 +50,8 @@ export interface RechargesPorts {
   blobs: Blobs
   /** A file of the workspace that can be had; a foreign one is as unknown. */
   fileOf(workspace: WorkspaceId, file: string): Promise<Downloadable | undefined>
+  /** Whether a file is one that operators are to be shown as a proof. */
+  isProof(file: Downloadable): boolean
 }
 
 export interface Asked {
@@ -161,7 +163,9 @@ export const submitProof = (
   acting: Acting<WorkspaceId>,
 ): Promise<Order> =>
   change(ports, id, acting, async () => {
-    if (!(await ports.fileOf(acting.workspace, file))) throw notFound('no such file')
+    const proof = await ports.fileOf(acting.workspace, file)
+    if (!proof) throw notFound('no such file')
+    if (!ports.isProof(proof)) throw invalid('fileBizId', 'of a type or size that no proof has')
     return { parties: [], move: submission(id, acting.workspace, file) }
   })
 
