@@ -30,7 +30,8 @@ const kindsOf = ({ settings, outside, isGateway, identity, domains }: Parts): Jo
   const seal: JobKind['work'] = async (_payload, { signal }) => {
     await sealAuditLog(outside.database, signal)
   }
-  const sweep: JobKind['work'] = (_payload, { signal }) => outside.patiently(identity.sweep, signal)
+  const sweep: JobKind['work'] = (_payload, { signal }) =>
+    outside.patiently((database) => identity.sweep(database, signal), signal)
   const { vacuumEveryMs } = settings.database
   const tidy: JobKind['work'] = (_payload, { signal }) => vacuum(outside.database, signal)
   return [

@@ -58,8 +58,8 @@ export interface Identity {
   waiting: Readonly<Record<'login-begin' | 'login-complete', () => number>>
   /** Mails that nobody waits for; they leave from the gateway. */
   jobs: JobKind[]
-  /** Deletes what can never count again; for a job, on a connection that has time for what has gathered. */
-  sweep(database: Database): Promise<void>
+  /** Deletes what can never count again, until a signal ends it; for a job, on a connection that has time for what has gathered. */
+  sweep(database: Database, signal?: AbortSignal): Promise<void>
 }
 
 /** What the gateway serves itself. Makes sure before it answers that there are keys to sign and to open with. */
@@ -110,6 +110,6 @@ export const createIdentity = async (ports: IdentityPorts, settings: IdentitySet
     admit: guard.admit,
     waiting: { 'login-begin': turns.begin.waiting, 'login-complete': turns.goOn.waiting },
     jobs: [noticeSender(ports, settings.portals)],
-    sweep: (store) => sweepIdentity(store, clock.now(), settings.login.failures),
+    sweep: (store, signal) => sweepIdentity(store, clock.now(), settings.login.failures, signal),
   }
 }

@@ -1,3 +1,5 @@
+import { setImmediate as turn } from 'node:timers/promises'
+import { type RawBuilder, type SqlBool, sql } from 'kysely'
 import { days, type Instant, plus } from '../kernel/index.ts'
 import { type Database, moment } from '../platform/database/index.ts'
 import type { Allowance } from './settings.ts'
@@ -6,26 +8,52 @@ import type { Allowance } from './settings.ts'
 const kept = days(30)
 const keptBriefly = days(1)
 
+/** Rows of one statement: the embedded store serves nobody meanwhile, and a server undoes them where it is cut off. */
+const most = 1_000
+
+interface Done {
+  table: 'one_time_codes' | 'login_sessions' | 'password_tokens' | 'login_failures' | 'refresh_tokens' | 'sessions'
+  /** The column of an index, by which they are found, and what is not after it. */
+  column: 'expires_at' | 'window_started_at'
+  before: Instant
+  where?: RawBuilder<SqlBool>
+}
+
+const deleteSome = async (database: Database, { table, column, before, where }: Done): Promise<number> => {
+  const [from, end] = [sql.table(table), sql.ref(column)]
+  const { numAffectedRows = 0n } = await sql`
+    DELETE FROM ${from} WHERE ctid = ANY (ARRAY(
+      SELECT ctid FROM ${from} WHERE ${end} < ${moment(before)} AND ${where ?? sql.lit(true)}
+       ORDER BY ${end} LIMIT ${most}))`.execute(database)
+  return Number(numAffectedRows)
+}
+
 /**
- * Deletes what can never count again: spent or expired logins and codes, old failures, sessions long over with their
- * refresh tokens. Failures count for their window, however long that is. History and the audit log stay. For a job, now
- * and then; harmless on several replicas.
+ * Deletes what can never count again: spent or expired logins and codes, old failures, the refresh tokens of sessions that are
+ * over, and later the sessions. Failures count for their window, however long that is. History and the audit log stay. For a
+ * job, now and then; harmless on several replicas. A signal ends it between two statements.
  */
 export const sweepIdentity = async (
   database: Database,
   now: Instant,
   { windowMs }: Pick<Allowance, 'windowMs'>,
+  signal?: AbortSignal,
 ): Promise<void> => {
-  const briefly = moment(plus(now, -keptBriefly))
-  const uncounted = moment(plus(now, -Math.max(keptBriefly, windowMs)))
-  const longAgo = moment(plus(now, -kept))
-  await database.deleteFrom('one_time_codes').where('expires_at', '<', briefly).execute()
-  await database.deleteFrom('login_sessions').where('expires_at', '<', briefly).execute()
-  await database
-    .deleteFrom('login_failures')
-    .where('window_started_at', '<', uncounted)
-    .where((row) => row.or([row('blocked_until', 'is', null), row('blocked_until', '<', uncounted)]))
-    .execute()
-  await database.deleteFrom('password_tokens').where('expires_at', '<', briefly).execute()
-  await database.deleteFrom('sessions').where('expires_at', '<', longAgo).execute()
+  const briefly = plus(now, -keptBriefly)
+  const uncounted = plus(now, -Math.max(keptBriefly, windowMs))
+  const noWait = sql<SqlBool>`(blocked_until IS NULL OR blocked_until < ${moment(uncounted)})`
+  const all: Done[] = [
+    { table: 'one_time_codes', column: 'expires_at', before: briefly },
+    { table: 'login_sessions', column: 'expires_at', before: briefly },
+    { table: 'login_failures', column: 'window_started_at', before: uncounted, where: noWait },
+    { table: 'password_tokens', column: 'expires_at', before: briefly },
+    { table: 'refresh_tokens', column: 'expires_at', before: briefly },
+    { table: 'sessions', column: 'expires_at', before: plus(now, -kept) },
+  ]
+  for (const done of all) {
+    for (let gone = most; gone === most; await turn()) {
+      signal?.throwIfAborted()
+      gone = await deleteSome(database, done)
+    }
+  }
 }
