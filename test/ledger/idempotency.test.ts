@@ -146,6 +146,25 @@ describe.each(stores)('X-Request-Id on $name', ({ name, database }) => {
     expect(await refusalOf(transfer('old', '3.00'))).toBe('REQUEST.ID_REUSED')
   })
 
+  test('to forget answers reads none of those that still count, however many there are', async () => {
+    await book.ledger.forgetAnswers(1_000)
+    await sql`INSERT INTO idempotency (account_biz_id, workspace_biz_id, operation, request_id, body_hash, answer, created_at)
+      SELECT gen_random_uuid(), gen_random_uuid(), 'many', n::text, '', 'null', now() FROM generate_series(1, 5000) AS n`.execute(
+      database,
+    )
+    await sql`ANALYZE idempotency`.execute(database)
+    await database.transaction().execute(async (tx) => {
+      const read = async () =>
+        (
+          await sql<{ read: number }>`SELECT (seq_tup_read + idx_tup_fetch)::int AS read
+          FROM pg_stat_xact_user_tables WHERE relname = 'idempotency'`.execute(tx)
+        ).rows[0]?.read
+      const before = await read()
+      expect(await book.ledger.within(tx).forgetAnswers(1_000)).toBe(0)
+      expect(await read()).toBe(before)
+    })
+  })
+
   test.each([
     ['ahead of', 1],
     ['behind', -1],
