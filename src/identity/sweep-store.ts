@@ -1,4 +1,3 @@
-import { setImmediate as turn } from 'node:timers/promises'
 import { type RawBuilder, type SqlBool, sql } from 'kysely'
 import { days, type Instant, plus } from '../kernel/index.ts'
 import { type Database, moment } from '../platform/database/index.ts'
@@ -51,7 +50,7 @@ export const sweepIdentity = async (
     { table: 'sessions', column: 'expires_at', before: plus(now, -kept) },
   ]
   for (const done of all) {
-    for (let gone = most; gone === most; await turn()) {
+    for (let gone = most; gone === most; ) {
       signal?.throwIfAborted()
       gone = await deleteSome(database, done)
     }

@@ -53,6 +53,17 @@ describe('a statement', () => {
     expect((await count(7n)).rows).toEqual([{ n: 7 }])
   })
 
+  test('that takes its time is followed by a turn of the event loop, however many are asked one after another', async () => {
+    let turns = 0
+    let next = setImmediate(function again() {
+      turns += 1
+      next = setImmediate(again)
+    })
+    for (let n = 0; n < 5; n++) await sql`SELECT count(*) FROM generate_series(1, 1000000)`.execute(database)
+    clearImmediate(next)
+    expect(turns).toBeGreaterThanOrEqual(4)
+  })
+
   test('is kept by the store, a bounded number of them', async () => {
     const kept = async () =>
       (await sql<{ kept: number }>`SELECT count(*) AS kept FROM pg_prepared_statements`.execute(database)).rows[0]?.kept
