@@ -53,7 +53,7 @@ export const composeDomains = async (
   const rates = await openRates(settings.money.exchange, outside.clock, logger)
   await ledger.provideLiquidity(liquidityOf(settings.money.exchange))
   const terms = exchangeTerms(settings.money.exchange)
-  const exchanges = createExchanges({ ...outside, ledger, rates, terms, expiryMs })
+  const exchanges = createExchanges({ ...outside, ledger, rates, currencies, terms, expiryMs })
   const constants = createConstants()
   const withdrawalChannels = createWithdrawalChannels({
     ...outside,

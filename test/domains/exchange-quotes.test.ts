@@ -15,7 +15,7 @@ import { refusalOf, words } from './world.ts'
 const quoteLifeMs = 30_000
 const share = { over: 0n, under: 1n }
 
-const bench = async (database: Database, kind: 'LIVE' | 'SANDBOX') => {
+const bench = async (database: Database, kind: 'LIVE' | 'SANDBOX', currencies = ['USD', 'EUR']) => {
   const book = await createBook(database)
   const { ledger, clock } = book
   const rates = { list: () => [{ source: 'USD', target: 'EUR', rate: '0.8', asOf: clock.now() }] }
@@ -27,6 +27,7 @@ const bench = async (database: Database, kind: 'LIVE' | 'SANDBOX') => {
     ids: systemIds,
     words,
     rates,
+    currencies,
     terms,
     expiryMs: 60_000,
   })
@@ -53,6 +54,9 @@ const bench = async (database: Database, kind: 'LIVE' | 'SANDBOX') => {
     move: (wallet: WalletId, from: 'ACTIVE' | 'FROZEN', to: 'ACTIVE' | 'FROZEN') =>
       ledger.moveWallet({ wallet, from, to, at: clock.now() }),
     quote: () => ask(contract.quoteExchange, { ...as, body: { ...pair, amount: '1.00', fixedSide: 'SOURCE' } }),
+    setRate: (body: Record<'sourceCurrency' | 'targetCurrency' | 'rate', string>) =>
+      ask(contract.setExchangeRate, { as: as.as, body }),
+    listRates: () => ask(contract.listExchangeRates, { as: as.as }),
     status: async (quote_id: string) =>
       (await ask(contract.readExchangeQuote, { ...as, params: { quote_id } })).quoteStatus.code,
     exchange: (quoteBizId: string) => refusalOf(ask(contract.createExchange, { ...as, body: { quoteBizId } })),
@@ -151,4 +155,17 @@ test('exchanges.create 422 EXCHANGE.RATE_UNAVAILABLE where the house has too lit
   expect([await totals(), await status(quoteBizId)]).toEqual([[99_900n, 80n], 'USED'])
   expect(await exchange((await quote()).quoteBizId)).toBe('EXCHANGE.RATE_UNAVAILABLE')
   expect(await ledger.verifyBook()).toBeNull()
+})
+
+test('exchanges.quote 422 EXCHANGE.RATE_UNAVAILABLE once a currency is not kept any more, whatever rate an operator once set', async () => {
+  const own = await testDatabase()
+  const before = await bench(own.database, 'SANDBOX')
+  await before.setRate({ sourceCurrency: 'USD', targetCurrency: 'EUR', rate: '5' })
+  expect((await before.quote()).rate).toBe('5')
+  const { listRates, quote, setRate } = await bench(own.database, 'SANDBOX', ['USD'])
+  expect(await refusalOf(quote())).toBe('EXCHANGE.RATE_UNAVAILABLE')
+  expect(await listRates()).toEqual([])
+  const useless = setRate({ sourceCurrency: 'EUR', targetCurrency: 'USD', rate: '1' })
+  expect(await refusalOf(useless)).toBe('VALIDATION.INVALID_PARAMETER')
+  await own.close()
 })

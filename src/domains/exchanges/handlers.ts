@@ -50,7 +50,7 @@ export const exchangeHandlers = (ports: ExchangesPorts, words: Words): HandlerTa
       return tellExchange(order, { words, locale })
     },
 
-    listExchangeRates: async () => (await ratesInForce(ports.database, ports.rates)).map(tellRate),
+    listExchangeRates: async () => (await ratesInForce(ports)).map(tellRate),
 
     setExchangeRate: async (request) => {
       const { sourceCurrency: source, targetCurrency: target, rate } = request.body

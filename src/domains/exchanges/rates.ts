@@ -8,7 +8,26 @@ export interface RateInForce extends Rate {
   updatedBy: string | null
 }
 
-const isOf = (rate: { source: string; target: string }, a: string, b: string): boolean =>
+export interface RateSources {
+  database: Database
+  /** Middle rates from outside or from the configuration. What has none, or only a stale one, is not quoted. */
+  rates: Pick<Rates, 'list'>
+  /** What the deployment keeps: an operator's rate holds until another one is set, and outlives a currency. */
+  currencies: readonly string[]
+}
+
+interface Pair {
+  source: string
+  target: string
+}
+
+/** The side of a pair whose currency is not kept, if there is one. */
+export const unkeptSide = ({ currencies }: RateSources, { source, target }: Pair): keyof Pair | undefined => {
+  if (!currencies.includes(source)) return 'source'
+  return currencies.includes(target) ? undefined : 'target'
+}
+
+const isOf = (rate: Pair, a: string, b: string): boolean =>
   (rate.source === a && rate.target === b) || (rate.source === b && rate.target === a)
 
 const ratioOf = (rate: { source: string; rate: string }, source: string): Ratio => {
@@ -22,21 +41,23 @@ const ratioOf = (rate: { source: string; rate: string }, source: string): Ratio 
  * neither.
  */
 export const rateFor = async (
-  { database, rates }: { database: Database; rates: Pick<Rates, 'list'> },
+  sources: RateSources,
   source: string,
   target: string,
 ): Promise<{ mid: Ratio; setBy: AccountId | null } | undefined> => {
-  const set = await readSetRate(database, source, target)
-  const found = set ?? rates.list().find((rate) => isOf(rate, source, target))
+  if (unkeptSide(sources, { source, target })) return undefined
+  const set = await readSetRate(sources.database, source, target)
+  const found = set ?? sources.rates.list().find((rate) => isOf(rate, source, target))
   return found && { mid: ratioOf(found, source), setBy: set?.updatedBy ?? null }
 }
 
 /** Every pair once, as it is in force now. */
-export const ratesInForce = async (database: Database, rates: Pick<Rates, 'list'>): Promise<RateInForce[]> => {
-  const set = await listSetRates(database)
-  const others = rates.list().filter((rate) => !set.some(({ source, target }) => isOf(rate, source, target)))
-  return [
+export const ratesInForce = async (sources: RateSources): Promise<RateInForce[]> => {
+  const set = await listSetRates(sources.database)
+  const others = sources.rates.list().filter((rate) => !set.some(({ source, target }) => isOf(rate, source, target)))
+  const all = [
     ...set.map(({ updatedAt, ...rate }) => ({ ...rate, asOf: updatedAt })),
     ...others.map((rate) => ({ ...rate, updatedBy: null })),
   ]
+  return all.filter((rate) => !unkeptSide(sources, rate))
 }

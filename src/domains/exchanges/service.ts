@@ -6,6 +6,7 @@ import {
   type Ids,
   type Instant,
   idInPath,
+  invalid,
   notFound,
   plus,
   Refusal,
@@ -23,20 +24,16 @@ import {
   signedBy,
 } from '../../ledger/index.ts'
 import { type Act, recordAct } from '../../platform/audit/index.ts'
-import { type Database, inTransaction, sqlState } from '../../platform/database/index.ts'
-import type { Rates } from '../../platform/rates/index.ts'
+import { inTransaction, sqlState } from '../../platform/database/index.ts'
 import { figuresIn, type QuoteSeen, stored } from './exchange.ts'
-import { rateFor } from './rates.ts'
+import { type RateSources, rateFor, unkeptSide } from './rates.ts'
 import { type ExchangeTerms, type Figures, type FixedSide, figuresOf } from './rules.ts'
 import { insertQuote, type Quote, type QuoteId, readQuote, type SetRate, saveRate } from './store.ts'
 
-export interface ExchangesPorts {
-  database: Database
+export interface ExchangesPorts extends RateSources {
   ledger: Ledger
   clock: Clock
   ids: Ids
-  /** Middle rates from outside or from the configuration. What has none, or only a stale one, is not quoted. */
-  rates: Pick<Rates, 'list'>
   terms: ExchangeTerms
 }
 
@@ -160,15 +157,18 @@ export const exchange = (ports: ExchangesPorts, quoteId: string, acting: Acting<
 }
 
 /** An operator's own rate for a pair; it holds until another one is set. */
-export const setRate = (
+export const setRate = async (
   ports: ExchangesPorts,
   set: Omit<SetRate, 'updatedBy' | 'updatedAt'>,
   act: Act,
-): Promise<SetRate> =>
-  inTransaction(ports.database, async (tx) => {
+): Promise<SetRate> => {
+  const unkept = unkeptSide(ports, set)
+  if (unkept) throw invalid(`${unkept}Currency`, 'not kept here')
+  return inTransaction(ports.database, async (tx) => {
     const saved = { ...set, updatedBy: act.accountId, updatedAt: act.at }
     await saveRate(tx, saved)
     const targetId = `${set.source}/${set.target}`
     await recordAct(tx, act, { workspaceId: null, targetId, detail: { rate: set.rate } })
     return saved
   })
+}
