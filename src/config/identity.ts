@@ -21,7 +21,7 @@ export const links = z.strictObject({
 
 export const tokens = z.strictObject({
   issuer: z.string().min(1).describe('`iss` of every token.'),
-  accessTtlMs: life(0).describe('The life of an access token.'),
+  accessTtlMs: life(1_000).describe('The life of an access token.'),
   clockSkewMs: life(0).describe(
     'How far the clocks of two replicas, or of the gateway and a domain service, may differ.',
   ),
@@ -32,8 +32,8 @@ export const tokens = z.strictObject({
 })
 
 export const sessions = z.strictObject({
-  absoluteMs: life(0).describe('The life of a session, however busy it is.'),
-  idleMs: life(0).describe('The life of a session that nobody uses.'),
+  absoluteMs: life(1_000).describe('The life of a session, however busy it is.'),
+  idleMs: life(1_000).describe('The life of a session that nobody uses.'),
   maxConcurrent: z.int().min(1).max(100).describe('Sessions at once of a new account, which may set another number.'),
 })
 

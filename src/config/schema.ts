@@ -184,8 +184,8 @@ export const schema = z.strictObject({
   background: identity.background,
   identity: identity.identity,
   secureChannel: z.strictObject({
-    sessionTtlMs: life(0).describe('How long a session can be used.'),
-    keyTtlMs: life(0).describe("A public key's whole life."),
+    sessionTtlMs: life(1_000).describe('How long a session can be used.'),
+    keyTtlMs: life(1_000).describe("A public key's whole life."),
     keyOverlapMs: life(0).describe('The last part of it, in which its successor is handed out already.'),
   }),
   mail: z.strictObject({

@@ -200,6 +200,12 @@ test.each<[string, object]>([
   ['access.leaseMs', { access: { leaseMs: 5_001 } }],
   ['access.invitations.lifeMs', { access: { invitations: { lifeMs: day + 1 } } }],
   ['access.invitations.maxPending', { access: { invitations: { maxPending: 501 } } }],
+  // Elsewhere 0 sets no bound; of these it would let nobody do anything.
+  ['tokens.accessTtlMs', { tokens: { accessTtlMs: 0 } }],
+  ['sessions.absoluteMs', { sessions: { absoluteMs: 0 } }],
+  ['sessions.idleMs', { sessions: { idleMs: 0 } }],
+  ['secureChannel.sessionTtlMs', { secureChannel: { sessionTtlMs: 0 } }],
+  ['secureChannel.keyTtlMs', { secureChannel: { keyTtlMs: 999, keyOverlapMs: 0 } }],
   ['sessions.maxConcurrent', { sessions: { maxConcurrent: 101 } }],
   ['login.attempts', { login: { attempts: 11 } }],
   ['mfa.issuer', { mfa: { issuer: 'Portal:one' } }],
