@@ -33,7 +33,9 @@ const purpose = z.strictObject({
   types: z
     .array(z.string().regex(/^[a-z]+\/[\w.+-]+$/, 'a media type'))
     .min(1)
-    .describe('Media types, by the content of the file, that are taken.'),
+    .describe(
+      'Media types that are taken, as the library `file-type` tells them by the content (`image/jpeg`, never `image/jpg`), and `text/csv` and `text/plain`; what else stands here is never taken.',
+    ),
 })
 
 export const fileSettings = z.strictObject({

@@ -28,11 +28,14 @@ export class ConfigurationError extends Error {
 
 const withMergeKeys = CORE_SCHEMA.withTags(mergeTag)
 
+/** What is no UTF-8 would be read with marks in place of letters. */
+const utf8 = new TextDecoder('utf-8', { fatal: true })
+
 const notByName = 'must hold settings by name'
 
 const readYaml = (file: string, faults: string[]): Tree => {
   try {
-    const [tree, ...more] = loadAll(readFileSync(file, 'utf8'), { schema: withMergeKeys })
+    const [tree, ...more] = loadAll(utf8.decode(readFileSync(file)), { schema: withMergeKeys })
     if (more.length > 0) throw new Error('holds more than one document')
     // What is none would be covered by the next layer, and the defaults would run as if nothing had been said.
     if (!isRecord(tree ?? {})) throw new Error(notByName)

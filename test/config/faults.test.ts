@@ -7,7 +7,7 @@ import { ConfigurationError, loadConfiguration } from '../../src/config/index.ts
 const folder = mkdtempSync(join(tmpdir(), 'portico-config-'))
 afterAll(() => rmSync(folder, { recursive: true }))
 
-const faultsOf = (yaml: string): string[] => {
+const faultsOf = (yaml: string | Uint8Array): string[] => {
   const file = join(folder, 'portico.yaml')
   writeFileSync(file, yaml)
   try {
@@ -29,6 +29,12 @@ test.each([
   const faults = faultsOf(yaml)
   expect(faults.filter((fault) => fault.startsWith(`${name}: an address without`))).toHaveLength(1)
   expect(faults.join()).not.toContain('hidden')
+})
+
+test('a file that is no UTF-8 is refused, in which other letters would be shown to people as marks', () => {
+  const latin = Buffer.from('mfa: { issuer: Größe }', 'latin1')
+  expect(faultsOf(latin)).toEqual([expect.stringMatching(/portico\.yaml: .*utf-8/)])
+  expect(faultsOf('mfa: { issuer: Größe }')).toEqual([])
 })
 
 test('of a back-end that is written wrongly, the setting at fault is named', () => {
