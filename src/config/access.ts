@@ -26,7 +26,7 @@ export const accessSettings = z.strictObject({
     .min(0)
     .max(5_000)
     .describe(
-      'How long a replica on PostgreSQL goes by a membership that it has read; a change of rights waits as long before it is answered.',
+      'How long a replica on PostgreSQL goes by a membership that it has read; a change of rights waits as long before it is answered, so that it is to be the same at all replicas.',
     ),
   invitations,
   apiKeys,

@@ -98,7 +98,9 @@ export const background = z.strictObject({
   spreadMs: wait(0).describe('Each begins at random within so long, so that no answer tells whether there is a mail.'),
   attempts: z.int().min(1).describe('Tries of each, with growing pauses.'),
   retryMs: wait(0).describe('The first pause.'),
-  closeMs: wait(0).describe('How long a process that goes down waits for what is under way.'),
+  closeMs: wait(0).describe(
+    'How long a process that goes down waits for what is under way, within the time of `shutdown` and 5 s more.',
+  ),
 })
 
 export const identity = z.strictObject({ sweepEveryMs: life(1_000) })

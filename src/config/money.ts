@@ -99,7 +99,7 @@ const exchange = z.strictObject({
     .optional()
     .describe('Where rates come from instead of the table; what is older than `staleAfterMs` is not quoted.'),
   liquidity: decimalByCurrency.describe(
-    'What the house has put in to exchange with, in all; raising it puts in the difference at the next start.',
+    'What the house has put in to exchange with, in all; raising it puts in the difference at the next start, for good: lowering it takes nothing out.',
   ),
 })
 
