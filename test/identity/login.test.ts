@@ -93,8 +93,32 @@ describe('auth.loginInitiate', () => {
     expect(await codeOf(initiate(at, 'bob@demo.test', {}, 'wrong'))).toBe('AUTH.INVALID_CREDENTIALS')
     expect((await refusalOf(initiate(at, 'bob@demo.test'))).detail.retryAfter).toBe(240)
     at.clock.advance(240_000 + 900_000)
+    expect(await codeOf(initiate(at, 'bob@demo.test', {}, 'wrong'))).toBe('AUTH.INVALID_CREDENTIALS')
+    expect((await refusalOf(initiate(at, 'bob@demo.test'))).detail.retryAfter).toBe(480)
+    at.clock.advance(480_000 + 86_400_000)
     for (let failure = 0; failure < 9; failure++) await codeOf(initiate(at, 'bob@demo.test', {}, 'wrong'))
     expect((await initiate(at, 'bob@demo.test')).sessionId).toBeTypeOf('string')
+  })
+
+  test('whoever knows the password and pauses between waits has no hundred guesses a day at the second factor', async () => {
+    await at.account('patient@demo.test')
+    const begun = at.clock.now()
+    let guesses = 0
+    while (at.clock.now() - begun < 86_400_000) {
+      const { sessionId } = await initiate(at, 'patient@demo.test')
+      const guess = () => codeOf(complete(at, sessionId, '000000'))
+      let told = 'AUTH.CODE_INVALID'
+      for (let tried = 0; tried < 5 && told === 'AUTH.CODE_INVALID'; tried++) {
+        told = await guess()
+        if (told === 'AUTH.CODE_INVALID') guesses += 1
+      }
+      const wait = await initiate(at, 'patient@demo.test').then(
+        () => 0,
+        ({ detail }) => detail.retryAfter * 1_000,
+      )
+      if (wait > 0) at.clock.advance(wait + 900_000)
+    }
+    expect(guesses).toBeLessThan(100)
   })
 
   test('thirty parallel guesses are ten guesses', async () => {

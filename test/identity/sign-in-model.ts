@@ -91,7 +91,10 @@ export const plainSignIns = (accounts: number) => {
   /** Counts a try as a failure in advance; whether it may go on. */
   const count = (tried: Failures): boolean => {
     if (tried.blockedUntil !== null && now < tried.blockedUntil) return false
-    const isOver = now - (tried.count >= limits.failures ? (tried.blockedUntil ?? tried.since) : tried.since) >= window
+    const isOver =
+      tried.count >= limits.failures
+        ? now - (tried.blockedUntil ?? tried.since) >= 24 * hour
+        : now - tried.since >= window
     if (tried.count === 0 || isOver) Object.assign(tried, { since: now, count: 1 })
     else tried.count += 1
     const wait = Math.min(hour, minute * 2 ** (tried.count - limits.failures))

@@ -1,5 +1,5 @@
 import { type RawBuilder, sql } from 'kysely'
-import { type Instant, type Portal, plus, toDate } from '../../kernel/index.ts'
+import { days, type Instant, type Portal, plus, toDate } from '../../kernel/index.ts'
 import { type Database, type Given, moment, statement, type Tx } from '../../platform/database/index.ts'
 
 export interface FailureSubject {
@@ -14,6 +14,12 @@ export interface FailureRule {
   longestWaitMs: number
 }
 
+/**
+ * How long after its last wait a subject begins anew. Were it no longer than the window, whoever pauses for one between their
+ * guesses would meet the shortest wait each time: nine hundred guesses a day. The sweep keeps them for as long.
+ */
+const rememberedMs = ({ windowMs }: FailureRule): number => Math.max(windowMs, days(1))
+
 /** The wait that failure number `failures` brings, as an interval: none below the limit, then doubling. */
 const waitAfter = (failures: RawBuilder<number>, rule: FailureRule): RawBuilder<unknown> =>
   sql`CASE WHEN ${failures} >= ${rule.limit}::float8 THEN make_interval(secs => least(
@@ -22,7 +28,7 @@ const waitAfter = (failures: RawBuilder<number>, rule: FailureRule): RawBuilder<
 
 /**
  * Counts a try as failed before it is looked at. Answers when the next one is let in if this one is not: undefined
- * means that it may go on. The window starts anew once it is over, and after a wait once as long again has passed. A window
+ * means that it may go on. The window starts anew once it is over, and after a wait once that is no longer remembered. A window
  * or a wait that lies ahead by more than its own time was begun before the clock was set back, and is over.
  */
 export const countFailure = async (
@@ -32,12 +38,12 @@ export const countFailure = async (
   now: Instant,
 ): Promise<Instant | undefined> => {
   const at = moment(now)
-  const isOver = (since: RawBuilder<unknown>) =>
-    sql`abs(extract(epoch FROM ${since} - ${at})) * 1000 >= ${rule.windowMs}::float8`
+  const isOver = (since: RawBuilder<unknown>, ms: number) =>
+    sql`abs(extract(epoch FROM ${since} - ${at})) * 1000 >= ${ms}::float8`
   const failures = sql<number>`CASE
-    WHEN known.failures < ${rule.limit}::float8 AND ${isOver(sql`known.window_started_at`)} THEN 1
+    WHEN known.failures < ${rule.limit}::float8 AND ${isOver(sql`known.window_started_at`, rule.windowMs)} THEN 1
     WHEN known.failures >= ${rule.limit}::float8
-      AND ${isOver(sql`coalesce(known.blocked_until, known.window_started_at)`)} THEN 1
+      AND ${isOver(sql`coalesce(known.blocked_until, known.window_started_at)`, rememberedMs(rule))} THEN 1
     ELSE known.failures + 1 END`
   const first = sql<number>`1`
   const counted = await sql`
@@ -78,11 +84,11 @@ export const uncountFailure = async (
     .execute()
 }
 
-/** The failures counted in the window that is open now. */
+/** The failures that count now: those of the window that is open, and those that a wait is remembered for. */
 export const failuresOf = async (
   database: Database,
   { portal, digest }: FailureSubject,
-  { windowMs }: FailureRule,
+  rule: FailureRule,
   now: Instant,
 ): Promise<number> => {
   const known = await database
@@ -90,10 +96,12 @@ export const failuresOf = async (
     .select('failures')
     .where('portal', '=', portal)
     .where('subject_digest', '=', digest)
-    .where((row) => {
-      const since = moment(plus(now, -windowMs))
-      return row.or([row('window_started_at', '>', since), row('blocked_until', '>', since)])
-    })
+    .where((row) =>
+      row.or([
+        row('window_started_at', '>', moment(plus(now, -rule.windowMs))),
+        row('blocked_until', '>', moment(plus(now, -rememberedMs(rule)))),
+      ]),
+    )
     .executeTakeFirst()
   return known?.failures ?? 0
 }
