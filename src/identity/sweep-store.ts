@@ -1,7 +1,7 @@
 import { type RawBuilder, type SqlBool, sql } from 'kysely'
 import { days, type Instant, plus } from '../kernel/index.ts'
 import { type Database, moment } from '../platform/database/index.ts'
-import type { Allowance } from './settings.ts'
+import { type FailureRule, rememberedMs } from './login/failure-store.ts'
 
 /** Long enough to answer a question about what happened; nothing here is looked at any more. */
 const kept = days(30)
@@ -23,23 +23,23 @@ const deleteSome = async (database: Database, { table, column, before, where }: 
   const { numAffectedRows = 0n } = await sql`
     DELETE FROM ${from} WHERE ctid = ANY (ARRAY(
       SELECT ctid FROM ${from} WHERE ${end} < ${moment(before)} AND ${where ?? sql.lit(true)}
-       ORDER BY ${end} LIMIT ${most}))`.execute(database)
+       ORDER BY ${end} LIMIT ${most} FOR UPDATE SKIP LOCKED))`.execute(database)
   return Number(numAffectedRows)
 }
 
 /**
  * Deletes what can never count again: spent or expired logins and codes, old failures, the refresh tokens of sessions that are
- * over, and later the sessions. Failures count for their window, however long that is. History and the audit log stay. For a
+ * over, and later the sessions. Failures stay for as long as they may count. History and the audit log stay. For a
  * job, now and then; harmless on several replicas. A signal ends it between two statements.
  */
 export const sweepIdentity = async (
   database: Database,
   now: Instant,
-  { windowMs }: Pick<Allowance, 'windowMs'>,
+  failures: Pick<FailureRule, 'windowMs'>,
   signal?: AbortSignal,
 ): Promise<void> => {
   const briefly = plus(now, -keptBriefly)
-  const uncounted = plus(now, -Math.max(keptBriefly, windowMs))
+  const uncounted = plus(now, -rememberedMs(failures))
   const noWait = sql<SqlBool>`(blocked_until IS NULL OR blocked_until < ${moment(uncounted)})`
   const all: Done[] = [
     { table: 'one_time_codes', column: 'expires_at', before: briefly },

@@ -16,9 +16,9 @@ export interface FailureRule {
 
 /**
  * How long after its last wait a subject begins anew. Were it no longer than the window, whoever pauses for one between their
- * guesses would meet the shortest wait each time: nine hundred guesses a day. The sweep keeps them for as long.
+ * guesses would meet the shortest wait each time: nine hundred guesses a day.
  */
-const rememberedMs = ({ windowMs }: FailureRule): number => Math.max(windowMs, days(1))
+export const rememberedMs = ({ windowMs }: Pick<FailureRule, 'windowMs'>): number => Math.max(windowMs, days(1))
 
 /** The wait that failure number `failures` brings, as an interval: none below the limit, then doubling. */
 const waitAfter = (failures: RawBuilder<number>, rule: FailureRule): RawBuilder<unknown> =>
