@@ -16,6 +16,14 @@ const isReadable = (text: string): boolean => {
   return decoded(`${url.username}:${url.password}`) !== undefined && /^\/?\d*$/.test(url.pathname)
 }
 
+/** PostgreSQL's library passes over what it does not know, and goes on in the clear, or falls over what it cannot use. */
+const asksForTlsInVain = (text: string): boolean => {
+  const asked = [...(URL.parse(text)?.searchParams ?? [])].filter(([name]) => /ssl|tls/i.test(name))
+  const isHeeded = ([name, value]: [string, string]): boolean =>
+    name === 'ssl' ? /^(true|1|0)$/.test(value) : /^ssl(mode|rootcert|cert|key|negotiation)$/.test(name) && value !== ''
+  return text.startsWith('postgres') && asked.length > 0 && !asked.some(isHeeded)
+}
+
 const rules = [
   'a port is at most 65535',
   'an IPv6 address stands in brackets',
@@ -30,5 +38,7 @@ export const serverUrl = (name: string, text: string | undefined, protocols: str
   if (!starts.some((start) => text.startsWith(start)))
     faults.push(`${name}: must be a URL beginning with ${starts.join(' or ')}`)
   else if (!isReadable(text)) faults.push(`${name}: cannot be read: ${rules}`)
+  else if (asksForTlsInVain(text))
+    faults.push(`${name}: asks for TLS by a name or a value that is not heeded: ?sslmode=verify-full is`)
   return new Secret(text)
 }

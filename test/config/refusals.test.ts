@@ -126,11 +126,22 @@ test.each<Variables>([
   expect(more).toEqual([])
 })
 
+test.each(['sslMode=verify-full', 'ssl_mode=require', 'sslaccept=strict', 'tls=true', 'ssl=require', 'sslmode='])(
+  'a database that is asked for TLS by %s, which nobody heeds, is not spoken to in the clear',
+  (asked) => {
+    expect(faultsOf({}, { DATABASE_URL: `postgres://u:hidden@db/x?${asked}` })).toEqual([
+      'DATABASE_URL: asks for TLS by a name or a value that is not heeded: ?sslmode=verify-full is',
+    ])
+  },
+)
+
 test.each<Variables>([
   { DATABASE_URL: 'postgres:///x?host=/var/run/postgresql&port=5433' },
   { DATABASE_URL: 'postgres://db/x?port=65535' },
   { DATABASE_URL: 'postgres://u:p%40@[::1]:5432/x?sslmode=require' },
   { DATABASE_URL: 'postgres://u:100%@db/x' },
+  { DATABASE_URL: 'postgres://db/x?sslrootcert=ca.pem&sslsni=1' },
+  { DATABASE_URL: 'postgres://db/x?ssl=true' },
   { REDIS_URL: 'redis://:p%2F@[::1]:6379/3' },
   { REDIS_URL: 'redis://redis/' },
   { SMTP_URL: 'smtp://mail:587/' },
