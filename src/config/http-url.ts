@@ -21,3 +21,8 @@ export const baseUrl = httpUrl.refine(isBare, 'an address without a query or fra
 
 /** One whose query may hold a key. */
 export const secretUrl = httpUrl.transform((text) => new Secret(text))
+
+/** One that something is appended to. To the name or the key that stands last it would make another one of it. */
+export const secretPrefix = httpUrl
+  .refine((text) => /[/=]$/.test(text), 'an address that ends with / or =')
+  .transform((text) => new Secret(text))

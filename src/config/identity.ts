@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { life, wait } from './durations.ts'
-import { httpUrl, secretUrl } from './http-url.ts'
+import { httpUrl, secretPrefix } from './http-url.ts'
 import { Secret } from './secrets.ts'
 
 const allowance = {
@@ -62,9 +62,11 @@ export const passwords = z.strictObject({
   resetTtlMs: life(100).describe('How long a mailed link is good.'),
   initTtlMs: life(100).describe('How long the token at the end of a registration is good.'),
   breachCheck: z.strictObject({
-    url: secretUrl
+    url: secretPrefix
       .nullable()
-      .describe('What the five digits are appended to, masked as a key may be in it; null asks nobody.'),
+      .describe(
+        'What the five digits are appended to, so that it ends with / or =; masked as a key may be in it; null asks nobody.',
+      ),
     timeoutMs: wait(100).describe('For an answer.'),
   }),
 })

@@ -106,11 +106,12 @@ test('a key in the address of the rate provider, or of the breach check, is mask
   const file = join(folder, 'provider.yaml')
   const url = 'https://rates.example/latest?key=hidden'
   const provider = { url, refreshMs: 1_000, staleAfterMs: 2_000, timeoutMs: 500 }
-  const passwords = { breachCheck: { url } }
+  const range = `${url}&range=`
+  const passwords = { breachCheck: { url: range } }
   writeFileSync(file, JSON.stringify({ money: { exchange: { provider } }, passwords }))
   const settings = loadConfiguration({ PORTICO_CONFIG: file })
   expect(settings.money.exchange.provider?.url.reveal()).toBe(url)
-  expect(settings.passwords.breachCheck.url?.reveal()).toBe(url)
+  expect(settings.passwords.breachCheck.url?.reveal()).toBe(range)
   expect(JSON.stringify(settings)).not.toContain('hidden')
   expect(JSON.stringify(settings)).toContain('[secret]')
 })

@@ -220,6 +220,11 @@ test.each<[string, object]>([
   ['sessions.maxConcurrent', { sessions: { maxConcurrent: 101 } }],
   ['login.attempts', { login: { attempts: 11 } }],
   ['mfa.issuer', { mfa: { issuer: 'Portal:one' } }],
+  // The digits would make another path or another key of it, and every password would pass.
+  ...['https://hibp.example/range', 'https://hibp.example/?key=hidden'].map((url): [string, object] => [
+    'passwords.breachCheck.url',
+    { passwords: { breachCheck: { url } } },
+  ]),
   ['passwords.minimumScore', { passwords: { minimumScore: 5 } }],
   ...['nobody', 'Portal', 'a@x.example, b@x.example', 'Portal <no-reply>', 'Portal <a@x.example', ''].map(
     (from): [string, object] => ['mail.from', { mail: { from } }],
@@ -258,6 +263,8 @@ test.each<[string, object]>([
 test.each<[string, object]>([
   ['an address alone for the sender', { mail: { from: 'no-reply@portal.example' } }],
   ['the last of each', { sessions: { maxConcurrent: 100 }, login: { attempts: 10 }, limits: { ipv6Prefix: 64 } }],
+  ['a range that is asked for by path', { passwords: { breachCheck: { url: 'https://hibp.example/range/' } } }],
+  ['one by query', { passwords: { breachCheck: { url: 'https://hibp.example/?key=hidden&range=' } } }],
   ['folders of a bucket', storage('a/b-1/')],
   ['a range of IPv6', portal({ edge: { trustedProxies: ['2001:db8::/32'] } })],
   ['a range of IPv4, also within IPv6', portal({ edge: { trustedProxies: ['172.16.0.0/12', '::ffff:10.0.0.0/104'] } })],
