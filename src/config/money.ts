@@ -99,7 +99,7 @@ const exchange = z.strictObject({
     .optional()
     .describe('Where rates come from instead of the table; what is older than `staleAfterMs` is not quoted.'),
   liquidity: decimalByCurrency.describe(
-    'What the house has put in to exchange with, in all; raising it puts in the difference at the next start, for good: lowering it takes nothing out.',
+    'What the house has put in to exchange with, in all; raising it puts in the difference at the next start, for good: lowering it takes nothing out. Of a currency that is not kept it is 0.',
   ),
 })
 
@@ -146,7 +146,10 @@ const spokenOf = ({ transferFee, transferApprovalFrom, recharge, withdrawal, exc
   'recharge.channels': recharge.channels.map((each) => each.currency),
   'withdrawal.payouts': withdrawal.payouts.map((each) => each.currency),
   'exchange.rates': exchange.rates.flatMap(({ source, target }) => [source, target]),
-  'exchange.liquidity': Object.keys(exchange.liquidity),
+  // What a profile's file puts in can be taken back by nothing else.
+  'exchange.liquidity': Object.entries(exchange.liquidity).flatMap(([code, text]) =>
+    parseMoney(text, code)?.minor === 0n ? [] : [code],
+  ),
 })
 
 export const moneySettings = settings.superRefine((given, context) => {

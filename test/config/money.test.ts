@@ -126,6 +126,13 @@ test.each<[string, object]>([
   expect(await faultsOf(money)).toEqual([])
 })
 
+test('a developer keeps fewer currencies than the profile’s file has liquidity in, by saying that there is none of the others', async () => {
+  const fewer = { currencies: ['USD', 'EUR'], recharge: { channels: [] }, withdrawal: { payouts: [] } }
+  const liquidity = { JPY: '0', BHD: '0.000', BTC: '0', ETH: '0' }
+  const taken = await load({ ...fewer, exchange: { rates: [pair('USD', 'EUR')], liquidity } })
+  expect(taken.currencies).toEqual(['USD', 'EUR'])
+})
+
 test('currencies that are not kept are named, with what speaks of them', async () => {
   const money = { currencies: ['USD', 'EUR', 'JPY', 'BHD', 'BTC', 'ETH'], exchange: { rates: [pair('GBP', 'CHF')] } }
   expect(await faultsOf({ ...money, transferFee: { USD: '1.00', GBP: '1.00' } })).toEqual([
