@@ -35,7 +35,11 @@ type BodyPart<O extends Operation> = O['body'] extends z.ZodType
     ? { body?: z.input<O['body']> }
     : { body: z.input<O['body']> }
   : O['body'] extends 'multipart'
-    ? { body: FormData; onProgress?: (progress: Progress) => void }
+    ? {
+        body: FormData
+        /** Told by browsers alone, and not where a service worker sends the page's requests on. */
+        onProgress?: (progress: Progress) => void
+      }
     : unknown
 
 /** What an operation is called with: its parameters, query and body, as far as it has any, and the options. */

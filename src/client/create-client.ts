@@ -33,6 +33,7 @@ export type Client<P extends Portal> = Operations<P> & ClientFrame
 /**
  * The client of one portal: a method per operation, named as in the contract, and the sign-in around them. A call rejects with
  * a PorticoError, with its signal's reason once it is given up, and with a TypeError where it could not be made at all.
+ * A client is one sign-in: a server that calls for several users makes one for each of them.
  */
 export const createClient = <const P extends Portal>(options: ClientOptions<P>): Client<P> => {
   const settings = settle(options)

@@ -73,8 +73,10 @@ export interface ClientOptions<P extends Portal> extends CommonOptions {
   /** `true` for the defaults. In production the edge sets these, and a client must not. */
   edgeHeaders?: boolean | EdgeHeaders
   /**
-   * Where tokens and client hash are kept; localStorage shares a sign-in among tabs. sessionStorage does not, but a duplicated
-   * tab begins with a copy of it: two tabs then spend one refresh token, and more than 30 s apart that is theft and ends both.
+   * Where tokens and client hash are kept. localStorage shares a sign-in among tabs: all of them act for whoever signed in
+   * last, in any of them, from their next call on, and none is told, so a page that shows who it is asks again as it becomes
+   * visible. sessionStorage does not share, but a duplicated tab begins with a copy of it: two tabs then spend one refresh
+   * token, and more than 30 s apart that is theft and ends both.
    * Default, and for what it refuses: this client's memory.
    */
   storage?: Storage

@@ -206,6 +206,22 @@ describe.skipIf(chromiumPath === null)('the client in Chromium', () => {
       expect(gateway.to('/token/refresh')).toHaveLength(2)
     })
 
+    test('an answer that leads elsewhere is told as that, and a renewal that meets one ends no sign-in', async () => {
+      const elsewhere: Step = (_, response) => void response.writeHead(302, { location: '/elsewhere' }).end()
+      gateway = await scriptedGateway({ 'GET /web/v1/consumer/wallets': forSecond, [refresh]: elsewhere })
+      const { page } = await openPage(context, await hostApp(context, gateway.baseUrl, script))
+      const seen = await page.evaluate(async (tokens) => {
+        const options = { baseUrl: location.origin, portal: 'CONSUMER', accessCode: 'x', seal: 'none' } as const
+        const client = globalThis.portico.createClient(options)
+        await client.session.adopt(tokens)
+        const { code, status, message } = await client.listWallets().catch((error) => error)
+        return { code, status, message, kept: (await client.session.tokens())?.accessToken }
+      }, pair('1'))
+      const message = 'the answer that leads elsewhere is no envelope of the interface'
+      expect(seen).toEqual({ code: 'CLIENT.INVALID_REPLY', status: 0, message, kept: 'access-1' })
+      expect([gateway.to('/token/refresh').length, gateway.to('/elsewhere').length]).toEqual([1, 0])
+    })
+
     test('an upload tells how far it is; refusals, aborts and lost answers are what they are elsewhere', async () => {
       const file = {
         bizId: wallet.bizId,
