@@ -162,7 +162,7 @@ export const setExchangeRate = operation({
   ...rates,
   id: 'exchanges.setRate',
   method: 'POST',
-  summary: 'Set the rate of a pair of currencies; quotes given out keep theirs',
+  summary: 'Set the rate of a pair of currencies, at which others are quoted; quotes given out keep theirs',
   policy: { ...operator, permission: 'exchange-rate:manage' },
   body: z
     .strictObject({ sourceCurrency: currency, targetCurrency: currency, rate })

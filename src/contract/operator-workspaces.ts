@@ -42,5 +42,5 @@ export const unfreezeWorkspace = operation({
   ...freezing,
   id: 'operators.unfreezeWorkspace',
   path: '/workspaces/{workspace_id}/unfreeze',
-  summary: 'Open a frozen workspace again',
+  summary: 'Open a frozen workspace again; never one’s own',
 })

@@ -113,5 +113,5 @@ export const unfreezeWallet = operation({
   ...freezing,
   id: 'wallets.unfreeze',
   path: '/wallets/{wallet_id}/unfreeze',
-  summary: 'Let a frozen wallet move again',
+  summary: 'Let a frozen wallet move again; never one’s own workspace’s',
 })
