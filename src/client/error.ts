@@ -28,6 +28,11 @@ export class PorticoError extends Error {
   /** Seconds until another try makes sense; null where nothing was said of it. */
   readonly retryAfter: number | null
 
+  /** By its name: a page of several front ends has several copies of this class, and one hands its client to another. */
+  static override [Symbol.hasInstance](value: unknown): value is PorticoError {
+    return value instanceof Error && value.name === 'PorticoError'
+  }
+
   constructor({ status, code, message, requestId, retryAfter = null, cause }: Facts) {
     super(message, cause === undefined ? undefined : { cause })
     this.name = 'PorticoError'

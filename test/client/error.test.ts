@@ -1,0 +1,22 @@
+import { expect, it, vi } from 'vitest'
+import * as own from '../../src/client/error.ts'
+
+const facts = { status: 403, code: 'ACCESS.STEP_UP_REQUIRED', message: 'a fresh code is needed', requestId: 'x' }
+
+it('an error of another copy of the client, as each front end of a page may bring one, is known for what it is', async () => {
+  vi.resetModules()
+  const other = await import('../../src/client/error.ts')
+  const error = new other.PorticoError(facts)
+  expect(other.PorticoError).not.toBe(own.PorticoError)
+  expect(error).toBeInstanceOf(own.PorticoError)
+  expect(own.isPorticoError(error, 'ACCESS.STEP_UP_REQUIRED')).toBe(true)
+  expect(own.isPorticoError(error, 'ACCESS.TOKEN_INVALID')).toBe(false)
+})
+
+it.each([new Error('x'), new TypeError('x'), { name: 'PorticoError', ...facts }, 'PorticoError', null, undefined])(
+  'nothing else is taken for one: %j',
+  (value) => {
+    expect(own.isPorticoError(value)).toBe(false)
+    expect(value instanceof own.PorticoError).toBe(false)
+  },
+)
