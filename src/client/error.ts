@@ -1,6 +1,9 @@
 import type { Code } from '../kernel/index.ts'
 
-/** What can go wrong on this side of the wire; such an error has status 0 unless an answer did arrive. */
+/**
+ * What can go wrong on this side of the wire; such an error has status 0 unless an answer did arrive. Of one that redirects
+ * a browser hides the status too.
+ */
 export type ClientCode = 'CLIENT.NETWORK' | 'CLIENT.TIMEOUT' | 'CLIENT.INVALID_REPLY'
 
 /** A refusal's code; `4010` and its like come from users/self, and a newer gateway may know codes that we do not. */
