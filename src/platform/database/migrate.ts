@@ -4,11 +4,11 @@ import { type Migration, Migrator } from 'kysely/migration'
 import { sqlState } from './fault.ts'
 import { migrations } from './migrations/index.ts'
 import type { Database, Tx } from './tables/index.ts'
+import { inTransaction } from './transaction.ts'
 
 /** Any number that nobody else takes. The lock is the transaction's, so that it suits a pooler in transaction mode. */
 const lockKey = 7_095_213_844_126
-/** lock_not_available and deadlock_detected: a table that changes is in use, and nothing was changed. */
-const inUse = new Set(['55P03', '40P01'])
+const lockNotAvailable = '55P03'
 const attempts = 30
 const pauseMs = 500
 
@@ -71,16 +71,16 @@ const run = async (tx: Tx): Promise<string[]> => {
 
 /**
  * Brings the schema up to date in one transaction; replicas that start together take turns. Answers what it did.
- * Where a table that changes is in long use, or a command and it wait for one another, all of it is tried again, for half a
- * minute or so.
+ * Where a table that changes is in long use, all of it is tried again, for half a minute or so; and some times where commands
+ * and it wait for one another.
  */
 export const migrate = async (database: Database): Promise<string[]> => {
   for (let attempt = 1; ; attempt++) {
     try {
       if (await isUpToDate(database)) return []
-      return await database.transaction().execute(run)
+      return await inTransaction(database, run)
     } catch (cause) {
-      if (attempt >= attempts || !inUse.has(sqlState(cause) ?? '')) throw new Error('a migration failed', { cause })
+      if (attempt >= attempts || sqlState(cause) !== lockNotAvailable) throw new Error('a migration failed', { cause })
       await pause(pauseMs)
     }
   }
