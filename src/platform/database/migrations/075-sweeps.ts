@@ -1,8 +1,14 @@
 import { type Kysely, sql } from 'kysely'
 
 /**
+ * All tables at once: a sign-in writes sessions before refresh tokens and a renewal after them, so that whoever waited for the
+ * one while its index is made would hold the other, and the migration could never go on.
+ */
+const locking = 'LOCK TABLE sessions, refresh_tokens, login_failures IN SHARE MODE'
+
+/**
  * What is over is found by its end, among millions of rows that still count. On a large store the indexes may be there already,
- * made without holding up anybody (docs/production.md). Sessions come last: theirs is the lock that most wait for.
+ * made without holding up anybody (docs/production.md).
  */
 const indexes = [
   `CREATE INDEX IF NOT EXISTS login_failures_window ON login_failures (window_started_at)`,
@@ -22,5 +28,5 @@ const forgetting = `
   $$`
 
 export const up = async (database: Kysely<unknown>): Promise<void> => {
-  for (const statement of [...indexes, forgetting]) await sql.raw(statement).execute(database)
+  for (const statement of [locking, ...indexes, forgetting]) await sql.raw(statement).execute(database)
 }
