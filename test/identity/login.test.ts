@@ -121,6 +121,25 @@ describe('auth.loginInitiate', () => {
     expect(guesses).toBeLessThan(100)
   })
 
+  test('whoever stops short of the limit in every window has a hundred guesses in a row, and then some twenty a day', async () => {
+    await at.account('steady@demo.test')
+    const begun = at.clock.now()
+    let guesses = 0
+    while (at.clock.now() - begun < 86_400_000) {
+      for (let attempt = 0; attempt < 9; attempt++) {
+        const told = await codeOf(initiate(at, 'steady@demo.test', {}, 'wrong'))
+        if (told === 'AUTH.INVALID_CREDENTIALS') guesses += 1
+      }
+      at.clock.advance(900_000)
+    }
+    expect(guesses).toBeGreaterThan(100)
+    expect(guesses).toBeLessThan(140)
+    at.clock.advance(3_600_000)
+    await signIn(at, 'steady@demo.test')
+    for (let failure = 0; failure < 9; failure++) await codeOf(initiate(at, 'steady@demo.test', {}, 'wrong'))
+    expect((await initiate(at, 'steady@demo.test')).sessionId).toBeTypeOf('string')
+  })
+
   test('thirty parallel guesses are ten guesses', async () => {
     const email = 'flood@demo.test'
     const codes = await Promise.all(Array.from({ length: 30 }, () => codeOf(initiate(at, email, {}, 'wrong'))))

@@ -24,6 +24,7 @@ export type Command =
 interface Failures {
   since: number
   count: number
+  inARow: number
   blockedUntil: number | null
 }
 interface Account {
@@ -67,7 +68,9 @@ const unknown = 'AUTH.SESSION_NOT_FOUND'
 export const deviceOf = ({ device }: { device: number }, other: number): number => (device + other) % 2
 export const recent = <T>(list: readonly T[], index: number): T | undefined => list.at(-1 - (index % list.length))
 
-const none = (): Failures => ({ since: 0, count: 0, blockedUntil: null })
+const none = (): Failures => ({ since: 0, count: 0, inARow: 0, blockedUntil: null })
+/** A hundred in a row bring waits too, where ten in a window do. */
+const judged = ({ count, inARow }: Failures): number => Math.max(count, inARow - 9 * limits.failures)
 
 export const plainSignIns = (accounts: number) => {
   const people = Array.from(
@@ -95,15 +98,18 @@ export const plainSignIns = (accounts: number) => {
       tried.count >= limits.failures
         ? now - (tried.blockedUntil ?? tried.since) >= 24 * hour
         : now - tried.since >= window
+    const last = Math.max(tried.since, tried.blockedUntil ?? 0)
+    tried.inARow = now - last >= 24 * hour ? 1 : tried.inARow + 1
     if (tried.count === 0 || isOver) Object.assign(tried, { since: now, count: 1 })
     else tried.count += 1
-    const wait = Math.min(hour, minute * 2 ** (tried.count - limits.failures))
-    tried.blockedUntil = tried.count >= limits.failures ? now + wait : null
+    const wait = Math.min(hour, minute * 2 ** (judged(tried) - limits.failures))
+    tried.blockedUntil = judged(tried) >= limits.failures ? now + wait : null
     return true
   }
   const uncount = (tried: Failures): void => {
-    tried.blockedUntil = tried.count > limits.failures ? now : null
+    tried.blockedUntil = judged(tried) > limits.failures ? now : null
     tried.count -= 1
+    tried.inARow -= 1
   }
 
   const endAll = (account: Account, keep: number, except?: Session): void => {

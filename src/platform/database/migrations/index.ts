@@ -39,5 +39,5 @@ export const migrations: Readonly<Record<string, () => Promise<Migration>>> = {
   '072-openings': () => import('./072-openings.ts'),
   '073-quotes-by-a-clock-ahead': () => import('./073-quotes-by-a-clock-ahead.ts'),
   '074-answers-by-two-clocks': () => import('./074-answers-by-two-clocks.ts'),
-  '075-sweeps': () => import('./075-sweeps.ts'),
+  '075-sweeps-and-failures': () => import('./075-sweeps-and-failures.ts'),
 }

@@ -129,6 +129,8 @@ export interface LoginFailuresTable {
   subject_digest: Uint8Array
   window_started_at: Timestamp
   failures: number
+  /** Since somebody signed in, or since a day without any. */
+  in_a_row: number
   blocked_until: NullableTimestamp
 }
 

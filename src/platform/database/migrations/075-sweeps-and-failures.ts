@@ -4,7 +4,13 @@ import { type Kysely, sql } from 'kysely'
  * All tables at once: a sign-in writes sessions before refresh tokens and a renewal after them, so that whoever waited for the
  * one while its index is made would hold the other, and the migration could never go on.
  */
-const locking = 'LOCK TABLE sessions, refresh_tokens, login_failures IN SHARE MODE'
+const locking = [
+  'LOCK TABLE sessions, refresh_tokens IN SHARE MODE',
+  'LOCK TABLE login_failures IN ACCESS EXCLUSIVE MODE',
+]
+
+/** Failures in a row; processes of the version before leave it as it is. */
+const counting = 'ALTER TABLE login_failures ADD COLUMN IF NOT EXISTS in_a_row integer NOT NULL DEFAULT 0'
 
 /**
  * What is over is found by its end, among millions of rows that still count. On a large store the indexes may be there already,
@@ -28,5 +34,5 @@ const forgetting = `
   $$`
 
 export const up = async (database: Kysely<unknown>): Promise<void> => {
-  for (const statement of [locking, ...indexes, forgetting]) await sql.raw(statement).execute(database)
+  for (const statement of [...locking, counting, ...indexes, forgetting]) await sql.raw(statement).execute(database)
 }
