@@ -108,7 +108,9 @@ const settings = z.strictObject({
     .array(currency)
     .min(1)
     .refine(distinct, 'each currency once')
-    .describe('The currencies that this deployment keeps: a new workspace gets a wallet in each of these.'),
+    .describe(
+      'The currencies that this deployment keeps: a new workspace gets a wallet in each of these. One that is added later brings workspaces that are there no wallet; of one that is taken out nothing is paid any more, so that its wallets are to be emptied before.',
+    ),
   transferFee: decimalByCurrency.describe('What a transfer costs its sender, on top of the amount, by currency.'),
   transferApprovalFrom: decimalByCurrency.describe('From this amount on a transfer waits for an operator.'),
   recharge: z.strictObject({
