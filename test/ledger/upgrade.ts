@@ -17,9 +17,10 @@ export interface OldStore {
 export const storeBefore = async (number: string): Promise<OldStore> => {
   const pglite = await PGlite.create({ parsers })
   const database = new Kysely<Tables>({ dialect: embeddedDialect(pglite) })
-  const run = async (wanted: (name: string) => boolean) => {
-    for (const name of Object.keys(migrations).filter(wanted).sort()) await (await migrations[name]?.())?.up(database)
-  }
+  const run = (wanted: (name: string) => boolean) =>
+    database.transaction().execute(async (tx) => {
+      for (const name of Object.keys(migrations).filter(wanted).sort()) await (await migrations[name]?.())?.up(tx)
+    })
   await run((name) => name < number)
   return { database, upgrade: () => run((name) => name >= number), close: () => pglite.close() }
 }
