@@ -14,6 +14,7 @@ import { composeSeed, refuseSeeded } from './compose/seed.ts'
 import { servedNowhere } from './compose/unserved.ts'
 import type { Configuration } from './config/index.ts'
 import { catalogue } from './contract/index.ts'
+import { databaseFault } from './database/index.ts'
 import {
   createAnswers,
   createDoor,
@@ -35,7 +36,6 @@ import {
 } from './gateway/index.ts'
 import { assertionType, type Identity } from './identity/index.ts'
 import { blobsFault } from './platform/blobs/index.ts'
-import { databaseFault } from './platform/database/index.ts'
 import { outboxPage } from './platform/mail/index.ts'
 import { redisFault } from './platform/redis/index.ts'
 import {

@@ -1,5 +1,5 @@
+import type { Tx } from '../database/index.ts'
 import { recordAudit } from '../platform/audit/index.ts'
-import type { Tx } from '../platform/database/index.ts'
 import { systemClock, systemIds } from '../platform/system/index.ts'
 
 /** The audit row of a command, which has neither an account nor an address: whoever may run it holds the secret key. */

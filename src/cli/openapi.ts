@@ -1,7 +1,7 @@
 import { stdout } from 'node:process'
 import { composeReference } from '../compose/reference.ts'
 import { inPackage } from '../config/root.ts'
-import { createWords } from '../platform/words/index.ts'
+import { createWords } from '../platform/i18n/index.ts'
 import type { Command } from './command.ts'
 
 export const openapi: Command = {

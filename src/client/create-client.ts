@@ -1,6 +1,6 @@
 import './browser.ts'
 
-import { refreshToken } from '../contract/auth.ts'
+import { refreshToken } from '../identity/login/contract.ts'
 import type { Portal } from '../kernel/index.ts'
 import type { Calling } from './calling.ts'
 import { closeSession, createChannelKeeper, openSession } from './channel/index.ts'

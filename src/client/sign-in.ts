@@ -1,5 +1,5 @@
 import type { z } from 'zod'
-import { type CodeDelivery, completeLogin, initiateLogin, logout, sendLoginCode } from '../contract/auth.ts'
+import { type CodeDelivery, completeLogin, initiateLogin, logout, sendLoginCode } from '../identity/login/contract.ts'
 import { type CodeOf, codesOf } from '../kernel/index.ts'
 import type { Calling } from './calling.ts'
 import type { Result } from './contract-types.ts'

@@ -1,11 +1,12 @@
 import type { Logger } from 'pino'
 import type { Configuration } from '../config/index.ts'
 import { inPackage } from '../config/root.ts'
+import { clockDifference, type Database, demandWritable, openDatabase, snapshots } from '../database/index.ts'
 import { hours } from '../kernel/index.ts'
 import { createBackground } from '../platform/background/index.ts'
 import { openBlobs } from '../platform/blobs/index.ts'
 import { createKeyedDigest, createPasswordHasher, createSecretBox } from '../platform/crypto/index.ts'
-import { clockDifference, type Database, demandWritable, openDatabase, snapshots } from '../platform/database/index.ts'
+import { createWords } from '../platform/i18n/index.ts'
 import { createLimits } from '../platform/limits/index.ts'
 import {
   createOutbox,
@@ -15,7 +16,6 @@ import {
   readMailTexts,
 } from '../platform/mail/index.ts'
 import { systemClock, systemIds, systemRandomness } from '../platform/system/index.ts'
-import { createWords } from '../platform/words/index.ts'
 import { openShared } from './shared.ts'
 import { databaseTarget } from './store.ts'
 

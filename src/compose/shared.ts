@@ -1,10 +1,10 @@
 import type { Logger } from 'pino'
 import type { Configuration } from '../config/index.ts'
+import { holdAlone } from '../database/index.ts'
 import type { Clock } from '../kernel/index.ts'
-import { type Announcements, localAnnouncements, redisAnnouncements } from '../platform/announcements/index.ts'
 import { type Cache, createMemoryCache, createRedisCache } from '../platform/cache/index.ts'
-import { holdAlone } from '../platform/database/index.ts'
 import { redisCounters, type StoreFactory } from '../platform/limits/index.ts'
+import { type Announcements, localAnnouncements, redisAnnouncements } from '../platform/pubsub/index.ts'
 import { openRedis } from '../platform/redis/index.ts'
 
 /** What replicas share, or what one process alone has. */

@@ -1,5 +1,5 @@
 import type { Configuration } from '../config/index.ts'
-import type { DatabaseTarget } from '../platform/database/index.ts'
+import type { DatabaseTarget } from '../database/index.ts'
 
 /** The store that the configuration names: a PostgreSQL server, or the embedded one. */
 export const databaseTarget = (

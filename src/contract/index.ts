@@ -1,31 +1,28 @@
+import * as apiKeys from '../domains/api-keys/contract.ts'
+import * as constants from '../domains/constants/contract.ts'
+import * as exchanges from '../domains/exchanges/contract.ts'
+import * as exports from '../domains/exports/contract.ts'
+import * as files from '../domains/files/contract.ts'
+import * as invitations from '../domains/invitations/contract.ts'
+import * as members from '../domains/members/contract.ts'
+import * as operators from '../domains/operators/contract.ts'
+import * as profile from '../domains/profile/contract.ts'
+import * as recharges from '../domains/recharges/contract.ts'
+import * as roles from '../domains/roles/contract.ts'
+import * as sandbox from '../domains/sandbox/contract.ts'
+import * as transfers from '../domains/transfers/contract.ts'
+import * as wallets from '../domains/wallets/contract.ts'
+import * as withdrawalChannels from '../domains/withdrawal-channels/contract.ts'
+import * as withdrawals from '../domains/withdrawals/contract.ts'
+import * as workspaces from '../domains/workspaces/contract.ts'
+import * as ipWhitelist from '../identity/ip-whitelist/contract.ts'
+import * as auth from '../identity/login/contract.ts'
+import * as mfa from '../identity/mfa/contract.ts'
+import * as password from '../identity/passwords/contract.ts'
+import * as registration from '../identity/registration/contract.ts'
+import * as secureChannel from '../identity/secure-channel/contract.ts'
+import * as sessions from '../identity/sessions/contract.ts'
 import { domainOf, type Operation, operationsIn } from '../kernel/index.ts'
-import * as apiKeys from './api-keys.ts'
-import * as auth from './auth.ts'
-import * as constants from './constants.ts'
-import * as exchanges from './exchanges.ts'
-import * as exports from './exports.ts'
-import * as files from './files.ts'
-import * as invitations from './invitations.ts'
-import * as ipWhitelist from './ip-whitelist.ts'
-import * as members from './members.ts'
-import * as mfa from './mfa.ts'
-import * as operatorAccounts from './operator-accounts.ts'
-import * as operatorAudit from './operator-audit.ts'
-import * as operatorLedger from './operator-ledger.ts'
-import * as operatorWorkspaces from './operator-workspaces.ts'
-import * as password from './password.ts'
-import * as profile from './profile.ts'
-import * as recharges from './recharges.ts'
-import * as registration from './registration.ts'
-import * as roles from './roles.ts'
-import * as sandbox from './sandbox.ts'
-import * as secureChannel from './secure-channel.ts'
-import * as sessions from './sessions.ts'
-import * as transfers from './transfers.ts'
-import * as wallets from './wallets.ts'
-import * as withdrawalChannels from './withdrawal-channels.ts'
-import * as withdrawals from './withdrawals.ts'
-import * as workspaces from './workspaces.ts'
 
 /** The interface as data: every operation of every chain, a file per resource. */
 export const resources = {
@@ -52,10 +49,7 @@ export const resources = {
   exports,
   constants,
   sandbox,
-  operatorAccounts,
-  operatorWorkspaces,
-  operatorLedger,
-  operatorAudit,
+  operators,
 }
 
 /** Each operation under its export name, which is what code calls it. */

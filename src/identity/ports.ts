@@ -1,11 +1,11 @@
+import type { Database, Tx } from '../database/index.ts'
 import type { AccountId, Clock, Ids, Instant, Randomness, Words } from '../kernel/index.ts'
-import type { Announcements } from '../platform/announcements/index.ts'
 import type { Background } from '../platform/background/index.ts'
 import type { Cache } from '../platform/cache/index.ts'
 import type { BreachCheck, RobotCheck } from '../platform/checks/index.ts'
 import type { KeyedDigest, PasswordHasher, SecretBox } from '../platform/crypto/index.ts'
-import type { Database, Tx } from '../platform/database/index.ts'
 import type { Mailer } from '../platform/mail/index.ts'
+import type { Announcements } from '../platform/pubsub/index.ts'
 
 /** The workspace of its own that a new account gets, in the transaction that makes the account. */
 export type OpenOwnWorkspace = (

@@ -1,6 +1,6 @@
 import { type RawBuilder, type SqlBool, sql } from 'kysely'
+import { type Database, moment } from '../database/index.ts'
 import { days, type Instant, plus } from '../kernel/index.ts'
-import { type Database, moment } from '../platform/database/index.ts'
 import { type FailureRule, rememberedMs } from './login/failure-store.ts'
 
 /** Long enough to answer a question about what happened; nothing here is looked at any more. */

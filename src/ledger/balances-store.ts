@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
+import type { Database } from '../database/index.ts'
 import { type Instant, type Money, toDate, type WalletId, type WorkspaceId } from '../kernel/index.ts'
-import type { Database } from '../platform/database/index.ts'
 
 export interface Balance {
   wallet: WalletId

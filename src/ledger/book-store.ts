@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import type { Database } from '../platform/database/index.ts'
+import type { Database } from '../database/index.ts'
 import { endedStatuses } from './order.ts'
 
 /** A rule of the book, how often it is broken, and the first place where. */

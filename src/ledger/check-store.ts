@@ -1,5 +1,5 @@
+import type { Database } from '../database/index.ts'
 import { type Instant, toDate } from '../kernel/index.ts'
-import type { Database } from '../platform/database/index.ts'
 import type { Discrepancy } from './invariants.ts'
 
 export interface LastCheck {

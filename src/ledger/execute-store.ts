@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import { z } from 'zod'
-import type { Database } from '../platform/database/index.ts'
+import type { Database } from '../database/index.ts'
 
 const outcome = z.object({
   outcome: z.enum([

@@ -1,5 +1,5 @@
+import { againWhereLost, type Database } from '../database/index.ts'
 import { type Clock, type Ids, toIso } from '../kernel/index.ts'
-import { againWhereLost, type Database } from '../platform/database/index.ts'
 import type { NewOrder, OrderCommand, PostingCommand } from './command.ts'
 import { callExecute } from './execute-store.ts'
 import { isMadeBy } from './maker-store.ts'

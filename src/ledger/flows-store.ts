@@ -1,4 +1,6 @@
 import { sql } from 'kysely'
+import { counting, type Database, moment } from '../database/index.ts'
+import type { OrderType } from '../database/tables/ledger.ts'
 import {
   type CodeOf,
   type Instant,
@@ -12,8 +14,6 @@ import {
   type WalletId,
   type WorkspaceId,
 } from '../kernel/index.ts'
-import { counting, type Database, moment } from '../platform/database/index.ts'
-import type { OrderType } from '../platform/database/tables/ledger.ts'
 
 /** One posting to a wallet, as its owner reads it. */
 export interface Flow {

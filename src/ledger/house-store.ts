@@ -1,5 +1,5 @@
+import type { Database } from '../database/index.ts'
 import { type Clock, type Ids, toDate } from '../kernel/index.ts'
-import type { Database } from '../platform/database/index.ts'
 
 const kinds = ['LIQUIDITY', 'FEE', 'CLEARING'] as const
 

@@ -1,4 +1,4 @@
-import type { Database } from '../platform/database/index.ts'
+import type { Database } from '../database/index.ts'
 import { readBalance, readBalanceAt } from './balances-store.ts'
 import { checkBook } from './book-store.ts'
 import { keepCheck, readCheck } from './check-store.ts'

@@ -1,4 +1,4 @@
-import type { Database } from '../platform/database/index.ts'
+import type { Database } from '../database/index.ts'
 import { type BookCheck, checkBook } from './book-store.ts'
 
 export interface Discrepancy {

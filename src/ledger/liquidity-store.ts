@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import type { Database } from '../platform/database/index.ts'
+import type { Database } from '../database/index.ts'
 
 /**
  * What the house has put into its liquidity so far. Keeps the account locked, so that replicas take turns, and every exchange of

@@ -1,5 +1,5 @@
+import { inTransaction } from '../database/index.ts'
 import type { Money } from '../kernel/index.ts'
-import { inTransaction } from '../platform/database/index.ts'
 import { type LedgerPorts, post } from './execute.ts'
 import { lockLiquidity } from './liquidity-store.ts'
 

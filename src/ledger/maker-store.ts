@@ -1,5 +1,5 @@
+import type { Database } from '../database/index.ts'
 import type { AccountId, OrderId } from '../kernel/index.ts'
-import type { Database } from '../platform/database/index.ts'
 
 /**
  * Accounts with those of the same person. What is decided over was made at one portal and is decided over at another one, where

@@ -1,6 +1,5 @@
-import type { Instant, OrderId } from '../kernel/index.ts'
-import { toIso } from '../kernel/index.ts'
-import type { OrderType } from '../platform/database/tables/ledger.ts'
+import type { OrderType } from '../database/tables/ledger.ts'
+import { type Instant, type OrderId, toIso } from '../kernel/index.ts'
 
 const prefixes: Record<OrderType, string> = { TRANSFER: 'TRF', EXCHANGE: 'EXC', RECHARGE: 'RCH', WITHDRAWAL: 'WDR' }
 

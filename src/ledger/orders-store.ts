@@ -1,8 +1,18 @@
 import { type Expression, type ExpressionBuilder, type SqlBool, sql } from 'kysely'
-import type { CodeOf, OrderId, WalletId, WorkspaceId } from '../kernel/index.ts'
-import { type Instant, offsetOf, type Page, type PageRequest, pageOf, toIso } from '../kernel/index.ts'
-import { counting, type Database, moment, type Tables } from '../platform/database/index.ts'
-import type { OrderType } from '../platform/database/tables/ledger.ts'
+import { counting, type Database, moment, type Tables } from '../database/index.ts'
+import type { OrderType } from '../database/tables/ledger.ts'
+import {
+  type CodeOf,
+  type Instant,
+  type OrderId,
+  offsetOf,
+  type Page,
+  type PageRequest,
+  pageOf,
+  toIso,
+  type WalletId,
+  type WorkspaceId,
+} from '../kernel/index.ts'
 import { type Order, storedOrder } from './order.ts'
 import type { RunningOut } from './running-out.ts'
 

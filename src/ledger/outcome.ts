@@ -1,5 +1,5 @@
+import { sqlState } from '../database/index.ts'
 import { invalid, Refusal } from '../kernel/index.ts'
-import { sqlState } from '../platform/database/index.ts'
 import type { Party } from './command.ts'
 import type { Outcome } from './execute-store.ts'
 

@@ -1,5 +1,5 @@
+import { type Database, type Given, statement } from '../database/index.ts'
 import { type CodeOf, type Instant, toDate, type WalletId, type WorkspaceId } from '../kernel/index.ts'
-import { type Database, type Given, statement } from '../platform/database/index.ts'
 
 /** A wallet as its workspace knows it; its money is told by balances-store.ts. */
 export interface Wallet {

@@ -1,3 +1,4 @@
+import { type Database, inTransaction, type Tx } from '../database/index.ts'
 import {
   type AccountId,
   bizId,
@@ -11,7 +12,6 @@ import {
   type WalletId,
   type WorkspaceId,
 } from '../kernel/index.ts'
-import { type Database, inTransaction, type Tx } from '../platform/database/index.ts'
 
 export interface SeedAccount {
   portal: Portal

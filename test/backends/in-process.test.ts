@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { inProcess } from '../../src/backends/in-process.ts'
-import { listTimezones } from '../../src/contract/constants.ts'
+import { listTimezones } from '../../src/domains/constants/contract.ts'
 import { arrivedCall } from '../harness/call.ts'
 
 const none = inProcess(new Map())

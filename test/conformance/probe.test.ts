@@ -1,6 +1,6 @@
 import { afterEach, expect, test, vi } from 'vitest'
 import { ask } from '../../src/conformance/probe.ts'
-import { listWallets } from '../../src/contract/wallets.ts'
+import { listWallets } from '../../src/domains/wallets/contract.ts'
 
 afterEach(() => vi.unstubAllGlobals())
 

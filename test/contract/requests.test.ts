@@ -1,20 +1,19 @@
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
-import * as apiKeys from '../../src/contract/api-keys.ts'
-import * as exchanges from '../../src/contract/exchanges.ts'
-import * as exports from '../../src/contract/exports.ts'
 import { catalogue } from '../../src/contract/index.ts'
-import * as ipWhitelist from '../../src/contract/ip-whitelist.ts'
-import * as mfa from '../../src/contract/mfa.ts'
-import * as operatorAccounts from '../../src/contract/operator-accounts.ts'
-import * as operatorAudit from '../../src/contract/operator-audit.ts'
-import * as password from '../../src/contract/password.ts'
-import * as profile from '../../src/contract/profile.ts'
-import * as roles from '../../src/contract/roles.ts'
-import { openSecureChannel } from '../../src/contract/secure-channel.ts'
-import * as sessions from '../../src/contract/sessions.ts'
-import * as channels from '../../src/contract/withdrawal-channels.ts'
-import * as workspaces from '../../src/contract/workspaces.ts'
+import * as apiKeys from '../../src/domains/api-keys/contract.ts'
+import * as exchanges from '../../src/domains/exchanges/contract.ts'
+import * as exports from '../../src/domains/exports/contract.ts'
+import * as operators from '../../src/domains/operators/contract.ts'
+import * as profile from '../../src/domains/profile/contract.ts'
+import * as roles from '../../src/domains/roles/contract.ts'
+import * as channels from '../../src/domains/withdrawal-channels/contract.ts'
+import * as workspaces from '../../src/domains/workspaces/contract.ts'
+import * as ipWhitelist from '../../src/identity/ip-whitelist/contract.ts'
+import * as mfa from '../../src/identity/mfa/contract.ts'
+import * as password from '../../src/identity/passwords/contract.ts'
+import { openSecureChannel } from '../../src/identity/secure-channel/contract.ts'
+import * as sessions from '../../src/identity/sessions/contract.ts'
 
 const schemas = catalogue.flatMap(({ id, query, body }) => [
   ...(query ? [{ id, part: 'query', schema: query }] : []),
@@ -261,7 +260,7 @@ const cases: { name: string; schema: z.ZodType; accepts: unknown[]; refuses: unk
 it('an id is one and the same in capitals and in small letters', () => {
   const asked = { userBizId: id.toUpperCase(), roleBizId: id }
   expect(roles.changeMemberRole.body.parse(asked)).toEqual({ userBizId: id, roleBizId: id })
-  const target = (targetId: string) => operatorAudit.listAuditLog.query.parse({ targetId }).targetId
+  const target = (targetId: string) => operators.listAuditLog.query.parse({ targetId }).targetId
   expect([target(id.toUpperCase()), target('USD/EUR')]).toEqual([id, 'USD/EUR'])
 })
 
@@ -275,7 +274,7 @@ it('a text that nobody sees is none; what joins or turns letters that are seen s
   const unseen = ['\u200b', '\u2060\u200d', '\u202e', '\u00ad', '\u3164', '\u2800 \u2800', '\ufe0f', '\u{e0041}']
   for (const name of unseen) expect(named(name), JSON.stringify(name)).toBe(false)
   for (const name of ['می\u200cخواهم', '👩\u200d💻', '\u200fשלום', '-']) expect(named(name), name).toBe(true)
-  const suspend = operatorAccounts.suspendAccount.body
+  const suspend = operators.suspendAccount.body
   expect([suspend.safeParse({ reason: '\u200b' }).success, suspend.safeParse({ reason: '…' }).success]).toEqual([
     false,
     true,

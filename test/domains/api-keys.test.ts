@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import * as contract from '../../src/contract/api-keys.ts'
 import { apiKeyPermissions } from '../../src/contract/permissions.ts'
+import * as contract from '../../src/domains/api-keys/contract.ts'
 import { type ApiKeys, createApiKeys } from '../../src/domains/api-keys/index.ts'
 import { recordUse } from '../../src/domains/api-keys/presented-store.ts'
 import {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import * as contract from '../../src/contract/constants.ts'
+import * as contract from '../../src/domains/constants/contract.ts'
 import { createConstants, isCountry } from '../../src/domains/constants/index.ts'
 import { type Instant, instantOf, type Locale, locales } from '../../src/kernel/index.ts'
 

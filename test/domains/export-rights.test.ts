@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest'
-import { listExchanges } from '../../src/contract/exchanges.ts'
-import { listRecharges } from '../../src/contract/recharges.ts'
-import { listTransfers } from '../../src/contract/transfers.ts'
-import { listFlows } from '../../src/contract/wallets.ts'
-import { listWithdrawals } from '../../src/contract/withdrawals.ts'
+import { listExchanges } from '../../src/domains/exchanges/contract.ts'
 import { demandListRight } from '../../src/domains/exports/rules.ts'
+import { listRecharges } from '../../src/domains/recharges/contract.ts'
+import { listTransfers } from '../../src/domains/transfers/contract.ts'
+import { listFlows } from '../../src/domains/wallets/contract.ts'
+import { listWithdrawals } from '../../src/domains/withdrawals/contract.ts'
 import { bizId, codesOf, type Permission } from '../../src/kernel/index.ts'
 
 /** completions.md, Files and exports: the lists that a user can read. */

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import * as contract from '../../src/contract/invitations.ts'
+import * as contract from '../../src/domains/invitations/contract.ts'
 import { createInvitations, type InvitationPorts } from '../../src/domains/invitations/index.ts'
 import {
   type AccountId,

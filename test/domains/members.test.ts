@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import * as contract from '../../src/contract/members.ts'
-import * as operators from '../../src/contract/operator-workspaces.ts'
-import { leaveWorkspace, listMyWorkspaces } from '../../src/contract/workspaces.ts'
+import { inTransaction } from '../../src/database/index.ts'
+import * as contract from '../../src/domains/members/contract.ts'
 import { listAccounts } from '../../src/domains/operators/accounts-store.ts'
+import * as operators from '../../src/domains/operators/contract.ts'
+import { leaveWorkspace, listMyWorkspaces } from '../../src/domains/workspaces/contract.ts'
 import { listWorkspaces } from '../../src/domains/workspaces/operator-store.ts'
 import { type AccountId, bizId, type RoleId, type WorkspaceId } from '../../src/kernel/index.ts'
-import { inTransaction } from '../../src/platform/database/index.ts'
 import { callerOf, createWorld, type World } from './world.ts'
 
 let world: World

@@ -1,7 +1,7 @@
 import { tmpdir } from 'node:os'
 import { sql } from 'kysely'
 import { afterAll, describe, expect, test } from 'vitest'
-import * as contract from '../../src/contract/recharges.ts'
+import * as contract from '../../src/domains/recharges/contract.ts'
 import { createRecharges } from '../../src/domains/recharges/index.ts'
 import { toIso } from '../../src/kernel/index.ts'
 import { openBlobs } from '../../src/platform/blobs/index.ts'

@@ -1,6 +1,6 @@
 import { tmpdir } from 'node:os'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import * as contract from '../../src/contract/recharges.ts'
+import * as contract from '../../src/domains/recharges/contract.ts'
 import { createRecharges } from '../../src/domains/recharges/index.ts'
 import { openBlobs } from '../../src/platform/blobs/index.ts'
 import { systemIds } from '../../src/platform/system/index.ts'

@@ -1,9 +1,9 @@
 import { sql } from 'kysely'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { workspacePermissions } from '../../src/contract/permissions.ts'
-import * as contract from '../../src/contract/roles.ts'
-import * as workspaceContract from '../../src/contract/workspaces.ts'
+import * as contract from '../../src/domains/roles/contract.ts'
 import { createRoles } from '../../src/domains/roles/index.ts'
+import * as workspaceContract from '../../src/domains/workspaces/contract.ts'
 import {
   type AccountId,
   bizId,

@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import * as contract from '../../src/contract/sandbox.ts'
+import * as contract from '../../src/domains/sandbox/contract.ts'
 import { createSandbox, type Sandbox } from '../../src/domains/sandbox/index.ts'
 import { createTransfers } from '../../src/domains/transfers/index.ts'
 import { type AccountId, formatMoney, type HandlerTable, type WalletId } from '../../src/kernel/index.ts'

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { workspacePermissions } from '../../src/contract/permissions.ts'
-import * as contract from '../../src/contract/workspaces.ts'
+import * as contract from '../../src/domains/workspaces/contract.ts'
 import { type AccountId, days, toIso } from '../../src/kernel/index.ts'
 import { accessSettings, callerOf, createWorld, refusalOf, type World } from './world.ts'
 

@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import type { z } from 'zod'
+import type { Database, OpenDatabase } from '../../src/database/index.ts'
 import { createWorkspaces, type Workspaces, workspaceMembers } from '../../src/domains/workspaces/index.ts'
 import {
   type AccountId,
@@ -15,9 +16,8 @@ import {
   toDate,
   type WorkspaceAccess,
 } from '../../src/kernel/index.ts'
-import type { Database, OpenDatabase } from '../../src/platform/database/index.ts'
+import { createWords } from '../../src/platform/i18n/index.ts'
 import { systemIds } from '../../src/platform/system/index.ts'
-import { createWords } from '../../src/platform/words/index.ts'
 import { facts, taken } from '../harness/facts.ts'
 import { testSettings } from '../harness/settings.ts'
 import { testDatabase } from '../identity/database.ts'

@@ -1,8 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { sql } from 'kysely'
 import { expect } from 'vitest'
+import { type DatabaseTarget, openDatabase } from '../../src/database/index.ts'
 import { verifyBook } from '../../src/ledger/index.ts'
-import { type DatabaseTarget, openDatabase } from '../../src/platform/database/index.ts'
 import { developmentIds } from '../../src/seed/development.ts'
 import { type Attempt, ask, transfer, type User } from './client.ts'
 

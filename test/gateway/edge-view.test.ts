@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { listTransfers } from '../../src/contract/transfers.ts'
+import { listTransfers } from '../../src/domains/transfers/contract.ts'
 import { Headers } from '../../src/gateway/headers.ts'
 import { createEdgeView } from '../../src/gateway/index.ts'
 import { arrivedCall } from '../harness/call.ts'

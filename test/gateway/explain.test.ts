@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { listTransfers } from '../../src/contract/transfers.ts'
+import { listTransfers } from '../../src/domains/transfers/contract.ts'
 import { createExplain } from '../../src/gateway/explain.ts'
 import { instantOf, Refusal } from '../../src/kernel/index.ts'
 import { systemIds } from '../../src/platform/system/index.ts'

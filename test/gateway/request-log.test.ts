@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { createTransfer } from '../../src/contract/transfers.ts'
+import { createTransfer } from '../../src/domains/transfers/contract.ts'
 import { type Finished, requestLog } from '../../src/gateway/index.ts'
 import { Refusal, type RefusalDetail } from '../../src/kernel/index.ts'
 import { systemIds } from '../../src/platform/system/index.ts'

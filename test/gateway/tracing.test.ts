@@ -2,7 +2,7 @@ import { type ContextManager, context, ROOT_CONTEXT, trace } from '@opentelemetr
 import { trace as trace1_9 } from 'opentelemetry-api-1.9'
 import { trace as trace1_10 } from 'opentelemetry-api-1.10'
 import { describe, expect, test } from 'vitest'
-import { listWallets } from '../../src/contract/wallets.ts'
+import { listWallets } from '../../src/domains/wallets/contract.ts'
 import type { Call } from '../../src/gateway/call.ts'
 import { Headers } from '../../src/gateway/headers.ts'
 import { beginSpan, insideSpan, parseTraceparent } from '../../src/gateway/tracing.ts'

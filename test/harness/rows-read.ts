@@ -1,5 +1,5 @@
 import { CompiledQuery, type QueryId, type RootOperationNode } from 'kysely'
-import type { Database } from '../../src/platform/database/index.ts'
+import type { Database } from '../../src/database/index.ts'
 
 interface Plan {
   'Relation Name'?: string

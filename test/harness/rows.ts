@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import type { Database } from '../../src/platform/database/index.ts'
+import type { Database } from '../../src/database/index.ts'
 
 /** Every row of every table as text, with the table's name before it. */
 export const rowsOf = async (database: Database): Promise<ReadonlySet<string>> => {

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import { listSessions } from '../../src/contract/sessions.ts'
+import { listSessions } from '../../src/identity/sessions/contract.ts'
 import { recordActivity } from '../../src/identity/sessions/store.ts'
 import { type AccountId, type Caller, type Instant, plus, type SessionId, toIso } from '../../src/kernel/index.ts'
 import { call, facts, type Harness, harness, signedIn } from './harness.ts'

@@ -1,9 +1,9 @@
 import { PGlite } from '@electric-sql/pglite'
 import { Kysely } from 'kysely'
-import { embeddedDialect } from '../../src/platform/database/embedded-dialect.ts'
-import { migrate } from '../../src/platform/database/migrate.ts'
-import { parsers } from '../../src/platform/database/parsers.ts'
-import type { Database, Tables } from '../../src/platform/database/tables/index.ts'
+import { embeddedDialect } from '../../src/database/embedded-dialect.ts'
+import { migrate } from '../../src/database/migrate.ts'
+import { parsers } from '../../src/database/parsers.ts'
+import type { Database, Tables } from '../../src/database/tables/index.ts'
 
 export interface TestDatabase {
   database: Database

@@ -1,7 +1,14 @@
 import { generateSync } from 'otplib'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { logout } from '../../src/contract/auth.ts'
-import { generateBackupCodes, revokeOtp, sendStepUpCode, setupOtp, stepUp, verifyOtp } from '../../src/contract/mfa.ts'
+import { logout } from '../../src/identity/login/contract.ts'
+import {
+  generateBackupCodes,
+  revokeOtp,
+  sendStepUpCode,
+  setupOtp,
+  stepUp,
+  verifyOtp,
+} from '../../src/identity/mfa/contract.ts'
 import type { Caller } from '../../src/kernel/index.ts'
 import { keptPlainly } from '../harness/rows.ts'
 import {

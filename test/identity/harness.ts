@@ -1,8 +1,8 @@
 import { z } from 'zod'
 import { identitySettings } from '../../src/compose/identity.ts'
 import { loadConfiguration } from '../../src/config/index.ts'
-import * as auth from '../../src/contract/auth.ts'
 import { createIdentity, type Identity, type IdentityPorts, type IdentitySettings } from '../../src/identity/index.ts'
+import * as auth from '../../src/identity/login/contract.ts'
 import {
   type AccountId,
   type Caller,
@@ -12,15 +12,15 @@ import {
   type Request,
   type RequestFacts,
 } from '../../src/kernel/index.ts'
-import { localAnnouncements } from '../../src/platform/announcements/index.ts'
 import { type Background, createBackground } from '../../src/platform/background/index.ts'
 import { createMemoryCache } from '../../src/platform/cache/index.ts'
 import { noBreachCheck, noRobotCheck } from '../../src/platform/checks/index.ts'
 import { createKeyedDigest, createPasswordHasher, createSecretBox } from '../../src/platform/crypto/index.ts'
+import { createWords } from '../../src/platform/i18n/index.ts'
 import { createJobRunner } from '../../src/platform/jobs/index.ts'
 import { createOutbox, type Outbox, readMailTexts } from '../../src/platform/mail/index.ts'
+import { localAnnouncements } from '../../src/platform/pubsub/index.ts'
 import { systemIds, systemRandomness } from '../../src/platform/system/index.ts'
-import { createWords } from '../../src/platform/words/index.ts'
 import { facts, taken } from '../harness/facts.ts'
 import { type TestClock, testClock } from './clock.ts'
 import { type TestDatabase, testDatabase } from './database.ts'

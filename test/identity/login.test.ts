@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { completeLogin } from '../../src/contract/auth.ts'
-import { sendStepUpCode } from '../../src/contract/mfa.ts'
+import { completeLogin } from '../../src/identity/login/contract.ts'
+import { sendStepUpCode } from '../../src/identity/mfa/contract.ts'
 import { keptPlainly } from '../harness/rows.ts'
 import {
   begin,

@@ -1,11 +1,22 @@
 import { generateSync } from 'otplib'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { logout, refreshToken } from '../../src/contract/auth.ts'
-import { enableIpWhitelist, replaceIpWhitelist } from '../../src/contract/ip-whitelist.ts'
-import { generateBackupCodes, revokeOtp, sendStepUpCode, setupOtp, stepUp, verifyOtp } from '../../src/contract/mfa.ts'
-import { changePassword, forgotPassword, initPassword, resetPassword } from '../../src/contract/password.ts'
-import { completeRegistration, initiateRegistration, verifyRegistrationEmail } from '../../src/contract/registration.ts'
-import { configureSessions, terminateAllSessions, terminateSession } from '../../src/contract/sessions.ts'
+import { enableIpWhitelist, replaceIpWhitelist } from '../../src/identity/ip-whitelist/contract.ts'
+import { logout, refreshToken } from '../../src/identity/login/contract.ts'
+import {
+  generateBackupCodes,
+  revokeOtp,
+  sendStepUpCode,
+  setupOtp,
+  stepUp,
+  verifyOtp,
+} from '../../src/identity/mfa/contract.ts'
+import { changePassword, forgotPassword, initPassword, resetPassword } from '../../src/identity/passwords/contract.ts'
+import {
+  completeRegistration,
+  initiateRegistration,
+  verifyRegistrationEmail,
+} from '../../src/identity/registration/contract.ts'
+import { configureSessions, terminateAllSessions, terminateSession } from '../../src/identity/sessions/contract.ts'
 import type { Caller } from '../../src/kernel/index.ts'
 import { rowsOf } from '../harness/rows.ts'
 import {

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { changePassword } from '../../src/contract/password.ts'
+import { changePassword } from '../../src/identity/passwords/contract.ts'
 import type { Caller } from '../../src/kernel/index.ts'
 import type { Mailer } from '../../src/platform/mail/index.ts'
 import { call, codeOf, credential, doJobs, facts, type Harness, harness, jobRunner, signIn } from './harness.ts'

@@ -2,18 +2,25 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { sql } from 'kysely'
 import { generateSync } from 'otplib'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { refreshToken } from '../../src/contract/auth.ts'
-import { generateBackupCodes, revokeOtp, sendStepUpCode, setupOtp, stepUp, verifyOtp } from '../../src/contract/mfa.ts'
-import { forgotPassword, resetPassword } from '../../src/contract/password.ts'
-import { configureSessions, terminateAllSessions } from '../../src/contract/sessions.ts'
+import type { Tx } from '../../src/database/index.ts'
 import { lockAccount } from '../../src/identity/accounts/store.ts'
+import { refreshToken } from '../../src/identity/login/contract.ts'
 import { voidLogins } from '../../src/identity/login/login-session-store.ts'
+import {
+  generateBackupCodes,
+  revokeOtp,
+  sendStepUpCode,
+  setupOtp,
+  stepUp,
+  verifyOtp,
+} from '../../src/identity/mfa/contract.ts'
 import { sealSecret } from '../../src/identity/mfa/otp-secret.ts'
 import { activatePendingSecret, putPendingSecret, readOtp, removeOtp } from '../../src/identity/mfa/otp-store.ts'
+import { forgotPassword, resetPassword } from '../../src/identity/passwords/contract.ts'
 import { strengthEstimate } from '../../src/identity/passwords/strength.ts'
 import { voidPasswordTokens } from '../../src/identity/passwords/token-store.ts'
+import { configureSessions, terminateAllSessions } from '../../src/identity/sessions/contract.ts'
 import { toDate } from '../../src/kernel/index.ts'
-import type { Tx } from '../../src/platform/database/index.ts'
 import { embeddedStore, postgresStore } from '../ledger/stores.ts'
 import {
   begin,

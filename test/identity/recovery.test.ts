@@ -1,10 +1,14 @@
 import { hash } from '@node-rs/argon2'
 import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { refreshToken as refreshOperation } from '../../src/contract/auth.ts'
-import { forgotPassword, initPassword, resetPassword } from '../../src/contract/password.ts'
-import { completeRegistration, initiateRegistration, verifyRegistrationEmail } from '../../src/contract/registration.ts'
+import { refreshToken as refreshOperation } from '../../src/identity/login/contract.ts'
+import { forgotPassword, initPassword, resetPassword } from '../../src/identity/passwords/contract.ts'
 import { passwordRule } from '../../src/identity/passwords/rule.ts'
+import {
+  completeRegistration,
+  initiateRegistration,
+  verifyRegistrationEmail,
+} from '../../src/identity/registration/contract.ts'
 import { noBreachCheck } from '../../src/platform/checks/index.ts'
 import { keptPlainly } from '../harness/rows.ts'
 import {

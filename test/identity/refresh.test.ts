@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import * as auth from '../../src/contract/auth.ts'
+import * as auth from '../../src/identity/login/contract.ts'
 import { instantOf, type RequestFacts } from '../../src/kernel/index.ts'
 import { keptPlainly } from '../harness/rows.ts'
 import { call, codeOf, credential, facts, type Harness, harness, signIn } from './harness.ts'

@@ -1,8 +1,8 @@
 import { createPublicKey, randomBytes } from 'node:crypto'
 import { CompactEncrypt } from 'jose'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import * as auth from '../../src/contract/auth.ts'
-import { openSecureChannel, readPublicKey } from '../../src/contract/secure-channel.ts'
+import * as auth from '../../src/identity/login/contract.ts'
+import { openSecureChannel, readPublicKey } from '../../src/identity/secure-channel/contract.ts'
 import { call, facts, type Harness, harness, signIn } from './harness.ts'
 
 /** Whoever can write to a store, and has no key to it, gains nothing by moving what is sealed from one row to another. */

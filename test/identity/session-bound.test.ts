@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { logout } from '../../src/contract/auth.ts'
-import { configureSessions } from '../../src/contract/sessions.ts'
+import { logout } from '../../src/identity/login/contract.ts'
+import { configureSessions } from '../../src/identity/sessions/contract.ts'
 import { recordActivity } from '../../src/identity/sessions/store.ts'
 import { plus } from '../../src/kernel/index.ts'
 import { call, credential, facts, type Harness, harness, signIn } from './harness.ts'

@@ -1,8 +1,8 @@
 import { type RawBuilder, sql } from 'kysely'
 import { afterAll, describe, expect, test } from 'vitest'
+import type { Database } from '../../src/database/index.ts'
 import { sweepIdentity } from '../../src/identity/sweep-store.ts'
 import { days, instantOf, plus, toDate } from '../../src/kernel/index.ts'
-import type { Database } from '../../src/platform/database/index.ts'
 import { rowsRead } from '../harness/rows-read.ts'
 import { everyStore } from '../ledger/stores.ts'
 

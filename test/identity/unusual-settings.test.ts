@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import * as auth from '../../src/contract/auth.ts'
-import { initiateRegistration } from '../../src/contract/registration.ts'
+import * as auth from '../../src/identity/login/contract.ts'
+import { initiateRegistration } from '../../src/identity/registration/contract.ts'
 import { begin, call, codeOf, credential, facts, type Harness, harness, signIn } from './harness.ts'
 
 let at: Harness

@@ -1,3 +1,4 @@
+import type { Database } from '../../src/database/index.ts'
 import { createTransfers } from '../../src/domains/transfers/index.ts'
 import type { TransferRules } from '../../src/domains/transfers/rules.ts'
 import { createWallets } from '../../src/domains/wallets/index.ts'
@@ -12,7 +13,6 @@ import {
   type WorkspaceId,
 } from '../../src/kernel/index.ts'
 import { createLedger, type Ledger } from '../../src/ledger/index.ts'
-import type { Database } from '../../src/platform/database/index.ts'
 import { systemIds } from '../../src/platform/system/index.ts'
 import { accessSettings, type TestClock, testClock, words } from '../domains/world.ts'
 import { asker } from './ask.ts'

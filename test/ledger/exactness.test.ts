@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { createTransfer } from '../../src/contract/transfers.ts'
-import { readBalance } from '../../src/contract/wallets.ts'
+import { createTransfer } from '../../src/domains/transfers/contract.ts'
+import { readBalance } from '../../src/domains/wallets/contract.ts'
 import { systemIds } from '../../src/platform/system/index.ts'
 import { refusalOf } from '../domains/world.ts'
 import { type Book, createBook } from './book.ts'

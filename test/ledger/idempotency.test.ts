@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { createTransfer } from '../../src/contract/transfers.ts'
+import { createTransfer } from '../../src/domains/transfers/contract.ts'
 import { hours, minutes } from '../../src/kernel/index.ts'
 import { systemClock, systemIds } from '../../src/platform/system/index.ts'
 import { refusalOf } from '../domains/world.ts'

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { afterAll, describe, expect, test } from 'vitest'
-import { approveTransfer, createTransfer, rejectTransfer } from '../../src/contract/transfers.ts'
+import { approveTransfer, createTransfer, rejectTransfer } from '../../src/domains/transfers/contract.ts'
 import { systemIds } from '../../src/platform/system/index.ts'
 import { refusalOf } from '../domains/world.ts'
 import { createBook, type TestWallet } from './book.ts'

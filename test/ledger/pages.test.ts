@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { afterAll, expect, test } from 'vitest'
-import { approveTransfer, createTransfer, listTransfers, rejectTransfer } from '../../src/contract/transfers.ts'
+import { approveTransfer, createTransfer, listTransfers, rejectTransfer } from '../../src/domains/transfers/contract.ts'
 import { systemIds } from '../../src/platform/system/index.ts'
 import type { ReplyOf } from '../domains/world.ts'
 import { createBook, type TestWallet } from './book.ts'

@@ -1,5 +1,5 @@
 import { afterAll, describe, expect, test } from 'vitest'
-import { createTransfer, listTransfers } from '../../src/contract/transfers.ts'
+import { createTransfer, listTransfers } from '../../src/domains/transfers/contract.ts'
 import { systemIds } from '../../src/platform/system/index.ts'
 import { refusalOf } from '../domains/world.ts'
 import { createBook, type TestWallet } from './book.ts'

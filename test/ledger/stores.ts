@@ -1,6 +1,6 @@
-import { migrate } from '../../src/platform/database/migrate.ts'
-import { openPostgres } from '../../src/platform/database/postgres.ts'
-import type { Database } from '../../src/platform/database/tables/index.ts'
+import { migrate } from '../../src/database/migrate.ts'
+import { openPostgres } from '../../src/database/postgres.ts'
+import type { Database } from '../../src/database/tables/index.ts'
 import { startPostgres } from '../harness/postgres.ts'
 import { testDatabase } from '../identity/database.ts'
 

@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import * as contract from '../../src/contract/transfers.ts'
+import * as contract from '../../src/domains/transfers/contract.ts'
 import { hours } from '../../src/kernel/index.ts'
 import { post } from '../../src/ledger/execute.ts'
 import { systemIds } from '../../src/platform/system/index.ts'

@@ -1,10 +1,10 @@
 import { PGlite } from '@electric-sql/pglite'
 import { Kysely } from 'kysely'
-import { embeddedDialect } from '../../src/platform/database/embedded-dialect.ts'
-import type { Database } from '../../src/platform/database/index.ts'
-import { migrations } from '../../src/platform/database/migrations/index.ts'
-import { parsers } from '../../src/platform/database/parsers.ts'
-import type { Tables } from '../../src/platform/database/tables/index.ts'
+import { embeddedDialect } from '../../src/database/embedded-dialect.ts'
+import type { Database } from '../../src/database/index.ts'
+import { migrations } from '../../src/database/migrations/index.ts'
+import { parsers } from '../../src/database/parsers.ts'
+import type { Tables } from '../../src/database/tables/index.ts'
 
 export interface OldStore {
   database: Database

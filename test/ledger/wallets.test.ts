@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { createTransfer, rejectTransfer } from '../../src/contract/transfers.ts'
-import * as contract from '../../src/contract/wallets.ts'
+import { createTransfer, rejectTransfer } from '../../src/domains/transfers/contract.ts'
+import * as contract from '../../src/domains/wallets/contract.ts'
 import { createWallets } from '../../src/domains/wallets/index.ts'
 import { workspaceMembers } from '../../src/domains/workspaces/index.ts'
 import { toIso, type WorkspaceId } from '../../src/kernel/index.ts'

@@ -13,7 +13,7 @@ import {
 } from '../../src/kernel/index.ts'
 import { readExamples } from '../../src/openapi/index.ts'
 import { isJsonObject, type Json } from '../../src/openapi/json.ts'
-import { createWords } from '../../src/platform/words/index.ts'
+import { createWords } from '../../src/platform/i18n/index.ts'
 import { notImplemented } from '../e2e/not-implemented.ts'
 import { faultsOfExample } from '../harness/recording/check.ts'
 import { root } from '../harness/settings.ts'

@@ -10,7 +10,7 @@ beforeEach(async () => {
 })
 afterEach(() => rm(directory, { recursive: true }))
 
-const module = new URL('../../src/platform/database/lock.ts', import.meta.url).href
+const module = new URL('../../src/database/lock.ts', import.meta.url).href
 
 /** A process of its own locks the directory twice over; as root it gives that up first, since root may write everything. */
 const lockedIn = (steps: string): string => {

@@ -1,9 +1,9 @@
 import { PGlite } from '@electric-sql/pglite'
 import { AbortedTransactionError, Kysely, sql } from 'kysely'
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
-import { embeddedDialect } from '../../src/platform/database/embedded-dialect.ts'
-import { databaseFault, sqlState } from '../../src/platform/database/fault.ts'
-import { parsers } from '../../src/platform/database/parsers.ts'
+import { embeddedDialect } from '../../src/database/embedded-dialect.ts'
+import { databaseFault, sqlState } from '../../src/database/fault.ts'
+import { parsers } from '../../src/database/parsers.ts'
 
 let pglite: PGlite
 let database: Kysely<{ things: { id: number; n: number } }>

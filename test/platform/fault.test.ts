@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { databaseFault, sqlState } from '../../src/platform/database/fault.ts'
+import { databaseFault, sqlState } from '../../src/database/fault.ts'
 
 test('a socket that broke is no word of the server’s, whatever its code looks like', () => {
   for (const code of ['EPIPE', 'ECONNRESET', 'ETIMEDOUT']) {

@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { openEmbedded } from '../../src/database/embedded.ts'
 import { blobsFault, openBlobs } from '../../src/platform/blobs/index.ts'
-import { openEmbedded } from '../../src/platform/database/embedded.ts'
 import { makeFolder } from '../../src/platform/system/index.ts'
 
 let folder: string

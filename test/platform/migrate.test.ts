@@ -1,6 +1,6 @@
 import { Client } from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type OpenDatabase, openDatabase } from '../../src/platform/database/index.ts'
+import { type OpenDatabase, openDatabase } from '../../src/database/index.ts'
 import { startPostgres } from '../harness/postgres.ts'
 import { postgresTarget } from '../harness/postgres-target.ts'
 

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { TLSSocket } from 'node:tls'
 import { inspect } from 'node:util'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import { holdAlone, openDatabase } from '../../src/platform/database/index.ts'
+import { holdAlone, openDatabase } from '../../src/database/index.ts'
 import { selfSigned } from '../harness/certificate.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'portico-postgres-tls-'))

@@ -1,9 +1,9 @@
 import { PGlite } from '@electric-sql/pglite'
 import { Kysely, sql } from 'kysely'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { embeddedDialect } from '../../src/platform/database/embedded-dialect.ts'
-import { type Database, type Given, statement, type Tables } from '../../src/platform/database/index.ts'
-import { parsers } from '../../src/platform/database/parsers.ts'
+import { embeddedDialect } from '../../src/database/embedded-dialect.ts'
+import { type Database, type Given, statement, type Tables } from '../../src/database/index.ts'
+import { parsers } from '../../src/database/parsers.ts'
 
 interface Values {
   text: string | null

@@ -5,9 +5,9 @@ import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { inTransaction } from '../../src/database/index.ts'
 import { instantOf } from '../../src/kernel/index.ts'
 import { addUnnamed, type Blobs, nameBlob, openBlobs, sweepUnnamed } from '../../src/platform/blobs/index.ts'
-import { inTransaction } from '../../src/platform/database/index.ts'
 import { everyStore } from '../ledger/stores.ts'
 
 const stores = await everyStore()

@@ -1,9 +1,9 @@
 import { PGlite } from '@electric-sql/pglite'
 import { Kysely, sql } from 'kysely'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { embeddedDialect } from '../../src/platform/database/embedded-dialect.ts'
-import type { Tables } from '../../src/platform/database/tables/index.ts'
-import { vacuum } from '../../src/platform/database/vacuum.ts'
+import { embeddedDialect } from '../../src/database/embedded-dialect.ts'
+import type { Tables } from '../../src/database/tables/index.ts'
+import { vacuum } from '../../src/database/vacuum.ts'
 
 let pglite: PGlite
 let database: Kysely<Tables>

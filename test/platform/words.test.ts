@@ -4,8 +4,8 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { operatorPermissions, workspacePermissions } from '../../src/contract/permissions.ts'
 import { type CodedFamily, codedFamilies, codes, codesOf, isCode, locales } from '../../src/kernel/index.ts'
-import { readTexts } from '../../src/platform/words/catalogue.ts'
-import { createWords } from '../../src/platform/words/index.ts'
+import { readTexts } from '../../src/platform/i18n/catalogue.ts'
+import { createWords } from '../../src/platform/i18n/index.ts'
 
 const directory = join(import.meta.dirname, '../../config/locales')
 const catalogue = new Map(locales.map((locale) => [locale, readTexts(directory, locale)]))

@@ -1,4 +1,4 @@
-import { closeSecureChannel, openSecureChannel, readPublicKey } from '../../contract/secure-channel.ts'
+import { closeSecureChannel, openSecureChannel, readPublicKey } from '../../identity/secure-channel/contract.ts'
 import type { Calling } from '../calling.ts'
 import { type Channel, createChannel } from './channel.ts'
 import { propose } from './opening.ts'

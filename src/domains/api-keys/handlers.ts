@@ -1,4 +1,3 @@
-import * as contract from '../../contract/api-keys.ts'
 import {
   bizId,
   type Caller,
@@ -18,6 +17,7 @@ import {
   type WorkspaceAccess,
 } from '../../kernel/index.ts'
 import { actOf } from '../../platform/audit/index.ts'
+import * as contract from './contract.ts'
 import { statusAt } from './rules.ts'
 import type { ApiKeyCommand, ApiKeyService } from './service.ts'
 import type { ApiKeyRow } from './store.ts'

@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache'
+import type { Database } from '../../database/index.ts'
 import { type Instant, minutes } from '../../kernel/index.ts'
-import type { Database } from '../../platform/database/index.ts'
 import { recordUse } from './presented-store.ts'
 import type { ApiKeyScope } from './store.ts'
 

@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
+import { type Database, moment, readPage } from '../../database/index.ts'
 import type { CodeOf, Instant, Page, PageRequest, WorkspaceId } from '../../kernel/index.ts'
-import { type Database, moment, readPage } from '../../platform/database/index.ts'
 import { type ApiKeyRow, apiKeyColumns } from './store.ts'
 
 export interface ApiKeyQuery extends PageRequest {

@@ -1,5 +1,5 @@
+import { type Database, moment } from '../../database/index.ts'
 import { type AccountId, type CodeOf, type Instant, type Portal, toDate, type WorkspaceId } from '../../kernel/index.ts'
-import { type Database, moment } from '../../platform/database/index.ts'
 import type { ApiKeyId, ApiKeyScope, StoredStatus } from './store.ts'
 
 /** A key as authentication needs it, with the account that made it. */

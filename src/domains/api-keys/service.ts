@@ -1,3 +1,4 @@
+import { type Database, inTransaction, type Tx } from '../../database/index.ts'
 import {
   type AccountId,
   type Ids,
@@ -11,7 +12,6 @@ import {
 } from '../../kernel/index.ts'
 import { type Act, recordAct } from '../../platform/audit/index.ts'
 import type { KeyedDigest } from '../../platform/crypto/index.ts'
-import { type Database, inTransaction, type Tx } from '../../platform/database/index.ts'
 import { type ApiKeyQuery, listKeys } from './list-store.ts'
 import { type ApiKeySettings, endOf, requireMayGive, statusAt } from './rules.ts'
 import { makeKey } from './secret.ts'

@@ -1,5 +1,5 @@
+import type { Database, Tx } from '../../database/index.ts'
 import { type AccountId, type BizId, type CodeOf, type Instant, toDate, type WorkspaceId } from '../../kernel/index.ts'
-import type { Database, Tx } from '../../platform/database/index.ts'
 
 export type ApiKeyId = BizId<'apiKey'>
 export type StoredStatus = Exclude<CodeOf<'apiKeyStatus'>, 'EXPIRED'>

@@ -1,5 +1,5 @@
-import * as contract from '../../contract/constants.ts'
 import { constant, type HandlerTable, handlerTable, type Instant, type Locale, minutes } from '../../kernel/index.ts'
+import * as contract from './contract.ts'
 import { countriesIn } from './countries.ts'
 import { createTimezones } from './timezones.ts'
 

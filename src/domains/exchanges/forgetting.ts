@@ -1,5 +1,5 @@
+import type { Database } from '../../database/index.ts'
 import { type Clock, days, plus } from '../../kernel/index.ts'
-import type { Database } from '../../platform/database/index.ts'
 import { deleteUnusedQuotes } from './quotes-store.ts'
 
 /** Long enough for who asks what became of a quote. */

@@ -1,7 +1,7 @@
-import * as contract from '../../contract/exchanges.ts'
 import { type HandlerTable, handlerTable, idInPath, mapPage, notFound, toIso, type Words } from '../../kernel/index.ts'
 import { listing, memberActing } from '../../ledger/index.ts'
 import { actOf } from '../../platform/audit/index.ts'
+import * as contract from './contract.ts'
 import { tellExchange, tellQuote } from './exchange.ts'
 import { type RateInForce, ratesInForce } from './rates.ts'
 import { type ExchangesPorts, exchange, findQuote, quote, setRate } from './service.ts'

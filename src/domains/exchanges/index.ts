@@ -1,5 +1,5 @@
+import type { Tx } from '../../database/index.ts'
 import type { HandlerTable, Words, WorkspaceId } from '../../kernel/index.ts'
-import type { Tx } from '../../platform/database/index.ts'
 import type { JobKind } from '../../platform/jobs/index.ts'
 import { forgetQuotes } from './forgetting.ts'
 import { exchangeHandlers } from './handlers.ts'

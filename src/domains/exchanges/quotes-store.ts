@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
+import type { Database, Tx } from '../../database/index.ts'
 import { type Instant, toDate, type WorkspaceId } from '../../kernel/index.ts'
-import type { Database, Tx } from '../../platform/database/index.ts'
 
 /** Deletes at most so many of the quotes that ran out by then and were not used, of every workspace; says how many. */
 export const deleteUnusedQuotes = async (database: Database, until: Instant, most: number): Promise<number> => {

@@ -1,5 +1,5 @@
+import type { Database } from '../../database/index.ts'
 import { type AccountId, inverse, parseRatio, type Ratio } from '../../kernel/index.ts'
-import type { Database } from '../../platform/database/index.ts'
 import type { Rate, Rates } from '../../platform/rates/index.ts'
 import { listSetRates, readSetRate } from './store.ts'
 

@@ -1,3 +1,4 @@
+import { inTransaction, sqlState } from '../../database/index.ts'
 import {
   type AccountId,
   areWithin,
@@ -24,7 +25,6 @@ import {
   signedBy,
 } from '../../ledger/index.ts'
 import { type Act, recordAct } from '../../platform/audit/index.ts'
-import { inTransaction, sqlState } from '../../platform/database/index.ts'
 import { figuresIn, type QuoteSeen, stored } from './exchange.ts'
 import { type RateSources, rateFor, unkeptSide } from './rates.ts'
 import { type ExchangeTerms, type Figures, type FixedSide, figuresOf } from './rules.ts'

@@ -1,3 +1,4 @@
+import type { Database } from '../../database/index.ts'
 import {
   type AccountId,
   type BizId,
@@ -6,7 +7,6 @@ import {
   type WalletId,
   type WorkspaceId,
 } from '../../kernel/index.ts'
-import type { Database } from '../../platform/database/index.ts'
 
 export type QuoteId = BizId<'quote'>
 

@@ -1,4 +1,3 @@
-import * as contract from '../../contract/exports.ts'
 import {
   type HandlerTable,
   handlerTable,
@@ -11,6 +10,7 @@ import {
 } from '../../kernel/index.ts'
 import { listing } from '../../ledger/index.ts'
 import { actOf } from '../../platform/audit/index.ts'
+import * as contract from './contract.ts'
 import { create, type ExportPorts, open, read } from './service.ts'
 import { type ExportRow, listExports } from './store.ts'
 

@@ -1,6 +1,6 @@
+import { inTransaction, type Tx } from '../../database/index.ts'
 import type { HandlerTable, Instant, Words, WorkspaceId } from '../../kernel/index.ts'
 import { addUnnamed, sweepUnnamed } from '../../platform/blobs/index.ts'
-import { inTransaction, type Tx } from '../../platform/database/index.ts'
 import type { JobKind } from '../../platform/jobs/index.ts'
 import { exportHandlers } from './handlers.ts'
 import { expireExports } from './run-store.ts'

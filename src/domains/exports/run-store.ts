@@ -1,5 +1,5 @@
+import { type Database, moment, type Tx } from '../../database/index.ts'
 import { type CodeOf, type Instant, toDate, type WorkspaceId } from '../../kernel/index.ts'
-import { type Database, moment, type Tx } from '../../platform/database/index.ts'
 import type { ExportScope } from './sources/index.ts'
 
 /** One attempt at an export. Only the newest one may write to its row. */

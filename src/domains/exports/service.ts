@@ -1,3 +1,4 @@
+import { type Database, inTransaction } from '../../database/index.ts'
 import {
   type CodeOf,
   type Ids,
@@ -9,7 +10,6 @@ import {
 } from '../../kernel/index.ts'
 import { type Act, recordAct } from '../../platform/audit/index.ts'
 import { type Blobs, download } from '../../platform/blobs/index.ts'
-import { type Database, inTransaction } from '../../platform/database/index.ts'
 import { enqueueJob } from '../../platform/jobs/index.ts'
 import { formats } from './formats.ts'
 import { demandListRight } from './rules.ts'

@@ -1,6 +1,6 @@
-import * as contract from '../../contract/files.ts'
 import { type HandlerTable, handlerTable, idInPath, type Locale, toIso, type Words } from '../../kernel/index.ts'
 import { actOf } from '../../platform/audit/index.ts'
+import * as contract from './contract.ts'
 import { type FilePorts, open, read, upload } from './service.ts'
 import type { FileRow } from './store.ts'
 

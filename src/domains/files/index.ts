@@ -1,6 +1,6 @@
+import type { Tx } from '../../database/index.ts'
 import type { Clock, HandlerTable, Instant, Words, WorkspaceId } from '../../kernel/index.ts'
 import { addUnnamed, type Downloadable, sweepUnnamed } from '../../platform/blobs/index.ts'
-import type { Tx } from '../../platform/database/index.ts'
 import type { JobKind } from '../../platform/jobs/index.ts'
 import { fileHandlers } from './handlers.ts'
 import { type FilePurpose, type PurposeRules, serves } from './rules.ts'

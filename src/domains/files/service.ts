@@ -1,3 +1,4 @@
+import { type Database, inTransaction, type Tx } from '../../database/index.ts'
 import {
   type Ids,
   notFound,
@@ -10,7 +11,6 @@ import {
 } from '../../kernel/index.ts'
 import { type Act, recordAct } from '../../platform/audit/index.ts'
 import { addUnnamed, type Blobs, download, nameBlob } from '../../platform/blobs/index.ts'
-import { type Database, inTransaction, type Tx } from '../../platform/database/index.ts'
 import { readForm } from './form.ts'
 import { receive } from './receive.ts'
 import { type FilePurpose, greatest, judgePurpose, type PurposeRules, purposeOf } from './rules.ts'

@@ -1,5 +1,5 @@
+import { moment, type Tx } from '../../database/index.ts'
 import type { AccountId, Instant, WorkspaceId } from '../../kernel/index.ts'
-import { moment, type Tx } from '../../platform/database/index.ts'
 import type { InvitationSettings } from './rules.ts'
 
 /** A limit of a day's invitations that is used up. */

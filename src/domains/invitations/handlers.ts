@@ -1,4 +1,3 @@
-import * as contract from '../../contract/invitations.ts'
 import {
   bizId,
   type HandlerTable,
@@ -9,6 +8,7 @@ import {
   type Words,
 } from '../../kernel/index.ts'
 import { actOf } from '../../platform/audit/index.ts'
+import * as contract from './contract.ts'
 import type { InvitationService } from './service.ts'
 import type { InvitationRow } from './store.ts'
 

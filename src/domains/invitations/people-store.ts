@@ -1,5 +1,5 @@
+import type { Database, Tx } from '../../database/index.ts'
 import type { AccountId, CodeOf, RoleId, WorkspaceId } from '../../kernel/index.ts'
-import type { Database, Tx } from '../../platform/database/index.ts'
 
 /** An account of the CONSUMER portal, as invitations see it. */
 export interface Person {

@@ -1,5 +1,5 @@
+import type { Database, Tx } from '../../database/index.ts'
 import type { AccountId, CodeOf, Ids, Instant, RoleId, WorkspaceAccess, WorkspaceId } from '../../kernel/index.ts'
-import type { Database, Tx } from '../../platform/database/index.ts'
 import type { Mailer } from '../../platform/mail/index.ts'
 import type { InvitationSettings } from './rules.ts'
 

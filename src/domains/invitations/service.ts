@@ -1,3 +1,4 @@
+import { inTransaction, type Tx } from '../../database/index.ts'
 import {
   type AccountId,
   type Locale,
@@ -10,7 +11,6 @@ import {
   type WorkspaceId,
 } from '../../kernel/index.ts'
 import { type Act, recordAct, recordRefusedAct } from '../../platform/audit/index.ts'
-import { inTransaction, type Tx } from '../../platform/database/index.ts'
 import { countPending, fullLimit } from './count-store.ts'
 import { personByEmail, personById, roleIn } from './people-store.ts'
 import type { InvitationPorts } from './ports.ts'

@@ -1,4 +1,5 @@
 import { sql } from 'kysely'
+import { type Database, moment, type Tx } from '../../database/index.ts'
 import {
   type AccountId,
   type BizId,
@@ -8,7 +9,6 @@ import {
   toDate,
   type WorkspaceId,
 } from '../../kernel/index.ts'
-import { type Database, moment, type Tx } from '../../platform/database/index.ts'
 
 export type InvitationId = BizId<'invitation'>
 export type InvitationStatus = CodeOf<'invitationStatus'>

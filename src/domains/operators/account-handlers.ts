@@ -1,4 +1,3 @@
-import * as contract from '../../contract/operator-accounts.ts'
 import {
   type HandlerTable,
   handlerTable,
@@ -14,6 +13,7 @@ import { listing } from '../../ledger/index.ts'
 import { actOf } from '../../platform/audit/index.ts'
 import { type AccountPorts, change, read, terminateSessions } from './accounts.ts'
 import { type AccountRow, listAccounts } from './accounts-store.ts'
+import * as contract from './contract.ts'
 import type { accountChanges } from './rules.ts'
 
 type Deciding = Request<typeof contract.approveAccount> | Request<typeof contract.rejectAccount>

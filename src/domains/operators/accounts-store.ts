@@ -1,4 +1,5 @@
 import { sql } from 'kysely'
+import { type Database, moment, partOfEmail, readPage, type Tx } from '../../database/index.ts'
 import {
   type AccountId,
   type CodeOf,
@@ -8,7 +9,6 @@ import {
   type Portal,
   toDate,
 } from '../../kernel/index.ts'
-import { type Database, moment, partOfEmail, readPage, type Tx } from '../../platform/database/index.ts'
 
 type Store = Database | Tx
 

@@ -1,3 +1,4 @@
+import { type Database, inTransaction, type Tx } from '../../database/index.ts'
 import {
   type AccountId,
   type Ids,
@@ -10,7 +11,6 @@ import {
   type Words,
 } from '../../kernel/index.ts'
 import { type Act, recordAct } from '../../platform/audit/index.ts'
-import { type Database, inTransaction, type Tx } from '../../platform/database/index.ts'
 import { enqueueJob } from '../../platform/jobs/index.ts'
 import type { Mailer } from '../../platform/mail/index.ts'
 import { type AccountRow, accountById, lockAccounts, setAccountStatus } from './accounts-store.ts'

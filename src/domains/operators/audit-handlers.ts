@@ -1,4 +1,4 @@
-import * as contract from '../../contract/operator-audit.ts'
+import type { Database } from '../../database/index.ts'
 import {
   type Clock,
   type HandlerTable,
@@ -10,8 +10,8 @@ import {
 } from '../../kernel/index.ts'
 import { listing } from '../../ledger/index.ts'
 import { verifyAuditLog } from '../../platform/audit/index.ts'
-import type { Database } from '../../platform/database/index.ts'
 import { type AuditRow, listAuditLog } from './audit-store.ts'
+import * as contract from './contract.ts'
 
 const hex = (bytes: Uint8Array | null): string | null => (bytes === null ? null : Buffer.from(bytes).toString('hex'))
 

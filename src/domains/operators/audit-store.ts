@@ -1,5 +1,5 @@
+import { type Database, moment, readPage } from '../../database/index.ts'
 import type { CodeOf, Instant, PageRequest } from '../../kernel/index.ts'
-import { type Database, moment, readPage } from '../../platform/database/index.ts'
 
 const columns = [
   'biz_id as id',

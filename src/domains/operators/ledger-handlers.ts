@@ -1,4 +1,4 @@
-import * as contract from '../../contract/operator-ledger.ts'
+import type { OpenDatabase } from '../../database/index.ts'
 import {
   type Clock,
   formatMoney,
@@ -10,7 +10,7 @@ import {
   toIso,
 } from '../../kernel/index.ts'
 import type { Ledger, Posting } from '../../ledger/index.ts'
-import type { OpenDatabase } from '../../platform/database/index.ts'
+import * as contract from './contract.ts'
 
 /** A sandbox has one account per currency in place of all of the house's. */
 const nameOf = ({ kind, workspace, amount }: Posting): string => {

@@ -1,7 +1,7 @@
 import type { z } from 'zod'
-import * as contract from '../../contract/profile.ts'
 import { type HandlerTable, handlerTable, type Locale, toIso, type Words } from '../../kernel/index.ts'
 import { actOf } from '../../platform/audit/index.ts'
+import * as contract from './contract.ts'
 import type { ProfileService } from './service.ts'
 import type { ProfileRow } from './store.ts'
 

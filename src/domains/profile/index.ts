@@ -1,5 +1,5 @@
+import type { Database } from '../../database/index.ts'
 import type { HandlerTable, Words } from '../../kernel/index.ts'
-import type { Database } from '../../platform/database/index.ts'
 import { createHandlers } from './handlers.ts'
 import { createService } from './service.ts'
 

@@ -1,6 +1,6 @@
+import { type Database, inTransaction } from '../../database/index.ts'
 import { type AccountId, invalid, Refusal } from '../../kernel/index.ts'
 import { type Act, recordAct } from '../../platform/audit/index.ts'
-import { type Database, inTransaction } from '../../platform/database/index.ts'
 import { type ProfileChanges, type ProfileRow, profileOf, updateProfile } from './store.ts'
 
 const present = (row: ProfileRow | undefined): ProfileRow => {

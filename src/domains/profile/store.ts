@@ -1,5 +1,5 @@
+import type { Database, Tx } from '../../database/index.ts'
 import { type AccountId, type CodeOf, type Instant, type Portal, toDate } from '../../kernel/index.ts'
-import type { Database, Tx } from '../../platform/database/index.ts'
 
 const columns = [
   'biz_id as id',

@@ -1,4 +1,3 @@
-import * as contract from '../../contract/recharges.ts'
 import {
   bizId,
   type CodeOf,
@@ -21,6 +20,7 @@ import {
   tellKind,
 } from '../../ledger/index.ts'
 import { actOf } from '../../platform/audit/index.ts'
+import * as contract from './contract.ts'
 import { openProof } from './proof.ts'
 import { tellFigures, tellRecharge } from './recharge.ts'
 import { type Channel, seenAt } from './rules.ts'

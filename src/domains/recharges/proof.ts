@@ -1,7 +1,7 @@
+import { inTransaction } from '../../database/index.ts'
 import { notFound, type OrderId, type RequestFacts, type StreamReply } from '../../kernel/index.ts'
 import { type Act, recordAct } from '../../platform/audit/index.ts'
 import { download } from '../../platform/blobs/index.ts'
-import { inTransaction } from '../../platform/database/index.ts'
 import { rechargeOf } from './recharge.ts'
 import { type RechargesPorts, read } from './service.ts'
 

@@ -1,3 +1,4 @@
+import type { Database } from '../../database/index.ts'
 import {
   add,
   type Clock,
@@ -25,7 +26,6 @@ import {
   signedBy,
 } from '../../ledger/index.ts'
 import type { Blobs, Downloadable } from '../../platform/blobs/index.ts'
-import type { Database } from '../../platform/database/index.ts'
 import {
   cancellation,
   confirmation,

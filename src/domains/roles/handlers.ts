@@ -1,4 +1,3 @@
-import * as contract from '../../contract/roles.ts'
 import {
   bizId,
   type Caller,
@@ -13,6 +12,7 @@ import {
   type WorkspaceAccess,
 } from '../../kernel/index.ts'
 import { actOf } from '../../platform/audit/index.ts'
+import * as contract from './contract.ts'
 import type { PermissionNode } from './permission-tree.ts'
 import { heldCodes } from './rules.ts'
 import type { Acting, RoleService } from './service.ts'

@@ -1,3 +1,4 @@
+import { type Database, inTransaction, type Tx } from '../../database/index.ts'
 import {
   type AccountId,
   type Ids,
@@ -9,7 +10,6 @@ import {
   type WorkspaceId,
 } from '../../kernel/index.ts'
 import { type Act, recordAct } from '../../platform/audit/index.ts'
-import { type Database, inTransaction, type Tx } from '../../platform/database/index.ts'
 import { added, requireCustom, requireMayGrant, requireMayReassign } from './rules.ts'
 import {
   countRoles,

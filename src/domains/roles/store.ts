@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
+import { type Database, moment, type Tx } from '../../database/index.ts'
 import { type CodeOf, type Instant, type RoleId, toDate, type WorkspaceId } from '../../kernel/index.ts'
-import { type Database, moment, type Tx } from '../../platform/database/index.ts'
 
 const columns = [
   'biz_id as id',

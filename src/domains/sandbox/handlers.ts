@@ -1,6 +1,6 @@
-import * as contract from '../../contract/sandbox.ts'
 import { type HandlerTable, handlerTable, toIso } from '../../kernel/index.ts'
 import { actOf } from '../../platform/audit/index.ts'
+import * as contract from './contract.ts'
 import type { SandboxService } from './service.ts'
 
 export const createHandlers = (service: SandboxService): HandlerTable =>

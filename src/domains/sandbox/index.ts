@@ -1,5 +1,5 @@
+import type { Tx } from '../../database/index.ts'
 import type { HandlerTable, WorkspaceId } from '../../kernel/index.ts'
-import type { Tx } from '../../platform/database/index.ts'
 import { createHandlers } from './handlers.ts'
 import { createService, type SandboxPorts } from './service.ts'
 

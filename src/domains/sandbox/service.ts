@@ -1,3 +1,4 @@
+import { type Database, inTransaction, type Tx } from '../../database/index.ts'
 import {
   type AccountId,
   type CodeOf,
@@ -8,7 +9,6 @@ import {
 } from '../../kernel/index.ts'
 import type { Ledger } from '../../ledger/index.ts'
 import { type Act, recordAct } from '../../platform/audit/index.ts'
-import { type Database, inTransaction, type Tx } from '../../platform/database/index.ts'
 import { correction, endingOf } from './rules.ts'
 import { lockWallets, type OpenOrder, openOrders, type SandboxWallet } from './store.ts'
 

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
+import type { Tables, Tx } from '../../database/index.ts'
 import type { CodeOf, OrderId, WalletId, WorkspaceId } from '../../kernel/index.ts'
 import { endedStatuses } from '../../ledger/index.ts'
-import type { Tables, Tx } from '../../platform/database/index.ts'
 
 export interface SandboxWallet {
   id: WalletId

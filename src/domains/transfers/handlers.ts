@@ -1,4 +1,3 @@
-import * as contract from '../../contract/transfers.ts'
 import {
   bizId,
   emptyPage,
@@ -12,6 +11,7 @@ import {
   type Words,
 } from '../../kernel/index.ts'
 import { listing, memberActing, operatorActing, tellKind } from '../../ledger/index.ts'
+import * as contract from './contract.ts'
 import { renderTransfer } from './render.ts'
 import { termsOf } from './rules.ts'
 import { approve, create, read, reject, type TransfersPorts } from './service.ts'

@@ -1,4 +1,3 @@
-import * as contract from '../../contract/wallets.ts'
 import {
   type HandlerTable,
   handlerTable,
@@ -11,6 +10,7 @@ import {
 } from '../../kernel/index.ts'
 import { listing } from '../../ledger/index.ts'
 import { actOf } from '../../platform/audit/index.ts'
+import * as contract from './contract.ts'
 import { renderBalance, renderFlow, renderWallet } from './render.ts'
 import { balanceOf, changeStatus, type WalletChange, type WalletsPorts } from './service.ts'
 

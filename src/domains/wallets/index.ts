@@ -1,5 +1,5 @@
+import type { Database } from '../../database/index.ts'
 import type { HandlerTable, Instant, Words, WorkspaceId } from '../../kernel/index.ts'
-import type { Database } from '../../platform/database/index.ts'
 import { walletHandlers } from './handlers.ts'
 import { openWallets, type WalletsPorts } from './service.ts'
 

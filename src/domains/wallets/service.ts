@@ -1,3 +1,4 @@
+import { type Database, inTransaction, type Tx } from '../../database/index.ts'
 import {
   type AccountId,
   type Clock,
@@ -10,7 +11,6 @@ import {
 } from '../../kernel/index.ts'
 import type { Ledger, Wallet } from '../../ledger/index.ts'
 import { type Act, recordAct } from '../../platform/audit/index.ts'
-import { type Database, inTransaction, type Tx } from '../../platform/database/index.ts'
 
 export interface WalletsPorts {
   database: Database

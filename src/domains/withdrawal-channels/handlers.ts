@@ -1,4 +1,3 @@
-import * as contract from '../../contract/withdrawal-channels.ts'
 import {
   bizId,
   type HandlerTable,
@@ -11,6 +10,7 @@ import {
 } from '../../kernel/index.ts'
 import { listing, memberActing, tellKind } from '../../ledger/index.ts'
 import { actOf } from '../../platform/audit/index.ts'
+import * as contract from './contract.ts'
 import { type ChannelPorts, create, reject, verify } from './service.ts'
 import { type Channel, listChannels, pageChannels } from './store.ts'
 

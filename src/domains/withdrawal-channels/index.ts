@@ -1,5 +1,5 @@
+import type { Tx } from '../../database/index.ts'
 import { bizId, type HandlerTable, type Words, type WorkspaceId } from '../../kernel/index.ts'
-import type { Tx } from '../../platform/database/index.ts'
 import { channelHandlers } from './handlers.ts'
 import type { ChannelPorts } from './service.ts'
 import { type Channel, deleteChannelsOf, readChannel } from './store.ts'

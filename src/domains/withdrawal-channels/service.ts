@@ -1,3 +1,4 @@
+import { type Database, inTransaction, type Tx } from '../../database/index.ts'
 import {
   type AccountId,
   type Clock,
@@ -11,7 +12,6 @@ import {
 import type { Acting, Ledger } from '../../ledger/index.ts'
 import { type Act, recordAct } from '../../platform/audit/index.ts'
 import type { KeyedDigest, SecretBox } from '../../platform/crypto/index.ts'
-import { type Database, inTransaction, type Tx } from '../../platform/database/index.ts'
 import { rememberedChannel } from './remembered.ts'
 import { type ChannelStatus, type ChannelType, canonicalAccount, masked, refusedTo } from './rules.ts'
 import { type Channel, type ChannelId, countOpenChannels, insertChannel, lockChannel, moveChannel } from './store.ts'

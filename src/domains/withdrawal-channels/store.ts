@@ -1,4 +1,5 @@
 import { sql } from 'kysely'
+import { type Database, moment, readPage, type Tx } from '../../database/index.ts'
 import {
   type AccountId,
   type BizId,
@@ -9,7 +10,6 @@ import {
   toDate,
   type WorkspaceId,
 } from '../../kernel/index.ts'
-import { type Database, moment, readPage, type Tx } from '../../platform/database/index.ts'
 import type { ChannelStatus, ChannelType } from './rules.ts'
 
 export type ChannelId = BizId<'withdrawalChannel'>

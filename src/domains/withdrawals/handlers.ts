@@ -1,4 +1,3 @@
-import * as contract from '../../contract/withdrawals.ts'
 import {
   bizId,
   type CodeOf,
@@ -10,6 +9,7 @@ import {
   type WorkspaceId,
 } from '../../kernel/index.ts'
 import { listing, memberActing, operatorActing, type ReadOrder, type Teller, tellKind } from '../../ledger/index.ts'
+import * as contract from './contract.ts'
 import { approve, cancel, complete, create, fail, read, reject, type WithdrawalsPorts } from './service.ts'
 import { tellWithdrawal } from './withdrawal.ts'
 

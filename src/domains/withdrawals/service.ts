@@ -1,3 +1,4 @@
+import { sqlState } from '../../database/index.ts'
 import { invalid, notFound, type OrderId, Refusal, type WalletId, type WorkspaceId } from '../../kernel/index.ts'
 import {
   type Acting,
@@ -10,7 +11,6 @@ import {
   type ReadOrder,
   signedBy,
 } from '../../ledger/index.ts'
-import { sqlState } from '../../platform/database/index.ts'
 import {
   approval,
   cancellation,

@@ -1,6 +1,6 @@
+import { type Database, inTransaction } from '../../database/index.ts'
 import { type CodeOf, notFound, Refusal, type WorkspaceId } from '../../kernel/index.ts'
 import { type Act, recordAct } from '../../platform/audit/index.ts'
-import { type Database, inTransaction } from '../../platform/database/index.ts'
 import type { Members } from './members.ts'
 import { setWorkspaceStatus } from './operator-store.ts'
 import { lockWorkspace, type WorkspaceRow } from './store.ts'

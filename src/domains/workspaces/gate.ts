@@ -1,5 +1,5 @@
+import type { Database } from '../../database/index.ts'
 import { bizId, type Caller, isBizId, Refusal, type WorkspaceAccess, type WorkspaceId } from '../../kernel/index.ts'
-import type { Database } from '../../platform/database/index.ts'
 import { firstMembershipOf, type MembershipRow, membershipIn, membershipsOf } from './membership-store.ts'
 import { defaultOf, isEnterable, type Standing } from './rules.ts'
 

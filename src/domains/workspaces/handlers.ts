@@ -1,7 +1,7 @@
 import type { z } from 'zod'
-import * as contract from '../../contract/workspaces.ts'
 import { type HandlerTable, handlerTable, type Locale, type Words } from '../../kernel/index.ts'
 import { actOf } from '../../platform/audit/index.ts'
+import * as contract from './contract.ts'
 import type { MembershipRow } from './membership-store.ts'
 import { tellMembership, tellWorkspace } from './render.ts'
 import type { WorkspaceService } from './service.ts'

@@ -1,6 +1,6 @@
 import { workspacePermissions } from '../../contract/permissions.ts'
+import type { Database } from '../../database/index.ts'
 import type { HandlerTable, Ids, Words } from '../../kernel/index.ts'
-import type { Database } from '../../platform/database/index.ts'
 import { createGate, type Gate } from './gate.ts'
 import { createHandlers } from './handlers.ts'
 import { createMemberHandlers } from './member-handlers.ts'

@@ -1,5 +1,5 @@
+import type { Tx } from '../../database/index.ts'
 import type { AccountId, WorkspaceId } from '../../kernel/index.ts'
-import type { Tx } from '../../platform/database/index.ts'
 
 interface Member {
   workspaceId: WorkspaceId

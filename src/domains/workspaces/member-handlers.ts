@@ -1,4 +1,3 @@
-import * as contract from '../../contract/members.ts'
 import {
   bizId,
   type HandlerTable,
@@ -12,6 +11,7 @@ import {
   type WorkspaceId,
 } from '../../kernel/index.ts'
 import { actOf } from '../../platform/audit/index.ts'
+import * as contract from '../members/contract.ts'
 import type { MemberQuery, MemberRow } from './member-list-store.ts'
 import type { MemberService } from './member-service.ts'
 import { tellMembership } from './render.ts'

@@ -1,5 +1,5 @@
+import { type Database, moment, partOf, partOfEmail, readPage, type Tx } from '../../database/index.ts'
 import type { AccountId, Instant, Page, PageRequest, RoleId, WorkspaceId } from '../../kernel/index.ts'
-import { type Database, moment, partOf, partOfEmail, readPage, type Tx } from '../../platform/database/index.ts'
 import { joinedMemberships, type MembershipRow, membershipColumns } from './membership-store.ts'
 
 export interface MemberRow extends MembershipRow {

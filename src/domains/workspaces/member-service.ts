@@ -1,6 +1,6 @@
+import { type Database, inTransaction } from '../../database/index.ts'
 import { type AccountId, notFound, type Page, type WorkspaceId } from '../../kernel/index.ts'
 import { type Act, recordAct } from '../../platform/audit/index.ts'
-import { type Database, inTransaction } from '../../platform/database/index.ts'
 import { listMembers, type MemberQuery, type MemberRow, memberIn } from './member-list-store.ts'
 import type { Members } from './members.ts'
 import { type PolicyConfig, setPolicy } from './policy-store.ts'

@@ -1,5 +1,5 @@
+import type { Tx } from '../../database/index.ts'
 import { type AccountId, type Instant, Refusal, type WorkspaceAccess, type WorkspaceId } from '../../kernel/index.ts'
-import type { Tx } from '../../platform/database/index.ts'
 import {
   addMembership,
   countMemberships,

@@ -1,6 +1,6 @@
 import { type RawBuilder, type SelectQueryBuilder, sql } from 'kysely'
+import { type Database, type Given, statement, type Tx } from '../../database/index.ts'
 import { type AccountId, type CodeOf, type Instant, type RoleId, toDate, type WorkspaceId } from '../../kernel/index.ts'
-import { type Database, type Given, statement, type Tx } from '../../platform/database/index.ts'
 import { keepLimits, takeLimits } from './kept-limits-store.ts'
 import { defaultOf, mayBeDefault } from './rules.ts'
 

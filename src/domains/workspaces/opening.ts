@@ -1,5 +1,5 @@
+import type { Tx } from '../../database/index.ts'
 import { type AccountId, type CodeOf, type Ids, type Instant, Refusal, type WorkspaceId } from '../../kernel/index.ts'
-import type { Tx } from '../../platform/database/index.ts'
 import { addMembership } from './membership-store.ts'
 import { accountHome, insertRole, insertWorkspace } from './store.ts'
 

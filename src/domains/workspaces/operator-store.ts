@@ -1,3 +1,4 @@
+import { type Database, moment, partOf, readPage, type Tx } from '../../database/index.ts'
 import {
   type AccountId,
   type CodeOf,
@@ -7,7 +8,6 @@ import {
   toDate,
   type WorkspaceId,
 } from '../../kernel/index.ts'
-import { type Database, moment, partOf, readPage, type Tx } from '../../platform/database/index.ts'
 import { type WorkspaceRow, workspaceColumns } from './store.ts'
 
 export const setWorkspaceStatus = (

@@ -1,5 +1,5 @@
+import type { Tx } from '../../database/index.ts'
 import { type AccountId, type Instant, toDate, type WorkspaceId } from '../../kernel/index.ts'
-import type { Tx } from '../../platform/database/index.ts'
 
 export type PolicyConfig = {
   enterable?: boolean | undefined

@@ -1,6 +1,6 @@
+import { type Database, inTransaction } from '../../database/index.ts'
 import { type AccountId, type CodeOf, Refusal, type WorkspaceId } from '../../kernel/index.ts'
 import { type Act, recordAct } from '../../platform/audit/index.ts'
-import { type Database, inTransaction } from '../../platform/database/index.ts'
 import { makeDefault } from './default-store.ts'
 import type { Members } from './members.ts'
 import { type MembershipRow, membershipIn, membershipsOf } from './membership-store.ts'

@@ -1,3 +1,4 @@
+import type { Database, Tx } from '../../database/index.ts'
 import {
   type AccountId,
   type CodeOf,
@@ -7,7 +8,6 @@ import {
   toDate,
   type WorkspaceId,
 } from '../../kernel/index.ts'
-import type { Database, Tx } from '../../platform/database/index.ts'
 
 type Store = Database | Tx
 

@@ -1,5 +1,5 @@
+import type { Tx } from '../../database/index.ts'
 import type { AccountId, CodeOf, Permission, Portal } from '../../kernel/index.ts'
-import type { Tx } from '../../platform/database/index.ts'
 import type { IdentityPorts } from '../ports.ts'
 import { accountByEmail, insertAccount } from './store.ts'
 

@@ -1,5 +1,5 @@
+import type { Database, Tx } from '../../database/index.ts'
 import { type Caller, Refusal } from '../../kernel/index.ts'
-import type { Database, Tx } from '../../platform/database/index.ts'
 import type { Account } from './account.ts'
 import { accountById, lockAccount } from './store.ts'
 

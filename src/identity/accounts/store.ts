@@ -1,6 +1,6 @@
 import type { RawBuilder } from 'kysely'
+import { type Database, type Given, statement, type Tx } from '../../database/index.ts'
 import { type AccountId, canonicalEmail, type Instant, type Portal, toDate } from '../../kernel/index.ts'
-import { type Database, type Given, statement, type Tx } from '../../platform/database/index.ts'
 import type { Account, NewAccount } from './account.ts'
 
 const columns = [

@@ -1,7 +1,7 @@
+import { databaseFault, type Tx } from '../../database/index.ts'
 import { type AccountId, type Instant, type MaybePromise, type Portal, plus, Refusal } from '../../kernel/index.ts'
 import { type AddressRange, covers, parseRange } from '../../platform/addresses/index.ts'
 import { createLease } from '../../platform/cache/index.ts'
-import { databaseFault, type Tx } from '../../platform/database/index.ts'
 import type { IdentityPorts } from '../ports.ts'
 import type { IdentitySettings } from '../settings.ts'
 import { recordMatch, type WhitelistEntry, whitelistOf } from './store.ts'

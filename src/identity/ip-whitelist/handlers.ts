@@ -1,8 +1,8 @@
-import * as contract from '../../contract/ip-whitelist.ts'
 import { type HandlerTable, handlerTable, isoOrNull, toIso } from '../../kernel/index.ts'
 import { ownAccount } from '../accounts/own-account.ts'
 import type { IdentityPorts } from '../ports.ts'
 import type { Whitelist, whitelistChanges } from './change.ts'
+import * as contract from './contract.ts'
 import { whitelistOf } from './store.ts'
 
 const render = ({ enabled, entries }: Whitelist) => ({

@@ -1,5 +1,5 @@
+import { inTransaction, type Tx } from '../../database/index.ts'
 import type { AccountId, Portal } from '../../kernel/index.ts'
-import { inTransaction, type Tx } from '../../platform/database/index.ts'
 import { accountByEmail, lockAccount } from '../accounts/store.ts'
 import { createNotices } from '../notices/notices.ts'
 import type { IdentityPorts } from '../ports.ts'

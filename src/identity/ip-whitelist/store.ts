@@ -1,5 +1,5 @@
+import { type Database, moment, type Tx } from '../../database/index.ts'
 import { type AccountId, type Instant, type Portal, toDate } from '../../kernel/index.ts'
-import { type Database, moment, type Tx } from '../../platform/database/index.ts'
 
 /** An address or range that an account may be used from. */
 export interface WhitelistEntry {

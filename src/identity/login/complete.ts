@@ -1,5 +1,5 @@
+import { inTransaction, type Tx } from '../../database/index.ts'
 import { type Code, Refusal, type RequestFacts } from '../../kernel/index.ts'
-import { inTransaction, type Tx } from '../../platform/database/index.ts'
 import type { Account } from '../accounts/account.ts'
 import { lockAccount, recordLastLogin } from '../accounts/store.ts'
 import type { AddressGuard } from '../ip-whitelist/guard.ts'

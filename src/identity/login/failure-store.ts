@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely'
+import { type Database, type Given, moment, statement, type Tx } from '../../database/index.ts'
 import { days, type Instant, type Portal, plus, toDate } from '../../kernel/index.ts'
-import { type Database, type Given, moment, statement, type Tx } from '../../platform/database/index.ts'
 
 export interface FailureSubject {
   portal: Portal

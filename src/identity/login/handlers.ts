@@ -1,7 +1,7 @@
-import * as contract from '../../contract/auth.ts'
 import { type Caller, type HandlerTable, handlerTable, type RequestFacts, type Words } from '../../kernel/index.ts'
 import type { refresher } from '../tokens/refresh.ts'
 import type { loginCompleter } from './complete.ts'
+import * as contract from './contract.ts'
 import type { loginInitiator } from './initiate.ts'
 import type { codeSender } from './send-code.ts'
 

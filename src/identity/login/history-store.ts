@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
+import { type Database, moment, readPage, type Tx } from '../../database/index.ts'
 import { type AccountId, type Instant, type Page, type PageRequest, type Portal, toDate } from '../../kernel/index.ts'
-import { type Database, moment, readPage, type Tx } from '../../platform/database/index.ts'
 
 export type LoginFailure = 'INVALID_CREDENTIALS' | 'CODE_INVALID' | 'IP_NOT_ALLOWED'
 

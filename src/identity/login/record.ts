@@ -1,6 +1,6 @@
+import { inTransaction, type Tx } from '../../database/index.ts'
 import type { AccountId, CodeOf, Instant, RequestFacts } from '../../kernel/index.ts'
 import { actBy, recordAct, recordRefusedAct } from '../../platform/audit/index.ts'
-import { inTransaction, type Tx } from '../../platform/database/index.ts'
 import type { IdentityPorts } from '../ports.ts'
 import { insertLoginHistory, type LoginFailure } from './history-store.ts'
 

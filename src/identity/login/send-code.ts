@@ -1,3 +1,4 @@
+import { inTransaction } from '../../database/index.ts'
 import {
   type Instant,
   type InTurn,
@@ -7,7 +8,6 @@ import {
   wholeMinutes,
   wholeSeconds,
 } from '../../kernel/index.ts'
-import { inTransaction } from '../../platform/database/index.ts'
 import type { IdentityPorts } from '../ports.ts'
 import type { IdentitySettings } from '../settings.ts'
 import { requireResendable, sentTooSoon } from './code-resend.ts'

@@ -1,6 +1,6 @@
+import { inTransaction, type Tx } from '../../database/index.ts'
 import { Refusal, type RequestFacts } from '../../kernel/index.ts'
 import { actBy, recordRefusedAct } from '../../platform/audit/index.ts'
-import { inTransaction, type Tx } from '../../platform/database/index.ts'
 import type { Throttle } from '../login/throttle.ts'
 import type { IdentityPorts } from '../ports.ts'
 import type { OwnSession } from '../sessions/own-session.ts'

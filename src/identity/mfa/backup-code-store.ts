@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
+import { type Database, type Given, statement, type Tx } from '../../database/index.ts'
 import { type AccountId, type Instant, type Portal, toDate } from '../../kernel/index.ts'
-import { type Database, type Given, statement, type Tx } from '../../platform/database/index.ts'
 
 export interface BackupCodeStatus {
   remainingCount: number

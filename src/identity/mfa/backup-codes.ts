@@ -1,6 +1,6 @@
+import { inTransaction } from '../../database/index.ts'
 import type { Caller, Instant, RequestFacts } from '../../kernel/index.ts'
 import { actOf, recordAct } from '../../platform/audit/index.ts'
-import { inTransaction } from '../../platform/database/index.ts'
 import { lockOwnAccount } from '../accounts/own-account.ts'
 import type { Notices } from '../notices/notices.ts'
 import type { IdentityPorts } from '../ports.ts'

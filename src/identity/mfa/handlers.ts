@@ -1,4 +1,4 @@
-import * as contract from '../../contract/mfa.ts'
+import type { Database } from '../../database/index.ts'
 import {
   type CodeOf,
   type HandlerTable,
@@ -8,11 +8,11 @@ import {
   toIso,
   type Words,
 } from '../../kernel/index.ts'
-import type { Database } from '../../platform/database/index.ts'
 import { ownAccount } from '../accounts/own-account.ts'
 import { backupCodeCount } from './backup-code.ts'
 import { backupCodeStatus } from './backup-code-store.ts'
 import type { backupCodeGenerator } from './backup-codes.ts'
+import * as contract from './contract.ts'
 import { type MfaMethod, mfaMethods } from './methods.ts'
 import type { otpChanges } from './otp.ts'
 import type { stepUp, stepUpSender } from './step-up.ts'

@@ -1,5 +1,5 @@
+import type { Database } from '../../database/index.ts'
 import type { CodeOf, Instant } from '../../kernel/index.ts'
-import type { Database } from '../../platform/database/index.ts'
 import type { Account } from '../accounts/account.ts'
 import { backupCodeStatus } from './backup-code-store.ts'
 import { readOtp } from './otp-store.ts'

@@ -1,5 +1,5 @@
+import { type Database, type Given, statement, type Tx } from '../../database/index.ts'
 import { type AccountId, type Instant, type Portal, toDate } from '../../kernel/index.ts'
-import { type Database, type Given, statement, type Tx } from '../../platform/database/index.ts'
 
 /** An account's authenticator; the secrets are sealed. */
 export interface OtpFactor {

@@ -1,6 +1,6 @@
+import { inTransaction, type Tx } from '../../database/index.ts'
 import { areWithin, type Caller, Refusal, type RequestFacts } from '../../kernel/index.ts'
 import { actOf, recordAct } from '../../platform/audit/index.ts'
-import { inTransaction, type Tx } from '../../platform/database/index.ts'
 import type { Account } from '../accounts/account.ts'
 import { lockOwnAccount, ownAccount } from '../accounts/own-account.ts'
 import type { Notices } from '../notices/notices.ts'

@@ -1,5 +1,5 @@
+import type { Tx } from '../../database/index.ts'
 import type { AccountId, CodeOf, Instant, Portal, RequestFacts } from '../../kernel/index.ts'
-import type { Tx } from '../../platform/database/index.ts'
 import { type CodeOwner, spendCode } from '../login/code-store.ts'
 import { codeDigest } from '../login/one-time-code.ts'
 import type { Notices } from '../notices/notices.ts'

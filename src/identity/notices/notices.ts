@@ -1,5 +1,5 @@
+import type { Tx } from '../../database/index.ts'
 import type { AccountId, Ids, Instant, Portal, RequestFacts } from '../../kernel/index.ts'
-import type { Tx } from '../../platform/database/index.ts'
 import { enqueueJob } from '../../platform/jobs/index.ts'
 import { type CredentialChange, type Notice, noticeJob } from './notice.ts'
 

@@ -1,6 +1,6 @@
+import { inTransaction, type Tx } from '../../database/index.ts'
 import { type Caller, type Instant, invalid, Refusal, type RequestFacts } from '../../kernel/index.ts'
 import { actOf, recordAct, recordRefusedAct } from '../../platform/audit/index.ts'
-import { inTransaction, type Tx } from '../../platform/database/index.ts'
 import type { Account } from '../accounts/account.ts'
 import { ownAccount } from '../accounts/own-account.ts'
 import { lockAccount } from '../accounts/store.ts'

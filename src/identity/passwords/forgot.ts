@@ -1,6 +1,6 @@
+import { inTransaction } from '../../database/index.ts'
 import { invalid, plus, type RequestFacts, wholeMinutes } from '../../kernel/index.ts'
 import { actBy, recordAct } from '../../platform/audit/index.ts'
-import { inTransaction } from '../../platform/database/index.ts'
 import type { Account } from '../accounts/account.ts'
 import { accountByEmail } from '../accounts/store.ts'
 import { addressSubject, mailQuota } from '../login/mail-quota.ts'

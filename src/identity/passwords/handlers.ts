@@ -1,6 +1,6 @@
-import * as contract from '../../contract/password.ts'
 import { type HandlerTable, handlerTable, toIso, type Words } from '../../kernel/index.ts'
 import type { passwordChanger } from './change.ts'
+import * as contract from './contract.ts'
 import type { forgotPassword } from './forgot.ts'
 import type { passwordSetter } from './set-by-token.ts'
 

@@ -1,5 +1,5 @@
+import type { Database, Tx } from '../../database/index.ts'
 import { type AccountId, type Instant, type Portal, toDate } from '../../kernel/index.ts'
-import type { Database, Tx } from '../../platform/database/index.ts'
 
 /** Sets a password in the place of the one that was read: whether it still was that one. */
 export const setPassword = async (

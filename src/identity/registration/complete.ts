@@ -1,3 +1,4 @@
+import { inTransaction, type Tx } from '../../database/index.ts'
 import {
   type AccountId,
   type CodeOf,
@@ -8,7 +9,6 @@ import {
   type RequestFacts,
 } from '../../kernel/index.ts'
 import { actBy, recordAct } from '../../platform/audit/index.ts'
-import { inTransaction, type Tx } from '../../platform/database/index.ts'
 import type { NewAccount } from '../accounts/account.ts'
 import { insertAccount } from '../accounts/store.ts'
 import { spendLoginSession } from '../login/login-session-store.ts'

@@ -1,9 +1,9 @@
-import * as contract from '../../contract/registration.ts'
 import { type HandlerTable, handlerTable } from '../../kernel/index.ts'
 import type { Throttle } from '../login/throttle.ts'
 import type { IdentityPorts } from '../ports.ts'
 import type { IdentitySettings } from '../settings.ts'
 import { registrationCompleter } from './complete.ts'
+import * as contract from './contract.ts'
 import { registrationInitiator } from './initiate.ts'
 import { emailVerifier } from './verify-email.ts'
 

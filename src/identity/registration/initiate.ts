@@ -1,5 +1,5 @@
+import { inTransaction } from '../../database/index.ts'
 import { invalid, parseLocale, plus, type RequestFacts, wholeMinutes, wholeSeconds } from '../../kernel/index.ts'
-import { inTransaction } from '../../platform/database/index.ts'
 import type { Account } from '../accounts/account.ts'
 import { accountByEmail } from '../accounts/store.ts'
 import { replaceCode } from '../login/code-store.ts'

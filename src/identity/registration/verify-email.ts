@@ -1,6 +1,6 @@
+import { inTransaction } from '../../database/index.ts'
 import { Refusal, type RequestFacts } from '../../kernel/index.ts'
 import { actBy, recordRefusedAct } from '../../platform/audit/index.ts'
-import { inTransaction } from '../../platform/database/index.ts'
 import { spendCode } from '../login/code-store.ts'
 import { countAttempt, recordVerifiedEmail } from '../login/login-session-store.ts'
 import { codeDigest } from '../login/one-time-code.ts'

@@ -1,6 +1,6 @@
-import * as contract from '../../contract/secure-channel.ts'
 import { type HandlerTable, handlerTable, Refusal, toIso } from '../../kernel/index.ts'
 import type { ChannelSessions } from './channel-sessions.ts'
+import * as contract from './contract.ts'
 import type { ChannelKeyRing } from './key-ring.ts'
 import type { openingReader } from './opening.ts'
 

@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
+import { type Database, inTransaction, moment } from '../../database/index.ts'
 import { type Instant, plus, toDate } from '../../kernel/index.ts'
-import { type Database, inTransaction, moment } from '../../platform/database/index.ts'
 
 /** A channel key as it lies in the store: its private half sealed. */
 export interface StoredChannelKey {

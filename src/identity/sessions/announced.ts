@@ -1,5 +1,5 @@
 import { bizId } from '../../kernel/index.ts'
-import type { Announcements } from '../../platform/announcements/index.ts'
+import type { Announcements } from '../../platform/pubsub/index.ts'
 import type { Liveness } from './liveness.ts'
 
 /** What one replica forgets, all forget. Where the news is lost, a replica still believes for a second at most. */

@@ -1,4 +1,5 @@
 import { timingSafeEqual } from 'node:crypto'
+import { type Database, databaseFault } from '../../database/index.ts'
 import type { Credential } from '../../gateway/ports.ts'
 import {
   type Caller,
@@ -10,7 +11,6 @@ import {
   Refusal,
   whenReady,
 } from '../../kernel/index.ts'
-import { type Database, databaseFault } from '../../platform/database/index.ts'
 import type { IpWhitelistGuard } from '../ip-whitelist/guard.ts'
 import { rememberDigests } from '../remembered-digests.ts'
 import type { IdentitySettings } from '../settings.ts'

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
+import { type Given, statement, type Tx } from '../../database/index.ts'
+import type { SessionEnd } from '../../database/tables/identity.ts'
 import { type AccountId, type Instant, type Portal, type SessionId, toDate } from '../../kernel/index.ts'
-import { type Given, statement, type Tx } from '../../platform/database/index.ts'
-import type { SessionEnd } from '../../platform/database/tables/identity.ts'
 import { isRunning } from './running-store.ts'
 
 export interface Ending {

@@ -1,5 +1,5 @@
+import type { Database, Tx } from '../../database/index.ts'
 import { type AccountId, type Instant, type Portal, toDate } from '../../kernel/index.ts'
-import type { Database, Tx } from '../../platform/database/index.ts'
 
 /** interface.md 2.9, before it is rendered. */
 export interface SessionConfiguration {

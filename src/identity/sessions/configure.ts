@@ -1,6 +1,6 @@
+import { type Database, inTransaction, type Tx } from '../../database/index.ts'
 import { type Caller, Refusal, type RequestFacts } from '../../kernel/index.ts'
 import { actOf, recordAct } from '../../platform/audit/index.ts'
-import { type Database, inTransaction, type Tx } from '../../platform/database/index.ts'
 import { lockAccount } from '../accounts/store.ts'
 import type { IdentityPorts } from '../ports.ts'
 import { endOldestSessions } from './bound-store.ts'

@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
+import type { Tx } from '../../database/index.ts'
 import { type AccountId, type Instant, toDate } from '../../kernel/index.ts'
-import type { Tx } from '../../platform/database/index.ts'
 
 /** Remembers the client that an account signs in with; whether it is the first time. */
 export const rememberDevice = async (

@@ -1,5 +1,5 @@
+import type { Database, Tx } from '../../database/index.ts'
 import type { AccountId, Instant, Portal, SessionId } from '../../kernel/index.ts'
-import type { Database, Tx } from '../../platform/database/index.ts'
 import { isRunning } from './running-store.ts'
 
 export interface ActiveSession {

@@ -1,6 +1,6 @@
+import type { Database } from '../../database/index.ts'
 import { type Clock, type MaybePromise, type Portal, type SessionId, whenReady } from '../../kernel/index.ts'
 import { createLease } from '../../platform/cache/index.ts'
-import type { Database } from '../../platform/database/index.ts'
 import type { IdentitySettings } from '../settings.ts'
 import { type OpenSession, readOpenSession } from './store.ts'
 

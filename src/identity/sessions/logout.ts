@@ -1,6 +1,6 @@
+import { inTransaction } from '../../database/index.ts'
 import type { Caller, RequestFacts } from '../../kernel/index.ts'
 import { actOf, recordAct } from '../../platform/audit/index.ts'
-import { inTransaction } from '../../platform/database/index.ts'
 import type { IdentityPorts } from '../ports.ts'
 import type { Liveness } from './liveness.ts'
 import { ownSession } from './own-session.ts'

@@ -1,7 +1,6 @@
-import type { RawBuilder, SqlBool } from 'kysely'
-import { sql } from 'kysely'
+import { type RawBuilder, type SqlBool, sql } from 'kysely'
+import { isDuring, moment } from '../../database/index.ts'
 import type { Instant } from '../../kernel/index.ts'
-import { isDuring, moment } from '../../platform/database/index.ts'
 
 export interface SessionTimes {
   lastActivityAt: Instant

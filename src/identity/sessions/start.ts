@@ -1,5 +1,5 @@
+import type { Tx } from '../../database/index.ts'
 import { type Instant, plus, type RequestFacts, type SessionId } from '../../kernel/index.ts'
-import type { Tx } from '../../platform/database/index.ts'
 import type { Account } from '../accounts/account.ts'
 import type { IdentityPorts } from '../ports.ts'
 import type { IdentitySettings } from '../settings.ts'

@@ -1,5 +1,5 @@
+import type { Database, Tx } from '../../database/index.ts'
 import { type Instant, toDate } from '../../kernel/index.ts'
-import type { Database, Tx } from '../../platform/database/index.ts'
 import type { OwnSession } from './own-session.ts'
 
 /** Notes that the session has just proved a second factor; one that has ended stays as it was. */

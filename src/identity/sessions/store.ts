@@ -1,3 +1,5 @@
+import { type Database, type Given, moment, statement, type Tx } from '../../database/index.ts'
+import type { SessionEnd } from '../../database/tables/identity.ts'
 import {
   type AccountId,
   type CodeOf,
@@ -7,8 +9,6 @@ import {
   type SessionId,
   toDate,
 } from '../../kernel/index.ts'
-import { type Database, type Given, moment, statement, type Tx } from '../../platform/database/index.ts'
-import type { SessionEnd } from '../../platform/database/tables/identity.ts'
 
 /** A session that has not ended, with what its account may do today. Whether its times have run out is judged later. */
 export interface OpenSession {

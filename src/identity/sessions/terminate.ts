@@ -1,6 +1,6 @@
+import { inTransaction } from '../../database/index.ts'
 import { bizId, type Caller, isBizId, notFound, type RequestFacts } from '../../kernel/index.ts'
 import { actOf, recordAct } from '../../platform/audit/index.ts'
-import { inTransaction } from '../../platform/database/index.ts'
 import { lockAccount } from '../accounts/store.ts'
 import type { IdentityPorts } from '../ports.ts'
 import { endOldestSessions } from './bound-store.ts'

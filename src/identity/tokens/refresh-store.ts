@@ -1,5 +1,5 @@
+import { type Given, statement, type Tx } from '../../database/index.ts'
 import { type Instant, type Portal, type SessionId, toDate } from '../../kernel/index.ts'
-import { type Given, statement, type Tx } from '../../platform/database/index.ts'
 
 export interface NewRefreshToken {
   digest: Uint8Array

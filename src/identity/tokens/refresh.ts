@@ -1,6 +1,6 @@
+import { inTransaction, type Tx } from '../../database/index.ts'
 import { areWithin, type Instant, plus, type RequestFacts } from '../../kernel/index.ts'
 import { actBy, recordRefusedAct } from '../../platform/audit/index.ts'
-import { inTransaction, type Tx } from '../../platform/database/index.ts'
 import type { AddressGuard } from '../ip-whitelist/guard.ts'
 import type { IdentityPorts } from '../ports.ts'
 import { sessionNotFound } from '../session-not-found.ts'

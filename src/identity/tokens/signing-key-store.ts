@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
+import { type Database, moment, type Tx } from '../../database/index.ts'
 import { type Instant, toDate } from '../../kernel/index.ts'
-import { type Database, moment, type Tx } from '../../platform/database/index.ts'
 
 /** A signing key as it lies in the store: its private half sealed. */
 export interface StoredSigningKey {

@@ -1,7 +1,7 @@
 import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject } from 'node:crypto'
 import type { JSONWebKeySet } from 'jose'
+import { inTransaction, type Tx } from '../../database/index.ts'
 import { type Instant, plus, Refusal } from '../../kernel/index.ts'
-import { inTransaction, type Tx } from '../../platform/database/index.ts'
 import type { IdentityPorts } from '../ports.ts'
 import type { IdentitySettings } from '../settings.ts'
 import { insertSigningKey, lockSigningKeys, readSigningKeys, retireSigningKeys } from './signing-key-store.ts'

@@ -1,5 +1,5 @@
+import type { Database, Tx } from '../../database/index.ts'
 import type { AccountId, Caller, Instant, Portal, RequestFacts, WorkspaceId } from '../../kernel/index.ts'
-import type { Database, Tx } from '../database/index.ts'
 import { type AuditEvent, recordAudit } from './store.ts'
 
 interface AskedAct {

@@ -1,4 +1,4 @@
-import { type Database, inTransaction } from '../database/index.ts'
+import { type Database, inTransaction } from '../../database/index.ts'
 import { lockHead, type Seal, unsealedEntries, writeSeals } from './chain-store.ts'
 import { linkOf } from './entry.ts'
 

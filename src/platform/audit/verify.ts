@@ -1,4 +1,4 @@
-import type { Database } from '../database/index.ts'
+import type { Database } from '../../database/index.ts'
 import { entryBesideChain, type Head, readHead, type SealedEntry, sealedEntries } from './chain-store.ts'
 import { linkOf } from './entry.ts'
 

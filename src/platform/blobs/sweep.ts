@@ -1,5 +1,5 @@
+import type { Database } from '../../database/index.ts'
 import { type Instant, messageOf } from '../../kernel/index.ts'
-import type { Database } from '../database/index.ts'
 import type { Blobs } from './blobs.ts'
 import { doomBlobs, forgetDoomed, putOff } from './unnamed-store.ts'
 

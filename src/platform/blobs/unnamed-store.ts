@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
+import { type Database, moment, type Tx } from '../../database/index.ts'
 import type { Instant } from '../../kernel/index.ts'
-import { type Database, moment, type Tx } from '../database/index.ts'
 
 /** Writes down keys whose bytes are to be deleted from an instant on, unless a row has named them by then. */
 export const addUnnamed = async (store: Database | Tx, keys: readonly string[], dueAt: Instant): Promise<void> => {

@@ -1,5 +1,5 @@
+import type { Database } from '../../database/index.ts'
 import { type Clock, hours, plus } from '../../kernel/index.ts'
-import type { Database } from '../database/index.ts'
 import type { JobKind } from './job.ts'
 import { deleteFailedJobs } from './store.ts'
 

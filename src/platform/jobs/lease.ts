@@ -1,5 +1,5 @@
+import type { Database } from '../../database/index.ts'
 import { type Clock, plus } from '../../kernel/index.ts'
-import type { Database } from '../database/index.ts'
 import { type Lease, prolongLease } from './store.ts'
 
 /**

@@ -1,5 +1,5 @@
+import type { Database } from '../../database/index.ts'
 import { type Clock, type Ids, messageOf, plus } from '../../kernel/index.ts'
-import type { Database } from '../database/index.ts'
 import type { JobKind } from './job.ts'
 import { keepLease } from './lease.ts'
 import { deleteJob, keepRecurring, type Lease, leaseJob, longestPauseMs, returnJob } from './store.ts'

@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
+import { type Database, moment, type Tx } from '../../database/index.ts'
 import { type Ids, type Instant, plus, toDate } from '../../kernel/index.ts'
-import { type Database, moment, type Tx } from '../database/index.ts'
 
 export interface Lease {
   jobId: string

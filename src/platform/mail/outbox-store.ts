@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import type { Database } from '../database/index.ts'
+import type { Database } from '../../database/index.ts'
 
 /** Keeps a mail, and of all of them the last `limit`. */
 export const keepMail = async (database: Database, mail: object, limit: number): Promise<void> => {

@@ -1,6 +1,6 @@
 import { z } from 'zod'
+import type { Database } from '../../database/index.ts'
 import { type Clock, instantOf, locales } from '../../kernel/index.ts'
-import type { Database } from '../database/index.ts'
 import { mailTemplateNames } from './mailer.ts'
 import { composed, type ReadableOutbox } from './outbox.ts'
 import { keepMail, keptMails } from './outbox-store.ts'

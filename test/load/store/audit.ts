@@ -1,7 +1,7 @@
 import { databaseTarget } from '../../../src/compose/store.ts'
 import type { Variables } from '../../../src/config/env.ts'
+import { openDatabase } from '../../../src/database/index.ts'
 import { verifyBook } from '../../../src/ledger/index.ts'
-import { openDatabase } from '../../../src/platform/database/index.ts'
 import { testSettings } from '../../harness/settings.ts'
 
 /** After the money has moved, with the gateway stopped: whether the book adds up, and every acknowledged order is in it once. */

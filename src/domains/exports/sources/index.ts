@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import type { Snapshot } from '../../../database/index.ts'
 import {
   type AccountId,
   type Clock,
@@ -9,7 +10,6 @@ import {
   type WorkspaceId,
 } from '../../../kernel/index.ts'
 import type { Ledger } from '../../../ledger/index.ts'
-import type { Snapshot } from '../../../platform/database/index.ts'
 import { flowSource } from './flows.ts'
 import { loginHistorySource } from './login-history-store.ts'
 import { orderKinds } from './order-columns.ts'

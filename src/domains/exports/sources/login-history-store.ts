@@ -1,5 +1,5 @@
+import { type Database, moment } from '../../../database/index.ts'
 import { type AccountId, type Instant, toIso } from '../../../kernel/index.ts'
-import { type Database, moment } from '../../../platform/database/index.ts'
 import { everyRow } from './paging.ts'
 import type { Row, Source } from './row.ts'
 

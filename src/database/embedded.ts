@@ -1,0 +1,86 @@
+import { PGlite } from '@electric-sql/pglite'
+import { Kysely, sql } from 'kysely'
+import { isRecord } from '../kernel/index.ts'
+import { makeFolder } from '../platform/system/index.ts'
+import { embeddedDialect } from './embedded-dialect.ts'
+import { embeddedFolder } from './embedded-folder.ts'
+import { demandFreeSpace, guardFreeSpace } from './free-space.ts'
+import { lockDirectory } from './lock.ts'
+import { migrate } from './migrate.ts'
+import type { OpenDatabase } from './open.ts'
+import { parsers } from './parsers.ts'
+import { clearRemains, markOpened } from './remains.ts'
+import type { Tables } from './tables/index.ts'
+
+/** Written once, when a store is created: one connection needs little, and memory is what PGlite costs most. */
+const settings = ['shared_buffers=16MB', 'wal_buffers=1MB', 'min_wal_size=32MB', 'max_wal_size=64MB', 'timezone=UTC']
+
+export interface EmbeddedTarget {
+  kind: 'embedded'
+  directory: string
+  /** Below so much free room the store is read only. */
+  minimumFreeBytes: number
+  /** Told when that begins and when it ends. */
+  onDiskFull(isFull: boolean): void
+}
+
+const makeDirectory = async (directory: string): Promise<void> => {
+  try {
+    await makeFolder(directory)
+  } catch (error) {
+    throw new Error(`the data directory ${directory} (PORTICO_DATA_DIR) cannot be made`, { cause: error })
+  }
+}
+
+/** What PGlite's file system throws is no Error, and holds a number of WASI's alone: 2 is EACCES, say. */
+const reasonOf = (error: unknown): unknown =>
+  isRecord(error) && !(error instanceof Error) && 'errno' in error
+    ? new Error(`its files cannot be read or written (WASI errno ${error.errno})`)
+    : error
+
+/**
+ * PGlite on disk. It runs without fsync: safe against a killed process, not against a loss of power.
+ * It takes no lock of its own, so one is taken here, and a second process is refused.
+ */
+export const openEmbedded = async ({
+  directory,
+  minimumFreeBytes,
+  onDiskFull,
+}: Omit<EmbeddedTarget, 'kind'>): Promise<OpenDatabase> => {
+  await makeDirectory(directory)
+  await demandFreeSpace(directory, minimumFreeBytes)
+  const lock = lockDirectory(directory)
+  try {
+    clearRemains(directory)
+    const pglite = await PGlite.create({ dataDir: embeddedFolder(directory), parsers, postgresqlconf: settings })
+    markOpened(directory)
+    const over = Promise.withResolvers<Error>()
+    let isOver = false
+    const onPanic = (panicked: Error): void => {
+      isOver = true
+      over.resolve(panicked)
+    }
+    const database = new Kysely<Tables>({ dialect: embeddedDialect(pglite, onPanic) })
+    const guard = guardFreeSpace(database, directory, minimumFreeBytes, onDiskFull)
+    return {
+      database,
+      kind: 'embedded',
+      waiting: () => 0,
+      check: async () => void (await sql`SELECT 1`.execute(database)),
+      patiently: async (work, signal) => {
+        signal?.throwIfAborted()
+        return work(database)
+      },
+      migrate: () => migrate(database),
+      over: over.promise,
+      close: async () => {
+        guard.stop()
+        if (!isOver) await pglite.close()
+        lock.release()
+      },
+    }
+  } catch (error) {
+    lock.release()
+    throw new Error(`the embedded store in ${directory} could not be opened`, { cause: reasonOf(error) })
+  }
+}

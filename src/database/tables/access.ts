@@ -1,0 +1,52 @@
+import type { AccountId, CodeOf, RoleId, WorkspaceId } from '../../kernel/index.ts'
+import type { Json, Timestamp } from './columns.ts'
+
+export interface WorkspacesTable {
+  biz_id: WorkspaceId
+  institution_biz_id: string
+  entity_biz_id: string | null
+  workspace_name: string
+  workspace_timezone: string
+  workspace_status: CodeOf<'workspaceStatus'>
+  workspace_kind: CodeOf<'workspaceKind'>
+  extra_data: Json | null
+  created_at: Timestamp
+  updated_at: Timestamp
+}
+
+export interface RolesTable {
+  biz_id: RoleId
+  workspace_biz_id: WorkspaceId
+  role_name: string
+  description: string
+  role_type: CodeOf<'roleType'>
+  permission_codes: string[]
+  created_at: Timestamp
+  updated_at: Timestamp
+}
+
+export interface MembershipsTable {
+  workspace_biz_id: WorkspaceId
+  account_biz_id: AccountId
+  role_biz_id: RoleId
+  join_source: CodeOf<'joinSource'>
+  is_default: boolean
+  /** What this membership is limited to, beside its role: see src/domains/workspaces/rules.ts. */
+  policy_config: Json | null
+  created_at: Timestamp
+  updated_at: Timestamp
+}
+
+/** What a membership that has ended was limited to. */
+export interface MembershipLimitsKeptTable {
+  workspace_biz_id: WorkspaceId
+  account_biz_id: AccountId
+  policy_config: Json
+}
+
+export interface AccessTables {
+  workspaces: WorkspacesTable
+  roles: RolesTable
+  memberships: MembershipsTable
+  membership_limits_kept: MembershipLimitsKeptTable
+}

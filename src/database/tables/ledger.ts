@@ -1,0 +1,108 @@
+import type { Generated } from 'kysely'
+import type { AccountId, CodeOf, OrderId, WalletId, WorkspaceId } from '../../kernel/index.ts'
+import type { Json, Minor, NullableTimestamp, Timestamp } from './columns.ts'
+
+export type LedgerAccountKind = 'WALLET' | 'LIQUIDITY' | 'FEE' | 'CLEARING'
+export type OrderType = 'TRANSFER' | 'EXCHANGE' | 'RECHARGE' | 'WITHDRAWAL'
+
+export interface LedgerAccountsTable {
+  biz_id: WalletId
+  /** Null for the house's own. */
+  workspace_biz_id: WorkspaceId | null
+  kind: LedgerAccountKind
+  currency: string
+  status: Generated<CodeOf<'walletStatus'>>
+  balance: Generated<bigint>
+  held: Generated<bigint>
+  sequence: Generated<number>
+  /** Counts entries, holds made and holds ended. */
+  version: Generated<number>
+  last_entry_at: NullableTimestamp
+  created_at: Timestamp
+  updated_at: Timestamp
+}
+
+export interface WalletsTable {
+  biz_id: WalletId
+  workspace_biz_id: WorkspaceId
+  wallet_name: string
+  currency: string
+  /** The one that an operation uses which names a currency and no wallet. */
+  is_default: boolean
+  created_at: Timestamp
+  updated_at: Timestamp
+}
+
+export interface LedgerEntriesTable {
+  account_biz_id: WalletId
+  sequence: Generated<number>
+  biz_id: string
+  workspace_biz_id: Generated<WorkspaceId | null>
+  transaction_biz_id: string
+  order_biz_id: OrderId | null
+  currency: string
+  amount: Minor
+  balance_after: Generated<bigint>
+  flow_type: CodeOf<'flowType'>
+  created_at: Timestamp
+}
+
+export interface LedgerHoldsTable {
+  workspace_biz_id: WorkspaceId
+  biz_id: string
+  account_biz_id: WalletId
+  order_biz_id: OrderId
+  amount: Minor
+  status: 'HELD' | 'RELEASED' | 'CAPTURED'
+  created_at: Timestamp
+  ended_at: NullableTimestamp
+}
+
+export interface OrdersTable {
+  workspace_biz_id: WorkspaceId
+  biz_id: OrderId
+  /** The other side of a transfer between workspaces. */
+  counterparty_workspace_biz_id: WorkspaceId | null
+  order_type: OrderType
+  order_no: string
+  status: string
+  version: Generated<number>
+  source_wallet_biz_id: WalletId | null
+  target_wallet_biz_id: WalletId | null
+  created_by: AccountId | null
+  data: Json
+  /** `[{status, at, actorBizId, reason}]`, the last of them the status. */
+  history: Json
+  created_at: Timestamp
+  updated_at: Timestamp
+}
+
+export interface IdempotencyTable {
+  account_biz_id: AccountId
+  /** The zero id where a command belongs to no workspace. */
+  workspace_biz_id: string
+  operation: string
+  request_id: string
+  body_hash: string
+  answer: Json
+  created_at: Timestamp
+}
+
+export interface LedgerCheckTable {
+  one: Generated<true>
+  checked_at: Timestamp
+  /** Null when the book added up. */
+  rule: string | null
+  subject: string | null
+  violations: number
+}
+
+export interface LedgerTables {
+  ledger_accounts: LedgerAccountsTable
+  wallets: WalletsTable
+  ledger_entries: LedgerEntriesTable
+  ledger_holds: LedgerHoldsTable
+  orders: OrdersTable
+  idempotency: IdempotencyTable
+  ledger_check: LedgerCheckTable
+}

@@ -1,0 +1,112 @@
+import * as z from 'zod'
+import { bizId, coded, codeOf, id, instant, listQuery, page, text, timestamp } from '../../contract/common.ts'
+import { addressRange, distinct } from '../../contract/formats.ts'
+import { apiKeyPermissions } from '../../contract/permissions.ts'
+import { member } from '../../contract/policies.ts'
+import { operation } from '../../kernel/index.ts'
+
+const ApiKey = z.object({
+  bizId,
+  workspaceBizId: bizId,
+  apiKeyName: z.string(),
+  keyPrefix: z.string(),
+  keyLast4: z.string(),
+  apiKeyStatus: coded('apiKeyStatus'),
+  permissionCodes: z.array(z.string()),
+  ipAllowlist: z.array(z.string()),
+  expiresAt: timestamp.nullable(),
+  lastUsedAt: timestamp.nullable(),
+  lastUsedIp: z.string().nullable(),
+  createdBy: bizId,
+  createdAt: timestamp,
+  updatedAt: timestamp,
+})
+
+const ApiKeyRequest = z.strictObject({
+  apiKeyName: text(64),
+  permissionCodes: distinct(z.enum(apiKeyPermissions), apiKeyPermissions.length).min(1),
+  ipAllowlist: distinct(addressRange, 64).optional(),
+  expiresAt: instant.optional(),
+})
+
+/** How a key's public part begins, as far as somebody knows it; never more of the key than that. */
+const keyPrefix = z
+  .string()
+  .regex(/^ptk_[0-9a-f]{0,12}$/)
+  .meta({ examples: ['ptk_3f9a'] })
+
+const reading = { ...member, workspace: 'required', permission: 'api-key:read' } as const
+const managing = { ...member, workspace: 'required', permission: 'api-key:manage', changesRights: true } as const
+const get = { method: 'GET', chains: ['consumer'], policy: reading, body: 'none' } as const
+const command = {
+  method: 'POST',
+  chains: ['consumer'],
+  policy: managing,
+  body: z.strictObject({ apiKeyBizId: id }),
+  reply: ApiKey,
+  refuses: ['RESOURCE.NOT_FOUND', 'STATE.CONFLICT'],
+} as const
+
+export const listApiKeys = operation({
+  ...get,
+  id: 'apiKeys.list',
+  path: '/api-keys',
+  summary: 'The workspace’s API keys, by status or by how their public part begins',
+  policy: { ...reading, workspace: 'optional' },
+  query: listQuery(['createdAt', 'updatedAt'], {
+    apiKeyStatus: codeOf('apiKeyStatus').optional(),
+    keyPrefix: keyPrefix.optional(),
+  }),
+  reply: page(ApiKey),
+  refuses: [],
+})
+
+export const listApiKeyPermissions = operation({
+  ...get,
+  id: 'apiKeys.availablePermissions',
+  path: '/api-keys/available-permissions',
+  summary: 'The permissions that the caller may give to an API key',
+  reply: z.array(z.string()),
+  refuses: [],
+})
+
+export const readApiKey = operation({
+  ...get,
+  id: 'apiKeys.read',
+  path: '/api-keys/{api_key_id}',
+  summary: 'One API key',
+  reply: ApiKey,
+  refuses: ['RESOURCE.NOT_FOUND'],
+})
+
+export const createApiKey = operation({
+  ...command,
+  id: 'apiKeys.create',
+  path: '/api-keys',
+  summary: 'Create an API key; its secret is shown once',
+  policy: { ...managing, workspace: 'optional', stepUp: true },
+  body: ApiKeyRequest,
+  reply: ApiKey.extend({ secret: z.string() }),
+  refuses: ['STATE.CONFLICT'],
+})
+
+export const enableApiKey = operation({
+  ...command,
+  id: 'apiKeys.enable',
+  path: '/api-keys/enable',
+  summary: 'Enable an API key that was disabled',
+})
+
+export const disableApiKey = operation({
+  ...command,
+  id: 'apiKeys.disable',
+  path: '/api-keys/disable',
+  summary: 'Disable an API key',
+})
+
+export const deleteApiKey = operation({
+  ...command,
+  id: 'apiKeys.delete',
+  path: '/api-keys/delete',
+  summary: 'Delete an API key for good',
+})

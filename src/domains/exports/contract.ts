@@ -1,0 +1,102 @@
+import * as z from 'zod'
+import { bizId, coded, codeOf, id, inOrder, interval, listQuery, page, timestamp } from '../../contract/common.ts'
+import { member } from '../../contract/policies.ts'
+import { type CodeOf, operation } from '../../kernel/index.ts'
+import { exchangeFilters } from '../exchanges/contract.ts'
+import { rechargeFilters } from '../recharges/contract.ts'
+import { transferFilters } from '../transfers/contract.ts'
+import { flowFilters } from '../wallets/contract.ts'
+import { withdrawalFilters } from '../withdrawals/contract.ts'
+
+/** The filters of each list that can be exported, beside its interval. */
+const filters = {
+  FLOWS: { walletId: id.optional(), ...flowFilters },
+  TRANSFERS: transferFilters,
+  EXCHANGES: exchangeFilters,
+  RECHARGES: rechargeFilters,
+  WITHDRAWALS: withdrawalFilters,
+  LOGIN_HISTORY: {},
+} as const satisfies Record<CodeOf<'exportType'>, z.ZodRawShape>
+
+const format = codeOf('exportFormat')
+
+const requestFor = <T extends keyof typeof filters>(exportType: T) =>
+  z.strictObject({
+    exportType: z.literal(exportType),
+    format,
+    filters: z.strictObject({ ...interval, ...filters[exportType] }).optional(),
+  })
+
+const ExportRequest = z
+  .discriminatedUnion('exportType', [
+    requestFor('FLOWS'),
+    requestFor('TRANSFERS'),
+    requestFor('EXCHANGES'),
+    requestFor('RECHARGES'),
+    requestFor('WITHDRAWALS'),
+    requestFor('LOGIN_HISTORY'),
+  ])
+  .refine((body) => inOrder(body.filters ?? {}), { path: ['filters', 'endTime'] })
+
+const Export = z.object({
+  bizId,
+  exportType: coded('exportType'),
+  format: coded('exportFormat'),
+  exportStatus: coded('exportStatus'),
+  fileName: z.string().nullable(),
+  rowCount: z.int().nullable(),
+  sizeBytes: z.int().nullable(),
+  failureCode: z.string().nullable(),
+  createdAt: timestamp,
+  completedAt: timestamp.nullable(),
+  expiresAt: timestamp.nullable(),
+})
+
+const reading = { ...member, workspace: 'optional', permission: 'export:read' } as const
+const get = { method: 'GET', chains: ['consumer'], body: 'none' } as const
+
+export const listExports = operation({
+  ...get,
+  id: 'exports.list',
+  path: '/exports',
+  summary: 'Exports of the workspace, by filter',
+  policy: reading,
+  query: listQuery(['createdAt', 'completedAt'], {
+    exportType: codeOf('exportType').optional(),
+    exportStatus: codeOf('exportStatus').optional(),
+  }),
+  reply: page(Export),
+  refuses: [],
+})
+
+export const createExport = operation({
+  id: 'exports.create',
+  method: 'POST',
+  path: '/exports',
+  chains: ['consumer'],
+  summary: 'Export a list that the caller may read; made in the background',
+  policy: { ...member, workspace: 'optional', permission: 'export:create', rate: 'export' },
+  body: ExportRequest,
+  reply: Export,
+  refuses: [],
+})
+
+export const readExport = operation({
+  ...get,
+  id: 'exports.read',
+  path: '/exports/{export_id}',
+  summary: 'One export, and how far it is',
+  policy: { ...reading, workspace: 'required' },
+  reply: Export,
+  refuses: ['RESOURCE.NOT_FOUND'],
+})
+
+export const downloadExport = operation({
+  ...get,
+  id: 'exports.download',
+  path: '/exports/{export_id}/download',
+  summary: 'A completed export’s bytes, as an attachment; Range and ETag are served',
+  policy: { ...reading, channel: 'none' },
+  reply: 'stream',
+  refuses: ['RESOURCE.NOT_FOUND', 'STATE.CONFLICT', 'FILE.RANGE_NOT_SATISFIABLE'],
+})

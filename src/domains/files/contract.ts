@@ -1,0 +1,50 @@
+import * as z from 'zod'
+import { bizId, coded, timestamp } from '../../contract/common.ts'
+import { member } from '../../contract/policies.ts'
+import { operation } from '../../kernel/index.ts'
+
+const File = z.object({
+  bizId,
+  fileName: z.string(),
+  contentType: z.string(),
+  sizeBytes: z.int(),
+  sha256: z.string(),
+  purpose: coded('filePurpose'),
+  fileStatus: coded('fileStatus'),
+  createdAt: timestamp,
+})
+
+const reading = { ...member, workspace: 'optional', permission: 'file:read' } as const
+const get = { method: 'GET', chains: ['consumer'], body: 'none' } as const
+
+export const readFile = operation({
+  ...get,
+  id: 'files.read',
+  path: '/files/{file_id}',
+  summary: 'What is known of a file',
+  policy: reading,
+  reply: File,
+  refuses: ['RESOURCE.NOT_FOUND'],
+})
+
+export const downloadFile = operation({
+  ...get,
+  id: 'files.download',
+  path: '/files/{file_id}/download',
+  summary: 'A file’s bytes, as an attachment; Range and ETag are served',
+  policy: { ...reading, channel: 'none' },
+  reply: 'stream',
+  refuses: ['RESOURCE.NOT_FOUND', 'FILE.RANGE_NOT_SATISFIABLE'],
+})
+
+export const uploadFile = operation({
+  id: 'files.upload',
+  method: 'POST',
+  path: '/files/upload',
+  chains: ['consumer'],
+  summary: 'Upload a file: a form of `file` and `purpose`',
+  policy: { ...member, workspace: 'optional', permission: 'file:upload', channel: 'none' },
+  body: 'multipart',
+  reply: File,
+  refuses: [],
+})

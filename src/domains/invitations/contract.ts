@@ -1,0 +1,93 @@
+import * as z from 'zod'
+import { bizId, coded, codeOf, email, id, text, timestamp } from '../../contract/common.ts'
+import { reason } from '../../contract/formats.ts'
+import { member, own } from '../../contract/policies.ts'
+import { operation } from '../../kernel/index.ts'
+
+const Invitation = z.object({
+  bizId,
+  workspaceBizId: bizId,
+  workspaceName: z.string(),
+  inviteeEmail: z.string(),
+  roleBizId: bizId,
+  roleName: z.string(),
+  inviterBizId: bizId,
+  invitationStatus: coded('invitationStatus'),
+  declineReason: z.string().nullable(),
+  message: z.string().nullable(),
+  expiresAt: timestamp,
+  respondedAt: timestamp.nullable(),
+  createdAt: timestamp,
+  updatedAt: timestamp,
+})
+
+const list = {
+  method: 'GET',
+  chains: ['consumer'],
+  body: 'none',
+  query: z.strictObject({ invitationStatus: codeOf('invitationStatus').optional() }),
+  reply: z.array(Invitation),
+  refuses: [],
+} as const
+
+const command = {
+  method: 'POST',
+  chains: ['consumer'],
+  reply: Invitation,
+  refuses: ['RESOURCE.NOT_FOUND', 'STATE.CONFLICT'],
+} as const
+
+export const listMyInvitations = operation({
+  ...list,
+  id: 'invitations.mine',
+  path: '/profile/invitations',
+  summary: 'Invitations to the account’s e-mail address',
+  policy: own,
+})
+
+export const acceptInvitation = operation({
+  ...command,
+  id: 'invitations.accept',
+  path: '/profile/invitations/accept',
+  summary: 'Join the workspace of an invitation',
+  policy: { ...own, changesRights: true },
+  body: z.strictObject({ invitationBizId: id }),
+  refuses: [...command.refuses, 'WORKSPACE.NOT_ACTIVE'],
+})
+
+export const declineInvitation = operation({
+  ...command,
+  id: 'invitations.decline',
+  path: '/profile/invitations/decline',
+  summary: 'Decline an invitation',
+  policy: own,
+  body: z.strictObject({ invitationBizId: id, reason }),
+})
+
+const managing = { ...member, workspace: 'optional', permission: 'invitation:manage' } as const
+
+export const listInvitations = operation({
+  ...list,
+  id: 'invitations.list',
+  path: '/invitations',
+  summary: 'Invitations to the workspace',
+  policy: { ...managing, permission: 'invitation:read' },
+})
+
+export const createInvitation = operation({
+  ...command,
+  id: 'invitations.create',
+  path: '/invitations',
+  summary: 'Invite somebody into the workspace, with a role',
+  policy: managing,
+  body: z.strictObject({ email, roleBizId: id, message: text(512).optional() }),
+})
+
+export const cancelInvitation = operation({
+  ...command,
+  id: 'invitations.cancel',
+  path: '/invitations/cancel',
+  summary: 'Withdraw a pending invitation',
+  policy: managing,
+  body: z.strictObject({ invitationBizId: id }),
+})

@@ -1,0 +1,233 @@
+import * as z from 'zod'
+import { bizId, coded, codeOf, decimal, id, listQuery, page, text, timestamp } from '../../contract/common.ts'
+import { reason } from '../../contract/formats.ts'
+import { operator } from '../../contract/policies.ts'
+import { operation } from '../../kernel/index.ts'
+import { Profile } from '../profile/contract.ts'
+import { Workspace } from '../workspaces/contract.ts'
+
+const Account = Profile.extend({ lastLoginAt: timestamp.nullable() })
+
+const reading = { ...operator, permission: 'account:read' } as const
+const approving = { ...operator, permission: 'account:approve', changesRights: true } as const
+const suspending = { ...operator, permission: 'account:suspend', changesRights: true } as const
+const readAccounts = { method: 'GET', chains: ['system'], policy: reading, body: 'none' } as const
+const change = {
+  method: 'POST',
+  chains: ['system'],
+  reply: Account,
+  refuses: ['RESOURCE.NOT_FOUND', 'STATE.CONFLICT'],
+} as const
+const Grounds = z.strictObject({ reason })
+
+export const listAccounts = operation({
+  ...readAccounts,
+  id: 'operators.listAccounts',
+  path: '/accounts',
+  summary: 'Accounts of both portals, by filter',
+  query: listQuery(['createdAt', 'updatedAt', 'accountEmail'], {
+    accountStatus: codeOf('accountStatus').optional(),
+    accountPortal: codeOf('accountPortal').optional(),
+    accountEmail: text(320).optional(),
+  }),
+  reply: page(Account),
+  refuses: [],
+})
+
+export const readAccount = operation({
+  ...readAccounts,
+  id: 'operators.readAccount',
+  path: '/accounts/{account_id}',
+  summary: 'One account',
+  reply: Account,
+  refuses: ['RESOURCE.NOT_FOUND'],
+})
+
+export const approveAccount = operation({
+  ...change,
+  id: 'operators.approveAccount',
+  path: '/accounts/{account_id}/approve',
+  summary: 'Let an account that waits for approval sign in',
+  policy: approving,
+  body: 'none',
+})
+
+export const rejectAccount = operation({
+  ...change,
+  id: 'operators.rejectAccount',
+  path: '/accounts/{account_id}/reject',
+  summary: 'Refuse an account that waits for approval',
+  policy: approving,
+  body: Grounds,
+})
+
+export const suspendAccount = operation({
+  ...change,
+  id: 'operators.suspendAccount',
+  path: '/accounts/{account_id}/suspend',
+  summary: 'Suspend an account; ends its sessions; never one’s own',
+  policy: suspending,
+  body: Grounds,
+})
+
+export const reactivateAccount = operation({
+  ...change,
+  id: 'operators.reactivateAccount',
+  path: '/accounts/{account_id}/reactivate',
+  summary: 'Let a suspended account sign in again',
+  policy: suspending,
+  body: 'none',
+})
+
+export const terminateAccountSessions = operation({
+  ...change,
+  id: 'operators.terminateAccountSessions',
+  path: '/accounts/{account_id}/sessions/terminate',
+  summary: 'End every session of an account',
+  policy: { ...operator, permission: 'session:terminate' },
+  body: 'none',
+  reply: z.object({ success: z.boolean(), terminatedSessions: z.int() }),
+  refuses: ['RESOURCE.NOT_FOUND'],
+})
+
+export const listWorkspaces = operation({
+  id: 'operators.listWorkspaces',
+  method: 'GET',
+  path: '/workspaces',
+  chains: ['system'],
+  summary: 'Workspaces, by filter',
+  policy: { ...operator, permission: 'workspace:read' },
+  query: listQuery(['createdAt', 'updatedAt', 'workspaceName'], {
+    workspaceStatus: codeOf('workspaceStatus').optional(),
+    workspaceKind: codeOf('workspaceKind').optional(),
+    workspaceName: text(128).optional(),
+  }),
+  body: 'none',
+  reply: page(Workspace),
+  refuses: [],
+})
+
+const freezing = {
+  method: 'POST',
+  chains: ['system'],
+  policy: { ...operator, permission: 'workspace:freeze', changesRights: true },
+  body: z.strictObject({ reason }),
+  reply: Workspace,
+  refuses: ['RESOURCE.NOT_FOUND', 'STATE.CONFLICT'],
+} as const
+
+export const freezeWorkspace = operation({
+  ...freezing,
+  id: 'operators.freezeWorkspace',
+  path: '/workspaces/{workspace_id}/freeze',
+  summary: 'Close a workspace to its members',
+})
+
+export const unfreezeWorkspace = operation({
+  ...freezing,
+  id: 'operators.unfreezeWorkspace',
+  path: '/workspaces/{workspace_id}/unfreeze',
+  summary: 'Open a frozen workspace again; never one’s own',
+})
+
+const Invariants = z.object({
+  holds: z.boolean(),
+  checkedAt: timestamp,
+  checks: z.array(z.object({ name: z.string(), holds: z.boolean(), violations: z.int() })),
+})
+
+/** One side of a booking; the amounts of an order's postings add up to nothing in each currency. */
+const Posting = z.object({
+  bizId,
+  orderType: z.string(),
+  orderBizId: bizId,
+  ledgerAccount: z.string(),
+  walletBizId: bizId.nullable(),
+  amount: decimal.meta({ description: 'signed: a debit is negative' }),
+  currency: z.string(),
+  createdAt: timestamp,
+})
+
+const readLedger = {
+  method: 'GET',
+  chains: ['system'],
+  policy: { ...operator, permission: 'ledger:read' },
+  body: 'none',
+} as const
+
+export const checkLedgerInvariants = operation({
+  ...readLedger,
+  id: 'operators.ledgerInvariants',
+  path: '/ledger/invariants',
+  summary: 'Whether the book adds up',
+  reply: Invariants,
+  refuses: [],
+})
+
+export const listOrderPostings = operation({
+  ...readLedger,
+  id: 'operators.orderPostings',
+  path: '/ledger/orders/{order_id}/postings',
+  summary: 'The postings of an order of any kind',
+  reply: z.array(Posting),
+  refuses: ['RESOURCE.NOT_FOUND'],
+})
+
+/** `sequence` and the hashes, in hex, are null until the entry is sealed into the chain. */
+const AuditEntry = z.object({
+  bizId,
+  sequence: z.int().nullable(),
+  at: timestamp,
+  portal: coded('accountPortal'),
+  actorBizId: bizId.nullable(),
+  workspaceBizId: bizId.nullable(),
+  action: z.string(),
+  targetBizId: z.string().nullable(),
+  outcome: coded('auditOutcome'),
+  requestId: z.string(),
+  clientIp: z.string(),
+  detail: z.record(z.string(), z.unknown()),
+  previousHash: z.string().nullable(),
+  hash: z.string().nullable(),
+})
+
+const ChainVerification = z.object({
+  intact: z.boolean(),
+  entriesChecked: z.int(),
+  firstBrokenSequence: z.int().nullable(),
+  checkedAt: timestamp,
+})
+
+const readAudit = {
+  method: 'GET',
+  chains: ['system'],
+  policy: { ...operator, permission: 'audit:read' },
+  body: 'none',
+  refuses: [],
+} as const
+
+export const listAuditLog = operation({
+  ...readAudit,
+  id: 'operators.listAuditLog',
+  path: '/audit-log',
+  summary: 'What was done, by whom, by filter',
+  query: listQuery(['at'], {
+    actorId: id.optional(),
+    workspaceId: id.optional(),
+    action: text(64).optional(),
+    // An id in capitals is the same id; what is no id is looked for as it is.
+    targetId: text(64)
+      .overwrite((target) => id.safeParse(target).data ?? target)
+      .optional(),
+    outcome: codeOf('auditOutcome').optional(),
+  }),
+  reply: page(AuditEntry),
+})
+
+export const verifyAuditLog = operation({
+  ...readAudit,
+  id: 'operators.verifyAuditLog',
+  path: '/audit-log/verify',
+  summary: 'Whether the audit log’s hash chain is unbroken',
+  reply: ChainVerification,
+})

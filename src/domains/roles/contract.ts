@@ -1,0 +1,147 @@
+import * as z from 'zod'
+import { bizId, coded, id, nothing, text, timestamp } from '../../contract/common.ts'
+import { changesSomething, distinct } from '../../contract/formats.ts'
+import { workspacePermissions } from '../../contract/permissions.ts'
+import { member } from '../../contract/policies.ts'
+import { operation } from '../../kernel/index.ts'
+import { Membership } from '../workspaces/contract.ts'
+
+const permissionCodes = distinct(z.enum(workspacePermissions), workspacePermissions.length)
+
+const Role = z.object({
+  bizId,
+  workspaceBizId: bizId,
+  roleName: z.string(),
+  description: z.string(),
+  roleType: coded('roleType'),
+  permissionCodes: z.array(z.string()),
+  createdAt: timestamp,
+  updatedAt: timestamp,
+})
+
+const PermissionNode = z.object({
+  bizId,
+  permissionCode: z.string(),
+  permissionName: z.string(),
+  permissionDescription: z.string().nullable(),
+  parentBizId: bizId.nullable(),
+  permissionGroup: z.string(),
+  portalVisibility: z.string().nullable(),
+  sortOrder: z.int(),
+  isEnabled: z.boolean(),
+  get children(): z.ZodArray<typeof PermissionNode> {
+    return z.array(PermissionNode)
+  },
+})
+
+const MemberRole = Membership.pick({
+  userBizId: true,
+  workspaceBizId: true,
+  workspaceRoleBizId: true,
+  workspaceRoleName: true,
+  isOwner: true,
+  updatedAt: true,
+})
+
+const roleName = text(64)
+const description = text(256, 0)
+
+const reading = { ...member, workspace: 'required', permission: 'role:read' } as const
+const managing = { ...member, workspace: 'required', permission: 'role:manage', changesRights: true } as const
+const get = { method: 'GET', chains: ['consumer'], policy: reading, body: 'none' } as const
+const post = {
+  method: 'POST',
+  chains: ['consumer'],
+  policy: managing,
+  refuses: ['RESOURCE.NOT_FOUND', 'STATE.CONFLICT'],
+} as const
+
+export const listRoles = operation({
+  ...get,
+  id: 'roles.list',
+  path: '/roles',
+  summary: 'The workspace’s roles',
+  reply: z.array(Role),
+  refuses: [],
+})
+
+export const readRole = operation({
+  ...get,
+  id: 'roles.read',
+  path: '/roles/{role_id}',
+  summary: 'One role',
+  reply: Role,
+  refuses: ['RESOURCE.NOT_FOUND'],
+})
+
+export const listRolePermissions = operation({
+  ...get,
+  id: 'roles.listPermissions',
+  path: '/roles/{role_id}/permissions',
+  summary: 'The codes of the permissions that a role holds',
+  reply: z.array(z.string()),
+  refuses: ['RESOURCE.NOT_FOUND'],
+})
+
+export const readPermissionTree = operation({
+  ...get,
+  id: 'roles.permissionTree',
+  path: '/roles/permissions/tree',
+  summary: 'Every permission that a role can hold, by group',
+  policy: { ...reading, workspace: 'optional' },
+  reply: z.array(PermissionNode),
+  refuses: [],
+})
+
+export const createRole = operation({
+  ...post,
+  id: 'roles.create',
+  path: '/roles',
+  summary: 'Create a role; nobody grants what they lack',
+  policy: { ...managing, workspace: 'optional' },
+  body: z.strictObject({ roleName, description: description.optional(), permissionCodes }),
+  reply: Role,
+  refuses: ['STATE.CONFLICT'],
+})
+
+export const updateRole = operation({
+  ...post,
+  id: 'roles.update',
+  path: '/roles/update',
+  summary: 'Rename or describe a role',
+  body: z
+    .strictObject({ roleBizId: id, roleName: roleName.optional(), description: description.optional() })
+    .refine(({ roleBizId: _, ...changes }) => changesSomething(changes))
+    .meta({ minProperties: 2 }),
+  reply: Role,
+})
+
+export const deleteRole = operation({
+  ...post,
+  id: 'roles.delete',
+  path: '/roles/delete',
+  summary: 'Delete a role that nobody holds',
+  body: z.strictObject({ roleBizId: id }),
+  reply: nothing,
+})
+
+export const setRolePermissions = operation({
+  ...post,
+  id: 'roles.setPermissions',
+  path: '/roles/permissions',
+  summary: 'Replace the permissions of a role; nobody grants what they lack',
+  body: z.strictObject({ roleBizId: id, permissionCodes }),
+  reply: Role,
+  refuses: ['RESOURCE.NOT_FOUND'],
+})
+
+export const changeMemberRole = operation({
+  ...post,
+  id: 'roles.changeMember',
+  path: '/roles/members/role/change',
+  summary: 'Give a member another role; the last owner stays',
+  policy: { ...member, workspace: 'optional', permission: 'member:manage', changesRights: true },
+  body: z.strictObject({ userBizId: id, roleBizId: id }),
+  reply: MemberRole,
+  refuses: ['RESOURCE.NOT_FOUND', 'WORKSPACE.LAST_OWNER'],
+})

@@ -1,0 +1,16 @@
+import * as z from 'zod'
+import { timestamp } from '../../contract/common.ts'
+import { member } from '../../contract/policies.ts'
+import { operation } from '../../kernel/index.ts'
+
+export const resetSandbox = operation({
+  id: 'sandbox.reset',
+  method: 'POST',
+  path: '/sandbox/reset',
+  chains: ['consumer'],
+  summary: 'Empty a sandbox workspace to its seed state; its owner’s alone',
+  policy: { ...member, workspace: 'optional', permission: 'sandbox:reset' },
+  body: 'none',
+  reply: z.object({ success: z.boolean(), resetAt: timestamp }),
+  refuses: [],
+})

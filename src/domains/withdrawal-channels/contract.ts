@@ -1,0 +1,124 @@
+import * as z from 'zod'
+import {
+  bizId,
+  byWorkspace,
+  coded,
+  codeOf,
+  currency,
+  listQuery,
+  ofWorkspace,
+  page,
+  text,
+  timestamp,
+} from '../../contract/common.ts'
+import { country, reason } from '../../contract/formats.ts'
+import { member, money, operator } from '../../contract/policies.ts'
+import { operation } from '../../kernel/index.ts'
+
+const channelType = codeOf('channelType').extract(['BANK', 'CRYPTO'])
+
+/**
+ * The full account goes in here and never comes out: four characters at least, beside those that group them. A bank's account
+ * has a bank code, a crypto address a network.
+ */
+const WithdrawalChannelRequest = z
+  .strictObject({
+    channelType,
+    currency,
+    country,
+    accountHolderName: text(128),
+    accountNumber: z
+      .string()
+      .trim()
+      .min(4)
+      .max(128)
+      .regex(/^[0-9A-Za-z]([ :.-]*[0-9A-Za-z]){3,}[ :.-]*$/),
+    bankCode: text(32).optional().meta({ description: 'Of a BANK account, which needs one; of no other' }),
+    network: text(32).optional().meta({ description: 'Of a CRYPTO address, which needs one; of no other' }),
+  })
+  .refine((body) => (body.bankCode !== undefined) === (body.channelType === 'BANK'), { path: ['bankCode'] })
+  .refine((body) => (body.network !== undefined) === (body.channelType === 'CRYPTO'), { path: ['network'] })
+
+const WithdrawalChannel = z.object({
+  bizId,
+  workspaceBizId: bizId,
+  channelType: coded('channelType'),
+  currency: z.string(),
+  country: z.string(),
+  accountHolderName: z.string(),
+  maskedAccount: z.string(),
+  bankCode: z.string().nullable(),
+  network: z.string().nullable(),
+  channelStatus: coded('withdrawalChannelStatus'),
+  rejectReason: z.string().nullable(),
+  createdAt: timestamp,
+  updatedAt: timestamp,
+})
+
+const filters = {
+  channelStatus: codeOf('withdrawalChannelStatus').optional(),
+  channelType: channelType.optional(),
+  currency: currency.optional(),
+}
+
+export const listWithdrawalChannels = operation({
+  id: 'withdrawalChannels.list',
+  method: 'GET',
+  path: '/withdrawal-channels',
+  chains: ['consumer'],
+  summary: 'The accounts that the workspace may pay out to',
+  policy: { ...member, workspace: 'optional', permission: 'withdrawal-channel:read' },
+  query: z.strictObject(filters),
+  body: 'none',
+  reply: z.array(WithdrawalChannel),
+  refuses: [],
+})
+
+export const createWithdrawalChannel = operation({
+  id: 'withdrawalChannels.create',
+  method: 'POST',
+  path: '/withdrawal-channels',
+  chains: ['consumer'],
+  summary: 'Name an account to pay out to; usable once verified',
+  policy: { ...money, workspace: 'optional', permission: 'withdrawal-channel:manage', stepUp: true },
+  body: WithdrawalChannelRequest,
+  reply: WithdrawalChannel,
+  refuses: ['STATE.CONFLICT'],
+})
+
+export const listAllWithdrawalChannels = operation({
+  id: 'withdrawalChannels.listAll',
+  method: 'GET',
+  path: '/withdrawal-channels',
+  chains: ['system'],
+  summary: 'Withdrawal channels of every workspace, by filter',
+  policy: { ...operator, permission: 'withdrawal-channel:read' },
+  query: listQuery(['createdAt', 'updatedAt'], { ...filters, ...byWorkspace }),
+  body: 'none',
+  reply: page(WithdrawalChannel.extend(ofWorkspace)),
+  refuses: [],
+})
+
+const verification = {
+  method: 'POST',
+  chains: ['system'],
+  policy: { ...operator, permission: 'withdrawal-channel:verify' },
+  reply: WithdrawalChannel,
+  refuses: ['RESOURCE.NOT_FOUND', 'STATE.CONFLICT'],
+} as const
+
+export const verifyWithdrawalChannel = operation({
+  ...verification,
+  id: 'withdrawalChannels.verify',
+  path: '/withdrawal-channels/{withdrawal_channel_id}/verify',
+  summary: 'The account is the customer’s: let it be paid out to',
+  body: 'none',
+})
+
+export const rejectWithdrawalChannel = operation({
+  ...verification,
+  id: 'withdrawalChannels.reject',
+  path: '/withdrawal-channels/{withdrawal_channel_id}/reject',
+  summary: 'Refuse the account',
+  body: z.strictObject({ reason }),
+})

@@ -1,0 +1,65 @@
+import * as z from 'zod'
+import { bizId, nothing, timestamp } from '../../contract/common.ts'
+import { addressRange, distinct } from '../../contract/formats.ts'
+import { everyPortal, own } from '../../contract/policies.ts'
+import { operation } from '../../kernel/index.ts'
+
+const IpWhitelist = z.object({
+  enabled: z.boolean(),
+  entries: z.array(
+    z.object({
+      bizId,
+      address: z.string(),
+      ipVersion: z.int().meta({ description: '4 or 6' }),
+      remark: z.string().nullable(),
+      createdAt: timestamp,
+      lastMatchedAt: timestamp.nullable(),
+    }),
+  ),
+})
+
+const common = { chains: everyPortal } as const
+const change = { ...common, method: 'POST', policy: { ...own, stepUp: true } } as const
+
+export const readIpWhitelist = operation({
+  ...common,
+  id: 'ipWhitelist.read',
+  method: 'GET',
+  path: '/security/ip-whitelist',
+  summary: 'The addresses that the account may be used from',
+  policy: own,
+  body: 'none',
+  reply: IpWhitelist,
+  refuses: [],
+})
+
+export const replaceIpWhitelist = operation({
+  ...change,
+  id: 'ipWhitelist.replace',
+  path: '/security/ip-whitelist',
+  summary: 'Replace the set; one in force has to cover the caller',
+  body: z.strictObject({ addresses: distinct(addressRange, 256) }),
+  reply: IpWhitelist,
+  refuses: ['STATE.CONFLICT'],
+})
+
+/** The body may be absent: it then reaches the handler as undefined. */
+export const enableIpWhitelist = operation({
+  ...change,
+  id: 'ipWhitelist.enable',
+  path: '/security/ip-whitelist/enable',
+  summary: 'Put the set in force; it has to cover the caller unless forced',
+  body: z.strictObject({ force: z.boolean().optional() }).optional(),
+  reply: nothing,
+  refuses: ['STATE.CONFLICT'],
+})
+
+export const disableIpWhitelist = operation({
+  ...change,
+  id: 'ipWhitelist.disable',
+  path: '/security/ip-whitelist/disable',
+  summary: 'Put the set out of force',
+  body: 'none',
+  reply: nothing,
+  refuses: [],
+})

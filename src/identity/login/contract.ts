@@ -1,0 +1,101 @@
+import * as z from 'zod'
+import { coded, codeOf, email, password } from '../../contract/common.ts'
+import { oneTimeCode, opaque, sessionId } from '../../contract/formats.ts'
+import { anonymous, everyPortal, own } from '../../contract/policies.ts'
+import { operation } from '../../kernel/index.ts'
+
+/** The methods whose code is delivered; the others are in the user's hands already. */
+export const DeliveredMethod = codeOf('mfaMethod').extract(['EMAIL'])
+
+/** What the delivery of a code answers. */
+export const CodeDelivery = z.object({
+  mfaMethod: coded('mfaMethod'),
+  maskedDestination: z.string(),
+  expiresIn: z.int(),
+  resendAfter: z.int(),
+  attemptsRemaining: z.int(),
+})
+
+const LoginInitiated = z.object({
+  sessionId: z.string().nullable(),
+  mfaMethods: z.array(coded('mfaMethod')),
+  expiresIn: z.int(),
+  accountStatus: coded('accountStatus').nullable(),
+  pendingApproval: z.boolean(),
+})
+
+const TokenPair = z.object({
+  accessToken: z.string(),
+  refreshToken: z.string(),
+  expiresIn: z.int(),
+})
+
+const LoginCompleted = TokenPair.extend({
+  tokenType: z.literal('Bearer'),
+  refreshExpiresIn: z.int(),
+  sessionId: z.string(),
+  isNewDevice: z.boolean(),
+})
+
+const post = { method: 'POST', chains: everyPortal } as const
+
+export const initiateLogin = operation({
+  ...post,
+  id: 'auth.loginInitiate',
+  path: '/auth/login/initiate',
+  summary: 'Begin to sign in, by e-mail and password',
+  policy: { ...anonymous, rate: 'login' },
+  body: z.strictObject({ email, password }),
+  reply: LoginInitiated,
+  refuses: ['AUTH.INVALID_CREDENTIALS'],
+})
+
+export const sendLoginCode = operation({
+  ...post,
+  id: 'auth.mfaSend',
+  path: '/auth/login/mfa/send',
+  summary: 'Deliver a code for the login that has begun',
+  policy: { ...anonymous, rate: 'mfaSend' },
+  body: z.strictObject({ sessionId, mfaMethod: DeliveredMethod }),
+  reply: CodeDelivery,
+  refuses: ['AUTH.SESSION_NOT_FOUND', 'AUTH.CLIENT_MISMATCH'],
+})
+
+export const completeLogin = operation({
+  ...post,
+  id: 'auth.loginComplete',
+  path: '/auth/login/complete',
+  summary: 'End a login with the second factor; yields the tokens',
+  policy: anonymous,
+  body: z.strictObject({ sessionId, mfaMethod: codeOf('mfaMethod'), code: oneTimeCode }),
+  reply: LoginCompleted,
+  refuses: [
+    'AUTH.SESSION_NOT_FOUND',
+    'AUTH.CLIENT_MISMATCH',
+    'AUTH.CODE_INVALID',
+    'AUTH.PENDING_APPROVAL',
+    'ACCESS.IP_NOT_ALLOWED',
+  ],
+})
+
+export const refreshToken = operation({
+  ...post,
+  id: 'auth.refresh',
+  path: '/auth/token/refresh',
+  summary: 'Exchange a refresh token for the next pair of tokens',
+  policy: { ...anonymous, rate: 'refresh' },
+  body: z.strictObject({ refreshToken: opaque(4_096) }),
+  reply: TokenPair,
+  refuses: ['AUTH.SESSION_NOT_FOUND', 'ACCESS.IP_NOT_ALLOWED'],
+})
+
+export const logout = operation({
+  ...post,
+  id: 'auth.logout',
+  path: '/auth/logout',
+  summary: 'Sign out: end the current session',
+  policy: own,
+  body: 'none',
+  reply: z.object({ success: z.boolean(), terminatedSessions: z.int() }),
+  refuses: [],
+})

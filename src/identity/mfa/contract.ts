@@ -1,0 +1,112 @@
+import * as z from 'zod'
+import { coded, codeOf, timestamp } from '../../contract/common.ts'
+import { oneTimeCode } from '../../contract/formats.ts'
+import { everyPortal, own } from '../../contract/policies.ts'
+import { operation } from '../../kernel/index.ts'
+import { CodeDelivery, DeliveredMethod } from '../login/contract.ts'
+
+const MfaEntry = z.object({
+  mfaMethod: coded('mfaMethod'),
+  isEnabled: z.boolean(),
+  isPrimary: z.boolean(),
+  verifiedAt: timestamp.nullable(),
+})
+
+const BackupCodeStatus = z.object({ remainingCount: z.int(), totalGenerated: z.int() })
+const BackupCodes = BackupCodeStatus.extend({ codes: z.array(z.string()), generatedAt: timestamp })
+
+const OtpSetup = z.object({
+  secret: z.string(),
+  qrCodeUri: z.string(),
+  issuer: z.string(),
+  accountName: z.string(),
+})
+
+const get = { method: 'GET', chains: everyPortal, policy: own, body: 'none', refuses: [] } as const
+const post = { method: 'POST', chains: everyPortal } as const
+
+/** A code is tried against a factor: as narrow as a login. */
+const proving = { ...own, rate: 'login' } as const
+
+export const listMfaMethods = operation({
+  ...get,
+  id: 'mfa.list',
+  path: '/security/mfa',
+  summary: 'The account’s second factors',
+  reply: z.array(MfaEntry),
+})
+
+export const readBackupCodeStatus = operation({
+  ...get,
+  id: 'mfa.backupCodeStatus',
+  path: '/security/mfa/backup-codes',
+  summary: 'How many backup codes are left',
+  reply: BackupCodeStatus,
+})
+
+export const generateBackupCodes = operation({
+  ...post,
+  id: 'mfa.generateBackupCodes',
+  path: '/security/mfa/backup-codes/generate',
+  summary: 'A new set of backup codes, shown once; the old set is dead',
+  policy: { ...own, stepUp: true },
+  body: 'none',
+  reply: BackupCodes,
+  refuses: [],
+})
+
+export const setupOtp = operation({
+  ...post,
+  id: 'mfa.otpSetup',
+  path: '/security/mfa/otp/setup',
+  summary: 'A secret for an authenticator; in force only once verified',
+  policy: { ...own, stepUp: true },
+  body: 'none',
+  reply: OtpSetup,
+  refuses: [],
+})
+
+export const verifyOtp = operation({
+  ...post,
+  id: 'mfa.otpVerify',
+  path: '/security/mfa/otp/verify',
+  summary: 'Prove the authenticator that was set up',
+  policy: proving,
+  body: z.strictObject({ code: oneTimeCode }),
+  reply: MfaEntry,
+  refuses: ['AUTH.CODE_INVALID', 'STATE.CONFLICT'],
+})
+
+/** The body may be absent: it then reaches the handler as undefined, and the session must have stepped up. */
+export const revokeOtp = operation({
+  ...post,
+  id: 'mfa.otpRevoke',
+  path: '/security/mfa/otp/revoke',
+  summary: 'Remove the authenticator, by its code, a backup code or a fresh step-up',
+  policy: proving,
+  body: z.strictObject({ code: oneTimeCode.optional() }).optional(),
+  reply: MfaEntry,
+  refuses: ['ACCESS.STEP_UP_REQUIRED', 'AUTH.CODE_INVALID', 'STATE.CONFLICT'],
+})
+
+export const sendStepUpCode = operation({
+  ...post,
+  id: 'mfa.stepUpSend',
+  path: '/security/step-up/send',
+  summary: 'Deliver a code for a step-up',
+  policy: { ...own, rate: 'mfaSend' },
+  body: z.strictObject({ mfaMethod: DeliveredMethod }),
+  reply: CodeDelivery,
+  refuses: [],
+})
+
+export const stepUp = operation({
+  ...post,
+  id: 'mfa.stepUp',
+  path: '/security/step-up',
+  summary: 'Prove a second factor again, for what needs a fresh one',
+  policy: proving,
+  body: z.strictObject({ mfaMethod: codeOf('mfaMethod'), code: oneTimeCode }),
+  reply: z.object({ success: z.boolean(), expiresIn: z.int() }),
+  refuses: ['AUTH.CODE_INVALID'],
+})

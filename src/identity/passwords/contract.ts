@@ -1,0 +1,58 @@
+import * as z from 'zod'
+import { email, newPassword, password, timestamp } from '../../contract/common.ts'
+import { opaque } from '../../contract/formats.ts'
+import { anonymous, everyPortal, own } from '../../contract/policies.ts'
+import { operation } from '../../kernel/index.ts'
+
+/** The answer to a challenge against robots; empty where the deployment asks for none. */
+export const turnstileToken = z.string().max(4_096)
+
+const NewPassword = z.strictObject({ token: opaque(512), newPassword })
+const PasswordSet = z.object({ success: z.boolean() })
+const SessionsEnded = PasswordSet.extend({ terminatedSessions: z.int() })
+
+const post = { method: 'POST', chains: everyPortal } as const
+
+export const forgotPassword = operation({
+  ...post,
+  id: 'password.forgot',
+  path: '/auth/password/forgot',
+  summary: 'Ask for a reset link; the same answer whether or not the e-mail is known',
+  policy: { ...anonymous, rate: 'forgot' },
+  body: z.strictObject({ email, turnstileToken }),
+  reply: z.object({ success: z.boolean(), message: z.string() }),
+  refuses: [],
+})
+
+export const resetPassword = operation({
+  ...post,
+  id: 'password.reset',
+  path: '/auth/password/reset',
+  summary: 'Set a new password by a reset link; ends every session',
+  policy: { ...anonymous, rate: 'password' },
+  body: NewPassword,
+  reply: SessionsEnded,
+  refuses: ['AUTH.SESSION_NOT_FOUND'],
+})
+
+export const initPassword = operation({
+  ...post,
+  id: 'password.init',
+  path: '/auth/password/init',
+  summary: 'Set the first password of a new account',
+  policy: { ...anonymous, rate: 'password' },
+  body: NewPassword,
+  reply: PasswordSet,
+  refuses: ['AUTH.SESSION_NOT_FOUND'],
+})
+
+export const changePassword = operation({
+  ...post,
+  id: 'password.change',
+  path: '/auth/password/change',
+  summary: 'Change the password; ends the other sessions',
+  policy: { ...own, rate: 'password', stepUp: true },
+  body: z.strictObject({ currentPassword: password, newPassword }),
+  reply: SessionsEnded.extend({ passwordChangedAt: timestamp }),
+  refuses: ['AUTH.INVALID_CREDENTIALS'],
+})

@@ -1,0 +1,53 @@
+import * as z from 'zod'
+import { bizId, coded, email, text } from '../../contract/common.ts'
+import { country, language, oneTimeCode, phone, sessionId, timezone } from '../../contract/formats.ts'
+import { anonymous } from '../../contract/policies.ts'
+import { operation } from '../../kernel/index.ts'
+import { turnstileToken } from '../passwords/contract.ts'
+
+const step = { method: 'POST', chains: ['consumer'] } as const
+
+export const initiateRegistration = operation({
+  ...step,
+  id: 'registration.initiate',
+  path: '/auth/register/initiate',
+  summary: 'Begin to register; the same answer whether or not the e-mail is known',
+  policy: { ...anonymous, rate: 'registration' },
+  body: z.strictObject({ email, turnstileToken }),
+  reply: z.object({ sessionId: z.string(), expiresIn: z.int(), resendAfter: z.int() }),
+  refuses: ['AUTH.REGISTRATION_CLOSED'],
+})
+
+export const verifyRegistrationEmail = operation({
+  ...step,
+  id: 'registration.verifyEmail',
+  path: '/auth/register/verify-email',
+  summary: 'Prove the ownership of the e-mail address',
+  policy: anonymous,
+  body: z.strictObject({ sessionId, code: oneTimeCode }),
+  reply: z.object({ sessionId: z.string(), emailVerified: z.boolean() }),
+  refuses: ['AUTH.REGISTRATION_CLOSED', 'AUTH.SESSION_NOT_FOUND', 'AUTH.CLIENT_MISMATCH', 'AUTH.CODE_INVALID'],
+})
+
+export const completeRegistration = operation({
+  ...step,
+  id: 'registration.complete',
+  path: '/auth/register/complete',
+  summary: 'Create the account, its workspace and its wallets',
+  policy: anonymous,
+  body: z.strictObject({
+    sessionId,
+    accountName: text(128),
+    accountPhone: phone.optional(),
+    defaultLanguage: language.optional(),
+    defaultTimezone: timezone.optional(),
+    defaultCountry: country.optional(),
+  }),
+  reply: z.object({
+    accountBizId: bizId,
+    accountStatus: coded('accountStatus'),
+    pendingApproval: z.boolean(),
+    passwordInitToken: z.string(),
+  }),
+  refuses: ['AUTH.REGISTRATION_CLOSED', 'AUTH.SESSION_NOT_FOUND', 'AUTH.CLIENT_MISMATCH', 'STATE.CONFLICT'],
+})

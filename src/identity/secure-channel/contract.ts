@@ -1,0 +1,71 @@
+import * as z from 'zod'
+import { nothing, timestamp } from '../../contract/common.ts'
+import { anonymous } from '../../contract/policies.ts'
+import { operation } from '../../kernel/index.ts'
+
+const PublicKey = z.object({
+  keyId: z.string(),
+  publicKey: z.string().meta({ description: 'base64 of the SubjectPublicKeyInfo DER' }),
+  algorithm: z.literal('RSA-OAEP-2048'),
+  keySize: z.literal(2048),
+  createdAt: z
+    .string()
+    .regex(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{9}Z$/)
+    .meta({ description: 'ISO 8601 with nanoseconds' }),
+  expiresAt: timestamp.nullable(),
+})
+
+const ChannelSession = z.object({
+  sessionId: z.string(),
+  algorithm: z.literal('A256GCM'),
+  expiresIn: z.int(),
+  createdAt: timestamp,
+  expiresAt: timestamp,
+})
+
+/**
+ * A compact JWE. Whatever is wrong with the body is SECURE_CHANNEL.INVALID_PAYLOAD, the form included, so JSON of
+ * any other form reaches the handler as an empty payload, which no key opens.
+ */
+const ChannelRequest = z.strictObject({ payload: z.string().max(8_192) }).catch({ payload: '' })
+
+/** Both path forms of interface.md 4.3: with the portal's segment, and without. */
+const channel = { chains: ['consumer', 'system', 'shared'] } as const
+const policy = { ...anonymous, channel: 'none' } as const
+
+export const readPublicKey = operation({
+  ...channel,
+  id: 'secureChannel.publicKey',
+  method: 'GET',
+  path: '/secure-channel/public-key',
+  summary: 'The key under which a secure-channel session is opened',
+  policy,
+  body: 'none',
+  reply: PublicKey,
+  refuses: [],
+})
+
+export const openSecureChannel = operation({
+  ...channel,
+  id: 'secureChannel.open',
+  method: 'POST',
+  path: '/secure-channel/session',
+  summary: 'Open a secure-channel session',
+  policy: { ...policy, rate: 'channelOpen' },
+  body: ChannelRequest,
+  unreadable: 'SECURE_CHANNEL.INVALID_PAYLOAD',
+  reply: ChannelSession,
+  refuses: ['SECURE_CHANNEL.INVALID_PAYLOAD'],
+})
+
+export const closeSecureChannel = operation({
+  ...channel,
+  id: 'secureChannel.close',
+  method: 'POST',
+  path: '/secure-channel/session/close',
+  summary: 'Close the secure-channel session that the header names',
+  policy,
+  body: 'none',
+  reply: nothing,
+  refuses: [],
+})

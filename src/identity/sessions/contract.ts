@@ -1,0 +1,98 @@
+import * as z from 'zod'
+import { bizId, listQuery, nothing, page, timestamp } from '../../contract/common.ts'
+import { sessionId } from '../../contract/formats.ts'
+import { everyPortal, own } from '../../contract/policies.ts'
+import { operation } from '../../kernel/index.ts'
+
+const ActiveSession = z.object({
+  sessionId: z.string(),
+  clientIp: z.string(),
+  userAgent: z.string(),
+  loginTime: timestamp,
+  lastActivityTime: timestamp,
+  isCurrent: z.boolean(),
+})
+
+const SessionConfiguration = z.object({
+  accountBizId: bizId,
+  ssoEnabled: z.boolean(),
+  maxSessions: z.int(),
+  passwordChangedAt: timestamp.nullable(),
+  lastLoginAt: timestamp.nullable(),
+  lastLoginIp: z.string().nullable(),
+})
+
+const LoginHistoryEntry = z.object({
+  bizId,
+  loginTime: timestamp,
+  clientIp: z.string(),
+  userAgent: z.string(),
+  loginResult: z.int().meta({ description: '1: success; 0: failure' }),
+  failureReason: z.string().nullable(),
+})
+
+const get = { method: 'GET', chains: everyPortal, policy: own, body: 'none', refuses: [] } as const
+const post = { method: 'POST', chains: everyPortal, policy: own } as const
+const configuration = { path: '/security/sessions/config', reply: SessionConfiguration, refuses: [] } as const
+
+export const listSessions = operation({
+  ...get,
+  id: 'sessions.list',
+  path: '/security/sessions',
+  summary: 'The account’s live sessions',
+  reply: z.array(ActiveSession),
+})
+
+export const readSessionConfig = operation({
+  ...get,
+  ...configuration,
+  id: 'sessions.config',
+  summary: 'The session configuration',
+})
+
+export const configureSessions = operation({
+  ...post,
+  ...configuration,
+  id: 'sessions.configure',
+  summary: 'Bound the number of sessions; over it the oldest one ends',
+  body: z.strictObject({ maxConcurrentSessions: z.int().min(1).max(100) }),
+})
+
+/** It takes the place of the former GET /security/config (interface.md 4.4). */
+export const readOwnSessionConfig = operation({
+  ...get,
+  ...configuration,
+  id: 'sessions.selfConfig',
+  chains: ['self'],
+  summary: 'The session configuration of the token’s account, on either portal',
+  policy: { ...own, channel: 'none' },
+})
+
+export const listLoginHistory = operation({
+  ...get,
+  id: 'sessions.history',
+  path: '/security/sessions/history',
+  summary: 'The account’s logins and failed logins',
+  query: listQuery(['loginTime'], {}),
+  reply: page(LoginHistoryEntry),
+})
+
+export const terminateSession = operation({
+  ...post,
+  id: 'sessions.terminate',
+  path: '/security/sessions/terminate',
+  summary: 'End one of the account’s sessions',
+  body: z.strictObject({ sessionId }),
+  reply: nothing,
+  refuses: ['RESOURCE.NOT_FOUND'],
+})
+
+export const terminateAllSessions = operation({
+  ...post,
+  id: 'sessions.terminateAll',
+  path: '/security/sessions/terminate-all',
+  summary: 'End every session of the account but the current one',
+  body: 'none',
+  reply: z.object({ success: z.boolean(), terminatedSessions: z.int(), currentSessionRetained: z.boolean() }),
+  refuses: [],
+})
