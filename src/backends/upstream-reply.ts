@@ -1,5 +1,6 @@
 import { isUtf8 } from 'node:buffer'
-import { type Code, isCode, isRecord, Refusal, type SpentLimit } from '../kernel/index.ts'
+import { isCode } from '../contract/index.ts'
+import { type Code, isRecord, Refusal, type SpentLimit } from '../kernel/index.ts'
 
 export const invalidReply = (internal: string, cause?: unknown): Refusal =>
   new Refusal('SYSTEM.UPSTREAM_INVALID_RESPONSE', { internal, cause })

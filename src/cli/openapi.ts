@@ -1,6 +1,7 @@
 import { stdout } from 'node:process'
 import { composeReference } from '../compose/reference.ts'
 import { inPackage } from '../config/root.ts'
+import { codedFamilies, codes } from '../contract/index.ts'
 import { createWords } from '../platform/i18n/index.ts'
 import type { Command } from './command.ts'
 
@@ -10,7 +11,7 @@ export const openapi: Command = {
   help: 'The same as GET /openapi.json of a running gateway.',
   options: {},
   run: async () => {
-    const words = createWords({ directory: inPackage('config/locales') })
+    const words = createWords({ directory: inPackage('config/locales'), codes, families: codedFamilies })
     stdout.write(`${JSON.stringify(await composeReference(words), null, 2)}\n`)
     return 0
   },

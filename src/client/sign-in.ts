@@ -1,12 +1,10 @@
 import type { z } from 'zod'
-import { type CodeDelivery, completeLogin, initiateLogin, logout, sendLoginCode } from '../identity/login/contract.ts'
-import { type CodeOf, codesOf } from '../kernel/index.ts'
+import { completeLogin, initiateLogin, logout, sendLoginCode } from '../identity/login/contract.ts'
+import { type CodeDelivery, type MfaMethod, mfaMethod } from '../identity/mfa/contract.ts'
 import type { Calling } from './calling.ts'
 import type { Result } from './contract-types.ts'
 import { isPorticoError, isRefusal, PorticoError } from './error.ts'
 import type { Session } from './session/index.ts'
-
-export type MfaMethod = CodeOf<'mfaMethod'>
 
 /** What a sign-in needs: the credentials, and a way to the second factor's code. */
 export interface SignIn {
@@ -26,7 +24,7 @@ export interface SignIn {
 /** The tokens, which the client keeps by itself, their lives in seconds, the session, and whether the device is a new one. */
 export type SignedIn = Result<typeof completeLogin>
 
-const isMethod = (code: string | undefined): code is MfaMethod => codesOf('mfaMethod').some((known) => known === code)
+const isMethod = (code: string | undefined): code is MfaMethod => mfaMethod.codes.some((known) => known === code)
 
 const pending = (): PorticoError =>
   new PorticoError({

@@ -1,6 +1,7 @@
 import type { Logger } from 'pino'
 import type { Configuration } from '../config/index.ts'
 import { inPackage } from '../config/root.ts'
+import { codedFamilies, codes } from '../contract/index.ts'
 import { clockDifference, type Database, demandWritable, openDatabase, snapshots } from '../database/index.ts'
 import { hours } from '../kernel/index.ts'
 import { createBackground } from '../platform/background/index.ts'
@@ -88,7 +89,12 @@ export const openOutside = async (
     mailer,
     outbox,
     background,
-    words: createWords({ directory: inPackage('config/locales'), codedOverrides: settings.codedValues }),
+    words: createWords({
+      directory: inPackage('config/locales'),
+      codes,
+      families: codedFamilies,
+      codedOverrides: settings.codedValues,
+    }),
     clock: systemClock,
     ids: systemIds,
     randomness: systemRandomness,

@@ -1,10 +1,10 @@
-import { codedFamilies, isCodedFamily } from '../kernel/index.ts'
+import { codedFamilies } from '../contract/index.ts'
 import type { Settings } from './schema.ts'
 
 /** What is wrong with numbers that a deployment gives to codes of a family, if anything is. */
 const faultOf = (family: string, own: Readonly<Record<string, number>>): string | undefined => {
-  if (!isCodedFamily(family)) return `there is no family ${family}`
-  const numbers: Readonly<Record<string, number>> = codedFamilies[family]
+  const numbers = codedFamilies.get(family)?.values
+  if (!numbers) return `there is no family ${family}`
   const unknown = Object.keys(own).find((code) => !Object.hasOwn(numbers, code))
   if (unknown !== undefined) return `${family} has no ${unknown}`
   const all = Object.values({ ...numbers, ...own })

@@ -1,5 +1,6 @@
 import { z } from 'zod'
-import { codesOf, days } from '../kernel/index.ts'
+import { filePurpose } from '../domains/files/contract.ts'
+import { days } from '../kernel/index.ts'
 import { life, wait } from './durations.ts'
 import { httpUrl } from './http-url.ts'
 
@@ -40,7 +41,7 @@ const purpose = z.strictObject({
 
 export const fileSettings = z.strictObject({
   storage,
-  purposes: z.record(z.enum(codesOf('filePurpose')), purpose).describe('What files of each purpose may be.'),
+  purposes: z.record(z.enum(filePurpose.codes), purpose).describe('What files of each purpose may be.'),
   orphanAfterMs: life(60_000).describe(
     'How long the bytes of an upload that was never completed lie before they are deleted.',
   ),

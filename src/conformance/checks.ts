@@ -1,4 +1,5 @@
-import { type ChainId, type Code, chains, codes, type Operation } from '../kernel/index.ts'
+import { statusOf } from '../contract/index.ts'
+import { type ChainId, type Code, chains, type Operation } from '../kernel/index.ts'
 import type { Change } from './probe.ts'
 
 /** One promise of the contract: which operations it holds for, what is changed in a proper call, what that gets. */
@@ -20,7 +21,7 @@ const refused = (name: string, applies: Check['applies'], change: Change, code: 
   applies,
   change,
   code,
-  status: codes[code].status,
+  status: statusOf(code),
 })
 
 const demanded = ['x-request-id', 'x-client-hash', 'x-locale']

@@ -2,13 +2,13 @@ import * as z from 'zod'
 import {
   type CodedFamily,
   canonicalEmail,
-  codesOf,
   isCurrency,
   longestPassword,
   parseInstant,
   parseMoney,
   passwordLength,
   shortestPassword,
+  workspaceKind,
 } from '../kernel/index.ts'
 
 /*
@@ -65,11 +65,13 @@ export const instant = z.iso
   .meta({ description: zone })
 
 /** One of a family's codes, in requests. */
-export const codeOf = <F extends CodedFamily>(family: F) => z.enum(codesOf(family))
+export const codeOf = <C extends string>(family: CodedFamily<C>) => z.enum(family.codes)
 
 /** A coded value, in replies (interface.md 2.2). */
 export const coded = (family: CodedFamily) =>
-  z.object({ code: z.string(), value: z.int(), label: z.string(), description: z.string() }).meta({ title: family })
+  z
+    .object({ code: z.string(), value: z.int(), label: z.string(), description: z.string() })
+    .meta({ title: family.name })
 
 export const currency = z
   .string()
@@ -193,7 +195,7 @@ export const statusHistory = (family: CodedFamily) =>
   )
 
 /** What operators see of each order beside its own fields and filter by: sandboxes wait in the same queues as LIVE workspaces. */
-export const ofWorkspace = { workspaceKind: coded('workspaceKind') }
-export const byWorkspace = { workspaceId: id.optional(), workspaceKind: codeOf('workspaceKind').optional() }
+export const ofWorkspace = { workspaceKind: coded(workspaceKind) }
+export const byWorkspace = { workspaceId: id.optional(), workspaceKind: codeOf(workspaceKind).optional() }
 
 export const nothing = z.null()

@@ -22,7 +22,18 @@ import * as password from '../identity/passwords/contract.ts'
 import * as registration from '../identity/registration/contract.ts'
 import * as secureChannel from '../identity/secure-channel/contract.ts'
 import * as sessions from '../identity/sessions/contract.ts'
-import { domainOf, type Operation, operationsIn } from '../kernel/index.ts'
+import * as kernel from '../kernel/coded.ts'
+import {
+  type Code,
+  type CodedFamily,
+  type CodeTable,
+  domainOf,
+  isCodedFamily,
+  type Operation,
+  operationsIn,
+  pipelineCodes,
+} from '../kernel/index.ts'
+import * as ledger from '../ledger/contract.ts'
 
 /** The interface as data: every operation of every chain, a file per resource. */
 export const resources = {
@@ -66,3 +77,50 @@ export const isRoutable = (domain: string): boolean => !own.has(domain)
 export const routableDomains: readonly string[] = [...new Set(catalogue.map(({ id }) => domainOf(id)))].filter(
   isRoutable,
 )
+
+/** Joins what the owners declare; a name that two of them declare is an error that names both. */
+const joined = <T>(kind: string, declared: readonly (readonly [owner: string, name: string, value: T])[]) => {
+  const owners = new Map<string, string>()
+  const all = new Map<string, T>()
+  for (const [owner, name, value] of declared) {
+    const other = owners.get(name)
+    if (other !== undefined) throw new TypeError(`${kind} ${name} is declared by ${other} and by ${owner}`)
+    owners.set(name, owner)
+    all.set(name, value)
+  }
+  return all
+}
+
+const owners: Readonly<Record<string, object>> = { kernel, ledger, ...resources }
+
+/** Every family of coded values, by its name. */
+export const codedFamilies: ReadonlyMap<string, CodedFamily> = joined(
+  'coded family',
+  Object.entries(owners).flatMap(([owner, contract]) =>
+    Object.values(contract)
+      .filter(isCodedFamily)
+      .map((family) => [owner, family.name, family] as const),
+  ),
+)
+
+const tableOf = (contract: object): CodeTable => ('codes' in contract ? (contract.codes as CodeTable) : {})
+
+const statuses: ReadonlyMap<string, number> = joined(
+  'refusal code',
+  Object.entries({ pipeline: { codes: pipelineCodes }, ...owners }).flatMap(([owner, contract]) =>
+    Object.entries(tableOf(contract)).map(([code, { status }]) => [owner, code, status] as const),
+  ),
+)
+
+/** Every refusal code. */
+export const codes: readonly Code[] = [...statuses.keys()].filter((code) => isCode(code))
+
+export function isCode(text: string): text is Code {
+  return statuses.has(text)
+}
+
+/** The HTTP status of a refusal code. */
+export const statusOf = (code: Code): number => statuses.get(code) ?? 500
+
+/** The code as users/self reports it: the HTTP status followed by a zero, 4010 for 401. */
+export const numericCode = (code: Code): string => `${statusOf(code)}0`

@@ -1,4 +1,5 @@
 import type { ServerResponse } from 'node:http'
+import { numericCode, statusOf } from '../contract/index.ts'
 import type { SealedReply } from '../contract/sealed.ts'
 import {
   type ChainId,
@@ -6,7 +7,6 @@ import {
   chains,
   failureText,
   type Instant,
-  numericCode,
   type Refusal,
   type StreamReply,
   successText,
@@ -53,7 +53,7 @@ const failure = (chainId: ChainId, refusal: Refusal, at: Instant, message: strin
   const { envelope } = chains[chainId]
   if (chainId !== 'self') return failureText(envelope, at, refusal.code, message, field)
   const code = numericCode(refusal.code)
-  return refusal.status === 401
+  return statusOf(refusal.code) === 401
     ? JSON.stringify({ success: false, code, message })
     : failureText(envelope, at, code, message)
 }
@@ -85,14 +85,14 @@ export const createAnswers = ({ clock, words, securityFields, asksForFields, sta
     refusal: (refusal, { chainId, locale, limit }) => {
       const { field, retryAfter, headers, limit: refusing } = refusal.detail
       // A 401 of users/self has one sentence, whatever is wrong with the token (interface.md 4.4).
-      const shortened = chainId === 'self' && refusal.status === 401
+      const shortened = chainId === 'self' && statusOf(refusal.code) === 401
       const message = words.refusal(shortened ? 'ACCESS.TOKEN_INVALID' : refusal.code, locale, field)
       const fields = [...limitFields(refusing ? { ...refusing, remaining: 0 } : limit), ...flat(headers ?? {})]
       if (retryAfter !== undefined) fields.push('retry-after', String(retryAfter))
       // RFC 9110, 15.5.2; browsers ask nobody for a token, as they would for a password.
-      if (refusal.status === 401) fields.push('www-authenticate', 'Bearer')
+      if (statusOf(refusal.code) === 401) fields.push('www-authenticate', 'Bearer')
       const body = failure(chainId, refusal, clock.now(), message, asksForFields ? field : undefined)
-      return { status: refusal.status, fields, body }
+      return { status: statusOf(refusal.code), fields, body }
     },
     write: (response, requestId, { status, fields, body }) => {
       const length = Buffer.byteLength(body)

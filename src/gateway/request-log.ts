@@ -1,4 +1,5 @@
 import type { Logger } from 'pino'
+import { statusOf } from '../contract/index.ts'
 import type { Refusal } from '../kernel/index.ts'
 import type { Call } from './call.ts'
 
@@ -11,7 +12,8 @@ export interface Finished {
   ms: number
 }
 
-const isFault = ({ status, detail }: Refusal): boolean => status >= 500 && status !== 501 && !detail.documented
+const isFault = ({ code, detail }: Refusal): boolean =>
+  statusOf(code) >= 500 && code !== 'SYSTEM.NOT_IMPLEMENTED' && !detail.documented
 
 /** What a line may contain, listed: never a body, a query, a token, an access code or a client hash. */
 const lineOf = ({ requestId, call, status, ms }: Finished) => ({

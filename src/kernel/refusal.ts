@@ -1,4 +1,4 @@
-import { type Code, codes } from './codes.ts'
+import type { Code } from './codes.ts'
 import { wholeSeconds } from './time.ts'
 
 /** A limit that is used up, as an answer's RateLimit fields tell it. */
@@ -35,10 +35,6 @@ export class Refusal extends Error {
     this.name = 'Refusal'
     this.code = code
     this.detail = detail
-  }
-
-  get status(): number {
-    return codes[this.code].status
   }
 }
 

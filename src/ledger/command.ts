@@ -1,5 +1,6 @@
 import type { OrderType } from '../database/tables/ledger.ts'
-import type { AccountId, Code, CodeOf, OrderId, Portal, WalletId, WorkspaceId } from '../kernel/index.ts'
+import type { AccountId, Code, OrderId, Portal, WalletId, WorkspaceId } from '../kernel/index.ts'
+import type { FlowType } from './contract.ts'
 
 /** A wallet that a command names. It must be there, in this currency, and of this workspace unless that is null. */
 export interface WalletParty {
@@ -29,7 +30,7 @@ export type Party = WalletParty | HouseParty
 export interface Entry {
   account: string
   amount: bigint
-  flowType: CodeOf<'flowType'>
+  flowType: FlowType
 }
 
 /** Minor units to set aside, more than none. */

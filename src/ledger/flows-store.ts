@@ -2,7 +2,6 @@ import { sql } from 'kysely'
 import { counting, type Database, moment } from '../database/index.ts'
 import type { OrderType } from '../database/tables/ledger.ts'
 import {
-  type CodeOf,
   type Instant,
   type Money,
   money,
@@ -14,12 +13,13 @@ import {
   type WalletId,
   type WorkspaceId,
 } from '../kernel/index.ts'
+import type { FlowDirection, FlowType } from './contract.ts'
 
 /** One posting to a wallet, as its owner reads it. */
 export interface Flow {
   bizId: string
   sequence: number
-  flowType: CodeOf<'flowType'>
+  flowType: FlowType
   /** Signed: what went out is negative. */
   amount: Money
   balanceAfter: Money
@@ -33,8 +33,8 @@ export interface Flow {
 export interface FlowQuery extends PageRequest {
   wallet: WalletId
   workspace: WorkspaceId
-  flowType?: CodeOf<'flowType'> | undefined
-  direction?: CodeOf<'flowDirection'> | undefined
+  flowType?: FlowType | undefined
+  direction?: FlowDirection | undefined
   /** Both ends count. */
   from?: Instant | undefined
   to?: Instant | undefined
@@ -118,7 +118,7 @@ export interface Posting {
   account: WalletId
   workspace: WorkspaceId | null
   amount: Money
-  flowType: CodeOf<'flowType'>
+  flowType: FlowType
   createdAt: Instant
 }
 

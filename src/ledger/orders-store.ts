@@ -2,7 +2,6 @@ import { type Expression, type ExpressionBuilder, type SqlBool, sql } from 'kyse
 import { counting, type Database, moment, type Tables } from '../database/index.ts'
 import type { OrderType } from '../database/tables/ledger.ts'
 import {
-  type CodeOf,
   type Instant,
   type OrderId,
   offsetOf,
@@ -12,7 +11,9 @@ import {
   toIso,
   type WalletId,
   type WorkspaceId,
+  type WorkspaceKind,
 } from '../kernel/index.ts'
+
 import { type Order, storedOrder } from './order.ts'
 import type { RunningOut } from './running-out.ts'
 
@@ -23,7 +24,7 @@ export interface OrderQuery extends PageRequest {
   /** For an operator: what this workspace ordered, and what it is to receive or has received. */
   concerning?: WorkspaceId | undefined
   /** Real orders or a sandbox's; absent for either. */
-  workspaceKind?: CodeOf<'workspaceKind'> | undefined
+  workspaceKind?: WorkspaceKind | undefined
   wallet?: WalletId | undefined
   statuses?: readonly string[] | undefined
   /** An order of the first status whose data's `expiresAt` is not after the instant counts as of the second one. */
@@ -38,14 +39,14 @@ export interface OrderQuery extends PageRequest {
 }
 
 const orderAsTold = sql<unknown>`order_json(orders)`.as('told')
-const kindOfWorkspace = sql<CodeOf<'workspaceKind'>>`(SELECT workspace_kind FROM workspaces w
+const kindOfWorkspace = sql<WorkspaceKind>`(SELECT workspace_kind FROM workspaces w
   WHERE w.biz_id = orders.workspace_biz_id)`
 
 /** An order as it is read: with the kind of the workspace that ordered it. */
-export type ReadOrder = Order & { workspaceKind: CodeOf<'workspaceKind'> }
+export type ReadOrder = Order & { workspaceKind: WorkspaceKind }
 
 const columnsOfRead = [orderAsTold, kindOfWorkspace.as('workspaceKind')] as const
-const readOf = (row: { told: unknown; workspaceKind: CodeOf<'workspaceKind'> }): ReadOrder => ({
+const readOf = (row: { told: unknown; workspaceKind: WorkspaceKind }): ReadOrder => ({
   ...storedOrder.parse(row.told),
   workspaceKind: row.workspaceKind,
 })

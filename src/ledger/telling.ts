@@ -1,14 +1,15 @@
 import {
   type CodedFamily,
   type CodedValue,
-  type CodeOf,
-  codesOf,
   formatMoney,
   type Locale,
   money,
   toIso,
   type Words,
+  type WorkspaceKind,
+  workspaceKind,
 } from '../kernel/index.ts'
+
 import type { Flow } from './flows-store.ts'
 import type { Order } from './order.ts'
 
@@ -18,15 +19,19 @@ export interface Teller {
 }
 
 /** The coded value of a code that the store keeps as text; one that is not of the family is a fault of ours. */
-export const tellCode = <F extends CodedFamily>(family: F, code: string, { words, locale }: Teller): CodedValue => {
-  const known: CodeOf<F> | undefined = codesOf(family).find((one) => one === code)
-  if (known === undefined) throw new RangeError(`${code} is no ${family}`)
+export const tellCode = <C extends string>(
+  family: CodedFamily<C>,
+  code: string,
+  { words, locale }: Teller,
+): CodedValue => {
+  const known = family.codes.find((one) => one === code)
+  if (known === undefined) throw new RangeError(`${code} is not one of ${family.name}`)
   return words.coded(family, known, locale)
 }
 
 /** What operators see beside: whether it is play money that waits there. */
-export const tellKind = (workspaceKind: CodeOf<'workspaceKind'>, teller: Teller) => ({
-  workspaceKind: tellCode('workspaceKind', workspaceKind, teller),
+export const tellKind = (kind: WorkspaceKind, teller: Teller) => ({
+  workspaceKind: tellCode(workspaceKind, kind, teller),
 })
 
 /** A flow's amount has no sign where it is told: its direction says which way it went. */

@@ -1,5 +1,6 @@
 import { type Database, type Given, statement } from '../database/index.ts'
-import { type CodeOf, type Instant, toDate, type WalletId, type WorkspaceId } from '../kernel/index.ts'
+import { type Instant, toDate, type WalletId, type WorkspaceId } from '../kernel/index.ts'
+import type { WalletStatus } from './contract.ts'
 
 /** A wallet as its workspace knows it; its money is told by balances-store.ts. */
 export interface Wallet {
@@ -7,7 +8,7 @@ export interface Wallet {
   workspaceBizId: WorkspaceId
   walletName: string
   currency: string
-  status: CodeOf<'walletStatus'>
+  status: WalletStatus
   isDefault: boolean
   createdAt: Instant
   updatedAt: Instant

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { isSealable } from '../contract/sealed.ts'
-import { type Chain, codesOf, type Operation } from '../kernel/index.ts'
+import { filePurpose } from '../domains/files/contract.ts'
+import type { Chain, Operation } from '../kernel/index.ts'
 import type { Example } from './examples.ts'
 import { inTurns } from './in-turns.ts'
 import { type JsonObject, reference } from './json.ts'
@@ -21,7 +22,7 @@ const uploadForm: JsonObject = {
   type: 'object',
   properties: {
     file: { type: 'string', format: 'binary', contentMediaType: 'application/octet-stream' },
-    purpose: { type: 'string', enum: codesOf('filePurpose') },
+    purpose: { type: 'string', enum: [...filePurpose.codes] },
   },
   required: ['file', 'purpose'],
   additionalProperties: false,

@@ -1,17 +1,17 @@
-import { type CodedFamily, codedFamilies, codedFamilyNames, codesOf } from '../kernel/index.ts'
+import { codedFamilies } from '../contract/index.ts'
+import type { CodedFamily } from '../kernel/index.ts'
 import type { JsonObject } from './json.ts'
 import { pascal } from './names.ts'
 
-const componentOf = (family: CodedFamily): JsonObject => {
-  const codes = codesOf(family)
-  const values = Object.values(codedFamilies[family])
-  const table = codes.map((code, place) => `\`${code}\` ${values[place]}`).join(', ')
+const componentOf = ({ codes, values }: CodedFamily): JsonObject => {
+  const numbers = Object.values(values)
+  const table = codes.map((code, index) => `\`${code}\` ${numbers[index]}`).join(', ')
   return {
     type: 'object',
     description: `Coded value: ${table}. A deployment may use other numbers.`,
     properties: {
-      code: { type: 'string', enum: codes },
-      value: { type: 'integer', format: 'int64', examples: values },
+      code: { type: 'string', enum: [...codes] },
+      value: { type: 'integer', format: 'int64', examples: numbers },
       label: { type: 'string', description: 'in the language asked for' },
       description: { type: 'string', description: 'in the language asked for' },
     },
@@ -19,6 +19,6 @@ const componentOf = (family: CodedFamily): JsonObject => {
   }
 }
 
-/** A component per family of coded values (interface.md 2.2). */
+/** One schema component per family of coded values. */
 export const codedComponents = (): Record<string, JsonObject> =>
-  Object.fromEntries(codedFamilyNames.map((family) => [pascal(family), componentOf(family)]))
+  Object.fromEntries([...codedFamilies.values()].map((family) => [pascal(family.name), componentOf(family)]))

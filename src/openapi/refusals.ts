@@ -1,6 +1,7 @@
+import { numericCode, statusOf } from '../contract/index.ts'
 import { observedErrors } from '../contract/observed-errors.ts'
 import { allRefusals } from '../contract/refusals.ts'
-import { type ChainId, type Code, chains, codes, numericCode, type Operation } from '../kernel/index.ts'
+import { type ChainId, type Code, chains, type Operation } from '../kernel/index.ts'
 import { type Json, type JsonObject, reference } from './json.ts'
 import { answerHeaders } from './replies.ts'
 
@@ -17,8 +18,8 @@ export interface RefusalAnswers {
 /** Fields that a refusal has beside every answer's own. */
 const fieldsOf = (code: Code): Record<string, string> => {
   if (code === 'FILE.RANGE_NOT_SATISFIABLE') return { 'Content-Range': 'ContentRange' }
-  if (codes[code].status === 401) return { 'WWW-Authenticate': 'WwwAuthenticate' }
-  const waits = code === 'ACCESS.RATE_LIMITED' || code === 'REQUEST.IN_PROGRESS' || codes[code].status === 503
+  if (statusOf(code) === 401) return { 'WWW-Authenticate': 'WwwAuthenticate' }
+  const waits = code === 'ACCESS.RATE_LIMITED' || code === 'REQUEST.IN_PROGRESS' || statusOf(code) === 503
   return waits ? { 'Retry-After': 'RetryAfter' } : {}
 }
 
@@ -62,7 +63,7 @@ export const refusalAnswers = (sentence: Sentence, recorded: ReadonlyMap<string,
     of: (operation, chainId) => {
       const byStatus = new Map<string, Code[]>()
       for (const code of allRefusals(operation, chainId)) {
-        const status = String(codes[code].status)
+        const status = String(statusOf(code))
         byStatus.set(status, [...(byStatus.get(status) ?? []), code])
       }
       const condition = chains[chainId].perimeter === 'portal' ? observedErrors.get(operation.id) : undefined

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { isCodedFamily } from '../kernel/index.ts'
+import { codedFamilies } from '../contract/index.ts'
 import { type JsonObject, mapMembers, reference, toJsonObject } from './json.ts'
 import { pascal } from './names.ts'
 import { foldNull } from './nullable.ts'
@@ -27,7 +27,7 @@ const tidy = (schema: Record<string, unknown>, io: 'input' | 'output'): void => 
 /** The contract marks a coded value by its family's name as title; all of a family share one component. */
 const share = (schema: Record<string, unknown>): void => {
   const { title } = schema
-  if (typeof title !== 'string' || !isCodedFamily(title)) return
+  if (typeof title !== 'string' || !codedFamilies.has(title)) return
   for (const name of Object.keys(schema)) delete schema[name]
   Object.assign(schema, reference('schemas', pascal(title)))
 }

@@ -2,10 +2,11 @@ import { expect, test } from 'vitest'
 import { openPool, wireFailure } from '../../src/backends/upstream-connection.ts'
 import { exchangeWhole } from '../../src/backends/upstream-exchange.ts'
 import { upstream } from '../../src/config/schema.ts'
+import { statusOf } from '../../src/contract/index.ts'
 
 const told = (error: unknown) => {
-  const { status, code, detail } = wireFailure(error)
-  return [status, code, detail.retryAfter]
+  const { code, detail } = wireFailure(error)
+  return [statusOf(code), code, detail.retryAfter]
 }
 
 test.each(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH', 'ETIMEDOUT'])(

@@ -1,11 +1,12 @@
 import { expect, test } from 'vitest'
 import { listExchanges } from '../../src/domains/exchanges/contract.ts'
+import { exportType } from '../../src/domains/exports/contract.ts'
 import { demandListRight } from '../../src/domains/exports/rules.ts'
 import { listRecharges } from '../../src/domains/recharges/contract.ts'
 import { listTransfers } from '../../src/domains/transfers/contract.ts'
 import { listFlows } from '../../src/domains/wallets/contract.ts'
 import { listWithdrawals } from '../../src/domains/withdrawals/contract.ts'
-import { bizId, codesOf, type Permission } from '../../src/kernel/index.ts'
+import { bizId, type Permission } from '../../src/kernel/index.ts'
 
 /** completions.md, Files and exports: the lists that a user can read. */
 const lists = {
@@ -18,7 +19,7 @@ const lists = {
 
 const allowedBy = (...rights: Permission[]): string[] => {
   const workspace = { id: bizId<'workspace'>('w'), isOwner: false, permissions: new Set(rights) }
-  return codesOf('exportType').filter((type) => {
+  return exportType.codes.filter((type) => {
     try {
       demandListRight(type, workspace)
       return true

@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import type { z } from 'zod'
+import { codedFamilies, codes } from '../../src/contract/index.ts'
 import type { Database, OpenDatabase } from '../../src/database/index.ts'
 import { createWorkspaces, type Workspaces, workspaceMembers } from '../../src/domains/workspaces/index.ts'
 import {
@@ -22,7 +23,11 @@ import { facts, taken } from '../harness/facts.ts'
 import { testSettings } from '../harness/settings.ts'
 import { testDatabase } from '../identity/database.ts'
 
-export const words = createWords({ directory: join(import.meta.dirname, '../../config/locales') })
+export const words = createWords({
+  directory: join(import.meta.dirname, '../../config/locales'),
+  codes,
+  families: codedFamilies,
+})
 
 /** What deployments start from. */
 export const { access: accessSettings } = testSettings({})

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { statusOf } from '../../src/contract/index.ts'
 import { listTransfers } from '../../src/domains/transfers/contract.ts'
 import { createExplain } from '../../src/gateway/explain.ts'
 import { instantOf, Refusal } from '../../src/kernel/index.ts'
@@ -9,7 +10,7 @@ const explaining = (entries: number) => {
   let now = 1_000
   const explain = createExplain({ now: () => instantOf(now) }, ['edge', 'serve'], { entries, ttlMs: 600 })
   const record = (requestId: string, refusal: Refusal | null = null) =>
-    explain.record({ requestId, call: null, refusal, status: refusal?.status ?? 200, ms: 1 })
+    explain.record({ requestId, call: null, refusal, status: refusal ? statusOf(refusal.code) : 200, ms: 1 })
   return {
     ...explain,
     record,

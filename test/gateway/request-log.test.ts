@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { statusOf } from '../../src/contract/index.ts'
 import { createTransfer } from '../../src/domains/transfers/contract.ts'
 import { type Finished, requestLog } from '../../src/gateway/index.ts'
 import { Refusal, type RefusalDetail } from '../../src/kernel/index.ts'
@@ -51,7 +52,7 @@ const refusedBy = (
   detail: RefusalDetail,
 ) => {
   const refusal = new Refusal(code, detail)
-  return lineOf({ refusal, status: refusal.status })
+  return lineOf({ refusal, status: statusOf(refusal.code) })
 }
 
 test('of a refusal it says why; a fault alone is an error, with its cause', () => {

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { identitySettings } from '../../src/compose/identity.ts'
 import { loadConfiguration } from '../../src/config/index.ts'
+import { codedFamilies, codes } from '../../src/contract/index.ts'
 import { createIdentity, type Identity, type IdentityPorts, type IdentitySettings } from '../../src/identity/index.ts'
 import * as auth from '../../src/identity/login/contract.ts'
 import {
@@ -72,7 +73,7 @@ export const harness = async (
     cache: createMemoryCache(clock, 10_000),
     announcements: localAnnouncements(),
     mailer: outbox,
-    words: createWords({ directory: 'config/locales' }),
+    words: createWords({ directory: 'config/locales', codes, families: codedFamilies }),
     clock,
     ids: systemIds,
     randomness: systemRandomness,

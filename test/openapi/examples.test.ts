@@ -1,16 +1,9 @@
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { catalogue } from '../../src/contract/index.ts'
+import { catalogue, codedFamilies, codes, numericCode } from '../../src/contract/index.ts'
+
 import { allRefusals } from '../../src/contract/refusals.ts'
-import {
-  type Code,
-  type CodedFamily,
-  chains,
-  codedFamilies,
-  codes,
-  codesOf,
-  paramNames,
-} from '../../src/kernel/index.ts'
+import { type Code, chains, paramNames } from '../../src/kernel/index.ts'
 import { readExamples } from '../../src/openapi/index.ts'
 import { isJsonObject, type Json } from '../../src/openapi/json.ts'
 import { createWords } from '../../src/platform/i18n/index.ts'
@@ -55,15 +48,14 @@ describe(`the recorded examples (${again})`, () => {
   test('every refusal of every operation is among them', () => {
     const all = new Set(served.flatMap((each) => each.chains.flatMap((chain) => allRefusals(each, chain))))
     expect([...all].filter((code) => !refusals.has(code) && !unseen.has(code))).toEqual([])
-    const names = new Set([...Object.keys(codes), ...Object.values(codes).map(({ status }) => `${status}0`)])
+    const names = new Set<string>([...codes, ...codes.map(numericCode)])
     expect([...refusals.keys()].filter((code) => !names.has(code))).toEqual([])
   })
 
   test('each says what is said today: the texts of its coded values, the sentences of refusals', () => {
-    const words = createWords({ directory: join(root, 'config/locales') })
-    const families = Object.keys(codedFamilies) as CodedFamily[]
-    const said = families.flatMap((family) =>
-      codesOf(family).map((code) => {
+    const words = createWords({ directory: join(root, 'config/locales'), codes, families: codedFamilies })
+    const said = [...codedFamilies.values()].flatMap((family) =>
+      family.codes.map((code) => {
         const { value, label, description } = words.coded(family, code, 'en')
         return [value, { code, value, label, description }] as const
       }),

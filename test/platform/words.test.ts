@@ -2,22 +2,24 @@ import { cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
+import { codedFamilies, codes } from '../../src/contract/index.ts'
 import { operatorPermissions, workspacePermissions } from '../../src/contract/permissions.ts'
-import { type CodedFamily, codedFamilies, codes, codesOf, isCode, locales } from '../../src/kernel/index.ts'
+import { locales, roleType } from '../../src/kernel/index.ts'
+
 import { readTexts } from '../../src/platform/i18n/catalogue.ts'
 import { createWords } from '../../src/platform/i18n/index.ts'
 
 const directory = join(import.meta.dirname, '../../config/locales')
 const catalogue = new Map(locales.map((locale) => [locale, readTexts(directory, locale)]))
 const english = catalogue.get('en') ?? {}
-const words = createWords({ directory })
+const words = createWords({ directory, codes, families: codedFamilies })
 
-const families = Object.keys(codedFamilies) as CodedFamily[]
+const families = [...codedFamilies.values()]
 const expected = [
-  ...Object.keys(codes).map((code) => `refusal.${code}`),
+  ...codes.map((code) => `refusal.${code}`),
   'refusal.VALIDATION.INVALID_PARAMETER_field',
   ...families.flatMap((family) =>
-    codesOf(family).flatMap((code) => [`coded.${family}.${code}.label`, `coded.${family}.${code}.description`]),
+    family.codes.flatMap((code) => [`coded.${family.name}.${code}.label`, `coded.${family.name}.${code}.description`]),
   ),
   ...[...workspacePermissions, ...operatorPermissions].flatMap((code) => [
     `permission.${code}.name`,
@@ -63,16 +65,16 @@ describe('createWords', () => {
   })
 
   test('gives coded values, the same object each time', () => {
-    const owner = words.coded('roleType', 'OWNER', 'ja')
+    const owner = words.coded(roleType, 'OWNER', 'ja')
     expect(owner).toMatchObject({ code: 'OWNER', value: 10010901, label: '所有者' })
-    expect(words.coded('roleType', 'OWNER', 'ja')).toBe(owner)
+    expect(words.coded(roleType, 'OWNER', 'ja')).toBe(owner)
     expect(Object.isFrozen(owner)).toBe(true)
   })
 
   test('takes a deployment’s own numbers', () => {
-    const own = createWords({ directory, codedOverrides: { roleType: { CUSTOM: 7 } } })
-    expect(own.coded('roleType', 'CUSTOM', 'en').value).toBe(7)
-    expect(own.coded('roleType', 'OWNER', 'en').value).toBe(10010901)
+    const own = createWords({ directory, codes, families: codedFamilies, codedOverrides: { roleType: { CUSTOM: 7 } } })
+    expect(own.coded(roleType, 'CUSTOM', 'en').value).toBe(7)
+    expect(own.coded(roleType, 'OWNER', 'en').value).toBe(10010901)
   })
 
   test('fills placeholders without escaping, and answers the key for what nobody says', () => {
@@ -81,7 +83,7 @@ describe('createWords', () => {
   })
 
   test('every code has its sentence', () => {
-    for (const code of Object.keys(codes)) if (isCode(code)) expect(words.refusal(code, 'ja')).not.toBe(code)
+    for (const code of codes) expect(words.refusal(code, 'ja')).not.toBe(code)
   })
 })
 
@@ -90,7 +92,7 @@ test('what a language lacks, or leaves empty, is said in English', () => {
   cpSync(directory, folder, { recursive: true })
   for (const locale of ['ja', 'zh-Hant'])
     writeFileSync(join(folder, `${locale}.yaml`), 'refusal: { ROUTE.NOT_FOUND: "" }')
-  const lacking = createWords({ directory: folder })
+  const lacking = createWords({ directory: folder, codes, families: codedFamilies })
   for (const code of ['RESOURCE.NOT_FOUND', 'ROUTE.NOT_FOUND'] as const)
     for (const locale of ['ja', 'zh-Hant'] as const)
       expect(lacking.refusal(code, locale)).toBe(lacking.refusal(code, 'en'))
@@ -108,7 +110,9 @@ test.each([
     cpSync(directory, folder, { recursive: true })
     const file = join(folder, `${locale}.yaml`)
     writeFileSync(file, yaml)
-    expect(() => createWords({ directory: folder })).toThrow(`the texts of ${file} cannot be read`)
+    expect(() => createWords({ directory: folder, codes, families: codedFamilies })).toThrow(
+      `the texts of ${file} cannot be read`,
+    )
   }
   rmSync(folder, { recursive: true })
   expect(() => readTexts(folder, 'vi')).toThrow(`the texts of ${join(folder, 'vi.yaml')} cannot be read`)

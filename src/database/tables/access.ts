@@ -1,4 +1,6 @@
-import type { AccountId, CodeOf, RoleId, WorkspaceId } from '../../kernel/index.ts'
+import type { JoinSource } from '../../domains/workspaces/contract.ts'
+import type { AccountId, RoleId, RoleType, WorkspaceId, WorkspaceKind, WorkspaceStatus } from '../../kernel/index.ts'
+
 import type { Json, Timestamp } from './columns.ts'
 
 export interface WorkspacesTable {
@@ -7,8 +9,8 @@ export interface WorkspacesTable {
   entity_biz_id: string | null
   workspace_name: string
   workspace_timezone: string
-  workspace_status: CodeOf<'workspaceStatus'>
-  workspace_kind: CodeOf<'workspaceKind'>
+  workspace_status: WorkspaceStatus
+  workspace_kind: WorkspaceKind
   extra_data: Json | null
   created_at: Timestamp
   updated_at: Timestamp
@@ -19,7 +21,7 @@ export interface RolesTable {
   workspace_biz_id: WorkspaceId
   role_name: string
   description: string
-  role_type: CodeOf<'roleType'>
+  role_type: RoleType
   permission_codes: string[]
   created_at: Timestamp
   updated_at: Timestamp
@@ -29,7 +31,7 @@ export interface MembershipsTable {
   workspace_biz_id: WorkspaceId
   account_biz_id: AccountId
   role_biz_id: RoleId
-  join_source: CodeOf<'joinSource'>
+  join_source: JoinSource
   is_default: boolean
   /** What this membership is limited to, beside its role: see src/domains/workspaces/rules.ts. */
   policy_config: Json | null

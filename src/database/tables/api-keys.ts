@@ -1,4 +1,5 @@
-import type { AccountId, BizId, CodeOf, WorkspaceId } from '../../kernel/index.ts'
+import type { ApiKeyStatus } from '../../domains/api-keys/contract.ts'
+import type { AccountId, BizId, WorkspaceId } from '../../kernel/index.ts'
 import type { NullableTimestamp, Timestamp } from './columns.ts'
 
 export interface ApiKeysTable {
@@ -10,7 +11,7 @@ export interface ApiKeysTable {
   key_last4: string
   secret_digest: Uint8Array
   /** EXPIRED is never written: it follows from `expires_at`. */
-  api_key_status: Exclude<CodeOf<'apiKeyStatus'>, 'EXPIRED'>
+  api_key_status: Exclude<ApiKeyStatus, 'EXPIRED'>
   permission_codes: string[]
   /** Addresses and ranges that it may be used from; empty for any. */
   ip_allowlist: string[]

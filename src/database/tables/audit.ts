@@ -1,5 +1,6 @@
 import type { Generated } from 'kysely'
-import type { CodeOf, Portal } from '../../kernel/index.ts'
+import type { AuditOutcome } from '../../domains/operators/contract.ts'
+import type { Portal } from '../../kernel/index.ts'
 import type { Json, Timestamp } from './columns.ts'
 
 export interface AuditLogTable {
@@ -11,7 +12,7 @@ export interface AuditLogTable {
   /** The id of the operation that acted, or of the job. */
   action: string
   target_biz_id: string | null
-  outcome: CodeOf<'auditOutcome'>
+  outcome: AuditOutcome
   request_id: string
   client_ip: string
   detail: Json

@@ -1,5 +1,7 @@
 import type { Generated } from 'kysely'
-import type { AccountId, CodeOf, WorkspaceId } from '../../kernel/index.ts'
+import type { ExportFormat, ExportStatus, ExportType } from '../../domains/exports/contract.ts'
+import type { FilePurpose, FileStatus } from '../../domains/files/contract.ts'
+import type { AccountId, WorkspaceId } from '../../kernel/index.ts'
 import type { Json, NullableTimestamp, Timestamp } from './columns.ts'
 
 export interface FilesTable {
@@ -11,8 +13,8 @@ export interface FilesTable {
   size_bytes: number
   /** Hex. */
   sha256: string
-  purpose: CodeOf<'filePurpose'>
-  file_status: CodeOf<'fileStatus'>
+  purpose: FilePurpose
+  file_status: FileStatus
   created_by: AccountId
   created_at: Timestamp
 }
@@ -20,10 +22,10 @@ export interface FilesTable {
 export interface ExportsTable {
   workspace_biz_id: WorkspaceId
   biz_id: string
-  export_type: CodeOf<'exportType'>
-  format: CodeOf<'exportFormat'>
+  export_type: ExportType
+  format: ExportFormat
   filters: Json
-  export_status: CodeOf<'exportStatus'>
+  export_status: ExportStatus
   /** The attempt that may write to this row. */
   run_biz_id: string | null
   blob_key: string | null

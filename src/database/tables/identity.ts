@@ -1,5 +1,6 @@
 import type { Generated } from 'kysely'
-import type { AccountId, CodeOf, Permission, Portal, SessionId } from '../../kernel/index.ts'
+import type { AccountId, AccountStatus, Permission, Portal, SessionId } from '../../kernel/index.ts'
+
 import type { NullableTimestamp, Timestamp } from './columns.ts'
 import type { IdentitySecurityTables } from './identity-security.ts'
 
@@ -7,7 +8,7 @@ export interface AccountsTable {
   biz_id: AccountId
   portal: Portal
   institution_biz_id: string
-  account_status: CodeOf<'accountStatus'>
+  account_status: AccountStatus
   /** As it was typed; `email_canonical` is what is compared. */
   email: string
   email_canonical: string

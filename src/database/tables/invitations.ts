@@ -1,4 +1,5 @@
-import type { AccountId, BizId, CodeOf, RoleId, WorkspaceId } from '../../kernel/index.ts'
+import type { InvitationStatus } from '../../domains/invitations/contract.ts'
+import type { AccountId, BizId, RoleId, WorkspaceId } from '../../kernel/index.ts'
 import type { NullableTimestamp, Timestamp } from './columns.ts'
 
 export interface InvitationsTable {
@@ -11,7 +12,7 @@ export interface InvitationsTable {
   role_name: string
   inviter_biz_id: AccountId
   /** EXPIRED is written late: a PENDING one whose time has passed counts as EXPIRED. */
-  invitation_status: CodeOf<'invitationStatus'>
+  invitation_status: InvitationStatus
   decline_reason: string | null
   message: string | null
   expires_at: Timestamp

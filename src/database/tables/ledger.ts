@@ -1,5 +1,6 @@
 import type { Generated } from 'kysely'
-import type { AccountId, CodeOf, OrderId, WalletId, WorkspaceId } from '../../kernel/index.ts'
+import type { AccountId, OrderId, WalletId, WorkspaceId } from '../../kernel/index.ts'
+import type { FlowType, WalletStatus } from '../../ledger/contract.ts'
 import type { Json, Minor, NullableTimestamp, Timestamp } from './columns.ts'
 
 export type LedgerAccountKind = 'WALLET' | 'LIQUIDITY' | 'FEE' | 'CLEARING'
@@ -11,7 +12,7 @@ export interface LedgerAccountsTable {
   workspace_biz_id: WorkspaceId | null
   kind: LedgerAccountKind
   currency: string
-  status: Generated<CodeOf<'walletStatus'>>
+  status: Generated<WalletStatus>
   balance: Generated<bigint>
   held: Generated<bigint>
   sequence: Generated<number>
@@ -43,7 +44,7 @@ export interface LedgerEntriesTable {
   currency: string
   amount: Minor
   balance_after: Generated<bigint>
-  flow_type: CodeOf<'flowType'>
+  flow_type: FlowType
   created_at: Timestamp
 }
 

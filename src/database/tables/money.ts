@@ -1,4 +1,5 @@
-import type { AccountId, BizId, CodeOf, OrderId, WalletId, WorkspaceId } from '../../kernel/index.ts'
+import type { WithdrawalChannelStatus } from '../../domains/withdrawal-channels/contract.ts'
+import type { AccountId, BizId, OrderId, WalletId, WorkspaceId } from '../../kernel/index.ts'
 import type { Json, Timestamp } from './columns.ts'
 
 export interface ExchangeRatesTable {
@@ -39,7 +40,7 @@ export interface WithdrawalChannelsTable {
   account_digest: Uint8Array
   bank_code: string | null
   network: string | null
-  channel_status: CodeOf<'withdrawalChannelStatus'>
+  channel_status: WithdrawalChannelStatus
   reject_reason: string | null
   created_by: AccountId
   created_at: Timestamp

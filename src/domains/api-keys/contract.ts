@@ -3,7 +3,15 @@ import { bizId, coded, codeOf, id, instant, listQuery, page, text, timestamp } f
 import { addressRange, distinct } from '../../contract/formats.ts'
 import { apiKeyPermissions } from '../../contract/permissions.ts'
 import { member } from '../../contract/policies.ts'
-import { operation } from '../../kernel/index.ts'
+import { type CodeOf, codedFamily, operation } from '../../kernel/index.ts'
+
+export const apiKeyStatus = codedFamily('apiKeyStatus', {
+  ACTIVE: 10091201,
+  DISABLED: 10091202,
+  EXPIRED: 10091203,
+  DELETED: 10091204,
+})
+export type ApiKeyStatus = CodeOf<typeof apiKeyStatus>
 
 const ApiKey = z.object({
   bizId,
@@ -11,7 +19,7 @@ const ApiKey = z.object({
   apiKeyName: z.string(),
   keyPrefix: z.string(),
   keyLast4: z.string(),
-  apiKeyStatus: coded('apiKeyStatus'),
+  apiKeyStatus: coded(apiKeyStatus),
   permissionCodes: z.array(z.string()),
   ipAllowlist: z.array(z.string()),
   expiresAt: timestamp.nullable(),
@@ -54,7 +62,7 @@ export const listApiKeys = operation({
   summary: 'The workspace’s API keys, by status or by how their public part begins',
   policy: { ...reading, workspace: 'optional' },
   query: listQuery(['createdAt', 'updatedAt'], {
-    apiKeyStatus: codeOf('apiKeyStatus').optional(),
+    apiKeyStatus: codeOf(apiKeyStatus).optional(),
     keyPrefix: keyPrefix.optional(),
   }),
   reply: page(ApiKey),

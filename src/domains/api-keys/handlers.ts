@@ -18,6 +18,7 @@ import {
 } from '../../kernel/index.ts'
 import { actOf } from '../../platform/audit/index.ts'
 import * as contract from './contract.ts'
+import { apiKeyStatus } from './contract.ts'
 import { statusAt } from './rules.ts'
 import type { ApiKeyCommand, ApiKeyService } from './service.ts'
 import type { ApiKeyRow } from './store.ts'
@@ -35,7 +36,7 @@ export const createHandlers = (
     apiKeyName: row.name,
     keyPrefix: row.prefix,
     keyLast4: row.last4,
-    apiKeyStatus: words.coded('apiKeyStatus', statusAt(row, receivedAt), locale),
+    apiKeyStatus: words.coded(apiKeyStatus, statusAt(row, receivedAt), locale),
     permissionCodes: row.permissionCodes,
     ipAllowlist: row.ipAllowlist,
     expiresAt: isoOrNull(row.expiresAt),

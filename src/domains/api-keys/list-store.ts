@@ -1,12 +1,13 @@
 import { sql } from 'kysely'
 import { type Database, moment, readPage } from '../../database/index.ts'
-import type { CodeOf, Instant, Page, PageRequest, WorkspaceId } from '../../kernel/index.ts'
+import type { Instant, Page, PageRequest, WorkspaceId } from '../../kernel/index.ts'
+import type { ApiKeyStatus } from './contract.ts'
 import { type ApiKeyRow, apiKeyColumns } from './store.ts'
 
 export interface ApiKeyQuery extends PageRequest {
   workspaceId: WorkspaceId
   /** Deleted keys are listed only where they are asked for. */
-  status: CodeOf<'apiKeyStatus'> | undefined
+  status: ApiKeyStatus | undefined
   /** How the public part begins. */
   prefix: string | undefined
   from: Instant | undefined

@@ -1,5 +1,13 @@
 import { type Database, moment } from '../../database/index.ts'
-import { type AccountId, type CodeOf, type Instant, type Portal, toDate, type WorkspaceId } from '../../kernel/index.ts'
+import {
+  type AccountId,
+  type AccountStatus,
+  type Instant,
+  type Portal,
+  toDate,
+  type WorkspaceId,
+} from '../../kernel/index.ts'
+
 import type { ApiKeyId, ApiKeyScope, StoredStatus } from './store.ts'
 
 /** A key as authentication needs it, with the account that made it. */
@@ -13,7 +21,7 @@ export interface PresentableKey {
   expiresAt: Instant | null
   creatorId: AccountId
   creatorPortal: Portal
-  creatorStatus: CodeOf<'accountStatus'>
+  creatorStatus: AccountStatus
   /** Whether the creator's own whitelist of addresses is in force. */
   creatorIsWhitelisted: boolean
 }

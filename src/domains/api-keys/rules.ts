@@ -1,13 +1,6 @@
-import {
-  type CodeOf,
-  type Instant,
-  invalid,
-  type Permission,
-  plus,
-  Refusal,
-  type WorkspaceAccess,
-} from '../../kernel/index.ts'
+import { type Instant, invalid, type Permission, plus, Refusal, type WorkspaceAccess } from '../../kernel/index.ts'
 import { covers, parseRange } from '../../platform/addresses/index.ts'
+import type { ApiKeyStatus } from './contract.ts'
 
 export interface ApiKeySettings {
   /** What a workspace may have of keys that are not deleted. */
@@ -26,10 +19,9 @@ export const endOf = (asked: Instant | null, at: Instant, { maxLifeMs }: ApiKeyS
 
 /** A key as time has made it: what is not deleted expires. */
 export const statusAt = (
-  key: { status: Exclude<CodeOf<'apiKeyStatus'>, 'EXPIRED'>; expiresAt: Instant | null },
+  key: { status: Exclude<ApiKeyStatus, 'EXPIRED'>; expiresAt: Instant | null },
   at: Instant,
-): CodeOf<'apiKeyStatus'> =>
-  key.status !== 'DELETED' && key.expiresAt !== null && key.expiresAt <= at ? 'EXPIRED' : key.status
+): ApiKeyStatus => (key.status !== 'DELETED' && key.expiresAt !== null && key.expiresAt <= at ? 'EXPIRED' : key.status)
 
 /** Whether an address is on the list. */
 export const isAllowedFrom = (allowlist: readonly string[], clientIp: string): boolean =>

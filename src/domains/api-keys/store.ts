@@ -1,8 +1,9 @@
 import type { Database, Tx } from '../../database/index.ts'
-import { type AccountId, type BizId, type CodeOf, type Instant, toDate, type WorkspaceId } from '../../kernel/index.ts'
+import { type AccountId, type BizId, type Instant, toDate, type WorkspaceId } from '../../kernel/index.ts'
+import type { ApiKeyStatus } from './contract.ts'
 
 export type ApiKeyId = BizId<'apiKey'>
-export type StoredStatus = Exclude<CodeOf<'apiKeyStatus'>, 'EXPIRED'>
+export type StoredStatus = Exclude<ApiKeyStatus, 'EXPIRED'>
 
 export const apiKeyColumns = [
   'biz_id as id',

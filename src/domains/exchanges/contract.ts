@@ -15,13 +15,33 @@ import {
   timestamp,
 } from '../../contract/common.ts'
 import { member, money, operator } from '../../contract/policies.ts'
-import { isRate, operation, rateText } from '../../kernel/index.ts'
+import { type CodeOf, codedFamily, isRate, operation, rateText } from '../../kernel/index.ts'
+
+export const codes = {
+  'EXCHANGE.RATE_UNAVAILABLE': { status: 422 },
+  'EXCHANGE.QUOTE_UNUSABLE': { status: 422 },
+} as const
+
+declare module '../../kernel/codes.ts' {
+  interface CodesByOwner {
+    exchanges: typeof codes
+  }
+}
+
+export const exchangeStatus = codedFamily('exchangeStatus', { PROCESSING: 10090501, COMPLETED: 10090502 })
+export type ExchangeStatus = CodeOf<typeof exchangeStatus>
+
+export const quoteStatus = codedFamily('quoteStatus', { OPEN: 10090601, USED: 10090602, EXPIRED: 10090603 })
+export type QuoteStatus = CodeOf<typeof quoteStatus>
+
+export const fixedSide = codedFamily('fixedSide', { SOURCE: 10090701, TARGET: 10090702 })
+export type FixedSide = CodeOf<typeof fixedSide>
 
 const differs = (pair: { sourceCurrency: string; targetCurrency: string }): boolean =>
   pair.sourceCurrency !== pair.targetCurrency
 
 const QuoteRequest = z
-  .strictObject({ sourceCurrency: currency, targetCurrency: currency, amount, fixedSide: codeOf('fixedSide') })
+  .strictObject({ sourceCurrency: currency, targetCurrency: currency, amount, fixedSide: codeOf(fixedSide) })
   .refine(differs, { path: ['targetCurrency'] })
   .refine((body) => fits(body.amount, body.fixedSide === 'SOURCE' ? body.sourceCurrency : body.targetCurrency), {
     path: ['amount'],
@@ -41,9 +61,9 @@ const figures = {
 const Quote = z.object({
   quoteBizId: bizId,
   ...figures,
-  fixedSide: coded('fixedSide'),
+  fixedSide: coded(fixedSide),
   expiresAt: timestamp,
-  quoteStatus: coded('quoteStatus'),
+  quoteStatus: coded(quoteStatus),
 })
 
 const ExchangeOrder = z.object({
@@ -53,10 +73,10 @@ const ExchangeOrder = z.object({
   sourceWalletBizId: bizId,
   targetWalletBizId: bizId,
   ...figures,
-  exchangeStatus: coded('exchangeStatus'),
+  exchangeStatus: coded(exchangeStatus),
   failureCode: z.string().nullable(),
   completedAt: timestamp.nullable(),
-  statusHistory: statusHistory('exchangeStatus'),
+  statusHistory: statusHistory(exchangeStatus),
 })
 
 const ExchangeRate = z.object({
@@ -80,7 +100,7 @@ const rate = z
 export const exchangeFilters = {
   sourceCurrency: currency.optional(),
   targetCurrency: currency.optional(),
-  exchangeStatus: codeOf('exchangeStatus').optional(),
+  exchangeStatus: codeOf(exchangeStatus).optional(),
 }
 
 const reading = { ...member, permission: 'exchange:read' } as const

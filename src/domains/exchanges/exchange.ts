@@ -1,15 +1,7 @@
 import { z } from 'zod'
-import {
-  type CodeOf,
-  codesOf,
-  formatMoney,
-  type Instant,
-  isoOrNull,
-  type Money,
-  money,
-  toIso,
-} from '../../kernel/index.ts'
+import { formatMoney, type Instant, isoOrNull, type Money, money, toIso } from '../../kernel/index.ts'
 import { type Order, reachedAt, type Teller, tellCode, tellOrder } from '../../ledger/index.ts'
+import { exchangeStatus, fixedSide, type QuoteStatus, quoteStatus } from './contract.ts'
 import type { Figures } from './rules.ts'
 
 const minor = z.string().transform(BigInt)
@@ -22,7 +14,7 @@ const storedFigures = z.object({
   targetAmount: minor,
   feeAmount: minor,
   rate: z.string(),
-  fixedSide: z.enum(codesOf('fixedSide')),
+  fixedSide: z.enum(fixedSide.codes),
 })
 
 export const stored = ({ source, target, fee, rate, fixedSide }: Figures): Record<string, string> => ({
@@ -60,29 +52,28 @@ export interface QuoteSeen {
   id: string
   figures: Figures
   expiresAt: Instant
-  status: CodeOf<'quoteStatus'>
+  status: QuoteStatus
 }
 
 export const tellQuote = ({ id, figures, expiresAt, status }: QuoteSeen, teller: Teller) => ({
   quoteBizId: id,
   ...tellFigures(figures),
-  fixedSide: tellCode('fixedSide', figures.fixedSide, teller),
+  fixedSide: tellCode(fixedSide, figures.fixedSide, teller),
   expiresAt: toIso(expiresAt),
-  quoteStatus: tellCode('quoteStatus', status, teller),
+  quoteStatus: tellCode(quoteStatus, status, teller),
 })
 
 /** An order of the book as the exchange that it is. */
 export const tellExchange = (order: Order, teller: Teller) => {
   const { sourceWalletBizId, targetWalletBizId, data } = order
   if (sourceWalletBizId === null || targetWalletBizId === null) throw new TypeError(`${order.bizId} lacks a wallet`)
-  const family = 'exchangeStatus'
   return {
-    ...tellOrder(order, family, teller, true),
+    ...tellOrder(order, exchangeStatus, teller, true),
     ...tellFigures(figuresIn(data)),
     quoteBizId: data.quoteBizId ?? '',
     sourceWalletBizId,
     targetWalletBizId,
-    exchangeStatus: tellCode(family, order.status, teller),
+    exchangeStatus: tellCode(exchangeStatus, order.status, teller),
     failureCode: data.failureCode ?? null,
     completedAt: isoOrNull(reachedAt(order, 'COMPLETED')),
   }

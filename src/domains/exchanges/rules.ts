@@ -1,5 +1,4 @@
 import {
-  type CodeOf,
   cutOff,
   exponentOf,
   invalid,
@@ -14,8 +13,7 @@ import {
   roundedUp,
   times,
 } from '../../kernel/index.ts'
-
-export type FixedSide = CodeOf<'fixedSide'>
+import type { FixedSide } from './contract.ts'
 
 export interface ExchangeTerms {
   /** What the house keeps of the rate, and of the source amount beside. */

@@ -25,9 +25,10 @@ import {
   signedBy,
 } from '../../ledger/index.ts'
 import { type Act, recordAct } from '../../platform/audit/index.ts'
+import type { FixedSide } from './contract.ts'
 import { figuresIn, type QuoteSeen, stored } from './exchange.ts'
 import { type RateSources, rateFor, unkeptSide } from './rates.ts'
-import { type ExchangeTerms, type Figures, type FixedSide, figuresOf } from './rules.ts'
+import { type ExchangeTerms, type Figures, figuresOf } from './rules.ts'
 import { insertQuote, type Quote, type QuoteId, readQuote, type SetRate, saveRate } from './store.ts'
 
 export interface ExchangesPorts extends RateSources {

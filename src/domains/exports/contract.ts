@@ -1,12 +1,35 @@
 import * as z from 'zod'
 import { bizId, coded, codeOf, id, inOrder, interval, listQuery, page, timestamp } from '../../contract/common.ts'
 import { member } from '../../contract/policies.ts'
-import { type CodeOf, operation } from '../../kernel/index.ts'
+import { type CodeOf, codedFamily, operation } from '../../kernel/index.ts'
+
 import { exchangeFilters } from '../exchanges/contract.ts'
 import { rechargeFilters } from '../recharges/contract.ts'
 import { transferFilters } from '../transfers/contract.ts'
 import { flowFilters } from '../wallets/contract.ts'
 import { withdrawalFilters } from '../withdrawals/contract.ts'
+
+export const exportStatus = codedFamily('exportStatus', {
+  QUEUED: 10091601,
+  RUNNING: 10091602,
+  COMPLETED: 10091603,
+  FAILED: 10091604,
+  EXPIRED: 10091605,
+})
+export type ExportStatus = CodeOf<typeof exportStatus>
+
+export const exportType = codedFamily('exportType', {
+  FLOWS: 10091701,
+  TRANSFERS: 10091702,
+  EXCHANGES: 10091703,
+  RECHARGES: 10091704,
+  WITHDRAWALS: 10091705,
+  LOGIN_HISTORY: 10091706,
+})
+export type ExportType = CodeOf<typeof exportType>
+
+export const exportFormat = codedFamily('exportFormat', { CSV: 10091801, XLSX: 10091802, JSONL: 10091803 })
+export type ExportFormat = CodeOf<typeof exportFormat>
 
 /** The filters of each list that can be exported, beside its interval. */
 const filters = {
@@ -16,9 +39,9 @@ const filters = {
   RECHARGES: rechargeFilters,
   WITHDRAWALS: withdrawalFilters,
   LOGIN_HISTORY: {},
-} as const satisfies Record<CodeOf<'exportType'>, z.ZodRawShape>
+} as const satisfies Record<ExportType, z.ZodRawShape>
 
-const format = codeOf('exportFormat')
+const format = codeOf(exportFormat)
 
 const requestFor = <T extends keyof typeof filters>(exportType: T) =>
   z.strictObject({
@@ -40,9 +63,9 @@ const ExportRequest = z
 
 const Export = z.object({
   bizId,
-  exportType: coded('exportType'),
-  format: coded('exportFormat'),
-  exportStatus: coded('exportStatus'),
+  exportType: coded(exportType),
+  format: coded(exportFormat),
+  exportStatus: coded(exportStatus),
   fileName: z.string().nullable(),
   rowCount: z.int().nullable(),
   sizeBytes: z.int().nullable(),
@@ -62,8 +85,8 @@ export const listExports = operation({
   summary: 'Exports of the workspace, by filter',
   policy: reading,
   query: listQuery(['createdAt', 'completedAt'], {
-    exportType: codeOf('exportType').optional(),
-    exportStatus: codeOf('exportStatus').optional(),
+    exportType: codeOf(exportType).optional(),
+    exportStatus: codeOf(exportStatus).optional(),
   }),
   reply: page(Export),
   refuses: [],

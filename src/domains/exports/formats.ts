@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream'
 import { stringify } from 'csv-stringify/sync'
-import type { CodeOf } from '../../kernel/index.ts'
+import type { ExportFormat } from './contract.ts'
 import type { Row, Source } from './sources/row.ts'
 
 /** What a spreadsheet would take for a formula, or for a way out of its cell, the wide forms too (OWASP, CSV injection). */
@@ -63,7 +63,7 @@ async function* sheet(source: Source): AsyncGenerator<Uint8Array> {
 
 const xlsx = (source: Source): Readable => Readable.from(sheet(source), { objectMode: false })
 
-export interface ExportFormat {
+export interface ExportWriter {
   ending: string
   contentType: string
   write(source: Source): Readable
@@ -87,7 +87,7 @@ const textual = (lines: (source: Source) => AsyncIterable<string>) => (source: S
   Readable.from(gathered(lines(source)), { objectMode: false })
 
 /** How a list is written, row by row: CSV as RFC 4180 has it, JSON Lines with the values as they are. */
-export const formats: Record<CodeOf<'exportFormat'>, ExportFormat> = {
+export const formats: Record<ExportFormat, ExportWriter> = {
   CSV: { ending: 'csv', contentType: 'text/csv; charset=utf-8', write: textual(csv) },
   JSONL: { ending: 'jsonl', contentType: 'application/jsonl; charset=utf-8', write: textual(jsonLines) },
   XLSX: {

@@ -11,15 +11,16 @@ import {
 import { listing } from '../../ledger/index.ts'
 import { actOf } from '../../platform/audit/index.ts'
 import * as contract from './contract.ts'
+import { exportFormat, exportStatus, exportType } from './contract.ts'
 import { create, type ExportPorts, open, read } from './service.ts'
 import { type ExportRow, listExports } from './store.ts'
 
 export const exportHandlers = (ports: ExportPorts, words: Words): HandlerTable => {
   const render = (row: ExportRow, locale: Locale) => ({
     bizId: row.id,
-    exportType: words.coded('exportType', row.type, locale),
-    format: words.coded('exportFormat', row.format, locale),
-    exportStatus: words.coded('exportStatus', row.status, locale),
+    exportType: words.coded(exportType, row.type, locale),
+    format: words.coded(exportFormat, row.format, locale),
+    exportStatus: words.coded(exportStatus, row.status, locale),
     fileName: row.fileName,
     rowCount: row.rowCount,
     sizeBytes: row.sizeBytes,

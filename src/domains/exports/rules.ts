@@ -1,6 +1,5 @@
-import { type CodeOf, type Instant, type Permission, Refusal, toIso, type WorkspaceAccess } from '../../kernel/index.ts'
-
-type ExportType = CodeOf<'exportType'>
+import { type Instant, type Permission, Refusal, toIso, type WorkspaceAccess } from '../../kernel/index.ts'
+import type { ExportType } from './contract.ts'
 
 /** The right that reading the list itself takes; one's own logins take none. */
 const listRights: Record<ExportType, Permission | null> = {

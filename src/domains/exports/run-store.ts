@@ -1,5 +1,6 @@
 import { type Database, moment, type Tx } from '../../database/index.ts'
-import { type CodeOf, type Instant, toDate, type WorkspaceId } from '../../kernel/index.ts'
+import { type Instant, toDate, type WorkspaceId } from '../../kernel/index.ts'
+import type { ExportFormat } from './contract.ts'
 import type { ExportScope } from './sources/index.ts'
 
 /** One attempt at an export. Only the newest one may write to its row. */
@@ -21,7 +22,7 @@ const own = (database: Database | Tx, { workspaceId, exportId, runId }: Run) =>
 export const beginRun = async (
   database: Database,
   { workspaceId, exportId, runId }: Run,
-): Promise<(ExportScope & { format: CodeOf<'exportFormat'>; createdAt: Instant }) | undefined> => {
+): Promise<(ExportScope & { format: ExportFormat; createdAt: Instant }) | undefined> => {
   const row = await database
     .updateTable('exports')
     .set({ export_status: 'RUNNING', run_biz_id: runId, row_count: 0 })

@@ -1,6 +1,5 @@
 import { type Database, inTransaction } from '../../database/index.ts'
 import {
-  type CodeOf,
   type Ids,
   notFound,
   Refusal,
@@ -11,6 +10,7 @@ import {
 import { type Act, recordAct } from '../../platform/audit/index.ts'
 import { type Blobs, download } from '../../platform/blobs/index.ts'
 import { enqueueJob } from '../../platform/jobs/index.ts'
+import type { ExportFormat, ExportType } from './contract.ts'
 import { formats } from './formats.ts'
 import { demandListRight } from './rules.ts'
 import { type ExportRow, exportById, insertExport, type Viewer } from './store.ts'
@@ -24,8 +24,8 @@ export interface ExportPorts {
 export const exportJobName = 'exports.run'
 
 interface AskedExport {
-  type: CodeOf<'exportType'>
-  format: CodeOf<'exportFormat'>
+  type: ExportType
+  format: ExportFormat
   filters: object
 }
 

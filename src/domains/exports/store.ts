@@ -2,13 +2,13 @@ import { sql } from 'kysely'
 import { type Database, moment, readPage, type Tx } from '../../database/index.ts'
 import {
   type AccountId,
-  type CodeOf,
   type Instant,
   type Page,
   type PageRequest,
   toDate,
   type WorkspaceId,
 } from '../../kernel/index.ts'
+import type { ExportFormat, ExportStatus, ExportType } from './contract.ts'
 
 type Store = Database | Tx
 
@@ -33,10 +33,10 @@ const columns = [
 export interface ExportRow {
   id: string
   workspaceId: WorkspaceId
-  type: CodeOf<'exportType'>
-  format: CodeOf<'exportFormat'>
+  type: ExportType
+  format: ExportFormat
   filters: unknown
-  status: CodeOf<'exportStatus'>
+  status: ExportStatus
   blobKey: string | null
   fileName: string | null
   rowCount: number | null
@@ -103,8 +103,8 @@ export const exportById = (store: Store, viewer: Viewer, id: string): Promise<Ex
     .executeTakeFirst()
 
 export interface ExportQuery extends PageRequest {
-  type?: CodeOf<'exportType'> | undefined
-  status?: CodeOf<'exportStatus'> | undefined
+  type?: ExportType | undefined
+  status?: ExportStatus | undefined
   from?: Instant | undefined
   to?: Instant | undefined
   sortBy: 'createdAt' | 'completedAt'

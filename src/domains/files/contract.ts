@@ -1,7 +1,27 @@
 import * as z from 'zod'
 import { bizId, coded, timestamp } from '../../contract/common.ts'
 import { member } from '../../contract/policies.ts'
-import { operation } from '../../kernel/index.ts'
+import { type CodeOf, codedFamily, operation } from '../../kernel/index.ts'
+
+export const codes = {
+  'FILE.RANGE_NOT_SATISFIABLE': { status: 416 },
+} as const
+
+declare module '../../kernel/codes.ts' {
+  interface CodesByOwner {
+    files: typeof codes
+  }
+}
+
+export const fileStatus = codedFamily('fileStatus', { AVAILABLE: 10091401, DELETED: 10091402 })
+export type FileStatus = CodeOf<typeof fileStatus>
+
+export const filePurpose = codedFamily('filePurpose', {
+  RECHARGE_PROOF: 10091501,
+  DOCUMENT: 10091502,
+  AVATAR: 10091503,
+})
+export type FilePurpose = CodeOf<typeof filePurpose>
 
 const File = z.object({
   bizId,
@@ -9,8 +29,8 @@ const File = z.object({
   contentType: z.string(),
   sizeBytes: z.int(),
   sha256: z.string(),
-  purpose: coded('filePurpose'),
-  fileStatus: coded('fileStatus'),
+  purpose: coded(filePurpose),
+  fileStatus: coded(fileStatus),
   createdAt: timestamp,
 })
 

@@ -1,6 +1,7 @@
 import { type HandlerTable, handlerTable, idInPath, type Locale, toIso, type Words } from '../../kernel/index.ts'
 import { actOf } from '../../platform/audit/index.ts'
 import * as contract from './contract.ts'
+import { filePurpose, fileStatus } from './contract.ts'
 import { type FilePorts, open, read, upload } from './service.ts'
 import type { FileRow } from './store.ts'
 
@@ -11,8 +12,8 @@ export const fileHandlers = (ports: FilePorts, words: Words): HandlerTable => {
     contentType: file.contentType,
     sizeBytes: file.sizeBytes,
     sha256: file.sha256,
-    purpose: words.coded('filePurpose', file.purpose, locale),
-    fileStatus: words.coded('fileStatus', file.status, locale),
+    purpose: words.coded(filePurpose, file.purpose, locale),
+    fileStatus: words.coded(fileStatus, file.status, locale),
     createdAt: toIso(file.createdAt),
   })
   return handlerTable(contract, {

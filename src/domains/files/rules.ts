@@ -1,6 +1,5 @@
-import { type CodeOf, codesOf, invalid, Refusal } from '../../kernel/index.ts'
-
-export type FilePurpose = CodeOf<'filePurpose'>
+import { invalid, Refusal } from '../../kernel/index.ts'
+import { type FilePurpose, filePurpose } from './contract.ts'
 
 /** What files of a purpose may be: size in bytes, and media types. */
 export interface PurposeRule {
@@ -24,7 +23,7 @@ const endings: Record<string, readonly string[]> = {
 const plainTexts = ['text/csv', 'text/plain']
 
 export const purposeOf = (text: string | undefined): FilePurpose => {
-  const found = codesOf('filePurpose').find((code) => code === text)
+  const found = filePurpose.codes.find((code) => code === text)
   if (!found) throw invalid('purpose')
   return found
 }

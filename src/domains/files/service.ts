@@ -11,9 +11,10 @@ import {
 } from '../../kernel/index.ts'
 import { type Act, recordAct } from '../../platform/audit/index.ts'
 import { addUnnamed, type Blobs, download, nameBlob } from '../../platform/blobs/index.ts'
+import type { FilePurpose } from './contract.ts'
 import { readForm } from './form.ts'
 import { receive } from './receive.ts'
-import { type FilePurpose, greatest, judgePurpose, type PurposeRules, purposeOf } from './rules.ts'
+import { greatest, judgePurpose, type PurposeRules, purposeOf } from './rules.ts'
 import { type FileRow, fileById, insertFile } from './store.ts'
 
 export interface FilePorts {

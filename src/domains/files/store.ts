@@ -1,5 +1,6 @@
 import type { Database, Tx } from '../../database/index.ts'
-import { type AccountId, type CodeOf, type Instant, toDate, type WorkspaceId } from '../../kernel/index.ts'
+import { type AccountId, type Instant, toDate, type WorkspaceId } from '../../kernel/index.ts'
+import type { FilePurpose, FileStatus } from './contract.ts'
 
 const columns = [
   'biz_id as id',
@@ -21,8 +22,8 @@ export interface FileRow {
   sizeBytes: number
   /** Hex. */
   sha256: string
-  purpose: CodeOf<'filePurpose'>
-  status: CodeOf<'fileStatus'>
+  purpose: FilePurpose
+  status: FileStatus
   createdAt: Instant
 }
 

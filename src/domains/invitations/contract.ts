@@ -2,7 +2,16 @@ import * as z from 'zod'
 import { bizId, coded, codeOf, email, id, text, timestamp } from '../../contract/common.ts'
 import { reason } from '../../contract/formats.ts'
 import { member, own } from '../../contract/policies.ts'
-import { operation } from '../../kernel/index.ts'
+import { type CodeOf, codedFamily, operation } from '../../kernel/index.ts'
+
+export const invitationStatus = codedFamily('invitationStatus', {
+  PENDING: 10091301,
+  ACCEPTED: 10091302,
+  DECLINED: 10091303,
+  CANCELLED: 10091304,
+  EXPIRED: 10091305,
+})
+export type InvitationStatus = CodeOf<typeof invitationStatus>
 
 const Invitation = z.object({
   bizId,
@@ -12,7 +21,7 @@ const Invitation = z.object({
   roleBizId: bizId,
   roleName: z.string(),
   inviterBizId: bizId,
-  invitationStatus: coded('invitationStatus'),
+  invitationStatus: coded(invitationStatus),
   declineReason: z.string().nullable(),
   message: z.string().nullable(),
   expiresAt: timestamp,
@@ -25,7 +34,7 @@ const list = {
   method: 'GET',
   chains: ['consumer'],
   body: 'none',
-  query: z.strictObject({ invitationStatus: codeOf('invitationStatus').optional() }),
+  query: z.strictObject({ invitationStatus: codeOf(invitationStatus).optional() }),
   reply: z.array(Invitation),
   refuses: [],
 } as const

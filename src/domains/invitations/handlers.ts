@@ -9,6 +9,7 @@ import {
 } from '../../kernel/index.ts'
 import { actOf } from '../../platform/audit/index.ts'
 import * as contract from './contract.ts'
+import { invitationStatus } from './contract.ts'
 import type { InvitationService } from './service.ts'
 import type { InvitationRow } from './store.ts'
 
@@ -21,7 +22,7 @@ export const createHandlers = (service: InvitationService, words: Words): Handle
     roleBizId: row.roleId,
     roleName: row.roleName,
     inviterBizId: row.inviterId,
-    invitationStatus: words.coded('invitationStatus', row.status, locale),
+    invitationStatus: words.coded(invitationStatus, row.status, locale),
     declineReason: row.declineReason,
     message: row.message,
     expiresAt: toIso(row.expiresAt),

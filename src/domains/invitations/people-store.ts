@@ -1,5 +1,5 @@
 import type { Database, Tx } from '../../database/index.ts'
-import type { AccountId, CodeOf, RoleId, WorkspaceId } from '../../kernel/index.ts'
+import type { AccountId, RoleId, RoleType, WorkspaceId } from '../../kernel/index.ts'
 
 /** An account of the CONSUMER portal, as invitations see it. */
 export interface Person {
@@ -38,7 +38,7 @@ export const personByEmail = async (store: Database | Tx, email: string): Promis
 export interface OfferedRole {
   id: RoleId
   name: string
-  type: CodeOf<'roleType'>
+  type: RoleType
   permissionCodes: string[]
 }
 

@@ -1,11 +1,20 @@
 import type { Database, Tx } from '../../database/index.ts'
-import type { AccountId, CodeOf, Ids, Instant, RoleId, WorkspaceAccess, WorkspaceId } from '../../kernel/index.ts'
+import type {
+  AccountId,
+  Ids,
+  Instant,
+  RoleId,
+  WorkspaceAccess,
+  WorkspaceId,
+  WorkspaceStatus,
+} from '../../kernel/index.ts'
+
 import type { Mailer } from '../../platform/mail/index.ts'
 import type { InvitationSettings } from './rules.ts'
 
 /** Who belongs to a workspace. `hold` makes changes to its people take turns. */
 export interface MembersPort {
-  hold(tx: Tx, workspaceId: WorkspaceId): Promise<{ status: CodeOf<'workspaceStatus'>; name: string } | undefined>
+  hold(tx: Tx, workspaceId: WorkspaceId): Promise<{ status: WorkspaceStatus; name: string } | undefined>
   /** Refuses where the rights by which somebody acts have shrunk since they were read. */
   holdFor(tx: Tx, accountId: AccountId, by: WorkspaceAccess): Promise<unknown>
   find(tx: Tx, accountId: AccountId, workspaceId: WorkspaceId): Promise<unknown>

@@ -11,6 +11,7 @@ import {
   type WorkspaceId,
 } from '../../kernel/index.ts'
 import { type Act, recordAct, recordRefusedAct } from '../../platform/audit/index.ts'
+import type { InvitationStatus } from './contract.ts'
 import { countPending, fullLimit } from './count-store.ts'
 import { personByEmail, personById, roleIn } from './people-store.ts'
 import type { InvitationPorts } from './ports.ts'
@@ -19,7 +20,6 @@ import {
   expireOverdue,
   type InvitationId,
   type InvitationRow,
-  type InvitationStatus,
   insertInvitation,
   invitationById,
   listInvitations,

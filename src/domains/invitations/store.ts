@@ -1,18 +1,9 @@
 import { sql } from 'kysely'
 import { type Database, moment, type Tx } from '../../database/index.ts'
-import {
-  type AccountId,
-  type BizId,
-  type CodeOf,
-  type Instant,
-  type RoleId,
-  toDate,
-  type WorkspaceId,
-} from '../../kernel/index.ts'
+import { type AccountId, type BizId, type Instant, type RoleId, toDate, type WorkspaceId } from '../../kernel/index.ts'
+import type { InvitationStatus } from './contract.ts'
 
 export type InvitationId = BizId<'invitation'>
-export type InvitationStatus = CodeOf<'invitationStatus'>
-
 /** What time has made of an invitation: one that still waits when its time has passed counts as EXPIRED. */
 const statusAt = (at: Instant) =>
   sql<InvitationStatus>`

@@ -5,6 +5,16 @@ import { member, operator } from '../../contract/policies.ts'
 import { operation } from '../../kernel/index.ts'
 import { Membership } from '../workspaces/contract.ts'
 
+export const codes = {
+  'WORKSPACE.LAST_OWNER': { status: 422 },
+} as const
+
+declare module '../../kernel/codes.ts' {
+  interface CodesByOwner {
+    members: typeof codes
+  }
+}
+
 /** A membership as others see it: who it is, and not which workspace they prefer. */
 const Member = Membership.pick({
   userBizId: true,

@@ -1,4 +1,6 @@
 import {
+  accountPortal,
+  accountStatus,
   type HandlerTable,
   handlerTable,
   idInPath,
@@ -9,6 +11,7 @@ import {
   toIso,
   type Words,
 } from '../../kernel/index.ts'
+
 import { listing } from '../../ledger/index.ts'
 import { actOf } from '../../platform/audit/index.ts'
 import { type AccountPorts, change, read, terminateSessions } from './accounts.ts'
@@ -25,8 +28,8 @@ const renderer = (words: Words) => (row: AccountRow, locale: Locale) => ({
   accountPhone: row.phone,
   accountName: row.name,
   accountRemark: row.remark,
-  accountPortal: words.coded('accountPortal', row.portal, locale),
-  accountStatus: words.coded('accountStatus', row.status, locale),
+  accountPortal: words.coded(accountPortal, row.portal, locale),
+  accountStatus: words.coded(accountStatus, row.status, locale),
   createdAt: toIso(row.createdAt),
   updatedAt: toIso(row.updatedAt),
   defaultLanguage: row.language,

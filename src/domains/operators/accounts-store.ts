@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import { type Database, moment, partOfEmail, readPage, type Tx } from '../../database/index.ts'
 import {
   type AccountId,
-  type CodeOf,
+  type AccountStatus,
   type Instant,
   type Page,
   type PageRequest,
@@ -33,7 +33,7 @@ export interface AccountRow {
   id: AccountId
   portal: Portal
   institutionId: string
-  status: CodeOf<'accountStatus'>
+  status: AccountStatus
   email: string
   phone: string
   name: string
@@ -56,12 +56,7 @@ export const accountById = (store: Store, id: AccountId): Promise<AccountRow | u
 export const lockAccounts = (tx: Tx, ids: readonly AccountId[]): Promise<AccountRow[]> =>
   tx.selectFrom('accounts').select(columns).where('biz_id', 'in', ids).orderBy('biz_id').forNoKeyUpdate().execute()
 
-export const setAccountStatus = (
-  tx: Tx,
-  id: AccountId,
-  status: CodeOf<'accountStatus'>,
-  at: Instant,
-): Promise<AccountRow> =>
+export const setAccountStatus = (tx: Tx, id: AccountId, status: AccountStatus, at: Instant): Promise<AccountRow> =>
   tx
     .updateTable('accounts')
     .set({ account_status: status, updated_at: toDate(at) })
@@ -70,7 +65,7 @@ export const setAccountStatus = (
     .executeTakeFirstOrThrow()
 
 export interface AccountQuery extends PageRequest {
-  status?: CodeOf<'accountStatus'> | undefined
+  status?: AccountStatus | undefined
   portal?: Portal | undefined
   /** Part of an address, in any case and width. */
   email?: string | undefined

@@ -1,5 +1,6 @@
 import type { Database } from '../../database/index.ts'
 import {
+  accountPortal,
   type Clock,
   type HandlerTable,
   handlerTable,
@@ -12,6 +13,7 @@ import { listing } from '../../ledger/index.ts'
 import { verifyAuditLog } from '../../platform/audit/index.ts'
 import { type AuditRow, listAuditLog } from './audit-store.ts'
 import * as contract from './contract.ts'
+import { auditOutcome } from './contract.ts'
 
 const hex = (bytes: Uint8Array | null): string | null => (bytes === null ? null : Buffer.from(bytes).toString('hex'))
 
@@ -23,12 +25,12 @@ export const auditHandlers = (database: Database, clock: Clock, words: Words): H
     bizId: row.id,
     sequence: row.sequence,
     at: toIso(row.at),
-    portal: words.coded('accountPortal', row.portal, locale),
+    portal: words.coded(accountPortal, row.portal, locale),
     actorBizId: row.actorId,
     workspaceBizId: row.workspaceId,
     action: row.action,
     targetBizId: row.targetId,
-    outcome: words.coded('auditOutcome', row.outcome, locale),
+    outcome: words.coded(auditOutcome, row.outcome, locale),
     requestId: row.requestId,
     clientIp: row.clientIp,
     detail: record(row.detail),

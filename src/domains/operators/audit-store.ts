@@ -1,5 +1,6 @@
 import { type Database, moment, readPage } from '../../database/index.ts'
-import type { CodeOf, Instant, PageRequest } from '../../kernel/index.ts'
+import type { Instant, PageRequest } from '../../kernel/index.ts'
+import type { AuditOutcome } from './contract.ts'
 
 const columns = [
   'biz_id as id',
@@ -23,7 +24,7 @@ export interface AuditQuery extends PageRequest {
   workspaceId?: string | undefined
   action?: string | undefined
   targetId?: string | undefined
-  outcome?: CodeOf<'auditOutcome'> | undefined
+  outcome?: AuditOutcome | undefined
   from?: Instant | undefined
   to?: Instant | undefined
   sortOrder: 'asc' | 'desc'

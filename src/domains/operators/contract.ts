@@ -2,9 +2,21 @@ import * as z from 'zod'
 import { bizId, coded, codeOf, decimal, id, listQuery, page, text, timestamp } from '../../contract/common.ts'
 import { reason } from '../../contract/formats.ts'
 import { operator } from '../../contract/policies.ts'
-import { operation } from '../../kernel/index.ts'
+import {
+  accountPortal,
+  accountStatus,
+  type CodeOf,
+  codedFamily,
+  operation,
+  workspaceKind,
+  workspaceStatus,
+} from '../../kernel/index.ts'
+
 import { Profile } from '../profile/contract.ts'
 import { Workspace } from '../workspaces/contract.ts'
+
+export const auditOutcome = codedFamily('auditOutcome', { SUCCESS: 10091901, REFUSED: 10091902 })
+export type AuditOutcome = CodeOf<typeof auditOutcome>
 
 const Account = Profile.extend({ lastLoginAt: timestamp.nullable() })
 
@@ -26,8 +38,8 @@ export const listAccounts = operation({
   path: '/accounts',
   summary: 'Accounts of both portals, by filter',
   query: listQuery(['createdAt', 'updatedAt', 'accountEmail'], {
-    accountStatus: codeOf('accountStatus').optional(),
-    accountPortal: codeOf('accountPortal').optional(),
+    accountStatus: codeOf(accountStatus).optional(),
+    accountPortal: codeOf(accountPortal).optional(),
     accountEmail: text(320).optional(),
   }),
   reply: page(Account),
@@ -98,8 +110,8 @@ export const listWorkspaces = operation({
   summary: 'Workspaces, by filter',
   policy: { ...operator, permission: 'workspace:read' },
   query: listQuery(['createdAt', 'updatedAt', 'workspaceName'], {
-    workspaceStatus: codeOf('workspaceStatus').optional(),
-    workspaceKind: codeOf('workspaceKind').optional(),
+    workspaceStatus: codeOf(workspaceStatus).optional(),
+    workspaceKind: codeOf(workspaceKind).optional(),
     workspaceName: text(128).optional(),
   }),
   body: 'none',
@@ -178,12 +190,12 @@ const AuditEntry = z.object({
   bizId,
   sequence: z.int().nullable(),
   at: timestamp,
-  portal: coded('accountPortal'),
+  portal: coded(accountPortal),
   actorBizId: bizId.nullable(),
   workspaceBizId: bizId.nullable(),
   action: z.string(),
   targetBizId: z.string().nullable(),
-  outcome: coded('auditOutcome'),
+  outcome: coded(auditOutcome),
   requestId: z.string(),
   clientIp: z.string(),
   detail: z.record(z.string(), z.unknown()),
@@ -219,7 +231,7 @@ export const listAuditLog = operation({
     targetId: text(64)
       .overwrite((target) => id.safeParse(target).data ?? target)
       .optional(),
-    outcome: codeOf('auditOutcome').optional(),
+    outcome: codeOf(auditOutcome).optional(),
   }),
   reply: page(AuditEntry),
 })

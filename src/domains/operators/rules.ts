@@ -1,6 +1,4 @@
-import { type CodeOf, canonicalEmail, type Permission, Refusal } from '../../kernel/index.ts'
-
-type AccountStatus = CodeOf<'accountStatus'>
+import { type AccountStatus, canonicalEmail, type Permission, Refusal } from '../../kernel/index.ts'
 
 interface Change {
   from: AccountStatus

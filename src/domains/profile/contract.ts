@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { bizId, coded, text, timestamp } from '../../contract/common.ts'
 import { country, language, phone, someOf, timezone } from '../../contract/formats.ts'
 import { everyPortal, own } from '../../contract/policies.ts'
-import { operation } from '../../kernel/index.ts'
+import { accountPortal, accountStatus, operation } from '../../kernel/index.ts'
 
 export const Profile = z.object({
   bizId,
@@ -11,8 +11,8 @@ export const Profile = z.object({
   accountPhone: z.string(),
   accountName: z.string(),
   accountRemark: z.string().nullable(),
-  accountPortal: coded('accountPortal'),
-  accountStatus: coded('accountStatus'),
+  accountPortal: coded(accountPortal),
+  accountStatus: coded(accountStatus),
   createdAt: timestamp,
   updatedAt: timestamp,
   defaultLanguage: z.string(),

@@ -1,5 +1,14 @@
 import type { z } from 'zod'
-import { type HandlerTable, handlerTable, type Locale, toIso, type Words } from '../../kernel/index.ts'
+import {
+  accountPortal,
+  accountStatus,
+  type HandlerTable,
+  handlerTable,
+  type Locale,
+  toIso,
+  type Words,
+} from '../../kernel/index.ts'
+
 import { actOf } from '../../platform/audit/index.ts'
 import * as contract from './contract.ts'
 import type { ProfileService } from './service.ts'
@@ -12,8 +21,8 @@ const profileReply = (words: Words, row: ProfileRow, locale: Locale): z.input<ty
   accountPhone: row.phone,
   accountName: row.name,
   accountRemark: row.remark,
-  accountPortal: words.coded('accountPortal', row.portal, locale),
-  accountStatus: words.coded('accountStatus', row.status, locale),
+  accountPortal: words.coded(accountPortal, row.portal, locale),
+  accountStatus: words.coded(accountStatus, row.status, locale),
   createdAt: toIso(row.createdAt),
   updatedAt: toIso(row.updatedAt),
   defaultLanguage: row.language,

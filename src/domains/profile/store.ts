@@ -1,5 +1,5 @@
 import type { Database, Tx } from '../../database/index.ts'
-import { type AccountId, type CodeOf, type Instant, type Portal, toDate } from '../../kernel/index.ts'
+import { type AccountId, type AccountStatus, type Instant, type Portal, toDate } from '../../kernel/index.ts'
 
 const columns = [
   'biz_id as id',
@@ -25,7 +25,7 @@ export interface ProfileRow {
   name: string
   remark: string | null
   portal: Portal
-  status: CodeOf<'accountStatus'>
+  status: AccountStatus
   createdAt: Instant
   updatedAt: Instant
   language: string

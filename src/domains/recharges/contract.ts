@@ -18,7 +18,18 @@ import {
 } from '../../contract/common.ts'
 import { reason } from '../../contract/formats.ts'
 import { decision, member, money, operator } from '../../contract/policies.ts'
-import { operation } from '../../kernel/index.ts'
+import { type CodeOf, codedFamily, operation } from '../../kernel/index.ts'
+import { channelType } from '../withdrawal-channels/contract.ts'
+
+export const rechargeStatus = codedFamily('rechargeStatus', {
+  PENDING_PAYMENT: 10090801,
+  PROOF_SUBMITTED: 10090802,
+  COMPLETED: 10090803,
+  REJECTED: 10090804,
+  CANCELLED: 10090805,
+  EXPIRED: 10090806,
+})
+export type RechargeStatus = CodeOf<typeof rechargeStatus>
 
 /** The currency is the wallet's; whether the amount fits it is judged with the wallet at hand. */
 const RechargeRequest = z.strictObject({ walletBizId: id, channelCode: text(64), amount })
@@ -37,19 +48,19 @@ const RechargeOrder = z.object({
   ...orderFields,
   workspaceBizId: bizId,
   ...figures,
-  rechargeStatus: coded('rechargeStatus'),
+  rechargeStatus: coded(rechargeStatus),
   proofFileBizId: bizId.nullable(),
   cancelReason: z.string().nullable(),
   rejectReason: z.string().nullable(),
   expiresAt: timestamp,
   completedAt: timestamp.nullable(),
-  statusHistory: statusHistory('rechargeStatus'),
+  statusHistory: statusHistory(rechargeStatus),
 })
 
 const RechargeChannel = z.object({
   channelCode: z.string(),
   channelName: z.string(),
-  channelType: coded('channelType'),
+  channelType: coded(channelType),
   currency: z.string(),
   minAmount: decimal,
   maxAmount: decimal,
@@ -60,7 +71,7 @@ const RechargeChannel = z.object({
 })
 
 const sortable = ['createdAt', 'updatedAt'] as const
-export const rechargeFilters = { walletId: id.optional(), rechargeStatus: codeOf('rechargeStatus').optional() }
+export const rechargeFilters = { walletId: id.optional(), rechargeStatus: codeOf(rechargeStatus).optional() }
 
 const reading = { ...member, workspace: 'required', permission: 'recharge:read' } as const
 const creating = { ...money, workspace: 'required', permission: 'recharge:create' } as const

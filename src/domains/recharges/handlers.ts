@@ -1,6 +1,5 @@
 import {
   bizId,
-  type CodeOf,
   formatMoney,
   type HandlerTable,
   handlerTable,
@@ -9,6 +8,7 @@ import {
   mapPage,
   type Words,
   type WorkspaceId,
+  type WorkspaceKind,
 } from '../../kernel/index.ts'
 import {
   listing,
@@ -20,6 +20,7 @@ import {
   tellKind,
 } from '../../ledger/index.ts'
 import { actOf } from '../../platform/audit/index.ts'
+import { channelType } from '../withdrawal-channels/contract.ts'
 import * as contract from './contract.ts'
 import { openProof } from './proof.ts'
 import { tellFigures, tellRecharge } from './recharge.ts'
@@ -30,7 +31,7 @@ type Query = Parameters<typeof listing>[0] & {
   sortBy: 'createdAt' | 'updatedAt'
   walletId?: string | undefined
   rechargeStatus?: string | undefined
-  workspaceKind?: CodeOf<'workspaceKind'> | undefined
+  workspaceKind?: WorkspaceKind | undefined
 }
 
 const askedIn = (body: { walletBizId: string; channelCode: string; amount: string }) => ({
@@ -48,7 +49,7 @@ export const rechargeHandlers = (ports: RechargesPorts, words: Words): HandlerTa
   const tellChannel = ({ terms, tariff }: Channel, locale: Locale) => ({
     channelCode: terms.channelCode,
     channelName: terms.channelName,
-    channelType: words.coded('channelType', terms.channelType, locale),
+    channelType: words.coded(channelType, terms.channelType, locale),
     currency: terms.currency,
     minAmount: formatMoney(tariff.minimum),
     maxAmount: formatMoney(tariff.maximum),

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { formatMoney, isoOrNull, type Money, money, subtract, type WalletId } from '../../kernel/index.ts'
 import { type Charge, type Order, reachedAt, type Teller, tellCode, tellOrder } from '../../ledger/index.ts'
+import { rechargeStatus } from './contract.ts'
 
 /** What a recharge keeps in its order's data; amounts are minor units as text. */
 const storedData = z.object({
@@ -54,10 +55,10 @@ export const tellFigures = (wallet: WalletId, channelCode: string, { amount, fee
 export const tellRecharge = (order: Order, teller: Teller) => {
   const { wallet, told, ...charge } = rechargeOf(order)
   return {
-    ...tellOrder(order, 'rechargeStatus', teller, true),
+    ...tellOrder(order, rechargeStatus, teller, true),
     ...told,
     ...tellFigures(wallet, told.channelCode, charge),
-    rechargeStatus: tellCode('rechargeStatus', order.status, teller),
+    rechargeStatus: tellCode(rechargeStatus, order.status, teller),
     completedAt: isoOrNull(reachedAt(order, 'COMPLETED')),
   }
 }

@@ -3,7 +3,8 @@ import { bizId, coded, id, nothing, text, timestamp } from '../../contract/commo
 import { changesSomething, distinct } from '../../contract/formats.ts'
 import { workspacePermissions } from '../../contract/permissions.ts'
 import { member } from '../../contract/policies.ts'
-import { operation } from '../../kernel/index.ts'
+import { operation, roleType } from '../../kernel/index.ts'
+
 import { Membership } from '../workspaces/contract.ts'
 
 const permissionCodes = distinct(z.enum(workspacePermissions), workspacePermissions.length)
@@ -13,7 +14,7 @@ const Role = z.object({
   workspaceBizId: bizId,
   roleName: z.string(),
   description: z.string(),
-  roleType: coded('roleType'),
+  roleType: coded(roleType),
   permissionCodes: z.array(z.string()),
   createdAt: timestamp,
   updatedAt: timestamp,

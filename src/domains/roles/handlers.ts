@@ -7,10 +7,12 @@ import {
   type Locale,
   type Permission,
   type RequestFacts,
+  roleType,
   toIso,
   type Words,
   type WorkspaceAccess,
 } from '../../kernel/index.ts'
+
 import { actOf } from '../../platform/audit/index.ts'
 import * as contract from './contract.ts'
 import type { PermissionNode } from './permission-tree.ts'
@@ -37,7 +39,7 @@ export const createHandlers = ({ service, words, all, tree }: RoleHandlerPorts):
     workspaceBizId: role.workspaceId,
     roleName: role.name,
     description: role.description,
-    roleType: words.coded('roleType', role.type, locale),
+    roleType: words.coded(roleType, role.type, locale),
     permissionCodes: heldCodes(role, all),
     createdAt: toIso(role.createdAt),
     updatedAt: toIso(role.updatedAt),

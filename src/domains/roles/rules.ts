@@ -1,8 +1,8 @@
-import { type CodeOf, type Permission, Refusal, type WorkspaceAccess } from '../../kernel/index.ts'
+import { type Permission, Refusal, type RoleType, type WorkspaceAccess } from '../../kernel/index.ts'
 
 /** What a grant hands over: a set of rights, or everything. */
 export interface Grant {
-  type: CodeOf<'roleType'>
+  type: RoleType
   permissionCodes: readonly string[]
 }
 
@@ -17,12 +17,12 @@ export const requireMayGrant = (by: WorkspaceAccess, { type, permissionCodes }: 
 }
 
 /** An owner is given another role by an owner only. */
-export const requireMayReassign = (by: WorkspaceAccess, current: CodeOf<'roleType'>): void => {
+export const requireMayReassign = (by: WorkspaceAccess, current: RoleType): void => {
   if (current === 'OWNER' && !by.isOwner) throw denied('only an owner changes an owner')
 }
 
 /** The OWNER role is what it is. */
-export const requireCustom = ({ type }: { type: CodeOf<'roleType'> }): void => {
+export const requireCustom = ({ type }: { type: RoleType }): void => {
   if (type === 'OWNER') throw denied('the OWNER role is fixed')
 }
 

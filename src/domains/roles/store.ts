@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import { type Database, moment, type Tx } from '../../database/index.ts'
-import { type CodeOf, type Instant, type RoleId, toDate, type WorkspaceId } from '../../kernel/index.ts'
+import { type Instant, type RoleId, type RoleType, toDate, type WorkspaceId } from '../../kernel/index.ts'
 
 const columns = [
   'biz_id as id',
@@ -18,7 +18,7 @@ export interface RoleRow {
   workspaceId: WorkspaceId
   name: string
   description: string
-  type: CodeOf<'roleType'>
+  type: RoleType
   permissionCodes: string[]
   createdAt: Instant
   updatedAt: Instant

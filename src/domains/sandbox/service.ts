@@ -1,12 +1,13 @@
 import { type Database, inTransaction, type Tx } from '../../database/index.ts'
 import {
   type AccountId,
-  type CodeOf,
   type Instant,
   Refusal,
   type WorkspaceAccess,
   type WorkspaceId,
+  type WorkspaceKind,
 } from '../../kernel/index.ts'
+
 import type { Ledger } from '../../ledger/index.ts'
 import { type Act, recordAct } from '../../platform/audit/index.ts'
 import { correction, endingOf } from './rules.ts'
@@ -19,7 +20,7 @@ export interface SandboxPorts {
   database: Database
   ledger: Ledger
   /** Refuses where the rights by which somebody acts have shrunk since they were read. */
-  members: { holdFor(tx: Tx, accountId: AccountId, by: WorkspaceAccess): Promise<{ kind: CodeOf<'workspaceKind'> }> }
+  members: { holdFor(tx: Tx, accountId: AccountId, by: WorkspaceAccess): Promise<{ kind: WorkspaceKind }> }
   /** In the order in which they are to run. */
   cleaners: readonly Cleaner[]
 }

@@ -1,12 +1,13 @@
 import { sql } from 'kysely'
 import type { Tables, Tx } from '../../database/index.ts'
-import type { CodeOf, OrderId, WalletId, WorkspaceId } from '../../kernel/index.ts'
+import type { OrderId, WalletId, WorkspaceId } from '../../kernel/index.ts'
+import type { WalletStatus } from '../../ledger/contract.ts'
 import { endedStatuses } from '../../ledger/index.ts'
 
 export interface SandboxWallet {
   id: WalletId
   currency: string
-  status: CodeOf<'walletStatus'>
+  status: WalletStatus
   balance: bigint
   isDefault: boolean
 }

@@ -19,7 +19,15 @@ import {
 } from '../../contract/common.ts'
 import { reason } from '../../contract/formats.ts'
 import { decision, member, money, operator } from '../../contract/policies.ts'
-import { operation } from '../../kernel/index.ts'
+import { type CodeOf, codedFamily, operation } from '../../kernel/index.ts'
+
+export const transferStatus = codedFamily('transferStatus', {
+  PENDING_APPROVAL: 10090201,
+  PROCESSING: 10090202,
+  COMPLETED: 10090203,
+  FAILED: 10090204,
+})
+export type TransferStatus = CodeOf<typeof transferStatus>
 
 const TransferRequest = z
   .strictObject({
@@ -43,14 +51,14 @@ const TransferOrder = z.object({
   feeAmount: decimal,
   remark: z.string().nullable(),
   clientReference: z.string().nullable(),
-  transferStatus: coded('transferStatus'),
+  transferStatus: coded(transferStatus),
   failureCode: z.string().nullable(),
   completedAt: timestamp.nullable(),
-  statusHistory: statusHistory('transferStatus'),
+  statusHistory: statusHistory(transferStatus),
 })
 
 const sortable = ['createdAt', 'updatedAt'] as const
-const walletTransferFilters = { transferStatus: codeOf('transferStatus').optional() }
+const walletTransferFilters = { transferStatus: codeOf(transferStatus).optional() }
 export const transferFilters = { walletId: id.optional(), ...walletTransferFilters }
 
 const read = {

@@ -1,5 +1,6 @@
 import { formatMoney, isoOrNull, type WorkspaceId } from '../../kernel/index.ts'
 import { type Order, reachedAt, type Teller, tellCode, tellOrder } from '../../ledger/index.ts'
+import { transferStatus } from './contract.ts'
 import { transferOf } from './transfer.ts'
 
 /** `viewer` is the workspace that looks, null for an operator. A recipient does not see the sender's own notes. */
@@ -7,7 +8,7 @@ export const renderTransfer = (order: Order, viewer: WorkspaceId | null, teller:
   const transfer = transferOf(order)
   const own = viewer === null || viewer === order.workspaceBizId
   return {
-    ...tellOrder(order, 'transferStatus', teller, own),
+    ...tellOrder(order, transferStatus, teller, own),
     sourceWalletBizId: transfer.source,
     targetWalletBizId: transfer.target,
     amount: formatMoney(transfer.amount),
@@ -15,7 +16,7 @@ export const renderTransfer = (order: Order, viewer: WorkspaceId | null, teller:
     feeAmount: formatMoney(transfer.fee),
     remark: transfer.remark,
     clientReference: own ? transfer.clientReference : null,
-    transferStatus: tellCode('transferStatus', order.status, teller),
+    transferStatus: tellCode(transferStatus, order.status, teller),
     failureCode: transfer.failureCode,
     completedAt: isoOrNull(reachedAt(order, 'COMPLETED')),
   }

@@ -3,6 +3,7 @@ import { bizId, coded, codeOf, decimal, instant, listQuery, page, timestamp } fr
 import { reason } from '../../contract/formats.ts'
 import { member, operator } from '../../contract/policies.ts'
 import { operation } from '../../kernel/index.ts'
+import { flowDirection, flowType, walletStatus } from '../../ledger/contract.ts'
 
 const Wallet = z.object({
   bizId,
@@ -10,7 +11,7 @@ const Wallet = z.object({
   walletName: z.string(),
   currency: z.string(),
   currencyExponent: z.int(),
-  walletStatus: coded('walletStatus'),
+  walletStatus: coded(walletStatus),
   isDefault: z.boolean(),
   createdAt: timestamp,
   updatedAt: timestamp,
@@ -29,8 +30,8 @@ const Balance = z.object({
 const Flow = z.object({
   bizId,
   sequence: z.int(),
-  flowType: coded('flowType'),
-  direction: coded('flowDirection'),
+  flowType: coded(flowType),
+  direction: coded(flowDirection),
   amount: decimal,
   currency: z.string(),
   balanceAfter: decimal,
@@ -41,8 +42,8 @@ const Flow = z.object({
 })
 
 export const flowFilters = {
-  flowType: codeOf('flowType').optional(),
-  direction: codeOf('flowDirection').optional(),
+  flowType: codeOf(flowType).optional(),
+  direction: codeOf(flowDirection).optional(),
 }
 
 const reading = { ...member, workspace: 'required', permission: 'wallet:read' } as const

@@ -1,4 +1,5 @@
 import { exponentOf, formatMoney, type Instant, toIso } from '../../kernel/index.ts'
+import { flowDirection, flowType, walletStatus } from '../../ledger/contract.ts'
 import { type Balance, type Flow, type Teller, tellCode, tellWay, type Wallet } from '../../ledger/index.ts'
 
 export const renderWallet = (wallet: Wallet, teller: Teller) => ({
@@ -7,7 +8,7 @@ export const renderWallet = (wallet: Wallet, teller: Teller) => ({
   walletName: wallet.walletName,
   currency: wallet.currency,
   currencyExponent: exponentOf(wallet.currency),
-  walletStatus: tellCode('walletStatus', wallet.status, teller),
+  walletStatus: tellCode(walletStatus, wallet.status, teller),
   isDefault: wallet.isDefault,
   createdAt: toIso(wallet.createdAt),
   updatedAt: toIso(wallet.updatedAt),
@@ -28,8 +29,8 @@ export const renderFlow = (flow: Flow, teller: Teller) => {
   return {
     bizId: flow.bizId,
     sequence: flow.sequence,
-    flowType: tellCode('flowType', flow.flowType, teller),
-    direction: tellCode('flowDirection', direction, teller),
+    flowType: tellCode(flowType, flow.flowType, teller),
+    direction: tellCode(flowDirection, direction, teller),
     amount,
     currency: flow.amount.currency,
     balanceAfter: formatMoney(flow.balanceAfter),

@@ -13,9 +13,20 @@ import {
 } from '../../contract/common.ts'
 import { country, reason } from '../../contract/formats.ts'
 import { member, money, operator } from '../../contract/policies.ts'
-import { operation } from '../../kernel/index.ts'
+import { type CodeOf, codedFamily, operation } from '../../kernel/index.ts'
 
-const channelType = codeOf('channelType').extract(['BANK', 'CRYPTO'])
+export const withdrawalChannelStatus = codedFamily('withdrawalChannelStatus', {
+  PENDING_VERIFICATION: 10091001,
+  ACTIVE: 10091002,
+  DISABLED: 10091003,
+  REJECTED: 10091004,
+})
+export type WithdrawalChannelStatus = CodeOf<typeof withdrawalChannelStatus>
+
+export const channelType = codedFamily('channelType', { BANK: 10091101, CRYPTO: 10091102, CARD: 10091103 })
+export type ChannelType = CodeOf<typeof channelType>
+
+const payoutChannelType = codeOf(channelType).extract(['BANK', 'CRYPTO'])
 
 /**
  * The full account goes in here and never comes out: four characters at least, beside those that group them. A bank's account
@@ -23,7 +34,7 @@ const channelType = codeOf('channelType').extract(['BANK', 'CRYPTO'])
  */
 const WithdrawalChannelRequest = z
   .strictObject({
-    channelType,
+    channelType: payoutChannelType,
     currency,
     country,
     accountHolderName: text(128),
@@ -42,22 +53,22 @@ const WithdrawalChannelRequest = z
 const WithdrawalChannel = z.object({
   bizId,
   workspaceBizId: bizId,
-  channelType: coded('channelType'),
+  channelType: coded(channelType),
   currency: z.string(),
   country: z.string(),
   accountHolderName: z.string(),
   maskedAccount: z.string(),
   bankCode: z.string().nullable(),
   network: z.string().nullable(),
-  channelStatus: coded('withdrawalChannelStatus'),
+  channelStatus: coded(withdrawalChannelStatus),
   rejectReason: z.string().nullable(),
   createdAt: timestamp,
   updatedAt: timestamp,
 })
 
 const filters = {
-  channelStatus: codeOf('withdrawalChannelStatus').optional(),
-  channelType: channelType.optional(),
+  channelStatus: codeOf(withdrawalChannelStatus).optional(),
+  channelType: payoutChannelType.optional(),
   currency: currency.optional(),
 }
 

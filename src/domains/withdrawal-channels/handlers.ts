@@ -11,13 +11,14 @@ import {
 import { listing, memberActing, tellKind } from '../../ledger/index.ts'
 import { actOf } from '../../platform/audit/index.ts'
 import * as contract from './contract.ts'
+import { channelType, withdrawalChannelStatus } from './contract.ts'
 import { type ChannelPorts, create, reject, verify } from './service.ts'
 import { type Channel, listChannels, pageChannels } from './store.ts'
 
 const told = ({ createdBy: _, ...channel }: Channel, words: Words, locale: Locale) => ({
   ...channel,
-  channelType: words.coded('channelType', channel.channelType, locale),
-  channelStatus: words.coded('withdrawalChannelStatus', channel.channelStatus, locale),
+  channelType: words.coded(channelType, channel.channelType, locale),
+  channelStatus: words.coded(withdrawalChannelStatus, channel.channelStatus, locale),
   createdAt: toIso(channel.createdAt),
   updatedAt: toIso(channel.updatedAt),
 })

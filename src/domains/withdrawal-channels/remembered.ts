@@ -1,5 +1,6 @@
 import { z } from 'zod'
-import { bizId, codesOf, instantOf } from '../../kernel/index.ts'
+import { bizId, instantOf } from '../../kernel/index.ts'
+import { withdrawalChannelStatus } from './contract.ts'
 import type { Channel } from './store.ts'
 
 const idOf = <Kind extends string>() => z.string().transform((text) => bizId<Kind>(text))
@@ -15,7 +16,7 @@ const remembered: z.ZodType<Channel> = z.object({
   maskedAccount: z.string(),
   bankCode: z.string().nullable(),
   network: z.string().nullable(),
-  channelStatus: z.enum(codesOf('withdrawalChannelStatus')),
+  channelStatus: z.enum(withdrawalChannelStatus.codes),
   rejectReason: z.string().nullable(),
   createdBy: idOf<'account'>(),
   createdAt: instant,

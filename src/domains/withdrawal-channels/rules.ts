@@ -1,7 +1,7 @@
-import type { CodeOf } from '../../kernel/index.ts'
+import type { WithdrawalChannelStatus } from './contract.ts'
 
 export type ChannelType = 'BANK' | 'CRYPTO'
-export type ChannelStatus = CodeOf<'withdrawalChannelStatus'>
+export type ChannelStatus = WithdrawalChannelStatus
 
 /** A third of the account at most, and never more than four places, stay readable; the length does not show. */
 export const masked = (account: string): string => {

@@ -3,13 +3,14 @@ import { type Database, moment, readPage, type Tx } from '../../database/index.t
 import {
   type AccountId,
   type BizId,
-  type CodeOf,
   type Instant,
   type Page,
   type PageRequest,
   toDate,
   type WorkspaceId,
+  type WorkspaceKind,
 } from '../../kernel/index.ts'
+
 import type { ChannelStatus, ChannelType } from './rules.ts'
 
 export type ChannelId = BizId<'withdrawalChannel'>
@@ -120,16 +121,16 @@ export const listChannels = (database: Database, workspace: WorkspaceId, filter:
 export interface ChannelQuery extends ChannelFilter, PageRequest {
   /** Absent: every workspace's. */
   workspace?: WorkspaceId | undefined
-  workspaceKind?: CodeOf<'workspaceKind'> | undefined
+  workspaceKind?: WorkspaceKind | undefined
   from?: Instant | undefined
   to?: Instant | undefined
   sortBy: 'createdAt' | 'updatedAt'
   sortOrder: 'asc' | 'desc'
 }
 
-export type ListedChannel = Channel & { workspaceKind: CodeOf<'workspaceKind'> }
+export type ListedChannel = Channel & { workspaceKind: WorkspaceKind }
 
-const kindOfWorkspace = sql<CodeOf<'workspaceKind'>>`(SELECT workspace_kind FROM workspaces w
+const kindOfWorkspace = sql<WorkspaceKind>`(SELECT workspace_kind FROM workspaces w
   WHERE w.biz_id = withdrawal_channels.workspace_biz_id)`
 
 /** Over every workspace: for operators. */

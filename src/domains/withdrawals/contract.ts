@@ -17,7 +17,17 @@ import {
 } from '../../contract/common.ts'
 import { reason } from '../../contract/formats.ts'
 import { decision, member, money, operator } from '../../contract/policies.ts'
-import { operation } from '../../kernel/index.ts'
+import { type CodeOf, codedFamily, operation } from '../../kernel/index.ts'
+
+export const withdrawalStatus = codedFamily('withdrawalStatus', {
+  PENDING_APPROVAL: 10090901,
+  PROCESSING: 10090902,
+  COMPLETED: 10090903,
+  CANCELLED: 10090904,
+  REJECTED: 10090905,
+  FAILED: 10090906,
+})
+export type WithdrawalStatus = CodeOf<typeof withdrawalStatus>
 
 /** The currency is the wallet's; whether the amount fits it is judged with the wallet at hand. */
 const WithdrawalRequest = z.strictObject({
@@ -38,15 +48,15 @@ const WithdrawalOrder = z.object({
   feeAmount: decimal,
   netAmount: decimal,
   remark: z.string().nullable(),
-  withdrawalStatus: coded('withdrawalStatus'),
+  withdrawalStatus: coded(withdrawalStatus),
   failureReason: z.string().nullable(),
   externalReference: z.string().nullable(),
   completedAt: timestamp.nullable(),
-  statusHistory: statusHistory('withdrawalStatus'),
+  statusHistory: statusHistory(withdrawalStatus),
 })
 
 const sortable = ['createdAt', 'updatedAt'] as const
-export const withdrawalFilters = { walletId: id.optional(), withdrawalStatus: codeOf('withdrawalStatus').optional() }
+export const withdrawalFilters = { walletId: id.optional(), withdrawalStatus: codeOf(withdrawalStatus).optional() }
 
 const reading = { ...member, permission: 'withdrawal:read' } as const
 const creating = { ...money, permission: 'withdrawal:create' } as const

@@ -1,13 +1,14 @@
 import {
   bizId,
-  type CodeOf,
   type HandlerTable,
   handlerTable,
   idInPath,
   mapPage,
   type Words,
   type WorkspaceId,
+  type WorkspaceKind,
 } from '../../kernel/index.ts'
+
 import { listing, memberActing, operatorActing, type ReadOrder, type Teller, tellKind } from '../../ledger/index.ts'
 import * as contract from './contract.ts'
 import { approve, cancel, complete, create, fail, read, reject, type WithdrawalsPorts } from './service.ts'
@@ -17,7 +18,7 @@ type Query = Parameters<typeof listing>[0] & {
   sortBy: 'createdAt' | 'updatedAt'
   walletId?: string | undefined
   withdrawalStatus?: string | undefined
-  workspaceKind?: CodeOf<'workspaceKind'> | undefined
+  workspaceKind?: WorkspaceKind | undefined
 }
 
 /** What the ledger is asked for; a workspace of null reaches every one's. */

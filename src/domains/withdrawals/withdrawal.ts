@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { formatMoney, isoOrNull, type Money, money, subtract, type WalletId } from '../../kernel/index.ts'
 import { type Order, reachedAt, type Teller, tellCode, tellOrder } from '../../ledger/index.ts'
+import { withdrawalStatus } from './contract.ts'
 
 /** What a withdrawal keeps in its order's data; amounts are minor units as text. */
 const storedData = z.object({
@@ -37,14 +38,14 @@ export const withdrawalOf = ({ bizId, sourceWalletBizId: wallet, data }: Order):
 export const tellWithdrawal = (order: Order, teller: Teller) => {
   const { wallet, amount, fee, net, ...notes } = withdrawalOf(order)
   return {
-    ...tellOrder(order, 'withdrawalStatus', teller, true),
+    ...tellOrder(order, withdrawalStatus, teller, true),
     ...notes,
     walletBizId: wallet,
     amount: formatMoney(amount),
     currency: amount.currency,
     feeAmount: formatMoney(fee),
     netAmount: formatMoney(net),
-    withdrawalStatus: tellCode('withdrawalStatus', order.status, teller),
+    withdrawalStatus: tellCode(withdrawalStatus, order.status, teller),
     completedAt: isoOrNull(reachedAt(order, 'COMPLETED')),
   }
 }

@@ -2,7 +2,14 @@ import * as z from 'zod'
 import { bizId, coded, codeOf, nothing, text, timestamp } from '../../contract/common.ts'
 import { someOf, timezone } from '../../contract/formats.ts'
 import { member, own } from '../../contract/policies.ts'
-import { operation } from '../../kernel/index.ts'
+import { type CodeOf, codedFamily, operation, workspaceKind, workspaceStatus } from '../../kernel/index.ts'
+
+export const joinSource = codedFamily('joinSource', {
+  REGISTRATION: 10050201,
+  INVITATION: 10050202,
+  CREATION: 10050203,
+})
+export type JoinSource = CodeOf<typeof joinSource>
 
 export const Workspace = z.object({
   bizId,
@@ -10,8 +17,8 @@ export const Workspace = z.object({
   entityBizId: bizId.nullable(),
   workspaceName: z.string(),
   workspaceTimezone: z.string(),
-  workspaceStatus: coded('workspaceStatus'),
-  workspaceKind: coded('workspaceKind'),
+  workspaceStatus: coded(workspaceStatus),
+  workspaceKind: coded(workspaceKind),
   extraData: z.record(z.string(), z.unknown()).nullable(),
   createdAt: timestamp,
   updatedAt: timestamp,
@@ -21,11 +28,11 @@ export const Membership = z.object({
   userBizId: bizId,
   workspaceBizId: bizId,
   workspaceName: z.string(),
-  workspaceKind: coded('workspaceKind'),
+  workspaceKind: coded(workspaceKind),
   institutionBizId: bizId,
   workspaceRoleBizId: bizId,
   workspaceRoleName: z.string(),
-  joinSource: coded('joinSource'),
+  joinSource: coded(joinSource),
   isOwner: z.boolean(),
   isDefault: z.boolean(),
   enterable: z.boolean(),
@@ -56,7 +63,7 @@ export const createWorkspace = operation({
   path: '/workspaces',
   summary: 'Create a workspace and own it',
   policy: { ...own, changesRights: true },
-  body: z.strictObject({ workspaceName, workspaceTimezone, workspaceKind: codeOf('workspaceKind').optional() }),
+  body: z.strictObject({ workspaceName, workspaceTimezone, workspaceKind: codeOf(workspaceKind).optional() }),
   reply: Workspace,
   refuses: ['STATE.CONFLICT'],
 })

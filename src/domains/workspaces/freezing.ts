@@ -1,5 +1,6 @@
 import { type Database, inTransaction } from '../../database/index.ts'
-import { type CodeOf, notFound, Refusal, type WorkspaceId } from '../../kernel/index.ts'
+import { notFound, Refusal, type WorkspaceId, type WorkspaceStatus } from '../../kernel/index.ts'
+
 import { type Act, recordAct } from '../../platform/audit/index.ts'
 import type { Members } from './members.ts'
 import { setWorkspaceStatus } from './operator-store.ts'
@@ -8,7 +9,7 @@ import { lockWorkspace, type WorkspaceRow } from './store.ts'
 const steps = {
   freeze: { from: 'ACTIVE', to: 'FROZEN' },
   unfreeze: { from: 'FROZEN', to: 'ACTIVE' },
-} as const satisfies Record<string, Record<'from' | 'to', CodeOf<'workspaceStatus'>>>
+} as const satisfies Record<string, Record<'from' | 'to', WorkspaceStatus>>
 
 /** Closes a workspace to its members, or opens it again; the gate asks for its status on every call. */
 export const changeWorkspace = (

@@ -1,5 +1,6 @@
 import type { z } from 'zod'
-import { type HandlerTable, handlerTable, type Locale, type Words } from '../../kernel/index.ts'
+import { type HandlerTable, handlerTable, type Locale, type Words, workspaceKind } from '../../kernel/index.ts'
+
 import { actOf } from '../../platform/audit/index.ts'
 import * as contract from './contract.ts'
 import type { MembershipRow } from './membership-store.ts'
@@ -9,7 +10,7 @@ import type { WorkspaceService } from './service.ts'
 const membershipReply = (words: Words, row: MembershipRow, locale: Locale): z.input<typeof contract.Membership> => ({
   ...tellMembership(words, row, locale),
   workspaceName: row.workspaceName,
-  workspaceKind: words.coded('workspaceKind', row.workspaceKind, locale),
+  workspaceKind: words.coded(workspaceKind, row.workspaceKind, locale),
   institutionBizId: row.institutionId,
   isDefault: row.isDefault,
 })

@@ -1,6 +1,7 @@
 import { type RawBuilder, type SelectQueryBuilder, sql } from 'kysely'
 import { type Database, type Given, statement, type Tx } from '../../database/index.ts'
-import { type AccountId, type CodeOf, type Instant, type RoleId, toDate, type WorkspaceId } from '../../kernel/index.ts'
+import { type AccountId, type Instant, type RoleId, toDate, type WorkspaceId } from '../../kernel/index.ts'
+import type { JoinSource } from './contract.ts'
 import { keepLimits, takeLimits } from './kept-limits-store.ts'
 import { defaultOf, mayBeDefault } from './rules.ts'
 
@@ -92,7 +93,7 @@ export interface NewMembership {
   workspaceId: WorkspaceId
   accountId: AccountId
   roleId: RoleId
-  joinSource: CodeOf<'joinSource'>
+  joinSource: JoinSource
 }
 
 const insertMembership = async (

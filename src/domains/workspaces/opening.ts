@@ -1,5 +1,14 @@
 import type { Tx } from '../../database/index.ts'
-import { type AccountId, type CodeOf, type Ids, type Instant, Refusal, type WorkspaceId } from '../../kernel/index.ts'
+import {
+  type AccountId,
+  type Ids,
+  type Instant,
+  Refusal,
+  type WorkspaceId,
+  type WorkspaceKind,
+} from '../../kernel/index.ts'
+import type { JoinSource } from './contract.ts'
+
 import { addMembership } from './membership-store.ts'
 import { accountHome, insertRole, insertWorkspace } from './store.ts'
 
@@ -11,7 +20,7 @@ export interface OpeningPorts {
 
 export type OpenWallets = (
   tx: Tx,
-  workspace: { workspaceId: WorkspaceId; kind: CodeOf<'workspaceKind'>; at: Instant },
+  workspace: { workspaceId: WorkspaceId; kind: WorkspaceKind; at: Instant },
 ) => Promise<void>
 
 export interface Opening {
@@ -21,8 +30,8 @@ export interface Opening {
   name: string
   /** The owner's own where it is not given. */
   timezone?: string | undefined
-  kind: CodeOf<'workspaceKind'>
-  joinSource: CodeOf<'joinSource'>
+  kind: WorkspaceKind
+  joinSource: JoinSource
   at: Instant
 }
 

@@ -1,19 +1,21 @@
 import { type Database, moment, partOf, readPage, type Tx } from '../../database/index.ts'
 import {
   type AccountId,
-  type CodeOf,
   type Instant,
   type Page,
   type PageRequest,
   toDate,
   type WorkspaceId,
+  type WorkspaceKind,
+  type WorkspaceStatus,
 } from '../../kernel/index.ts'
+
 import { type WorkspaceRow, workspaceColumns } from './store.ts'
 
 export const setWorkspaceStatus = (
   tx: Tx,
   id: WorkspaceId,
-  status: CodeOf<'workspaceStatus'>,
+  status: WorkspaceStatus,
   at: Instant,
 ): Promise<WorkspaceRow> =>
   tx
@@ -39,8 +41,8 @@ export const freezeOwnWorkspace = async (tx: Tx, accountId: AccountId, at: Insta
 }
 
 export interface WorkspaceQuery extends PageRequest {
-  status?: CodeOf<'workspaceStatus'> | undefined
-  kind?: CodeOf<'workspaceKind'> | undefined
+  status?: WorkspaceStatus | undefined
+  kind?: WorkspaceKind | undefined
   /** Part of a name, in any case. */
   name?: string | undefined
   from?: Instant | undefined

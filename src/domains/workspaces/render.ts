@@ -1,4 +1,6 @@
-import { type Locale, toIso, type Words } from '../../kernel/index.ts'
+import { type Locale, toIso, type Words, workspaceKind, workspaceStatus } from '../../kernel/index.ts'
+import { joinSource } from './contract.ts'
+
 import type { MembershipRow } from './membership-store.ts'
 import { isDefaultEligible, isEnterable } from './rules.ts'
 import type { WorkspaceRow } from './store.ts'
@@ -14,8 +16,8 @@ export const tellWorkspace = (words: Words, row: WorkspaceRow, locale: Locale) =
   entityBizId: row.entityId,
   workspaceName: row.name,
   workspaceTimezone: row.timezone,
-  workspaceStatus: words.coded('workspaceStatus', row.status, locale),
-  workspaceKind: words.coded('workspaceKind', row.kind, locale),
+  workspaceStatus: words.coded(workspaceStatus, row.status, locale),
+  workspaceKind: words.coded(workspaceKind, row.kind, locale),
   extraData: recordIn(row.extraData),
   createdAt: toIso(row.createdAt),
   updatedAt: toIso(row.updatedAt),
@@ -27,7 +29,7 @@ export const tellMembership = (words: Words, row: MembershipRow, locale: Locale)
   workspaceBizId: row.workspaceId,
   workspaceRoleBizId: row.roleId,
   workspaceRoleName: row.roleName,
-  joinSource: words.coded('joinSource', row.joinSource, locale),
+  joinSource: words.coded(joinSource, row.joinSource, locale),
   isOwner: row.roleType === 'OWNER',
   enterable: isEnterable(row),
   defaultEligible: isDefaultEligible(row),

@@ -1,11 +1,11 @@
 import { z } from 'zod'
-import type { CodeOf, Permission, WorkspaceAccess, WorkspaceId } from '../../kernel/index.ts'
+import type { Permission, RoleType, WorkspaceAccess, WorkspaceId, WorkspaceStatus } from '../../kernel/index.ts'
 
 /** What decides how far a membership reaches. */
 export interface Standing {
   workspaceId: WorkspaceId
-  workspaceStatus: CodeOf<'workspaceStatus'>
-  roleType: CodeOf<'roleType'>
+  workspaceStatus: WorkspaceStatus
+  roleType: RoleType
   permissionCodes: readonly string[]
   policyConfig: unknown
 }

@@ -1,5 +1,6 @@
 import { type Database, inTransaction } from '../../database/index.ts'
-import { type AccountId, type CodeOf, Refusal, type WorkspaceId } from '../../kernel/index.ts'
+import { type AccountId, Refusal, type WorkspaceId, type WorkspaceKind } from '../../kernel/index.ts'
+
 import { type Act, recordAct } from '../../platform/audit/index.ts'
 import { makeDefault } from './default-store.ts'
 import type { Members } from './members.ts'
@@ -11,7 +12,7 @@ import { updateWorkspace, type WorkspaceChanges, type WorkspaceRow, workspaceByI
 export interface AskedWorkspace {
   name: string
   timezone: string | undefined
-  kind: CodeOf<'workspaceKind'>
+  kind: WorkspaceKind
 }
 
 /** Between the gate and here a membership or workspace can end; that is answered as at the gate. */

@@ -1,12 +1,14 @@
 import type { Database, Tx } from '../../database/index.ts'
 import {
   type AccountId,
-  type CodeOf,
   type Instant,
   type Permission,
   type RoleId,
+  type RoleType,
   toDate,
   type WorkspaceId,
+  type WorkspaceKind,
+  type WorkspaceStatus,
 } from '../../kernel/index.ts'
 
 type Store = Database | Tx
@@ -30,8 +32,8 @@ export interface WorkspaceRow {
   entityId: string | null
   name: string
   timezone: string
-  status: CodeOf<'workspaceStatus'>
-  kind: CodeOf<'workspaceKind'>
+  status: WorkspaceStatus
+  kind: WorkspaceKind
   extraData: unknown
   createdAt: Instant
   updatedAt: Instant
@@ -52,7 +54,7 @@ export interface NewWorkspace {
   institutionId: string
   name: string
   timezone: string
-  kind: CodeOf<'workspaceKind'>
+  kind: WorkspaceKind
 }
 
 /** Undefined where the id is taken: only the seed brings ids of its own. */
@@ -103,7 +105,7 @@ export interface NewRole {
   id: RoleId
   workspaceId: WorkspaceId
   name: string
-  type: CodeOf<'roleType'>
+  type: RoleType
   permissionCodes: Permission[]
 }
 

@@ -1,10 +1,10 @@
-import type { AccountId, CodeOf, Instant, Permission, Portal } from '../../kernel/index.ts'
+import type { AccountId, AccountStatus, Instant, Permission, Portal } from '../../kernel/index.ts'
 
 /** An account as the rest of identity knows it. */
 export interface Account {
   id: AccountId
   portal: Portal
-  status: CodeOf<'accountStatus'>
+  status: AccountStatus
   email: string
   emailCanonical: string
   emailVerifiedAt: Instant | null
@@ -22,7 +22,7 @@ export interface NewAccount {
   id: AccountId
   portal: Portal
   institutionId: string
-  status: CodeOf<'accountStatus'>
+  status: AccountStatus
   email: string
   emailVerifiedAt: Instant | null
   name: string

@@ -1,5 +1,6 @@
 import type { Tx } from '../../database/index.ts'
-import type { AccountId, CodeOf, Permission, Portal } from '../../kernel/index.ts'
+import type { AccountId, AccountStatus, Permission, Portal } from '../../kernel/index.ts'
+
 import type { IdentityPorts } from '../ports.ts'
 import { accountByEmail, insertAccount } from './store.ts'
 
@@ -10,7 +11,7 @@ export interface ProvidedAccount {
   password: string
   name: string
   /** ACTIVE unless told. */
-  status?: CodeOf<'accountStatus'>
+  status?: AccountStatus
   institutionId?: string
   phone?: string
   language?: string

@@ -2,25 +2,28 @@ import * as z from 'zod'
 import { coded, codeOf, email, password } from '../../contract/common.ts'
 import { oneTimeCode, opaque, sessionId } from '../../contract/formats.ts'
 import { anonymous, everyPortal, own } from '../../contract/policies.ts'
-import { operation } from '../../kernel/index.ts'
+import { accountStatus, operation } from '../../kernel/index.ts'
+import { CodeDelivery, DeliveredMethod, mfaMethod } from '../mfa/contract.ts'
 
-/** The methods whose code is delivered; the others are in the user's hands already. */
-export const DeliveredMethod = codeOf('mfaMethod').extract(['EMAIL'])
+export const codes = {
+  'AUTH.INVALID_CREDENTIALS': { status: 401 },
+  'AUTH.CODE_INVALID': { status: 401 },
+  'AUTH.CLIENT_MISMATCH': { status: 401 },
+  'AUTH.PENDING_APPROVAL': { status: 403 },
+  'AUTH.SESSION_NOT_FOUND': { status: 404 },
+} as const
 
-/** What the delivery of a code answers. */
-export const CodeDelivery = z.object({
-  mfaMethod: coded('mfaMethod'),
-  maskedDestination: z.string(),
-  expiresIn: z.int(),
-  resendAfter: z.int(),
-  attemptsRemaining: z.int(),
-})
+declare module '../../kernel/codes.ts' {
+  interface CodesByOwner {
+    login: typeof codes
+  }
+}
 
 const LoginInitiated = z.object({
   sessionId: z.string().nullable(),
-  mfaMethods: z.array(coded('mfaMethod')),
+  mfaMethods: z.array(coded(mfaMethod)),
   expiresIn: z.int(),
-  accountStatus: coded('accountStatus').nullable(),
+  accountStatus: coded(accountStatus).nullable(),
   pendingApproval: z.boolean(),
 })
 
@@ -67,7 +70,7 @@ export const completeLogin = operation({
   path: '/auth/login/complete',
   summary: 'End a login with the second factor; yields the tokens',
   policy: anonymous,
-  body: z.strictObject({ sessionId, mfaMethod: codeOf('mfaMethod'), code: oneTimeCode }),
+  body: z.strictObject({ sessionId, mfaMethod: codeOf(mfaMethod), code: oneTimeCode }),
   reply: LoginCompleted,
   refuses: [
     'AUTH.SESSION_NOT_FOUND',

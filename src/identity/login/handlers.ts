@@ -1,4 +1,13 @@
-import { type Caller, type HandlerTable, handlerTable, type RequestFacts, type Words } from '../../kernel/index.ts'
+import {
+  accountStatus,
+  type Caller,
+  type HandlerTable,
+  handlerTable,
+  type RequestFacts,
+  type Words,
+} from '../../kernel/index.ts'
+import { mfaMethod } from '../mfa/contract.ts'
+
 import type { refresher } from '../tokens/refresh.ts'
 import type { loginCompleter } from './complete.ts'
 import * as contract from './contract.ts'
@@ -18,19 +27,19 @@ export const loginHandlers = (words: Words, useCases: UseCases): HandlerTable =>
   handlerTable(contract, {
     initiateLogin: async (request) => {
       const { email, password } = request.body
-      const { sessionId, methods, expiresIn, accountStatus } = await useCases.initiate(request, email, password)
+      const { sessionId, methods, expiresIn, accountStatus: status } = await useCases.initiate(request, email, password)
       return {
         sessionId,
-        mfaMethods: methods.map((method) => words.coded('mfaMethod', method, request.locale)),
+        mfaMethods: methods.map((method) => words.coded(mfaMethod, method, request.locale)),
         expiresIn,
-        accountStatus: accountStatus && words.coded('accountStatus', accountStatus, request.locale),
-        pendingApproval: accountStatus === 'PENDING_APPROVAL',
+        accountStatus: status && words.coded(accountStatus, status, request.locale),
+        pendingApproval: status === 'PENDING_APPROVAL',
       }
     },
     sendLoginCode: async (request) => {
-      const { sessionId, mfaMethod } = request.body
-      const sent = await useCases.sendCode(request, sessionId, mfaMethod)
-      return { mfaMethod: words.coded('mfaMethod', mfaMethod, request.locale), ...sent }
+      const { sessionId, mfaMethod: method } = request.body
+      const sent = await useCases.sendCode(request, sessionId, method)
+      return { mfaMethod: words.coded(mfaMethod, method, request.locale), ...sent }
     },
     completeLogin: async (request) => {
       const { sessionId, mfaMethod: method, code } = request.body

@@ -1,6 +1,7 @@
-import { type CodeOf, Refusal, type RequestFacts } from '../../kernel/index.ts'
+import { type AccountStatus, Refusal, type RequestFacts } from '../../kernel/index.ts'
 import type { Account } from '../accounts/account.ts'
 import { accountByEmail } from '../accounts/store.ts'
+import type { MfaMethod } from '../mfa/contract.ts'
 import { enabledMethods } from '../mfa/methods.ts'
 import { upgradePassword } from '../passwords/upgrade.ts'
 import type { IdentityPorts } from '../ports.ts'
@@ -13,11 +14,11 @@ import type { Throttle } from './throttle.ts'
 export interface InitiatedLogin {
   /** Null where the account still waits for its approval. */
   sessionId: string | null
-  methods: CodeOf<'mfaMethod'>[]
+  methods: MfaMethod[]
   /** Seconds. */
   expiresIn: number
   /** What keeps the login from going on; null where nothing does. */
-  accountStatus: CodeOf<'accountStatus'> | null
+  accountStatus: AccountStatus | null
 }
 
 const mayKnow = (account: Account): boolean => account.status === 'ACTIVE' || account.status === 'PENDING_APPROVAL'

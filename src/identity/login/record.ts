@@ -1,6 +1,7 @@
 import { inTransaction, type Tx } from '../../database/index.ts'
-import type { AccountId, CodeOf, Instant, RequestFacts } from '../../kernel/index.ts'
+import type { AccountId, Instant, RequestFacts } from '../../kernel/index.ts'
 import { actBy, recordAct, recordRefusedAct } from '../../platform/audit/index.ts'
+import type { MfaMethod } from '../mfa/contract.ts'
 import type { IdentityPorts } from '../ports.ts'
 import { insertLoginHistory, type LoginFailure } from './history-store.ts'
 
@@ -8,7 +9,7 @@ import { insertLoginHistory, type LoginFailure } from './history-store.ts'
 interface Outcome {
   accountId: AccountId | null
   failure: LoginFailure | null
-  method: CodeOf<'mfaMethod'> | null
+  method: MfaMethod | null
 }
 
 /** A login's outcome, for the account's owner (history) and for the operators (audit log). */
@@ -33,7 +34,7 @@ export const recordLogin = (
   ports: IdentityPorts,
   tx: Tx,
   facts: RequestFacts,
-  login: { accountId: AccountId; method: CodeOf<'mfaMethod'> },
+  login: { accountId: AccountId; method: MfaMethod },
   at: Instant,
 ): Promise<void> => record(ports, tx, facts, { ...login, failure: null }, at)
 

@@ -2,11 +2,25 @@ import * as z from 'zod'
 import { coded, codeOf, timestamp } from '../../contract/common.ts'
 import { oneTimeCode } from '../../contract/formats.ts'
 import { everyPortal, own } from '../../contract/policies.ts'
-import { operation } from '../../kernel/index.ts'
-import { CodeDelivery, DeliveredMethod } from '../login/contract.ts'
+import { type CodeOf, codedFamily, operation } from '../../kernel/index.ts'
+
+export const mfaMethod = codedFamily('mfaMethod', { EMAIL: 10011001, OTP: 10011002, BACKUP_CODE: 10011005 })
+export type MfaMethod = CodeOf<typeof mfaMethod>
+
+/** The methods whose code is delivered; the others are in the user's hands already. */
+export const DeliveredMethod = codeOf(mfaMethod).extract(['EMAIL'])
+
+/** What the delivery of a code answers. */
+export const CodeDelivery = z.object({
+  mfaMethod: coded(mfaMethod),
+  maskedDestination: z.string(),
+  expiresIn: z.int(),
+  resendAfter: z.int(),
+  attemptsRemaining: z.int(),
+})
 
 const MfaEntry = z.object({
-  mfaMethod: coded('mfaMethod'),
+  mfaMethod: coded(mfaMethod),
   isEnabled: z.boolean(),
   isPrimary: z.boolean(),
   verifiedAt: timestamp.nullable(),
@@ -106,7 +120,7 @@ export const stepUp = operation({
   path: '/security/step-up',
   summary: 'Prove a second factor again, for what needs a fresh one',
   policy: proving,
-  body: z.strictObject({ mfaMethod: codeOf('mfaMethod'), code: oneTimeCode }),
+  body: z.strictObject({ mfaMethod: codeOf(mfaMethod), code: oneTimeCode }),
   reply: z.object({ success: z.boolean(), expiresIn: z.int() }),
   refuses: ['AUTH.CODE_INVALID'],
 })

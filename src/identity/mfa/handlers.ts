@@ -1,19 +1,12 @@
 import type { Database } from '../../database/index.ts'
-import {
-  type CodeOf,
-  type HandlerTable,
-  handlerTable,
-  isoOrNull,
-  type Locale,
-  toIso,
-  type Words,
-} from '../../kernel/index.ts'
+import { type HandlerTable, handlerTable, isoOrNull, type Locale, toIso, type Words } from '../../kernel/index.ts'
 import { ownAccount } from '../accounts/own-account.ts'
 import { backupCodeCount } from './backup-code.ts'
 import { backupCodeStatus } from './backup-code-store.ts'
 import type { backupCodeGenerator } from './backup-codes.ts'
 import * as contract from './contract.ts'
-import { type MfaMethod, mfaMethods } from './methods.ts'
+import { type MfaMethod, mfaMethod } from './contract.ts'
+import { type MfaEntry, mfaMethods } from './methods.ts'
 import type { otpChanges } from './otp.ts'
 import type { stepUp, stepUpSender } from './step-up.ts'
 
@@ -30,8 +23,8 @@ interface Parts {
 /** An account's second factors: interface.md 2.7 and 4.4, completions.md, Security. */
 export const mfaHandlers = (parts: Parts): HandlerTable => {
   const { database, words, otp } = parts
-  const coded = (method: CodeOf<'mfaMethod'>, locale: Locale) => words.coded('mfaMethod', method, locale)
-  const render = ({ method, verifiedAt, ...flags }: MfaMethod, locale: Locale) => ({
+  const coded = (method: MfaMethod, locale: Locale) => words.coded(mfaMethod, method, locale)
+  const render = ({ method, verifiedAt, ...flags }: MfaEntry, locale: Locale) => ({
     mfaMethod: coded(method, locale),
     ...flags,
     verifiedAt: isoOrNull(verifiedAt),

@@ -1,12 +1,13 @@
 import type { Database } from '../../database/index.ts'
-import type { CodeOf, Instant } from '../../kernel/index.ts'
+import type { Instant } from '../../kernel/index.ts'
 import type { Account } from '../accounts/account.ts'
 import { backupCodeStatus } from './backup-code-store.ts'
+import type { MfaMethod } from './contract.ts'
 import { readOtp } from './otp-store.ts'
 
 /** A second factor of an account (interface.md 2.7), before it is rendered. */
-export interface MfaMethod {
-  method: CodeOf<'mfaMethod'>
+export interface MfaEntry {
+  method: MfaMethod
   isEnabled: boolean
   isPrimary: boolean
   verifiedAt: Instant | null
@@ -16,7 +17,7 @@ export interface MfaMethod {
 export const mfaMethods = async (
   database: Database,
   { portal, id, emailVerifiedAt }: Pick<Account, 'portal' | 'id' | 'emailVerifiedAt'>,
-): Promise<MfaMethod[]> => {
+): Promise<MfaEntry[]> => {
   const otp = await readOtp(database, portal, id)
   const backup = await backupCodeStatus(database, portal, id)
   const hasOtp = Boolean(otp?.secret)
@@ -29,5 +30,5 @@ export const mfaMethods = async (
 }
 
 /** What a login offers. */
-export const enabledMethods = async (database: Database, account: Account): Promise<CodeOf<'mfaMethod'>[]> =>
+export const enabledMethods = async (database: Database, account: Account): Promise<MfaMethod[]> =>
   (await mfaMethods(database, account)).filter(({ isEnabled }) => isEnabled).map(({ method }) => method)

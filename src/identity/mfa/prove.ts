@@ -1,18 +1,19 @@
 import type { Tx } from '../../database/index.ts'
-import type { AccountId, CodeOf, Instant, Portal, RequestFacts } from '../../kernel/index.ts'
+import type { AccountId, Instant, Portal, RequestFacts } from '../../kernel/index.ts'
 import { type CodeOwner, spendCode } from '../login/code-store.ts'
 import { codeDigest } from '../login/one-time-code.ts'
 import type { Notices } from '../notices/notices.ts'
 import type { IdentityPorts } from '../ports.ts'
 import { backupCodeDigest } from './backup-code.ts'
 import { spendBackupCode } from './backup-code-store.ts'
+import type { MfaMethod } from './contract.ts'
 import { openSecret } from './otp-secret.ts'
 import { readOtp, spendStep } from './otp-store.ts'
 import { stepOf } from './totp.ts'
 
 /** A second factor as it is presented. */
 export interface FactorProof {
-  method: CodeOf<'mfaMethod'>
+  method: MfaMethod
   code: string
 }
 

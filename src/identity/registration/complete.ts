@@ -1,13 +1,14 @@
 import { inTransaction, type Tx } from '../../database/index.ts'
 import {
   type AccountId,
-  type CodeOf,
+  type AccountStatus,
   type Instant,
   invalid,
   plus,
   Refusal,
   type RequestFacts,
 } from '../../kernel/index.ts'
+
 import { actBy, recordAct } from '../../platform/audit/index.ts'
 import type { NewAccount } from '../accounts/account.ts'
 import { insertAccount } from '../accounts/store.ts'
@@ -29,7 +30,7 @@ export interface Person {
 
 export interface NewcomerAccount {
   accountId: AccountId
-  status: CodeOf<'accountStatus'>
+  status: AccountStatus
   passwordInitToken: string
 }
 

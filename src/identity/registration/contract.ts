@@ -2,8 +2,19 @@ import * as z from 'zod'
 import { bizId, coded, email, text } from '../../contract/common.ts'
 import { country, language, oneTimeCode, phone, sessionId, timezone } from '../../contract/formats.ts'
 import { anonymous } from '../../contract/policies.ts'
-import { operation } from '../../kernel/index.ts'
+import { accountStatus, operation } from '../../kernel/index.ts'
+
 import { turnstileToken } from '../passwords/contract.ts'
+
+export const codes = {
+  'AUTH.REGISTRATION_CLOSED': { status: 403 },
+} as const
+
+declare module '../../kernel/codes.ts' {
+  interface CodesByOwner {
+    registration: typeof codes
+  }
+}
 
 const step = { method: 'POST', chains: ['consumer'] } as const
 
@@ -45,7 +56,7 @@ export const completeRegistration = operation({
   }),
   reply: z.object({
     accountBizId: bizId,
-    accountStatus: coded('accountStatus'),
+    accountStatus: coded(accountStatus),
     pendingApproval: z.boolean(),
     passwordInitToken: z.string(),
   }),

@@ -1,4 +1,5 @@
-import { type HandlerTable, handlerTable } from '../../kernel/index.ts'
+import { accountStatus, type HandlerTable, handlerTable } from '../../kernel/index.ts'
+
 import type { Throttle } from '../login/throttle.ts'
 import type { IdentityPorts } from '../ports.ts'
 import type { IdentitySettings } from '../settings.ts'
@@ -28,7 +29,7 @@ export const registrationHandlers = (
       const { accountId, status, passwordInitToken } = await complete(request, sessionId, person)
       return {
         accountBizId: accountId,
-        accountStatus: ports.words.coded('accountStatus', status, request.locale),
+        accountStatus: ports.words.coded(accountStatus, status, request.locale),
         pendingApproval: status === 'PENDING_APPROVAL',
         passwordInitToken,
       }

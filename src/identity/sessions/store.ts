@@ -2,7 +2,7 @@ import { type Database, type Given, moment, statement, type Tx } from '../../dat
 import type { SessionEnd } from '../../database/tables/identity.ts'
 import {
   type AccountId,
-  type CodeOf,
+  type AccountStatus,
   type Instant,
   type Permission,
   type Portal,
@@ -15,7 +15,7 @@ export interface OpenSession {
   id: SessionId
   portal: Portal
   accountId: AccountId
-  accountStatus: CodeOf<'accountStatus'>
+  accountStatus: AccountStatus
   ipWhitelistEnabled: boolean
   operatorPermissions: Permission[]
   steppedUpAt: Instant | null

@@ -1,6 +1,7 @@
 import { type Given, statement } from '../../database/statement.ts'
 import type { Database, Tx } from '../../database/tables/index.ts'
-import { type CodeOf, type Instant, type Portal, toDate } from '../../kernel/index.ts'
+import type { AuditOutcome } from '../../domains/operators/contract.ts'
+import { type Instant, type Portal, toDate } from '../../kernel/index.ts'
 
 /** One act worth telling of later. `detail` holds codes, ids, figures and the reason that somebody gave: never secrets or addresses. */
 export interface AuditEvent {
@@ -11,7 +12,7 @@ export interface AuditEvent {
   /** The id of the operation that acted, or of the job. */
   action: string
   targetId: string | null
-  outcome: CodeOf<'auditOutcome'>
+  outcome: AuditOutcome
   requestId: string
   clientIp: string
   detail: Record<string, string | number | boolean | null>

@@ -1,20 +1,21 @@
-import { type CodedValue, codedFamilies, codedFamilyNames, codesOf } from '../../kernel/index.ts'
+import type { CodedFamily, CodedValue } from '../../kernel/index.ts'
 
-/** Numbers of a deployment's own, by family and code (`codedValues` in the configuration). */
+/** Numbers that a deployment sets itself, by family and code (`codedValues` in the configuration). */
 export type CodedOverrides = Readonly<Record<string, Readonly<Record<string, number>>>>
 
-/** Every coded value of one language, frozen: they are shared by all replies. Keyed by `<family>.<code>`. */
+/** Every coded value of one language by `<family>.<code>`. The values are frozen: all responses share them. */
 export const codedValues = (
-  say: (key: string) => string,
+  families: Iterable<CodedFamily>,
+  textOf: (key: string) => string,
   overrides: CodedOverrides,
 ): ReadonlyMap<string, CodedValue> => {
-  const values = new Map<string, CodedValue>()
-  for (const family of codedFamilyNames) {
-    for (const code of codesOf(family)) {
-      const key = `${family}.${code}`
-      const text = { label: say(`coded.${key}.label`), description: say(`coded.${key}.description`) }
-      values.set(key, Object.freeze({ code, value: overrides[family]?.[code] ?? codedFamilies[family][code], ...text }))
+  const result = new Map<string, CodedValue>()
+  for (const { name, values } of families) {
+    for (const [code, number] of Object.entries(values)) {
+      const key = `${name}.${code}`
+      const text = { label: textOf(`coded.${key}.label`), description: textOf(`coded.${key}.description`) }
+      result.set(key, Object.freeze({ code, value: overrides[name]?.[code] ?? number, ...text }))
     }
   }
-  return values
+  return result
 }

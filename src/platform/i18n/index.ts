@@ -1,11 +1,14 @@
 import i18next from 'i18next'
-import { codes, fallbackLocale, type Locale, locales, type Words } from '../../kernel/index.ts'
+import { type Code, type CodedFamily, fallbackLocale, type Locale, locales, type Words } from '../../kernel/index.ts'
 import { readTexts } from './catalogue.ts'
 import { type CodedOverrides, codedValues } from './coded.ts'
 
 export interface WordsOptions {
   /** Holds a `<locale>.yaml` per language: config/locales. */
   directory: string
+  /** Every refusal code and family of coded values that the catalogue declares. */
+  codes: readonly Code[]
+  families: ReadonlyMap<string, CodedFamily>
   codedOverrides?: CodedOverrides
 }
 
@@ -36,27 +39,27 @@ const sayIn = (directory: string): ((locale: Locale) => Say) => {
 }
 
 /** One language, with what every request needs worked out beforehand. */
-const prepare = (say: Say, overrides: CodedOverrides) => {
+const prepare = (say: Say, { codes, families, codedOverrides = {} }: WordsOptions) => {
   const sentences = new Map<string, string>()
   const named = new Map<string, readonly [before: string, after: string]>()
-  for (const code of Object.keys(codes)) {
+  for (const code of codes) {
     const plain = say(`refusal.${code}`)
     const [before = '', after] = say(`refusal.${code}`, { context: 'field', field: gap }).split(gap)
     sentences.set(code, plain)
     if (after !== undefined) named.set(code, [before, after])
   }
-  return { say, sentences, named, coded: codedValues((key) => say(key), overrides) }
+  return { say, sentences, named, coded: codedValues(families.values(), (key) => say(key), codedOverrides) }
 }
 
 /**
  * The texts of config/locales, every file read at once, so that none fails whoever first asks for its language. What a language
  * lacks is said in English. The others are worked out when somebody first asks for them, which takes longer than reading them.
  */
-export const createWords = ({ directory, codedOverrides = {} }: WordsOptions): Words => {
-  const sayFor = sayIn(directory)
-  const languages = new Map([[fallbackLocale, prepare(sayFor(fallbackLocale), codedOverrides)]])
+export const createWords = (options: WordsOptions): Words => {
+  const sayFor = sayIn(options.directory)
+  const languages = new Map([[fallbackLocale, prepare(sayFor(fallbackLocale), options)]])
   const language = (locale: Locale) => {
-    const found = languages.get(locale) ?? prepare(sayFor(locale), codedOverrides)
+    const found = languages.get(locale) ?? prepare(sayFor(locale), options)
     languages.set(locale, found)
     return found
   }
@@ -68,8 +71,8 @@ export const createWords = ({ directory, codedOverrides = {} }: WordsOptions): W
       return frame ? `${frame[0]}${field}${frame[1]}` : (sentences.get(code) ?? code)
     },
     coded: (family, code, locale) => {
-      const value = language(locale).coded.get(`${family}.${code}`)
-      if (!value) throw new RangeError(`${family} has no ${code}`)
+      const value = language(locale).coded.get(`${family.name}.${code}`)
+      if (!value) throw new RangeError(`${family.name} has no ${code}`)
       return value
     },
     text: (key, locale, values) => language(locale).say(key, values),

@@ -1,6 +1,6 @@
+import { codes, numericCode } from '../../../src/contract/index.ts'
 import { parseQuery } from '../../../src/gateway/query.ts'
 import type { Match } from '../../../src/gateway/router.ts'
-import { codes } from '../../../src/kernel/index.ts'
 import { isJsonObject, type Json, type JsonObject, toJsonObject } from '../../../src/openapi/json.ts'
 import { faultsOfExample } from './check.ts'
 import { normaliser } from './normalise.ts'
@@ -15,7 +15,7 @@ export interface Seen {
   reply: Json
 }
 
-const codeNames = new Set([...Object.keys(codes), ...Object.values(codes).map(({ status }) => `${status}0`)])
+const codeNames = new Set<string>([...codes, ...codes.map(numericCode)])
 
 const some = (members: Record<string, string>): JsonObject | undefined =>
   Object.keys(members).length === 0 ? undefined : toJsonObject(members)

@@ -1,15 +1,9 @@
 import { z } from 'zod'
 import type { Snapshot } from '../../../database/index.ts'
-import {
-  type AccountId,
-  type Clock,
-  type CodeOf,
-  codesOf,
-  type Instant,
-  intervalOf,
-  type WorkspaceId,
-} from '../../../kernel/index.ts'
+import { type AccountId, type Clock, type Instant, intervalOf, type WorkspaceId } from '../../../kernel/index.ts'
+import { flowDirection, flowType } from '../../../ledger/contract.ts'
 import type { Ledger } from '../../../ledger/index.ts'
+import type { ExportType } from '../contract.ts'
 import { flowSource } from './flows.ts'
 import { loginHistorySource } from './login-history-store.ts'
 import { orderKinds } from './order-columns.ts'
@@ -26,8 +20,8 @@ const Filters = z.object({
     .string()
     .transform((text) => text.toLowerCase())
     .optional(),
-  flowType: z.enum(codesOf('flowType')).optional(),
-  direction: z.enum(codesOf('flowDirection')).optional(),
+  flowType: z.enum(flowType.codes).optional(),
+  direction: z.enum(flowDirection.codes).optional(),
   transferStatus: text,
   sourceCurrency: text,
   targetCurrency: text,
@@ -37,7 +31,7 @@ const Filters = z.object({
 })
 
 export interface ExportScope {
-  type: CodeOf<'exportType'>
+  type: ExportType
   workspace: WorkspaceId
   account: AccountId
   filters: unknown
