@@ -1,6 +1,7 @@
 import type { Server } from 'node:http'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Logger } from 'pino'
+import { storeName } from './compose/store.ts'
 import { compose, type Role } from './compose.ts'
 import { type Configuration, settingName } from './config/index.ts'
 import { closeListener } from './gateway/index.ts'
@@ -44,10 +45,8 @@ export const run = async (settings: Configuration, role: Role, logger: Logger): 
     }
     yieldToEventLoop()
     keepHeapSmall()
-    logger.info(
-      { role, host: settings.listen.host, port: running.port, operationsPort: running.operationsPort },
-      'listening',
-    )
+    const { port, operationsPort } = running
+    logger.info({ role, host: settings.listen.host, port, operationsPort, store: storeName(settings) }, 'listening')
     let stopping: Promise<void> | undefined
     const stop = async (): Promise<void> => {
       const { delayMs, timeoutMs } = settings.shutdown

@@ -8,8 +8,9 @@ import type { Upstream } from './upstream.ts'
 
 export interface Routes {
   backendOf(domain: string): Backend
-  /** Closes the connections when the last call that may still use them has had its time. */
+  /** Closes the connections once every call that may still use them has ended or timed out. */
   retire(): void
+  /** Closes the connections now. A second call returns the promise of the first. */
   close(): Promise<void>
 }
 
@@ -45,8 +46,13 @@ export const createRoutes = async ({ here, settings, signer, clock, metrics }: P
     const place = placeOf(settings, domain)
     if (place !== 'in-process') byDomain.set(domain, await upstreamFor(place))
   }
-  const close = async () => {
-    await Promise.all([...upstreams.values()].map((upstream) => upstream.close()))
+  let retiring: NodeJS.Timeout | undefined
+  let closing: Promise<unknown> | undefined
+  const close = async (): Promise<void> => {
+    clearTimeout(retiring)
+    // A pool rejects a second close.
+    closing ??= Promise.all([...upstreams.values()].map((upstream) => upstream.close()))
+    await closing
   }
   const longest = Object.values(settings.backends).reduce(
     (most, chosen) => (typeof chosen === 'object' ? Math.max(most, chosen.timeoutMs, chosen.streamTimeoutMs) : most),
@@ -56,7 +62,8 @@ export const createRoutes = async ({ here, settings, signer, clock, metrics }: P
     backendOf: (domain) => byDomain.get(domain) ?? here,
     retire: () => {
       for (const upstream of upstreams.values()) upstream.retire()
-      setTimeout(close, longest + graceMs).unref()
+      // Nobody waits for this close: an unhandled rejection would end the process over connections that nobody uses.
+      retiring = setTimeout(() => void close().catch(() => undefined), longest + graceMs).unref()
     },
     close,
   }

@@ -9,4 +9,18 @@ export const databaseTarget = (
 ): DatabaseTarget =>
   settings.databaseUrl
     ? { kind: 'postgres', url: settings.databaseUrl.reveal(), ...settings.database, onConnectionBroken }
-    : { kind: 'embedded', directory: settings.dataDirectory, ...settings.database, onDiskFull }
+    : {
+        kind: 'embedded',
+        directory: settings.dataDirectory,
+        isDurable: settings.profile === 'production',
+        ...settings.database,
+        onDiskFull,
+      }
+
+/** The store for logs, without credentials: `postgresql db:5432/portico`, or `embedded /var/lib/portico`. */
+export const storeName = ({ databaseUrl, dataDirectory }: Configuration): string => {
+  if (!databaseUrl) return `embedded ${dataDirectory}`
+  const { hostname, port, pathname, searchParams } = new URL(databaseUrl.reveal())
+  const host = searchParams.get('host') || hostname || 'localhost'
+  return `postgresql ${host}:${searchParams.get('port') || port || '5432'}${pathname}`
+}

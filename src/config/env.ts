@@ -6,11 +6,12 @@ export const variableTexts = {
   PORTICO_PROFILE: '`development` (default) or `production`',
   PORTICO_CONFIG: 'a YAML file, laid over config/default.yaml',
   PORTICO_DATA_DIR: "where the embedded store and the disk's blobs live (`./data`)",
-  DATABASE_URL: 'PostgreSQL 15 or newer instead of the embedded store',
+  DATABASE_URL:
+    'PostgreSQL 15 or newer instead of the embedded store; required in production unless `database.acceptEmbedded` is true',
   REDIS_URL: 'what several replicas share: limits, channel sessions, messages; without it one gateway alone runs',
   SMTP_URL: 'a mail server instead of the development outbox; in production `smtps://…`, or `smtp://…?requireTLS=true`',
-  PORTICO_SECRET_KEY: '32 bytes in base64 (`openssl rand -base64 32`); required in production',
-  PORTICO_RATE_LIMIT_SCALE: 'multiplies every limit (1)',
+  PORTICO_SECRET_KEY: '32 random bytes in base64 (`openssl rand -base64 32`); required in production',
+  PORTICO_RATE_LIMIT_SCALE: 'multiplies every limit (1); at most 1 in production',
   LOG_LEVEL: '`info` by default',
 } as const
 

@@ -2,12 +2,16 @@ import { z } from 'zod'
 import { developmentAccessCodeHashes, developmentKey, exampleAccessCodeHashes } from './development.ts'
 import type { Variables } from './env.ts'
 import { isHttps } from './http-url.ts'
+import { isPredictableKey } from './predictable-key.ts'
+import { settingName } from './variables.ts'
 
 /** The few settings that are judged here, read leniently: what is malformed is the schema's to report. */
 const Judged = z.object({
   profile: z.unknown(),
   publicUrl: z.string().nullable().catch(null),
   mail: z.object({ from: z.string() }).catch({ from: '' }),
+  database: z.object({ acceptEmbedded: z.boolean() }).catch({ acceptEmbedded: false }),
+  limits: z.object({ scale: z.number() }).catch({ scale: 1 }),
   portals: z
     .record(
       z.string(),
@@ -44,6 +48,13 @@ export const productionFaults = (tree: unknown, variables: Variables): string[] 
   if (key === undefined) faults.push('PORTICO_SECRET_KEY: must be set in production (32 bytes, base64)')
   else if (Buffer.from(key, 'base64').equals(developmentKey()))
     faults.push('PORTICO_SECRET_KEY: is the development key')
+  else if (isPredictableKey(key))
+    faults.push('PORTICO_SECRET_KEY: is not random; make a key with `openssl rand -base64 32`')
+  if (!variables.DATABASE_URL && !settings.database.acceptEmbedded)
+    faults.push(
+      'DATABASE_URL: must be set in production, or database.acceptEmbedded must be true (embedded store, one process)',
+    )
+  if (settings.limits.scale > 1) faults.push(`${settingName('limits.scale')}: must be at most 1 in production`)
   const { publicUrl } = settings
   if (publicUrl !== null && !isHttps(publicUrl)) faults.push('publicUrl: must be https in production')
   if (!variables.SMTP_URL) faults.push('SMTP_URL: must be set in production; codes are sent by mail')

@@ -18,6 +18,11 @@ export const databaseSettings = z.strictObject({
     .int()
     .min(0)
     .describe('Below so much free room the embedded store is read only, since PGlite does not survive a full disk.'),
+  acceptEmbedded: z
+    .boolean()
+    .describe(
+      'Allow the production profile to use the embedded store when `DATABASE_URL` is unset. It serves one process, and then flushes every commit to disk.',
+    ),
   vacuumEveryMs: life(60_000).describe(
     'How often the embedded store uses the room of deleted rows again, which a server does by itself.',
   ),

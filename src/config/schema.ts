@@ -1,9 +1,9 @@
 import { hash } from 'node:crypto'
-import ipaddr from 'ipaddr.js'
 import { z } from 'zod'
 import { routableDomains } from '../contract/index.ts'
 import { isSender, rateGroups } from '../kernel/index.ts'
 import { accessSettings } from './access.ts'
+import { cidr, coverInternet } from './address-ranges.ts'
 import { life, wait } from './durations.ts'
 import { auditSettings, exportSettings, fileSettings, jobSettings } from './files.ts'
 import { host } from './host.ts'
@@ -20,10 +20,6 @@ const codeDigest = z
   .string()
   .regex(/^[0-9a-f]{64}$/, 'a SHA-256 in lower-case hex')
   .refine((hex) => hex !== hash('sha256', ''), 'not the SHA-256 of an empty text')
-
-/** As inet_aton reads them, `172.16/12` and `010.0.0.0/8` are ranges too, and not those that were meant. */
-const isRange = (text: string): boolean => ipaddr.IPv4.isValidCIDRFourPartDecimal(text) || ipaddr.IPv6.isValidCIDR(text)
-const cidr = z.string().refine(isRange, 'an address range such as 10.0.0.0/8')
 
 /** A fixed window: so many within so long. */
 const limitRule = z.strictObject({
@@ -52,6 +48,7 @@ const portal = z.strictObject({
       .describe('`cloudflare` demands the CF headers; `direct` takes the address from X-Forwarded-For, or the socket.'),
     trustedProxies: z
       .array(cidr)
+      .refine((ranges) => !coverInternet(ranges), 'ranges that do not cover the whole internet')
       .describe('The peers that may say who the client is; from others it counts as absent.'),
   }),
   selfRegistration: z
@@ -128,7 +125,9 @@ export const upstream = z.strictObject({
 export const schema = z.strictObject({
   profile: z
     .enum(['development', 'production'])
-    .describe('Production refuses development codes, keys and addresses, and what is unset that must not be.'),
+    .describe(
+      'Production refuses development codes, keys and addresses, predictable keys, raised limits, and missing settings.',
+    ),
   publicUrl: baseUrl.describe(
     'The address under which users reach this deployment; links in mails are built from it alone.',
   ),
@@ -153,7 +152,7 @@ export const schema = z.strictObject({
       'each access code at one portal, since it tells which one is meant',
     ),
   limits: z.strictObject({
-    scale: z.number().positive().describe('Multiplies every limit; for load tests.'),
+    scale: z.number().positive().describe('Multiplies every limit; for load tests. At most 1 in production.'),
     address: anyAddress,
     groups: z
       .record(z.enum(rateGroups), groupRules)

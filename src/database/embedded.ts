@@ -2,6 +2,7 @@ import { PGlite } from '@electric-sql/pglite'
 import { Kysely, sql } from 'kysely'
 import { isRecord } from '../kernel/index.ts'
 import { makeFolder } from '../platform/system/index.ts'
+import { DurableNodeFS, durableStartParams, syncFolder } from './durable-files.ts'
 import { embeddedDialect } from './embedded-dialect.ts'
 import { embeddedFolder } from './embedded-folder.ts'
 import { demandFreeSpace, guardFreeSpace } from './free-space.ts'
@@ -18,6 +19,8 @@ const settings = ['shared_buffers=16MB', 'wal_buffers=1MB', 'min_wal_size=32MB',
 export interface EmbeddedTarget {
   kind: 'embedded'
   directory: string
+  /** Whether a commit is on disk before it is acknowledged, as with a PostgreSQL server. */
+  isDurable: boolean
   /** Below so much free room the store is read only. */
   minimumFreeBytes: number
   /** Told when that begins and when it ends. */
@@ -38,12 +41,22 @@ const reasonOf = (error: unknown): unknown =>
     ? new Error(`its files cannot be read or written (WASI errno ${error.errno})`)
     : error
 
+const openPglite = async (folder: string, isDurable: boolean): Promise<PGlite> => {
+  const options = { parsers, postgresqlconf: settings }
+  if (!isDurable) return PGlite.create({ ...options, dataDir: folder })
+  const pglite = await PGlite.create({ ...options, fs: new DurableNodeFS(folder), startParams: durableStartParams })
+  // PGlite copies a new store into place without a flush, and an earlier process may have run without durability.
+  syncFolder(folder)
+  return pglite
+}
+
 /**
- * PGlite on disk. It runs without fsync: safe against a killed process, not against a loss of power.
+ * PGlite on disk: safe against a killed process, and against a loss of power where it `isDurable`.
  * It takes no lock of its own, so one is taken here, and a second process is refused.
  */
 export const openEmbedded = async ({
   directory,
+  isDurable,
   minimumFreeBytes,
   onDiskFull,
 }: Omit<EmbeddedTarget, 'kind'>): Promise<OpenDatabase> => {
@@ -52,7 +65,7 @@ export const openEmbedded = async ({
   const lock = lockDirectory(directory)
   try {
     clearRemains(directory)
-    const pglite = await PGlite.create({ dataDir: embeddedFolder(directory), parsers, postgresqlconf: settings })
+    const pglite = await openPglite(embeddedFolder(directory), isDurable)
     markOpened(directory)
     const over = Promise.withResolvers<Error>()
     let isOver = false

@@ -1,8 +1,9 @@
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import { Readable } from 'node:stream'
-import { setTimeout as pause } from 'node:timers/promises'
+import { setTimeout as pause, setImmediate as turnOfLoop } from 'node:timers/promises'
 import { Registry } from 'prom-client'
+import { Pool } from 'undici'
 import { afterEach, expect, test, vi } from 'vitest'
 import { createBackends, createUpstreamMetrics } from '../../src/backends/index.ts'
 import { createRoutes } from '../../src/backends/routes.ts'
@@ -15,7 +16,10 @@ import { json, startMisbehaving } from '../harness/misbehaving.ts'
 import { testSettings, upstreamAt } from '../harness/settings.ts'
 import { testClock } from '../identity/clock.ts'
 
-afterEach(() => void vi.useRealTimers())
+afterEach(() => {
+  vi.useRealTimers()
+  vi.restoreAllMocks()
+})
 
 const here = { handle: async () => null, broken: () => new Refusal('SYSTEM.INTERNAL_ERROR') }
 const routesTo = (
@@ -75,6 +79,38 @@ test('what is replaced is used for the longest of its times and a second more, a
   // One for streams and one for all else, each used again.
   expect(left.size).toBe(2)
   await misbehaving.close()
+})
+
+test('close: may be called again, and cancels the timer that retire has set', async () => {
+  const { retire, close } = await routesTo({ default: upstreamAt('http://127.0.0.1:9') })
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+  retire()
+  expect(vi.getTimerCount()).toBe(1)
+  await Promise.all([close(), close()])
+  expect(vi.getTimerCount()).toBe(0)
+  await expect(close()).resolves.toBeUndefined()
+})
+
+test('retire: pools that its timer has closed can be closed again', async () => {
+  const { retire, close } = await routesTo({ default: upstreamAt('http://127.0.0.1:9') })
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+  retire()
+  vi.runAllTimers()
+  await turnOfLoop()
+  await expect(close()).resolves.toBeUndefined()
+})
+
+test('retire: a pool that cannot be closed is no unhandled rejection', async () => {
+  const unhandled = vi.fn()
+  process.once('unhandledRejection', unhandled)
+  const { retire } = await routesTo({ default: upstreamAt('http://127.0.0.1:9') })
+  vi.spyOn(Pool.prototype, 'close').mockRejectedValue(new Error('already destroyed'))
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+  retire()
+  vi.runAllTimers()
+  await turnOfLoop()
+  process.off('unhandledRejection', unhandled)
+  expect(unhandled).not.toHaveBeenCalled()
 })
 
 test('of the breakers of what is replaced nothing is told any more: one that is open would be open for good', async () => {

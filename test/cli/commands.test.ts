@@ -125,7 +125,7 @@ describe('a command that needs what is in a store', () => {
   })
 
   test('and only reads says where one is empty: exit code 1', async () => {
-    const empty = await openEmbedded({ directory, minimumFreeBytes: 0, onDiskFull: () => undefined })
+    const empty = await openEmbedded({ directory, isDurable: false, minimumFreeBytes: 0, onDiskFull: () => undefined })
     await empty.close()
     for (const command of ['ledger', 'audit']) {
       const { code, err } = await portico([command, 'verify'], { PORTICO_DATA_DIR: directory })
@@ -163,6 +163,7 @@ test('config check prints the effective configuration, and of its secrets not on
   await rm(dirname(PORTICO_CONFIG), { recursive: true })
   expect([code, err]).toEqual([0, ''])
   expect(out).toContain('port: 8123\n')
+  expect(out).toContain('store: postgresql store.test:5432/portico\n')
   expect(out).not.toMatch(/hidden|aGlkZGVu/)
   for (const name of ['databaseUrl', 'redisUrl', 'smtpUrl', 'secretKey', 'secret'])
     expect(out).toMatch(new RegExp(`^ *${name}: '\\[secret\\]'$`, 'm'))
@@ -192,6 +193,13 @@ describe('what takes long, over a store of its own', () => {
     store = await createTemplate()
   })
   afterAll(() => store?.remove())
+
+  test('serve: the log line `listening` names the store', async () => {
+    const log = captureLog()
+    const running = await serve(testSettings({ PORTICO_DATA_DIR: store.directory }), 'gateway', log.logger)
+    await running.stop()
+    expect(log.lines.find(({ msg }) => msg === 'listening')).toMatchObject({ store: `embedded ${store.directory}` })
+  })
 
   test('serve on a port that is taken names it with its variable, and lets go of the other one: exit code 1', async () => {
     const [port, free] = [await freePort(), await freePort()]

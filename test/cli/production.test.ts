@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
 import { startProcess } from '../harness/process.ts'
+import { productionKey } from '../harness/settings.ts'
 
 const folder = await mkdtemp(join(tmpdir(), 'portico-production-'))
 afterAll(() => rm(folder, { recursive: true, force: true }))
@@ -10,7 +11,7 @@ afterAll(() => rm(folder, { recursive: true, force: true }))
 test('production does not start on a store that development has seeded, and names every account', async () => {
   const shared = {
     PORTICO_DATA_DIR: join(folder, 'data'),
-    PORTICO_SECRET_KEY: Buffer.alloc(32, 7).toString('base64'),
+    PORTICO_SECRET_KEY: productionKey,
     LOG_LEVEL: 'error',
   }
   await (await startProcess(shared)).stop()
@@ -20,6 +21,7 @@ test('production does not start on a store that development has seeded, and name
     file,
     `publicUrl: https://portal.example.com
 mail: { from: no-reply@example.com }
+database: { acceptEmbedded: true }
 portals: { CONSUMER: ${portal('a')}, SYSTEM: ${portal('b')} }
 `,
   )

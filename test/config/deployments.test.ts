@@ -5,7 +5,7 @@ import { load, loadAll } from 'js-yaml'
 import { afterAll, expect, test } from 'vitest'
 import { z } from 'zod'
 import { type Configuration, ConfigurationError, loadConfiguration } from '../../src/config/index.ts'
-import { root } from '../harness/settings.ts'
+import { productionKey, root } from '../harness/settings.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'portico-deployments-'))
 afterAll(() => rmSync(folder, { recursive: true }))
@@ -46,7 +46,7 @@ const drainSeconds = (yaml: string): number => {
 }
 
 test('the configuration of the Kubernetes example is refused for its access codes, which everybody can read, and for nothing else', () => {
-  const variables = { PORTICO_PROFILE: 'production', PORTICO_SECRET_KEY: 'q'.repeat(43), SMTP_URL: 'smtps://mail' }
+  const variables = { PORTICO_PROFILE: 'production', PORTICO_SECRET_KEY: productionKey, SMTP_URL: 'smtps://mail' }
   const start = () => settingsBy(inKubernetes(), variables)
   expect(start).toThrow(ConfigurationError)
   expect(start).toThrow(

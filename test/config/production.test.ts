@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { developmentAccessCodeHashes, exampleAccessCodeHashes } from '../../src/config/development.ts'
 import type { Variables } from '../../src/config/env.ts'
 import { ConfigurationError, loadConfiguration } from '../../src/config/index.ts'
-import { root } from '../harness/settings.ts'
+import { productionKey, root } from '../harness/settings.ts'
 
 const faultsOf = (variables: Variables): string[] => {
   try {
@@ -20,7 +20,8 @@ test('the example for production is refused for its access codes, which everybod
   const variables = {
     PORTICO_PROFILE: 'production',
     PORTICO_CONFIG: join(root, 'config/production.example.yaml'),
-    PORTICO_SECRET_KEY: Buffer.alloc(32, 7).toString('base64'),
+    PORTICO_SECRET_KEY: productionKey,
+    DATABASE_URL: 'postgres://db.example.com/portico',
     SMTP_URL: 'smtps://mail.example.com',
   }
   expect(faultsOf(variables)).toEqual([

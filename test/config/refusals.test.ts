@@ -7,6 +7,7 @@ import { afterAll, describe, expect, test } from 'vitest'
 import { developmentAccessCodeHashes, developmentKey } from '../../src/config/development.ts'
 import type { Variables } from '../../src/config/env.ts'
 import { ConfigurationError, loadConfiguration, Secret } from '../../src/config/index.ts'
+import { productionKey } from '../harness/settings.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'portico-refusals-'))
 afterAll(() => rmSync(folder, { recursive: true }))
@@ -37,8 +38,10 @@ describe('production', () => {
     mail: { from: 'Portal <no-reply@portal.example>' },
     portals: { CONSUMER: codes('a'.repeat(64)), SYSTEM: codes('b'.repeat(64)) },
   }
-  const PORTICO_SECRET_KEY = base64(new Uint8Array(32).fill(7))
-  const variables = { PORTICO_SECRET_KEY, SMTP_URL: 'smtps://mail.example' }
+  const PORTICO_SECRET_KEY = productionKey
+  const DATABASE_URL = 'postgres://db.example/portico'
+  const SMTP_URL = 'smtps://mail.example'
+  const variables = { PORTICO_SECRET_KEY, DATABASE_URL, SMTP_URL }
 
   test('is taken with an address, a sender, codes, a key and a mail server of its own, and with nothing of development’s', () => {
     const taken = load(settings, variables)
@@ -55,6 +58,15 @@ describe('production', () => {
   const [developmentCode = ''] = developmentAccessCodeHashes
   const consumer = { ...settings.portals, CONSUMER: { accessCodes: ['a'.repeat(64), developmentCode] } }
   const leading = (links: object) => ({ portals: { ...settings.portals, SYSTEM: { ...codes('b'.repeat(64)), links } } })
+
+  test('accepts the embedded store where database.acceptEmbedded is true', () => {
+    const accepting = { ...settings, database: { acceptEmbedded: true } }
+    expect(faultsOf(accepting, { PORTICO_SECRET_KEY, SMTP_URL })).toEqual([])
+  })
+
+  test('accepts limits that are scaled down', () => {
+    expect(faultsOf(settings, { ...variables, PORTICO_RATE_LIMIT_SCALE: '0.5' })).toEqual([])
+  })
 
   test('takes pages of mails at an address of their own', () => {
     const links = { signIn: 'https://operators.example/', passwordReset: '/reset' }
@@ -88,7 +100,27 @@ describe('production', () => {
     ],
     ['mail.from: is the development address', { mail: { from: 'no-reply@portico.test' } }, variables],
     ['PORTICO_SECRET_KEY: is the development key', {}, { ...variables, PORTICO_SECRET_KEY: base64(developmentKey()) }],
-    ['SMTP_URL: must be set in production; codes are sent by mail', {}, { PORTICO_SECRET_KEY }],
+    ['SMTP_URL: must be set in production; codes are sent by mail', {}, { PORTICO_SECRET_KEY, DATABASE_URL }],
+    [
+      'PORTICO_SECRET_KEY: is not random; make a key with `openssl rand -base64 32`',
+      {},
+      { ...variables, PORTICO_SECRET_KEY: base64(new Uint8Array(32)) },
+    ],
+    [
+      'DATABASE_URL: must be set in production, or database.acceptEmbedded must be true (embedded store, one process)',
+      {},
+      { PORTICO_SECRET_KEY, SMTP_URL },
+    ],
+    [
+      'limits.scale (PORTICO_RATE_LIMIT_SCALE): must be at most 1 in production',
+      {},
+      { ...variables, PORTICO_RATE_LIMIT_SCALE: '1.1' },
+    ],
+    [
+      'limits.scale (PORTICO_RATE_LIMIT_SCALE): must be at most 1 in production',
+      { limits: { scale: 1000 } },
+      variables,
+    ],
   ])('is refused for one thing alone: %s', (fault, changed, told) => {
     expect(faultsOf({ ...settings, ...changed }, told)).toEqual([fault])
   })
@@ -243,6 +275,8 @@ test.each<[string, object]>([
     'portals.SYSTEM.edge.trustedProxies.0',
     portal({ edge: { trustedProxies: [range] } }),
   ]),
+  ['portals.SYSTEM.edge.trustedProxies', portal({ edge: { trustedProxies: ['0.0.0.0/0'] } })],
+  ['portals.SYSTEM.edge.trustedProxies', portal({ edge: { trustedProxies: ['0.0.0.0/1', '128.0.0.0/1'] } })],
   ['limits.ipv6Prefix', { limits: { ipv6Prefix: 65 } }],
   ['limits.ipv6Prefix', { limits: { ipv6Prefix: 31 } }],
   ['limits.scale', { limits: { scale: 0 } }],

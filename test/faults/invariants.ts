@@ -57,7 +57,13 @@ const targetOf = (place: Place): DatabaseTarget =>
         lockTimeoutMs: 10_000,
         onConnectionBroken: () => undefined,
       }
-    : { kind: 'embedded', directory: place.directory, minimumFreeBytes: 0, onDiskFull: () => undefined }
+    : {
+        kind: 'embedded',
+        directory: place.directory,
+        isDurable: false,
+        minimumFreeBytes: 0,
+        onDiskFull: () => undefined,
+      }
 
 /**
  * By the store itself: the entries sum to zero, balances equal their flows, nothing available is negative, and there

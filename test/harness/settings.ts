@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto'
 import { fileURLToPath } from 'node:url'
 import type { z } from 'zod'
 import type { Variables } from '../../src/config/env.ts'
@@ -5,6 +6,9 @@ import { type Configuration, loadConfiguration, type UpstreamConfiguration } fro
 import { upstream } from '../../src/config/schema.ts'
 
 export const root = fileURLToPath(new URL('../..', import.meta.url))
+
+/** A PORTICO_SECRET_KEY that production accepts. */
+export const productionKey = hash('sha256', 'a secret key for tests', 'base64')
 
 /**
  * The development configuration on free ports, with limits that a test suite does not meet by accident. `adjust` lets a

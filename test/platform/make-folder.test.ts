@@ -31,7 +31,7 @@ test('where a file stands in its way, no folder is made, and the failure says so
 test.skipIf(!existsSync('/proc/self'))('in a folder that takes none, making one fails at once', async () => {
   await expect(makeFolder('/proc/portico')).rejects.toThrow('ENOENT')
   await expect(
-    openEmbedded({ directory: '/proc/portico', minimumFreeBytes: 0, onDiskFull: () => undefined }),
+    openEmbedded({ directory: '/proc/portico', isDurable: false, minimumFreeBytes: 0, onDiskFull: () => undefined }),
   ).rejects.toThrow('the data directory /proc/portico (PORTICO_DATA_DIR) cannot be made')
   const blobs = await openBlobs({ kind: 'disk' }, '/proc/portico')
   const put = blobs.put('files/0190f4a0-0000-7000-8000-000000000001', Readable.from(['bytes']))
@@ -42,7 +42,9 @@ test('a store whose files PGlite cannot use is refused, and the failure says why
   const directory = join(folder, 'store')
   await mkdir(join(directory, 'pg', 'postgresql.conf'), { recursive: true })
   for (const name of ['PG_VERSION', 'portico.opened']) await writeFile(join(directory, 'pg', name), '18\n')
-  await expect(openEmbedded({ directory, minimumFreeBytes: 0, onDiskFull: () => undefined })).rejects.toMatchObject({
+  await expect(
+    openEmbedded({ directory, isDurable: false, minimumFreeBytes: 0, onDiskFull: () => undefined }),
+  ).rejects.toMatchObject({
     message: `the embedded store in ${directory} could not be opened`,
     cause: new Error('its files cannot be read or written (WASI errno 31)'),
   })

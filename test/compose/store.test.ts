@@ -1,0 +1,26 @@
+import { resolve } from 'node:path'
+import { expect, test } from 'vitest'
+import { databaseTarget, storeName } from '../../src/compose/store.ts'
+import { loadConfiguration } from '../../src/config/index.ts'
+
+test.each([
+  ['postgres://portico:hidden@db.example:6432/portico?sslmode=verify-full', 'postgresql db.example:6432/portico'],
+  ['postgresql://db.example/portico', 'postgresql db.example:5432/portico'],
+  ['postgres://u:hidden@[::1]:5433/x', 'postgresql [::1]:5433/x'],
+  ['postgres:///x?host=/var/run/postgresql&port=5433', 'postgresql /var/run/postgresql:5433/x'],
+  ['postgres:///x?password=hidden', 'postgresql localhost:5432/x'],
+])('storeName: %s without its credentials', (DATABASE_URL, name) => {
+  expect(storeName(loadConfiguration({ DATABASE_URL }))).toBe(name)
+})
+
+test('storeName: the embedded store by its directory', () => {
+  expect(storeName(loadConfiguration({ PORTICO_DATA_DIR: 'some/data' }))).toBe(`embedded ${resolve('some/data')}`)
+})
+
+test.each([
+  ['development', false],
+  ['production', true],
+] as const)('databaseTarget: the embedded store of %s is durable: %s', (profile, isDurable) => {
+  const settings = { ...loadConfiguration({}), profile }
+  expect(databaseTarget(settings, () => undefined)).toMatchObject({ kind: 'embedded', isDurable })
+})
