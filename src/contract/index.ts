@@ -124,3 +124,8 @@ export const statusOf = (code: Code): number => statuses.get(code) ?? 500
 
 /** The code as users/self reports it: the HTTP status followed by a zero, 4010 for 401. */
 export const numericCode = (code: Code): string => `${statusOf(code)}0`
+
+/** What each domain of operations is about: the descriptions of the OpenAPI tags. */
+export const summaries: ReadonlyMap<string, string> = new Map(
+  Object.entries(resources).flatMap(([name, contract]) => ('summary' in contract ? [[name, contract.summary]] : [])),
+)

@@ -26,6 +26,9 @@ const ours = readdirSync(new URL('../../src', import.meta.url), { withFileTypes:
 /** All of ours but these folders. */
 const allBut = (...folders: string[]): RegExp => new RegExp(`^(?!(${folders.join('|')})/)(${ours})`)
 
+/** Contract files run in a browser: the building blocks, and the `contract.ts` of each owner. */
+const contractFile = /^contract\/|(^|\/)contract\.ts$/
+
 export const importRules: ImportRule[] = [
   {
     name: 'kernel imports nothing of ours',
@@ -33,13 +36,14 @@ export const importRules: ImportRule[] = [
     forbids: allBut('kernel'),
   },
   {
-    name: 'contract imports kernel only',
-    from: /^contract\//,
+    name: 'contract files import the kernel and other contract files',
+    from: contractFile,
     forbids: allBut('kernel', 'contract'),
+    exceptTo: contractFile,
   },
   {
-    name: 'kernel and contract are safe in a browser',
-    from: /^(kernel|contract)\//,
+    name: 'kernel and contract files are safe in a browser',
+    from: /^(kernel|contract)\/|(^|\/)contract\.ts$/,
     forbids: /^node:|^(express|kysely|pg|undici|jose|pino)/,
   },
   {
@@ -55,44 +59,45 @@ export const importRules: ImportRule[] = [
     forbids: /^((main|cli|compose)\.ts$|(compose|cli)\/)/,
   },
   {
-    name: 'only handlers.ts and index.ts of a domain see the contract',
-    from: /^(domains|identity|ledger)\//,
-    exceptFrom: /(^|\/|-)(handlers|index)\.ts$/,
-    forbids: /^contract\//,
-    exceptTo: /^contract\/permissions\.ts$/,
-  },
-  {
-    name: 'domains do not import the gateway, identity or back-ends',
+    name: 'domains do not import the gateway, identity or backends',
     from: /^domains\//,
     forbids: /^(gateway|identity|backends)\//,
-    exceptTo: /^gateway\/ports\.ts$/,
+    exceptTo: /^gateway\/ports\.ts$|\/contract\.ts$/,
   },
   {
-    name: 'identity does not import domains, ledger, gateway or back-ends',
+    name: 'identity does not import domains, ledger, gateway or backends',
     from: /^identity\//,
     forbids: /^(domains|ledger|gateway|backends)\//,
-    exceptTo: /^gateway\/ports\.ts$/,
+    exceptTo: /^gateway\/ports\.ts$|\/contract\.ts$/,
   },
-  { name: 'the ledger imports no domain', from: /^ledger\//, forbids: /^(domains|identity|gateway|backends)\// },
   {
-    name: 'platform imports the kernel only',
-    from: /^platform\//,
-    forbids: allBut('kernel', 'platform'),
+    name: 'the ledger imports no domain',
+    from: /^ledger\//,
+    forbids: /^(domains|identity|gateway|backends)\//,
+    exceptTo: /\/contract\.ts$/,
+  },
+  {
+    name: 'database imports the kernel, platform imports the kernel and the database',
+    from: /^(database|platform)\//,
+    forbids: allBut('kernel', 'database', 'platform'),
+    exceptTo: /\/contract\.ts$/,
   },
   {
     name: 'the gateway imports no domain and no identity',
     from: /^gateway\//,
     forbids: /^(domains|identity|ledger)\//,
+    exceptTo: /\/contract\.ts$/,
   },
   {
-    name: 'the client imports kernel and contract only, and is safe in a browser',
+    name: 'the client imports kernel and contract files only, and is safe in a browser',
     from: /^client\//,
     forbids: new RegExp(`^node:|${allBut('kernel', 'contract', 'client').source}`),
+    exceptTo: contractFile,
   },
   {
-    name: 'only stores and platform/database see SQL',
+    name: 'only stores, schemas and database see SQL',
     from: /./,
-    exceptFrom: /(^|\/)(store|[a-z-]+-store)\.ts$|^platform\/database\/|^platform\/audit\/store\.ts$/,
+    exceptFrom: /(^|\/)(store|schema|[a-z-]+-store)\.ts$|\/schema\/|^database\//,
     forbids: /^(kysely|pg|@electric-sql\/pglite)(\/|$)/,
   },
 ]
@@ -101,7 +106,7 @@ export const textRules: TextRule[] = [
   {
     // A bundler may keep the whole of an object that is imported by its name: zod's 50 languages, 350 KB for nothing.
     name: 'what a browser loads imports zod as a namespace',
-    in: /^(kernel|contract|client)\//,
+    in: /^(kernel|contract|client)\/|(^|\/)contract\.ts$/,
     forbids: /^import \{ z \} from 'zod'/m,
   },
   { name: 'process.env is read in one file', in: /./, except: /^config\/env\.ts$/, forbids: /\bprocess\.env\b/ },
@@ -135,12 +140,12 @@ export const textRules: TextRule[] = [
 export const isForeignDomain = (from: string, to: string): boolean => {
   const room = (path: string) => /^domains\/([^/]+)\//.exec(path)?.[1]
   const [a, b] = [room(from), room(to)]
-  return a !== undefined && b !== undefined && a !== b
+  return a !== undefined && b !== undefined && a !== b && !/\/contract\.ts$/.test(to)
 }
 
-/** A domain's, identity's and the ledger's only door is its index.ts. */
+/** A domain, identity and the ledger are entered through `index.ts`; their contract files are public, too. */
 export const isSideEntrance = (from: string, to: string): boolean => {
-  const house = (path: string) => /^(domains\/[^/]+|identity|ledger)\//.exec(path)?.[1]
-  const target = house(to)
-  return target !== undefined && house(from) !== target && to !== `${target}/index.ts`
+  const ownerOf = (path: string) => /^(domains\/[^/]+|identity|ledger)\//.exec(path)?.[1]
+  const target = ownerOf(to)
+  return target !== undefined && ownerOf(from) !== target && to !== `${target}/index.ts` && !/\/contract\.ts$/.test(to)
 }

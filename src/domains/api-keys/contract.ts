@@ -5,6 +5,9 @@ import { apiKeyPermissions } from '../../contract/permissions.ts'
 import { member } from '../../contract/policies.ts'
 import { type CodeOf, codedFamily, operation } from '../../kernel/index.ts'
 
+/** The description of the OpenAPI tag. */
+export const summary = 'API keys, with which machines use the second chain.'
+
 export const apiKeyStatus = codedFamily('apiKeyStatus', {
   ACTIVE: 10091201,
   DISABLED: 10091202,

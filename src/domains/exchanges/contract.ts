@@ -17,6 +17,9 @@ import {
 import { member, money, operator } from '../../contract/policies.ts'
 import { type CodeOf, codedFamily, isRate, operation, rateText } from '../../kernel/index.ts'
 
+/** The description of the OpenAPI tag. */
+export const summary = 'Quotes and exchanges between currencies. Operators list and set the rates.'
+
 export const codes = {
   'EXCHANGE.RATE_UNAVAILABLE': { status: 422 },
   'EXCHANGE.QUOTE_UNUSABLE': { status: 422 },

@@ -9,6 +9,9 @@ import { transferFilters } from '../transfers/contract.ts'
 import { flowFilters } from '../wallets/contract.ts'
 import { withdrawalFilters } from '../withdrawals/contract.ts'
 
+/** The description of the OpenAPI tag. */
+export const summary = 'Lists exported as files by a background job.'
+
 export const exportStatus = codedFamily('exportStatus', {
   QUEUED: 10091601,
   RUNNING: 10091602,

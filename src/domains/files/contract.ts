@@ -3,6 +3,9 @@ import { bizId, coded, timestamp } from '../../contract/common.ts'
 import { member } from '../../contract/policies.ts'
 import { type CodeOf, codedFamily, operation } from '../../kernel/index.ts'
 
+/** The description of the OpenAPI tag. */
+export const summary = 'File upload and download.'
+
 export const codes = {
   'FILE.RANGE_NOT_SATISFIABLE': { status: 416 },
 } as const

@@ -4,6 +4,9 @@ import { reason } from '../../contract/formats.ts'
 import { member, own } from '../../contract/policies.ts'
 import { type CodeOf, codedFamily, operation } from '../../kernel/index.ts'
 
+/** The description of the OpenAPI tag. */
+export const summary = 'Invitations to a workspace, sent and received.'
+
 export const invitationStatus = codedFamily('invitationStatus', {
   PENDING: 10091301,
   ACCEPTED: 10091302,

@@ -15,6 +15,9 @@ import {
 import { Profile } from '../profile/contract.ts'
 import { Workspace } from '../workspaces/contract.ts'
 
+/** The description of the OpenAPI tag. */
+export const summary = 'Accounts, workspaces, ledger, and audit log, for operators.'
+
 export const auditOutcome = codedFamily('auditOutcome', { SUCCESS: 10091901, REFUSED: 10091902 })
 export type AuditOutcome = CodeOf<typeof auditOutcome>
 

@@ -4,6 +4,9 @@ import { country, language, phone, someOf, timezone } from '../../contract/forma
 import { everyPortal, own } from '../../contract/policies.ts'
 import { accountPortal, accountStatus, operation } from '../../kernel/index.ts'
 
+/** The description of the OpenAPI tag. */
+export const summary = 'The profile of the signed-in account.'
+
 export const Profile = z.object({
   bizId,
   institutionBizId: bizId,

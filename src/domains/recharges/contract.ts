@@ -21,6 +21,9 @@ import { decision, member, money, operator } from '../../contract/policies.ts'
 import { type CodeOf, codedFamily, operation } from '../../kernel/index.ts'
 import { channelType } from '../withdrawal-channels/contract.ts'
 
+/** The description of the OpenAPI tag. */
+export const summary = 'Incoming payments and their proofs. Operators confirm or reject them.'
+
 export const rechargeStatus = codedFamily('rechargeStatus', {
   PENDING_PAYMENT: 10090801,
   PROOF_SUBMITTED: 10090802,

@@ -7,6 +7,9 @@ import { operation, roleType } from '../../kernel/index.ts'
 
 import { Membership } from '../workspaces/contract.ts'
 
+/** The description of the OpenAPI tag. */
+export const summary = 'Roles of a workspace, their permissions, and their assignment to members.'
+
 const permissionCodes = distinct(z.enum(workspacePermissions), workspacePermissions.length)
 
 const Role = z.object({

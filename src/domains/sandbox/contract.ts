@@ -3,6 +3,9 @@ import { timestamp } from '../../contract/common.ts'
 import { member } from '../../contract/policies.ts'
 import { operation } from '../../kernel/index.ts'
 
+/** The description of the OpenAPI tag. */
+export const summary = 'Reset of a sandbox workspace.'
+
 export const resetSandbox = operation({
   id: 'sandbox.reset',
   method: 'POST',

@@ -21,6 +21,9 @@ import { reason } from '../../contract/formats.ts'
 import { decision, member, money, operator } from '../../contract/policies.ts'
 import { type CodeOf, codedFamily, operation } from '../../kernel/index.ts'
 
+/** The description of the OpenAPI tag. */
+export const summary = 'Transfers between wallets. Operators approve those above a limit.'
+
 export const transferStatus = codedFamily('transferStatus', {
   PENDING_APPROVAL: 10090201,
   PROCESSING: 10090202,

@@ -5,6 +5,9 @@ import { member, operator } from '../../contract/policies.ts'
 import { operation } from '../../kernel/index.ts'
 import { flowDirection, flowType, walletStatus } from '../../ledger/contract.ts'
 
+/** The description of the OpenAPI tag. */
+export const summary = 'Wallets, balances, and flows.'
+
 const Wallet = z.object({
   bizId,
   workspaceBizId: bizId,

@@ -15,6 +15,9 @@ import { country, reason } from '../../contract/formats.ts'
 import { member, money, operator } from '../../contract/policies.ts'
 import { type CodeOf, codedFamily, operation } from '../../kernel/index.ts'
 
+/** The description of the OpenAPI tag. */
+export const summary = 'Payout accounts. Operators verify them.'
+
 export const withdrawalChannelStatus = codedFamily('withdrawalChannelStatus', {
   PENDING_VERIFICATION: 10091001,
   ACTIVE: 10091002,

@@ -19,6 +19,9 @@ import { reason } from '../../contract/formats.ts'
 import { decision, member, money, operator } from '../../contract/policies.ts'
 import { type CodeOf, codedFamily, operation } from '../../kernel/index.ts'
 
+/** The description of the OpenAPI tag. */
+export const summary = 'Payouts. Operators approve and settle them.'
+
 export const withdrawalStatus = codedFamily('withdrawalStatus', {
   PENDING_APPROVAL: 10090901,
   PROCESSING: 10090902,

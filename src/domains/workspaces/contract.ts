@@ -4,6 +4,9 @@ import { someOf, timezone } from '../../contract/formats.ts'
 import { member, own } from '../../contract/policies.ts'
 import { type CodeOf, codedFamily, operation, workspaceKind, workspaceStatus } from '../../kernel/index.ts'
 
+/** The description of the OpenAPI tag. */
+export const summary = 'Workspaces and the caller’s membership in them.'
+
 export const joinSource = codedFamily('joinSource', {
   REGISTRATION: 10050201,
   INVITATION: 10050202,

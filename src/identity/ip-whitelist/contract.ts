@@ -4,6 +4,9 @@ import { addressRange, distinct } from '../../contract/formats.ts'
 import { everyPortal, own } from '../../contract/policies.ts'
 import { operation } from '../../kernel/index.ts'
 
+/** The description of the OpenAPI tag. */
+export const summary = 'The addresses from which an account can be used.'
+
 const IpWhitelist = z.object({
   enabled: z.boolean(),
   entries: z.array(

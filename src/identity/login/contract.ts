@@ -5,6 +5,9 @@ import { anonymous, everyPortal, own } from '../../contract/policies.ts'
 import { accountStatus, operation } from '../../kernel/index.ts'
 import { CodeDelivery, DeliveredMethod, mfaMethod } from '../mfa/contract.ts'
 
+/** The description of the OpenAPI tag. */
+export const summary = 'Sign-in with a password and a second factor, token refresh, and sign-out.'
+
 export const codes = {
   'AUTH.INVALID_CREDENTIALS': { status: 401 },
   'AUTH.CODE_INVALID': { status: 401 },

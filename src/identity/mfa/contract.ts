@@ -4,6 +4,9 @@ import { oneTimeCode } from '../../contract/formats.ts'
 import { everyPortal, own } from '../../contract/policies.ts'
 import { type CodeOf, codedFamily, operation } from '../../kernel/index.ts'
 
+/** The description of the OpenAPI tag. */
+export const summary = 'Second factors, backup codes, and step-up verification.'
+
 export const mfaMethod = codedFamily('mfaMethod', { EMAIL: 10011001, OTP: 10011002, BACKUP_CODE: 10011005 })
 export type MfaMethod = CodeOf<typeof mfaMethod>
 

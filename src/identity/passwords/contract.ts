@@ -4,6 +4,9 @@ import { opaque } from '../../contract/formats.ts'
 import { anonymous, everyPortal, own } from '../../contract/policies.ts'
 import { operation } from '../../kernel/index.ts'
 
+/** The description of the OpenAPI tag. */
+export const summary = 'Password recovery and change.'
+
 /** The answer to a challenge against robots; empty where the deployment asks for none. */
 export const turnstileToken = z.string().max(4_096)
 

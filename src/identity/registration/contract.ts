@@ -6,6 +6,9 @@ import { accountStatus, operation } from '../../kernel/index.ts'
 
 import { turnstileToken } from '../passwords/contract.ts'
 
+/** The description of the OpenAPI tag. */
+export const summary = 'Self-registration, where a deployment allows it.'
+
 export const codes = {
   'AUTH.REGISTRATION_CLOSED': { status: 403 },
 } as const

@@ -3,6 +3,9 @@ import { nothing, timestamp } from '../../contract/common.ts'
 import { anonymous } from '../../contract/policies.ts'
 import { operation } from '../../kernel/index.ts'
 
+/** The description of the OpenAPI tag. */
+export const summary = 'Encryption of request and response bodies between client and gateway, in addition to TLS.'
+
 const PublicKey = z.object({
   keyId: z.string(),
   publicKey: z.string().meta({ description: 'base64 of the SubjectPublicKeyInfo DER' }),

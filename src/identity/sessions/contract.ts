@@ -4,6 +4,9 @@ import { sessionId } from '../../contract/formats.ts'
 import { everyPortal, own } from '../../contract/policies.ts'
 import { operation } from '../../kernel/index.ts'
 
+/** The description of the OpenAPI tag. */
+export const summary = 'Active sessions, the session limit, and the sign-in history.'
+
 const ActiveSession = z.object({
   sessionId: z.string(),
   clientIp: z.string(),
