@@ -19,7 +19,7 @@ describe.skipIf(inject('topology') !== 'embedded' || !nginxIsInstalled())('a bac
     recorder = await startRecorder()
     nginx = await startNginx({
       '/portal/': `${recorder.url}/portal/`,
-      '/internal/': recorder.url,
+      '/internal/': `${recorder.url}/internal/`,
     })
     const place = upstreamAt(`${nginx.url}/portal`)
     portico = await startPortico({
