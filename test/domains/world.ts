@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import type { z } from 'zod'
 import { createWorkspaces, type Workspaces, workspaceMembers } from '../../src/domains/workspaces/index.ts'
+import { parsePathParameters } from '../../src/gateway/path-parameters.ts'
 import {
   type AccountId,
   type Caller,
@@ -158,7 +159,7 @@ export const createWorld = async (open = testDatabase): Promise<World> => {
       ...facts(clock, { operationId: id, requestId: systemIds.next(), portal: caller.portal }),
       locale: asked.locale ?? 'en',
       clientIp: '203.0.113.7',
-      params: asked.params ?? {},
+      params: parsePathParameters(operation, asked.params ?? {}),
       query: taken(query, asked.query ?? {}),
       body: taken(body, asked.body ?? {}),
       caller,
