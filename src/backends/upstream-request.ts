@@ -1,5 +1,5 @@
 import type { Call } from '../gateway/call.ts'
-import { chains, type Operation } from '../kernel/index.ts'
+import { chains, type Operation, Refusal } from '../kernel/index.ts'
 import { fileCondition } from './file-condition.ts'
 
 /** The pieces of a path between its parameters, and their names: what an upstream is asked by, once an operation. */
@@ -15,11 +15,21 @@ const templateOf = (operation: Operation) => {
   return template
 }
 
+/** Dot segments, separators, percent signs and control characters: a proxy may decode them and leave the path. */
+const unsafeSegment = /^\.{0,2}$|[/\\%\p{Cc}]/u
+
+/** Encodes a path parameter. The pipeline has validated it, so an unsafe one is a fault of the contract. */
+const encodeSegment = (name: string, value = ''): string => {
+  if (unsafeSegment.test(value))
+    throw new Refusal('SYSTEM.INTERNAL_ERROR', { internal: `unsafe path parameter ${name}` })
+  return encodeURIComponent(value)
+}
+
 /** Where an upstream finds an operation: its first chain's path, whichever chain the client came by. */
 const pathOf = ({ operation, params, input }: Call): string => {
   const { literals, names } = templateOf(operation)
   let path = literals[0] ?? ''
-  for (const [at, name] of names.entries()) path += encodeURIComponent(params[name] ?? '') + (literals[at + 1] ?? '')
+  for (const [at, name] of names.entries()) path += encodeSegment(name, params[name]) + (literals[at + 1] ?? '')
   const given = Object.entries(input.query ?? {}).filter(([, value]) => value !== undefined)
   if (given.length === 0) return path
   return `${path}?${new URLSearchParams(given.map(([name, value]) => [name, String(value)]))}`

@@ -5,6 +5,7 @@ import type { PerimeterMetrics } from '../platform/telemetry/index.ts'
 /** The same limits, with every refusal counted by the limit's name. */
 export const meteredLimits = (limits: LimitPort, metrics: PerimeterMetrics): LimitPort => ({
   addressKey: limits.addressKey,
+  networkKey: limits.networkKey,
   spend: (name, key, rule) =>
     whenReady(limits.spend(name, key, rule), (spent) => {
       if (!spent.allowed) metrics.limitHit(name)

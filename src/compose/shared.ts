@@ -16,7 +16,7 @@ export interface Shared {
   probes: { name: string; check(): Promise<unknown> }[]
 }
 
-/** Entries of the memory cache: channel sessions, windows and counters, of a few hundred bytes each. */
+/** Entries of the memory cache: counters, and groups of replay windows, which `secureChannel.maxSessions` bounds. */
 const cacheEntries = 200_000
 
 const states = {

@@ -33,6 +33,12 @@ const groupRules = z.strictObject({
     .describe(
       'Of one account, wherever it calls from, and of its API keys together; of `mfaSend` and `forgot` the mails to one. Without effect in `registration`, `channelOpen` and `refresh`, where nobody has signed in yet.',
     ),
+  network: limitRule
+    .optional()
+    .describe('Requests from one network: an IPv4 /24 or an IPv6 /48. Counts the requests that `address` allows.'),
+  total: limitRule
+    .optional()
+    .describe('Requests from all clients of one portal. Counts the requests that `address` and `network` allow.'),
 })
 
 const anyAddress = limitRule.describe('Any one address, over all operations.')
@@ -157,7 +163,7 @@ export const schema = z.strictObject({
     groups: z
       .record(z.enum(rateGroups), groupRules)
       .describe(
-        'Per group of operations: of one address, of one account. A group without an account rule shares `general`.',
+        'Per group of operations: of one address, one network, all clients, one account. A group without an account rule shares `general`.',
       ),
     ipv6Prefix: z.int().min(32).max(64).describe('Bits of an IPv6 address that count as one client.'),
   }),
@@ -184,6 +190,12 @@ export const schema = z.strictObject({
   identity: identity.identity,
   secureChannel: z.strictObject({
     sessionTtlMs: life(1_000).describe('How long a session can be used.'),
+    maxSessions: z
+      .int()
+      .min(1)
+      .describe(
+        'Maximum number of channel sessions per portal. Each minute of `sessionTtlMs` has an equal share; further openings get 429 until the next minute. A session in use takes up to 400 bytes of Redis, or of memory without Redis.',
+      ),
     keyTtlMs: life(1_000).describe("A public key's whole life."),
     keyOverlapMs: life(0).describe('The last part of it, in which its successor is handed out already.'),
   }),

@@ -50,7 +50,8 @@ export class Call implements Arrival {
   readonly operation: Operation
   readonly chainId: ChainId
   readonly chain: Chain
-  readonly params: Record<string, string>
+  /** Replaced by validate: in the form that the operation declares */
+  params: Record<string, string>
   readonly method: string
   readonly path: string
   readonly query: string

@@ -67,4 +67,6 @@ export interface LimitPort {
   spend(name: string, key: string, rule: { limit: number; windowMs: number }): MaybePromise<Spent>
   /** One client's key: an IPv6 address by its prefix. */
   addressKey(address: string, ipv6Prefix: number): string
+  /** The network of an address: its IPv4 /24 or IPv6 /48. */
+  networkKey(address: string): string
 }

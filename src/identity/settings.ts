@@ -83,6 +83,8 @@ export interface IdentitySettings {
     /** A key's whole life, and the last part of it in which its successor is handed out already. */
     keyTtlMs: number
     keyOverlapMs: number
+    /** Maximum number of sessions of one portal. */
+    maxSessions: number
     /** How far the `iat` of an opening may be from now. */
     openingMs: number
     /** Sequence numbers that may overtake one another. */

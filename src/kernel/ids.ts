@@ -1,5 +1,3 @@
-import { notFound } from './refusal.ts'
-
 declare const kind: unique symbol
 /** A business id: a UUIDv7 string (RFC 9562), branded by what it names. */
 export type BizId<Kind extends string> = string & { readonly [kind]: Kind }
@@ -30,9 +28,3 @@ export const isBizId = (text: string): boolean => pattern.test(text)
 
 /** The id inside a text that has been checked, or that comes from our own store. */
 export const bizId = <Kind extends string>(text: string): BizId<Kind> => text as BizId<Kind>
-
-/** The id that a path names. What can be no id names nothing, and no store is asked. */
-export const idInPath = <Kind extends string>(text: string): BizId<Kind> => {
-  if (!isBizId(text)) throw notFound('malformed id')
-  return bizId(text)
-}

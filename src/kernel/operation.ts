@@ -21,6 +21,13 @@ export interface Operation {
   chains: readonly [ChainId, ...ChainId[]]
   summary: string
   policy: Policy
+  /** Schemas of the path parameters that are not ids. Every other path parameter is an id (a UUID). */
+  params?: Readonly<Record<string, z.ZodType<string>>>
+  /**
+   * Code for a path parameter that does not match its schema. Default: RESOURCE.NOT_FOUND if `refuses` lists it,
+   * otherwise VALIDATION.INVALID_PARAMETER.
+   */
+  malformedParam?: Code
   /** A strict object; an operation without query parameters takes none. */
   query?: z.ZodType
   body: BodyKind

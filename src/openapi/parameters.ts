@@ -1,3 +1,4 @@
+import { pathParameterSchema } from '../contract/path-parameters.ts'
 import { type Chain, type Operation, paramNames } from '../kernel/index.ts'
 import type { Example } from './examples.ts'
 import { type HeaderRow, headerTable } from './header-table.ts'
@@ -29,15 +30,21 @@ const headersOf = (operation: Operation, chain: Chain): JsonObject[] =>
     return [reference('parameters', presence === 'required' ? key : `Optional${key}`)]
   })
 
-const pathParameter = (name: string, recorded: Json | undefined): JsonObject => ({
-  name,
-  in: 'path',
-  required: true,
-  schema: { type: 'string' },
-  example: recorded ?? '01933b6e-7c1a-7e0a-8f35-4c2d1f5b9a10',
-})
-
 const namesIn = (value: Json | undefined): Json[] => (Array.isArray(value) ? value : [])
+
+const pathParameter = (operation: Operation, name: string, recorded: Json | undefined): JsonObject => {
+  const { description, examples, ...schema } = schemaOf(pathParameterSchema(operation, name), 'input')
+  const example = recorded ?? namesIn(examples)[0]
+  return {
+    name,
+    in: 'path',
+    required: true,
+    ...(description === undefined ? {} : { description }),
+    schema,
+    ...(example === undefined ? {} : { example }),
+  }
+}
+
 const membersOf = ({ properties }: JsonObject): [string, Json][] =>
   isJsonObject(properties) ? Object.entries(properties) : []
 
@@ -71,7 +78,7 @@ export const parametersOf = (
   chain: Chain,
   { params = {}, query = {} }: Example,
 ): JsonObject[] => [
-  ...paramNames(operation.path).map((name) => pathParameter(name, params[name])),
+  ...paramNames(operation.path).map((name) => pathParameter(operation, name, params[name])),
   ...queryOf(operation, query),
   ...headersOf(operation, chain),
 ]

@@ -7,8 +7,9 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { createUpstreamMetrics } from '../../src/backends/index.ts'
 import { createUpstream, type Upstream } from '../../src/backends/upstream.ts'
 import { listTimezones } from '../../src/domains/constants/contract.ts'
-import { downloadFile, uploadFile } from '../../src/domains/files/contract.ts'
+import { downloadFile, readFile, uploadFile } from '../../src/domains/files/contract.ts'
 import { createRole } from '../../src/domains/roles/contract.ts'
+
 import type { Call } from '../../src/gateway/call.ts'
 import { type Operation, Refusal, StreamReply } from '../../src/kernel/index.ts'
 import { refusalOf } from '../domains/world.ts'
@@ -47,7 +48,7 @@ afterAll(async () => {
 })
 
 const callOf = (operation: Operation, headers: Record<string, string> = {}, method: string = operation.method): Call =>
-  arrivedCall(operation, { params: { file_id: 'a/b' }, method, headers: headersOf(headers) })
+  arrivedCall(operation, { params: { file_id: 'a b' }, method, headers: headersOf(headers) })
 
 /** What nobody reads of the files of a test is let go after it, as the gateway does. */
 const replies: StreamReply[] = []
@@ -353,12 +354,24 @@ describe('what an upstream is asked', () => {
   const lastHead = () => misbehaving.received.at(-1)?.split('\r\n\r\n')[0] ?? ''
   const unchanged = 'HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n'
 
-  test('an id that is no segment of a path stays one; the path begins with that of the URL, and one slash', async () => {
+  test('the path begins with that of the URL and one slash; a path parameter is percent-encoded', async () => {
     await download(unchanged)
-    expect(lastHead()).toMatch(/^GET \/base\/web\/v1\/consumer\/files\/a%2Fb\/download HTTP/)
+    expect(lastHead()).toMatch(/^GET \/base\/web\/v1\/consumer\/files\/a%20b\/download HTTP/)
     await asked(callOf(listTimezones), json([]))
     expect(lastHead()).toMatch(/^GET \/base\/web\/v1\/consumer\/constants\/timezones HTTP/)
   })
+
+  test.each(['', '.', '..', 'a/b', '../x', 'a\\b', '%2e', 'a\0', 'a\n', '\u0085'])(
+    '500 SYSTEM.INTERNAL_ERROR: the path parameter %j is not sent',
+    async (value) => {
+      const before = misbehaving.requests()
+      for (const operation of [downloadFile, readFile]) {
+        const call = arrivedCall(operation, { params: { file_id: value } })
+        await expect(asked(call, unchanged)).rejects.toMatchObject({ code: 'SYSTEM.INTERNAL_ERROR' })
+      }
+      expect(misbehaving.requests()).toBe(before)
+    },
+  )
 
   test('a condition on a file as long as 2,048; of one that is longer neither it nor what hangs on it', async () => {
     await download(unchanged, { 'if-range': 'a'.repeat(2_048), range: 'bytes=0-1' })

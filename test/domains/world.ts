@@ -3,6 +3,7 @@ import type { z } from 'zod'
 import { codedFamilies, codes } from '../../src/contract/index.ts'
 import type { Database, OpenDatabase } from '../../src/database/index.ts'
 import { createWorkspaces, type Workspaces, workspaceMembers } from '../../src/domains/workspaces/index.ts'
+import { parsePathParameters } from '../../src/gateway/path-parameters.ts'
 import {
   type AccountId,
   type Caller,
@@ -163,7 +164,7 @@ export const createWorld = async (open = testDatabase): Promise<World> => {
       ...facts(clock, { operationId: id, requestId: systemIds.next(), portal: caller.portal }),
       locale: asked.locale ?? 'en',
       clientIp: '203.0.113.7',
-      params: asked.params ?? {},
+      params: parsePathParameters(operation, asked.params ?? {}),
       query: taken(query, asked.query ?? {}),
       body: taken(body, asked.body ?? {}),
       caller,

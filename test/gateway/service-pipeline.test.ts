@@ -86,13 +86,20 @@ describe('the pipeline of a domain service', () => {
     published = keys
   })
 
-  const ask = async (id: string, claims: JWTPayload, kid = 'one', extra = {}, said: Said = {}): Promise<void> => {
+  const ask = async (
+    id: string,
+    claims: JWTPayload,
+    kid = 'one',
+    extra = {},
+    said: Said = {},
+    params = {},
+  ): Promise<void> => {
     const operation = catalogue.find((each) => each.id === id)
     if (!operation) throw new Error(id)
     const [chainId] = operation.chains
     const token = await sign(claims, kid, said)
     const headers = headersOf({ authorization: `Bearer ${token}`, 'x-request-id': 'one', ...extra })
-    const call = arrivedCall(operation, { chainId, headers, receivedAt: instantOf(Date.now()) })
+    const call = arrivedCall(operation, { chainId, headers, params, receivedAt: instantOf(Date.now()) })
     await runStages(Object.values(way), call)
   }
 
@@ -142,6 +149,13 @@ describe('the pipeline of a domain service', () => {
       code: 'VALIDATION.INVALID_PARAMETER',
       detail: { field: 'x-request-id' },
     })
+    expect(served).toEqual([])
+  })
+
+  test('wallets.read 404 RESOURCE.NOT_FOUND: a malformed path parameter does not reach the handler', async () => {
+    const claims = { portal: 'CONSUMER', sub: account, workspace }
+    const asked = ask('wallets.read', claims, 'one', {}, {}, { wallet_id: '../x' })
+    await expect(asked).rejects.toMatchObject({ code: 'RESOURCE.NOT_FOUND' })
     expect(served).toEqual([])
   })
 

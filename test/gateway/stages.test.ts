@@ -38,7 +38,7 @@ test('the stages come in their order: who calls, and what they may do, is judged
   }
   const way = pipeline({
     settings: testSettings({}),
-    limits: { spend: never, addressKey: never },
+    limits: { spend: never, addressKey: never, networkKey: never },
     channel: { open: never, sealer: never },
     authentication: { accessToken: never, apiKey: never },
     access: { enter: never, changed: never },
@@ -72,7 +72,7 @@ describe('what a limit counts by', () => {
       spent.push(`${name} ${key}`)
       return { allowed: true, limit: 2, remaining: 1, resetMs: 0 }
     }
-    const limits = { spend, addressKey: (address: string) => address }
+    const limits = { spend, addressKey: (address: string) => address, networkKey: (address: string) => address }
     await stages[stage](limits, settings)(call)
     return spent
   }
@@ -127,7 +127,7 @@ describe('what a limit counts by', () => {
       rules.push(limit)
       return { allowed: true, limit, remaining: 1, resetMs: 0 }
     }
-    const stage = stages.callerLimit({ spend, addressKey: (address) => address }, at)
+    const stage = stages.callerLimit({ spend, addressKey: (address) => address, networkKey: (address) => address }, at)
     for (const portal of ['CONSUMER', 'SYSTEM'] as const) {
       const call = callOf(createTransfer, 'self')
       call.caller = caller(portal)
@@ -144,7 +144,7 @@ describe('what an answer tells of limits', () => {
     const spent = { allowed: true, limit: 9, remaining: 5, resetMs: 1_000 }
     const spend = (name: string) => ({ ...spent, ...(name === 'address' ? address : group) })
     const call = callOf(initiateLogin, 'consumer')
-    const stage = stages.addressLimit({ spend, addressKey: (each) => each }, settings)
+    const stage = stages.addressLimit({ spend, addressKey: (each) => each, networkKey: (each) => each }, settings)
     return [await refusalOf((async () => stage(call))()), call.limit?.name, call.limit?.remaining]
   }
 

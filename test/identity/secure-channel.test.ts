@@ -1,11 +1,9 @@
 import { createPublicKey, randomBytes } from 'node:crypto'
 import { CompactEncrypt, compactDecrypt } from 'jose'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { createChannelSessions } from '../../src/identity/secure-channel/channel-sessions.ts'
 import * as contract from '../../src/identity/secure-channel/contract.ts'
 import { instantOf, plus, type RequestFacts } from '../../src/kernel/index.ts'
-import type { SecretBox } from '../../src/platform/crypto/index.ts'
-import { call, codeOf, facts, type Harness, harness, refusalOf, settingsAsDelivered } from './harness.ts'
+import { call, codeOf, facts, type Harness, harness, refusalOf } from './harness.ts'
 
 const invalid = 'SECURE_CHANNEL.INVALID_PAYLOAD'
 let at: Harness
@@ -275,65 +273,36 @@ describe('an encrypted body', () => {
     expect(await tried(session.sessionId, await seal(session, 2))).toBeUndefined()
   })
 
-  test('of a session that the cache keeps for longer finds no key after its end', async () => {
-    const { cache } = at.ports
-    const keeping = { ...cache, set: (name: string, value: string) => cache.set(name, value, 24 * 3_600_000) }
-    const sessions = createChannelSessions({ ...at.ports, cache: keeping }, settingsAsDelivered().secureChannel)
-    const owner = { portal: 'CONSUMER', clientHash: 'client-one' } as const
-    const { sessionId } = await sessions.open(owner, randomBytes(32))
-    at.clock.advance(1_799_999)
-    expect(await sessions.keyOf(sessionId, owner)).toHaveLength(32)
-    at.clock.advance(1)
-    expect(await sessions.keyOf(sessionId, owner)).toBeUndefined()
-  })
-})
-
-describe('a session’s key', () => {
-  const settings = settingsAsDelivered().secureChannel
-  const owner = { portal: 'CONSUMER', clientHash: 'client-one' } as const
-
-  test('is unsealed once, and goes to its owner alone ever after', async () => {
-    let unsealed = 0
-    const open: SecretBox['open'] = (...sealed) => {
-      unsealed += 1
-      return at.ports.secretBox.open(...sealed)
-    }
-    const sessions = createChannelSessions({ ...at.ports, secretBox: { ...at.ports.secretBox, open } }, settings)
-    const key = randomBytes(32)
-    const { sessionId } = await sessions.open(owner, key)
-    for (let round = 0; round < 3; round++) {
-      expect(await sessions.keyOf(sessionId, { ...owner, clientHash: 'thief' })).toBeUndefined()
-      expect(await sessions.keyOf(sessionId, { ...owner, portal: 'SYSTEM' })).toBeUndefined()
-      expect(unsealed).toBe(round === 0 ? 0 : 1)
-      expect(Buffer.from((await sessions.keyOf(sessionId, owner)) ?? []).equals(key)).toBe(true)
-    }
-    expect(unsealed).toBe(1)
+  test('of a session of a lost cache is refused, before its first number too, and the next session works', async () => {
+    const [used, unused] = [await opened(), await opened()]
+    const first = await seal(used, 1)
+    await receive(used.sessionId, first)
+    await at.ports.cache.close()
+    const next = await opened()
+    for (const [session, payload] of [
+      [used, first],
+      [used, await seal(used, 2)],
+      [unused, await seal(unused, 1)],
+    ] as const)
+      expect(await tried(session.sessionId, payload)).toBeUndefined()
+    expect(
+      await at.identity.channel.sealer({ ...unused, portal: 'CONSUMER', clientHash: 'client-one' }),
+    ).toBeUndefined()
+    await receive(next.sessionId, await seal(next, 1))
   })
 
-  test('is remembered by itself, and not with the pool of memory that it was unsealed into', async () => {
-    const sessions = createChannelSessions(at.ports, settings)
-    const { sessionId } = await sessions.open(owner, randomBytes(32))
-    expect((await sessions.keyOf(sessionId, owner))?.buffer.byteLength).toBe(32)
-  })
-
-  test('is gone at once where another replica has ended the session or the cache has lost it', async () => {
-    const [here, there] = [createChannelSessions(at.ports, settings), createChannelSessions(at.ports, settings)]
-    const { sessionId } = await here.open(owner, randomBytes(32))
-    expect(await here.keyOf(sessionId, owner)).toHaveLength(32)
-    await there.close(sessionId, owner)
-    expect(await here.keyOf(sessionId, owner)).toBeUndefined()
-  })
-
-  test('is the one that the cache holds now', async () => {
-    const [first, second] = [randomBytes(32), randomBytes(32)]
-    // An id that is drawn a second time, as nobody will see it happen: the later session counts.
-    const drawn = randomBytes(32)
-    const randomness = { ...at.ports.randomness, bytes: (n: number) => (n === 32 ? drawn : randomBytes(n)) }
-    const sessions = createChannelSessions({ ...at.ports, randomness }, settings)
-    for (const key of [first, second]) {
-      const { sessionId } = await sessions.open(owner, key)
-      expect(Buffer.from((await sessions.keyOf(sessionId, owner)) ?? []).equals(key)).toBe(true)
-    }
+  test('under an id with a changed character is refused', async () => {
+    const session = await opened()
+    const letters = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
+    for (const place of [0, 20, 60, 100, session.sessionId.length - 1])
+      for (const letter of letters) {
+        const sessionId = session.sessionId.slice(0, place) + letter + session.sessionId.slice(place + 1)
+        if (sessionId === session.sessionId) continue
+        expect(await tried(sessionId, await seal({ ...session, sessionId }, 1))).toBeUndefined()
+      }
+    for (const sessionId of [`${session.sessionId}=`, `${session.sessionId}A`, session.sessionId.slice(0, -1)])
+      expect(await tried(sessionId, await seal({ ...session, sessionId }, 1))).toBeUndefined()
+    await receive(session.sessionId, await seal(session, 1))
   })
 })
 

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { z } from 'zod'
+import { parsePathParameters } from '../../src/gateway/path-parameters.ts'
 import type {
   AccountId,
   AnyHandler,
@@ -35,7 +36,7 @@ export const asker =
     const request = {
       ...facts(clock, { operationId: operation.id, requestId, portal: workspace ? 'CONSUMER' : 'SYSTEM' }),
       clientIp: '203.0.113.7',
-      params,
+      params: parsePathParameters(operation, params),
       query: taken(operation.query, query),
       body: taken(operation.body, body),
       caller: callerOf(as, workspace ? 'CONSUMER' : 'SYSTEM'),

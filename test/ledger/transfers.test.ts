@@ -215,7 +215,8 @@ describe.each(stores)('transfers on $name', ({ database }) => {
       return [page.items.map((order) => made.indexOf(order.bizId)), page.pagination.paginated]
     }
     expect(await ofWallet(second.id)).toEqual([[3, 1], true])
-    for (const unknown of [b.id, systemIds.next(), 'no-id']) expect(await ofWallet(unknown)).toEqual([[], false])
+    for (const unknown of [b.id, systemIds.next()]) expect(await ofWallet(unknown)).toEqual([[], false])
+    expect(await refusalOf(ofWallet('no-id'))).toBe('VALIDATION.INVALID_PARAMETER')
   })
 
   test('an order is told in the order of time even when the clock goes back', async () => {

@@ -113,6 +113,7 @@ describe.each(routes)('$chain $operation.id', ({ chain, operation }) => {
   it('has its path parameters, its token and its workspace', () => {
     const inPath = parametersOf(documented).filter((each) => each.in === 'path')
     expect(inPath.map(({ name }) => name)).toEqual(paramNames(operation.path))
+    expect(inPath.map(({ schema }) => schema)).toEqual(inPath.map(() => ({ type: 'string', format: 'uuid' })))
     expect(documented.security).toHaveLength(operation.policy.caller === 'anonymous' ? 0 : chain === 'api' ? 2 : 1)
     const { workspace } = operation.policy
     const demanded = workspace === 'required' && chain !== 'api'

@@ -65,42 +65,60 @@ describe('the memory cache', () => {
     // All of them are 20 MB, ten are live.
     expect(heapUsed() - before).toBeLessThan(5_000_000)
   })
-
-  test('lets nothing be spent in a window that was never opened, has expired or was deleted', async () => {
-    const clock = testClock()
-    const cache = createMemoryCache(clock, 10)
-    expect(await cache.spend('a', 1, 64)).toBe(false)
-    await cache.openWindow('a', 1_000)
-    expect(await cache.spend('a', 1, 64)).toBe(true)
-    clock.advance(1_000)
-    expect(await cache.spend('a', 2, 64)).toBe(false)
-    await cache.openWindow('b', 1_000)
-    await cache.delete('b')
-    expect(await cache.spend('b', 1, 64)).toBe(false)
-  })
 })
 
-describe('the windows of the memory cache', () => {
-  test('let each number through once, and all of them again where they are opened anew', async () => {
-    const cache = createMemoryCache(testClock(), 10)
-    await cache.openWindow('a', 1_000)
-    expect([await cache.spend('a', 3, 64), await cache.spend('a', 3, 64), await cache.spend('a', 2, 64)]).toEqual([
-      true,
-      false,
-      true,
-    ])
-    await cache.openWindow('a', 1_000)
-    expect(await cache.spend('a', 3, 64)).toBe(true)
+describe('the replay windows of the memory cache', () => {
+  const options = { epoch: 'one', max: 2, ttl: 1_000 }
+  const window = { group: 'g', epoch: 'one', member: 'a' }
+  const joined = (clock = testClock()) => {
+    const cache = createMemoryCache(clock, 10)
+    cache.joinGroup('g', options)
+    return { cache, clock }
+  }
+
+  test('let each number through once', async () => {
+    const { cache } = joined()
+    const spent = [cache.spend(window, 3, 64), cache.spend(window, 3, 64), cache.spend(window, 2, 64)]
+    expect(spent).toEqual([true, false, true])
+    expect(cache.spend({ ...window, member: 'b' }, 3, 64)).toBe(true)
   })
 
-  test('are not prolonged by what is spent in them', async () => {
-    const clock = testClock()
-    const cache = createMemoryCache(clock, 10)
-    await cache.openWindow('a', 1_000)
+  test('are closed without a group, under another epoch, and once closed', async () => {
+    const { cache } = joined()
+    const closed = [
+      { ...window, group: 'h' },
+      { ...window, epoch: 'two' },
+      { ...window, member: 'closed' },
+    ]
+    await cache.closeWindow({ ...window, member: 'closed' })
+    for (const each of closed) expect([cache.isOpen(each), cache.spend(each, 1, 64)]).toEqual([false, false])
+    expect([cache.isOpen(window), cache.spend(window, 1, 64)]).toEqual([true, true])
+  })
+
+  test('expire with their group, after its latest join and not by what is spent', () => {
+    const { cache, clock } = joined()
     clock.advance(999)
-    expect(await cache.spend('a', 1, 64)).toBe(true)
+    expect(cache.spend(window, 1, 64)).toBe(true)
+    expect(cache.joinGroup('g', { ...options, epoch: 'two' })).toBe('one')
+    clock.advance(999)
+    expect(cache.spend(window, 1, 64)).toBe(false)
+    expect(cache.spend(window, 2, 64)).toBe(true)
     clock.advance(1)
-    expect(await cache.spend('a', 2, 64)).toBe(false)
+    expect([cache.isOpen(window), cache.spend(window, 3, 64)]).toEqual([false, false])
+  })
+
+  test('do not come back with a group of the same name that was lost', async () => {
+    const { cache } = joined()
+    expect(cache.spend(window, 1, 64)).toBe(true)
+    await cache.close()
+    expect(cache.joinGroup('g', { ...options, epoch: 'two' })).toBe('two')
+    expect(cache.spend(window, 1, 64)).toBe(false)
+  })
+
+  test('are bounded: a group takes as many members as its maximum', () => {
+    const { cache } = joined()
+    expect([1, 2, 3].map(() => cache.joinGroup('g', options))).toEqual(['one', undefined, undefined])
+    expect(cache.joinGroup('h', options)).toBe('one')
   })
 })
 

@@ -94,3 +94,12 @@ test('an IPv6 address counts by its prefix, an IPv4 address by itself', () => {
   expect(key('192.0.2.1')).not.toBe(key('192.0.2.2'))
   limits.close()
 })
+
+test('the network of an address is its IPv4 /24 or its IPv6 /48', () => {
+  const limits = createLimits(1, systemClock)
+  expect(limits.networkKey('192.0.2.1')).toBe(limits.networkKey('192.0.2.254'))
+  expect(limits.networkKey('192.0.2.1')).not.toBe(limits.networkKey('192.0.3.1'))
+  expect(limits.networkKey('2001:db8:1:1::1')).toBe(limits.networkKey('2001:db8:1:ffff::1'))
+  expect(limits.networkKey('2001:db8:1::1')).not.toBe(limits.networkKey('2001:db8:2::1'))
+  limits.close()
+})

@@ -110,6 +110,7 @@ describe('the perimeter counts', () => {
     const spent = { limit: 1, remaining: 0, resetMs: 1 }
     const limits: LimitPort = {
       addressKey: (address) => address,
+      networkKey: (address) => address,
       spend: (name) => ({ ...spent, allowed: name === 'login' }),
     }
     const metered = meteredLimits(limits, perimeter)

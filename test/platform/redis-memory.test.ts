@@ -33,9 +33,11 @@ describe.skipIf(!server)('a Redis whose memory others have filled', () => {
     await server?.ask('CONFIG SET maxmemory-policy noeviction')
     const limits = createLimits(1, systemClock, redisCounters(redis))
     const limited = () => outcome(limits.spend('test', 'somebody', { limit: 2, windowMs: 60_000 }))
-    await cache.openWindow('{s}:window', 60_000)
-    await cache.set('{s}:session', 'kept', 60_000)
-    expect(await cache.spend('{s}:window', 1, 64)).toBe(true)
+    const options = { epoch: 'one', max: 100, ttl: 60_000 }
+    const window = { group: '{s}:windows', epoch: 'one', member: 'a' }
+    const closed = { ...window, member: 'closed' }
+    await cache.joinGroup(window.group, options)
+    expect([await cache.spend(window, 1, 64), await cache.spend(closed, 1, 64)]).toEqual([true, true])
     expect((await cache.increment('count', 60_000)).count).toBe(1)
     expect(await limited()).toMatchObject({ allowed: true, remaining: 1 })
 
@@ -44,14 +46,16 @@ describe.skipIf(!server)('a Redis whose memory others have filled', () => {
       expect(await limited()).toBe(true)
       expect(await outcome(cache.increment('count', 60_000))).toBe(true)
       expect(await outcome(cache.increment(`count-${time}`, 60_000))).toBe(true)
-      expect(await outcome(cache.set(`{n${time}}:session`, 'new', 60_000))).toBe(true)
-      expect(await outcome(cache.openWindow(`{n${time}}:window`, 60_000))).toBe(true)
-      expect(await outcome(cache.spend('{s}:window', 2, 64))).toBe(true)
+      expect(await outcome(cache.joinGroup(`{n${time}}:windows`, options))).toBe(true)
+      expect(await outcome(cache.joinGroup(window.group, options))).toBe(true)
+      expect(await outcome(cache.spend(window, 2, 64))).toBe(true)
+      expect(await outcome(cache.spend({ ...window, member: `b${time}` }, 1, 64))).toBe(true)
     }
     // What has been spent is known, and needs no room; neither does to end a session.
-    expect(await cache.spend('{s}:window', 1, 64)).toBe(false)
-    expect(await cache.get('{s}:session')).toBe('kept')
-    await cache.delete('{s}:session')
+    expect(await cache.spend(window, 1, 64)).toBe(false)
+    expect(await cache.isOpen(closed)).toBe(true)
+    await cache.closeWindow(closed)
+    expect(await cache.isOpen(closed)).toBe(false)
     expect(await outcome(redis.check())).toBe(true)
 
     await makeRoom()
@@ -60,17 +64,18 @@ describe.skipIf(!server)('a Redis whose memory others have filled', () => {
     expect(await limited()).toMatchObject({ allowed: true, remaining: 0 })
     expect(await limited()).toMatchObject({ allowed: false })
     expect((await cache.increment('count', 60_000)).count).toBe(2)
-    expect(await cache.spend('{s}:window', 1, 64)).toBe(false)
-    expect(await cache.spend('{s}:window', 2, 64)).toBe(true)
-    expect(await cache.spend('{s}:window', 2, 64)).toBe(false)
-    expect(await cache.get('{s}:session')).toBeUndefined()
+    expect(await cache.spend(window, 1, 64)).toBe(false)
+    expect(await cache.spend(window, 2, 64)).toBe(true)
+    expect(await cache.spend(window, 2, 64)).toBe(false)
+    expect(await cache.spend(closed, 2, 64)).toBe(false)
     limits.close()
   })
 
   test('and that forgets what is longest unused: no number is spent twice, and a window that is lost has none left', async () => {
     await server?.ask('CONFIG SET maxmemory-policy allkeys-lru')
-    const windows = Array.from({ length: 60 }, (_, each) => `{w${each}}`)
-    for (const window of windows) await cache.openWindow(window, 60_000)
+    const windows = Array.from({ length: 60 }, (_, each) => ({ group: `{w${each}}`, epoch: 'one', member: 'a' }))
+    const join = (group: string, epoch: string) => cache.joinGroup(group, { epoch, max: 100, ttl: 60_000 })
+    for (const { group } of windows) await join(group, 'one')
     const spent = new Map<string, number>()
     for (let round = 1; round <= 40; round++) {
       await server?.ask(`SETRANGE junk:${round} 500000 x`)
@@ -78,14 +83,16 @@ describe.skipIf(!server)('a Redis whose memory others have filled', () => {
       for (const [index, window] of windows.entries())
         for (const sequence of index % 3 === 0 || round % 20 === 0 ? [round, round, 20] : [])
           if (await cache.spend(window, sequence, 64))
-            spent.set(`${window} ${sequence}`, (spent.get(`${window} ${sequence}`) ?? 0) + 1)
+            spent.set(`${window.group} ${sequence}`, (spent.get(`${window.group} ${sequence}`) ?? 0) + 1)
     }
     expect([...spent.values()].every((times) => times === 1)).toBe(true)
     const lost = await Promise.all(
-      windows.map(async (window) => (await redis.command('EXISTS', `portico:${window}`)) === 0),
+      windows.map(async ({ group }) => (await redis.command('EXISTS', `portico:${group}`)) === 0),
     )
     expect(lost).toContain(true)
-    for (const [index, window] of windows.entries())
-      expect(await cache.spend(window, 1_000, 64), window).toBe(!lost[index])
+    for (const [index, window] of windows.entries()) {
+      await join(window.group, 'two')
+      expect(await cache.spend(window, 1_000, 64), window.group).toBe(!lost[index])
+    }
   })
 })

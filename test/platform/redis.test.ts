@@ -3,7 +3,6 @@ import { connect } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { createRedisCache } from '../../src/platform/cache/index.ts'
-import { emptyWindow, spendIn } from '../../src/platform/cache/replay-window.ts'
 import { createLimits, redisCounters } from '../../src/platform/limits/index.ts'
 import { redisAnnouncements } from '../../src/platform/pubsub/index.ts'
 import { openRedis, type RedisConnection, redisFault } from '../../src/platform/redis/index.ts'
@@ -115,26 +114,6 @@ describe.skipIf(!server).each([
     expect((await caches[0]?.increment('short', 60))?.count).toBe(1)
   })
 
-  test('spends each number of a replay window once, just as in memory', async () => {
-    const cache = createRedisCache(one())
-    const size = 16
-    expect(await cache.spend('{w}', 1, size)).toBe(false)
-    await cache.openWindow('{w}', 10_000)
-    let window = emptyWindow
-    let seed = 7
-    for (let step = 0; step < 300; step++) {
-      seed = (seed * 48_271) % 2_147_483_647
-      const number = (seed % 60) - 2 + Math.floor(step / 4)
-      const after = spendIn(window, number, size)
-      expect(await cache.spend('{w}', number, size), `step ${step}: ${number}`).toBe(after !== undefined)
-      window = after ?? window
-    }
-    for (const number of [0, 0.5, Number.NaN, 2 ** 53]) expect(await cache.spend('{w}', number, size)).toBe(false)
-    await cache.openWindow('{v}', 10_000)
-    const parallel = [one(), other(), one(), other()].map((each) => createRedisCache(each).spend('{v}', 2 ** 53 - 1, 7))
-    expect((await Promise.all(parallel)).filter(Boolean)).toHaveLength(1)
-  })
-
   test('a window of counts ends when it was to end, however often it is counted in; a counter without an end gets one', async () => {
     const cache = createRedisCache(one())
     await cache.increment('fixed', 10_000)
@@ -150,25 +129,12 @@ describe.skipIf(!server).each([
     expect(await one().command('PTTL', 'portico:endless')).toBeGreaterThan(0)
   })
 
-  test('a replay window ends in time, is empty when it is opened anew, and takes no more room than its size', async () => {
-    const cache = createRedisCache(one())
-    await cache.openWindow('{e}', 60)
-    await pause(90)
-    expect(await cache.spend('{e}', 1, 16)).toBe(false)
-    await cache.openWindow('{n}', 10_000)
-    expect([await cache.spend('{n}', 3, 16), await cache.spend('{n}', 3, 16)]).toEqual([true, false])
-    await cache.openWindow('{n}', 10_000)
-    for (let number = 1; number <= 40; number++) expect(await cache.spend('{n}', number, 16)).toBe(true)
-    // A slot for each of the last sixteen, and the highest.
-    expect(await one().command('HLEN', 'portico:{n}')).toBe(17)
-  })
-
   test('a time that is no whole number of milliseconds is a whole one here', async () => {
     const cache = createRedisCache(one())
     await cache.set('fraction', 'text', 10_000.5)
-    await cache.openWindow('{f}', 10_000.5)
+    await cache.joinGroup('{g}:windows', { epoch: 'one', max: 10, ttl: 10_000.5 })
     expect(await cache.get('fraction')).toBe('text')
-    expect(await cache.spend('{f}', 1, 16)).toBe(true)
+    expect(await cache.spend({ group: '{g}:windows', epoch: 'one', member: 'a' }, 1, 16)).toBe(true)
     expect((await cache.increment('fractions', 10_000.5)).remaining).toBe(10_001)
   })
 

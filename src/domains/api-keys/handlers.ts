@@ -4,7 +4,6 @@ import {
   type HandlerTable,
   handlerTable,
   type Instant,
-  idInPath,
   intervalOf,
   isoOrNull,
   type Locale,
@@ -60,7 +59,7 @@ export const createHandlers = (
     },
     listApiKeyPermissions: async ({ workspace }) => grantable.filter((code) => workspace.permissions.has(code)),
     readApiKey: async (request) =>
-      reply(await service.read(request.workspace.id, idInPath(request.params.api_key_id)), request),
+      reply(await service.read(request.workspace.id, bizId(request.params.api_key_id)), request),
     createApiKey: async (request) => {
       const { apiKeyName, permissionCodes, ipAllowlist, expiresAt } = request.body
       const limits = { ipAllowlist: ipAllowlist ?? [], expiresAt: parseInstant(expiresAt) ?? null }

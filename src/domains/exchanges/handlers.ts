@@ -1,4 +1,5 @@
-import { type HandlerTable, handlerTable, idInPath, mapPage, notFound, toIso, type Words } from '../../kernel/index.ts'
+import { bizId, type HandlerTable, handlerTable, mapPage, notFound, toIso, type Words } from '../../kernel/index.ts'
+
 import { listing, memberActing } from '../../ledger/index.ts'
 import { actOf } from '../../platform/audit/index.ts'
 import * as contract from './contract.ts'
@@ -23,7 +24,7 @@ export const exchangeHandlers = (ports: ExchangesPorts, words: Words): HandlerTa
     },
 
     readExchangeQuote: async ({ params, workspace, locale }) =>
-      tellQuote(await findQuote(ports, params.quote_id, workspace.id), { words, locale }),
+      tellQuote(await findQuote(ports, bizId(params.quote_id), workspace.id), { words, locale }),
 
     createExchange: async (request) => {
       const order = await exchange(ports, request.body.quoteBizId, memberActing(request))
@@ -44,7 +45,7 @@ export const exchangeHandlers = (ports: ExchangesPorts, words: Words): HandlerTa
     },
 
     readExchange: async ({ params, workspace, locale }) => {
-      const id = idInPath<'order'>(params.exchange_id)
+      const id = bizId<'order'>(params.exchange_id)
       const order = await ports.ledger.readOrder({ id, type: 'EXCHANGE', workspace: workspace.id })
       if (!order) throw notFound('no such exchange')
       return tellExchange(order, { words, locale })

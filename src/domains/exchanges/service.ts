@@ -6,7 +6,6 @@ import {
   type Clock,
   type Ids,
   type Instant,
-  idInPath,
   invalid,
   notFound,
   plus,
@@ -91,10 +90,9 @@ const isOpen = ({ createdAt, expiresAt }: Pick<Quote, 'createdAt' | 'expiresAt'>
 /** A quote as it stands now. Used stays used, whatever the time. */
 export const findQuote = async (
   { database, clock }: Pick<ExchangesPorts, 'database' | 'clock'>,
-  text: string,
+  id: QuoteId,
   workspace: WorkspaceId,
 ): Promise<QuoteSeen> => {
-  const id = idInPath<'quote'>(text)
   const found = await readQuote(database, { id, workspace })
   if (!found) throw notFound('no such quote')
   const unused = isOpen(found, clock.now()) ? 'OPEN' : 'EXPIRED'

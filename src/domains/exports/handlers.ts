@@ -1,7 +1,7 @@
 import {
+  bizId,
   type HandlerTable,
   handlerTable,
-  idInPath,
   isoOrNull,
   type Locale,
   mapPage,
@@ -42,9 +42,9 @@ export const exportHandlers = (ports: ExportPorts, words: Words): HandlerTable =
     },
     readExport: async ({ params, workspace, caller, receivedAt: at, locale }) => {
       const viewer = { workspace: workspace.id, account: caller.accountId, at }
-      return render(await read(ports, viewer, idInPath(params.export_id)), locale)
+      return render(await read(ports, viewer, bizId(params.export_id)), locale)
     },
     downloadExport: (request) =>
-      open(ports, actOf(request), request.workspace, idInPath(request.params.export_id), request),
+      open(ports, actOf(request), request.workspace, bizId(request.params.export_id), request),
   })
 }

@@ -1,4 +1,5 @@
-import { type HandlerTable, handlerTable, idInPath, type Locale, toIso, type Words } from '../../kernel/index.ts'
+import { bizId, type HandlerTable, handlerTable, type Locale, toIso, type Words } from '../../kernel/index.ts'
+
 import { actOf } from '../../platform/audit/index.ts'
 import * as contract from './contract.ts'
 import { filePurpose, fileStatus } from './contract.ts'
@@ -20,7 +21,7 @@ export const fileHandlers = (ports: FilePorts, words: Words): HandlerTable => {
     uploadFile: async (request) =>
       render(await upload(ports, actOf(request), request.workspace.id, request.upload), request.locale),
     readFile: async ({ params, workspace, locale }) =>
-      render(await read(ports, workspace.id, idInPath(params.file_id)), locale),
-    downloadFile: (request) => open(ports, request.workspace.id, idInPath(request.params.file_id), request),
+      render(await read(ports, workspace.id, bizId(params.file_id)), locale),
+    downloadFile: (request) => open(ports, request.workspace.id, bizId(request.params.file_id), request),
   })
 }

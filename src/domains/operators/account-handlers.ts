@@ -1,9 +1,9 @@
 import {
   accountPortal,
   accountStatus,
+  bizId,
   type HandlerTable,
   handlerTable,
-  idInPath,
   isoOrNull,
   type Locale,
   mapPage,
@@ -41,21 +41,21 @@ const renderer = (words: Words) => (row: AccountRow, locale: Locale) => ({
 export const accountHandlers = (ports: AccountPorts, words: Words): HandlerTable => {
   const render = renderer(words)
   const deciding = async (request: Deciding, step: keyof typeof accountChanges, reason: string | null) =>
-    render(await change(ports, actOf(request), idInPath(request.params.account_id), step, reason), request.locale)
+    render(await change(ports, actOf(request), bizId(request.params.account_id), step, reason), request.locale)
   return handlerTable(contract, {
     listAccounts: async ({ query, locale }) => {
       const { sortBy, accountStatus: status, accountPortal: portal, accountEmail: email } = query
       const found = await listAccounts(ports.database, { ...listing(query), sortBy, status, portal, email })
       return mapPage(found, (row) => render(row, locale))
     },
-    readAccount: async ({ params, locale }) => render(await read(ports, idInPath(params.account_id)), locale),
+    readAccount: async ({ params, locale }) => render(await read(ports, bizId(params.account_id)), locale),
     approveAccount: (request) => deciding(request, 'approve', null),
     rejectAccount: (request) => deciding(request, 'reject', request.body.reason),
     suspendAccount: (request) => deciding(request, 'suspend', request.body.reason),
     reactivateAccount: (request) => deciding(request, 'reactivate', null),
     terminateAccountSessions: async (request) => ({
       success: true,
-      terminatedSessions: await terminateSessions(ports, actOf(request), idInPath(request.params.account_id)),
+      terminatedSessions: await terminateSessions(ports, actOf(request), bizId(request.params.account_id)),
     }),
   })
 }

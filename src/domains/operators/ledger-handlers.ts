@@ -1,10 +1,10 @@
 import type { OpenDatabase } from '../../database/index.ts'
 import {
+  bizId,
   type Clock,
   formatMoney,
   type HandlerTable,
   handlerTable,
-  idInPath,
   notFound,
   type OrderId,
   toIso,
@@ -58,7 +58,7 @@ export const ledgerHandlers = (ports: LedgerPorts): HandlerTable => {
   return handlerTable(contract, {
     checkLedgerInvariants: checkTogether(ports),
     listOrderPostings: async ({ params }) => {
-      const id = idInPath<'order'>(params.order_id)
+      const id = bizId<'order'>(params.order_id)
       // An order without postings exists all the same.
       const type = await ledger.readOrderType(id)
       if (!type) throw notFound('no such order')

@@ -3,7 +3,6 @@ import {
   formatMoney,
   type HandlerTable,
   handlerTable,
-  idInPath,
   type Locale,
   mapPage,
   type Words,
@@ -82,7 +81,7 @@ export const rechargeHandlers = (ports: RechargesPorts, words: Words): HandlerTa
     listRecharges: ({ query, workspace, locale }) => listed(query, workspace.id, locale),
 
     readRecharge: async ({ params, workspace, locale }) =>
-      tellRecharge(await read(ports, idInPath(params.recharge_id), workspace.id), { words, locale }),
+      tellRecharge(await read(ports, bizId(params.recharge_id), workspace.id), { words, locale }),
 
     quoteRecharge: async ({ body, workspace, requestId }) => {
       const by = { workspace: workspace.id, requestId }
@@ -97,14 +96,14 @@ export const rechargeHandlers = (ports: RechargesPorts, words: Words): HandlerTa
 
     cancelRecharge: async (request) => {
       const { params, body, locale } = request
-      const order = await cancel(ports, idInPath(params.recharge_id), body.cancelReason, memberActing(request))
+      const order = await cancel(ports, bizId(params.recharge_id), body.cancelReason, memberActing(request))
       return tellRecharge(order, { words, locale })
     },
 
     submitRechargeProof: async (request) => {
       const { params, body, locale } = request
       const file = bizId<'file'>(body.fileBizId)
-      const order = await submitProof(ports, idInPath(params.recharge_id), file, memberActing(request))
+      const order = await submitProof(ports, bizId(params.recharge_id), file, memberActing(request))
       return tellRecharge(order, { words, locale })
     },
 
@@ -112,18 +111,18 @@ export const rechargeHandlers = (ports: RechargesPorts, words: Words): HandlerTa
       listed(query, query.workspaceId === undefined ? null : bizId<'workspace'>(query.workspaceId), locale),
 
     readAnyRecharge: async ({ params, locale }) =>
-      tellRead(await read(ports, idInPath(params.recharge_id), null), { words, locale }),
+      tellRead(await read(ports, bizId(params.recharge_id), null), { words, locale }),
 
-    downloadRechargeProof: (request) => openProof(ports, actOf(request), idInPath(request.params.recharge_id), request),
+    downloadRechargeProof: (request) => openProof(ports, actOf(request), bizId(request.params.recharge_id), request),
 
     confirmRecharge: async (request) => {
-      const order = await confirm(ports, idInPath(request.params.recharge_id), operatorActing(request))
+      const order = await confirm(ports, bizId(request.params.recharge_id), operatorActing(request))
       return tellRecharge(order, { words, locale: request.locale })
     },
 
     rejectRecharge: async (request) => {
       const { params, body, locale } = request
-      const order = await reject(ports, idInPath(params.recharge_id), body.reason, operatorActing(request))
+      const order = await reject(ports, bizId(params.recharge_id), body.reason, operatorActing(request))
       return tellRecharge(order, { words, locale })
     },
   })

@@ -3,7 +3,6 @@ import {
   type Caller,
   type HandlerTable,
   handlerTable,
-  idInPath,
   type Locale,
   type Permission,
   type RequestFacts,
@@ -48,9 +47,9 @@ export const createHandlers = ({ service, words, all, tree }: RoleHandlerPorts):
   return handlerTable(contract, {
     listRoles: async ({ workspace, locale }) => (await service.list(workspace.id)).map((role) => reply(role, locale)),
     readRole: async ({ workspace, params, locale }) =>
-      reply(await service.read(workspace.id, idInPath(params.role_id)), locale),
+      reply(await service.read(workspace.id, bizId(params.role_id)), locale),
     listRolePermissions: async ({ workspace, params }) =>
-      heldCodes(await service.read(workspace.id, idInPath(params.role_id)), all),
+      heldCodes(await service.read(workspace.id, bizId(params.role_id)), all),
     readPermissionTree: async ({ locale }) => tree(locale),
     createRole: async (request) => {
       const { roleName, description, permissionCodes } = request.body

@@ -123,6 +123,7 @@ export const isTransferCompleted = operation({
   summary: 'Whether a transfer order is completed',
   policy: { ...readPolicy, workspace: 'required' },
   reply: z.boolean(),
+  malformedParam: 'VALIDATION.INVALID_PARAMETER',
   refuses: ['RESOURCE.NOT_FOUND'],
 })
 

@@ -3,8 +3,6 @@ import {
   emptyPage,
   type HandlerTable,
   handlerTable,
-  idInPath,
-  isBizId,
   mapPage,
   type Request,
   type WalletId,
@@ -49,19 +47,18 @@ export const transferHandlers = (ports: TransfersPorts, words: Words): HandlerTa
 
     listWalletTransfers: async (request) => {
       const { params, workspace } = request
-      if (!isBizId(params.wallet_id)) return emptyPage()
       const wallet = bizId<'wallet'>(params.wallet_id)
       const found = await ports.ledger.readWallet({ wallet, workspace: workspace.id })
       return found ? listed(request, wallet) : emptyPage()
     },
 
     readTransfer: async ({ params, workspace, locale }) => {
-      const order = await read(ports, idInPath(params.order_id), workspace.id)
+      const order = await read(ports, bizId(params.order_id), workspace.id)
       return renderTransfer(order, workspace.id, { words, locale })
     },
 
     isTransferCompleted: async ({ params, workspace }) => {
-      const order = await read(ports, idInPath(params.order_id), workspace.id)
+      const order = await read(ports, bizId(params.order_id), workspace.id)
       return order.status === 'COMPLETED'
     },
 
@@ -78,13 +75,13 @@ export const transferHandlers = (ports: TransfersPorts, words: Words): HandlerTa
     },
 
     approveTransfer: async (request) => {
-      const order = await approve(ports, idInPath(request.params.order_id), operatorActing(request))
+      const order = await approve(ports, bizId(request.params.order_id), operatorActing(request))
       return renderTransfer(order, null, { words, locale: request.locale })
     },
 
     rejectTransfer: async (request) => {
       const { params, body, locale } = request
-      const order = await reject(ports, idInPath(params.order_id), body.reason, operatorActing(request))
+      const order = await reject(ports, bizId(params.order_id), body.reason, operatorActing(request))
       return renderTransfer(order, null, { words, locale })
     },
   })

@@ -1,7 +1,7 @@
 import {
+  bizId,
   type HandlerTable,
   handlerTable,
-  idInPath,
   mapPage,
   notFound,
   parseInstant,
@@ -30,7 +30,7 @@ export const walletHandlers = (ports: WalletsPorts, words: Words): HandlerTable 
 
   const changing = async (request: Changing, change: WalletChange['change']) => {
     const { params, body } = request
-    const asked = { wallet: idInPath<'wallet'>(params.wallet_id), change, reason: body.reason }
+    const asked = { wallet: bizId<'wallet'>(params.wallet_id), change, reason: body.reason }
     const wallet = await changeStatus(ports, asked, actOf(request))
     return renderWallet(wallet, { words, locale: request.locale })
   }
@@ -42,20 +42,20 @@ export const walletHandlers = (ports: WalletsPorts, words: Words): HandlerTable 
     },
 
     readWallet: async ({ params, workspace, locale }) =>
-      renderWallet(await found({ wallet: idInPath<'wallet'>(params.wallet_id), workspace: workspace.id }), {
+      renderWallet(await found({ wallet: bizId<'wallet'>(params.wallet_id), workspace: workspace.id }), {
         words,
         locale,
       }),
 
     readBalance: async ({ params, query, workspace }) => {
-      const scope = { wallet: idInPath<'wallet'>(params.wallet_id), workspace: workspace.id }
+      const scope = { wallet: bizId<'wallet'>(params.wallet_id), workspace: workspace.id }
       const at = parseInstant(query.at)
       const { balance, asOf } = await balanceOf(ports, scope, at)
       return renderBalance(balance, asOf)
     },
 
     listFlows: async ({ params, query, workspace, locale }) => {
-      const scope = { wallet: idInPath<'wallet'>(params.wallet_id), workspace: workspace.id }
+      const scope = { wallet: bizId<'wallet'>(params.wallet_id), workspace: workspace.id }
       await found(scope)
       const { flowType, direction } = query
       const flows = await ledger.listFlows({ ...listing(query), ...scope, flowType, direction })

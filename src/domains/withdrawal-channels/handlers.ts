@@ -1,13 +1,5 @@
-import {
-  bizId,
-  type HandlerTable,
-  handlerTable,
-  idInPath,
-  type Locale,
-  mapPage,
-  toIso,
-  type Words,
-} from '../../kernel/index.ts'
+import { bizId, type HandlerTable, handlerTable, type Locale, mapPage, toIso, type Words } from '../../kernel/index.ts'
+
 import { listing, memberActing, tellKind } from '../../ledger/index.ts'
 import { actOf } from '../../platform/audit/index.ts'
 import * as contract from './contract.ts'
@@ -56,10 +48,10 @@ export const channelHandlers = (ports: ChannelPorts, words: Words): HandlerTable
     },
 
     verifyWithdrawalChannel: async (request) =>
-      told(await verify(ports, idInPath(request.params.withdrawal_channel_id), actOf(request)), words, request.locale),
+      told(await verify(ports, bizId(request.params.withdrawal_channel_id), actOf(request)), words, request.locale),
 
     rejectWithdrawalChannel: async (request) => {
-      const id = idInPath<'withdrawalChannel'>(request.params.withdrawal_channel_id)
+      const id = bizId<'withdrawalChannel'>(request.params.withdrawal_channel_id)
       return told(await reject(ports, id, request.body.reason, actOf(request)), words, request.locale)
     },
   })

@@ -2,7 +2,6 @@ import {
   bizId,
   type HandlerTable,
   handlerTable,
-  idInPath,
   mapPage,
   type Words,
   type WorkspaceId,
@@ -45,7 +44,7 @@ export const withdrawalHandlers = (ports: WithdrawalsPorts, words: Words): Handl
     },
 
     readWithdrawal: async ({ params, workspace, locale }) => {
-      const order = await read(ports, idInPath(params.withdrawal_id), workspace.id)
+      const order = await read(ports, bizId(params.withdrawal_id), workspace.id)
       return tellWithdrawal(order, { words, locale })
     },
 
@@ -58,7 +57,7 @@ export const withdrawalHandlers = (ports: WithdrawalsPorts, words: Words): Handl
     },
 
     cancelWithdrawal: async (request) => {
-      const order = await cancel(ports, idInPath(request.params.withdrawal_id), memberActing(request))
+      const order = await cancel(ports, bizId(request.params.withdrawal_id), memberActing(request))
       return tellWithdrawal(order, { words, locale: request.locale })
     },
 
@@ -69,31 +68,31 @@ export const withdrawalHandlers = (ports: WithdrawalsPorts, words: Words): Handl
     },
 
     readAnyWithdrawal: async ({ params, locale }) => {
-      const order = await read(ports, idInPath(params.withdrawal_id), null)
+      const order = await read(ports, bizId(params.withdrawal_id), null)
       return tellRead(order, { words, locale })
     },
 
     approveWithdrawal: async (request) => {
-      const order = await approve(ports, idInPath(request.params.withdrawal_id), operatorActing(request))
+      const order = await approve(ports, bizId(request.params.withdrawal_id), operatorActing(request))
       return tellWithdrawal(order, { words, locale: request.locale })
     },
 
     rejectWithdrawal: async (request) => {
       const { params, body, locale } = request
-      const order = await reject(ports, idInPath(params.withdrawal_id), body.reason, operatorActing(request))
+      const order = await reject(ports, bizId(params.withdrawal_id), body.reason, operatorActing(request))
       return tellWithdrawal(order, { words, locale })
     },
 
     completeWithdrawal: async (request) => {
       const { params, body, locale } = request
       const reference = body?.externalReference ?? null
-      const order = await complete(ports, idInPath(params.withdrawal_id), reference, operatorActing(request))
+      const order = await complete(ports, bizId(params.withdrawal_id), reference, operatorActing(request))
       return tellWithdrawal(order, { words, locale })
     },
 
     failWithdrawal: async (request) => {
       const { params, body, locale } = request
-      const order = await fail(ports, idInPath(params.withdrawal_id), body.reason, operatorActing(request))
+      const order = await fail(ports, bizId(params.withdrawal_id), body.reason, operatorActing(request))
       return tellWithdrawal(order, { words, locale })
     },
   })

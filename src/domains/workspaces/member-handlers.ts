@@ -2,7 +2,6 @@ import {
   bizId,
   type HandlerTable,
   handlerTable,
-  idInPath,
   intervalOf,
   type Locale,
   mapPage,
@@ -40,11 +39,11 @@ export const createMemberHandlers = (service: MemberService, words: Words): Hand
     listMembers: async ({ workspace, query, locale }) =>
       mapPage(await service.list(asked(workspace.id, query)), (row) => reply(row, locale)),
     listMembersOf: async ({ params, query, locale }) =>
-      mapPage(await service.listOf(asked(idInPath(params.workspace_id), query)), (row) => reply(row, locale)),
+      mapPage(await service.listOf(asked(bizId(params.workspace_id), query)), (row) => reply(row, locale)),
     limitMember: async (request) => {
       const { userBizId, policyConfig, reason } = request.body
       const limiting = { accountId: bizId<'account'>(userBizId), policyConfig, reason }
-      return reply(await service.limit(actOf(request), idInPath(request.params.workspace_id), limiting), request.locale)
+      return reply(await service.limit(actOf(request), bizId(request.params.workspace_id), limiting), request.locale)
     },
   })
 }

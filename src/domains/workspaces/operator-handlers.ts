@@ -1,5 +1,6 @@
 import type { Database } from '../../database/index.ts'
-import { type HandlerTable, handlerTable, idInPath, mapPage, type Words } from '../../kernel/index.ts'
+import { bizId, type HandlerTable, handlerTable, mapPage, type Words } from '../../kernel/index.ts'
+
 import { listing } from '../../ledger/index.ts'
 import { actOf } from '../../platform/audit/index.ts'
 import * as contract from '../operators/contract.ts'
@@ -21,12 +22,12 @@ export const createOperatorHandlers = (ports: OperatorPorts, words: Words): Hand
       return mapPage(found, (row) => tellWorkspace(words, row, locale))
     },
     freezeWorkspace: async (request) => {
-      const id = idInPath<'workspace'>(request.params.workspace_id)
+      const id = bizId<'workspace'>(request.params.workspace_id)
       const changed = await changeWorkspace(ports, actOf(request), id, 'freeze', request.body.reason)
       return tellWorkspace(words, changed, request.locale)
     },
     unfreezeWorkspace: async (request) => {
-      const id = idInPath<'workspace'>(request.params.workspace_id)
+      const id = bizId<'workspace'>(request.params.workspace_id)
       const changed = await changeWorkspace(ports, actOf(request), id, 'unfreeze', request.body.reason)
       return tellWorkspace(words, changed, request.locale)
     },

@@ -30,7 +30,10 @@ const byPortal = (settings: Settings): ((portal: Portal | null) => PortalLimits)
   return (portal) => (portal === null ? unknown : known[portal])
 }
 
-/** What any one address may do: overall, and in the operation's group. */
+/**
+ * The limits of an address: of all its operations, and of the operation's group by address, network and all clients.
+ * Narrow limits come first, so that what they refuse uses up no wider one that others share.
+ */
 export const addressLimit = (limits: LimitPort, settings: Settings): Stage => {
   const at = byPortal(settings)
   return (call) => {
@@ -38,10 +41,17 @@ export const addressLimit = (limits: LimitPort, settings: Settings): Stage => {
     const key = limits.addressKey(call.clientIp, settings.limits.ipv6Prefix)
     const atPortal = `${call.portal}:${key}`
     const group = call.operation.policy.rate
-    const rule = groups.get(group)?.address
-    return whenReady(spend(limits, call, 'address', isAddressOwn ? atPortal : key, address), () =>
-      rule ? spend(limits, call, `${group}-address`, atPortal, rule) : undefined,
+    const rules = groups.get(group)
+    const spendGroup = (scope: 'address' | 'network' | 'total', name: string): MaybePromise<void> => {
+      const rule = rules?.[scope]
+      return rule ? spend(limits, call, `${group}-${scope}`, name, rule) : undefined
+    }
+    const spent = spend(limits, call, 'address', isAddressOwn ? atPortal : key, address)
+    const byAddress = whenReady(spent, () => spendGroup('address', atPortal))
+    const byNetwork = whenReady(byAddress, () =>
+      spendGroup('network', `${call.portal}:${limits.networkKey(call.clientIp)}`),
     )
+    return whenReady(byNetwork, () => spendGroup('total', `${call.portal}`))
   }
 }
 

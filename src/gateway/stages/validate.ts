@@ -4,6 +4,7 @@ import { type ObservedError, observedErrors } from '../../contract/observed-erro
 import { invalid, isRecord, Refusal } from '../../kernel/index.ts'
 import type { Call, Stage } from '../call.ts'
 import { namedChannelSession } from '../named-channel-session.ts'
+import { parsePathParameters } from '../path-parameters.ts'
 import { parseQuery } from '../query.ts'
 
 const printable = /^[\w.$-]{1,64}$/
@@ -48,10 +49,11 @@ const observedError = (call: Call, settings: Configuration): void => {
   throw new Refusal(observed.code, { internal: `observed error: ${observed.condition}`, documented: true })
 }
 
-/** Query and body against the operation's own schemas: nothing unknown, nothing missing, nothing twice. */
+/** Validates path parameters, query and body against the operation's schemas: no unknown, missing or repeated input. */
 export const validate =
   (settings: Configuration): Stage =>
   (call) => {
+    call.params = parsePathParameters(call.operation, call.params)
     observedError(call, settings)
     const query = parseQuery(call.query)
     const { query: schema } = call.operation

@@ -1,105 +1,102 @@
 import { LRUCache } from 'lru-cache'
-import { z } from 'zod'
-import {
-  type Instant,
-  instantOf,
-  type MaybePromise,
-  type Portal,
-  plus,
-  portals,
-  whenReady,
-} from '../../kernel/index.ts'
+import { type Instant, type MaybePromise, type Portal, plus, rateLimited } from '../../kernel/index.ts'
+import type { WindowName } from '../../platform/cache/index.ts'
 import type { IdentityPorts } from '../ports.ts'
 import type { IdentitySettings } from '../settings.ts'
+import { type ChannelOwner, epochBytes, openSessionId, sealSessionId, windowIdBytes } from './session-id.ts'
 
-/** Who a session belongs to; it is no good to anybody else. */
-export interface ChannelOwner {
-  portal: Portal
-  clientHash: string
+/** A session that a session id contains. */
+export interface ChannelSession {
+  key: Uint8Array
+  expiresAt: Instant
+  window: WindowName
 }
 
 export interface ChannelSessions {
+  /** Opens a session and stores nothing for it. Throws ACCESS.RATE_LIMITED while the portal has too many sessions. */
   open(owner: ChannelOwner, key: Uint8Array): Promise<{ sessionId: string; createdAt: Instant; expiresAt: Instant }>
-  /** The session's key, or undefined where there is no such live session of this owner. */
-  keyOf(sessionId: string, owner: ChannelOwner): MaybePromise<Uint8Array | undefined>
-  /** Whether this sequence number is good; it is so once. */
-  spend(sessionId: string, sequence: number): MaybePromise<boolean>
-  /** Ends the session if it is this owner's; otherwise nothing happens. */
+  /** The session, unless the id is not this owner's or has expired. It may be closed or lost all the same. */
+  read(sessionId: string, owner: ChannelOwner): ChannelSession | undefined
+  /** Spends a sequence number. Returns false if it cannot be used, or if the session is closed or lost. */
+  spend(session: ChannelSession, sequence: number): MaybePromise<boolean>
+  /** Whether the session is neither closed nor lost. */
+  isOpen(session: ChannelSession): MaybePromise<boolean>
+  /** Closes the session if it is this owner's; otherwise does nothing. */
   close(sessionId: string, owner: ChannelOwner): Promise<void>
 }
 
-const Stored = z.object({ portal: z.enum(portals), client: z.string(), key: z.base64(), expiresAt: z.number() })
+const minuteMs = 60_000
 
-/** A session as one text of the cache tells of it; its client's hash once that has been seen, its key once it has been unsealed. */
-interface Read {
-  text: string
-  stored: z.infer<typeof Stored>
-  clientHash?: string
-  key?: Uint8Array
-}
+const groupOf = (portal: Portal, minute: number): string => `{channel:${portal}:${minute}}:windows`
 
-const idBytes = 32
-const idForm = /^[A-Za-z0-9_-]{43}$/
+/** The replay windows of sessions of one portal that were opened in the same minute form a group. */
+const windowOf = (portal: Portal, minute: number, epoch: Buffer, windowId: Buffer): WindowName => ({
+  group: groupOf(portal, minute),
+  epoch: epoch.toString('base64url'),
+  member: windowId.toString('base64url'),
+})
 
-const sessionKey = (sessionId: string): string => `{channel:${sessionId}}:session`
-const windowKey = (sessionId: string): string => `{channel:${sessionId}}:window`
-
-/** Channel sessions lie in the cache, their keys sealed: losing one costs its client a new opening, no more. */
+/**
+ * A session is its id: the server keeps nothing of it before its first valid body, so that anonymous openings cannot
+ * fill the cache. From then on its replay window takes up to 400 bytes until it expires.
+ */
 export const createChannelSessions = (
-  { cache, clock, randomness, secretBox, digest }: IdentityPorts,
+  { cache, clock, randomness, secretBox }: IdentityPorts,
   settings: IdentitySettings['secureChannel'],
 ): ChannelSessions => {
-  const clientDigest = (clientHash: string): string => Buffer.from(digest('client-hash', clientHash)).toString('base64')
+  const { sessionTtlMs, maxSessions } = settings
+  // Groups live for a minute of openings and the life of the last one's session.
+  const maxPerMinute = Math.max(1, Math.floor(maxSessions / (Math.ceil(sessionTtlMs / minuteMs) + 1)))
 
-  // Unsealing a key costs as much as opening a body with it. The text comes from the cache each time: what ended has ended.
-  const lately = new LRUCache<string, Read>({ max: settings.remembered })
-  const read = (sessionId: string, text: string): Read => {
-    const known = lately.get(sessionId)
-    if (known?.text === text) return known
-    const fresh = { text, stored: Stored.parse(JSON.parse(text)) }
-    lately.set(sessionId, fresh)
-    return fresh
+  // Unsealing an id costs as much as opening a body.
+  const remembered = new LRUCache<string, { owner: ChannelOwner; session: ChannelSession }>({
+    max: settings.remembered,
+  })
+  const unsealed = (sessionId: string, owner: ChannelOwner): ChannelSession | undefined => {
+    const known = remembered.get(sessionId)
+    if (known)
+      return known.owner.portal === owner.portal && known.owner.clientHash === owner.clientHash
+        ? known.session
+        : undefined
+    const content = openSessionId(secretBox, owner, sessionId)
+    if (!content) return undefined
+    const { key, expiresAt, openedInMinute, epoch, windowId } = content
+    const session = { key, expiresAt, window: windowOf(owner.portal, openedInMinute, epoch, windowId) }
+    const { portal, clientHash } = owner
+    remembered.set(sessionId, { owner: { portal, clientHash }, session })
+    return session
   }
 
-  const isOf = (session: Read, clientHash: string): boolean => {
-    if (session.clientHash === undefined && session.stored.client === clientDigest(clientHash))
-      session.clientHash = clientHash
-    return session.clientHash === clientHash
-  }
-  const keyIn = (sessionId: string, owner: ChannelOwner, text: string): Uint8Array | undefined => {
-    const session = read(sessionId, text)
-    const { portal, key, expiresAt } = session.stored
-    if (portal !== owner.portal || !isOf(session, owner.clientHash)) return undefined
-    if (instantOf(expiresAt) <= clock.now()) return undefined
-    // A copy: what is opened lies in a pool of 64 KB, which each key that is remembered would keep.
-    session.key ??= Uint8Array.from(secretBox.open('channel-session', sessionId, Buffer.from(key, 'base64')))
-    return session.key
-  }
-  const keyOf = (sessionId: string, owner: ChannelOwner): MaybePromise<Uint8Array | undefined> => {
-    if (!idForm.test(sessionId)) return undefined
-    return whenReady(cache.get(sessionKey(sessionId)), (text) =>
-      text === undefined ? undefined : keyIn(sessionId, owner, text),
-    )
+  const read = (sessionId: string, owner: ChannelOwner): ChannelSession | undefined => {
+    const session = unsealed(sessionId, owner)
+    return session && session.expiresAt > clock.now() ? session : undefined
   }
 
   return {
     open: async (owner, key) => {
-      const sessionId = Buffer.from(randomness.bytes(idBytes)).toString('base64url')
       const createdAt = clock.now()
-      const expiresAt = plus(createdAt, settings.sessionTtlMs)
-      const sealed = Buffer.from(secretBox.seal('channel-session', sessionId, key)).toString('base64')
-      const stored = { portal: owner.portal, client: clientDigest(owner.clientHash), key: sealed, expiresAt }
-      await cache.openWindow(windowKey(sessionId), settings.sessionTtlMs)
-      await cache.set(sessionKey(sessionId), JSON.stringify(stored), settings.sessionTtlMs)
-      return { sessionId, createdAt, expiresAt }
+      const openedInMinute = Math.floor(createdAt / minuteMs)
+      const epoch = await cache.joinGroup(groupOf(owner.portal, openedInMinute), {
+        epoch: Buffer.from(randomness.bytes(epochBytes)).toString('base64url'),
+        max: maxPerMinute,
+        ttl: sessionTtlMs,
+      })
+      if (epoch === undefined)
+        throw rateLimited(minuteMs - (createdAt % minuteMs), 'too many channel sessions in this minute')
+      const expiresAt = plus(createdAt, sessionTtlMs)
+      const content = {
+        windowId: Buffer.from(randomness.bytes(windowIdBytes)),
+        epoch: Buffer.from(epoch, 'base64url'),
+        ...{ key, openedInMinute, expiresAt },
+      }
+      return { sessionId: sealSessionId(secretBox, owner, content), createdAt, expiresAt }
     },
-    keyOf,
-    spend: (sessionId, sequence) => cache.spend(windowKey(sessionId), sequence, settings.window),
+    read,
+    spend: ({ window }, sequence) => cache.spend(window, sequence, settings.window),
+    isOpen: ({ window }) => cache.isOpen(window),
     close: async (sessionId, owner) => {
-      if ((await keyOf(sessionId, owner)) === undefined) return
-      await cache.delete(sessionKey(sessionId))
-      await cache.delete(windowKey(sessionId))
-      lately.delete(sessionId)
+      const session = read(sessionId, owner)
+      if (session) await cache.closeWindow(session.window)
     },
   }
 }

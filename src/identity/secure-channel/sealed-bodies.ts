@@ -1,6 +1,6 @@
 import type { ChannelPort, SealedRequest } from '../../gateway/ports.ts'
 import { type Randomness, whenReady } from '../../kernel/index.ts'
-import type { ChannelSessions } from './channel-sessions.ts'
+import type { ChannelSession, ChannelSessions } from './channel-sessions.ts'
 import { type CompactJwe, hasExactly, parseCompactJwe } from './compact-jwe.ts'
 import { decryptDirect, encryptDirect } from './direct-encryption.ts'
 
@@ -35,21 +35,22 @@ export const createSealedBodies = (sessions: ChannelSessions, randomness: Random
     (text: string): string =>
       encryptDirect(header, text, key, randomness.bytes(nonceBytes))
 
-  const openBy = (key: Uint8Array | undefined, sealed: SealedRequest): ReturnType<ChannelPort['open']> => {
+  const openBy = (session: ChannelSession | undefined, sealed: SealedRequest): ReturnType<ChannelPort['open']> => {
     const jwe = parseCompactJwe(sealed.payload)
-    const plaintext = decryptDirect(jwe ?? decoy, key ?? decoyKey)
+    const plaintext = decryptDirect(jwe ?? decoy, session?.key ?? decoyKey)
     const seq = jwe?.encryptedKey.length === 0 ? sequenceOf(jwe.header, sealed) : undefined
-    if (!plaintext || !key || seq === undefined) return undefined
-    const seal = sealer({ alg: 'dir', enc: 'A256GCM', kid: sealed.sessionId, seq }, key)
-    return whenReady(sessions.spend(sealed.sessionId, seq), (isGood) => (isGood ? { plaintext, seal } : undefined))
+    if (!plaintext || !session || seq === undefined) return undefined
+    const seal = sealer({ alg: 'dir', enc: 'A256GCM', kid: sealed.sessionId, seq }, session.key)
+    return whenReady(sessions.spend(session, seq), (isGood) => (isGood ? { plaintext, seal } : undefined))
   }
 
   return {
-    open: (sealed) => whenReady(sessions.keyOf(sealed.sessionId, sealed), (key) => openBy(key, sealed)),
-    sealer: (session) =>
-      whenReady(
-        sessions.keyOf(session.sessionId, session),
-        (key) => key && sealer({ alg: 'dir', enc: 'A256GCM', kid: session.sessionId }, key),
-      ),
+    open: (sealed) => openBy(sessions.read(sealed.sessionId, sealed), sealed),
+    sealer: ({ sessionId, ...owner }) => {
+      const session = sessions.read(sessionId, owner)
+      if (!session) return undefined
+      const seal = sealer({ alg: 'dir', enc: 'A256GCM', kid: sessionId }, session.key)
+      return whenReady(sessions.isOpen(session), (isOpen) => (isOpen ? seal : undefined))
+    },
   }
 }

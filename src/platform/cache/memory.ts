@@ -1,10 +1,17 @@
 import { LRUCache } from 'lru-cache'
 import { areWithin, type Clock, type Instant, plus } from '../../kernel/index.ts'
-import type { Cache } from './cache.ts'
+import type { Cache, WindowName } from './cache.ts'
 import { emptyWindow, type ReplayWindow, spendIn } from './replay-window.ts'
 
+interface WindowGroup {
+  epoch: string
+  joined: number
+  /** Windows in use by member; null once closed. */
+  windows: Map<string, ReplayWindow | null>
+}
+
 interface Entry {
-  value: string | number | ReplayWindow
+  value: string | number | WindowGroup
   at: Instant
   expiresAt: Instant
 }
@@ -42,6 +49,15 @@ export const createMemoryCache = (clock: Clock, maximumEntries: number): Cache =
     entries.set(key, { value, at, expiresAt: plus(at, ttl) })
   }
 
+  const groupAt = (key: string): WindowGroup | undefined => {
+    const value = live(key)?.value
+    return typeof value === 'object' ? value : undefined
+  }
+  const groupOf = ({ group, epoch }: WindowName): WindowGroup | undefined => {
+    const known = groupAt(group)
+    return known?.epoch === epoch ? known : undefined
+  }
+
   return {
     get: (key) => {
       const value = live(key)?.value
@@ -58,14 +74,26 @@ export const createMemoryCache = (clock: Clock, maximumEntries: number): Cache =
       entry.value += 1
       return { count: entry.value, remaining: entry.expiresAt - clock.now() }
     },
-    openWindow: async (key, ttl) => put(key, emptyWindow, ttl),
-    spend: (key, sequence, size) => {
-      const entry = live(key)
-      if (!entry || typeof entry.value !== 'object') return false
-      const after = spendIn(entry.value, sequence, size)
-      if (after) entry.value = after
+    joinGroup: (key, { epoch, max, ttl }) => {
+      const group = groupAt(key) ?? { epoch, joined: 0, windows: new Map() }
+      if (group.joined >= max) return undefined
+      group.joined += 1
+      put(key, group, ttl)
+      return group.epoch
+    },
+    spend: (window, sequence, size) => {
+      const windows = groupOf(window)?.windows
+      const known = windows?.get(window.member)
+      if (!windows || known === null) return false
+      const after = spendIn(known ?? emptyWindow, sequence, size)
+      if (after) windows.set(window.member, after)
       return after !== undefined
     },
+    isOpen: (window) => {
+      const group = groupOf(window)
+      return group !== undefined && group.windows.get(window.member) !== null
+    },
+    closeWindow: async (window) => void groupOf(window)?.windows.set(window.member, null),
     close: async () => entries.clear(),
   }
 }

@@ -1,7 +1,7 @@
 import { z } from 'zod'
-import { type RedisConnection, RedisUnavailable } from '../redis/index.ts'
-import type { Cache } from './cache.ts'
-import { incrementScript, openWindowScript, spendScript } from './redis-scripts.ts'
+import { type RedisConnection, RedisUnavailable, type Script } from '../redis/index.ts'
+import type { Cache, WindowName } from './cache.ts'
+import { closeWindowScript, incrementScript, isOpenScript, joinGroupScript, spendScript } from './redis-scripts.ts'
 
 const Text = z.string().nullable()
 const Pair = z.tuple([z.number(), z.number()])
@@ -15,6 +15,8 @@ const parsed = <T>(schema: z.ZodType<T>, answer: unknown): T => {
 /** The cache that all replicas share. Each call is one command or one script over one key, so it is atomic. */
 export const createRedisCache = (redis: RedisConnection) => {
   const named = (key: string): string => `portico:${key}`
+  const onWindow = async (script: Script, { group, epoch, member }: WindowName, ...values: number[]) =>
+    (await redis.script(script, [named(group)], [epoch, member, ...values])) === 1
   return {
     get: async (key) => parsed(Text, await redis.command('GET', named(key))) ?? undefined,
     set: async (key, value, ttl) => void (await redis.command('SET', named(key), value, 'PX', Math.ceil(ttl))),
@@ -24,11 +26,12 @@ export const createRedisCache = (redis: RedisConnection) => {
       const [count, remaining] = parsed(Pair, answer)
       return { count, remaining }
     },
-    openWindow: async (key, ttl) => void (await redis.script(openWindowScript, [named(key)], [Math.ceil(ttl)])),
-    spend: async (key, sequence, size) => {
-      if (!Number.isSafeInteger(sequence) || sequence < 1) return false
-      return (await redis.script(spendScript, [named(key)], [sequence, sequence % size, size])) === 1
-    },
+    joinGroup: async (group, { epoch, max, ttl }) =>
+      parsed(Text, await redis.script(joinGroupScript, [named(group)], [epoch, max, Math.ceil(ttl)])) ?? undefined,
+    spend: async (window, sequence, size) =>
+      Number.isSafeInteger(sequence) && sequence >= 1 && onWindow(spendScript, window, sequence, size),
+    isOpen: async (window) => onWindow(isOpenScript, window),
+    closeWindow: async (window) => void (await onWindow(closeWindowScript, window)),
     // The connection belongs to whoever opened it.
     close: async () => undefined,
   } satisfies Cache

@@ -19,6 +19,7 @@ interface Spent {
 export interface Limits {
   spend(name: string, key: string, rule: Rule): MaybePromise<Spent>
   addressKey(address: string, ipv6Prefix: number): string
+  networkKey(address: string): string
   close(): void
 }
 
@@ -62,6 +63,8 @@ export const createLimits = (
       if (!address.includes(':')) return address
       return ipKeyGenerator(address, ipv6Prefix)
     },
+    networkKey: (address) =>
+      address.includes(':') ? ipKeyGenerator(address, 48) : `${address.split('.').slice(0, 3).join('.')}.0/24`,
     close: () => {
       for (const windows of stores.values()) for (const store of windows.values()) store.shutdown?.()
     },

@@ -1,0 +1,70 @@
+import { type Instant, instantOf, type Portal } from '../../kernel/index.ts'
+import type { SecretBox } from '../../platform/crypto/index.ts'
+import { decodeBase64url } from './compact-jwe.ts'
+
+/** Who a session belongs to; nobody else can use it. */
+export interface ChannelOwner {
+  portal: Portal
+  clientHash: string
+}
+
+/** What a session id contains. */
+export interface SessionContent {
+  /** 16 random bytes that name the session's replay window. */
+  windowId: Buffer
+  /** 16 random bytes of the group of windows, as they were when the session was opened. */
+  epoch: Buffer
+  key: Uint8Array
+  openedInMinute: number
+  expiresAt: Instant
+}
+
+export const windowIdBytes = 16
+export const epochBytes = 16
+const keyBytes = 32
+const numberBytes = 6
+const contentBytes = windowIdBytes + epochBytes + keyBytes + 2 * numberBytes
+/** Version, nonce and tag of the secret box. */
+const boxBytes = 29
+const idLength = Math.ceil(((contentBytes + boxBytes) * 4) / 3)
+
+/** The owner is authenticated with the content: an id of another owner does not open. */
+const contextOf = ({ portal, clientHash }: ChannelOwner): string => `${portal}:${clientHash}`
+
+/** The session id: its content, sealed for its owner, in base64url. */
+export const sealSessionId = (secretBox: SecretBox, owner: ChannelOwner, content: SessionContent): string => {
+  const numbers = Buffer.alloc(2 * numberBytes)
+  numbers.writeUIntBE(content.openedInMinute, 0, numberBytes)
+  numbers.writeUIntBE(content.expiresAt, numberBytes, numberBytes)
+  const bytes = Buffer.concat([content.windowId, content.epoch, content.key, numbers])
+  return Buffer.from(secretBox.seal('channel-session', contextOf(owner), bytes)).toString('base64url')
+}
+
+const unseal = (secretBox: SecretBox, owner: ChannelOwner, sealed: Buffer): Buffer | undefined => {
+  try {
+    return Buffer.from(secretBox.open('channel-session', contextOf(owner), sealed))
+  } catch {
+    return undefined
+  }
+}
+
+/** The content of a session id; undefined for any text that was not sealed here for this owner. */
+export const openSessionId = (
+  secretBox: SecretBox,
+  owner: ChannelOwner,
+  sessionId: string,
+): SessionContent | undefined => {
+  const sealed = sessionId.length === idLength ? decodeBase64url(sessionId) : undefined
+  const bytes = sealed && unseal(secretBox, owner, sealed)
+  if (bytes?.length !== contentBytes) return undefined
+  const [afterWindow, afterEpoch] = [windowIdBytes, windowIdBytes + epochBytes]
+  const afterKey = afterEpoch + keyBytes
+  return {
+    windowId: bytes.subarray(0, afterWindow),
+    epoch: bytes.subarray(afterWindow, afterEpoch),
+    // Not a view of the pool of 64 KB that the bytes may lie in: a remembered session would keep all of it.
+    key: Uint8Array.from(bytes.subarray(afterEpoch, afterKey)),
+    openedInMinute: bytes.readUIntBE(afterKey, numberBytes),
+    expiresAt: instantOf(bytes.readUIntBE(afterKey + numberBytes, numberBytes)),
+  }
+}

@@ -1,0 +1,176 @@
+import { randomBytes } from 'node:crypto'
+import { CompactEncrypt, importSPKI } from 'jose'
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
+import type { Configuration } from '../../src/config/index.ts'
+import { type Answer, send } from '../harness/http.ts'
+import { client, data, refusal } from '../harness/identity.ts'
+import { type Portico, startPortico } from '../harness/portico.ts'
+import { startRedis, type TestRedis } from '../harness/redis.ts'
+import { signIn } from '../harness/sign-in.ts'
+import { storeIsAvailable } from '../harness/store.ts'
+
+const chain = '/web/v1/consumer'
+const initiate = `${chain}/auth/login/initiate`
+const topology = inject('topology')
+/** Enough to fill 4 MB if each kept 600 bytes; a single process has no such bound. */
+const openings = topology === 'replicas' ? 4_480 : 1_600
+const networks = 80
+const inParallel = 16
+/** Counters of each /56: of all requests, of openings, of sign-ins. A few others, and a group of windows a minute. */
+const maxKeys = 3 * networks + 20
+
+/** Addresses of 80 /56 networks of one /48. */
+const addressOf = (count: number): string => `2001:db8:0:${(count % networks).toString(16)}00::1`
+
+/** Calls `act` for each number below `count`, a few at a time. */
+const inTurns = async <T>(count: number, act: (index: number) => Promise<T>): Promise<T[]> => {
+  const results: T[] = []
+  let next = 0
+  const work = async () => {
+    while (next < count) results.push(await act(next++))
+  }
+  await Promise.all(Array.from({ length: inParallel }, work))
+  return results
+}
+
+/** How often each value occurs. */
+const tally = (values: readonly number[]): Record<number, number> => {
+  const counts: Record<number, number> = {}
+  for (const value of values) counts[value] = (counts[value] ?? 0) + 1
+  return counts
+}
+
+interface Scene {
+  portico: Portico
+  redis: TestRedis | undefined
+  open(address: string): Promise<Answer>
+  /** A sealed body with a number; it breaks the schema, so one that opens is 400 VALIDATION.INVALID_PARAMETER. */
+  sendBody(sessionId: string, seq: number, address: string): Promise<Answer>
+  keys(): Promise<number>
+  /** The statuses of readiness and of a signed-in user's request to each replica, without 200. */
+  faults(): Promise<number[]>
+  stop(): Promise<void>
+}
+
+/** Replicas on a Redis of 4 MB, or one process on its memory. */
+const startScene = async (adjust: (settings: Configuration) => void): Promise<Scene> => {
+  const redis = topology === 'replicas' ? await startRedis(['--maxmemory', '4mb']) : undefined
+  const portico = await startPortico({ ...(redis && { variables: { REDIS_URL: redis.url } }), adjust })
+  const { accessToken: token } = await signIn(portico)
+  const { keyId, publicKey } = data(await client(portico).get('/secure-channel/public-key'))
+  const pem = `-----BEGIN PUBLIC KEY-----\n${publicKey}\n-----END PUBLIC KEY-----`
+  const [clientHash, key] = ['flooding-client', new Uint8Array(randomBytes(32))]
+  const text = { key: Buffer.from(key).toString('base64url'), clientHash, iat: Math.floor(Date.now() / 1_000) }
+  // The same payload opens any number of sessions, and costs this client one encryption.
+  const payload = await new CompactEncrypt(Buffer.from(JSON.stringify(text)))
+    .setProtectedHeader({ alg: 'RSA-OAEP-256', enc: 'A256GCM', kid: keyId })
+    .encrypt(await importSPKI(pem, 'RSA-OAEP-256'))
+  const headers = { 'x-client-hash': clientHash }
+  return {
+    portico,
+    redis,
+    open: (address) =>
+      portico.call('POST', `${chain}/secure-channel/session`, {
+        headers: { ...headers, 'cf-connecting-ip': address },
+        body: { payload },
+      }),
+    sendBody: async (sessionId, seq, address) => {
+      const sealed = await new CompactEncrypt(Buffer.from('[]'))
+        .setProtectedHeader({ alg: 'dir', enc: 'A256GCM', kid: sessionId, seq, htm: 'POST', htu: initiate })
+        .encrypt(key)
+      return portico.call('POST', initiate, {
+        headers: { ...headers, 'cf-connecting-ip': address, 'x-secure-channel-session-id': sessionId },
+        body: { payload: sealed },
+      })
+    },
+    keys: async () => Number((await redis?.ask('DBSIZE'))?.slice(1) ?? 0),
+    faults: async () => {
+      const health = await fetch(`${portico.operationsUrl}/health/ready`)
+      const profiles = await Promise.all(portico.urls.map((url) => send(url, 'GET', `${chain}/profile`, { token })))
+      return [health.status, ...profiles.map(({ status }) => status)].filter((status) => status !== 200)
+    },
+    stop: async () => {
+      await portico.stop()
+      await redis?.stop()
+    },
+  }
+}
+
+/** Floods with openings, and returns the answers with what signed-in users and readiness suffered meanwhile. */
+const flood = async ({ open, faults }: Scene) => {
+  const suffered: number[] = []
+  const answers = await inTurns(openings, async (count) => {
+    if (count % 200 === 0) suffered.push(...(await faults()))
+    return open(addressOf(count))
+  })
+  suffered.push(...(await faults()))
+  return { answers, suffered }
+}
+
+// The domains behind HTTP change nothing for the channel.
+describe.skipIf(topology === 'split' || !storeIsAvailable())('a flood of channel openings from one /48', () => {
+  let scene: Scene
+  beforeAll(async () => {
+    scene = await startScene((settings) => {
+      settings.limits.scale = 1
+    })
+  })
+  afterAll(() => scene?.stop())
+
+  test('secureChannel.open 429 beyond 300 a minute; signed-in users get 200 and replicas stay ready', async () => {
+    const { answers, suffered } = await flood(scene)
+    const counts = tally(answers.map(({ status }) => status))
+    expect(Object.keys(counts)).toEqual(['200', '429'])
+    expect(counts[200]).toBeGreaterThanOrEqual(300)
+    // The flood may last into a third minute.
+    expect(counts[200]).toBeLessThanOrEqual(900)
+    expect(suffered).toEqual([])
+    expect(await scene.keys()).toBeLessThan(maxKeys)
+    const elsewhere = await scene.open('2001:db8:1::1')
+    expect(elsewhere.status).toBe(200)
+  })
+})
+
+describe.skipIf(topology === 'split' || !storeIsAvailable())('a flood of channel openings from everywhere', () => {
+  let scene: Scene
+  let sessions: string[]
+  beforeAll(async () => {
+    scene = await startScene((settings) => {
+      // Other limits are lifted: 400 sessions a minute.
+      settings.secureChannel.maxSessions = 12_400
+    })
+  })
+  afterAll(() => scene?.stop())
+
+  test('secureChannel.open 429 beyond maxSessions; an opening leaves nothing in Redis', async () => {
+    const { answers, suffered } = await flood(scene)
+    const counts = tally(answers.map(({ status }) => status))
+    expect(Object.keys(counts)).toEqual(['200', '429'])
+    expect(counts[200]).toBeGreaterThanOrEqual(400)
+    expect(counts[200]).toBeLessThanOrEqual(1_200)
+    expect(suffered).toEqual([])
+    expect(await scene.keys()).toBeLessThan(maxKeys)
+    sessions = answers.flatMap(({ status, body }) => (status === 200 ? [String(body.data.sessionId)] : []))
+  })
+
+  test('auth.loginInitiate: a first body in each of these sessions leaves signed-in users and readiness at 200', async () => {
+    const answers = await inTurns(sessions.length, (index) =>
+      scene.sendBody(sessions[index] ?? '', 256, addressOf(index)),
+    )
+    expect(new Set(answers.map(({ body }) => body.code))).toEqual(new Set(['VALIDATION.INVALID_PARAMETER']))
+    expect(await scene.faults()).toEqual([])
+    expect(await scene.keys()).toBeLessThan(maxKeys)
+  })
+
+  test('auth.loginInitiate 400 for a body sent again, also after Redis has lost everything', async () => {
+    const [used = '', other = ''] = sessions
+    const send = (sessionId: string, seq: number) => scene.sendBody(sessionId, seq, addressOf(0))
+    const invalid = [400, 'SECURE_CHANNEL.INVALID_PAYLOAD']
+    expect(refusal(await send(used, 256))).toEqual(invalid)
+    if (!scene.redis) return
+    await scene.redis.ask('FLUSHALL')
+    for (const each of [await send(used, 256), await send(other, 257)]) expect(refusal(each)).toEqual(invalid)
+    const { sessionId } = data(await scene.open(addressOf(0)))
+    expect((await send(sessionId, 1)).body.code).toBe('VALIDATION.INVALID_PARAMETER')
+  })
+})

@@ -1,0 +1,84 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { accessSync, constants } from 'node:fs'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { connect } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import { freePort } from './postgres.ts'
+
+const program = '/usr/sbin/nginx'
+
+export interface TestNginx {
+  url: string
+  stop(): Promise<void>
+}
+
+/** Whether nginx is installed. Throws if it is missing and CI=true. */
+export const nginxIsInstalled = (): boolean => {
+  try {
+    accessSync(program, constants.X_OK)
+    return true
+  } catch {
+    if (process.env.CI === 'true') throw new Error(`${program} is not installed`)
+    return false
+  }
+}
+
+const configurationOf = (port: number, directory: string, locations: Record<string, string>): string => `
+daemon off;
+master_process off;
+pid ${directory}/nginx.pid;
+error_log stderr crit;
+events { worker_connections 256; }
+http {
+  access_log off;
+  client_body_temp_path ${directory}/body;
+  proxy_temp_path ${directory}/proxy;
+  fastcgi_temp_path ${directory}/fastcgi;
+  uwsgi_temp_path ${directory}/uwsgi;
+  scgi_temp_path ${directory}/scgi;
+  server {
+    listen 127.0.0.1:${port};
+${Object.entries(locations)
+  .map(([location, target]) => `    location ${location} { proxy_pass ${target}; }`)
+  .join('\n')}
+  }
+}
+`
+
+const accepts = (port: number): Promise<boolean> =>
+  new Promise((resolve) => {
+    const socket = connect(port, '127.0.0.1', () => resolve(true))
+    socket.once('error', () => resolve(false)).once('close', () => resolve(false))
+    socket.once('connect', () => socket.destroy())
+  })
+
+/** Starts nginx on a free loopback port. `locations` maps each location prefix to its proxy_pass URL. */
+export const startNginx = async (locations: Record<string, string>): Promise<TestNginx> => {
+  const port = await freePort()
+  const directory = await mkdtemp(join(tmpdir(), 'portico-nginx-'))
+  const file = join(directory, 'nginx.conf')
+  await writeFile(file, configurationOf(port, directory, locations))
+  const child = spawn(program, ['-p', directory, '-c', file, '-e', 'stderr'], {
+    stdio: ['ignore', 'ignore', 'inherit'],
+  })
+  const kill = () => child.kill('SIGKILL')
+  process.once('exit', kill)
+  for (let attempt = 1; !(await accepts(port)); attempt++) {
+    if (attempt >= 1_000 || child.exitCode !== null) throw new Error('nginx did not start')
+    await pause(25)
+  }
+  return {
+    url: `http://127.0.0.1:${port}`,
+    stop: async () => {
+      process.off('exit', kill)
+      if (child.exitCode === null && child.signalCode === null) {
+        child.kill('SIGKILL')
+        await once(child, 'exit')
+      }
+      await rm(directory, { recursive: true, force: true })
+    },
+  }
+}
