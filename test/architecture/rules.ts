@@ -138,9 +138,10 @@ export const isForeignDomain = (from: string, to: string): boolean => {
   return a !== undefined && b !== undefined && a !== b
 }
 
-/** A domain's, identity's and the ledger's only door is its index.ts. */
+/** Import a domain, identity and the ledger through index.ts only; compose also imports their schema, to migrate the store. */
 export const isSideEntrance = (from: string, to: string): boolean => {
   const house = (path: string) => /^(domains\/[^/]+|identity|ledger)\//.exec(path)?.[1]
   const target = house(to)
-  return target !== undefined && house(from) !== target && to !== `${target}/index.ts`
+  if (target === undefined || house(from) === target || to === `${target}/index.ts`) return false
+  return from !== 'compose/migrations.ts' || !/^\/schema(\/index)?\.ts$/.test(to.slice(target.length))
 }

@@ -1,5 +1,6 @@
 import { PGlite } from '@electric-sql/pglite'
 import { Kysely } from 'kysely'
+import { schemaOwners } from '../../src/compose/migrations.ts'
 import { embeddedDialect } from '../../src/platform/database/embedded-dialect.ts'
 import { migrate } from '../../src/platform/database/migrate.ts'
 import { parsers } from '../../src/platform/database/parsers.ts'
@@ -10,10 +11,10 @@ export interface TestDatabase {
   close(): Promise<void>
 }
 
-/** A PGlite of its own, in memory, with every migration. */
+/** An in-memory PGlite store with the whole schema. */
 export const testDatabase = async (): Promise<TestDatabase> => {
   const pglite = await PGlite.create({ parsers })
   const database = new Kysely<Tables>({ dialect: embeddedDialect(pglite) })
-  await migrate(database)
+  await migrate(database, schemaOwners)
   return { database, close: () => pglite.close() }
 }

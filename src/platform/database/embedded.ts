@@ -71,7 +71,7 @@ export const openEmbedded = async ({
         signal?.throwIfAborted()
         return work(database)
       },
-      migrate: () => migrate(database),
+      migrate: (owners) => migrate(database, owners),
       over: over.promise,
       close: async () => {
         guard.stop()

@@ -1,0 +1,15 @@
+/** Addresses and CIDR ranges that an account may be used from, in the order the account gave them. */
+export const ipWhitelist = [
+  `CREATE TABLE ip_whitelist_entries (
+    biz_id uuid PRIMARY KEY,
+    portal text NOT NULL,
+    account_biz_id uuid NOT NULL REFERENCES accounts,
+    address text NOT NULL,
+    ip_version integer NOT NULL CHECK (ip_version IN (4, 6)),
+    remark text,
+    place integer NOT NULL,
+    created_at timestamptz NOT NULL,
+    last_matched_at timestamptz,
+    UNIQUE (account_biz_id, place)
+  )`,
+]

@@ -1,0 +1,14 @@
+/** One-time links that set the first password of an account or reset it. */
+export const passwords = [
+  `CREATE TABLE password_tokens (
+    token_digest bytea PRIMARY KEY,
+    portal text NOT NULL,
+    account_biz_id uuid NOT NULL REFERENCES accounts,
+    purpose text NOT NULL CHECK (purpose IN ('INIT', 'RESET')),
+    created_at timestamptz NOT NULL,
+    expires_at timestamptz NOT NULL,
+    used_at timestamptz
+  )`,
+  `CREATE INDEX password_tokens_account ON password_tokens (account_biz_id)`,
+  `CREATE INDEX password_tokens_expiry ON password_tokens (expires_at)`,
+]

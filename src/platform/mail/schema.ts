@@ -1,0 +1,11 @@
+import { sqlMigration } from '../database/index.ts'
+
+/** Mails of a development deployment without a mail server, shared by its processes. Production never writes here. */
+export const migrations = [
+  sqlMigration('001-baseline', [
+    `CREATE TABLE development_outbox (
+      sequence bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+      mail jsonb NOT NULL
+    )`,
+  ]),
+]
