@@ -1,5 +1,5 @@
 import type { AccountId, Code, CodeOf, OrderId, Portal, WalletId, WorkspaceId } from '../kernel/index.ts'
-import type { OrderType } from '../platform/database/tables/ledger.ts'
+import type { OrderType } from './schema/tables.ts'
 
 /** A wallet that a command names. It must be there, in this currency, and of this workspace unless that is null. */
 export interface WalletParty {

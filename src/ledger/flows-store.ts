@@ -13,7 +13,7 @@ import {
   type WorkspaceId,
 } from '../kernel/index.ts'
 import { counting, type Database, moment } from '../platform/database/index.ts'
-import type { OrderType } from '../platform/database/tables/ledger.ts'
+import type { OrderType } from './schema/tables.ts'
 
 /** One posting to a wallet, as its owner reads it. */
 export interface Flow {

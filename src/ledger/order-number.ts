@@ -1,6 +1,6 @@
 import type { Instant, OrderId } from '../kernel/index.ts'
 import { toIso } from '../kernel/index.ts'
-import type { OrderType } from '../platform/database/tables/ledger.ts'
+import type { OrderType } from './schema/tables.ts'
 
 const prefixes: Record<OrderType, string> = { TRANSFER: 'TRF', EXCHANGE: 'EXC', RECHARGE: 'RCH', WITHDRAWAL: 'WDR' }
 

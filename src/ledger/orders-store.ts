@@ -2,9 +2,9 @@ import { type Expression, type ExpressionBuilder, type SqlBool, sql } from 'kyse
 import type { CodeOf, OrderId, WalletId, WorkspaceId } from '../kernel/index.ts'
 import { type Instant, offsetOf, type Page, type PageRequest, pageOf, toIso } from '../kernel/index.ts'
 import { counting, type Database, moment, type Tables } from '../platform/database/index.ts'
-import type { OrderType } from '../platform/database/tables/ledger.ts'
 import { type Order, storedOrder } from './order.ts'
 import type { RunningOut } from './running-out.ts'
+import type { OrderType } from './schema/tables.ts'
 
 export interface OrderQuery extends PageRequest {
   type: OrderType

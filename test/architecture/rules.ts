@@ -90,9 +90,10 @@ export const importRules: ImportRule[] = [
     forbids: new RegExp(`^node:|${allBut('kernel', 'contract', 'client').source}`),
   },
   {
-    name: 'only stores and platform/database see SQL',
+    name: 'only stores, schemas and platform/database see SQL',
     from: /./,
-    exceptFrom: /(^|\/)(store|[a-z-]+-store)\.ts$|^platform\/database\/|^platform\/audit\/store\.ts$/,
+    exceptFrom:
+      /(^|\/)(store|[a-z-]+-store|schema)\.ts$|^ledger\/schema\/|^platform\/database\/|^platform\/audit\/store\.ts$/,
     forbids: /^(kysely|pg|@electric-sql\/pglite)(\/|$)/,
   },
 ]

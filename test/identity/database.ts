@@ -4,7 +4,7 @@ import { schemaOwners } from '../../src/compose/migrations.ts'
 import { embeddedDialect } from '../../src/platform/database/embedded-dialect.ts'
 import { migrate } from '../../src/platform/database/migrate.ts'
 import { parsers } from '../../src/platform/database/parsers.ts'
-import type { Database, Tables } from '../../src/platform/database/tables/index.ts'
+import type { Database, Tables } from '../../src/platform/database/tables.ts'
 
 export interface TestDatabase {
   database: Database

@@ -1,7 +1,7 @@
 import { schemaOwners } from '../../src/compose/migrations.ts'
 import { migrate } from '../../src/platform/database/migrate.ts'
 import { openPostgres } from '../../src/platform/database/postgres.ts'
-import type { Database } from '../../src/platform/database/tables/index.ts'
+import type { Database } from '../../src/platform/database/tables.ts'
 import { startPostgres } from '../harness/postgres.ts'
 import { testDatabase } from '../identity/database.ts'
 

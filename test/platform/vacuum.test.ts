@@ -2,7 +2,7 @@ import { PGlite } from '@electric-sql/pglite'
 import { Kysely, sql } from 'kysely'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { embeddedDialect } from '../../src/platform/database/embedded-dialect.ts'
-import type { Tables } from '../../src/platform/database/tables/index.ts'
+import type { Tables } from '../../src/platform/database/tables.ts'
 import { vacuum } from '../../src/platform/database/vacuum.ts'
 
 let pglite: PGlite

@@ -1,4 +1,32 @@
-import { sqlMigration } from '../../platform/database/index.ts'
+import type { AccountId, BizId, CodeOf, WorkspaceId } from '../../kernel/index.ts'
+import { type NullableTimestamp, sqlMigration, type Timestamp } from '../../platform/database/index.ts'
+
+interface ApiKeysTable {
+  workspace_biz_id: WorkspaceId
+  biz_id: BizId<'apiKey'>
+  api_key_name: string
+  /** The public part of the key, which identifies it. */
+  key_prefix: string
+  key_last4: string
+  secret_digest: Uint8Array
+  /** EXPIRED is never stored: it follows from `expires_at`. */
+  api_key_status: Exclude<CodeOf<'apiKeyStatus'>, 'EXPIRED'>
+  permission_codes: string[]
+  /** Addresses and ranges the key may be used from; empty for any. */
+  ip_allowlist: string[]
+  expires_at: NullableTimestamp
+  last_used_at: NullableTimestamp
+  last_used_ip: string | null
+  created_by: AccountId
+  created_at: Timestamp
+  updated_at: Timestamp
+}
+
+declare module '../../platform/database/tables.ts' {
+  interface Tables {
+    api_keys: ApiKeysTable
+  }
+}
 
 /** API keys. The store holds a keyed digest of the secret, never the secret. */
 export const migrations = [

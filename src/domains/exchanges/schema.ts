@@ -1,4 +1,37 @@
-import { sqlMigration } from '../../platform/database/index.ts'
+import type { AccountId, BizId, OrderId, WalletId, WorkspaceId } from '../../kernel/index.ts'
+import { type Json, sqlMigration, type Timestamp } from '../../platform/database/index.ts'
+
+interface ExchangeRatesTable {
+  /** Both currencies in alphabetical order: a pair has one rate for both directions. */
+  pair: string
+  source_currency: string
+  target_currency: string
+  /** A decimal string. */
+  rate: string
+  updated_by: AccountId
+  updated_at: Timestamp
+}
+
+interface ExchangeQuotesTable {
+  workspace_biz_id: WorkspaceId
+  biz_id: BizId<'quote'>
+  source_wallet_biz_id: WalletId
+  target_wallet_biz_id: WalletId
+  /** Becomes the data of the order. Amounts are minor units as text. */
+  figures: Json
+  created_by: AccountId
+  created_at: Timestamp
+  expires_at: Timestamp
+  /** The order that spent the quote. Set by a trigger. */
+  order_biz_id: OrderId | null
+}
+
+declare module '../../platform/database/tables.ts' {
+  interface Tables {
+    exchange_rates: ExchangeRatesTable
+    exchange_quotes: ExchangeQuotesTable
+  }
+}
 
 /** Rates that operators set: one per pair of currencies, whichever of the two is the source. */
 const rates = [

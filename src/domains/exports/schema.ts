@@ -1,4 +1,32 @@
-import { sqlMigration } from '../../platform/database/index.ts'
+import type { AccountId, CodeOf, WorkspaceId } from '../../kernel/index.ts'
+import { type Json, type NullableTimestamp, sqlMigration, type Timestamp } from '../../platform/database/index.ts'
+
+interface ExportsTable {
+  workspace_biz_id: WorkspaceId
+  biz_id: string
+  export_type: CodeOf<'exportType'>
+  format: CodeOf<'exportFormat'>
+  filters: Json
+  export_status: CodeOf<'exportStatus'>
+  /** The attempt that may update this row. */
+  run_biz_id: string | null
+  blob_key: string | null
+  file_name: string | null
+  row_count: number | null
+  size_bytes: number | null
+  sha256: string | null
+  failure_code: string | null
+  created_by: AccountId
+  created_at: Timestamp
+  completed_at: NullableTimestamp
+  expires_at: NullableTimestamp
+}
+
+declare module '../../platform/database/tables.ts' {
+  interface Tables {
+    exports: ExportsTable
+  }
+}
 
 /** Exports of lists. Only the attempt that `run_biz_id` names may update the row; a later attempt replaces the id. */
 export const migrations = [

@@ -1,4 +1,26 @@
-import { sqlMigration } from '../../platform/database/index.ts'
+import type { AccountId, CodeOf, WorkspaceId } from '../../kernel/index.ts'
+import { sqlMigration, type Timestamp } from '../../platform/database/index.ts'
+
+interface FilesTable {
+  workspace_biz_id: WorkspaceId
+  biz_id: string
+  blob_key: string
+  file_name: string
+  content_type: string
+  size_bytes: number
+  /** Hex. */
+  sha256: string
+  purpose: CodeOf<'filePurpose'>
+  file_status: CodeOf<'fileStatus'>
+  created_by: AccountId
+  created_at: Timestamp
+}
+
+declare module '../../platform/database/tables.ts' {
+  interface Tables {
+    files: FilesTable
+  }
+}
 
 /** Metadata of uploaded files. Their content is in the blob store under `blob_key`. */
 export const migrations = [

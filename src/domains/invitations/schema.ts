@@ -1,4 +1,30 @@
-import { sqlMigration } from '../../platform/database/index.ts'
+import type { AccountId, BizId, CodeOf, RoleId, WorkspaceId } from '../../kernel/index.ts'
+import { type NullableTimestamp, sqlMigration, type Timestamp } from '../../platform/database/index.ts'
+
+interface InvitationsTable {
+  workspace_biz_id: WorkspaceId
+  biz_id: BizId<'invitation'>
+  /** In canonical form. */
+  invitee_email: string
+  role_biz_id: RoleId
+  /** The name when the invitation was created: the role may be deleted later. */
+  role_name: string
+  inviter_biz_id: AccountId
+  /** EXPIRED is stored late: a PENDING invitation past `expires_at` counts as EXPIRED. */
+  invitation_status: CodeOf<'invitationStatus'>
+  decline_reason: string | null
+  message: string | null
+  expires_at: Timestamp
+  responded_at: NullableTimestamp
+  created_at: Timestamp
+  updated_at: Timestamp
+}
+
+declare module '../../platform/database/tables.ts' {
+  interface Tables {
+    invitations: InvitationsTable
+  }
+}
 
 /** Invitations into workspaces. An e-mail address has at most one pending invitation per workspace. */
 export const migrations = [

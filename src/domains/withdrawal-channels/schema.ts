@@ -1,4 +1,31 @@
-import { sqlMigration } from '../../platform/database/index.ts'
+import type { AccountId, BizId, CodeOf, WorkspaceId } from '../../kernel/index.ts'
+import { sqlMigration, type Timestamp } from '../../platform/database/index.ts'
+
+interface WithdrawalChannelsTable {
+  workspace_biz_id: WorkspaceId
+  biz_id: BizId<'withdrawalChannel'>
+  channel_type: 'BANK' | 'CRYPTO'
+  currency: string
+  country: string
+  account_holder_name: string
+  masked_account: string
+  /** Encrypted by SecretBox: purpose `withdrawal-account`, context `biz_id`. */
+  account_sealed: Uint8Array
+  account_digest: Uint8Array
+  bank_code: string | null
+  network: string | null
+  channel_status: CodeOf<'withdrawalChannelStatus'>
+  reject_reason: string | null
+  created_by: AccountId
+  created_at: Timestamp
+  updated_at: Timestamp
+}
+
+declare module '../../platform/database/tables.ts' {
+  interface Tables {
+    withdrawal_channels: WithdrawalChannelsTable
+  }
+}
 
 /**
  * External accounts that a workspace may pay out to. The account number is encrypted; its keyed digest detects an account

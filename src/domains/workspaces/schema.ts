@@ -1,4 +1,56 @@
-import { sqlMigration } from '../../platform/database/index.ts'
+import type { AccountId, CodeOf, RoleId, WorkspaceId } from '../../kernel/index.ts'
+import { type Json, sqlMigration, type Timestamp } from '../../platform/database/index.ts'
+
+interface WorkspacesTable {
+  biz_id: WorkspaceId
+  institution_biz_id: string
+  entity_biz_id: string | null
+  workspace_name: string
+  workspace_timezone: string
+  workspace_status: CodeOf<'workspaceStatus'>
+  workspace_kind: CodeOf<'workspaceKind'>
+  extra_data: Json | null
+  created_at: Timestamp
+  updated_at: Timestamp
+}
+
+interface RolesTable {
+  biz_id: RoleId
+  workspace_biz_id: WorkspaceId
+  role_name: string
+  description: string
+  role_type: CodeOf<'roleType'>
+  permission_codes: string[]
+  created_at: Timestamp
+  updated_at: Timestamp
+}
+
+interface MembershipsTable {
+  workspace_biz_id: WorkspaceId
+  account_biz_id: AccountId
+  role_biz_id: RoleId
+  join_source: CodeOf<'joinSource'>
+  is_default: boolean
+  /** Limits of this membership in addition to its role: see rules.ts. */
+  policy_config: Json | null
+  created_at: Timestamp
+  updated_at: Timestamp
+}
+
+interface MembershipLimitsKeptTable {
+  workspace_biz_id: WorkspaceId
+  account_biz_id: AccountId
+  policy_config: Json
+}
+
+declare module '../../platform/database/tables.ts' {
+  interface Tables {
+    workspaces: WorkspacesTable
+    roles: RolesTable
+    memberships: MembershipsTable
+    membership_limits_kept: MembershipLimitsKeptTable
+  }
+}
 
 /**
  * Workspaces with their roles and memberships. The roles live here too: a membership references a role, and opening a

@@ -1,3 +1,41 @@
+import type { Generated } from 'kysely'
+import type { AccountId, CodeOf, Permission, Portal } from '../../kernel/index.ts'
+import type { NullableTimestamp, Timestamp } from '../../platform/database/index.ts'
+
+interface AccountsTable {
+  biz_id: AccountId
+  portal: Portal
+  institution_biz_id: string
+  account_status: CodeOf<'accountStatus'>
+  /** As entered. Comparisons use `email_canonical`. */
+  email: string
+  email_canonical: string
+  email_verified_at: NullableTimestamp
+  phone: Generated<string>
+  account_name: string
+  remark: string | null
+  password_hash: string | null
+  password_changed_at: NullableTimestamp
+  default_language: string
+  default_timezone: string
+  default_country: string
+  max_sessions: Generated<number>
+  sso_enabled: Generated<boolean>
+  last_login_at: NullableTimestamp
+  last_login_ip: string | null
+  ip_whitelist_enabled: Generated<boolean>
+  /** Permissions on the SYSTEM portal; empty for consumers. */
+  operator_permissions: Generated<Permission[]>
+  created_at: Timestamp
+  updated_at: Timestamp
+}
+
+declare module '../../platform/database/tables.ts' {
+  interface Tables {
+    accounts: AccountsTable
+  }
+}
+
 /** Accounts. An account belongs to one portal; only accounts of the SYSTEM portal have operator permissions. */
 export const accounts = [
   `CREATE TABLE accounts (

@@ -1,3 +1,26 @@
+import type { AccountId, Portal } from '../../kernel/index.ts'
+import type { NullableTimestamp, Timestamp } from '../../platform/database/index.ts'
+
+interface IpWhitelistEntriesTable {
+  biz_id: string
+  portal: Portal
+  account_biz_id: AccountId
+  /** An address or a CIDR range, as entered. */
+  address: string
+  ip_version: number
+  remark: string | null
+  /** Position in the list as entered. */
+  place: number
+  created_at: Timestamp
+  last_matched_at: NullableTimestamp
+}
+
+declare module '../../platform/database/tables.ts' {
+  interface Tables {
+    ip_whitelist_entries: IpWhitelistEntriesTable
+  }
+}
+
 /** Addresses and CIDR ranges that an account may be used from, in the order the account gave them. */
 export const ipWhitelist = [
   `CREATE TABLE ip_whitelist_entries (

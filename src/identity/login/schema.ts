@@ -1,3 +1,65 @@
+import type { AccountId, Portal } from '../../kernel/index.ts'
+import type { NullableTimestamp, Timestamp } from '../../platform/database/index.ts'
+
+export interface LoginSessionsTable {
+  token_digest: Uint8Array
+  portal: Portal
+  kind: 'LOGIN' | 'REGISTRATION'
+  account_biz_id: AccountId | null
+  client_digest: Uint8Array
+  attempts_left: number
+  code_sent_at: NullableTimestamp
+  created_at: Timestamp
+  expires_at: Timestamp
+  spent_at: NullableTimestamp
+  /** Of a registration: the address as entered, and when its ownership was proved. */
+  email: string | null
+  email_verified_at: NullableTimestamp
+}
+
+export type CodePurpose = 'LOGIN' | 'REGISTRATION' | 'STEP_UP'
+
+interface OneTimeCodesTable {
+  owner: string
+  purpose: CodePurpose
+  portal: Portal
+  code_digest: Uint8Array
+  sent_at: Timestamp
+  expires_at: Timestamp
+  used_at: NullableTimestamp
+}
+
+interface LoginFailuresTable {
+  portal: Portal
+  subject_digest: Uint8Array
+  window_started_at: Timestamp
+  failures: number
+  /** Failures since the last sign-in, or since a day without failures. */
+  in_a_row: number
+  blocked_until: NullableTimestamp
+}
+
+interface LoginHistoryTable {
+  biz_id: string
+  portal: Portal
+  account_biz_id: AccountId
+  login_at: Timestamp
+  client_ip: string
+  user_agent: string
+  /** 1 for success, 0 for failure. */
+  login_result: number
+  failure_reason: string | null
+}
+
+declare module '../../platform/database/tables.ts' {
+  interface Tables {
+    login_sessions: LoginSessionsTable
+    one_time_codes: OneTimeCodesTable
+    login_failures: LoginFailuresTable
+    login_history: LoginHistoryTable
+  }
+}
+
 /** Sign-in and registration attempts, one-time codes, lockout counters and the login history. */
 export const login = [
   `CREATE TABLE login_sessions (

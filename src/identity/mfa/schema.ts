@@ -1,3 +1,35 @@
+import type { Generated } from 'kysely'
+import type { AccountId, Portal } from '../../kernel/index.ts'
+import type { NullableTimestamp, Timestamp } from '../../platform/database/index.ts'
+
+interface OtpFactorsTable {
+  account_biz_id: AccountId
+  portal: Portal
+  /** Encrypted; null until the first secret is verified. */
+  secret: Uint8Array | null
+  verified_at: NullableTimestamp
+  /** The highest time step whose code was accepted. */
+  last_used_step: Generated<number>
+  /** Encrypted; not verified yet. */
+  pending_secret: Uint8Array | null
+  pending_at: NullableTimestamp
+}
+
+interface BackupCodesTable {
+  account_biz_id: AccountId
+  code_digest: Uint8Array
+  portal: Portal
+  generated_at: Timestamp
+  used_at: NullableTimestamp
+}
+
+declare module '../../platform/database/tables.ts' {
+  interface Tables {
+    otp_factors: OtpFactorsTable
+    backup_codes: BackupCodesTable
+  }
+}
+
 /**
  * Second factors: authenticators and backup codes. A new authenticator secret is pending until it is verified; the active
  * one stays valid until then. Accepting a code raises `last_used_step`, so that no code works twice.

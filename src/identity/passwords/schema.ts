@@ -1,3 +1,24 @@
+import type { AccountId, Portal } from '../../kernel/index.ts'
+import type { NullableTimestamp, Timestamp } from '../../platform/database/index.ts'
+
+export type PasswordTokenPurpose = 'INIT' | 'RESET'
+
+interface PasswordTokensTable {
+  token_digest: Uint8Array
+  portal: Portal
+  account_biz_id: AccountId
+  purpose: PasswordTokenPurpose
+  created_at: Timestamp
+  expires_at: Timestamp
+  used_at: NullableTimestamp
+}
+
+declare module '../../platform/database/tables.ts' {
+  interface Tables {
+    password_tokens: PasswordTokensTable
+  }
+}
+
 /** One-time links that set the first password of an account or reset it. */
 export const passwords = [
   `CREATE TABLE password_tokens (

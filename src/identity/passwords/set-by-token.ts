@@ -1,7 +1,6 @@
 import type { Instant, RequestFacts } from '../../kernel/index.ts'
 import { actBy, recordAct } from '../../platform/audit/index.ts'
 import { inTransaction, type Tx } from '../../platform/database/index.ts'
-import type { PasswordTokenPurpose } from '../../platform/database/tables/identity-security.ts'
 import type { Account } from '../accounts/account.ts'
 import { accountById, lockAccount } from '../accounts/store.ts'
 import { voidLogins } from '../login/login-session-store.ts'
@@ -14,6 +13,7 @@ import type { Liveness } from '../sessions/liveness.ts'
 import { isOpaqueToken } from '../tokens/opaque-token.ts'
 import { setPassword } from './password-store.ts'
 import type { PasswordRule } from './rule.ts'
+import type { PasswordTokenPurpose } from './schema.ts'
 import { accountOfToken, type NamedToken, spendPasswordToken, voidPasswordTokens } from './token-store.ts'
 
 interface Parts {

@@ -1,3 +1,19 @@
+import type { Timestamp } from '../../platform/database/index.ts'
+
+interface ChannelKeysTable {
+  key_id: string
+  public_key: Uint8Array
+  private_key: Uint8Array
+  created_at: Timestamp
+  expires_at: Timestamp
+}
+
+declare module '../../platform/database/tables.ts' {
+  interface Tables {
+    channel_keys: ChannelKeysTable
+  }
+}
+
 /** Key pairs of the secure channel. The private half is encrypted, so that replicas can share it. */
 export const secureChannel = [
   `CREATE TABLE channel_keys (

@@ -1,8 +1,8 @@
 import { sql } from 'kysely'
 import { type AccountId, type Instant, type Portal, type SessionId, toDate } from '../../kernel/index.ts'
 import { type Given, statement, type Tx } from '../../platform/database/index.ts'
-import type { SessionEnd } from '../../platform/database/tables/identity.ts'
 import { isRunning } from './running-store.ts'
+import type { SessionEnd } from './schema.ts'
 
 export interface Ending {
   portal: Portal

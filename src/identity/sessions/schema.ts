@@ -1,3 +1,44 @@
+import type { AccountId, Portal, SessionId } from '../../kernel/index.ts'
+import type { NullableTimestamp, Timestamp } from '../../platform/database/index.ts'
+
+export type SessionEnd =
+  | 'LOGOUT'
+  | 'DISPLACED'
+  | 'REFRESH_REUSED'
+  | 'TERMINATED'
+  | 'PASSWORD_CHANGED'
+  | 'ACCOUNT_CLOSED'
+
+interface SessionsTable {
+  biz_id: SessionId
+  portal: Portal
+  account_biz_id: AccountId
+  client_digest: Uint8Array
+  client_ip: string
+  user_agent: string
+  login_at: Timestamp
+  last_activity_at: Timestamp
+  idle_expires_at: Timestamp
+  expires_at: Timestamp
+  stepped_up_at: NullableTimestamp
+  ended_at: NullableTimestamp
+  end_reason: SessionEnd | null
+}
+
+interface KnownDevicesTable {
+  account_biz_id: AccountId
+  client_digest: Uint8Array
+  first_seen_at: Timestamp
+  last_seen_at: Timestamp
+}
+
+declare module '../../platform/database/tables.ts' {
+  interface Tables {
+    sessions: SessionsTable
+    known_devices: KnownDevicesTable
+  }
+}
+
 /** Signed-in sessions, and the devices that an account has signed in from. */
 export const sessions = [
   `CREATE TABLE sessions (

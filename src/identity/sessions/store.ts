@@ -8,7 +8,7 @@ import {
   toDate,
 } from '../../kernel/index.ts'
 import { type Database, type Given, moment, statement, type Tx } from '../../platform/database/index.ts'
-import type { SessionEnd } from '../../platform/database/tables/identity.ts'
+import type { SessionEnd } from './schema.ts'
 
 /** A session that has not ended, with what its account may do today. Whether its times have run out is judged later. */
 export interface OpenSession {

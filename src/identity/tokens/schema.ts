@@ -1,3 +1,39 @@
+import type { Portal, SessionId } from '../../kernel/index.ts'
+import type { NullableTimestamp, Timestamp } from '../../platform/database/index.ts'
+
+interface RefreshTokensTable {
+  token_digest: Uint8Array
+  portal: Portal
+  /** The family: all tokens of a session descend from its sign-in. */
+  session_biz_id: SessionId
+  parent_digest: Uint8Array | null
+  created_at: Timestamp
+  expires_at: Timestamp
+  used_at: NullableTimestamp
+  /** The next token, encrypted: returned again if this one is presented twice within a short time. */
+  successor: Uint8Array | null
+}
+
+interface SigningKeysTable {
+  kid: string
+  algorithm: 'EdDSA'
+  /** SubjectPublicKeyInfo, DER. */
+  public_key: Uint8Array
+  /** PKCS #8, DER, encrypted. */
+  private_key: Uint8Array
+  created_at: Timestamp
+  activates_at: Timestamp
+  /** When the last token it signed expires; null while it signs. */
+  retires_at: NullableTimestamp
+}
+
+declare module '../../platform/database/tables.ts' {
+  interface Tables {
+    refresh_tokens: RefreshTokensTable
+    signing_keys: SigningKeysTable
+  }
+}
+
 /**
  * Refresh tokens: all tokens of a session form one family. Signing keys: the private half is encrypted
  * (platform/crypto/secret-box.ts), so that replicas can share it.

@@ -1,4 +1,37 @@
-import { sqlMigration } from '../database/index.ts'
+import type { Generated } from 'kysely'
+import type { CodeOf, Portal } from '../../kernel/index.ts'
+import { type Json, sqlMigration, type Timestamp } from '../database/index.ts'
+
+interface AuditLogTable {
+  biz_id: Generated<string>
+  at: Timestamp
+  portal: Portal
+  actor_biz_id: string | null
+  workspace_biz_id: string | null
+  /** The id of the operation or the job. */
+  action: string
+  target_biz_id: string | null
+  outcome: CodeOf<'auditOutcome'>
+  request_id: string
+  client_ip: string
+  detail: Json
+  sequence: Generated<number | null>
+  previous_hash: Generated<Uint8Array | null>
+  hash: Generated<Uint8Array | null>
+}
+
+interface AuditChainTable {
+  is_only: Generated<boolean>
+  sequence: number
+  hash: Uint8Array
+}
+
+declare module '../database/tables.ts' {
+  interface Tables {
+    audit_log: AuditLogTable
+    audit_chain: AuditChainTable
+  }
+}
 
 /**
  * Audit entries are inserted in the transaction of the action they record, and never change. A background job seals them

@@ -1,6 +1,6 @@
 import { type CodeOf, type Instant, type Portal, toDate } from '../../kernel/index.ts'
 import { type Given, statement } from '../database/statement.ts'
-import type { Database, Tx } from '../database/tables/index.ts'
+import type { Database, Tx } from '../database/tables.ts'
 
 /** One act worth telling of later. `detail` holds codes, ids, figures and the reason that somebody gave: never secrets or addresses. */
 export interface AuditEvent {

@@ -1,4 +1,17 @@
-import { sqlMigration } from '../database/index.ts'
+import type { Generated } from 'kysely'
+import { sqlMigration, type Timestamp } from '../database/index.ts'
+
+interface UnnamedBlobsTable {
+  blob_key: string
+  due_at: Timestamp
+  is_doomed: Generated<boolean>
+}
+
+declare module '../database/tables.ts' {
+  interface Tables {
+    unnamed_blobs: UnnamedBlobsTable
+  }
+}
 
 /**
  * Blobs that no row references (docs/decisions/0036-bytes-that-no-row-names.md). A key is recorded before its blob is

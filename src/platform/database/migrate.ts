@@ -3,7 +3,7 @@ import { sql } from 'kysely'
 import { sqlState } from './fault.ts'
 import type { SchemaOwner } from './migration.ts'
 import { type AppliedMigration, pendingMigrations } from './pending-migrations.ts'
-import type { Database, Tx } from './tables/index.ts'
+import type { Database, Tx } from './tables.ts'
 import { inTransaction } from './transaction.ts'
 
 /** An arbitrary number. The lock belongs to the transaction, which works behind a pooler in transaction mode. */
@@ -19,7 +19,7 @@ const hasMigrationTable = async (store: Database | Tx): Promise<boolean> => {
 
 const readApplied = async (store: Database | Tx): Promise<AppliedMigration[]> => {
   if (!(await hasMigrationTable(store))) return []
-  return (await sql<AppliedMigration>`SELECT owner, name FROM portico_migrations`.execute(store)).rows
+  return store.selectFrom('portico_migrations').select(['owner', 'name']).execute()
 }
 
 /** Whether any version has ever migrated the store. */
@@ -44,7 +44,7 @@ const runPending = async (tx: Tx, owners: readonly SchemaOwner[]): Promise<strin
   const pending = pendingMigrations(owners, await readApplied(tx))
   for (const { owner, name, up } of pending) {
     await up(tx)
-    await sql`INSERT INTO portico_migrations (owner, name) VALUES (${owner}, ${name})`.execute(tx)
+    await tx.insertInto('portico_migrations').values({ owner, name }).execute()
   }
   return pending.map(({ owner, name }) => `${owner}/${name}`)
 }

@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import type { Tx } from './tables/index.ts'
+import type { Tx } from './tables.ts'
 
 /** One step of a schema. A released migration never changes: a later one alters what it created. */
 export interface Migration {

@@ -1,7 +1,7 @@
 import type { EmbeddedTarget } from './embedded.ts'
 import type { SchemaOwner } from './migration.ts'
 import type { PostgresTarget } from './postgres.ts'
-import type { Database } from './tables/index.ts'
+import type { Database } from './tables.ts'
 
 export type DatabaseTarget = EmbeddedTarget | PostgresTarget
 

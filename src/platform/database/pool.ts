@@ -2,7 +2,7 @@ import { Kysely, PostgresDialect } from 'kysely'
 import { Client, type ClientConfig, Pool } from 'pg'
 import { guardedPool } from './guarded-pool.ts'
 import { forSession, forTransaction } from './session.ts'
-import type { Tables } from './tables/index.ts'
+import type { Tables } from './tables.ts'
 
 /**
  * The pool forgets a connection that could not be made, and leaves it open where it was not the server who ended it: one that

@@ -1,4 +1,25 @@
-import { sqlMigration } from '../database/index.ts'
+import type { Generated } from 'kysely'
+import { type Json, type NullableTimestamp, sqlMigration, type Timestamp } from '../database/index.ts'
+
+interface JobsTable {
+  biz_id: string
+  kind: string
+  payload: Json
+  every_ms: number | null
+  status: 'WAITING' | 'LEASED' | 'FAILED'
+  attempts: Generated<number>
+  run_at: Timestamp
+  lease_biz_id: string | null
+  lease_until: NullableTimestamp
+  failure: string | null
+  created_at: Timestamp
+}
+
+declare module '../database/tables.ts' {
+  interface Tables {
+    jobs: JobsTable
+  }
+}
 
 /**
  * Background jobs (docs/decisions/0020-jobs-on-the-database.md). A job waits, or one replica holds its lease until

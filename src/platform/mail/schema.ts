@@ -1,4 +1,16 @@
-import { sqlMigration } from '../database/index.ts'
+import type { Generated } from 'kysely'
+import { type Json, sqlMigration } from '../database/index.ts'
+
+interface DevelopmentOutboxTable {
+  sequence: Generated<number>
+  mail: Json
+}
+
+declare module '../database/tables.ts' {
+  interface Tables {
+    development_outbox: DevelopmentOutboxTable
+  }
+}
 
 /** Mails of a development deployment without a mail server, shared by its processes. Production never writes here. */
 export const migrations = [

@@ -1,13 +1,13 @@
 import type { Generated } from 'kysely'
-import type { AccountId, CodeOf, OrderId, WalletId, WorkspaceId } from '../../../kernel/index.ts'
-import type { Json, Minor, NullableTimestamp, Timestamp } from './columns.ts'
+import type { AccountId, CodeOf, OrderId, WalletId, WorkspaceId } from '../../kernel/index.ts'
+import type { Json, Minor, NullableTimestamp, Timestamp } from '../../platform/database/index.ts'
 
-export type LedgerAccountKind = 'WALLET' | 'LIQUIDITY' | 'FEE' | 'CLEARING'
+type LedgerAccountKind = 'WALLET' | 'LIQUIDITY' | 'FEE' | 'CLEARING'
 export type OrderType = 'TRANSFER' | 'EXCHANGE' | 'RECHARGE' | 'WITHDRAWAL'
 
-export interface LedgerAccountsTable {
+interface LedgerAccountsTable {
   biz_id: WalletId
-  /** Null for the house's own. */
+  /** Null for house accounts. */
   workspace_biz_id: WorkspaceId | null
   kind: LedgerAccountKind
   currency: string
@@ -15,25 +15,25 @@ export interface LedgerAccountsTable {
   balance: Generated<bigint>
   held: Generated<bigint>
   sequence: Generated<number>
-  /** Counts entries, holds made and holds ended. */
+  /** Number of entries, holds made and holds ended. */
   version: Generated<number>
   last_entry_at: NullableTimestamp
   created_at: Timestamp
   updated_at: Timestamp
 }
 
-export interface WalletsTable {
+interface WalletsTable {
   biz_id: WalletId
   workspace_biz_id: WorkspaceId
   wallet_name: string
   currency: string
-  /** The one that an operation uses which names a currency and no wallet. */
+  /** Used by operations that name a currency and no wallet. */
   is_default: boolean
   created_at: Timestamp
   updated_at: Timestamp
 }
 
-export interface LedgerEntriesTable {
+interface LedgerEntriesTable {
   account_biz_id: WalletId
   sequence: Generated<number>
   biz_id: string
@@ -47,7 +47,7 @@ export interface LedgerEntriesTable {
   created_at: Timestamp
 }
 
-export interface LedgerHoldsTable {
+interface LedgerHoldsTable {
   workspace_biz_id: WorkspaceId
   biz_id: string
   account_biz_id: WalletId
@@ -58,7 +58,7 @@ export interface LedgerHoldsTable {
   ended_at: NullableTimestamp
 }
 
-export interface OrdersTable {
+interface OrdersTable {
   workspace_biz_id: WorkspaceId
   biz_id: OrderId
   /** The other side of a transfer between workspaces. */
@@ -71,15 +71,15 @@ export interface OrdersTable {
   target_wallet_biz_id: WalletId | null
   created_by: AccountId | null
   data: Json
-  /** `[{status, at, actorBizId, reason}]`, the last of them the status. */
+  /** `[{status, at, actorBizId, reason}]`; the last one has the current status. */
   history: Json
   created_at: Timestamp
   updated_at: Timestamp
 }
 
-export interface IdempotencyTable {
+interface IdempotencyTable {
   account_biz_id: AccountId
-  /** The zero id where a command belongs to no workspace. */
+  /** The zero id for commands without a workspace. */
   workspace_biz_id: string
   operation: string
   request_id: string
@@ -88,21 +88,23 @@ export interface IdempotencyTable {
   created_at: Timestamp
 }
 
-export interface LedgerCheckTable {
+interface LedgerCheckTable {
   one: Generated<true>
   checked_at: Timestamp
-  /** Null when the book added up. */
+  /** Null if the ledger is consistent. */
   rule: string | null
   subject: string | null
   violations: number
 }
 
-export interface LedgerTables {
-  ledger_accounts: LedgerAccountsTable
-  wallets: WalletsTable
-  ledger_entries: LedgerEntriesTable
-  ledger_holds: LedgerHoldsTable
-  orders: OrdersTable
-  idempotency: IdempotencyTable
-  ledger_check: LedgerCheckTable
+declare module '../../platform/database/tables.ts' {
+  interface Tables {
+    ledger_accounts: LedgerAccountsTable
+    wallets: WalletsTable
+    ledger_entries: LedgerEntriesTable
+    ledger_holds: LedgerHoldsTable
+    orders: OrdersTable
+    idempotency: IdempotencyTable
+    ledger_check: LedgerCheckTable
+  }
 }
