@@ -1,5 +1,6 @@
 import { stdout } from 'node:process'
 import { identitySettings } from '../compose/identity.ts'
+import { schemaOwners } from '../compose/migrations.ts'
 import { readVariables } from '../config/env.ts'
 import { loadConfiguration } from '../config/index.ts'
 import { createSigningKeys } from '../identity/index.ts'
@@ -21,7 +22,7 @@ export const keysRotate: Command = {
   run: async () => {
     const settings = loadConfiguration(readVariables())
     const kid = await withMadeStore(settings, async ({ database, migrate }) => {
-      await migrate()
+      await migrate(schemaOwners)
       const secretBox = createSecretBox(settings.secretKey.reveal(), systemRandomness)
       const ports = { database, clock: systemClock, ids: systemIds, secretBox }
       const keys = createSigningKeys(ports, identitySettings(settings).tokens)

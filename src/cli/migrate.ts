@@ -1,4 +1,5 @@
 import { stderr, stdout } from 'node:process'
+import { schemaOwners } from '../compose/migrations.ts'
 import { readVariables } from '../config/env.ts'
 import { loadConfiguration } from '../config/index.ts'
 import type { Command } from './command.ts'
@@ -12,7 +13,9 @@ export const migrate: Command = {
   options: {},
   run: async () => {
     const settings = loadConfiguration(readVariables())
-    const done = await withStore(settings, (store) => whileDrawn(stderr, 'migrating', store.migrate))
+    const done = await withStore(settings, (store) =>
+      whileDrawn(stderr, 'migrating', () => store.migrate(schemaOwners)),
+    )
     stdout.write(done.length === 0 ? 'the schema is up to date\n' : `${done.join('\n')}\n`)
     return 0
   },

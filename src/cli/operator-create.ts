@@ -2,6 +2,7 @@ import { stdin, stdout } from 'node:process'
 import { text } from 'node:stream/consumers'
 import { z } from 'zod'
 import { breachCheckOf, identitySettings } from '../compose/identity.ts'
+import { schemaOwners } from '../compose/migrations.ts'
 import { readVariables } from '../config/env.ts'
 import { type Configuration, loadConfiguration } from '../config/index.ts'
 import { mailbox, text as printable } from '../contract/common.ts'
@@ -87,7 +88,7 @@ interface Operator {
 /** Makes the account and its audit entry, or answers false where the e-mail has one. */
 const create = (settings: Configuration, operator: Operator): Promise<boolean> =>
   withStore(settings, async ({ database, migrate }) => {
-    await migrate()
+    await migrate(schemaOwners)
     const passwords = createPasswordHasher({ concurrency: 1, waiting: 1 }, systemRandomness)
     const ports = { database, clock: systemClock, ids: systemIds, passwords }
     const provide = accountProvider(ports, settings.sessions.maxConcurrent)

@@ -1,5 +1,6 @@
 import { stdout } from 'node:process'
 import { z } from 'zod'
+import { schemaOwners } from '../compose/migrations.ts'
 import { readVariables } from '../config/env.ts'
 import { loadConfiguration } from '../config/index.ts'
 import { liftWhitelist } from '../identity/index.ts'
@@ -30,7 +31,7 @@ export const whitelistDisable: Command = {
     const owner = understood(Values, values)
     const { email, portal } = owner
     const lifted = await withMadeStore(settings, async ({ database, migrate }) => {
-      await migrate()
+      await migrate(schemaOwners)
       const ports = { database, clock: systemClock, ids: systemIds }
       return liftWhitelist(ports, owner, (tx, targetId) =>
         recordCommand(tx, whitelistDisable.name, { targetId, detail: { portal } }),

@@ -17,6 +17,7 @@ import {
   readMailTexts,
 } from '../platform/mail/index.ts'
 import { systemClock, systemIds, systemRandomness } from '../platform/system/index.ts'
+import { schemaOwners } from './migrations.ts'
 import { openShared } from './shared.ts'
 import { databaseTarget } from './store.ts'
 
@@ -63,7 +64,7 @@ export const openOutside = async (
     throw new Error(`the clock of this process is ${aheadMs} ms ahead of the store's: one of the two is wrong`)
   if (Math.abs(aheadMs) >= noticedMs)
     logger.warn({ aheadMs }, 'THE STORE HAS ANOTHER TIME THAN THIS PROCESS: one of the two clocks is wrong')
-  const migrated = await store.migrate()
+  const migrated = await store.migrate(schemaOwners)
   if (migrated.length > 0) logger.info({ migrated }, 'schema brought up to date')
   const shared = await openShared(settings, mayBeSeveral, systemClock, logger, stack)
   const limits = createLimits(settings.limits.scale, systemClock, shared.counters)

@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import type { Clock } from '../kernel/index.ts'
-import type { Database } from './tables/index.ts'
+import type { Database } from './tables.ts'
 
 /** How far the store's clock is ahead of ours, or behind it, in milliseconds; 0 where it may be the way there and back. */
 export const clockDifference = async (database: Database, clock: Clock): Promise<number> => {

@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import type { Database } from './tables/index.ts'
+import type { Database } from './tables.ts'
 
 /** Whatever serves writes as it starts already; `portico audit verify` and its like also read a standby. */
 export const demandWritable = async (database: Database): Promise<void> => {

@@ -2,7 +2,7 @@ import { closeSync, fsyncSync, openSync, readdirSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { PGlite } from '@electric-sql/pglite'
 import { NodeFS } from '@electric-sql/pglite/nodefs'
-import { isRecord } from '../kernel/is-record.ts'
+import { isRecord } from '../kernel/index.ts'
 
 /**
  * PGlite starts PostgreSQL with `-F`, which is `fsync=off`. Its libc ignores `fdatasync`, the default of

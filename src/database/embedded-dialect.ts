@@ -4,11 +4,11 @@ import {
   AbortedTransactionError,
   type Dialect,
   type Driver,
+  PostgresAdapter,
   PostgresIntrospector,
   PostgresQueryCompiler,
   type TransactionSettings,
 } from 'kysely'
-import { LocklessAdapter } from './adapter.ts'
 import { EmbeddedConnection, type OnPanic } from './embedded-connection.ts'
 
 /** After so long in which it may have been at work, the event loop has a turn before the next one has the connection. */
@@ -63,7 +63,7 @@ class EmbeddedDriver implements Driver {
 
 /** Kysely on PGlite, whose caller opens and closes it; but not after a panic, for it would never have done so. */
 export const embeddedDialect = (pglite: PGlite, onPanic: OnPanic = () => undefined): Dialect => ({
-  createAdapter: () => new LocklessAdapter(),
+  createAdapter: () => new PostgresAdapter(),
   createDriver: () => new EmbeddedDriver(pglite, onPanic),
   createIntrospector: (database) => new PostgresIntrospector(database),
   createQueryCompiler: () => new PostgresQueryCompiler(),

@@ -11,7 +11,7 @@ import { migrate } from './migrate.ts'
 import type { OpenDatabase } from './open.ts'
 import { parsers } from './parsers.ts'
 import { clearRemains, markOpened } from './remains.ts'
-import type { Tables } from './tables/index.ts'
+import type { Tables } from './tables.ts'
 
 /** Written once, when a store is created: one connection needs little, and memory is what PGlite costs most. */
 const settings = ['shared_buffers=16MB', 'wal_buffers=1MB', 'min_wal_size=32MB', 'max_wal_size=64MB', 'timezone=UTC']
@@ -84,7 +84,7 @@ export const openEmbedded = async ({
         signal?.throwIfAborted()
         return work(database)
       },
-      migrate: () => migrate(database),
+      migrate: (owners) => migrate(database, owners),
       over: over.promise,
       close: async () => {
         guard.stop()

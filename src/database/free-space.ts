@@ -1,6 +1,6 @@
 import { statfs } from 'node:fs/promises'
 import { type Kysely, sql } from 'kysely'
-import type { Tables } from './tables/index.ts'
+import type { Tables } from './tables.ts'
 
 const lookMs = 250
 const megabytes = (bytes: number): string => `${Math.floor(bytes / 1_048_576)} MB`

@@ -1,86 +1,67 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { sql } from 'kysely'
-import { type Migration, Migrator } from 'kysely/migration'
 import { sqlState } from './fault.ts'
-import { migrations } from './migrations/index.ts'
-import type { Database, Tx } from './tables/index.ts'
+import type { SchemaOwner } from './migration.ts'
+import { type AppliedMigration, pendingMigrations } from './pending-migrations.ts'
+import type { Database, Tx } from './tables.ts'
 import { inTransaction } from './transaction.ts'
 
-/** Any number that nobody else takes. The lock is the transaction's, so that it suits a pooler in transaction mode. */
+/** An arbitrary number. The lock belongs to the transaction, which works behind a pooler in transaction mode. */
 const lockKey = 7_095_213_844_126
 const lockNotAvailable = '55P03'
-const attempts = 30
+const maxAttempts = 30
 const pauseMs = 500
 
-const hasMigratorsTables = async (store: Database | Tx): Promise<boolean> => {
-  const { rows } = await sql<{ found: boolean }>`SELECT to_regclass('kysely_migration') IS NOT NULL AS found`.execute(
-    store,
-  )
-  return rows[0]?.found === true
+const hasMigrationTable = async (store: Database | Tx): Promise<boolean> => {
+  const found = sql<{ found: boolean }>`SELECT to_regclass('portico_migrations') IS NOT NULL AS found`
+  return (await found.execute(store)).rows[0]?.found === true
 }
 
-const appliedNames = async (store: Database | Tx): Promise<string[]> => {
-  if (!(await hasMigratorsTables(store))) return []
-  return (await sql<{ name: string }>`SELECT name FROM kysely_migration`.execute(store)).rows.map(({ name }) => name)
+const readApplied = async (store: Database | Tx): Promise<AppliedMigration[]> => {
+  if (!(await hasMigrationTable(store))) return []
+  return store.selectFrom('portico_migrations').select(['owner', 'name']).execute()
 }
 
-/** Whether any version has ever migrated it. */
-export const hasSchema = async (database: Database): Promise<boolean> => (await appliedNames(database)).length > 0
+/** Whether any version has ever migrated the store. */
+export const hasSchema = async (database: Database): Promise<boolean> => (await readApplied(database)).length > 0
 
-/** Whether this version has nothing to do: one look, without the lock, is all that most starts need. */
-const isUpToDate = async (database: Database): Promise<boolean> => {
-  const applied = new Set(await appliedNames(database))
-  return Object.keys(migrations).every((name) => applied.has(name))
+const createMigrationTable = async (tx: Tx): Promise<void> => {
+  if (await hasMigrationTable(tx)) return
+  await sql`
+    CREATE TABLE portico_migrations (
+      owner text NOT NULL,
+      name text NOT NULL,
+      applied_at timestamptz NOT NULL DEFAULT now(),
+      PRIMARY KEY (owner, name)
+    )`.execute(tx)
 }
 
-/**
- * Ours, and for each that a newer version has made already a blank: while one is rolled out, or back, a replica of this
- * version starts over its schema, which suits both.
- */
-const allMigrations = async (tx: Tx): Promise<Record<string, Migration>> => {
-  const blank: Migration = { up: async () => undefined }
-  const ours = Object.entries(migrations).map(async ([name, load]) => [name, await load()] as const)
-  const applied = await appliedNames(tx)
-  return Object.fromEntries([...applied.map((name) => [name, blank] as const), ...(await Promise.all(ours))])
-}
-
-/**
- * Where Kysely's own tables are wanting, it makes them only if no schema has any, though another Portico may have made its own
- * in another one; and where they cannot be made it tells of its next look at a transaction that has failed, not of the reason.
- */
-const makeMigratorsTables = async (tx: Tx): Promise<void> => {
-  if (await hasMigratorsTables(tx)) return
-  await sql`CREATE TABLE kysely_migration (name varchar(255) PRIMARY KEY, timestamp varchar(255) NOT NULL)`.execute(tx)
-  await sql`CREATE TABLE kysely_migration_lock (id varchar(255) PRIMARY KEY, is_locked integer NOT NULL DEFAULT 0)`.execute(
-    tx,
-  )
-}
-
-const run = async (tx: Tx): Promise<string[]> => {
+const runPending = async (tx: Tx, owners: readonly SchemaOwner[]): Promise<string[]> => {
   await sql`SELECT pg_advisory_xact_lock(${lockKey}::bigint)`.execute(tx)
-  // Whoever waits for a table's lock holds up everybody behind him: the version that runs must not feel it.
+  // A statement that waits for a table lock blocks all later ones on that table. Give up early: replicas keep serving.
   await sql`SET LOCAL lock_timeout = '2s'`.execute(tx)
-  await makeMigratorsTables(tx)
-  const provided = await allMigrations(tx)
-  const provider = { getMigrations: async () => provided }
-  const migrator = new Migrator({ db: tx, provider, allowUnorderedMigrations: true })
-  const { error, results = [] } = await migrator.migrateToLatest()
-  if (error) throw error
-  return results.map((result) => result.migrationName)
+  await createMigrationTable(tx)
+  const pending = pendingMigrations(owners, await readApplied(tx))
+  for (const { owner, name, up } of pending) {
+    await up(tx)
+    await tx.insertInto('portico_migrations').values({ owner, name }).execute()
+  }
+  return pending.map(({ owner, name }) => `${owner}/${name}`)
 }
 
 /**
- * Brings the schema up to date in one transaction; replicas that start together take turns. Answers what it did.
- * Where a table that changes is in long use, all of it is tried again, for half a minute or so; and some times where commands
- * and it wait for one another.
+ * Runs all pending migrations in one transaction, owner by owner, and returns their names. Replicas that start together
+ * take turns. A migration that cannot lock a busy table in 2 s rolls back and runs again, for up to about a minute; one
+ * that deadlocks with a request, up to five times. Most starts have nothing to do and need one query and no lock.
  */
-export const migrate = async (database: Database): Promise<string[]> => {
+export const migrate = async (database: Database, owners: readonly SchemaOwner[]): Promise<string[]> => {
   for (let attempt = 1; ; attempt++) {
     try {
-      if (await isUpToDate(database)) return []
-      return await inTransaction(database, run)
+      if (pendingMigrations(owners, await readApplied(database)).length === 0) return []
+      return await inTransaction(database, (tx) => runPending(tx, owners))
     } catch (cause) {
-      if (attempt >= attempts || sqlState(cause) !== lockNotAvailable) throw new Error('a migration failed', { cause })
+      if (attempt >= maxAttempts || sqlState(cause) !== lockNotAvailable)
+        throw new Error('a migration failed', { cause })
       await pause(pauseMs)
     }
   }

@@ -1,6 +1,7 @@
 import type { EmbeddedTarget } from './embedded.ts'
+import type { SchemaOwner } from './migration.ts'
 import type { PostgresTarget } from './postgres.ts'
-import type { Database } from './tables/index.ts'
+import type { Database } from './tables.ts'
 
 export type DatabaseTarget = EmbeddedTarget | PostgresTarget
 
@@ -13,8 +14,8 @@ export interface OpenDatabase {
   check(): Promise<void>
   /** Work that reads or changes all of the store, whose statements may take their time; a signal cuts it off. */
   patiently<T>(work: (database: Database) => Promise<T>, signal?: AbortSignal): Promise<T>
-  /** Brings the schema up to date; answers the names of what was done. */
-  migrate(): Promise<string[]>
+  /** Runs the pending migrations and returns their names. */
+  migrate(owners: readonly SchemaOwner[]): Promise<string[]>
   /** Comes, with why, when the store is of no use any more until a process opens it anew. A server's never does. */
   over: Promise<Error>
   close(): Promise<void>

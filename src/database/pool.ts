@@ -1,9 +1,8 @@
-import { Kysely } from 'kysely'
+import { Kysely, PostgresDialect } from 'kysely'
 import { Client, type ClientConfig, Pool } from 'pg'
-import { LocklessPostgresDialect } from './adapter.ts'
 import { guardedPool } from './guarded-pool.ts'
 import { forSession, forTransaction } from './session.ts'
-import type { Tables } from './tables/index.ts'
+import type { Tables } from './tables.ts'
 
 /**
  * The pool forgets a connection that could not be made, and leaves it open where it was not the server who ended it: one that
@@ -33,7 +32,7 @@ export const openPool = (
   // Each connection tells of itself, in use or idle; the pool would tell of the idle ones again.
   pool.on('error', () => undefined)
   pool.on('connect', (client) => client.on('error', onConnectionBroken))
-  const dialect = new LocklessPostgresDialect({
+  const dialect = new PostgresDialect({
     pool: guardedPool(pool, preamble === null ? null : `${forTransaction}; ${preamble}`),
   })
   return { pool, database: new Kysely<Tables>({ dialect }) }

@@ -91,7 +91,7 @@ export const openPostgres = async (target: PostgresTarget): Promise<OpenDatabase
     waiting: () => Math.max(0, pool.waitingCount - pool.idleCount),
     check: async () => void (await pool.query('SELECT 1')),
     patiently,
-    migrate: () => patiently(migrate),
+    migrate: (owners) => patiently((database) => migrate(database, owners)),
     over: new Promise(() => undefined),
     close: () => database.destroy(),
   }

@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import { type Clock, type Instant, plus } from '../kernel/index.ts'
 import type { OpenDatabase } from './open.ts'
 import { silentFor } from './session.ts'
-import type { Database } from './tables/index.ts'
+import type { Database } from './tables.ts'
 
 /** What is read of it is as it was at one moment. `asOf` bounds it where the store itself does not; null where it does. */
 export interface Snapshot {

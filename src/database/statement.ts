@@ -1,5 +1,5 @@
 import { type Compilable, type CompiledQuery, type RawBuilder, sql } from 'kysely'
-import type { Database, Tx } from './tables/index.ts'
+import type { Database, Tx } from './tables.ts'
 
 type Store = Database | Tx
 

@@ -1,5 +1,5 @@
 import { sqlState } from './fault.ts'
-import type { Database, Tx } from './tables/index.ts'
+import type { Database, Tx } from './tables.ts'
 
 const maximumAttempts = 5
 /** serialization_failure and deadlock_detected: nothing was written, and the same may simply be run again. */

@@ -1,6 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import { sql } from 'kysely'
-import type { Database } from './tables/index.ts'
+import type { Database } from './tables.ts'
 
 /**
  * What a server's autovacuum does, and nothing in PGlite: the room of rows that are gone is used again, and the planner knows

@@ -49,3 +49,6 @@ export type WorkspaceKind = CodeOf<typeof workspaceKind>
 
 export const roleType = codedFamily('roleType', { OWNER: 10010901, CUSTOM: 10010902 })
 export type RoleType = CodeOf<typeof roleType>
+
+export const auditOutcome = codedFamily('auditOutcome', { SUCCESS: 10091901, REFUSED: 10091902 })
+export type AuditOutcome = CodeOf<typeof auditOutcome>

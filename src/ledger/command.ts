@@ -1,6 +1,6 @@
-import type { OrderType } from '../database/tables/ledger.ts'
 import type { AccountId, Code, OrderId, Portal, WalletId, WorkspaceId } from '../kernel/index.ts'
 import type { FlowType } from './contract.ts'
+import type { OrderType } from './schema/tables.ts'
 
 /** A wallet that a command names. It must be there, in this currency, and of this workspace unless that is null. */
 export interface WalletParty {

@@ -1,6 +1,5 @@
 import { sql } from 'kysely'
 import { counting, type Database, moment } from '../database/index.ts'
-import type { OrderType } from '../database/tables/ledger.ts'
 import {
   type Instant,
   type Money,
@@ -14,6 +13,7 @@ import {
   type WorkspaceId,
 } from '../kernel/index.ts'
 import type { FlowDirection, FlowType } from './contract.ts'
+import type { OrderType } from './schema/tables.ts'
 
 /** One posting to a wallet, as its owner reads it. */
 export interface Flow {

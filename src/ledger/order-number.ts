@@ -1,5 +1,5 @@
-import type { OrderType } from '../database/tables/ledger.ts'
 import { type Instant, type OrderId, toIso } from '../kernel/index.ts'
+import type { OrderType } from './schema/tables.ts'
 
 const prefixes: Record<OrderType, string> = { TRANSFER: 'TRF', EXCHANGE: 'EXC', RECHARGE: 'RCH', WITHDRAWAL: 'WDR' }
 

@@ -31,7 +31,7 @@ export const storedOrder = z.object({
 
 export type Order = z.output<typeof storedOrder>
 
-/** What an order of any type may end in; the database's own rule (migrations/ledger/orders.ts) has the same list. */
+/** The final statuses of all order types. The same list as in schema/orders.ts. */
 export const endedStatuses = ['COMPLETED', 'FAILED', 'REJECTED', 'CANCELLED', 'EXPIRED'] as const
 
 /** When the order reached a status, by its history; null when it never did. */

@@ -1,6 +1,5 @@
 import { type Expression, type ExpressionBuilder, type SqlBool, sql } from 'kysely'
 import { counting, type Database, moment, type Tables } from '../database/index.ts'
-import type { OrderType } from '../database/tables/ledger.ts'
 import {
   type Instant,
   type OrderId,
@@ -13,9 +12,9 @@ import {
   type WorkspaceId,
   type WorkspaceKind,
 } from '../kernel/index.ts'
-
 import { type Order, storedOrder } from './order.ts'
 import type { RunningOut } from './running-out.ts'
+import type { OrderType } from './schema/tables.ts'
 
 export interface OrderQuery extends PageRequest {
   type: OrderType

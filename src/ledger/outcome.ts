@@ -13,7 +13,7 @@ const unknown = (party: Party | undefined): Error =>
     ? new Error(`the house has no ${party.house} account in ${party.currency}`)
     : new Refusal('RESOURCE.NOT_FOUND', { internal: `no ${party?.label ?? 'such order'} within reach` })
 
-/** What the trigger of migration 020-daily-usage says, which sees what runs in parallel. */
+/** SQLSTATE of the trigger in schema/daily-usage.ts, which also counts concurrent orders. */
 const dailyLimit = 'PL001'
 
 /** What the store itself refuses, as the caller is told of it; all else is thrown on. */

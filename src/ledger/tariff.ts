@@ -78,7 +78,7 @@ export const housesOf = ({ amount: { currency }, fee }: Pick<Charge, 'amount' | 
   ...feeParties(fee),
 ]
 
-/** What an order tells the database's daily counter (migration 020-daily-usage). */
+/** The fields of an order that the trigger in schema/daily-usage.ts reads. */
 export const usageOf = (channel: string, { dailyMaximum }: Tariff) => ({
   usageOf: channel,
   dailyMax: dailyMaximum === null ? null : dailyMaximum.minor.toString(),

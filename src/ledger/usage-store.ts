@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { Database } from '../database/index.ts'
-import type { OrderType } from '../database/tables/ledger.ts'
 import { type Instant, type Money, money, toDate, type WorkspaceId } from '../kernel/index.ts'
+import type { OrderType } from './schema/tables.ts'
 
 export interface UsageQuery {
   workspace: WorkspaceId

@@ -143,9 +143,14 @@ export const isForeignDomain = (from: string, to: string): boolean => {
   return a !== undefined && b !== undefined && a !== b && !/\/contract\.ts$/.test(to)
 }
 
-/** A domain, identity and the ledger are entered through `index.ts`; their contract files are public, too. */
+/**
+ * A domain, identity and the ledger are entered through `index.ts`; their contract files are public, too. Compose also
+ * imports their schemas, to migrate the store.
+ */
 export const isSideEntrance = (from: string, to: string): boolean => {
   const ownerOf = (path: string) => /^(domains\/[^/]+|identity|ledger)\//.exec(path)?.[1]
   const target = ownerOf(to)
-  return target !== undefined && ownerOf(from) !== target && to !== `${target}/index.ts` && !/\/contract\.ts$/.test(to)
+  if (target === undefined || ownerOf(from) === target || to === `${target}/index.ts`) return false
+  if (from === 'compose/migrations.ts' && /^\/schema(\/index)?\.ts$/.test(to.slice(target.length))) return false
+  return !/\/contract\.ts$/.test(to)
 }

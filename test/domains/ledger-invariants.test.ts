@@ -1,6 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { sql } from 'kysely'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { schemaOwners } from '../../src/compose/migrations.ts'
 import type { OpenDatabase } from '../../src/database/index.ts'
 import { openPostgres } from '../../src/database/postgres.ts'
 import * as contract from '../../src/domains/operators/contract.ts'
@@ -29,7 +30,7 @@ let world: World
 beforeAll(async () => {
   if (!server) return
   const patient = await open(server.url, 20_000)
-  await patient.migrate()
+  await patient.migrate(schemaOwners)
   await patient.close()
   store = await open(server.url, statementTimeoutMs)
   world = await createWorld(async () => store)

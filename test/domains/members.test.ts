@@ -110,7 +110,7 @@ describe('limits that operators set', () => {
     expect(await membership()).toMatchObject({ isDefault: false, defaultEligible: false })
   })
 
-  test('workspaces.leave 200: what a replica of the version before has left behind is replaced', async () => {
+  test('workspaces.leave 200: limits left over from an earlier membership are replaced', async () => {
     const policy_config = JSON.stringify({ enterable: false })
     const kept = { workspace_biz_id: workspace, account_biz_id: member, policy_config }
     await world.database.insertInto('membership_limits_kept').values(kept).execute()

@@ -81,16 +81,7 @@ const send = ({ workspaceId, main, spare }: Opened, amount: string) => {
 /** What a reset does with each table of workspace data. A table that a domain adds goes in here, and its cleaner into compose. */
 const atReset = {
   emptied: ['daily_usage', 'exchange_quotes', 'exports', 'files', 'withdrawal_channels'],
-  past: [
-    'audit_log',
-    'idempotency',
-    'ledger_accounts',
-    'ledger_entries',
-    'ledger_holds',
-    'order_status_history',
-    'orders',
-    'wallets',
-  ],
+  past: ['audit_log', 'idempotency', 'ledger_accounts', 'ledger_entries', 'ledger_holds', 'orders', 'wallets'],
   people: ['api_keys', 'invitations', 'membership_limits_kept', 'memberships', 'roles'],
 }
 const reset = (workspace: string, as = owner) => world.ask(sandbox.handlers, contract.resetSandbox, { as, workspace })

@@ -82,7 +82,7 @@ export const callerOf = (accountId: AccountId, portal: Portal = 'CONSUMER'): Cal
   permissions: new Set(),
 })
 
-/** A store of its own with every migration, and the domains' calls as the pipeline would make them. */
+/** A store with the whole schema, and calls of the domains as the pipeline makes them. */
 export const createWorld = async (open = testDatabase): Promise<World> => {
   const { database, close } = await open()
   const clock = testClock()

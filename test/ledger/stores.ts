@@ -1,6 +1,7 @@
+import { schemaOwners } from '../../src/compose/migrations.ts'
 import { migrate } from '../../src/database/migrate.ts'
 import { openPostgres } from '../../src/database/postgres.ts'
-import type { Database } from '../../src/database/tables/index.ts'
+import type { Database } from '../../src/database/tables.ts'
 import { startPostgres } from '../harness/postgres.ts'
 import { testDatabase } from '../identity/database.ts'
 
@@ -12,7 +13,7 @@ export interface TestStore {
 
 export const embeddedStore = async (): Promise<TestStore> => ({ name: 'PGlite', ...(await testDatabase()) })
 
-/** A server of its own with every migration; undefined where none can be started. */
+/** A PostgreSQL server with the whole schema; undefined if none can be started. */
 export const postgresStore = async (poolSize = 16): Promise<TestStore | undefined> => {
   const server = await startPostgres()
   if (!server) return undefined
@@ -25,7 +26,7 @@ export const postgresStore = async (poolSize = 16): Promise<TestStore | undefine
     lockTimeoutMs: 20_000,
     onConnectionBroken: () => undefined,
   })
-  await migrate(database)
+  await migrate(database, schemaOwners)
   return {
     name: `PostgreSQL ${server.version.split(' ')[0]}`,
     database,

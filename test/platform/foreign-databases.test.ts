@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { sql } from 'kysely'
 import { Client } from 'pg'
 import { afterAll, describe, expect, test } from 'vitest'
+import { schemaOwners } from '../../src/compose/migrations.ts'
 import { type OpenDatabase, openDatabase } from '../../src/database/index.ts'
 import { run } from '../../src/main.ts'
 import { captureLog } from '../harness/log.ts'
@@ -45,7 +46,7 @@ const reasonOf = (asked: Promise<unknown>): Promise<unknown> =>
 
 const migrating = async (url: string): Promise<unknown> => {
   const store = await open(url)
-  return reasonOf(store.migrate()).finally(() => store.close())
+  return reasonOf(store.migrate(schemaOwners)).finally(() => store.close())
 }
 
 describe.skipIf(!server)('a database as somebody else has made it', () => {
@@ -81,8 +82,8 @@ describe.skipIf(!server)('a database as somebody else has made it', () => {
     )
     for (const role of ['east', 'west']) {
       const store = await open(urlOf(name, role))
-      expect(await store.migrate()).toContain('000-audit')
-      expect(await store.migrate()).toEqual([])
+      expect(await store.migrate(schemaOwners)).toContain('audit/001-baseline')
+      expect(await store.migrate(schemaOwners)).toEqual([])
       const { rows } = await sql<{ schema: string }>`
         SELECT DISTINCT schemaname AS schema FROM pg_tables WHERE tableowner = ${role}`.execute(store.database)
       expect(rows).toEqual([{ schema: role }])
@@ -96,7 +97,7 @@ describe.skipIf(!server)('a database as somebody else has made it', () => {
       'GRANT SELECT ON ALL TABLES IN SCHEMA east TO guest',
     )
     const guest = await open(urlOf(name, 'guest'))
-    expect(await guest.migrate()).toEqual([])
+    expect(await guest.migrate(schemaOwners)).toEqual([])
     await guest.close()
   })
 })

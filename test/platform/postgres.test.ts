@@ -4,9 +4,11 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { sql } from 'kysely'
 import { Client } from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { schemaOwners } from '../../src/compose/migrations.ts'
 import { holdAlone } from '../../src/database/alone.ts'
 import { clockDifference } from '../../src/database/clock-difference.ts'
 import { databaseFault, sqlState } from '../../src/database/fault.ts'
+import { sqlMigration } from '../../src/database/migration.ts'
 import { openPostgres } from '../../src/database/postgres.ts'
 import { readPage } from '../../src/database/read-page.ts'
 import { plus } from '../../src/kernel/index.ts'
@@ -150,20 +152,19 @@ describe.each([
 
   test('migrates, by two at once, once', async () => {
     const other = await openPostgres(target(url))
-    const done = await Promise.all([store.migrate(), other.migrate()])
+    const done = await Promise.all([store.migrate(schemaOwners), other.migrate(schemaOwners)])
     expect(done.filter((each) => each.length > 0)).toHaveLength(isPooled ? 0 : 1)
     await other.close()
   })
 
-  test('starts over the schema of a newer version', async () => {
-    await sql`INSERT INTO kysely_migration VALUES ('999-of-the-future', '2026-01-01') ON CONFLICT DO NOTHING`.execute(
-      store.database,
-    )
-    expect(await store.migrate()).toEqual([])
-    await sql`DROP INDEX login_sessions_under_way`.execute(store.database)
-    await sql`DELETE FROM kysely_migration WHERE name = '066-logins-under-way'`.execute(store.database)
-    expect(await store.migrate()).toEqual(['066-logins-under-way'])
-    await sql`DELETE FROM kysely_migration WHERE name = '999-of-the-future'`.execute(store.database)
+  test('starts on the schema of a newer version, and adds what it lacks', async () => {
+    const { database } = store
+    await sql`INSERT INTO portico_migrations VALUES ('ledger', '999-of-the-future')`.execute(database)
+    expect(await store.migrate(schemaOwners)).toEqual([])
+    const example = { owner: 'example', migrations: [sqlMigration('001-baseline', ['CREATE TABLE example ()'])] }
+    expect(await store.migrate([...schemaOwners, example])).toEqual(['example/001-baseline'])
+    await sql`DROP TABLE example`.execute(database)
+    await sql`DELETE FROM portico_migrations WHERE owner = 'example' OR name = '999-of-the-future'`.execute(database)
   })
 
   test.each(['alone', 'in a transaction'])('ends a statement that takes too long, %s', async (how) => {
@@ -263,7 +264,7 @@ describe.each([
     empty.pathname = `/${name}`
     const through = isPooled ? await startPgBouncer(empty.href, 1) : undefined
     const one = await openPostgres(target(through?.url ?? empty.href, 1))
-    expect(await one.migrate()).not.toEqual([])
+    expect(await one.migrate(schemaOwners)).not.toEqual([])
     const kept = sql<{ n: number }>`SELECT count(*)::int AS n FROM pg_prepared_statements`.execute(one.database)
     expect((await kept).rows).toEqual([{ n: 0 }])
     await one.close()

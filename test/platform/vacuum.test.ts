@@ -2,7 +2,7 @@ import { PGlite } from '@electric-sql/pglite'
 import { Kysely, sql } from 'kysely'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { embeddedDialect } from '../../src/database/embedded-dialect.ts'
-import type { Tables } from '../../src/database/tables/index.ts'
+import type { Tables } from '../../src/database/tables.ts'
 import { vacuum } from '../../src/database/vacuum.ts'
 
 let pglite: PGlite

@@ -122,7 +122,7 @@ const housesOf = ({ source, target, fee }: Figures): Party[] => [
   ...feeParties(fee),
 ]
 
-/** The trigger of migration 020-exchanges: the quote is spent, expired, or at other figures. */
+/** SQLSTATE of the trigger in schema.ts: the quote is spent, expired, or has other figures. */
 const quoteIsGone = (error: unknown): boolean => sqlState(error) === 'PQ001'
 
 const carryOut = async (ports: ExchangesPorts, id: QuoteId, acting: Acting<WorkspaceId>): Promise<Order> => {

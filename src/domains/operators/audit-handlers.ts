@@ -1,6 +1,7 @@
 import type { Database } from '../../database/index.ts'
 import {
   accountPortal,
+  auditOutcome,
   type Clock,
   type HandlerTable,
   handlerTable,
@@ -13,7 +14,6 @@ import { listing } from '../../ledger/index.ts'
 import { verifyAuditLog } from '../../platform/audit/index.ts'
 import { type AuditRow, listAuditLog } from './audit-store.ts'
 import * as contract from './contract.ts'
-import { auditOutcome } from './contract.ts'
 
 const hex = (bytes: Uint8Array | null): string | null => (bytes === null ? null : Buffer.from(bytes).toString('hex'))
 

@@ -1,6 +1,6 @@
 import { type Database, moment, readPage } from '../../database/index.ts'
+import type { AuditOutcome } from '../../kernel/coded.ts'
 import type { Instant, PageRequest } from '../../kernel/index.ts'
-import type { AuditOutcome } from './contract.ts'
 
 const columns = [
   'biz_id as id',

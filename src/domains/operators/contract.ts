@@ -5,8 +5,7 @@ import { operator } from '../../contract/policies.ts'
 import {
   accountPortal,
   accountStatus,
-  type CodeOf,
-  codedFamily,
+  auditOutcome,
   operation,
   workspaceKind,
   workspaceStatus,
@@ -17,9 +16,6 @@ import { Workspace } from '../workspaces/contract.ts'
 
 /** The description of the OpenAPI tag. */
 export const summary = 'Accounts, workspaces, ledger, and audit log, for operators.'
-
-export const auditOutcome = codedFamily('auditOutcome', { SUCCESS: 10091901, REFUSED: 10091902 })
-export type AuditOutcome = CodeOf<typeof auditOutcome>
 
 const Account = Profile.extend({ lastLoginAt: timestamp.nullable() })
 

@@ -55,7 +55,7 @@ const termsOf = async (ports: WithdrawalsPorts, asked: Asked, workspace: Workspa
   return { ...chargeOf(tariff, asked.amount), wallet, channel, channelType: to.channelType, tariff, remark }
 }
 
-/** What the trigger over withdrawal channels says (migrations 020 and 064), which sees what runs in parallel. */
+/** SQLSTATE of the trigger in withdrawal-channels/schema.ts, which also sees concurrent changes of the channel. */
 const channelIsGone = (error: unknown): boolean => sqlState(error) === 'PW001'
 
 const execute = async ({ ledger }: WithdrawalsPorts, command: OrderCommand): Promise<Order> => {

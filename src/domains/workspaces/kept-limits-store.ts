@@ -13,7 +13,7 @@ export const keepLimits = async (tx: Tx, { workspaceId, accountId }: Member, pol
     account_biz_id: accountId,
     policy_config: JSON.stringify(policyConfig),
   }
-  // A replica of the version before lets a member come back without taking what was kept.
+  // A row may exist: a membership that is added while the previous one is being removed does not see its limits.
   await tx
     .insertInto('membership_limits_kept')
     .values(limits)

@@ -1,6 +1,6 @@
 import { type Database, type Given, isApart, isDuring, statement, type Tx } from '../../database/index.ts'
-import type { CodePurpose } from '../../database/tables/identity.ts'
 import { type Instant, type Portal, toDate } from '../../kernel/index.ts'
+import type { CodePurpose } from './schema.ts'
 
 /** What a code is for: the one pre-login or live session that it was sent for. */
 export interface CodeOwner {

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import { type Database, type Given, isApart, isDuring, statement, type Tx } from '../../database/index.ts'
-import type { LoginSessionsTable } from '../../database/tables/identity.ts'
 import { type AccountId, type Instant, type Portal, toDate } from '../../kernel/index.ts'
+import type { LoginSessionsTable } from './schema.ts'
 
 export type PreLoginKind = LoginSessionsTable['kind']
 type Store = Database | Tx

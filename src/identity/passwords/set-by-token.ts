@@ -1,5 +1,4 @@
 import { inTransaction, type Tx } from '../../database/index.ts'
-import type { PasswordTokenPurpose } from '../../database/tables/identity-security.ts'
 import type { Instant, RequestFacts } from '../../kernel/index.ts'
 import { actBy, recordAct } from '../../platform/audit/index.ts'
 import type { Account } from '../accounts/account.ts'
@@ -14,6 +13,8 @@ import type { Liveness } from '../sessions/liveness.ts'
 import { isOpaqueToken } from '../tokens/opaque-token.ts'
 import { setPassword } from './password-store.ts'
 import type { PasswordRule } from './rule.ts'
+import type { PasswordTokenPurpose } from './schema.ts'
+
 import { accountOfToken, type NamedToken, spendPasswordToken, voidPasswordTokens } from './token-store.ts'
 
 interface Parts {

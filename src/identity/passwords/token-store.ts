@@ -1,6 +1,6 @@
 import { type Database, isDuring, type Tx } from '../../database/index.ts'
-import type { PasswordTokenPurpose } from '../../database/tables/identity-security.ts'
 import { type AccountId, type Instant, type Portal, toDate } from '../../kernel/index.ts'
+import type { PasswordTokenPurpose } from './schema.ts'
 
 export interface PasswordToken {
   digest: Uint8Array

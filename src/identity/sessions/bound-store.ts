@@ -1,8 +1,8 @@
 import { sql } from 'kysely'
 import { type Given, statement, type Tx } from '../../database/index.ts'
-import type { SessionEnd } from '../../database/tables/identity.ts'
 import { type AccountId, type Instant, type Portal, type SessionId, toDate } from '../../kernel/index.ts'
 import { isRunning } from './running-store.ts'
+import type { SessionEnd } from './schema.ts'
 
 export interface Ending {
   portal: Portal

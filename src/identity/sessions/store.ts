@@ -1,5 +1,4 @@
 import { type Database, type Given, moment, statement, type Tx } from '../../database/index.ts'
-import type { SessionEnd } from '../../database/tables/identity.ts'
 import {
   type AccountId,
   type AccountStatus,
@@ -9,6 +8,7 @@ import {
   type SessionId,
   toDate,
 } from '../../kernel/index.ts'
+import type { SessionEnd } from './schema.ts'
 
 /** A session that has not ended, with what its account may do today. Whether its times have run out is judged later. */
 export interface OpenSession {

@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import type { Database, Tx } from '../../database/tables/index.ts'
+import type { Database, Tx } from '../../database/index.ts'
 import type { EntryContent } from './entry.ts'
 
 export interface Head {

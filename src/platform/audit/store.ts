@@ -1,7 +1,6 @@
-import { type Given, statement } from '../../database/statement.ts'
-import type { Database, Tx } from '../../database/tables/index.ts'
-import type { AuditOutcome } from '../../domains/operators/contract.ts'
-import { type Instant, type Portal, toDate } from '../../kernel/index.ts'
+import { type Database, type Given, statement, type Tx } from '../../database/index.ts'
+
+import { type AuditOutcome, type Instant, type Portal, toDate } from '../../kernel/index.ts'
 
 /** One act worth telling of later. `detail` holds codes, ids, figures and the reason that somebody gave: never secrets or addresses. */
 export interface AuditEvent {

@@ -1,0 +1,60 @@
+import { type NullableTimestamp, sqlMigration, type Timestamp } from '../../database/index.ts'
+
+import type { AccountId, BizId, WorkspaceId } from '../../kernel/index.ts'
+import type { ApiKeyStatus } from './contract.ts'
+
+interface ApiKeysTable {
+  workspace_biz_id: WorkspaceId
+  biz_id: BizId<'apiKey'>
+  api_key_name: string
+  /** The public part of the key, which identifies it. */
+  key_prefix: string
+  key_last4: string
+  secret_digest: Uint8Array
+  /** EXPIRED is never stored: it follows from `expires_at`. */
+  api_key_status: Exclude<ApiKeyStatus, 'EXPIRED'>
+  permission_codes: string[]
+  /** Addresses and ranges the key may be used from; empty for any. */
+  ip_allowlist: string[]
+  expires_at: NullableTimestamp
+  last_used_at: NullableTimestamp
+  last_used_ip: string | null
+  created_by: AccountId
+  created_at: Timestamp
+  updated_at: Timestamp
+}
+
+declare module '../../database/tables.ts' {
+  interface Tables {
+    api_keys: ApiKeysTable
+  }
+}
+
+/** API keys. The store holds a keyed digest of the secret, never the secret. */
+export const migrations = [
+  sqlMigration('001-baseline', [
+    `CREATE TABLE api_keys (
+      workspace_biz_id uuid NOT NULL REFERENCES workspaces,
+      biz_id uuid NOT NULL,
+      api_key_name text NOT NULL,
+      key_prefix text NOT NULL UNIQUE,
+      key_last4 text NOT NULL,
+      secret_digest bytea NOT NULL,
+      api_key_status text NOT NULL CHECK (api_key_status IN ('ACTIVE', 'DISABLED', 'DELETED')),
+      permission_codes text[] NOT NULL,
+      ip_allowlist text[] NOT NULL,
+      expires_at timestamptz,
+      last_used_at timestamptz,
+      last_used_ip text,
+      created_by uuid NOT NULL REFERENCES accounts,
+      created_at timestamptz NOT NULL,
+      updated_at timestamptz NOT NULL,
+      PRIMARY KEY (workspace_biz_id, biz_id)
+    )`,
+    `CREATE UNIQUE INDEX api_keys_name ON api_keys (workspace_biz_id, lower(api_key_name))
+      WHERE api_key_status <> 'DELETED'`,
+    `CREATE INDEX api_keys_list ON api_keys (workspace_biz_id, created_at)`,
+    // Search by the start of the public part is a byte range, whatever the collation of the database.
+    `CREATE INDEX api_keys_prefix ON api_keys (workspace_biz_id, key_prefix COLLATE "C")`,
+  ]),
+]

@@ -1,0 +1,83 @@
+import { type Json, sqlMigration, type Timestamp } from '../../database/index.ts'
+
+import type { AccountId, BizId, OrderId, WalletId, WorkspaceId } from '../../kernel/index.ts'
+
+interface ExchangeRatesTable {
+  /** Both currencies in alphabetical order: a pair has one rate for both directions. */
+  pair: string
+  source_currency: string
+  target_currency: string
+  /** A decimal string. */
+  rate: string
+  updated_by: AccountId
+  updated_at: Timestamp
+}
+
+interface ExchangeQuotesTable {
+  workspace_biz_id: WorkspaceId
+  biz_id: BizId<'quote'>
+  source_wallet_biz_id: WalletId
+  target_wallet_biz_id: WalletId
+  /** Becomes the data of the order. Amounts are minor units as text. */
+  figures: Json
+  created_by: AccountId
+  created_at: Timestamp
+  expires_at: Timestamp
+  /** The order that spent the quote. Set by a trigger. */
+  order_biz_id: OrderId | null
+}
+
+declare module '../../database/tables.ts' {
+  interface Tables {
+    exchange_rates: ExchangeRatesTable
+    exchange_quotes: ExchangeQuotesTable
+  }
+}
+
+/** Rates that operators set: one per pair of currencies, whichever of the two is the source. */
+const rates = [
+  `CREATE TABLE exchange_rates (
+    pair text PRIMARY KEY,
+    source_currency text NOT NULL,
+    target_currency text NOT NULL CHECK (target_currency <> source_currency),
+    rate text NOT NULL CHECK (rate ~ '^[0-9]+([.][0-9]+)?$' AND rate ~ '[1-9]'),
+    updated_by uuid NOT NULL,
+    updated_at timestamptz NOT NULL
+  )`,
+]
+
+/**
+ * Quotes. A trigger spends the quote of each exchange order: SQLSTATE PQ001 rejects an order without an open quote of its
+ * workspace for the same wallets and figures. An order's time is never earlier than that of its accounts, which a process
+ * with a fast clock may have moved ahead. So a quote has expired only if the database clock agrees.
+ */
+const quotes = [
+  `CREATE TABLE exchange_quotes (
+    workspace_biz_id uuid NOT NULL REFERENCES workspaces,
+    biz_id uuid NOT NULL,
+    source_wallet_biz_id uuid NOT NULL,
+    target_wallet_biz_id uuid NOT NULL,
+    figures jsonb NOT NULL,
+    created_by uuid NOT NULL,
+    created_at timestamptz NOT NULL,
+    expires_at timestamptz NOT NULL,
+    order_biz_id uuid,
+    PRIMARY KEY (workspace_biz_id, biz_id)
+  )`,
+  `CREATE INDEX exchange_quotes_unused ON exchange_quotes (expires_at) WHERE order_biz_id IS NULL`,
+  `CREATE FUNCTION exchange_quotes_spend() RETURNS trigger LANGUAGE plpgsql AS $$
+  BEGIN
+    UPDATE exchange_quotes SET order_biz_id = NEW.biz_id
+     WHERE workspace_biz_id = NEW.workspace_biz_id AND biz_id = (NEW.data->>'quoteBizId')::uuid
+       AND source_wallet_biz_id = NEW.source_wallet_biz_id AND target_wallet_biz_id = NEW.target_wallet_biz_id
+       AND order_biz_id IS NULL AND expires_at > least(NEW.created_at, clock_timestamp()) AND NEW.data @> figures;
+    IF NOT FOUND THEN
+      RAISE EXCEPTION 'order % has no open quote', NEW.biz_id USING ERRCODE = 'PQ001';
+    END IF;
+    RETURN NULL;
+  END $$`,
+  `CREATE TRIGGER exchange_quotes_spend AFTER INSERT ON orders
+    FOR EACH ROW WHEN (NEW.order_type = 'EXCHANGE') EXECUTE FUNCTION exchange_quotes_spend()`,
+]
+
+export const migrations = [sqlMigration('001-baseline', [...rates, ...quotes])]

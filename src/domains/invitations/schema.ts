@@ -1,0 +1,57 @@
+import { type NullableTimestamp, sqlMigration, type Timestamp } from '../../database/index.ts'
+
+import type { AccountId, BizId, RoleId, WorkspaceId } from '../../kernel/index.ts'
+import type { InvitationStatus } from './contract.ts'
+
+interface InvitationsTable {
+  workspace_biz_id: WorkspaceId
+  biz_id: BizId<'invitation'>
+  /** In canonical form. */
+  invitee_email: string
+  role_biz_id: RoleId
+  /** The name when the invitation was created: the role may be deleted later. */
+  role_name: string
+  inviter_biz_id: AccountId
+  /** EXPIRED is stored late: a PENDING invitation past `expires_at` counts as EXPIRED. */
+  invitation_status: InvitationStatus
+  decline_reason: string | null
+  message: string | null
+  expires_at: Timestamp
+  responded_at: NullableTimestamp
+  created_at: Timestamp
+  updated_at: Timestamp
+}
+
+declare module '../../database/tables.ts' {
+  interface Tables {
+    invitations: InvitationsTable
+  }
+}
+
+/** Invitations into workspaces. An e-mail address has at most one pending invitation per workspace. */
+export const migrations = [
+  sqlMigration('001-baseline', [
+    `CREATE TABLE invitations (
+      workspace_biz_id uuid NOT NULL REFERENCES workspaces,
+      biz_id uuid NOT NULL,
+      invitee_email text NOT NULL,
+      role_biz_id uuid NOT NULL,
+      role_name text NOT NULL,
+      inviter_biz_id uuid NOT NULL REFERENCES accounts,
+      invitation_status text NOT NULL
+        CHECK (invitation_status IN ('PENDING', 'ACCEPTED', 'DECLINED', 'CANCELLED', 'EXPIRED')),
+      decline_reason text,
+      message text,
+      expires_at timestamptz NOT NULL,
+      responded_at timestamptz,
+      created_at timestamptz NOT NULL,
+      updated_at timestamptz NOT NULL,
+      PRIMARY KEY (workspace_biz_id, biz_id)
+    )`,
+    `CREATE UNIQUE INDEX invitations_one_pending ON invitations (workspace_biz_id, invitee_email)
+      WHERE invitation_status = 'PENDING'`,
+    `CREATE INDEX invitations_biz_id ON invitations (biz_id)`,
+    `CREATE INDEX invitations_email ON invitations (invitee_email, created_at)`,
+    `CREATE INDEX invitations_made ON invitations (workspace_biz_id, created_at)`,
+  ]),
+]

@@ -1,0 +1,86 @@
+import { sqlMigration, type Timestamp } from '../../database/index.ts'
+
+import type { AccountId, BizId, WorkspaceId } from '../../kernel/index.ts'
+import type { WithdrawalChannelStatus } from './contract.ts'
+
+interface WithdrawalChannelsTable {
+  workspace_biz_id: WorkspaceId
+  biz_id: BizId<'withdrawalChannel'>
+  channel_type: 'BANK' | 'CRYPTO'
+  currency: string
+  country: string
+  account_holder_name: string
+  masked_account: string
+  /** Encrypted by SecretBox: purpose `withdrawal-account`, context `biz_id`. */
+  account_sealed: Uint8Array
+  account_digest: Uint8Array
+  bank_code: string | null
+  network: string | null
+  channel_status: WithdrawalChannelStatus
+  reject_reason: string | null
+  created_by: AccountId
+  created_at: Timestamp
+  updated_at: Timestamp
+}
+
+declare module '../../database/tables.ts' {
+  interface Tables {
+    withdrawal_channels: WithdrawalChannelsTable
+  }
+}
+
+/**
+ * External accounts that a workspace may pay out to. The account number is encrypted; its keyed digest detects an account
+ * that is registered twice.
+ */
+const channels = [
+  `CREATE TABLE withdrawal_channels (
+    workspace_biz_id uuid NOT NULL REFERENCES workspaces,
+    biz_id uuid NOT NULL,
+    channel_type text NOT NULL CHECK (channel_type IN ('BANK', 'CRYPTO')),
+    currency text NOT NULL,
+    country text NOT NULL,
+    account_holder_name text NOT NULL,
+    masked_account text NOT NULL,
+    account_sealed bytea NOT NULL,
+    account_digest bytea NOT NULL,
+    bank_code text,
+    network text,
+    channel_status text NOT NULL
+      CHECK (channel_status IN ('PENDING_VERIFICATION', 'ACTIVE', 'DISABLED', 'REJECTED')),
+    reject_reason text,
+    created_by uuid NOT NULL,
+    created_at timestamptz NOT NULL,
+    updated_at timestamptz NOT NULL,
+    PRIMARY KEY (workspace_biz_id, biz_id)
+  )`,
+  `CREATE UNIQUE INDEX withdrawal_channels_once ON withdrawal_channels (workspace_biz_id, account_digest)
+    WHERE channel_status IN ('PENDING_VERIFICATION', 'ACTIVE')`,
+  `CREATE INDEX withdrawal_channels_biz_id ON withdrawal_channels (biz_id)`,
+  `CREATE INDEX withdrawal_channels_status ON withdrawal_channels (channel_status, created_at)`,
+]
+
+/**
+ * A withdrawal locks its channel in share mode when it is created and when it is approved, so that it cannot slip past a
+ * concurrent deactivation. SQLSTATE PW001 rejects a withdrawal whose channel is not active.
+ */
+const guards = [
+  `CREATE FUNCTION withdrawal_channels_require() RETURNS trigger LANGUAGE plpgsql AS $$
+  BEGIN
+    PERFORM FROM withdrawal_channels
+      WHERE workspace_biz_id = NEW.workspace_biz_id AND biz_id = (NEW.data->>'withdrawalChannelBizId')::uuid
+        AND currency = NEW.data->>'currency' AND channel_status = 'ACTIVE'
+        FOR SHARE;
+    IF NOT FOUND THEN
+      RAISE EXCEPTION 'order % has no active channel', NEW.biz_id USING ERRCODE = 'PW001';
+    END IF;
+    RETURN NULL;
+  END $$`,
+  `CREATE TRIGGER withdrawal_channels_require AFTER INSERT ON orders
+    FOR EACH ROW WHEN (NEW.order_type = 'WITHDRAWAL') EXECUTE FUNCTION withdrawal_channels_require()`,
+  `CREATE TRIGGER withdrawal_channels_still AFTER UPDATE OF status ON orders
+    FOR EACH ROW WHEN (NEW.order_type = 'WITHDRAWAL' AND OLD.status = 'PENDING_APPROVAL' AND NEW.status = 'PROCESSING')
+    EXECUTE FUNCTION withdrawal_channels_require()`,
+]
+
+export const migrations = [sqlMigration('001-baseline', [...channels, ...guards])]

@@ -1,0 +1,38 @@
+import type { NullableTimestamp, Timestamp } from '../../database/index.ts'
+import type { AccountId, Portal } from '../../kernel/index.ts'
+
+interface IpWhitelistEntriesTable {
+  biz_id: string
+  portal: Portal
+  account_biz_id: AccountId
+  /** An address or a CIDR range, as entered. */
+  address: string
+  ip_version: number
+  remark: string | null
+  /** Position in the list as entered. */
+  place: number
+  created_at: Timestamp
+  last_matched_at: NullableTimestamp
+}
+
+declare module '../../database/tables.ts' {
+  interface Tables {
+    ip_whitelist_entries: IpWhitelistEntriesTable
+  }
+}
+
+/** Addresses and CIDR ranges that an account may be used from, in the order the account gave them. */
+export const ipWhitelist = [
+  `CREATE TABLE ip_whitelist_entries (
+    biz_id uuid PRIMARY KEY,
+    portal text NOT NULL,
+    account_biz_id uuid NOT NULL REFERENCES accounts,
+    address text NOT NULL,
+    ip_version integer NOT NULL CHECK (ip_version IN (4, 6)),
+    remark text,
+    place integer NOT NULL,
+    created_at timestamptz NOT NULL,
+    last_matched_at timestamptz,
+    UNIQUE (account_biz_id, place)
+  )`,
+]

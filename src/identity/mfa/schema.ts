@@ -1,0 +1,57 @@
+import type { Generated } from 'kysely'
+import type { NullableTimestamp, Timestamp } from '../../database/index.ts'
+import type { AccountId, Portal } from '../../kernel/index.ts'
+
+interface OtpFactorsTable {
+  account_biz_id: AccountId
+  portal: Portal
+  /** Encrypted; null until the first secret is verified. */
+  secret: Uint8Array | null
+  verified_at: NullableTimestamp
+  /** The highest time step whose code was accepted. */
+  last_used_step: Generated<number>
+  /** Encrypted; not verified yet. */
+  pending_secret: Uint8Array | null
+  pending_at: NullableTimestamp
+}
+
+interface BackupCodesTable {
+  account_biz_id: AccountId
+  code_digest: Uint8Array
+  portal: Portal
+  generated_at: Timestamp
+  used_at: NullableTimestamp
+}
+
+declare module '../../database/tables.ts' {
+  interface Tables {
+    otp_factors: OtpFactorsTable
+    backup_codes: BackupCodesTable
+  }
+}
+
+/**
+ * Second factors: authenticators and backup codes. A new authenticator secret is pending until it is verified; the active
+ * one stays valid until then. Accepting a code raises `last_used_step`, so that no code works twice.
+ */
+export const mfa = [
+  `CREATE TABLE otp_factors (
+    account_biz_id uuid PRIMARY KEY REFERENCES accounts,
+    portal text NOT NULL,
+    secret bytea,
+    verified_at timestamptz,
+    last_used_step bigint NOT NULL DEFAULT 0,
+    pending_secret bytea,
+    pending_at timestamptz,
+    CHECK ((secret IS NULL) = (verified_at IS NULL)),
+    CHECK ((pending_secret IS NULL) = (pending_at IS NULL))
+  )`,
+  `CREATE TABLE backup_codes (
+    account_biz_id uuid NOT NULL REFERENCES accounts,
+    code_digest bytea NOT NULL,
+    portal text NOT NULL,
+    generated_at timestamptz NOT NULL,
+    used_at timestamptz,
+    PRIMARY KEY (account_biz_id, code_digest)
+  )`,
+]

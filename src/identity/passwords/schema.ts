@@ -1,0 +1,35 @@
+import type { NullableTimestamp, Timestamp } from '../../database/index.ts'
+import type { AccountId, Portal } from '../../kernel/index.ts'
+
+export type PasswordTokenPurpose = 'INIT' | 'RESET'
+
+interface PasswordTokensTable {
+  token_digest: Uint8Array
+  portal: Portal
+  account_biz_id: AccountId
+  purpose: PasswordTokenPurpose
+  created_at: Timestamp
+  expires_at: Timestamp
+  used_at: NullableTimestamp
+}
+
+declare module '../../database/tables.ts' {
+  interface Tables {
+    password_tokens: PasswordTokensTable
+  }
+}
+
+/** One-time links that set the first password of an account or reset it. */
+export const passwords = [
+  `CREATE TABLE password_tokens (
+    token_digest bytea PRIMARY KEY,
+    portal text NOT NULL,
+    account_biz_id uuid NOT NULL REFERENCES accounts,
+    purpose text NOT NULL CHECK (purpose IN ('INIT', 'RESET')),
+    created_at timestamptz NOT NULL,
+    expires_at timestamptz NOT NULL,
+    used_at timestamptz
+  )`,
+  `CREATE INDEX password_tokens_account ON password_tokens (account_biz_id)`,
+  `CREATE INDEX password_tokens_expiry ON password_tokens (expires_at)`,
+]

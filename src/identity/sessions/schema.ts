@@ -1,0 +1,69 @@
+import type { NullableTimestamp, Timestamp } from '../../database/index.ts'
+import type { AccountId, Portal, SessionId } from '../../kernel/index.ts'
+
+export type SessionEnd =
+  | 'LOGOUT'
+  | 'DISPLACED'
+  | 'REFRESH_REUSED'
+  | 'TERMINATED'
+  | 'PASSWORD_CHANGED'
+  | 'ACCOUNT_CLOSED'
+
+interface SessionsTable {
+  biz_id: SessionId
+  portal: Portal
+  account_biz_id: AccountId
+  client_digest: Uint8Array
+  client_ip: string
+  user_agent: string
+  login_at: Timestamp
+  last_activity_at: Timestamp
+  idle_expires_at: Timestamp
+  expires_at: Timestamp
+  stepped_up_at: NullableTimestamp
+  ended_at: NullableTimestamp
+  end_reason: SessionEnd | null
+}
+
+interface KnownDevicesTable {
+  account_biz_id: AccountId
+  client_digest: Uint8Array
+  first_seen_at: Timestamp
+  last_seen_at: Timestamp
+}
+
+declare module '../../database/tables.ts' {
+  interface Tables {
+    sessions: SessionsTable
+    known_devices: KnownDevicesTable
+  }
+}
+
+/** Signed-in sessions, and the devices that an account has signed in from. */
+export const sessions = [
+  `CREATE TABLE sessions (
+    biz_id uuid PRIMARY KEY,
+    portal text NOT NULL,
+    account_biz_id uuid NOT NULL REFERENCES accounts,
+    client_digest bytea NOT NULL,
+    client_ip text NOT NULL,
+    user_agent text NOT NULL,
+    login_at timestamptz NOT NULL,
+    last_activity_at timestamptz NOT NULL,
+    idle_expires_at timestamptz NOT NULL,
+    expires_at timestamptz NOT NULL,
+    stepped_up_at timestamptz,
+    ended_at timestamptz,
+    end_reason text,
+    CHECK ((ended_at IS NULL) = (end_reason IS NULL))
+  )`,
+  `CREATE INDEX sessions_live ON sessions (account_biz_id, login_at) WHERE ended_at IS NULL`,
+  `CREATE INDEX sessions_expiry ON sessions (expires_at)`,
+  `CREATE TABLE known_devices (
+    account_biz_id uuid NOT NULL REFERENCES accounts,
+    client_digest bytea NOT NULL,
+    first_seen_at timestamptz NOT NULL,
+    last_seen_at timestamptz NOT NULL,
+    PRIMARY KEY (account_biz_id, client_digest)
+  )`,
+]

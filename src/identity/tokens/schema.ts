@@ -1,0 +1,64 @@
+import type { NullableTimestamp, Timestamp } from '../../database/index.ts'
+import type { Portal, SessionId } from '../../kernel/index.ts'
+
+interface RefreshTokensTable {
+  token_digest: Uint8Array
+  portal: Portal
+  /** The family: all tokens of a session descend from its sign-in. */
+  session_biz_id: SessionId
+  parent_digest: Uint8Array | null
+  created_at: Timestamp
+  expires_at: Timestamp
+  used_at: NullableTimestamp
+  /** The next token, encrypted: returned again if this one is presented twice within a short time. */
+  successor: Uint8Array | null
+}
+
+interface SigningKeysTable {
+  kid: string
+  algorithm: 'EdDSA'
+  /** SubjectPublicKeyInfo, DER. */
+  public_key: Uint8Array
+  /** PKCS #8, DER, encrypted. */
+  private_key: Uint8Array
+  created_at: Timestamp
+  activates_at: Timestamp
+  /** When the last token it signed expires; null while it signs. */
+  retires_at: NullableTimestamp
+}
+
+declare module '../../database/tables.ts' {
+  interface Tables {
+    refresh_tokens: RefreshTokensTable
+    signing_keys: SigningKeysTable
+  }
+}
+
+/**
+ * Refresh tokens: all tokens of a session form one family. Signing keys: the private half is encrypted
+ * (platform/crypto/secret-box.ts), so that replicas can share it.
+ */
+export const tokens = [
+  `CREATE TABLE refresh_tokens (
+    token_digest bytea PRIMARY KEY,
+    portal text NOT NULL,
+    session_biz_id uuid NOT NULL REFERENCES sessions ON DELETE CASCADE,
+    parent_digest bytea UNIQUE,
+    created_at timestamptz NOT NULL,
+    expires_at timestamptz NOT NULL,
+    used_at timestamptz,
+    successor bytea,
+    CHECK ((used_at IS NULL) = (successor IS NULL))
+  )`,
+  `CREATE INDEX refresh_tokens_session ON refresh_tokens (session_biz_id)`,
+  `CREATE INDEX refresh_tokens_expiry ON refresh_tokens (expires_at)`,
+  `CREATE TABLE signing_keys (
+    kid text PRIMARY KEY,
+    algorithm text NOT NULL CHECK (algorithm = 'EdDSA'),
+    public_key bytea NOT NULL,
+    private_key bytea NOT NULL,
+    created_at timestamptz NOT NULL,
+    activates_at timestamptz NOT NULL,
+    retires_at timestamptz
+  )`,
+]

@@ -1,0 +1,88 @@
+/**
+ * Accounts of the ledger. `minor_units` accepts whole numbers only (no NaN, infinity or decimal places) and never rounds.
+ * CLEARING accounts stand for the outside world and may go below zero; no other kind may. A fill factor of 50 leaves room
+ * to update a busy balance on its page. `version` counts entries, holds made and holds ended. Domain types and an insert
+ * trigger check listed values, because PostgreSQL parses the text of a CHECK again for each statement.
+ */
+export const accounts = [
+  `CREATE DOMAIN minor_units AS numeric CHECK (scale(VALUE) = 0 AND abs(VALUE) < 1e38)`,
+  `CREATE DOMAIN ledger_status AS text CHECK (VALUE IN ('ACTIVE', 'FROZEN', 'CLOSED'))`,
+  `CREATE TABLE ledger_accounts (
+    biz_id uuid PRIMARY KEY,
+    workspace_biz_id uuid REFERENCES workspaces,
+    kind text NOT NULL,
+    currency text NOT NULL,
+    status ledger_status NOT NULL DEFAULT 'ACTIVE',
+    balance minor_units NOT NULL DEFAULT 0,
+    held minor_units NOT NULL DEFAULT 0 CHECK (held >= 0),
+    sequence bigint NOT NULL DEFAULT 0,
+    version bigint NOT NULL DEFAULT 0,
+    last_entry_at timestamptz,
+    created_at timestamptz NOT NULL,
+    updated_at timestamptz NOT NULL,
+    UNIQUE (workspace_biz_id, biz_id, currency),
+    CONSTRAINT ledger_accounts_available CHECK (kind = 'CLEARING' OR balance - held >= 0),
+    CONSTRAINT ledger_accounts_closed_empty CHECK (status <> 'CLOSED' OR (balance = 0 AND held = 0))
+  ) WITH (fillfactor = 50)`,
+  `CREATE UNIQUE INDEX ledger_accounts_house ON ledger_accounts (kind, currency) WHERE workspace_biz_id IS NULL`,
+  // Operations that name a currency and no wallet use the default wallet.
+  `CREATE TABLE wallets (
+    biz_id uuid NOT NULL,
+    workspace_biz_id uuid NOT NULL,
+    wallet_name text NOT NULL,
+    currency text NOT NULL,
+    is_default boolean NOT NULL,
+    created_at timestamptz NOT NULL,
+    updated_at timestamptz NOT NULL,
+    PRIMARY KEY (workspace_biz_id, biz_id),
+    FOREIGN KEY (workspace_biz_id, biz_id, currency) REFERENCES ledger_accounts (workspace_biz_id, biz_id, currency)
+  )`,
+  `CREATE UNIQUE INDEX wallets_one_default ON wallets (workspace_biz_id, currency) WHERE is_default`,
+  `CREATE FUNCTION ledger_refuse() RETURNS trigger LANGUAGE plpgsql AS $$
+  BEGIN
+    RAISE EXCEPTION '% on % is refused: the book is append-only', TG_OP, TG_TABLE_NAME
+      USING ERRCODE = 'integrity_constraint_violation';
+  END $$`,
+  `CREATE FUNCTION ledger_accounts_opening() RETURNS trigger LANGUAGE plpgsql AS $$
+  BEGIN
+    IF NEW.kind NOT IN ('WALLET', 'LIQUIDITY', 'FEE', 'CLEARING')
+       OR (NEW.kind = 'WALLET' AND NEW.workspace_biz_id IS NULL)
+       OR (NEW.kind IN ('LIQUIDITY', 'FEE') AND NEW.workspace_biz_id IS NOT NULL) THEN
+      RAISE EXCEPTION 'no account of kind % for its owner', NEW.kind USING ERRCODE = 'integrity_constraint_violation';
+    END IF;
+    RETURN NEW;
+  END $$`,
+  // The columns with money change only inside the triggers of entries and holds (depth 2).
+  `CREATE FUNCTION ledger_accounts_guard() RETURNS trigger LANGUAGE plpgsql AS $$
+  BEGIN
+    IF TG_OP = 'INSERT' THEN
+      IF (NEW.balance, NEW.held, NEW.sequence, NEW.version) IS DISTINCT FROM (0, 0, 0, 0)
+         OR NEW.last_entry_at IS NOT NULL THEN
+        RAISE EXCEPTION 'account % must start empty', NEW.biz_id USING ERRCODE = 'integrity_constraint_violation';
+      END IF;
+      RETURN NEW;
+    END IF;
+    IF (NEW.biz_id, NEW.workspace_biz_id, NEW.kind, NEW.currency, NEW.created_at)
+       IS DISTINCT FROM (OLD.biz_id, OLD.workspace_biz_id, OLD.kind, OLD.currency, OLD.created_at) THEN
+      RAISE EXCEPTION 'account % cannot become another', OLD.biz_id USING ERRCODE = 'integrity_constraint_violation';
+    END IF;
+    IF pg_trigger_depth() < 2 AND (NEW.balance, NEW.held, NEW.sequence, NEW.version, NEW.last_entry_at)
+       IS DISTINCT FROM (OLD.balance, OLD.held, OLD.sequence, OLD.version, OLD.last_entry_at) THEN
+      RAISE EXCEPTION 'the money of account % follows its entries and holds', OLD.biz_id
+        USING ERRCODE = 'integrity_constraint_violation';
+    END IF;
+    IF OLD.status = 'CLOSED' AND NEW.status <> 'CLOSED' THEN
+      RAISE EXCEPTION 'account % is closed', OLD.biz_id USING ERRCODE = 'integrity_constraint_violation';
+    END IF;
+    RETURN NEW;
+  END $$`,
+  `CREATE TRIGGER ledger_accounts_owner BEFORE INSERT ON ledger_accounts
+    FOR EACH ROW EXECUTE FUNCTION ledger_accounts_opening()`,
+  `CREATE TRIGGER ledger_accounts_opening BEFORE INSERT ON ledger_accounts
+    FOR EACH ROW EXECUTE FUNCTION ledger_accounts_guard()`,
+  // Skips the updates by the triggers of entries and holds. In a WHEN condition the depth is one less than in the body.
+  `CREATE TRIGGER ledger_accounts_guard BEFORE UPDATE ON ledger_accounts
+    FOR EACH ROW WHEN (pg_trigger_depth() < 1) EXECUTE FUNCTION ledger_accounts_guard()`,
+  `CREATE TRIGGER ledger_accounts_keep BEFORE DELETE OR TRUNCATE ON ledger_accounts
+    FOR EACH STATEMENT EXECUTE FUNCTION ledger_refuse()`,
+]

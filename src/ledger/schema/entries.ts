@@ -1,0 +1,60 @@
+/**
+ * Entries are append-only. The row trigger is the only writer of an account's balance, and replaces a foreign key. It has
+ * side effects, so no caller may be able to violate a unique key of the table: ON CONFLICT DO NOTHING would keep the
+ * effect and drop the row. The trigger assigns `sequence`, the only unique key.
+ */
+export const entries = [
+  `CREATE DOMAIN ledger_flow AS text
+    CHECK (VALUE IN ('TRANSFER', 'EXCHANGE', 'RECHARGE', 'WITHDRAWAL', 'FEE', 'OPENING'))`,
+  `CREATE TABLE ledger_entries (
+    account_biz_id uuid NOT NULL,
+    sequence bigint NOT NULL,
+    biz_id uuid NOT NULL,
+    workspace_biz_id uuid,
+    transaction_biz_id uuid NOT NULL,
+    order_biz_id uuid,
+    currency text NOT NULL,
+    amount minor_units NOT NULL CHECK (amount <> 0),
+    balance_after minor_units NOT NULL,
+    flow_type ledger_flow NOT NULL,
+    created_at timestamptz NOT NULL,
+    PRIMARY KEY (account_biz_id, sequence)
+  )`,
+  `CREATE INDEX ledger_entries_at ON ledger_entries (account_biz_id, created_at)`,
+  `CREATE INDEX ledger_entries_order ON ledger_entries (order_biz_id) WHERE order_biz_id IS NOT NULL`,
+  // Each start reads the funding of the house accounts: a few entries in a large table.
+  `CREATE INDEX ledger_entries_opening ON ledger_entries (account_biz_id) WHERE flow_type = 'OPENING'`,
+  // Entries of an account never go back in time, so that its balance at an instant is well defined.
+  `CREATE FUNCTION ledger_entries_apply() RETURNS trigger LANGUAGE plpgsql AS $$
+  BEGIN
+    UPDATE ledger_accounts
+       SET balance = balance + NEW.amount, sequence = sequence + 1, version = version + 1,
+           last_entry_at = NEW.created_at, updated_at = greatest(updated_at, NEW.created_at)
+     WHERE biz_id = NEW.account_biz_id AND currency = NEW.currency
+       AND (last_entry_at IS NULL OR last_entry_at <= NEW.created_at)
+    RETURNING balance, sequence, workspace_biz_id INTO NEW.balance_after, NEW.sequence, NEW.workspace_biz_id;
+    IF NOT FOUND THEN
+      RAISE EXCEPTION 'no account % in % that takes an entry at %', NEW.account_biz_id, NEW.currency, NEW.created_at
+        USING ERRCODE = 'integrity_constraint_violation';
+    END IF;
+    RETURN NEW;
+  END $$`,
+  `CREATE TRIGGER ledger_entries_apply BEFORE INSERT ON ledger_entries
+    FOR EACH ROW EXECUTE FUNCTION ledger_entries_apply()`,
+  `CREATE FUNCTION ledger_entries_balance() RETURNS trigger LANGUAGE plpgsql AS $$
+  DECLARE
+    v_off record;
+  BEGIN
+    SELECT transaction_biz_id, currency, sum(amount) AS amount INTO v_off
+      FROM inserted GROUP BY transaction_biz_id, currency HAVING sum(amount) <> 0 LIMIT 1;
+    IF FOUND THEN
+      RAISE EXCEPTION 'transaction % is off by % %', v_off.transaction_biz_id, v_off.amount, v_off.currency
+        USING ERRCODE = 'integrity_constraint_violation';
+    END IF;
+    RETURN NULL;
+  END $$`,
+  `CREATE TRIGGER ledger_entries_balance AFTER INSERT ON ledger_entries
+    REFERENCING NEW TABLE AS inserted FOR EACH STATEMENT EXECUTE FUNCTION ledger_entries_balance()`,
+  `CREATE TRIGGER ledger_entries_keep BEFORE UPDATE OR DELETE OR TRUNCATE ON ledger_entries
+    FOR EACH STATEMENT EXECUTE FUNCTION ledger_refuse()`,
+]

@@ -1,0 +1,101 @@
+/**
+ * ledger_execute runs a money command in one round trip and one transaction. src/ledger/execute.ts builds the command. The
+ * result is `{outcome, account?, answer?}` with outcome DONE, REPLAY, IN_PROGRESS, ID_REUSED, NOT_FOUND, CURRENCY_MISMATCH,
+ * NOT_ACTIVE, INSUFFICIENT_FUNDS, CONFLICT or OWN_ORDER. Any outcome but DONE has written nothing.
+ * Locks are taken in one order everywhere: the request's key, the order, then accounts by id.
+ * Time never goes back for an order or an account: the latest time of the command, the order and the accounts counts.
+ */
+export const execute = [
+  // Locks the order to move, or returns the reason why it cannot move.
+  `CREATE FUNCTION ledger_take_order(command jsonb, OUT taken orders, OUT refusal text) LANGUAGE plpgsql AS $$
+  DECLARE
+    v_move jsonb := command->'move';
+  BEGIN
+    SELECT * INTO taken FROM orders
+     WHERE biz_id = (v_move->>'id')::uuid AND order_type = v_move->>'type'
+       AND (v_move->>'workspace' IS NULL OR workspace_biz_id = (v_move->>'workspace')::uuid)
+       FOR NO KEY UPDATE;
+    IF NOT FOUND THEN
+      refusal := 'NOT_FOUND';
+    ELSIF (v_move->>'notByCreator')::boolean AND taken.created_by = (command->>'actor')::uuid THEN
+      refusal := 'OWN_ORDER';
+    ELSIF NOT v_move->'expected' ? taken.status THEN
+      refusal := 'CONFLICT';
+    END IF;
+  END $$`,
+  `CREATE FUNCTION ledger_execute(command jsonb) RETURNS jsonb LANGUAGE plpgsql AS $$
+  DECLARE
+    v_now timestamptz := (command->>'at')::timestamptz;
+    v_at timestamptz := v_now;
+    v_key jsonb := command->'idempotency';
+    v_ending text := command->'move'->>'endHolds';
+    v_ids uuid[] := ledger_resolve(command->'accounts');
+    v_touched uuid[] := v_ids;
+    v_locked ledger_accounts[];
+    v_account ledger_accounts;
+    v_target uuid;
+    v_order orders;
+    v_taken record;
+    v_freed jsonb := '{}';
+    v_outcome jsonb;
+    v_answer jsonb := 'null';
+  BEGIN
+    IF v_key IS NOT NULL THEN
+      v_outcome := idempotency_begin(v_key, v_now);
+      IF v_outcome IS NOT NULL THEN
+        RETURN v_outcome;
+      END IF;
+    END IF;
+
+    IF command ? 'move' THEN
+      SELECT * INTO v_taken FROM ledger_take_order(command);
+      IF v_taken.refusal IS NOT NULL THEN
+        RETURN jsonb_build_object('outcome', v_taken.refusal);
+      END IF;
+      v_order := v_taken.taken;
+      v_at := greatest(v_at, v_order.updated_at);
+      IF v_ending IS NOT NULL THEN
+        SELECT jsonb_object_agg(account_biz_id, amount), v_touched || array_agg(account_biz_id) INTO v_freed, v_touched
+          FROM (SELECT account_biz_id, sum(amount) AS amount FROM ledger_holds
+                 WHERE order_biz_id = v_order.biz_id AND status = 'HELD' GROUP BY account_biz_id) AS h;
+        IF v_freed IS NULL THEN
+          RETURN jsonb_build_object('outcome', 'CONFLICT');
+        END IF;
+      END IF;
+    END IF;
+
+    v_locked := ledger_lock(v_touched);
+    v_outcome := ledger_objection(v_ids, v_locked, command, v_freed);
+    IF v_outcome IS NOT NULL THEN
+      RETURN v_outcome;
+    END IF;
+    FOREACH v_account IN ARRAY v_locked LOOP
+      v_at := greatest(v_at, v_account.last_entry_at);
+      IF v_account.biz_id = v_ids[(command->'create'->>'target')::integer + 1] THEN
+        v_target := v_account.workspace_biz_id;
+      END IF;
+    END LOOP;
+
+    IF command ? 'create' OR command ? 'move' THEN
+      v_order := ledger_write_order(command, v_order, v_ids, v_target, v_at);
+      v_answer := order_json(v_order);
+    END IF;
+    IF v_ending IS NOT NULL THEN
+      UPDATE ledger_holds SET status = v_ending, ended_at = v_at
+       WHERE order_biz_id = v_order.biz_id AND status = 'HELD';
+    END IF;
+    IF command ? 'entries' THEN
+      PERFORM ledger_write_entries(command, v_ids, v_order.biz_id, v_at);
+    END IF;
+    IF command ? 'holds' THEN
+      PERFORM ledger_write_holds(command, v_ids, v_order, v_at);
+    END IF;
+    IF command ? 'audit' THEN
+      PERFORM ledger_write_audit(command, v_order, v_at);
+    END IF;
+    IF v_key IS NOT NULL THEN
+      PERFORM idempotency_end(v_key, v_answer, v_now);
+    END IF;
+    RETURN jsonb_build_object('outcome', 'DONE', 'answer', v_answer);
+  END $$`,
+]

@@ -1,0 +1,67 @@
+const noWorkspace = `'00000000-0000-0000-0000-000000000000'`
+
+/**
+ * Stored results of commands by their request id, for 24 hours. `idempotency_begin` and `idempotency_end` enclose the
+ * command in its own transaction. A key is `{account, workspace?, operation, requestId, bodyHash}`; without a workspace it
+ * has the zero id. An advisory lock lets a concurrent request with the same key fail immediately instead of waiting.
+ *
+ * One process with a wrong clock must not cause commands of other processes to run twice. So a result counts from the
+ * later of the process clock and the database clock, and expires only once both agree.
+ */
+export const idempotency = [
+  `CREATE TABLE idempotency (
+    account_biz_id uuid NOT NULL,
+    workspace_biz_id uuid NOT NULL,
+    operation text NOT NULL,
+    request_id text NOT NULL,
+    body_hash text NOT NULL,
+    answer jsonb NOT NULL,
+    created_at timestamptz NOT NULL,
+    PRIMARY KEY (account_biz_id, workspace_biz_id, operation, request_id)
+  )`,
+  `CREATE INDEX idempotency_at ON idempotency (created_at)`,
+  // Returns NULL to continue, or the outcome to return to the caller.
+  `CREATE FUNCTION idempotency_begin(key jsonb, at timestamptz) RETURNS jsonb LANGUAGE plpgsql AS $$
+  DECLARE
+    v_workspace text := coalesce(key->>'workspace', ${noWorkspace});
+    v_found record;
+  BEGIN
+    IF NOT pg_try_advisory_xact_lock(hashtextextended(
+      concat_ws(chr(31), key->>'account', v_workspace, key->>'operation', key->>'requestId'), 0)) THEN
+      RETURN jsonb_build_object('outcome', 'IN_PROGRESS');
+    END IF;
+    SELECT body_hash, answer INTO v_found FROM idempotency
+     WHERE account_biz_id = (key->>'account')::uuid AND workspace_biz_id = v_workspace::uuid
+       AND operation = key->>'operation' AND request_id = key->>'requestId'
+       AND created_at > least(at, clock_timestamp()) - interval '24 hours';
+    IF NOT FOUND THEN
+      RETURN NULL;
+    END IF;
+    IF v_found.body_hash IS DISTINCT FROM key->>'bodyHash' THEN
+      RETURN jsonb_build_object('outcome', 'ID_REUSED');
+    END IF;
+    RETURN jsonb_build_object('outcome', 'REPLAY', 'answer', v_found.answer);
+  END $$`,
+  `CREATE FUNCTION idempotency_end(key jsonb, answer jsonb, at timestamptz) RETURNS void LANGUAGE plpgsql AS $$
+  BEGIN
+    INSERT INTO idempotency AS kept
+    VALUES ((key->>'account')::uuid, coalesce(key->>'workspace', ${noWorkspace})::uuid,
+            key->>'operation', key->>'requestId', key->>'bodyHash', answer, greatest(at, clock_timestamp()))
+    ON CONFLICT (account_biz_id, workspace_biz_id, operation, request_id)
+      DO UPDATE SET body_hash = excluded.body_hash, answer = excluded.answer, created_at = excluded.created_at
+      WHERE kept.created_at <= excluded.created_at - interval '24 hours';
+    IF NOT FOUND THEN
+      RAISE EXCEPTION 'request % has an answer already', key->>'requestId' USING ERRCODE = 'serialization_failure';
+    END IF;
+  END $$`,
+  // Deletes up to "most" expired results and returns their number. The subquery evaluates the volatile clock once, so that
+  // the comparison can use the index.
+  `CREATE FUNCTION idempotency_cleanup(at timestamptz, most integer) RETURNS bigint LANGUAGE sql AS $$
+    WITH gone AS (
+      DELETE FROM idempotency WHERE ctid = ANY (ARRAY(
+        SELECT ctid FROM idempotency WHERE created_at <= (SELECT least(at, clock_timestamp()) - interval '24 hours')
+         ORDER BY created_at LIMIT most FOR UPDATE SKIP LOCKED))
+      RETURNING 1)
+    SELECT count(*) FROM gone
+  $$`,
+]

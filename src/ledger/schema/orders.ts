@@ -1,0 +1,83 @@
+const statuses = {
+  TRANSFER: ['PENDING_APPROVAL', 'PROCESSING', 'COMPLETED', 'FAILED'],
+  EXCHANGE: ['PROCESSING', 'COMPLETED', 'FAILED'],
+  RECHARGE: ['PENDING_PAYMENT', 'PROOF_SUBMITTED', 'COMPLETED', 'REJECTED', 'CANCELLED', 'EXPIRED'],
+  WITHDRAWAL: ['PENDING_APPROVAL', 'PROCESSING', 'COMPLETED', 'CANCELLED', 'REJECTED', 'FAILED'],
+}
+const quoted = (words: string[]): string => words.map((word) => `'${word}'`).join(', ')
+const statusOfType = Object.entries(statuses)
+  .map(([type, of]) => `(type = '${type}' AND status IN (${quoted(of)}))`)
+  .join(' OR ')
+/** The same list as in ../order.ts. */
+const terminal = quoted(['COMPLETED', 'FAILED', 'REJECTED', 'CANCELLED', 'EXPIRED'])
+
+/**
+ * Orders and their status history. `counterparty_workspace_biz_id` is the other side of a transfer between workspaces, and
+ * null within one. Amounts in `data` are minor units as text. `history` is part of the row, so that a posting reads and
+ * writes one row.
+ */
+export const orders = [
+  // A function, because PostgreSQL parses the text of a CHECK again for each statement.
+  `CREATE FUNCTION order_takes(type text, status text) RETURNS boolean LANGUAGE plpgsql IMMUTABLE AS $$
+  BEGIN
+    RETURN ${statusOfType};
+  END $$`,
+  `CREATE TABLE orders (
+    workspace_biz_id uuid NOT NULL,
+    biz_id uuid NOT NULL,
+    counterparty_workspace_biz_id uuid CHECK (counterparty_workspace_biz_id <> workspace_biz_id),
+    order_type text NOT NULL,
+    order_no text NOT NULL,
+    status text NOT NULL,
+    version integer NOT NULL DEFAULT 1,
+    source_wallet_biz_id uuid,
+    target_wallet_biz_id uuid,
+    created_by uuid,
+    data jsonb NOT NULL,
+    created_at timestamptz NOT NULL,
+    updated_at timestamptz NOT NULL,
+    history jsonb NOT NULL,
+    PRIMARY KEY (workspace_biz_id, biz_id),
+    UNIQUE (workspace_biz_id, order_no),
+    CONSTRAINT orders_status CHECK (order_takes(order_type, status)),
+    CONSTRAINT orders_history CHECK (coalesce(history->-1->>'status' = status, false))
+  )`,
+  `CREATE INDEX orders_biz_id ON orders (biz_id)`,
+  `CREATE INDEX orders_list ON orders (workspace_biz_id, order_type, created_at, biz_id)`,
+  `CREATE INDEX orders_received ON orders (counterparty_workspace_biz_id, order_type, created_at, biz_id)
+    WHERE counterparty_workspace_biz_id IS NOT NULL`,
+  `CREATE INDEX orders_source ON orders (source_wallet_biz_id, created_at) WHERE source_wallet_biz_id IS NOT NULL`,
+  `CREATE INDEX orders_target ON orders (target_wallet_biz_id, created_at) WHERE target_wallet_biz_id IS NOT NULL`,
+  `CREATE INDEX orders_open ON orders (order_type, status, created_at) WHERE status NOT IN (${terminal})`,
+  // Operators list recharges and withdrawals of all workspaces.
+  `CREATE INDEX orders_of_all ON orders (order_type, created_at, biz_id)
+    WHERE order_type IN ('RECHARGE', 'WITHDRAWAL')`,
+  `CREATE FUNCTION orders_guard() RETURNS trigger LANGUAGE plpgsql AS $$
+  BEGIN
+    IF OLD.status IN (${terminal}) AND NEW.status <> OLD.status THEN
+      RAISE EXCEPTION 'order % has ended as %', OLD.biz_id, OLD.status USING ERRCODE = 'integrity_constraint_violation';
+    END IF;
+    IF (NEW.workspace_biz_id, NEW.biz_id, NEW.counterparty_workspace_biz_id, NEW.order_type, NEW.order_no,
+        NEW.source_wallet_biz_id, NEW.target_wallet_biz_id, NEW.created_by, NEW.created_at)
+       IS DISTINCT FROM
+       (OLD.workspace_biz_id, OLD.biz_id, OLD.counterparty_workspace_biz_id, OLD.order_type, OLD.order_no,
+        OLD.source_wallet_biz_id, OLD.target_wallet_biz_id, OLD.created_by, OLD.created_at)
+       OR NEW.version <> OLD.version + 1 THEN
+      RAISE EXCEPTION 'order % cannot become another', OLD.biz_id USING ERRCODE = 'integrity_constraint_violation';
+    END IF;
+    RETURN NEW;
+  END $$`,
+  `CREATE TRIGGER orders_guard BEFORE UPDATE ON orders FOR EACH ROW EXECUTE FUNCTION orders_guard()`,
+  `CREATE TRIGGER orders_keep BEFORE DELETE OR TRUNCATE ON orders FOR EACH STATEMENT EXECUTE FUNCTION ledger_refuse()`,
+  `CREATE FUNCTION orders_history_guard() RETURNS trigger LANGUAGE plpgsql AS $$
+  BEGIN
+    FOR i IN 0 .. jsonb_array_length(OLD.history) - 1 LOOP
+      IF NEW.history->i IS DISTINCT FROM OLD.history->i THEN
+        RAISE EXCEPTION 'the history of order % is append-only', OLD.biz_id USING ERRCODE = 'integrity_constraint_violation';
+      END IF;
+    END LOOP;
+    RETURN NEW;
+  END $$`,
+  `CREATE TRIGGER orders_history_guard BEFORE UPDATE OF history ON orders
+    FOR EACH ROW EXECUTE FUNCTION orders_history_guard()`,
+]

@@ -1,0 +1,111 @@
+import type { Generated } from 'kysely'
+import type { Json, Minor, NullableTimestamp, Timestamp } from '../../database/index.ts'
+import type { AccountId, OrderId, WalletId, WorkspaceId } from '../../kernel/index.ts'
+import type { FlowType, WalletStatus } from '../contract.ts'
+
+type LedgerAccountKind = 'WALLET' | 'LIQUIDITY' | 'FEE' | 'CLEARING'
+export type OrderType = 'TRANSFER' | 'EXCHANGE' | 'RECHARGE' | 'WITHDRAWAL'
+
+interface LedgerAccountsTable {
+  biz_id: WalletId
+  /** Null for house accounts. */
+  workspace_biz_id: WorkspaceId | null
+  kind: LedgerAccountKind
+  currency: string
+  status: Generated<WalletStatus>
+  balance: Generated<bigint>
+  held: Generated<bigint>
+  sequence: Generated<number>
+  /** Number of entries, holds made and holds ended. */
+  version: Generated<number>
+  last_entry_at: NullableTimestamp
+  created_at: Timestamp
+  updated_at: Timestamp
+}
+
+interface WalletsTable {
+  biz_id: WalletId
+  workspace_biz_id: WorkspaceId
+  wallet_name: string
+  currency: string
+  /** Used by operations that name a currency and no wallet. */
+  is_default: boolean
+  created_at: Timestamp
+  updated_at: Timestamp
+}
+
+interface LedgerEntriesTable {
+  account_biz_id: WalletId
+  sequence: Generated<number>
+  biz_id: string
+  workspace_biz_id: Generated<WorkspaceId | null>
+  transaction_biz_id: string
+  order_biz_id: OrderId | null
+  currency: string
+  amount: Minor
+  balance_after: Generated<bigint>
+  flow_type: FlowType
+  created_at: Timestamp
+}
+
+interface LedgerHoldsTable {
+  workspace_biz_id: WorkspaceId
+  biz_id: string
+  account_biz_id: WalletId
+  order_biz_id: OrderId
+  amount: Minor
+  status: 'HELD' | 'RELEASED' | 'CAPTURED'
+  created_at: Timestamp
+  ended_at: NullableTimestamp
+}
+
+interface OrdersTable {
+  workspace_biz_id: WorkspaceId
+  biz_id: OrderId
+  /** The other side of a transfer between workspaces. */
+  counterparty_workspace_biz_id: WorkspaceId | null
+  order_type: OrderType
+  order_no: string
+  status: string
+  version: Generated<number>
+  source_wallet_biz_id: WalletId | null
+  target_wallet_biz_id: WalletId | null
+  created_by: AccountId | null
+  data: Json
+  /** `[{status, at, actorBizId, reason}]`; the last one has the current status. */
+  history: Json
+  created_at: Timestamp
+  updated_at: Timestamp
+}
+
+interface IdempotencyTable {
+  account_biz_id: AccountId
+  /** The zero id for commands without a workspace. */
+  workspace_biz_id: string
+  operation: string
+  request_id: string
+  body_hash: string
+  answer: Json
+  created_at: Timestamp
+}
+
+interface LedgerCheckTable {
+  one: Generated<true>
+  checked_at: Timestamp
+  /** Null if the ledger is consistent. */
+  rule: string | null
+  subject: string | null
+  violations: number
+}
+
+declare module '../../database/tables.ts' {
+  interface Tables {
+    ledger_accounts: LedgerAccountsTable
+    wallets: WalletsTable
+    ledger_entries: LedgerEntriesTable
+    ledger_holds: LedgerHoldsTable
+    orders: OrdersTable
+    idempotency: IdempotencyTable
+    ledger_check: LedgerCheckTable
+  }
+}

@@ -1,0 +1,111 @@
+import { resolve } from './resolve.ts'
+
+/**
+ * The parts of ledger_execute before its first write. They loop over short JSON arrays by index: a simple expression costs a
+ * tenth of a query. Entries and holds refer to an account by its position in `accounts` of the command.
+ */
+export const validate = [
+  resolve,
+  // Locks accounts in the order of their ids, as everything that locks several accounts must.
+  // One lookup by key per account: its cached plan never becomes a scan.
+  `CREATE FUNCTION ledger_lock(ids uuid[]) RETURNS ledger_accounts[] LANGUAGE plpgsql AS $$
+  DECLARE
+    v_id uuid;
+    v_ids uuid[];
+    v_account ledger_accounts;
+    v_locked ledger_accounts[] := '{}';
+  BEGIN
+    -- Most commands have two accounts: sort them without a query.
+    IF cardinality(ids) = 2 AND ids[1] < ids[2] THEN
+      v_ids := ids;
+    ELSIF cardinality(ids) = 2 AND ids[1] > ids[2] THEN
+      v_ids := ARRAY[ids[2], ids[1]];
+    ELSE
+      v_ids := ARRAY(SELECT DISTINCT id FROM unnest(ids) AS id WHERE id IS NOT NULL ORDER BY id);
+    END IF;
+    FOREACH v_id IN ARRAY v_ids LOOP
+      SELECT * INTO v_account FROM ledger_accounts WHERE biz_id = v_id FOR NO KEY UPDATE;
+      IF FOUND THEN
+        v_locked := array_append(v_locked, v_account);
+      END IF;
+    END LOOP;
+    RETURN v_locked;
+  END $$`,
+  // The change of an account's available balance by a command.
+  `CREATE FUNCTION ledger_effect(account uuid, ids uuid[], command jsonb) RETURNS numeric
+  LANGUAGE plpgsql IMMUTABLE AS $$
+  DECLARE
+    v_effect numeric := 0;
+    v_entries jsonb := coalesce(command->'entries', '[]');
+    v_holds jsonb := coalesce(command->'holds', '[]');
+  BEGIN
+    FOR i IN 0 .. jsonb_array_length(v_entries) - 1 LOOP
+      IF ids[(v_entries->i->>'account')::integer + 1] = account THEN
+        v_effect := v_effect + (v_entries->i->>'amount')::minor_units;
+      END IF;
+    END LOOP;
+    FOR i IN 0 .. jsonb_array_length(v_holds) - 1 LOOP
+      IF ids[(v_holds->i->>'account')::integer + 1] = account THEN
+        v_effect := v_effect - (v_holds->i->>'amount')::minor_units;
+      END IF;
+    END LOOP;
+    RETURN v_effect;
+  END $$`,
+  // The first reason to reject, ordered by reason and then by account; NULL if there is none.
+  // "freed" has the amount of the order's holds that end, by account.
+  `CREATE FUNCTION ledger_objection(ids uuid[], locked ledger_accounts[], command jsonb, freed jsonb)
+  RETURNS jsonb LANGUAGE plpgsql STABLE AS $$
+  DECLARE
+    v_party jsonb;
+    v_account ledger_accounts;
+    v_one ledger_accounts;
+    v_effect numeric;
+    v_rank integer;
+    v_worst integer := 5;
+    v_at integer;
+    v_tenant uuid;
+  BEGIN
+    FOR i IN 1 .. cardinality(ids) LOOP
+      v_party := command->'accounts'->(i - 1);
+      v_account := NULL;
+      FOREACH v_one IN ARRAY locked LOOP
+        IF v_one.biz_id = ids[i] THEN
+          v_account := v_one;
+        END IF;
+      END LOOP;
+      v_rank := 5;
+      IF v_account.biz_id IS NULL OR (v_account.kind = 'WALLET') = (v_party ? 'house')
+         OR v_account.workspace_biz_id <> (v_party->>'workspace')::uuid THEN
+        v_rank := 1;
+      ELSIF v_account.currency <> v_party->>'currency' THEN
+        v_rank := 2;
+      ELSIF (v_party->>'active')::boolean AND v_account.status <> 'ACTIVE' THEN
+        v_rank := 3;
+      ELSIF v_account.kind <> 'CLEARING' THEN
+        v_effect := ledger_effect(ids[i], ids, command);
+        IF v_effect < 0
+           AND v_account.balance - v_account.held + coalesce((freed->>ids[i]::text)::numeric, 0) + v_effect < 0 THEN
+          v_rank := 4;
+        END IF;
+      END IF;
+      -- Wallets of LIVE and SANDBOX workspaces are invisible to each other.
+      IF v_rank > 1 AND v_account.workspace_biz_id <> v_tenant THEN
+        IF (SELECT workspace_kind FROM workspaces WHERE biz_id = v_tenant)
+           <> (SELECT workspace_kind FROM workspaces WHERE biz_id = v_account.workspace_biz_id) THEN
+          v_rank := 1;
+        END IF;
+      END IF;
+      v_tenant := coalesce(v_tenant, v_account.workspace_biz_id);
+      IF v_rank < v_worst THEN
+        v_worst := v_rank;
+        v_at := i - 1;
+      END IF;
+    END LOOP;
+    IF v_worst = 5 THEN
+      RETURN NULL;
+    END IF;
+    RETURN jsonb_build_object(
+      'outcome', (ARRAY['NOT_FOUND', 'CURRENCY_MISMATCH', 'NOT_ACTIVE', 'INSUFFICIENT_FUNDS'])[v_worst],
+      'account', v_at);
+  END $$`,
+]

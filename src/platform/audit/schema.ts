@@ -1,0 +1,115 @@
+import type { Generated } from 'kysely'
+import { type Json, sqlMigration, type Timestamp } from '../../database/index.ts'
+
+import type { AuditOutcome, Portal } from '../../kernel/index.ts'
+
+interface AuditLogTable {
+  biz_id: Generated<string>
+  at: Timestamp
+  portal: Portal
+  actor_biz_id: string | null
+  workspace_biz_id: string | null
+  /** The id of the operation or the job. */
+  action: string
+  target_biz_id: string | null
+  outcome: AuditOutcome
+  request_id: string
+  client_ip: string
+  detail: Json
+  sequence: Generated<number | null>
+  previous_hash: Generated<Uint8Array | null>
+  hash: Generated<Uint8Array | null>
+}
+
+interface AuditChainTable {
+  is_only: Generated<boolean>
+  sequence: number
+  hash: Uint8Array
+}
+
+declare module '../../database/tables.ts' {
+  interface Tables {
+    audit_log: AuditLogTable
+    audit_chain: AuditChainTable
+  }
+}
+
+/**
+ * Audit entries are inserted in the transaction of the action they record, and never change. A background job seals them
+ * afterwards in commit order: it sets `sequence` and the hashes, once. A domain type checks `outcome` because PostgreSQL
+ * caches the check of a domain, and parses a CHECK of a table again for each statement.
+ */
+const log = [
+  `CREATE DOMAIN audit_outcome AS text CHECK (VALUE IN ('SUCCESS', 'REFUSED'))`,
+  `CREATE TABLE audit_log (
+    biz_id uuid PRIMARY KEY DEFAULT gen_random_uuid(),
+    at timestamptz NOT NULL,
+    portal text NOT NULL,
+    actor_biz_id uuid,
+    workspace_biz_id uuid,
+    action text NOT NULL,
+    target_biz_id text,
+    outcome audit_outcome NOT NULL,
+    request_id text NOT NULL,
+    client_ip text NOT NULL,
+    detail jsonb NOT NULL DEFAULT '{}',
+    sequence bigint,
+    previous_hash bytea,
+    hash bytea,
+    CONSTRAINT audit_log_sealed_whole CHECK (
+      (sequence IS NULL) = (hash IS NULL) AND (sequence IS NULL) = (previous_hash IS NULL))
+  )`,
+  `CREATE UNIQUE INDEX audit_log_sequence ON audit_log (sequence) WHERE sequence IS NOT NULL`,
+  `CREATE INDEX audit_log_unsealed ON audit_log (at) WHERE sequence IS NULL`,
+  `CREATE INDEX audit_log_at ON audit_log (at)`,
+  `CREATE INDEX audit_log_workspace ON audit_log (workspace_biz_id, at)`,
+  `CREATE INDEX audit_log_actor ON audit_log (actor_biz_id, at)`,
+  `CREATE INDEX audit_log_target ON audit_log (target_biz_id, at) WHERE target_biz_id IS NOT NULL`,
+  `CREATE INDEX audit_log_action ON audit_log (action, at)`,
+  // An inserted entry is unsealed: one that brought its own sequence number would block the sealing job.
+  `CREATE FUNCTION audit_log_guard() RETURNS trigger LANGUAGE plpgsql AS $$
+  BEGIN
+    IF TG_OP = 'UPDATE' THEN
+      IF OLD.sequence IS NULL AND NEW.sequence IS NOT NULL
+         AND (OLD.biz_id, OLD.at, OLD.portal, OLD.actor_biz_id, OLD.workspace_biz_id, OLD.action, OLD.target_biz_id,
+              OLD.outcome, OLD.request_id, OLD.client_ip, OLD.detail)
+         IS NOT DISTINCT FROM
+             (NEW.biz_id, NEW.at, NEW.portal, NEW.actor_biz_id, NEW.workspace_biz_id, NEW.action, NEW.target_biz_id,
+              NEW.outcome, NEW.request_id, NEW.client_ip, NEW.detail)
+      THEN
+        RETURN NEW;
+      END IF;
+    END IF;
+    RAISE EXCEPTION 'the audit log is append-only: % refused', TG_OP USING ERRCODE = 'insufficient_privilege';
+  END $$`,
+  `CREATE TRIGGER audit_log_guard_insert BEFORE INSERT ON audit_log
+    FOR EACH ROW WHEN (NEW.sequence IS NOT NULL) EXECUTE FUNCTION audit_log_guard()`,
+  `CREATE TRIGGER audit_log_guard BEFORE UPDATE OR DELETE ON audit_log
+    FOR EACH ROW EXECUTE FUNCTION audit_log_guard()`,
+  `CREATE TRIGGER audit_log_guard_truncate BEFORE TRUNCATE ON audit_log
+    FOR EACH STATEMENT EXECUTE FUNCTION audit_log_guard()`,
+]
+
+/** The head of the chain, one row. It only moves forward: moved back, it would hide entries removed from the end. */
+const chain = [
+  `CREATE TABLE audit_chain (
+    is_only boolean PRIMARY KEY DEFAULT true CHECK (is_only),
+    sequence bigint NOT NULL,
+    hash bytea NOT NULL
+  )`,
+  `INSERT INTO audit_chain (sequence, hash) VALUES (0, decode(repeat('00', 32), 'hex'))`,
+  `CREATE FUNCTION audit_chain_guard() RETURNS trigger LANGUAGE plpgsql AS $$
+  BEGIN
+    IF TG_OP = 'UPDATE' THEN
+      IF NEW.sequence > OLD.sequence THEN RETURN NEW; END IF;
+    END IF;
+    RAISE EXCEPTION 'the audit log is append-only: % of its head refused', TG_OP
+      USING ERRCODE = 'insufficient_privilege';
+  END $$`,
+  `CREATE TRIGGER audit_chain_guard BEFORE UPDATE OR DELETE ON audit_chain
+    FOR EACH ROW EXECUTE FUNCTION audit_chain_guard()`,
+  `CREATE TRIGGER audit_chain_guard_truncate BEFORE TRUNCATE ON audit_chain
+    FOR EACH STATEMENT EXECUTE FUNCTION audit_chain_guard()`,
+]
+
+export const migrations = [sqlMigration('001-baseline', [...log, ...chain])]

@@ -1,0 +1,30 @@
+import type { Generated } from 'kysely'
+import { sqlMigration, type Timestamp } from '../../database/index.ts'
+
+interface UnnamedBlobsTable {
+  blob_key: string
+  due_at: Timestamp
+  is_doomed: Generated<boolean>
+}
+
+declare module '../../database/tables.ts' {
+  interface Tables {
+    unnamed_blobs: UnnamedBlobsTable
+  }
+}
+
+/**
+ * Blobs that no row references (docs/decisions/0036-bytes-that-no-row-names.md). A key is recorded before its blob is
+ * written, and removed in the transaction that inserts the referencing row. The sweep marks a due key as doomed before it
+ * deletes the blob, so that no row can reference it meanwhile.
+ */
+export const migrations = [
+  sqlMigration('001-baseline', [
+    `CREATE TABLE unnamed_blobs (
+      blob_key text PRIMARY KEY,
+      due_at timestamptz NOT NULL,
+      is_doomed boolean NOT NULL DEFAULT false
+    )`,
+    `CREATE INDEX unnamed_blobs_due ON unnamed_blobs (due_at)`,
+  ]),
+]

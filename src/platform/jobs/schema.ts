@@ -1,0 +1,48 @@
+import type { Generated } from 'kysely'
+import { type Json, type NullableTimestamp, sqlMigration, type Timestamp } from '../../database/index.ts'
+
+interface JobsTable {
+  biz_id: string
+  kind: string
+  payload: Json
+  every_ms: number | null
+  status: 'WAITING' | 'LEASED' | 'FAILED'
+  attempts: Generated<number>
+  run_at: Timestamp
+  lease_biz_id: string | null
+  lease_until: NullableTimestamp
+  failure: string | null
+  created_at: Timestamp
+}
+
+declare module '../../database/tables.ts' {
+  interface Tables {
+    jobs: JobsTable
+  }
+}
+
+/**
+ * Background jobs (docs/decisions/0020-jobs-on-the-database.md). A job waits, or one replica holds its lease until
+ * `lease_until`. A finished job is deleted; a job with `every_ms` waits for its next run instead, one per kind.
+ */
+export const migrations = [
+  sqlMigration('001-baseline', [
+    `CREATE TABLE jobs (
+      biz_id uuid PRIMARY KEY,
+      kind text NOT NULL,
+      payload jsonb NOT NULL,
+      every_ms bigint CHECK (every_ms > 0),
+      status text NOT NULL CHECK (status IN ('WAITING', 'LEASED', 'FAILED')),
+      attempts integer NOT NULL DEFAULT 0,
+      run_at timestamptz NOT NULL,
+      lease_biz_id uuid,
+      lease_until timestamptz,
+      failure text,
+      created_at timestamptz NOT NULL,
+      CHECK ((status = 'LEASED') = (lease_biz_id IS NOT NULL)),
+      CHECK ((lease_biz_id IS NULL) = (lease_until IS NULL))
+    )`,
+    `CREATE INDEX jobs_due ON jobs (run_at) WHERE status <> 'FAILED'`,
+    `CREATE UNIQUE INDEX jobs_recurring ON jobs (kind) WHERE every_ms IS NOT NULL`,
+  ]),
+]
