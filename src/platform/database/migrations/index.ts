@@ -40,4 +40,5 @@ export const migrations: Readonly<Record<string, () => Promise<Migration>>> = {
   '073-quotes-by-a-clock-ahead': () => import('./073-quotes-by-a-clock-ahead.ts'),
   '074-answers-by-two-clocks': () => import('./074-answers-by-two-clocks.ts'),
   '075-sweeps-and-failures': () => import('./075-sweeps-and-failures.ts'),
+  '076-membership-roles': () => import('./076-membership-roles.ts'),
 }
