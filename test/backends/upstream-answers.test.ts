@@ -7,7 +7,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { createUpstreamMetrics } from '../../src/backends/index.ts'
 import { createUpstream, type Upstream } from '../../src/backends/upstream.ts'
 import { listTimezones } from '../../src/domains/constants/contract.ts'
-import { downloadFile, readFile, uploadFile } from '../../src/domains/files/contract.ts'
+import { downloadFile, uploadFile } from '../../src/domains/files/contract.ts'
 import { createRole } from '../../src/domains/roles/contract.ts'
 
 import type { Call } from '../../src/gateway/call.ts'
@@ -360,18 +360,6 @@ describe('what an upstream is asked', () => {
     await asked(callOf(listTimezones), json([]))
     expect(lastHead()).toMatch(/^GET \/base\/web\/v1\/consumer\/constants\/timezones HTTP/)
   })
-
-  test.each(['', '.', '..', 'a/b', '../x', 'a\\b', '%2e', 'a\0', 'a\n', '\u0085'])(
-    '500 SYSTEM.INTERNAL_ERROR: the path parameter %j is not sent',
-    async (value) => {
-      const before = misbehaving.requests()
-      for (const operation of [downloadFile, readFile]) {
-        const call = arrivedCall(operation, { params: { file_id: value } })
-        await expect(asked(call, unchanged)).rejects.toMatchObject({ code: 'SYSTEM.INTERNAL_ERROR' })
-      }
-      expect(misbehaving.requests()).toBe(before)
-    },
-  )
 
   test('a condition on a file as long as 2,048; of one that is longer neither it nor what hangs on it', async () => {
     await download(unchanged, { 'if-range': 'a'.repeat(2_048), range: 'bytes=0-1' })
