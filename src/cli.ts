@@ -2,8 +2,8 @@ import { argv, exit, stderr, stdout } from 'node:process'
 import { parseArgs } from 'node:util'
 import { UsageError } from './cli/command.ts'
 import { commands } from './cli/index.ts'
-import { endBySignals } from './cli/signals.ts'
-import { packageVersion } from './config/root.ts'
+import { exitOnSignals } from './cli/signals.ts'
+import { packageVersion } from './config/package.ts'
 import { errorCode, messageOf } from './kernel/index.ts'
 
 const usage = async (): Promise<string> =>
@@ -49,7 +49,7 @@ const said = (error: unknown): string => {
   return messageOf(error)
 }
 
-endBySignals()
+exitOnSignals()
 
 /** Who reads a pipe may have read enough, as `head` has; whatever else keeps the output from its place is a failure. */
 stdout.on('error', (error: NodeJS.ErrnoException) => {

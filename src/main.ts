@@ -1,8 +1,8 @@
 import type { Server } from 'node:http'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Logger } from 'pino'
+import { compose, type Role } from './compose/index.ts'
 import { storeName } from './compose/store.ts'
-import { compose, type Role } from './compose.ts'
 import { type Configuration, settingName } from './config/index.ts'
 import { closeListener } from './gateway/index.ts'
 import { keepHeapSmall, yieldToEventLoop } from './platform/system/index.ts'
@@ -16,7 +16,7 @@ export interface Running {
   /** Moves domains to where the changed configuration places them, without dropping a request. */
   replaceBackends(settings: Configuration): Promise<void>
   /** Comes, with why, when nothing can be served any more until the process is started again. */
-  over: Promise<Error>
+  onFatal: Promise<Error>
   /** Readiness drops, accepted requests finish, every part goes down. */
   stop(): Promise<void>
 }
@@ -35,7 +35,7 @@ const listen = (server: Server, settings: Configuration['listen'], name: 'port' 
   })
 
 /** The process: compose, listen; what is stopped is first drained. */
-export const run = async (settings: Configuration, role: Role, logger: Logger): Promise<Running> => {
+export const startServer = async (settings: Configuration, role: Role, logger: Logger): Promise<Running> => {
   const deployment = await compose(settings, role, logger)
   try {
     const running = {
@@ -61,7 +61,7 @@ export const run = async (settings: Configuration, role: Role, logger: Logger): 
     return {
       ...running,
       replaceBackends: deployment.replaceBackends,
-      over: deployment.over,
+      onFatal: deployment.onFatal,
       stop: () => {
         stopping ??= stop()
         return stopping

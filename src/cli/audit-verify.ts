@@ -3,8 +3,8 @@ import { readVariables } from '../config/env.ts'
 import { loadConfiguration } from '../config/index.ts'
 import { type ChainBreak, verifyAuditLog } from '../platform/audit/index.ts'
 import type { Command } from './command.ts'
-import { bar } from './progress.ts'
-import { withMadeStore } from './with-store.ts'
+import { progressBar } from './progress.ts'
+import { withExistingStore } from './store.ts'
 
 const describe = ({ sequence, bizId, reason }: ChainBreak): string => {
   if (sequence === 0 && bizId === null) return `the head of the chain is ${reason}`
@@ -21,8 +21,8 @@ export const auditVerify: Command = {
   options: {},
   run: async () => {
     const settings = loadConfiguration(readVariables())
-    const { entriesChecked, broken } = await withMadeStore(settings, ({ database }) =>
-      verifyAuditLog(database, bar(stderr)),
+    const { entriesChecked, broken } = await withExistingStore(settings, ({ database }) =>
+      verifyAuditLog(database, progressBar(stderr)),
     )
     if (!broken) stdout.write(`intact: ${entriesChecked} entries\n`)
     else

@@ -5,7 +5,7 @@ import type { z } from 'zod'
 export class UsageError extends Error {}
 
 /** The values of options by their schema, or a UsageError that says all that is wrong with them. */
-export const understood = <T>(schema: z.ZodType<T>, values: Record<string, unknown>): T => {
+export const parseOptions = <T>(schema: z.ZodType<T>, values: Record<string, unknown>): T => {
   const parsed = schema.safeParse(values)
   if (parsed.success) return parsed.data
   throw new UsageError(parsed.error.issues.map(({ message }) => message).join('; '))

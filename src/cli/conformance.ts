@@ -3,7 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { conform, type Result } from '../conformance/index.ts'
 import { systemIds } from '../platform/system/index.ts'
 import { type Command, UsageError } from './command.ts'
-import { bar } from './progress.ts'
+import { progressBar } from './progress.ts'
 
 const width = 44
 const shownFindings = 5
@@ -52,7 +52,7 @@ export const conformance: Command = {
       requestId: () => systemIds.next(),
       pause,
     }
-    const results = await conform(target, bar(stderr))
+    const results = await conform(target, progressBar(stderr))
     stdout.write(`${'promise'.padEnd(width)} asked  kept\n${results.map(line).join('\n')}\n`)
     return results.every(({ findings }) => findings.length === 0) ? 0 : 1
   },

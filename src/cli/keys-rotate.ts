@@ -6,9 +6,8 @@ import { loadConfiguration } from '../config/index.ts'
 import { createSigningKeys } from '../identity/index.ts'
 import { createSecretBox } from '../platform/crypto/index.ts'
 import { systemClock, systemIds, systemRandomness } from '../platform/system/index.ts'
-import { recordCommand } from './audited.ts'
 import type { Command } from './command.ts'
-import { withMadeStore } from './with-store.ts'
+import { auditCommand, withExistingStore } from './store.ts'
 
 export const keysRotate: Command = {
   name: 'keys rotate',
@@ -21,12 +20,12 @@ export const keysRotate: Command = {
   options: {},
   run: async () => {
     const settings = loadConfiguration(readVariables())
-    const kid = await withMadeStore(settings, async ({ database, migrate }) => {
+    const kid = await withExistingStore(settings, async ({ database, migrate }) => {
       await migrate(schemaOwners)
       const secretBox = createSecretBox(settings.secretKey.reveal(), systemRandomness)
       const ports = { database, clock: systemClock, ids: systemIds, secretBox }
       const keys = createSigningKeys(ports, identitySettings(settings).tokens)
-      return keys.rotate((tx, targetId) => recordCommand(tx, keysRotate.name, { targetId }))
+      return keys.rotate((tx, targetId) => auditCommand(tx, keysRotate.name, { targetId }))
     })
     stdout.write(`${kid}\n`)
     return 0

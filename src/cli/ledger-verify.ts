@@ -3,8 +3,8 @@ import { readVariables } from '../config/env.ts'
 import { loadConfiguration } from '../config/index.ts'
 import { verifyBook } from '../ledger/index.ts'
 import type { Command } from './command.ts'
-import { whileDrawn } from './progress.ts'
-import { withMadeStore } from './with-store.ts'
+import { withSpinner } from './progress.ts'
+import { withExistingStore } from './store.ts'
 
 export const ledgerVerify: Command = {
   name: 'ledger verify',
@@ -16,8 +16,8 @@ export const ledgerVerify: Command = {
   options: {},
   run: async () => {
     const settings = loadConfiguration(readVariables())
-    const broken = await withMadeStore(settings, ({ patiently }) =>
-      whileDrawn(stderr, 'checking the book', () => patiently(verifyBook)),
+    const broken = await withExistingStore(settings, ({ patiently }) =>
+      withSpinner(stderr, 'checking the book', () => patiently(verifyBook)),
     )
     if (!broken) stdout.write('the book adds up\n')
     else stdout.write(`BROKEN: ${broken.rule}, first at ${broken.subject} (${broken.violations} violations)\n`)

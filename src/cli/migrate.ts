@@ -3,8 +3,8 @@ import { schemaOwners } from '../compose/migrations.ts'
 import { readVariables } from '../config/env.ts'
 import { loadConfiguration } from '../config/index.ts'
 import type { Command } from './command.ts'
-import { whileDrawn } from './progress.ts'
-import { withStore } from './with-store.ts'
+import { withSpinner } from './progress.ts'
+import { withStore } from './store.ts'
 
 export const migrate: Command = {
   name: 'migrate',
@@ -14,7 +14,7 @@ export const migrate: Command = {
   run: async () => {
     const settings = loadConfiguration(readVariables())
     const done = await withStore(settings, (store) =>
-      whileDrawn(stderr, 'migrating', () => store.migrate(schemaOwners)),
+      withSpinner(stderr, 'migrating', () => store.migrate(schemaOwners)),
     )
     stdout.write(done.length === 0 ? 'the schema is up to date\n' : `${done.join('\n')}\n`)
     return 0

@@ -1,6 +1,6 @@
 import { stdout } from 'node:process'
-import { composeReference } from '../compose/reference.ts'
-import { inPackage } from '../config/root.ts'
+import { buildOpenApiDocument } from '../compose/catalogue.ts'
+import { inPackage } from '../config/package.ts'
 import { codedFamilies, codes } from '../contract/index.ts'
 import { createWords } from '../platform/i18n/index.ts'
 import type { Command } from './command.ts'
@@ -12,7 +12,7 @@ export const openapi: Command = {
   options: {},
   run: async () => {
     const words = createWords({ directory: inPackage('config/locales'), codes, families: codedFamilies })
-    stdout.write(`${JSON.stringify(await composeReference(words), null, 2)}\n`)
+    stdout.write(`${JSON.stringify(await buildOpenApiDocument(words), null, 2)}\n`)
     return 0
   },
 }

@@ -15,9 +15,8 @@ import { createPasswordHasher } from '../platform/crypto/index.ts'
 import { systemClock, systemIds, systemRandomness } from '../platform/system/index.ts'
 import { createLogger } from '../platform/telemetry/index.ts'
 import { developmentPassword } from '../seed/development.ts'
-import { recordCommand } from './audited.ts'
-import { type Command, UsageError, understood } from './command.ts'
-import { withStore } from './with-store.ts'
+import { type Command, parseOptions, UsageError } from './command.ts'
+import { auditCommand, withStore } from './store.ts'
 
 const isMailbox = (text: string): boolean => mailbox.safeParse(text).success
 const longestName = 128
@@ -97,7 +96,7 @@ const create = (settings: Configuration, operator: Operator): Promise<boolean> =
       const made = await provide({ ...account, portal: 'SYSTEM', operatorPermissions }, tx)
       if (!made.created) return false
       const detail = { permissions: operatorPermissions.join(',') }
-      await recordCommand(tx, operatorCreate.name, { targetId: made.accountId, detail })
+      await auditCommand(tx, operatorCreate.name, { targetId: made.accountId, detail })
       return true
     })
   })
@@ -122,7 +121,7 @@ export const operatorCreate: Command = {
     'password-stdin': { type: 'boolean' },
   },
   run: async (values) => {
-    const { email, name, role, permissions: list, 'password-stdin': given } = understood(Values, values)
+    const { email, name, role, permissions: list, 'password-stdin': given } = parseOptions(Values, values)
     const permissions = chosenPermissions(role, list)
     const settings = loadConfiguration(readVariables())
     const password = given

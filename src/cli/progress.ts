@@ -9,7 +9,7 @@ const everyMs = 120
 const clearLine = '\r\u001b[K'
 
 /** Draws how much is done of a known number, and ends the line with the last one. */
-export const bar = (screen: Screen): ((done: number, all: number) => void) => {
+export const progressBar = (screen: Screen): ((done: number, all: number) => void) => {
   let drawn = -1
   return (done, all) => {
     const filled = all === 0 ? width : Math.round((done / all) * width)
@@ -20,7 +20,7 @@ export const bar = (screen: Screen): ((done: number, all: number) => void) => {
 }
 
 /** Shows that something of unknown length goes on, and leaves nothing behind. */
-export const whileDrawn = async <T>(screen: Screen, what: string, work: () => Promise<T>): Promise<T> => {
+export const withSpinner = async <T>(screen: Screen, what: string, work: () => Promise<T>): Promise<T> => {
   if (!screen.isTTY) return work()
   let step = 0
   const draw = (): void => {

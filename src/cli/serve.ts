@@ -1,22 +1,21 @@
 import { exit } from 'node:process'
 import type { Logger } from 'pino'
-import { isRole } from '../compose.ts'
+import { isRole } from '../compose/index.ts'
 import { readVariables, type Variables } from '../config/env.ts'
 import { ConfigurationError, loadConfiguration } from '../config/index.ts'
 import { messageOf } from '../kernel/index.ts'
-import { type Running, run } from '../main.ts'
+import { type Running, startServer } from '../main.ts'
 import { createLogger } from '../platform/telemetry/index.ts'
 import { type Command, UsageError } from './command.ts'
-import { signalled } from './signals.ts'
-import { onReload } from './watch.ts'
+import { nextSignal, watchConfiguration } from './signals.ts'
 
 /** Takes the places of the domains anew from the configuration; a faulty one is refused whole, and the old one stays. */
-const reloader = (variables: Variables, running: Running, logger: Logger) => async () => {
+const createReload = (variables: Variables, running: Running, logger: Logger) => async () => {
   try {
     await running.replaceBackends(loadConfiguration(variables))
     logger.info('backends reloaded')
   } catch (error) {
-    const why = error instanceof ConfigurationError ? { faults: error.faults } : { err: error }
+    const why = error instanceof ConfigurationError ? { faults: error.errors } : { err: error }
     logger.error(why, 'the changed configuration is refused; the old one stays')
   }
 }
@@ -29,7 +28,7 @@ const graceMs = 5_000
  * undone is not known. Node would cut off every request, and print the error with all that hangs on it, such as a command and its
  * password.
  */
-const uncaught = (tell: (error: Error) => void): Promise<Error> =>
+const onUncaughtException = (tell: (error: Error) => void): Promise<Error> =>
   new Promise((resolve) => {
     process.on('uncaughtException', (thrown: unknown) => {
       const error = thrown instanceof Error ? thrown : new Error(messageOf(thrown))
@@ -62,17 +61,20 @@ export const serve: Command = {
     const settings = loadConfiguration(variables)
     const logger = createLogger(settings.log.level)
     let code = 0
-    const failed = uncaught((error) => {
+    const failed = onUncaughtException((error) => {
       code = 1
       logger.error({ err: error }, 'nothing caught this')
     })
-    const running = await Promise.race([run(settings, role, logger), failed.then((error) => Promise.reject(error))])
-    const reload = reloader(variables, running, logger)
-    const reloads = onReload(variables.PORTICO_CONFIG, reload, (error) =>
+    const running = await Promise.race([
+      startServer(settings, role, logger),
+      failed.then((error) => Promise.reject(error)),
+    ])
+    const reload = createReload(variables, running, logger)
+    const reloads = watchConfiguration(variables.PORTICO_CONFIG, reload, (error) =>
       logger.warn({ err: error }, 'the file of the configuration is not watched: SIGHUP alone takes `backends` anew'),
     )
     if (isAsked) await reload()
-    const end = await Promise.race([signalled(), running.over, failed])
+    const end = await Promise.race([nextSignal(), running.onFatal, failed])
     if (end instanceof Error) {
       code = 1
       logger.error({ err: end }, 'the process ends, to be started again')

@@ -6,9 +6,8 @@ import { loadConfiguration } from '../config/index.ts'
 import { liftWhitelist } from '../identity/index.ts'
 import { portals } from '../kernel/index.ts'
 import { systemClock, systemIds } from '../platform/system/index.ts'
-import { recordCommand } from './audited.ts'
-import { type Command, understood } from './command.ts'
-import { withMadeStore } from './with-store.ts'
+import { type Command, parseOptions } from './command.ts'
+import { auditCommand, withExistingStore } from './store.ts'
 
 const Values = z.object({
   email: z.string('--email: the account’s e-mail address is needed'),
@@ -28,13 +27,13 @@ export const whitelistDisable: Command = {
   options: { email: { type: 'string' }, portal: { type: 'string', default: 'CONSUMER' } },
   run: async (values) => {
     const settings = loadConfiguration(readVariables())
-    const owner = understood(Values, values)
+    const owner = parseOptions(Values, values)
     const { email, portal } = owner
-    const lifted = await withMadeStore(settings, async ({ database, migrate }) => {
+    const lifted = await withExistingStore(settings, async ({ database, migrate }) => {
       await migrate(schemaOwners)
       const ports = { database, clock: systemClock, ids: systemIds }
       return liftWhitelist(ports, owner, (tx, targetId) =>
-        recordCommand(tx, whitelistDisable.name, { targetId, detail: { portal } }),
+        auditCommand(tx, whitelistDisable.name, { targetId, detail: { portal } }),
       )
     })
     if (lifted === undefined) throw new Error(`${email} has no account on the ${portal} portal`)

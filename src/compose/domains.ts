@@ -19,14 +19,14 @@ import { createWorkspaces, freezeOwnWorkspace, workspaceMembers } from '../domai
 import { endSessions, type Identity } from '../identity/index.ts'
 import type { HandlerTable, Portal } from '../kernel/index.ts'
 import { checkingBook, createLedger, forgettingAnswers, verifyBook } from '../ledger/index.ts'
+import type { Infrastructure } from './infrastructure.ts'
 import { linksOf } from './links.ts'
-import type { Outside } from './outside.ts'
 import { exchangeTerms, liquidityOf, openRates } from './rates.ts'
 
 /** Every domain with the ports that it takes from the others: the one place where domains meet. */
 export const composeDomains = async (
   settings: Configuration,
-  outside: Outside,
+  outside: Infrastructure,
   logger: Logger,
   identity: Pick<Identity, 'sessionsEnded' | 'admit'>,
 ) => {

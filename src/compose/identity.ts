@@ -17,8 +17,8 @@ import {
   noRobotCheck,
 } from '../platform/checks/index.ts'
 import { scaledLimit } from '../platform/limits/index.ts'
+import type { Infrastructure } from './infrastructure.ts'
 import { linksOf } from './links.ts'
-import type { Outside } from './outside.ts'
 
 const scaled = <R extends { limit: number }>(rule: R, scale: number): R => ({
   ...rule,
@@ -61,7 +61,7 @@ export const breachCheckOf = ({ passwords }: Configuration, logger: Logger): Bre
 /** Identity with what the configuration asks of the outside world for it. */
 export const composeIdentity = (
   settings: Configuration,
-  outside: Outside,
+  outside: Infrastructure,
   logger: Logger,
   openWorkspace: OpenOwnWorkspace,
 ): Promise<Identity> => {

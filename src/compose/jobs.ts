@@ -7,11 +7,11 @@ import { sealAuditLog } from '../platform/audit/index.ts'
 import { createJobRunner, forgettingFailedJobs, type JobKind, queueItself } from '../platform/jobs/index.ts'
 import { createJobMetrics } from '../platform/telemetry/index.ts'
 import type { Domains } from './domains.ts'
-import type { Outside } from './outside.ts'
+import type { Infrastructure } from './infrastructure.ts'
 
 interface Parts {
   settings: Configuration
-  outside: Outside
+  outside: Infrastructure
   logger: Logger
   registry: Registry
   isGateway: boolean

@@ -3,10 +3,14 @@ import { operatorPermissions, workspacePermissions } from '../contract/permissio
 import { accountByEmail, type Identity } from '../identity/index.ts'
 import { developmentAccounts, developmentPassword, seedDevelopment } from '../seed/development.ts'
 import type { Domains } from './domains.ts'
-import type { Outside } from './outside.ts'
+import type { Infrastructure } from './infrastructure.ts'
 
 /** The development seed with the very functions that registration and the domains use. */
-export const composeSeed = (outside: Outside, identity: Identity, { ledger, workspaces }: Domains): Promise<void> =>
+export const composeSeed = (
+  outside: Infrastructure,
+  identity: Identity,
+  { ledger, workspaces }: Domains,
+): Promise<void> =>
   seedDevelopment({
     database: outside.database,
     clock: outside.clock,
@@ -21,7 +25,7 @@ export const composeSeed = (outside: Outside, identity: Identity, { ledger, work
   })
 
 /** Production does not start on accounts whose password is in the documentation, unless they can sign in no more. */
-export const refuseSeeded = async ({ database, passwords }: Outside): Promise<void> => {
+export const assertNoSeededAccounts = async ({ database, passwords }: Infrastructure): Promise<void> => {
   const faults: string[] = []
   for (const { portal, email } of developmentAccounts) {
     const account = await accountByEmail(database, portal, email)

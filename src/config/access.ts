@@ -1,11 +1,11 @@
 import { z } from 'zod'
 import { days } from '../kernel/index.ts'
-import { life } from './durations.ts'
+import { lifetimeMs } from './values.ts'
 
 const count = z.int().min(1)
 
 const invitations = z.strictObject({
-  lifeMs: life(days(1)).multipleOf(days(1)).describe('How long one waits for its answer: whole days.'),
+  lifeMs: lifetimeMs(days(1)).multipleOf(days(1)).describe('How long one waits for its answer: whole days.'),
   maxPending: count.max(500).describe('Of one workspace at once.'),
   maxPerDay: count.describe(
     'Of one workspace within 24 hours, and of one account from all of its workspaces: they are mails to strangers.',
@@ -15,7 +15,7 @@ const invitations = z.strictObject({
 
 const apiKeys = z.strictObject({
   maxPerWorkspace: count.describe('That are not deleted.'),
-  maxLifeMs: life(60_000)
+  maxLifeMs: lifetimeMs(60_000)
     .nullable()
     .describe('The longest life of a new one, which is also what it gets when none is asked for; null: unbounded.'),
 })

@@ -1,8 +1,8 @@
 import { z } from 'zod'
 import { filePurpose } from '../domains/files/contract.ts'
 import { days } from '../kernel/index.ts'
-import { life, wait } from './durations.ts'
-import { httpUrl } from './http-url.ts'
+import { httpUrl } from './addresses.ts'
+import { lifetimeMs, timeoutMs } from './values.ts'
 
 const storage = z.discriminatedUnion('kind', [
   z.strictObject({
@@ -15,7 +15,7 @@ const storage = z.discriminatedUnion('kind', [
     bucket: z.string().min(3).describe('It has to be there.'),
     region: z.string().min(1).default('us-east-1').describe('Of the bucket.'),
     endpoint: httpUrl.optional().describe('Where the store is, if it is not AWS.'),
-    timeoutMs: wait(100)
+    timeoutMs: timeoutMs(100)
       .default(10_000)
       .describe(
         'For the store to take a request, a part of 5 MB at most, and answer it; and for the next bytes of a download.',
@@ -42,20 +42,20 @@ const purpose = z.strictObject({
 export const fileSettings = z.strictObject({
   storage,
   purposes: z.record(z.enum(filePurpose.codes), purpose).describe('What files of each purpose may be.'),
-  orphanAfterMs: life(60_000).describe(
+  orphanAfterMs: lifetimeMs(60_000).describe(
     'How long the bytes of an upload that was never completed lie before they are deleted.',
   ),
-  sweepEveryMs: life(100).describe('How often such bytes are looked for.'),
+  sweepEveryMs: lifetimeMs(100).describe('How often such bytes are looked for.'),
 })
 
 export const exportSettings = z.strictObject({
-  lifeMs: life(1_000).describe('How long a completed export can be downloaded.'),
+  lifeMs: lifetimeMs(1_000).describe('How long a completed export can be downloaded.'),
   pageSize: z.int().min(1).max(10_000).describe('Rows that are read at a time.'),
   attempts: z
     .int()
     .min(1)
     .describe('Tries before an export has failed, with pauses that grow fourfold from one second up to five minutes.'),
-  sweepEveryMs: life(100).describe('How often exports that have had their time are deleted.'),
+  sweepEveryMs: lifetimeMs(100).describe('How often exports that have had their time are deleted.'),
 })
 
 export const jobSettings = z.strictObject({
@@ -63,13 +63,13 @@ export const jobSettings = z.strictObject({
     .int()
     .min(1)
     .describe('Jobs under way at once in a process; where there are several, exports leave one to the others.'),
-  pollMs: wait(10).describe('How often it looks for one.'),
-  leaseMs: wait(300).describe('How long a job of a process that was killed waits before another one takes it.'),
-  failedKeptMs: life(days(1))
+  pollMs: timeoutMs(10).describe('How often it looks for one.'),
+  leaseMs: timeoutMs(300).describe('How long a job of a process that was killed waits before another one takes it.'),
+  failedKeptMs: lifetimeMs(days(1))
     .multipleOf(days(1))
     .describe('How long one that was given up stays in the table `jobs`, with its failure: whole days.'),
 })
 
 export const auditSettings = z.strictObject({
-  sealEveryMs: life(100).describe('How often new entries of the audit log are chained.'),
+  sealEveryMs: lifetimeMs(100).describe('How often new entries of the audit log are chained.'),
 })

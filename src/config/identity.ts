@@ -1,11 +1,10 @@
 import { z } from 'zod'
-import { life, wait } from './durations.ts'
-import { httpUrl, secretPrefix } from './http-url.ts'
-import { Secret } from './secrets.ts'
+import { httpUrl, secretPrefix } from './addresses.ts'
+import { lifetimeMs, Secret, timeoutMs } from './values.ts'
 
 const allowance = {
   limit: z.int().min(1).describe('So many are without consequence.'),
-  windowMs: life(1_000).describe('Within so long.'),
+  windowMs: lifetimeMs(1_000).describe('Within so long.'),
 }
 
 /** A page below `publicUrl`, or a whole address. */
@@ -21,36 +20,36 @@ export const links = z.strictObject({
 
 export const tokens = z.strictObject({
   issuer: z.string().min(1).describe('`iss` of every token.'),
-  accessTtlMs: life(1_000).describe('The life of an access token.'),
-  clockSkewMs: life(0).describe(
+  accessTtlMs: lifetimeMs(1_000).describe('The life of an access token.'),
+  clockSkewMs: lifetimeMs(0).describe(
     'How far the clocks of two replicas, or of the gateway and a domain service, may differ.',
   ),
-  keyPublicationMs: life(0).describe(
+  keyPublicationMs: lifetimeMs(0).describe(
     'How long a new signing key is published before it signs: longer than anybody keeps a copy of the JWK Set.',
   ),
-  keyRefreshMs: life(100).describe('How often replicas read the signing keys anew.'),
+  keyRefreshMs: lifetimeMs(100).describe('How often replicas read the signing keys anew.'),
 })
 
 export const sessions = z.strictObject({
-  absoluteMs: life(1_000).describe('The life of a session, however busy it is.'),
-  idleMs: life(1_000).describe('The life of a session that nobody uses.'),
+  absoluteMs: lifetimeMs(1_000).describe('The life of a session, however busy it is.'),
+  idleMs: lifetimeMs(1_000).describe('The life of a session that nobody uses.'),
   maxConcurrent: z.int().min(1).max(100).describe('Sessions at once of a new account, which may set another number.'),
 })
 
 export const login = z.strictObject({
-  sessionTtlMs: life(100).describe('How long a login or a registration may take.'),
+  sessionTtlMs: lifetimeMs(100).describe('How long a login or a registration may take.'),
   concurrency: z
     .int()
     .min(1)
     .describe('Steps of logins that a process takes at once, of those that begin and of those under way.'),
   queue: z.int().min(1).describe('How many of each wait their turn; what comes beyond is answered 503.'),
   attempts: z.int().min(1).max(10).describe('Tries of a code within one of them.'),
-  codeTtlMs: life(100).describe('The life of a mailed code.'),
-  resendMs: life(0).describe('The pause before another one.'),
+  codeTtlMs: lifetimeMs(100).describe('The life of a mailed code.'),
+  resendMs: lifetimeMs(0).describe('The pause before another one.'),
   failures: z.strictObject({
     ...allowance,
-    firstWaitMs: life(100).describe('The first wait.'),
-    longestWaitMs: life(100).describe('No wait is longer.'),
+    firstWaitMs: lifetimeMs(100).describe('The first wait.'),
+    longestWaitMs: lifetimeMs(100).describe('No wait is longer.'),
   }),
 })
 
@@ -59,15 +58,15 @@ export const passwords = z.strictObject({
   queue: z.int().min(1).describe('How many more wait; what comes beyond is answered 503.'),
   minimumScore: z.int().min(0).max(4).describe("Of zxcvbn's scores 0 to 4; 2 takes some 10^6 guesses or more."),
   blocklist: z.array(z.string().min(3)).describe('Words of yours that make a password no stronger.'),
-  resetTtlMs: life(100).describe('How long a mailed link is good.'),
-  initTtlMs: life(100).describe('How long the token at the end of a registration is good.'),
+  resetTtlMs: lifetimeMs(100).describe('How long a mailed link is good.'),
+  initTtlMs: lifetimeMs(100).describe('How long the token at the end of a registration is good.'),
   breachCheck: z.strictObject({
     url: secretPrefix
       .nullable()
       .describe(
         'What the five digits are appended to, so that it ends with / or =; masked as a key may be in it; null asks nobody.',
       ),
-    timeoutMs: wait(100).describe('For an answer.'),
+    timeoutMs: timeoutMs(100).describe('For an answer.'),
   }),
 })
 
@@ -78,8 +77,8 @@ export const mfa = z.strictObject({
     .max(64)
     .regex(/^[^:]+$/, 'no colon, which divides an otpauth label')
     .describe('What authenticator apps show beside a code.'),
-  setupTtlMs: life(100).describe('How long a new authenticator waits to be verified.'),
-  stepUpMs: life(100).describe('How long a second factor that was proved counts for what asks for a fresh one.'),
+  setupTtlMs: lifetimeMs(100).describe('How long a new authenticator waits to be verified.'),
+  stepUpMs: lifetimeMs(100).describe('How long a second factor that was proved counts for what asks for a fresh one.'),
 })
 
 /** Masked wherever the configuration is printed. */
@@ -91,18 +90,20 @@ const secret = z
 export const turnstile = z.strictObject({
   secret: secret.nullable().describe('The secret key of the widget; null: no token of one is asked for.'),
   verifyUrl: httpUrl.describe('Who tells whether a token is good.'),
-  timeoutMs: wait(100).describe('For an answer.'),
+  timeoutMs: timeoutMs(100).describe('For an answer.'),
 })
 
 export const background = z.strictObject({
   concurrency: z.int().min(1).describe('Pieces of work at once.'),
   capacity: z.int().min(1).describe('Pieces in all; what comes beyond is given up, with a fault in the log.'),
-  spreadMs: wait(0).describe('Each begins at random within so long, so that no answer tells whether there is a mail.'),
+  spreadMs: timeoutMs(0).describe(
+    'Each begins at random within so long, so that no answer tells whether there is a mail.',
+  ),
   attempts: z.int().min(1).describe('Tries of each, with growing pauses.'),
-  retryMs: wait(0).describe('The first pause.'),
-  closeMs: wait(0).describe(
+  retryMs: timeoutMs(0).describe('The first pause.'),
+  closeMs: timeoutMs(0).describe(
     'How long a process that goes down waits for what is under way, within the time of `shutdown` and 5 s more.',
   ),
 })
 
-export const identity = z.strictObject({ sweepEveryMs: life(1_000) })
+export const identity = z.strictObject({ sweepEveryMs: lifetimeMs(1_000) })

@@ -3,26 +3,42 @@ import { resolve } from 'node:path'
 import { CORE_SCHEMA, loadAll, mergeTag } from 'js-yaml'
 import { z } from 'zod'
 import { isRecord } from '../kernel/index.ts'
-import { developmentKey } from './development.ts'
-import { defaultDataDirectory, type Variables } from './env.ts'
-import { faultLines } from './faults.ts'
-import { namesPrototype, overlay, type Tree } from './merge.ts'
-import { productionFaults } from './production.ts'
-import { inPackage } from './root.ts'
+import { serverUrl } from './addresses.ts'
+import { crossFieldErrors } from './cross-field-rules.ts'
+import { defaultDataDirectory, type Variables, variableSettings } from './env.ts'
+import { toErrorLines } from './errors.ts'
+import { inPackage } from './package.ts'
+import { developmentKey, productionErrors } from './production.ts'
 import { type Configuration, schema } from './schema.ts'
-import { Secret } from './secrets.ts'
-import { serverUrl } from './server-url.ts'
-import { faultsTogether } from './together.ts'
-import { overlayOf } from './variables.ts'
+import { Secret } from './values.ts'
+
+export type Tree = Record<string, unknown>
+
+/** Lays one configuration over another, key by key; lists and plain values are replaced whole. */
+export const mergeSettings = (base: unknown, over: unknown): unknown => {
+  if (over === undefined || over === null) return base
+  if (!isRecord(base) || !isRecord(over)) return over
+  const merged: Tree = { ...base }
+  for (const [key, value] of Object.entries(over)) merged[key] = mergeSettings(base[key], value)
+  return merged
+}
+
+const inherited = '__proto__'
+
+/** Whether it names what every object inherits: laid over anything, it would say settings that no schema sees. */
+export const namesPrototype = (value: unknown): boolean =>
+  typeof value === 'object' &&
+  value !== null &&
+  (Object.hasOwn(value, inherited) || Object.values(value).some(namesPrototype))
 
 /** Every fault of a configuration at once, a line each. */
 export class ConfigurationError extends Error {
-  readonly faults: string[]
+  readonly errors: string[]
 
   constructor(faults: string[]) {
     super(`the configuration has ${faults.length} fault(s):\n${faults.map((fault) => `  - ${fault}`).join('\n')}`)
     this.name = 'ConfigurationError'
-    this.faults = faults
+    this.errors = faults
   }
 }
 
@@ -48,7 +64,7 @@ const readYaml = (file: string, faults: string[]): Tree => {
 }
 
 /** Sections that a file fills with something else, which the variables' own would cover. */
-const coveredFaults = (file: Tree, variables: Tree): string[] =>
+const coveredSectionErrors = (file: Tree, variables: Tree): string[] =>
   Object.entries(variables)
     .filter(([name, value]) => isRecord(value) && !isRecord(file[name] ?? {}))
     .map(([name]) => `${name}: ${notByName}`)
@@ -69,9 +85,9 @@ const secretKey = (text: string | undefined, faults: string[]): Uint8Array<Array
 export const loadConfiguration = (variables: Variables): Configuration => {
   const faults: string[] = []
   const file = variables.PORTICO_CONFIG ? readYaml(resolve(variables.PORTICO_CONFIG), faults) : {}
-  const told = overlayOf(variables)
-  faults.push(...coveredFaults(file, told))
-  const chosen = overlay(file, told)
+  const told = variableSettings(variables)
+  faults.push(...coveredSectionErrors(file, told))
+  const chosen = mergeSettings(file, told)
   const profile = z.object({ profile: z.string().default('development') }).safeParse(chosen).data?.profile
   const layers = [
     readYaml(inPackage('config/default.yaml'), faults),
@@ -79,10 +95,10 @@ export const loadConfiguration = (variables: Variables): Configuration => {
     profile === 'production' ? {} : readYaml(inPackage('config/development.yaml'), faults),
     chosen,
   ]
-  const tree = layers.reduce(overlay)
+  const tree = layers.reduce(mergeSettings)
   const parsed = schema.safeParse(tree)
-  faults.push(...faultLines(parsed.error?.issues ?? []))
-  if (parsed.success) faults.push(...faultsTogether(parsed.data))
+  faults.push(...toErrorLines(parsed.error?.issues ?? []))
+  if (parsed.success) faults.push(...crossFieldErrors(parsed.data))
   const outside = {
     dataDirectory: resolve(variables.PORTICO_DATA_DIR ?? defaultDataDirectory),
     secretKey: new Secret(secretKey(variables.PORTICO_SECRET_KEY, faults)),
@@ -90,7 +106,7 @@ export const loadConfiguration = (variables: Variables): Configuration => {
     redisUrl: serverUrl('REDIS_URL', variables.REDIS_URL, ['redis', 'rediss'], faults),
     smtpUrl: serverUrl('SMTP_URL', variables.SMTP_URL, ['smtp', 'smtps'], faults),
   }
-  faults.push(...productionFaults(tree, variables))
+  faults.push(...productionErrors(tree, variables))
   if (!parsed.success || faults.length > 0) throw new ConfigurationError(faults)
   return { ...parsed.data, ...outside }
 }

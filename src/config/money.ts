@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { isCurrency, isRate, parseMoney, parseRatio, roundedUp } from '../kernel/index.ts'
-import { life, wait } from './durations.ts'
-import { secretUrl } from './http-url.ts'
+import { secretUrl } from './addresses.ts'
+import { lifetimeMs, timeoutMs } from './values.ts'
 
 const currency = z.string().refine(isCurrency, 'a known currency')
 
@@ -79,7 +79,7 @@ const rate = z
 const exchange = z.strictObject({
   spread: share.describe('What the house keeps of the rate, both ways.'),
   feeRate: share.describe('What an exchange costs beside, of the source amount and on top of it.'),
-  quoteLifeMs: life(1_000).describe('How long a quote can be taken.'),
+  quoteLifeMs: lifetimeMs(1_000).describe('How long a quote can be taken.'),
   rates: z
     .array(rate)
     .refine(
@@ -92,9 +92,9 @@ const exchange = z.strictObject({
       url: secretUrl.describe(
         'Who is asked; masked wherever the configuration is printed, for the key that may be in it.',
       ),
-      refreshMs: wait(1_000).describe('How often.'),
-      staleAfterMs: life(1_000).describe('The age from which a rate is not quoted.'),
-      timeoutMs: wait(10).describe('For an answer.'),
+      refreshMs: timeoutMs(1_000).describe('How often.'),
+      staleAfterMs: lifetimeMs(1_000).describe('The age from which a rate is not quoted.'),
+      timeoutMs: timeoutMs(10).describe('For an answer.'),
     })
     .optional()
     .describe('Where rates come from instead of the table; what is older than `staleAfterMs` is not quoted.'),
@@ -114,7 +114,7 @@ const settings = z.strictObject({
   transferFee: decimalByCurrency.describe('What a transfer costs its sender, on top of the amount, by currency.'),
   transferApprovalFrom: decimalByCurrency.describe('From this amount on a transfer waits for an operator.'),
   recharge: z.strictObject({
-    lifeMs: life(1_000).describe('How long a recharge waits for its payment or proof.'),
+    lifeMs: lifetimeMs(1_000).describe('How long a recharge waits for its payment or proof.'),
     channels: z
       .array(rechargeChannel)
       .refine((channels) => distinct(channels.map(({ channelCode }) => channelCode)), 'each code once'),
@@ -134,8 +134,8 @@ const settings = z.strictObject({
   }),
   exchange,
   background: z.strictObject({
-    ledgerCheckMs: life(1_000).describe('How often the book is checked, by one replica for all.'),
-    expiryMs: life(1_000).describe('How often what has run out is ended.'),
+    ledgerCheckMs: lifetimeMs(1_000).describe('How often the book is checked, by one replica for all.'),
+    expiryMs: lifetimeMs(1_000).describe('How often what has run out is ended.'),
   }),
 })
 

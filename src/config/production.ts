@@ -1,12 +1,52 @@
+import { hash } from 'node:crypto'
 import { z } from 'zod'
-import { developmentAccessCodeHashes, developmentKey, exampleAccessCodeHashes } from './development.ts'
-import type { Variables } from './env.ts'
-import { isHttps } from './http-url.ts'
-import { isPredictableKey } from './predictable-key.ts'
-import { settingName } from './variables.ts'
+import { isHttps } from './addresses.ts'
+import { settingName, type Variables } from './env.ts'
+
+/*
+ * What everybody knows of a development deployment (design.md section 7), and of the examples. Production refuses each
+ * of them.
+ */
+const sha256 = (text: string): string => hash('sha256', text)
+
+const developmentAccessCodes = ['consumer-dev', 'system-dev']
+export const developmentAccessCodeHashes: ReadonlySet<string> = new Set(developmentAccessCodes.map(sha256))
+
+/** What config/production.example.yaml and deploy/kubernetes show, to be replaced by whoever copies them. */
+const exampleAccessCodes = ['test', 'test2']
+export const exampleAccessCodeHashes: ReadonlySet<string> = new Set(exampleAccessCodes.map(sha256))
+
+/** 32 bytes, so that a newcomer needs no key; worthless as a secret. */
+export const developmentKey = (): Uint8Array<ArrayBuffer> =>
+  new Uint8Array(hash('sha256', 'portico development key', 'buffer'))
+
+/*
+ * A random key fails one of these checks with a probability below 1e-10. Of 32 random bytes 18 or fewer are distinct with
+ * 4.6e-12, of their 31 differences with 4.8e-11, and of 42 random characters of base64 16 or fewer with 7.7e-12. All are
+ * printable ASCII with 1.7e-14.
+ */
+const minDistinctBytes = 19
+const minDistinctCharacters = 17
+
+const isPrintable = (byte: number): boolean => byte >= 0x20 && byte < 0x7f
+
+/**
+ * Whether a key of 32 bytes in base64 was visibly not made by a random generator: repeated bytes, a counting sequence,
+ * text, hexadecimal digits, or a short pattern of base64. A key that passes may still be a bad one.
+ */
+export const isPredictableKey = (base64: string): boolean => {
+  const bytes = [...Buffer.from(base64, 'base64')]
+  const steps = bytes.slice(1).map((byte, index) => (byte - (bytes[index] ?? 0)) & 0xff)
+  return (
+    new Set(bytes).size < minDistinctBytes ||
+    new Set(steps).size < minDistinctBytes ||
+    new Set(base64.trim().replace(/=$/, '')).size < minDistinctCharacters ||
+    bytes.every(isPrintable)
+  )
+}
 
 /** The few settings that are judged here, read leniently: what is malformed is the schema's to report. */
-const Judged = z.object({
+const CheckedSettings = z.object({
   profile: z.unknown(),
   publicUrl: z.string().nullable().catch(null),
   mail: z.object({ from: z.string() }).catch({ from: '' }),
@@ -32,8 +72,8 @@ const leavesTlsOpen = (mailServer: string): boolean => {
 }
 
 /** What a production deployment may not start with; empty when it may. Each fault names its setting. */
-export const productionFaults = (tree: unknown, variables: Variables): string[] => {
-  const settings = Judged.parse(tree)
+export const productionErrors = (tree: unknown, variables: Variables): string[] => {
+  const settings = CheckedSettings.parse(tree)
   if (settings.profile !== 'production') return []
   const faults: string[] = []
   for (const [name, portal] of Object.entries(settings.portals)) {

@@ -3,16 +3,18 @@ import { z } from 'zod'
 import { routableDomains } from '../contract/index.ts'
 import { isSender, rateGroups } from '../kernel/index.ts'
 import { accessSettings } from './access.ts'
-import { cidr, coverInternet } from './address-ranges.ts'
-import { life, wait } from './durations.ts'
+import { baseUrl, cidr, coverInternet, host, httpUrl } from './addresses.ts'
 import { auditSettings, exportSettings, fileSettings, jobSettings } from './files.ts'
-import { host } from './host.ts'
-import { baseUrl, httpUrl } from './http-url.ts'
 import * as identity from './identity.ts'
+import {
+  databaseSettings,
+  explainSettings,
+  redisSettings,
+  shutdownSettings,
+  tracingSettings,
+} from './infrastructure.ts'
 import { moneySettings } from './money.ts'
-import { explainSettings, tracingSettings } from './observing.ts'
-import { databaseSettings, redisSettings, shutdownSettings } from './running.ts'
-import type { Secret } from './secrets.ts'
+import { lifetimeMs, type Secret, timeoutMs } from './values.ts'
 
 const port = z.int().min(0).max(65_535)
 /** That of nothing would let in whoever names no code. */
@@ -24,7 +26,7 @@ const codeDigest = z
 /** A fixed window: so many within so long. */
 const limitRule = z.strictObject({
   limit: z.int().min(1).describe('Requests within the window; one more is answered 429.'),
-  windowMs: life(1_000).describe('How long the window is.'),
+  windowMs: lifetimeMs(1_000).describe('How long the window is.'),
 })
 const groupRules = z.strictObject({
   address: limitRule.optional().describe('Of one address, whoever calls from it.'),
@@ -95,11 +97,11 @@ export const upstream = z.strictObject({
     .min(1)
     .default('portico-domains')
     .describe('`aud` of the call assertions for it; upstreams at different urls need different ones.'),
-  timeoutMs: wait(10)
+  timeoutMs: timeoutMs(10)
     .default(5_000)
     .describe('For the whole of a call: its wait for a place, and the second try of a GET, are within it.'),
   maxReplyBytes: z.int().min(1_024).default(5_242_880).describe('More than that is 502.'),
-  streamTimeoutMs: wait(10)
+  streamTimeoutMs: timeoutMs(10)
     .default(300_000)
     .describe('For what is streamed, uploads and downloads: from the first byte to the last.'),
   maxStreamBytes: z.int().min(1_024).default(1_073_741_824).describe('More than that of a stream is broken off.'),
@@ -121,7 +123,7 @@ export const upstream = z.strictObject({
   breaker: z
     .strictObject({
       failures: z.int().min(1).describe('Failures in a row that open the breaker.'),
-      openMs: wait(0).describe('How long it stays open before one request may try again.'),
+      openMs: timeoutMs(0).describe('How long it stays open before one request may try again.'),
     })
     .default({ failures: 5, openMs: 5_000 })
     .describe('While it is open, requests are answered 503 without being sent.'),
@@ -169,13 +171,13 @@ export const schema = z.strictObject({
   }),
   requests: z.strictObject({
     maxBodyBytes: z.int().min(1_024).describe('Of a JSON body; uploads have the limit of their purpose.'),
-    bodyTimeoutMs: wait(100).describe("From a body's first byte to its last."),
-    headersTimeoutMs: wait(100).describe("From the connection to the head's end."),
+    bodyTimeoutMs: timeoutMs(100).describe("From a body's first byte to its last."),
+    headersTimeoutMs: timeoutMs(100).describe("From the connection to the head's end."),
     uploadBytesPerSecond: z.int().min(1).describe('Of an upload, measured over `bodyTimeoutMs`; a slower one is 408.'),
-    downloadStallMs: wait(100).describe(
+    downloadStallMs: timeoutMs(100).describe(
       'An answer, a download above all, of which its client takes nothing for so long is cut off.',
     ),
-    uploadTimeoutMs: wait(1_000).describe('For a whole request, an upload above all.'),
+    uploadTimeoutMs: timeoutMs(1_000).describe('For a whole request, an upload above all.'),
     maxHeaders: z.int().min(20).describe('Header fields of a request.'),
     maxDepth: z.int().min(4).describe('Nesting of a JSON body.'),
   }),
@@ -189,15 +191,15 @@ export const schema = z.strictObject({
   background: identity.background,
   identity: identity.identity,
   secureChannel: z.strictObject({
-    sessionTtlMs: life(1_000).describe('How long a session can be used.'),
+    sessionTtlMs: lifetimeMs(1_000).describe('How long a session can be used.'),
     maxSessions: z
       .int()
       .min(1)
       .describe(
         'Maximum number of channel sessions per portal. Each minute of `sessionTtlMs` has an equal share; further openings get 429 until the next minute. A session in use takes up to 400 bytes of Redis, or of memory without Redis.',
       ),
-    keyTtlMs: life(1_000).describe("A public key's whole life."),
-    keyOverlapMs: life(0).describe('The last part of it, in which its successor is handed out already.'),
+    keyTtlMs: lifetimeMs(1_000).describe("A public key's whole life."),
+    keyOverlapMs: lifetimeMs(0).describe('The last part of it, in which its successor is handed out already.'),
   }),
   mail: z.strictObject({
     from: z
@@ -205,7 +207,9 @@ export const schema = z.strictObject({
       .refine(isSender, 'a sender such as Portal <no-reply@portal.example>')
       .describe('The sender of every mail.'),
     outboxSize: z.int().min(1).describe('Mails that the development outbox keeps.'),
-    timeoutMs: wait(100).describe('For the mail server to take one, of which five are sent at once and more wait.'),
+    timeoutMs: timeoutMs(100).describe(
+      'For the mail server to take one, of which five are sent at once and more wait.',
+    ),
   }),
   database: databaseSettings,
   redis: redisSettings,
@@ -226,7 +230,7 @@ export const schema = z.strictObject({
     )
     .describe('Per domain, or `default`: served in this process, or by an HTTP service.'),
   assertion: z.strictObject({
-    ttlMs: life(1_000).describe('How long a call assertion is good.'),
+    ttlMs: lifetimeMs(1_000).describe('How long a call assertion is good.'),
     jwksUrl: httpUrl.describe("Where `serve --role domains` fetches the gateway's public keys."),
     audience: z.string().min(1).describe('What a domain service is called by the gateways before it.'),
   }),

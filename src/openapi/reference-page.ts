@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
-import { inPackage } from '../config/root.ts'
+import { inPackage } from '../config/package.ts'
 
 /** A file of the reference page: where it is served, and what it is. */
 export interface PageFile {

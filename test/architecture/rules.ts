@@ -55,8 +55,8 @@ export const importRules: ImportRule[] = [
   {
     name: 'only compose chooses implementations',
     from: /./,
-    exceptFrom: /^(main|cli|compose|app)\.ts$|^(compose|cli)\//,
-    forbids: /^((main|cli|compose)\.ts$|(compose|cli)\/)/,
+    exceptFrom: /^(main|cli|app)\.ts$|^(compose|cli)\//,
+    forbids: /^((main|cli)\.ts$|(compose|cli)\/)/,
   },
   {
     name: 'domains do not import the gateway, identity or backends',

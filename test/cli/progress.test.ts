@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { bar, whileDrawn } from '../../src/cli/progress.ts'
+import { progressBar, withSpinner } from '../../src/cli/progress.ts'
 
 const screenOf = (isTTY: boolean) => {
   const written: string[] = []
@@ -8,7 +8,7 @@ const screenOf = (isTTY: boolean) => {
 
 test('a bar fills up, is drawn only where it changes, and ends its line', () => {
   const { written, screen } = screenOf(true)
-  const tell = bar(screen)
+  const tell = progressBar(screen)
   for (let done = 0; done <= 3_000; done++) tell(done, 3_000)
   expect(written.length).toBeLessThan(40)
   expect(written[0]).toBe(`\r[${' '.repeat(30)}] 0/3000`)
@@ -18,15 +18,15 @@ test('a bar fills up, is drawn only where it changes, and ends its line', () => 
 test('what has no known length moves, and leaves nothing behind, whatever comes of it', async () => {
   const { written, screen } = screenOf(true)
   const work = () => expect.poll(() => new Set(written).size).toBeGreaterThan(2)
-  await whileDrawn(screen, 'checking', work)
+  await withSpinner(screen, 'checking', work)
   expect(written.at(-1)).toBe('\r\u001b[K')
-  await expect(whileDrawn(screen, 'checking', () => Promise.reject(new Error('no')))).rejects.toThrow('no')
+  await expect(withSpinner(screen, 'checking', () => Promise.reject(new Error('no')))).rejects.toThrow('no')
   expect(written.at(-1)).toBe('\r\u001b[K')
 })
 
 test('nothing is drawn where nobody looks', async () => {
   const { written, screen } = screenOf(false)
-  bar(screen)(1, 2)
-  await whileDrawn(screen, 'checking', async () => undefined)
+  progressBar(screen)(1, 2)
+  await withSpinner(screen, 'checking', async () => undefined)
   expect(written).toEqual([])
 })

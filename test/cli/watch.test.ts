@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { onReload } from '../../src/cli/watch.ts'
+import { watchConfiguration } from '../../src/cli/signals.ts'
 
 let folder: string
 beforeAll(async () => {
@@ -19,7 +19,7 @@ test('a file that cannot be watched is told of, and SIGHUP reloads all the same,
   const faults: unknown[] = []
   let count = 0
   const reload = async () => void count++
-  const reloads = onReload('/nowhere/portico.yaml', reload, (error) => faults.push(error))
+  const reloads = watchConfiguration('/nowhere/portico.yaml', reload, (error) => faults.push(error))
   expect(faults).toMatchObject([{ code: 'ENOENT' }])
   process.emit('SIGHUP', 'SIGHUP')
   expect(count).toBe(1)
@@ -31,7 +31,7 @@ test('a file that cannot be watched is told of, and SIGHUP reloads all the same,
 test('what changes beside the file is nobody’s business, but for the link that Kubernetes swaps', async () => {
   let count = 0
   const reload = async () => void count++
-  const reloads = onReload(join(folder, 'portico.yaml'), reload, told)
+  const reloads = watchConfiguration(join(folder, 'portico.yaml'), reload, told)
   await writeFile(join(folder, 'another.yaml'), '')
   await pause(400)
   expect(count).toBe(0)
@@ -46,7 +46,7 @@ test('a new file in the place of the old one reloads, and none does once it is c
   const reload = async () => void count++
   const file = join(folder, 'swapped.yaml')
   await writeFile(file, '1')
-  const reloads = onReload(file, reload, told)
+  const reloads = watchConfiguration(file, reload, told)
   await writeFile(`${file}.new`, '2')
   await rename(`${file}.new`, file)
   await expect.poll(() => count).toBe(1)

@@ -21,7 +21,7 @@ const faultsOf = (money: object): Promise<string[]> =>
   load(money).then(
     () => [],
     (error: unknown) => {
-      if (error instanceof ConfigurationError) return error.faults
+      if (error instanceof ConfigurationError) return error.errors
       throw error
     },
   )

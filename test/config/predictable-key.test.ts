@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import { expect, test } from 'vitest'
-import { isPredictableKey } from '../../src/config/predictable-key.ts'
+import { isPredictableKey } from '../../src/config/production.ts'
 
 const bytes = (byteAt: (index: number) => number): string =>
   Buffer.from(Array.from({ length: 32 }, (_, index) => byteAt(index))).toString('base64')

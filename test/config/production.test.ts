@@ -1,9 +1,9 @@
 import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { developmentAccessCodeHashes, exampleAccessCodeHashes } from '../../src/config/development.ts'
 import type { Variables } from '../../src/config/env.ts'
 import { ConfigurationError, loadConfiguration } from '../../src/config/index.ts'
+import { developmentAccessCodeHashes, exampleAccessCodeHashes } from '../../src/config/production.ts'
 import { productionKey, root } from '../harness/settings.ts'
 
 const faultsOf = (variables: Variables): string[] => {
@@ -11,7 +11,7 @@ const faultsOf = (variables: Variables): string[] => {
     loadConfiguration(variables)
     return []
   } catch (error) {
-    if (error instanceof ConfigurationError) return error.faults
+    if (error instanceof ConfigurationError) return error.errors
     throw error
   }
 }

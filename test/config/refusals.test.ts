@@ -4,9 +4,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { inspect } from 'node:util'
 import { afterAll, describe, expect, test } from 'vitest'
-import { developmentAccessCodeHashes, developmentKey } from '../../src/config/development.ts'
 import type { Variables } from '../../src/config/env.ts'
 import { ConfigurationError, loadConfiguration, Secret } from '../../src/config/index.ts'
+import { developmentAccessCodeHashes, developmentKey } from '../../src/config/production.ts'
 import { productionKey } from '../harness/settings.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'portico-refusals-'))
@@ -23,7 +23,7 @@ const faultsOf = (settings: object | string, variables: Variables = {}): string[
     load(settings, variables)
     return []
   } catch (error) {
-    if (error instanceof ConfigurationError) return error.faults
+    if (error instanceof ConfigurationError) return error.errors
     throw error
   }
 }

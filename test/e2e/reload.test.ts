@@ -4,7 +4,7 @@ import { createServer } from 'node:http'
 import { exportJWK, generateKeyPair, SignJWT } from 'jose'
 import { dump } from 'js-yaml'
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
-import { run } from '../../src/main.ts'
+import { startServer } from '../../src/main.ts'
 import { startConfigured } from '../harness/configured.ts'
 import { send } from '../harness/http.ts'
 import { captureLog } from '../harness/log.ts'
@@ -120,7 +120,7 @@ test.skipIf(inject('topology') !== 'embedded')(
       .setIssuedAt()
       .setExpirationTime('10m')
       .sign(privateKey)
-    const service = await run(settings, 'domains', captureLog().logger)
+    const service = await startServer(settings, 'domains', captureLog().logger)
     const status = async () => (await send(`http://127.0.0.1:${service.port}`, 'GET', path, { token })).status
     expect(await status()).toBe(200)
     await service.replaceBackends({ ...settings, backends: { default: upstreamAt('http://127.0.0.1:9') } })

@@ -1,5 +1,5 @@
 import type { TestProject } from 'vitest/node'
-import { run } from '../../src/main.ts'
+import { startServer } from '../../src/main.ts'
 import { captureLog } from './log.ts'
 import { startPostgres } from './postgres.ts'
 import { openRecordings } from './recording/merge.ts'
@@ -56,7 +56,7 @@ const setUpPostgres = async (project: TestProject) => {
   }
   const template = urlOf(postgres.url, templateDatabase)
   await tell(postgres.url, `CREATE DATABASE ${templateDatabase}`)
-  await (await run(testSettings({ DATABASE_URL: template }), 'gateway', captureLog().logger)).stop()
+  await (await startServer(testSettings({ DATABASE_URL: template }), 'gateway', captureLog().logger)).stop()
   await tell(template, ...servingRights)
   return () => postgres.stop()
 }

@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { expect, inject } from 'vitest'
 import type { Variables } from '../../src/config/env.ts'
 import type { Configuration } from '../../src/config/index.ts'
-import { type Running, run } from '../../src/main.ts'
+import { type Running, startServer } from '../../src/main.ts'
 import type { MailTemplate } from '../../src/platform/mail/index.ts'
 import { watchActs } from './acts.ts'
 import { startConfigured } from './configured.ts'
@@ -69,7 +69,7 @@ const mailsOf = async (operationsPort: number): Promise<DevelopmentMail[]> =>
   (await fetch(`http://127.0.0.1:${operationsPort}/mail.json`)).json()
 
 const runBeside = (settings: Configuration, { logger }: LogCapture): Promise<Running> =>
-  run({ ...settings, listen: { ...settings.listen, operationsPort: 0 } }, 'gateway', logger)
+  startServer({ ...settings, listen: { ...settings.listen, operationsPort: 0 } }, 'gateway', logger)
 
 /** The real composition on free ports, in the topology of the project that runs. */
 export const startPortico = async ({ variables = {}, adjust }: Options = {}): Promise<Portico> => {
@@ -91,7 +91,7 @@ export const startPortico = async ({ variables = {}, adjust }: Options = {}): Pr
     domains = await startConfigured({ ...store.variables, ...variables }, configuration, 'domains')
     upstream(settings, domains.url)
   }
-  const running = await run(settings, 'gateway', captured.logger)
+  const running = await startServer(settings, 'gateway', captured.logger)
   // A second replica that shares the first one's store and Redis and nothing else; they are used in turn.
   const replicas = inject('topology') === 'replicas' ? [running, await runBeside(settings, captured)] : [running]
   let turn = 0

@@ -1,7 +1,7 @@
 import { cp, mkdir, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { run } from '../../src/main.ts'
+import { startServer } from '../../src/main.ts'
 import { captureLog } from './log.ts'
 import { testSettings } from './settings.ts'
 
@@ -10,7 +10,7 @@ export const createTemplate = async (): Promise<{ directory: string; remove(): P
   const parent = await mkdtemp(join(tmpdir(), 'portico-template-'))
   const directory = join(parent, 'data')
   await mkdir(directory)
-  const running = await run(testSettings({ PORTICO_DATA_DIR: directory }), 'gateway', captureLog().logger)
+  const running = await startServer(testSettings({ PORTICO_DATA_DIR: directory }), 'gateway', captureLog().logger)
   await running.stop()
   return { directory, remove: () => rm(parent, { recursive: true, force: true }) }
 }

@@ -4,7 +4,7 @@ import { Client } from 'pg'
 import { afterAll, describe, expect, test } from 'vitest'
 import { schemaOwners } from '../../src/compose/migrations.ts'
 import { type OpenDatabase, openDatabase } from '../../src/database/index.ts'
-import { run } from '../../src/main.ts'
+import { startServer } from '../../src/main.ts'
 import { captureLog } from '../harness/log.ts'
 import { startPostgres } from '../harness/postgres.ts'
 import { postgresTarget } from '../harness/postgres-target.ts'
@@ -66,7 +66,7 @@ describe.skipIf(!server)('a database as somebody else has made it', () => {
   test('who serves does not start where nothing can be written, and is told which setting it is', async () => {
     const name = await made()
     await tell(name, `ALTER DATABASE ${name} SET default_transaction_read_only = on`)
-    const starting = run(testSettings({ DATABASE_URL: urlOf(name) }), 'gateway', captureLog().logger)
+    const starting = startServer(testSettings({ DATABASE_URL: urlOf(name) }), 'gateway', captureLog().logger)
     expect(await reasonOf(starting)).toContain('default_transaction_read_only is on')
   })
 

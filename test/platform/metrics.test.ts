@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest'
-import { meteredChannel, meteredLimits, meteredSessions } from '../../src/compose/metered.ts'
+import { withChannelMetrics, withChannelSessionMetrics, withLimitMetrics } from '../../src/compose/with-metrics.ts'
 import type { ChannelPort, LimitPort } from '../../src/gateway/ports.ts'
 import {
   createBackgroundMetrics,
@@ -113,7 +113,7 @@ describe('the perimeter counts', () => {
       networkKey: (address) => address,
       spend: (name) => ({ ...spent, allowed: name === 'login' }),
     }
-    const metered = meteredLimits(limits, perimeter)
+    const metered = withLimitMetrics(limits, perimeter)
     for (const name of ['login', 'address', 'address']) await metered.spend(name, 'key', { limit: 1, windowMs: 1 })
     expect(await told('portico_limit_hits_total')).toEqual({ address: 2 })
   })
@@ -126,7 +126,7 @@ describe('the perimeter counts', () => {
       sealer: async () => seal,
       open: () => (opens ? { plaintext: new Uint8Array(), seal } : undefined),
     }
-    const { open } = meteredChannel(channel, perimeter)
+    const { open } = withChannelMetrics(channel, perimeter)
     const bound = { portal: 'CONSUMER', clientHash: 'hash', method: 'POST', path: '/' } as const
     const sealed = { ...bound, sessionId: 'one', payload: 'sealed' }
     await open(sealed)
@@ -138,7 +138,7 @@ describe('the perimeter counts', () => {
   test('sessions of the channel, opened, refused and closed; a close that fails is none of these', async () => {
     let works = true
     const handler = async () => (works ? null : fails())
-    const table = meteredSessions(
+    const table = withChannelSessionMetrics(
       new Map(['secureChannel.open', 'secureChannel.close'].map((id) => [id, handler])),
       perimeter,
     )

@@ -5,7 +5,7 @@
 import { pino } from 'pino'
 import { composeDomains } from '../../../src/compose/domains.ts'
 import { composeIdentity } from '../../../src/compose/identity.ts'
-import { openOutside } from '../../../src/compose/outside.ts'
+import { openInfrastructure } from '../../../src/compose/infrastructure.ts'
 import { readVariables } from '../../../src/config/env.ts'
 import { loadConfiguration } from '../../../src/config/index.ts'
 import { inTransaction } from '../../../src/database/index.ts'
@@ -16,7 +16,7 @@ import { people, type SeededAccount } from './accounts.ts'
 const logger = pino({ level: 'error' }, pino.destination(2))
 await using stack = new AsyncDisposableStack()
 const settings = loadConfiguration(readVariables())
-const opened = await openOutside(settings, false, logger, stack)
+const opened = await openInfrastructure(settings, false, logger, stack)
 const hashed = opened.passwords.hash(password)
 const outside = { ...opened, passwords: { ...opened.passwords, hash: () => hashed } }
 const identity = await composeIdentity(settings, outside, logger, () =>

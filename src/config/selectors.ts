@@ -1,5 +1,5 @@
 import { type Portal, type RateGroup, rateGroups } from '../kernel/index.ts'
-import type { Configuration, GroupRules, LimitRule } from './schema.ts'
+import type { Configuration, GroupRules, LimitRule, UpstreamConfiguration } from './schema.ts'
 
 /** What is allowed at one portal. */
 export interface PortalLimits {
@@ -23,3 +23,9 @@ export const limitsOf = (
     groups: new Map(rateGroups.map((group) => [group, rules(group)])),
   }
 }
+
+/** Where a domain is served: where it is placed by its name, else by `default`, else in this process. */
+export const placeOf = (
+  { backends }: Pick<Configuration, 'backends'>,
+  domain: string,
+): UpstreamConfiguration | 'in-process' => backends[domain] ?? backends.default ?? 'in-process'

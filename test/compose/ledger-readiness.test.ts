@@ -1,12 +1,12 @@
 import { pino } from 'pino'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { watchBook } from '../../src/compose/book-watch.ts'
+import { watchLedger } from '../../src/compose/ledger-readiness.ts'
 import { instantOf } from '../../src/kernel/index.ts'
 import type { Ledger } from '../../src/ledger/index.ts'
 
 const logger = pino({ level: 'silent' })
 const metrics = { checked: () => undefined }
-const watch = (readCheck: Ledger['readCheck']) => watchBook({ ledger: { readCheck }, logger, metrics })
+const watch = (readCheck: Ledger['readCheck']) => watchLedger({ ledger: { readCheck }, logger, metrics })
 const broken = { rule: 'entries follow one another', subject: 'x', violations: 1 }
 
 beforeEach(() => void vi.useFakeTimers())

@@ -3,7 +3,7 @@ import { type AnyHandler, type HandlerTable, whenReady } from '../kernel/index.t
 import type { PerimeterMetrics } from '../platform/telemetry/index.ts'
 
 /** The same limits, with every refusal counted by the limit's name. */
-export const meteredLimits = (limits: LimitPort, metrics: PerimeterMetrics): LimitPort => ({
+export const withLimitMetrics = (limits: LimitPort, metrics: PerimeterMetrics): LimitPort => ({
   addressKey: limits.addressKey,
   networkKey: limits.networkKey,
   spend: (name, key, rule) =>
@@ -14,7 +14,7 @@ export const meteredLimits = (limits: LimitPort, metrics: PerimeterMetrics): Lim
 })
 
 /** The same channel, with its bodies counted. */
-export const meteredChannel = (channel: ChannelPort, metrics: PerimeterMetrics): ChannelPort => ({
+export const withChannelMetrics = (channel: ChannelPort, metrics: PerimeterMetrics): ChannelPort => ({
   sealer: channel.sealer,
   open: (sealed) =>
     whenReady(channel.open(sealed), (opened) => {
@@ -24,7 +24,7 @@ export const meteredChannel = (channel: ChannelPort, metrics: PerimeterMetrics):
 })
 
 /** Identity's handlers, with the channel's sessions counted; the others are the very same. */
-export const meteredSessions = (handlers: HandlerTable, metrics: PerimeterMetrics): HandlerTable => {
+export const withChannelSessionMetrics = (handlers: HandlerTable, metrics: PerimeterMetrics): HandlerTable => {
   const counted =
     (handler: AnyHandler, done: 'opened' | 'closed'): AnyHandler =>
     async (request) => {

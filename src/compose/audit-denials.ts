@@ -1,7 +1,7 @@
 import type { Finished } from '../gateway/index.ts'
 import { isBizId } from '../kernel/index.ts'
 import { recordRefusedAct } from '../platform/audit/index.ts'
-import type { Outside } from './outside.ts'
+import type { Infrastructure } from './infrastructure.ts'
 
 /** The one id in a command's path, whose target it is; what can be no id is not kept. */
 const targetIn = (params: Record<string, string>): string | null => {
@@ -13,8 +13,8 @@ const targetIn = (params: Record<string, string>): string | null => {
  * Puts in the audit log which command somebody signed in had no right to. Nobody waits for it: nothing was done, and the
  * request log has it too. Reading that was refused stands in that alone.
  */
-export const auditRefusedCommands =
-  ({ database, background }: Pick<Outside, 'database' | 'background'>) =>
+export const auditDenials =
+  ({ database, background }: Pick<Infrastructure, 'database' | 'background'>) =>
   ({ requestId, call, refusal }: Finished): void => {
     if (refusal?.code !== 'ACCESS.PERMISSION_DENIED' || !call?.caller || call.method !== 'POST') return
     const { accountId, portal, apiKeyId } = call.caller

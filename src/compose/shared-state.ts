@@ -8,7 +8,7 @@ import { type Announcements, localAnnouncements, redisAnnouncements } from '../p
 import { openRedis } from '../platform/redis/index.ts'
 
 /** What replicas share, or what one process alone has. */
-export interface Shared {
+export interface SharedState {
   cache: Cache
   announcements: Announcements
   /** Undefined: counters in memory. */
@@ -25,13 +25,13 @@ const states = {
   taken: 'ANOTHER GATEWAY RUNS ON THIS DATABASE WITHOUT REDIS: this one is not ready any more',
 }
 
-const openAlone = async (
+const openLocalState = async (
   { databaseUrl, database }: Configuration,
   mayBeSeveral: boolean,
   clock: Clock,
   logger: Logger,
   stack: AsyncDisposableStack,
-): Promise<Shared> => {
+): Promise<SharedState> => {
   const cache = createMemoryCache(clock, cacheEntries)
   stack.defer(() => cache.close())
   const shared = { cache, announcements: localAnnouncements(), counters: undefined }
@@ -50,15 +50,15 @@ const openAlone = async (
  * Redis where REDIS_URL names one. Otherwise memory, and then a gateway must be the only one on its database: it
  * refuses to be one of several. `mayBeSeveral` is for what keeps nothing here (the domains as a service).
  */
-export const openShared = async (
+export const openSharedState = async (
   settings: Configuration,
   mayBeSeveral: boolean,
   clock: Clock,
   logger: Logger,
   stack: AsyncDisposableStack,
-): Promise<Shared> => {
+): Promise<SharedState> => {
   const { redisUrl } = settings
-  if (!redisUrl) return openAlone(settings, mayBeSeveral, clock, logger, stack)
+  if (!redisUrl) return openLocalState(settings, mayBeSeveral, clock, logger, stack)
   let troubled = false
   const redis = await openRedis({
     url: redisUrl.reveal(),

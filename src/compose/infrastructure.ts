@@ -1,6 +1,6 @@
 import type { Logger } from 'pino'
 import type { Configuration } from '../config/index.ts'
-import { inPackage } from '../config/root.ts'
+import { inPackage } from '../config/package.ts'
 import { codedFamilies, codes } from '../contract/index.ts'
 import { clockDifference, type Database, demandWritable, openDatabase, snapshots } from '../database/index.ts'
 import { hours } from '../kernel/index.ts'
@@ -18,7 +18,7 @@ import {
 } from '../platform/mail/index.ts'
 import { systemClock, systemIds, systemRandomness } from '../platform/system/index.ts'
 import { schemaOwners } from './migrations.ts'
-import { openShared } from './shared.ts'
+import { openSharedState } from './shared-state.ts'
 import { databaseTarget } from './store.ts'
 
 /** An embedded store belongs to one process; where there may be several they share what they would have sent. */
@@ -35,16 +35,16 @@ const createMailer = async (settings: Configuration, texts: MailTexts, database:
 }
 
 /** Replicas whose clocks are further apart refuse what one of them has just issued; each can see only the store's. */
-const noticedMs = 1_000
+const warnSkewMs = 1_000
 
 /** By a clock a day ahead every session and key has run out, and what is left of a day's limit is that of another day. */
-const refusedMs = hours(12)
+const maxSkewMs = hours(12)
 
 /**
  * The outside world behind its ports, opened in this order; `stack` takes it down in the reverse one. `mayBeSeveral`:
  * whether this process may run beside others of its kind without Redis.
  */
-export const openOutside = async (
+export const openInfrastructure = async (
   settings: Configuration,
   mayBeSeveral: boolean,
   logger: Logger,
@@ -60,13 +60,13 @@ export const openOutside = async (
   stack.defer(() => store.close())
   await demandWritable(store.database)
   const aheadMs = -(await clockDifference(store.database, systemClock))
-  if (Math.abs(aheadMs) >= refusedMs)
+  if (Math.abs(aheadMs) >= maxSkewMs)
     throw new Error(`the clock of this process is ${aheadMs} ms ahead of the store's: one of the two is wrong`)
-  if (Math.abs(aheadMs) >= noticedMs)
+  if (Math.abs(aheadMs) >= warnSkewMs)
     logger.warn({ aheadMs }, 'THE STORE HAS ANOTHER TIME THAN THIS PROCESS: one of the two clocks is wrong')
   const migrated = await store.migrate(schemaOwners)
   if (migrated.length > 0) logger.info({ migrated }, 'schema brought up to date')
-  const shared = await openShared(settings, mayBeSeveral, systemClock, logger, stack)
+  const shared = await openSharedState(settings, mayBeSeveral, systemClock, logger, stack)
   const limits = createLimits(settings.limits.scale, systemClock, shared.counters)
   stack.defer(() => limits.close())
   const blobs = await openBlobs(settings.files.storage, settings.dataDirectory)
@@ -108,4 +108,4 @@ export const openOutside = async (
   }
 }
 
-export type Outside = Awaited<ReturnType<typeof openOutside>>
+export type Infrastructure = Awaited<ReturnType<typeof openInfrastructure>>

@@ -1,5 +1,5 @@
-import { codedFaults } from './coded-values.ts'
-import { isHttps } from './http-url.ts'
+import { codedFamilies } from '../contract/index.ts'
+import { isHttps } from './addresses.ts'
 import type { Settings } from './schema.ts'
 
 const upstreamsOf = ({ backends }: Settings) =>
@@ -8,7 +8,7 @@ const upstreamsOf = ({ backends }: Settings) =>
   )
 
 /** A connection that is to be proved, and cannot be as it is told, would be open to whoever stands between. */
-const tlsFaults = (settings: Settings): string[] =>
+const tlsErrors = (settings: Settings): string[] =>
   upstreamsOf(settings).flatMap(({ name, url, tls }) => {
     if (!tls) return []
     const { certFile, keyFile } = tls
@@ -21,7 +21,7 @@ const tlsFaults = (settings: Settings): string[] =>
   })
 
 /** One service could show the assertions that it is called with to another that goes by the same name. */
-const audienceFaults = (settings: Settings): string[] => {
+const audienceErrors = (settings: Settings): string[] => {
   const upstreams = upstreamsOf(settings)
   return upstreams.flatMap(({ name, url, audience }, place) => {
     const other = upstreams.slice(0, place).find((one) => one.audience === audience && one.url !== url)
@@ -32,7 +32,7 @@ const audienceFaults = (settings: Settings): string[] => {
 }
 
 /** What two settings together do not allow, each of which is good by itself. */
-export const faultsTogether = (settings: Settings): string[] => {
+export const crossFieldErrors = (settings: Settings): string[] => {
   const { database, jobs, listen, requests, secureChannel } = settings
   const { headersTimeoutMs, uploadTimeoutMs } = requests
   const { provider } = settings.money.exchange
@@ -54,8 +54,24 @@ export const faultsTogether = (settings: Settings): string[] => {
     provider === undefined ||
       provider.staleAfterMs > provider.refreshMs ||
       'money.exchange.provider.staleAfterMs: must be greater than money.exchange.provider.refreshMs',
-    ...tlsFaults(settings),
-    ...audienceFaults(settings),
-    ...codedFaults(settings),
+    ...tlsErrors(settings),
+    ...audienceErrors(settings),
+    ...codedValueErrors(settings),
   ].filter((fault) => fault !== true)
 }
+
+/** What is wrong with numbers that a deployment gives to codes of a family, if anything is. */
+const errorOf = (family: string, own: Readonly<Record<string, number>>): string | undefined => {
+  const numbers = codedFamilies.get(family)?.values
+  if (!numbers) return `there is no family ${family}`
+  const unknown = Object.keys(own).find((code) => !Object.hasOwn(numbers, code))
+  if (unknown !== undefined) return `${family} has no ${unknown}`
+  const all = Object.values({ ...numbers, ...own })
+  return new Set(all).size < all.length ? `two codes of ${family} share a number` : undefined
+}
+
+export const codedValueErrors = ({ codedValues }: Settings): string[] =>
+  Object.entries(codedValues)
+    .map(([family, own]) => errorOf(family, own))
+    .filter((fault) => fault !== undefined)
+    .map((fault) => `codedValues: ${fault}`)

@@ -1,20 +1,10 @@
 import type { Server } from 'node:http'
 import type { Logger } from 'pino'
-import { createApp, pipeline, servicePipeline, type Way } from './app.ts'
-import { assertedCall, type Backends, createBackends, createUpstreamMetrics } from './backends/index.ts'
-import { watchBook } from './compose/book-watch.ts'
-import { composeDomains, type Domains } from './compose/domains.ts'
-import { composeIdentity } from './compose/identity.ts'
-import { startJobs } from './compose/jobs.ts'
-import { meteredChannel, meteredLimits, meteredSessions } from './compose/metered.ts'
-import { type Outside, openOutside } from './compose/outside.ts'
-import { composeReference } from './compose/reference.ts'
-import { auditRefusedCommands } from './compose/refused-commands.ts'
-import { composeSeed, refuseSeeded } from './compose/seed.ts'
-import { servedNowhere } from './compose/unserved.ts'
-import type { Configuration } from './config/index.ts'
-import { catalogue } from './contract/index.ts'
-import { databaseFault } from './database/index.ts'
+import { createApp, pipeline, servicePipeline, type Way } from '../app.ts'
+import { assertedCall, type Backends, createBackends, createUpstreamMetrics } from '../backends/index.ts'
+import type { Configuration } from '../config/index.ts'
+import { catalogue } from '../contract/index.ts'
+import { databaseFault } from '../database/index.ts'
 import {
   createAnswers,
   createDoor,
@@ -33,11 +23,11 @@ import {
   requestLog,
   securityHeaders,
   type Tracing,
-} from './gateway/index.ts'
-import { assertionType, type Identity } from './identity/index.ts'
-import { blobsFault } from './platform/blobs/index.ts'
-import { outboxPage } from './platform/mail/index.ts'
-import { redisFault } from './platform/redis/index.ts'
+} from '../gateway/index.ts'
+import { assertionType, type Identity } from '../identity/index.ts'
+import { blobsFault } from '../platform/blobs/index.ts'
+import { outboxPage } from '../platform/mail/index.ts'
+import { redisFault } from '../platform/redis/index.ts'
 import {
   createApprovalMetrics,
   createBackgroundMetrics,
@@ -47,7 +37,16 @@ import {
   createQueueMetrics,
   type Metrics,
   type PerimeterMetrics,
-} from './platform/telemetry/index.ts'
+} from '../platform/telemetry/index.ts'
+import { auditDenials } from './audit-denials.ts'
+import { buildOpenApiDocument, findUnservedOperations } from './catalogue.ts'
+import { composeDomains, type Domains } from './domains.ts'
+import { composeIdentity } from './identity.ts'
+import { type Infrastructure, openInfrastructure } from './infrastructure.ts'
+import { startJobs } from './jobs.ts'
+import { watchLedger } from './ledger-readiness.ts'
+import { assertNoSeededAccounts, composeSeed } from './seed.ts'
+import { withChannelMetrics, withChannelSessionMetrics, withLimitMetrics } from './with-metrics.ts'
 
 const roles = ['gateway', 'domains'] as const
 export type Role = (typeof roles)[number]
@@ -63,7 +62,7 @@ export interface Deployment {
   /** From now on readiness fails, and every answer closes its connection. */
   startDraining(): void
   /** Comes, with why, when nothing can be served any more until the process is started again. */
-  over: Promise<Error>
+  onFatal: Promise<Error>
   close(): Promise<void>
 }
 
@@ -71,7 +70,7 @@ export interface Deployment {
 interface Parts {
   isGateway: boolean
   settings: Configuration
-  outside: Outside
+  outside: Infrastructure
   logger: Logger
   metrics: Metrics
   perimeter: PerimeterMetrics
@@ -80,7 +79,7 @@ interface Parts {
 }
 
 /** The measurements that ask a part how it stands. */
-const measure = ({ outside, logger, metrics, identity, domains }: Parts): void => {
+const createMetricsOfParts = ({ outside, logger, metrics, identity, domains }: Parts): void => {
   createApprovalMetrics(metrics.registry, {
     count: domains.accountsAwaiting,
     clock: outside.clock,
@@ -95,20 +94,20 @@ const measure = ({ outside, logger, metrics, identity, domains }: Parts): void =
 }
 
 /** A domain service is told by the gateways' file, which places the domains at it: it serves them itself. */
-const placed = (isGateway: boolean, settings: Configuration): Configuration =>
+const withLocalBackends = (isGateway: boolean, settings: Configuration): Configuration =>
   isGateway ? settings : { ...settings, backends: { default: 'in-process' } }
 
-const backendsOf = ({ isGateway, settings, outside, metrics, perimeter, identity, domains }: Parts) =>
+const buildBackends = ({ isGateway, settings, outside, metrics, perimeter, identity, domains }: Parts) =>
   createBackends({
-    identity: isGateway ? meteredSessions(identity.handlers, perimeter) : new Map(),
+    identity: isGateway ? withChannelSessionMetrics(identity.handlers, perimeter) : new Map(),
     domains: domains.handlers,
-    settings: placed(isGateway, settings),
+    settings: withLocalBackends(isGateway, settings),
     signer: identity.signer,
     clock: outside.clock,
     metrics: createUpstreamMetrics(metrics.registry),
   })
 
-const wayOf = (
+const buildPipeline = (
   { isGateway, settings, outside, perimeter, identity, domains }: Parts,
   backends: Backends,
   tracing: Tracing | null,
@@ -117,8 +116,8 @@ const wayOf = (
     ? pipeline({
         settings,
         tracing,
-        limits: meteredLimits(outside.limits, perimeter),
-        channel: meteredChannel(identity.channel, perimeter),
+        limits: withLimitMetrics(outside.limits, perimeter),
+        channel: withChannelMetrics(identity.channel, perimeter),
         authentication: { ...identity.authentication, apiKey: domains.apiKeys.authenticate },
         access: rememberAccess(domains.workspaces.gate, outside.clock, {
           leaseMs: settings.access.leaseMs,
@@ -155,14 +154,14 @@ const portalApp = (
   }
   const isUnavailable = (error: unknown): boolean => databaseFault(error) || redisFault(error) || blobsFault(error)
   const door = createDoor({ router, stages, answers, clock, ids, metrics, log, refusalOf: refusalOf(isUnavailable) })
-  const pages = isGateway ? referencePages(() => composeReference(words)) : null
+  const pages = isGateway ? referencePages(() => buildOpenApiDocument(words)) : null
   return createApp({ ...door, pageLog: pageLog(logger), pages, fault: faultDoor(answers, logger) })
 }
 
 /** The operations that are declared and have no handler in this process; those that nobody serves are warned of. */
-const unservedOf = ({ isGateway, settings, logger, identity, domains }: Parts): string[] => {
+const findUnserved = ({ isGateway, settings, logger, identity, domains }: Parts): string[] => {
   const unserved = catalogue.map(({ id }) => id).filter((id) => !identity.handlers.has(id) && !domains.handlers.has(id))
-  const nowhere = isGateway ? servedNowhere(unserved, settings) : unserved
+  const nowhere = isGateway ? findUnservedOperations(unserved, settings) : unserved
   if (nowhere.length > 0) logger.warn({ operations: nowhere }, 'declared, and not served yet')
   return unserved
 }
@@ -175,7 +174,7 @@ const composeParts = async (
   building: AsyncDisposableStack,
 ): Promise<Parts> => {
   const isGateway = role === 'gateway'
-  const outside = await openOutside(settings, !isGateway, logger, building)
+  const outside = await openInfrastructure(settings, !isGateway, logger, building)
   const metrics = createMetrics()
   const perimeter = createPerimeterMetrics(metrics.registry)
   // Registration opens workspaces and operators end sessions: each is handed the other's way to do it.
@@ -193,23 +192,23 @@ export const compose = async (settings: Configuration, role: Role, logger: Logge
   await using building = new AsyncDisposableStack()
   const parts = await composeParts(settings, role, logger, building)
   const { isGateway, outside, metrics, perimeter, identity, domains } = parts
-  measure(parts)
-  if (settings.profile === 'production') await refuseSeeded(outside)
+  createMetricsOfParts(parts)
+  if (settings.profile === 'production') await assertNoSeededAccounts(outside)
   else if (isGateway) await composeSeed(outside, identity, domains)
-  const backends = await backendsOf(parts)
+  const backends = await buildBackends(parts)
   building.defer(() => backends.close())
   const tracing = settings.tracing.enabled ? await loadTracing() : null
-  const way = wayOf(parts, backends, tracing)
+  const way = buildPipeline(parts, backends, tracing)
   const explain = createExplain(outside.clock, Object.keys(way), settings.explain)
   building.defer(() => explain.close())
   const app = portalApp(parts, way, [
     requestLog(logger),
     explain.record,
     ...(tracing ? [tracing.endSpan] : []),
-    ...(isGateway ? [auditRefusedCommands(outside)] : []),
+    ...(isGateway ? [auditDenials(outside)] : []),
   ])
-  const unserved = unservedOf(parts)
-  const book = watchBook({ ledger: domains.ledger, logger, metrics: createBookMetrics(metrics.registry) })
+  const unserved = findUnserved(parts)
+  const book = watchLedger({ ledger: domains.ledger, logger, metrics: createBookMetrics(metrics.registry) })
   building.defer(() => book.close())
   let draining = false
   const isDraining = () => draining
@@ -234,11 +233,11 @@ export const compose = async (settings: Configuration, role: Role, logger: Logge
     portal: guardServer({ app, ...listening }),
     operations: guardServer({ app: operations, ...listening }),
     unserved,
-    replaceBackends: (changed) => backends.replace(placed(isGateway, changed)),
+    replaceBackends: (changed) => backends.replace(withLocalBackends(isGateway, changed)),
     startDraining: () => {
       draining = true
     },
-    over: outside.storeIsOver,
+    onFatal: outside.storeIsOver,
     close: () => built.disposeAsync(),
   }
 }

@@ -2,7 +2,7 @@ import type { Logger } from 'pino'
 import type { Ledger } from '../ledger/index.ts'
 import type { createBookMetrics } from '../platform/telemetry/index.ts'
 
-export interface BookWatch {
+export interface LedgerReadiness {
   /** Rejects while the last check has found the book broken: the replica is then taken out of rotation. */
   check(): Promise<void>
   close(): Promise<void>
@@ -20,7 +20,7 @@ const everyMs = 1_000
  * Learns what the last check of the book has found, whichever replica made it: each answers for its own readiness. What
  * cannot be learned leaves it as it is, for the store's own probe tells of the store.
  */
-export const watchBook = ({ ledger, logger, metrics }: Parts): BookWatch => {
+export const watchLedger = ({ ledger, logger, metrics }: Parts): LedgerReadiness => {
   let broken: string | undefined
   let isSilent = false
   const look = async (): Promise<void> => {

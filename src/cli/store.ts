@@ -1,6 +1,8 @@
 import { databaseTarget } from '../compose/store.ts'
 import type { Configuration } from '../config/index.ts'
-import { hasEmbedded, hasSchema, type OpenDatabase, openDatabase } from '../database/index.ts'
+import { hasEmbedded, hasSchema, type OpenDatabase, openDatabase, type Tx } from '../database/index.ts'
+import { recordAudit } from '../platform/audit/index.ts'
+import { systemClock, systemIds } from '../platform/system/index.ts'
 
 /** Works on the store that the configuration names, and closes it whatever comes of the work. */
 export const withStore = async <T>(settings: Configuration, work: (store: OpenDatabase) => Promise<T>): Promise<T> => {
@@ -13,7 +15,7 @@ export const withStore = async <T>(settings: Configuration, work: (store: OpenDa
 }
 
 /** The same for what needs a store that has been in use: where there is none it is told so, and none is made. */
-export const withMadeStore = async <T>(
+export const withExistingStore = async <T>(
   settings: Configuration,
   work: (store: OpenDatabase) => Promise<T>,
 ): Promise<T> => {
@@ -24,3 +26,22 @@ export const withMadeStore = async <T>(
     return work(store)
   })
 }
+
+/** The audit row of a command, which has neither an account nor an address: whoever may run it holds the secret key. */
+export const auditCommand = (
+  tx: Tx,
+  command: string,
+  { targetId, detail = {} }: { targetId: string; detail?: Record<string, string> },
+): Promise<void> =>
+  recordAudit(tx, {
+    at: systemClock.now(),
+    portal: 'SYSTEM',
+    actorId: null,
+    workspaceId: null,
+    action: command,
+    targetId,
+    outcome: 'SUCCESS',
+    requestId: systemIds.next(),
+    clientIp: '',
+    detail,
+  })

@@ -14,7 +14,7 @@ const faultsOf = (yaml: string | Uint8Array): string[] => {
     loadConfiguration({ PORTICO_CONFIG: file })
     return []
   } catch (error) {
-    if (error instanceof ConfigurationError) return error.faults
+    if (error instanceof ConfigurationError) return error.errors
     throw error
   }
 }

@@ -1,0 +1,19 @@
+import { type Configuration, placeOf } from '../config/index.ts'
+import { inPackage, packageVersion } from '../config/package.ts'
+import { catalogue, isRoutable } from '../contract/index.ts'
+import { domainOf, fallbackLocale, type Words } from '../kernel/index.ts'
+import { type JsonObject, openApiDocument, readExamples } from '../openapi/index.ts'
+
+/** The OpenAPI document of this very build, with the examples that the end-to-end tests have recorded. */
+export const buildOpenApiDocument = (words: Words): Promise<JsonObject> =>
+  openApiDocument(catalogue, {
+    version: packageVersion(),
+    examples: readExamples(inPackage('docs/examples.json')),
+    sentence: (code) => words.refusal(code, fallbackLocale),
+  })
+
+/** Of operations without a handler in this process, those that no upstream serves either: they are answered 501. */
+export const findUnservedOperations = (
+  unserved: readonly string[],
+  settings: Pick<Configuration, 'backends'>,
+): string[] => unserved.filter((id) => !isRoutable(domainOf(id)) || placeOf(settings, domainOf(id)) === 'in-process')
