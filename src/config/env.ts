@@ -1,5 +1,3 @@
-import type { Tree } from './load.ts'
-
 /** The only file that reads the process's environment. The names are fixed: design.md section 7. */
 export const variableTexts = {
   PORT: 'where the portal listens (8080)',
@@ -37,7 +35,7 @@ export const readVariables = (): Variables => {
 const number = (text: string): number | string => (/^-?\d+(\.\d+)?$/.test(text) ? Number(text) : text)
 
 /** The variables as an overlay of the configuration; what is no number stays text, for the schema to refuse. */
-export const variableSettings = (variables: Variables): Tree => {
+export const variableSettings = (variables: Variables): Record<string, unknown> => {
   const listen = {
     ...(variables.HOST && { host: variables.HOST }),
     ...(variables.PORT && { port: number(variables.PORT) }),

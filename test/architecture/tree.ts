@@ -1,0 +1,74 @@
+import { posix } from 'node:path'
+import { importsOf, type Source } from './check.ts'
+
+/** Measures of a source tree that tell whether a reader finds a part by its folder. */
+export interface TreeMeasures {
+  files: number
+  medianLines: number
+  ninthDecileLines: number
+  largest: { path: string; lines: number }
+  small: string[]
+}
+
+const linesOf = ({ text }: Source): number => text.split('\n').length - 1
+
+export const measureTree = (sources: readonly Source[], smallBelow: number): TreeMeasures => {
+  const sized = sources
+    .map((source) => ({ path: source.path, lines: linesOf(source) }))
+    .sort((a, b) => a.lines - b.lines)
+  const at = (share: number) => sized[Math.min(sized.length - 1, Math.floor(sized.length * share))]?.lines ?? 0
+  const largest = sized.at(-1) ?? { path: '', lines: 0 }
+  return {
+    files: sized.length,
+    medianLines: at(0.5),
+    ninthDecileLines: at(0.9),
+    largest,
+    small: sized.filter(({ lines }) => lines < smallBelow).map(({ path }) => path),
+  }
+}
+
+/** Folders with more files on one level than a reader can take in. */
+export const crowdedFolders = (sources: readonly Source[], maxFiles: number): string[] => {
+  const counts = new Map<string, number>()
+  for (const { path } of sources) {
+    const folder = posix.dirname(path)
+    counts.set(folder, (counts.get(folder) ?? 0) + 1)
+  }
+  return [...counts].filter(([, count]) => count > maxFiles).map(([folder, count]) => `${folder}: ${count} files`)
+}
+
+/** The first import cycle that a depth-first search finds from each file, type-only imports included. */
+export const importCycles = (sources: readonly Source[]): string[] => {
+  const known = new Set(sources.map(({ path }) => path))
+  const imports = new Map(
+    sources.map((source) => [source.path, importsOf(source).filter((target) => known.has(target))]),
+  )
+  const done = new Set<string>()
+  const cycles: string[] = []
+  const visit = (path: string, trail: readonly string[]): void => {
+    const start = trail.indexOf(path)
+    if (start >= 0) {
+      cycles.push([...trail.slice(start), path].join(' -> '))
+      return
+    }
+    if (done.has(path)) return
+    for (const target of imports.get(path) ?? []) visit(target, [...trail, path])
+    done.add(path)
+  }
+  for (const { path } of sources) visit(path, [])
+  return cycles
+}
+
+/** The files that `from` reaches by its imports, itself included; what `stops` names is not entered. */
+export const reachableFiles = (sources: readonly Source[], from: readonly string[]): Set<string> => {
+  const byPath = new Map(sources.map((source) => [source.path, source]))
+  const reached = new Set<string>()
+  const queue = [...from]
+  for (let path = queue.pop(); path !== undefined; path = queue.pop()) {
+    const source = byPath.get(path)
+    if (!source || reached.has(path)) continue
+    reached.add(path)
+    queue.push(...importsOf(source))
+  }
+  return reached
+}
