@@ -21,6 +21,10 @@ const specifiersOf = ({ path, text }: Source): string[] => {
 const resolve = (from: string, specifier: string): string =>
   specifier.startsWith('.') ? posix.normalize(posix.join(dirname(from), specifier)) : specifier
 
+/** What a file imports: our own files by path, packages and built-ins by their specifier. */
+export const importsOf = (source: Source): string[] =>
+  specifiersOf(source).map((specifier) => resolve(source.path, specifier))
+
 /** Code without its comments, which may speak of anything. */
 const withoutComments = (text: string): string => text.replace(/\/\*[\s\S]*?\*\/|(^|\s)\/\/.*$/gm, '$1')
 
@@ -36,8 +40,7 @@ export const violations = (sources: readonly Source[]): string[] => {
   const found: string[] = []
   for (const source of sources) {
     const { path } = source
-    for (const specifier of specifiersOf(source)) {
-      const to = resolve(path, specifier)
+    for (const to of importsOf(source)) {
       for (const rule of importRules) {
         if (!rule.from.test(path) || rule.exceptFrom?.test(path)) continue
         if (rule.forbids.test(to) && !rule.exceptTo?.test(to)) found.push(`${path} imports ${to}: ${rule.name}`)
