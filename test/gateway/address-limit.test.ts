@@ -64,7 +64,10 @@ describe('a request that matches no operation', () => {
       spent.push(`${name} ${key}`)
       return { allowed: false, limit: 2, remaining: 0, resetMs: 1_000 }
     }
-    const limit = unmatchedLimit({ settings, limits: { spend, addressKey: (address) => address, networkKey: (address) => address } })
+    const limit = unmatchedLimit({
+      settings,
+      limits: { spend, addressKey: (address) => address, networkKey: (address) => address },
+    })
     const request = { chainId, peer, headers: headersOf(headers), edgeTrusted: false, clientIp: '', limit: null }
     expect(await refusalOf((async () => limit(request))())).toBe('ACCESS.RATE_LIMITED')
     expect(spent).toEqual([bucket])
