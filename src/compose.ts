@@ -1,6 +1,6 @@
 import type { Server } from 'node:http'
 import type { Logger } from 'pino'
-import { createApp, pipeline, servicePipeline, type Way } from './app.ts'
+import { createApp, pipeline, servicePipeline, unmatchedLimit, type Way } from './app.ts'
 import { assertedCall, type Backends, createBackends, createUpstreamMetrics } from './backends/index.ts'
 import { watchBook } from './compose/book-watch.ts'
 import { composeDomains, type Domains } from './compose/domains.ts'
@@ -135,7 +135,7 @@ const wayOf = (
 
 /** `told` is what hears of every request once it has been answered. */
 const portalApp = (
-  { isGateway, settings, outside, logger, metrics, domains }: Parts,
+  { isGateway, settings, outside, logger, metrics, perimeter, domains }: Parts,
   way: Way,
   told: readonly ((finished: Finished) => void)[],
 ) => {
@@ -154,7 +154,20 @@ const portalApp = (
     for (const tell of told) tell(finished)
   }
   const isUnavailable = (error: unknown): boolean => databaseFault(error) || redisFault(error) || blobsFault(error)
-  const door = createDoor({ router, stages, answers, clock, ids, metrics, log, refusalOf: refusalOf(isUnavailable) })
+  const door = createDoor({
+    router,
+    stages,
+    // The gateway in front of a service has counted the address already.
+    limitUnmatched: isGateway
+      ? unmatchedLimit({ settings, limits: meteredLimits(outside.limits, perimeter) })
+      : () => undefined,
+    answers,
+    clock,
+    ids,
+    metrics,
+    log,
+    refusalOf: refusalOf(isUnavailable),
+  })
   const pages = isGateway ? referencePages(() => composeReference(words)) : null
   return createApp({ ...door, pageLog: pageLog(logger), pages, fault: faultDoor(answers, logger) })
 }
