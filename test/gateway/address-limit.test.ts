@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import { unmatchedLimit } from '../../src/app.ts'
-import { listTransfers } from '../../src/contract/transfers.ts'
+import { listTransfers } from '../../src/domains/transfers/contract.ts'
 import { stages } from '../../src/gateway/stages/index.ts'
 import { type ChainId, type Portal, rateLimited } from '../../src/kernel/index.ts'
 import { refusalOf } from '../domains/world.ts'
