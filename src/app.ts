@@ -1,7 +1,14 @@
 import express, { type ErrorRequestHandler, type Express, type RequestHandler } from 'express'
 import type { Backends } from './backends/index.ts'
 import type { Configuration } from './config/index.ts'
-import { type AccessMemory, createEdgeView, type Stage, stages, type Tracing } from './gateway/index.ts'
+import {
+  type AccessMemory,
+  createEdgeView,
+  type Stage,
+  stages,
+  type Tracing,
+  type UnmatchedLimit,
+} from './gateway/index.ts'
 import type { AuthenticationPort, ChannelPort, LimitPort } from './gateway/ports.ts'
 
 export interface Parts {
@@ -29,7 +36,7 @@ export const pipeline = ({ settings, limits, channel, authentication, access, ba
   return {
     edge: stages.edge(edgeView),
     ...(tracing && { trace: tracing.beginSpan(({ edgeTrusted }) => edgeTrusted) }),
-    portalAccessCode: stages.portalAccessCode(settings.portals, edgeView),
+    portalAccessCode: stages.portalAccessCode(settings.portals, edgeView, stages.addressSpender(limits, settings)),
     addressLimit: stages.addressLimit(limits, settings),
     requiredHeaders: stages.requiredHeaders(settings.portals),
     clientHash: stages.clientHash,
@@ -44,6 +51,10 @@ export const pipeline = ({ settings, limits, channel, authentication, access, ba
     serve: tracing ? tracing.insideSpan(serve) : serve,
   }
 }
+
+/** Limits requests that match no operation, which never enter the pipeline. */
+export const unmatchedLimit = ({ settings, limits }: Pick<Parts, 'settings' | 'limits'>): UnmatchedLimit =>
+  stages.unmatchedLimit(createEdgeView(settings.portals), stages.addressSpender(limits, settings))
 
 /** A domain service has the gateway's word for the caller; it checks that word, and the input once more. */
 export const servicePipeline = (

@@ -13,6 +13,7 @@ import {
   Refusal,
   toDate,
 } from '../kernel/index.ts'
+import { isCompactJws } from '../platform/crypto/index.ts'
 import { Claims } from './assertion.ts'
 
 /** Whether the portal has the operation: whoever calls through another one has been let in for something else. */
@@ -99,8 +100,10 @@ export const assertedCall = (settings: AssertedSettings, clock: Clock): Stage =>
     clockTolerance: settings.clockSkewMs / 1_000,
   }
   return async (call) => {
-    const [scheme, token] = (call.headers.optional('authorization') ?? '').split(' ', 2)
-    if (scheme !== 'Bearer' || !token) throw new Refusal('ACCESS.TOKEN_MISSING')
+    const token = /^Bearer (.+)$/.exec(call.headers.optional('authorization') ?? '')?.[1]
+    if (token === undefined) throw new Refusal('ACCESS.TOKEN_MISSING')
+    if (!isCompactJws(token))
+      throw new Refusal('ACCESS.TOKEN_INVALID', { internal: 'call assertion is not a canonical JWS' })
     const now = { currentDate: toDate(clock.now()) }
     const verified = await jwtVerify(token, keys, { ...options, ...now }).catch((cause: unknown) => {
       throw cause instanceof Refusal

@@ -5,6 +5,14 @@ import { assertedCall, type Backends, createBackends, createUpstreamMetrics } fr
 import type { Configuration } from '../config/index.ts'
 import { catalogue } from '../contract/index.ts'
 import { databaseFault } from '../database/index.ts'
+import { unmatchedLimit } from './app.ts'
+import { watchBook } from './compose/book-watch.ts'
+import { meteredChannel, meteredLimits, meteredSessions } from './compose/metered.ts'
+import { type Outside, openOutside } from './compose/outside.ts'
+import { composeReference } from './compose/reference.ts'
+import { auditRefusedCommands } from './compose/refused-commands.ts'
+import { refuseSeeded } from './compose/seed.ts'
+import { servedNowhere } from './compose/unserved.ts'
 import {
   createAnswers,
   createDoor,
@@ -134,7 +142,7 @@ const buildPipeline = (
 
 /** `told` is what hears of every request once it has been answered. */
 const portalApp = (
-  { isGateway, settings, outside, logger, metrics, domains }: Parts,
+  { isGateway, settings, outside, logger, metrics, perimeter, domains }: Parts,
   way: Way,
   told: readonly ((finished: Finished) => void)[],
 ) => {
@@ -153,8 +161,26 @@ const portalApp = (
     for (const tell of told) tell(finished)
   }
   const isUnavailable = (error: unknown): boolean => databaseFault(error) || redisFault(error) || blobsFault(error)
+<<<<<<< HEAD:src/compose/index.ts
   const door = createDoor({ router, stages, answers, clock, ids, metrics, log, refusalOf: refusalOf(isUnavailable) })
   const pages = isGateway ? referencePages(() => buildOpenApiDocument(words)) : null
+=======
+  const door = createDoor({
+    router,
+    stages,
+    // The gateway in front of a service has counted the address already.
+    limitUnmatched: isGateway
+      ? unmatchedLimit({ settings, limits: meteredLimits(outside.limits, perimeter) })
+      : () => undefined,
+    answers,
+    clock,
+    ids,
+    metrics,
+    log,
+    refusalOf: refusalOf(isUnavailable),
+  })
+  const pages = isGateway ? referencePages(() => composeReference(words)) : null
+>>>>>>> house:src/compose.ts
   return createApp({ ...door, pageLog: pageLog(logger), pages, fault: faultDoor(answers, logger) })
 }
 

@@ -1,3 +1,4 @@
+import { isIP } from 'node:net'
 import ipaddr from 'ipaddr.js'
 import { LRUCache } from 'lru-cache'
 import type { Headers } from './headers.ts'
@@ -7,8 +8,11 @@ const longestAddress = 64
 /** Addresses come again and again; parsing one costs as much as several stages. Null for what is none. */
 const spellings = new LRUCache<string, { address: string | null }>({ max: 10_000 })
 
-/** As inet_aton reads them, `1` and `010.0.0.1` are addresses too, and not the same ones to everybody: they are none here. */
-const isAddress = (text: string): boolean => ipaddr.IPv4.isValidFourPartDecimal(text) || ipaddr.IPv6.isValid(text)
+/**
+ * Rejects what inet_aton accepts (`1`, `010.0.0.1`), since parsers disagree on it, and IPv6 zone ids, which mean something on
+ * one host only (RFC 4007, section 11.2).
+ */
+const isAddress = (text: string): boolean => isIP(text) !== 0 && !text.includes('%')
 
 /** An address in its one spelling, or null for what is none; an IPv4 address inside IPv6 is the IPv4 address. */
 export const parseAddress = (text: string): string | null => {
@@ -24,6 +28,9 @@ export const normalAddress = (text: string): string => parseAddress(text) ?? tex
 
 /** An address with the port that it came from, as some edges write a hop: Azure's always, Amazon's when told to. */
 const withPort = /^(?:([\d.]+)|\[([\da-f:.]+)\]):\d{1,5}$/i
+
+/** RFC 9110, section 5.6.3. `trim` would remove non-ASCII white space, too. */
+const optionalWhiteSpace = /^[ \t]+|[ \t]+$/g
 
 const parseHop = (hop: string): string | null => {
   const [, v4, v6] = withPort.exec(hop) ?? []
@@ -41,13 +48,13 @@ export const clientAddress = (
   trusted: (address: string) => boolean,
 ): string => {
   if (kind === 'cloudflare') {
-    const told = headers.isRepeated('cf-connecting-ip') ? '' : headers.informative('cf-connecting-ip').trim()
-    return parseAddress(told) ?? peer
+    const address = headers.isRepeated('cf-connecting-ip') ? '' : headers.informative('cf-connecting-ip')
+    return parseAddress(address) ?? peer
   }
   if (headers.isRepeated('x-forwarded-for')) return peer
   let client = peer
   for (const hop of headers.informative('x-forwarded-for').split(',').reverse()) {
-    const address = parseHop(hop.trim())
+    const address = parseHop(hop.replace(optionalWhiteSpace, ''))
     if (address === null) return client
     client = address
     if (!trusted(client)) return client

@@ -10,11 +10,14 @@ import type { Finished } from './request-log.ts'
 import { answerOverRest, isUnderWay } from './rest-of-body.ts'
 import type { Router } from './router.ts'
 import { localeField } from './stages/edge.ts'
+import type { UnmatchedLimit, UnmatchedRequest } from './stages/limits.ts'
 import { requestIdPattern } from './stages/required-headers.ts'
 
 export interface DoorPorts {
   router: Router
   stages: readonly Stage[]
+  /** Counts a request that matched no operation, or refuses it. */
+  limitUnmatched: UnmatchedLimit
   answers: Answers
   clock: Clock
   ids: Ids
@@ -35,7 +38,8 @@ const isOfAChain = (url: string): boolean => url.startsWith('/web/') || url.star
  * The one Express handler of the chains: it makes a Call of the request, runs the stages over it, writes what came of it,
  * and tells the log and the metrics. It is the only place where the pipeline meets HTTP.
  */
-export const createDoor = ({ router, stages, answers, clock, ids, metrics, log, refusalOf }: DoorPorts) => {
+export const createDoor = (ports: DoorPorts) => {
+  const { router, stages, limitUnmatched, answers, clock, ids, metrics, log, refusalOf } = ports
   const arrive = (request: HttpRequest, requestId: string): Call => {
     const { path, query } = splitUrl(request.url)
     const method = request.method
@@ -53,25 +57,33 @@ export const createDoor = ({ router, stages, answers, clock, ids, metrics, log, 
     return typeof given === 'string' && requestIdPattern.test(given) ? given : ids.next()
   }
 
-  /** As the stage `edge` reads it, for what is refused before there is a call. */
-  const askedOf = ({ headers, url }: HttpRequest): Asked => {
-    const chainId = chainAt(splitUrl(url).path)
-    const told = headers[localeField(chains[chainId])]
-    return { chainId, locale: parseLocale(typeof told === 'string' ? told : undefined), limit: null }
+  /** Reads the locale as the stage `edge` does. */
+  const unmatchedOf = (request: HttpRequest): UnmatchedRequest & Asked => {
+    const chainId = chainAt(splitUrl(request.url).path)
+    const headers = new Headers(request)
+    const locale = parseLocale(headers.informative(localeField(chains[chainId])))
+    const peer = request.socket.remoteAddress ?? ''
+    return { chainId, locale, limit: null, headers, peer, edgeTrusted: false, clientIp: peer }
   }
 
-  const refuse = (
-    request: HttpRequest,
-    response: HttpResponse,
-    call: Call | null,
-    requestId: string,
-    refusal: Refusal,
-  ) => {
+  /** Resolves with the refusal to send: `refusal`, or that of the address limit. */
+  const countUnmatched = async (unmatched: UnmatchedRequest, refusal: Refusal): Promise<Refusal> => {
+    // A reset socket has no peer address.
+    if (unmatched.peer === '') return refusal
+    try {
+      await limitUnmatched(unmatched)
+      return refusal
+    } catch (error) {
+      return refusalOf(error)
+    }
+  }
+
+  const refuse = (request: HttpRequest, response: HttpResponse, asked: Asked, requestId: string, refusal: Refusal) => {
     if (response.headersSent) return void response.destroy()
     // One that drips has had its time.
     if (refusal.code === 'REQUEST.TIMEOUT' && isUnderWay(request)) answerLast(request, response)
     else answerOverRest(request, response)
-    answers.write(response, requestId, answers.refusal(refusal, call ?? askedOf(request)))
+    answers.write(response, requestId, answers.refusal(refusal, asked))
   }
 
   const serve = async (request: HttpRequest, response: HttpResponse): Promise<void> => {
@@ -86,10 +98,12 @@ export const createDoor = ({ router, stages, answers, clock, ids, metrics, log, 
       if (typeof call.reply === 'string') answers.write(response, requestId, answers.success(call, call.reply))
       else await answers.stream(response, call, call.reply)
     } catch (error) {
+      const asked = call ?? unmatchedOf(request)
       refusal = refusalOf(error)
+      if (!(asked instanceof Call)) refusal = await countUnmatched(asked, refusal)
       // What came in one packet with its head is parsed within this turn of the loop.
       if (isUnderWay(request)) await parsed()
-      refuse(request, response, call, requestId, refusal)
+      refuse(request, response, asked, requestId, refusal)
     }
     const status = response.statusCode
     const ms = stopwatch({ operation: call?.operation.id ?? 'none', status, code: refusal?.code ?? null })

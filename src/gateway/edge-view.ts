@@ -4,8 +4,11 @@ import { covers, parseRange } from '../platform/addresses/index.ts'
 import { clientAddress, normalAddress } from './address.ts'
 import type { Call } from './call.ts'
 
-/** Sets what the edge of a portal tells of a call. */
-export type EdgeView = (call: Call, portal: Portal) => void
+/** The part of a request that the client address is resolved from and written to. */
+export type ClientFacts = Pick<Call, 'headers' | 'peer' | 'edgeTrusted' | 'clientIp'>
+
+/** Sets the client address of a request as a portal's edge reports it. */
+export type EdgeView = (request: ClientFacts, portal: Portal) => void
 
 const trusts = (ranges: string[]): ((address: string) => boolean) => {
   const parsed = ranges.map(parseRange)
@@ -29,11 +32,11 @@ export const createEdgeView = (portals: Record<Portal, PortalConfiguration>): Ed
     CONSUMER: trusts(portals.CONSUMER.edge.trustedProxies),
     SYSTEM: trusts(portals.SYSTEM.edge.trustedProxies),
   }
-  return (call, portal) => {
-    const peer = normalAddress(call.peer)
-    call.edgeTrusted = trust[portal](peer)
-    call.clientIp = call.edgeTrusted
-      ? clientAddress(portals[portal].edge.kind, call.headers, peer, trust[portal])
+  return (request, portal) => {
+    const peer = normalAddress(request.peer)
+    request.edgeTrusted = trust[portal](peer)
+    request.clientIp = request.edgeTrusted
+      ? clientAddress(portals[portal].edge.kind, request.headers, peer, trust[portal])
       : peer
   }
 }

@@ -16,6 +16,7 @@ export { createRouter } from './router.ts'
 export { securityHeaders } from './security-headers.ts'
 export { guardServer } from './server.ts'
 export { stages } from './stages/index.ts'
+export type { UnmatchedLimit } from './stages/limits.ts'
 /** Spans, loaded where they are wanted: a gateway that does not trace starts the sooner. */
 export const loadTracing = () => import('./tracing.ts')
 export type Tracing = Awaited<ReturnType<typeof loadTracing>>

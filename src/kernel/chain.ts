@@ -23,6 +23,10 @@ export const chains = {
 
 export type ChainId = keyof typeof chains
 
+/** The portal that a chain belongs to; null where the access code or the token decides. */
+export const portalOfChain = ({ portal }: Chain): Portal | null =>
+  portal === 'code' || portal === 'token' ? null : portal
+
 const isChainId = (text: string): text is ChainId => Object.hasOwn(chains, text)
 
 /** The longest prefix first: one may stand below another. */

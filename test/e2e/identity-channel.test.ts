@@ -183,6 +183,16 @@ describe.skipIf(!storeIsAvailable())('the second chain, which has no secure chan
     expect((await portico.call('POST', path, { token: secret, body })).status).toBe(200)
   })
 
+  test('secureChannel.publicKey 400 VALIDATION.INVALID_PARAMETER: no sealed reply without a channel', async () => {
+    const headers = { 'x-secure-channel-reply': 'encrypted' }
+    const answer = await portico.call('GET', '/web/v1/secure-channel/public-key', { headers })
+    expect([...refusal(answer), answer.body.message]).toEqual([
+      400,
+      'VALIDATION.INVALID_PARAMETER',
+      'invalid request parameters: x-secure-channel-reply',
+    ])
+  })
+
   test.each(['x-secure-channel-session-id', 'x-secure-channel-reply'])(
     'wallets.list 400: %s is refused, not passed over',
     async (name) => {

@@ -77,14 +77,14 @@ describe.skipIf(!storeIsAvailable())('the perimeter', () => {
     if (route) expect((await ask(route, { headers: { [name]: null } })).body.message).toContain(name)
   })
 
-  test.each(['1', '127.1', '0x7f.0.0.1', '010.0.0.1', '203.0.113.7, 203.0.113.8', '203.0.113.256'])(
-    '400 VALIDATION.INVALID_PARAMETER where CF-Connecting-IP is %s',
-    async (address) => {
-      const [route] = portalRoutes
-      const answer = route && (await ask(route, { headers: { 'cf-connecting-ip': address } }))
-      expect([answer?.status, answer?.body.message]).toEqual([400, 'invalid request parameters: cf-connecting-ip'])
-    },
-  )
+  test.each([
+    ...['1', '127.1', '0x7f.0.0.1', '010.0.0.1', '203.0.113.7, 203.0.113.8', '203.0.113.256'],
+    ...['fe80::1%eth0', '203.0.113.7\u00a0', '\u00a0203.0.113.7'],
+  ])('400 VALIDATION.INVALID_PARAMETER where CF-Connecting-IP is %s', async (address) => {
+    const [route] = portalRoutes
+    const answer = route && (await ask(route, { headers: { 'cf-connecting-ip': address } }))
+    expect([answer?.status, answer?.body.message]).toEqual([400, 'invalid request parameters: cf-connecting-ip'])
+  })
 
   test('401 ACCESS.TOKEN_MISSING without a token, whatever the body', async () => {
     const bodied = (route: Route): Call => (route.method === 'POST' ? { body: '{"broken' } : {})

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { Answer } from '../harness/http.ts'
 import { type Client, client, data, refusal } from '../harness/identity.ts'
 import { type Portico, startPortico } from '../harness/portico.ts'
 import { signIn } from '../harness/sign-in.ts'
@@ -156,6 +157,29 @@ describe.skipIf(!storeIsAvailable())('limits of a portal of its own', () => {
     expect((await profile()).status).toBe(200)
     expect(refusal(await profile())).toEqual(limited)
   })
+
+  const publicKey = `${system}/secure-channel/public-key`
+
+  test.each<[string, [number, string], (at: Client) => Promise<Answer>]>([
+    ['an unknown route', [404, 'ROUTE.NOT_FOUND'], (at) => at.get(`${system}/none`)],
+    ['an unknown method', [405, 'ROUTE.METHOD_NOT_ALLOWED'], (at) => at.post(publicKey, {})],
+    [
+      'a wrong access code',
+      [403, 'ACCESS.PORTAL_MISMATCH'],
+      (at) => at.get(publicKey, undefined, { 'x-portal-access-code': 'guess' }),
+    ],
+  ])(
+    '429 ACCESS.RATE_LIMITED: %s spends the limit of its address, and of no other one',
+    async (_name, refused, ask) => {
+      const at = client(portico)
+      await times(40, async () => expect(refusal(await ask(at))).toEqual(refused))
+      const limitedAnswer = await ask(at)
+      expect(refusal(limitedAnswer)).toEqual(limited)
+      expect(limitedAnswer.headers.get('ratelimit')).toBe(`"address";r=0;t=${limitedAnswer.headers.get('retry-after')}`)
+      expect(refusal(await at.get(publicKey))).toEqual(limited)
+      expect((await client(portico).get(publicKey)).status).toBe(200)
+    },
+  )
 
   test('429 for any one address at SYSTEM counts by itself', async () => {
     const at = client(portico)

@@ -105,9 +105,21 @@ describe('a body through the secure channel', () => {
 
   test('an operation that has no use for the channel looks at nothing of it', async () => {
     for (const operation of [openSecureChannel, downloadFile]) {
-      const { call, refusal } = await through(sealed, body, operation)
+      const { call, refusal } = await through(session, body, operation)
       expect([refusal, call.payload, call.sealReply]).toEqual([undefined, body, null])
     }
+    expect(sealers).toBe(0)
+  })
+
+  test('400 VALIDATION.INVALID_PARAMETER: no sealed reply of an operation without a channel, in any chain', async () => {
+    const field = 'x-secure-channel-reply'
+    for (const operation of [openSecureChannel, closeSecureChannel, downloadFile])
+      for (const headers of [sealed, { [field]: 'encrypted' }, { [field]: '' }])
+        expect((await through(headers, body, operation)).refusal).toEqual([invalid, field])
+    for (const chainId of ['api', 'self'] as const)
+      expect(await refused(() => stage(callOf(downloadFile, sealed, chainId)))).toEqual([invalid, field])
+    const portalUnknown = Object.assign(callOf(listTransfers, sealed, 'self'), { portal: null })
+    expect(await refused(() => stage(portalUnknown))).toEqual([invalid, field])
     expect(sealers).toBe(0)
   })
 

@@ -15,6 +15,7 @@ import {
   type Finished,
   faultDoor,
   refusalOf,
+  type UnmatchedLimit,
 } from '../../src/gateway/index.ts'
 import { type Code, instantOf, Refusal, rateLimited, StreamReply } from '../../src/kernel/index.ts'
 import { systemIds } from '../../src/platform/system/index.ts'
@@ -26,10 +27,12 @@ class Unavailable extends Error {}
 const finished: Finished[] = []
 const measured: object[] = []
 let behave: (call: Call) => void
+let limitUnmatched: UnmatchedLimit
 beforeEach(() => {
   finished.length = 0
   measured.length = 0
   behave = () => undefined
+  limitUnmatched = () => undefined
 })
 
 const clock = { now: () => instantOf(0) }
@@ -38,6 +41,7 @@ const answers = createAnswers({ clock, words, securityFields: {}, asksForFields:
 const door = createDoor({
   router: createRouter(catalogue),
   stages: [(call) => behave(call)],
+  limitUnmatched: (request) => limitUnmatched(request),
   answers,
   clock,
   ids: systemIds,
@@ -92,6 +96,46 @@ describe('log and metrics are told of a request by what was answered', () => {
     expect(measured).toEqual([{ operation, ...told }])
     const [{ status, refusal, call } = expect.fail()] = finished
     expect({ operation: call?.operation.id ?? 'none', status, code: refusal?.code ?? null }).toEqual(measured[0])
+  })
+})
+
+describe('a request that matches no operation', () => {
+  const limit = { name: 'address', limit: 3, windowMs: 60_000, resetMs: 20_000 }
+
+  test.each([
+    ['get', '/web/v1/system/none', 404, 'system'],
+    ['get', '/web/v1/system/auth/login/initiate', 405, 'system'],
+    ['get', '/web/v1/users/self/none', 404, 'self'],
+    ['get', '/web/v1/none/%ff', 400, 'shared'],
+    ['get', '/none', 404, 'consumer'],
+  ] as const)('%s %s %i: counts against the address on the chain %s', async (method, path, status, chainId) => {
+    const counted: object[] = []
+    limitUnmatched = (unmatched) => {
+      counted.push({ chainId: unmatched.chainId, peer: unmatched.peer })
+      unmatched.limit = { ...limit, remaining: 2 }
+    }
+    const response = await request(app)[method](path)
+    expect([response.status, response.headers.ratelimit]).toEqual([status, '"address";r=2;t=20'])
+    expect(counted).toEqual([{ chainId, peer: expect.stringContaining('127.0.0.1') }])
+  })
+
+  test('429 ACCESS.RATE_LIMITED once the address limit refuses; 503 where it cannot be reached', async () => {
+    limitUnmatched = (unmatched) => {
+      unmatched.limit = { ...limit, remaining: 0 }
+      throw rateLimited(limit.resetMs, 'limit address')
+    }
+    const limited = await request(app).get('/web/v1/consumer/none')
+    expect([limited.status, limited.body.code]).toEqual([429, 'ACCESS.RATE_LIMITED'])
+    expect([limited.headers['retry-after'], limited.headers.ratelimit]).toEqual(['20', '"address";r=0;t=20'])
+    limitUnmatched = () => Promise.reject(new Unavailable())
+    expect((await request(app).get('/web/v1/consumer/none')).status).toBe(503)
+    await expect.poll(() => measured).toHaveLength(2)
+    expect(measured).toMatchObject([{ operation: 'none', status: 429, code: 'ACCESS.RATE_LIMITED' }, { status: 503 }])
+  })
+
+  test('a matched request is left to the pipeline', async () => {
+    limitUnmatched = () => expect.fail()
+    expect((await request(app).get('/web/v1/consumer/profile')).status).toBe(200)
   })
 })
 

@@ -38,6 +38,9 @@ describe('the client behind an edge that forwards', () => {
     ['the peer where an address is one to some only', '010.0.0.1', '10.0.0.1'],
     ['the same with a port', '010.0.0.1:443', '10.0.0.1'],
     ['the peer where there is no hop', '', '10.0.0.1'],
+    ['the peer where an IPv6 address has a zone id', 'fe80::1%eth0', '10.0.0.1'],
+    ['the peer where non-ASCII white space surrounds the address', '203.0.113.9\u00a0', '10.0.0.1'],
+    ['an address between spaces and tabs', '198.51.100.1 ,\t203.0.113.9 \t', '203.0.113.9'],
   ])('is %s', (_name, hops, client) => {
     expect(forwarded('10.0.0.1', hops)).toEqual([client, true])
   })
@@ -66,8 +69,12 @@ describe('the client behind an edge that forwards', () => {
 describe('the client behind Cloudflare', () => {
   const connecting = (peer: string, ...values: string[]) => seen('SYSTEM', peer, 'cf-connecting-ip', values)
 
+  test.each(['fe80::1%eth0', '203.0.113.9\u00a0', '\u2003203.0.113.9'])('is the peer where it says %j', (address) => {
+    expect(connecting('10.0.0.1', address)).toEqual(['10.0.0.1', true])
+  })
+
   test('is what a trusted peer says, once', () => {
-    expect(connecting('10.0.0.1', ' 203.0.113.9 ')).toEqual(['203.0.113.9', true])
+    expect(connecting('10.0.0.1', '203.0.113.9')).toEqual(['203.0.113.9', true])
     expect(connecting('10.0.0.1', '203.0.113.9', '203.0.113.9')).toEqual(['10.0.0.1', true])
     expect(connecting('2001:db8::1', '203.0.113.9')).toEqual(['2001:db8::1', false])
   })

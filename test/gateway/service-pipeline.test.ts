@@ -23,6 +23,8 @@ interface Said {
   key?: 'not named'
   /** By a key of that algorithm, which stands among the gateway's. */
   alg?: 'ES256'
+  /** Changes the text of the signed token. */
+  spelled?: (token: string) => string
 }
 
 /** What a domain service (`serve --role domains`) lets through to its handlers. */
@@ -97,7 +99,7 @@ describe('the pipeline of a domain service', () => {
     const operation = catalogue.find((each) => each.id === id)
     if (!operation) throw new Error(id)
     const [chainId] = operation.chains
-    const token = await sign(claims, kid, said)
+    const token = said.spelled?.(await sign(claims, kid, said)) ?? (await sign(claims, kid, said))
     const headers = headersOf({ authorization: `Bearer ${token}`, 'x-request-id': 'one', ...extra })
     const call = arrivedCall(operation, { chainId, headers, params, receivedAt: instantOf(Date.now()) })
     await runStages(Object.values(way), call)
@@ -141,6 +143,19 @@ describe('the pipeline of a domain service', () => {
       expect(served).toEqual([])
     },
   )
+
+  test.each<[string, (token: string) => string]>([
+    [
+      'stray bits in its signature',
+      (token) => token.slice(0, -1) + String.fromCharCode(token.charCodeAt(token.length - 1) + 1),
+    ],
+    ['padding', (token) => `${token}==`],
+    ['anything after it', (token) => `${token} more`],
+  ])('401 ACCESS.TOKEN_INVALID for a call assertion with %s', async (_name, spelled) => {
+    const asked = ask('wallets.list', { portal: 'CONSUMER', sub: account, workspace }, 'one', {}, { spelled })
+    await expect(asked).rejects.toMatchObject({ code: 'ACCESS.TOKEN_INVALID' })
+    expect(served).toEqual([])
+  })
 
   test('400 VALIDATION.INVALID_PARAMETER for a command that comes without the id by which it happens once', async () => {
     const claims = { portal: 'SYSTEM', sub: account, permissions: ['recharge:approve'] }

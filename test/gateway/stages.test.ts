@@ -202,7 +202,11 @@ describe('what is named twice, and might be read by the first or by the last', (
   test('403 ACCESS.PORTAL_MISMATCH for two access codes', async () => {
     const { portals } = testSettings({})
     portals.CONSUMER.accessCodes = [hash('sha256', 'good')]
-    const stage = stages.portalAccessCode(portals, () => undefined)
+    const stage = stages.portalAccessCode(
+      portals,
+      () => undefined,
+      () => undefined,
+    )
     const ask = async (call: Call) => stage(call)
     const name = 'x-portal-access-code'
     expect(await refusalOf(ask(callOf(listTransfers, 'consumer', { [name]: 'good' })))).toBe('none')
@@ -271,6 +275,10 @@ describe('the fields of a portal', () => {
     ['cf-ray', 'a'.repeat(64), 'a'.repeat(65)],
     ['cf-ipcountry', 't1', 'jpn'],
     ['cf-connecting-ip', '2001:db8::1', `2001:db8::1%${'a'.repeat(64)}`],
+    ['cf-connecting-ip', 'fe80::1', 'fe80::1%eth0'],
+    ['cf-connecting-ip', '203.0.113.7', '203.0.113.7\u00a0'],
+    ['cf-connecting-ip', '203.0.113.7', '\u00a0203.0.113.7'],
+    ['cf-connecting-ip', '::ffff:1.2.3.4', '::ffff:01.2.3.4'],
   ])('%s is as it may be at the most, and no more: %s, %s', async (name, most, more) => {
     expect(await ask({ [name]: most })).not.toBe(invalid)
     expect(await ask({ [name]: more })).toBe(invalid)

@@ -49,6 +49,41 @@ describe('a token that is not one of ours is ACCESS.TOKEN_INVALID', () => {
       expect(await codeOf(read(text))).toBe('ACCESS.TOKEN_INVALID')
   })
 
+  test('a token with padding, white space, stray bits or non-base64url characters in any part', async () => {
+    const parts = token.split('.')
+    const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
+    const spellings = new Set<string>()
+    for (const [index, part] of parts.entries()) {
+      const decoded = Buffer.from(part, 'base64url')
+      const sameBytes = [...alphabet].map((last) => part.slice(0, -1) + last)
+      const loose = [
+        `${part}=`,
+        `${part}==`,
+        `${part} `,
+        ` ${part}`,
+        `${part.slice(0, 5)}\n${part.slice(5)}`,
+        `${part}%`,
+      ]
+      for (const spelling of [...sameBytes, ...loose, decoded.toString('base64')])
+        if (spelling !== part && Buffer.from(spelling, 'base64url').equals(decoded))
+          spellings.add(parts.with(index, spelling).join('.'))
+    }
+    expect(spellings.size).toBeGreaterThanOrEqual(15 + 3 * 6)
+    for (const spelling of spellings) expect(await codeOf(read(spelling))).toBe('ACCESS.TOKEN_INVALID')
+    expect((await read(token)).portal).toBe('CONSUMER')
+  })
+
+  test('a signed token whose header or claims are not canonical base64url', async () => {
+    const [header = '', payload = ''] = token.split('.')
+    for (const [first, second] of [
+      [`${header}=`, payload],
+      [header, `${payload}=`],
+    ]) {
+      const signature = sign(null, Buffer.from(`${first}.${second}`), signingKey).toString('base64url')
+      expect(await codeOf(read(`${first}.${second}.${signature}`))).toBe('ACCESS.TOKEN_INVALID')
+    }
+  })
+
   test('alg none in any spelling', async () => {
     for (const alg of ['none', 'None', 'nOnE'])
       expect(await codeOf(read(`${encode({ alg, typ: 'at+jwt', kid })}.${encode(claims)}.`))).toBe(

@@ -359,14 +359,6 @@ describe('auth.loginComplete', () => {
     at.clock.advance(3_600_000)
   })
 
-  test('another client neither completes a login nor uses up its attempts', async () => {
-    await at.account('lea@demo.test')
-    const { sessionId, code } = await begin(at, 'lea@demo.test')
-    for (let attempt = 0; attempt < 6; attempt++)
-      expect(await codeOf(complete(at, sessionId, code, { clientHash: 'thief' }))).toBe('AUTH.CLIENT_MISMATCH')
-    expect((await complete(at, sessionId, code)).tokenType).toBe('Bearer')
-  })
-
   test('writes history and audit rows for success and failure, by which second factor, and no secret into either', async () => {
     const accountId = await at.account('mia@demo.test')
     await codeOf(initiate(at, 'mia@demo.test', {}, 'wrong'))

@@ -130,7 +130,10 @@ export const plainSignIns = (accounts: number) => {
   }
   const finish = (login: Login | undefined, other: number, place: number, proof: Proof): string => {
     if (!login || login.over || login.left === 0 || now >= login.begun + lives.login) return unknown
-    if (deviceOf(login, other) !== login.device) return 'AUTH.CLIENT_MISMATCH'
+    if (deviceOf(login, other) !== login.device) {
+      login.left -= 1
+      return 'AUTH.CLIENT_MISMATCH'
+    }
     const { account } = login
     if (!isIn(account, place)) return 'ACCESS.IP_NOT_ALLOWED'
     if (!count(account.logins)) return 'ACCESS.RATE_LIMITED'

@@ -1,4 +1,4 @@
-import { type Chain, parseLocale } from '../../kernel/index.ts'
+import { type Chain, parseLocale, portalOfChain } from '../../kernel/index.ts'
 import type { Stage } from '../call.ts'
 import type { EdgeView } from '../edge-view.ts'
 
@@ -15,7 +15,7 @@ const control = /\p{Cc}/gu
 export const edge =
   (lookAt: EdgeView): Stage =>
   (call) => {
-    lookAt(call, call.chain.portal === 'SYSTEM' ? 'SYSTEM' : 'CONSUMER')
+    lookAt(call, portalOfChain(call.chain) ?? 'CONSUMER')
     call.userAgent = call.headers.informative('user-agent').slice(0, 512).replace(control, ' ')
     call.locale = parseLocale(call.headers.informative(localeField(call.chain)))
   }

@@ -4,7 +4,7 @@ import { clientHash } from './client-hash.ts'
 import { edge } from './edge.ts'
 import { idempotency } from './idempotency.ts'
 import { judgedAgain, judgedBefore } from './judged-again.ts'
-import { addressLimit, callerLimit } from './limits.ts'
+import { addressLimit, addressSpender, callerLimit, unmatchedLimit } from './limits.ts'
 import { permission } from './permission.ts'
 import { portalAccessCode } from './portal.ts'
 import { requiredHeaders } from './required-headers.ts'
@@ -17,7 +17,9 @@ import { workspace } from './workspace.ts'
 export const stages = {
   edge,
   portalAccessCode,
+  addressSpender,
   addressLimit,
+  unmatchedLimit,
   requiredHeaders,
   clientHash,
   authenticate,

@@ -16,7 +16,7 @@ const always: Rule[] = [
 ]
 /** What only an edge can say; without a trusted one these count as absent. */
 const cloudflare: Rule[] = [
-  ['cf-connecting-ip', (value) => parseAddress(value.trim()) !== null],
+  ['cf-connecting-ip', (value) => parseAddress(value) !== null],
   ['cf-ray', matches(/^[\x21-\x7e]{1,64}$/)],
   ['cf-ipcountry', matches(/^[A-Za-z0-9]{2}$/)],
 ]

@@ -13,11 +13,12 @@ const sealedPayload = (body: unknown): string => {
   throw invalidPayload('the body is no sealed one')
 }
 
-/** Both names of a channel in a request; where there is none to be had, an answer in the clear would be a surprise. */
-const channelFields = ['x-secure-channel-session-id', 'x-secure-channel-reply']
+const sessionField = 'x-secure-channel-session-id'
+const replyField = 'x-secure-channel-reply'
 
-const refuseChannel = ({ headers }: Call): void => {
-  for (const name of channelFields) if (headers.has(name)) throw invalid(name, 'this chain has no secure channel')
+/** Without a channel a client that asks for a sealed reply would get it in the clear. */
+const refuseFields = ({ headers }: Call, ...names: string[]): void => {
+  for (const name of names) if (headers.has(name)) throw invalid(name, 'no secure channel here')
 }
 
 /**
@@ -46,12 +47,12 @@ export const secureChannel = (channel: ChannelPort, settings: Configuration): St
     })
   return (call) => {
     const { operation, portal } = call
-    if (operation.policy.channel === 'none' || portal === null) return
-    if (call.chain.perimeter !== 'portal') return refuseChannel(call)
-    const sessionId = call.headers.optional('x-secure-channel-session-id')
-    const sealedReply = call.headers.optional('x-secure-channel-reply')
-    if (sealedReply !== undefined && (sealedReply !== 'encrypted' || sessionId === undefined))
-      throw invalid('x-secure-channel-reply')
+    // The session's field stays allowed here: an operation without a channel may close the session that it names.
+    if (operation.policy.channel === 'none' || portal === null) return refuseFields(call, replyField)
+    if (call.chain.perimeter !== 'portal') return refuseFields(call, sessionField, replyField)
+    const sessionId = call.headers.optional(sessionField)
+    const sealedReply = call.headers.optional(replyField)
+    if (sealedReply !== undefined && (sealedReply !== 'encrypted' || sessionId === undefined)) throw invalid(replyField)
     if (sessionId === undefined) {
       if (mandatory(call) && call.payload !== undefined) throw invalidPayload('the channel is mandatory here')
       return

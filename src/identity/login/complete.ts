@@ -14,6 +14,7 @@ import type { TokenPair } from '../tokens/refresh.ts'
 import type { LoginFailure } from './history-store.ts'
 import { findLogin, type LiveLogin } from './live-login.ts'
 import { countAttempt, spendLoginSession } from './login-session-store.ts'
+import { preLoginDigest } from './pre-login.ts'
 import { recordFailedLogin, recordLogin } from './record.ts'
 import type { Throttle } from './throttle.ts'
 
@@ -84,15 +85,29 @@ export const loginCompleter = (parts: Parts) => {
     return started
   }
 
+  const takeAttempt = async ({ portal }: RequestFacts, login: Uint8Array): Promise<void> => {
+    if (!(await countAttempt(database, portal, login, clock.now()))) throw sessionNotFound('no attempt is left')
+  }
+
+  /** Finds the login. A changed client hash costs an attempt, as a wrong code does. */
+  const findCounted = async (facts: RequestFacts, sessionId: string): Promise<LiveLogin> => {
+    try {
+      return await findLogin(ports, facts, sessionId, clock.now())
+    } catch (error) {
+      if (error instanceof Refusal && error.code === 'AUTH.CLIENT_MISMATCH')
+        await takeAttempt(facts, preLoginDigest(ports, sessionId))
+      throw error
+    }
+  }
+
   return async (facts: RequestFacts, sessionId: string, factor: FactorProof): Promise<CompletedLogin> => {
-    const login = await findLogin(ports, facts, sessionId, clock.now())
+    const login = await findCounted(facts, sessionId)
     const { account } = login
     await toldIn(facts, account, factor, admit({ ...account, accountId: account.id }, facts.clientIp))
     const subject = throttle.subject(facts.portal, account.email)
     // Whoever has to wait loses no attempt by it: failures of others may have brought the wait.
     const finished = throttle.counted(subject, 'AUTH.CODE_INVALID', async () => {
-      if (!(await countAttempt(database, facts.portal, login.digest, clock.now())))
-        throw sessionNotFound('no attempt is left')
+      await takeAttempt(facts, login.digest)
       return inTransaction(database, (tx) => finish(tx, facts, login, factor))
     })
     const started = await toldIn(facts, account, factor, finished)

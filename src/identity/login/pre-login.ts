@@ -13,19 +13,24 @@ export interface PreLogin {
   code: CodeOwner
 }
 
+/** The form in which the store keeps the id of a pre-login session. */
+export const preLoginDigest = ({ digest }: IdentityPorts, sessionId: string): Uint8Array =>
+  digest('login-session', sessionId)
+
 /** A session that begins: its id leaves once, and what is kept of it is a digest. */
 export const newPreLogin = (
-  { clock, digest, randomness }: IdentityPorts,
+  ports: IdentityPorts,
   { portal, clientHash }: RequestFacts,
   { attempts, sessionTtlMs }: IdentitySettings['login'],
 ): { sessionId: string; session: NewLoginSession; now: Instant } => {
+  const { clock, digest, randomness } = ports
   const sessionId = mintToken(randomness)
   const now = clock.now()
   const clientDigest = digest('client-hash', clientHash)
   const expiresAt = plus(now, sessionTtlMs)
   return {
     sessionId,
-    session: { digest: digest('login-session', sessionId), portal, clientDigest, attempts, expiresAt },
+    session: { digest: preLoginDigest(ports, sessionId), portal, clientDigest, attempts, expiresAt },
     now,
   }
 }
@@ -42,14 +47,15 @@ export const preLoginCode = (portal: Portal, purpose: PreLoginKind, digest: Uint
  * AUTH.CLIENT_MISMATCH where the client hash is not the one that it began with.
  */
 export const findPreLogin = async (
-  { database, digest }: IdentityPorts,
+  ports: IdentityPorts,
   { portal, clientHash }: RequestFacts,
   kind: PreLoginKind,
   sessionId: string,
   now: Instant,
 ): Promise<PreLogin> => {
   if (!isOpaqueToken(sessionId)) throw sessionNotFound('no session id of ours')
-  const token = digest('login-session', sessionId)
+  const { database, digest } = ports
+  const token = preLoginDigest(ports, sessionId)
   const session = await readLoginSession(database, portal, kind, token, now)
   if (!session) throw sessionNotFound(`no such ${kind} under way`)
   if (Buffer.compare(session.clientDigest, digest('client-hash', clientHash)) !== 0)

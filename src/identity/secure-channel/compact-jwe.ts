@@ -1,4 +1,5 @@
 import { isRecord, parseStrictJson } from '../../kernel/index.ts'
+import { decodeBase64url } from '../../platform/crypto/index.ts'
 
 /** The parts of a compact JWE (RFC 7516, section 7.1), decoded. `aad` is the header as it came, which GCM authenticates. */
 export interface CompactJwe {
@@ -14,12 +15,6 @@ export interface CompactJwe {
 const maximumHeader = 2_048
 const nonceBytes = 12
 const tagBytes = 16
-
-/** Base64url in its one canonical spelling: no padding, no white space, no stray bits in the last character. */
-export const decodeBase64url = (text: string): Buffer | undefined => {
-  const bytes = Buffer.from(text, 'base64url')
-  return bytes.toString('base64url') === text ? bytes : undefined
-}
 
 /** Strict, since RFC 7515, section 4, leaves it to the reader to refuse a name that stands twice. Ours hold texts and numbers. */
 const parseHeader = (bytes: Buffer): Record<string, unknown> | undefined => {

@@ -1,7 +1,8 @@
 import { compactDecrypt } from 'jose'
 import { z } from 'zod'
 import { type Clock, parseStrictJson, type Randomness } from '../../kernel/index.ts'
-import { decodeBase64url, hasExactly, parseCompactJwe } from './compact-jwe.ts'
+import { decodeBase64url } from '../../platform/crypto/index.ts'
+import { hasExactly, parseCompactJwe } from './compact-jwe.ts'
 import type { ChannelKey, ChannelKeyRing } from './key-ring.ts'
 
 /** What a client proposes when it opens a session: completions.md, Secure channel. */

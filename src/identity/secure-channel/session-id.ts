@@ -1,6 +1,5 @@
 import { type Instant, instantOf, type Portal } from '../../kernel/index.ts'
-import type { SecretBox } from '../../platform/crypto/index.ts'
-import { decodeBase64url } from './compact-jwe.ts'
+import { decodeBase64url, type SecretBox } from '../../platform/crypto/index.ts'
 
 /** Who a session belongs to; nobody else can use it. */
 export interface ChannelOwner {

@@ -1,5 +1,6 @@
 import { decodeProtectedHeader, jwtVerify, SignJWT } from 'jose'
 import { type AccountId, type Instant, type Portal, plus, type SessionId, toDate } from '../../kernel/index.ts'
+import { isCompactJws } from '../../platform/crypto/index.ts'
 import type { IdentityPorts } from '../ports.ts'
 import type { IdentitySettings } from '../settings.ts'
 import { type AccessClaims, accessTokenType, audienceOf, keyIdOf, parseClaims } from './claims.ts'
@@ -64,7 +65,8 @@ export const createAccessTokens = (
       return { accessToken, expiresIn: Math.max(0, Math.floor((expires * 1_000 - now) / 1_000)) }
     },
     read: async (token, at) => {
-      const kid = token.length <= longestToken ? keyIdOf(headerOf(token)) : undefined
+      if (token.length > longestToken || !isCompactJws(token)) return undefined
+      const kid = keyIdOf(headerOf(token))
       const key = kid === undefined ? undefined : await keys.verifying(kid)
       if (!key) return undefined
       const checks = { algorithms: ['EdDSA'], typ: accessTokenType, issuer, currentDate: toDate(at) }

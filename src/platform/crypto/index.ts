@@ -1,3 +1,4 @@
+export { decodeBase64url, isCompactJws } from './base64url.ts'
 export { createKeyedDigest, type KeyedDigest } from './keyed-digest.ts'
 export { createPasswordHasher, type PasswordHasher } from './password-hasher.ts'
 export { createSecretBox, type SecretBox } from './secret-box.ts'
