@@ -16,10 +16,10 @@ const usage = async (): Promise<string> =>
     '',
   ].join('\n')
 
-/** By its own name alone: what every object inherits is no command. */
+/** Own properties only: `toString` is not a command. */
 const commandOf = (name: string) => (Object.hasOwn(commands, name) ? commands[name] : undefined)
 
-/** Exit codes: 0 done, 1 failed, 2 not understood or not configured. */
+/** Returns the exit code: 0 success, 1 failure, 2 invalid arguments or configuration. */
 const main = async (args: string[]): Promise<number> => {
   if (args[0] === '--version' || args[0] === '-v') {
     stdout.write(`${packageVersion()}\n`)
@@ -43,7 +43,7 @@ const main = async (args: string[]): Promise<number> => {
   return command.run(values)
 }
 
-/** What an error says; one of several tries, as of a host's addresses, says nothing itself. */
+/** The message of an error. An AggregateError, such as one of a host with several addresses, has none itself. */
 const said = (error: unknown): string => {
   if (error instanceof AggregateError && error.message === '') return error.errors.map(said).join(', ')
   return messageOf(error)
@@ -51,7 +51,7 @@ const said = (error: unknown): string => {
 
 exitOnSignals()
 
-/** Who reads a pipe may have read enough, as `head` has; whatever else keeps the output from its place is a failure. */
+/** A closed pipe, as by `head`, is a success. Every other write error is a failure. */
 stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code === 'EPIPE') return
   stderr.write(`portico: ${said(error)}\n`)

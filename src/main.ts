@@ -8,16 +8,16 @@ import { closeListener } from './gateway/index.ts'
 import { keepHeapSmall, yieldToEventLoop } from './platform/system/index.ts'
 
 export interface Running {
-  /** Where the portal listener and the operations listener really listen. */
+  /** The bound port of the portal listener; it differs from the configured one if that is 0. */
   port: number
   operationsPort: number
-  /** Operations that answer 501. */
+  /** Ids of the operations that answer 501. */
   unserved: string[]
-  /** Moves domains to where the changed configuration places them, without dropping a request. */
+  /** Moves the domains to where the changed configuration places them. No request is dropped. */
   replaceBackends(settings: Configuration): Promise<void>
-  /** Comes, with why, when nothing can be served any more until the process is started again. */
+  /** Resolves with the reason once the embedded store has failed and the process must restart. */
   onFatal: Promise<Error>
-  /** Readiness drops, accepted requests finish, every part goes down. */
+  /** Drains: readiness fails, accepted requests finish, then every part is closed. */
   stop(): Promise<void>
 }
 
@@ -34,7 +34,7 @@ const listen = (server: Server, settings: Configuration['listen'], name: 'port' 
     })
   })
 
-/** The process: compose, listen; what is stopped is first drained. */
+/** Composes every part and listens. Rejects if a part cannot be opened or a port is taken. */
 export const startServer = async (settings: Configuration, role: Role, logger: Logger): Promise<Running> => {
   const deployment = await compose(settings, role, logger)
   try {
@@ -51,7 +51,7 @@ export const startServer = async (settings: Configuration, role: Role, logger: L
     const stop = async (): Promise<void> => {
       const { delayMs, timeoutMs } = settings.shutdown
       deployment.startDraining()
-      // Until load balancers have noticed, requests keep coming, and are served.
+      // Requests keep arriving until load balancers have noticed.
       await pause(delayMs)
       const cut = await closeListener(deployment.portal, timeoutMs)
       if (cut > 0) logger.warn({ connections: cut }, 'cut off: not done in time')

@@ -1,10 +1,10 @@
 import type { ParseArgsOptionsConfig } from 'node:util'
 import type { z } from 'zod'
 
-/** Options that a command does not understand: exit code 2. */
+/** Invalid options of a command: exit code 2. */
 export class UsageError extends Error {}
 
-/** The values of options by their schema, or a UsageError that says all that is wrong with them. */
+/** Parses option values by a schema. Throws a UsageError that lists every error. */
 export const parseOptions = <T>(schema: z.ZodType<T>, values: Record<string, unknown>): T => {
   const parsed = schema.safeParse(values)
   if (parsed.success) return parsed.data
@@ -17,6 +17,6 @@ export interface Command {
   summary: string
   help: string
   options: ParseArgsOptionsConfig
-  /** Answers the exit code. */
+  /** Resolves with the exit code. */
   run(values: Record<string, unknown>): Promise<number>
 }

@@ -1,6 +1,6 @@
 import type { Command } from './command.ts'
 
-/** Every command of `portico`, each loaded when it is asked for: the gateway's start does not wait for the others. */
+/** Every command of `portico`. Each is loaded on demand, so that `serve` does not load the others. */
 export const commands: Readonly<Record<string, () => Promise<Command>>> = {
   serve: async () => (await import('./serve.ts')).serve,
   migrate: async () => (await import('./migrate.ts')).migrate,

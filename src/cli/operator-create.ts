@@ -37,7 +37,7 @@ const Values = z.object({
 /** 24 characters of 64: 144 bits. */
 const generatedBytes = 18
 
-/** What the operator may do: a role's rights, or those that are listed. */
+/** The permissions of the operator: those of a role, or those that are listed. */
 const chosenPermissions = (role: string | undefined, list: string | undefined): OperatorPermission[] => {
   if (list === undefined) {
     const name = role ?? 'administrator'
@@ -53,10 +53,10 @@ const chosenPermissions = (role: string | undefined, list: string | undefined): 
   })
 }
 
-/** An operator's is longer than what people may set themselves. */
+/** Operators need a longer password than the policy asks of everybody. */
 const shortest = 12
 
-/** The first line of standard input: a password never stands on a command line, which others can see. */
+/** Reads the first line of standard input. Command lines are visible to other users, so a password is never an option. */
 const readPassword = async (): Promise<string> => {
   const password = (await text(stdin)).split(/\r?\n/)[0] ?? ''
   const length = passwordLength(password)
@@ -66,7 +66,7 @@ const readPassword = async (): Promise<string> => {
   return password
 }
 
-/** What the person could set themselves as well: identity's own rule, above the length. */
+/** Asserts the password policy beyond the length. */
 const demandStrength = async (settings: Configuration, { password, email, name }: Operator): Promise<void> => {
   const breaches = breachCheckOf(settings, createLogger('warn'))
   try {
@@ -84,7 +84,7 @@ interface Operator {
   permissions: OperatorPermission[]
 }
 
-/** Makes the account and its audit entry, or answers false where the e-mail has one. */
+/** Creates the account and its audit entry. Resolves with false if the e-mail address already has an account. */
 const create = (settings: Configuration, operator: Operator): Promise<boolean> =>
   withStore(settings, async ({ database, migrate }) => {
     await migrate(schemaOwners)

@@ -1,4 +1,4 @@
-/** Where progress is drawn: standard error, and only when a person looks at it. */
+/** The terminal that progress is drawn on: standard error. Nothing is drawn if it is not a terminal. */
 export interface Screen {
   isTTY?: boolean
   write(text: string): unknown
@@ -8,7 +8,7 @@ const width = 30
 const everyMs = 120
 const clearLine = '\r\u001b[K'
 
-/** Draws how much is done of a known number, and ends the line with the last one. */
+/** Draws a progress bar for a known total, and ends the line when it is complete. */
 export const progressBar = (screen: Screen): ((done: number, all: number) => void) => {
   let drawn = -1
   return (done, all) => {
@@ -19,7 +19,7 @@ export const progressBar = (screen: Screen): ((done: number, all: number) => voi
   }
 }
 
-/** Shows that something of unknown length goes on, and leaves nothing behind. */
+/** Shows a spinner during `work`, and clears it afterwards. */
 export const withSpinner = async <T>(screen: Screen, what: string, work: () => Promise<T>): Promise<T> => {
   if (!screen.isTTY) return work()
   let step = 0

@@ -9,7 +9,7 @@ import { createLogger } from '../platform/telemetry/index.ts'
 import { type Command, UsageError } from './command.ts'
 import { nextSignal, watchConfiguration } from './signals.ts'
 
-/** Takes the places of the domains anew from the configuration; a faulty one is refused whole, and the old one stays. */
+/** Reloads `backends` from the configuration. An invalid configuration is refused as a whole, and the old one stays. */
 const createReload = (variables: Variables, running: Running, logger: Logger) => async () => {
   try {
     await running.replaceBackends(loadConfiguration(variables))
@@ -20,13 +20,12 @@ const createReload = (variables: Variables, running: Running, logger: Logger) =>
   }
 }
 
-/** For what is taken down after the listeners. */
+/** Time to close the parts after the listeners. */
 const graceMs = 5_000
 
 /**
- * Tells of all that nothing catches, a library's error where nobody waits for it say, and comes with the first of it: what it leaves
- * undone is not known. Node would cut off every request, and print the error with all that hangs on it, such as a command and its
- * password.
+ * Reports every uncaught exception and resolves with the first one: the process state is unknown after it. Node's default
+ * would drop every request and print the error with its properties, which can hold a command and its password.
  */
 const onUncaughtException = (tell: (error: Error) => void): Promise<Error> =>
   new Promise((resolve) => {
@@ -52,7 +51,7 @@ export const serve: Command = {
   options: { role: { type: 'string', default: 'gateway' } },
   run: async ({ role }) => {
     if (!isRole(role)) throw new UsageError(`--role is gateway or domains, not '${String(role)}'`)
-    // Without a listener it ends the process: as it starts, when the answer is given later, and as it drains, when none is.
+    // Without a listener SIGHUP would end the process while it starts or drains.
     let isAsked = false
     process.on('SIGHUP', () => {
       isAsked = true
@@ -63,7 +62,7 @@ export const serve: Command = {
     let code = 0
     const failed = onUncaughtException((error) => {
       code = 1
-      logger.error({ err: error }, 'nothing caught this')
+      logger.error({ err: error }, 'unhandled rejection')
     })
     const running = await Promise.race([
       startServer(settings, role, logger),
@@ -81,7 +80,7 @@ export const serve: Command = {
     } else logger.info({ signal: end }, 'draining')
     reloads.close()
     const { delayMs, timeoutMs } = settings.shutdown
-    // Whatever hangs then, a database that does not answer say, the process ends, and in good order.
+    // End the process even if a part hangs, such as a database that does not respond.
     const leave = (): void => {
       logger.error('not everything could be taken down in time: the process ends without it')
       exit(code)

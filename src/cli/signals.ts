@@ -8,14 +8,14 @@ const signals = ['SIGTERM', 'SIGINT'] as const
 const end = (signal: NodeJS.Signals) => exit(128 + constants.signals[signal])
 
 /**
- * The first process of a container is spared by the system whatever signal it does not listen for: whoever stops one that starts or
- * migrates would wait until it is killed.
+ * Ends the process on SIGTERM and SIGINT. The first process of a container ignores signals without a listener, so a
+ * stopped container would wait for SIGKILL.
  */
 export const exitOnSignals = (): void => {
   for (const signal of signals) process.on(signal, end)
 }
 
-/** Comes with the next signal, in place of the end; the one after it ends the process again. */
+/** Resolves with the next signal instead of ending the process. The signal after it ends the process again. */
 export const nextSignal = (): Promise<NodeJS.Signals> =>
   new Promise((resolve) => {
     const heard = (signal: NodeJS.Signals) => {
@@ -28,9 +28,9 @@ export const nextSignal = (): Promise<NodeJS.Signals> =>
 const settleMs = 200
 
 /**
- * Calls back after SIGHUP, or when a file has changed. The folder is watched, since editors and orchestrators put a new
- * file in the old one's place; changes that come together count as one. Where it cannot be watched, since the system
- * watches as many as it may, say, `onFault` is told, and SIGHUP remains.
+ * Calls `reload` after SIGHUP and after a change of the configuration file. Watches the folder, because editors and
+ * orchestrators replace the file; changes in quick succession count as one. If the folder cannot be watched, `onFault` gets
+ * the error and SIGHUP still works.
  */
 export const watchConfiguration = (
   file: string | undefined,
@@ -40,7 +40,7 @@ export const watchConfiguration = (
   let timer: NodeJS.Timeout | undefined
   const watched = (path: string): FSWatcher =>
     watch(dirname(path), (_event, name) => {
-      // Kubernetes swaps a link beside the file, whose own name then never changes.
+      // Kubernetes replaces the link `..data` next to the file, and not the file.
       if (name !== null && name !== basename(path) && name !== '..data') return
       clearTimeout(timer)
       timer = setTimeout(reload, settleMs)

@@ -4,7 +4,7 @@ import { hasEmbedded, hasSchema, type OpenDatabase, openDatabase, type Tx } from
 import { recordAudit } from '../platform/audit/index.ts'
 import { systemClock, systemIds } from '../platform/system/index.ts'
 
-/** Works on the store that the configuration names, and closes it whatever comes of the work. */
+/** Opens the configured store for `work`, and closes it afterwards. */
 export const withStore = async <T>(settings: Configuration, work: (store: OpenDatabase) => Promise<T>): Promise<T> => {
   const store = await openDatabase(databaseTarget(settings, () => undefined))
   try {
@@ -14,7 +14,7 @@ export const withStore = async <T>(settings: Configuration, work: (store: OpenDa
   }
 }
 
-/** The same for what needs a store that has been in use: where there is none it is told so, and none is made. */
+/** Like `withStore`, but rejects if the store does not exist or has no schema. It creates none. */
 export const withExistingStore = async <T>(
   settings: Configuration,
   work: (store: OpenDatabase) => Promise<T>,
@@ -27,7 +27,7 @@ export const withExistingStore = async <T>(
   })
 }
 
-/** The audit row of a command, which has neither an account nor an address: whoever may run it holds the secret key. */
+/** Writes the audit entry of a CLI command. It has no account and no address. */
 export const auditCommand = (
   tx: Tx,
   command: string,

@@ -3,15 +3,15 @@ import { isBizId } from '../kernel/index.ts'
 import { recordRefusedAct } from '../platform/audit/index.ts'
 import type { Infrastructure } from './infrastructure.ts'
 
-/** The one id in a command's path, whose target it is; what can be no id is not kept. */
+/** The id in the path of a command, which is its target. Null where it is not a UUID. */
 const targetIn = (params: Record<string, string>): string | null => {
   const [id = ''] = Object.values(params)
   return isBizId(id) ? id : null
 }
 
 /**
- * Puts in the audit log which command somebody signed in had no right to. Nobody waits for it: nothing was done, and the
- * request log has it too. Reading that was refused stands in that alone.
+ * Writes commands that were refused for lack of a permission to the audit log, in the background. Refused reads are in
+ * the request log only.
  */
 export const auditDenials =
   ({ database, background }: Pick<Infrastructure, 'database' | 'background'>) =>

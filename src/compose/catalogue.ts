@@ -4,7 +4,7 @@ import { catalogue, isRoutable } from '../contract/index.ts'
 import { domainOf, fallbackLocale, type Words } from '../kernel/index.ts'
 import { type JsonObject, openApiDocument, readExamples } from '../openapi/index.ts'
 
-/** The OpenAPI document of this very build, with the examples that the end-to-end tests have recorded. */
+/** The OpenAPI document of this build, with the examples that the end-to-end tests recorded. */
 export const buildOpenApiDocument = (words: Words): Promise<JsonObject> =>
   openApiDocument(catalogue, {
     version: packageVersion(),
@@ -12,7 +12,7 @@ export const buildOpenApiDocument = (words: Words): Promise<JsonObject> =>
     sentence: (code) => words.refusal(code, fallbackLocale),
   })
 
-/** Of operations without a handler in this process, those that no upstream serves either: they are answered 501. */
+/** The operations among `unserved` that no upstream serves either. They answer 501. */
 export const findUnservedOperations = (
   unserved: readonly string[],
   settings: Pick<Configuration, 'backends'>,

@@ -23,7 +23,7 @@ import type { Infrastructure } from './infrastructure.ts'
 import { linksOf } from './links.ts'
 import { exchangeTerms, liquidityOf, openRates } from './rates.ts'
 
-/** Every domain with the ports that it takes from the others: the one place where domains meet. */
+/** Builds every domain and passes the ports that it takes from other domains: the only place where domains meet. */
 export const composeDomains = async (
   settings: Configuration,
   outside: Infrastructure,
@@ -38,7 +38,7 @@ export const composeDomains = async (
   await ledger.ensureHouse(currencies)
   const members = workspaceMembers(settings.access.workspaces)
   const wallets = createWallets({ ...outside, ledger, members, currencies })
-  // An upload that is under way is not to be swept.
+  // Do not delete the bytes of an upload in progress.
   const orphanAfterMs = Math.max(settings.files.orphanAfterMs, 2 * settings.requests.uploadTimeoutMs)
   const files = createFiles({ ...outside, settings: { ...settings.files, orphanAfterMs } })
   const recharges = createRecharges({

@@ -25,10 +25,10 @@ const scaled = <R extends { limit: number }>(rule: R, scale: number): R => ({
   limit: scaledLimit(rule.limit, scale),
 })
 
-/** What the limits of a portal say of identity's own counters, scaled like every limit. */
+/** The account rule of a limit group at a portal, scaled like every limit. */
 const accountRule = (settings: Configuration, portal: Portal, group: RateGroup): LimitRule => {
   const { groups } = limitsOf(settings, portal)
-  // A group without an account rule shares the general one.
+  // A group without an account rule uses the general one.
   const rule = groups.get(group)?.account ?? groups.get('general')?.account
   if (!rule) throw new ConfigurationError([`limits.groups.${group}.account: is missing`])
   return scaled(rule, settings.limits.scale)
@@ -58,7 +58,7 @@ export const breachCheckOf = ({ passwords }: Configuration, logger: Logger): Bre
     ? createBreachCheck({ ...passwords.breachCheck, url: passwords.breachCheck.url.reveal() }, logger)
     : noBreachCheck
 
-/** Identity with what the configuration asks of the outside world for it. */
+/** Builds identity with the captcha and breach check that the configuration selects. */
 export const composeIdentity = (
   settings: Configuration,
   outside: Infrastructure,

@@ -1,18 +1,15 @@
+/*
+ * The composition: builds every part of a process once and wires them together. Start with `compose` at the end of this
+ * file. `infrastructure.ts` opens the stores, `domains.ts` and `identity.ts` build the handlers, `jobs.ts` starts the
+ * background work. Nothing else chooses implementations.
+ */
 import type { Server } from 'node:http'
 import type { Logger } from 'pino'
-import { createApp, pipeline, servicePipeline, type Way } from '../app.ts'
+import { createApp, pipeline, servicePipeline, unmatchedLimit, type Way } from '../app.ts'
 import { assertedCall, type Backends, createBackends, createUpstreamMetrics } from '../backends/index.ts'
 import type { Configuration } from '../config/index.ts'
 import { catalogue } from '../contract/index.ts'
 import { databaseFault } from '../database/index.ts'
-import { unmatchedLimit } from './app.ts'
-import { watchBook } from './compose/book-watch.ts'
-import { meteredChannel, meteredLimits, meteredSessions } from './compose/metered.ts'
-import { type Outside, openOutside } from './compose/outside.ts'
-import { composeReference } from './compose/reference.ts'
-import { auditRefusedCommands } from './compose/refused-commands.ts'
-import { refuseSeeded } from './compose/seed.ts'
-import { servedNowhere } from './compose/unserved.ts'
 import {
   createAnswers,
   createDoor,
@@ -63,18 +60,18 @@ export const isRole = (value: unknown): value is Role => roles.some((role) => ro
 export interface Deployment {
   portal: Server
   operations: Server
-  /** Operations that are declared and have no handler in this process. */
+  /** Declared operations without a handler in this process. */
   unserved: string[]
-  /** Other places for the domains. */
+  /** Moves the domains to where the changed configuration places them. */
   replaceBackends(settings: Configuration): Promise<void>
-  /** From now on readiness fails, and every answer closes its connection. */
+  /** Fails readiness and sends `Connection: close` from now on. */
   startDraining(): void
-  /** Comes, with why, when nothing can be served any more until the process is started again. */
+  /** Resolves with the reason once the embedded store has failed and the process must restart. */
   onFatal: Promise<Error>
   close(): Promise<void>
 }
 
-/** What a process is built of before any of it serves. */
+/** The parts of a process before it serves. */
 interface Parts {
   isGateway: boolean
   settings: Configuration
@@ -86,7 +83,7 @@ interface Parts {
   domains: Domains
 }
 
-/** The measurements that ask a part how it stands. */
+/** Registers the metrics that read their value from a part when they are scraped. */
 const createMetricsOfParts = ({ outside, logger, metrics, identity, domains }: Parts): void => {
   createApprovalMetrics(metrics.registry, {
     count: domains.accountsAwaiting,
@@ -101,7 +98,7 @@ const createMetricsOfParts = ({ outside, logger, metrics, identity, domains }: P
   })
 }
 
-/** A domain service is told by the gateways' file, which places the domains at it: it serves them itself. */
+/** A domain service shares the gateways' configuration file but serves the domains itself. */
 const withLocalBackends = (isGateway: boolean, settings: Configuration): Configuration =>
   isGateway ? settings : { ...settings, backends: { default: 'in-process' } }
 
@@ -140,11 +137,11 @@ const buildPipeline = (
         assertedCall: assertedCall({ ...settings.tokens, type: assertionType, ...settings.assertion }, outside.clock),
       })
 
-/** `told` is what hears of every request once it has been answered. */
+/** `listeners` are called after every response. */
 const portalApp = (
   { isGateway, settings, outside, logger, metrics, perimeter, domains }: Parts,
   way: Way,
-  told: readonly ((finished: Finished) => void)[],
+  listeners: readonly ((finished: Finished) => void)[],
 ) => {
   const { clock, ids, words } = outside
   const answers = createAnswers({
@@ -152,25 +149,21 @@ const portalApp = (
     words,
     securityFields: securityHeaders(),
     asksForFields: !isGateway,
-    // The gateway before a service knows whether a client makes it wait.
+    // The gateway in front of a service detects slow clients.
     stallMs: isGateway ? settings.requests.downloadStallMs : 0,
   })
   const router = createRouter(isGateway ? catalogue : catalogue.filter(({ id }) => domains.handlers.has(id)))
   const stages = Object.values(way)
   const log = (finished: Finished) => {
-    for (const tell of told) tell(finished)
+    for (const listener of listeners) listener(finished)
   }
   const isUnavailable = (error: unknown): boolean => databaseFault(error) || redisFault(error) || blobsFault(error)
-<<<<<<< HEAD:src/compose/index.ts
-  const door = createDoor({ router, stages, answers, clock, ids, metrics, log, refusalOf: refusalOf(isUnavailable) })
-  const pages = isGateway ? referencePages(() => buildOpenApiDocument(words)) : null
-=======
   const door = createDoor({
     router,
     stages,
-    // The gateway in front of a service has counted the address already.
+    // The gateway in front of a service has already counted the address.
     limitUnmatched: isGateway
-      ? unmatchedLimit({ settings, limits: meteredLimits(outside.limits, perimeter) })
+      ? unmatchedLimit({ settings, limits: withLimitMetrics(outside.limits, perimeter) })
       : () => undefined,
     answers,
     clock,
@@ -179,12 +172,11 @@ const portalApp = (
     log,
     refusalOf: refusalOf(isUnavailable),
   })
-  const pages = isGateway ? referencePages(() => composeReference(words)) : null
->>>>>>> house:src/compose.ts
+  const pages = isGateway ? referencePages(() => buildOpenApiDocument(words)) : null
   return createApp({ ...door, pageLog: pageLog(logger), pages, fault: faultDoor(answers, logger) })
 }
 
-/** The operations that are declared and have no handler in this process; those that nobody serves are warned of. */
+/** Declared operations without a handler in this process. Warns about those that no upstream serves either. */
 const findUnserved = ({ isGateway, settings, logger, identity, domains }: Parts): string[] => {
   const unserved = catalogue.map(({ id }) => id).filter((id) => !identity.handlers.has(id) && !domains.handlers.has(id))
   const nowhere = isGateway ? findUnservedOperations(unserved, settings) : unserved
@@ -192,7 +184,7 @@ const findUnserved = ({ isGateway, settings, logger, identity, domains }: Parts)
   return unserved
 }
 
-/** Its own parts, once the outside is there. `building` takes down what it has begun. */
+/** Opens the infrastructure and builds identity and the domains; `building` disposes of them in reverse order. */
 const composeParts = async (
   settings: Configuration,
   role: Role,
@@ -203,7 +195,7 @@ const composeParts = async (
   const outside = await openInfrastructure(settings, !isGateway, logger, building)
   const metrics = createMetrics()
   const perimeter = createPerimeterMetrics(metrics.registry)
-  // Registration opens workspaces and operators end sessions: each is handed the other's way to do it.
+  // Identity and the domains need each other: registration opens workspaces, and operators end sessions.
   const identity = await composeIdentity(settings, outside, logger, (tx, opening) =>
     domains.workspaces.provide(tx, opening),
   )
@@ -213,7 +205,7 @@ const composeParts = async (
   return { isGateway, settings, outside, logger, metrics, perimeter, identity, domains }
 }
 
-/** Builds every part once, in order; `close` takes them down in the reverse one. What fails half-way is taken down too. */
+/** Builds every part once, in order; `close` disposes of them in reverse order. A failed start disposes of what it built. */
 export const compose = async (settings: Configuration, role: Role, logger: Logger): Promise<Deployment> => {
   await using building = new AsyncDisposableStack()
   const parts = await composeParts(settings, role, logger, building)

@@ -21,7 +21,7 @@ import { schemaOwners } from './migrations.ts'
 import { openSharedState } from './shared-state.ts'
 import { databaseTarget } from './store.ts'
 
-/** An embedded store belongs to one process; where there may be several they share what they would have sent. */
+/** Mail over SMTP, or the development outbox: in memory for the embedded store, in the database for several replicas. */
 const createMailer = async (settings: Configuration, texts: MailTexts, database: Database) => {
   const { from, timeoutMs, outboxSize } = settings.mail
   if (settings.smtpUrl) {
@@ -34,15 +34,15 @@ const createMailer = async (settings: Configuration, texts: MailTexts, database:
   return { mailer: outbox, outbox }
 }
 
-/** Replicas whose clocks are further apart refuse what one of them has just issued; each can see only the store's. */
+/** Replicas whose clocks differ by more refuse tokens that another one has just issued. */
 const warnSkewMs = 1_000
 
-/** By a clock a day ahead every session and key has run out, and what is left of a day's limit is that of another day. */
+/** A clock that is a day ahead expires every session and key, and uses the limits of another day. */
 const maxSkewMs = hours(12)
 
 /**
- * The outside world behind its ports, opened in this order; `stack` takes it down in the reverse one. `mayBeSeveral`:
- * whether this process may run beside others of its kind without Redis.
+ * Opens the stores, mail and caches behind their ports; `stack` closes them in reverse order. `mayBeSeveral` allows other
+ * processes of this kind without Redis.
  */
 export const openInfrastructure = async (
   settings: Configuration,

@@ -20,8 +20,8 @@ interface Parts {
 }
 
 /**
- * The jobs of this process. A domain's run where its handlers do, since both need the same blobs and settings; what is sent
- * by mail leaves from the gateway.
+ * The jobs of this process. The jobs of a domain run where its handlers run, since both need the same blobs and settings.
+ * Jobs that send mail run in the gateway.
  */
 const kindsOf = ({ settings, outside, isGateway, identity, domains }: Parts): JobKind[] => {
   const { jobs } = domains
@@ -52,7 +52,7 @@ const kindsOf = ({ settings, outside, isGateway, identity, domains }: Parts): Jo
   ]
 }
 
-/** Starts the work in the background; `stack` ends it before whatever it works with is taken down. */
+/** Starts the background jobs; `stack` stops them before it closes what they use. */
 export const startJobs = async (parts: Parts, stack: AsyncDisposableStack): Promise<void> => {
   const { outside, settings, logger, registry } = parts
   const kinds = kindsOf(parts)

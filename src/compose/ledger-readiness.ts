@@ -3,7 +3,7 @@ import type { Ledger } from '../ledger/index.ts'
 import type { createBookMetrics } from '../platform/telemetry/index.ts'
 
 export interface LedgerReadiness {
-  /** Rejects while the last check has found the book broken: the replica is then taken out of rotation. */
+  /** Rejects while the last ledger check has found an error, so that the replica leaves the rotation. */
   check(): Promise<void>
   close(): Promise<void>
 }
@@ -17,8 +17,8 @@ interface Parts {
 const everyMs = 1_000
 
 /**
- * Learns what the last check of the book has found, whichever replica made it: each answers for its own readiness. What
- * cannot be learned leaves it as it is, for the store's own probe tells of the store.
+ * Polls the result of the last ledger check, on whichever replica it ran. A failed poll keeps the last known result: the
+ * probe of the store reports a store that is down.
  */
 export const watchLedger = ({ ledger, logger, metrics }: Parts): LedgerReadiness => {
   let broken: string | undefined
@@ -35,7 +35,7 @@ export const watchLedger = ({ ledger, logger, metrics }: Parts): LedgerReadiness
     }
   }
   let looking: Promise<void> | undefined
-  // One look at a time: a store that is slow to answer would be left with more and more of them.
+  // One poll at a time, so that polls do not pile up on a slow store.
   const lookUnlessLooking = (): void => {
     looking ??= look().finally(() => {
       looking = undefined

@@ -1,7 +1,7 @@
 import type { Configuration, PortalConfiguration } from '../config/index.ts'
 import type { Portal } from '../kernel/index.ts'
 
-/** Where mails lead, in full. Links come from the configuration alone, never from what a request says of its host. */
+/** Absolute links for mails. They come from the configuration only, never from the Host of a request. */
 export const linksOf = (
   { publicUrl, portals }: Pick<Configuration, 'publicUrl' | 'portals'>,
   portal: Portal,

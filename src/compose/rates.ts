@@ -18,11 +18,11 @@ export const exchangeTerms = ({ spread, feeRate, quoteLifeMs }: ExchangeSettings
   quoteLifeMs,
 })
 
-/** What the house has put in, as the book takes it. */
+/** The configured exchange liquidity of the house, by currency. */
 export const liquidityOf = ({ liquidity }: ExchangeSettings): Money[] =>
   Object.entries(liquidity).flatMap(([currency, text]) => parseMoney(text, currency) ?? [])
 
-/** The HTTP provider where one is named, else the configuration's table. */
+/** Exchange rates from the configured HTTP provider, or else from the configured table. */
 export const openRates = async (settings: ExchangeSettings, clock: Clock, logger: Logger): Promise<Rates> => {
   const { provider, rates } = settings
   if (!provider) return tableRates(rates, clock)

@@ -5,7 +5,7 @@ import { developmentAccounts, developmentPassword, seedDevelopment } from '../se
 import type { Domains } from './domains.ts'
 import type { Infrastructure } from './infrastructure.ts'
 
-/** The development seed with the very functions that registration and the domains use. */
+/** Runs the development seed with the functions that registration and the domains use. */
 export const composeSeed = (
   outside: Infrastructure,
   identity: Identity,
@@ -24,7 +24,7 @@ export const composeSeed = (
     fund: (funds, tx) => ledger.within(tx).fundWallet({ ...funds, actor: null }),
   })
 
-/** Production does not start on accounts whose password is in the documentation, unless they can sign in no more. */
+/** Refuses to start production on a store whose development accounts can still sign in with the documented password. */
 export const assertNoSeededAccounts = async ({ database, passwords }: Infrastructure): Promise<void> => {
   const faults: string[] = []
   for (const { portal, email } of developmentAccounts) {

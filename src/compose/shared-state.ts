@@ -7,11 +7,11 @@ import { redisCounters, type StoreFactory } from '../platform/limits/index.ts'
 import { type Announcements, localAnnouncements, redisAnnouncements } from '../platform/pubsub/index.ts'
 import { openRedis } from '../platform/redis/index.ts'
 
-/** What replicas share, or what one process alone has. */
+/** State that replicas share through Redis, or that a single process keeps in memory. */
 export interface SharedState {
   cache: Cache
   announcements: Announcements
-  /** Undefined: counters in memory. */
+  /** Undefined: the counters are in memory. */
   counters: StoreFactory | undefined
   probes: { name: string; check(): Promise<unknown> }[]
 }
@@ -35,7 +35,7 @@ const openLocalState = async (
   const cache = createMemoryCache(clock, cacheEntries)
   stack.defer(() => cache.close())
   const shared = { cache, announcements: localAnnouncements(), counters: undefined }
-  // An embedded store belongs to one process anyway.
+  // The embedded store already belongs to one process.
   if (!databaseUrl || mayBeSeveral) return { ...shared, probes: [] }
   const alone = await holdAlone({
     url: databaseUrl.reveal(),
@@ -47,8 +47,8 @@ const openLocalState = async (
 }
 
 /**
- * Redis where REDIS_URL names one. Otherwise memory, and then a gateway must be the only one on its database: it
- * refuses to be one of several. `mayBeSeveral` is for what keeps nothing here (the domains as a service).
+ * Opens Redis if REDIS_URL is set, and memory otherwise. Without Redis a gateway must be the only one on its database, and
+ * refuses to start next to another. `mayBeSeveral` is for domain services, which keep no state here.
  */
 export const openSharedState = async (
   settings: Configuration,

@@ -2,7 +2,7 @@ import type { ChannelPort, LimitPort } from '../gateway/ports.ts'
 import { type AnyHandler, type HandlerTable, whenReady } from '../kernel/index.ts'
 import type { PerimeterMetrics } from '../platform/telemetry/index.ts'
 
-/** The same limits, with every refusal counted by the limit's name. */
+/** Counts every refusal of a limit by the limit's name. */
 export const withLimitMetrics = (limits: LimitPort, metrics: PerimeterMetrics): LimitPort => ({
   addressKey: limits.addressKey,
   networkKey: limits.networkKey,
@@ -13,7 +13,7 @@ export const withLimitMetrics = (limits: LimitPort, metrics: PerimeterMetrics): 
     }),
 })
 
-/** The same channel, with its bodies counted. */
+/** Counts the bodies that the secure channel opens or refuses. */
 export const withChannelMetrics = (channel: ChannelPort, metrics: PerimeterMetrics): ChannelPort => ({
   sealer: channel.sealer,
   open: (sealed) =>
@@ -23,7 +23,7 @@ export const withChannelMetrics = (channel: ChannelPort, metrics: PerimeterMetri
     }),
 })
 
-/** Identity's handlers, with the channel's sessions counted; the others are the very same. */
+/** Counts the channel sessions that are opened, refused and closed. */
 export const withChannelSessionMetrics = (handlers: HandlerTable, metrics: PerimeterMetrics): HandlerTable => {
   const counted =
     (handler: AnyHandler, done: 'opened' | 'closed'): AnyHandler =>

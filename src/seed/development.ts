@@ -22,13 +22,13 @@ export interface SeedAccount {
   operatorPermissions: Permission[]
 }
 
-/** What the seed makes things with: the same functions that the domains use. */
+/** The functions that the seed uses, the same as the domains. */
 export interface SeedPorts {
   database: Database
   clock: Clock
   workspacePermissions: readonly Permission[]
   operatorPermissions: readonly Permission[]
-  /** Makes the account, or answers the one that has the e-mail already. */
+  /** Creates the account, or returns the existing one with that e-mail address. */
   createAccount(account: SeedAccount): Promise<{ accountId: AccountId }>
   /** Opens a workspace without wallets; `created` is false where it exists. */
   openWorkspace(
@@ -67,7 +67,7 @@ export interface SeedPorts {
   fund(funds: { wallet: WalletId; workspace: WorkspaceId; amount: Money }, tx: Tx): Promise<void>
 }
 
-/** The ids are the same in every development store, so that examples and tests can name them. */
+/** Fixed ids, so that examples and tests can use them. */
 export const developmentIds = {
   institution: '01990000-0000-7000-8000-000000000001',
   workspace: bizId<'workspace'>('01990000-0000-7000-8000-000000000002'),
@@ -87,7 +87,7 @@ const people = [
 ] as const
 const emailOf = (name: string): string => `${name.toLowerCase()}@demo.test`
 
-/** What everybody can sign in to, where the seed has been. */
+/** The development accounts. */
 export const developmentAccounts: readonly { portal: Portal; email: string }[] = people.map(([portal, name]) => ({
   portal,
   email: emailOf(name),
@@ -115,7 +115,7 @@ const openWallets = async (ports: SeedPorts, tx: Tx, at: Instant): Promise<void>
   }
 }
 
-/** The workspace of both consumers: wholly or not at all, and only once however many replicas start together. */
+/** Creates the shared workspace of both consumers once, even if several replicas start together. */
 const openShared = (ports: SeedPorts, ownerId: AccountId, memberId: AccountId): Promise<void> =>
   inTransaction(ports.database, async (tx) => {
     const { workspace: workspaceId, memberRole: roleId } = developmentIds
@@ -131,7 +131,7 @@ const openShared = (ports: SeedPorts, ownerId: AccountId, memberId: AccountId): 
     await openWallets(ports, tx, at)
   })
 
-/** What a development store starts with (design.md, section 7). Safe to run at every start: it changes nothing twice. */
+/** Seeds a development store. Idempotent: it runs at every start. */
 export const seedDevelopment = async (ports: SeedPorts): Promise<void> => {
   const made: { accountId: AccountId }[] = []
   for (const [portal, name] of people) {

@@ -60,7 +60,7 @@ test.each([
     await expect.poll(() => gateway.output()).toContain(wording)
     expect(await finish()).toEqual([401, 1, null])
     expect(lines()).toMatchObject([
-      { level: 'error', err: { message }, msg: 'nothing caught this' },
+      { level: 'error', err: { message }, msg: 'unhandled rejection' },
       { level: 'error', err: { message }, msg: wording },
     ])
     expect(gateway.output()).not.toContain('hidden')
@@ -74,5 +74,5 @@ test('an error that nothing catches while the process drains is told in the log 
   gateway.child.kill('SIGUSR2')
   await expect.poll(() => gateway.output()).toContain('a library failed')
   expect(await finish()).toEqual([401, 1, null])
-  expect(lines()).toContainEqual(expect.objectContaining({ level: 'error', msg: 'nothing caught this' }))
+  expect(lines()).toContainEqual(expect.objectContaining({ level: 'error', msg: 'unhandled rejection' }))
 })
