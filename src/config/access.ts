@@ -5,19 +5,19 @@ import { lifetimeMs } from './values.ts'
 const count = z.int().min(1)
 
 const invitations = z.strictObject({
-  lifeMs: lifetimeMs(days(1)).multipleOf(days(1)).describe('How long one waits for its answer: whole days.'),
-  maxPending: count.max(500).describe('Of one workspace at once.'),
+  lifeMs: lifetimeMs(days(1)).multipleOf(days(1)).describe('Lifetime of an invitation in milliseconds. Whole days.'),
+  maxPending: count.max(500).describe('Maximum number of pending invitations per workspace.'),
   maxPerDay: count.describe(
-    'Of one workspace within 24 hours, and of one account from all of its workspaces: they are mails to strangers.',
+    'Maximum number of invitations within 24 hours per workspace, and per inviting account over all its workspaces.',
   ),
-  maxPerDayToAddress: count.describe('Of those, to one address.'),
+  maxPerDayToAddress: count.describe('Maximum number of invitations within 24 hours to one address.'),
 })
 
 const apiKeys = z.strictObject({
-  maxPerWorkspace: count.describe('That are not deleted.'),
+  maxPerWorkspace: count.describe('Maximum number of API keys per workspace. Deleted keys do not count.'),
   maxLifeMs: lifetimeMs(60_000)
     .nullable()
-    .describe('The longest life of a new one, which is also what it gets when none is asked for; null: unbounded.'),
+    .describe('Maximum lifetime of a new API key in milliseconds, and the default. `null` sets no maximum.'),
 })
 
 export const accessSettings = z.strictObject({
@@ -26,12 +26,12 @@ export const accessSettings = z.strictObject({
     .min(0)
     .max(5_000)
     .describe(
-      'How long a replica on PostgreSQL goes by a membership that it has read; a change of rights waits as long before it is answered, so that it is to be the same at all replicas.',
+      'Time in milliseconds that a replica on PostgreSQL caches a membership. A change of permissions is answered after that time, so use the same value on all replicas.',
     ),
   invitations,
   apiKeys,
   workspaces: z.strictObject({
-    maxPerAccount: count.describe('That an account belongs to, however it came to them.'),
+    maxPerAccount: count.describe('Maximum number of workspaces that an account belongs to.'),
   }),
-  roles: z.strictObject({ maxPerWorkspace: count.describe('The OWNER role among them.') }),
+  roles: z.strictObject({ maxPerWorkspace: count.describe('Maximum number of roles per workspace, including OWNER.') }),
 })

@@ -3,12 +3,12 @@ import ipaddr from 'ipaddr.js'
 import { z } from 'zod'
 import { Secret } from './values.ts'
 
-/** What a listener can be bound to: an address, or a name for which the machine is asked at the start. */
+/** An address or host name that a listener can bind to. */
 const isHost = (text: string): boolean => isIP(text) !== 0 || /^[\w.-]+$/.test(text)
 
-export const host = z.string().refine(isHost, 'an address such as 127.0.0.1 or ::1, or a name that has one')
+export const host = z.string().refine(isHost, 'an address such as 127.0.0.1 or ::1, or a host name')
 
-/** A user and a password in an address would show wherever the address does: in logs, metrics and `config check`. */
+/** Credentials in a URL would appear in logs, metrics and `config check`. */
 const isWithoutUser = (text: string): boolean => {
   const url = URL.parse(text)
   return url === null || (url.username === '' && url.password === '')
@@ -20,18 +20,18 @@ export const isHttps = (text: string): boolean => URL.parse(text)?.protocol === 
 const isBare = (text: string): boolean => !/[?#]/.test(text)
 
 export const httpUrl = z
-  .url({ protocol: /^https?$/, error: 'an address that begins with http:// or https://' })
-  .refine(isWithoutUser, 'an address without a user or password in it')
+  .url({ protocol: /^https?$/, error: 'a URL that begins with http:// or https://' })
+  .refine(isWithoutUser, 'a URL without credentials')
 
-/** Where a service is: paths are appended to it. */
-export const baseUrl = httpUrl.refine(isBare, 'an address without a query or fragment')
+/** A URL that paths are appended to. */
+export const baseUrl = httpUrl.refine(isBare, 'a URL without a query or fragment')
 
-/** One whose query may hold a key. */
+/** A URL whose query can contain a key. */
 export const secretUrl = httpUrl.transform((text) => new Secret(text))
 
-/** One that something is appended to. To the name or the key that stands last it would make another one of it. */
+/** A URL prefix. Without the final `/` or `=` the appended text would change the last name or key. */
 export const secretPrefix = httpUrl
-  .refine((text) => /[/=]$/.test(text), 'an address that ends with / or =')
+  .refine((text) => /[/=]$/.test(text), 'a URL that ends with / or =')
   .transform((text) => new Secret(text))
 
 const decoded = (text: string): string | undefined => {
@@ -42,7 +42,7 @@ const decoded = (text: string): string | undefined => {
   }
 }
 
-/** What its library would stumble over with words of its own, or end the process by. */
+/** False for URLs on which the client library throws an unclear error or ends the process. */
 const isReadable = (text: string): boolean => {
   const url = URL.parse(text)
   if (url === null || !(Number(url.searchParams.get('port')) <= 65_535)) return false
@@ -50,7 +50,7 @@ const isReadable = (text: string): boolean => {
   return decoded(`${url.username}:${url.password}`) !== undefined && /^\/?\d*$/.test(url.pathname)
 }
 
-/** PostgreSQL's library passes over what it does not know, and goes on in the clear, or falls over what it cannot use. */
+/** The PostgreSQL library ignores unknown TLS parameters and connects without TLS. */
 const asksForTlsInVain = (text: string): boolean => {
   const asked = [...(URL.parse(text)?.searchParams ?? [])].filter(([name]) => /ssl|tls/i.test(name))
   const isHeeded = ([name, value]: [string, string]): boolean =>
@@ -65,19 +65,19 @@ const rules = [
   'a database of Redis is a number',
 ].join(', ')
 
-/** The address of a server with its credentials, which no fault repeats. */
-export const serverUrl = (name: string, text: string | undefined, protocols: string[], faults: string[]) => {
+/** The URL of a server with its credentials. Errors never contain it. */
+export const serverUrl = (name: string, text: string | undefined, protocols: string[], errors: string[]) => {
   if (text === undefined) return null
   const starts = protocols.map((protocol) => `${protocol}://`)
   if (!starts.some((start) => text.startsWith(start)))
-    faults.push(`${name}: must be a URL beginning with ${starts.join(' or ')}`)
-  else if (!isReadable(text)) faults.push(`${name}: cannot be read: ${rules}`)
+    errors.push(`${name}: must be a URL beginning with ${starts.join(' or ')}`)
+  else if (!isReadable(text)) errors.push(`${name}: cannot be read: ${rules}`)
   else if (asksForTlsInVain(text))
-    faults.push(`${name}: asks for TLS by a name or a value that is not heeded: ?sslmode=verify-full is`)
+    errors.push(`${name}: asks for TLS by a name or a value that is not heeded: ?sslmode=verify-full is`)
   return new Secret(text)
 }
 
-/** As inet_aton reads them, `172.16/12` and `010.0.0.0/8` are ranges too, and not those that were meant. */
+/** inet_aton would accept `172.16/12` and `010.0.0.0/8` as other ranges than intended. */
 const isRange = (text: string): boolean => ipaddr.IPv4.isValidCIDRFourPartDecimal(text) || ipaddr.IPv6.isValidCIDR(text)
 
 export const cidr = z.string().refine(isRange, 'an address range such as 10.0.0.0/8')

@@ -7,7 +7,7 @@ const upstreamsOf = ({ backends }: Settings) =>
     place === undefined || place === 'in-process' ? [] : [{ name, ...place }],
   )
 
-/** A connection that is to be proved, and cannot be as it is told, would be open to whoever stands between. */
+/** Upstream TLS settings that would not protect the connection. */
 const tlsErrors = (settings: Settings): string[] =>
   upstreamsOf(settings).flatMap(({ name, url, tls }) => {
     if (!tls) return []
@@ -20,7 +20,7 @@ const tlsErrors = (settings: Settings): string[] =>
     ]
   })
 
-/** One service could show the assertions that it is called with to another that goes by the same name. */
+/** With a shared audience one upstream could replay its call assertions at another. */
 const audienceErrors = (settings: Settings): string[] => {
   const upstreams = upstreamsOf(settings)
   return upstreams.flatMap(({ name, url, audience }, place) => {
@@ -31,13 +31,13 @@ const audienceErrors = (settings: Settings): string[] => {
   })
 }
 
-/** What two settings together do not allow, each of which is good by itself. */
+/** Errors of combinations of settings that are valid on their own. */
 export const crossFieldErrors = (settings: Settings): string[] => {
   const { database, jobs, listen, requests, secureChannel } = settings
   const { headersTimeoutMs, uploadTimeoutMs } = requests
   const { provider } = settings.money.exchange
   return [
-    // An export holds a connection for its snapshot, and writes down how far it is by another one.
+    // An export holds one connection for its snapshot and needs another one to save its progress.
     database.poolSize > jobs.concurrency || 'database.poolSize: must be greater than jobs.concurrency',
     database.statementTimeoutMs === 0 ||
       database.lockTimeoutMs < database.statementTimeoutMs ||
@@ -47,10 +47,10 @@ export const crossFieldErrors = (settings: Settings): string[] => {
       'listen.operationsPort: must be another port than listen.port',
     headersTimeoutMs <= uploadTimeoutMs ||
       'requests.headersTimeoutMs: must not be greater than requests.uploadTimeoutMs',
-    // A new key would be due as soon as it is made.
+    // A new key would need a successor immediately.
     secureChannel.keyOverlapMs < secureChannel.keyTtlMs ||
       'secureChannel.keyOverlapMs: must be less than secureChannel.keyTtlMs',
-    // Nothing would be quoted from when its rates grow stale until they are asked for again.
+    // Otherwise no rate would be usable between becoming stale and the next refresh.
     provider === undefined ||
       provider.staleAfterMs > provider.refreshMs ||
       'money.exchange.provider.staleAfterMs: must be greater than money.exchange.provider.refreshMs',
@@ -60,7 +60,7 @@ export const crossFieldErrors = (settings: Settings): string[] => {
   ].filter((fault) => fault !== true)
 }
 
-/** What is wrong with numbers that a deployment gives to codes of a family, if anything is. */
+/** The error of the numbers that a deployment gives to the codes of a family, or undefined. */
 const errorOf = (family: string, own: Readonly<Record<string, number>>): string | undefined => {
   const numbers = codedFamilies.get(family)?.values
   if (!numbers) return `there is no family ${family}`

@@ -1,28 +1,28 @@
-/** The only file that reads the process's environment. The names are fixed: design.md section 7. */
+/** The environment variables of a process. This is the only file that reads `process.env`. */
 export const variableTexts = {
-  PORT: 'where the portal listens (8080)',
-  OPS_PORT: 'where the operations listener listens (9090)',
-  HOST: 'the address that both listen on (127.0.0.1)',
+  PORT: 'Port of the portal listener (8080)',
+  OPS_PORT: 'Port of the operations listener (9090)',
+  HOST: 'Address that both listeners bind to (127.0.0.1)',
   PORTICO_PROFILE: '`development` (default) or `production`',
-  PORTICO_CONFIG: 'a YAML file, laid over config/default.yaml',
-  PORTICO_DATA_DIR: "where the embedded store and the disk's blobs live (`./data`)",
+  PORTICO_CONFIG: 'YAML file with settings that override config/default.yaml',
+  PORTICO_DATA_DIR: 'Folder of the embedded store and of files on disk (`./data`)',
   DATABASE_URL:
-    'PostgreSQL 15 or newer instead of the embedded store; required in production unless `database.acceptEmbedded` is true',
-  REDIS_URL: 'what several replicas share: limits, channel sessions, messages; without it one gateway alone runs',
-  SMTP_URL: 'a mail server instead of the development outbox; in production `smtps://…`, or `smtp://…?requireTLS=true`',
-  PORTICO_SECRET_KEY: '32 random bytes in base64 (`openssl rand -base64 32`); required in production',
-  PORTICO_RATE_LIMIT_SCALE: 'multiplies every limit (1); at most 1 in production',
-  LOG_LEVEL: '`info` by default',
+    'PostgreSQL 15 or newer instead of the embedded store. Required in production unless `database.acceptEmbedded` is true',
+  REDIS_URL: 'Redis for several replicas: limits, channel sessions, messages. Without it only one gateway runs',
+  SMTP_URL: 'Mail server instead of the development outbox. In production `smtps://…`, or `smtp://…?requireTLS=true`',
+  PORTICO_SECRET_KEY: '32 random bytes in base64 (`openssl rand -base64 32`). Required in production',
+  PORTICO_RATE_LIMIT_SCALE: 'Factor for every limit (1). At most 1 in production',
+  LOG_LEVEL: 'Minimum log level (`info`)',
 } as const
 
-/** Where PORTICO_DATA_DIR names none. */
+/** The data directory if PORTICO_DATA_DIR is unset. */
 export const defaultDataDirectory = 'data'
 
 export type VariableName = keyof typeof variableTexts
 const names = Object.keys(variableTexts) as VariableName[]
 export type Variables = Partial<Record<VariableName, string>>
 
-/** The variables that are set; an empty one counts as unset. */
+/** Reads the variables. An empty one counts as unset. */
 export const readVariables = (): Variables => {
   const variables: Variables = {}
   for (const name of names) {
@@ -34,7 +34,7 @@ export const readVariables = (): Variables => {
 
 const number = (text: string): number | string => (/^-?\d+(\.\d+)?$/.test(text) ? Number(text) : text)
 
-/** The variables as an overlay of the configuration; what is no number stays text, for the schema to refuse. */
+/** The variables as settings. A value that is not a number stays text, and the schema refuses it. */
 export const variableSettings = (variables: Variables): Record<string, unknown> => {
   const listen = {
     ...(variables.HOST && { host: variables.HOST }),
@@ -58,5 +58,5 @@ const variableOf: Record<string, string> = {
   'limits.scale': 'PORTICO_RATE_LIMIT_SCALE',
 }
 
-/** The name under which a user knows a setting, with the variable that fills it. */
+/** The name of a setting for error messages, with the variable that sets it. */
 export const settingName = (path: string): string => (variableOf[path] ? `${path} (${variableOf[path]})` : path)

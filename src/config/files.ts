@@ -6,70 +6,82 @@ import { lifetimeMs, timeoutMs } from './values.ts'
 
 const storage = z.discriminatedUnion('kind', [
   z.strictObject({
-    kind: z.literal('disk').describe('`blobs` in the data directory, which replicas then have to share.'),
+    kind: z
+      .literal('disk')
+      .describe('Store files in the folder `blobs` of the data directory. Replicas must share that folder.'),
   }),
   z.strictObject({
     kind: z
       .literal('s3')
-      .describe('Any S3-compatible store; credentials come from the environment, a profile or the machine’s role.'),
-    bucket: z.string().min(3).describe('It has to be there.'),
-    region: z.string().min(1).default('us-east-1').describe('Of the bucket.'),
-    endpoint: httpUrl.optional().describe('Where the store is, if it is not AWS.'),
+      .describe(
+        'Store files in an S3-compatible store. Credentials come from the environment, a profile or the machine role.',
+      ),
+    bucket: z.string().min(3).describe('Name of an existing bucket.'),
+    region: z.string().min(1).default('us-east-1').describe('Region of the bucket.'),
+    endpoint: httpUrl.optional().describe('URL of the store if it is not AWS.'),
     timeoutMs: timeoutMs(100)
       .default(10_000)
       .describe(
-        'For the store to take a request, a part of 5 MB at most, and answer it; and for the next bytes of a download.',
+        'Time in milliseconds for the store to answer a request (a part of up to 5 MB), and for the next bytes of a download.',
       ),
-    forcePathStyle: z.boolean().default(false).describe('Whether the bucket stands in the path, not in the host.'),
+    forcePathStyle: z.boolean().default(false).describe('Put the bucket in the path instead of the host name.'),
     prefix: z
       .string()
-      .regex(/^([\w.-]+\/)*$/, 'empty, or folders that end with a slash')
+      .regex(/^([\w.-]+\/)*$/, 'empty, or folder names that end with a slash')
       .default('')
-      .describe('Before the name of every object.'),
+      .describe('Prefix of every object name.'),
   }),
 ])
 
 const purpose = z.strictObject({
-  maxBytes: z.int().min(1).describe('A larger file is refused.'),
+  maxBytes: z.int().min(1).describe('Maximum size of a file in bytes. Larger uploads get 413.'),
   types: z
     .array(z.string().regex(/^[a-z]+\/[\w.+-]+$/, 'a media type'))
     .min(1)
     .describe(
-      'Media types that are taken, as the library `file-type` tells them by the content (`image/jpeg`, never `image/jpg`), and `text/csv` and `text/plain`; what else stands here is never taken.',
+      'Accepted media types. Types are detected from the content by the library `file-type` (`image/jpeg`, not `image/jpg`); `text/csv` and `text/plain` are supported, too.',
     ),
 })
 
 export const fileSettings = z.strictObject({
   storage,
-  purposes: z.record(z.enum(filePurpose.codes), purpose).describe('What files of each purpose may be.'),
+  purposes: z.record(z.enum(filePurpose.codes), purpose).describe('Accepted files by purpose.'),
   orphanAfterMs: lifetimeMs(60_000).describe(
-    'How long the bytes of an upload that was never completed lie before they are deleted.',
+    'Time in milliseconds after which the bytes of an incomplete upload are deleted.',
   ),
-  sweepEveryMs: lifetimeMs(100).describe('How often such bytes are looked for.'),
+  sweepEveryMs: lifetimeMs(100).describe(
+    'Interval in milliseconds at which the bytes of incomplete uploads are deleted.',
+  ),
 })
 
 export const exportSettings = z.strictObject({
-  lifeMs: lifetimeMs(1_000).describe('How long a completed export can be downloaded.'),
-  pageSize: z.int().min(1).max(10_000).describe('Rows that are read at a time.'),
+  lifeMs: lifetimeMs(1_000).describe('Time in milliseconds that a completed export can be downloaded.'),
+  pageSize: z.int().min(1).max(10_000).describe('Number of rows that an export reads per statement.'),
   attempts: z
     .int()
     .min(1)
-    .describe('Tries before an export has failed, with pauses that grow fourfold from one second up to five minutes.'),
-  sweepEveryMs: lifetimeMs(100).describe('How often exports that have had their time are deleted.'),
+    .describe('Maximum number of attempts per export. Pauses grow fourfold from one second to five minutes.'),
+  sweepEveryMs: lifetimeMs(100).describe('Interval in milliseconds at which expired exports are deleted.'),
 })
 
 export const jobSettings = z.strictObject({
   concurrency: z
     .int()
     .min(1)
-    .describe('Jobs under way at once in a process; where there are several, exports leave one to the others.'),
-  pollMs: timeoutMs(10).describe('How often it looks for one.'),
-  leaseMs: timeoutMs(300).describe('How long a job of a process that was killed waits before another one takes it.'),
+    .describe(
+      'Maximum number of concurrent jobs per process. If it is above 1, exports leave one place to other jobs.',
+    ),
+  pollMs: timeoutMs(10).describe('Interval in milliseconds at which a process polls for jobs.'),
+  leaseMs: timeoutMs(300).describe(
+    'Time in milliseconds after which another process takes over the job of a process that was killed.',
+  ),
   failedKeptMs: lifetimeMs(days(1))
     .multipleOf(days(1))
-    .describe('How long one that was given up stays in the table `jobs`, with its failure: whole days.'),
+    .describe('Time in milliseconds that a failed job stays in the table `jobs`. Whole days.'),
 })
 
 export const auditSettings = z.strictObject({
-  sealEveryMs: lifetimeMs(100).describe('How often new entries of the audit log are chained.'),
+  sealEveryMs: lifetimeMs(100).describe(
+    'Interval in milliseconds at which new audit log entries are added to the hash chain.',
+  ),
 })

@@ -3,70 +3,86 @@ import { httpUrl, secretPrefix } from './addresses.ts'
 import { lifetimeMs, Secret, timeoutMs } from './values.ts'
 
 const allowance = {
-  limit: z.int().min(1).describe('So many are without consequence.'),
-  windowMs: lifetimeMs(1_000).describe('Within so long.'),
+  limit: z.int().min(1).describe('Number of failures per window that have no consequence.'),
+  windowMs: lifetimeMs(1_000).describe('Length of that window in milliseconds.'),
 }
 
-/** A page below `publicUrl`, or a whole address. */
+/** A path below `publicUrl`, or an absolute URL. */
 const page = z.union([z.string().regex(/^\/[^\s#]*$/), httpUrl], {
-  error: 'a path that begins with a slash, or an address that begins with http:// or https://',
+  error: 'a path that begins with a slash, or a URL that begins with http:// or https://',
 })
 
-/** Where mails of a portal lead to. */
+/** The pages that the mails of a portal link to. */
 export const links = z.strictObject({
-  signIn: page.describe('Where one signs in.'),
-  passwordReset: page.describe('Where one sets a new password; the token of the link is appended as a fragment.'),
+  signIn: page.describe('Sign-in page: a path below `publicUrl`, or a URL.'),
+  passwordReset: page.describe(
+    'Page to set a new password: a path below `publicUrl`, or a URL. The token is appended as the fragment.',
+  ),
 })
 
 export const tokens = z.strictObject({
-  issuer: z.string().min(1).describe('`iss` of every token.'),
-  accessTtlMs: lifetimeMs(1_000).describe('The life of an access token.'),
+  issuer: z.string().min(1).describe('The `iss` claim of every token.'),
+  accessTtlMs: lifetimeMs(1_000).describe('Lifetime of an access token in milliseconds.'),
   clockSkewMs: lifetimeMs(0).describe(
-    'How far the clocks of two replicas, or of the gateway and a domain service, may differ.',
+    'Tolerated clock difference in milliseconds between replicas, and between the gateway and a domain service.',
   ),
   keyPublicationMs: lifetimeMs(0).describe(
-    'How long a new signing key is published before it signs: longer than anybody keeps a copy of the JWK Set.',
+    'Time in milliseconds that a new signing key is published before it signs. Make it longer than clients cache the JWK Set.',
   ),
-  keyRefreshMs: lifetimeMs(100).describe('How often replicas read the signing keys anew.'),
+  keyRefreshMs: lifetimeMs(100).describe('Interval in milliseconds at which replicas reload the signing keys.'),
 })
 
 export const sessions = z.strictObject({
-  absoluteMs: lifetimeMs(1_000).describe('The life of a session, however busy it is.'),
-  idleMs: lifetimeMs(1_000).describe('The life of a session that nobody uses.'),
-  maxConcurrent: z.int().min(1).max(100).describe('Sessions at once of a new account, which may set another number.'),
+  absoluteMs: lifetimeMs(1_000).describe('Maximum lifetime of a session in milliseconds.'),
+  idleMs: lifetimeMs(1_000).describe('Time in milliseconds without a request after which a session expires.'),
+  maxConcurrent: z
+    .int()
+    .min(1)
+    .max(100)
+    .describe('Maximum number of concurrent sessions of a new account. An account can change its own limit.'),
 })
 
 export const login = z.strictObject({
-  sessionTtlMs: lifetimeMs(100).describe('How long a login or a registration may take.'),
+  sessionTtlMs: lifetimeMs(100).describe('Time in milliseconds to complete a sign-in or a registration.'),
   concurrency: z
     .int()
     .min(1)
-    .describe('Steps of logins that a process takes at once, of those that begin and of those under way.'),
-  queue: z.int().min(1).describe('How many of each wait their turn; what comes beyond is answered 503.'),
-  attempts: z.int().min(1).max(10).describe('Tries of a code within one of them.'),
-  codeTtlMs: lifetimeMs(100).describe('The life of a mailed code.'),
-  resendMs: lifetimeMs(0).describe('The pause before another one.'),
+    .describe(
+      'Maximum number of concurrent sign-in steps per process, for first steps and for later steps each. Protects signed-in users from a burst of sign-ins.',
+    ),
+  queue: z.int().min(1).describe('Maximum number of sign-in steps of each kind that wait. Further ones get 503.'),
+  attempts: z.int().min(1).max(10).describe('Maximum number of code attempts per sign-in or registration.'),
+  codeTtlMs: lifetimeMs(100).describe('Lifetime of a mailed code in milliseconds.'),
+  resendMs: lifetimeMs(0).describe('Time in milliseconds before another code can be requested.'),
   failures: z.strictObject({
     ...allowance,
-    firstWaitMs: lifetimeMs(100).describe('The first wait.'),
-    longestWaitMs: lifetimeMs(100).describe('No wait is longer.'),
+    firstWaitMs: lifetimeMs(100).describe('First wait in milliseconds after too many failures. Later waits grow.'),
+    longestWaitMs: lifetimeMs(100).describe('Maximum wait in milliseconds after failures.'),
   }),
 })
 
 export const passwords = z.strictObject({
-  concurrency: z.int().min(1).describe('How many argon2id computations run at once.'),
-  queue: z.int().min(1).describe('How many more wait; what comes beyond is answered 503.'),
-  minimumScore: z.int().min(0).max(4).describe("Of zxcvbn's scores 0 to 4; 2 takes some 10^6 guesses or more."),
-  blocklist: z.array(z.string().min(3)).describe('Words of yours that make a password no stronger.'),
-  resetTtlMs: lifetimeMs(100).describe('How long a mailed link is good.'),
-  initTtlMs: lifetimeMs(100).describe('How long the token at the end of a registration is good.'),
+  concurrency: z.int().min(1).describe('Maximum number of concurrent argon2id computations.'),
+  queue: z.int().min(1).describe('Maximum number of argon2id computations that wait. Further requests get 503.'),
+  minimumScore: z
+    .int()
+    .min(0)
+    .max(4)
+    .describe('Minimum zxcvbn score of a new password, 0 to 4. A score of 2 means about 10^6 guesses or more.'),
+  blocklist: z
+    .array(z.string().min(3))
+    .describe('Words that add no strength to a password, such as your product names.'),
+  resetTtlMs: lifetimeMs(100).describe('Lifetime of a password reset link in milliseconds.'),
+  initTtlMs: lifetimeMs(100).describe(
+    'Lifetime in milliseconds of the token that sets the first password after registration.',
+  ),
   breachCheck: z.strictObject({
     url: secretPrefix
       .nullable()
       .describe(
-        'What the five digits are appended to, so that it ends with / or =; masked as a key may be in it; null asks nobody.',
+        'URL prefix of a breached-password service; ends with `/` or `=`. The first five digits of the password digest are appended. Masked in output; `null` disables the check.',
       ),
-    timeoutMs: timeoutMs(100).describe('For an answer.'),
+    timeoutMs: timeoutMs(100).describe('Time in milliseconds for the breached-password service to answer.'),
   }),
 })
 
@@ -75,35 +91,42 @@ export const mfa = z.strictObject({
     .string()
     .min(1)
     .max(64)
-    .regex(/^[^:]+$/, 'no colon, which divides an otpauth label')
-    .describe('What authenticator apps show beside a code.'),
-  setupTtlMs: lifetimeMs(100).describe('How long a new authenticator waits to be verified.'),
-  stepUpMs: lifetimeMs(100).describe('How long a second factor that was proved counts for what asks for a fresh one.'),
+    .regex(/^[^:]+$/, 'text without a colon, which separates the parts of an otpauth label')
+    .describe('Issuer that authenticator apps show next to a code.'),
+  setupTtlMs: lifetimeMs(100).describe('Time in milliseconds to verify a new authenticator.'),
+  stepUpMs: lifetimeMs(100).describe(
+    'Time in milliseconds for which a verified second factor satisfies operations that require step-up.',
+  ),
 })
 
-/** Masked wherever the configuration is printed. */
+/** A secret, masked in all output. */
 const secret = z
   .string()
   .min(1)
   .transform((text) => new Secret(text))
 
 export const turnstile = z.strictObject({
-  secret: secret.nullable().describe('The secret key of the widget; null: no token of one is asked for.'),
-  verifyUrl: httpUrl.describe('Who tells whether a token is good.'),
-  timeoutMs: timeoutMs(100).describe('For an answer.'),
+  secret: secret.nullable().describe('Secret key of the Turnstile widget. `null` disables the check.'),
+  verifyUrl: httpUrl.describe('URL that verifies Turnstile tokens.'),
+  timeoutMs: timeoutMs(100).describe('Time in milliseconds for Turnstile to answer.'),
 })
 
 export const background = z.strictObject({
-  concurrency: z.int().min(1).describe('Pieces of work at once.'),
-  capacity: z.int().min(1).describe('Pieces in all; what comes beyond is given up, with a fault in the log.'),
+  concurrency: z.int().min(1).describe('Maximum number of concurrent background tasks, such as mails.'),
+  capacity: z
+    .int()
+    .min(1)
+    .describe('Maximum number of background tasks, running or waiting. Further ones are dropped and logged as errors.'),
   spreadMs: timeoutMs(0).describe(
-    'Each begins at random within so long, so that no answer tells whether there is a mail.',
+    'Maximum random delay in milliseconds before a task starts, so that response times do not reveal whether a mail is sent.',
   ),
-  attempts: z.int().min(1).describe('Tries of each, with growing pauses.'),
-  retryMs: timeoutMs(0).describe('The first pause.'),
+  attempts: z.int().min(1).describe('Maximum number of attempts per task, with growing pauses.'),
+  retryMs: timeoutMs(0).describe('Pause in milliseconds before the second attempt. Later pauses grow.'),
   closeMs: timeoutMs(0).describe(
-    'How long a process that goes down waits for what is under way, within the time of `shutdown` and 5 s more.',
+    'Time in milliseconds that a stopping process waits for running tasks, within the time of `shutdown` plus 5 s.',
   ),
 })
 
-export const identity = z.strictObject({ sweepEveryMs: lifetimeMs(1_000) })
+export const identity = z.strictObject({
+  sweepEveryMs: lifetimeMs(1_000).describe('Interval in milliseconds at which expired identity data is deleted.'),
+})

@@ -1,60 +1,70 @@
 import { z } from 'zod'
 import { lifetimeMs, timeoutMs } from './values.ts'
 
-/** The SQL store. What is not to be had within its time is answered 503. */
+/** The SQL store. A request that exceeds one of these times gets 503. */
 export const databaseSettings = z.strictObject({
   poolSize: z
     .int()
     .min(1)
     .describe(
-      'Connections that one process may hold to PostgreSQL, more than `jobs.concurrency`. Beside them one each for the check of the book, by itself and for an operator who asks, and the sweep of identity while they last, and one that keeps others away where there is no Redis.',
+      'Maximum number of pooled PostgreSQL connections of one process; must exceed `jobs.concurrency`. Up to four more are used outside the pool: two for ledger checks, one for the cleanup of identity data, and without Redis one for the singleton lock.',
     ),
-  connectTimeoutMs: timeoutMs(0).describe('For a connection to be there, or to become free; 0 sets no bound.'),
-  statementTimeoutMs: timeoutMs(0).describe('For a statement to be answered; 0 sets no bound.'),
+  connectTimeoutMs: timeoutMs(0).describe(
+    'Time in milliseconds to connect, or to wait for a free connection. 0 disables the timeout.',
+  ),
+  statementTimeoutMs: timeoutMs(0).describe('Time in milliseconds for a statement to finish. 0 disables the timeout.'),
   lockTimeoutMs: timeoutMs(0).describe(
-    "How long a statement may wait for a lock; shorter than the statement's own time, and 0 as long as that.",
+    'Time in milliseconds that a statement waits for a lock. Must be less than `statementTimeoutMs`; 0 waits as long as that.',
   ),
   minimumFreeBytes: z
     .int()
     .min(0)
-    .describe('Below so much free room the embedded store is read only, since PGlite does not survive a full disk.'),
+    .describe(
+      'Free disk space in bytes below which the embedded store becomes read-only. PGlite does not survive a full disk.',
+    ),
   acceptEmbedded: z
     .boolean()
     .describe(
       'Allow the production profile to use the embedded store when `DATABASE_URL` is unset. It serves one process, and then flushes every commit to disk.',
     ),
   vacuumEveryMs: lifetimeMs(60_000).describe(
-    'How often the embedded store uses the room of deleted rows again, which a server does by itself.',
+    'Interval in milliseconds at which the embedded store reclaims the space of deleted rows. A PostgreSQL server does this itself.',
   ),
 })
 
-/** REDIS_URL says where. */
+/** Redis, if REDIS_URL is set. */
 export const redisSettings = z.strictObject({
-  cluster: z.boolean().describe('Whether REDIS_URL names a node of a Redis Cluster.'),
-  connectTimeoutMs: timeoutMs(0).describe('For a connection to be there; 0 sets no bound.'),
-  commandTimeoutMs: z.int().min(10).max(1_000).describe('Without an answer by then the request that asked is refused.'),
+  cluster: z.boolean().describe('Whether `REDIS_URL` names a node of a Redis Cluster.'),
+  connectTimeoutMs: timeoutMs(0).describe('Time in milliseconds to connect to Redis. 0 disables the timeout.'),
+  commandTimeoutMs: z
+    .int()
+    .min(10)
+    .max(1_000)
+    .describe('Time in milliseconds for Redis to answer a command. Requests that wait longer get 503.'),
 })
 
-/** SIGTERM and SIGINT. */
+/** Graceful shutdown after SIGTERM and SIGINT. */
 export const shutdownSettings = z.strictObject({
   delayMs: timeoutMs(0).describe(
-    'From readiness dropping to the listener closing: longer than load balancers take to notice.',
+    'Time in milliseconds between failing readiness and closing the listener. Make it longer than load balancers need to notice.',
   ),
   timeoutMs: timeoutMs(0).describe(
-    'Accepted requests have so long to finish after that; then their connections are cut.',
+    'Time in milliseconds for accepted requests to finish after that. Then their connections are closed.',
   ),
 })
 
-/** What a replica remembers of the requests that it has decided: /explain/{requestId} on the operations listener. */
+/** Recorded requests for /explain/{requestId} on the operations listener. */
 export const explainSettings = z.strictObject({
-  entries: z.int().min(0).max(1_000_000).describe('Requests that are remembered, the newest ones; 0 remembers none.'),
-  ttlMs: timeoutMs(1_000).describe('How long each is remembered.'),
+  entries: z
+    .int()
+    .min(0)
+    .max(1_000_000)
+    .describe('Number of requests that a replica keeps for `/explain`, newest first. 0 keeps none.'),
+  ttlMs: timeoutMs(1_000).describe('Time in milliseconds that a request is kept for `/explain`.'),
 })
 
 export const tracingSettings = z.strictObject({
   enabled: z
     .boolean()
-    .describe(
-      'A span per request by the OpenTelemetry API. An SDK that is loaded beside exports them; there is none here.',
-    ),
+    .describe('Create a span per request with the OpenTelemetry API. Load an OpenTelemetry SDK to export the spans.'),
 })

@@ -13,7 +13,7 @@ import { Secret } from './values.ts'
 
 export type Tree = Record<string, unknown>
 
-/** Lays one configuration over another, key by key; lists and plain values are replaced whole. */
+/** Merges two configurations key by key. Lists and plain values are replaced as a whole. */
 export const mergeSettings = (base: unknown, over: unknown): unknown => {
   if (over === undefined || over === null) return base
   if (!isRecord(base) || !isRecord(over)) return over
@@ -24,95 +24,95 @@ export const mergeSettings = (base: unknown, over: unknown): unknown => {
 
 const inherited = '__proto__'
 
-/** Whether it names what every object inherits: laid over anything, it would say settings that no schema sees. */
+/** Whether a value contains the key `__proto__`, whose settings no schema would see. */
 export const namesPrototype = (value: unknown): boolean =>
   typeof value === 'object' &&
   value !== null &&
   (Object.hasOwn(value, inherited) || Object.values(value).some(namesPrototype))
 
-/** Every fault of a configuration at once, a line each. */
+/** Every error of a configuration, one per line. */
 export class ConfigurationError extends Error {
   readonly errors: string[]
 
-  constructor(faults: string[]) {
-    super(`the configuration has ${faults.length} fault(s):\n${faults.map((fault) => `  - ${fault}`).join('\n')}`)
+  constructor(errors: string[]) {
+    super(`the configuration has ${errors.length} error(s):\n${errors.map((fault) => `  - ${fault}`).join('\n')}`)
     this.name = 'ConfigurationError'
-    this.errors = faults
+    this.errors = errors
   }
 }
 
 const withMergeKeys = CORE_SCHEMA.withTags(mergeTag)
 
-/** What is no UTF-8 would be read with marks in place of letters. */
+/** Refuses invalid UTF-8 instead of replacing characters. */
 const utf8 = new TextDecoder('utf-8', { fatal: true })
 
-const notByName = 'must hold settings by name'
+const notByName = 'must be a map of settings'
 
-const readYaml = (file: string, faults: string[]): Tree => {
+const readYaml = (file: string, errors: string[]): Tree => {
   try {
     const [tree, ...more] = loadAll(utf8.decode(readFileSync(file)), { schema: withMergeKeys })
     if (more.length > 0) throw new Error('holds more than one document')
-    // What is none would be covered by the next layer, and the defaults would run as if nothing had been said.
+    // A list or text would be replaced by the next layer, and the defaults would apply silently.
     if (!isRecord(tree ?? {})) throw new Error(notByName)
     if (namesPrototype(tree)) throw new Error('names a setting __proto__')
     return isRecord(tree) ? tree : {}
   } catch (error) {
-    faults.push(`${file}: ${error instanceof Error ? error.message.split('\n')[0] : 'unreadable'}`)
+    errors.push(`${file}: ${error instanceof Error ? error.message.split('\n')[0] : 'unreadable'}`)
     return {}
   }
 }
 
-/** Sections that a file fills with something else, which the variables' own would cover. */
+/** Sections that a file sets to something other than a map, which a variable would hide. */
 const coveredSectionErrors = (file: Tree, variables: Tree): string[] =>
   Object.entries(variables)
     .filter(([name, value]) => isRecord(value) && !isRecord(file[name] ?? {}))
     .map(([name]) => `${name}: ${notByName}`)
 
-/** 32 bytes in either alphabet of RFC 4648. Node skips whatever else it meets, and a slip of the hand would be another key. */
+/** 32 bytes in base64 or base64url (RFC 4648). Node skips other characters, so a typo would silently be another key. */
 const base64Key = /^[A-Za-z0-9+/_-]{43}=?$/
 
-const secretKey = (text: string | undefined, faults: string[]): Uint8Array<ArrayBuffer> => {
+const secretKey = (text: string | undefined, errors: string[]): Uint8Array<ArrayBuffer> => {
   if (text === undefined) return developmentKey()
-  if (!base64Key.test(text.trim())) faults.push('PORTICO_SECRET_KEY: must be 32 bytes in base64')
+  if (!base64Key.test(text.trim())) errors.push('PORTICO_SECRET_KEY: must be 32 bytes in base64')
   return new Uint8Array(Buffer.from(text, 'base64'))
 }
 
 /**
- * default.yaml, the profile's own file, the file named by PORTICO_CONFIG and the variables, laid over each other in
- * this order. Throws a ConfigurationError that names every fault.
+ * Merges config/default.yaml, the file of the profile, the file of PORTICO_CONFIG and the variables, in this order. Throws
+ * a ConfigurationError that lists every error.
  */
 export const loadConfiguration = (variables: Variables): Configuration => {
-  const faults: string[] = []
-  const file = variables.PORTICO_CONFIG ? readYaml(resolve(variables.PORTICO_CONFIG), faults) : {}
-  const told = variableSettings(variables)
-  faults.push(...coveredSectionErrors(file, told))
-  const chosen = mergeSettings(file, told)
+  const errors: string[] = []
+  const file = variables.PORTICO_CONFIG ? readYaml(resolve(variables.PORTICO_CONFIG), errors) : {}
+  const fromVariables = variableSettings(variables)
+  errors.push(...coveredSectionErrors(file, fromVariables))
+  const chosen = mergeSettings(file, fromVariables)
   const profile = z.object({ profile: z.string().default('development') }).safeParse(chosen).data?.profile
   const layers = [
-    readYaml(inPackage('config/default.yaml'), faults),
-    // Also over a profile that is none: what production must be told is no fault before somebody has said production.
-    profile === 'production' ? {} : readYaml(inPackage('config/development.yaml'), faults),
+    readYaml(inPackage('config/default.yaml'), errors),
+    // Also for an unknown profile, so that only its error is reported, and not the missing production settings.
+    profile === 'production' ? {} : readYaml(inPackage('config/development.yaml'), errors),
     chosen,
   ]
   const tree = layers.reduce(mergeSettings)
   const parsed = schema.safeParse(tree)
-  faults.push(...toErrorLines(parsed.error?.issues ?? []))
-  if (parsed.success) faults.push(...crossFieldErrors(parsed.data))
+  errors.push(...toErrorLines(parsed.error?.issues ?? []))
+  if (parsed.success) errors.push(...crossFieldErrors(parsed.data))
   const outside = {
     dataDirectory: resolve(variables.PORTICO_DATA_DIR ?? defaultDataDirectory),
-    secretKey: new Secret(secretKey(variables.PORTICO_SECRET_KEY, faults)),
-    databaseUrl: serverUrl('DATABASE_URL', variables.DATABASE_URL, ['postgres', 'postgresql'], faults),
-    redisUrl: serverUrl('REDIS_URL', variables.REDIS_URL, ['redis', 'rediss'], faults),
-    smtpUrl: serverUrl('SMTP_URL', variables.SMTP_URL, ['smtp', 'smtps'], faults),
+    secretKey: new Secret(secretKey(variables.PORTICO_SECRET_KEY, errors)),
+    databaseUrl: serverUrl('DATABASE_URL', variables.DATABASE_URL, ['postgres', 'postgresql'], errors),
+    redisUrl: serverUrl('REDIS_URL', variables.REDIS_URL, ['redis', 'rediss'], errors),
+    smtpUrl: serverUrl('SMTP_URL', variables.SMTP_URL, ['smtp', 'smtps'], errors),
   }
-  faults.push(...productionErrors(tree, variables))
-  if (!parsed.success || faults.length > 0) throw new ConfigurationError(faults)
+  errors.push(...productionErrors(tree, variables))
+  if (!parsed.success || errors.length > 0) throw new ConfigurationError(errors)
   return { ...parsed.data, ...outside }
 }
 
 type Issue = z.core.$ZodIssue
 
-/** Of a setting that may be several things, what is wrong with the one that was meant: the one that is read furthest. */
+/** The issues of the alternative of a union that was probably meant: the one that matches furthest. */
 const unfoldUnion = (issue: Issue): Issue[] => {
   if (issue.code !== 'invalid_union') return [issue]
   const meant = issue.errors.find((issues) => issues.some(({ path }) => path.length > 0))
@@ -120,9 +120,9 @@ const unfoldUnion = (issue: Issue): Issue[] => {
   return meant.flatMap((inner) => unfoldUnion({ ...inner, path: [...issue.path, ...inner.path] }))
 }
 
-/** Of a name that no setting at the top has, the message alone tells. */
+/** An unknown setting at the top level has no path. */
 const toErrorLine = ({ path, message }: Issue): string =>
   path.length === 0 ? message : `${settingName(path.join('.'))}: ${message}`
 
-/** A line for each fault that the schema finds, naming the setting and the variable that sets it; never its value. */
+/** One line per issue of the schema. It names the setting and its variable, and never the value. */
 export const toErrorLines = (issues: readonly Issue[]): string[] => issues.flatMap(unfoldUnion).map(toErrorLine)

@@ -8,35 +8,35 @@ const currency = z.string().refine(isCurrency, 'a known currency')
 const decimalByCurrency = z
   .record(currency, z.string())
   .refine((table) => Object.entries(table).every(([code, text]) => parseMoney(text, code) !== undefined), {
-    message: 'decimal strings that fit their currencies',
+    message: 'decimal strings with no more places than their currencies have',
   })
 
-/** A share as a decimal string, such as 0.005 for half a per cent. */
+/** A rate as a decimal string, such as 0.005 for 0.5 %. */
 const share = z
   .string()
-  .regex(/^0(\.\d{1,6})?$/, 'a decimal string from 0 to below 1, with six places at most')
+  .regex(/^0(\.\d{1,6})?$/, 'a decimal string from 0 to below 1 with at most six decimal places')
   .meta({ examples: ['0.005'] })
 
-/** What every way in or out has: decimal strings of its currency. */
+/** Limits and fees of a payment method, as decimal strings in its currency. */
 const tariff = {
-  currency: currency.describe('What the amounts of this entry are in.'),
-  minAmount: z.string().describe('The least of one order.'),
-  maxAmount: z.string().describe('The most of one order.'),
-  dailyMax: z.string().optional().describe('The most of a workspace per day (UTC); unbounded where nothing is said.'),
-  fixedFee: z.string().describe('What each order costs.'),
-  feeRate: share.describe('What it costs beside, as a share of its amount.'),
+  currency: currency.describe('Currency of the amounts in this entry.'),
+  minAmount: z.string().describe('Minimum amount of an order.'),
+  maxAmount: z.string().describe('Maximum amount of an order.'),
+  dailyMax: z.string().optional().describe('Maximum total per workspace and UTC day. Unlimited if unset.'),
+  fixedFee: z.string().describe('Fixed fee per order.'),
+  feeRate: share.describe('Fee as a share of the amount, in addition to `fixedFee`.'),
 }
 const tariffTerms = z.object(tariff)
 
-/** What the least order costs, as `chargeOf` of the ledger reckons it; of a larger one more is left. */
+/** The fees of the minimum order, as the ledger charges them. Larger orders leave more after fees. */
 const leastFee = (fixed: bigint, rate: string, least: bigint): bigint => {
   const share = parseRatio(rate)
   return share ? fixed + roundedUp(least, share) : fixed
 }
 
-const holdsTogether = (given: unknown): boolean => {
+const areConsistent = (given: unknown): boolean => {
   const read = tariffTerms.safeParse(given)
-  // What is wrong with a part is said by the part.
+  // The schema of each field reports its own errors.
   if (!read.success || !isCurrency(read.data.currency)) return true
   const { currency: code, ...texts } = read.data
   const minor = (text: string): bigint => parseMoney(text, code)?.minor ?? -1n
@@ -50,56 +50,54 @@ const together = {
 
 const rechargeChannel = z
   .strictObject({
-    channelCode: z.string().min(1).max(64).describe('What orders name it by; it stays for good.'),
-    channelName: z.string().min(1).describe('What people read.'),
-    channelType: z.enum(['BANK', 'CRYPTO', 'CARD']).describe('How the money comes.'),
-    proofRequired: z.boolean().describe('Whether an operator may confirm only what a proof was shown for.'),
-    enabled: z.boolean().describe('Whether new orders may take it.'),
+    channelCode: z.string().min(1).max(64).describe('Code of the channel in orders. Do not change it.'),
+    channelName: z.string().min(1).describe('Name that users see.'),
+    channelType: z.enum(['BANK', 'CRYPTO', 'CARD']).describe('Type of the payment.'),
+    proofRequired: z.boolean().describe('Require a proof of payment before an operator can confirm.'),
+    enabled: z.boolean().describe('Offer this channel for new orders.'),
     ...tariff,
   })
-  .refine(holdsTogether, together)
+  .refine(areConsistent, together)
 
 const payout = z
-  .strictObject({ channelType: z.enum(['BANK', 'CRYPTO']).describe('How the money leaves.'), ...tariff })
-  .refine(holdsTogether, together)
+  .strictObject({ channelType: z.enum(['BANK', 'CRYPTO']).describe('Type of the payout account.'), ...tariff })
+  .refine(areConsistent, together)
 
 const distinct = (keys: string[]): boolean => new Set(keys).size === keys.length
 
 const rate = z
   .strictObject({
-    source: currency.describe('What is given.'),
-    target: currency.describe('What is got.'),
+    source: currency.describe('Source currency.'),
+    target: currency.describe('Target currency.'),
     rate: z
       .string()
-      .refine(isRate, 'a decimal string above zero, of twelve places on either side of the point at most')
-      .describe('Units of target for one of source.'),
+      .refine(isRate, 'a decimal string above zero with at most twelve digits before and after the point')
+      .describe('Units of the target currency per unit of the source currency.'),
   })
-  .refine(({ source, target }) => source !== target, 'two currencies')
+  .refine(({ source, target }) => source !== target, 'two different currencies')
 
 const exchange = z.strictObject({
-  spread: share.describe('What the house keeps of the rate, both ways.'),
-  feeRate: share.describe('What an exchange costs beside, of the source amount and on top of it.'),
-  quoteLifeMs: lifetimeMs(1_000).describe('How long a quote can be taken.'),
+  spread: share.describe('Share of the rate that the house keeps, in both directions.'),
+  feeRate: share.describe('Exchange fee as a share of the source amount, charged on top of it.'),
+  quoteLifeMs: lifetimeMs(1_000).describe('Lifetime of a quote in milliseconds.'),
   rates: z
     .array(rate)
     .refine(
       (rates) => distinct(rates.map(({ source, target }) => [source, target].sort().join('/'))),
-      'each pair once, in one direction',
+      'each currency pair once, in one direction',
     )
-    .describe('A pair stands once; the other way is its inverse.'),
+    .describe('Rate table. List each pair once; the other direction uses the inverse rate.'),
   provider: z
     .strictObject({
-      url: secretUrl.describe(
-        'Who is asked; masked wherever the configuration is printed, for the key that may be in it.',
-      ),
-      refreshMs: timeoutMs(1_000).describe('How often.'),
-      staleAfterMs: lifetimeMs(1_000).describe('The age from which a rate is not quoted.'),
-      timeoutMs: timeoutMs(10).describe('For an answer.'),
+      url: secretUrl.describe('URL of the rate service. It can contain a key and is masked in all output.'),
+      refreshMs: timeoutMs(1_000).describe('Interval in milliseconds at which rates are fetched.'),
+      staleAfterMs: lifetimeMs(1_000).describe('Age in milliseconds from which a rate is no longer quoted.'),
+      timeoutMs: timeoutMs(10).describe('Time in milliseconds for the rate service to answer.'),
     })
     .optional()
-    .describe('Where rates come from instead of the table; what is older than `staleAfterMs` is not quoted.'),
+    .describe('HTTP service that provides rates instead of the table.'),
   liquidity: decimalByCurrency.describe(
-    'What the house has put in to exchange with, in all; raising it puts in the difference at the next start, for good: lowering it takes nothing out. Of a currency that is not kept it is 0.',
+    'Total amount that the house has funded per currency for exchanges. A higher amount adds the difference at the next start; a lower one removes nothing. Use 0 for a currency that is not listed.',
   ),
 })
 
@@ -109,46 +107,54 @@ const settings = z.strictObject({
     .min(1)
     .refine(distinct, 'each currency once')
     .describe(
-      'The currencies that this deployment keeps: a new workspace gets a wallet in each of these. One that is added later brings workspaces that are there no wallet; of one that is taken out nothing is paid any more, so that its wallets are to be emptied before.',
+      'Currencies of this deployment. A new workspace gets a wallet in each. Existing workspaces get no wallet in a currency that is added later. Empty the wallets of a currency before you remove it: nothing is paid out of them afterwards.',
     ),
-  transferFee: decimalByCurrency.describe('What a transfer costs its sender, on top of the amount, by currency.'),
-  transferApprovalFrom: decimalByCurrency.describe('From this amount on a transfer waits for an operator.'),
+  transferFee: decimalByCurrency.describe('Fee that the sender of a transfer pays on top of the amount, by currency.'),
+  transferApprovalFrom: decimalByCurrency.describe(
+    'Amount from which a transfer requires the approval of an operator, by currency.',
+  ),
   recharge: z.strictObject({
-    lifeMs: lifetimeMs(1_000).describe('How long a recharge waits for its payment or proof.'),
+    lifeMs: lifetimeMs(1_000).describe('Time in milliseconds to pay a recharge or submit its proof.'),
     channels: z
       .array(rechargeChannel)
-      .refine((channels) => distinct(channels.map(({ channelCode }) => channelCode)), 'each code once'),
+      .refine((channels) => distinct(channels.map(({ channelCode }) => channelCode)), 'each channel code once'),
   }),
   withdrawal: z.strictObject({
     maxChannelsPerWorkspace: z
       .int()
       .min(1)
-      .describe('Accounts that a workspace may pay out to, those that wait for verification among them.'),
+      .describe('Maximum number of payout accounts per workspace, including those that wait for verification.'),
     payouts: z
       .array(payout)
       .refine(
         (payouts) => distinct(payouts.map(({ channelType, currency: code }) => `${channelType} ${code}`)),
-        'each type and currency once',
+        'each channel type and currency once',
       )
-      .describe('By type of channel and currency; what is not listed cannot be paid out.'),
+      .describe(
+        'Payout limits and fees by channel type and currency. Combinations that are not listed cannot be paid out.',
+      ),
   }),
   exchange,
   background: z.strictObject({
-    ledgerCheckMs: lifetimeMs(1_000).describe('How often the book is checked, by one replica for all.'),
-    expiryMs: lifetimeMs(1_000).describe('How often what has run out is ended.'),
+    ledgerCheckMs: lifetimeMs(1_000).describe(
+      'Interval in milliseconds of the ledger check. One replica runs it for all.',
+    ),
+    expiryMs: lifetimeMs(1_000).describe(
+      'Interval in milliseconds at which expired orders, quotes and idempotency records are processed.',
+    ),
   }),
 })
 
 type Settings = z.output<typeof settings>
 
-/** The currencies that each part of the settings speaks of. */
+/** The currencies that each part of the settings uses. */
 const spokenOf = ({ transferFee, transferApprovalFrom, recharge, withdrawal, exchange }: Settings) => ({
   transferFee: Object.keys(transferFee),
   transferApprovalFrom: Object.keys(transferApprovalFrom),
   'recharge.channels': recharge.channels.map((each) => each.currency),
   'withdrawal.payouts': withdrawal.payouts.map((each) => each.currency),
   'exchange.rates': exchange.rates.flatMap(({ source, target }) => [source, target]),
-  // What a profile's file puts in can be taken back by nothing else.
+  // A zero amount must be allowed: it is the only way to override the amount of a profile.
   'exchange.liquidity': Object.entries(exchange.liquidity).flatMap(([code, text]) =>
     parseMoney(text, code)?.minor === 0n ? [] : [code],
   ),
@@ -161,7 +167,7 @@ export const moneySettings = settings.superRefine((given, context) => {
       context.addIssue({
         code: 'custom',
         path: ['currencies'],
-        message: `${part} speaks of what is not listed: ${[...unlisted].join(', ')}`,
+        message: `${part} uses currencies that are not listed: ${[...unlisted].join(', ')}`,
       })
   }
 })

@@ -4,7 +4,7 @@ import { z } from 'zod'
 
 const folder = new URL('../../', import.meta.url)
 
-/** The package's folder, or a file in it by its path. A build lies as deep in it as this file, and finds the same. */
+/** The absolute path of the package, or of a file in it. A build is as deep in the package as this file. */
 export const inPackage = (path = ''): string => fileURLToPath(new URL(path, folder))
 
 const Package = z.object({ version: z.string() })

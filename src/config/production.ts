@@ -3,20 +3,17 @@ import { z } from 'zod'
 import { isHttps } from './addresses.ts'
 import { settingName, type Variables } from './env.ts'
 
-/*
- * What everybody knows of a development deployment (design.md section 7), and of the examples. Production refuses each
- * of them.
- */
+/* Public values of the development profile and of the examples. Production refuses each of them. */
 const sha256 = (text: string): string => hash('sha256', text)
 
 const developmentAccessCodes = ['consumer-dev', 'system-dev']
 export const developmentAccessCodeHashes: ReadonlySet<string> = new Set(developmentAccessCodes.map(sha256))
 
-/** What config/production.example.yaml and deploy/kubernetes show, to be replaced by whoever copies them. */
+/** The access codes of config/production.example.yaml and deploy/kubernetes. */
 const exampleAccessCodes = ['test', 'test2']
 export const exampleAccessCodeHashes: ReadonlySet<string> = new Set(exampleAccessCodes.map(sha256))
 
-/** 32 bytes, so that a newcomer needs no key; worthless as a secret. */
+/** The key of the development profile. It is public. */
 export const developmentKey = (): Uint8Array<ArrayBuffer> =>
   new Uint8Array(hash('sha256', 'portico development key', 'buffer'))
 
@@ -45,7 +42,7 @@ export const isPredictableKey = (base64: string): boolean => {
   )
 }
 
-/** The few settings that are judged here, read leniently: what is malformed is the schema's to report. */
+/** The settings that production checks. Malformed ones are reported by the schema. */
 const CheckedSettings = z.object({
   profile: z.unknown(),
   publicUrl: z.string().nullable().catch(null),
@@ -62,46 +59,46 @@ const CheckedSettings = z.object({
     .catch({}),
 })
 
-/** A page that anybody on the way could change would hand them the token of a link. A path is below `publicUrl`. */
-const isOpenToAll = (page: string): boolean => URL.parse(page)?.protocol === 'http:'
+/** Whether a page is served without TLS, so that a reset token could be stolen. Paths are below `publicUrl`. */
+const isWithoutTls = (page: string): boolean => URL.parse(page)?.protocol === 'http:'
 
-/** Whoever stands between takes STARTTLS out of what a server offers: whether mails go on in the clear then is for somebody to say. */
+/** An attacker in the middle can remove STARTTLS, so the URL must state whether to continue without TLS. */
 const leavesTlsOpen = (mailServer: string): boolean => {
   const url = URL.parse(mailServer)
   return url?.protocol === 'smtp:' && !/^(true|false)$/.test(url.searchParams.getAll('requireTLS').join())
 }
 
-/** What a production deployment may not start with; empty when it may. Each fault names its setting. */
+/** The errors that keep a production deployment from starting. Each one names its setting. */
 export const productionErrors = (tree: unknown, variables: Variables): string[] => {
   const settings = CheckedSettings.parse(tree)
   if (settings.profile !== 'production') return []
-  const faults: string[] = []
+  const errors: string[] = []
   for (const [name, portal] of Object.entries(settings.portals)) {
     if (portal.accessCodes.some((code) => developmentAccessCodeHashes.has(code)))
-      faults.push(`portals.${name}.accessCodes: holds a development code`)
+      errors.push(`portals.${name}.accessCodes: holds a development code`)
     if (portal.accessCodes.some((code) => exampleAccessCodeHashes.has(code)))
-      faults.push(`portals.${name}.accessCodes: holds the code of an example`)
+      errors.push(`portals.${name}.accessCodes: holds the code of an example`)
     for (const [link, page] of Object.entries(portal.links))
-      if (isOpenToAll(page)) faults.push(`portals.${name}.links.${link}: must be https in production`)
+      if (isWithoutTls(page)) errors.push(`portals.${name}.links.${link}: must be https in production`)
   }
   const key = variables.PORTICO_SECRET_KEY
-  if (key === undefined) faults.push('PORTICO_SECRET_KEY: must be set in production (32 bytes, base64)')
+  if (key === undefined) errors.push('PORTICO_SECRET_KEY: must be set in production (32 bytes, base64)')
   else if (Buffer.from(key, 'base64').equals(developmentKey()))
-    faults.push('PORTICO_SECRET_KEY: is the development key')
+    errors.push('PORTICO_SECRET_KEY: is the development key')
   else if (isPredictableKey(key))
-    faults.push('PORTICO_SECRET_KEY: is not random; make a key with `openssl rand -base64 32`')
+    errors.push('PORTICO_SECRET_KEY: is not random; make a key with `openssl rand -base64 32`')
   if (!variables.DATABASE_URL && !settings.database.acceptEmbedded)
-    faults.push(
+    errors.push(
       'DATABASE_URL: must be set in production, or database.acceptEmbedded must be true (embedded store, one process)',
     )
-  if (settings.limits.scale > 1) faults.push(`${settingName('limits.scale')}: must be at most 1 in production`)
+  if (settings.limits.scale > 1) errors.push(`${settingName('limits.scale')}: must be at most 1 in production`)
   const { publicUrl } = settings
-  if (publicUrl !== null && !isHttps(publicUrl)) faults.push('publicUrl: must be https in production')
-  if (!variables.SMTP_URL) faults.push('SMTP_URL: must be set in production; codes are sent by mail')
+  if (publicUrl !== null && !isHttps(publicUrl)) errors.push('publicUrl: must be https in production')
+  if (!variables.SMTP_URL) errors.push('SMTP_URL: must be set in production; codes are sent by mail')
   else if (leavesTlsOpen(variables.SMTP_URL))
-    faults.push(
+    errors.push(
       'SMTP_URL: smtp:// must say ?requireTLS=true in production, or ?requireTLS=false where mails with codes and links may go in the clear',
     )
-  if (settings.mail.from.includes('portico.test')) faults.push('mail.from: is the development address')
-  return faults
+  if (settings.mail.from.includes('portico.test')) errors.push('mail.from: is the development address')
+  return errors
 }

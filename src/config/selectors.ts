@@ -1,16 +1,16 @@
 import { type Portal, type RateGroup, rateGroups } from '../kernel/index.ts'
 import type { Configuration, GroupRules, LimitRule, UpstreamConfiguration } from './schema.ts'
 
-/** What is allowed at one portal. */
+/** The limits that apply at one portal. */
 export interface PortalLimits {
-  /** Of any one address, over all operations. */
+  /** Per client address, over all operations. */
   address: LimitRule
-  /** Whether that rule is the portal's own, and so counts by itself. */
+  /** Whether the rule is the portal's own and therefore counted separately. */
   isAddressOwn: boolean
   groups: ReadonlyMap<RateGroup, GroupRules>
 }
 
-/** `limits`, with the portal's own rules laid over them one by one; without a portal, `limits` themselves. */
+/** The limits of a portal: its own rules where it has them, else those of `limits`. Without a portal, `limits`. */
 export const limitsOf = (
   { limits, portals }: Pick<Configuration, 'limits' | 'portals'>,
   portal: Portal | null,
@@ -24,7 +24,7 @@ export const limitsOf = (
   }
 }
 
-/** Where a domain is served: where it is placed by its name, else by `default`, else in this process. */
+/** Where a domain is served: by its own setting, else by `default`, else in this process. */
 export const placeOf = (
   { backends }: Pick<Configuration, 'backends'>,
   domain: string,

@@ -2,21 +2,21 @@ import { inspect } from 'node:util'
 import { z } from 'zod'
 import { days } from '../kernel/index.ts'
 
-/** Node's timers hold 24 days, and one that is asked for more fires at once. Two of these, and some seconds, are less. */
+/** Node's timers fire immediately beyond 24 days; the sum of two timeouts stays below that. */
 const maxTimeoutMs = days(10)
 
-/** A hundred years: a moment that lies so far ahead still has a year of four digits, in the store and in answers. */
+/** A hundred years, so that expiry times keep four-digit years. */
 const maxLifetimeMs = days(36_500)
 
-/** What is waited for: a deadline, a pause, the time between two looks. */
-export const timeoutMs = (leastMs: number) => z.int().min(leastMs).max(maxTimeoutMs)
+/** A timeout, pause or interval in milliseconds. */
+export const timeoutMs = (minMs: number) => z.int().min(minMs).max(maxTimeoutMs)
 
-/** What moments are reckoned by: how long something is good or kept. */
-export const lifetimeMs = (leastMs: number) => z.int().min(leastMs).max(maxLifetimeMs)
+/** A lifetime or retention time in milliseconds. */
+export const lifetimeMs = (minMs: number) => z.int().min(minMs).max(maxLifetimeMs)
 
 const mask = '[secret]'
 
-/** Key material or a connection string that cannot be printed by accident: only `reveal` hands it out. */
+/** A secret that cannot be printed by accident. `reveal` returns it. */
 export class Secret<T> {
   readonly #value: T
 

@@ -50,7 +50,7 @@ test('the configuration of the Kubernetes example is refused for its access code
   const start = () => settingsBy(inKubernetes(), variables)
   expect(start).toThrow(ConfigurationError)
   expect(start).toThrow(
-    /has 2 fault\(s\):\s+- portals\.CONSUMER\.accessCodes: .*example\s+- portals\.SYSTEM\.accessCodes: .*example$/,
+    /has 2 error\(s\):\s+- portals\.CONSUMER\.accessCodes: .*example\s+- portals\.SYSTEM\.accessCodes: .*example$/,
   )
 })
 

@@ -25,9 +25,9 @@ test.each([
   ['publicUrl: https://user:hidden@portal.example', 'publicUrl'],
   ['turnstile: { verifyUrl: "https://user:hidden@turnstile.example" }', 'turnstile.verifyUrl'],
   ['money: { exchange: { provider: { url: "https://user:hidden@rates.example" } } }', 'money.exchange.provider.url'],
-])('an address with something secret in it is refused and not repeated: %s', (yaml, name) => {
+])('a URL that contains a secret is refused and not repeated: %s', (yaml, name) => {
   const faults = faultsOf(yaml)
-  expect(faults.filter((fault) => fault.startsWith(`${name}: an address without`))).toHaveLength(1)
+  expect(faults.filter((fault) => fault.startsWith(`${name}: a URL without`))).toHaveLength(1)
   expect(faults.join()).not.toContain('hidden')
 })
 
@@ -55,7 +55,7 @@ test.each(['http://10.0.0.5', 'inprocess', '[]', '5'])(
   'of a back-end that is no place, what it may be is told: %s',
   (place) => {
     expect(faultsOf(`backends: { transfers: ${place} }`)).toEqual([
-      'backends.transfers: in-process, or settings of which one is a url',
+      'backends.transfers: `in-process`, or settings with a `url`',
     ])
   },
 )
@@ -64,7 +64,7 @@ test.each(['10.0.0.5:8080', 'localhost:8080', '10.0.0.5', 'ftp://10.0.0.5', 'htt
   'of an address without what it begins with, that is told: %j',
   (url) => {
     expect(faultsOf(JSON.stringify({ backends: { transfers: { url } } }))).toEqual([
-      'backends.transfers.url: an address that begins with http:// or https://',
+      'backends.transfers.url: a URL that begins with http:// or https://',
     ])
   },
 )
@@ -77,7 +77,7 @@ test.each(['x y', '[::1]', 'http://portal.example', '127.0.0.1:8080', '/run/port
   'what no listener can have for its address is refused before the start: %s',
   (host) => {
     expect(faultsOf(JSON.stringify({ listen: { host } }))).toEqual([
-      'listen.host (HOST): an address such as 127.0.0.1 or ::1, or a name that has one',
+      'listen.host (HOST): an address such as 127.0.0.1 or ::1, or a host name',
     ])
   },
 )
@@ -119,7 +119,7 @@ test('a key in the address of the rate provider, or of the breach check, is mask
 test.each(['- profile: production', 'profile=production', '42'])(
   'a file that holds no settings by name is refused: %s',
   (yaml) => {
-    expect(faultsOf(yaml)).toEqual([`${join(folder, 'portico.yaml')}: must hold settings by name`])
+    expect(faultsOf(yaml)).toEqual([`${join(folder, 'portico.yaml')}: must be a map of settings`])
   },
 )
 
@@ -136,7 +136,7 @@ test.each([
 })
 
 test('a section that is none is named, although variables may fill it', () => {
-  expect(faultsOf('listen: 8081')).toEqual(['listen: must hold settings by name'])
+  expect(faultsOf('listen: 8081')).toEqual(['listen: must be a map of settings'])
 })
 
 test('as many jobs at once as there are connections are refused: an export needs two of them', () => {
@@ -151,9 +151,9 @@ test.each([
   ['mail: { from: nobody }', 'mail.from: a sender such as Portal <no-reply@portal.example>'],
   [
     'portals: { SYSTEM: { links: { signIn: sign-in } } }',
-    'portals.SYSTEM.links.signIn: a path that begins with a slash, or an address that begins with http:// or https://',
+    'portals.SYSTEM.links.signIn: a path that begins with a slash, or a URL that begins with http:// or https://',
   ],
-  ['publicUrl: https://portal.example/?theme=dark', 'publicUrl: an address without a query or fragment'],
+  ['publicUrl: https://portal.example/?theme=dark', 'publicUrl: a URL without a query or fragment'],
   [
     'money: { exchange: { provider: { url: https://rates.example, refreshMs: 60000, staleAfterMs: 60000, timeoutMs: 500 } } }',
     'money.exchange.provider.staleAfterMs: must be greater than money.exchange.provider.refreshMs',

@@ -136,8 +136,8 @@ test('a developer keeps fewer currencies than the profile’s file has liquidity
 test('currencies that are not kept are named, with what speaks of them', async () => {
   const money = { currencies: ['USD', 'EUR', 'JPY', 'BHD', 'BTC', 'ETH'], exchange: { rates: [pair('GBP', 'CHF')] } }
   expect(await faultsOf({ ...money, transferFee: { USD: '1.00', GBP: '1.00' } })).toEqual([
-    'money.currencies: transferFee speaks of what is not listed: GBP',
-    'money.currencies: exchange.rates speaks of what is not listed: GBP, CHF',
+    'money.currencies: transferFee uses currencies that are not listed: GBP',
+    'money.currencies: exchange.rates uses currencies that are not listed: GBP, CHF',
   ])
 })
 
