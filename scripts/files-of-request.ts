@@ -1,0 +1,110 @@
+/*
+ * Lists the source files that a request runs through, from the socket to SQL: `node scripts/files-of-request.ts`.
+ * It starts a gateway on an embedded store, signs in, makes a transfer, and asks V8 which functions were called.
+ * ARCHITECTURE.md shows the lists.
+ */
+import { randomUUID } from 'node:crypto'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { Session } from 'node:inspector/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { argv, stdout } from 'node:process'
+import { setTimeout as pause } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { loadConfiguration } from '../src/config/index.ts'
+import { startServer } from '../src/main.ts'
+import { createLogger } from '../src/platform/telemetry/index.ts'
+import { developmentIds } from '../src/seed/development.ts'
+
+const source = new URL('../src/', import.meta.url).href
+
+/** Source files with a function that ran while `work` did, relative to src. */
+const filesRunBy = async (session: Session, work: () => Promise<unknown>): Promise<string[]> => {
+  await session.post('Profiler.startPreciseCoverage', { callCount: true, detailed: false })
+  await work()
+  const { result } = await session.post('Profiler.takePreciseCoverage')
+  await session.post('Profiler.stopPreciseCoverage')
+  return result
+    .filter(({ url }) => url.startsWith(source))
+    .filter(({ functions }) =>
+      functions.some(({ functionName, ranges }) => functionName !== '' && (ranges[0]?.count ?? 0) > 0),
+    )
+    .map(({ url }) => url.slice(source.length))
+    .sort()
+}
+
+/** The files that a sign-in and a transfer run through, without those that run in the background at the same time. */
+export const filesOfRequests = async (): Promise<{ signIn: string[]; transfer: string[] }> => {
+  const directory = mkdtempSync(join(tmpdir(), 'portico-files-'))
+  const settings = loadConfiguration({
+    PORT: '0',
+    OPS_PORT: '0',
+    PORTICO_DATA_DIR: directory,
+    PORTICO_RATE_LIMIT_SCALE: '100',
+  })
+  const running = await startServer(settings, 'gateway', createLogger('silent'))
+  const session = new Session()
+  session.connect()
+  await session.post('Profiler.enable')
+  try {
+    const call = async (path: string, body?: unknown, token?: string) => {
+      const response = await fetch(`http://127.0.0.1:${running.port}/web/v1/consumer${path}`, {
+        method: body === undefined ? 'GET' : 'POST',
+        headers: {
+          'x-portal-access-code': 'consumer-dev',
+          'x-request-id': randomUUID(),
+          'x-client-hash': 'files-of-request',
+          'x-forwarded-proto': 'https',
+          'cf-connecting-ip': '203.0.113.7',
+          'cf-ray': '8f2a1b3c4d5e6f70-FRA',
+          'cf-ipcountry': 'DE',
+          'x-locale': 'en',
+          'content-type': 'application/json',
+          'x-workspace-id': developmentIds.workspace,
+          ...(token && { authorization: `Bearer ${token}` }),
+        },
+        ...(body !== undefined && { body: JSON.stringify(body) }),
+      })
+      const envelope = await response.json()
+      if (response.status !== 200) throw new Error(`${path}: ${JSON.stringify(envelope)}`)
+      return envelope.data
+    }
+    const mailedCode = async (email: string): Promise<string> => {
+      for (;;) {
+        const response = await fetch(`http://127.0.0.1:${running.operationsPort}/mail.json`)
+        const mails: { to: string; text: string }[] = await response.json()
+        const code = /\b\d{6}\b/.exec(mails.find(({ to }) => to === email)?.text ?? '')?.[0]
+        if (code) return code
+        await pause(50)
+      }
+    }
+    const signIn = async (email: string): Promise<string> => {
+      const { sessionId } = await call('/auth/login/initiate', { email, password: 'Portico-demo-2026' })
+      await call('/auth/login/mfa/send', { sessionId, mfaMethod: 'EMAIL' })
+      const proof = { mfaMethod: 'EMAIL', code: await mailedCode(email) }
+      return (await call('/auth/login/complete', { sessionId, ...proof })).accessToken
+    }
+    /** Three runs: what also runs in the background is not in all of them. */
+    const inEachRun = async (work: () => Promise<unknown>): Promise<string[]> => {
+      const runs = [await filesRunBy(session, work), await filesRunBy(session, work), await filesRunBy(session, work)]
+      return runs.reduce((common, run) => common.filter((file) => run.includes(file)))
+    }
+    const token = await signIn('owner@demo.test')
+    const transfer = { sourceWalletBizId: developmentIds.mainUsd, targetWalletBizId: developmentIds.savingsUsd }
+    const makeTransfer = () => call('/transfer/command/create', { ...transfer, amount: '1.00', currency: 'USD' }, token)
+    await makeTransfer()
+    return {
+      signIn: await filesRunBy(session, () => signIn('member@demo.test')),
+      transfer: await inEachRun(makeTransfer),
+    }
+  } finally {
+    session.disconnect()
+    await running.stop()
+    rmSync(directory, { recursive: true, force: true })
+  }
+}
+
+if (argv[1] === fileURLToPath(import.meta.url)) {
+  for (const [name, files] of Object.entries(await filesOfRequests()))
+    stdout.write(`${name}: ${files.length} files\n${files.map((file) => `  ${file}\n`).join('')}`)
+}
