@@ -1,7 +1,7 @@
 import type { Server } from 'node:http'
 import type { Logger } from 'pino'
-import { createApp, pipeline, servicePipeline, type Way } from './app.ts'
-import { assertedCall, type Backends, createBackends, createUpstreamMetrics } from './backends/index.ts'
+import { createApp, gatewayPipeline, type Pipeline, servicePipeline } from './app.ts'
+import { type Backends, callAssertionStage, createBackends, createUpstreamMetrics } from './backends/index.ts'
 import { watchBook } from './compose/book-watch.ts'
 import { composeDomains, type Domains } from './compose/domains.ts'
 import { composeIdentity } from './compose/identity.ts'
@@ -16,22 +16,21 @@ import type { Configuration } from './config/index.ts'
 import { catalogue } from './contract/index.ts'
 import { databaseFault } from './database/index.ts'
 import {
-  createAnswers,
-  createDoor,
-  createExplain,
+  buildSecurityHeaders,
+  createAccessCache,
+  createErrorHandler,
+  createExplainLog,
+  createHttpServer,
   createOperationsApp,
+  createPageLog,
+  createParseErrorLog,
+  createReferencePages,
+  createRequestHandler,
+  createRequestLog,
+  createResponseWriter,
   createRouter,
-  type Finished,
-  faultDoor,
-  guardServer,
+  type FinishedRequest,
   loadTracing,
-  noteMalformed,
-  pageLog,
-  referencePages,
-  refusalOf,
-  rememberAccess,
-  requestLog,
-  securityHeaders,
   type Tracing,
 } from './gateway/index.ts'
 import { assertionType, type Identity } from './identity/index.ts'
@@ -95,32 +94,32 @@ const measure = ({ outside, logger, metrics, identity, domains }: Parts): void =
 }
 
 /** A domain service is told by the gateways' file, which places the domains at it: it serves them itself. */
-const placed = (isGateway: boolean, settings: Configuration): Configuration =>
+const withLocalBackends = (isGateway: boolean, settings: Configuration): Configuration =>
   isGateway ? settings : { ...settings, backends: { default: 'in-process' } }
 
 const backendsOf = ({ isGateway, settings, outside, metrics, perimeter, identity, domains }: Parts) =>
   createBackends({
     identity: isGateway ? meteredSessions(identity.handlers, perimeter) : new Map(),
     domains: domains.handlers,
-    settings: placed(isGateway, settings),
+    settings: withLocalBackends(isGateway, settings),
     signer: identity.signer,
     clock: outside.clock,
     metrics: createUpstreamMetrics(metrics.registry),
   })
 
-const wayOf = (
+const buildPipeline = (
   { isGateway, settings, outside, perimeter, identity, domains }: Parts,
   backends: Backends,
   tracing: Tracing | null,
-): Way =>
+): Pipeline =>
   isGateway
-    ? pipeline({
+    ? gatewayPipeline({
         settings,
         tracing,
         limits: meteredLimits(outside.limits, perimeter),
         channel: meteredChannel(identity.channel, perimeter),
         authentication: { ...identity.authentication, apiKey: domains.apiKeys.authenticate },
-        access: rememberAccess(domains.workspaces.gate, outside.clock, {
+        access: createAccessCache(domains.workspaces.gate, outside.clock, {
           leaseMs: settings.access.leaseMs,
           shared: settings.databaseUrl !== null,
         }),
@@ -130,33 +129,41 @@ const wayOf = (
         settings,
         tracing,
         backends,
-        assertedCall: assertedCall({ ...settings.tokens, type: assertionType, ...settings.assertion }, outside.clock),
+        callAssertion: callAssertionStage(
+          { ...settings.tokens, type: assertionType, ...settings.assertion },
+          outside.clock,
+        ),
       })
 
 /** `told` is what hears of every request once it has been answered. */
 const portalApp = (
   { isGateway, settings, outside, logger, metrics, domains }: Parts,
-  way: Way,
-  told: readonly ((finished: Finished) => void)[],
+  way: Pipeline,
+  told: readonly ((finished: FinishedRequest) => void)[],
 ) => {
   const { clock, ids, words } = outside
-  const answers = createAnswers({
+  const answers = createResponseWriter({
     clock,
     words,
-    securityFields: securityHeaders(),
-    asksForFields: !isGateway,
+    securityHeaders: buildSecurityHeaders(),
+    includesField: !isGateway,
     // The gateway before a service knows whether a client makes it wait.
     stallMs: isGateway ? settings.requests.downloadStallMs : 0,
   })
   const router = createRouter(isGateway ? catalogue : catalogue.filter(({ id }) => domains.handlers.has(id)))
   const stages = Object.values(way)
-  const log = (finished: Finished) => {
+  const log = (finished: FinishedRequest) => {
     for (const tell of told) tell(finished)
   }
   const isUnavailable = (error: unknown): boolean => databaseFault(error) || redisFault(error) || blobsFault(error)
-  const door = createDoor({ router, stages, answers, clock, ids, metrics, log, refusalOf: refusalOf(isUnavailable) })
-  const pages = isGateway ? referencePages(() => composeReference(words)) : null
-  return createApp({ ...door, pageLog: pageLog(logger), pages, fault: faultDoor(answers, logger) })
+  const door = createRequestHandler({ router, stages, responses: answers, clock, ids, metrics, log, isUnavailable })
+  const pages = isGateway ? createReferencePages(() => composeReference(words)) : null
+  return createApp({
+    ...door,
+    pageLog: createPageLog(logger),
+    pages,
+    errorHandler: createErrorHandler(answers, logger),
+  })
 }
 
 /** The operations that are declared and have no handler in this process; those that nobody serves are warned of. */
@@ -199,11 +206,11 @@ export const compose = async (settings: Configuration, role: Role, logger: Logge
   const backends = await backendsOf(parts)
   building.defer(() => backends.close())
   const tracing = settings.tracing.enabled ? await loadTracing() : null
-  const way = wayOf(parts, backends, tracing)
-  const explain = createExplain(outside.clock, Object.keys(way), settings.explain)
+  const way = buildPipeline(parts, backends, tracing)
+  const explain = createExplainLog(outside.clock, Object.keys(way), settings.explain)
   building.defer(() => explain.close())
   const app = portalApp(parts, way, [
-    requestLog(logger),
+    createRequestLog(logger),
     explain.record,
     ...(tracing ? [tracing.endSpan] : []),
     ...(isGateway ? [auditRefusedCommands(outside)] : []),
@@ -220,21 +227,21 @@ export const compose = async (settings: Configuration, role: Role, logger: Logge
     explain: explain.explain,
     jwks: identity.jwks,
     outbox: outside.outbox && outboxPage(outside.outbox),
-    securityFields: securityHeaders(),
+    securityHeaders: buildSecurityHeaders(),
     logger,
   })
   await startJobs({ settings, outside, logger, registry: metrics.registry, isGateway, identity, domains }, building)
   const listening = {
     settings: settings.requests,
     isDraining,
-    onMalformed: noteMalformed(logger, perimeter.malformedRequest),
+    onParseError: createParseErrorLog(logger, perimeter.malformedRequest),
   }
   const built = building.move()
   return {
-    portal: guardServer({ app, ...listening }),
-    operations: guardServer({ app: operations, ...listening }),
+    portal: createHttpServer({ app, ...listening }),
+    operations: createHttpServer({ app: operations, ...listening }),
     unserved,
-    replaceBackends: (changed) => backends.replace(placed(isGateway, changed)),
+    replaceBackends: (changed) => backends.replace(withLocalBackends(isGateway, changed)),
     startDraining: () => {
       draining = true
     },

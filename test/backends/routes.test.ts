@@ -7,7 +7,7 @@ import { Pool } from 'undici'
 import { afterEach, expect, test, vi } from 'vitest'
 import { createBackends, createUpstreamMetrics } from '../../src/backends/index.ts'
 import { createRoutes } from '../../src/backends/routes.ts'
-import { createUpstream } from '../../src/backends/upstream.ts'
+import { createUpstream } from '../../src/backends/upstream/upstream.ts'
 import { listTimezones } from '../../src/domains/constants/contract.ts'
 import { downloadFile, uploadFile } from '../../src/domains/files/contract.ts'
 import { Refusal, StreamReply } from '../../src/kernel/index.ts'
@@ -21,7 +21,7 @@ afterEach(() => {
   vi.restoreAllMocks()
 })
 
-const here = { handle: async () => null, broken: () => new Refusal('SYSTEM.INTERNAL_ERROR') }
+const here = { handle: async () => null, replyError: () => new Refusal('SYSTEM.INTERNAL_ERROR') }
 const routesTo = (
   backends: Parameters<typeof createRoutes>[0]['settings']['backends'],
   registry: Registry = new Registry(),

@@ -1,0 +1,41 @@
+import type { PortalConfiguration } from '../../config/index.ts'
+import type { Portal } from '../../kernel/index.ts'
+import { covers, parseRange } from '../../platform/addresses/index.ts'
+import type { Call } from './call.ts'
+import { clientAddress, normalizeAddress } from './client-address.ts'
+
+/** Sets `edgeTrusted` and `clientIp` of a call by the edge configuration of a portal. */
+export type ResolveClient = (call: Call, portal: Portal) => void
+
+const maxCachedPeers = 10_000
+
+const createTrustCheck = (ranges: string[]): ((address: string) => boolean) => {
+  const parsed = ranges.map(parseRange)
+  const cache = new Map<string, boolean>()
+  return (address) => {
+    let isTrusted = cache.get(address)
+    if (isTrusted === undefined) {
+      isTrusted = parsed.some((range) => covers(range, address))
+      if (cache.size < maxCachedPeers) cache.set(address, isTrusted)
+    }
+    return isTrusted
+  }
+}
+
+/**
+ * Returns the resolver of client addresses. Headers of the edge (CF-Connecting-IP, or X-Forwarded-For without
+ * Cloudflare) count only from a trusted proxy; from any other peer they count as absent.
+ */
+export function createClientResolver(portals: Record<Portal, PortalConfiguration>): ResolveClient {
+  const isTrusted = {
+    CONSUMER: createTrustCheck(portals.CONSUMER.edge.trustedProxies),
+    SYSTEM: createTrustCheck(portals.SYSTEM.edge.trustedProxies),
+  }
+  return (call, portal) => {
+    const peer = normalizeAddress(call.peer)
+    call.edgeTrusted = isTrusted[portal](peer)
+    call.clientIp = call.edgeTrusted
+      ? clientAddress(portals[portal].edge.kind, call.headers, peer, isTrusted[portal])
+      : peer
+  }
+}

@@ -1,0 +1,228 @@
+import { once } from 'node:events'
+import { PassThrough, Readable } from 'node:stream'
+import { setTimeout as pause, setImmediate as turn } from 'node:timers/promises'
+import { afterEach, describe, expect, test, vi } from 'vitest'
+import { uploadFile } from '../../../../src/domains/files/contract.ts'
+import { enforcePace, readBody } from '../../../../src/gateway/http/body-reader.ts'
+import { type Call, runStages } from '../../../../src/gateway/pipeline/call.ts'
+import { bodyStage, reauthorizeAfter, skipReauthorization } from '../../../../src/gateway/pipeline/stages/index.ts'
+import { initiateLogin } from '../../../../src/identity/login/contract.ts'
+import { openSecureChannel } from '../../../../src/identity/secure-channel/contract.ts'
+import { type Operation, Refusal } from '../../../../src/kernel/index.ts'
+import { refusalOf } from '../../../domains/world.ts'
+import { arrivedCall, headersOf } from '../../../harness/call.ts'
+import { testSettings } from '../../../harness/settings.ts'
+
+afterEach(() => void vi.useRealTimers())
+
+const most = 32
+const stage = bodyStage({ ...testSettings({}).requests, maxBodyBytes: most, bodyTimeoutMs: 100 }, skipReauthorization)
+
+const callOf = (operation: Operation, headers: Record<string, string>, body: Readable): Call =>
+  arrivedCall(operation, { headers: headersOf(headers), body })
+
+const typed = { 'content-type': 'application/json' }
+const chunked = { ...typed, 'transfer-encoding': 'chunked' }
+
+/** What the stage makes of a body that comes in these pieces: its JSON, or the code of the refusal. */
+const read = async (headers: Record<string, string>, ...pieces: string[]): Promise<unknown> => {
+  const call = callOf(initiateLogin, headers, Readable.from(pieces.map((piece) => Buffer.from(piece))))
+  const code = await refusalOf((async () => stage(call))())
+  return code === 'none' ? call.payload : code
+}
+const text = (bytes: number) => `"${'x'.repeat(bytes - 2)}"`
+
+describe('a body', () => {
+  test('as long as is allowed, and 413 beyond, whether its length is told or not', async () => {
+    const whole = 'x'.repeat(most - 2)
+    expect(await read({ ...typed, 'content-length': String(most) }, text(most))).toBe(whole)
+    expect(await read(chunked, '"', text(most).slice(1))).toBe(whole)
+    expect(await read({ ...typed, 'content-length': String(most + 1) })).toBe('REQUEST.TOO_LARGE')
+    expect(await read(chunked, '"', text(most + 1).slice(1))).toBe('REQUEST.TOO_LARGE')
+  })
+
+  test('that is none needs no type', async () => {
+    expect(await read({})).toBeUndefined()
+    expect(await read({ 'content-length': '0' })).toBeUndefined()
+    expect(await read({ 'transfer-encoding': 'chunked' })).toBeUndefined()
+    expect(await read({ 'transfer-encoding': 'chunked' }, '{}')).toBe('REQUEST.UNSUPPORTED_MEDIA_TYPE')
+  })
+
+  test('of no encoding is read, in any other it is 415', async () => {
+    for (const identity of ['identity', 'Identity'])
+      expect(await read({ ...chunked, 'content-encoding': identity }, '1')).toBe(1)
+    expect(await read({ ...chunked, 'content-encoding': 'gzip' }, '1')).toBe('REQUEST.UNSUPPORTED_MEDIA_TYPE')
+  })
+
+  test('is JSON in UTF-8 in every spelling of that (RFC 9110, 5.6.6 and 8.3.1), and 415 for what says something else', async () => {
+    const ask = (type: string) => read({ ...chunked, 'content-type': type }, '1')
+    for (const type of ['Application/JSON', 'application/json;', 'application/json ; ;Charset="UTF-8";'])
+      expect([type, await ask(type)]).toEqual([type, 1])
+    for (const type of ['application/jsonx', 'application/json; charset=utf-16', 'application/json; v=1', 'text/json'])
+      expect([type, await ask(type)]).toEqual([type, 'REQUEST.UNSUPPORTED_MEDIA_TYPE'])
+  })
+
+  test('408 where it does not come to its end in time, 400 where it breaks off', async () => {
+    const ask = (body: Readable) => refusalOf((async () => stage(callOf(initiateLogin, chunked, body)))())
+    const slow = new PassThrough()
+    slow.write('{')
+    expect(await ask(slow)).toBe('REQUEST.TIMEOUT')
+    const broken = new PassThrough()
+    setImmediate(() => broken.destroy(new Error('broken')))
+    expect(await ask(broken)).toBe('REQUEST.MALFORMED')
+    const gone = new PassThrough()
+    setImmediate(() => gone.emit('aborted'))
+    expect(await ask(gone)).toBe('REQUEST.MALFORMED')
+  })
+
+  test('that is there leaves no timer', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+    expect(await readBody(Readable.from([Buffer.from('{}')]), 10, 1_000)).toEqual(Buffer.from('{}'))
+    expect(vi.getTimerCount()).toBe(0)
+  })
+
+  test('that cannot be read is what its operation calls that', async () => {
+    const ask = (operation: Operation) =>
+      refusalOf((async () => stage(callOf(operation, chunked, Readable.from([Buffer.from('{')]))))())
+    expect(await ask(initiateLogin)).toBe('VALIDATION.INVALID_PARAMETER')
+    expect(await ask(openSecureChannel)).toBe('SECURE_CHANNEL.INVALID_PAYLOAD')
+  })
+
+  test('an upload is of a type that names its boundary, in 256 characters at most', async () => {
+    const ask = (type: string) =>
+      refusalOf((async () => stage(callOf(uploadFile, { 'content-type': type }, Readable.from([]))))())
+    const start = 'multipart/form-data; boundary='
+    expect(await ask(start.padEnd(256, 'b'))).toBe('none')
+    expect(await ask(start.padEnd(257, 'b'))).toBe('REQUEST.UNSUPPORTED_MEDIA_TYPE')
+    expect(await ask('multipart/form-data')).toBe('REQUEST.UNSUPPORTED_MEDIA_TYPE')
+  })
+})
+
+describe('a call whose body kept us waiting', () => {
+  const settings = testSettings({}).requests
+  const judges = ['caller', 'rights'].map((name) => (call: Call) => {
+    call.userAgent += `${name} `
+  })
+  const refusing = () => Promise.reject(new Refusal('ACCESS.TOKEN_INVALID'))
+
+  test('is judged again in the same order once it is there, and not where it came at once', async () => {
+    const judged = async (afterMs: number) => {
+      const call = callOf(initiateLogin, chunked, Readable.from([Buffer.from('{}')]))
+      await bodyStage(settings, reauthorizeAfter(judges, afterMs))(call)
+      return call.userAgent
+    }
+    expect(await judged(0)).toBe('caller rights ')
+    expect(await judged(60_000)).toBe('')
+  })
+
+  test('is refused as before the body, whatever the body says', async () => {
+    const stage = bodyStage(settings, reauthorizeAfter([refusing], 0))
+    const ask = async (body: string) => stage(callOf(initiateLogin, chunked, Readable.from([Buffer.from(body)])))
+    expect(await refusalOf(ask('{}'))).toBe('ACCESS.TOKEN_INVALID')
+    expect(await refusalOf(ask('{'))).toBe('ACCESS.TOKEN_INVALID')
+  })
+
+  test('is refused by the end of an upload, which never comes', async () => {
+    const call = callOf(uploadFile, { 'content-type': 'multipart/form-data; boundary=b' }, Readable.from(['bytes']))
+    await bodyStage(settings, reauthorizeAfter([refusing], 0))(call)
+    expect(await refusalOf(call.upload?.bytes.toArray() ?? Promise.resolve())).toBe('ACCESS.TOKEN_INVALID')
+  })
+})
+
+describe('an upload that is paced', () => {
+  const windowMs = 60
+  const start = () => {
+    const source = new PassThrough({ highWaterMark: 8 })
+    const through = enforcePace(source, { windowMs, bytes: 4 }, () => undefined)
+    const ended = refusalOf(
+      new Promise<void>((resolve, reject) => through.on('error', reject).on('close', () => resolve())),
+    )
+    return { source, through, ended }
+  }
+
+  test('goes on for as long as enough comes in each window, and is 408 in the first in which too little does', async () => {
+    const { source, through, ended } = start()
+    through.resume()
+    source.write('xxxx')
+    const timer = setInterval(() => source.write('xxxx'), windowMs / 3)
+    await pause(windowMs * 4)
+    expect(through.destroyed).toBe(false)
+    clearInterval(timer)
+    expect(await ended).toBe('REQUEST.TIMEOUT')
+  })
+
+  test('is not blamed where just enough comes', async () => {
+    vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
+    const { source, through } = start()
+    for (let round = 0; round < 3; round++) {
+      source.write('xxxx')
+      await once(through, 'data')
+      vi.advanceTimersByTime(windowMs)
+      expect(through.destroyed).toBe(false)
+    }
+    through.destroy()
+  })
+
+  test('that nobody reads any more, for it was refused, is no uncaught error where it drips', async () => {
+    const uncaught: unknown[] = []
+    const note = (error: unknown) => void uncaught.push(error)
+    process.on('uncaughtException', note)
+    vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
+    const through = enforcePace(new PassThrough(), { windowMs, bytes: 4 }, () => undefined)
+    vi.advanceTimersByTime(windowMs)
+    await pause(1)
+    process.off('uncaughtException', note)
+    expect([through.destroyed, uncaught]).toEqual([true, []])
+  })
+
+  test('is let go with its call: where that is refused, none of its bytes and nothing that waits for them is left', async () => {
+    vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
+    const source = new PassThrough()
+    source.write(Buffer.alloc(1_000_000))
+    const call = callOf(uploadFile, { 'content-type': 'multipart/form-data; boundary=b' }, source)
+    const refuses = (): never => {
+      throw new Refusal('VALIDATION.INVALID_PARAMETER')
+    }
+    expect(await refusalOf(runStages([stage, refuses], call))).toBe('VALIDATION.INVALID_PARAMETER')
+    await turn()
+    expect([call.upload?.bytes.destroyed, vi.getTimerCount()]).toEqual([true, 0])
+  })
+
+  test('is 408 where what comes is not enough', async () => {
+    const { source, through, ended } = start()
+    through.resume()
+    const timer = setInterval(() => source.write('x'), windowMs / 2)
+    expect(await ended).toBe('REQUEST.TIMEOUT')
+    clearInterval(timer)
+  })
+
+  test('is not blamed for a reader who makes it wait', async () => {
+    const { source, through } = start()
+    source.write('x'.repeat(200_000))
+    await pause(windowMs * 4)
+    expect(through.destroyed).toBe(false)
+    through.destroy()
+  })
+
+  test('is not blamed for a reader who has yet to read what has come to its end', async () => {
+    const { source, through } = start()
+    source.end('xxxx')
+    await pause(windowMs * 3)
+    expect(through.destroyed).toBe(false)
+    expect(await through.toArray()).toEqual([Buffer.from('xxxx')])
+  })
+
+  test('ends with what it comes from, by its error or by none, and leaves no timer', async () => {
+    const timers = () => process.getActiveResourcesInfo().filter((each) => each === 'Timeout').length
+    const before = timers()
+    const broken = start()
+    broken.through.resume()
+    broken.source.destroy(new Error('broken'))
+    await expect(broken.ended).rejects.toThrow('broken')
+    const gone = start()
+    gone.through.resume()
+    gone.source.destroy()
+    expect(await gone.ended).toBe('none')
+    expect(timers()).toBeLessThanOrEqual(before)
+  })
+})
