@@ -21,7 +21,7 @@ const callWith = (headers: Record<string, string>): Call => {
   return call
 }
 
-describe('a signed assertion serves for half of its time', () => {
+describe('a signed assertion is cached for half its lifetime', () => {
   const signed = () => {
     let count = 0
     const clock = testClock()
@@ -38,7 +38,7 @@ describe('a signed assertion serves for half of its time', () => {
     expect(await assert()).toBe('2')
   })
 
-  test('and not at all once the clock was set back to before it, when no upstream takes it', async () => {
+  test('and dropped once the clock was set back before it', async () => {
     const { clock, assert } = signed()
     expect(await assert()).toBe('1')
     clock.advance(-3_600_000)
@@ -46,7 +46,7 @@ describe('a signed assertion serves for half of its time', () => {
     expect(await assert()).toBe('2')
   })
 
-  test('and not where it could not be signed: the next call has it tried again', async () => {
+  test('and not when signing failed: the next call tries again', async () => {
     let count = 0
     const sign = async () => (++count === 1 ? Promise.reject(new Refusal('SYSTEM.UNAVAILABLE')) : String(count))
     const assert = createAssertionCache({ sign }, 'domains', 60_000, testClock())
@@ -56,7 +56,7 @@ describe('a signed assertion serves for half of its time', () => {
   })
 })
 
-describe('a signed assertion serves one caller in one workspace', () => {
+describe('a signed assertion is cached per caller and workspace', () => {
   const caller: Caller = {
     accountId: systemIds.next<'account'>(),
     portal: 'CONSUMER',
@@ -133,7 +133,7 @@ describe('a domain service', () => {
       .sign((await by).privateKey)
   }
 
-  test('takes a new key of the gateway a second after it has looked for its keys', async () => {
+  test('accepts a new key of the gateway one second after the last fetch', async () => {
     vi.useFakeTimers({ toFake: ['Date'] })
     const service = serviceAt(testClock())
     const next = generateKeyPair('EdDSA')
@@ -166,7 +166,7 @@ describe('a domain service', () => {
     expect(await refusalOf(Promise.resolve(serviceAt(clock, skew)(call)))).toBe(code)
   })
 
-  test('takes an assertion by no other scheme', async () => {
+  test('accepts the Bearer scheme only', async () => {
     const call = callWith({ authorization: `Basic ${await signed({ portal: 'CONSUMER' })}` })
     expect(await refusalOf(Promise.resolve(serviceAt(testClock())(call)))).toBe('ACCESS.TOKEN_MISSING')
   })

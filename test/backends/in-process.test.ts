@@ -6,14 +6,14 @@ import { arrivedCall } from '../harness/call.ts'
 
 const none = createInProcessBackend(new Map())
 
-test('501 SYSTEM.NOT_IMPLEMENTED for what is declared and has no handler yet', () => {
+test('501 SYSTEM.NOT_IMPLEMENTED for an operation without a handler', () => {
   expect(() => none.handle(arrivedCall(listTimezones))).toThrow(
     expect.objectContaining({ code: 'SYSTEM.NOT_IMPLEMENTED' }),
   )
   expect(statusOf('SYSTEM.NOT_IMPLEMENTED')).toBe(501)
 })
 
-test('500 for a reply of our own that breaks its promise: the fault is no upstream’s', () => {
+test('500 for our own reply that breaks its schema', () => {
   expect(none.replyError('a.b: missing')).toMatchObject({
     code: 'SYSTEM.INTERNAL_ERROR',
     detail: { internal: 'reply breaks its schema: a.b: missing' },

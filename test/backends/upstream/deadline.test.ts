@@ -29,7 +29,7 @@ afterAll(() => {
   silent.close()
 })
 
-test('504 SYSTEM.UPSTREAM_TIMEOUT for a command whose time was up before its turn came: it is never sent', async () => {
+test('504 SYSTEM.UPSTREAM_TIMEOUT for a command past its deadline in the queue: it is never sent', async () => {
   const address = silent.address()
   const port = typeof address === 'object' ? address?.port : 0
   const settings = upstreamAt(`http://127.0.0.1:${port}`, {
@@ -48,7 +48,7 @@ test('504 SYSTEM.UPSTREAM_TIMEOUT for a command whose time was up before its tur
   await upstream.close()
 })
 
-test('504 SYSTEM.UPSTREAM_TIMEOUT for what is asked a second time, in the time of both tries together', async () => {
+test('504 SYSTEM.UPSTREAM_TIMEOUT for a retry: the deadline covers both attempts', async () => {
   const failing = await startMisbehaving((socket) => {
     if (failing.requests() === 1) setTimeout(() => socket.destroy(), 1_000)
   })
@@ -62,7 +62,7 @@ test('504 SYSTEM.UPSTREAM_TIMEOUT for what is asked a second time, in the time o
   await failing.close()
 })
 
-test('an answer that lies there once this process goes on is in time, however long it did not look; what was not sent is not sent then', async () => {
+test("a reply in the socket's buffer is read after the process was busy; an unsent request is not sent", async () => {
   const timeoutMs = 500
   const left = Promise.withResolvers<void>()
   const prompt = await startMisbehaving((socket) => {
@@ -84,7 +84,7 @@ test('an answer that lies there once this process goes on is in time, however lo
   await prompt.close()
 })
 
-test('what was not sent when its time was up is not sent in that very moment either', async () => {
+test('a request that was not sent before its deadline is not sent at the deadline', async () => {
   const aborted: Error[] = []
   const controller: Dispatcher.DispatchController = {
     aborted: false,
@@ -110,7 +110,7 @@ test('what was not sent when its time was up is not sent in that very moment eit
   await expect.poll(() => sent).toEqual([false])
 })
 
-test('a stream that waits for its turn has its time from then on: it waits for longer than an answer that is read whole', async () => {
+test('the time of a stream starts after the queue', async () => {
   const slow = await startMisbehaving((socket) => void setTimeout(() => socket.write(answer('200 OK', {}, 'x')), 150))
   const settings = upstreamAt(slow.url, { timeoutMs: 100, concurrency: 1, queue: 1 })
   const upstream = createUpstream(settings, async () => 'an assertion', createUpstreamMetrics(new Registry()))
@@ -123,7 +123,7 @@ test('a stream that waits for its turn has its time from then on: it waits for l
   await slow.close()
 })
 
-test('what waits for its turn is vouched for when that comes: its assertion has not run out by then', async () => {
+test('the call assertion is signed after the queue, so that it has not expired', async () => {
   const held: Socket[] = []
   const slow = await startMisbehaving((socket) => void held.push(socket))
   let current = 'an early assertion'
@@ -148,7 +148,7 @@ test('what waits for its turn is vouched for when that comes: its assertion has 
   await slow.close()
 })
 
-test('503 SYSTEM.UNAVAILABLE, to be asked again in a second, for what finds no place; streams have places of their own', async () => {
+test('503 SYSTEM.UNAVAILABLE for a full queue; streams have their own', async () => {
   const held: Socket[] = []
   const slow = await startMisbehaving((socket) => void held.push(socket))
   const settings = upstreamAt(slow.url, { concurrency: 1, queue: 0 })
@@ -168,7 +168,7 @@ test('503 SYSTEM.UNAVAILABLE, to be asked again in a second, for what finds no p
   await slow.close()
 })
 
-test('what was lost is not asked for a second time where the breaker opened by it', async () => {
+test('a failure that opens the breaker is not retried', async () => {
   const failing = await startMisbehaving((socket) => void socket.destroy())
   const settings = upstreamAt(failing.url, { breaker: { failures: 1, openMs: 60_000 } })
   const upstream = createUpstream(settings, async () => 'an assertion', createUpstreamMetrics(new Registry()))
@@ -178,7 +178,7 @@ test('what was lost is not asked for a second time where the breaker opened by i
   await failing.close()
 })
 
-test('a reply that breaks its schema is the fault of the upstream', async () => {
+test('a reply that breaks its schema is an invalid response of the upstream', async () => {
   const upstream = createUpstream(
     upstreamAt('http://127.0.0.1:1'),
     async () => 'an assertion',

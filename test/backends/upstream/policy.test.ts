@@ -58,8 +58,8 @@ const lasting = () => {
   }
 }
 
-describe('the places of an upstream', () => {
-  test('as many as are set are taken at once, as many more wait for one, and all others are refused with a wait', async () => {
+describe('the concurrency limit of an upstream', () => {
+  test('runs and queues up to the configured numbers of calls, and refuses others', async () => {
     const tries = [lasting(), lasting(), lasting()]
     const outcomes = tries.map(({ attempt }) => tried(attempt))
     expect(await tried(works)).toBe('not tried')
@@ -70,7 +70,7 @@ describe('the places of an upstream', () => {
     expect(await Promise.all(outcomes)).toEqual(['none', 'none', 'none'])
   })
 
-  test('streams have their own', async () => {
+  test('streams have their own limit', async () => {
     const tries = [lasting(), lasting(), lasting()]
     const outcomes = tries.map(({ attempt }) => tried(attempt, policies.streamed))
     expect(await tried(works, policies.streamed)).toBe('not tried')
@@ -89,7 +89,7 @@ describe('the circuit breaker of an upstream', () => {
     },
   )
 
-  test('an answer ends the row, a refusal too, which stays one; what a client broke off is neither', async () => {
+  test('a reply ends the series of failures, a refusal too; an aborted request does not', async () => {
     const rows = [
       [answers, 'SYSTEM.UPSTREAM_INVALID_RESPONSE', 'none'],
       [works, 'none', 'none'],
@@ -104,7 +104,7 @@ describe('the circuit breaker of an upstream', () => {
     }
   })
 
-  test('what clients break off opens nothing, however often, and hides no row from the answer that ends it', async () => {
+  test('aborted requests never open it and do not interrupt a series', async () => {
     const leaves = () => tried(() => fails('REQUEST.MALFORMED'))
     for (let count = 1; count <= 3; count++) expect(await leaves()).toBe('REQUEST.MALFORMED')
     for (let count = 1; count <= 2; count++) await tried(() => fails())
@@ -114,7 +114,7 @@ describe('the circuit breaker of an upstream', () => {
     expect(await tried(works)).toBe('none')
   })
 
-  test('one alone tries whether it is back; the others are refused at once, and not when that one ends', async () => {
+  test('one call tests the upstream; others are refused immediately', async () => {
     for (let count = 1; count <= 3; count++) await tried(() => fails())
     vi.setSystemTime(Date.now() + openMs)
     const first = lasting()
@@ -147,7 +147,7 @@ describe('the circuit breaker of an upstream', () => {
     },
   )
 
-  test('closed again it opens after as many failures as at first', async () => {
+  test('opens after the same number of failures once it has closed again', async () => {
     for (let count = 1; count <= 3; count++) await tried(() => fails())
     vi.setSystemTime(Date.now() + openMs)
     for (let count = 1; count <= 2; count++) expect(await tried(works)).toBe('none')
@@ -157,7 +157,7 @@ describe('the circuit breaker of an upstream', () => {
     expect(await told('state')).toBe(2)
   })
 
-  test('streams have one of their own; metrics tell of the worse of both, and how often one has opened', async () => {
+  test('streams have their own breaker; metrics show the worse state and count openings', async () => {
     expect([await told('state'), await told('opened_total')]).toEqual([0, 0])
     for (let count = 1; count <= 3; count++) await tried(() => fails(), policies.streamed)
     expect([await told('state'), await told('opened_total')]).toEqual([2, 1])
@@ -172,7 +172,7 @@ describe('the circuit breaker of an upstream', () => {
     expect([await told('state'), await told('opened_total')]).toEqual([0, 1])
   })
 
-  test('metrics tell of one that is in use: not of one that was retired, and the worse of two at one address', async () => {
+  test('metrics omit retired breakers and show the worse state of two with one URL', async () => {
     const other = createUpstreamPolicies({ ...settings, queue: 2 }, metrics)
     for (let count = 1; count <= 3; count++) await tried(() => fails())
     expect(await told('state')).toBe(2)

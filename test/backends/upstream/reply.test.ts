@@ -17,7 +17,7 @@ const refusing = (code: string, more: object = {}) => ({ success: false, code, m
 const refusedBy = (code: string, rateLimitPolicy: string, retryAfter = '17'): RefusalDetail =>
   detailOf(429, Buffer.from(JSON.stringify(refusing(code))), rateLimitPolicy, retryAfter)
 
-test('429 ACCESS.RATE_LIMITED of an upstream tells of the limit that it names, used up until its wait is over', () => {
+test('429 ACCESS.RATE_LIMITED of an upstream relays the limit that it names', () => {
   const limit = { name: 'exports', limit: 5, windowMs: 3_600_000, resetMs: 17_000 }
   expect(refusedBy('ACCESS.RATE_LIMITED', '"exports";q=5;w=3600')).toMatchObject({ retryAfter: 17, limit })
   expect(refusedBy('ACCESS.RATE_LIMITED', '"exports";q=5;w=3600', '')).toMatchObject({
@@ -27,7 +27,7 @@ test('429 ACCESS.RATE_LIMITED of an upstream tells of the limit that it names, u
 })
 
 test.each([{ success: false, code: 'RESOURCE.NOT_FOUND' }, { detail: [] }])(
-  'a 404 with %j is told in the log to be no envelope',
+  '404 with %j is logged as a reply without an envelope',
   (body) => {
     const { internal } = detailOf(404, Buffer.from(JSON.stringify(body)))
     expect(internal).toBe('status 404 without the envelope of a refusal')
@@ -49,7 +49,7 @@ test.each([
   expect(refusedBy('ACCESS.RATE_LIMITED', policy).limit).toBeUndefined()
 })
 
-test('409 of an upstream speaks of no limit, whatever it names', () => {
+test('409 of an upstream relays no limit', () => {
   expect(refusedBy('STATE.CONFLICT', '"exports";q=5;w=3600').limit).toBeUndefined()
 })
 
@@ -106,7 +106,7 @@ test.each([
   ['<script>', undefined],
   ['a'.repeat(65), undefined],
   [1, undefined],
-])('a refusal of an upstream that names the field %s repeats %s', (field, repeated) => {
+])('a refusal of an upstream with the field %s relays %s', (field, repeated) => {
   const bytes = Buffer.from(JSON.stringify(refusing('VALIDATION.INVALID_PARAMETER', { field })))
   expect(detailOf(400, bytes)).toEqual({ internal: 'refused upstream', ...(repeated && { field: repeated }) })
 })
@@ -114,10 +114,10 @@ test.each([
 test.each([
   ['NO.SUCH_CODE', 'status 422, a refusal with a reserved or unknown code'],
   ['SYSTEM.INTERNAL_ERROR', 'status 422, a refusal with a reserved or unknown code'],
-])('422 %s of an upstream is told in the log to be a refusal, whose code is not repeated', (code, internal) => {
+])('422 %s of an upstream is logged as a refusal without its code', (code, internal) => {
   expect(detailOf(422, Buffer.from(JSON.stringify(refusing(code)))).internal).toBe(internal)
 })
 
-test('503 of an upstream is tried again after a second at the soonest', () => {
+test('503 of an upstream has a Retry-After of one second', () => {
   expect(detailOf(503, Buffer.from('{}'))).toMatchObject({ retryAfter: 1 })
 })

@@ -81,7 +81,7 @@ const chunked = (bytes: number, fields = 'content-type: application/json', codin
   return `HTTP/1.1 200 OK\r\n${fields}\r\ntransfer-encoding: ${coding}\r\n\r\n${body}`
 }
 
-describe('an answer that is read whole', () => {
+describe('a buffered reply', () => {
   const text = (bytes: number) => 'x'.repeat(bytes - 2)
   const ask = (said: string) => refusalOf(asked(callOf(listTimezones), said))
 
@@ -95,13 +95,13 @@ describe('an answer that is read whole', () => {
     expect(await refusalOf(asked(call(), chunked(most + 1)))).toBe(invalid)
   })
 
-  test('in an encoding that we did not ask for it is none, in that of no encoding it is one', async () => {
+  test('502 for an encoded reply; `identity` is accepted', async () => {
     for (const none of ['identity', 'Identity', ''])
       expect(await ask(json('a', '200 OK', { 'content-encoding': none }))).toBe('none')
     expect(await ask(json('a', '200 OK', { 'content-encoding': 'gzip' }))).toBe(invalid)
   })
 
-  test('one of another protocol is none, and leaves the upstream', async () => {
+  test('502 for an upgrade, and its connection is closed', async () => {
     const left = new Promise((resolve) => {
       behave = (socket) => {
         socket.on('close', resolve)
@@ -112,7 +112,7 @@ describe('an answer that is read whole', () => {
     await left
   })
 
-  test('an idle connection is left before the service, which says when, closes it; one of uploads too', async () => {
+  test("an idle connection is closed before the service's announced timeout, also one of uploads", async () => {
     const left: Promise<unknown>[] = []
     behave = (socket) => {
       left.push(new Promise((resolve) => socket.on('close', resolve)))
@@ -123,7 +123,7 @@ describe('an answer that is read whole', () => {
     expect(left).toHaveLength(2)
   })
 
-  test('one too long leaves the connection, and the next has one of its own', async () => {
+  test('a reply that is too long closes its connection', async () => {
     let closed = 0
     behave = (socket) => {
       socket.on('close', () => closed++)
@@ -135,10 +135,10 @@ describe('an answer that is read whole', () => {
   })
 })
 
-describe('a file', () => {
+describe('a download', () => {
   const bytesOf = async ({ body }: StreamReply) => (await buffer(body)).length
 
-  test('as long as is allowed, and no longer', async () => {
+  test('is limited in size', async () => {
     expect(await bytesOf(await download(answer('200 OK', {}, 'x'.repeat(most))))).toBe(most)
     expect(await bytesOf(await download(chunked(most)))).toBe(most)
     expect(await refusalOf(download(answer('200 OK', {}, 'x'.repeat(most + 1))))).toBe(invalid)
@@ -146,7 +146,7 @@ describe('a file', () => {
     expect(await refusalOf(buffer(over.body))).toBe(invalid)
   })
 
-  test('one that nobody reads ends with its time, and no process with it', async () => {
+  test('that nobody reads ends at its deadline without crashing the process', async () => {
     behave = (socket) => void socket.write('HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nabc')
     const reply = await hasty.handle(callOf(downloadFile))
     if (!(reply instanceof StreamReply)) throw new Error('no stream')
@@ -156,16 +156,16 @@ describe('a file', () => {
     expect(body.errored).toMatchObject({ code: 'REQUEST.TIMEOUT' })
   })
 
-  test('a coding is the same in capitals', async () => {
+  test('the coding is case-insensitive', async () => {
     expect(await bytesOf(await download(chunked(9, 'x: y', 'Chunked')))).toBe(9)
   })
 
-  test('in the encoding that is none it is one', async () => {
+  test('the encoding `identity` is accepted', async () => {
     for (const none of ['identity', 'Identity', ''])
       expect(await bytesOf(await download(answer('200 OK', { 'content-encoding': none }, 'abc')))).toBe(3)
   })
 
-  test('its head is what belongs to its bytes', async () => {
+  test('only the headers of its bytes are relayed', async () => {
     const fields = { 'content-type': 'text/plain', etag: '"a"', 'set-cookie': 'a=b', location: '/', 'x-odd': '1' }
     const { headers } = await download(answer('200 OK', fields, 'abc'))
     expect(headers).toEqual({
@@ -176,7 +176,7 @@ describe('a file', () => {
     })
   })
 
-  test('304 for whoever has its bytes: no length, and nothing to be saved', async () => {
+  test('304 for a matching ETag: no length and no body', async () => {
     const unchanged = 'HTTP/1.1 304 Not Modified\r\netag: "a"\r\ncontent-length: 9\r\n\r\n'
     const { status, headers, body } = await download(unchanged, { 'if-none-match': '"a"' })
     expect([status, headers]).toEqual([304, { etag: '"a"' }])
@@ -187,14 +187,14 @@ describe('a file', () => {
     expect(await refusalOf(download(unchanged, { range: 'bytes=0-1' }))).toBe(invalid)
   })
 
-  test('304 says of a file which one it is and no more, so that a copy that was saved stays an attachment', async () => {
+  test('304 relays the ETag only, so that a cached copy stays an attachment', async () => {
     const more = 'content-disposition: inline; filename="a.svg"\r\ncontent-type: image/svg+xml\r\naccept-ranges: bytes'
     const unchanged = `HTTP/1.1 304 Not Modified\r\netag: "a"\r\n${more}\r\n\r\n`
     const { headers } = await download(unchanged, { 'if-none-match': '"a"' })
     expect(headers).toEqual({ etag: '"a"', 'accept-ranges': 'bytes' })
   })
 
-  test('206 for whoever has asked for a part, which with HEAD nobody does', async () => {
+  test('206 for a requested range, never with HEAD', async () => {
     const part = answer('206 Partial Content', { 'content-range': 'bytes 0-2/9' }, 'abc')
     const ranged = { range: 'bytes=0-2' }
     expect((await download(part, ranged)).headers).toMatchObject({ 'content-range': 'bytes 0-2/9' })
@@ -209,14 +209,14 @@ describe('a file', () => {
     )
   }
 
-  test('416 tells of its length in the one form that there is, and no other refusal does', async () => {
+  test('416 relays a valid Content-Range; no other refusal does', async () => {
     const code = 'FILE.RANGE_NOT_SATISFIABLE'
     expect(await refused(code, 'bytes */9')).toEqual([code, { 'content-range': 'bytes */9' }])
     expect(await refused(code, 'bytes 0-1/9')).toEqual([code, undefined])
     expect(await refused('RESOURCE.NOT_FOUND', 'bytes */9')).toEqual(['RESOURCE.NOT_FOUND', undefined])
   })
 
-  test('that nobody takes any more ends the exchange with the upstream', async () => {
+  test('that the client abandons ends the upstream request', async () => {
     let isOver = false
     behave = (socket) => {
       socket.on('close', () => {
@@ -230,14 +230,14 @@ describe('a file', () => {
     await expect.poll(() => isOver).toBe(true)
   })
 
-  test('that does not come in time is asked for once', async () => {
+  test('that times out is not retried', async () => {
     const before = misbehaving.requests()
     behave = () => undefined
     expect(await refusalOf(hasty.handle(callOf(downloadFile)))).toBe('SYSTEM.UPSTREAM_TIMEOUT')
     expect(misbehaving.requests() - before).toBe(1)
   })
 
-  test('in the place of which another protocol comes leaves the upstream', async () => {
+  test('that is answered with an upgrade closes the connection', async () => {
     const left = new Promise((resolve) => {
       behave = (socket) => {
         socket.on('close', resolve)
@@ -248,7 +248,7 @@ describe('a file', () => {
     await left
   })
 
-  test('that is refused by its head leaves the upstream, which has yet to send it', async () => {
+  test('that is refused by its head closes the connection before its body', async () => {
     const left = new Promise((resolve) => {
       behave = (socket) => {
         socket.on('close', resolve)
@@ -259,7 +259,7 @@ describe('a file', () => {
     await left
   })
 
-  test('that breaks off is an error, and no end', async () => {
+  test('that breaks off ends with an error', async () => {
     behave = (socket) => socket.end('HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nabc')
     const reply = await upstream.handle(callOf(downloadFile))
     if (!(reply instanceof StreamReply)) throw new Error('no stream')
@@ -276,7 +276,7 @@ describe('an upload', () => {
     return to.handle(call)
   }
 
-  test('504 where it is the upstream that takes nothing of it', async () => {
+  test('504 if the upstream does not read it', async () => {
     behave = (socket) => void socket.pause()
     const endless = new Readable({
       read() {
@@ -287,14 +287,14 @@ describe('an upload', () => {
     endless.destroy()
   })
 
-  test('408 where it is the client that sends nothing', async () => {
+  test('408 if the client sends nothing', async () => {
     behave = () => undefined
     const source = new PassThrough()
     source.write('--b')
     expect(await refusalOf(uploading(source, hasty))).toBe('REQUEST.TIMEOUT')
   })
 
-  test('400 at once where the client goes away, and the upstream is left', async () => {
+  test('400 if the client disconnects, and the upstream connection is closed', async () => {
     const source = new PassThrough()
     const left = new Promise((resolve) => {
       behave = (socket) => {
@@ -307,14 +307,14 @@ describe('an upload', () => {
     await left
   })
 
-  test('what was found with its bytes is what it is refused for', async () => {
+  test('it is refused for the error of its own stream', async () => {
     const source = new PassThrough()
     behave = () => void source.destroy(new Refusal('REQUEST.TIMEOUT'))
     source.write('--b')
     expect(await refusalOf(uploading(source))).toBe('REQUEST.TIMEOUT')
   })
 
-  test('409 before its end leaves the upstream, which is sent no more of it', async () => {
+  test('409 before its end closes the upstream connection', async () => {
     const source = new PassThrough()
     const left = new Promise((resolve) => {
       behave = (socket) => {
@@ -327,7 +327,7 @@ describe('an upload', () => {
     await left
   })
 
-  test('of which nobody sends the rest once it is answered leaves the upstream too', async () => {
+  test('whose rest never arrives after the reply closes the upstream connection, too', async () => {
     const source = new PassThrough()
     const left = new Promise((resolve) => {
       behave = (socket) => {
@@ -341,7 +341,7 @@ describe('an upload', () => {
     await left
   })
 
-  test('that is over leaves no timer', async () => {
+  test('that has ended leaves no timer', async () => {
     const timers = () => process.getActiveResourcesInfo().filter((each) => each === 'Timeout').length
     const before = timers()
     expect(await asked(upload(), json('done'))).toBe('done')
@@ -350,18 +350,18 @@ describe('an upload', () => {
   })
 })
 
-describe('what an upstream is asked', () => {
+describe('an upstream request', () => {
   const lastHead = () => misbehaving.received.at(-1)?.split('\r\n\r\n')[0] ?? ''
   const unchanged = 'HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n'
 
-  test('the path begins with that of the URL and one slash; a path parameter is percent-encoded', async () => {
+  test("the path starts with the URL's path; path parameters are percent-encoded", async () => {
     await download(unchanged)
     expect(lastHead()).toMatch(/^GET \/base\/web\/v1\/consumer\/files\/a%20b\/download HTTP/)
     await asked(callOf(listTimezones), json([]))
     expect(lastHead()).toMatch(/^GET \/base\/web\/v1\/consumer\/constants\/timezones HTTP/)
   })
 
-  test('a condition on a file as long as 2,048; of one that is longer neither it nor what hangs on it', async () => {
+  test('conditional headers above 2,048 characters are dropped, with those that depend on them', async () => {
     await download(unchanged, { 'if-range': 'a'.repeat(2_048), range: 'bytes=0-1' })
     expect(lastHead()).toMatch(/^if-range: a{2048}\r$/im)
     expect(lastHead()).toMatch(/^range: bytes=0-1/im)
@@ -369,7 +369,7 @@ describe('what an upstream is asked', () => {
     expect(lastHead()).not.toMatch(/^(if-)?range:/im)
   })
 
-  test('with HEAD whether a file has changed, and for no part of it', async () => {
+  test('HEAD forwards If-None-Match and no range', async () => {
     const fields = { 'if-none-match': '"a"', 'if-range': '"a"', range: 'bytes=0-1' }
     await asked(callOf(downloadFile, fields, 'HEAD'), unchanged)
     expect(lastHead()).toMatch(/^if-none-match: "a"/im)
@@ -379,7 +379,7 @@ describe('what an upstream is asked', () => {
     expect(lastHead()).not.toMatch(/^x-client-method:/im)
   })
 
-  test('in the client’s language, from its country', async () => {
+  test("has the client's locale and country", async () => {
     const call = callOf(listTimezones)
     Object.assign(call, { locale: 'ja', country: 'JP', clientIp: '203.0.113.9', userAgent: 'é' })
     await asked(call, json([]))

@@ -51,13 +51,13 @@ test.each([
   socket.destroy()
 })
 
-test('an answer over a body of no bytes is not the last, though nothing has told of its end yet', async () => {
+test('a response before the end of an empty body keeps the connection open', async () => {
   const { socket, answer } = await answered('content-length: 0', '', '/at-once')
   expect(answer).toMatch(/\r\nConnection: keep-alive\r\n/)
   socket.destroy()
 })
 
-test('a connection whose last answer is still sent as the rest comes ends whole with that answer', async () => {
+test('a connection whose body ends during its last response closes with that response', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
   const { socket, answer } = await answered('content-length: 3', 'ab', '/in-pieces')
   expect(answer).toMatch(/\r\nConnection: close\r\n/)
@@ -66,7 +66,7 @@ test('a connection whose last answer is still sent as the rest comes ends whole 
   socket.destroy()
 })
 
-test('over one that is not, it is the last: the connection ends whole when the rest has come, and in two seconds if it does not', async () => {
+test('an unread body closes the connection once it has arrived, and after two seconds at the latest', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
   const ending = async (fields: string, begun?: string) => {
     const { socket, answer } = await answered(fields, begun)

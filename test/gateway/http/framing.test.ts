@@ -43,27 +43,27 @@ const host = 'Host: portico.test\r\n'
 const get = (fields = host) => `GET / HTTP/1.1\r\n${fields}\r\n`
 const post = (fields: string, body = '') => `POST / HTTP/1.1\r\n${host}${fields}\r\n${body}`
 
-test('as many fields as are allowed are served, one more is 431', async () => {
+test('431 above the maximum number of headers', async () => {
   await listen({ maxHeaders: 20 })
   const fields = (count: number) => host + 'a: b\r\n'.repeat(count - 1)
   expect((await sendRaw(url, get(fields(20)))).status).toBe(200)
   expect((await sendRaw(url, get(fields(21)))).status).toBe(431)
 })
 
-test('a connection that nobody uses is kept for longer than edges keep theirs, so that none closes under a command', async () => {
+test('keep-alive is longer than that of edges, so that no connection closes under a command', async () => {
   await listen()
   const { text } = await sendRaw(url, get())
   expect(Number(/^keep-alive: timeout=(\d+)/im.exec(text)?.[1])).toBeGreaterThan(60)
 })
 
-test('no field is overlooked, however many are allowed: 400 for a second Host after 1,500 others', async () => {
+test('400 for a second Host after 1,500 other headers', async () => {
   await listen({ maxHeaders: 3_000 })
   const many = host + 'a:b\r\n'.repeat(1_500)
   expect((await sendRaw(url, get(many))).status).toBe(200)
   expect((await sendRaw(url, get(many + host))).status).toBe(400)
 })
 
-test('a coding is the same in capitals; two codings, a length beside one and a length of 16 digits are 400', async () => {
+test('Transfer-Encoding is case-insensitive; 400 for two codings, a length beside it, or 16 digits', async () => {
   await listen()
   const chunk = '2\r\n{}\r\n0\r\n\r\n'
   expect((await sendRaw(url, post('Transfer-Encoding: Chunked\r\n', chunk))).status).toBe(200)
@@ -106,7 +106,7 @@ test.each([
   expect(answer.text).toMatch(/^x-content-type-options: nosniff\r$/im)
 })
 
-test('whoever keeps a connection is told to make the next one elsewhere once the process drains', async () => {
+test('a draining server sends Connection: close', async () => {
   await listen()
   expect(await sendRaw(url, get() + get())).toMatchObject({ status: 200, responses: 2 })
   isDraining = true
@@ -116,7 +116,7 @@ test('whoever keeps a connection is told to make the next one elsewhere once the
   expect(answer.text).toMatch(/^connection: close\r$/im)
 })
 
-test('408 for a body that has not come within the time of a whole request', async () => {
+test('408 for a body that exceeds the time of a whole request', async () => {
   await listen({ headersTimeoutMs: 500, uploadTimeoutMs: 500 })
   const answer = await sendRaw(url, post('Content-Length: 2\r\n', '{'), 5_000)
   expect([answer.status, answer.closed]).toEqual([408, true])
@@ -149,7 +149,7 @@ test.each([
   },
 )
 
-test('of what is served, and of a connection that its client resets, nothing is told', async () => {
+test('served requests and reset connections are not reported as parse errors', async () => {
   await listen()
   expect((await sendRaw(url, get())).status).toBe(200)
   const { hostname, port } = new URL(url)

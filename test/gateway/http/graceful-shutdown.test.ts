@@ -23,7 +23,7 @@ const heard = (socket: ReturnType<typeof connect>): Promise<string> =>
     socket.on('error', (error) => resolve(error.message)).on('close', () => resolve(text))
   })
 
-test('a connection that waits to be accepted as the listener closes is answered, each of many, and none is reset', async () => {
+test('closeListener answers every connection in the accept backlog and resets none', async () => {
   const { server, port } = await listening((_request, response) => response.end('served'))
   const told: WaitingClients = { port, clients: 40, made: new Int32Array(new SharedArrayBuffer(4)) }
   const answers = once(new Worker(new URL('./waiting-clients.ts', import.meta.url), { workerData: told }), 'message')
@@ -35,7 +35,7 @@ test('a connection that waits to be accepted as the listener closes is answered,
   expect(await closed).toBe(0)
 })
 
-test('a connection that nobody uses ends soon, one that is busy with its answer, and one that takes too long is cut off', async () => {
+test('closeListener ends idle connections, waits for busy ones and destroys those past the timeout', async () => {
   const { server, open } = await listening((request, response) => {
     if (request.url === '/slow') setTimeout(() => response.end('served'), 200)
     else if (request.url === '/') response.end('served')
@@ -60,6 +60,6 @@ test('a connection that nobody uses ends soon, one that is busy with its answer,
   expect(order).toEqual(['idle', 'slow', '1 cut'])
 })
 
-test('a listener that never listened is closed', async () => {
+test('closeListener closes a server that never listened', async () => {
   expect(await closeListener(createServer(), 1_000)).toBe(0)
 })

@@ -71,7 +71,7 @@ const refuse = (code: Code) => () => {
   throw new Refusal(code)
 }
 
-describe('log and metrics are told of a request by what was answered', () => {
+describe('log and metrics record a request by its response', () => {
   test.each<[string, string, string, (call: Call) => void, object]>([
     ['served', '/web/v1/consumer/profile', 'profile.read', () => undefined, { status: 200, code: null }],
     ['a part', file, 'files.download', reply(206), { status: 206, code: null }],
@@ -103,7 +103,7 @@ test.each([
   expect([status, body.message]).toEqual([401, `said of ${code}`])
 })
 
-test('what is not to be had is 503, with the second after which to ask again; what nobody foresaw is 500', async () => {
+test('503 with Retry-After for an unavailable dependency, 500 for an unexpected error', async () => {
   const failing = async (error: Error) => {
     behave = () => {
       throw error
@@ -115,7 +115,7 @@ test('what is not to be had is 503, with the second after which to ask again; wh
   expect(await failing(new Error())).toEqual([500, undefined])
 })
 
-test('429 by a limit that lets in again in this very moment: all that tells of the wait says a second', async () => {
+test('429 by a limit that resets now: every header says to wait one second', async () => {
   const by = { name: 'login', limit: 3, windowMs: 60_000 }
   behave = (call) => {
     call.limit = { ...by, remaining: 0, resetMs: 0 }
@@ -125,7 +125,7 @@ test('429 by a limit that lets in again in this very moment: all that tells of t
   expect([status, headers['retry-after'], headers.ratelimit]).toEqual([429, '1', '"login";r=0;t=1'])
 })
 
-describe('an answer over a body that is not there', () => {
+describe('a response before the end of the body', () => {
   const server = createServer(app)
   beforeAll(() => once(server.listen(0, '127.0.0.1'), 'listening'))
   afterEach(() => void vi.useRealTimers())
@@ -164,7 +164,7 @@ describe('an answer over a body that is not there', () => {
     await allEnded()
   })
 
-  test('ends the connection at once where the body has had its time', async () => {
+  test('closes the connection immediately after a body timeout', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
     const socket = await answered(refuse('REQUEST.TIMEOUT'))
     await allEnded()
@@ -173,15 +173,15 @@ describe('an answer over a body that is not there', () => {
   })
 })
 
-describe('a fault outside the stages', () => {
-  test('is 500 in an envelope without a word of it, and an error in the log', async () => {
+describe('an error outside the pipeline', () => {
+  test('is a 500 envelope without its message, and an error in the log', async () => {
     const { status, text, body } = await request(app).get('/broken')
     expect([status, body.code, body.success]).toEqual([500, 'SYSTEM.INTERNAL_ERROR', false])
     expect(text).not.toContain('secret')
     expect(faults.faults()).toMatchObject([{ err: { message: 'a secret' } }])
   })
 
-  test('in the midst of an answer breaks the connection, so that nobody takes it for whole', async () => {
+  test('after the head was sent destroys the connection, so that the response is not taken for complete', async () => {
     await expect(request(app).get('/begun')).rejects.toThrow()
   })
 })

@@ -34,7 +34,7 @@ const asking = (asked: string): Socket => {
 const tunnel = 'CONNECT x:1 HTTP/1.1\r\nHost: x:1\r\n\r\n'
 const connections = () => new Promise<number>((resolve) => server.getConnections((_error, count) => resolve(count)))
 
-test('CONNECT 405 and the end of the connection, also where the client leaves its own side open', async () => {
+test('CONNECT 405: closes the connection, even if the client keeps its side open', async () => {
   const socket = asking(tunnel)
   const [answer] = await once(socket, 'data')
   expect(String(answer)).toMatch(/^HTTP\/1\.1 405 .*\r\nAllow:\r\n/)
@@ -42,7 +42,7 @@ test('CONNECT 405 and the end of the connection, also where the client leaves it
   socket.destroy()
 })
 
-test('CONNECT from clients that are gone before they are answered ends nobody', async () => {
+test('CONNECT from clients that disconnect early does not crash the process', async () => {
   for (let client = 0; client < 300; client++) {
     const socket = asking(tunnel)
     await once(socket, 'connect')
@@ -54,7 +54,7 @@ test('CONNECT from clients that are gone before they are answered ends nobody', 
   expect(uncaught).toEqual([])
 })
 
-test('a connection that nobody uses is kept for longer than load balancers keep theirs, Google’s 600 s too, which nobody can set', async () => {
+test("keep-alive is longer than that of load balancers, including Google's fixed 600 s", async () => {
   const socket = asking('GET / HTTP/1.1\r\nHost: x\r\n\r\n')
   const [answer] = await once(socket, 'data')
   expect(Number(/\r\nKeep-Alive: timeout=(\d+)\r\n/.exec(String(answer))?.[1])).toBeGreaterThan(600)

@@ -48,7 +48,7 @@ const asking = (asked: string): Socket => {
 }
 const connections = () => new Promise<number>((resolve) => server.getConnections((_error, count) => resolve(count)))
 
-test('an answer of which its client takes nothing ends the connection: nobody holds its bytes for ever', async () => {
+test('a response that its client does not read ends the connection', async () => {
   await listen(long)
   const accepted = once(server, 'connection')
   const socket = asking(get).pause()
@@ -57,7 +57,7 @@ test('an answer of which its client takes nothing ends the connection: nobody ho
   socket.destroy()
 })
 
-test('an answer that takes longer to be made is waited for', async () => {
+test('a response that takes longer to compute is awaited', async () => {
   await listen('served', 3 * stallMs)
   expect((await sendRaw(`http://127.0.0.1:${port}`, get, 4 * stallMs)).status).toBe(200)
 })
@@ -71,7 +71,7 @@ test.each([
   expect([answer.responses, served, answer.closed]).toEqual([answered, answered, closed])
 })
 
-test('a connection may wait for its answers as often as it likes', async () => {
+test('a connection may be idle between responses any number of times', async () => {
   await listen('served', 5)
   const socket = asking('')
   for (let round = 1; round <= 4; round++) {

@@ -34,18 +34,18 @@ const send = (told: number | null, body: Readable, client: 'takes all' | 'goes a
 }
 const chunks = (...said: string[]) => Readable.from(said.map((each) => Buffer.from(each)))
 
-test.each([3, null])('a stream arrives whole, its length told or not: %s', async (told) => {
+test.each([3, null])('a stream arrives complete, with or without an announced length: %s', async (told) => {
   const { sent, arrived } = send(told, chunks('ab', 'c'))
   expect([await sent, await arrived]).toEqual(['sent', 'abc'])
 })
 
-test('one that is shorter than its head tells of breaks the connection off, and is a fault', async () => {
+test('a stream shorter than announced destroys the connection and fails', async () => {
   const { sent, arrived } = send(4, chunks('ab', 'c'))
   expect(await sent).toMatchObject({ message: 'stream length differs from the announced 4 bytes' })
   expect(await arrived).toBe('broken off')
 })
 
-test('one that is longer is a fault, and no more of it is sent', async () => {
+test('a stream longer than announced fails, and the surplus is not sent', async () => {
   const { sent, arrived } = send(2, chunks('ab', 'c', 'd'))
   expect(await sent).toMatchObject({ message: 'stream length differs from the announced 2 bytes' })
   expect(['ab', 'broken off']).toContain(await arrived)
@@ -58,21 +58,21 @@ const endlessly = () =>
     },
   })
 
-test('of one that is longer no more is read, and its source is let go', async () => {
+test('a stream longer than announced is not read further, and its source is destroyed', async () => {
   const endless = endlessly()
   const { sent } = send(65_536, endless)
   expect(await sent).toMatchObject({ message: 'stream length differs from the announced 65536 bytes' })
   expect(endless.destroyed).toBe(true)
 })
 
-test('a client that goes away is no fault of ours, and its source is let go', async () => {
+test('a client that closes the connection causes no server error, and the source is destroyed', async () => {
   const endless = endlessly()
   const { sent } = send(null, endless, 'goes away')
   expect(await sent).toMatchObject({ code: 'REQUEST.MALFORMED', detail: { internal: 'client went away' } })
   expect(endless.destroyed).toBe(true)
 })
 
-test('a source that breaks off says itself why, and its connection is broken off', async () => {
+test('a failing source reports its error and destroys the connection', async () => {
   const why = new Error('the disk is gone')
   const { sent, arrived } = send(
     null,

@@ -20,8 +20,8 @@ const explaining = (entries: number) => {
   }
 }
 
-describe('a decision is kept for a bounded time, and so many of them', () => {
-  test('until its time is up, and no longer', () => {
+describe('an explain log is limited in time and size', () => {
+  test('an entry expires after its TTL', () => {
     const { record, explain, pass, close } = explaining(10)
     record('one')
     pass(599)
@@ -31,7 +31,7 @@ describe('a decision is kept for a bounded time, and so many of them', () => {
     close()
   })
 
-  test('the oldest makes room for the newest', () => {
+  test('the newest entry replaces the oldest', () => {
     const { record, explain, close } = explaining(2)
     for (const id of ['one', 'two', 'three']) record(id)
     expect(explain('one')).toEqual([])
@@ -39,7 +39,7 @@ describe('a decision is kept for a bounded time, and so many of them', () => {
     close()
   })
 
-  test('a request that met no operation was refused by the router, with the reason that no client is told', () => {
+  test('an unmatched request is explained as refused by the route, with its internal reason', () => {
     const { record, explain, close } = explaining(2)
     record('one', new Refusal('ROUTE.NOT_FOUND', { internal: 'nothing there' }))
     expect(explain('one')[0]).toMatchObject({ status: 404, code: 'ROUTE.NOT_FOUND', internal: 'nothing there' })
@@ -52,7 +52,7 @@ describe('a decision is kept for a bounded time, and so many of them', () => {
     close()
   })
 
-  test('none where none shall be kept', () => {
+  test('zero entries keep nothing', () => {
     const { record, explain, close } = explaining(0)
     record('one')
     expect(explain('one')).toEqual([])
@@ -60,7 +60,7 @@ describe('a decision is kept for a bounded time, and so many of them', () => {
   })
 })
 
-test('what is explained is who asked for what, and of each stage that was waited for the time from the one before', () => {
+test('an explanation holds the caller, the operation and the duration of each asynchronous stage', () => {
   const [account, workspace] = [systemIds.next<'account'>(), systemIds.next<'workspace'>()]
   const names = ['edge', 'authenticate', 'body', 'serve']
   const { record, explain, close } = createExplainLog({ now: () => instantOf(0) }, names, { entries: 2, ttlMs: 600 })

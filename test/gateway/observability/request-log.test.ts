@@ -23,7 +23,7 @@ const lineOf = (finished: Partial<FinishedRequest>) => {
   return { ...lines[0], time: undefined }
 }
 
-test('the line of a request tells who asked for what from where, and nothing else of it', () => {
+test('the request line holds caller, operation and client, and nothing else of the request', () => {
   const headers = headersOf({ authorization: 'Bearer token', 'x-client-hash': 'hash' })
   const call = arrivedCall(createTransfer, { headers, query: 'a=b' })
   const input = { query: { a: 'b' }, body: { amount: '1.00' } }
@@ -55,7 +55,7 @@ const refusedBy = (
   return lineOf({ refusal, status: statusOf(refusal.code) })
 }
 
-test('of a refusal it says why; a fault alone is an error, with its cause', () => {
+test('a refusal is logged with its reason; only a server error is logged as an error with its cause', () => {
   const why = { code: 'STATE.CONFLICT', internal: 'it has ended' }
   expect(refusedBy('STATE.CONFLICT', { internal: 'it has ended' })).toMatchObject({
     level: 'info',

@@ -30,7 +30,7 @@ const traceOf = async (trusted: boolean, raw: string[]) => {
 /** Where the copies of the API find one another; a copy that has registered there leaves its version behind. */
 const registry = Symbol.for('opentelemetry.js.api.1')
 
-describe('an SDK, which brings a copy of the API of its own', () => {
+describe('an SDK with its own copy of the OpenTelemetry API', () => {
   test.each([
     ['1.9', trace1_9],
     ['1.10', trace1_10],
@@ -68,12 +68,12 @@ describe('traceparent', () => {
 
   const header = ['traceparent', `00-${traceId}-${spanId}-01`]
 
-  test('it is taken from a trusted peer', async () => expect(await traceOf(true, header)).toBe(traceId))
-  test('it is not taken from any other', async () => expect(await traceOf(false, header)).toBeNull())
-  test('two of them are none', async () => expect(await traceOf(true, [...header, ...header])).toBeNull())
+  test('it is accepted from a trusted peer', async () => expect(await traceOf(true, header)).toBe(traceId))
+  test('it is ignored from an untrusted peer', async () => expect(await traceOf(false, header)).toBeNull())
+  test('a repeated header is ignored', async () => expect(await traceOf(true, [...header, ...header])).toBeNull())
 })
 
-test('a tracestate is told on beside its parent, and two of them are none', async () => {
+test('a tracestate is forwarded with its parent; a repeated one is ignored', async () => {
   const stateOf = async (...states: string[]) => {
     const raw = states.flatMap((state) => ['tracestate', state])
     const call = callWith(['traceparent', `00-${traceId}-${spanId}-01`, ...raw])
@@ -83,7 +83,7 @@ test('a tracestate is told on beside its parent, and two of them are none', asyn
   expect([await stateOf('a=1'), await stateOf('a=1', 'a=1')]).toEqual(['a=1', null])
 })
 
-test('a stage runs inside the span of its request, so that spans of libraries hang below it', async () => {
+test("a stage runs inside the request's span, so that spans of libraries nest below it", async () => {
   const entered: unknown[] = []
   const manager: ContextManager = {
     active: () => ROOT_CONTEXT,

@@ -41,7 +41,7 @@ test.each([
   expect(answer.text).not.toMatch(/planted|at .*\.ts:|node_modules/)
 })
 
-test('nothing of it loads anything, or is shown within another page', async () => {
+test('its pages load nothing and cannot be framed', async () => {
   const { headers } = await request(app).get('/health/live')
   expect(headers['content-security-policy']).toBe("default-src 'none';frame-ancestors 'none'")
 })
@@ -53,7 +53,7 @@ test.each(['/Metrics', '/metrics/', '/health/READY', '/health/ready/'])(
   },
 )
 
-test('a process that goes down is not ready, and says that it drains, though all that it needs is there', async () => {
+test('a draining process is not ready, even if all probes succeed', async () => {
   const probes = parts.probes.slice(0, 1)
   const ask = (isDraining: boolean) =>
     request(createOperationsApp({ ...parts, probes, isDraining: () => isDraining })).get('/health/ready')
@@ -61,7 +61,7 @@ test('a process that goes down is not ready, and says that it drains, though all
   expect([(await ask(true)).status, (await ask(true)).body.status]).toEqual([503, 'draining'])
 })
 
-test('a path that cannot be read is no fault of ours, what a page fails by is', async () => {
+test('400 for an undecodable path without a log line, 500 with one for a failing page', async () => {
   const before = log.faults().length
   await request(app).get('/explain/%ff')
   expect(log.faults()).toHaveLength(before)
@@ -69,7 +69,7 @@ test('a path that cannot be read is no fault of ours, what a page fails by is', 
   expect(log.faults().slice(before)).toMatchObject([{ err: { message: 'planted: no keys' } }])
 })
 
-test('metrics are of the type by which they are read; a page of mails has the content policy that it names', async () => {
+test('metrics have their content type, and the mail page has its own content policy', async () => {
   const { headers } = await request(app).get('/metrics')
   expect(headers['content-type']).toBe('text/plain; version=0.0.4; charset=utf-8')
   const outbox = { policy: "default-src 'self'", json: async () => [], html: async () => 'mails' }
@@ -77,7 +77,7 @@ test('metrics are of the type by which they are read; a page of mails has the co
   expect([page.headers['content-security-policy'], page.text]).toEqual(["default-src 'self'", 'mails'])
 })
 
-test('readiness waits two seconds for whoever does not answer, and leaves no timer behind whoever does', async () => {
+test('readiness waits two seconds for a probe and leaves no timer', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
   const asked = Promise.withResolvers<void>()
   const check = () => {

@@ -28,20 +28,20 @@ const memory = () => {
 const refused = { code: 'ACCESS.PERMISSION_DENIED' }
 const entering = async (access: ReturnType<typeof memory>, named: string | null) => access.enter(caller, named)
 
-test('403 ACCESS.PERMISSION_DENIED for an empty X-Workspace-Id, also where the default workspace is remembered', async () => {
+test('403 ACCESS.PERMISSION_DENIED for an empty X-Workspace-Id, even if the default workspace is cached', async () => {
   const access = memory()
   expect(await entering(access, null)).toBe(standard)
   await expect(entering(access, '')).rejects.toMatchObject(refused)
 })
 
-test('an empty X-Workspace-Id that is being looked up refuses nobody the default workspace', async () => {
+test('a pending lookup of an empty X-Workspace-Id does not affect the default workspace', async () => {
   const access = memory()
   const [empty, none] = await Promise.allSettled([entering(access, ''), entering(access, null)])
   expect(empty).toMatchObject({ status: 'rejected', reason: refused })
   expect(none).toMatchObject({ status: 'fulfilled', value: standard })
 })
 
-describe('rights that are remembered', () => {
+describe('cached rights', () => {
   const remembering = (leaseMs: number, shared: boolean) => {
     const at = { ms: 0, asked: 0 }
     const enter = async () => {
@@ -51,7 +51,7 @@ describe('rights that are remembered', () => {
     return { at, access: createAccessCache({ enter }, { now: () => instantOf(at.ms) }, { leaseMs, shared }) }
   }
 
-  test('serve for the lease alone where another replica may have changed them', async () => {
+  test('expire after the TTL where other replicas exist', async () => {
     const { at, access } = remembering(250, true)
     for (const [ms, asked] of [
       [0, 1],
@@ -64,7 +64,7 @@ describe('rights that are remembered', () => {
     }
   })
 
-  test('are used by nobody once a change of them is answered, on no replica', async () => {
+  test('are used on no replica once a change has been acknowledged', async () => {
     const { access } = remembering(100, true)
     const begun = performance.now()
     await access.invalidate()
@@ -72,7 +72,7 @@ describe('rights that are remembered', () => {
     expect(performance.now() - begun).toBeGreaterThan(98)
   })
 
-  test('make nobody wait where there is no other replica', async () => {
+  test('invalidate without a delay in a single process', async () => {
     await expect(remembering(600_000, false).access.invalidate()).resolves.toBeUndefined()
   })
 })

@@ -17,7 +17,7 @@ describe('the router', () => {
     expect(() => route(method, path)).toThrow('ROUTE.NOT_FOUND')
   })
 
-  test('a parameter is what stands in its place', () => {
+  test('parameters are extracted', () => {
     const { operation, params } = route('GET', '/api/v1/consumer/wallets/a%20b')
     expect(paramNames(operation.path)).toEqual(Object.keys(params))
     expect(Object.values(params)).toEqual(['a b'])
@@ -31,7 +31,7 @@ describe('the router', () => {
   const wallet = (id: string) => `/api/v1/consumer/wallets/${id}`
   const found = (path: string) => refusalOf((async () => route('GET', path))())
 
-  test('a path has one spelling: what needs no escape has none, everything else may have one', () => {
+  test('a path has one spelling: needless escapes are rejected', () => {
     for (let code = 0; code < 128; code++) {
       const [character, hex] = [String.fromCharCode(code), code.toString(16).padStart(2, '0')]
       for (const escaped of [`%${hex}`, `%${hex.toUpperCase()}`]) {
@@ -63,7 +63,7 @@ describe('the router', () => {
     expect(await found(wallet(id))).toBe('none')
   })
 
-  test.each(['%', '%4', '%zz', '%ff', '%C3', '%ED%A0%80'])('400 for an escape that is none: %s', async (escaped) => {
+  test.each(['%', '%4', '%zz', '%ff', '%C3', '%ED%A0%80'])('400 for an invalid escape: %s', async (escaped) => {
     expect(await found(wallet(`a${escaped}`))).toBe('VALIDATION.INVALID_PARAMETER')
   })
 })

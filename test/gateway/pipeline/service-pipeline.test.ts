@@ -103,7 +103,7 @@ describe('the pipeline of a domain service', () => {
     await runStages(Object.values(way), call)
   }
 
-  test('503 SYSTEM.UNAVAILABLE where the keys of the gateway are not to be had, and good again once they are', async () => {
+  test("503 SYSTEM.UNAVAILABLE while the gateway's keys cannot be fetched", async () => {
     const claims = { portal: 'CONSUMER', sub: account, workspace }
     published = null
     await expect(ask('wallets.list', claims)).rejects.toMatchObject({ code: 'SYSTEM.UNAVAILABLE' })
@@ -112,13 +112,13 @@ describe('the pipeline of a domain service', () => {
     expect(served).toEqual(['wallets.list'])
   })
 
-  test('a user agent that is not written as the gateway writes it is no fault of the service', async () => {
+  test('a user agent that is not percent-encoded causes no error', async () => {
     const claims = { portal: 'CONSUMER', sub: account, workspace }
     await ask('wallets.list', claims, 'one', { 'x-client-user-agent': '100%' })
     expect(served).toEqual(['wallets.list'])
   })
 
-  test('401 ACCESS.TOKEN_INVALID for a key that is none of the gateway', async () => {
+  test('401 ACCESS.TOKEN_INVALID for an unknown key', async () => {
     const asked = ask('wallets.list', { portal: 'CONSUMER', sub: account, workspace }, 'two')
     await expect(asked).rejects.toMatchObject({ code: 'ACCESS.TOKEN_INVALID' })
     expect(served).toEqual([])
@@ -142,7 +142,7 @@ describe('the pipeline of a domain service', () => {
     },
   )
 
-  test('400 VALIDATION.INVALID_PARAMETER for a command that comes without the id by which it happens once', async () => {
+  test('400 VALIDATION.INVALID_PARAMETER for a command without X-Request-Id', async () => {
     const claims = { portal: 'SYSTEM', sub: account, permissions: ['recharge:approve'] }
     const asked = ask('recharges.confirm', claims, 'one', { 'x-request-id': undefined })
     await expect(asked).rejects.toMatchObject({
@@ -159,7 +159,7 @@ describe('the pipeline of a domain service', () => {
     expect(served).toEqual([])
   })
 
-  test('what the assertion gives a right to is served', async () => {
+  test('a call with the asserted permission is served', async () => {
     await ask('wallets.list', { portal: 'CONSUMER', sub: account, workspace })
     expect(served).toEqual(['wallets.list'])
   })
@@ -192,7 +192,7 @@ describe('the pipeline of a domain service', () => {
     },
   )
 
-  test('an API key is served what machines have', async () => {
+  test('an API key may call operations of the machine chain', async () => {
     await ask('wallets.list', { portal: 'CONSUMER', sub: account, key: account, workspace })
     expect(served).toEqual(['wallets.list'])
   })
@@ -206,7 +206,7 @@ describe('the pipeline of a domain service', () => {
     expect(served).toEqual([])
   })
 
-  test('403 ACCESS.STEP_UP_REQUIRED where no second factor was asserted', async () => {
+  test('403 ACCESS.STEP_UP_REQUIRED without an asserted second factor', async () => {
     const rights = { ...workspace, permissions: ['api-key:manage'] }
     const asked = ask('apiKeys.create', { portal: 'CONSUMER', sub: account, workspace: rights })
     await expect(asked).rejects.toMatchObject({ code: 'ACCESS.STEP_UP_REQUIRED' })

@@ -42,15 +42,15 @@ describe('the client behind an edge that forwards', () => {
     expect(forwarded('10.0.0.1', hops)).toEqual([client, true])
   })
 
-  test('is the peer where there are two fields, since its readers might differ on them', () => {
+  test('is the peer for a repeated X-Forwarded-For', () => {
     expect(forwarded('10.0.0.1', '203.0.113.9', '203.0.113.10')).toEqual(['10.0.0.1', true])
   })
 
-  test('a peer is trusted as an IPv4 address inside IPv6 too, which is how a socket of both tells it', () => {
+  test('an IPv4-mapped IPv6 peer is trusted as its IPv4 address', () => {
     expect(forwarded('::ffff:10.0.0.1', '203.0.113.9')).toEqual(['203.0.113.9', true])
   })
 
-  test('a peer is trusted by a range that the configuration writes as IPv4 inside IPv6', () => {
+  test('an IPv4-mapped range trusts the IPv4 peer', () => {
     expect(forwarded('172.16.0.1', '203.0.113.9')).toEqual(['203.0.113.9', true])
   })
 
@@ -66,14 +66,14 @@ describe('the client behind an edge that forwards', () => {
 describe('the client behind Cloudflare', () => {
   const connecting = (peer: string, ...values: string[]) => seen('SYSTEM', peer, 'cf-connecting-ip', values)
 
-  test('is what a trusted peer says, once', () => {
+  test('is the address that a trusted peer reports in a single header', () => {
     expect(connecting('10.0.0.1', ' 203.0.113.9 ')).toEqual(['203.0.113.9', true])
     expect(connecting('10.0.0.1', '203.0.113.9', '203.0.113.9')).toEqual(['10.0.0.1', true])
     expect(connecting('2001:db8::1', '203.0.113.9')).toEqual(['2001:db8::1', false])
   })
 })
 
-test('each portal believes the proxies that it trusts itself, at every hop', () => {
+test('each portal trusts its own proxies at every hop', () => {
   const own = testSettings({}).portals
   own.CONSUMER.edge = { kind: 'direct', trustedProxies: ['10.0.0.0/8'] }
   own.SYSTEM.edge = { kind: 'direct', trustedProxies: ['10.0.0.1/32', '172.16.0.0/12'] }

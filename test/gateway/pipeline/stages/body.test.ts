@@ -33,7 +33,7 @@ const read = async (headers: Record<string, string>, ...pieces: string[]): Promi
 const text = (bytes: number) => `"${'x'.repeat(bytes - 2)}"`
 
 describe('a body', () => {
-  test('as long as is allowed, and 413 beyond, whether its length is told or not', async () => {
+  test('413 above the maximum size, with or without a content length', async () => {
     const whole = 'x'.repeat(most - 2)
     expect(await read({ ...typed, 'content-length': String(most) }, text(most))).toBe(whole)
     expect(await read(chunked, '"', text(most).slice(1))).toBe(whole)
@@ -41,20 +41,20 @@ describe('a body', () => {
     expect(await read(chunked, '"', text(most + 1).slice(1))).toBe('REQUEST.TOO_LARGE')
   })
 
-  test('that is none needs no type', async () => {
+  test('an empty body needs no content type', async () => {
     expect(await read({})).toBeUndefined()
     expect(await read({ 'content-length': '0' })).toBeUndefined()
     expect(await read({ 'transfer-encoding': 'chunked' })).toBeUndefined()
     expect(await read({ 'transfer-encoding': 'chunked' }, '{}')).toBe('REQUEST.UNSUPPORTED_MEDIA_TYPE')
   })
 
-  test('of no encoding is read, in any other it is 415', async () => {
+  test('415 for an encoded body', async () => {
     for (const identity of ['identity', 'Identity'])
       expect(await read({ ...chunked, 'content-encoding': identity }, '1')).toBe(1)
     expect(await read({ ...chunked, 'content-encoding': 'gzip' }, '1')).toBe('REQUEST.UNSUPPORTED_MEDIA_TYPE')
   })
 
-  test('is JSON in UTF-8 in every spelling of that (RFC 9110, 5.6.6 and 8.3.1), and 415 for what says something else', async () => {
+  test('JSON in UTF-8 is accepted in every spelling (RFC 9110, 5.6.6 and 8.3.1); 415 for other types', async () => {
     const ask = (type: string) => read({ ...chunked, 'content-type': type }, '1')
     for (const type of ['Application/JSON', 'application/json;', 'application/json ; ;Charset="UTF-8";'])
       expect([type, await ask(type)]).toEqual([type, 1])
@@ -62,7 +62,7 @@ describe('a body', () => {
       expect([type, await ask(type)]).toEqual([type, 'REQUEST.UNSUPPORTED_MEDIA_TYPE'])
   })
 
-  test('408 where it does not come to its end in time, 400 where it breaks off', async () => {
+  test('408 for an incomplete body, 400 for one that breaks off', async () => {
     const ask = (body: Readable) => refusalOf((async () => stage(callOf(initiateLogin, chunked, body)))())
     const slow = new PassThrough()
     slow.write('{')
@@ -75,20 +75,20 @@ describe('a body', () => {
     expect(await ask(gone)).toBe('REQUEST.MALFORMED')
   })
 
-  test('that is there leaves no timer', async () => {
+  test('a complete body leaves no timer', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
     expect(await readBody(Readable.from([Buffer.from('{}')]), 10, 1_000)).toEqual(Buffer.from('{}'))
     expect(vi.getTimerCount()).toBe(0)
   })
 
-  test('that cannot be read is what its operation calls that', async () => {
+  test('an unreadable body is refused with the code that its operation declares', async () => {
     const ask = (operation: Operation) =>
       refusalOf((async () => stage(callOf(operation, chunked, Readable.from([Buffer.from('{')]))))())
     expect(await ask(initiateLogin)).toBe('VALIDATION.INVALID_PARAMETER')
     expect(await ask(openSecureChannel)).toBe('SECURE_CHANNEL.INVALID_PAYLOAD')
   })
 
-  test('an upload is of a type that names its boundary, in 256 characters at most', async () => {
+  test('an upload needs a content type with a boundary and at most 256 characters', async () => {
     const ask = (type: string) =>
       refusalOf((async () => stage(callOf(uploadFile, { 'content-type': type }, Readable.from([]))))())
     const start = 'multipart/form-data; boundary='
@@ -98,14 +98,14 @@ describe('a body', () => {
   })
 })
 
-describe('a call whose body kept us waiting', () => {
+describe('a call with a slow body', () => {
   const settings = testSettings({}).requests
   const judges = ['caller', 'rights'].map((name) => (call: Call) => {
     call.userAgent += `${name} `
   })
   const refusing = () => Promise.reject(new Refusal('ACCESS.TOKEN_INVALID'))
 
-  test('is judged again in the same order once it is there, and not where it came at once', async () => {
+  test('is authorized again in the same order; a fast one is not', async () => {
     const judged = async (afterMs: number) => {
       const call = callOf(initiateLogin, chunked, Readable.from([Buffer.from('{}')]))
       await bodyStage(settings, reauthorizeAfter(judges, afterMs))(call)
@@ -115,21 +115,21 @@ describe('a call whose body kept us waiting', () => {
     expect(await judged(60_000)).toBe('')
   })
 
-  test('is refused as before the body, whatever the body says', async () => {
+  test('is refused by authorization before the body is parsed', async () => {
     const stage = bodyStage(settings, reauthorizeAfter([refusing], 0))
     const ask = async (body: string) => stage(callOf(initiateLogin, chunked, Readable.from([Buffer.from(body)])))
     expect(await refusalOf(ask('{}'))).toBe('ACCESS.TOKEN_INVALID')
     expect(await refusalOf(ask('{'))).toBe('ACCESS.TOKEN_INVALID')
   })
 
-  test('is refused by the end of an upload, which never comes', async () => {
+  test('is refused before an upload ends', async () => {
     const call = callOf(uploadFile, { 'content-type': 'multipart/form-data; boundary=b' }, Readable.from(['bytes']))
     await bodyStage(settings, reauthorizeAfter([refusing], 0))(call)
     expect(await refusalOf(call.upload?.bytes.toArray() ?? Promise.resolve())).toBe('ACCESS.TOKEN_INVALID')
   })
 })
 
-describe('an upload that is paced', () => {
+describe('an upload with a minimum pace', () => {
   const windowMs = 60
   const start = () => {
     const source = new PassThrough({ highWaterMark: 8 })
@@ -140,7 +140,7 @@ describe('an upload that is paced', () => {
     return { source, through, ended }
   }
 
-  test('goes on for as long as enough comes in each window, and is 408 in the first in which too little does', async () => {
+  test('continues while each window has enough bytes; 408 in the first that has not', async () => {
     const { source, through, ended } = start()
     through.resume()
     source.write('xxxx')
@@ -151,7 +151,7 @@ describe('an upload that is paced', () => {
     expect(await ended).toBe('REQUEST.TIMEOUT')
   })
 
-  test('is not blamed where just enough comes', async () => {
+  test('passes with exactly the minimum', async () => {
     vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
     const { source, through } = start()
     for (let round = 0; round < 3; round++) {
@@ -163,7 +163,7 @@ describe('an upload that is paced', () => {
     through.destroy()
   })
 
-  test('that nobody reads any more, for it was refused, is no uncaught error where it drips', async () => {
+  test('a slow upload that nobody reads causes no uncaught error', async () => {
     const uncaught: unknown[] = []
     const note = (error: unknown) => void uncaught.push(error)
     process.on('uncaughtException', note)
@@ -175,7 +175,7 @@ describe('an upload that is paced', () => {
     expect([through.destroyed, uncaught]).toEqual([true, []])
   })
 
-  test('is let go with its call: where that is refused, none of its bytes and nothing that waits for them is left', async () => {
+  test('is destroyed with a refused call and leaves no bytes or listeners', async () => {
     vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
     const source = new PassThrough()
     source.write(Buffer.alloc(1_000_000))
@@ -188,7 +188,7 @@ describe('an upload that is paced', () => {
     expect([call.upload?.bytes.destroyed, vi.getTimerCount()]).toEqual([true, 0])
   })
 
-  test('is 408 where what comes is not enough', async () => {
+  test('408 for too few bytes', async () => {
     const { source, through, ended } = start()
     through.resume()
     const timer = setInterval(() => source.write('x'), windowMs / 2)
@@ -196,7 +196,7 @@ describe('an upload that is paced', () => {
     clearInterval(timer)
   })
 
-  test('is not blamed for a reader who makes it wait', async () => {
+  test('passes while its reader pauses it', async () => {
     const { source, through } = start()
     source.write('x'.repeat(200_000))
     await pause(windowMs * 4)
@@ -204,7 +204,7 @@ describe('an upload that is paced', () => {
     through.destroy()
   })
 
-  test('is not blamed for a reader who has yet to read what has come to its end', async () => {
+  test('passes while its reader has not read a complete upload', async () => {
     const { source, through } = start()
     source.end('xxxx')
     await pause(windowMs * 3)
@@ -212,7 +212,7 @@ describe('an upload that is paced', () => {
     expect(await through.toArray()).toEqual([Buffer.from('xxxx')])
   })
 
-  test('ends with what it comes from, by its error or by none, and leaves no timer', async () => {
+  test('ends with its source, with or without an error, and leaves no timer', async () => {
     const timers = () => process.getActiveResourcesInfo().filter((each) => each === 'Timeout').length
     const before = timers()
     const broken = start()

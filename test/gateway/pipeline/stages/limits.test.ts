@@ -41,7 +41,7 @@ describe('the limits of a group', () => {
     return [await refusalOf((async () => addressLimitStage(limits, settings)(call))()), spent]
   }
 
-  test('count an address, its network and all clients; a refusal uses up no wider limit', async () => {
+  test('count address, network and all clients; a refusal spends no wider limit', async () => {
     const all = [
       'address 192.0.2.1',
       'login-address CONSUMER:192.0.2.1',
@@ -54,7 +54,7 @@ describe('the limits of a group', () => {
   })
 })
 
-describe('what a limit counts by', () => {
+describe('the key of a limit', () => {
   const settings = testSettings({})
   settings.portals.SYSTEM.limits = { address: { limit: 1, windowMs: 1_000 } }
   const counted = async (stage: 'addressLimit' | 'callerLimit', call: Call): Promise<string[]> => {
@@ -75,20 +75,20 @@ describe('what a limit counts by', () => {
     return call
   }
 
-  test('an address overall: one count for all portals, but for the one that has a limit of its own', async () => {
+  test('general address limit: one key for all portals, except one with its own limit', async () => {
     expect(await counted('addressLimit', from('192.0.2.1', 'CONSUMER'))).toEqual(['address 192.0.2.1'])
     expect(await counted('addressLimit', from('192.0.2.1', null))).toEqual(['address 192.0.2.1'])
     expect(await counted('addressLimit', from('192.0.2.1', 'SYSTEM'))).toEqual(['address SYSTEM:192.0.2.1'])
   })
 
-  test('an address in a group: by group, portal and address', async () => {
+  test('group address limit: by group, portal and address', async () => {
     for (const portal of ['CONSUMER', 'SYSTEM'] as const) {
       const [, group] = await counted('addressLimit', from('192.0.2.1', portal, initiateLogin))
       expect(group).toBe(`login-address ${portal}:192.0.2.1`)
     }
   })
 
-  test('a caller: by group and account, from wherever they call', async () => {
+  test('caller limit: by group and account, regardless of the address', async () => {
     const by = caller('CONSUMER')
     for (const [operation, group] of [
       [listTransfers, 'general'],
@@ -102,7 +102,7 @@ describe('what a limit counts by', () => {
     }
   })
 
-  test('an account’s API keys: together, and apart from its owner, who has to be able to end them', async () => {
+  test("API keys of an account share a key, separate from the owner's", async () => {
     const by = caller('CONSUMER')
     for (const apiKeyId of [systemIds.next<'apiKey'>(), systemIds.next<'apiKey'>()]) {
       const call = from('192.0.2.1', 'CONSUMER', createTransfer)
@@ -111,7 +111,7 @@ describe('what a limit counts by', () => {
     }
   })
 
-  test('a caller: by the rule of their own portal, whichever chain they come by', async () => {
+  test("caller limit: by the rule of the caller's own portal on any chain", async () => {
     const at = testSettings({})
     at.portals.SYSTEM.limits = { groups: { money: { account: { limit: 7, windowMs: 1_000 } } } }
     const rules: number[] = []
@@ -129,7 +129,7 @@ describe('what a limit counts by', () => {
   })
 })
 
-describe('what an answer tells of limits', () => {
+describe('the limit of the RateLimit headers', () => {
   const settings = testSettings({})
   settings.limits.groups = { ...settings.limits.groups, login: { address: { limit: 9, windowMs: 2_000 } } }
   const told = async (address: Partial<SpendResult>, group: Partial<SpendResult>) => {
@@ -140,13 +140,13 @@ describe('what an answer tells of limits', () => {
     return [await refusalOf((async () => stage(call))()), call.limit?.name, call.limit?.remaining]
   }
 
-  test('is the one with the least left, of two alike the first', async () => {
+  test('is the one with the least remaining, of equals the first', async () => {
     expect(await told({ remaining: 3 }, { remaining: 4 })).toEqual(['none', 'address', 3])
     expect(await told({ remaining: 4 }, { remaining: 3 })).toEqual(['none', 'login-address', 3])
     expect(await told({ remaining: 3 }, { remaining: 3 })).toEqual(['none', 'address', 3])
   })
 
-  test('is the one that refuses, wherever nothing is left either; the last of all is still served', async () => {
+  test('is the refusing one even if another is used up, too', async () => {
     const over = { allowed: false, remaining: 0 }
     expect(await told({ remaining: 0 }, over)).toEqual(['ACCESS.RATE_LIMITED', 'login-address', 0])
     expect(await told(over, {})).toEqual(['ACCESS.RATE_LIMITED', 'address', 0])

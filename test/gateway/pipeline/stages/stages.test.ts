@@ -40,7 +40,7 @@ const caller = (portal: Portal): Caller => ({
   permissions: new Set(),
 })
 
-test('the stages come in their order: who calls, and what they may do, is judged before a body is read', () => {
+test('stages run in order: authentication and permission come before the body', () => {
   const never = () => {
     throw new Error('no request comes')
   }
@@ -71,14 +71,14 @@ test('the stages come in their order: who calls, and what they may do, is judged
   ])
 })
 
-describe('on the second chain', () => {
-  test('transfers.create 400 without X-Request-Id: an id of ours would let it happen twice', async () => {
+describe('on the machine chain', () => {
+  test('transfers.create 400 without X-Request-Id: a generated id would not deduplicate a retry', async () => {
     const ask = async (headers: Record<string, string>) => idempotencyStage(callOf(createTransfer, 'api', headers))
     expect(await refusalOf(ask({}))).toBe('VALIDATION.INVALID_PARAMETER')
     expect(await refusalOf(ask({ 'x-request-id': 'one' }))).toBe('none')
   })
 
-  test('transfers.list 403 with a key of one workspace that names another one', async () => {
+  test('transfers.list 403 with an API key of another workspace', async () => {
     const own = { id: systemIds.next<'workspace'>(), isOwner: false, permissions: new Set<never>() }
     const enter = workspaceStage({ enter: async () => own })
     const ask = async (named: string) => {
@@ -92,7 +92,7 @@ describe('on the second chain', () => {
   })
 })
 
-describe('what is named twice, and might be read by the first or by the last', () => {
+describe('repeated headers, of which readers may pick different values', () => {
   const twice = (name: string, first: string, second: string): Call =>
     callOf(listTransfers, 'consumer', { [name]: first }, [name, first, name.toUpperCase(), second])
 
@@ -119,7 +119,7 @@ describe('what is named twice, and might be read by the first or by the last', (
   })
 })
 
-test('roles.create that fails half-way lets no rights be remembered either', async () => {
+test('a failed roles.create invalidates cached rights, too', async () => {
   let forgotten = 0
   const cache = { invalidate: async () => void forgotten++ }
   const stage = invalidateAccess(cache, () => Promise.reject(new Refusal('SYSTEM.UNAVAILABLE')))
@@ -127,7 +127,7 @@ test('roles.create that fails half-way lets no rights be remembered either', asy
   expect(forgotten).toBe(1)
 })
 
-test('roles.create is answered once no replica goes on by the rights of before', async () => {
+test('roles.create responds after every replica has dropped the old rights', async () => {
   const order: string[] = []
   const invalidate = async () => {
     await setImmediate()
@@ -138,7 +138,7 @@ test('roles.create is answered once no replica goes on by the rights of before',
   expect(order).toEqual(['forgotten everywhere', 'answered'])
 })
 
-test('a command is the same in whatever order its fields stand, and another one at another place', async () => {
+test('the body hash ignores the order of fields and includes the path parameters', async () => {
   const hashOf = async (body: object, params: Record<string, string> = {}) => {
     const call = callOf(createTransfer, 'consumer', { 'x-request-id': 'one' })
     Object.assign(call, { params, input: { query: {}, body } })
@@ -151,7 +151,7 @@ test('a command is the same in whatever order its fields stand, and another one 
   expect(await hashOf({ a: 1, b: { c: 2, d: 3 } }, { bizId: 'other' })).not.toBe(one)
 })
 
-describe('the fields of a portal', () => {
+describe('the required headers of a portal', () => {
   const { portals } = testSettings({})
   portals.CONSUMER.edge = { kind: 'cloudflare', trustedProxies: [] }
   portals.SYSTEM.edge = { kind: 'direct', trustedProxies: [] }
@@ -185,15 +185,15 @@ describe('the fields of a portal', () => {
     expect(await ask({ [name]: more })).toBe(invalid)
   })
 
-  test('a country is in capitals, whoever wrote it', async () => expect(await ask({})).toBe('JP'))
+  test('the country is upper case', async () => expect(await ask({})).toBe('JP'))
 
-  test('what an edge alone can say is believed of no other peer; without Cloudflare only the scheme is asked for', async () => {
+  test('edge headers count only from a trusted peer; without Cloudflare only the scheme is required', async () => {
     expect(await ask({}, 'consumer', false)).toBe(invalid)
     expect(await ask({}, 'system', false)).toBe('XX')
     expect(await ask({ 'x-forwarded-proto': 'http' }, 'system', false)).toBe(invalid)
   })
 
-  test('the first field that counts as absent is the one that is named', async () => {
+  test('the refusal names the first missing header', async () => {
     const named = async (portal: Portal) => {
       const call = callOf(listTransfers, portal === 'SYSTEM' ? 'system' : 'consumer', good)
       Object.assign(call, { portal, edgeTrusted: false })
@@ -203,14 +203,14 @@ describe('the fields of a portal', () => {
     expect(await named('SYSTEM')).toBeUndefined()
   })
 
-  test('a machine needs no request id, and one that it sends is one', async () => {
+  test('a machine needs no request id, but an invalid one is refused', async () => {
     const sent = async (headers: Record<string, string>) => demanded(callOf(listTransfers, 'api', headers))
     expect(await refusalOf(sent({}))).toBe('none')
     expect(await refusalOf(sent({ 'x-request-id': 'a'.repeat(128) }))).toBe('none')
     expect(await refusalOf(sent({ 'x-request-id': 'a b' }))).toBe(invalid)
   })
 
-  test('a client hash is one of 256 visible characters at most, which machines may do without', async () => {
+  test('a client hash has at most 256 visible characters and is optional for machines', async () => {
     const hashOf = async (chainId: ChainId, headers: Record<string, string>) => {
       const call = callOf(listTransfers, chainId, headers)
       const refused = await refusalOf((async () => clientHashStage(call))())
@@ -226,13 +226,13 @@ describe('the fields of a portal', () => {
   })
 })
 
-test('of what a client calls itself 512 characters are kept', async () => {
+test('the user agent is cut to 512 characters', async () => {
   const call = callOf(listTransfers, 'consumer', { 'user-agent': `${'a'.repeat(512)}b` })
   await edgeStage(() => undefined)(call)
   expect(call.userAgent).toBe('a'.repeat(512))
 })
 
-describe('who calls', () => {
+describe('authentication', () => {
   const seen: Credential[] = []
   const authentication = {
     accessToken: (credential: Credential) => {
@@ -251,7 +251,7 @@ describe('who calls', () => {
     return { refused, call, credential: seen.pop() }
   }
 
-  test('the scheme is the same in capitals, and all behind it is the token', async () => {
+  test('the scheme is case-insensitive, and everything after it is the token', async () => {
     for (const scheme of ['Bearer', 'bearer', 'BEARER'])
       expect((await ask(`${scheme}  a b`)).credential).toEqual({
         token: 'a b',
@@ -264,7 +264,7 @@ describe('who calls', () => {
       expect((await ask(none)).refused).toBe('ACCESS.TOKEN_MISSING')
   })
 
-  test('an API key is one on the second chain alone', async () => {
+  test('an API key is accepted on the machine chain only', async () => {
     let asked = 0
     const apiKey = (): undefined => void asked++
     const byKey = authenticateStage({ ...authentication, apiKey }, () => undefined)
@@ -278,18 +278,18 @@ describe('who calls', () => {
     }
   })
 
-  test('a session is looked at anew where a second factor is asked for', async () => {
+  test('an operation with step-up bypasses the session cache', async () => {
     expect((await ask('Bearer a', generateBackupCodes)).credential?.bypassCache).toBe(true)
   })
 
-  test('a call that is judged again brings when it came, for its token to have been good then', async () => {
+  test('a reauthorized call checks its token at the time of receipt', async () => {
     const { call, credential } = await ask('Bearer a')
     expect(credential?.receivedAt).toBeUndefined()
     await stage(call)
     expect(seen.pop()?.receivedAt).toBe(call.receivedAt)
   })
 
-  test('on the chain of both portals the token says which one it is, and that one’s edge where the client is', async () => {
+  test('on the self chain the token determines the portal and its edge the client address', async () => {
     const { call, credential } = await ask('Bearer a', listTransfers, 'self')
     expect([call.portal, credential?.portal, credential?.resolveClientIp?.('SYSTEM')]).toEqual([
       'SYSTEM',
