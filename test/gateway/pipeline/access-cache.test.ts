@@ -17,7 +17,7 @@ const standard: WorkspaceAccess = {
 }
 
 /** A gate that knows the default workspace alone. */
-const memory = () => {
+const createCache = () => {
   const enter = async (_: Caller, workspaceId: string | null): Promise<WorkspaceAccess> => {
     if (workspaceId !== null) throw new Refusal('ACCESS.PERMISSION_DENIED')
     return standard
@@ -26,16 +26,16 @@ const memory = () => {
 }
 
 const refused = { code: 'ACCESS.PERMISSION_DENIED' }
-const entering = async (access: ReturnType<typeof memory>, named: string | null) => access.enter(caller, named)
+const entering = async (access: ReturnType<typeof createCache>, named: string | null) => access.enter(caller, named)
 
 test('403 ACCESS.PERMISSION_DENIED for an empty X-Workspace-Id, even if the default workspace is cached', async () => {
-  const access = memory()
+  const access = createCache()
   expect(await entering(access, null)).toBe(standard)
   await expect(entering(access, '')).rejects.toMatchObject(refused)
 })
 
 test('a pending lookup of an empty X-Workspace-Id does not affect the default workspace', async () => {
-  const access = memory()
+  const access = createCache()
   const [empty, none] = await Promise.allSettled([entering(access, ''), entering(access, null)])
   expect(empty).toMatchObject({ status: 'rejected', reason: refused })
   expect(none).toMatchObject({ status: 'fulfilled', value: standard })

@@ -30,7 +30,7 @@ describe('the pipeline of a domain service', () => {
   let jwks: Server
   let keys: string
   let published: string | null
-  let way: ReturnType<typeof servicePipeline>
+  let pipeline: ReturnType<typeof servicePipeline>
   let sign: (claims: JWTPayload, kid: string, said?: Said) => Promise<string>
   let served: string[] = []
 
@@ -60,7 +60,7 @@ describe('the pipeline of a domain service', () => {
       },
     }
     const asserted = { issuer: 'portico', audience: 'domains', type: 'portico-call+jwt' }
-    way = servicePipeline({
+    pipeline = servicePipeline({
       settings,
       tracing: null,
       backends: { backendOf: () => backend, replace: async () => undefined, close: async () => undefined },
@@ -100,7 +100,7 @@ describe('the pipeline of a domain service', () => {
     const token = await sign(claims, kid, said)
     const headers = headersOf({ authorization: `Bearer ${token}`, 'x-request-id': 'one', ...extra })
     const call = arrivedCall(operation, { chainId, headers, params, receivedAt: instantOf(Date.now()) })
-    await runStages(Object.values(way), call)
+    await runStages(Object.values(pipeline), call)
   }
 
   test("503 SYSTEM.UNAVAILABLE while the gateway's keys cannot be fetched", async () => {
@@ -119,8 +119,8 @@ describe('the pipeline of a domain service', () => {
   })
 
   test('401 ACCESS.TOKEN_INVALID for an unknown key', async () => {
-    const asked = ask('wallets.list', { portal: 'CONSUMER', sub: account, workspace }, 'two')
-    await expect(asked).rejects.toMatchObject({ code: 'ACCESS.TOKEN_INVALID' })
+    const result = ask('wallets.list', { portal: 'CONSUMER', sub: account, workspace }, 'two')
+    await expect(result).rejects.toMatchObject({ code: 'ACCESS.TOKEN_INVALID' })
     expect(served).toEqual([])
   })
 
@@ -136,16 +136,16 @@ describe('the pipeline of a domain service', () => {
     '401 ACCESS.TOKEN_INVALID for a token of the gateway that is no call assertion for this service: %j',
     async (said) => {
       const claims = { portal: 'CONSUMER', sub: account, workspace }
-      const asked = ask('wallets.list', claims, 'one', {}, said)
-      await expect(asked).rejects.toMatchObject({ code: 'ACCESS.TOKEN_INVALID' })
+      const result = ask('wallets.list', claims, 'one', {}, said)
+      await expect(result).rejects.toMatchObject({ code: 'ACCESS.TOKEN_INVALID' })
       expect(served).toEqual([])
     },
   )
 
   test('400 VALIDATION.INVALID_PARAMETER for a command without X-Request-Id', async () => {
     const claims = { portal: 'SYSTEM', sub: account, permissions: ['recharge:approve'] }
-    const asked = ask('recharges.confirm', claims, 'one', { 'x-request-id': undefined })
-    await expect(asked).rejects.toMatchObject({
+    const result = ask('recharges.confirm', claims, 'one', { 'x-request-id': undefined })
+    await expect(result).rejects.toMatchObject({
       code: 'VALIDATION.INVALID_PARAMETER',
       detail: { field: 'x-request-id' },
     })
@@ -154,8 +154,8 @@ describe('the pipeline of a domain service', () => {
 
   test('wallets.read 404 RESOURCE.NOT_FOUND: a malformed path parameter does not reach the handler', async () => {
     const claims = { portal: 'CONSUMER', sub: account, workspace }
-    const asked = ask('wallets.read', claims, 'one', {}, {}, { wallet_id: '../x' })
-    await expect(asked).rejects.toMatchObject({ code: 'RESOURCE.NOT_FOUND' })
+    const result = ask('wallets.read', claims, 'one', {}, {}, { wallet_id: '../x' })
+    await expect(result).rejects.toMatchObject({ code: 'RESOURCE.NOT_FOUND' })
     expect(served).toEqual([])
   })
 
@@ -167,8 +167,8 @@ describe('the pipeline of a domain service', () => {
   test.each(['transfers.create', 'roles.create', 'workspaces.update'])(
     '403 ACCESS.PERMISSION_DENIED for %s with an assertion that gives no right to it',
     async (id) => {
-      const asked = ask(id, { portal: 'CONSUMER', sub: account, workspace })
-      await expect(asked).rejects.toMatchObject({ code: 'ACCESS.PERMISSION_DENIED' })
+      const result = ask(id, { portal: 'CONSUMER', sub: account, workspace })
+      await expect(result).rejects.toMatchObject({ code: 'ACCESS.PERMISSION_DENIED' })
       expect(served).toEqual([])
     },
   )
@@ -186,8 +186,8 @@ describe('the pipeline of a domain service', () => {
     '401 ACCESS.TOKEN_INVALID for %s, which no API key has, with the assertion of one',
     async (id) => {
       const rights = { ...workspace, permissions: ['wallet:read', 'role:read'] }
-      const asked = ask(id, { portal: 'CONSUMER', sub: account, key: account, workspace: rights })
-      await expect(asked).rejects.toMatchObject({ code: 'ACCESS.TOKEN_INVALID' })
+      const result = ask(id, { portal: 'CONSUMER', sub: account, key: account, workspace: rights })
+      await expect(result).rejects.toMatchObject({ code: 'ACCESS.TOKEN_INVALID' })
       expect(served).toEqual([])
     },
   )
@@ -208,8 +208,8 @@ describe('the pipeline of a domain service', () => {
 
   test('403 ACCESS.STEP_UP_REQUIRED without an asserted second factor', async () => {
     const rights = { ...workspace, permissions: ['api-key:manage'] }
-    const asked = ask('apiKeys.create', { portal: 'CONSUMER', sub: account, workspace: rights })
-    await expect(asked).rejects.toMatchObject({ code: 'ACCESS.STEP_UP_REQUIRED' })
+    const result = ask('apiKeys.create', { portal: 'CONSUMER', sub: account, workspace: rights })
+    await expect(result).rejects.toMatchObject({ code: 'ACCESS.STEP_UP_REQUIRED' })
     expect(served).toEqual([])
   })
 })
