@@ -2,98 +2,118 @@ import express, { type ErrorRequestHandler, type Express, type RequestHandler } 
 import type { Backends } from './backends/index.ts'
 import type { Configuration } from './config/index.ts'
 import {
-  type AccessMemory,
-  createEdgeView,
+  type AccessCache,
+  accessCodeStage,
+  addressLimitStage,
+  authenticateStage,
+  bodyStage,
+  callerLimitStage,
+  clientHashStage,
+  createAddressSpender,
+  createClientResolver,
+  createUnmatchedLimit,
+  dispatchStage,
+  edgeStage,
+  idempotencyStage,
+  invalidateAccess,
+  type LimitUnmatched,
+  permissionStage,
+  reauthorizeAfter,
+  requiredHeadersStage,
   type Stage,
-  stages,
+  secureChannelStage,
+  skipReauthorization,
   type Tracing,
-  type UnmatchedLimit,
+  validateStage,
+  workspaceStage,
 } from './gateway/index.ts'
-import type { AuthenticationPort, ChannelPort, LimitPort } from './gateway/ports.ts'
+import type { AuthenticationPort, ChannelPort, LimitPort } from './gateway/pipeline/ports.ts'
 
-export interface Parts {
+export interface PipelineParts {
   settings: Configuration
   limits: LimitPort
   channel: ChannelPort
   authentication: AuthenticationPort
-  access: AccessMemory
+  access: AccessCache
   backends: Backends
-  /** Null where nothing is traced. */
+  /** Null when tracing is disabled. */
   tracing: Tracing | null
 }
 
-/** Stages in their order, under the names by which they are explained. */
-export type Way = Record<string, Stage>
+/** Stages in order. The keys are the names that explain reports. */
+export type Pipeline = Record<string, Stage>
 
-/** The way of a request: every stage in its order (design.md section 3, docs/decisions/0002). */
-export const pipeline = ({ settings, limits, channel, authentication, access, backends, tracing }: Parts): Way => {
-  const edgeView = createEdgeView(settings.portals)
-  const serve = stages.forgettingRights(access, stages.serve(backends.backendOf))
-  const authenticate = stages.authenticate(authentication, edgeView)
-  const workspace = stages.workspace(access)
-  const permission = stages.permission(settings.mfa)
-  const judgedAgain = stages.judgedAgain([authenticate, workspace, permission], settings.access.leaseMs)
+/** The gateway's pipeline: every stage in order (docs/decisions/0002). */
+export function gatewayPipeline(parts: PipelineParts): Pipeline {
+  const { settings, limits, channel, authentication, access, backends, tracing } = parts
+  const resolveClient = createClientResolver(settings.portals)
+  const authenticate = authenticateStage(authentication, resolveClient)
+  const workspace = workspaceStage(access)
+  const permission = permissionStage(settings.mfa)
+  const reauthorize = reauthorizeAfter([authenticate, workspace, permission], settings.access.leaseMs)
+  const dispatch = invalidateAccess(access, dispatchStage(backends.backendOf))
   return {
-    edge: stages.edge(edgeView),
-    ...(tracing && { trace: tracing.beginSpan(({ edgeTrusted }) => edgeTrusted) }),
-    portalAccessCode: stages.portalAccessCode(settings.portals, edgeView, stages.addressSpender(limits, settings)),
-    addressLimit: stages.addressLimit(limits, settings),
-    requiredHeaders: stages.requiredHeaders(settings.portals),
-    clientHash: stages.clientHash,
+    edge: edgeStage(resolveClient),
+    ...(tracing && { trace: tracing.traceStage(({ edgeTrusted }) => edgeTrusted) }),
+    portalAccessCode: accessCodeStage(settings.portals, resolveClient, createAddressSpender(limits, settings)),
+    addressLimit: addressLimitStage(limits, settings),
+    requiredHeaders: requiredHeadersStage(settings.portals),
+    clientHash: clientHashStage,
     authenticate,
     workspace,
     permission,
-    callerLimit: stages.callerLimit(limits, settings),
-    body: stages.body(settings.requests, judgedAgain),
-    secureChannel: stages.secureChannel(channel, settings),
-    validate: stages.validate(settings),
-    idempotency: stages.idempotency,
-    serve: tracing ? tracing.insideSpan(serve) : serve,
+    callerLimit: callerLimitStage(limits, settings),
+    body: bodyStage(settings.requests, reauthorize),
+    secureChannel: secureChannelStage(channel, settings),
+    validate: validateStage(settings),
+    idempotency: idempotencyStage,
+    serve: tracing ? tracing.withSpan(dispatch) : dispatch,
   }
 }
 
-/** Limits requests that match no operation, which never enter the pipeline. */
-export const unmatchedLimit = ({ settings, limits }: Pick<Parts, 'settings' | 'limits'>): UnmatchedLimit =>
-  stages.unmatchedLimit(createEdgeView(settings.portals), stages.addressSpender(limits, settings))
+/** The limit of requests that match no operation and never enter the pipeline. */
+export const unmatchedLimit = ({ settings, limits }: Pick<PipelineParts, 'settings' | 'limits'>): LimitUnmatched =>
+  createUnmatchedLimit(createClientResolver(settings.portals), createAddressSpender(limits, settings))
 
-/** A domain service has the gateway's word for the caller; it checks that word, and the input once more. */
-export const servicePipeline = (
-  parts: Pick<Parts, 'settings' | 'backends' | 'tracing'> & { assertedCall: Stage },
-): Way => {
-  const { tracing } = parts
-  const serve = stages.serve(parts.backends.backendOf)
+export interface ServicePipelineParts extends Pick<PipelineParts, 'settings' | 'backends' | 'tracing'> {
+  callAssertion: Stage
+}
+
+/** The pipeline of a domain service: it verifies the gateway's call assertion and validates the input again. */
+export function servicePipeline({ settings, backends, tracing, callAssertion }: ServicePipelineParts): Pipeline {
+  const dispatch = dispatchStage(backends.backendOf)
   return {
-    assertedCall: parts.assertedCall,
-    ...(tracing && { trace: tracing.beginSpan(() => true) }),
-    // An assertion names no operation: one that was made for reading must not do for a command. How fresh a second
-    // factor has to be is for the gateway to know; here it only has to be there.
-    permission: stages.permission({ stepUpMs: Number.POSITIVE_INFINITY }),
-    body: stages.body(parts.settings.requests, stages.judgedBefore),
-    validate: stages.validate(parts.settings),
-    idempotency: stages.idempotency,
-    serve: tracing ? tracing.insideSpan(serve) : serve,
+    assertedCall: callAssertion,
+    ...(tracing && { trace: tracing.traceStage(() => true) }),
+    // A call assertion names no operation, so check the permission again: one issued for a read must not authorize a
+    // command. The gateway enforces how recent the second factor is; here it only has to be present.
+    permission: permissionStage({ stepUpMs: Number.POSITIVE_INFINITY }),
+    body: bodyStage(settings.requests, skipReauthorization),
+    validate: validateStage(settings),
+    idempotency: idempotencyStage,
+    serve: tracing ? tracing.withSpan(dispatch) : dispatch,
   }
 }
 
-export interface Doors {
-  /** The chains; every other path goes on to the pages. */
+export interface AppHandlers {
+  /** Handles the chains; passes every other path on to the pages. */
   chains: RequestHandler
   pageLog: RequestHandler
-  /** The public pages; a domain service has none. */
+  /** The public reference pages; null in a domain service. */
   pages: RequestHandler | null
-  nowhere: RequestHandler
-  /** For what no door foresaw. */
-  fault: ErrorRequestHandler
+  notFoundHandler: RequestHandler
+  /** Handles errors that no other handler caught. */
+  errorHandler: ErrorRequestHandler
 }
 
-/** The Express app: the chains, the few public pages with their log, nothing else, the error door. */
-export const createApp = ({ chains, pageLog, pages, nowhere, fault }: Doors): Express => {
+/** Returns the Express app: chains, then the logged public pages, then 404, then the error handler. */
+export function createApp({ chains, pageLog, pages, notFoundHandler, errorHandler }: AppHandlers): Express {
   const app = express()
   app.disable('x-powered-by').disable('etag')
   app.use(chains)
   app.use(pageLog)
   if (pages) app.use(pages)
-  app.use(nowhere)
-  app.use(fault)
+  app.use(notFoundHandler)
+  app.use(errorHandler)
   return app
 }

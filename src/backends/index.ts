@@ -1,26 +1,31 @@
+/**
+ * What is behind the gateway. A `Backend` serves the operations of a domain: in-process.ts calls its handlers in this
+ * process, `upstream/` sends them to an HTTP service. The gateway signs a call assertion for each upstream call
+ * (call-assertion.ts), and a domain service verifies it (call-assertion-stage.ts). Start with backend.ts and routes.ts.
+ */
 import type { Configuration } from '../config/index.ts'
 import { isRoutable } from '../contract/index.ts'
 import { type AssertionSigner, type Clock, domainOf, type HandlerTable, type Operation } from '../kernel/index.ts'
 import type { Backend } from './backend.ts'
-import { inProcess } from './in-process.ts'
-import type { UpstreamMetrics } from './metrics.ts'
+import { createInProcessBackend } from './in-process.ts'
 import { createRoutes } from './routes.ts'
+import type { UpstreamMetrics } from './upstream/metrics.ts'
 
 export type { Backend } from './backend.ts'
-export { createUpstreamMetrics } from './metrics.ts'
-export { assertedCall } from './service.ts'
+export { callAssertionStage } from './call-assertion-stage.ts'
+export { createUpstreamMetrics } from './upstream/metrics.ts'
 
 type Placement = Pick<Configuration, 'backends' | 'assertion'>
 
 export interface Backends {
   backendOf(operation: Operation): Backend
-  /** Other places for the domains; calls under way end where they began. The last one asked for stays. */
+  /** Changes where domains are served. Calls in progress end where they began. The last call wins. */
   replace(settings: Pick<Placement, 'backends'>): Promise<void>
   close(): Promise<void>
 }
 
 export interface BackendPorts {
-  /** What the gateway serves itself, whatever the configuration says. */
+  /** Handlers of identity, which the gateway always serves itself. */
   identity: HandlerTable
   domains: HandlerTable
   settings: Placement
@@ -29,16 +34,17 @@ export interface BackendPorts {
   metrics: UpstreamMetrics
 }
 
-/** Which back-end serves an operation: identity always here, each domain where the configuration says. */
-export const createBackends = async (ports: BackendPorts): Promise<Backends> => {
-  const own = inProcess(ports.identity)
-  const here = inProcess(ports.domains)
+/** Returns the backends: identity always in process, each domain where the configuration places it. */
+export async function createBackends(ports: BackendPorts): Promise<Backends> {
+  const identity = createInProcessBackend(ports.identity)
+  const here = createInProcessBackend(ports.domains)
   const { assertion } = ports.settings
   const routesFor = ({ backends }: Pick<Placement, 'backends'>) =>
     createRoutes({ ...ports, here, settings: { assertion, backends } })
   let routes = await routesFor(ports.settings)
-  let changing: Promise<unknown> = Promise.resolve()
-  const change = async (settings: Pick<Placement, 'backends'>): Promise<void> => {
+  // Replacements run one after the other.
+  let replacement: Promise<unknown> = Promise.resolve()
+  const replaceRoutes = async (settings: Pick<Placement, 'backends'>): Promise<void> => {
     const next = await routesFor(settings)
     routes.retire()
     routes = next
@@ -46,12 +52,12 @@ export const createBackends = async (ports: BackendPorts): Promise<Backends> => 
   return {
     backendOf: ({ id }) => {
       const domain = domainOf(id)
-      return isRoutable(domain) ? routes.backendOf(domain) : own
+      return isRoutable(domain) ? routes.backendOf(domain) : identity
     },
     replace: (settings) => {
-      const changed = changing.then(() => change(settings))
-      changing = changed.catch(() => undefined)
-      return changed
+      const replaced = replacement.then(() => replaceRoutes(settings))
+      replacement = replaced.catch(() => undefined)
+      return replaced
     },
     close: () => routes.close(),
   }

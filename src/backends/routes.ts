@@ -1,11 +1,12 @@
 import { type Configuration, placeOf, type UpstreamConfiguration } from '../config/index.ts'
 import { routableDomains } from '../contract/index.ts'
 import type { AssertionSigner, Clock } from '../kernel/index.ts'
-import { cachedAssertions } from './assertion-cache.ts'
 import type { Backend } from './backend.ts'
-import type { UpstreamMetrics } from './metrics.ts'
-import type { Upstream } from './upstream.ts'
+import { createAssertionCache } from './call-assertion.ts'
+import type { UpstreamMetrics } from './upstream/metrics.ts'
+import type { Upstream } from './upstream/upstream.ts'
 
+/** One immutable table of placements: which backend serves which domain. */
 export interface Routes {
   backendOf(domain: string): Backend
   /** Closes the connections once every call that may still use them has ended or timed out. */
@@ -14,7 +15,7 @@ export interface Routes {
   close(): Promise<void>
 }
 
-interface Ports {
+export interface RoutesPorts {
   here: Backend
   settings: Pick<Configuration, 'backends' | 'assertion'>
   signer: AssertionSigner
@@ -22,22 +23,28 @@ interface Ports {
   metrics: UpstreamMetrics
 }
 
-/** Time for what waits in a bulkhead, beside the upstream's own deadline. */
+/** Time for calls that wait in an upstream's queue, in addition to its deadline. */
 const graceMs = 1_000
 
+const maxTimeoutMs = (backends: Configuration['backends']): number =>
+  Object.values(backends).reduce(
+    (max, place) => (typeof place === 'object' ? Math.max(max, place.timeoutMs, place.streamTimeoutMs) : max),
+    0,
+  )
+
 /**
- * One unchanging table of places: per domain, or by default, here or an upstream. Equal settings share one upstream.
- * What speaks to upstreams is some two hundred modules: they are loaded where there is one.
+ * Builds the table of one configuration. Domains with equal settings share one upstream. The upstream client is loaded
+ * only where a domain is placed upstream: it has about two hundred modules.
  */
-export const createRoutes = async ({ here, settings, signer, clock, metrics }: Ports): Promise<Routes> => {
+export async function createRoutes({ here, settings, signer, clock, metrics }: RoutesPorts): Promise<Routes> {
   const upstreams = new Map<string, Upstream>()
-  const upstreamFor = async (chosen: UpstreamConfiguration): Promise<Upstream> => {
-    const { createUpstream } = await import('./upstream.ts')
-    const key = JSON.stringify(chosen)
+  const upstreamFor = async (place: UpstreamConfiguration): Promise<Upstream> => {
+    const { createUpstream } = await import('./upstream/upstream.ts')
+    const key = JSON.stringify(place)
     const known = upstreams.get(key)
     if (known) return known
-    const assert = cachedAssertions(signer, chosen.audience, settings.assertion.ttlMs, clock)
-    const upstream = createUpstream(chosen, assert, metrics)
+    const assertionOf = createAssertionCache(signer, place.audience, settings.assertion.ttlMs, clock)
+    const upstream = createUpstream(place, assertionOf, metrics)
     upstreams.set(key, upstream)
     return upstream
   }
@@ -46,24 +53,21 @@ export const createRoutes = async ({ here, settings, signer, clock, metrics }: P
     const place = placeOf(settings, domain)
     if (place !== 'in-process') byDomain.set(domain, await upstreamFor(place))
   }
-  let retiring: NodeJS.Timeout | undefined
+  let retirement: NodeJS.Timeout | undefined
   let closing: Promise<unknown> | undefined
   const close = async (): Promise<void> => {
-    clearTimeout(retiring)
-    // A pool rejects a second close.
+    clearTimeout(retirement)
+    // undici's pool rejects a second close.
     closing ??= Promise.all([...upstreams.values()].map((upstream) => upstream.close()))
     await closing
   }
-  const longest = Object.values(settings.backends).reduce(
-    (most, chosen) => (typeof chosen === 'object' ? Math.max(most, chosen.timeoutMs, chosen.streamTimeoutMs) : most),
-    0,
-  )
   return {
     backendOf: (domain) => byDomain.get(domain) ?? here,
     retire: () => {
       for (const upstream of upstreams.values()) upstream.retire()
-      // Nobody waits for this close: an unhandled rejection would end the process over connections that nobody uses.
-      retiring = setTimeout(() => void close().catch(() => undefined), longest + graceMs).unref()
+      const delayMs = maxTimeoutMs(settings.backends) + graceMs
+      // Nothing awaits this close, and an unhandled rejection would end the process.
+      retirement = setTimeout(() => void close().catch(() => undefined), delayMs).unref()
     },
     close,
   }

@@ -1,4 +1,4 @@
-import type { Finished } from '../gateway/index.ts'
+import type { FinishedRequest } from '../gateway/index.ts'
 import { isBizId } from '../kernel/index.ts'
 import { recordRefusedAct } from '../platform/audit/index.ts'
 import type { Infrastructure } from './infrastructure.ts'
@@ -15,7 +15,7 @@ const targetIn = (params: Record<string, string>): string | null => {
  */
 export const auditDenials =
   ({ database, background }: Pick<Infrastructure, 'database' | 'background'>) =>
-  ({ requestId, call, refusal }: Finished): void => {
+  ({ requestId, call, refusal }: FinishedRequest): void => {
     if (refusal?.code !== 'ACCESS.PERMISSION_DENIED' || !call?.caller || call.method !== 'POST') return
     const { accountId, portal, apiKeyId } = call.caller
     const operationId = call.operation.id

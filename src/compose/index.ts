@@ -5,28 +5,27 @@
  */
 import type { Server } from 'node:http'
 import type { Logger } from 'pino'
-import { createApp, pipeline, servicePipeline, unmatchedLimit, type Way } from '../app.ts'
-import { assertedCall, type Backends, createBackends, createUpstreamMetrics } from '../backends/index.ts'
+import { createApp, gatewayPipeline, type Pipeline, servicePipeline, unmatchedLimit } from '../app.ts'
+import { type Backends, callAssertionStage, createBackends, createUpstreamMetrics } from '../backends/index.ts'
 import type { Configuration } from '../config/index.ts'
 import { catalogue } from '../contract/index.ts'
 import { databaseFault } from '../database/index.ts'
 import {
-  createAnswers,
-  createDoor,
-  createExplain,
+  buildSecurityHeaders,
+  createAccessCache,
+  createErrorHandler,
+  createExplainLog,
+  createHttpServer,
   createOperationsApp,
+  createPageLog,
+  createParseErrorLog,
+  createReferencePages,
+  createRequestHandler,
+  createRequestLog,
+  createResponseWriter,
   createRouter,
-  type Finished,
-  faultDoor,
-  guardServer,
+  type FinishedRequest,
   loadTracing,
-  noteMalformed,
-  pageLog,
-  referencePages,
-  refusalOf,
-  rememberAccess,
-  requestLog,
-  securityHeaders,
   type Tracing,
 } from '../gateway/index.ts'
 import { assertionType, type Identity } from '../identity/index.ts'
@@ -116,15 +115,15 @@ const buildPipeline = (
   { isGateway, settings, outside, perimeter, identity, domains }: Parts,
   backends: Backends,
   tracing: Tracing | null,
-): Way =>
+): Pipeline =>
   isGateway
-    ? pipeline({
+    ? gatewayPipeline({
         settings,
         tracing,
         limits: withLimitMetrics(outside.limits, perimeter),
         channel: withChannelMetrics(identity.channel, perimeter),
         authentication: { ...identity.authentication, apiKey: domains.apiKeys.authenticate },
-        access: rememberAccess(domains.workspaces.gate, outside.clock, {
+        access: createAccessCache(domains.workspaces.gate, outside.clock, {
           leaseMs: settings.access.leaseMs,
           shared: settings.databaseUrl !== null,
         }),
@@ -134,46 +133,54 @@ const buildPipeline = (
         settings,
         tracing,
         backends,
-        assertedCall: assertedCall({ ...settings.tokens, type: assertionType, ...settings.assertion }, outside.clock),
+        callAssertion: callAssertionStage(
+          { ...settings.tokens, type: assertionType, ...settings.assertion },
+          outside.clock,
+        ),
       })
 
 /** `listeners` are called after every response. */
 const portalApp = (
   { isGateway, settings, outside, logger, metrics, perimeter, domains }: Parts,
-  way: Way,
-  listeners: readonly ((finished: Finished) => void)[],
+  pipeline: Pipeline,
+  listeners: readonly ((finished: FinishedRequest) => void)[],
 ) => {
   const { clock, ids, words } = outside
-  const answers = createAnswers({
+  const responses = createResponseWriter({
     clock,
     words,
-    securityFields: securityHeaders(),
-    asksForFields: !isGateway,
+    securityHeaders: buildSecurityHeaders(),
+    includesField: !isGateway,
     // The gateway in front of a service detects slow clients.
     stallMs: isGateway ? settings.requests.downloadStallMs : 0,
   })
   const router = createRouter(isGateway ? catalogue : catalogue.filter(({ id }) => domains.handlers.has(id)))
-  const stages = Object.values(way)
-  const log = (finished: Finished) => {
+  const stages = Object.values(pipeline)
+  const log = (finished: FinishedRequest) => {
     for (const listener of listeners) listener(finished)
   }
   const isUnavailable = (error: unknown): boolean => databaseFault(error) || redisFault(error) || blobsFault(error)
-  const door = createDoor({
+  const requestHandler = createRequestHandler({
     router,
     stages,
     // The gateway in front of a service has already counted the address.
     limitUnmatched: isGateway
       ? unmatchedLimit({ settings, limits: withLimitMetrics(outside.limits, perimeter) })
       : () => undefined,
-    answers,
+    responses,
     clock,
     ids,
     metrics,
     log,
-    refusalOf: refusalOf(isUnavailable),
+    isUnavailable,
   })
-  const pages = isGateway ? referencePages(() => buildOpenApiDocument(words)) : null
-  return createApp({ ...door, pageLog: pageLog(logger), pages, fault: faultDoor(answers, logger) })
+  const pages = isGateway ? createReferencePages(() => buildOpenApiDocument(words)) : null
+  return createApp({
+    ...requestHandler,
+    pageLog: createPageLog(logger),
+    pages,
+    errorHandler: createErrorHandler(responses, logger),
+  })
 }
 
 /** Declared operations without a handler in this process. Warns about those that no upstream serves either. */
@@ -216,11 +223,11 @@ export const compose = async (settings: Configuration, role: Role, logger: Logge
   const backends = await buildBackends(parts)
   building.defer(() => backends.close())
   const tracing = settings.tracing.enabled ? await loadTracing() : null
-  const way = buildPipeline(parts, backends, tracing)
-  const explain = createExplain(outside.clock, Object.keys(way), settings.explain)
+  const pipeline = buildPipeline(parts, backends, tracing)
+  const explain = createExplainLog(outside.clock, Object.keys(pipeline), settings.explain)
   building.defer(() => explain.close())
-  const app = portalApp(parts, way, [
-    requestLog(logger),
+  const app = portalApp(parts, pipeline, [
+    createRequestLog(logger),
     explain.record,
     ...(tracing ? [tracing.endSpan] : []),
     ...(isGateway ? [auditDenials(outside)] : []),
@@ -237,19 +244,19 @@ export const compose = async (settings: Configuration, role: Role, logger: Logge
     explain: explain.explain,
     jwks: identity.jwks,
     outbox: outside.outbox && outboxPage(outside.outbox),
-    securityFields: securityHeaders(),
+    securityHeaders: buildSecurityHeaders(),
     logger,
   })
   await startJobs({ settings, outside, logger, registry: metrics.registry, isGateway, identity, domains }, building)
   const listening = {
     settings: settings.requests,
     isDraining,
-    onMalformed: noteMalformed(logger, perimeter.malformedRequest),
+    onParseError: createParseErrorLog(logger, perimeter.malformedRequest),
   }
   const built = building.move()
   return {
-    portal: guardServer({ app, ...listening }),
-    operations: guardServer({ app: operations, ...listening }),
+    portal: createHttpServer({ app, ...listening }),
+    operations: createHttpServer({ app: operations, ...listening }),
     unserved,
     replaceBackends: (changed) => backends.replace(withLocalBackends(isGateway, changed)),
     startDraining: () => {

@@ -1,4 +1,4 @@
-import type { ChannelPort, LimitPort } from '../gateway/ports.ts'
+import type { ChannelPort, LimitPort } from '../gateway/pipeline/ports.ts'
 import { type AnyHandler, type HandlerTable, whenReady } from '../kernel/index.ts'
 import type { PerimeterMetrics } from '../platform/telemetry/index.ts'
 

@@ -1,6 +1,6 @@
 import type { JSONWebKeySet } from 'jose'
 import type { Database } from '../database/index.ts'
-import type { AuthenticationPort, ChannelPort } from '../gateway/ports.ts'
+import type { AuthenticationPort, ChannelPort } from '../gateway/pipeline/ports.ts'
 import type { AssertionSigner, HandlerTable, SessionId } from '../kernel/index.ts'
 import type { JobKind } from '../platform/jobs/index.ts'
 import { accountProvider, type ProvideAccount } from './accounts/create.ts'

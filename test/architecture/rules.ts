@@ -62,13 +62,13 @@ export const importRules: ImportRule[] = [
     name: 'domains do not import the gateway, identity or backends',
     from: /^domains\//,
     forbids: /^(gateway|identity|backends)\//,
-    exceptTo: /^gateway\/ports\.ts$|\/contract\.ts$/,
+    exceptTo: /^gateway\/pipeline\/ports\.ts$|\/contract\.ts$/,
   },
   {
     name: 'identity does not import domains, ledger, gateway or backends',
     from: /^identity\//,
     forbids: /^(domains|ledger|gateway|backends)\//,
-    exceptTo: /^gateway\/ports\.ts$|\/contract\.ts$/,
+    exceptTo: /^gateway\/pipeline\/ports\.ts$|\/contract\.ts$/,
   },
   {
     name: 'the ledger imports no domain',

@@ -1,20 +1,22 @@
 import { expect, test } from 'vitest'
-import { inProcess } from '../../src/backends/in-process.ts'
+import { createInProcessBackend } from '../../src/backends/in-process.ts'
+import { statusOf } from '../../src/contract/index.ts'
 import { listTimezones } from '../../src/domains/constants/contract.ts'
 import { arrivedCall } from '../harness/call.ts'
 
-const none = inProcess(new Map())
+const none = createInProcessBackend(new Map())
 
-test('501 SYSTEM.NOT_IMPLEMENTED for what is declared and has no handler yet', () => {
+test('501 SYSTEM.NOT_IMPLEMENTED for an operation without a handler', () => {
   expect(() => none.handle(arrivedCall(listTimezones))).toThrow(
-    expect.objectContaining({ status: 501, code: 'SYSTEM.NOT_IMPLEMENTED' }),
+    expect.objectContaining({ code: 'SYSTEM.NOT_IMPLEMENTED' }),
   )
+  expect(statusOf('SYSTEM.NOT_IMPLEMENTED')).toBe(501)
 })
 
-test('500 for a reply of our own that breaks its promise: the fault is no upstream’s', () => {
-  expect(none.broken('a.b: missing')).toMatchObject({
-    status: 500,
+test('500 for our own reply that breaks its schema', () => {
+  expect(none.replyError('a.b: missing')).toMatchObject({
     code: 'SYSTEM.INTERNAL_ERROR',
     detail: { internal: 'reply breaks its schema: a.b: missing' },
   })
+  expect(statusOf('SYSTEM.INTERNAL_ERROR')).toBe(500)
 })

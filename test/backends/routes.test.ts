@@ -7,7 +7,7 @@ import { Pool } from 'undici'
 import { afterEach, expect, test, vi } from 'vitest'
 import { createBackends, createUpstreamMetrics } from '../../src/backends/index.ts'
 import { createRoutes } from '../../src/backends/routes.ts'
-import { createUpstream } from '../../src/backends/upstream.ts'
+import { createUpstream } from '../../src/backends/upstream/upstream.ts'
 import { listTimezones } from '../../src/domains/constants/contract.ts'
 import { downloadFile, uploadFile } from '../../src/domains/files/contract.ts'
 import { Refusal, StreamReply } from '../../src/kernel/index.ts'
@@ -21,7 +21,7 @@ afterEach(() => {
   vi.restoreAllMocks()
 })
 
-const here = { handle: async () => null, broken: () => new Refusal('SYSTEM.INTERNAL_ERROR') }
+const here = { handle: async () => null, replyError: () => new Refusal('SYSTEM.INTERNAL_ERROR') }
 const routesTo = (
   backends: Parameters<typeof createRoutes>[0]['settings']['backends'],
   registry: Registry = new Registry(),
@@ -34,7 +34,7 @@ const routesTo = (
     metrics: createUpstreamMetrics(registry),
   })
 
-test('domains of equal settings share one upstream, its places and its breaker; others have their own', async () => {
+test('domains with equal settings share an upstream and its breaker', async () => {
   const at = (timeoutMs: number) => upstreamAt('http://127.0.0.1:9', { timeoutMs })
   const { backendOf, close } = await routesTo({
     default: at(100),
@@ -50,7 +50,7 @@ test('domains of equal settings share one upstream, its places and its breaker; 
   await close()
 })
 
-test('what is replaced is used for the longest of its times and a second more, and then leaves its upstreams', async () => {
+test('retire: closes the connections after the longest timeout plus one second', async () => {
   const left = new Map<object, Promise<unknown>>()
   const misbehaving = await startMisbehaving((socket) => {
     if (!left.has(socket)) left.set(socket, once(socket, 'close'))
@@ -81,7 +81,7 @@ test('what is replaced is used for the longest of its times and a second more, a
   await misbehaving.close()
 })
 
-test('close: may be called again, and cancels the timer that retire has set', async () => {
+test('close: may be called twice and cancels the timer of retire', async () => {
   const { retire, close } = await routesTo({ default: upstreamAt('http://127.0.0.1:9') })
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
   retire()
@@ -100,7 +100,7 @@ test('retire: pools that its timer has closed can be closed again', async () => 
   await expect(close()).resolves.toBeUndefined()
 })
 
-test('retire: a pool that cannot be closed is no unhandled rejection', async () => {
+test('retire: a pool that cannot be closed causes no unhandled rejection', async () => {
   const unhandled = vi.fn()
   process.once('unhandledRejection', unhandled)
   const { retire } = await routesTo({ default: upstreamAt('http://127.0.0.1:9') })
@@ -113,7 +113,7 @@ test('retire: a pool that cannot be closed is no unhandled rejection', async () 
   expect(unhandled).not.toHaveBeenCalled()
 })
 
-test('of the breakers of what is replaced nothing is told any more: one that is open would be open for good', async () => {
+test('retire: metrics omit its breakers, which would stay open for ever', async () => {
   const registry = new Registry()
   const told = async () => (await registry.getSingleMetric('portico_upstream_breaker_state')?.get())?.values
   const { retire, close } = await routesTo({ default: upstreamAt('http://127.0.0.1:9') }, registry)
@@ -135,7 +135,7 @@ const startHere = (registry = new Registry(), sign = async (_: { ttl: number }) 
     metrics: createUpstreamMetrics(registry),
   })
 
-test('a changed configuration places domains anew, and changes nothing else: assertions live as long as before', async () => {
+test('replace: changes placements only; assertions keep their lifetime', async () => {
   const service = await startMisbehaving((socket) => socket.write(json([])))
   const lives: number[] = []
   const sign = async ({ ttl }: { ttl: number }) => `assertion ${lives.push(ttl)}`
@@ -148,7 +148,7 @@ test('a changed configuration places domains anew, and changes nothing else: ass
   await service.close()
 })
 
-test('of two changed configurations the one asked for last stays, though it is the sooner made, and nothing is left of the other', async () => {
+test('replace: the last call wins, even if it is ready first, and the other is closed', async () => {
   const registry = new Registry()
   const { replace, backendOf, close } = await startHere(registry)
   const first = backendOf(listTimezones)
@@ -161,7 +161,7 @@ test('of two changed configurations the one asked for last stays, though it is t
   await close()
 })
 
-test('files.download: streams wait for one of as many connections as there may be', async () => {
+test('files.download: streams wait for a free connection', async () => {
   let connections = 0
   const server = createServer((_request, response) => void response.writeHead(200, { 'content-length': 3 }).write('a'))
   server.on('connection', () => connections++)

@@ -4,7 +4,7 @@ import express from 'express'
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { catalogue } from '../../src/contract/index.ts'
-import { referencePages } from '../../src/gateway/pages.ts'
+import { createReferencePages } from '../../src/gateway/operations/reference-pages.ts'
 import { openApiDocument } from '../../src/openapi/index.ts'
 import { chromiumPath, launchChromium, openPage } from './chromium.ts'
 
@@ -18,7 +18,7 @@ describe.skipIf(chromiumPath === null)('the reference page in Chromium', () => {
 
   beforeAll(async () => {
     const app = express()
-    app.use(referencePages(async () => described))
+    app.use(createReferencePages(async () => described))
     app.use((request, response) => {
       tried.push({ ...request.headers, method: request.method, url: request.url })
       response.json({})

@@ -73,7 +73,7 @@ const command = (operation: 'enable' | 'disable' | 'delete', apiKeyBizId: string
 const read = (id: string, within = workspace, as = owner) =>
   world.ask(keys.handlers, contract.readApiKey, { as, workspace: within, params: { api_key_id: id } })
 const use = async (token: string, clientIp = '203.0.113.7') => {
-  const found = keys.authenticate({ token, portal: 'CONSUMER', clientHash: '', clientIp, anew: false })
+  const found = keys.authenticate({ token, portal: 'CONSUMER', clientHash: '', clientIp, bypassCache: false })
   if (!found) throw new Error('no API key at all')
   return found
 }
@@ -106,7 +106,7 @@ describe('an API key', () => {
   test('is no key at all unless it looks like one', () => {
     for (const token of ['', 'eyJhbGciOi.x.y', 'ptk_', `ptk_0123456789ab_${'x'.repeat(42)}`, 'PTK_0123456789ab_x']) {
       expect(
-        keys.authenticate({ token, portal: 'CONSUMER', clientHash: '', clientIp: '', anew: false }),
+        keys.authenticate({ token, portal: 'CONSUMER', clientHash: '', clientIp: '', bypassCache: false }),
       ).toBeUndefined()
     }
   })
@@ -117,7 +117,13 @@ describe('an API key', () => {
     const unknown = `ptk_000000000000_${secret.slice(-43)}`
     expect(await refusalOf(use(forged))).toBe('ACCESS.TOKEN_INVALID')
     expect(await refusalOf(use(unknown))).toBe('ACCESS.TOKEN_INVALID')
-    const elsewhere = keys.authenticate({ token: secret, portal: 'SYSTEM', clientHash: '', clientIp: '', anew: false })
+    const elsewhere = keys.authenticate({
+      token: secret,
+      portal: 'SYSTEM',
+      clientHash: '',
+      clientIp: '',
+      bypassCache: false,
+    })
     expect(await refusalOf(Promise.resolve(elsewhere))).toBe('ACCESS.TOKEN_INVALID')
   })
 

@@ -57,7 +57,7 @@ describe('the rows of other workspaces, of other accounts and of other things st
     return ask(apiKeyContract.createApiKey, { as, workspace: within, body })
   }
   const use = async (token: string) => {
-    await keys.authenticate({ token, portal: 'CONSUMER', clientHash: '', clientIp: '203.0.113.7', anew: false })
+    await keys.authenticate({ token, portal: 'CONSUMER', clientHash: '', clientIp: '203.0.113.7', bypassCache: false })
     await keys.settle()
   }
   const limit = (member: AccountId, policyConfig: object | null, within = workspace) =>

@@ -3,7 +3,7 @@ import type { z } from 'zod'
 import { codedFamilies, codes } from '../../src/contract/index.ts'
 import type { Database, OpenDatabase } from '../../src/database/index.ts'
 import { createWorkspaces, type Workspaces, workspaceMembers } from '../../src/domains/workspaces/index.ts'
-import { parsePathParameters } from '../../src/gateway/path-parameters.ts'
+import { parsePathParameters } from '../../src/gateway/pipeline/path-parameters.ts'
 import {
   type AccountId,
   type Caller,

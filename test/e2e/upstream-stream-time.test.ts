@@ -52,7 +52,7 @@ describe.skipIf(inject('topology') !== 'embedded')('the time of upstream streams
 
   test.each([
     ['at the deadline', { streamTimeoutMs: 2_000 }, 'the client was too slow for a stream'],
-    ['where it stalls', { streamTimeoutMs: 10_000 }, 'a client that takes nothing of a stream'],
+    ['where it stalls', { streamTimeoutMs: 10_000 }, 'the client does not read the stream'],
   ])(
     'files.download: whoever takes nothing is cut off %s, and the upstream is not blamed',
     async (_name, set, internal) => {

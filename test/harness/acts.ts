@@ -1,6 +1,6 @@
 import { Client } from 'pg'
 import { catalogue } from '../../src/contract/index.ts'
-import { createRouter } from '../../src/gateway/router.ts'
+import { createRouter } from '../../src/gateway/pipeline/router.ts'
 import { type Asked, askedBy, type Line, untold } from './act-line.ts'
 import type { Answer, Call } from './http.ts'
 

@@ -1,13 +1,13 @@
 import { Readable } from 'node:stream'
-import { type Arrival, Call } from '../../src/gateway/call.ts'
-import { Headers } from '../../src/gateway/headers.ts'
+import { Call, type IncomingRequest } from '../../src/gateway/pipeline/call.ts'
+import { Headers } from '../../src/gateway/pipeline/headers.ts'
 import { instantOf, type Operation } from '../../src/kernel/index.ts'
 
 export const headersOf = (headers: Record<string, string>): Headers =>
   new Headers({ headers, rawHeaders: Object.entries(headers).flat() })
 
 /** A call as it comes in, nobody's yet, of which a test says what matters to it. */
-export const arrivedCall = (operation: Operation, said: Partial<Arrival> = {}): Call =>
+export const arrivedCall = (operation: Operation, said: Partial<IncomingRequest> = {}): Call =>
   new Call({
     operation,
     chainId: 'consumer',

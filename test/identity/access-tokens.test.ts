@@ -203,18 +203,18 @@ describe('times hold to the second', () => {
 })
 
 test('a token that expires while a body is waited for is good for the call that came before; an ended session is not', async () => {
-  const cameAt = at.clock.now()
+  const receivedAt = at.clock.now()
   await read(token)
   at.clock.advance(at.settings.tokens.accessTtlMs + at.settings.tokens.clockSkewMs)
   const other = await at.replica()
   for (const identity of [at.identity, other]) {
     const again = async (more = {}) => identity.authentication.accessToken(credential(token, more))
-    expect((await again({ cameAt })).sessionId).toBe(claims.sid)
+    expect((await again({ receivedAt })).sessionId).toBe(claims.sid)
     expect(await codeOf(again())).toBe('ACCESS.TOKEN_INVALID')
   }
   await at.ports.database.updateTable('sessions').set({ ended_at: new Date(), end_reason: 'TERMINATED' }).execute()
   at.clock.advance(1_000)
-  expect(await codeOf(read(token, { cameAt }))).toBe('ACCESS.TOKEN_INVALID')
+  expect(await codeOf(read(token, { receivedAt }))).toBe('ACCESS.TOKEN_INVALID')
 })
 
 describe('a token is worthless elsewhere', () => {

@@ -151,7 +151,8 @@ describe('a step-up', () => {
       await call(identity, verifyOtp, facts(clock), { code }, self)
       clock.advance(settings.mfa.stepUpMs + 1)
       const other = await deaf.replica()
-      const there = async (anew: boolean) => other.authentication.accessToken(credential(accessToken, { anew }))
+      const there = async (bypassCache: boolean) =>
+        other.authentication.accessToken(credential(accessToken, { bypassCache }))
       // The first call notes that the session is used, and does not remember it.
       await there(false)
       const before = await there(false)

@@ -201,12 +201,17 @@ export const signedIn = async (at: Harness, email: string): Promise<Caller> => {
 
 export const credential = (
   token: string,
-  more: Partial<{ portal: 'CONSUMER' | 'SYSTEM' | null; clientHash: string; anew: boolean; cameAt: Instant }> = {},
+  more: Partial<{
+    portal: 'CONSUMER' | 'SYSTEM' | null
+    clientHash: string
+    bypassCache: boolean
+    receivedAt: Instant
+  }> = {},
 ) => ({
   token,
   portal: 'CONSUMER' as const,
   clientHash: 'client-one',
   clientIp: '203.0.113.9',
-  anew: false,
+  bypassCache: false,
   ...more,
 })

@@ -45,8 +45,8 @@ test('what asks for a fresh second factor goes by the set of this moment, also w
   await at.account('anew@demo.test')
   const { accessToken } = await signIn(at, 'anew@demo.test')
   const other = await at.replica()
-  const lives = (clientIp: string, anew: boolean, identity = other) =>
-    identity.authentication.accessToken({ ...credential(accessToken), clientIp, anew })
+  const lives = (clientIp: string, bypassCache: boolean, identity = other) =>
+    identity.authentication.accessToken({ ...credential(accessToken), clientIp, bypassCache })
   const caller = await lives('203.0.113.9', false, at.identity)
   const ask = <O extends Parameters<typeof call>[1]>(operation: O, body: unknown) =>
     call(at.identity, operation, { ...facts(at.clock), clientIp: '203.0.113.9' }, body, caller)

@@ -4,13 +4,13 @@ import { gunzipSync } from 'node:zlib'
 import express, { type ErrorRequestHandler } from 'express'
 import request from 'supertest'
 import { expect, it } from 'vitest'
-import { referencePages } from '../../src/gateway/pages.ts'
+import { createReferencePages } from '../../src/gateway/operations/reference-pages.ts'
 import { sendRaw } from '../harness/raw.ts'
 
 const document = { openapi: '3.1.1', info: { title: 'Portico', version: '1.0.0' } }
 const app = express()
 app.disable('x-powered-by').disable('etag')
-app.use(referencePages(async () => document))
+app.use(createReferencePages(async () => document))
 app.use((_request, response) => void response.status(404).send('elsewhere'))
 
 const paths = [
@@ -92,7 +92,7 @@ it('leaves every other path and method to the chains', async () => {
 
 it('is made anew where it could not be made, and then no more', async () => {
   const makings = [() => Promise.reject(new Error('a file that cannot be read')), async () => document]
-  const fresh = express().use(referencePages(() => makings.shift()?.() ?? expect.fail()))
+  const fresh = express().use(createReferencePages(() => makings.shift()?.() ?? expect.fail()))
   fresh.use(((_error, _request, response, _next) => void response.status(500).end()) satisfies ErrorRequestHandler)
   const status = async () => (await request(fresh).get('/openapi.json')).status
   expect([await status(), await status(), await status()]).toEqual([500, 200, 200])

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { createServer as createHttpServer } from 'node:http'
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net'
 import { expect, test } from 'vitest'
-import { readBounded } from '../../src/gateway/read-bounded.ts'
+import { readBody } from '../../src/gateway/http/body-reader.ts'
 import { ask } from '../../src/platform/system/index.ts'
 
 const listen = async (server: Server): Promise<number> => {
@@ -34,7 +34,7 @@ test('the rest of a body that lies there once this process goes on is in time', 
   const client = connect(await listen(server), '127.0.0.1')
   client.write('POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 13\r\n\r\nhalf ')
   const [request] = await once(server, 'request')
-  const body = readBounded(request, 100, timeoutMs)
+  const body = readBody(request, 100, timeoutMs)
   await once(request, 'data')
   standStill(client, 'and half')
   expect(String(await body)).toBe('half and half')

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from 'vitest'
 import { withChannelMetrics, withChannelSessionMetrics, withLimitMetrics } from '../../src/compose/with-metrics.ts'
-import type { ChannelPort, LimitPort } from '../../src/gateway/ports.ts'
+import type { ChannelPort, LimitPort } from '../../src/gateway/pipeline/ports.ts'
 import {
   createBackgroundMetrics,
   createBookMetrics,

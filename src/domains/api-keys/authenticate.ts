@@ -1,6 +1,6 @@
 import { timingSafeEqual } from 'node:crypto'
 import type { Database } from '../../database/index.ts'
-import type { AuthenticationPort, Credential, WorkspacePort } from '../../gateway/ports.ts'
+import type { AuthenticationPort, Credential, WorkspacePort } from '../../gateway/pipeline/ports.ts'
 import { type AccountId, type Caller, type Clock, type Portal, Refusal } from '../../kernel/index.ts'
 import type { KeyedDigest } from '../../platform/crypto/index.ts'
 import type { LastUse } from './last-use.ts'

@@ -1,6 +1,6 @@
 import { apiKeyPermissions } from '../../contract/permissions.ts'
 import type { Database } from '../../database/index.ts'
-import type { AuthenticationPort, WorkspacePort } from '../../gateway/ports.ts'
+import type { AuthenticationPort, WorkspacePort } from '../../gateway/pipeline/ports.ts'
 import type { Clock, HandlerTable, Ids, Randomness, Words } from '../../kernel/index.ts'
 import type { KeyedDigest } from '../../platform/crypto/index.ts'
 import { type AdmitAddress, authenticator } from './authenticate.ts'

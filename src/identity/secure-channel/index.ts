@@ -1,4 +1,4 @@
-import type { ChannelPort } from '../../gateway/ports.ts'
+import type { ChannelPort } from '../../gateway/pipeline/ports.ts'
 import type { HandlerTable } from '../../kernel/index.ts'
 import type { IdentityPorts } from '../ports.ts'
 import type { IdentitySettings } from '../settings.ts'

@@ -1,4 +1,4 @@
-import type { ChannelPort, SealedRequest } from '../../gateway/ports.ts'
+import type { ChannelPort, SealedRequest } from '../../gateway/pipeline/ports.ts'
 import { type Randomness, whenReady } from '../../kernel/index.ts'
 import type { ChannelSession, ChannelSessions } from './channel-sessions.ts'
 import { type CompactJwe, hasExactly, parseCompactJwe } from './compact-jwe.ts'

@@ -1,6 +1,6 @@
 import { timingSafeEqual } from 'node:crypto'
 import { type Database, databaseFault } from '../../database/index.ts'
-import type { Credential } from '../../gateway/ports.ts'
+import type { Credential } from '../../gateway/pipeline/ports.ts'
 import {
   type Caller,
   type Clock,
@@ -78,8 +78,8 @@ export const authenticator = (parts: Parts): ((credential: Credential) => MaybeP
     liveness.forget(session.id)
   }
 
-  const admit = (session: OpenSession, clientIp: string, anew: boolean): MaybePromise<Caller> => {
-    if (anew) parts.guard.forget(session.accountId)
+  const admit = (session: OpenSession, clientIp: string, bypassCache: boolean): MaybePromise<Caller> => {
+    if (bypassCache) parts.guard.forget(session.accountId)
     // Activity is written at most once a minute, so that most requests write nothing.
     const isNoted = clock.now() - session.lastActivityAt < notedMs
     if (isNoted && !session.ipWhitelistEnabled) return callerOf(session)
@@ -90,12 +90,16 @@ export const authenticator = (parts: Parts): ((credential: Credential) => MaybeP
   }
 
   return (credential) =>
-    whenReady(parts.readToken(credential.token, credential.cameAt ?? clock.now()), (claims) => {
+    whenReady(parts.readToken(credential.token, credential.receivedAt ?? clock.now()), (claims) => {
       if (!claims) throw refuse('the token is not one of ours, or not good now')
       checkBinding(claims, credential)
-      const { anew } = credential
-      return whenReady(liveness.find(claims.portal, claims.sessionId, anew), (session) =>
-        admit(checkAlive(session, claims), credential.clientIpAt?.(claims.portal) ?? credential.clientIp, anew),
+      const { bypassCache } = credential
+      return whenReady(liveness.find(claims.portal, claims.sessionId, bypassCache), (session) =>
+        admit(
+          checkAlive(session, claims),
+          credential.resolveClientIp?.(claims.portal) ?? credential.clientIp,
+          bypassCache,
+        ),
       )
     })
 }

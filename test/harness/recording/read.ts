@@ -1,6 +1,6 @@
 import { codes, numericCode } from '../../../src/contract/index.ts'
-import { parseQuery } from '../../../src/gateway/query.ts'
-import type { Match } from '../../../src/gateway/router.ts'
+import { parseQuery } from '../../../src/gateway/pipeline/query.ts'
+import type { RouteMatch } from '../../../src/gateway/pipeline/router.ts'
 import { isJsonObject, type Json, type JsonObject, toJsonObject } from '../../../src/openapi/json.ts'
 import { faultsOfExample } from './check.ts'
 import { normaliser } from './normalise.ts'
@@ -8,7 +8,7 @@ import type { Exchanged, Observation } from './observation.ts'
 
 /** What was sent and answered, as it was before sealing and after opening. */
 export interface Seen {
-  match: Match
+  match: RouteMatch
   query: string
   request: Json | undefined
   status: number

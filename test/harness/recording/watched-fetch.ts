@@ -1,12 +1,11 @@
 import { catalogue } from '../../../src/contract/index.ts'
-import { createRouter, type Match } from '../../../src/gateway/router.ts'
-import type { Json, JsonObject } from '../../../src/openapi/json.ts'
-import { isJsonObject } from '../../../src/openapi/json.ts'
+import { createRouter, type RouteMatch } from '../../../src/gateway/pipeline/router.ts'
+import { isJsonObject, type Json, type JsonObject } from '../../../src/openapi/json.ts'
 import type { Seen } from './read.ts'
 
 const route = createRouter(catalogue)
 
-const matchOf = (method: string, path: string): Match | null => {
+const matchOf = (method: string, path: string): RouteMatch | null => {
   try {
     return route(method, path)
   } catch {
@@ -23,7 +22,7 @@ const formOf = async (body: BodyInit, type: string | null): Promise<JsonObject> 
   return Object.fromEntries(fields)
 }
 
-const requestOf = async ({ operation }: Match, { body, headers }: RequestInit): Promise<Json | undefined> => {
+const requestOf = async ({ operation }: RouteMatch, { body, headers }: RequestInit): Promise<Json | undefined> => {
   if (body === null || body === undefined) return undefined
   if (operation.body === 'multipart') return formOf(body, new Headers(headers).get('content-type'))
   return typeof body === 'string' ? JSON.parse(body) : undefined

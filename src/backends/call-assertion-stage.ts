@@ -1,0 +1,144 @@
+import { createRemoteJWKSet, errors, type JWTVerifyGetKey, jwtVerify } from 'jose'
+import type { z } from 'zod'
+import { headers } from '../contract/headers.ts'
+import type { Call, Stage } from '../gateway/pipeline/call.ts'
+import {
+  bizId,
+  type Clock,
+  chains,
+  instantOf,
+  type Operation,
+  type Permission,
+  type Portal,
+  parseLocale,
+  Refusal,
+  toDate,
+} from '../kernel/index.ts'
+import { isCompactJws } from '../platform/crypto/index.ts'
+import { AssertionClaims } from './call-assertion.ts'
+
+type Claims = z.output<typeof AssertionClaims>
+
+export interface CallAssertionSettings {
+  issuer: string
+  audience: string
+  jwksUrl: string
+  /** The `typ` header of a call assertion, which no other token of the gateway has. */
+  type: string
+  /** Maximum difference between the gateway's clock and this one. */
+  clockSkewMs: number
+}
+
+const isOnPortal = (portal: Portal, operation: Operation): boolean =>
+  operation.chains.some((id) => chains[id].portal === portal)
+
+const isOnMachineChain = ({ chains: ids }: Operation): boolean => ids.some((id) => chains[id].perimeter === 'machine')
+
+const toSet = (list: Permission[]): ReadonlySet<Permission> => new Set(list)
+
+const setCaller = (call: Call, claims: Claims): void => {
+  const { sub, sid, key, steppedUpAt, workspace } = claims
+  call.portal = claims.portal
+  if (sub)
+    call.caller = {
+      accountId: bizId(sub),
+      portal: claims.portal,
+      sessionId: sid ? bizId(sid) : null,
+      apiKeyId: key ?? null,
+      steppedUpAt: steppedUpAt === undefined ? null : instantOf(steppedUpAt),
+      permissions: toSet(claims.permissions),
+    }
+  if (workspace) call.workspace = { ...workspace, id: bizId(workspace.id), permissions: toSet(workspace.permissions) }
+}
+
+/** Decodes a value that the gateway percent-encoded; '' for any other. */
+const decode = (text: string): string => {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return ''
+  }
+}
+
+/** Reads the facts of the request that the gateway sets on every call (upstream/request.ts). */
+const setRequestFacts = (call: Call): void => {
+  call.locale = parseLocale(call.headers.optional(headers.locale.field))
+  call.clientIp = call.headers.optional('x-client-ip') ?? ''
+  call.userAgent = decode(call.headers.optional('x-client-user-agent') ?? '')
+  call.country = call.headers.optional('x-client-country') ?? 'XX'
+  call.headOnly ||= call.headers.optional('x-client-method') === 'HEAD'
+}
+
+/** Whether the token was signed with a key that is not the gateway's. */
+const isUnknownKey = (error: unknown): boolean =>
+  error instanceof errors.JWKSNoMatchingKey || error instanceof errors.JWKSMultipleMatchingKeys
+
+/**
+ * Returns a lookup of the gateway's public keys, fetched on first use and again for an unknown key. If they cannot be
+ * fetched, the token is not known to be invalid: throws SYSTEM.UNAVAILABLE.
+ */
+const createKeyLookup = (url: string): JWTVerifyGetKey => {
+  const findKey = createRemoteJWKSet(new URL(url), { timeoutDuration: 3_000, cooldownDuration: 1_000 })
+  return (header, token) =>
+    findKey(header, token).catch((cause: unknown) => {
+      if (isUnknownKey(cause)) throw cause
+      throw new Refusal('SYSTEM.UNAVAILABLE', {
+        retryAfter: 1,
+        internal: 'cannot fetch the keys of the gateway',
+        cause,
+      })
+    })
+}
+
+const invalidToken = (internal: string, cause?: unknown): Refusal =>
+  new Refusal('ACCESS.TOKEN_INVALID', { internal, cause })
+
+const readToken = (call: Call): string => {
+  const token = /^Bearer (.+)$/.exec(call.headers.optional('authorization') ?? '')?.[1]
+  if (token === undefined) throw new Refusal('ACCESS.TOKEN_MISSING')
+  if (!isCompactJws(token)) throw invalidToken('call assertion is not a canonical JWS')
+  return token
+}
+
+/** An assertion is valid only for operations of its portal, and an API key's only for operations that machines may call. */
+const assertMayCall = ({ portal, key }: Claims, operation: Operation): void => {
+  if (!isOnPortal(portal, operation)) throw invalidToken('call assertion of another portal')
+  if (key !== undefined && !isOnMachineChain(operation)) throw invalidToken('call assertion of an API key')
+}
+
+const assertPolicyMet = ({ operation: { policy }, caller, workspace }: Call): void => {
+  if (policy.caller === 'account' && !caller) throw new Refusal('ACCESS.TOKEN_MISSING')
+  if (policy.workspace !== 'none' && !workspace) throw new Refusal('ACCESS.WORKSPACE_REQUIRED')
+}
+
+/**
+ * The first stage of a domain service (`serve --role domains`): verifies the call assertion in which the gateway describes
+ * the caller. Throws ACCESS.TOKEN_MISSING or ACCESS.TOKEN_INVALID.
+ */
+export function callAssertionStage(settings: CallAssertionSettings, clock: Clock): Stage {
+  const keys = createKeyLookup(settings.jwksUrl)
+  const options = {
+    issuer: settings.issuer,
+    audience: settings.audience,
+    algorithms: ['EdDSA'],
+    typ: settings.type,
+    requiredClaims: ['exp', 'iat'],
+    clockTolerance: settings.clockSkewMs / 1_000,
+  }
+  const verify = async (token: string): Promise<Claims> => {
+    const currentDate = toDate(clock.now())
+    const verified = await jwtVerify(token, keys, { ...options, currentDate }).catch((cause: unknown) => {
+      throw cause instanceof Refusal ? cause : invalidToken('call assertion', cause)
+    })
+    const claims = AssertionClaims.safeParse(verified.payload)
+    if (!claims.success) throw invalidToken('claims of the call assertion')
+    return claims.data
+  }
+  return async (call) => {
+    const claims = await verify(readToken(call))
+    assertMayCall(claims, call.operation)
+    setCaller(call, claims)
+    setRequestFacts(call)
+    assertPolicyMet(call)
+  }
+}

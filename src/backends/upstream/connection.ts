@@ -1,0 +1,91 @@
+import { X509Certificate } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { Agent as HttpsAgent } from 'node:https'
+import { createSecureContext } from 'node:tls'
+import { Pool } from 'undici'
+import { isHttps, type UpstreamConfiguration } from '../../config/index.ts'
+import { errorCode, Refusal } from '../../kernel/index.ts'
+import { Agent as HttpAgent } from '../../platform/system/index.ts'
+import { invalidReply } from './reply.ts'
+
+type Tls = NonNullable<UpstreamConfiguration['tls']>
+
+const readTlsFile = (url: string, name: keyof Tls, path: string): Buffer => {
+  try {
+    return readFileSync(path)
+  } catch (cause) {
+    throw new Error(`backends: tls.${name} of ${url} cannot be read`, { cause })
+  }
+}
+
+/** Node accepts a CA file without a PEM certificate and then trusts nobody; only the first call would fail. */
+const assertCertificateAuthority = (ca: Buffer): void => {
+  if (!ca.includes('-----BEGIN ')) throw new Error('tls.caFile holds no certificate (PEM)')
+  new X509Certificate(ca)
+}
+
+/** Returns the trusted authorities and our client certificate (mTLS). Throws for unusable files. */
+const readTlsOptions = (url: string, tls: Tls) => {
+  const options = {
+    ...(tls.caFile && { ca: readTlsFile(url, 'caFile', tls.caFile) }),
+    ...(tls.certFile && { cert: readTlsFile(url, 'certFile', tls.certFile) }),
+    ...(tls.keyFile && { key: readTlsFile(url, 'keyFile', tls.keyFile) }),
+  }
+  try {
+    createSecureContext(options)
+    if (options.ca) assertCertificateAuthority(options.ca)
+  } catch (cause) {
+    throw new Error(`backends: the tls files of ${url} cannot be used`, { cause })
+  }
+  return options
+}
+
+/** How long an idle connection is reused, and how long before the upstream's announced timeout we stop reusing it. */
+const idleMs = 4_000
+const idleMarginMs = 2_000
+
+/** Opens the connection pool for buffered replies. The deadline of a request is set by its client (client.ts). */
+export const openPool = ({ url, connections, tls }: UpstreamConfiguration): Pool =>
+  new Pool(new URL(url).origin, {
+    connections,
+    pipelining: 1,
+    keepAliveTimeout: idleMs,
+    keepAliveTimeoutThreshold: idleMarginMs,
+    headersTimeout: 0,
+    bodyTimeout: 0,
+    // Over HTTP/1.1 an aborted request closes its connection, so a dead one is not reused. Over HTTP/2 it would end only
+    // its stream, and every further request would use the same dead connection.
+    allowH2: false,
+    ...(tls && { connect: readTlsOptions(url, tls) }),
+  })
+
+/**
+ * Opens the agent for streams, since http-proxy-middleware uses Node's agents. Its `timeout` applies to idle connections
+ * only.
+ */
+export const openAgent = ({ url, connections, tls }: UpstreamConfiguration): HttpAgent | HttpsAgent => {
+  const idle = { timeout: idleMs, agentKeepAliveTimeoutBuffer: idleMarginMs }
+  const options = { keepAlive: true, maxSockets: connections, ...idle }
+  return isHttps(url) ? new HttpsAgent({ ...options, ...(tls && readTlsOptions(url, tls)) }) : new HttpAgent(options)
+}
+
+const unreachableCodes = new Set([
+  'ECONNREFUSED',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'ETIMEDOUT',
+  'UND_ERR_CONNECT_TIMEOUT',
+  'UND_ERR_CLOSED',
+  'UND_ERR_DESTROYED',
+])
+
+/** Returns a connection error as a refusal: SYSTEM.UNAVAILABLE when unreachable, else an invalid response. */
+export const toConnectionRefusal = (error: unknown): Refusal => {
+  if (error instanceof Refusal) return error
+  const code = errorCode(error) ?? ''
+  if (unreachableCodes.has(code))
+    return new Refusal('SYSTEM.UNAVAILABLE', { retryAfter: 1, internal: `upstream ${code}`, cause: error })
+  return invalidReply('connection failed', error)
+}

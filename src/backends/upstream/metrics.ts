@@ -1,0 +1,77 @@
+import { Counter, Gauge, type Registry } from 'prom-client'
+import { createDurations } from '../../platform/telemetry/index.ts'
+
+/** 0 closed, 1 half open, 2 open. */
+export type BreakerState = 0 | 1 | 2
+
+/** Measurements of the attempts at an upstream and of its health. */
+export interface UpstreamMetrics {
+  /** `outcome`: `ok`, or the code of the refusal. */
+  observeAttempt(upstream: string, outcome: string, seconds: number): void
+  /** Reads the breaker's state at each scrape until the returned function is called. */
+  watchBreaker(upstream: string, state: () => BreakerState): () => void
+  countBreakerOpen(upstream: string): void
+  changeInFlight(upstream: string, change: 1 | -1): void
+}
+
+const maxState = (one: BreakerState, other: BreakerState): BreakerState => (one > other ? one : other)
+
+/** Several breakers may report one upstream; the gauge shows the worst state. */
+const addBreakerGauge = (registry: Registry, breakers: Set<{ upstream: string; state: () => BreakerState }>): void => {
+  new Gauge({
+    name: 'portico_upstream_breaker_state',
+    help: 'Circuit breaker of an upstream: 0 closed, 1 half open, 2 open',
+    labelNames: ['upstream'],
+    registers: [registry],
+    collect() {
+      this.reset()
+      const worst = new Map<string, BreakerState>()
+      for (const { upstream, state } of breakers) worst.set(upstream, maxState(worst.get(upstream) ?? 0, state()))
+      for (const [upstream, state] of worst) this.set({ upstream }, state)
+    },
+  })
+}
+
+/** A plain count per upstream, read at each scrape: it changes twice per request. */
+const addInFlightGauge = (registry: Registry, counts: Map<string, number>): void => {
+  new Gauge({
+    name: 'portico_upstream_requests_under_way',
+    help: 'Requests that an upstream has not answered yet',
+    labelNames: ['upstream'],
+    registers: [registry],
+    collect() {
+      for (const [upstream, count] of counts) this.set({ upstream }, count)
+    },
+  })
+}
+
+export function createUpstreamMetrics(registry: Registry): UpstreamMetrics {
+  const attempts = createDurations({
+    name: 'portico_upstream_attempt_seconds',
+    help: 'Time of each try at an upstream, by outcome',
+    labels: ['upstream', 'outcome'],
+    buckets: [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10],
+    registry,
+  })
+  const breakers = new Set<{ upstream: string; state: () => BreakerState }>()
+  addBreakerGauge(registry, breakers)
+  const opened = new Counter({
+    name: 'portico_upstream_breaker_opened_total',
+    help: 'How often the circuit breaker of an upstream has opened',
+    labelNames: ['upstream'],
+    registers: [registry],
+  })
+  const inFlight = new Map<string, number>()
+  addInFlightGauge(registry, inFlight)
+  return {
+    observeAttempt: attempts.observe,
+    watchBreaker: (upstream, state) => {
+      const watched = { upstream, state }
+      breakers.add(watched)
+      opened.inc({ upstream }, 0)
+      return () => void breakers.delete(watched)
+    },
+    countBreakerOpen: (upstream) => opened.inc({ upstream }),
+    changeInFlight: (upstream, change) => void inFlight.set(upstream, (inFlight.get(upstream) ?? 0) + change),
+  }
+}

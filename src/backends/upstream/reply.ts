@@ -1,0 +1,112 @@
+import { isUtf8 } from 'node:buffer'
+import { isCode } from '../../contract/index.ts'
+import { type Code, isRecord, Refusal, type SpentLimit } from '../../kernel/index.ts'
+
+/** A reply that breaks the protocol: counts as a failure of the upstream. */
+export const invalidReply = (internal: string, cause?: unknown): Refusal =>
+  new Refusal('SYSTEM.UPSTREAM_INVALID_RESPONSE', { internal, cause })
+
+/**
+ * A refusal that follows from a complete reply, or from one that is too long. It concerns this request only, which a
+ * caller may have crafted, and shows that the upstream works.
+ */
+export class UpstreamRefusal extends Refusal {}
+
+export const replyTooLong = (internal: string): Refusal =>
+  new UpstreamRefusal('SYSTEM.UPSTREAM_INVALID_RESPONSE', { internal: `${internal} too long` })
+
+/** Whether a Content-Encoding leaves the bytes unencoded, as we request. Its values are case-insensitive (RFC 9110, 8.4.1). */
+export const isIdentityEncoding = (encoding = ''): boolean => encoding === '' || encoding.toLowerCase() === 'identity'
+
+/**
+ * Returns the refusal for a reply in no known form. A 4xx concerns the request (RFC 9110, 15.5); with a 503 the upstream
+ * is unavailable, which a load balancer in front of it reports with its own page or none.
+ */
+const unexpectedReply = (status: number, internal: string): Refusal => {
+  if (status === 503) return new Refusal('SYSTEM.UNAVAILABLE', { retryAfter: 1, internal: 'upstream answered 503' })
+  return status >= 400 && status < 500
+    ? new UpstreamRefusal('SYSTEM.UPSTREAM_INVALID_RESPONSE', { internal })
+    : invalidReply(internal)
+}
+
+/** The name of a field, in the form of our own refusals. It is the only text of an upstream that clients see. */
+const fieldPattern = /^[\w.$-]{1,64}$/
+
+/** Returns the wait in seconds; one second for a rate limit without a valid Retry-After. */
+const parseRetryAfter = (code: Code, header: string): { retryAfter?: number } => {
+  if (/^\d{1,6}$/.test(header)) return { retryAfter: Number(header) }
+  return code === 'ACCESS.RATE_LIMITED' ? { retryAfter: 1 } : {}
+}
+
+/** A RateLimit-Policy with one limit, in the form of our own responses. */
+const policyPattern = /^"(?<name>[a-z][a-z-]{0,63})";q=(?<limit>\d{1,9});w=(?<seconds>\d{1,9})$/
+
+/** Returns the upstream's limit that refused the call: the caller waits for it, not for one of the gateway. */
+const parseLimit = (
+  code: Code,
+  header: string,
+  { retryAfter = 1 }: { retryAfter?: number },
+): { limit?: SpentLimit } => {
+  const { name, limit, seconds } = policyPattern.exec(header)?.groups ?? {}
+  if (code !== 'ACCESS.RATE_LIMITED' || name === undefined) return {}
+  return { limit: { name, limit: Number(limit), windowMs: Number(seconds) * 1_000, resetMs: retryAfter * 1_000 } }
+}
+
+const envelopeFields = ['success', 'code', 'message', 'data']
+const isEnvelope = (value: unknown): value is Record<string, unknown> =>
+  isRecord(value) && typeof value.success === 'boolean' && envelopeFields.every((name) => name in value)
+const isFailure = (value: unknown): value is Record<string, unknown> => isEnvelope(value) && value.success === false
+
+/** Codes about the gateway itself, its routes and its tokens. An upstream may not use them. */
+const gatewayCodes = /^(SYSTEM\.|ROUTE\.|ACCESS\.TOKEN)/
+
+const isRelayable = (code: unknown): code is Code =>
+  typeof code === 'string' && isCode(code) && !gatewayCodes.test(code)
+
+const parseJson = (status: number, bytes: Buffer): unknown => {
+  if (!isUtf8(bytes)) throw unexpectedReply(status, `status ${status}, not UTF-8`)
+  try {
+    return JSON.parse(bytes.toString('utf8'))
+  } catch {
+    // The parser's error quotes the reply, which must not reach the log.
+    throw unexpectedReply(status, `status ${status}, not JSON`)
+  }
+}
+
+/** A buffered reply. Absent headers are ''. */
+export interface UpstreamReply {
+  status: number
+  contentType: string
+  retryAfter: string
+  rateLimitPolicy: string
+  bytes: Buffer
+}
+
+const toUpstreamRefusal = (code: Code, field: unknown, { retryAfter, rateLimitPolicy }: UpstreamReply): Refusal => {
+  const wait = parseRetryAfter(code, retryAfter)
+  return new UpstreamRefusal(code, {
+    ...(typeof field === 'string' && fieldPattern.test(field) ? { field } : {}),
+    ...wait,
+    ...parseLimit(code, rateLimitPolicy, wait),
+    internal: 'refused upstream',
+  })
+}
+
+/**
+ * Returns the data of a reply: plain, or unwrapped from an envelope. Throws an envelope's refusal with the gateway's own
+ * message, and an invalid response for anything else that is not a 200.
+ */
+export function readReply(reply: UpstreamReply): unknown {
+  const { status, contentType, bytes } = reply
+  if (!/^application\/json\b/i.test(contentType))
+    throw unexpectedReply(status, `status ${status}, type ${contentType.slice(0, 40)}`)
+  const value = parseJson(status, bytes)
+  if (status === 200) {
+    if (!isEnvelope(value)) return value
+    if (value.success === true) return value.data
+  }
+  if (!isFailure(value)) throw unexpectedReply(status, `status ${status} without the envelope of a refusal`)
+  if (!isRelayable(value.code))
+    throw unexpectedReply(status, `status ${status}, a refusal with a reserved or unknown code`)
+  throw toUpstreamRefusal(value.code, value.field, reply)
+}

@@ -1,0 +1,97 @@
+import type { IncomingMessage } from 'node:http'
+import { Transform } from 'node:stream'
+import { StreamReply } from '../../kernel/index.ts'
+import { readAtMost } from '../../platform/system/index.ts'
+import { invalidReply, isIdentityEncoding, readReply, replyTooLong, UpstreamRefusal } from './reply.ts'
+
+/** Headers of a 304: others would change the client's cached copy (RFC 9111, 3.2). */
+const notModifiedHeaders = ['etag', 'accept-ranges']
+
+/** Headers of a download that reach the client; never a cookie or a location. */
+const relayedHeaders = ['content-type', 'content-length', 'content-range', 'content-disposition', ...notModifiedHeaders]
+
+/** ASCII only (RFC 6266): Node rejects other characters in a head with a content length. */
+const attachmentPattern = /^attachment[\t\x20-\x7e]*$/i
+
+/** The request header that each status requires: without it the status is unsolicited. */
+const requiredRequestHeader = new Map([
+  [206, 'range'],
+  [304, 'if-none-match'],
+])
+
+const headerOf = (response: IncomingMessage, name: string): string | undefined => {
+  const value = response.headers[name]
+  return typeof value === 'string' ? value : undefined
+}
+
+/** Adds the Content-Range of a 416 to its refusal, where the upstream sent a valid one. */
+const withContentRange = (error: unknown, range: string): unknown =>
+  error instanceof UpstreamRefusal && error.code === 'FILE.RANGE_NOT_SATISFIABLE' && /^bytes \*\/\d+$/.test(range)
+    ? new UpstreamRefusal(error.code, { ...error.detail, headers: { 'content-range': range } })
+    : error
+
+/** Returns the data of a JSON reply. Throws as `readReply` does. */
+export async function readJsonReply(response: IncomingMessage, maxBytes: number): Promise<unknown> {
+  try {
+    return readReply({
+      status: response.statusCode ?? 0,
+      contentType: headerOf(response, 'content-type') ?? '',
+      retryAfter: headerOf(response, 'retry-after') ?? '',
+      rateLimitPolicy: headerOf(response, 'ratelimit-policy') ?? '',
+      bytes: await readAtMost(response, maxBytes, () => replyTooLong('reply')),
+    })
+  } catch (error) {
+    throw withContentRange(error, headerOf(response, 'content-range') ?? '')
+  }
+}
+
+const limitBytes = (maxBytes: number): Transform => {
+  let size = 0
+  return new Transform({
+    transform(chunk: Buffer, _encoding, done) {
+      size += chunk.length
+      if (size > maxBytes) done(replyTooLong('stream'))
+      else done(null, chunk)
+    },
+  })
+}
+
+/** Whether a complete body can be distinguished from a truncated one. */
+const isDelimited = (response: IncomingMessage): boolean =>
+  response.statusCode === 304 ||
+  headerOf(response, 'content-length') !== undefined ||
+  headerOf(response, 'transfer-encoding')?.toLowerCase() === 'chunked'
+
+const replyHeaders = (response: IncomingMessage, status: number): Record<string, string> => {
+  const headers: Record<string, string> = {}
+  for (const name of status === 304 ? notModifiedHeaders : relayedHeaders) {
+    const value = headerOf(response, name)
+    if (value !== undefined) headers[name] = value
+  }
+  if (status !== 304 && !attachmentPattern.test(headers['content-disposition'] ?? ''))
+    headers['content-disposition'] = 'attachment'
+  return headers
+}
+
+/**
+ * Returns an upstream's response as a stream; undefined for a response that is not a stream, or whose status the request
+ * headers did not ask for. Throws for an encoded, undelimited or oversized one.
+ */
+export function toStreamReply(
+  response: IncomingMessage,
+  maxBytes: number,
+  requestHeaders: Record<string, string>,
+): StreamReply | undefined {
+  const status = response.statusCode ?? 0
+  if (status !== 200 && !((requiredRequestHeader.get(status) ?? '') in requestHeaders)) return undefined
+  if (!isIdentityEncoding(headerOf(response, 'content-encoding'))) throw invalidReply('content encoding')
+  if (!isDelimited(response)) throw invalidReply('a stream without an end')
+  if (Number(headerOf(response, 'content-length') ?? 0) > maxBytes) throw replyTooLong('stream')
+  const body = limitBytes(maxBytes)
+  response.on('error', (error) => body.destroy(error))
+  response.on('aborted', () => body.destroy(invalidReply('stream broke off')))
+  body.on('close', () => response.destroy())
+  // The reader gets errors from its pipeline; without a reader they must not crash the process.
+  body.on('error', () => undefined)
+  return new StreamReply(status, replyHeaders(response, status), response.pipe(body))
+}

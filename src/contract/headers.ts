@@ -1,0 +1,63 @@
+/** JSON Schema of a header's value. */
+export type HeaderSchema = {
+  type: 'string'
+  minLength?: number
+  maxLength?: number
+  pattern?: string
+  enum?: string[]
+  format?: string
+}
+
+/** A request header: its name and form. The pipeline checks it, and OpenAPI describes it. */
+export interface HeaderDefinition {
+  /** The name as documentation spells it. */
+  readonly name: string
+  /** The name in lower case, as Node reports it. */
+  readonly field: string
+  readonly schema: HeaderSchema
+  /** Whether a value matches the schema. `format` is not checked. */
+  readonly accepts: (value: string) => boolean
+}
+
+const define = (name: string, schema: HeaderSchema = { type: 'string' }): HeaderDefinition => {
+  const { minLength = 0, maxLength = Number.POSITIVE_INFINITY, pattern, enum: allowed } = schema
+  const form = pattern === undefined ? null : new RegExp(pattern)
+  return {
+    name,
+    field: name.toLowerCase(),
+    schema,
+    accepts: (value) =>
+      value.length >= minLength &&
+      value.length <= maxLength &&
+      (form === null || form.test(value)) &&
+      (allowed === undefined || allowed.includes(value)),
+  }
+}
+
+/** Visible ASCII, safe to echo and to log. */
+const visible = (maxLength: number): HeaderSchema => ({ type: 'string', minLength: 1, maxLength, pattern: '^[!-~]+$' })
+/** A list of one value: some client generators drop operations whose header is a `const`. */
+const one = (value: string): HeaderSchema => ({ type: 'string', enum: [value] })
+
+/** Every request header that an operation or the perimeter reads. */
+export const headers = {
+  portalAccessCode: define('X-PORTAL-ACCESS-CODE'),
+  requestId: define('X-Request-Id', visible(128)),
+  clientHash: define('X-Client-Hash', visible(256)),
+  forwardedProto: define('X-Forwarded-Proto', one('https')),
+  connectingIp: define('CF-Connecting-IP'),
+  ray: define('Cf-Ray', visible(64)),
+  ipCountry: define('cf-ipcountry', { type: 'string', pattern: '^[A-Za-z0-9]{2}$' }),
+  locale: define('X-LOCALE', { type: 'string', minLength: 1, maxLength: 64, pattern: '^[ -~]+$' }),
+  /** Of the machine chain, where any value is accepted. */
+  machineLocale: define('X-LOCALE'),
+  acceptLanguage: define('Accept-Language'),
+  workspaceId: define('X-Workspace-Id', { type: 'string', format: 'uuid' }),
+  channelSession: define('X-Secure-Channel-Session-Id'),
+  /** Another name of `channelSession`, accepted where a channel is closed. */
+  shortChannelSession: define('X-SC-Session-Id'),
+  channelReply: define('X-Secure-Channel-Reply', one('encrypted')),
+  range: define('Range'),
+  ifNoneMatch: define('If-None-Match'),
+  ifRange: define('If-Range'),
+} as const

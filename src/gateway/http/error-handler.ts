@@ -1,0 +1,30 @@
+import type { ErrorRequestHandler } from 'express'
+import type { Logger } from 'pino'
+import { chainAt, fallbackLocale, Refusal } from '../../kernel/index.ts'
+import { closeIfBodyUnread } from './connection.ts'
+import type { ResponseWriter } from './response-writer.ts'
+
+/**
+ * Returns any thrown value as a Refusal: 503 for an unavailable dependency, 500 for an unexpected error.
+ * `isUnavailable` recognizes the errors of the stores.
+ */
+export function toRefusal(error: unknown, isUnavailable: (error: unknown) => boolean): Refusal {
+  if (error instanceof Refusal) return error
+  if (isUnavailable(error)) return new Refusal('SYSTEM.UNAVAILABLE', { retryAfter: 1, cause: error })
+  return new Refusal('SYSTEM.INTERNAL_ERROR', { internal: 'unexpected error', cause: error })
+}
+
+/** Returns Express's error handler for errors outside the pipeline: a 500 envelope without any detail of the error. */
+export const createErrorHandler =
+  (responses: ResponseWriter, logger: Logger): ErrorRequestHandler =>
+  (error, request, response, _next) => {
+    logger.error({ err: error }, 'error outside the pipeline')
+    if (response.headersSent) {
+      response.destroy()
+      return
+    }
+    closeIfBodyUnread(request, response)
+    const refusal = new Refusal('SYSTEM.INTERNAL_ERROR', { cause: error })
+    const context = { chainId: chainAt(request.path), locale: fallbackLocale, limit: null }
+    responses.write(response, '', responses.renderRefusal(refusal, context))
+  }

@@ -1,0 +1,50 @@
+import type { Server } from 'node:http'
+import { Server as NetServer } from 'node:net'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+
+const idleSweepMs = 50
+/** Maximum time to wait for two turns of the event loop without a new connection. */
+const maxAcceptMs = 1_000
+
+/**
+ * Waits until the accept backlog is empty. Closing the listener resets connections that are not accepted yet, and Node
+ * accepts one per turn of the event loop, so wait for two turns without one. Balancers that ignore readiness keep sending.
+ */
+async function drainAcceptBacklog(server: Server): Promise<void> {
+  let accepted = 0
+  const count = (): void => {
+    accepted += 1
+  }
+  server.on('connection', count)
+  const deadline = performance.now() + maxAcceptMs
+  for (let seen = -1; seen !== accepted && performance.now() < deadline; ) {
+    seen = accepted
+    await nextTurn()
+    await nextTurn()
+  }
+  server.off('connection', count)
+}
+
+/**
+ * Closes a listener: accepts no new connection, lets requests in progress finish, and closes idle connections. After
+ * `timeoutMs` the remaining ones are destroyed. Resolves with the number of destroyed connections.
+ */
+export async function closeListener(server: Server, timeoutMs: number): Promise<number> {
+  await drainAcceptBacklog(server)
+  return new Promise((resolve) => {
+    let destroyed = 0
+    const sweep = setInterval(() => server.closeIdleConnections(), idleSweepMs)
+    const timer = setTimeout(() => {
+      server.getConnections((_error, count) => {
+        destroyed = count
+        server.closeAllConnections()
+      })
+    }, timeoutMs)
+    // http.Server's own close also ends connections whose first request has arrived but has not been read yet.
+    NetServer.prototype.close.call(server, () => {
+      clearInterval(sweep)
+      clearTimeout(timer)
+      resolve(destroyed)
+    })
+  })
+}

@@ -1,0 +1,77 @@
+import type { IncomingMessage, ServerOptions, ServerResponse } from 'node:http'
+import { Socket } from 'node:net'
+import type { Logger } from 'pino'
+import { errorCode } from '../../kernel/index.ts'
+import { Server } from '../../platform/system/index.ts'
+
+/** A request that was rejected before routing. It has no operation, no request id and no line in the request log. */
+export interface ParseError {
+  status: number
+  /** Our own wording, or the error code of Node's parser; never a part of the request. */
+  reason: string
+  /** Address of the connected peer: the edge, where there is one. */
+  peer: string | undefined
+}
+
+/** Returns the status that Node sends for a parser error; undefined for errors that are not about a request. */
+const statusOf = (code: string | undefined): number | undefined => {
+  if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return 408
+  if (code === 'HPE_CHUNK_EXTENSIONS_OVERFLOW') return 413
+  if (code === 'HPE_HEADER_OVERFLOW') return 431
+  return code?.startsWith('HPE_') ? 400 : undefined
+}
+
+/** Headers of every response, including those without a body. */
+export const minimalHeaders = { 'Cache-Control': 'no-store', 'X-Content-Type-Options': 'nosniff' }
+
+/** `minimalHeaders` as raw header lines. */
+export const minimalHeaderLines = Object.entries(minimalHeaders)
+  .map(([name, value]) => `${name}: ${value}\r\n`)
+  .join('')
+
+const statusLine = /^HTTP\/1\.1 4.*\r\n/
+
+/** Adds the minimal headers to the response that Node writes after `clientError`. It writes the response as one string. */
+const addMinimalHeaders = (socket: Socket): void => {
+  const write = socket.write.bind(socket)
+  socket.write = (text: Uint8Array | string) => write(String(text).replace(statusLine, `$&${minimalHeaderLines}`))
+}
+
+/**
+ * Node's HTTP server, reporting what its parser rejects. A `clientError` listener would have to send the response itself,
+ * without knowing whether another response has already begun; intercepting `emit` leaves that to Node.
+ */
+export class ParseErrorServer<
+  Request extends typeof IncomingMessage,
+  Response extends typeof ServerResponse<InstanceType<Request>>,
+> extends Server<Request, Response> {
+  readonly #onParseError: (error: ParseError) => void
+
+  constructor(options: ServerOptions<Request, Response>, onParseError: (error: ParseError) => void) {
+    super(options)
+    this.#onParseError = onParseError
+  }
+
+  override emit(event: string | symbol, ...values: unknown[]): boolean {
+    if (event === 'clientError') this.#report(values[0], values[1])
+    return super.emit(event, ...values)
+  }
+
+  #report(error: unknown, other: unknown): void {
+    const reason = errorCode(error)
+    const status = statusOf(reason)
+    const socket = other instanceof Socket ? other : null
+    // Our side is closed, so the request has had its response (connection.ts); its broken rest is not a new request.
+    if (socket?.writableEnded) return
+    if (socket) addMinimalHeaders(socket)
+    if (reason && status) this.#onParseError({ status, reason, peer: socket?.remoteAddress })
+  }
+}
+
+/** Returns a listener that logs and counts parse errors. No other log mentions them. */
+export const createParseErrorLog =
+  (logger: Logger, count: (status: number) => void) =>
+  (error: ParseError): void => {
+    logger.info(error, 'request malformed')
+    count(error.status)
+  }

@@ -1,0 +1,128 @@
+import { type Clock, type Code, type Instant, toIso } from '../../kernel/index.ts'
+import type { FinishedRequest } from './request-log.ts'
+
+/** What is kept of a finished request: numbers and ids, nothing that the client sent. */
+interface Decision {
+  requestId: string
+  at: Instant
+  operation: string | null
+  chain: string | null
+  account: string | null
+  workspace: string | null
+  status: number
+  code: Code | null
+  internal: string | null
+  ms: number
+  /** Index of the last stage; the number of stages when all have passed; -1 when no operation was matched. */
+  stageIndex: number
+  /** Start and end of the request and end of each asynchronous stage, by performance.now(). */
+  startedAt: number
+  endedAt: number
+  stageEnds: readonly number[]
+  traceId: string | null
+}
+
+interface StageVerdict {
+  stage: string
+  verdict: 'passed' | 'refused' | 'not reached'
+  /** Milliseconds; absent for synchronous stages. */
+  ms?: number
+}
+
+interface Explanation extends Omit<Decision, 'at' | 'stageIndex' | 'startedAt' | 'endedAt' | 'stageEnds'> {
+  at: string
+  stages: StageVerdict[]
+}
+
+/** Remembers recent requests and explains how each stage decided. */
+export interface ExplainLog {
+  record(finished: FinishedRequest): void
+  /** Returns the remembered requests with this id, newest first. A client may use an id more than once. */
+  explain(requestId: string): Explanation[]
+  close(): void
+}
+
+const roundMs = (ms: number): number => Math.round(ms * 100) / 100
+
+/** Returns the duration of each asynchronous stage since the one before; of a refusing stage, until the request's end. */
+const stageDurations = ({ startedAt, endedAt, stageEnds, stageIndex, code }: Decision): Map<number, number> => {
+  const durations = new Map<number, number>()
+  let start = startedAt
+  if (stageIndex < 0) return durations
+  const lastEnd = code === null ? Number.NEGATIVE_INFINITY : endedAt
+  for (const [index, end] of [...stageEnds.slice(0, stageIndex), lastEnd].entries()) {
+    if (end < 0) continue
+    durations.set(index, end - start)
+    start = end
+  }
+  return durations
+}
+
+const toVerdicts = (decision: Decision, names: readonly string[]): StageVerdict[] => {
+  const { stageIndex, code } = decision
+  const durations = stageDurations(decision)
+  return ['route', ...names, 'answer'].map((stage, at) => {
+    const index = at - 1
+    const ms = durations.get(index)
+    const atEnd = code === null ? 'passed' : 'refused'
+    const verdict = index < stageIndex ? 'passed' : index > stageIndex ? 'not reached' : atEnd
+    return { stage, verdict, ...(ms === undefined ? {} : { ms: roundMs(ms) }) }
+  })
+}
+
+const toDecision = ({ requestId, call, refusal, status, ms }: FinishedRequest, clock: Clock): Decision => {
+  const endedAt = performance.now()
+  return {
+    requestId,
+    at: call?.receivedAt ?? clock.now(),
+    operation: call?.operation.id ?? null,
+    chain: call?.chainId ?? null,
+    account: call?.caller?.accountId ?? null,
+    workspace: call?.workspace?.id ?? null,
+    status,
+    code: refusal?.code ?? null,
+    internal: refusal?.detail.internal ?? null,
+    ms: roundMs(ms),
+    stageIndex: call?.stageIndex ?? -1,
+    startedAt: endedAt - ms,
+    endedAt,
+    stageEnds: call?.stageEnds ?? [],
+    traceId: call?.trace?.traceId ?? null,
+  }
+}
+
+const toExplanation = (decision: Decision, names: readonly string[]): Explanation => {
+  const { stageIndex: _index, startedAt: _start, endedAt: _end, stageEnds: _ends, ...facts } = decision
+  return { ...facts, at: toIso(decision.at), stages: toVerdicts(decision, names) }
+}
+
+/**
+ * Returns a ring buffer of the last `entries` requests, each kept for `ttlMs`. Recording is cheap; a lookup scans the
+ * whole buffer, which only operators do.
+ */
+export function createExplainLog(
+  clock: Clock,
+  stageNames: readonly string[],
+  { entries, ttlMs }: { entries: number; ttlMs: number },
+): ExplainLog {
+  const ring: (Decision | undefined)[] = []
+  let next = 0
+  const isExpired = ({ at }: Decision): boolean => at + ttlMs <= clock.now()
+  const evictExpired = (): void => {
+    for (const [index, decision] of ring.entries()) if (decision && isExpired(decision)) ring[index] = undefined
+  }
+  const timer = setInterval(evictExpired, ttlMs).unref()
+  return {
+    record: (finished) => {
+      if (entries === 0) return
+      ring[next] = toDecision(finished, clock)
+      next = (next + 1) % entries
+    },
+    explain: (requestId) =>
+      ring
+        .filter((each): each is Decision => each?.requestId === requestId && !isExpired(each))
+        .sort((a, b) => b.at - a.at)
+        .map((decision) => toExplanation(decision, stageNames)),
+    close: () => clearInterval(timer),
+  }
+}

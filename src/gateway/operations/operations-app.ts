@@ -1,0 +1,100 @@
+import express, { type ErrorRequestHandler, type Express, type Response } from 'express'
+import type { Logger } from 'pino'
+import { whenLate } from '../../platform/system/index.ts'
+import type { Metrics } from '../../platform/telemetry/index.ts'
+import { closeIfBodyUnread } from '../http/connection.ts'
+import type { ExplainLog } from '../observability/explain.ts'
+
+/** A check of a dependency that the replica needs. A rejected promise makes the replica unready. */
+export interface Probe {
+  name: string
+  check(): Promise<unknown>
+}
+
+export interface OutboxPage {
+  /** Content security policy of the page. */
+  policy: string
+  json(): Promise<unknown>
+  html(): Promise<string>
+}
+
+export interface OperationsParts {
+  probes: readonly Probe[]
+  /** Whether the process is shutting down; readiness then fails. */
+  isDraining(): boolean
+  metrics: Metrics
+  jwks(): Promise<object>
+  explain: ExplainLog['explain']
+  /** The mails of the development profile; null otherwise. */
+  outbox: OutboxPage | null
+  securityHeaders: Record<string, string>
+  logger: Logger
+}
+
+const probeTimeoutMs = 2_000
+
+const runProbe = async ({ name, check }: Probe): Promise<[string, 'ok' | 'failed']> => {
+  const timeout = Promise.withResolvers<never>()
+  const timer = whenLate(() => timeout.reject(new Error('probe timed out')), probeTimeoutMs)
+  try {
+    await Promise.race([check(), timeout.promise])
+    return [name, 'ok']
+  } catch {
+    return [name, 'failed']
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+const sendReadiness = async ({ probes, isDraining }: OperationsParts, response: Response): Promise<void> => {
+  const checks = Object.fromEntries(await Promise.all(probes.map(runProbe)))
+  const draining = isDraining()
+  const ready = !draining && Object.values(checks).every((state) => state === 'ok')
+  response.status(ready ? 200 : 503).json({ status: draining ? 'draining' : ready ? 'ready' : 'unready', checks })
+}
+
+/** Replaces Express's error page, which shows the stack unless NODE_ENV is `production`. */
+const createErrorHandler =
+  (logger: Logger): ErrorRequestHandler =>
+  (error, _request, response, _next) => {
+    const isInvalidPath = error instanceof URIError
+    if (!isInvalidPath) logger.error({ err: error }, 'error on the operations listener')
+    if (response.headersSent) response.destroy()
+    else response.status(isInvalidPath ? 400 : 500).json({ status: 'failed' })
+  }
+
+const addOutbox = (app: Express, outbox: OutboxPage): void => {
+  app.get('/mail.json', async (_request, response) => void response.json(await outbox.json()))
+  app.get('/mail', async (_request, response: Response) => {
+    response
+      .type('html')
+      .set('content-security-policy', outbox.policy)
+      .send(await outbox.html())
+  })
+}
+
+/** Returns the app of the operations listener: health, metrics, keys and explain. It is for the cluster, not for clients. */
+export function createOperationsApp(parts: OperationsParts): Express {
+  const app = express()
+  // Match one spelling only: a proxy rule that blocks `/mail` has to cover `/MAIL` and `/mail/`, too.
+  app.disable('x-powered-by').enable('case sensitive routing').enable('strict routing')
+  app.use((request, response, next) => {
+    closeIfBodyUnread(request, response)
+    response.set(parts.securityHeaders)
+    next()
+  })
+  app.get('/health/live', (_request, response) => void response.json({ status: 'live' }))
+  app.get('/health/ready', (_request, response) => sendReadiness(parts, response))
+  app.get('/metrics', async (_request, response) => {
+    const { contentType, text } = await parts.metrics.expose()
+    response.type(contentType).send(text)
+  })
+  app.get('/.well-known/jwks.json', async (_request, response) => void response.json(await parts.jwks()))
+  app.get('/explain/:requestId', (request, response) => {
+    const found = parts.explain(request.params.requestId)
+    response.status(found.length > 0 ? 200 : 404).json(found)
+  })
+  if (parts.outbox) addOutbox(app, parts.outbox)
+  app.use(createErrorHandler(parts.logger))
+  return app
+}

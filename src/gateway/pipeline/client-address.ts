@@ -1,0 +1,64 @@
+import { isIP } from 'node:net'
+import ipaddr from 'ipaddr.js'
+import { LRUCache } from 'lru-cache'
+import type { Headers } from './headers.ts'
+
+const maxAddressLength = 64
+
+/** Addresses repeat, and parsing one costs as much as several stages. */
+const parsedAddresses = new LRUCache<string, { address: string | null }>({ max: 10_000 })
+
+/**
+ * Rejects the short and octal forms of inet_aton (`1`, `010.0.0.1`), which parsers read differently, and IPv6 zone ids, which
+ * mean something on one host only (RFC 4007, section 11.2).
+ */
+const isAddress = (text: string): boolean => isIP(text) !== 0 && !text.includes('%')
+
+/** Returns an address in canonical form, or null for invalid text. An IPv4-mapped IPv6 address becomes the IPv4 address. */
+export function parseAddress(text: string): string | null {
+  if (text.length > maxAddressLength) return null
+  const cached = parsedAddresses.get(text)
+  if (cached) return cached.address
+  const address = isAddress(text) ? ipaddr.process(text).toString() : null
+  parsedAddresses.set(text, { address })
+  return address
+}
+
+/** Returns an address in canonical form; invalid text as it is. */
+export const normalizeAddress = (text: string): string => parseAddress(text) ?? text
+
+/** An address with a port, as Azure and some configurations of AWS write a hop. */
+const addressWithPort = /^(?:([\d.]+)|\[([\da-f:.]+)\]):\d{1,5}$/i
+
+/** RFC 9110, section 5.6.3. `trim` would remove non-ASCII white space, too. */
+const optionalWhiteSpace = /^[ \t]+|[ \t]+$/g
+
+const parseHop = (hop: string): string | null => {
+  const [, v4, v6] = addressWithPort.exec(hop) ?? []
+  return parseAddress(v4 ?? v6 ?? hop)
+}
+
+/**
+ * Returns the client's address as a trusted edge reports it. `direct` reads X-Forwarded-For from the right up to the
+ * first untrusted hop, so entries that a client added itself, further left, are never reached.
+ */
+export function clientAddress(
+  kind: 'cloudflare' | 'direct',
+  headers: Headers,
+  peer: string,
+  isTrusted: (address: string) => boolean,
+): string {
+  if (kind === 'cloudflare') {
+    const reported = headers.isRepeated('cf-connecting-ip') ? '' : headers.informative('cf-connecting-ip')
+    return parseAddress(reported) ?? peer
+  }
+  if (headers.isRepeated('x-forwarded-for')) return peer
+  let client = peer
+  for (const hop of headers.informative('x-forwarded-for').split(',').reverse()) {
+    const address = parseHop(hop.replace(optionalWhiteSpace, ''))
+    if (address === null) return client
+    client = address
+    if (!isTrusted(client)) return client
+  }
+  return client
+}

@@ -1,0 +1,77 @@
+import { hash, timingSafeEqual } from 'node:crypto'
+import { LRUCache } from 'lru-cache'
+import type { PortalConfiguration } from '../../../config/index.ts'
+import { headers } from '../../../contract/headers.ts'
+import { portals as names, type Portal, portalOfChain, Refusal } from '../../../kernel/index.ts'
+import type { Call, Stage } from '../call.ts'
+import type { ResolveClient } from '../trusted-proxies.ts'
+import type { SpendAddress } from './limits.ts'
+
+const maxCachedLength = 256
+
+/**
+ * Returns the portal of an access code, or null. The SHA-256 of the code is compared in constant time with every code of
+ * both portals, so that timing reveals neither the portal nor which code was close.
+ */
+const createPortalLookup = (portals: Record<Portal, PortalConfiguration>): ((code: string) => Portal | null) => {
+  const codes = names.flatMap((portal) =>
+    portals[portal].accessCodes.map((hex) => ({ portal, digest: Buffer.from(hex, 'hex') })),
+  )
+  // Only the hash is cached. The comparison runs each time, in constant time.
+  const digests = new LRUCache<string, Buffer>({ max: 64 })
+  const digestOf = (code: string): Buffer => {
+    const cached = digests.get(code)
+    if (cached) return cached
+    const digest = hash('sha256', code, 'buffer')
+    if (code.length <= maxCachedLength) digests.set(code, digest)
+    return digest
+  }
+  return (code) => {
+    const digest = digestOf(code)
+    let found: Portal | null = null
+    for (const each of codes) if (timingSafeEqual(each.digest, digest)) found = each.portal
+    return found
+  }
+}
+
+/**
+ * Sets the portal by the portal access code, or on other chains by the chain. A wrong code spends the address limit, then
+ * throws ACCESS.PORTAL_MISMATCH.
+ */
+export function accessCodeStage(
+  portals: Record<Portal, PortalConfiguration>,
+  resolveClient: ResolveClient,
+  spendAddress: SpendAddress,
+): Stage {
+  const portalOf = createPortalLookup(portals)
+  const { field } = headers.portalAccessCode
+  const withOwnLimit = names.filter((portal) => portals[portal].limits?.address !== undefined)
+  /**
+   * Where a code can name either portal, a wrong one spends every address limit that a right one could spend. A limit left
+   * out would still tell right codes from wrong ones once the others are used up.
+   */
+  const refuse = async (call: Call): Promise<never> => {
+    let refusal: unknown
+    for (const portal of call.chain.portal === 'code' ? [...withOwnLimit, null] : [portalOfChain(call.chain)]) {
+      resolveClient(call, portal ?? 'CONSUMER')
+      try {
+        await spendAddress(call, portal)
+      } catch (error) {
+        refusal = error
+      }
+    }
+    throw refusal ?? new Refusal('ACCESS.PORTAL_MISMATCH')
+  }
+  return (call) => {
+    const { perimeter, portal: wanted } = call.chain
+    if (perimeter !== 'portal') {
+      call.portal = portalOfChain(call.chain)
+      return undefined
+    }
+    const named = call.headers.isRepeated(field) ? null : portalOf(call.headers.informative(field))
+    if (named === null || (wanted !== 'code' && wanted !== named)) return refuse(call)
+    call.portal = named
+    if (wanted === 'code') resolveClient(call, named)
+    return undefined
+  }
+}

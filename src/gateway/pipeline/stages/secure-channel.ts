@@ -1,0 +1,73 @@
+import type { Configuration } from '../../../config/index.ts'
+import { headers } from '../../../contract/headers.ts'
+import { SealedBody } from '../../../contract/sealed.ts'
+import { invalid, type MaybePromise, type Portal, parseStrictJson, Refusal, whenReady } from '../../../kernel/index.ts'
+import type { Call, Stage } from '../call.ts'
+import type { ChannelPort } from '../ports.ts'
+
+const sessionField = headers.channelSession.field
+const replyField = headers.channelReply.field
+
+/** The same code for every failure, so that nothing can be probed. */
+const invalidPayload = (internal: string): Refusal => new Refusal('SECURE_CHANNEL.INVALID_PAYLOAD', { internal })
+
+const sealedPayload = (body: unknown): string => {
+  const sealed = SealedBody.safeParse(body)
+  if (sealed.success) return sealed.data.payload
+  throw invalidPayload('the body is not sealed')
+}
+
+/** Rejects channel headers where there is no secure channel: ignoring them would answer in plain text. */
+const assertWithout = (call: Call, ...fields: string[]): void => {
+  for (const field of fields) if (call.headers.has(field)) throw invalid(field, 'no secure channel here')
+}
+
+/** Replaces the sealed payload by its content; `sealsReply` asks for a sealed reply, too. */
+const openPayload = (
+  channel: ChannelPort,
+  call: Call,
+  session: { sessionId: string; portal: Portal; clientHash: string },
+  { sealsReply, maxDepth }: { sealsReply: boolean; maxDepth: number },
+): MaybePromise<void> => {
+  const { method, path } = call
+  const payload = sealedPayload(call.payload)
+  return whenReady(channel.open({ ...session, method, path, payload }), (opened) => {
+    if (!opened) throw invalidPayload('the payload cannot be opened')
+    if (sealsReply) call.sealReply = opened.seal
+    const parsed = parseStrictJson(opened.plaintext, maxDepth)
+    if (!parsed.ok) throw invalid('body', parsed.reason)
+    call.payload = parsed.value
+  })
+}
+
+/**
+ * Opens sealed bodies and arranges sealed replies. Only portals have the secure channel; machines cannot open one. Without
+ * a channel session, a body is rejected where the portal's configuration makes the channel mandatory.
+ */
+export function secureChannelStage(channel: ChannelPort, settings: Configuration): Stage {
+  const { maxDepth } = settings.requests
+  const isMandatory = (portal: Portal, call: Call) =>
+    settings.portals[portal].channelMandatory.includes(call.operation.policy.rate)
+  return (call) => {
+    const { operation, portal, clientHash } = call
+    // The session header stays allowed: the operation that closes a session names it and has no channel.
+    if (operation.policy.channel === 'none' || portal === null) return assertWithout(call, replyField)
+    if (call.chain.perimeter !== 'portal') return assertWithout(call, sessionField, replyField)
+    const sessionId = call.headers.optional(sessionField)
+    const wantedReply = call.headers.optional(replyField)
+    if (wantedReply !== undefined && (!headers.channelReply.accepts(wantedReply) || sessionId === undefined))
+      throw invalid(replyField)
+    const sealsReply = wantedReply !== undefined
+    if (sessionId === undefined) {
+      if (call.payload !== undefined && isMandatory(portal, call)) throw invalidPayload('the channel is mandatory here')
+      return
+    }
+    const session = { sessionId, portal, clientHash }
+    if (call.payload !== undefined) return openPayload(channel, call, session, { sealsReply, maxDepth })
+    if (!sealsReply) return
+    return whenReady(channel.sealer(session), (seal) => {
+      if (!seal) throw invalidPayload('no such session')
+      call.sealReply = seal
+    })
+  }
+}

@@ -1,0 +1,189 @@
+import { once } from 'node:events'
+import { createServer, type Server } from 'node:http'
+import type { Socket } from 'node:net'
+import { Registry } from 'prom-client'
+import { Agent, type Dispatcher } from 'undici'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { createUpstreamMetrics } from '../../../src/backends/index.ts'
+import { sendRequest } from '../../../src/backends/upstream/client.ts'
+import { createUpstream } from '../../../src/backends/upstream/upstream.ts'
+import { listTimezones } from '../../../src/domains/constants/contract.ts'
+import { downloadFile } from '../../../src/domains/files/contract.ts'
+import { updateProfile } from '../../../src/domains/profile/contract.ts'
+import { StreamReply } from '../../../src/kernel/index.ts'
+import { refusalOf } from '../../domains/world.ts'
+import { arrivedCall } from '../../harness/call.ts'
+import { answer, json, startMisbehaving } from '../../harness/misbehaving.ts'
+import { upstreamAt } from '../../harness/settings.ts'
+
+let silent: Server
+let asked = 0
+beforeAll(async () => {
+  silent = createServer(() => {
+    asked += 1
+  })
+  await once(silent.listen(0, '127.0.0.1'), 'listening')
+})
+afterAll(() => {
+  silent.closeAllConnections()
+  silent.close()
+})
+
+test('504 SYSTEM.UPSTREAM_TIMEOUT for a command past its deadline in the queue: it is never sent', async () => {
+  const address = silent.address()
+  const port = typeof address === 'object' ? address?.port : 0
+  const settings = upstreamAt(`http://127.0.0.1:${port}`, {
+    timeoutMs: 200,
+    concurrency: 1,
+    queue: 20,
+    breaker: { failures: 100, openMs: 0 },
+  })
+  const upstream = createUpstream(settings, async () => 'an assertion', createUpstreamMetrics(new Registry()))
+  const refused = await Promise.all(
+    Array.from({ length: 20 }, () => refusalOf(upstream.handle(arrivedCall(updateProfile)))),
+  )
+  expect(refused).toEqual(Array(20).fill('SYSTEM.UPSTREAM_TIMEOUT'))
+  // One or another may have had its turn in its very last moment.
+  expect(asked).toBeLessThan(6)
+  await upstream.close()
+})
+
+test('504 SYSTEM.UPSTREAM_TIMEOUT for a retry: the deadline covers both attempts', async () => {
+  const failing = await startMisbehaving((socket) => {
+    if (failing.requests() === 1) setTimeout(() => socket.destroy(), 1_000)
+  })
+  const settings = upstreamAt(failing.url, { timeoutMs: 2_000 })
+  const upstream = createUpstream(settings, async () => 'an assertion', createUpstreamMetrics(new Registry()))
+  const start = performance.now()
+  expect(await refusalOf(upstream.handle(arrivedCall(listTimezones)))).toBe('SYSTEM.UPSTREAM_TIMEOUT')
+  expect(performance.now() - start).toBeLessThan(3_000)
+  expect(failing.requests()).toBe(2)
+  await upstream.close()
+  await failing.close()
+})
+
+test("a reply in the socket's buffer is read after the process was busy; an unsent request is not sent", async () => {
+  const timeoutMs = 500
+  const left = Promise.withResolvers<void>()
+  const prompt = await startMisbehaving((socket) => {
+    socket.on('close', () => left.resolve())
+    socket.write(json([]))
+    const start = performance.now()
+    while (performance.now() - start < timeoutMs + 100);
+  })
+  const settings = upstreamAt(prompt.url, { timeoutMs, connections: 1 })
+  const upstream = createUpstream(settings, async () => 'an assertion', createUpstreamMetrics(new Registry()))
+  const ask = () => upstream.handle(arrivedCall(listTimezones))
+  const [first, second] = await Promise.allSettled([ask(), ask()])
+  expect(first).toEqual({ status: 'fulfilled', value: [] })
+  expect(second).toMatchObject({ status: 'rejected', reason: { code: 'SYSTEM.UPSTREAM_TIMEOUT' } })
+  await upstream.close()
+  // What was sent on their one connection has been read before its end.
+  await left.promise
+  expect(prompt.requests()).toBe(1)
+  await prompt.close()
+})
+
+test('a request that was not sent before its deadline is not sent at the deadline', async () => {
+  const aborted: Error[] = []
+  const controller: Dispatcher.DispatchController = {
+    aborted: false,
+    paused: false,
+    reason: null,
+    abort: (reason) => void aborted.push(reason),
+    pause: () => undefined,
+    resume: () => undefined,
+  }
+  const sent: boolean[] = []
+  /** Its connection is there in the same turn of the loop in which the time is up; a request that nobody aborts is sent. */
+  class Late extends Agent {
+    override dispatch(_asked: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): boolean {
+      setTimeout(() => {
+        handler.onRequestStart?.(controller, null)
+        sent.push(aborted.length === 0)
+      }, 0)
+      return true
+    }
+  }
+  const asked = sendRequest(new Late(), { method: 'GET', path: '/' }, { maxReplyBytes: 1, remainingMs: 0 })
+  expect(await refusalOf(asked)).toBe('SYSTEM.UPSTREAM_TIMEOUT')
+  await expect.poll(() => sent).toEqual([false])
+})
+
+test('the time of a stream starts after the queue', async () => {
+  const slow = await startMisbehaving((socket) => void setTimeout(() => socket.write(answer('200 OK', {}, 'x')), 150))
+  const settings = upstreamAt(slow.url, { timeoutMs: 100, concurrency: 1, queue: 1 })
+  const upstream = createUpstream(settings, async () => 'an assertion', createUpstreamMetrics(new Registry()))
+  const download = () => upstream.handle(arrivedCall(downloadFile, { params: { file_id: 'a' } }))
+  for (const reply of await Promise.all([download(), download()])) {
+    expect(reply).toBeInstanceOf(StreamReply)
+    if (reply instanceof StreamReply) reply.body.destroy()
+  }
+  await upstream.close()
+  await slow.close()
+})
+
+test('the call assertion is signed after the queue, so that it has not expired', async () => {
+  const held: Socket[] = []
+  const slow = await startMisbehaving((socket) => void held.push(socket))
+  let current = 'an early assertion'
+  const settings = upstreamAt(slow.url, { concurrency: 1, queue: 1 })
+  const upstream = createUpstream(settings, async () => current, createUpstreamMetrics(new Registry()))
+  const download = () => upstream.handle(arrivedCall(downloadFile, { params: { file_id: 'a' } }))
+  const first = download()
+  const second = download()
+  await expect.poll(() => held).toHaveLength(1)
+  current = 'a later assertion'
+  for (const asked of [first, second]) {
+    await expect.poll(() => held).not.toHaveLength(0)
+    held.shift()?.end(answer('200 OK', { connection: 'close' }, 'x'))
+    const reply = await asked
+    expect(reply instanceof StreamReply && String(await reply.body.toArray())).toBe('x')
+  }
+  expect(slow.received.map((text) => /authorization: Bearer (.*)\r/i.exec(text)?.[1])).toEqual([
+    'an early assertion',
+    'a later assertion',
+  ])
+  await upstream.close()
+  await slow.close()
+})
+
+test('503 SYSTEM.UNAVAILABLE for a full queue; streams have their own', async () => {
+  const held: Socket[] = []
+  const slow = await startMisbehaving((socket) => void held.push(socket))
+  const settings = upstreamAt(slow.url, { concurrency: 1, queue: 0 })
+  const upstream = createUpstream(settings, async () => 'an assertion', createUpstreamMetrics(new Registry()))
+  const whole = upstream.handle(arrivedCall(listTimezones))
+  const streamed = upstream.handle(arrivedCall(downloadFile, { params: { file_id: 'a' } }))
+  await expect.poll(() => held).toHaveLength(2)
+  await expect(upstream.handle(arrivedCall(listTimezones))).rejects.toMatchObject({
+    code: 'SYSTEM.UNAVAILABLE',
+    detail: { retryAfter: 1 },
+  })
+  for (const socket of held) socket.write(json([]))
+  expect(await whole).toEqual([])
+  const reply = await streamed
+  expect(reply instanceof StreamReply && String(await reply.body.toArray())).toBe('[]')
+  await upstream.close()
+  await slow.close()
+})
+
+test('a failure that opens the breaker is not retried', async () => {
+  const failing = await startMisbehaving((socket) => void socket.destroy())
+  const settings = upstreamAt(failing.url, { breaker: { failures: 1, openMs: 60_000 } })
+  const upstream = createUpstream(settings, async () => 'an assertion', createUpstreamMetrics(new Registry()))
+  expect(await refusalOf(upstream.handle(arrivedCall(listTimezones)))).toBe('SYSTEM.UNAVAILABLE')
+  expect(failing.requests()).toBe(1)
+  await upstream.close()
+  await failing.close()
+})
+
+test('a reply that breaks its schema is an invalid response of the upstream', async () => {
+  const upstream = createUpstream(
+    upstreamAt('http://127.0.0.1:1'),
+    async () => 'an assertion',
+    createUpstreamMetrics(new Registry()),
+  )
+  expect(upstream.replyError('here')).toMatchObject({ code: 'SYSTEM.UPSTREAM_INVALID_RESPONSE' })
+  await upstream.close()
+})

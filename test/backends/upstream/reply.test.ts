@@ -1,0 +1,123 @@
+import { expect, test } from 'vitest'
+import { isUnhealthy } from '../../../src/backends/upstream/policy.ts'
+import { readReply } from '../../../src/backends/upstream/reply.ts'
+import { Refusal, type RefusalDetail } from '../../../src/kernel/index.ts'
+
+const detailOf = (status: number, bytes: Buffer, rateLimitPolicy = '', retryAfter = ''): RefusalDetail => {
+  try {
+    readReply({ status, contentType: 'application/json', retryAfter, rateLimitPolicy, bytes })
+  } catch (error) {
+    if (error instanceof Refusal) return error.detail
+    throw error
+  }
+  throw new Error('not refused')
+}
+
+const refusing = (code: string, more: object = {}) => ({ success: false, code, message: '', data: null, ...more })
+const refusedBy = (code: string, rateLimitPolicy: string, retryAfter = '17'): RefusalDetail =>
+  detailOf(429, Buffer.from(JSON.stringify(refusing(code))), rateLimitPolicy, retryAfter)
+
+test('429 ACCESS.RATE_LIMITED of an upstream relays the limit that it names', () => {
+  const limit = { name: 'exports', limit: 5, windowMs: 3_600_000, resetMs: 17_000 }
+  expect(refusedBy('ACCESS.RATE_LIMITED', '"exports";q=5;w=3600')).toMatchObject({ retryAfter: 17, limit })
+  expect(refusedBy('ACCESS.RATE_LIMITED', '"exports";q=5;w=3600', '')).toMatchObject({
+    retryAfter: 1,
+    limit: { ...limit, resetMs: 1_000 },
+  })
+})
+
+test.each([{ success: false, code: 'RESOURCE.NOT_FOUND' }, { detail: [] }])(
+  '404 with %j is logged as a reply without an envelope',
+  (body) => {
+    const { internal } = detailOf(404, Buffer.from(JSON.stringify(body)))
+    expect(internal).toBe('status 404 without the envelope of a refusal')
+  },
+)
+
+test.each([
+  '',
+  'exports;q=5;w=3600',
+  '"exports";q=5',
+  '"exports";q=5;w=3600, "other";q=1;w=1',
+  '"exports";q=5;w=3600;x=y',
+  '"";q=5;w=3600',
+  '"EXPORTS";q=5;w=3600',
+  '"a\r\nx: y";q=5;w=3600',
+  '"exports";q=-5;w=3600',
+  '"exports";q=99999999999;w=3600',
+])('429 of an upstream with the policy %j names no limit of its own', (policy) => {
+  expect(refusedBy('ACCESS.RATE_LIMITED', policy).limit).toBeUndefined()
+})
+
+test('409 of an upstream relays no limit', () => {
+  expect(refusedBy('STATE.CONFLICT', '"exports";q=5;w=3600').limit).toBeUndefined()
+})
+
+/** What is made of an answer: its data, or the code of the refusal and whether the upstream counts as well. */
+const made = (status: number, body: unknown, contentType = 'application/json'): unknown => {
+  const bytes = Buffer.isBuffer(body) ? body : Buffer.from(JSON.stringify(body))
+  try {
+    return readReply({ status, contentType, retryAfter: '', rateLimitPolicy: '', bytes })
+  } catch (error) {
+    if (error instanceof Refusal) return [error.code, isUnhealthy(error) ? 'unwell' : 'well']
+    throw error
+  }
+}
+const invalid = 'SYSTEM.UPSTREAM_INVALID_RESPONSE'
+test.each<[string, number, unknown, string | undefined, unknown]>([
+  ['data', 200, { a: 1 }, undefined, { a: 1 }],
+  ['data in an envelope', 200, { success: true, code: '2000', message: '', data: [1] }, undefined, [1]],
+  ['data that has a part of an envelope alone', 200, { success: true, data: 1 }, undefined, { success: true, data: 1 }],
+  [
+    'data that has an envelope’s names for something else',
+    200,
+    { success: 'x', code: '', message: '', data: 1 },
+    undefined,
+    { success: 'x', code: '', message: '', data: 1 },
+  ],
+  ['a type with its charset', 200, 'a', 'Application/JSON; charset=utf-8', 'a'],
+  ['a type that begins alike', 200, 'a', 'application/jsonlines', [invalid, 'unwell']],
+  ['invalid UTF-8', 200, Buffer.from([0x22, 0xff, 0x22]), undefined, [invalid, 'unwell']],
+  ['no JSON', 200, Buffer.from('{'), undefined, [invalid, 'unwell']],
+  ['a refusal', 409, refusing('STATE.CONFLICT'), undefined, ['STATE.CONFLICT', 'well']],
+  ['a refusal by 200', 200, refusing('STATE.CONFLICT'), undefined, ['STATE.CONFLICT', 'well']],
+  ['a refusal that says it is none', 409, refusing('STATE.CONFLICT', { success: true }), undefined, [invalid, 'well']],
+  ['data by another status', 201, { a: 1 }, undefined, [invalid, 'unwell']],
+  ['no such code', 409, refusing('NO.SUCH_CODE'), undefined, [invalid, 'well']],
+  ['a route of the gateway’s', 404, refusing('ROUTE.NOT_FOUND'), undefined, [invalid, 'well']],
+  ['a token of the gateway’s', 401, refusing('ACCESS.TOKEN_INVALID'), undefined, [invalid, 'well']],
+  ['a state of the gateway’s', 500, refusing('SYSTEM.INTERNAL_ERROR'), undefined, [invalid, 'unwell']],
+  ['fault found with the request', 400, {}, undefined, [invalid, 'well']],
+  ['the same in a page', 400, 'a page', 'text/html', [invalid, 'well']],
+  ['the same in nothing that is called JSON', 404, Buffer.alloc(0), undefined, [invalid, 'well']],
+  ['the same in bytes that are called JSON', 404, Buffer.from([0xff]), undefined, [invalid, 'well']],
+  ['the last of such', 499, 'a page', 'text/html', [invalid, 'well']],
+  ['fault of its own', 500, 'a page', 'text/html', [invalid, 'unwell']],
+  ['no service', 503, {}, undefined, ['SYSTEM.UNAVAILABLE', 'unwell']],
+  ['no service, by nothing that is called JSON', 503, Buffer.alloc(0), undefined, ['SYSTEM.UNAVAILABLE', 'unwell']],
+  ['no service, by a page', 503, 'a page', 'text/html', ['SYSTEM.UNAVAILABLE', 'unwell']],
+])('an upstream’s %s, %d', (_what, status, body, contentType, result) => {
+  expect(made(status, body, contentType)).toEqual(result)
+})
+
+test.each([
+  ['filters.endTime', 'filters.endTime'],
+  ['a b', undefined],
+  ['<script>', undefined],
+  ['a'.repeat(65), undefined],
+  [1, undefined],
+])('a refusal of an upstream with the field %s relays %s', (field, repeated) => {
+  const bytes = Buffer.from(JSON.stringify(refusing('VALIDATION.INVALID_PARAMETER', { field })))
+  expect(detailOf(400, bytes)).toEqual({ internal: 'refused upstream', ...(repeated && { field: repeated }) })
+})
+
+test.each([
+  ['NO.SUCH_CODE', 'status 422, a refusal with a reserved or unknown code'],
+  ['SYSTEM.INTERNAL_ERROR', 'status 422, a refusal with a reserved or unknown code'],
+])('422 %s of an upstream is logged as a refusal without its code', (code, internal) => {
+  expect(detailOf(422, Buffer.from(JSON.stringify(refusing(code)))).internal).toBe(internal)
+})
+
+test('503 of an upstream has a Retry-After of one second', () => {
+  expect(detailOf(503, Buffer.from('{}'))).toMatchObject({ retryAfter: 1 })
+})

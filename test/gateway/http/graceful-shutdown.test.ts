@@ -1,0 +1,65 @@
+import { once } from 'node:events'
+import { createServer, type RequestListener } from 'node:http'
+import { type AddressInfo, connect } from 'node:net'
+import { Worker } from 'node:worker_threads'
+import { expect, test } from 'vitest'
+import { closeListener } from '../../../src/gateway/http/graceful-shutdown.ts'
+import type { WaitingClients } from './waiting-clients.ts'
+
+const listening = async (listener: RequestListener) => {
+  const server = createServer(listener)
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  const { port } = server.address() as AddressInfo
+  return { server, port, open: () => connect(port, '127.0.0.1') }
+}
+
+/** What comes on a connection until it ends, an error in place of an order. */
+const heard = (socket: ReturnType<typeof connect>): Promise<string> =>
+  new Promise((resolve) => {
+    let text = ''
+    socket.on('data', (bytes) => {
+      text += bytes
+    })
+    socket.on('error', (error) => resolve(error.message)).on('close', () => resolve(text))
+  })
+
+test('closeListener answers every connection in the accept backlog and resets none', async () => {
+  const { server, port } = await listening((_request, response) => response.end('served'))
+  const told: WaitingClients = { port, clients: 40, made: new Int32Array(new SharedArrayBuffer(4)) }
+  const answers = once(new Worker(new URL('./waiting-clients.ts', import.meta.url), { workerData: told }), 'message')
+  // This thread, which would accept them, stands still until the system has made them all.
+  for (let made = 0; made < told.clients; made = Atomics.load(told.made, 0)) Atomics.wait(told.made, 0, made)
+  const closed = closeListener(server, 5_000)
+  const [heard] = await answers
+  expect(heard).toEqual(Array(told.clients).fill(expect.stringMatching(/^HTTP\/1.1 200 OK[\s\S]*served/)))
+  expect(await closed).toBe(0)
+})
+
+test('closeListener ends idle connections, waits for busy ones and destroys those past the timeout', async () => {
+  const { server, open } = await listening((request, response) => {
+    if (request.url === '/slow') setTimeout(() => response.end('served'), 200)
+    else if (request.url === '/') response.end('served')
+  })
+  const ask = (path: string) => {
+    const socket = open()
+    socket.write(`GET ${path} HTTP/1.1\r\nHost: a\r\n\r\n`)
+    return { socket, end: heard(socket) }
+  }
+  const idle = ask('/')
+  await once(idle.socket, 'data')
+  const slow = ask('/slow')
+  await once(server, 'request')
+  const endless = ask('/endless')
+  await once(server, 'request')
+  const order: string[] = []
+  const closed = closeListener(server, 1_500).then((cut) => order.push(`${cut} cut`))
+  const ends = [idle.end.then(() => order.push('idle')), slow.end.then(() => order.push('slow'))]
+  await Promise.all([...ends, endless.end, closed])
+  expect(await slow.end).toContain('served')
+  expect(await endless.end).toBe('')
+  expect(order).toEqual(['idle', 'slow', '1 cut'])
+})
+
+test('closeListener closes a server that never listened', async () => {
+  expect(await closeListener(createServer(), 1_000)).toBe(0)
+})

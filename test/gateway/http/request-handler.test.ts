@@ -1,0 +1,231 @@
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import { connect } from 'node:net'
+import { Readable } from 'node:stream'
+import { setImmediate as turn } from 'node:timers/promises'
+import express from 'express'
+import request from 'supertest'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
+import { catalogue } from '../../../src/contract/index.ts'
+import {
+  createErrorHandler,
+  createRequestHandler,
+  createResponseWriter,
+  createRouter,
+  type FinishedRequest,
+  type LimitUnmatched,
+} from '../../../src/gateway/index.ts'
+import type { Call } from '../../../src/gateway/pipeline/call.ts'
+import { type Code, instantOf, Refusal, rateLimited, StreamReply } from '../../../src/kernel/index.ts'
+import { systemIds } from '../../../src/platform/system/index.ts'
+import { createMetrics } from '../../../src/platform/telemetry/index.ts'
+import { captureLog } from '../../harness/log.ts'
+
+class Unavailable extends Error {}
+
+const finished: FinishedRequest[] = []
+const measured: object[] = []
+let behave: (call: Call) => void
+let limitUnmatched: LimitUnmatched
+beforeEach(() => {
+  finished.length = 0
+  measured.length = 0
+  behave = () => undefined
+  limitUnmatched = () => undefined
+})
+
+const clock = { now: () => instantOf(0) }
+const words = { refusal: (code: Code) => `said of ${code}`, coded: () => expect.fail(), text: () => expect.fail() }
+const responses = createResponseWriter({ clock, words, securityHeaders: {}, includesField: false, stallMs: 0 })
+const handler = createRequestHandler({
+  router: createRouter(catalogue),
+  stages: [(call) => behave(call)],
+  limitUnmatched: (request) => limitUnmatched(request),
+  responses,
+  clock,
+  ids: systemIds,
+  metrics: {
+    ...createMetrics(),
+    startRequest: () => (labels) => {
+      measured.push(labels)
+      return 1
+    },
+  },
+  log: (each) => void finished.push(each),
+  isUnavailable: (error) => error instanceof Unavailable,
+})
+const faults = captureLog()
+const app = express()
+  .use(handler.chains)
+  .get('/begun', (_request, response) => {
+    response.writeHead(200).write('some')
+    throw new Error('in the midst')
+  })
+  .get('/broken', () => {
+    throw new Error('a secret')
+  })
+  .use(handler.notFoundHandler)
+  .use(createErrorHandler(responses, faults.logger))
+
+const file = '/web/v1/consumer/files/01990000-0000-7000-8000-000000000001/download'
+const reply = (status: number) => (call: Call) => {
+  call.reply = new StreamReply(status, { 'content-length': '1' }, Readable.from([Buffer.from('a')]))
+}
+const refuse = (code: Code) => () => {
+  throw new Refusal(code)
+}
+
+describe('log and metrics record a request by its response', () => {
+  test.each<[string, string, string, (call: Call) => void, object]>([
+    ['served', '/web/v1/consumer/profile', 'profile.read', () => undefined, { status: 200, code: null }],
+    ['a part', file, 'files.download', reply(206), { status: 206, code: null }],
+    [
+      'refused',
+      '/api/v1/consumer/wallets',
+      'wallets.list',
+      refuse('STATE.CONFLICT'),
+      { status: 409, code: 'STATE.CONFLICT' },
+    ],
+    ['nowhere', '/web/v1/consumer/none', 'none', () => undefined, { status: 404, code: 'ROUTE.NOT_FOUND' }],
+    ['no chain', '/none', 'none', () => undefined, { status: 404, code: 'ROUTE.NOT_FOUND' }],
+  ])('%s: %s', async (_name, path, operation, does, told) => {
+    behave = does
+    await request(app).get(path)
+    await expect.poll(() => finished).toHaveLength(1)
+    expect(measured).toEqual([{ operation, ...told }])
+    const [{ status, refusal, call } = expect.fail()] = finished
+    expect({ operation: call?.operation.id ?? 'none', status, code: refusal?.code ?? null }).toEqual(measured[0])
+  })
+})
+
+describe('a request that matches no operation', () => {
+  const limit = { name: 'address', limit: 3, windowMs: 60_000, resetMs: 20_000 }
+
+  test.each([
+    ['get', '/web/v1/system/none', 404, 'system'],
+    ['get', '/web/v1/system/auth/login/initiate', 405, 'system'],
+    ['get', '/web/v1/users/self/none', 404, 'self'],
+    ['get', '/web/v1/none/%ff', 400, 'shared'],
+    ['get', '/none', 404, 'consumer'],
+  ] as const)('%s %s %i: counts against the address on the chain %s', async (method, path, status, chainId) => {
+    const counted: object[] = []
+    limitUnmatched = (unmatched) => {
+      counted.push({ chainId: unmatched.chainId, peer: unmatched.peer })
+      unmatched.limit = { ...limit, remaining: 2 }
+    }
+    const response = await request(app)[method](path)
+    expect([response.status, response.headers.ratelimit]).toEqual([status, '"address";r=2;t=20'])
+    expect(counted).toEqual([{ chainId, peer: expect.stringContaining('127.0.0.1') }])
+  })
+
+  test('429 ACCESS.RATE_LIMITED once the address limit refuses; 503 where it cannot be reached', async () => {
+    limitUnmatched = (unmatched) => {
+      unmatched.limit = { ...limit, remaining: 0 }
+      throw rateLimited(limit.resetMs, 'limit address')
+    }
+    const limited = await request(app).get('/web/v1/consumer/none')
+    expect([limited.status, limited.body.code]).toEqual([429, 'ACCESS.RATE_LIMITED'])
+    expect([limited.headers['retry-after'], limited.headers.ratelimit]).toEqual(['20', '"address";r=0;t=20'])
+    limitUnmatched = () => Promise.reject(new Unavailable())
+    expect((await request(app).get('/web/v1/consumer/none')).status).toBe(503)
+    await expect.poll(() => measured).toHaveLength(2)
+    expect(measured).toMatchObject([{ operation: 'none', status: 429, code: 'ACCESS.RATE_LIMITED' }, { status: 503 }])
+  })
+
+  test('a matched request is left to the pipeline', async () => {
+    limitUnmatched = () => expect.fail()
+    expect((await request(app).get('/web/v1/consumer/profile')).status).toBe(200)
+  })
+})
+
+test.each([
+  ['/web/v1/consumer/profile', 'ACCESS.TOKEN_MISSING'],
+  ['/web/v1/users/self/security/sessions/config', 'ACCESS.TOKEN_INVALID'],
+])('401 of %s is said by the sentence of %s', async (path, code) => {
+  behave = refuse('ACCESS.TOKEN_MISSING')
+  const { status, body } = await request(app).get(path)
+  expect([status, body.message]).toEqual([401, `said of ${code}`])
+})
+
+test('503 with Retry-After for an unavailable dependency, 500 for an unexpected error', async () => {
+  const failing = async (error: Error) => {
+    behave = () => {
+      throw error
+    }
+    const { status, headers } = await request(app).get('/web/v1/consumer/profile')
+    return [status, headers['retry-after']]
+  }
+  expect(await failing(new Unavailable())).toEqual([503, '1'])
+  expect(await failing(new Error())).toEqual([500, undefined])
+})
+
+test('429 by a limit that resets now: every header says to wait one second', async () => {
+  const by = { name: 'login', limit: 3, windowMs: 60_000 }
+  behave = (call) => {
+    call.limit = { ...by, remaining: 0, resetMs: 0 }
+    throw rateLimited(call.limit.resetMs, 'too many')
+  }
+  const { status, headers } = await request(app).get('/web/v1/consumer/profile')
+  expect([status, headers['retry-after'], headers.ratelimit]).toEqual([429, '1', '"login";r=0;t=1'])
+})
+
+describe('a response before the end of the body', () => {
+  const server = createServer(app)
+  beforeAll(() => once(server.listen(0, '127.0.0.1'), 'listening'))
+  afterEach(() => void vi.useRealTimers())
+  afterAll(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  const connections = () => new Promise<number>((resolve) => server.getConnections((_error, count) => resolve(count)))
+  /** Without `expect.poll`, by which time that stands still would go on. */
+  const allEnded = async () => {
+    while ((await connections()) > 0) await turn()
+  }
+  const portOf = () => {
+    const address = server.address()
+    return typeof address === 'object' && address ? address.port : 0
+  }
+  /** One that has its answer, and keeps its half of the connection open. */
+  const answered = async (does: (call: Call) => void) => {
+    behave = does
+    const socket = connect({ port: portOf(), host: '127.0.0.1', allowHalfOpen: true })
+    socket.write('POST /web/v1/consumer/auth/login/initiate HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\nab')
+    const answer = String((await once(socket, 'data'))[0])
+    expect(answer).toMatch(/\r\nconnection: close\r\n/i)
+    await once(socket.resume(), 'end')
+    return socket
+  }
+
+  test.each<[string, (call: Call) => void]>([
+    ['a success', () => undefined],
+    ['a refusal', refuse('ACCESS.TOKEN_MISSING')],
+  ])('%s is the last of its connection, which waits for the rest', async (_name, does) => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+    const socket = await answered(does)
+    expect(await connections()).toBe(1)
+    socket.end('c')
+    await allEnded()
+  })
+
+  test('closes the connection immediately after a body timeout', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+    const socket = await answered(refuse('REQUEST.TIMEOUT'))
+    await allEnded()
+    expect(vi.getTimerCount()).toBe(0)
+    socket.destroy()
+  })
+})
+
+describe('an error outside the pipeline', () => {
+  test('is a 500 envelope without its message, and an error in the log', async () => {
+    const { status, text, body } = await request(app).get('/broken')
+    expect([status, body.code, body.success]).toEqual([500, 'SYSTEM.INTERNAL_ERROR', false])
+    expect(text).not.toContain('secret')
+    expect(faults.faults()).toMatchObject([{ err: { message: 'a secret' } }])
+  })
+
+  test('after the head was sent destroys the connection, so that the response is not taken for complete', async () => {
+    await expect(request(app).get('/begun')).rejects.toThrow()
+  })
+})

@@ -1,0 +1,86 @@
+import { once } from 'node:events'
+import { createServer, get } from 'node:http'
+import { Readable } from 'node:stream'
+import { text } from 'node:stream/consumers'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { sendStreamBody } from '../../../src/gateway/http/stream-body.ts'
+import { StreamReply } from '../../../src/kernel/index.ts'
+
+let reply: StreamReply
+let sent: PromiseWithResolvers<unknown>
+
+const server = createServer((_request, response) => {
+  response.writeHead(reply.status, reply.headers)
+  sendStreamBody(reply, response, 0).then(() => sent.resolve('sent'), sent.resolve)
+})
+beforeAll(() => once(server.listen(0, '127.0.0.1'), 'listening'))
+afterAll(() => {
+  server.closeAllConnections()
+  server.close()
+})
+
+/** What came of sending it, and what of it arrived with a client that takes all, or goes away at once. */
+const send = (told: number | null, body: Readable, client: 'takes all' | 'goes away' = 'takes all') => {
+  reply = new StreamReply(200, told === null ? {} : { 'content-length': String(told) }, body)
+  sent = Promise.withResolvers()
+  const arrived = Promise.withResolvers<string>()
+  const isBrokenOff = () => arrived.resolve('broken off')
+  const address = server.address()
+  get({ port: typeof address === 'object' ? address?.port : 0, host: '127.0.0.1' }, (response) => {
+    if (client === 'goes away') response.destroy()
+    else text(response).then(arrived.resolve, isBrokenOff)
+  }).on('error', isBrokenOff)
+  return { sent: sent.promise, arrived: arrived.promise }
+}
+const chunks = (...said: string[]) => Readable.from(said.map((each) => Buffer.from(each)))
+
+test.each([3, null])('a stream arrives complete, with or without an announced length: %s', async (told) => {
+  const { sent, arrived } = send(told, chunks('ab', 'c'))
+  expect([await sent, await arrived]).toEqual(['sent', 'abc'])
+})
+
+test('a stream shorter than announced destroys the connection and fails', async () => {
+  const { sent, arrived } = send(4, chunks('ab', 'c'))
+  expect(await sent).toMatchObject({ message: 'stream length differs from the announced 4 bytes' })
+  expect(await arrived).toBe('broken off')
+})
+
+test('a stream longer than announced fails, and the surplus is not sent', async () => {
+  const { sent, arrived } = send(2, chunks('ab', 'c', 'd'))
+  expect(await sent).toMatchObject({ message: 'stream length differs from the announced 2 bytes' })
+  expect(['ab', 'broken off']).toContain(await arrived)
+})
+
+const endlessly = () =>
+  new Readable({
+    read() {
+      this.push(Buffer.alloc(65_536))
+    },
+  })
+
+test('a stream longer than announced is not read further, and its source is destroyed', async () => {
+  const endless = endlessly()
+  const { sent } = send(65_536, endless)
+  expect(await sent).toMatchObject({ message: 'stream length differs from the announced 65536 bytes' })
+  expect(endless.destroyed).toBe(true)
+})
+
+test('a client that closes the connection causes no server error, and the source is destroyed', async () => {
+  const endless = endlessly()
+  const { sent } = send(null, endless, 'goes away')
+  expect(await sent).toMatchObject({ code: 'REQUEST.MALFORMED', detail: { internal: 'client went away' } })
+  expect(endless.destroyed).toBe(true)
+})
+
+test('a failing source reports its error and destroys the connection', async () => {
+  const why = new Error('the disk is gone')
+  const { sent, arrived } = send(
+    null,
+    new Readable({
+      read() {
+        this.destroy(why)
+      },
+    }),
+  )
+  expect([await sent, await arrived]).toEqual([why, 'broken off'])
+})

@@ -1,0 +1,97 @@
+import request from 'supertest'
+import { afterEach, expect, test, vi } from 'vitest'
+import { buildSecurityHeaders, createOperationsApp } from '../../../src/gateway/index.ts'
+import { createMetrics } from '../../../src/platform/telemetry/index.ts'
+import { captureLog } from '../../harness/log.ts'
+
+const log = captureLog()
+const parts: Parameters<typeof createOperationsApp>[0] = {
+  probes: [
+    { name: 'store', check: async () => undefined },
+    { name: 'cache', check: () => Promise.reject(new Error('planted: no answer at 10.0.0.7')) },
+  ],
+  isDraining: () => false,
+  metrics: createMetrics(),
+  jwks: () => Promise.reject(new Error('planted: no keys')),
+  explain: () => [],
+  outbox: null,
+  securityHeaders: buildSecurityHeaders(),
+  logger: log.logger,
+}
+const app = createOperationsApp(parts)
+afterEach(() => void vi.useRealTimers())
+
+test.each([
+  ['/health/live', 200],
+  ['/health/ready', 503],
+  ['/metrics', 200],
+  ['/explain/unknown', 404],
+  ['/explain/%ff', 400],
+  ['/.well-known/jwks.json', 500],
+  ['/mail', 404],
+])('%s %i is kept by no cache, says its type, and tells nothing of its maker or of a fault', async (path, status) => {
+  const answer = await request(app).get(path)
+  expect(answer.status).toBe(status)
+  expect(answer.headers).toMatchObject({
+    'cache-control': 'no-store',
+    'x-content-type-options': 'nosniff',
+    'content-type': expect.stringMatching(/; charset=utf-8$/),
+  })
+  expect(answer.headers).not.toHaveProperty('x-powered-by')
+  expect(answer.text).not.toMatch(/planted|at .*\.ts:|node_modules/)
+})
+
+test('its pages load nothing and cannot be framed', async () => {
+  const { headers } = await request(app).get('/health/live')
+  expect(headers['content-security-policy']).toBe("default-src 'none';frame-ancestors 'none'")
+})
+
+test.each(['/Metrics', '/metrics/', '/health/READY', '/health/ready/'])(
+  'a path has one spelling: %s is 404',
+  async (path) => {
+    expect((await request(app).get(path)).status).toBe(404)
+  },
+)
+
+test('a draining process is not ready, even if all probes succeed', async () => {
+  const probes = parts.probes.slice(0, 1)
+  const ask = (isDraining: boolean) =>
+    request(createOperationsApp({ ...parts, probes, isDraining: () => isDraining })).get('/health/ready')
+  expect([(await ask(false)).status, (await ask(false)).body.status]).toEqual([200, 'ready'])
+  expect([(await ask(true)).status, (await ask(true)).body.status]).toEqual([503, 'draining'])
+})
+
+test('400 for an undecodable path without a log line, 500 with one for a failing page', async () => {
+  const before = log.faults().length
+  await request(app).get('/explain/%ff')
+  expect(log.faults()).toHaveLength(before)
+  await request(app).get('/.well-known/jwks.json')
+  expect(log.faults().slice(before)).toMatchObject([{ err: { message: 'planted: no keys' } }])
+})
+
+test('metrics have their content type, and the mail page has its own content policy', async () => {
+  const { headers } = await request(app).get('/metrics')
+  expect(headers['content-type']).toBe('text/plain; version=0.0.4; charset=utf-8')
+  const outbox = { policy: "default-src 'self'", json: async () => [], html: async () => 'mails' }
+  const page = await request(createOperationsApp({ ...parts, outbox })).get('/mail')
+  expect([page.headers['content-security-policy'], page.text]).toEqual(["default-src 'self'", 'mails'])
+})
+
+test('readiness waits two seconds for a probe and leaves no timer', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+  const asked = Promise.withResolvers<void>()
+  const check = () => {
+    asked.resolve()
+    return new Promise(() => undefined)
+  }
+  const probes = [...parts.probes, { name: 'silent', check }]
+  const waiting = request(createOperationsApp({ ...parts, probes }))
+    .get('/health/ready')
+    .then()
+  await asked.promise
+  await new Promise(setImmediate)
+  expect(vi.getTimerCount()).toBe(1)
+  vi.advanceTimersByTime(2_000)
+  const { status, body } = await waiting
+  expect([status, body.checks]).toEqual([503, { store: 'ok', cache: 'failed', silent: 'failed' }])
+})

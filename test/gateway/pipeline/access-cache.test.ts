@@ -1,0 +1,78 @@
+import { describe, expect, test } from 'vitest'
+import { createAccessCache } from '../../../src/gateway/index.ts'
+import { bizId, type Caller, instantOf, Refusal, type WorkspaceAccess } from '../../../src/kernel/index.ts'
+
+const caller: Caller = {
+  accountId: bizId('01990000-0000-7000-8000-000000000001'),
+  portal: 'CONSUMER',
+  sessionId: null,
+  apiKeyId: null,
+  steppedUpAt: null,
+  permissions: new Set(),
+}
+const standard: WorkspaceAccess = {
+  id: bizId('01990000-0000-7000-8000-000000000002'),
+  isOwner: true,
+  permissions: new Set(),
+}
+
+/** A gate that knows the default workspace alone. */
+const createCache = () => {
+  const enter = async (_: Caller, workspaceId: string | null): Promise<WorkspaceAccess> => {
+    if (workspaceId !== null) throw new Refusal('ACCESS.PERMISSION_DENIED')
+    return standard
+  }
+  return createAccessCache({ enter }, { now: () => instantOf(0) }, { leaseMs: 250, shared: false })
+}
+
+const refused = { code: 'ACCESS.PERMISSION_DENIED' }
+const entering = async (access: ReturnType<typeof createCache>, named: string | null) => access.enter(caller, named)
+
+test('403 ACCESS.PERMISSION_DENIED for an empty X-Workspace-Id, even if the default workspace is cached', async () => {
+  const access = createCache()
+  expect(await entering(access, null)).toBe(standard)
+  await expect(entering(access, '')).rejects.toMatchObject(refused)
+})
+
+test('a pending lookup of an empty X-Workspace-Id does not affect the default workspace', async () => {
+  const access = createCache()
+  const [empty, none] = await Promise.allSettled([entering(access, ''), entering(access, null)])
+  expect(empty).toMatchObject({ status: 'rejected', reason: refused })
+  expect(none).toMatchObject({ status: 'fulfilled', value: standard })
+})
+
+describe('cached rights', () => {
+  const remembering = (leaseMs: number, shared: boolean) => {
+    const at = { ms: 0, asked: 0 }
+    const enter = async () => {
+      at.asked += 1
+      return standard
+    }
+    return { at, access: createAccessCache({ enter }, { now: () => instantOf(at.ms) }, { leaseMs, shared }) }
+  }
+
+  test('expire after the TTL where other replicas exist', async () => {
+    const { at, access } = remembering(250, true)
+    for (const [ms, asked] of [
+      [0, 1],
+      [249, 1],
+      [250, 2],
+    ] as const) {
+      at.ms = ms
+      await access.enter(caller, null)
+      expect([ms, at.asked]).toEqual([ms, asked])
+    }
+  })
+
+  test('are used on no replica once a change has been acknowledged', async () => {
+    const { access } = remembering(100, true)
+    const begun = performance.now()
+    await access.invalidate()
+    // A timer may be a millisecond early by this clock.
+    expect(performance.now() - begun).toBeGreaterThan(98)
+  })
+
+  test('invalidate without a delay in a single process', async () => {
+    await expect(remembering(600_000, false).access.invalidate()).resolves.toBeUndefined()
+  })
+})

@@ -1,0 +1,309 @@
+import { hash } from 'node:crypto'
+import { setImmediate } from 'node:timers/promises'
+import { describe, expect, test } from 'vitest'
+import { gatewayPipeline } from '../../../../src/app.ts'
+import { createRole } from '../../../../src/domains/roles/contract.ts'
+import { createTransfer, listTransfers } from '../../../../src/domains/transfers/contract.ts'
+import { invalidateAccess } from '../../../../src/gateway/pipeline/access-cache.ts'
+import type { Call } from '../../../../src/gateway/pipeline/call.ts'
+import { Headers } from '../../../../src/gateway/pipeline/headers.ts'
+import type { Credential } from '../../../../src/gateway/pipeline/ports.ts'
+import {
+  accessCodeStage,
+  authenticateStage,
+  clientHashStage,
+  edgeStage,
+  idempotencyStage,
+  requiredHeadersStage,
+  workspaceStage,
+} from '../../../../src/gateway/pipeline/stages/index.ts'
+import { generateBackupCodes } from '../../../../src/identity/mfa/contract.ts'
+import { type Caller, type ChainId, type Operation, type Portal, Refusal } from '../../../../src/kernel/index.ts'
+import { systemIds } from '../../../../src/platform/system/index.ts'
+import { refusalOf } from '../../../domains/world.ts'
+import { arrivedCall } from '../../../harness/call.ts'
+import { testSettings } from '../../../harness/settings.ts'
+
+const callOf = (
+  operation: Operation,
+  chainId: ChainId,
+  headers: Record<string, string> = {},
+  rawHeaders = Object.entries(headers).flat(),
+): Call => arrivedCall(operation, { chainId, headers: new Headers({ headers, rawHeaders }) })
+
+const caller = (portal: Portal): Caller => ({
+  accountId: systemIds.next<'account'>(),
+  portal,
+  sessionId: null,
+  apiKeyId: null,
+  steppedUpAt: null,
+  permissions: new Set(),
+})
+
+test('stages run in order: authentication and permission come before the body', () => {
+  const never = () => {
+    throw new Error('no request comes')
+  }
+  const way = gatewayPipeline({
+    settings: testSettings({}),
+    limits: { spend: never, addressKey: never, networkKey: never },
+    channel: { open: never, sealer: never },
+    authentication: { accessToken: never, apiKey: never },
+    access: { enter: never, invalidate: never },
+    backends: { backendOf: never, replace: never, close: never },
+    tracing: null,
+  })
+  expect(Object.keys(way)).toEqual([
+    'edge',
+    'portalAccessCode',
+    'addressLimit',
+    'requiredHeaders',
+    'clientHash',
+    'authenticate',
+    'workspace',
+    'permission',
+    'callerLimit',
+    'body',
+    'secureChannel',
+    'validate',
+    'idempotency',
+    'serve',
+  ])
+})
+
+describe('on the machine chain', () => {
+  test('transfers.create 400 without X-Request-Id: a generated id would not deduplicate a retry', async () => {
+    const ask = async (headers: Record<string, string>) => idempotencyStage(callOf(createTransfer, 'api', headers))
+    expect(await refusalOf(ask({}))).toBe('VALIDATION.INVALID_PARAMETER')
+    expect(await refusalOf(ask({ 'x-request-id': 'one' }))).toBe('none')
+  })
+
+  test('transfers.list 403 with an API key of another workspace', async () => {
+    const own = { id: systemIds.next<'workspace'>(), isOwner: false, permissions: new Set<never>() }
+    const enter = workspaceStage({ enter: async () => own })
+    const ask = async (named: string) => {
+      const call = callOf(listTransfers, 'api', { 'x-workspace-id': named })
+      call.caller = caller('CONSUMER')
+      call.workspace = own
+      await enter(call)
+    }
+    expect(await refusalOf(ask(systemIds.next()))).toBe('ACCESS.PERMISSION_DENIED')
+    expect(await refusalOf(ask(own.id.toUpperCase()))).toBe('none')
+  })
+})
+
+describe('repeated headers, of which readers may pick different values', () => {
+  const twice = (name: string, first: string, second: string): Call =>
+    callOf(listTransfers, 'consumer', { [name]: first }, [name, first, name.toUpperCase(), second])
+
+  test('400 VALIDATION.INVALID_PARAMETER for two client hashes', async () => {
+    const ask = async () => clientHashStage(twice('x-client-hash', 'one', 'two'))
+    expect(await refusalOf(ask())).toBe('VALIDATION.INVALID_PARAMETER')
+  })
+
+  test('401 ACCESS.TOKEN_INVALID for two tokens', async () => {
+    const accessToken = async () => caller('CONSUMER')
+    const stage = authenticateStage({ accessToken, apiKey: () => undefined }, () => undefined)
+    const ask = async (second: string) => stage(twice('authorization', 'Bearer one', second))
+    expect(await refusalOf(ask('Bearer two'))).toBe('ACCESS.TOKEN_INVALID')
+  })
+
+  test('403 ACCESS.PORTAL_MISMATCH for two access codes', async () => {
+    const { portals } = testSettings({})
+    portals.CONSUMER.accessCodes = [hash('sha256', 'good')]
+    const stage = accessCodeStage(
+      portals,
+      () => undefined,
+      () => undefined,
+    )
+    const ask = async (call: Call) => stage(call)
+    const name = 'x-portal-access-code'
+    expect(await refusalOf(ask(callOf(listTransfers, 'consumer', { [name]: 'good' })))).toBe('none')
+    expect(await refusalOf(ask(twice(name, 'good', 'other')))).toBe('ACCESS.PORTAL_MISMATCH')
+  })
+})
+
+test('a failed roles.create invalidates cached rights, too', async () => {
+  let forgotten = 0
+  const cache = { invalidate: async () => void forgotten++ }
+  const stage = invalidateAccess(cache, () => Promise.reject(new Refusal('SYSTEM.UNAVAILABLE')))
+  expect(await refusalOf((async () => stage(callOf(createRole, 'consumer')))())).toBe('SYSTEM.UNAVAILABLE')
+  expect(forgotten).toBe(1)
+})
+
+test('roles.create responds after every replica has dropped the old rights', async () => {
+  const order: string[] = []
+  const invalidate = async () => {
+    await setImmediate()
+    order.push('forgotten everywhere')
+  }
+  await invalidateAccess({ invalidate }, async () => undefined)(callOf(createRole, 'consumer'))
+  order.push('answered')
+  expect(order).toEqual(['forgotten everywhere', 'answered'])
+})
+
+test('the body hash ignores the order of fields and includes the path parameters', async () => {
+  const hashOf = async (body: object, params: Record<string, string> = {}) => {
+    const call = callOf(createTransfer, 'consumer', { 'x-request-id': 'one' })
+    Object.assign(call, { params, input: { query: {}, body } })
+    await idempotencyStage(call)
+    return call.idempotency?.bodyHash
+  }
+  const one = await hashOf({ a: 1, b: { c: 2, d: 3 } })
+  expect(await hashOf({ b: { d: 3, c: 2 }, a: 1 })).toBe(one)
+  expect(await hashOf({ a: 1, b: { c: 2, d: 4 } })).not.toBe(one)
+  expect(await hashOf({ a: 1, b: { c: 2, d: 3 } }, { bizId: 'other' })).not.toBe(one)
+})
+
+describe('the required headers of a portal', () => {
+  const { portals } = testSettings({})
+  portals.CONSUMER.edge = { kind: 'cloudflare', trustedProxies: [] }
+  portals.SYSTEM.edge = { kind: 'direct', trustedProxies: [] }
+  const demanded = requiredHeadersStage(portals)
+  const good = {
+    'x-request-id': 'one',
+    'x-locale': 'en',
+    'x-forwarded-proto': 'https',
+    'cf-connecting-ip': '203.0.113.9',
+    'cf-ray': 'ray',
+    'cf-ipcountry': 'jp',
+  }
+  const ask = async (headers: Record<string, string>, chainId: ChainId = 'consumer', edgeTrusted = true) => {
+    const call = callOf(listTransfers, chainId, { ...good, ...headers })
+    Object.assign(call, { portal: chainId === 'system' ? 'SYSTEM' : 'CONSUMER', edgeTrusted })
+    const refused = await refusalOf((async () => demanded(call))())
+    return refused === 'none' ? call.country : refused
+  }
+  const invalid = 'VALIDATION.INVALID_PARAMETER'
+
+  test.each([
+    ['x-request-id', 'a'.repeat(128), 'a'.repeat(129)],
+    ['x-request-id', '!~', 'a b'],
+    ['x-locale', 'a'.repeat(64), 'a'.repeat(65)],
+    ['x-forwarded-proto', 'https', 'http'],
+    ['cf-ray', 'a'.repeat(64), 'a'.repeat(65)],
+    ['cf-ipcountry', 't1', 'jpn'],
+    ['cf-connecting-ip', '2001:db8::1', `2001:db8::1%${'a'.repeat(64)}`],
+    ['cf-connecting-ip', 'fe80::1', 'fe80::1%eth0'],
+    ['cf-connecting-ip', '203.0.113.7', '203.0.113.7\u00a0'],
+    ['cf-connecting-ip', '203.0.113.7', '\u00a0203.0.113.7'],
+    ['cf-connecting-ip', '::ffff:1.2.3.4', '::ffff:01.2.3.4'],
+  ])('%s is as it may be at the most, and no more: %s, %s', async (name, most, more) => {
+    expect(await ask({ [name]: most })).not.toBe(invalid)
+    expect(await ask({ [name]: more })).toBe(invalid)
+  })
+
+  test('the country is upper case', async () => expect(await ask({})).toBe('JP'))
+
+  test('edge headers count only from a trusted peer; without Cloudflare only the scheme is required', async () => {
+    expect(await ask({}, 'consumer', false)).toBe(invalid)
+    expect(await ask({}, 'system', false)).toBe('XX')
+    expect(await ask({ 'x-forwarded-proto': 'http' }, 'system', false)).toBe(invalid)
+  })
+
+  test('the refusal names the first missing header', async () => {
+    const named = async (portal: Portal) => {
+      const call = callOf(listTransfers, portal === 'SYSTEM' ? 'system' : 'consumer', good)
+      Object.assign(call, { portal, edgeTrusted: false })
+      return (async () => demanded(call))().catch((error: unknown) => error)
+    }
+    expect(await named('CONSUMER')).toMatchObject({ code: invalid, detail: { field: 'x-forwarded-proto' } })
+    expect(await named('SYSTEM')).toBeUndefined()
+  })
+
+  test('a machine needs no request id, but an invalid one is refused', async () => {
+    const sent = async (headers: Record<string, string>) => demanded(callOf(listTransfers, 'api', headers))
+    expect(await refusalOf(sent({}))).toBe('none')
+    expect(await refusalOf(sent({ 'x-request-id': 'a'.repeat(128) }))).toBe('none')
+    expect(await refusalOf(sent({ 'x-request-id': 'a b' }))).toBe(invalid)
+  })
+
+  test('a client hash has at most 256 visible characters and is optional for machines', async () => {
+    const hashOf = async (chainId: ChainId, headers: Record<string, string>) => {
+      const call = callOf(listTransfers, chainId, headers)
+      const refused = await refusalOf((async () => clientHashStage(call))())
+      return refused === 'none' ? call.clientHash : refused
+    }
+    for (const chainId of ['consumer', 'api'] as const) {
+      expect(await hashOf(chainId, { 'x-client-hash': 'a'.repeat(256) })).toBe('a'.repeat(256))
+      expect(await hashOf(chainId, { 'x-client-hash': 'a'.repeat(257) })).toBe(invalid)
+      expect(await hashOf(chainId, { 'x-client-hash': 'a b' })).toBe(invalid)
+    }
+    expect(await hashOf('consumer', {})).toBe(invalid)
+    expect(await hashOf('api', {})).toBe('')
+  })
+})
+
+test('the user agent is cut to 512 characters', async () => {
+  const call = callOf(listTransfers, 'consumer', { 'user-agent': `${'a'.repeat(512)}b` })
+  await edgeStage(() => undefined)(call)
+  expect(call.userAgent).toBe('a'.repeat(512))
+})
+
+describe('authentication', () => {
+  const seen: Credential[] = []
+  const authentication = {
+    accessToken: (credential: Credential) => {
+      seen.push(credential)
+      return caller('SYSTEM')
+    },
+    apiKey: () => undefined,
+  }
+  const stage = authenticateStage(authentication, (call, portal) => {
+    call.clientIp = `of ${portal}`
+  })
+  const ask = async (authorization: string, operation: Operation = listTransfers, chainId: ChainId = 'system') => {
+    const call = callOf(operation, chainId, { authorization })
+    Object.assign(call, { portal: chainId === 'self' ? null : 'SYSTEM', clientHash: 'hash', clientIp: '203.0.113.9' })
+    const refused = await refusalOf((async () => stage(call))())
+    return { refused, call, credential: seen.pop() }
+  }
+
+  test('the scheme is case-insensitive, and everything after it is the token', async () => {
+    for (const scheme of ['Bearer', 'bearer', 'BEARER'])
+      expect((await ask(`${scheme}  a b`)).credential).toEqual({
+        token: 'a b',
+        portal: 'SYSTEM',
+        clientHash: 'hash',
+        clientIp: '203.0.113.9',
+        bypassCache: false,
+      })
+    for (const none of ['', 'Bearer', 'Bearer ', 'Basic a', 'Bearera', 'Basic Bearer a'])
+      expect((await ask(none)).refused).toBe('ACCESS.TOKEN_MISSING')
+  })
+
+  test('an API key is accepted on the machine chain only', async () => {
+    let asked = 0
+    const apiKey = (): undefined => void asked++
+    const byKey = authenticateStage({ ...authentication, apiKey }, () => undefined)
+    for (const [chainId, times] of [
+      ['consumer', 0],
+      ['self', 0],
+      ['api', 1],
+    ] as const) {
+      await byKey(callOf(listTransfers, chainId, { authorization: 'Bearer a' }))
+      expect([chainId, asked]).toEqual([chainId, times])
+    }
+  })
+
+  test('an operation with step-up bypasses the session cache', async () => {
+    expect((await ask('Bearer a', generateBackupCodes)).credential?.bypassCache).toBe(true)
+  })
+
+  test('a reauthorized call checks its token at the time of receipt', async () => {
+    const { call, credential } = await ask('Bearer a')
+    expect(credential?.receivedAt).toBeUndefined()
+    await stage(call)
+    expect(seen.pop()?.receivedAt).toBe(call.receivedAt)
+  })
+
+  test('on the self chain the token determines the portal and its edge the client address', async () => {
+    const { call, credential } = await ask('Bearer a', listTransfers, 'self')
+    expect([call.portal, credential?.portal, credential?.resolveClientIp?.('SYSTEM')]).toEqual([
+      'SYSTEM',
+      null,
+      'of SYSTEM',
+    ])
+    expect(call.clientIp).toBe('of SYSTEM')
+  })
+})
