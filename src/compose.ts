@@ -88,7 +88,7 @@ const measure = ({ outside, logger, metrics, identity, domains }: Parts): void =
   })
   createBackgroundMetrics(metrics.registry, outside.background.givenUp)
   createQueueMetrics(metrics.registry, {
-    ...identity.waiting,
+    ...identity.queueLengths,
     'password-hash': outside.passwords.waiting,
     database: outside.waitingForDatabase,
   })

@@ -4,8 +4,14 @@ import { generateSync } from 'otplib'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Tx } from '../../src/database/index.ts'
 import { lockAccount } from '../../src/identity/accounts/store.ts'
+import { cancelLoginAttempts } from '../../src/identity/attempts/store.ts'
 import { refreshToken } from '../../src/identity/login/contract.ts'
-import { voidLogins } from '../../src/identity/login/login-session-store.ts'
+import {
+  activatePendingSecret,
+  putPendingSecret,
+  readOtp,
+  removeOtp,
+} from '../../src/identity/mfa/authenticator-store.ts'
 import {
   generateBackupCodes,
   revokeOtp,
@@ -14,11 +20,10 @@ import {
   stepUp,
   verifyOtp,
 } from '../../src/identity/mfa/contract.ts'
-import { sealSecret } from '../../src/identity/mfa/otp-secret.ts'
-import { activatePendingSecret, putPendingSecret, readOtp, removeOtp } from '../../src/identity/mfa/otp-store.ts'
+import { sealSecret } from '../../src/identity/mfa/totp.ts'
 import { forgotPassword, resetPassword } from '../../src/identity/passwords/contract.ts'
-import { strengthEstimate } from '../../src/identity/passwords/strength.ts'
-import { voidPasswordTokens } from '../../src/identity/passwords/token-store.ts'
+import { strengthEstimator } from '../../src/identity/passwords/strength.ts'
+import { cancelPasswordTokens } from '../../src/identity/passwords/token-store.ts'
 import { configureSessions, terminateAllSessions } from '../../src/identity/sessions/contract.ts'
 import { toDate } from '../../src/kernel/index.ts'
 import { embeddedStore, postgresStore } from '../ledger/stores.ts'
@@ -155,7 +160,7 @@ describe.each(stores)('races on $name', ({ open, rounds }) => {
       const tx = await database.startTransaction().execute()
       await lockAccount(tx, 'CONSUMER', id)
       await tx.updateTable('accounts').set({ password_hash }).where('biz_id', '=', id).execute()
-      await voidLogins(tx, 'CONSUMER', id, at.clock.now())
+      await cancelLoginAttempts(tx, 'CONSUMER', id, at.clock.now())
       committed = pause(100).then(() => tx.commit().execute())
     })
     expect(await codeOf(initiate(at, email))).toBe('AUTH.INVALID_CREDENTIALS')
@@ -263,14 +268,14 @@ describe.each(stores)('races on $name', ({ open, rounds }) => {
       await at.background.idle()
       const link = at.outbox.list().find((mail) => mail.to === email)
       const token = /#token=([\w-]+)/.exec(link?.text ?? '')?.[1]
-      await strengthEstimate()
+      await strengthEstimator()
       let reset: Promise<string> | undefined
       await at.ports.database.transaction().execute(async (tx) => {
         await sql`SET LOCAL lock_timeout = '300ms'`.execute(tx)
         await lockAccount(tx, 'CONSUMER', id)
         reset = codeOf(call(at.identity, resetPassword, request, { token, newPassword: 'violet-Anchor-Tundra-58' }))
         await pause(400)
-        await voidPasswordTokens(tx, 'CONSUMER', id, at.clock.now())
+        await cancelPasswordTokens(tx, 'CONSUMER', id, at.clock.now())
       })
       expect(await reset).toBe('AUTH.SESSION_NOT_FOUND')
     },
@@ -352,7 +357,7 @@ describe.each(stores)('races on $name', ({ open, rounds }) => {
     const email = 'sweep@demo.test'
     await at.account(email)
     const { sessionId, code } = await begin(at, email)
-    await at.identity.sweep(at.ports.database)
+    await at.identity.deleteExpired(at.ports.database)
     const { accessToken } = await complete(at, sessionId, code)
     await call(at.identity, forgotPassword, facts(at.clock), { email, turnstileToken: '' })
     await at.background.idle()
@@ -361,12 +366,12 @@ describe.each(stores)('races on $name', ({ open, rounds }) => {
     ) => (await at.ports.database.selectFrom(table).select('portal').execute()).length
     expect(await count('password_tokens')).toBeGreaterThan(0)
     const links = await count('password_tokens')
-    await at.identity.sweep(at.ports.database)
+    await at.identity.deleteExpired(at.ports.database)
     expect(await count('password_tokens')).toBe(links)
     expect((await at.identity.authentication.accessToken(credential(accessToken))).portal).toBe('CONSUMER')
     expect(await count('sessions')).toBeGreaterThan(0)
     at.clock.advance(31 * 86_400_000)
-    await at.identity.sweep(at.ports.database)
+    await at.identity.deleteExpired(at.ports.database)
     for (const table of ['sessions', 'refresh_tokens', 'login_sessions', 'one_time_codes', 'password_tokens'] as const)
       expect(await count(table)).toBe(0)
   })
