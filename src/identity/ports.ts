@@ -1,5 +1,15 @@
 import type { Database, Tx } from '../database/index.ts'
-import type { AccountId, Clock, Ids, Instant, Portal, Randomness, Words } from '../kernel/index.ts'
+import type {
+  AccountId,
+  Caller,
+  Clock,
+  Ids,
+  Instant,
+  Portal,
+  Randomness,
+  RequestFacts,
+  Words,
+} from '../kernel/index.ts'
 import type { Background } from '../platform/background/index.ts'
 import type { Cache } from '../platform/cache/index.ts'
 import type { BreachCheck, RobotCheck } from '../platform/checks/index.ts'
@@ -34,6 +44,9 @@ export interface IdentityPorts {
   /** Whether a country has this ISO 3166 alpha-2 code. */
   isCountry(alpha2: string): boolean
 }
+
+/** The context of a signed-in request. */
+export type CallerContext = RequestFacts & { caller: Caller }
 
 /** An account as its IP whitelist sees it. */
 export interface GuardedAccount {

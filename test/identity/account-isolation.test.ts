@@ -38,8 +38,8 @@ const neighbour = 'neighbour@demo.test'
 const password = 'correct horse battery staple'
 const newPassword = 'violet-Anchor-Tundra-58'
 
-/** Whatever an account does, with something of every kind kept of others. A new kind is to be kept of the neighbour as well. */
-describe('the rows of other accounts stay as they are', () => {
+/** All actions of an account, next to a neighbour with a row in every table. A new table needs a row of the neighbour, too. */
+describe('the rows of other accounts stay unchanged', () => {
   let at: Harness
   let others: ReadonlySet<string>
   let theirs: { caller: Caller; backupCode: string }
@@ -69,7 +69,7 @@ describe('the rows of other accounts stay as they are', () => {
     await at.background.idle()
     return { sessionId, code: mailedCode(at, who) }
   }
-  /** Registers, up to the password. */
+  /** A registration up to its password. */
   const registered = async (who: string) => {
     const { sessionId, code } = await registering(who)
     await anonymously(verifyRegistrationEmail, { sessionId, code })
@@ -112,7 +112,7 @@ describe('the rows of other accounts stay as they are', () => {
   afterEach(async () => {
     const now = await rowsOf(at.ports.database)
     const changed = [...others.difference(now)]
-    // Told of once, by the test that changed them.
+    // Reported once, by the test that changed them.
     others = others.intersection(now)
     expect(changed, changed.join('\n')).toEqual([])
   })

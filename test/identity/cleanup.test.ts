@@ -14,7 +14,7 @@ const settings = { windowMs: 900_000 }
 const account = sql`'01990000-0000-7000-8000-0000000000aa'::uuid`
 const idOf = (n: RawBuilder<unknown>) => sql`('01990000-0000-7000-8000-' || lpad(to_hex(${n}), 12, '0'))::uuid`
 
-/** A session an hour, the newest ends now, each with a token; and as many failures. Past the keys to accounts that are none. */
+/** One session per hour with a token, the newest expires now, and as many failures. Bypasses foreign keys. */
 const fill = (database: Database, hours: number) =>
   database.transaction().execute(async (tx) => {
     const end = sql`(${toDate(now)}::timestamptz - n * interval '1 hour')`
@@ -31,11 +31,11 @@ const fill = (database: Database, hours: number) =>
 
 const tables = ['sessions', 'refresh_tokens', 'login_failures'] as const
 
-describe.each(stores)('the sweep of identity on $name', ({ name, database }) => {
+describe.each(stores)('the cleanup on $name', ({ name, database }) => {
   const left = () =>
     Promise.all(tables.map(async (table) => (await database.selectFrom(table).select('portal').execute()).length))
 
-  test('refresh tokens and failures go after a day, the sessions themselves after thirty', async () => {
+  test('refresh tokens and failures are deleted after a day, sessions after thirty', async () => {
     await fill(database, 31 * 24)
     await deleteExpired(database, now, settings)
     expect(await left()).toEqual([30 * 24 + 1, 25, 25])
@@ -43,7 +43,7 @@ describe.each(stores)('the sweep of identity on $name', ({ name, database }) => 
     expect(await left()).toEqual([0, 0, 0])
   })
 
-  test('what has gathered goes in parts; a process that goes down ends between two, and the next one does the rest', async () => {
+  test('many rows are deleted in batches; an aborted run stops between two, and the next one continues', async () => {
     await fill(database, 4_000)
     const parts: number[] = []
     const stopping = new AbortController()
@@ -73,7 +73,7 @@ describe.each(stores)('the sweep of identity on $name', ({ name, database }) => 
     await deleteExpired(database, plus(now, days(31)), settings)
   })
 
-  test('what still counts is passed over, however much of it there is', async () => {
+  test('rows that still count are skipped, however many there are', async () => {
     await fill(database, 5_000)
     await sql`ANALYZE`.execute(database)
     const before = plus(now, -5_000 * 3_600_000)

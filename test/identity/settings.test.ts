@@ -15,7 +15,7 @@ beforeAll(async () => {
 })
 afterAll(() => at.close())
 
-test('a session that is in use outlives an idle time of a minute, and one that is not does not', async () => {
+test('with an idle time of a minute, a session in use stays and an unused one expires', async () => {
   await at.account('busy@demo.test')
   const { accessToken } = await signIn(at, 'busy@demo.test')
   const use = async () => at.identity.authentication.accessToken(credential(accessToken))
@@ -27,7 +27,7 @@ test('a session that is in use outlives an idle time of a minute, and one that i
   expect(await codeOf(use())).toBe('ACCESS.TOKEN_INVALID')
 })
 
-test('a mailed code is told to be good for no longer than the login or the registration that it is for', async () => {
+test('the mailed lifetime of a code is at most that of its sign-in or registration', async () => {
   await at.account('short@demo.test')
   await begin(at, 'short@demo.test')
   const registering = { email: 'new@demo.test', turnstileToken: '' }
@@ -37,7 +37,7 @@ test('a mailed code is told to be good for no longer than the login or the regis
   expect(told.map(({ text }) => /for (\d+) min/.exec(text)?.[1])).toEqual(['4', '4'])
 })
 
-test('auth.initiateLogin 429: failures count for the whole of a window of two days, sweeps or not', async () => {
+test('auth.loginInitiate 429: failures count for a whole window of two days, despite cleanups', async () => {
   const credentials = { email: 'guessed@demo.test', password: 'a wrong one' }
   const fail = () => codeOf(call(at.identity, auth.initiateLogin, facts(at.clock), credentials))
   expect([await fail(), await fail()]).toEqual(['AUTH.INVALID_CREDENTIALS', 'AUTH.INVALID_CREDENTIALS'])
@@ -46,7 +46,7 @@ test('auth.initiateLogin 429: failures count for the whole of a window of two da
   expect([await fail(), await fail()]).toEqual(['AUTH.INVALID_CREDENTIALS', 'ACCESS.RATE_LIMITED'])
 })
 
-test('auth.initiateLogin 429: a wait outlives a sweep, however long ago the first failure was', async () => {
+test('auth.loginInitiate 429: a lockout survives a cleanup, however old the first failure', async () => {
   const credentials = { email: 'patiently@demo.test', password: 'a wrong one' }
   const fail = () => codeOf(call(at.identity, auth.initiateLogin, facts(at.clock), credentials))
   for (let times = 0; times < 2; times++) await fail()
@@ -60,7 +60,7 @@ test('auth.initiateLogin 429: a wait outlives a sweep, however long ago the firs
   expect(await fail()).toBe('ACCESS.RATE_LIMITED')
 })
 
-test('auth.initiateLogin 401 and 200 under a limit that a load test has scaled beyond what a column holds', async () => {
+test('auth.loginInitiate 401 and 200: work with a limit that exceeds the integer column', async () => {
   const { failures } = at.settings.login
   const { limit } = failures
   failures.limit = 10_000_000_000

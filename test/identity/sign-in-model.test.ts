@@ -20,7 +20,7 @@ const at = await harness(
     login.failures.limit = limits.failures
   },
   (ports) => {
-    // What a hash costs is none of this.
+    // The cost of a hash does not matter here.
     const hash = async (password: string) => `plain:${password}`
     const verify = async (hashed: string | null, password: string) => hashed === (await hash(password))
     ports.passwords = { ...ports.passwords, hash, verify, isOutdated: () => false }
@@ -28,7 +28,7 @@ const at = await harness(
 )
 afterAll(() => at.close())
 
-/** A process that hears nothing of the others: what ended is over for it a second later all the same. */
+/** A replica that receives no messages: it must notice an ended session within a second nevertheless. */
 const anotherReplica = () => createIdentity({ ...at.ports, announcements: localAnnouncements() }, at.settings)
 
 const refusalOf = async (promise: Promise<unknown>): Promise<string> => {
@@ -46,7 +46,7 @@ const places = ['203.0.113.1', '198.51.100.1']
 const clientIp = (place: number): string => places[place] ?? ''
 const clientHash = (device: number): string => `device-${device}`
 
-/** What a session asks for by its access token. */
+/** Actions of a session with its access token. */
 type ByToken = Exclude<Extract<Command, { place: number; session: number }>, { kind: 'refresh' }>
 
 interface Family {
@@ -246,7 +246,7 @@ const command: fc.Arbitrary<Command> = fc.oneof(
   { weight: 5, arbitrary: fc.record({ kind: kind('wait'), seconds }) },
   { weight: 1, arbitrary: fc.record({ kind: kind('restart') }) },
 )
-/** Two who have backup codes, and logins under way that they are good for. */
+/** Two accounts with backup codes, and pending sign-ins that accept them. */
 const beginning: [Command, number][] = [0, 1].flatMap((account) => [
   [{ kind: 'signIn', account, device: 0 }, 0],
   [{ kind: 'generate', session: 0, place: 0 }, 1],
@@ -260,7 +260,7 @@ const courses = fc.array(fc.tuple(command, fc.nat(1)), {
 })
 const seed = Number(process.env.FC_SEED ?? Date.now() % 2 ** 31)
 
-test('any course of logins, renewals, step-ups, changes and ends leaves signed in whom a plain model does', async () => {
+test('any sequence of sign-ins, refreshes, step-ups, changes and ends matches the model', async () => {
   const course = fc.asyncProperty(courses, async (commands) => {
     const real = await openWorld()
     const model = plainSignIns(crowd)

@@ -1,7 +1,7 @@
 import { type Instant, Refusal, type RequestFacts } from '../../kernel/index.ts'
 import { type Account, accountById } from '../accounts/store.ts'
 import { findAttempt, type PendingAttempt } from '../attempts/service.ts'
-import type { MfaPorts } from '../mfa/verify-code.ts'
+import type { MfaPorts } from '../mfa/service.ts'
 import type { PasswordPorts } from '../passwords/service.ts'
 import type { IdentityPorts } from '../ports.ts'
 import type { RefreshPorts } from '../sessions/refresh.ts'

@@ -4,8 +4,8 @@ import { actOf, recordAct } from '../../platform/audit/index.ts'
 import type { KeyedDigest } from '../../platform/crypto/index.ts'
 import { lockOwnAccount } from '../accounts/service.ts'
 import { queueNotice } from '../notices/service.ts'
-import type { IdentityPorts } from '../ports.ts'
-import type { CallerContext } from '../sessions/service.ts'
+import type { CallerContext, IdentityPorts } from '../ports.ts'
+
 import { replaceBackupCodes } from './backup-code-store.ts'
 
 /** Crockford's base 32 (crockford.com/base32.html), which has no ambiguous letters. */

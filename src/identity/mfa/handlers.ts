@@ -1,13 +1,13 @@
 import { type HandlerTable, handlerTable, toIso } from '../../kernel/index.ts'
 import { ownAccount } from '../accounts/service.ts'
-import type { CallerContext } from '../sessions/service.ts'
+import type { CallerContext } from '../ports.ts'
 import { revokeAuthenticator, setupAuthenticator, verifyAuthenticator } from './authenticator.ts'
 import { readBackupCodeCounts } from './backup-code-store.ts'
 import { backupCodeCount, generateBackupCodes } from './backup-codes.ts'
 import * as contract from './contract.ts'
-import { listMfaMethods } from './service.ts'
+import { listMfaMethods, type MfaPorts } from './service.ts'
 import { sendStepUpCode, stepUp } from './step-up.ts'
-import type { MfaPorts } from './verify-code.ts'
+
 import { toMethodView, toMfaEntryView } from './view.ts'
 
 /** The second factors of the caller's account, and the step-up of its session. */

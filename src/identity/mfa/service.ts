@@ -1,9 +1,17 @@
 import type { Database } from '../../database/index.ts'
 import type { Instant } from '../../kernel/index.ts'
 import type { Account } from '../accounts/store.ts'
+import type { Lockout } from '../lockout/service.ts'
+import type { SessionPorts } from '../sessions/service.ts'
+import type { IdentitySettings } from '../settings.ts'
 import { readOtp } from './authenticator-store.ts'
 import { readBackupCodeCounts } from './backup-code-store.ts'
 import type { MfaMethod } from './contract.ts'
+
+export interface MfaPorts extends SessionPorts {
+  settings: IdentitySettings
+  lockout: Lockout
+}
 
 /** A second factor of an account. */
 export interface MfaEntry {

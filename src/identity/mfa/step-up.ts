@@ -4,10 +4,11 @@ import { ownAccount } from '../accounts/service.ts'
 import { countMail } from '../codes/mail-quota.ts'
 import { assertResendable, codeDigest, maskEmail, mintCode, resendTooSoon, type SentCode } from '../codes/rules.ts'
 import { type CodeOwner, readCodeSentAt, renewCode } from '../codes/store.ts'
+import type { CallerContext } from '../ports.ts'
 import { recordStepUp } from '../sessions/activity-store.ts'
 import { assertSession, type OwnSession } from '../sessions/rules.ts'
-import type { CallerContext } from '../sessions/service.ts'
-import { type MfaPorts, verifyCode } from './verify-code.ts'
+import type { MfaPorts } from './service.ts'
+import { verifyCode } from './verify-code.ts'
 import { type PresentedFactor, verifyFactor } from './verify-factor.ts'
 
 /** The owner of the code that is mailed for a step-up of a session. */

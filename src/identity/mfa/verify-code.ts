@@ -1,15 +1,8 @@
 import { inTransaction, type Tx } from '../../database/index.ts'
 import { Refusal, type RequestFacts } from '../../kernel/index.ts'
 import { actBy, recordRefusedAct } from '../../platform/audit/index.ts'
-import type { Lockout } from '../lockout/service.ts'
 import type { OwnSession } from '../sessions/rules.ts'
-import type { SessionPorts } from '../sessions/service.ts'
-import type { IdentitySettings } from '../settings.ts'
-
-export interface MfaPorts extends SessionPorts {
-  settings: IdentitySettings
-  lockout: Lockout
-}
+import type { MfaPorts } from './service.ts'
 
 /**
  * Verifies a code of a signed-in session. `verify` returns undefined for a wrong code and has then changed nothing. Every

@@ -1,8 +1,8 @@
 import { inTransaction } from '../../database/index.ts'
-import { bizId, type Caller, isBizId, notFound, Refusal, type RequestFacts } from '../../kernel/index.ts'
+import { bizId, type Caller, isBizId, notFound, Refusal } from '../../kernel/index.ts'
 import { actOf, recordAct } from '../../platform/audit/index.ts'
 import { lockAccount } from '../accounts/store.ts'
-import type { IdentityPorts } from '../ports.ts'
+import type { CallerContext, IdentityPorts } from '../ports.ts'
 import {
   endOldestSessions,
   readSessionConfiguration,
@@ -16,9 +16,6 @@ import { endSession } from './store.ts'
 export interface SessionPorts extends IdentityPorts {
   sessionCache: SessionCache
 }
-
-/** The context of a signed-in request. */
-export type CallerContext = RequestFacts & { caller: Caller }
 
 const assertFound = (found: SessionConfiguration | undefined): SessionConfiguration => {
   if (!found) throw new Refusal('ACCESS.TOKEN_INVALID', { internal: 'the account does not exist' })

@@ -21,7 +21,7 @@ import {
 } from '../harness.ts'
 
 let at: Harness
-/** The hashes that passwords were held against. */
+/** The hashes that passwords were verified against. */
 const verified: (string | null)[] = []
 beforeAll(async () => {
   at = await harness(undefined, (ports) => {
@@ -36,7 +36,7 @@ beforeAll(async () => {
 afterAll(() => at.close())
 
 describe('auth.loginInitiate', () => {
-  test('yields a pre-login session that only its digest is kept of', async () => {
+  test('starts a sign-in attempt of which only a digest is stored', async () => {
     await at.account('ann@demo.test')
     const reply = await initiate(at, 'ann@demo.test')
     expect(reply).toMatchObject({ expiresIn: 600, accountStatus: null, pendingApproval: false })
@@ -44,12 +44,12 @@ describe('auth.loginInitiate', () => {
     expect(await keptPlainly(at.ports.database, reply.sessionId ?? '')).toEqual([])
   })
 
-  test('finds the account whatever the case, width and white space of the address', async () => {
+  test('ignores case, width and white space of the address', async () => {
     const reply = await initiate(at, '  ＡＮＮ@Demo.test ')
     expect(reply.sessionId).toBeTypeOf('string')
   })
 
-  test('refuses an unknown address, a wrong password, a suspended account and another portal in one way', async () => {
+  test('refuses an unknown address, a wrong password, a suspended account and another portal alike', async () => {
     await at.account('sam@demo.test', { status: 'SUSPENDED' })
     const refusals = await Promise.all([
       codeOf(initiate(at, 'nobody@demo.test')),
@@ -60,15 +60,15 @@ describe('auth.loginInitiate', () => {
     expect(new Set(refusals)).toEqual(new Set(['AUTH.INVALID_CREDENTIALS']))
   })
 
-  test('an unknown address costs a verification as well', async () => {
+  test('verifies a password for an unknown address, too', async () => {
     const before = verified.length
     for (const email of ['ann@demo.test', 'nobody@demo.test'])
       expect(await codeOf(initiate(at, email, {}, 'wrong'))).toBe('AUTH.INVALID_CREDENTIALS')
-    // That null costs as much is tested where it is done (test/platform/crypto.test.ts).
+    // test/platform/crypto.test.ts checks that verifying against null costs as much.
     expect(verified.slice(before)).toEqual([expect.stringMatching(/^\$argon2id\$/), null])
   })
 
-  test('tells an account that waits for approval so, once its password is right, and gives no session', async () => {
+  test('shows a pending approval to those who know the password, and starts no attempt', async () => {
     await at.account('pat@demo.test', { status: 'PENDING_APPROVAL' })
     expect(await codeOf(initiate(at, 'pat@demo.test', {}, 'wrong'))).toBe('AUTH.INVALID_CREDENTIALS')
     const reply = await initiate(at, 'pat@demo.test')
@@ -76,7 +76,7 @@ describe('auth.loginInitiate', () => {
     expect(reply.accountStatus?.value).toBe(10010201)
   })
 
-  test('the eleventh failure in 15 minutes meets a wait, the right password too, known or not', async () => {
+  test('locks out after ten failures in 15 minutes: the right password and unknown addresses, too', async () => {
     await at.account('bob@demo.test')
     for (const email of ['bob@demo.test', 'ghost@demo.test']) {
       for (let failure = 0; failure < 10; failure++)
@@ -100,7 +100,7 @@ describe('auth.loginInitiate', () => {
     expect((await initiate(at, 'bob@demo.test')).sessionId).toBeTypeOf('string')
   })
 
-  test('whoever knows the password and pauses between waits has no hundred guesses a day at the second factor', async () => {
+  test('pausing between waits allows fewer than 100 guesses a day at the second factor', async () => {
     await at.account('patient@demo.test')
     const begun = at.clock.now()
     let guesses = 0
@@ -121,7 +121,7 @@ describe('auth.loginInitiate', () => {
     expect(guesses).toBeLessThan(100)
   })
 
-  test('whoever stops short of the limit in every window has a hundred guesses in a row, and then some twenty a day', async () => {
+  test('staying below the limit in every window allows 100 guesses in a row, then about 20 a day', async () => {
     await at.account('steady@demo.test')
     const begun = at.clock.now()
     let guesses = 0
@@ -140,7 +140,7 @@ describe('auth.loginInitiate', () => {
     expect((await initiate(at, 'steady@demo.test')).sessionId).toBeTypeOf('string')
   })
 
-  test('thirty parallel guesses are ten guesses', async () => {
+  test('of thirty parallel guesses ten are checked', async () => {
     const email = 'flood@demo.test'
     const codes = await Promise.all(Array.from({ length: 30 }, () => codeOf(initiate(at, email, {}, 'wrong'))))
     expect(codes.filter((code) => code === 'AUTH.INVALID_CREDENTIALS')).toHaveLength(10)
@@ -169,7 +169,7 @@ describe('auth.mfaSend', () => {
     expect((await complete(at, sessionId, next)).tokenType).toBe('Bearer')
   })
 
-  test('mails nothing for a login that has no attempt left', async () => {
+  test('mails nothing for a sign-in without tries left', async () => {
     await at.account('spent@demo.test')
     const { sessionId, code } = await begin(at, 'spent@demo.test')
     const wrong = code === '000000' ? '000001' : '000000'
@@ -179,7 +179,7 @@ describe('auth.mfaSend', () => {
     expect(await codeOf(send(at, sessionId))).toBe('AUTH.SESSION_NOT_FOUND')
   })
 
-  test('tells how many attempts are left', async () => {
+  test('shows the remaining attempts', async () => {
     await at.account('lea@demo.test')
     const { sessionId, code } = await begin(at, 'lea@demo.test')
     const wrong = code === '000000' ? '111111' : '000000'
@@ -208,14 +208,14 @@ describe('auth.mfaSend', () => {
     expect(at.outbox.list().filter((mail) => mail.to === 'pam@demo.test')).toHaveLength(1)
   })
 
-  test('sends five codes in ten minutes to one account, however many logins it begins', async () => {
+  test('sends five codes in ten minutes to one account, however many sign-ins it starts', async () => {
     await at.account('eve@demo.test')
     for (let sent = 0; sent < 5; sent++) await begin(at, 'eve@demo.test')
     const { sessionId } = await initiate(at, 'eve@demo.test')
     expect(await codeOf(send(at, sessionId))).toBe('ACCESS.RATE_LIMITED')
   })
 
-  test('429 ACCESS.RATE_LIMITED for the sixth leaves the code that was mailed last good', async () => {
+  test('429 ACCESS.RATE_LIMITED for the sixth: the last mailed code stays valid', async () => {
     await at.account('ned@demo.test')
     const { sessionId } = await initiate(at, 'ned@demo.test')
     for (let sent = 0; sent < 5; sent++) {
@@ -226,7 +226,7 @@ describe('auth.mfaSend', () => {
     expect((await complete(at, sessionId, mailedCode(at, 'ned@demo.test'))).tokenType).toBe('Bearer')
   })
 
-  test('asks the quota while no connection of the store is held, mfa.stepUpSend as well', async () => {
+  test('counts the mail outside of a transaction, as mfa.stepUpSend does', async () => {
     let asked = 0
     const held = await harness(undefined, (ports) => {
       const { cache, database } = ports
@@ -248,7 +248,7 @@ describe('auth.mfaSend', () => {
     await held.close()
   })
 
-  test('429 ACCESS.RATE_LIMITED within 30 s of the last one costs nothing of the quota, mfa.stepUpSend as well', async () => {
+  test('429 ACCESS.RATE_LIMITED within 30 s does not count towards the quota, nor in mfa.stepUpSend', async () => {
     await at.account('soon@demo.test')
     const caller = await signedIn(at, 'soon@demo.test')
     const stepUp = () => call(at.identity, sendStepUpCode, facts(at.clock), { mfaMethod: 'EMAIL' }, caller)
@@ -264,7 +264,7 @@ describe('auth.mfaSend', () => {
     expect((await refusalOf(send(at, sessionId))).detail.retryAfter).toBe(540)
   })
 
-  test('refuses another client, and a session that is unknown, made up or expired', async () => {
+  test('refuses another client, and an unknown, invented or expired session id', async () => {
     await at.account('fay@demo.test')
     const { sessionId } = await initiate(at, 'fay@demo.test')
     expect(await codeOf(send(at, sessionId, { clientHash: 'client-two' }))).toBe('AUTH.CLIENT_MISMATCH')
@@ -277,7 +277,7 @@ describe('auth.mfaSend', () => {
 })
 
 describe('auth.loginComplete', () => {
-  test('yields a pair of tokens for a session that has just stepped up, on a device that is new once', async () => {
+  test('returns tokens for a session that has stepped up; the device is new once', async () => {
     const accountId = await at.account('gus@demo.test')
     const reply = await signIn(at, 'gus@demo.test')
     expect(reply).toMatchObject({ tokenType: 'Bearer', expiresIn: 900, refreshExpiresIn: 43_200, isNewDevice: true })
@@ -287,7 +287,7 @@ describe('auth.loginComplete', () => {
     expect((await signIn(at, 'gus@demo.test', { clientHash: 'client-two' })).isNewDevice).toBe(true)
   })
 
-  test('refuses a login and a code from more than their time ahead of a clock that was set back; a new one is sent', async () => {
+  test('refuses a sign-in and a code from further ahead than their lifetime; sends a new one', async () => {
     await at.account('set@demo.test')
     at.clock.advance(3_600_000)
     const { sessionId, code } = await begin(at, 'set@demo.test')
@@ -300,14 +300,14 @@ describe('auth.loginComplete', () => {
     expect((await complete(at, login.sessionId, mailedCode(at, 'set@demo.test'))).tokenType).toBe('Bearer')
   })
 
-  test('spends the login: code and session are good once', async () => {
+  test('spends the attempt: code and session id work once', async () => {
     await at.account('hal@demo.test')
     const { sessionId, code } = await begin(at, 'hal@demo.test')
     await complete(at, sessionId, code)
     expect(await codeOf(complete(at, sessionId, code))).toBe('AUTH.SESSION_NOT_FOUND')
   })
 
-  test('refuses a code of another login, of ten minutes ago, and under a method that was not set up', async () => {
+  test('refuses a code of another sign-in, of ten minutes ago, and of a method that is not enabled', async () => {
     await at.account('ida@demo.test')
     const first = await begin(at, 'ida@demo.test')
     const second = await begin(at, 'ida@demo.test')
@@ -321,7 +321,7 @@ describe('auth.loginComplete', () => {
     expect(await codeOf(complete(at, second.sessionId, second.code))).toBe('AUTH.SESSION_NOT_FOUND')
   })
 
-  test('five wrong codes end the login, the right one after them included', async () => {
+  test('refuses the right code after five wrong ones', async () => {
     await at.account('jon@demo.test')
     const { sessionId, code } = await begin(at, 'jon@demo.test')
     const wrong = code === '000000' ? '111111' : '000000'
@@ -330,7 +330,7 @@ describe('auth.loginComplete', () => {
     expect(await codeOf(complete(at, sessionId, code))).toBe('AUTH.SESSION_NOT_FOUND')
   })
 
-  test('wrong codes count towards the account’s cap, which a new login does not start afresh', async () => {
+  test('counts wrong codes per account, across sign-ins', async () => {
     await at.account('kim@demo.test')
     for (let login = 0; login < 2; login++) {
       const { sessionId, code } = await begin(at, 'kim@demo.test')
@@ -340,7 +340,7 @@ describe('auth.loginComplete', () => {
     expect(await codeOf(initiate(at, 'kim@demo.test'))).toBe('ACCESS.RATE_LIMITED')
   })
 
-  test('a wait that others have brought upon the account takes no attempt', async () => {
+  test('takes no try during a lockout that others have caused', async () => {
     await at.account('blocked@demo.test')
     const { sessionId, code } = await begin(at, 'blocked@demo.test')
     for (let turn = 0; turn < 10; turn++) await codeOf(initiate(at, 'blocked@demo.test', {}, 'wrong'))
@@ -349,7 +349,7 @@ describe('auth.loginComplete', () => {
     expect((await complete(at, sessionId, code)).accessToken).toBeTypeOf('string')
   })
 
-  test('a wait ends at its own time, or where the clock was set back by more than that', async () => {
+  test('ends a lockout on time, or after the clock was set back by more than its length', async () => {
     await at.account('back@demo.test')
     for (let turn = 0; turn < 10; turn++) await codeOf(initiate(at, 'back@demo.test', {}, 'wrong'))
     at.clock.advance(-60_000)
@@ -359,7 +359,7 @@ describe('auth.loginComplete', () => {
     at.clock.advance(3_600_000)
   })
 
-  test('another client neither completes a login nor uses up its attempts', async () => {
+  test('another client neither completes a sign-in nor uses up its tries', async () => {
     await at.account('lea@demo.test')
     const { sessionId, code } = await begin(at, 'lea@demo.test')
     for (let attempt = 0; attempt < 6; attempt++)
@@ -367,7 +367,7 @@ describe('auth.loginComplete', () => {
     expect((await complete(at, sessionId, code)).tokenType).toBe('Bearer')
   })
 
-  test('writes history and audit rows for success and failure, by which second factor, and no secret into either', async () => {
+  test('writes history and audit rows with the second factor for success and failure, and no secrets', async () => {
     const accountId = await at.account('mia@demo.test')
     await codeOf(initiate(at, 'mia@demo.test', {}, 'wrong'))
     const { sessionId, code } = await begin(at, 'mia@demo.test')

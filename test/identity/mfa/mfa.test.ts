@@ -47,8 +47,8 @@ const otpAt = (secret: string, seconds = 0): string =>
 const ask = <O extends Parameters<typeof call>[1]>(operation: O, body: unknown = null) =>
   call(at.identity, operation, facts(at.clock), body, caller)
 const prove = (code: string) => ask(stepUp, { mfaMethod: 'OTP', code })
-/** What the account's owner was told of its security. */
-const told = async (): Promise<string[]> => {
+/** The security mails to the account's owner. */
+const securityMails = async (): Promise<string[]> => {
   await doJobs(at)
   const mails = at.outbox.list().filter(({ to, template }) => to === email && template === 'security-change')
   return mails.map(({ text }) => text)
@@ -60,7 +60,7 @@ const newSecret = async (): Promise<string> => {
 }
 
 describe('an authenticator', () => {
-  test('is believed for the present step and one either way, exactly, and for no step twice or before one that was used', async () => {
+  test('accepts the current time step and one either way, and no step twice or before a used one', async () => {
     const secret = await newSecret()
     at.clock.advance(300_000)
     for (const seconds of [-60, 60, -90]) expect(await codeOf(prove(otpAt(secret, seconds)))).toBe('AUTH.CODE_INVALID')
@@ -73,20 +73,20 @@ describe('an authenticator', () => {
     await prove(otpAt(secret))
   })
 
-  test('that was set up more than 15 minutes ago is not put in force', async () => {
+  test('that was set up more than 15 minutes ago is not activated', async () => {
     const { secret } = await ask(setupOtp)
     at.clock.advance(900_000)
     expect(await codeOf(ask(verifyOtp, { code: otpAt(secret) }))).toBe('STATE.CONFLICT')
   })
 
-  test('that was set up an hour ahead of a clock that was set back is not put in force', async () => {
+  test('that was set up an hour ahead of a clock that was set back is not activated', async () => {
     at.clock.advance(3_600_000)
     const { secret } = await ask(setupOtp)
     at.clock.advance(-3_600_000)
     expect(await codeOf(ask(verifyOtp, { code: otpAt(secret) }))).toBe('STATE.CONFLICT')
   })
 
-  test('mfa.otpVerify 409 STATE.CONFLICT is no failure: it brings no wait', async () => {
+  test('mfa.otpVerify 409 STATE.CONFLICT: does not count as a failure', async () => {
     for (let turn = 0; turn < 11; turn++)
       expect(await codeOf(ask(verifyOtp, { code: '123456' }))).toBe('STATE.CONFLICT')
     const { secret } = await ask(setupOtp)
@@ -96,7 +96,7 @@ describe('an authenticator', () => {
     expect((await ask(sendStepUpCode, { mfaMethod: 'EMAIL' })).attemptsRemaining).toBe(10)
   })
 
-  test('is kept sealed, for its own account', async () => {
+  test('is stored encrypted for its own account', async () => {
     const { database } = at.ports
     const [secret, { accountId }] = [await newSecret(), caller]
     await at.account('robbed@demo.test')
@@ -125,7 +125,7 @@ describe('an authenticator', () => {
 })
 
 describe('a step-up', () => {
-  test('counts from now on: the session says when', async () => {
+  test('is recorded in the session with its time', async () => {
     await ask(sendStepUpCode, { mfaMethod: 'EMAIL' })
     at.clock.advance(30_000)
     await ask(stepUp, { mfaMethod: 'EMAIL', code: mailedCode(at, email) })
@@ -137,7 +137,7 @@ describe('a step-up', () => {
     expect(rows.map((row) => row.stepped_up_at)).toEqual([at.clock.now()])
   })
 
-  test('counts at once on a replica that remembers the session from before and has had no news of it', async () => {
+  test('is valid immediately on a replica that has cached the session and got no message', async () => {
     const deaf = await harness(undefined, (ports) => {
       ports.announcements = { announce: () => undefined, listen: () => undefined }
     })
@@ -152,7 +152,7 @@ describe('a step-up', () => {
       clock.advance(settings.mfa.stepUpMs + 1)
       const other = await deaf.replica()
       const there = async (anew: boolean) => other.authentication.accessToken(credential(accessToken, { anew }))
-      // The first call notes that the session is used, and does not remember it.
+      // The first call records activity and therefore does not cache the session.
       await there(false)
       const before = await there(false)
       await call(identity, sendStepUpCode, facts(clock), { mfaMethod: 'EMAIL' }, self)
@@ -162,7 +162,7 @@ describe('a step-up', () => {
       await call(other, revokeOtp, facts(clock), {}, before)
       expect((await there(true)).steppedUpAt).toBe(clock.now())
       expect((await there(false)).steppedUpAt).toBe(clock.now())
-      // Nor is a session that has ended let in by what is remembered.
+      // Nor does the cache admit a session that has ended.
       await call(identity, logout, facts(clock), null, self)
       expect((await there(false)).steppedUpAt).toBe(clock.now())
       expect(await codeOf(there(true))).toBe('ACCESS.TOKEN_INVALID')
@@ -185,7 +185,7 @@ describe('a step-up', () => {
     await ask(revokeOtp, {})
   })
 
-  test('mfa.stepUpSend sends a code where the last one lies an hour ahead, which proves nothing', async () => {
+  test('mfa.stepUpSend sends a code if the last one lies an hour ahead; the last one is not accepted', async () => {
     await ask(sendStepUpCode, { mfaMethod: 'EMAIL' })
     const ahead = mailedCode(at, email)
     at.clock.advance(-3_600_000)
@@ -195,28 +195,28 @@ describe('a step-up', () => {
     at.clock.advance(3_600_000)
   })
 
-  test('by a backup code goes by a digest: the code itself is nowhere', async () => {
+  test('by a backup code compares a digest; the code itself is not stored', async () => {
     const { codes } = await ask(generateBackupCodes)
     expect(codes).toHaveLength(10)
     const forms = codes.flatMap((code) => [code, code.replaceAll('-', '')])
     expect(await keptPlainly(at.ports.database, ...forms)).toEqual([])
   })
 
-  test('by a backup code is told of by mail, like a login by one', async () => {
+  test('by a backup code is mailed to the owner, as a sign-in by one is', async () => {
     const [code] = (await ask(generateBackupCodes)).codes
     await ask(stepUp, { mfaMethod: 'BACKUP_CODE', code })
-    expect(await told()).toContainEqual(expect.stringContaining('A backup code has been used'))
+    expect(await securityMails()).toContainEqual(expect.stringContaining('A backup code has been used'))
   })
 
-  test('by a backup code is told of where it removes the authenticator', async () => {
+  test('by a backup code that removes the authenticator is mailed to the owner', async () => {
     await newSecret()
     const [code] = (await ask(generateBackupCodes)).codes
     await ask(revokeOtp, { code })
-    expect(await told()).toContainEqual(expect.stringContaining('authenticator app has been removed'))
-    expect(await told()).toContainEqual(expect.stringContaining('A backup code has been used'))
+    expect(await securityMails()).toContainEqual(expect.stringContaining('authenticator app has been removed'))
+    expect(await securityMails()).toContainEqual(expect.stringContaining('A backup code has been used'))
   })
 
-  test('mfa.stepUpSend 200: the attempts that are left are those of the account alone', async () => {
+  test('mfa.stepUpSend 200: the remaining attempts are those of the account only', async () => {
     for (let turn = 0; turn < 3; turn++) expect(await codeOf(prove('000000'))).toBe('AUTH.CODE_INVALID')
     expect((await ask(sendStepUpCode, { mfaMethod: 'EMAIL' })).attemptsRemaining).toBe(7)
     await at.account('untried@demo.test')
@@ -232,7 +232,7 @@ describe('a step-up', () => {
     expect(await codeOf(ask(stepUp, proof))).toBe('AUTH.CODE_INVALID')
   })
 
-  test('by a mailed code is good for ten minutes, to the second', async () => {
+  test('by a mailed code is valid for ten minutes, to the second', async () => {
     await ask(sendStepUpCode, { mfaMethod: 'EMAIL' })
     const code = mailedCode(at, email)
     at.clock.advance(600_000)
@@ -242,7 +242,7 @@ describe('a step-up', () => {
     await ask(stepUp, { mfaMethod: 'EMAIL', code: mailedCode(at, email) })
   })
 
-  test('mfa.stepUpSend 429 ACCESS.RATE_LIMITED for a mail too many leaves the code that was mailed last good', async () => {
+  test('mfa.stepUpSend 429 ACCESS.RATE_LIMITED: the last mailed code stays valid', async () => {
     const few = await harness((settings) => {
       settings.portals.CONSUMER.codeSends.limit = 2
     })
@@ -260,7 +260,7 @@ describe('a step-up', () => {
     }
   })
 
-  test('ten wrong codes bring a wait for the right one as well, for every session of the account, and for no login', async () => {
+  test('ten wrong codes lock out every session of the account, and no sign-in', async () => {
     const secret = await newSecret()
     at.clock.advance(60_000)
     const right = otpAt(secret)

@@ -39,7 +39,7 @@ const change = (caller: Caller, currentPassword: string) =>
     caller,
   )
 
-test('a notice waits for the mail server, and for another process where the one that owed it is gone', async () => {
+test('a notice is retried until the mail server works, by another process if the first one is gone', async () => {
   const email = 'waits@demo.test'
   const caller = await signedIn(email)
   const before = noticesTo(email)
@@ -57,7 +57,7 @@ test('a notice waits for the mail server, and for another process where the one 
   expect(noticesTo(email)).toHaveLength(before.length + 1)
 })
 
-test('what did not happen is not told of', async () => {
+test('an event that was rolled back is not mailed', async () => {
   const email = 'nothing@demo.test'
   const caller = await signedIn(email)
   const before = noticesTo(email)

@@ -40,7 +40,7 @@ const ask = <O extends Parameters<typeof askAnonymously>[1]>(operation: O, body:
 const forgot = (email: string) => requestLink(at, email)
 const linkOf = (email: string) => mailedToken(at, email)
 
-test('a hash of another cost is made anew at the next sign-in, and nobody notices, two at once neither', async () => {
+test('an outdated hash is replaced at the next sign-in, also by two concurrent sign-ins', async () => {
   const id = await at.account('old@demo.test')
   const old = await hash('an old password of mine', { memoryCost: 4_096, timeCost: 3, parallelism: 1 })
   const of = at.ports.database.updateTable('accounts').set({ password_hash: old }).where('biz_id', '=', id)
@@ -60,7 +60,7 @@ test('a hash of another cost is made anew at the next sign-in, and nobody notice
   expect((await initiate(at, 'old@demo.test', {}, 'an old password of mine')).sessionId).toBeTypeOf('string')
 })
 
-test('password.reset 200 stands, whatever hash of the password before is being made anew', async () => {
+test('password.reset 200: is not overwritten by a concurrent rehash of the old password', async () => {
   const email = 'upgraded@demo.test'
   const id = await at.account(email)
   const old = 'an old password of mine'

@@ -34,7 +34,7 @@ const linkOf = (email: string) => mailedToken(at, email)
 const begin = (email: string) => beginRegistration(at, email)
 
 describe('a reset link', () => {
-  test('is good for half an hour, to the millisecond, and kept as a digest alone', async () => {
+  test('is valid for half an hour, to the millisecond, and stored as a digest only', async () => {
     await at.account('link@demo.test')
     await forgot('link@demo.test')
     const token = linkOf('link@demo.test') ?? ''
@@ -48,7 +48,7 @@ describe('a reset link', () => {
     expect(done).toEqual({ success: true, terminatedSessions: 0 })
   })
 
-  test('is good no longer for a clock that was set back, nor is a registration', async () => {
+  test('does not get valid for longer if the clock is set back, nor does a registration', async () => {
     await at.account('back@demo.test')
     await forgot('back@demo.test')
     const { sessionId, code } = await begin('backwards@demo.test')
@@ -59,7 +59,7 @@ describe('a reset link', () => {
     at.clock.advance(3_600_000)
   })
 
-  test('is sent to no suspended account, and one that was sent before is of no use to it', async () => {
+  test('is not sent to a suspended account, and an earlier one does not work', async () => {
     const id = await at.account('out@demo.test')
     await forgot('out@demo.test')
     const suspend = at.ports.database.updateTable('accounts').set({ account_status: 'SUSPENDED' })
@@ -71,7 +71,7 @@ describe('a reset link', () => {
     expect(await codeOf(ask(resetPassword, { token, newPassword }))).toBe('AUTH.SESSION_NOT_FOUND')
   })
 
-  test('ends the logins that the old password began, which are found by their account', async () => {
+  test('cancels the sign-ins that were started with the old password, by an index on the account', async () => {
     const id = await at.account('begun@demo.test')
     const login = await beginLogin(at, 'begun@demo.test')
     await forgot('begun@demo.test')
@@ -82,7 +82,7 @@ describe('a reset link', () => {
     expect(JSON.stringify(rows)).toContain('login_sessions_under_way')
   })
 
-  test('password.reset 200 ends what had run out by a clock that was ahead: set right, it brings nothing back', async () => {
+  test('password.reset 200: ends sessions and sign-ins that a clock ahead has expired', async () => {
     await at.account('ahead@demo.test')
     const { refreshToken } = await signIn(at, 'ahead@demo.test')
     at.clock.advance(30_000)
@@ -96,7 +96,7 @@ describe('a reset link', () => {
     expect(await codeOf(complete(at, login.sessionId, login.code))).toBe('AUTH.SESSION_NOT_FOUND')
   })
 
-  test('auth.loginInitiate 401 AUTH.INVALID_CREDENTIALS where it sets another password while the old one is looked at', async () => {
+  test('auth.loginInitiate 401 AUTH.INVALID_CREDENTIALS: a reset during the verification wins', async () => {
     const id = await at.account('crossing@demo.test')
     await forgot('crossing@demo.test')
     meanwhile(() => ask(resetPassword, { token: linkOf('crossing@demo.test'), newPassword }))
@@ -105,7 +105,7 @@ describe('a reset link', () => {
     expect(await logins.execute()).toEqual([])
   })
 
-  test('lifts the wait that wrong passwords brought', async () => {
+  test('ends a lockout', async () => {
     await at.account('wait@demo.test')
     for (let failure = 0; failure < 11; failure++) await codeOf(initiate(at, 'wait@demo.test', {}, 'wrong'))
     expect(await codeOf(initiate(at, 'wait@demo.test'))).toBe('ACCESS.RATE_LIMITED')

@@ -41,7 +41,7 @@ describe('a registration', () => {
     expect(await codeOf(ask(verifyRegistrationEmail, { sessionId, code }))).toBe('AUTH.SESSION_NOT_FOUND')
   })
 
-  test('registration.verifyEmail 401 AUTH.CODE_INVALID stands in the audit log', async () => {
+  test('registration.verifyEmail 401 AUTH.CODE_INVALID: is recorded in the audit log', async () => {
     const { sessionId, code } = await begin('guess@demo.test')
     await codeOf(ask(verifyRegistrationEmail, { sessionId, code: code === '000000' ? '111111' : '000000' }))
     const rows = at.ports.database.selectFrom('audit_log').selectAll().where('action', '=', verifyRegistrationEmail.id)
@@ -65,7 +65,7 @@ describe('a registration', () => {
     expect((await initiate(at, 'new@demo.test', {}, newPassword)).sessionId).toBeTypeOf('string')
   })
 
-  test('password.reset 404 for the token that it ends with, and password.init 404 for a reset link: each is for its own', async () => {
+  test('password.reset 404 for a token of a registration, and password.init 404 for a reset link', async () => {
     await at.account('mixed@demo.test')
     await forgot('mixed@demo.test')
     const token = linkOf('mixed@demo.test')
@@ -77,7 +77,7 @@ describe('a registration', () => {
     expect(await codeOf(ask(resetPassword, wrong))).toBe('AUTH.SESSION_NOT_FOUND')
   })
 
-  test('that cannot open its workspace makes no account, and can be tried again', async () => {
+  test('whose workspace cannot be opened creates no account, and can be retried', async () => {
     const { sessionId, code } = await begin('torn@demo.test')
     await ask(verifyRegistrationEmail, { sessionId, code })
     const open = at.ports.openWorkspace
@@ -91,7 +91,7 @@ describe('a registration', () => {
     expect((await ask(completeRegistration, body)).pendingApproval).toBe(false)
   })
 
-  test('mails go to one address three times in ten minutes, account or not', async () => {
+  test('mails an address at most three times in ten minutes, with or without an account', async () => {
     await at.account('have@demo.test')
     for (const email of ['have@demo.test', 'havenot@demo.test']) {
       for (let mail = 0; mail < 3; mail++) await ask(initiateRegistration, { email, turnstileToken: '' })

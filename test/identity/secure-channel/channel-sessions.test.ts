@@ -15,7 +15,7 @@ afterAll(() => at.close())
 const settings = settingsAsDelivered().secureChannel
 const owner = { portal: 'CONSUMER', clientHash: 'client-one' } as const
 
-test('a channel session whose window the cache keeps for longer ends all the same', async () => {
+test('a channel session expires even if the cache keeps its window for longer', async () => {
   const { cache } = at.ports
   const joinGroup: Cache['joinGroup'] = (group, options) => cache.joinGroup(group, { ...options, ttl: 24 * 3_600_000 })
   const ports = { ...at.ports, cache: { ...cache, joinGroup } }
@@ -27,7 +27,7 @@ test('a channel session whose window the cache keeps for longer ends all the sam
   expect(sessions.read(sessionId, owner)).toBeUndefined()
 })
 
-describe('the sessions of one portal', () => {
+describe('channel sessions of one portal', () => {
   const limited = () => createChannelSessions(at.ports, { ...settings, maxSessions: 62 })
 
   test('secureChannel.open 429: 62 sessions of 30 minutes are two openings a minute', async () => {
@@ -45,7 +45,7 @@ describe('the sessions of one portal', () => {
 })
 
 describe('a session’s key', () => {
-  test('is unsealed once, and goes to its owner alone ever after', async () => {
+  test('is decrypted once, and afterwards returned to its owner only', async () => {
     let unsealed = 0
     const open: SecretBox['open'] = (...sealed) => {
       const plaintext = at.ports.secretBox.open(...sealed)
@@ -64,13 +64,13 @@ describe('a session’s key', () => {
     expect(unsealed).toBe(1)
   })
 
-  test('is remembered by itself, and not with the pool of memory that it was unsealed into', async () => {
+  test('is cached as a copy, without the buffer pool that it was decrypted into', async () => {
     const sessions = createChannelSessions(at.ports, settings)
     const { sessionId } = await sessions.open(owner, randomBytes(32))
     expect(sessions.read(sessionId, owner)?.key.buffer.byteLength).toBe(32)
   })
 
-  test('is of no use at once where another replica has closed the session', async () => {
+  test('is rejected immediately after another replica has closed the session', async () => {
     const [here, there] = [createChannelSessions(at.ports, settings), createChannelSessions(at.ports, settings)]
     const { sessionId } = await here.open(owner, randomBytes(32))
     const session = here.read(sessionId, owner)

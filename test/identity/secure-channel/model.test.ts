@@ -17,7 +17,7 @@ interface Whom {
   portal: Portal
   device: number
 }
-/** What one header says other than it has to. */
+/** A header member with a wrong value. */
 type Flaw = 'none' | 'path' | 'method' | 'kid' | 'algorithm' | 'more' | 'text' | 'bit'
 type Command =
   | ({ kind: 'offer' } & Whom)
@@ -149,7 +149,7 @@ const world = async () => {
         replicas[replica] = await at.replica()
         return
       case 'lose':
-        // What a restart of Redis costs.
+        // The loss of a Redis restart.
         await at.ports.cache.close()
         for (const session of sessions) session.gone = true
         return
@@ -203,7 +203,7 @@ const courses = fc.array(fc.tuple(command, fc.nat(1)), {
 })
 const seed = Number(process.env.FC_SEED ?? Date.now() % 2 ** 31)
 
-test('any course of openings, bodies sent early, late, twice and by others, ends and losses is answered as a plain model says', async () => {
+test('any sequence of openings, reordered, replayed and foreign bodies, ends and losses matches the model', async () => {
   const course = fc.asyncProperty(courses, async (commands) => {
     const act = await world()
     for (const [each, replica] of [...beginning, ...commands]) await act(each, replica)

@@ -16,7 +16,7 @@ const publicKey = () => call(at.identity, contract.readPublicKey, facts(at.clock
 const open = (payload: unknown, more: Partial<RequestFacts> = {}) =>
   call(at.identity, contract.openSecureChannel, facts(at.clock, more), { payload })
 
-/** The payload of an opening, as a client makes it that has been offered a key. */
+/** The payload with which a client opens a session under an offered key. */
 const openingBy = (
   offered: Awaited<ReturnType<typeof publicKey>>,
   key: Uint8Array,
@@ -53,7 +53,7 @@ const seal = ({ key, sessionId }: Session, seq: unknown, header: object = {}, te
   new CompactEncrypt(Buffer.from(text))
     .setProtectedHeader({ alg: 'dir', enc: 'A256GCM', kid: sessionId, seq, ...target, ...header })
     .encrypt(key)
-/** The opened body; undefined where it is refused. */
+/** The decrypted body; undefined if it is refused. */
 const tried = async (sessionId: string, payload: string, more = {}) =>
   at.identity.channel.open({
     sessionId,
@@ -71,7 +71,7 @@ const receive = async (sessionId: string, payload: string) => {
 }
 
 describe('secureChannel.publicKey', () => {
-  test('shows the key that the other replicas show, with nanoseconds', async () => {
+  test('returns the same key on every replica, with nanoseconds', async () => {
     const key = await publicKey()
     expect(key).toMatchObject({
       algorithm: 'RSA-OAEP-2048',
@@ -100,7 +100,7 @@ describe('secureChannel.publicKey', () => {
 })
 
 describe('secureChannel.open', () => {
-  test('answers a session of 30 minutes', async () => {
+  test('returns a session of 30 minutes', async () => {
     const reply = await open(await opening(randomBytes(32)))
     expect(reply).toMatchObject({ algorithm: 'A256GCM', expiresIn: 1_800, createdAt: '2026-01-05T12:00:00.000Z' })
     expect(reply.expiresAt).toBe('2026-01-05T12:30:00.000Z')
@@ -113,7 +113,7 @@ describe('secureChannel.open', () => {
       expect(await codeOf(open(await opening(randomBytes(32), {}, { iat: iat + by })))).toBe(invalid)
   })
 
-  test('refuses any proposal but the one form', async () => {
+  test('refuses a proposal of any other form', async () => {
     const key = randomBytes(32)
     const proposals = [
       { clientHash: 'thief' },
@@ -129,7 +129,7 @@ describe('secureChannel.open', () => {
       expect([proposal, await codeOf(open(await opening(key, {}, proposal)))]).toEqual([proposal, invalid])
   })
 
-  test('refuses a proposal that is not strictly JSON: a name twice, or no UTF-8', async () => {
+  test('refuses a proposal that is not strict JSON: a duplicate name, or invalid UTF-8', async () => {
     const twice = (text: string) => Buffer.from(text.replace('{', '{"clientHash":"client-one",'))
     expect(await codeOf(open(await opening(randomBytes(32), {}, {}, twice)))).toBe(invalid)
     const latin = (text: string) => Buffer.from(text.replace('client-one', 'client-\xe9'), 'latin1')
@@ -137,7 +137,7 @@ describe('secureChannel.open', () => {
     expect(await codeOf(open(payload, { clientHash: 'client-\ufffd' }))).toBe(invalid)
   })
 
-  test('refuses every other algorithm, header and key id, and what is no JWE, with one refusal', async () => {
+  test('refuses every other algorithm, header and key id, and anything but a JWE, alike', async () => {
     const good = await opening(randomBytes(32))
     const offered = await publicKey()
     const [, ...rest] = good.split('.')
@@ -177,20 +177,20 @@ describe('secureChannel.open', () => {
       const started = performance.now()
       const refusal = await refusalOf(open(payload))
       expect([payload.slice(0, 40), refusal.code, refusal.detail]).toEqual([payload.slice(0, 40), invalid, {}])
-      // As many rounds of PBKDF2 as a header asks for would take minutes.
+      // The PBKDF2 rounds that this header requests would take minutes.
       expect(performance.now() - started).toBeLessThan(20_000)
     }
     await open(good)
   })
 
-  test('refuses a body of another form like any other fault', async () => {
+  test('refuses a body of another form with the same code', async () => {
     for (const body of [5, null, [], {}, { payload: 5 }, { payload: 'x', extra: 1 }])
       expect(await codeOf(call(at.identity, contract.openSecureChannel, facts(at.clock), body))).toBe(invalid)
   })
 })
 
 describe('an encrypted body', () => {
-  test('that jose sealed is opened, and jose opens the sealed reply', async () => {
+  test('from jose is decrypted, and jose decrypts the encrypted reply', async () => {
     const session = await opened()
     const { plaintext, seal: reply } = await receive(session.sessionId, await seal(session, 1))
     expect(Buffer.from(plaintext).toString()).toBe('{"a":1}')
@@ -201,7 +201,7 @@ describe('an encrypted body', () => {
     expect(Buffer.from((await compactDecrypt(bare?.('x') ?? '', session.key)).plaintext).toString()).toBe('x')
   })
 
-  test('is good once, in any order within the window of 256, and never below it', async () => {
+  test('is accepted once, in any order within the window of 256, and never below it', async () => {
     const session = await opened()
     const order = [3, 1, 2, 300, 45, 299]
     for (const seq of order) await receive(session.sessionId, await seal(session, seq))
@@ -212,14 +212,14 @@ describe('an encrypted body', () => {
       expect(await tried(session.sessionId, await seal(session, seq))).toBeUndefined()
   })
 
-  test('sent twenty times in parallel is received once', async () => {
+  test('sent twenty times in parallel is accepted once', async () => {
     const session = await opened()
     const payload = await seal(session, 1)
     const all = await Promise.all(Array.from({ length: 20 }, () => tried(session.sessionId, payload)))
     expect(all.filter((body) => body)).toHaveLength(1)
   })
 
-  test('moved, foreign, tampered or of another algorithm is one refusal, and uses up no number', async () => {
+  test('moved, foreign, tampered with or of another algorithm is refused alike and spends no number', async () => {
     const session = await opened()
     const other = await opened()
     const payload = await seal(session, 1)
@@ -256,13 +256,13 @@ describe('an encrypted body', () => {
     expect(Buffer.from((await receive(session.sessionId, payload)).plaintext).toString()).toBe('{"a":1}')
   })
 
-  test('of a sealed reply sent back is refused', async () => {
+  test('that is an encrypted reply sent back is refused', async () => {
     const session = await opened()
     const { seal: reply } = await receive(session.sessionId, await seal(session, 1))
     expect(await tried(session.sessionId, reply('{}'))).toBeUndefined()
   })
 
-  test('of an expired or a closed session is refused, just like one of an unknown session', async () => {
+  test('of an expired, closed or unknown session is refused alike', async () => {
     const closed = await opened()
     await call(at.identity, contract.closeSecureChannel, facts(at.clock, { channelSessionId: closed.sessionId }))
     expect(await tried(closed.sessionId, await seal(closed, 1))).toBeUndefined()
@@ -273,7 +273,7 @@ describe('an encrypted body', () => {
     expect(await tried(session.sessionId, await seal(session, 2))).toBeUndefined()
   })
 
-  test('of a session of a lost cache is refused, before its first number too, and the next session works', async () => {
+  test('of a session whose window the cache has lost is refused; the next session works', async () => {
     const [used, unused] = [await opened(), await opened()]
     const first = await seal(used, 1)
     await receive(used.sessionId, first)
@@ -307,7 +307,7 @@ describe('an encrypted body', () => {
 })
 
 describe('secureChannel.close', () => {
-  test('of another client’s or portal’s session answers null and has no effect', async () => {
+  test('of another client’s or portal’s session returns null and has no effect', async () => {
     const session = await opened()
     const channelSessionId = session.sessionId
     for (const more of [{ clientHash: 'thief' }, { portal: 'SYSTEM' as const }]) {
@@ -317,13 +317,13 @@ describe('secureChannel.close', () => {
     await receive(session.sessionId, await seal(session, 1))
   })
 
-  test('that names no session is the observed SYSTEM.INTERNAL_ERROR', async () => {
+  test('without a session is the observed SYSTEM.INTERNAL_ERROR', async () => {
     expect(await codeOf(call(at.identity, contract.closeSecureChannel, facts(at.clock)))).toBe('SYSTEM.INTERNAL_ERROR')
   })
 })
 
 describe('channel keys', () => {
-  test('the next key is offered an hour before the old one ends, which opens until then and nothing from then on', async () => {
+  test('the next key is offered an hour before the old one expires, which works until then', async () => {
     const first = await publicKey()
     at.clock.set(plus(instantOf(Date.parse(first.expiresAt ?? '')), -3_600_000))
     expect((await publicKey()).keyId).not.toBe(first.keyId)
@@ -333,7 +333,7 @@ describe('channel keys', () => {
     expect(await codeOf(open(await openingBy(first, randomBytes(32))))).toBe(invalid)
   })
 
-  test('a key that another replica has just made opens here as well', async () => {
+  test('a key that another replica has just added works here, too', async () => {
     at.clock.advance(24 * 3_600_000)
     const other = await at.replica()
     const offered = await call(other, contract.readPublicKey, facts(at.clock))

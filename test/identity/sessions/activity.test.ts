@@ -30,28 +30,28 @@ const times = () =>
 const note = (used: Instant) =>
   recordActivity(at.ports.database, { portal: 'CONSUMER', id }, used, plus(used, at.settings.sessions.idleMs))
 
-test('activity prolongs a session', async () => {
+test('activity extends a session', async () => {
   const later = plus(at.clock.now(), 60_000)
   await note(later)
   const idle_expires_at = plus(later, at.settings.sessions.idleMs)
   expect(await times()).toEqual({ last_activity_at: later, idle_expires_at })
 })
 
-test('sessions.list 200: when a session began, and when it was last used', async () => {
+test('sessions.list 200: shows the start and the last activity of a session', async () => {
   const later = plus(at.clock.now(), 60_000)
   await note(later)
   const [told] = await call(at.identity, listSessions, facts(at.clock), undefined, caller)
   expect(told).toMatchObject({ loginTime: toIso(at.clock.now()), lastActivityTime: toIso(later), userAgent: 'test' })
 })
 
-test('activity that a slower replica tells of late, or whose clock is behind, shortens no session', async () => {
+test('late activity of a slow replica, or of one whose clock is behind, shortens no session', async () => {
   await note(plus(at.clock.now(), 120_000))
   const before = await times()
   await note(plus(at.clock.now(), 60_000))
   expect(await times()).toEqual(before)
 })
 
-test('activity brings back no session that was idle for too long', async () => {
+test('activity does not revive an expired session', async () => {
   const before = await times()
   await note(before.idle_expires_at)
   expect(await times()).toEqual(before)

@@ -22,7 +22,7 @@ const refresh = (refreshToken: string, more: Partial<RequestFacts> = {}) =>
   call(at.identity, auth.refreshToken, facts(at.clock, more), { refreshToken })
 const lives = async (token: string) => at.identity.authentication.accessToken(credential(token))
 
-test('auth.refresh yields a new pair, and only digests of tokens are kept', async () => {
+test('auth.refresh 200: returns a new pair, and only digests of tokens are stored', async () => {
   const first = await signIn(at, email)
   at.clock.advance(60_000)
   const second = await refresh(first.refreshToken)
@@ -32,7 +32,7 @@ test('auth.refresh yields a new pair, and only digests of tokens are kept', asyn
   expect(await keptPlainly(at.ports.database, ...tokens)).toEqual([])
 })
 
-test('auth.refresh within 30 s of the first use yields the same successor, to parallel tabs as well', async () => {
+test('auth.refresh 200: within 30 s of the first use returns the same successor, to parallel tabs, too', async () => {
   const { refreshToken } = await signIn(at, email)
   const tabs = await Promise.all(Array.from({ length: 8 }, () => refresh(refreshToken)))
   at.clock.advance(30_000)
@@ -40,7 +40,7 @@ test('auth.refresh within 30 s of the first use yields the same successor, to pa
   expect(new Set(tabs.map((tab) => tab.refreshToken)).size).toBe(1)
 })
 
-test('auth.refresh with a token used more than 30 s ago ends the family, its successor and access token included', async () => {
+test('auth.refresh 404: a token used more than 30 s ago ends the family with its tokens', async () => {
   const first = await signIn(at, email)
   const second = await refresh(first.refreshToken)
   await lives(second.accessToken)
@@ -53,7 +53,7 @@ test('auth.refresh with a token used more than 30 s ago ends the family, its suc
   expect(rows.map((row) => row.detail)).toContainEqual({ reason: 'REFRESH_REUSED' })
 })
 
-test('auth.refresh with a used token ends the family where the clock was set back by an hour', async () => {
+test('auth.refresh 404: a used token ends the family if the clock was set back by an hour', async () => {
   at.clock.advance(7_200_000)
   const first = await signIn(at, email)
   await refresh(first.refreshToken)
@@ -61,7 +61,7 @@ test('auth.refresh with a used token ends the family where the clock was set bac
   expect(await codeOf(refresh(first.refreshToken))).toBe('AUTH.SESSION_NOT_FOUND')
 })
 
-test('auth.refresh refuses garbage, another client and another portal, and that ends nothing', async () => {
+test('auth.refresh 404: garbage, another client and another portal end nothing', async () => {
   const { refreshToken } = await signIn(at, email)
   for (const text of ['x', 'A'.repeat(43), "'; DROP TABLE sessions --", refreshToken.toLowerCase()])
     expect(await codeOf(refresh(text))).toBe('AUTH.SESSION_NOT_FOUND')
@@ -80,7 +80,7 @@ test('auth.refresh refuses a suspended account', async () => {
 })
 
 test.each([0, 1, 500, 999])(
-  'an access token is good for all the seconds that are told of it, made %i ms after one',
+  'an access token is valid for all of `expiresIn`, issued %i ms after a full second',
   async (offset) => {
     at.clock.set(instantOf(Math.ceil(at.clock.now() / 1_000) * 1_000 + offset))
     let pair: { refreshToken: string; accessToken: string; expiresIn: number } = await signIn(at, email)
@@ -101,7 +101,7 @@ test.each([0, 1, 500, 999])(
   },
 )
 
-test('auth.refresh keeps the absolute end of the session, and the last access token ends with it', async () => {
+test('auth.refresh keeps the absolute end of the session, which the last access token does not outlive', async () => {
   let pair: { refreshToken: string; accessToken: string; expiresIn: number } = await signIn(at, email)
   for (let minutes = 25; minutes < 720; minutes += 25) {
     at.clock.advance(25 * 60_000)
@@ -118,7 +118,7 @@ test('auth.refresh refuses a session that was idle for 30 minutes', async () => 
   expect(await codeOf(refresh(refreshToken))).toBe('AUTH.SESSION_NOT_FOUND')
 })
 
-test('auth.logout ends the session at once: access token, refresh token, and a second logout', async () => {
+test('auth.logout 200: ends the session immediately for access token, refresh token and a second logout', async () => {
   const { accessToken, refreshToken } = await signIn(at, email)
   const caller = await lives(accessToken)
   const request = facts(at.clock)
@@ -128,7 +128,7 @@ test('auth.logout ends the session at once: access token, refresh token, and a s
   expect(await call(at.identity, auth.logout, request, null, caller)).toMatchObject({ terminatedSessions: 0 })
 })
 
-test('auth.logout is known to another replica within a second', async () => {
+test('auth.logout 200: another replica rejects the session within a second', async () => {
   const { accessToken } = await signIn(at, email)
   const other = await at.replica()
   await other.authentication.accessToken(credential(accessToken))

@@ -12,7 +12,7 @@ beforeAll(async () => {
 afterAll(() => at.close())
 
 const lives = async (token: string) => at.identity.authentication.accessToken(credential(token))
-/** An account that may have two sessions, with both of them, the older first. */
+/** An account with a limit of two sessions and two sessions, the older one first. */
 const withTwo = async (email: string) => {
   await at.account(email)
   const { accessToken: older } = await signIn(at, email)
@@ -23,7 +23,7 @@ const withTwo = async (email: string) => {
   return { older, newer }
 }
 
-test('auth.loginComplete 200 ends no older session in the place of one that has ended', async () => {
+test('auth.loginComplete 200: does not count ended sessions towards the limit', async () => {
   const { older, newer } = await withTwo('ended@demo.test')
   await call(at.identity, logout, facts(at.clock), null, await lives(newer))
   const { accessToken } = await signIn(at, 'ended@demo.test')
@@ -31,7 +31,7 @@ test('auth.loginComplete 200 ends no older session in the place of one that has 
   expect(new Set(alive.map(({ sessionId }) => sessionId)).size).toBe(2)
 })
 
-test('auth.loginComplete 200 ends no older session in the place of one that has run out', async () => {
+test('auth.loginComplete 200: does not count expired sessions towards the limit', async () => {
   const { older } = await withTwo('idle@demo.test')
   const { sessionId: id } = await lives(older)
   if (!id) throw new Error('no session')

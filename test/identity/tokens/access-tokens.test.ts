@@ -43,8 +43,8 @@ const read = async (text: string, more = {}) => at.identity.authentication.acces
 const signed = (payload: JWTPayload, header: object = {}) =>
   new SignJWT(payload).setProtectedHeader({ alg: 'EdDSA', typ: 'at+jwt', kid, ...header }).sign(signingKey)
 
-describe('a token that is not one of ours is ACCESS.TOKEN_INVALID', () => {
-  test('garbage, an empty text, a token of 100 KB, one with a part too many', async () => {
+describe('an access token that was not issued here is ACCESS.TOKEN_INVALID', () => {
+  test('garbage, an empty text, a token of 100 KB, a fourth part', async () => {
     for (const text of ['garbage', '', '..', 'a.b.c', 'x'.repeat(100_000), `${token}.${token}`])
       expect(await codeOf(read(text))).toBe('ACCESS.TOKEN_INVALID')
   })
@@ -70,7 +70,7 @@ describe('a token that is not one of ours is ACCESS.TOKEN_INVALID', () => {
       )
   })
 
-  test('a key of the attacker’s: own signature, embedded, or offered at an address, which is never fetched', async () => {
+  test('a key of an attacker: used to sign, embedded, or at a URL, which is never fetched', async () => {
     let connections = 0
     const listener = createServer()
       .on('connection', () => connections++)
@@ -135,7 +135,7 @@ describe('a token that is not one of ours is ACCESS.TOKEN_INVALID', () => {
   })
 })
 
-describe('times hold to the second', () => {
+describe('time claims are exact to the second', () => {
   const now = () => Math.floor(at.clock.now() / 1_000)
 
   test('exp and nbf at the skew, one second before and after', async () => {
@@ -152,7 +152,7 @@ describe('times hold to the second', () => {
     expect(await codeOf(read(await signed({ ...claims, iat: now() + 86_400 })))).toBe('ACCESS.TOKEN_INVALID')
   })
 
-  test('a remembered token is dropped at its expiry, and when the clock is set back', async () => {
+  test('a cached token is rejected after its expiry, and after the clock was set back', async () => {
     await read(token)
     const issued = at.clock.now()
     at.clock.advance(904_999)
@@ -167,7 +167,7 @@ describe('times hold to the second', () => {
   })
 })
 
-test('a token that expires while a body is waited for is good for the call that came before; an ended session is not', async () => {
+test('a token that expires while the body arrives is valid for that request; an ended session is not', async () => {
   const cameAt = at.clock.now()
   await read(token)
   at.clock.advance(at.settings.tokens.accessTtlMs + at.settings.tokens.clockSkewMs)
@@ -182,7 +182,7 @@ test('a token that expires while a body is waited for is good for the call that 
   expect(await codeOf(read(token, { cameAt }))).toBe('ACCESS.TOKEN_INVALID')
 })
 
-describe('a token is worthless elsewhere', () => {
+describe('a token is bound to its portal, client and session', () => {
   test('on the other portal and with another client hash; the self chain takes the portal from the token', async () => {
     expect(await codeOf(read(token, { portal: 'SYSTEM' }))).toBe('ACCESS.TOKEN_INVALID')
     expect(await codeOf(read(token, { clientHash: 'thief' }))).toBe('ACCESS.TOKEN_INVALID')
@@ -199,7 +199,7 @@ describe('a token is worthless elsewhere', () => {
       expect(await codeOf(read(text))).toBe('ACCESS.TOKEN_INVALID')
   })
 
-  test('once its session was idle for 30 minutes; activity prolongs it', async () => {
+  test('after its session was idle for 30 minutes; activity extends it', async () => {
     const session = await signIn(at, 'tok@demo.test')
     at.clock.advance(14 * 60_000)
     await read(session.accessToken)
@@ -233,7 +233,7 @@ describe('signing keys', () => {
     expect(await codeOf(read(token))).toBe('ACCESS.TOKEN_INVALID')
   })
 
-  test('rotation: the old one is published until the last call assertion is over too, however short tokens live beside it', async () => {
+  test('rotation: the old key is published until the last call assertion has expired', async () => {
     const assertionTtlMs = 2 * at.settings.tokens.accessTtlMs
     const other = await createIdentity(at.ports, {
       ...at.settings,
@@ -245,7 +245,7 @@ describe('signing keys', () => {
     expect((await other.jwks()).keys.map((key) => key.kid)).toContain(part(assertion, 0).kid)
   })
 
-  test('sign where the clock was set back, by seconds or by an hour, to before the first of them', async () => {
+  test('sign after the clock was set back to before the first key, by seconds or by an hour', async () => {
     const [issued, { database }] = [at.clock.now(), at.ports]
     const keys = database.selectFrom('signing_keys').select(['kid', 'activates_at']).orderBy('activates_at')
     const first = await keys.executeTakeFirstOrThrow()
@@ -266,7 +266,7 @@ describe('signing keys', () => {
     expect(await importJWK(keys[0] ?? {})).toBeDefined()
   })
 
-  test('rotation: a key that is on its way out is kept no longer because another one follows', async () => {
+  test('rotation: another rotation does not extend the life of a retiring key', async () => {
     const leaving = () =>
       at.ports.database.selectFrom('signing_keys').select(['kid', 'retires_at']).where('retires_at', 'is not', null)
     await at.identity.rotateSigningKey()
