@@ -9,7 +9,7 @@ import { mailbox, text as printable } from '../contract/common.ts'
 import { type OperatorPermission, operatorPermissions } from '../contract/permissions.ts'
 import { inTransaction } from '../database/index.ts'
 import { operatorRoles } from '../domains/operators/index.ts'
-import { accountProvider, passwordRule } from '../identity/index.ts'
+import { assertPasswordAllowed, provideAccount } from '../identity/index.ts'
 import { longestPassword, passwordLength, Refusal } from '../kernel/index.ts'
 import { createPasswordHasher } from '../platform/crypto/index.ts'
 import { systemClock, systemIds, systemRandomness } from '../platform/system/index.ts'
@@ -70,7 +70,7 @@ const readPassword = async (): Promise<string> => {
 const demandStrength = async (settings: Configuration, { password, email, name }: Operator): Promise<void> => {
   const breaches = breachCheckOf(settings, createLogger('warn'))
   try {
-    await passwordRule({ breaches }, identitySettings(settings).passwords)(password, { email, name })
+    await assertPasswordAllowed({ breaches, settings: identitySettings(settings) }, password, { email, name })
   } catch (error) {
     if (!(error instanceof Refusal)) throw error
     throw new Error('the password is refused', { cause: error })
@@ -89,11 +89,11 @@ const create = (settings: Configuration, operator: Operator): Promise<boolean> =
   withStore(settings, async ({ database, migrate }) => {
     await migrate(schemaOwners)
     const passwords = createPasswordHasher({ concurrency: 1, waiting: 1 }, systemRandomness)
-    const ports = { database, clock: systemClock, ids: systemIds, passwords }
-    const provide = accountProvider(ports, settings.sessions.maxConcurrent)
+    const { maxConcurrent: maxSessions } = settings.sessions
+    const ports = { database, clock: systemClock, ids: systemIds, passwords, maxSessions }
     const { permissions: operatorPermissions, ...account } = operator
     return inTransaction(database, async (tx) => {
-      const made = await provide({ ...account, portal: 'SYSTEM', operatorPermissions }, tx)
+      const made = await provideAccount(ports, { ...account, portal: 'SYSTEM', operatorPermissions }, tx)
       if (!made.created) return false
       const detail = { permissions: operatorPermissions.join(',') }
       await auditCommand(tx, operatorCreate.name, { targetId: made.accountId, detail })

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { schemaOwners } from '../compose/migrations.ts'
 import { readVariables } from '../config/env.ts'
 import { loadConfiguration } from '../config/index.ts'
-import { liftWhitelist } from '../identity/index.ts'
+import { disableWhitelistByEmail } from '../identity/index.ts'
 import { portals } from '../kernel/index.ts'
 import { systemClock, systemIds } from '../platform/system/index.ts'
 import { type Command, parseOptions } from './command.ts'
@@ -32,7 +32,7 @@ export const whitelistDisable: Command = {
     const lifted = await withExistingStore(settings, async ({ database, migrate }) => {
       await migrate(schemaOwners)
       const ports = { database, clock: systemClock, ids: systemIds }
-      return liftWhitelist(ports, owner, (tx, targetId) =>
+      return disableWhitelistByEmail(ports, owner, (tx, targetId) =>
         auditCommand(tx, whitelistDisable.name, { targetId, detail: { portal } }),
       )
     })

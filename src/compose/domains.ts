@@ -28,7 +28,7 @@ export const composeDomains = async (
   settings: Configuration,
   outside: Infrastructure,
   logger: Logger,
-  identity: Pick<Identity, 'sessionsEnded' | 'admit'>,
+  identity: Pick<Identity, 'invalidateSessions' | 'assertAddressAllowed'>,
 ) => {
   const { words } = outside
   const { currencies, transferFee, transferApprovalFrom } = settings.money
@@ -83,7 +83,7 @@ export const composeDomains = async (
     ...outside,
     members,
     gate: workspaces.gate,
-    admit: identity.admit,
+    admit: identity.assertAddressAllowed,
     settings: settings.access.apiKeys,
     onFault: (error) => logger.warn({ err: error }, 'the last use of an API key could not be written'),
   })
@@ -97,7 +97,7 @@ export const composeDomains = async (
     signInUrl,
     endSessions,
     freezeOwnWorkspace,
-    onSessionsEnded: identity.sessionsEnded,
+    onSessionsEnded: identity.invalidateSessions,
   })
   const served = [
     wallets,

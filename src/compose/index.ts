@@ -91,7 +91,7 @@ const createMetricsOfParts = ({ outside, logger, metrics, identity, domains }: P
   })
   createBackgroundMetrics(metrics.registry, outside.background.givenUp)
   createQueueMetrics(metrics.registry, {
-    ...identity.waiting,
+    ...identity.queueLengths,
     'password-hash': outside.passwords.waiting,
     database: outside.waitingForDatabase,
   })

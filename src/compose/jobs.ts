@@ -15,7 +15,7 @@ interface Parts {
   logger: Logger
   registry: Registry
   isGateway: boolean
-  identity: Pick<Identity, 'sweep' | 'jobs'>
+  identity: Pick<Identity, 'deleteExpired' | 'jobs'>
   domains: Pick<Domains, 'jobs'>
 }
 
@@ -31,7 +31,7 @@ const kindsOf = ({ settings, outside, isGateway, identity, domains }: Parts): Jo
     await sealAuditLog(outside.database, signal)
   }
   const sweep: JobKind['work'] = (_payload, { signal }) =>
-    outside.patiently((database) => identity.sweep(database, signal), signal)
+    outside.patiently((database) => identity.deleteExpired(database, signal), signal)
   const { vacuumEveryMs } = settings.database
   const tidy: JobKind['work'] = (_payload, { signal }) => vacuum(outside.database, signal)
   return [

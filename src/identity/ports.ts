@@ -1,5 +1,15 @@
 import type { Database, Tx } from '../database/index.ts'
-import type { AccountId, Clock, Ids, Instant, Randomness, Words } from '../kernel/index.ts'
+import type {
+  AccountId,
+  Caller,
+  Clock,
+  Ids,
+  Instant,
+  Portal,
+  Randomness,
+  RequestFacts,
+  Words,
+} from '../kernel/index.ts'
 import type { Background } from '../platform/background/index.ts'
 import type { Cache } from '../platform/cache/index.ts'
 import type { BreachCheck, RobotCheck } from '../platform/checks/index.ts'
@@ -7,19 +17,19 @@ import type { KeyedDigest, PasswordHasher, SecretBox } from '../platform/crypto/
 import type { Mailer } from '../platform/mail/index.ts'
 import type { Announcements } from '../platform/pubsub/index.ts'
 
-/** The workspace of its own that a new account gets, in the transaction that makes the account. */
+/** Opens the workspace of a new account, in the transaction that inserts the account. */
 export type OpenOwnWorkspace = (
   tx: Tx,
   opening: { ownerId: AccountId; name: string; kind: 'LIVE'; joinSource: 'REGISTRATION'; at: Instant },
 ) => Promise<unknown>
 
-/** Everything that identity takes from the outside. */
+/** Everything that identity needs from other parts of the system. */
 export interface IdentityPorts {
   database: Database
   cache: Cache
   announcements: Announcements
   mailer: Mailer
-  /** For what no answer waits for: mails above all. */
+  /** Runs work that no response waits for, such as sending mail. */
   background: Background
   words: Words
   clock: Clock
@@ -33,4 +43,25 @@ export interface IdentityPorts {
   openWorkspace: OpenOwnWorkspace
   /** Whether a country has this ISO 3166 alpha-2 code. */
   isCountry(alpha2: string): boolean
+}
+
+/** The context of a signed-in request. */
+export type CallerContext = RequestFacts & { caller: Caller }
+
+/** An account as its IP whitelist sees it. */
+export interface GuardedAccount {
+  portal: Portal
+  accountId: AccountId
+  ipWhitelistEnabled: boolean
+}
+
+/** The IP whitelist as sessions and sign-ins use it. Implemented in ip-whitelist/guard.ts. */
+export interface AddressGuard {
+  /**
+   * Rejects with ACCESS.IP_NOT_ALLOWED if the account's whitelist does not cover the address. Inside a transaction, pass
+   * it: a second connection could wait for the first.
+   */
+  assertAllowed(account: GuardedAccount, clientIp: string, tx?: Tx): Promise<void>
+  /** Drops the cached whitelist of an account. Call after a change is committed. */
+  invalidate(accountId: AccountId): void
 }

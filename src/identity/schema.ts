@@ -1,21 +1,27 @@
 import { sqlMigration } from '../database/index.ts'
 import { accounts } from './accounts/schema.ts'
+import { attempts } from './attempts/schema.ts'
+import { codes } from './codes/schema.ts'
 import { ipWhitelist } from './ip-whitelist/schema.ts'
-import { login } from './login/schema.ts'
+import { lockout } from './lockout/schema.ts'
+import { loginHistory } from './login-history/schema.ts'
 import { mfa } from './mfa/schema.ts'
 import { passwords } from './passwords/schema.ts'
 import { secureChannel } from './secure-channel/schema.ts'
 import { sessions } from './sessions/schema.ts'
 import { tokens } from './tokens/schema.ts'
 
-/** Each capability defines its tables in its own `schema.ts`. All of them reference `accounts`, and tokens `sessions`. */
+/** Each capability defines its tables in its own `schema.ts`. Most tables reference `accounts`; `tokens` references `sessions`. */
 export const migrations = [
   sqlMigration('001-baseline', [
     ...accounts,
     ...sessions,
     ...tokens,
     ...secureChannel,
-    ...login,
+    ...attempts,
+    ...codes,
+    ...lockout,
+    ...loginHistory,
     ...mfa,
     ...ipWhitelist,
     ...passwords,

@@ -1,40 +1,40 @@
 import type { Portal } from '../kernel/index.ts'
 
-/** So many within a window. */
-export interface Allowance {
+/** Maximum number of events within a window. */
+export interface WindowLimit {
   limit: number
   windowMs: number
 }
 
 /** What differs between the portals. */
 interface PortalIdentity {
-  /** Whether anybody may make an account here, and whether an operator has to approve it. */
+  /** Whether people can register on this portal, and whether an operator has to approve the account. */
   selfRegistration: 'closed' | 'open' | 'approval'
-  /** The pages that mails lead to, as whole addresses. The link to set a password carries its token in the fragment. */
+  /** Absolute URLs of the pages that mails link to. The password link carries its token in the fragment. */
   links: { signIn: string; passwordReset: string }
-  /** Codes sent to one account, or to one address that registers. */
-  codeSends: Allowance
-  /** Reset links asked for with one e-mail. */
-  forgot: Allowance
+  /** Codes mailed to one account, or to one address that registers. */
+  codeSends: WindowLimit
+  /** Reset links requested for one e-mail address. */
+  forgot: WindowLimit
 }
 
-/** What identity goes by. Durations are milliseconds. */
+/** Settings of identity. Durations are milliseconds. */
 export interface IdentitySettings {
   tokens: {
     /** `iss` of every token. */
     issuer: string
     accessTtlMs: number
-    /** How long call assertions are good, which the same keys sign. */
+    /** Lifetime of call assertions, which the same keys sign. */
     assertionTtlMs: number
-    /** How far two replicas' clocks may differ; exact, and the same for every time claim. */
+    /** Maximum difference between the clocks of two replicas. Applies to every time claim. */
     clockSkewMs: number
-    /** How long a new signing key is published before it signs; longer than any copy of the JWKS is kept. */
+    /** How long a new signing key is published before it signs. Longer than any JWKS cache keeps its copy. */
     keyPublicationMs: number
-    /** How long a replica goes by the signing keys that it has read. */
+    /** How long a replica caches the signing keys. */
     keyRefreshMs: number
-    /** Verified tokens remembered per replica. */
-    verifiedTokens: number
-    /** How long a used refresh token still yields the same successor. */
+    /** Maximum number of verified tokens cached per replica. */
+    cacheSize: number
+    /** How long a used refresh token still returns the same successor. */
     refreshReuseMs: number
   }
   sessions: {
@@ -42,61 +42,61 @@ export interface IdentitySettings {
     absoluteMs: number
     /** `max_sessions` of a new account. */
     maxConcurrent: number
-    /** How long a replica believes that a session lives; at most a second. */
-    livenessMs: number
-    /** Activity is written down at most this often. */
-    activityMs: number
-    /** Sessions whose liveness is remembered per replica. */
-    remembered: number
+    /** How long a replica caches a session or a whitelist; at most a second. */
+    cacheTtlMs: number
+    /** Minimum interval between two writes of a session's activity, or of a whitelist match. */
+    activityIntervalMs: number
+    /** Maximum number of sessions cached per replica. */
+    cacheSize: number
   }
   login: {
     sessionTtlMs: number
-    /** Steps of logins at once, of those that begin and of those under way, and how many of each may wait. */
+    /** Concurrent login steps, and how many more may wait. Counted apart for first steps and for later ones. */
     concurrency: number
     queue: number
     attempts: number
     codeTtlMs: number
     resendMs: number
-    /** Failures of one e-mail within a window; beyond the limit the wait begins at `firstWaitMs` and doubles. */
-    failures: Allowance & { firstWaitMs: number; longestWaitMs: number }
+    /** Failures per e-mail address and window. Beyond the limit the lockout starts at `firstWaitMs` and doubles. */
+    failures: WindowLimit & { firstWaitMs: number; longestWaitMs: number }
   }
   portals: Record<Portal, PortalIdentity>
   passwords: {
-    /** Of zxcvbn's 0 to 4. */
+    /** zxcvbn score, 0 to 4. */
     minimumScore: number
-    /** Words that make a password no stronger: the deployment's own name, say. */
+    /** Words that add no strength to a password, such as the name of the deployment. */
     blocklist: string[]
-    /** How long a mailed link, and the token at the end of a registration, are good. */
+    /** Lifetime of a mailed reset link, and of the token that a registration returns. */
     resetTtlMs: number
     initTtlMs: number
   }
   mfa: {
-    /** The name under which an authenticator shows its codes. */
+    /** The name that an authenticator app shows. */
     issuer: string
-    /** How long a secret that was set up waits to be verified. */
+    /** How long a new authenticator secret can be verified. */
     setupTtlMs: number
-    /** How long a step-up counts. */
+    /** How long a step-up is valid. */
     stepUpMs: number
   }
   secureChannel: {
     sessionTtlMs: number
-    /** A key's whole life, and the last part of it in which its successor is handed out already. */
+    /** Lifetime of a key, and the last part of it, in which its successor is already offered. */
     keyTtlMs: number
     keyOverlapMs: number
-    /** Maximum number of sessions of one portal. */
+    /** Maximum number of channel sessions per portal. */
     maxSessions: number
-    /** How far the `iat` of an opening may be from now. */
-    openingMs: number
-    /** Sequence numbers that may overtake one another. */
-    window: number
-    /** Sessions that are remembered per replica with their keys. */
-    remembered: number
+    /** Maximum difference between `iat` of a key exchange and now. */
+    maxClockDifferenceMs: number
+    /** Size of the replay window, in sequence numbers. */
+    windowSize: number
+    /** Maximum number of channel sessions cached per replica. */
+    cacheSize: number
   }
 }
 
-/** What no deployment decides. */
+/** Settings that no deployment can change. */
 export const fixedSettings = {
-  tokens: { verifiedTokens: 20_000, refreshReuseMs: 30_000 },
-  sessions: { livenessMs: 1_000, activityMs: 60_000, remembered: 20_000 },
-  secureChannel: { openingMs: 60_000, window: 256, remembered: 10_000 },
+  tokens: { cacheSize: 20_000, refreshReuseMs: 30_000 },
+  sessions: { cacheTtlMs: 1_000, activityIntervalMs: 60_000, cacheSize: 20_000 },
+  secureChannel: { maxClockDifferenceMs: 60_000, windowSize: 256, cacheSize: 10_000 },
 } satisfies { [Part in keyof IdentitySettings]?: Partial<IdentitySettings[Part]> }

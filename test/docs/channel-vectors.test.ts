@@ -6,7 +6,7 @@ import { z } from 'zod'
 import { importSessionKey, openDirect } from '../../src/client/channel/direct.ts'
 import { parseCompactJwe } from '../../src/identity/secure-channel/compact-jwe.ts'
 import { decryptDirect, encryptDirect } from '../../src/identity/secure-channel/direct-encryption.ts'
-import { openingReader } from '../../src/identity/secure-channel/opening.ts'
+import { KeyExchangeReader } from '../../src/identity/secure-channel/key-exchange.ts'
 import { instantOf } from '../../src/kernel/index.ts'
 import { systemRandomness } from '../../src/platform/system/index.ts'
 import { root } from '../harness/settings.ts'
@@ -41,9 +41,9 @@ test('the vector of an opening is one that the gateway takes, and brings the key
   const now = instantOf(opening.iat * 1_000)
   const key = { keyId: opening.keyId, publicKey, privateKey, createdAt: now, expiresAt: now }
   const ring = { offered: async () => key, find: async (keyId: string) => (keyId === key.keyId ? key : undefined) }
-  const read = openingReader(ring, { now: () => now }, systemRandomness, 0)
-  const opened = await read(opening.payload, opening.clientHash)
-  expect(opened && Buffer.from(opened.key).toString('base64url')).toBe(session.sessionKey)
+  const reader = new KeyExchangeReader(ring, { now: () => now }, systemRandomness, 0)
+  const sessionKey = await reader.read(opening.payload, opening.clientHash)
+  expect(sessionKey && Buffer.from(sessionKey).toString('base64url')).toBe(session.sessionKey)
   expect(opening.payload.split('.')[0]).toBe(Buffer.from(opening.header).toString('base64url'))
   const proposal = { key: session.sessionKey, clientHash: opening.clientHash, iat: opening.iat }
   expect(JSON.parse(opening.plaintext)).toEqual(proposal)

@@ -1,6 +1,6 @@
 import { type Clock, type Instant, instantOf, plus } from '../../src/kernel/index.ts'
 
-/** A clock that stands still until it is told to move. */
+/** A clock that only moves when a test moves it. */
 export interface TestClock extends Clock {
   advance(milliseconds: number): void
   set(at: Instant): void

@@ -28,7 +28,7 @@ import { type TestDatabase, testDatabase } from './database.ts'
 
 export { facts } from '../harness/facts.ts'
 
-/** What a gateway goes by whose deployment has decided nothing. */
+/** Settings of a gateway without any configuration. */
 export const settingsAsDelivered = (): IdentitySettings => identitySettings(loadConfiguration({}))
 
 const secretKey = new Uint8Array(32).fill(7)
@@ -41,9 +41,9 @@ export interface Harness {
   clock: TestClock
   outbox: Outbox
   background: Background
-  /** What was logged as a fault. */
+  /** Everything that was logged as an error. */
   faults: unknown[]
-  /** Another replica over the same store. */
+  /** Another replica on the same store. */
   replica(): Promise<Identity>
   account(
     email: string,
@@ -110,7 +110,7 @@ export const harness = async (
 
 const Erased = z.custom<Request<Operation>>(() => true)
 
-/** Calls an operation as the pipeline does: its body checked before, its reply after. */
+/** Calls an operation like the pipeline: parses the body and checks the reply. */
 export const call = async <O extends Operation>(
   identity: Identity,
   operation: O,
@@ -134,7 +134,7 @@ export const call = async <O extends Operation>(
   return schema.parse(reply) as z.output<Extract<O['reply'], z.ZodType>>
 }
 
-/** A process that has the jobs of identity to do. */
+/** A process that runs the jobs of identity. */
 export const jobRunner = (at: Harness) =>
   createJobRunner({
     ...at.ports,
@@ -147,7 +147,7 @@ export const doJobs = async (at: Harness, { runOne } = jobRunner(at)): Promise<v
   while (await runOne());
 }
 
-/** The refusal that a promise ends in. */
+/** The refusal that a promise rejects with. */
 export const refusalOf = async (promise: Promise<unknown>): Promise<Refusal> => {
   try {
     await promise
@@ -155,7 +155,7 @@ export const refusalOf = async (promise: Promise<unknown>): Promise<Refusal> => 
     if (error instanceof Refusal) return error
     throw error
   }
-  throw new Error('it was not refused')
+  throw new Error('not refused')
 }
 export const codeOf = async (promise: Promise<unknown>): Promise<string> => (await refusalOf(promise)).code
 
@@ -181,7 +181,7 @@ export const complete = (
 export const send = (at: Harness, sessionId: string | null, more: Partial<RequestFacts> = {}) =>
   call(at.identity, auth.sendLoginCode, facts(at.clock, more), { sessionId, mfaMethod: 'EMAIL' })
 
-/** A login up to its code. */
+/** A sign-in up to its code. */
 export const begin = async (at: Harness, email: string, more: Partial<RequestFacts> = {}) => {
   const { sessionId } = await initiate(at, email, more)
   await send(at, sessionId, more)
@@ -193,7 +193,7 @@ export const signIn = async (at: Harness, email: string, more: Partial<RequestFa
   return complete(at, sessionId, code, more)
 }
 
-/** Somebody who signs in, as the pipeline knows whoever calls. */
+/** Signs in and returns the caller, as the pipeline authenticates it. */
 export const signedIn = async (at: Harness, email: string): Promise<Caller> => {
   const { accessToken } = await signIn(at, email)
   return at.identity.authentication.accessToken(credential(accessToken))

@@ -1,6 +1,6 @@
 import type { IdentityPorts } from '../../src/identity/index.ts'
 
-/** Lets something happen once between the next verification of a password and whatever that leads to. */
+/** Runs something once, after the next verification of a password and before its result is used. */
 export type Meanwhile = (happens: () => Promise<unknown>) => void
 
 export const meanwhileIn = (ports: IdentityPorts): Meanwhile => {

@@ -4,8 +4,14 @@ import { generateSync } from 'otplib'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Tx } from '../../src/database/index.ts'
 import { lockAccount } from '../../src/identity/accounts/store.ts'
+import { cancelLoginAttempts } from '../../src/identity/attempts/store.ts'
 import { refreshToken } from '../../src/identity/login/contract.ts'
-import { voidLogins } from '../../src/identity/login/login-session-store.ts'
+import {
+  activatePendingSecret,
+  putPendingSecret,
+  readOtp,
+  removeOtp,
+} from '../../src/identity/mfa/authenticator-store.ts'
 import {
   generateBackupCodes,
   revokeOtp,
@@ -14,11 +20,10 @@ import {
   stepUp,
   verifyOtp,
 } from '../../src/identity/mfa/contract.ts'
-import { sealSecret } from '../../src/identity/mfa/otp-secret.ts'
-import { activatePendingSecret, putPendingSecret, readOtp, removeOtp } from '../../src/identity/mfa/otp-store.ts'
+import { sealSecret } from '../../src/identity/mfa/totp.ts'
 import { forgotPassword, resetPassword } from '../../src/identity/passwords/contract.ts'
-import { strengthEstimate } from '../../src/identity/passwords/strength.ts'
-import { voidPasswordTokens } from '../../src/identity/passwords/token-store.ts'
+import { strengthEstimator } from '../../src/identity/passwords/strength.ts'
+import { cancelPasswordTokens } from '../../src/identity/passwords/token-store.ts'
 import { configureSessions, terminateAllSessions } from '../../src/identity/sessions/contract.ts'
 import { toDate } from '../../src/kernel/index.ts'
 import { embeddedStore, postgresStore } from '../ledger/stores.ts'
@@ -42,7 +47,7 @@ const stores = [
   { name: 'PostgreSQL', open: postgresStore, rounds: 12 },
 ]
 
-/** What happens once happens once, however many ask for it at the same moment, on several replicas. */
+/** One-time actions happen once, however many concurrent requests on several replicas ask for them. */
 describe.each(stores)('races on $name', ({ open, rounds }) => {
   let at: Harness
   let other: Harness['identity']
@@ -88,7 +93,7 @@ describe.each(stores)('races on $name', ({ open, rounds }) => {
   const won = async (tries: Promise<unknown>[]): Promise<number> =>
     (await Promise.allSettled(tries)).filter(({ status }) => status === 'fulfilled').length
 
-  /** An account that is signed in, as its handlers see it. */
+  /** The caller of a signed-in account. */
   const signedIn = async (email: string) => {
     await at.account(email)
     const session = await signIn(at, email)
@@ -96,7 +101,7 @@ describe.each(stores)('races on $name', ({ open, rounds }) => {
     return { session, caller }
   }
 
-  race('auth.loginComplete: of parallel completes of one login exactly one wins, round after round', async () => {
+  race('auth.loginComplete: of parallel requests for one sign-in exactly one wins, in every round', async () => {
     for (let round = 0; round < rounds; round++) {
       const email = `race${round}@demo.test`
       await at.account(email)
@@ -106,7 +111,7 @@ describe.each(stores)('races on $name', ({ open, rounds }) => {
     }
   })
 
-  race('auth.loginComplete 404 for whoever comes second with the right code: the login is over', async () => {
+  race('auth.loginComplete 404: the slower of two requests with the right code finds the attempt spent', async () => {
     await at.account('second@demo.test')
     const { sessionId, code } = await begin(at, 'second@demo.test')
     const ends = await Promise.allSettled([at.identity, other].map((by) => complete(at, sessionId, code, {}, by)))
@@ -115,7 +120,7 @@ describe.each(stores)('races on $name', ({ open, rounds }) => {
     expect(refusals).toMatchObject([{ code: 'AUTH.SESSION_NOT_FOUND' }])
   })
 
-  race('auth.loginComplete: parallel logins never leave more sessions than maxSessions, the oldest end', async () => {
+  race('auth.loginComplete: parallel sign-ins never exceed maxSessions; the oldest sessions end', async () => {
     const email = 'bound@demo.test'
     await at.account(email)
     for (let round = 0; round < 6; round++) {
@@ -136,7 +141,7 @@ describe.each(stores)('races on $name', ({ open, rounds }) => {
     expect(Math.min(...ended.map((row) => row.login_at))).toBeLessThan(at.clock.now())
   })
 
-  race('auth.loginComplete: parallel guesses get five attempts in all', async () => {
+  race('auth.loginComplete: parallel guesses get five tries in total', async () => {
     const email = 'guess@demo.test'
     await at.account(email)
     const { sessionId, code } = await begin(at, email)
@@ -145,7 +150,7 @@ describe.each(stores)('races on $name', ({ open, rounds }) => {
     expect(codes.filter((each) => each === 'AUTH.CODE_INVALID')).toHaveLength(5)
   })
 
-  race('auth.loginInitiate: a password whose change is being committed begins no login that outlives it', async () => {
+  race('auth.loginInitiate: no attempt survives a password change that is being committed', async () => {
     const email = 'crossing@demo.test'
     const id = await at.account(email)
     const { database, passwords } = at.ports
@@ -155,30 +160,34 @@ describe.each(stores)('races on $name', ({ open, rounds }) => {
       const tx = await database.startTransaction().execute()
       await lockAccount(tx, 'CONSUMER', id)
       await tx.updateTable('accounts').set({ password_hash }).where('biz_id', '=', id).execute()
-      await voidLogins(tx, 'CONSUMER', id, at.clock.now())
+      await cancelLoginAttempts(tx, 'CONSUMER', id, at.clock.now())
       committed = pause(100).then(() => tx.commit().execute())
     })
     expect(await codeOf(initiate(at, email))).toBe('AUTH.INVALID_CREDENTIALS')
     await committed
   })
 
-  race('auth.loginComplete 404 AUTH.SESSION_NOT_FOUND for an account suspended meanwhile is no failure', async () => {
-    const email = 'meanwhile@demo.test'
-    const id = await at.account(email)
-    const { sessionId, code } = await begin(at, email)
-    const { database } = at.ports
-    const failures = () => database.selectFrom('login_failures').select('failures').where('failures', '>', 0).execute()
-    const before = (await failures()).length
-    const tx = await database.startTransaction().execute()
-    await lockAccount(tx, 'CONSUMER', id)
-    await tx.updateTable('accounts').set({ account_status: 'SUSPENDED' }).where('biz_id', '=', id).execute()
-    const committed = pause(100).then(() => tx.commit().execute())
-    expect(await codeOf(complete(at, sessionId, code))).toBe('AUTH.SESSION_NOT_FOUND')
-    await committed
-    expect(await failures()).toHaveLength(before)
-  })
+  race(
+    'auth.loginComplete 404 AUTH.SESSION_NOT_FOUND: a concurrent suspension does not count as a failure',
+    async () => {
+      const email = 'meanwhile@demo.test'
+      const id = await at.account(email)
+      const { sessionId, code } = await begin(at, email)
+      const { database } = at.ports
+      const failures = () =>
+        database.selectFrom('login_failures').select('failures').where('failures', '>', 0).execute()
+      const before = (await failures()).length
+      const tx = await database.startTransaction().execute()
+      await lockAccount(tx, 'CONSUMER', id)
+      await tx.updateTable('accounts').set({ account_status: 'SUSPENDED' }).where('biz_id', '=', id).execute()
+      const committed = pause(100).then(() => tx.commit().execute())
+      expect(await codeOf(complete(at, sessionId, code))).toBe('AUTH.SESSION_NOT_FOUND')
+      await committed
+      expect(await failures()).toHaveLength(before)
+    },
+  )
 
-  race('auth.refresh: parallel tabs get one successor; a bound set at once is kept by logins under way', async () => {
+  race('auth.refresh: parallel tabs get one successor; concurrent sign-ins respect a new session limit', async () => {
     for (let round = 0; round < rounds; round++) {
       const email = `tabs${round}@demo.test`
       const { session, caller } = await signedIn(email)
@@ -196,7 +205,7 @@ describe.each(stores)('races on $name', ({ open, rounds }) => {
     }
   })
 
-  race('auth.refresh 404 AUTH.SESSION_NOT_FOUND for a session whose end is being committed', async () => {
+  race('auth.refresh 404 AUTH.SESSION_NOT_FOUND: for a session whose end is being committed', async () => {
     const { session, caller } = await signedIn('ending@demo.test')
     const tx = await at.ports.database.startTransaction().execute()
     const ended = { ended_at: toDate(at.clock.now()), end_reason: 'LOGOUT' } as const
@@ -208,7 +217,7 @@ describe.each(stores)('races on $name', ({ open, rounds }) => {
   })
 
   race(
-    'sessions.terminateAll against logins and refreshes: whatever is left was opened after it or asked for it',
+    'sessions.terminateAll with concurrent sign-ins and refreshes leaves only newer sessions and its own',
     async () => {
       for (let round = 0; round < rounds; round++) {
         const email = `end${round}@demo.test`
@@ -225,7 +234,7 @@ describe.each(stores)('races on $name', ({ open, rounds }) => {
     },
   )
 
-  race('one authenticator code, one backup code and one mailed link are each good once', async () => {
+  race('an authenticator code, a backup code and a mailed link work once', async () => {
     for (let round = 0; round < rounds; round++) {
       const email = `once${round}@demo.test`
       const { caller } = await signedIn(email)
@@ -254,7 +263,7 @@ describe.each(stores)('races on $name', ({ open, rounds }) => {
   })
 
   race(
-    'password.reset 404 while the password is being changed takes the account before its link, and blocks nobody',
+    'password.reset 404: during a password change locks the account before its link, without a deadlock',
     async () => {
       const email = 'both-ways@demo.test'
       const id = await at.account(email)
@@ -263,21 +272,21 @@ describe.each(stores)('races on $name', ({ open, rounds }) => {
       await at.background.idle()
       const link = at.outbox.list().find((mail) => mail.to === email)
       const token = /#token=([\w-]+)/.exec(link?.text ?? '')?.[1]
-      await strengthEstimate()
+      await strengthEstimator()
       let reset: Promise<string> | undefined
       await at.ports.database.transaction().execute(async (tx) => {
         await sql`SET LOCAL lock_timeout = '300ms'`.execute(tx)
         await lockAccount(tx, 'CONSUMER', id)
         reset = codeOf(call(at.identity, resetPassword, request, { token, newPassword: 'violet-Anchor-Tundra-58' }))
         await pause(400)
-        await voidPasswordTokens(tx, 'CONSUMER', id, at.clock.now())
+        await cancelPasswordTokens(tx, 'CONSUMER', id, at.clock.now())
       })
       expect(await reset).toBe('AUTH.SESSION_NOT_FOUND')
     },
   )
 
   describe('an authenticator that is being replaced', () => {
-    /** One in force by its code of the step before, and another one set up: ready to be put in its place. */
+    /** An active authenticator, verified in the previous time step, and a pending one that is ready to replace it. */
     const replaced = async (email: string) => {
       const { caller } = await signedIn(email)
       const request = facts(at.clock)
@@ -292,7 +301,7 @@ describe.each(stores)('races on $name', ({ open, rounds }) => {
       const step = Math.floor(at.clock.now() / 30_000) - 1
       return { caller, request, pendingSecret, step, oldCode: codeOfStep(before, 0), newCode: codeOfStep(after, 0) }
     }
-    /** What a call ends with that begins while `work` has been done and not been committed. */
+    /** The result of a call that starts after `work` is done and before it is committed. */
     const during = async (work: (tx: Tx) => Promise<unknown>, ask: () => Promise<unknown>): Promise<string> => {
       const tx = await at.ports.database.startTransaction().execute()
       await work(tx)
@@ -323,36 +332,33 @@ describe.each(stores)('races on $name', ({ open, rounds }) => {
       expect(after).toMatchObject({ secret: before?.secret, verifiedAt: before?.verifiedAt })
     })
 
-    race(
-      'mfa.otpRevoke 409 STATE.CONFLICT where it is gone, and another one set up meanwhile waits as before',
-      async () => {
-        const { caller, request, pendingSecret, newCode } = await replaced('revoked@demo.test')
-        const { accountId } = caller
-        await call(at.identity, sendStepUpCode, request, { mfaMethod: 'EMAIL' }, caller)
-        await call(
-          at.identity,
-          stepUp,
-          request,
-          { mfaMethod: 'EMAIL', code: mailedCode(at, 'revoked@demo.test') },
-          caller,
-        )
-        const revoke = () => call(at.identity, revokeOtp, request, {}, caller)
-        const anew = async (tx: Tx) => {
-          await lockAccount(tx, 'CONSUMER', accountId)
-          await removeOtp(tx, 'CONSUMER', accountId)
-          await putPendingSecret(tx, 'CONSUMER', accountId, pendingSecret, at.clock.now())
-        }
-        expect(await during(anew, revoke)).toBe('STATE.CONFLICT')
-        await call(at.identity, verifyOtp, request, { code: newCode }, caller)
-      },
-    )
+    race('mfa.otpRevoke 409 STATE.CONFLICT: if it was removed; the new setup stays pending', async () => {
+      const { caller, request, pendingSecret, newCode } = await replaced('revoked@demo.test')
+      const { accountId } = caller
+      await call(at.identity, sendStepUpCode, request, { mfaMethod: 'EMAIL' }, caller)
+      await call(
+        at.identity,
+        stepUp,
+        request,
+        { mfaMethod: 'EMAIL', code: mailedCode(at, 'revoked@demo.test') },
+        caller,
+      )
+      const revoke = () => call(at.identity, revokeOtp, request, {}, caller)
+      const anew = async (tx: Tx) => {
+        await lockAccount(tx, 'CONSUMER', accountId)
+        await removeOtp(tx, 'CONSUMER', accountId)
+        await putPendingSecret(tx, 'CONSUMER', accountId, pendingSecret, at.clock.now())
+      }
+      expect(await during(anew, revoke)).toBe('STATE.CONFLICT')
+      await call(at.identity, verifyOtp, request, { code: newCode }, caller)
+    })
   })
 
   race('sweeping deletes what can never count again, and nothing that lives', async () => {
     const email = 'sweep@demo.test'
     await at.account(email)
     const { sessionId, code } = await begin(at, email)
-    await at.identity.sweep(at.ports.database)
+    await at.identity.deleteExpired(at.ports.database)
     const { accessToken } = await complete(at, sessionId, code)
     await call(at.identity, forgotPassword, facts(at.clock), { email, turnstileToken: '' })
     await at.background.idle()
@@ -361,12 +367,12 @@ describe.each(stores)('races on $name', ({ open, rounds }) => {
     ) => (await at.ports.database.selectFrom(table).select('portal').execute()).length
     expect(await count('password_tokens')).toBeGreaterThan(0)
     const links = await count('password_tokens')
-    await at.identity.sweep(at.ports.database)
+    await at.identity.deleteExpired(at.ports.database)
     expect(await count('password_tokens')).toBe(links)
     expect((await at.identity.authentication.accessToken(credential(accessToken))).portal).toBe('CONSUMER')
     expect(await count('sessions')).toBeGreaterThan(0)
     at.clock.advance(31 * 86_400_000)
-    await at.identity.sweep(at.ports.database)
+    await at.identity.deleteExpired(at.ports.database)
     for (const table of ['sessions', 'refresh_tokens', 'login_sessions', 'one_time_codes', 'password_tokens'] as const)
       expect(await count(table)).toBe(0)
   })

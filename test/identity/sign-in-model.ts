@@ -3,7 +3,7 @@
  * links by how many are newer; times in seconds.
  */
 
-/** A code by mail, right or wrong; a backup code that is good, or one that was used or is of an older set. */
+/** A mailed code, right or wrong; or a backup code: valid, used, or of an older set. */
 export type Proof = 'right' | 'wrong' | 'backup' | 'old backup'
 
 export type Command =
@@ -29,10 +29,10 @@ interface Failures {
 }
 interface Account {
   most: number
-  /** The places that it may be used from, once that is in force. */
+  /** The addresses of the whitelist, once it is enabled. */
   places: readonly number[]
   guarded: boolean
-  /** The set of backup codes in force, by how many are left. */
+  /** Number of unused codes in the current set of backup codes. */
   backups: number
   logins: Failures
   factors: Failures
@@ -50,7 +50,7 @@ interface Session {
   begun: number
   used: number
   steppedUp: number
-  /** When its newest access token ends. */
+  /** When its newest access token expires. */
   accessUntil: number
   ended: boolean
   /** When each refresh token was used, in the order of the family. */
@@ -64,12 +64,12 @@ const window = 15 * minute
 
 const invalid = 'ACCESS.TOKEN_INVALID'
 const unknown = 'AUTH.SESSION_NOT_FOUND'
-/** The other device of two, where a call comes from another one than its login did. */
+/** The other one of two devices. */
 export const deviceOf = ({ device }: { device: number }, other: number): number => (device + other) % 2
 export const recent = <T>(list: readonly T[], index: number): T | undefined => list.at(-1 - (index % list.length))
 
 const none = (): Failures => ({ since: 0, count: 0, inARow: 0, blockedUntil: null })
-/** A hundred in a row bring waits too, where ten in a window do. */
+/** With a limit of ten per window, a hundred failures in a row lead to waits, too. */
 const judged = ({ count, inARow }: Failures): number => Math.max(count, inARow - 9 * limits.failures)
 
 export const plainSignIns = (accounts: number) => {
@@ -91,7 +91,7 @@ export const plainSignIns = (accounts: number) => {
     !ended && now < begun + lives.session && now < used + lives.idle
   const isIn = ({ guarded, places }: Account, place: number): boolean => !guarded || places.includes(place)
 
-  /** Counts a try as a failure in advance; whether it may go on. */
+  /** Counts a failure in advance. Returns whether the check may go on. */
   const count = (tried: Failures): boolean => {
     if (tried.blockedUntil !== null && now < tried.blockedUntil) return false
     const isOver =
@@ -149,7 +149,7 @@ export const plainSignIns = (accounts: number) => {
     return 'none'
   }
 
-  /** A call by a session's newest access token, from its own device. */
+  /** A request with a session's newest access token from its own device. */
   const enter = (session: Session | undefined, place: number): string => {
     if (!session || now >= session.accessUntil || !isRunning(session)) return invalid
     if (!isIn(session.account, place)) return 'ACCESS.IP_NOT_ALLOWED'
@@ -231,7 +231,7 @@ export const plainSignIns = (accounts: number) => {
     return 'none'
   }
 
-  /** Does what is asked for where it may be done; answers what it is refused with, or `none`. */
+  /** Applies an action if it is allowed. Returns the code of its refusal, or `none`. */
   const act = (command: Command): string => {
     switch (command.kind) {
       case 'begin':

@@ -1,7 +1,49 @@
 import type { RawBuilder } from 'kysely'
 import { type Database, type Given, statement, type Tx } from '../../database/index.ts'
-import { type AccountId, canonicalEmail, type Instant, type Portal, toDate } from '../../kernel/index.ts'
-import type { Account, NewAccount } from './account.ts'
+import {
+  type AccountId,
+  type AccountStatus,
+  canonicalEmail,
+  type Instant,
+  type Permission,
+  type Portal,
+  toDate,
+} from '../../kernel/index.ts'
+
+/** An account as identity uses it. */
+export interface Account {
+  id: AccountId
+  portal: Portal
+  status: AccountStatus
+  email: string
+  emailCanonical: string
+  emailVerifiedAt: Instant | null
+  name: string
+  /** Language of mails that no request triggers. */
+  language: string
+  passwordHash: string | null
+  maxSessions: number
+  ipWhitelistEnabled: boolean
+  operatorPermissions: Permission[]
+}
+
+/** A new account. `passwordHash` is null until the owner sets a password. */
+export interface NewAccount {
+  id: AccountId
+  portal: Portal
+  institutionId: string
+  status: AccountStatus
+  email: string
+  emailVerifiedAt: Instant | null
+  name: string
+  phone: string
+  passwordHash: string | null
+  language: string
+  timezone: string
+  country: string
+  maxSessions: number
+  operatorPermissions: Permission[]
+}
 
 const columns = [
   'biz_id as id',
@@ -20,33 +62,33 @@ const columns = [
 
 type Store = Database | Tx
 
-const at = (store: Store, portal: RawBuilder<Portal>) =>
+const selectAccount = (store: Store, portal: RawBuilder<Portal>) =>
   store.selectFrom('accounts').select(columns).where('portal', '=', portal)
 
-const byEmail = statement((store, given: Given<{ portal: Portal; email: string }>) =>
-  at(store, given('portal')).where('email_canonical', '=', given('email')),
+const findByEmail = statement((store, given: Given<{ portal: Portal; email: string }>) =>
+  selectAccount(store, given('portal')).where('email_canonical', '=', given('email')),
 )
-const byId = statement((store, given: Given<{ portal: Portal; id: AccountId }>) =>
-  at(store, given('portal')).where('biz_id', '=', given('id')),
+const findById = statement((store, given: Given<{ portal: Portal; id: AccountId }>) =>
+  selectAccount(store, given('portal')).where('biz_id', '=', given('id')),
 )
-const held = statement((store, given: Given<{ portal: Portal; id: AccountId }>) =>
-  at(store, given('portal')).where('biz_id', '=', given('id')).forNoKeyUpdate(),
+const lockById = statement((store, given: Given<{ portal: Portal; id: AccountId }>) =>
+  selectAccount(store, given('portal')).where('biz_id', '=', given('id')).forNoKeyUpdate(),
 )
 
 export const accountByEmail = (store: Store, portal: Portal, email: string): Promise<Account | undefined> =>
-  byEmail.first(store, { portal, email: canonicalEmail(email) })
+  findByEmail.first(store, { portal, email: canonicalEmail(email) })
 
 export const accountById = (store: Store, portal: Portal, id: AccountId): Promise<Account | undefined> =>
-  byId.first(store, { portal, id })
+  findById.first(store, { portal, id })
 
-/** Reads the account and holds its row: whatever counts or bounds the account's sessions takes turns here. */
+/** Reads the account and locks its row, which serializes everything that counts or ends the account's sessions. */
 export const lockAccount = (tx: Tx, portal: Portal, id: AccountId): Promise<Account | undefined> =>
-  held.first(tx, { portal, id })
+  lockById.first(tx, { portal, id })
 
-/** Whether the account was made; false where the portal has its e-mail already. */
+/** Returns false if the portal already has an account with this e-mail. */
 export const insertAccount = async (store: Store, account: NewAccount, at: Instant): Promise<boolean> => {
   const now = toDate(at)
-  const made = await store
+  const inserted = await store
     .insertInto('accounts')
     .values({
       biz_id: account.id,
@@ -71,15 +113,16 @@ export const insertAccount = async (store: Store, account: NewAccount, at: Insta
     .onConflict((conflict) => conflict.columns(['portal', 'email_canonical']).doNothing())
     .returning('biz_id')
     .executeTakeFirst()
-  return made !== undefined
+  return inserted !== undefined
 }
 
-const lastLogin = statement((store, given: Given<{ portal: Portal; id: AccountId; clientIp: string; now: Date }>) =>
-  store
-    .updateTable('accounts')
-    .set({ last_login_at: given('now'), last_login_ip: given('clientIp') })
-    .where('portal', '=', given('portal'))
-    .where('biz_id', '=', given('id')),
+const updateLastLogin = statement(
+  (store, given: Given<{ portal: Portal; id: AccountId; clientIp: string; now: Date }>) =>
+    store
+      .updateTable('accounts')
+      .set({ last_login_at: given('now'), last_login_ip: given('clientIp') })
+      .where('portal', '=', given('portal'))
+      .where('biz_id', '=', given('id')),
 )
 
 export const recordLastLogin = async (
@@ -88,5 +131,5 @@ export const recordLastLogin = async (
   clientIp: string,
   now: Instant,
 ): Promise<void> => {
-  await lastLogin.all(tx, { portal, id, clientIp, now: toDate(now) })
+  await updateLastLogin.all(tx, { portal, id, clientIp, now: toDate(now) })
 }

@@ -29,7 +29,7 @@ export const readIpWhitelist = operation({
   id: 'ipWhitelist.read',
   method: 'GET',
   path: '/security/ip-whitelist',
-  summary: 'The addresses that the account may be used from',
+  summary: 'Get the IP whitelist of the account',
   policy: own,
   body: 'none',
   reply: IpWhitelist,
@@ -40,18 +40,18 @@ export const replaceIpWhitelist = operation({
   ...change,
   id: 'ipWhitelist.replace',
   path: '/security/ip-whitelist',
-  summary: 'Replace the set; one in force has to cover the caller',
+  summary: 'Replace the IP whitelist',
   body: z.strictObject({ addresses: distinct(addressRange, 256) }),
   reply: IpWhitelist,
   refuses: ['STATE.CONFLICT'],
 })
 
-/** The body may be absent: it then reaches the handler as undefined. */
+/** The body is optional. */
 export const enableIpWhitelist = operation({
   ...change,
   id: 'ipWhitelist.enable',
   path: '/security/ip-whitelist/enable',
-  summary: 'Put the set in force; it has to cover the caller unless forced',
+  summary: 'Enable the IP whitelist',
   body: z.strictObject({ force: z.boolean().optional() }).optional(),
   reply: nothing,
   refuses: ['STATE.CONFLICT'],
@@ -61,7 +61,7 @@ export const disableIpWhitelist = operation({
   ...change,
   id: 'ipWhitelist.disable',
   path: '/security/ip-whitelist/disable',
-  summary: 'Put the set out of force',
+  summary: 'Disable the IP whitelist',
   body: 'none',
   reply: nothing,
   refuses: [],

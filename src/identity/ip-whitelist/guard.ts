@@ -1,73 +1,56 @@
 import { databaseFault, type Tx } from '../../database/index.ts'
-import { type AccountId, type Instant, type MaybePromise, type Portal, plus, Refusal } from '../../kernel/index.ts'
+import { type Instant, type MaybePromise, plus, Refusal } from '../../kernel/index.ts'
 import { type AddressRange, covers, parseRange } from '../../platform/addresses/index.ts'
 import { createLease } from '../../platform/cache/index.ts'
-import type { IdentityPorts } from '../ports.ts'
+import type { AddressGuard, GuardedAccount, IdentityPorts } from '../ports.ts'
 import type { IdentitySettings } from '../settings.ts'
-import { recordMatch, type WhitelistEntry, whitelistOf } from './store.ts'
+import { listWhitelist, recordMatch, type WhitelistEntry } from './store.ts'
 
-export interface Guarded {
-  portal: Portal
-  accountId: AccountId
-  ipWhitelistEnabled: boolean
-}
-
-/**
- * Lets an account's caller in from an address, or refuses with ACCESS.IP_NOT_ALLOWED. Inside a transaction it works on
- * that alone: a second connection might have to wait for it.
- */
-export type AddressGuard = (account: Guarded, clientIp: string, tx?: Tx) => Promise<void>
-
-export interface IpWhitelistGuard {
-  admit: AddressGuard
-  /** The account's set or its being in force has changed. */
-  forget(accountId: AccountId): void
-}
-
-interface Range {
+interface GuardRange {
   id: string
   range: AddressRange
-  notedAt: Instant | null
+  matchedAt: Instant | null
 }
 
-const parse = (entries: WhitelistEntry[]): Range[] =>
-  entries.map(({ id, address, lastMatchedAt }) => ({ id, range: parseRange(address), notedAt: lastMatchedAt }))
+const toRanges = (entries: WhitelistEntry[]): GuardRange[] =>
+  entries.map(({ id, address, lastMatchedAt }) => ({ id, range: parseRange(address), matchedAt: lastMatchedAt }))
 
-/** A set serves for as long as the liveness of sessions does, and a match is written down as rarely as activity. */
-export const createIpWhitelistGuard = (
+/** Whitelists are cached as long as sessions are, and matches are written as rarely as activity. */
+export const createAddressGuard = (
   { database, clock }: IdentityPorts,
-  { livenessMs, activityMs, remembered }: IdentitySettings['sessions'],
-): IpWhitelistGuard => {
-  const known = createLease<Range[]>(clock, { ms: livenessMs, max: remembered })
+  { cacheTtlMs, activityIntervalMs, cacheSize }: IdentitySettings['sessions'],
+): AddressGuard => {
+  const cache = createLease<GuardRange[]>(clock, { ms: cacheTtlMs, max: cacheSize })
 
-  const read = ({ portal, accountId }: Guarded): MaybePromise<Range[]> =>
-    known.read(accountId, () => whitelistOf(database, portal, accountId).then(parse))
+  const readRanges = ({ portal, accountId }: GuardedAccount): MaybePromise<GuardRange[]> =>
+    cache.read(accountId, () => listWhitelist(database, portal, accountId).then(toRanges))
 
-  /** A store that can be read and not written (its disk is full) still serves reading; a transaction has failed with it. */
-  const note = async (
-    { portal, accountId }: Guarded,
-    { id }: Range,
+  /** A store that is read-only (such as a full disk) still serves reads. In a transaction the error is final. */
+  const record = async (
+    { portal, accountId }: GuardedAccount,
+    { id }: GuardRange,
     now: Instant,
     tx: Tx | undefined,
   ): Promise<void> => {
     try {
-      await recordMatch(tx ?? database, { portal, accountId, id }, now, plus(now, -activityMs))
+      await recordMatch(tx ?? database, { portal, accountId, id }, now, plus(now, -activityIntervalMs))
     } catch (error) {
       if (tx || !databaseFault(error)) throw error
     }
   }
 
   return {
-    admit: async (account, clientIp, tx) => {
+    assertAllowed: async (account, clientIp, tx) => {
       if (!account.ipWhitelistEnabled) return
-      const ranges = tx ? parse(await whitelistOf(tx, account.portal, account.accountId)) : await read(account)
+      const { portal, accountId } = account
+      const ranges = tx ? toRanges(await listWhitelist(tx, portal, accountId)) : await readRanges(account)
       const match = ranges.find(({ range }) => covers(range, clientIp))
       if (!match) throw new Refusal('ACCESS.IP_NOT_ALLOWED', { internal: 'outside the account’s whitelist' })
       const now = clock.now()
-      if (match.notedAt !== null && now - match.notedAt < activityMs) return
-      match.notedAt = now
-      await note(account, match, now, tx)
+      if (match.matchedAt !== null && now - match.matchedAt < activityIntervalMs) return
+      match.matchedAt = now
+      await record(account, match, now, tx)
     },
-    forget: known.forget,
+    invalidate: (accountId) => cache.forget(accountId),
   }
 }

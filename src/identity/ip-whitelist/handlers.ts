@@ -1,37 +1,20 @@
-import { type HandlerTable, handlerTable, isoOrNull, toIso } from '../../kernel/index.ts'
-import { ownAccount } from '../accounts/own-account.ts'
-import type { IdentityPorts } from '../ports.ts'
-import type { Whitelist, whitelistChanges } from './change.ts'
+import { type HandlerTable, handlerTable } from '../../kernel/index.ts'
 import * as contract from './contract.ts'
-import { whitelistOf } from './store.ts'
+import { disableWhitelist, enableWhitelist, getWhitelist, replaceWhitelist, type WhitelistPorts } from './service.ts'
+import { toWhitelistView } from './view.ts'
 
-const render = ({ enabled, entries }: Whitelist) => ({
-  enabled,
-  entries: entries.map(({ id, createdAt, lastMatchedAt, ...entry }) => ({
-    bizId: id,
-    ...entry,
-    createdAt: toIso(createdAt),
-    lastMatchedAt: isoOrNull(lastMatchedAt),
-  })),
-})
-
-/** The addresses that an account may be used from: interface.md 2.11 and 4.4. */
-export const ipWhitelistHandlers = (
-  { database }: IdentityPorts,
-  changes: ReturnType<typeof whitelistChanges>,
-): HandlerTable =>
+/** The IP whitelist of the caller's account. */
+export const ipWhitelistHandlers = (ports: WhitelistPorts): HandlerTable =>
   handlerTable(contract, {
-    readIpWhitelist: async ({ caller }) => {
-      const { portal, id, ipWhitelistEnabled } = await ownAccount(database, caller)
-      return render({ enabled: ipWhitelistEnabled, entries: await whitelistOf(database, portal, id) })
-    },
-    replaceIpWhitelist: async (request) => render(await changes.replace(request, request.body.addresses)),
+    readIpWhitelist: async ({ caller }) => toWhitelistView(await getWhitelist(ports, caller)),
+    replaceIpWhitelist: async (request) =>
+      toWhitelistView(await replaceWhitelist(ports, request.body.addresses, request)),
     enableIpWhitelist: async (request) => {
-      await changes.enable(request, request.body?.force ?? false)
+      await enableWhitelist(ports, { force: request.body?.force ?? false }, request)
       return null
     },
     disableIpWhitelist: async (request) => {
-      await changes.disable(request)
+      await disableWhitelist(ports, request)
       return null
     },
   })

@@ -1,7 +1,7 @@
 import { type Database, moment, type Tx } from '../../database/index.ts'
 import { type AccountId, type Instant, type Portal, toDate } from '../../kernel/index.ts'
 
-/** An address or range that an account may be used from. */
+/** An address or range that an account can be used from. */
 export interface WhitelistEntry {
   id: string
   address: string
@@ -13,8 +13,8 @@ export interface WhitelistEntry {
 
 type Store = Database | Tx
 
-/** An account's set, in the order in which it was given. */
-export const whitelistOf = (store: Store, portal: Portal, accountId: AccountId): Promise<WhitelistEntry[]> =>
+/** Returns an account's whitelist in the order in which it was given. */
+export const listWhitelist = (store: Store, portal: Portal, accountId: AccountId): Promise<WhitelistEntry[]> =>
   store
     .selectFrom('ip_whitelist_entries')
     .select([
@@ -30,8 +30,8 @@ export const whitelistOf = (store: Store, portal: Portal, accountId: AccountId):
     .orderBy('place')
     .execute()
 
-/** Puts a set in the place of the one before. */
-export const replaceWhitelist = async (
+/** Replaces all entries of an account's whitelist. */
+export const replaceEntries = async (
   tx: Tx,
   portal: Portal,
   accountId: AccountId,
@@ -73,7 +73,7 @@ export const setWhitelistEnabled = async (
     .execute()
 }
 
-/** Writes a match down, unless one was since `notSince`. */
+/** Records a match, unless one was recorded after `notSince`. */
 export const recordMatch = async (
   store: Store,
   { portal, accountId, id }: { portal: Portal; accountId: AccountId; id: string },

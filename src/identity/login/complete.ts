@@ -1,39 +1,22 @@
 import { inTransaction, type Tx } from '../../database/index.ts'
 import { type Code, Refusal, type RequestFacts } from '../../kernel/index.ts'
-import type { Account } from '../accounts/account.ts'
-import { lockAccount, recordLastLogin } from '../accounts/store.ts'
-import type { AddressGuard } from '../ip-whitelist/guard.ts'
-import type { FactorProof, FactorProver } from '../mfa/prove.ts'
-import type { Notices } from '../notices/notices.ts'
-import type { IdentityPorts } from '../ports.ts'
-import { sessionNotFound } from '../session-not-found.ts'
-import type { Liveness } from '../sessions/liveness.ts'
-import type { StartedSession, sessionStarter } from '../sessions/start.ts'
-import type { AccessTokens } from '../tokens/access-tokens.ts'
-import type { TokenPair } from '../tokens/refresh.ts'
-import type { LoginFailure } from './history-store.ts'
-import { findLogin, type LiveLogin } from './live-login.ts'
-import { countAttempt, spendLoginSession } from './login-session-store.ts'
-import { preLoginDigest } from './pre-login.ts'
-import { recordFailedLogin, recordLogin } from './record.ts'
-import type { Throttle } from './throttle.ts'
+import { type Account, lockAccount, recordLastLogin } from '../accounts/store.ts'
+import { attemptDigestOf } from '../attempts/service.ts'
+import { spendAttempt, takeTry } from '../attempts/store.ts'
+import { recordFailedLogin, recordLogin } from '../login-history/service.ts'
+import type { LoginFailure } from '../login-history/store.ts'
+import { type PresentedFactor, verifyFactor } from '../mfa/verify-factor.ts'
+import { queueNotice } from '../notices/service.ts'
+import type { TokenPair } from '../sessions/refresh.ts'
+import { type StartedSession, startSession } from '../sessions/start.ts'
+import { sessionNotFound } from '../tokens/opaque-token.ts'
+import { findLogin, type LoginPorts, type PendingLogin } from './login-attempt.ts'
 
 export interface CompletedLogin extends TokenPair {
-  /** Seconds until the session ends whatever happens. */
+  /** Seconds until the absolute end of the session. */
   refreshExpiresIn: number
   sessionId: string
   isNewDevice: boolean
-}
-
-interface Parts {
-  ports: IdentityPorts
-  throttle: Throttle
-  tokens: AccessTokens
-  liveness: Liveness
-  admit: AddressGuard
-  startSession: ReturnType<typeof sessionStarter>
-  prove: FactorProver
-  notices: Notices
 }
 
 const failures = new Map<Code, LoginFailure>([
@@ -41,90 +24,108 @@ const failures = new Map<Code, LoginFailure>([
   ['ACCESS.IP_NOT_ALLOWED', 'IP_NOT_ALLOWED'],
 ])
 
-/** The last step of a login: the second factor, then the session. The attempt is counted before it is looked at. */
-export const loginCompleter = (parts: Parts) => {
-  const { ports, throttle, tokens, liveness, admit, startSession, prove, notices } = parts
-  const { database, clock } = ports
-
-  /** What the account's owner gets to see in the history when a login is refused here. */
-  const toldIn = async <T>(
-    facts: RequestFacts,
-    account: Account,
-    { method }: FactorProof,
-    work: Promise<T>,
-  ): Promise<T> => {
-    try {
-      return await work
-    } catch (error) {
-      const failure = error instanceof Refusal ? failures.get(error.code) : undefined
-      if (failure) await recordFailedLogin(ports, facts, { accountId: account.id, failure, method })
-      throw error
-    }
+/** Records a refusal of `work` in the login history of the account. */
+const recordingFailure = async <T>(
+  ports: LoginPorts,
+  account: Account,
+  { method }: PresentedFactor,
+  context: RequestFacts,
+  work: Promise<T>,
+): Promise<T> => {
+  try {
+    return await work
+  } catch (error) {
+    const failure = error instanceof Refusal ? failures.get(error.code) : undefined
+    if (failure) await recordFailedLogin(ports, { accountId: account.id, failure, method }, context)
+    throw error
   }
+}
 
-  /** Under the account's lock: one session per login, and no more sessions than the account may have. */
-  const finish = async (
-    tx: Tx,
-    facts: RequestFacts,
-    login: LiveLogin,
-    factor: FactorProof,
-  ): Promise<StartedSession> => {
-    const now = clock.now()
-    const account = await lockAccount(tx, facts.portal, login.account.id)
-    if (account?.status !== 'ACTIVE') throw sessionNotFound('the account is not active any more')
-    // Spent first, so that whoever comes second is told that the login is over, not that the code is wrong; a code that
-    // is wrong takes this back.
-    if (!(await spendLoginSession(tx, facts.portal, login.digest, now))) throw sessionNotFound('the login is spent')
-    const owner = { portal: facts.portal, accountId: account.id, code: login.code }
-    if (!(await prove(tx, owner, factor, facts, now))) throw new Refusal('AUTH.CODE_INVALID')
-    const started = await startSession(tx, account, facts, now)
-    await recordLastLogin(tx, account, facts.clientIp, now)
-    await throttle.clear(tx, throttle.subject(facts.portal, account.email))
-    await recordLogin(ports, tx, facts, { accountId: account.id, method: factor.method }, now)
-    if (started.isNewDevice) await notices.newDevice(tx, account, facts, now)
-    return started
+/** Starts the session under the account's lock, which enforces one session per attempt, and the session limit. */
+const finish = async (
+  ports: LoginPorts,
+  tx: Tx,
+  login: PendingLogin,
+  factor: PresentedFactor,
+  context: RequestFacts,
+): Promise<StartedSession> => {
+  const { clock, ids, lockout } = ports
+  const { portal } = context
+  const now = clock.now()
+  const account = await lockAccount(tx, portal, login.account.id)
+  if (account?.status !== 'ACTIVE') throw sessionNotFound('the account is no longer active')
+  // Spent before the code is verified: the slower of two requests learns that the attempt is spent, not that its code is
+  // wrong. A wrong code rolls this back.
+  if (!(await spendAttempt(tx, portal, login.digest, now))) throw sessionNotFound('the attempt is spent')
+  const owner = { portal, accountId: account.id, code: login.code }
+  if (!(await verifyFactor(ports, tx, owner, factor, context, now))) throw new Refusal('AUTH.CODE_INVALID')
+  const started = await startSession(ports, tx, account, context, now)
+  await recordLastLogin(tx, account, context.clientIp, now)
+  await lockout.clear(tx, lockout.loginSubject(portal, account.email))
+  await recordLogin(ports, tx, { accountId: account.id, method: factor.method }, context, now)
+  if (started.isNewDevice) await queueNotice(tx, ids, account, 'NEW_DEVICE', context, now)
+  return started
+}
+
+const assertTryLeft = async (
+  { clock, database }: LoginPorts,
+  attempt: Uint8Array,
+  { portal }: RequestFacts,
+): Promise<void> => {
+  if (!(await takeTry(database, portal, attempt, clock.now()))) throw sessionNotFound('no tries left')
+}
+
+/** Finds the sign-in. A changed client hash costs a try, as a wrong code does. */
+const findCountedLogin = async (ports: LoginPorts, sessionId: string, context: RequestFacts): Promise<PendingLogin> => {
+  try {
+    return await findLogin(ports, sessionId, context, ports.clock.now())
+  } catch (error) {
+    if (error instanceof Refusal && error.code === 'AUTH.CLIENT_MISMATCH')
+      await assertTryLeft(ports, attemptDigestOf(ports, sessionId), context)
+    throw error
   }
+}
 
-  const takeAttempt = async ({ portal }: RequestFacts, login: Uint8Array): Promise<void> => {
-    if (!(await countAttempt(database, portal, login, clock.now()))) throw sessionNotFound('no attempt is left')
-  }
+/** Takes a try before the factor is checked. A lockout costs no try, because others may have caused it. */
+const verifyAndFinish = async (
+  ports: LoginPorts,
+  login: PendingLogin,
+  factor: PresentedFactor,
+  context: RequestFacts,
+): Promise<StartedSession> => {
+  const { database, lockout } = ports
+  const subject = lockout.loginSubject(context.portal, login.account.email)
+  return lockout.countIfRefused(subject, 'AUTH.CODE_INVALID', async () => {
+    await assertTryLeft(ports, login.digest, context)
+    return inTransaction(database, (tx) => finish(ports, tx, login, factor, context))
+  })
+}
 
-  /** Finds the login. A changed client hash costs an attempt, as a wrong code does. */
-  const findCounted = async (facts: RequestFacts, sessionId: string): Promise<LiveLogin> => {
-    try {
-      return await findLogin(ports, facts, sessionId, clock.now())
-    } catch (error) {
-      if (error instanceof Refusal && error.code === 'AUTH.CLIENT_MISMATCH')
-        await takeAttempt(facts, preLoginDigest(ports, sessionId))
-      throw error
-    }
-  }
-
-  return async (facts: RequestFacts, sessionId: string, factor: FactorProof): Promise<CompletedLogin> => {
-    const login = await findCounted(facts, sessionId)
-    const { account } = login
-    await toldIn(facts, account, factor, admit({ ...account, accountId: account.id }, facts.clientIp))
-    const subject = throttle.subject(facts.portal, account.email)
-    // Whoever has to wait loses no attempt by it: failures of others may have brought the wait.
-    const finished = throttle.counted(subject, 'AUTH.CODE_INVALID', async () => {
-      await takeAttempt(facts, login.digest)
-      return inTransaction(database, (tx) => finish(tx, facts, login, factor))
-    })
-    const started = await toldIn(facts, account, factor, finished)
-    for (const id of started.displaced) liveness.forget(id)
-    const access = await tokens.issue({
-      portal: facts.portal,
-      accountId: account.id,
-      sessionId: started.sessionId,
-      clientHash: facts.clientHash,
-      sessionExpiresAt: started.expiresAt,
-    })
-    return {
-      ...access,
-      refreshToken: started.refreshToken,
-      refreshExpiresIn: Math.floor((started.expiresAt - clock.now()) / 1_000),
-      sessionId: started.sessionId,
-      isNewDevice: started.isNewDevice,
-    }
+/**
+ * Completes a sign-in with a second factor and starts a session. Throws AUTH.SESSION_NOT_FOUND, AUTH.CODE_INVALID,
+ * ACCESS.IP_NOT_ALLOWED or ACCESS.RATE_LIMITED.
+ */
+export const completeLogin = async (
+  ports: LoginPorts,
+  { sessionId, ...factor }: PresentedFactor & { sessionId: string },
+  context: RequestFacts,
+): Promise<CompletedLogin> => {
+  const { addressGuard, clock, sessionCache, tokens } = ports
+  const { portal, clientIp, clientHash } = context
+  const login = await findCountedLogin(ports, sessionId, context)
+  const { account } = login
+  const allowed = addressGuard.assertAllowed({ ...account, accountId: account.id }, clientIp)
+  await recordingFailure(ports, account, factor, context, allowed)
+  const finished = verifyAndFinish(ports, login, factor, context)
+  const started = await recordingFailure(ports, account, factor, context, finished)
+  for (const id of started.displaced) sessionCache.invalidate(id)
+  const { sessionId: id, expiresAt: sessionExpiresAt } = started
+  const access = await tokens.issue({ portal, accountId: account.id, sessionId: id, clientHash, sessionExpiresAt })
+  return {
+    ...access,
+    refreshToken: started.refreshToken,
+    refreshExpiresIn: Math.floor((sessionExpiresAt - clock.now()) / 1_000),
+    sessionId: id,
+    isNewDevice: started.isNewDevice,
   }
 }

@@ -1,50 +1,33 @@
-import {
-  accountStatus,
-  type Caller,
-  type HandlerTable,
-  handlerTable,
-  type RequestFacts,
-  type Words,
-} from '../../kernel/index.ts'
-import { mfaMethod } from '../mfa/contract.ts'
-
-import type { refresher } from '../tokens/refresh.ts'
-import type { loginCompleter } from './complete.ts'
+import { type HandlerTable, handlerTable } from '../../kernel/index.ts'
+import { toMethodView } from '../mfa/view.ts'
+import { refreshTokens } from '../sessions/refresh.ts'
+import { logout } from '../sessions/service.ts'
+import { completeLogin } from './complete.ts'
 import * as contract from './contract.ts'
-import type { loginInitiator } from './initiate.ts'
-import type { codeSender } from './send-code.ts'
+import { initiateLogin } from './initiate.ts'
+import type { LoginPorts } from './login-attempt.ts'
+import { sendLoginCode } from './send-code.ts'
+import { toInitiatedLoginView } from './view.ts'
 
-interface UseCases {
-  initiate: ReturnType<typeof loginInitiator>
-  sendCode: ReturnType<typeof codeSender>
-  complete: ReturnType<typeof loginCompleter>
-  refresh: ReturnType<typeof refresher>
-  logout(request: RequestFacts & { caller: Caller }): Promise<number>
-}
-
-/** Signing in and out: interface.md 4.2, completions.md, Auth. */
-export const loginHandlers = (words: Words, useCases: UseCases): HandlerTable =>
-  handlerTable(contract, {
+/** Sign-in, token refresh and sign-out. */
+export const loginHandlers = (ports: LoginPorts): HandlerTable => {
+  const { concurrency, words } = ports
+  return handlerTable(contract, {
     initiateLogin: async (request) => {
-      const { email, password } = request.body
-      const { sessionId, methods, expiresIn, accountStatus: status } = await useCases.initiate(request, email, password)
-      return {
-        sessionId,
-        mfaMethods: methods.map((method) => words.coded(mfaMethod, method, request.locale)),
-        expiresIn,
-        accountStatus: status && words.coded(accountStatus, status, request.locale),
-        pendingApproval: status === 'PENDING_APPROVAL',
-      }
+      const initiated = await concurrency.firstStep.inTurn(() => initiateLogin(ports, request.body, request))
+      return toInitiatedLoginView(words, initiated, request.locale)
     },
     sendLoginCode: async (request) => {
       const { sessionId, mfaMethod: method } = request.body
-      const sent = await useCases.sendCode(request, sessionId, method)
-      return { mfaMethod: words.coded(mfaMethod, method, request.locale), ...sent }
+      const sent = await sendLoginCode(ports, { sessionId, method }, request)
+      return { mfaMethod: toMethodView(words, method, request.locale), ...sent }
     },
     completeLogin: async (request) => {
       const { sessionId, mfaMethod: method, code } = request.body
-      return { ...(await useCases.complete(request, sessionId, { method, code })), tokenType: 'Bearer' }
+      const complete = () => completeLogin(ports, { sessionId, method, code }, request)
+      return { ...(await concurrency.laterSteps.inTurn(complete)), tokenType: 'Bearer' }
     },
-    refreshToken: (request) => useCases.refresh(request, request.body.refreshToken),
-    logout: async (request) => ({ success: true, terminatedSessions: await useCases.logout(request) }),
+    refreshToken: (request) => refreshTokens(ports, request.body.refreshToken, request),
+    logout: async (request) => ({ success: true, terminatedSessions: await logout(ports, request) }),
   })
+}

@@ -1,69 +1,84 @@
 import { type AccountStatus, Refusal, type RequestFacts } from '../../kernel/index.ts'
-import type { Account } from '../accounts/account.ts'
-import { accountByEmail } from '../accounts/store.ts'
+import { type Account, accountByEmail } from '../accounts/store.ts'
+import { prepareAttempt } from '../attempts/service.ts'
+import { insertLoginAttempt } from '../attempts/store.ts'
+import { recordFailedLogin } from '../login-history/service.ts'
 import type { MfaMethod } from '../mfa/contract.ts'
-import { enabledMethods } from '../mfa/methods.ts'
-import { upgradePassword } from '../passwords/upgrade.ts'
-import type { IdentityPorts } from '../ports.ts'
-import type { IdentitySettings } from '../settings.ts'
-import { insertLogin } from './login-session-store.ts'
-import { newPreLogin } from './pre-login.ts'
-import { recordFailedLogin } from './record.ts'
-import type { Throttle } from './throttle.ts'
+import { listEnabledMethods } from '../mfa/service.ts'
+import { rehashPassword } from '../passwords/service.ts'
+import type { LoginPorts } from './login-attempt.ts'
+
+export interface Credentials {
+  email: string
+  password: string
+}
 
 export interface InitiatedLogin {
-  /** Null where the account still waits for its approval. */
+  /** Null if the account is pending approval. */
   sessionId: string | null
   methods: MfaMethod[]
   /** Seconds. */
   expiresIn: number
-  /** What keeps the login from going on; null where nothing does. */
+  /** The status that prevents the sign-in; null if it can go on. */
   accountStatus: AccountStatus | null
 }
 
-const mayKnow = (account: Account): boolean => account.status === 'ACTIVE' || account.status === 'PENDING_APPROVAL'
+/** These accounts learn that their password is right. */
+const canInitiate = (account: Account): boolean => account.status === 'ACTIVE' || account.status === 'PENDING_APPROVAL'
 
-/** The first step of a login. Whatever is wrong is AUTH.INVALID_CREDENTIALS, at the cost of one verification. */
-export const loginInitiator = (ports: IdentityPorts, throttle: Throttle, settings: IdentitySettings['login']) => {
-  const { database, passwords } = ports
+/** Verifies one password in any case, so that the response time does not reveal whether the account exists. */
+const verifyPassword = async (
+  ports: LoginPorts,
+  { email, password }: Credentials,
+  context: RequestFacts,
+): Promise<Account> => {
+  const account = await accountByEmail(ports.database, context.portal, email)
+  const matches = await ports.passwords.verify(account?.passwordHash ?? null, password)
+  if (account && matches && canInitiate(account)) return account
+  const accountId = account?.id ?? null
+  await recordFailedLogin(ports, { accountId, failure: 'INVALID_CREDENTIALS', method: null }, context)
+  throw new Refusal('AUTH.INVALID_CREDENTIALS')
+}
 
-  const verify = async (facts: RequestFacts, email: string, password: string): Promise<Account> => {
-    const account = await accountByEmail(database, facts.portal, email)
-    const matches = await passwords.verify(account?.passwordHash ?? null, password)
-    if (account && matches && mayKnow(account)) return account
-    const accountId = account?.id ?? null
-    await recordFailedLogin(ports, facts, { accountId, failure: 'INVALID_CREDENTIALS', method: null })
-    throw new Refusal('AUTH.INVALID_CREDENTIALS')
+/** Counts a failure in advance and withdraws it if the password is right, or was not checked because of overload. */
+const verifyCountedPassword = async (
+  ports: LoginPorts,
+  credentials: Credentials,
+  context: RequestFacts,
+): Promise<Account> => {
+  const { lockout } = ports
+  const subject = lockout.loginSubject(context.portal, credentials.email)
+  await lockout.countFailure(subject)
+  try {
+    const account = await verifyPassword(ports, credentials, context)
+    await lockout.withdrawFailure(subject)
+    return account
+  } catch (error) {
+    if (error instanceof Refusal && error.code === 'SYSTEM.UNAVAILABLE') await lockout.withdrawFailure(subject)
+    throw error
   }
+}
 
-  /** Only a wrong password counts; a service that is too busy to look at it takes the count back. */
-  const counted = async (facts: RequestFacts, email: string, password: string): Promise<Account> => {
-    const subject = throttle.subject(facts.portal, email)
-    await throttle.count(subject)
-    try {
-      const account = await verify(facts, email, password)
-      await throttle.uncount(subject)
-      return account
-    } catch (error) {
-      if (error instanceof Refusal && error.code === 'SYSTEM.UNAVAILABLE') await throttle.uncount(subject)
-      throw error
-    }
+/**
+ * Verifies a password and starts a sign-in attempt, which a second factor completes. Everything that is wrong is the same
+ * AUTH.INVALID_CREDENTIALS. Throws ACCESS.RATE_LIMITED during a lockout.
+ */
+export const initiateLogin = async (
+  ports: LoginPorts,
+  credentials: Credentials,
+  context: RequestFacts,
+): Promise<InitiatedLogin> => {
+  const account = await verifyCountedPassword(ports, credentials, context)
+  if (account.status !== 'ACTIVE') return { sessionId: null, methods: [], expiresIn: 0, accountStatus: account.status }
+  const { sessionId, attempt, now } = prepareAttempt(ports, ports.settings.login, context)
+  // The hash was replaced while the password was verified, so verify it against the new one.
+  if (!(await insertLoginAttempt(ports.database, attempt, account, now)))
+    return initiateLogin(ports, credentials, context)
+  rehashPassword(ports, account, credentials.password)
+  return {
+    sessionId,
+    methods: await listEnabledMethods(ports.database, account),
+    expiresIn: Math.floor(ports.settings.login.sessionTtlMs / 1_000),
+    accountStatus: null,
   }
-
-  const initiate = async (facts: RequestFacts, email: string, password: string): Promise<InitiatedLogin> => {
-    const account = await counted(facts, email, password)
-    if (account.status !== 'ACTIVE')
-      return { sessionId: null, methods: [], expiresIn: 0, accountStatus: account.status }
-    const { sessionId, session, now } = newPreLogin(ports, facts, settings)
-    // The account got another hash while this one was verified, so the password is looked at anew.
-    if (!(await insertLogin(database, session, account, now))) return initiate(facts, email, password)
-    upgradePassword(ports, account, password)
-    return {
-      sessionId,
-      methods: await enabledMethods(database, account),
-      expiresIn: Math.floor(settings.sessionTtlMs / 1_000),
-      accountStatus: null,
-    }
-  }
-  return initiate
 }

@@ -1,74 +1,67 @@
 import { inTransaction } from '../../database/index.ts'
-import {
-  type Instant,
-  type InTurn,
-  invalid,
-  plus,
-  type RequestFacts,
-  wholeMinutes,
-  wholeSeconds,
-} from '../../kernel/index.ts'
-import type { IdentityPorts } from '../ports.ts'
-import type { IdentitySettings } from '../settings.ts'
-import { requireResendable, sentTooSoon } from './code-resend.ts'
-import { replaceCode } from './code-store.ts'
-import { findLogin, type LiveLogin } from './live-login.ts'
-import { claimCodeSending } from './login-session-store.ts'
-import type { MailQuota } from './mail-quota.ts'
-import { codeDigest, maskEmail, mintCode } from './one-time-code.ts'
+import { type Instant, invalid, plus, type RequestFacts, wholeMinutes, wholeSeconds } from '../../kernel/index.ts'
+import { claimCodeSending } from '../attempts/store.ts'
+import { countMail } from '../codes/mail-quota.ts'
+import { assertResendable, codeDigest, maskEmail, mintCode, resendTooSoon, type SentCode } from '../codes/rules.ts'
+import { replaceCode } from '../codes/store.ts'
+import { findLogin, type LoginPorts, type PendingLogin } from './login-attempt.ts'
 
-/** What the sending of a code answers; times in seconds. */
-export interface SentCode {
-  maskedDestination: string
-  expiresIn: number
-  resendAfter: number
-  attemptsRemaining: number
+/** Claims the sending and stores the code in one transaction, so that only the last code is valid. Returns its lifetime. */
+const storeCode = async (
+  { database, digest, settings }: LoginPorts,
+  { digest: attemptDigest, code: owner, attempt }: PendingLogin,
+  code: string,
+  now: Instant,
+): Promise<number> => {
+  const { codeTtlMs, resendMs } = settings.login
+  const expiresAt = plus(now, Math.min(codeTtlMs, attempt.expiresAt - now))
+  const claimed = await inTransaction(database, async (tx) => {
+    const isClaimed = await claimCodeSending(tx, owner.portal, attemptDigest, now, resendMs)
+    if (isClaimed) await replaceCode(tx, owner, codeDigest(digest, owner, code), now, expiresAt)
+    return isClaimed
+  })
+  if (!claimed) throw resendTooSoon(resendMs, 'a concurrent request sends a code', resendMs)
+  return expiresAt - now
 }
 
-/** Mails a code for a login under way. A new code replaces the one before. */
-export const codeSender = (
-  ports: IdentityPorts,
-  inTurn: InTurn,
-  quota: MailQuota,
-  settings: IdentitySettings['login'],
-) => {
-  const { database, clock, digest, mailer, randomness } = ports
+/** Finds the sign-in and stores a code for it. */
+const issueCode = async (
+  ports: LoginPorts,
+  sessionId: string,
+  code: string,
+  context: RequestFacts,
+): Promise<{ login: PendingLogin; ttlMs: number }> => {
+  const { cache, clock, settings } = ports
+  const { portal } = context
+  const now = clock.now()
+  const login = await findLogin(ports, sessionId, context, now)
+  assertResendable(login.attempt.codeSentAt, now, settings.login.resendMs)
+  // Counted before the code is replaced: if the quota is exhausted, the previous code stays valid.
+  const limit = settings.portals[portal].codeSends
+  await countMail(cache, { portal, subject: login.account.id, kind: 'code', limit })
+  return { login, ttlMs: await storeCode(ports, login, code, now) }
+}
 
-  /** Claims the sending and keeps the code in one transaction, so that only the last code sent counts. */
-  const putCode = async ({ digest: login, code: owner, session }: LiveLogin, code: string, now: Instant) => {
-    const expiresAt = plus(now, Math.min(settings.codeTtlMs, session.expiresAt - now))
-    const claimed = await inTransaction(database, async (tx) => {
-      const due = await claimCodeSending(tx, owner.portal, login, now, settings.resendMs)
-      if (due) await replaceCode(tx, owner, codeDigest(digest, owner, code), now, expiresAt)
-      return due
-    })
-    if (!claimed) throw sentTooSoon(settings.resendMs, 'a code is being sent at this moment', settings.resendMs)
-    return expiresAt - now
-  }
-
-  return async (facts: RequestFacts, sessionId: string, method: string): Promise<SentCode> => {
-    if (method !== 'EMAIL') throw invalid('mfaMethod')
-    const code = mintCode(randomness)
-    const { login, goodFor } = await inTurn(async () => {
-      const now = clock.now()
-      const login = await findLogin(ports, facts, sessionId, now)
-      requireResendable(login.session.codeSentAt, now, settings.resendMs)
-      // Where it refuses, the code that was mailed before stays good.
-      await quota(facts.portal, login.account.id)
-      const goodFor = await putCode(login, code, now)
-      return { login, goodFor }
-    })
-    await mailer.send({
-      to: login.account.email,
-      template: 'login-code',
-      locale: facts.locale,
-      values: { code, minutes: String(wholeMinutes(goodFor)) },
-    })
-    return {
-      maskedDestination: maskEmail(login.account.email),
-      expiresIn: Math.floor(goodFor / 1_000),
-      resendAfter: wholeSeconds(settings.resendMs),
-      attemptsRemaining: login.session.attemptsLeft,
-    }
+/** Mails a code for a pending sign-in. It replaces the previous code. Throws ACCESS.RATE_LIMITED. */
+export const sendLoginCode = async (
+  ports: LoginPorts,
+  { sessionId, method }: { sessionId: string; method: string },
+  context: RequestFacts,
+): Promise<SentCode> => {
+  if (method !== 'EMAIL') throw invalid('mfaMethod')
+  const code = mintCode(ports.randomness)
+  // Sending the mail does not count towards the concurrency limit.
+  const { login, ttlMs } = await ports.concurrency.laterSteps.inTurn(() => issueCode(ports, sessionId, code, context))
+  await ports.mailer.send({
+    to: login.account.email,
+    template: 'login-code',
+    locale: context.locale,
+    values: { code, minutes: String(wholeMinutes(ttlMs)) },
+  })
+  return {
+    maskedDestination: maskEmail(login.account.email),
+    expiresIn: Math.floor(ttlMs / 1_000),
+    resendAfter: wholeSeconds(ports.settings.login.resendMs),
+    attemptsRemaining: login.attempt.triesLeft,
   }
 }

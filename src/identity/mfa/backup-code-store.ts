@@ -2,14 +2,14 @@ import { sql } from 'kysely'
 import { type Database, type Given, statement, type Tx } from '../../database/index.ts'
 import { type AccountId, type Instant, type Portal, toDate } from '../../kernel/index.ts'
 
-export interface BackupCodeStatus {
+export interface BackupCodeCounts {
   remainingCount: number
   totalGenerated: number
-  /** Null where there are none. */
+  /** Null if there are none. */
   generatedAt: Instant | null
 }
 
-const status = statement((store, given: Given<{ portal: Portal; accountId: AccountId }>) =>
+const countCodes = statement((store, given: Given<{ portal: Portal; accountId: AccountId }>) =>
   store
     .selectFrom('backup_codes')
     .select((row) => [
@@ -21,15 +21,15 @@ const status = statement((store, given: Given<{ portal: Portal; accountId: Accou
     .where('account_biz_id', '=', given('accountId')),
 )
 
-const none: BackupCodeStatus = { remainingCount: 0, totalGenerated: 0, generatedAt: null }
+const none: BackupCodeCounts = { remainingCount: 0, totalGenerated: 0, generatedAt: null }
 
-export const backupCodeStatus = async (
+export const readBackupCodeCounts = async (
   store: Database | Tx,
   portal: Portal,
   accountId: AccountId,
-): Promise<BackupCodeStatus> => (await status.first(store, { portal, accountId })) ?? none
+): Promise<BackupCodeCounts> => (await countCodes.first(store, { portal, accountId })) ?? none
 
-/** Puts a set in the place of the one before. The caller holds the account's row, so that one set is left of two. */
+/** Replaces the account's set of codes. The caller must have locked the account's row. */
 export const replaceBackupCodes = async (
   tx: Tx,
   portal: Portal,
@@ -48,7 +48,7 @@ export const replaceBackupCodes = async (
   await tx.insertInto('backup_codes').values(rows).execute()
 }
 
-/** Spends a code, once. */
+/** Spends a code. Returns false if it is wrong or used. */
 export const spendBackupCode = async (
   tx: Tx,
   portal: Portal,

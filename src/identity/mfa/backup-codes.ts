@@ -1,24 +1,54 @@
 import { inTransaction } from '../../database/index.ts'
-import type { Caller, Instant, RequestFacts } from '../../kernel/index.ts'
+import type { AccountId, Instant, Portal, Randomness } from '../../kernel/index.ts'
 import { actOf, recordAct } from '../../platform/audit/index.ts'
-import { lockOwnAccount } from '../accounts/own-account.ts'
-import type { Notices } from '../notices/notices.ts'
-import type { IdentityPorts } from '../ports.ts'
-import { backupCodeDigest, mintBackupCodes } from './backup-code.ts'
+import type { KeyedDigest } from '../../platform/crypto/index.ts'
+import { lockOwnAccount } from '../accounts/service.ts'
+import { queueNotice } from '../notices/service.ts'
+import type { CallerContext, IdentityPorts } from '../ports.ts'
+
 import { replaceBackupCodes } from './backup-code-store.ts'
 
-/** A new set of backup codes, which leaves in clear this once. The old set is dead. */
-export const backupCodeGenerator =
-  ({ database, clock, digest, randomness }: IdentityPorts, notices: Notices) =>
-  async (request: RequestFacts & { caller: Caller }): Promise<{ codes: string[]; generatedAt: Instant }> => {
-    const codes = mintBackupCodes(randomness)
-    const generatedAt = clock.now()
-    await inTransaction(database, async (tx) => {
-      const own = await lockOwnAccount(tx, request.caller)
-      const digests = codes.map((code) => backupCodeDigest(digest, own.portal, own.id, code))
-      await replaceBackupCodes(tx, own.portal, own.id, digests, generatedAt)
-      await recordAct(tx, actOf(request), { workspaceId: null, targetId: own.id })
-      await notices.credentialChanged(tx, own, 'BACKUP_CODES_GENERATED', request, generatedAt)
-    })
-    return { codes, generatedAt }
-  }
+/** Crockford's base 32 (crockford.com/base32.html), which has no ambiguous letters. */
+const alphabet = '0123456789ABCDEFGHJKMNPQRSTVWXYZ'
+const length = 10
+const half = length / 2
+
+/** Number of codes in a set. */
+export const backupCodeCount = 10
+
+/** Returns 50 random bits in two groups of letters. */
+const mintBackupCode = (randomness: Randomness): string => {
+  const letters = Array.from({ length }, () => alphabet[randomness.integer(alphabet.length)]).join('')
+  return `${letters.slice(0, half)}-${letters.slice(half)}`
+}
+
+const mintBackupCodes = (randomness: Randomness): string[] => {
+  const codes = new Set<string>()
+  while (codes.size < backupCodeCount) codes.add(mintBackupCode(randomness))
+  return [...codes]
+}
+
+/** Ignores case and dashes, and maps the letters that are mistaken for digits. */
+const canonical = (code: string): string =>
+  code.toUpperCase().replaceAll('-', '').replaceAll('O', '0').replaceAll(/[IL]/g, '1')
+
+/** The digest of a backup code that is stored. */
+export const backupCodeDigest = (digest: KeyedDigest, portal: Portal, accountId: AccountId, code: string): Uint8Array =>
+  digest('backup-code', portal, accountId, canonical(code))
+
+/** Generates a set of backup codes, which is shown once. The previous set becomes invalid. */
+export const generateBackupCodes = async (
+  { database, clock, digest, ids, randomness }: IdentityPorts,
+  context: CallerContext,
+): Promise<{ codes: string[]; generatedAt: Instant }> => {
+  const codes = mintBackupCodes(randomness)
+  const generatedAt = clock.now()
+  await inTransaction(database, async (tx) => {
+    const account = await lockOwnAccount(tx, context.caller)
+    const digests = codes.map((code) => backupCodeDigest(digest, account.portal, account.id, code))
+    await replaceBackupCodes(tx, account.portal, account.id, digests, generatedAt)
+    await recordAct(tx, actOf(context), { workspaceId: null, targetId: account.id })
+    await queueNotice(tx, ids, account, 'BACKUP_CODES_GENERATED', context, generatedAt)
+  })
+  return { codes, generatedAt }
+}

@@ -10,10 +10,10 @@ export const summary = 'Second factors, backup codes, and step-up verification.'
 export const mfaMethod = codedFamily('mfaMethod', { EMAIL: 10011001, OTP: 10011002, BACKUP_CODE: 10011005 })
 export type MfaMethod = CodeOf<typeof mfaMethod>
 
-/** The methods whose code is delivered; the others are in the user's hands already. */
+/** Methods whose code is sent to the user. */
 export const DeliveredMethod = codeOf(mfaMethod).extract(['EMAIL'])
 
-/** What the delivery of a code answers. */
+/** The reply to a request for a code. */
 export const CodeDelivery = z.object({
   mfaMethod: coded(mfaMethod),
   maskedDestination: z.string(),
@@ -42,14 +42,14 @@ const OtpSetup = z.object({
 const get = { method: 'GET', chains: everyPortal, policy: own, body: 'none', refuses: [] } as const
 const post = { method: 'POST', chains: everyPortal } as const
 
-/** A code is tried against a factor: as narrow as a login. */
+/** Verifying a code has the rate limit of a login. */
 const proving = { ...own, rate: 'login' } as const
 
 export const listMfaMethods = operation({
   ...get,
   id: 'mfa.list',
   path: '/security/mfa',
-  summary: 'The account’s second factors',
+  summary: 'List the second factors of the account',
   reply: z.array(MfaEntry),
 })
 
@@ -57,7 +57,7 @@ export const readBackupCodeStatus = operation({
   ...get,
   id: 'mfa.backupCodeStatus',
   path: '/security/mfa/backup-codes',
-  summary: 'How many backup codes are left',
+  summary: 'Get the number of unused backup codes',
   reply: BackupCodeStatus,
 })
 
@@ -65,7 +65,7 @@ export const generateBackupCodes = operation({
   ...post,
   id: 'mfa.generateBackupCodes',
   path: '/security/mfa/backup-codes/generate',
-  summary: 'A new set of backup codes, shown once; the old set is dead',
+  summary: 'Generate backup codes and invalidate the previous set',
   policy: { ...own, stepUp: true },
   body: 'none',
   reply: BackupCodes,
@@ -76,7 +76,7 @@ export const setupOtp = operation({
   ...post,
   id: 'mfa.otpSetup',
   path: '/security/mfa/otp/setup',
-  summary: 'A secret for an authenticator; in force only once verified',
+  summary: 'Create a secret for an authenticator app',
   policy: { ...own, stepUp: true },
   body: 'none',
   reply: OtpSetup,
@@ -87,19 +87,19 @@ export const verifyOtp = operation({
   ...post,
   id: 'mfa.otpVerify',
   path: '/security/mfa/otp/verify',
-  summary: 'Prove the authenticator that was set up',
+  summary: 'Activate the authenticator with its first code',
   policy: proving,
   body: z.strictObject({ code: oneTimeCode }),
   reply: MfaEntry,
   refuses: ['AUTH.CODE_INVALID', 'STATE.CONFLICT'],
 })
 
-/** The body may be absent: it then reaches the handler as undefined, and the session must have stepped up. */
+/** Without a body, the session must have stepped up recently. */
 export const revokeOtp = operation({
   ...post,
   id: 'mfa.otpRevoke',
   path: '/security/mfa/otp/revoke',
-  summary: 'Remove the authenticator, by its code, a backup code or a fresh step-up',
+  summary: 'Remove the authenticator',
   policy: proving,
   body: z.strictObject({ code: oneTimeCode.optional() }).optional(),
   reply: MfaEntry,
@@ -110,7 +110,7 @@ export const sendStepUpCode = operation({
   ...post,
   id: 'mfa.stepUpSend',
   path: '/security/step-up/send',
-  summary: 'Deliver a code for a step-up',
+  summary: 'Mail a code for a step-up',
   policy: { ...own, rate: 'mfaSend' },
   body: z.strictObject({ mfaMethod: DeliveredMethod }),
   reply: CodeDelivery,
@@ -121,7 +121,7 @@ export const stepUp = operation({
   ...post,
   id: 'mfa.stepUp',
   path: '/security/step-up',
-  summary: 'Prove a second factor again, for what needs a fresh one',
+  summary: 'Verify a second factor again',
   policy: proving,
   body: z.strictObject({ mfaMethod: codeOf(mfaMethod), code: oneTimeCode }),
   reply: z.object({ success: z.boolean(), expiresIn: z.int() }),

@@ -1,71 +1,54 @@
-import type { Database } from '../../database/index.ts'
-import { type HandlerTable, handlerTable, isoOrNull, type Locale, toIso, type Words } from '../../kernel/index.ts'
-import { ownAccount } from '../accounts/own-account.ts'
-import { backupCodeCount } from './backup-code.ts'
-import { backupCodeStatus } from './backup-code-store.ts'
-import type { backupCodeGenerator } from './backup-codes.ts'
+import { type HandlerTable, handlerTable, toIso } from '../../kernel/index.ts'
+import { ownAccount } from '../accounts/service.ts'
+import type { CallerContext } from '../ports.ts'
+import { revokeAuthenticator, setupAuthenticator, verifyAuthenticator } from './authenticator.ts'
+import { readBackupCodeCounts } from './backup-code-store.ts'
+import { backupCodeCount, generateBackupCodes } from './backup-codes.ts'
 import * as contract from './contract.ts'
-import { type MfaMethod, mfaMethod } from './contract.ts'
-import { type MfaEntry, mfaMethods } from './methods.ts'
-import type { otpChanges } from './otp.ts'
-import type { stepUp, stepUpSender } from './step-up.ts'
+import { listMfaMethods, type MfaPorts } from './service.ts'
+import { sendStepUpCode, stepUp } from './step-up.ts'
 
-interface Parts {
-  database: Database
-  words: Words
-  generateBackupCodes: ReturnType<typeof backupCodeGenerator>
-  otp: ReturnType<typeof otpChanges>
-  sendStepUpCode: ReturnType<typeof stepUpSender>
-  stepUp: ReturnType<typeof stepUp>
-  stepUpMs: number
-}
+import { toMethodView, toMfaEntryView } from './view.ts'
 
-/** An account's second factors: interface.md 2.7 and 4.4, completions.md, Security. */
-export const mfaHandlers = (parts: Parts): HandlerTable => {
-  const { database, words, otp } = parts
-  const coded = (method: MfaMethod, locale: Locale) => words.coded(mfaMethod, method, locale)
-  const render = ({ method, verifiedAt, ...flags }: MfaEntry, locale: Locale) => ({
-    mfaMethod: coded(method, locale),
-    ...flags,
-    verifiedAt: isoOrNull(verifiedAt),
-  })
-  type Request = Parameters<typeof otp.setup>[0]
-  const methodsOf = async ({ caller, locale }: Request) => {
-    const methods = await mfaMethods(database, await ownAccount(database, caller))
-    return methods.map((method) => render(method, locale))
+/** The second factors of the caller's account, and the step-up of its session. */
+export const mfaHandlers = (ports: MfaPorts): HandlerTable => {
+  const { database, words } = ports
+  const listEntries = async ({ caller, locale }: CallerContext) => {
+    const entries = await listMfaMethods(database, await ownAccount(database, caller))
+    return entries.map((entry) => toMfaEntryView(words, entry, locale))
   }
-  const otpEntry = async (request: Request) => {
-    const methods = await mfaMethods(database, await ownAccount(database, request.caller))
-    const found = methods.find(({ method }) => method === 'OTP')
+  const authenticatorEntry = async ({ caller, locale }: CallerContext) => {
+    const entries = await listMfaMethods(database, await ownAccount(database, caller))
+    const found = entries.find(({ method }) => method === 'OTP')
     if (!found) throw new Error('the authenticator is always listed')
-    return render(found, request.locale)
+    return toMfaEntryView(words, found, locale)
   }
 
   return handlerTable(contract, {
-    listMfaMethods: methodsOf,
-    readBackupCodeStatus: ({ caller: { portal, accountId } }) => backupCodeStatus(database, portal, accountId),
+    listMfaMethods: listEntries,
+    readBackupCodeStatus: ({ caller: { portal, accountId } }) => readBackupCodeCounts(database, portal, accountId),
     generateBackupCodes: async (request) => {
-      const { codes, generatedAt } = await parts.generateBackupCodes(request)
+      const { codes, generatedAt } = await generateBackupCodes(ports, request)
       const counts = { totalGenerated: backupCodeCount, remainingCount: backupCodeCount }
       return { codes, ...counts, generatedAt: toIso(generatedAt) }
     },
-    setupOtp: (request) => otp.setup(request),
+    setupOtp: (request) => setupAuthenticator(ports, request),
     verifyOtp: async (request) => {
-      await otp.verify(request, request.body.code)
-      return otpEntry(request)
+      await verifyAuthenticator(ports, request.body.code, request)
+      return authenticatorEntry(request)
     },
     revokeOtp: async (request) => {
-      await otp.revoke(request, request.body?.code)
-      return otpEntry(request)
+      await revokeAuthenticator(ports, request.body?.code, request)
+      return authenticatorEntry(request)
     },
     sendStepUpCode: async (request) => ({
-      mfaMethod: coded(request.body.mfaMethod, request.locale),
-      ...(await parts.sendStepUpCode(request)),
+      mfaMethod: toMethodView(words, request.body.mfaMethod, request.locale),
+      ...(await sendStepUpCode(ports, request)),
     }),
     stepUp: async (request) => {
       const { mfaMethod: method, code } = request.body
-      await parts.stepUp(request, { method, code })
-      return { success: true, expiresIn: Math.floor(parts.stepUpMs / 1_000) }
+      await stepUp(ports, { method, code }, request)
+      return { success: true, expiresIn: Math.floor(ports.settings.mfa.stepUpMs / 1_000) }
     },
   })
 }

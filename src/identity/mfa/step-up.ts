@@ -1,69 +1,60 @@
-import { type Caller, plus, type RequestFacts, wholeMinutes, wholeSeconds } from '../../kernel/index.ts'
+import { plus, wholeMinutes, wholeSeconds } from '../../kernel/index.ts'
 import { actOf, recordAct } from '../../platform/audit/index.ts'
-import { ownAccount } from '../accounts/own-account.ts'
-import { requireResendable, sentTooSoon } from '../login/code-resend.ts'
-import { codeSentAt, renewCode } from '../login/code-store.ts'
-import type { MailQuota } from '../login/mail-quota.ts'
-import { codeDigest, maskEmail, mintCode } from '../login/one-time-code.ts'
-import type { SentCode } from '../login/send-code.ts'
-import type { Throttle } from '../login/throttle.ts'
-import type { IdentityPorts } from '../ports.ts'
-import type { Liveness } from '../sessions/liveness.ts'
-import { type OwnSession, ownSession } from '../sessions/own-session.ts'
-import { recordStepUp } from '../sessions/step-up-store.ts'
-import type { IdentitySettings } from '../settings.ts'
-import type { TryCode } from './attempts.ts'
-import type { FactorProof, FactorProver } from './prove.ts'
+import { ownAccount } from '../accounts/service.ts'
+import { countMail } from '../codes/mail-quota.ts'
+import { assertResendable, codeDigest, maskEmail, mintCode, resendTooSoon, type SentCode } from '../codes/rules.ts'
+import { type CodeOwner, readCodeSentAt, renewCode } from '../codes/store.ts'
+import type { CallerContext } from '../ports.ts'
+import { recordStepUp } from '../sessions/activity-store.ts'
+import { assertSession, type OwnSession } from '../sessions/rules.ts'
+import type { MfaPorts } from './service.ts'
+import { verifyCode } from './verify-code.ts'
+import { type PresentedFactor, verifyFactor } from './verify-factor.ts'
 
-type Request = RequestFacts & { caller: Caller }
+/** The owner of the code that is mailed for a step-up of a session. */
+export const stepUpCodeOwner = ({ portal, sessionId }: OwnSession): CodeOwner => ({
+  portal,
+  owner: sessionId,
+  purpose: 'STEP_UP',
+})
 
-const codeOwner = ({ portal, sessionId }: OwnSession) => ({ portal, owner: sessionId, purpose: 'STEP_UP' }) as const
-
-/** Mails a code for a step-up of the session that asks. A new code replaces the one before. */
-export const stepUpSender =
-  (ports: IdentityPorts, quota: MailQuota, throttle: Throttle, { codeTtlMs, resendMs }: IdentitySettings['login']) =>
-  async (request: Request): Promise<SentCode> => {
-    const { database, clock, digest, mailer, randomness } = ports
-    const session = ownSession(request.caller)
-    const account = await ownAccount(database, request.caller)
-    const owner = codeOwner(session)
-    const now = clock.now()
-    const code = mintCode(randomness)
-    const expiresAt = plus(now, codeTtlMs)
-    requireResendable(await codeSentAt(database, owner), now, resendMs)
-    // Where it refuses, the code that was mailed before stays good.
-    await quota(session.portal, session.accountId)
-    if (!(await renewCode(database, owner, codeDigest(digest, owner, code), now, expiresAt, resendMs)))
-      throw sentTooSoon(resendMs, 'a code is being sent at this moment', resendMs)
-    const values = { code, minutes: String(wholeMinutes(codeTtlMs)) }
-    await mailer.send({ to: account.email, template: 'step-up-code', locale: request.locale, values })
-    return {
-      maskedDestination: maskEmail(account.email),
-      expiresIn: Math.floor(codeTtlMs / 1_000),
-      resendAfter: wholeSeconds(resendMs),
-      attemptsRemaining: await throttle.remaining(throttle.factorSubject(session.portal, session.accountId)),
-    }
+/** Mails a code for a step-up. It replaces the previous code. Throws ACCESS.RATE_LIMITED. */
+export const sendStepUpCode = async (ports: MfaPorts, context: CallerContext): Promise<SentCode> => {
+  const { cache, clock, database, digest, lockout, mailer, randomness, settings } = ports
+  const { codeTtlMs, resendMs } = settings.login
+  const session = assertSession(context.caller)
+  const { portal, accountId } = session
+  const account = await ownAccount(database, context.caller)
+  const owner = stepUpCodeOwner(session)
+  const now = clock.now()
+  const code = mintCode(randomness)
+  const expiresAt = plus(now, codeTtlMs)
+  assertResendable(await readCodeSentAt(database, owner), now, resendMs)
+  // Counted before the code is replaced: if the quota is exhausted, the previous code stays valid.
+  await countMail(cache, { portal, subject: accountId, kind: 'code', limit: settings.portals[portal].codeSends })
+  if (!(await renewCode(database, owner, codeDigest(digest, owner, code), now, expiresAt, resendMs)))
+    throw resendTooSoon(resendMs, 'a concurrent request sends a code', resendMs)
+  const values = { code, minutes: String(wholeMinutes(codeTtlMs)) }
+  await mailer.send({ to: account.email, template: 'step-up-code', locale: context.locale, values })
+  return {
+    maskedDestination: maskEmail(account.email),
+    expiresIn: Math.floor(codeTtlMs / 1_000),
+    resendAfter: wholeSeconds(resendMs),
+    attemptsRemaining: await lockout.remainingFailures(lockout.factorSubject(portal, accountId)),
   }
-
-interface Parts {
-  ports: IdentityPorts
-  prove: FactorProver
-  tryCode: TryCode
-  liveness: Liveness
 }
 
-/** Proves a second factor again; the session has then stepped up, for a while. */
-export const stepUp =
-  ({ ports: { clock }, prove, tryCode, liveness }: Parts) =>
-  async (request: Request, proof: FactorProof): Promise<void> => {
-    const session = ownSession(request.caller)
-    await tryCode(request, session, async (tx) => {
-      const now = clock.now()
-      const { portal, accountId, sessionId } = session
-      if (!(await prove(tx, { portal, accountId, code: codeOwner(session) }, proof, request, now))) return undefined
-      await recordStepUp(tx, session, now)
-      await recordAct(tx, actOf(request), { workspaceId: null, targetId: sessionId, detail: { method: proof.method } })
-      return true
-    })
-    liveness.forget(session.sessionId)
-  }
+/** Verifies a second factor again and records the step-up of the session. */
+export const stepUp = async (ports: MfaPorts, factor: PresentedFactor, context: CallerContext): Promise<void> => {
+  const session = assertSession(context.caller)
+  const { portal, accountId, sessionId } = session
+  const owner = { portal, accountId, code: stepUpCodeOwner(session) }
+  await verifyCode(ports, session, context, async (tx) => {
+    const now = ports.clock.now()
+    if (!(await verifyFactor(ports, tx, owner, factor, context, now))) return undefined
+    await recordStepUp(tx, session, now)
+    await recordAct(tx, actOf(context), { workspaceId: null, targetId: sessionId, detail: { method: factor.method } })
+    return true
+  })
+  ports.sessionCache.invalidate(sessionId)
+}

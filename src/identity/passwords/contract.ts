@@ -7,7 +7,7 @@ import { operation } from '../../kernel/index.ts'
 /** The description of the OpenAPI tag. */
 export const summary = 'Password recovery and change.'
 
-/** The answer to a challenge against robots; empty where the deployment asks for none. */
+/** Response to a Turnstile challenge; empty if the deployment uses none. */
 export const turnstileToken = z.string().max(4_096)
 
 const NewPassword = z.strictObject({ token: opaque(512), newPassword })
@@ -20,7 +20,7 @@ export const forgotPassword = operation({
   ...post,
   id: 'password.forgot',
   path: '/auth/password/forgot',
-  summary: 'Ask for a reset link; the same answer whether or not the e-mail is known',
+  summary: 'Request a link to reset the password',
   policy: { ...anonymous, rate: 'forgot' },
   body: z.strictObject({ email, turnstileToken }),
   reply: z.object({ success: z.boolean(), message: z.string() }),
@@ -31,7 +31,7 @@ export const resetPassword = operation({
   ...post,
   id: 'password.reset',
   path: '/auth/password/reset',
-  summary: 'Set a new password by a reset link; ends every session',
+  summary: 'Reset the password and end all sessions',
   policy: { ...anonymous, rate: 'password' },
   body: NewPassword,
   reply: SessionsEnded,
@@ -53,7 +53,7 @@ export const changePassword = operation({
   ...post,
   id: 'password.change',
   path: '/auth/password/change',
-  summary: 'Change the password; ends the other sessions',
+  summary: 'Change the password and end all other sessions',
   policy: { ...own, rate: 'password', stepUp: true },
   body: z.strictObject({ currentPassword: password, newPassword }),
   reply: SessionsEnded.extend({ passwordChangedAt: timestamp }),

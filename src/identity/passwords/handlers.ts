@@ -1,35 +1,25 @@
-import { type HandlerTable, handlerTable, toIso, type Words } from '../../kernel/index.ts'
-import type { passwordChanger } from './change.ts'
+import { type HandlerTable, handlerTable, toIso } from '../../kernel/index.ts'
 import * as contract from './contract.ts'
-import type { forgotPassword } from './forgot.ts'
-import type { passwordSetter } from './set-by-token.ts'
+import { setPasswordByToken } from './reset.ts'
+import { changePassword, type PasswordPorts, requestPasswordReset } from './service.ts'
 
-interface UseCases {
-  forgot: ReturnType<typeof forgotPassword>
-  setByToken: ReturnType<typeof passwordSetter>
-  change: ReturnType<typeof passwordChanger>
-}
-
-/** Recovery and rotation of passwords: completions.md, Auth. */
-export const passwordHandlers = (words: Words, { forgot, setByToken, change }: UseCases): HandlerTable =>
+/** Recovery and change of passwords. */
+export const passwordHandlers = (ports: PasswordPorts): HandlerTable =>
   handlerTable(contract, {
     forgotPassword: async (request) => {
-      const { email, turnstileToken } = request.body
-      await forgot(request, email, turnstileToken)
-      return { success: true, message: words.text('notice.PASSWORD_FORGOT', request.locale) }
+      await requestPasswordReset(ports, request.body, request)
+      return { success: true, message: ports.words.text('notice.PASSWORD_FORGOT', request.locale) }
     },
     resetPassword: async (request) => {
-      const { token, newPassword } = request.body
-      return { success: true, terminatedSessions: await setByToken(request, 'RESET', token, newPassword) }
+      const terminatedSessions = await setPasswordByToken(ports, { purpose: 'RESET', ...request.body }, request)
+      return { success: true, terminatedSessions }
     },
     initPassword: async (request) => {
-      const { token, newPassword } = request.body
-      await setByToken(request, 'INIT', token, newPassword)
+      await setPasswordByToken(ports, { purpose: 'INIT', ...request.body }, request)
       return { success: true }
     },
     changePassword: async (request) => {
-      const { currentPassword, newPassword } = request.body
-      const { ended, changedAt } = await change(request, currentPassword, newPassword)
+      const { ended, changedAt } = await changePassword(ports, request.body, request)
       return { success: true, terminatedSessions: ended, passwordChangedAt: toIso(changedAt) }
     },
   })

@@ -1,13 +1,10 @@
-/** How hard a password is to guess, 0 to 4; `words` of its surroundings make it no stronger. */
+/** Returns how hard a password is to guess, 0 to 4. `words` add no strength. */
 export type Estimate = (password: string, words: string[]) => number
 
-/**
- * So much of a password is looked at: the estimate takes time that grows faster than its length, and what the first
- * characters are worth the whole is worth as well.
- */
-const looked = 40
+/** Only the first characters are estimated: the time grows faster than the length, and the rest cannot lower the score. */
+const maxEstimatedLength = 40
 
-/** zxcvbn, with the common passwords and the English dictionary. They are tens of megabytes, so only who asks loads them. */
+/** Loads zxcvbn with common passwords and the English dictionary: tens of megabytes, so only on first use. */
 const load = async (): Promise<Estimate> => {
   const [{ ZxcvbnFactory }, common, english] = await Promise.all([
     import('@zxcvbn-ts/core'),
@@ -15,13 +12,14 @@ const load = async (): Promise<Estimate> => {
     import('@zxcvbn-ts/language-en'),
   ])
   const dictionary = { ...common.dictionary, ...english.dictionary }
-  const estimator = new ZxcvbnFactory({ dictionary, graphs: common.adjacencyGraphs, maxLength: looked })
+  const estimator = new ZxcvbnFactory({ dictionary, graphs: common.adjacencyGraphs, maxLength: maxEstimatedLength })
   return (password, words) => estimator.check(password, words).score
 }
 
 let loading: Promise<Estimate> | undefined
 
-export const strengthEstimate = (): Promise<Estimate> => {
+/** Returns the estimator, loaded once per process. */
+export const strengthEstimator = (): Promise<Estimate> => {
   loading ??= load()
   return loading
 }

@@ -24,13 +24,13 @@ export const insertPasswordToken = async (store: Database | Tx, token: PasswordT
     .execute()
 }
 
-/** What names a token to whoever was handed it. */
-export type NamedToken = Pick<PasswordToken, 'portal' | 'purpose' | 'digest'>
+/** Identifies a token that a client presents. */
+export type TokenKey = Pick<PasswordToken, 'portal' | 'purpose' | 'digest'>
 
-/** Whose token it is, while it is good. */
-export const accountOfToken = async (
+/** Returns the account of a token that is neither spent nor expired. */
+export const findTokenAccount = async (
   database: Database,
-  { portal, purpose, digest }: NamedToken,
+  { portal, purpose, digest }: TokenKey,
   now: Instant,
 ): Promise<AccountId | undefined> => {
   const row = await database
@@ -45,10 +45,10 @@ export const accountOfToken = async (
   return row?.account_biz_id
 }
 
-/** Spends a token, once. */
+/** Spends a token. Returns false if it is spent or expired. */
 export const spendPasswordToken = async (
   tx: Tx,
-  { portal, purpose, digest }: NamedToken,
+  { portal, purpose, digest }: TokenKey,
   now: Instant,
 ): Promise<boolean> => {
   const spent = await tx
@@ -64,8 +64,13 @@ export const spendPasswordToken = async (
   return spent !== undefined
 }
 
-/** Whatever links an account has out are dead: its password has just been set by another way. */
-export const voidPasswordTokens = async (tx: Tx, portal: Portal, accountId: AccountId, now: Instant): Promise<void> => {
+/** Cancels all tokens of an account, because its password has changed. */
+export const cancelPasswordTokens = async (
+  tx: Tx,
+  portal: Portal,
+  accountId: AccountId,
+  now: Instant,
+): Promise<void> => {
   await tx
     .updateTable('password_tokens')
     .set({ used_at: toDate(now) })

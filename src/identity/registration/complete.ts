@@ -8,19 +8,20 @@ import {
   Refusal,
   type RequestFacts,
 } from '../../kernel/index.ts'
-
 import { actBy, recordAct } from '../../platform/audit/index.ts'
-import type { NewAccount } from '../accounts/account.ts'
-import { insertAccount } from '../accounts/store.ts'
-import { spendLoginSession } from '../login/login-session-store.ts'
+import { insertAccount, type NewAccount } from '../accounts/store.ts'
+import { spendAttempt } from '../attempts/store.ts'
 import { insertPasswordToken } from '../passwords/token-store.ts'
-import type { IdentityPorts } from '../ports.ts'
-import { sessionNotFound } from '../session-not-found.ts'
-import type { IdentitySettings } from '../settings.ts'
-import { mintToken } from '../tokens/opaque-token.ts'
-import { findRegistration, type LiveRegistration, openRegistration } from './live-registration.ts'
+import { mintToken, sessionNotFound } from '../tokens/opaque-token.ts'
+import {
+  assertRegistrationOpen,
+  findRegistration,
+  type PendingRegistration,
+  type RegistrationPorts,
+} from './registration-attempt.ts'
 
-export interface Person {
+/** What a person enters about themselves. */
+export interface Profile {
   accountName: string
   accountPhone?: string | undefined
   defaultLanguage?: string | undefined
@@ -28,7 +29,7 @@ export interface Person {
   defaultCountry?: string | undefined
 }
 
-export interface NewcomerAccount {
+export interface RegisteredAccount {
   accountId: AccountId
   status: AccountStatus
   passwordInitToken: string
@@ -36,58 +37,72 @@ export interface NewcomerAccount {
 
 const fallbackCountry = 'US'
 
-/** Makes the account, its workspace and the token that sets its password, all or nothing, once per registration. */
-export const registrationCompleter = (ports: IdentityPorts, settings: IdentitySettings) => {
-  const { database, clock, digest, ids, isCountry, openWorkspace, randomness } = ports
+const toNewAccount = (
+  ports: RegistrationPorts,
+  { email }: PendingRegistration,
+  profile: Profile,
+  context: RequestFacts,
+  now: Instant,
+): NewAccount => ({
+  id: ports.ids.next<'account'>(),
+  portal: context.portal,
+  institutionId: ports.ids.next<'institution'>(),
+  status: assertRegistrationOpen(ports, context.portal) === 'open' ? 'ACTIVE' : 'PENDING_APPROVAL',
+  email,
+  emailVerifiedAt: now,
+  name: profile.accountName,
+  phone: profile.accountPhone ?? '',
+  passwordHash: null,
+  language: profile.defaultLanguage ?? context.locale,
+  timezone: profile.defaultTimezone ?? 'UTC',
+  country: profile.defaultCountry ?? (ports.isCountry(context.country) ? context.country : fallbackCountry),
+  maxSessions: ports.settings.sessions.maxConcurrent,
+  operatorPermissions: [],
+})
 
-  const accountOf = (facts: RequestFacts, { email }: LiveRegistration, person: Person, now: Instant): NewAccount => ({
-    id: ids.next<'account'>(),
-    portal: facts.portal,
-    institutionId: ids.next<'institution'>(),
-    status: openRegistration(settings.portals, facts.portal) === 'open' ? 'ACTIVE' : 'PENDING_APPROVAL',
-    email,
-    emailVerifiedAt: now,
-    name: person.accountName,
-    phone: person.accountPhone ?? '',
-    passwordHash: null,
-    language: person.defaultLanguage ?? facts.locale,
-    timezone: person.defaultTimezone ?? 'UTC',
-    country: person.defaultCountry ?? (isCountry(facts.country) ? facts.country : fallbackCountry),
-    maxSessions: settings.sessions.maxConcurrent,
-    operatorPermissions: [],
-  })
+/** Inserts the account, its workspace and the token for its first password. Returns the token. */
+const insertRegistered = async (
+  { digest, openWorkspace, randomness, settings }: RegistrationPorts,
+  tx: Tx,
+  registration: PendingRegistration,
+  account: NewAccount,
+  context: RequestFacts,
+  now: Instant,
+): Promise<string> => {
+  const { portal } = context
+  if (!(await spendAttempt(tx, portal, registration.digest, now))) throw sessionNotFound('the registration is spent')
+  if (!(await insertAccount(tx, account, now)))
+    throw new Refusal('STATE.CONFLICT', { internal: 'an account with this address was created concurrently' })
+  const opening = { ownerId: account.id, name: account.name, kind: 'LIVE', joinSource: 'REGISTRATION' } as const
+  await openWorkspace(tx, { ...opening, at: now })
+  const token = mintToken(randomness)
+  const stored = { digest: digest('password-token', token), portal, accountId: account.id }
+  const expiresAt = plus(now, settings.passwords.initTtlMs)
+  await insertPasswordToken(tx, { ...stored, purpose: 'INIT', expiresAt }, now)
+  const target = { workspaceId: null, targetId: account.id, detail: { status: account.status } }
+  await recordAct(tx, actBy(account.id, context, now), target)
+  return token
+}
 
-  const make = async (
-    tx: Tx,
-    facts: RequestFacts,
-    registration: LiveRegistration,
-    account: NewAccount,
-    now: Instant,
-  ) => {
-    if (!(await spendLoginSession(tx, facts.portal, registration.digest, now)))
-      throw sessionNotFound('the registration is spent')
-    if (!(await insertAccount(tx, account, now)))
-      throw new Refusal('STATE.CONFLICT', { internal: 'the address got an account meanwhile' })
-    const opening = { ownerId: account.id, name: account.name, kind: 'LIVE', joinSource: 'REGISTRATION' } as const
-    await openWorkspace(tx, { ...opening, at: now })
-    const token = mintToken(randomness)
-    const kept = { digest: digest('password-token', token), portal: facts.portal, accountId: account.id }
-    const expiresAt = plus(now, settings.passwords.initTtlMs)
-    await insertPasswordToken(tx, { ...kept, purpose: 'INIT', expiresAt }, now)
-    const told = { workspaceId: null, targetId: account.id, detail: { status: account.status } }
-    await recordAct(tx, actBy(account.id, facts, now), told)
-    return token
-  }
-
-  return async (facts: RequestFacts, sessionId: string, person: Person): Promise<NewcomerAccount> => {
-    const now = clock.now()
-    openRegistration(settings.portals, facts.portal)
-    const registration = await findRegistration(ports, facts, sessionId, now)
-    if (registration.emailVerifiedAt === null)
-      throw new Refusal('STATE.CONFLICT', { internal: 'the address is not verified' })
-    if (person.defaultCountry !== undefined && !isCountry(person.defaultCountry)) throw invalid('defaultCountry')
-    const account = accountOf(facts, registration, person, now)
-    const passwordInitToken = await inTransaction(database, (tx) => make(tx, facts, registration, account, now))
-    return { accountId: account.id, status: account.status, passwordInitToken }
-  }
+/**
+ * Creates the account, its workspace and the token that sets its password, in one transaction and once per registration.
+ * Throws AUTH.SESSION_NOT_FOUND, or STATE.CONFLICT if the address is not verified or has an account.
+ */
+export const completeRegistration = async (
+  ports: RegistrationPorts,
+  { sessionId, ...profile }: Profile & { sessionId: string },
+  context: RequestFacts,
+): Promise<RegisteredAccount> => {
+  const now = ports.clock.now()
+  assertRegistrationOpen(ports, context.portal)
+  const registration = await findRegistration(ports, sessionId, context, now)
+  if (registration.emailVerifiedAt === null)
+    throw new Refusal('STATE.CONFLICT', { internal: 'the address is not verified' })
+  const { defaultCountry } = profile
+  if (defaultCountry !== undefined && !ports.isCountry(defaultCountry)) throw invalid('defaultCountry')
+  const account = toNewAccount(ports, registration, profile, context, now)
+  const passwordInitToken = await inTransaction(ports.database, (tx) =>
+    insertRegistered(ports, tx, registration, account, context, now),
+  )
+  return { accountId: account.id, status: account.status, passwordInitToken }
 }

@@ -1,32 +1,20 @@
 import { accountStatus, type HandlerTable, handlerTable } from '../../kernel/index.ts'
-
-import type { Throttle } from '../login/throttle.ts'
-import type { IdentityPorts } from '../ports.ts'
-import type { IdentitySettings } from '../settings.ts'
-import { registrationCompleter } from './complete.ts'
+import { completeRegistration } from './complete.ts'
 import * as contract from './contract.ts'
-import { registrationInitiator } from './initiate.ts'
-import { emailVerifier } from './verify-email.ts'
+import { initiateRegistration } from './initiate.ts'
+import type { RegistrationPorts } from './registration-attempt.ts'
+import { verifyRegistrationEmail } from './verify-email.ts'
 
-/** Making an account of one's own: completions.md, Auth. */
-export const registrationHandlers = (
-  ports: IdentityPorts,
-  throttle: Throttle,
-  settings: IdentitySettings,
-): HandlerTable => {
-  const initiate = registrationInitiator(ports, settings)
-  const verify = emailVerifier(ports, throttle, settings.portals)
-  const complete = registrationCompleter(ports, settings)
-  return handlerTable(contract, {
-    initiateRegistration: (request) => initiate(request, request.body.email, request.body.turnstileToken),
+/** Self-registration. */
+export const registrationHandlers = (ports: RegistrationPorts): HandlerTable =>
+  handlerTable(contract, {
+    initiateRegistration: (request) => initiateRegistration(ports, request.body, request),
     verifyRegistrationEmail: async (request) => {
-      const { sessionId, code } = request.body
-      await verify(request, sessionId, code)
-      return { sessionId, emailVerified: true }
+      await verifyRegistrationEmail(ports, request.body, request)
+      return { sessionId: request.body.sessionId, emailVerified: true }
     },
     completeRegistration: async (request) => {
-      const { sessionId, ...person } = request.body
-      const { accountId, status, passwordInitToken } = await complete(request, sessionId, person)
+      const { accountId, status, passwordInitToken } = await completeRegistration(ports, request.body, request)
       return {
         accountBizId: accountId,
         accountStatus: ports.words.coded(accountStatus, status, request.locale),
@@ -35,4 +23,3 @@ export const registrationHandlers = (
       }
     },
   })
-}

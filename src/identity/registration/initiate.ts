@@ -1,60 +1,66 @@
 import { inTransaction } from '../../database/index.ts'
 import { invalid, parseLocale, plus, type RequestFacts, wholeMinutes, wholeSeconds } from '../../kernel/index.ts'
-import type { Account } from '../accounts/account.ts'
-import { accountByEmail } from '../accounts/store.ts'
-import { replaceCode } from '../login/code-store.ts'
-import { insertRegistration, type NewLoginSession } from '../login/login-session-store.ts'
-import { addressSubject, mailQuota } from '../login/mail-quota.ts'
-import { codeDigest, mintCode } from '../login/one-time-code.ts'
-import { newPreLogin, preLoginCode } from '../login/pre-login.ts'
-import type { IdentityPorts } from '../ports.ts'
-import type { IdentitySettings } from '../settings.ts'
-import { openRegistration } from './live-registration.ts'
+import { type Account, accountByEmail } from '../accounts/store.ts'
+import { attemptCodeOwner, prepareAttempt } from '../attempts/service.ts'
+import { insertRegistrationAttempt, type NewAttempt } from '../attempts/store.ts'
+import { addressSubject, countMail } from '../codes/mail-quota.ts'
+import { codeDigest, mintCode } from '../codes/rules.ts'
+import { replaceCode } from '../codes/store.ts'
+import { assertRegistrationOpen, type RegistrationPorts } from './registration-attempt.ts'
 
-/** Seconds. */
+/** Times in seconds. */
 export interface InitiatedRegistration {
   sessionId: string
   expiresIn: number
   resendAfter: number
 }
 
+const mailExistingOwner = (
+  { mailer, settings }: RegistrationPorts,
+  { portal, email, language }: Account,
+): Promise<void> => {
+  const values = { url: settings.portals[portal].links.signIn }
+  return mailer.send({ to: email, template: 'account-exists', locale: parseLocale(language), values })
+}
+
+const mailCode = async (
+  ports: RegistrationPorts,
+  email: string,
+  attempt: NewAttempt,
+  { portal, locale }: RequestFacts,
+): Promise<void> => {
+  const { clock, database, digest, mailer, randomness, settings } = ports
+  const owner = attemptCodeOwner(portal, 'REGISTRATION', attempt.digest)
+  const code = mintCode(randomness)
+  const now = clock.now()
+  const ttlMs = Math.min(settings.login.codeTtlMs, attempt.expiresAt - now)
+  const expiresAt = plus(now, ttlMs)
+  await inTransaction(database, (tx) => replaceCode(tx, owner, codeDigest(digest, owner, code), now, expiresAt))
+  const minutes = String(wholeMinutes(ttlMs))
+  await mailer.send({ to: email, template: 'registration-code', locale, values: { code, minutes } })
+}
+
 /**
- * Begins a registration. An address that has an account already gets the same answer, at the same pace, and a session
- * that no code will ever verify; its owner gets a mail that says so.
+ * Starts a registration and mails a code. The response for an address that has an account is the same: its session id can
+ * never be verified, and the owner gets a mail that says so. Throws AUTH.REGISTRATION_CLOSED or ACCESS.RATE_LIMITED.
  */
-export const registrationInitiator = (ports: IdentityPorts, { login: settings, portals }: IdentitySettings) => {
-  const { background, cache, clock, database, digest, mailer, randomness, robots } = ports
-  const quota = mailQuota(cache, 'registration', (portal) => portals[portal].codeSends)
-
-  const tellOwner = ({ portal, email, language }: Account): Promise<void> => {
-    const values = { url: portals[portal].links.signIn }
-    return mailer.send({ to: email, template: 'account-exists', locale: parseLocale(language), values })
-  }
-
-  const sendCode = async (facts: RequestFacts, email: string, session: NewLoginSession): Promise<void> => {
-    const { portal, locale } = facts
-    const owner = preLoginCode(portal, 'REGISTRATION', session.digest)
-    const code = mintCode(randomness)
-    const now = clock.now()
-    const goodFor = Math.min(settings.codeTtlMs, session.expiresAt - now)
-    const expiresAt = plus(now, goodFor)
-    await inTransaction(database, (tx) => replaceCode(tx, owner, codeDigest(digest, owner, code), now, expiresAt))
-    const minutes = String(wholeMinutes(goodFor))
-    await mailer.send({ to: email, template: 'registration-code', locale, values: { code, minutes } })
-  }
-
-  return async (facts: RequestFacts, email: string, turnstileToken: string): Promise<InitiatedRegistration> => {
-    const { portal } = facts
-    openRegistration(portals, portal)
-    if (!(await robots.passes(turnstileToken, facts.clientIp))) throw invalid('turnstileToken')
-    await quota(portal, addressSubject(digest, email))
-    const { sessionId, session, now } = newPreLogin(ports, facts, settings)
-    await insertRegistration(database, session, email, now)
-    background.run('registration-mail', async () => {
-      const account = await accountByEmail(database, portal, email)
-      await (account ? tellOwner(account) : sendCode(facts, email, session))
-    })
-    const expiresIn = Math.floor(settings.sessionTtlMs / 1_000)
-    return { sessionId, expiresIn, resendAfter: wholeSeconds(settings.resendMs) }
-  }
+export const initiateRegistration = async (
+  ports: RegistrationPorts,
+  { email, turnstileToken }: { email: string; turnstileToken: string },
+  context: RequestFacts,
+): Promise<InitiatedRegistration> => {
+  const { background, cache, database, digest, robots, settings } = ports
+  const { portal, clientIp } = context
+  assertRegistrationOpen(ports, portal)
+  if (!(await robots.passes(turnstileToken, clientIp))) throw invalid('turnstileToken')
+  const limit = settings.portals[portal].codeSends
+  await countMail(cache, { portal, subject: addressSubject(digest, email), kind: 'registration', limit })
+  const { sessionId, attempt, now } = prepareAttempt(ports, settings.login, context)
+  await insertRegistrationAttempt(database, attempt, email, now)
+  background.run('registration-mail', async () => {
+    const account = await accountByEmail(database, portal, email)
+    await (account ? mailExistingOwner(ports, account) : mailCode(ports, email, attempt, context))
+  })
+  const { sessionTtlMs, resendMs } = settings.login
+  return { sessionId, expiresIn: Math.floor(sessionTtlMs / 1_000), resendAfter: wholeSeconds(resendMs) }
 }

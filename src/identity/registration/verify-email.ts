@@ -1,50 +1,53 @@
 import { inTransaction } from '../../database/index.ts'
 import { Refusal, type RequestFacts } from '../../kernel/index.ts'
 import { actBy, recordRefusedAct } from '../../platform/audit/index.ts'
-import { spendCode } from '../login/code-store.ts'
-import { countAttempt, recordVerifiedEmail } from '../login/login-session-store.ts'
-import { codeDigest } from '../login/one-time-code.ts'
-import type { Throttle } from '../login/throttle.ts'
-import type { IdentityPorts } from '../ports.ts'
-import { sessionNotFound } from '../session-not-found.ts'
-import type { IdentitySettings } from '../settings.ts'
-import { findRegistration, type LiveRegistration, openRegistration } from './live-registration.ts'
+import { recordVerifiedEmail, takeTry } from '../attempts/store.ts'
+import { codeDigest } from '../codes/rules.ts'
+import { spendCode } from '../codes/store.ts'
+import { sessionNotFound } from '../tokens/opaque-token.ts'
+import {
+  assertRegistrationOpen,
+  findRegistration,
+  type PendingRegistration,
+  type RegistrationPorts,
+} from './registration-attempt.ts'
 
-/**
- * Proves the ownership of the address by the mailed code. Every attempt is counted before it is looked at, of the registration
- * and of the address: another registration does not start the count afresh.
- */
-export const emailVerifier = (ports: IdentityPorts, throttle: Throttle, portals: IdentitySettings['portals']) => {
-  const { database, clock, digest } = ports
-
-  const prove = async (
-    { portal }: RequestFacts,
-    { email, code: owner, digest: session }: LiveRegistration,
-    code: string,
-  ): Promise<void> => {
-    const subject = throttle.registrationSubject(portal, email)
-    const now = clock.now()
-    await throttle.counted(subject, 'AUTH.CODE_INVALID', async () => {
-      if (!(await countAttempt(database, portal, session, now))) throw sessionNotFound('no attempt is left')
-      await inTransaction(database, async (tx) => {
-        const isRight = await spendCode(tx, owner, codeDigest(digest, owner, code), now)
-        if (!isRight || !(await recordVerifiedEmail(tx, portal, session, now))) throw new Refusal('AUTH.CODE_INVALID')
-        await throttle.clear(tx, subject)
-      })
+/** Every try counts for the registration and for the address, so that a new registration does not allow more guesses. */
+const verifyCode = async (
+  { clock, database, digest, lockout }: RegistrationPorts,
+  { email, code: owner, digest: attemptDigest }: PendingRegistration,
+  code: string,
+  { portal }: RequestFacts,
+): Promise<void> => {
+  const subject = lockout.registrationSubject(portal, email)
+  const now = clock.now()
+  await lockout.countIfRefused(subject, 'AUTH.CODE_INVALID', async () => {
+    if (!(await takeTry(database, portal, attemptDigest, now))) throw sessionNotFound('no tries left')
+    await inTransaction(database, async (tx) => {
+      const isRight = await spendCode(tx, owner, codeDigest(digest, owner, code), now)
+      if (!isRight || !(await recordVerifiedEmail(tx, portal, attemptDigest, now)))
+        throw new Refusal('AUTH.CODE_INVALID')
+      await lockout.clear(tx, subject)
     })
-  }
+  })
+}
 
-  return async (facts: RequestFacts, sessionId: string, code: string): Promise<void> => {
-    openRegistration(portals, facts.portal)
-    const registration = await findRegistration(ports, facts, sessionId, clock.now())
-    try {
-      await prove(facts, registration, code)
-    } catch (error) {
-      if (error instanceof Refusal && error.code === 'AUTH.CODE_INVALID') {
-        const told = { workspaceId: null, targetId: null, detail: { reason: 'CODE_INVALID' } }
-        await recordRefusedAct(database, actBy(null, facts, clock.now()), told)
-      }
-      throw error
+/** Verifies the address with the mailed code. Throws AUTH.SESSION_NOT_FOUND, AUTH.CODE_INVALID or ACCESS.RATE_LIMITED. */
+export const verifyRegistrationEmail = async (
+  ports: RegistrationPorts,
+  { sessionId, code }: { sessionId: string; code: string },
+  context: RequestFacts,
+): Promise<void> => {
+  const { clock, database } = ports
+  assertRegistrationOpen(ports, context.portal)
+  const registration = await findRegistration(ports, sessionId, context, clock.now())
+  try {
+    await verifyCode(ports, registration, code, context)
+  } catch (error) {
+    if (error instanceof Refusal && error.code === 'AUTH.CODE_INVALID') {
+      const event = { workspaceId: null, targetId: null, detail: { reason: 'CODE_INVALID' } }
+      await recordRefusedAct(database, actBy(null, context, clock.now()), event)
     }
+    throw error
   }
 }

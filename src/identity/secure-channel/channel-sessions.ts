@@ -48,12 +48,12 @@ export const createChannelSessions = (
   // Groups live for a minute of openings and the life of the last one's session.
   const maxPerMinute = Math.max(1, Math.floor(maxSessions / (Math.ceil(sessionTtlMs / minuteMs) + 1)))
 
-  // Unsealing an id costs as much as opening a body.
-  const remembered = new LRUCache<string, { owner: ChannelOwner; session: ChannelSession }>({
-    max: settings.remembered,
+  // Decrypting an id costs as much as decrypting a body.
+  const cached = new LRUCache<string, { owner: ChannelOwner; session: ChannelSession }>({
+    max: settings.cacheSize,
   })
-  const unsealed = (sessionId: string, owner: ChannelOwner): ChannelSession | undefined => {
-    const known = remembered.get(sessionId)
+  const unseal = (sessionId: string, owner: ChannelOwner): ChannelSession | undefined => {
+    const known = cached.get(sessionId)
     if (known)
       return known.owner.portal === owner.portal && known.owner.clientHash === owner.clientHash
         ? known.session
@@ -63,12 +63,12 @@ export const createChannelSessions = (
     const { key, expiresAt, openedInMinute, epoch, windowId } = content
     const session = { key, expiresAt, window: windowOf(owner.portal, openedInMinute, epoch, windowId) }
     const { portal, clientHash } = owner
-    remembered.set(sessionId, { owner: { portal, clientHash }, session })
+    cached.set(sessionId, { owner: { portal, clientHash }, session })
     return session
   }
 
   const read = (sessionId: string, owner: ChannelOwner): ChannelSession | undefined => {
-    const session = unsealed(sessionId, owner)
+    const session = unseal(sessionId, owner)
     return session && session.expiresAt > clock.now() ? session : undefined
   }
 
@@ -92,7 +92,7 @@ export const createChannelSessions = (
       return { sessionId: sealSessionId(secretBox, owner, content), createdAt, expiresAt }
     },
     read,
-    spend: ({ window }, sequence) => cache.spend(window, sequence, settings.window),
+    spend: ({ window }, sequence) => cache.spend(window, sequence, settings.windowSize),
     isOpen: ({ window }) => cache.isOpen(window),
     close: async (sessionId, owner) => {
       const session = read(sessionId, owner)

@@ -1,7 +1,7 @@
 import { isRecord, parseStrictJson } from '../../kernel/index.ts'
 import { decodeBase64url } from '../../platform/crypto/index.ts'
 
-/** The parts of a compact JWE (RFC 7516, section 7.1), decoded. `aad` is the header as it came, which GCM authenticates. */
+/** The parts of a compact JWE (RFC 7516, section 7.1), decoded. `aad` is the encoded header, which GCM authenticates. */
 export interface CompactJwe {
   header: Record<string, unknown>
   aad: Buffer
@@ -11,19 +11,19 @@ export interface CompactJwe {
   tag: Buffer
 }
 
-/** A header of ours has six short members at most. */
+/** Our headers have at most six short members. */
 const maximumHeader = 2_048
 const nonceBytes = 12
 const tagBytes = 16
 
-/** Strict, since RFC 7515, section 4, leaves it to the reader to refuse a name that stands twice. Ours hold texts and numbers. */
+/** Strict JSON: RFC 7515, section 4, leaves it to the reader to reject duplicate names. */
 const parseHeader = (bytes: Buffer): Record<string, unknown> | undefined => {
   const parsed = parseStrictJson(bytes, 1)
   const header = parsed.ok ? parsed.value : null
   return isRecord(header) ? header : undefined
 }
 
-/** Undefined for whatever is not exactly five parts of canonical base64url with a small header and GCM's sizes. */
+/** Parses five parts of canonical base64url with a small header and the sizes of GCM. Otherwise undefined. */
 export const parseCompactJwe = (text: string): CompactJwe | undefined => {
   const parts = text.split('.', 6)
   if (parts.length !== 5 || (parts[0]?.length ?? 0) > maximumHeader) return undefined
@@ -34,6 +34,6 @@ export const parseCompactJwe = (text: string): CompactJwe | undefined => {
   return header && { header, aad: Buffer.from(parts[0] ?? '', 'ascii'), encryptedKey, nonce, ciphertext, tag }
 }
 
-/** Whether an object has exactly these members, no fewer and no others. */
+/** Whether an object has exactly these members. */
 export const hasExactly = (members: Record<string, unknown>, names: readonly string[]): boolean =>
   Object.keys(members).length === names.length && names.every((name) => Object.hasOwn(members, name))

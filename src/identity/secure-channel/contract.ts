@@ -27,12 +27,12 @@ const ChannelSession = z.object({
 })
 
 /**
- * A compact JWE. Whatever is wrong with the body is SECURE_CHANNEL.INVALID_PAYLOAD, the form included, so JSON of
- * any other form reaches the handler as an empty payload, which no key opens.
+ * A compact JWE. Everything that is wrong with the body is SECURE_CHANNEL.INVALID_PAYLOAD, so JSON of another shape
+ * becomes an empty payload, which no key decrypts.
  */
 const ChannelRequest = z.strictObject({ payload: z.string().max(8_192) }).catch({ payload: '' })
 
-/** Both path forms of interface.md 4.3: with the portal's segment, and without. */
+/** Paths with the portal's segment, and without. */
 const channel = { chains: ['consumer', 'system', 'shared'] } as const
 const policy = { ...anonymous, channel: 'none' } as const
 
@@ -41,7 +41,7 @@ export const readPublicKey = operation({
   id: 'secureChannel.publicKey',
   method: 'GET',
   path: '/secure-channel/public-key',
-  summary: 'The key under which a secure-channel session is opened',
+  summary: 'Get the public key to open a channel session with',
   policy,
   body: 'none',
   reply: PublicKey,
@@ -53,7 +53,7 @@ export const openSecureChannel = operation({
   id: 'secureChannel.open',
   method: 'POST',
   path: '/secure-channel/session',
-  summary: 'Open a secure-channel session',
+  summary: 'Open a channel session',
   policy: { ...policy, rate: 'channelOpen' },
   body: ChannelRequest,
   unreadable: 'SECURE_CHANNEL.INVALID_PAYLOAD',
@@ -66,7 +66,7 @@ export const closeSecureChannel = operation({
   id: 'secureChannel.close',
   method: 'POST',
   path: '/secure-channel/session/close',
-  summary: 'Close the secure-channel session that the header names',
+  summary: 'Close the channel session that the header names',
   policy,
   body: 'none',
   reply: nothing,

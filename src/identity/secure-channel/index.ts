@@ -1,34 +1,37 @@
+/*
+ * The secure channel encrypts request and response bodies between client and gateway, in addition to TLS. A client opens a
+ * channel session with a key exchange (key-exchange.ts) under a key that the replicas share (key-ring.ts). The session id
+ * contains the encrypted session (session-id.ts), and a replay window per session is in the cache (channel-sessions.ts). The
+ * pipeline opens and seals bodies through the port in sealed-bodies.ts.
+ */
 import type { ChannelPort } from '../../gateway/pipeline/ports.ts'
 import type { HandlerTable } from '../../kernel/index.ts'
 import type { IdentityPorts } from '../ports.ts'
 import type { IdentitySettings } from '../settings.ts'
 import { createChannelSessions } from './channel-sessions.ts'
 import { secureChannelHandlers } from './handlers.ts'
+import { KeyExchangeReader } from './key-exchange.ts'
 import { createChannelKeyRing } from './key-ring.ts'
-import { openingReader } from './opening.ts'
 import { createSealedBodies } from './sealed-bodies.ts'
 
 export interface SecureChannel {
   port: ChannelPort
   handlers: HandlerTable
-  /** There is a key to open sessions with. */
+  /** Resolves once there is a key to open sessions with. */
   ready(): Promise<unknown>
 }
 
-/** The secure channel: defence in depth under TLS (completions.md, Secure channel; hardening.md, rule 8). */
+/** Creates the secure channel. */
 export const createSecureChannel = (
   ports: IdentityPorts,
   settings: IdentitySettings['secureChannel'],
 ): SecureChannel => {
-  const ring = createChannelKeyRing(ports, settings)
+  const keys = createChannelKeyRing(ports, settings)
   const sessions = createChannelSessions(ports, settings)
+  const keyExchange = new KeyExchangeReader(keys, ports.clock, ports.randomness, settings.maxClockDifferenceMs)
   return {
     port: createSealedBodies(sessions, ports.randomness),
-    handlers: secureChannelHandlers(
-      ring,
-      sessions,
-      openingReader(ring, ports.clock, ports.randomness, settings.openingMs),
-    ),
-    ready: ring.offered,
+    handlers: secureChannelHandlers({ keys, sessions, keyExchange }),
+    ready: keys.offered,
   }
 }

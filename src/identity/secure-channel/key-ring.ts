@@ -15,17 +15,18 @@ export interface ChannelKey {
 }
 
 export interface ChannelKeyRing {
-  /** The key to open new sessions with; made, and shared by way of the store, where none lasts long enough. */
+  /** The key for new sessions. Generates and stores one for all replicas if none lasts beyond the overlap. */
   offered(): Promise<ChannelKey>
-  /** A key that has not expired, also one that another replica has just made. */
+  /** The unexpired key with an id, including one that another replica has just added. */
   find(keyId: string): Promise<ChannelKey | undefined>
 }
 
 const generate = promisify(generateKeyPair)
 const modulusLength = 2048
-/** Unknown ids make the store be read at most this often. */
+/** Minimum interval between two reads because of an unknown key id. */
 const rereadMs = 1_000
 
+/** Creates the key ring. It caches the stored keys. */
 export const createChannelKeyRing = (
   ports: IdentityPorts,
   { keyTtlMs, keyOverlapMs }: IdentitySettings['secureChannel'],
@@ -45,14 +46,14 @@ export const createChannelKeyRing = (
     readAt = now
   }
 
-  const lasting = (): ChannelKey | undefined => {
+  const findOffered = (): ChannelKey | undefined => {
     const until = plus(clock.now(), keyOverlapMs)
     return keys.find((key) => key.expiresAt > until && key.createdAt <= clock.now())
   }
 
   const renew = async (): Promise<ChannelKey> => {
     await read()
-    const shared = lasting()
+    const shared = findOffered()
     if (shared) return shared
     const pair = await generate('rsa', {
       modulusLength,
@@ -65,9 +66,9 @@ export const createChannelKeyRing = (
     const key = { keyId, publicKey: pair.publicKey, privateKey, createdAt, expiresAt: plus(createdAt, keyTtlMs) }
     await addChannelKey(database, key, keyOverlapMs)
     await read()
-    const made = lasting()
-    if (!made) throw new Error('no channel key outlasts its overlap')
-    return made
+    const added = findOffered()
+    if (!added) throw new Error('no channel key lasts beyond its overlap')
+    return added
   }
 
   const known = (keyId: string): ChannelKey | undefined =>
@@ -75,7 +76,7 @@ export const createChannelKeyRing = (
 
   return {
     offered: async () => {
-      const key = lasting()
+      const key = findOffered()
       if (key) return key
       renewal ??= renew().finally(() => {
         renewal = undefined
@@ -84,8 +85,8 @@ export const createChannelKeyRing = (
     },
     find: async (keyId) => {
       const key = known(keyId)
-      const rested = readAt === undefined || Math.abs(clock.now() - readAt) >= rereadMs
-      if (key || !rested) return key
+      const canRead = readAt === undefined || Math.abs(clock.now() - readAt) >= rereadMs
+      if (key || !canRead) return key
       await read()
       return known(keyId)
     },

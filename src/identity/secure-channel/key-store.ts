@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import { type Database, inTransaction, moment } from '../../database/index.ts'
 import { type Instant, plus, toDate } from '../../kernel/index.ts'
 
-/** A channel key as it lies in the store: its private half sealed. */
+/** A stored channel key. Its private half is encrypted. */
 export interface StoredChannelKey {
   keyId: string
   publicKey: Uint8Array
@@ -11,7 +11,7 @@ export interface StoredChannelKey {
   expiresAt: Instant
 }
 
-/** The keys that have not expired, newest first. */
+/** Returns the unexpired keys, newest first. */
 export const readChannelKeys = (database: Database, now: Instant): Promise<StoredChannelKey[]> =>
   database
     .selectFrom('channel_keys')
@@ -27,8 +27,8 @@ export const readChannelKeys = (database: Database, now: Instant): Promise<Store
     .execute()
 
 /**
- * Adds a key unless another replica has just added one that lasts beyond the overlap; drops expired ones. One that is of
- * the future by this clock, which was set back or is behind, is offered by nobody here and so stands in for none.
+ * Adds a key and deletes expired ones, unless another replica has just added a key that lasts beyond the overlap. A key
+ * from the future of this clock, which may have been set back, does not count, because this replica does not offer it.
  */
 export const addChannelKey = (database: Database, key: StoredChannelKey, overlap: number): Promise<void> =>
   inTransaction(database, async (tx) => {

@@ -7,7 +7,7 @@ import { decryptDirect, encryptDirect } from './direct-encryption.ts'
 const nonceBytes = 12
 const keyBytes = 32
 
-/** The sequence number of a header that is exactly the one this request calls for; undefined for any other. */
+/** The sequence number of a header that matches the request exactly; undefined for any other. */
 const sequenceOf = (header: Record<string, unknown>, sealed: SealedRequest): number | undefined => {
   if (!hasExactly(header, ['alg', 'enc', 'kid', 'seq', 'htm', 'htu'])) return undefined
   const { alg, enc, kid, seq, htm, htu } = header
@@ -17,8 +17,8 @@ const sequenceOf = (header: Record<string, unknown>, sealed: SealedRequest): num
 }
 
 /**
- * The secure channel as the pipeline uses it. A body is decrypted in any case, by a key that fits nothing where the
- * session is unknown, and its number is spent only once it has proved to come from the session's holder.
+ * The secure channel as the pipeline uses it. Every body is decrypted, with a decoy key if the session is unknown, so that
+ * the response time reveals nothing. Its sequence number is spent only after decryption has authenticated the sender.
  */
 export const createSealedBodies = (sessions: ChannelSessions, randomness: Randomness): ChannelPort => {
   const decoyKey = randomness.bytes(keyBytes)
@@ -30,27 +30,27 @@ export const createSealedBodies = (sessions: ChannelSessions, randomness: Random
     ciphertext: Buffer.alloc(64),
     tag: Buffer.alloc(16),
   }
-  const sealer =
-    (header: Record<string, string | number>, key: Uint8Array) =>
-    (text: string): string =>
-      encryptDirect(header, text, key, randomness.bytes(nonceBytes))
+  const seal = (header: Record<string, string | number>, key: Uint8Array, text: string): string =>
+    encryptDirect(header, text, key, randomness.bytes(nonceBytes))
 
-  const openBy = (session: ChannelSession | undefined, sealed: SealedRequest): ReturnType<ChannelPort['open']> => {
+  const openBody = (session: ChannelSession | undefined, sealed: SealedRequest): ReturnType<ChannelPort['open']> => {
     const jwe = parseCompactJwe(sealed.payload)
     const plaintext = decryptDirect(jwe ?? decoy, session?.key ?? decoyKey)
     const seq = jwe?.encryptedKey.length === 0 ? sequenceOf(jwe.header, sealed) : undefined
     if (!plaintext || !session || seq === undefined) return undefined
-    const seal = sealer({ alg: 'dir', enc: 'A256GCM', kid: sealed.sessionId, seq }, session.key)
-    return whenReady(sessions.spend(session, seq), (isGood) => (isGood ? { plaintext, seal } : undefined))
+    const header = { alg: 'dir', enc: 'A256GCM', kid: sealed.sessionId, seq }
+    const opened = { plaintext, seal: (text: string) => seal(header, session.key, text) }
+    return whenReady(sessions.spend(session, seq), (isSpent) => (isSpent ? opened : undefined))
   }
 
   return {
-    open: (sealed) => openBy(sessions.read(sealed.sessionId, sealed), sealed),
+    open: (sealed) => openBody(sessions.read(sealed.sessionId, sealed), sealed),
     sealer: ({ sessionId, ...owner }) => {
       const session = sessions.read(sessionId, owner)
       if (!session) return undefined
-      const seal = sealer({ alg: 'dir', enc: 'A256GCM', kid: sessionId }, session.key)
-      return whenReady(sessions.isOpen(session), (isOpen) => (isOpen ? seal : undefined))
+      const header = { alg: 'dir', enc: 'A256GCM', kid: sessionId }
+      const sealReply = (text: string) => seal(header, session.key, text)
+      return whenReady(sessions.isOpen(session), (isOpen) => (isOpen ? sealReply : undefined))
     },
   }
 }

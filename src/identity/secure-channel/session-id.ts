@@ -1,7 +1,7 @@
 import { type Instant, instantOf, type Portal } from '../../kernel/index.ts'
 import { decodeBase64url, type SecretBox } from '../../platform/crypto/index.ts'
 
-/** Who a session belongs to; nobody else can use it. */
+/** The owner of a channel session. Only the owner can use it. */
 export interface ChannelOwner {
   portal: Portal
   clientHash: string
@@ -61,7 +61,7 @@ export const openSessionId = (
   return {
     windowId: bytes.subarray(0, afterWindow),
     epoch: bytes.subarray(afterWindow, afterEpoch),
-    // Not a view of the pool of 64 KB that the bytes may lie in: a remembered session would keep all of it.
+    // A copy: a view would keep the whole 64 KB pool of the buffer in memory while the session is cached.
     key: Uint8Array.from(bytes.subarray(afterEpoch, afterKey)),
     openedInMinute: bytes.readUIntBE(afterKey, numberBytes),
     expiresAt: instantOf(bytes.readUIntBE(afterKey + numberBytes, numberBytes)),

@@ -1,105 +1,116 @@
 import { timingSafeEqual } from 'node:crypto'
-import { type Database, databaseFault } from '../../database/index.ts'
+import { LRUCache } from 'lru-cache'
+import { databaseFault } from '../../database/index.ts'
 import type { Credential } from '../../gateway/pipeline/ports.ts'
-import {
-  type Caller,
-  type Clock,
-  type Instant,
-  type MaybePromise,
-  type Permission,
-  plus,
-  Refusal,
-  whenReady,
-} from '../../kernel/index.ts'
-import type { IpWhitelistGuard } from '../ip-whitelist/guard.ts'
-import { rememberDigests } from '../remembered-digests.ts'
+import { type Caller, type MaybePromise, type Permission, plus, Refusal, whenReady } from '../../kernel/index.ts'
+import type { AddressGuard } from '../ports.ts'
 import type { IdentitySettings } from '../settings.ts'
+import type { AccessTokens } from '../tokens/access-tokens.ts'
 import type { AccessClaims } from '../tokens/claims.ts'
-import type { Liveness } from './liveness.ts'
-import { hasRunOut } from './running-store.ts'
-import { type OpenSession, recordActivity } from './store.ts'
+import type { VerifiedTokens } from '../tokens/verified-tokens.ts'
+import { recordActivity } from './activity-store.ts'
+import { hasExpired } from './rules.ts'
+import type { SessionPorts } from './service.ts'
+import type { OpenSession } from './store.ts'
 
-interface Parts {
-  database: Database
-  clock: Clock
-  readToken(token: string, at: Instant): MaybePromise<AccessClaims | undefined>
-  clientOf(clientHash: string): string
-  liveness: Liveness
-  guard: IpWhitelistGuard
-  settings: IdentitySettings['sessions']
+export interface AuthenticatorPorts extends SessionPorts {
+  settings: IdentitySettings
+  tokens: Pick<AccessTokens, 'clientClaim'>
+  verifiedTokens: VerifiedTokens
+  addressGuard: AddressGuard
 }
 
-const refuse = (internal: string): Refusal => new Refusal('ACCESS.TOKEN_INVALID', { internal })
+const invalidToken = (internal: string): Refusal => new Refusal('ACCESS.TOKEN_INVALID', { internal })
 
-const noRights: ReadonlySet<Permission> = new Set()
+const noPermissions: ReadonlySet<Permission> = new Set()
 
-const same = (a: string, b: string): boolean => a.length === b.length && timingSafeEqual(Buffer.from(a), Buffer.from(b))
+const isEqual = (a: string, b: string): boolean =>
+  a.length === b.length && timingSafeEqual(Buffer.from(a), Buffer.from(b))
 
-/** Turns an access token into its live caller. Whatever is wrong with it is one ACCESS.TOKEN_INVALID. */
-export const authenticator = (parts: Parts): ((credential: Credential) => MaybePromise<Caller>) => {
-  const { database, clock, liveness, settings } = parts
-  // Where sessions that nobody uses end soon, activity is written the more often: in use they are not to end.
-  const notedMs = Math.min(settings.activityMs, settings.idleMs / 30)
+const toCaller = (session: OpenSession): Caller => ({
+  accountId: session.accountId,
+  portal: session.portal,
+  sessionId: session.id,
+  apiKeyId: null,
+  steppedUpAt: session.steppedUpAt,
+  permissions: session.operatorPermissions.length === 0 ? noPermissions : new Set(session.operatorPermissions),
+})
 
-  const clientOf = rememberDigests(parts.clientOf, settings.remembered)
+/** Authenticates access tokens. Everything but the address is refused with the same ACCESS.TOKEN_INVALID. */
+export class SessionAuthenticator {
+  readonly #ports: AuthenticatorPorts
+  readonly #settings: IdentitySettings['sessions']
+  /** At most a thirtieth of the idle time, so that a session in use does not expire. */
+  readonly #activityIntervalMs: number
+  /** A keyed digest costs as much as the other checks of a request together, and a client sends the same hash every time. */
+  readonly #clientClaims: LRUCache<string, string>
 
-  /** The client hash has to be the session's on every chain: only API keys do without. */
-  const checkBinding = (claims: AccessClaims, { portal, clientHash }: Credential): void => {
-    if (portal !== null && claims.portal !== portal) throw refuse('the token belongs to another portal')
-    if (!same(claims.client, clientOf(clientHash))) throw refuse('the token belongs to another client')
+  constructor(ports: AuthenticatorPorts) {
+    this.#ports = ports
+    this.#settings = ports.settings.sessions
+    this.#activityIntervalMs = Math.min(this.#settings.activityIntervalMs, this.#settings.idleMs / 30)
+    this.#clientClaims = new LRUCache({ max: this.#settings.cacheSize })
   }
 
-  const checkAlive = (session: OpenSession | undefined, claims: AccessClaims): OpenSession => {
-    if (!session) throw refuse('the session has ended')
-    if (session.accountId !== claims.accountId) throw refuse('the session is another account’s')
-    if (session.accountStatus !== 'ACTIVE') throw refuse('the account is not active')
-    if (hasRunOut(session, clock.now())) throw refuse('the session has run out')
+  /** Returns the caller of a valid token whose session is open. Throws ACCESS.TOKEN_INVALID or ACCESS.IP_NOT_ALLOWED. */
+  authenticate(credential: Credential): MaybePromise<Caller> {
+    const { clock, sessionCache, verifiedTokens } = this.#ports
+    return whenReady(verifiedTokens.read(credential.token, credential.receivedAt ?? clock.now()), (claims) => {
+      if (!claims) throw invalidToken('the token is not valid')
+      this.#assertBound(claims, credential)
+      const { bypassCache } = credential
+      return whenReady(sessionCache.find(claims.portal, claims.sessionId, bypassCache), (session) => {
+        const clientIp = credential.resolveClientIp?.(claims.portal) ?? credential.clientIp
+        return this.#admit(this.#assertOpen(session, claims), clientIp, bypassCache)
+      })
+    })
+  }
+
+  /** The client hash has to match on every chain; only API keys need none. */
+  #assertBound(claims: AccessClaims, { portal, clientHash }: Credential): void {
+    if (portal !== null && claims.portal !== portal) throw invalidToken('the token belongs to another portal')
+    if (!isEqual(claims.client, this.#clientClaim(clientHash)))
+      throw invalidToken('the token belongs to another client')
+  }
+
+  #clientClaim(clientHash: string): string {
+    const cached = this.#clientClaims.get(clientHash)
+    if (cached !== undefined) return cached
+    const claim = this.#ports.tokens.clientClaim(clientHash)
+    this.#clientClaims.set(clientHash, claim)
+    return claim
+  }
+
+  #assertOpen(session: OpenSession | undefined, claims: AccessClaims): OpenSession {
+    if (!session) throw invalidToken('the session has ended')
+    if (session.accountId !== claims.accountId) throw invalidToken('the session belongs to another account')
+    if (session.accountStatus !== 'ACTIVE') throw invalidToken('the account is not active')
+    if (hasExpired(session, this.#ports.clock.now())) throw invalidToken('the session has expired')
     return session
   }
 
-  const callerOf = (session: OpenSession): Caller => ({
-    accountId: session.accountId,
-    portal: session.portal,
-    sessionId: session.id,
-    apiKeyId: null,
-    steppedUpAt: session.steppedUpAt,
-    permissions: session.operatorPermissions.length === 0 ? noRights : new Set(session.operatorPermissions),
-  })
+  #admit(session: OpenSession, clientIp: string, bypassCache: boolean): MaybePromise<Caller> {
+    const { addressGuard, clock } = this.#ports
+    if (bypassCache) addressGuard.invalidate(session.accountId)
+    // Activity is written at most once per interval, so that most requests write nothing.
+    const isRecent = clock.now() - session.lastActivityAt < this.#activityIntervalMs
+    if (isRecent && !session.ipWhitelistEnabled) return toCaller(session)
+    return addressGuard
+      .assertAllowed(session, clientIp)
+      .then(() => (isRecent ? undefined : this.#recordActivity(session)))
+      .then(() => toCaller(session))
+  }
 
-  const noteActivity = async (session: OpenSession): Promise<void> => {
+  async #recordActivity(session: OpenSession): Promise<void> {
+    const { clock, database, sessionCache } = this.#ports
     const now = clock.now()
     try {
-      await recordActivity(database, session, now, plus(now, settings.idleMs))
+      await recordActivity(database, session, now, plus(now, this.#settings.idleMs))
     } catch (error) {
-      // A store that can be read and not written (its disk is full) still serves reading; the session ends the sooner.
+      // A store that is read-only (such as a full disk) still serves reads; the session then expires earlier.
       if (!databaseFault(error)) throw error
       return
     }
-    liveness.forget(session.id)
+    sessionCache.invalidate(session.id)
   }
-
-  const admit = (session: OpenSession, clientIp: string, bypassCache: boolean): MaybePromise<Caller> => {
-    if (bypassCache) parts.guard.forget(session.accountId)
-    // Activity is written at most once a minute, so that most requests write nothing.
-    const isNoted = clock.now() - session.lastActivityAt < notedMs
-    if (isNoted && !session.ipWhitelistEnabled) return callerOf(session)
-    return parts.guard
-      .admit(session, clientIp)
-      .then(() => (isNoted ? undefined : noteActivity(session)))
-      .then(() => callerOf(session))
-  }
-
-  return (credential) =>
-    whenReady(parts.readToken(credential.token, credential.receivedAt ?? clock.now()), (claims) => {
-      if (!claims) throw refuse('the token is not one of ours, or not good now')
-      checkBinding(claims, credential)
-      const { bypassCache } = credential
-      return whenReady(liveness.find(claims.portal, claims.sessionId, bypassCache), (session) =>
-        admit(
-          checkAlive(session, claims),
-          credential.resolveClientIp?.(claims.portal) ?? credential.clientIp,
-          bypassCache,
-        ),
-      )
-    })
 }

@@ -42,7 +42,7 @@ export const listSessions = operation({
   ...get,
   id: 'sessions.list',
   path: '/security/sessions',
-  summary: 'The account’s live sessions',
+  summary: 'List the active sessions of the account',
   reply: z.array(ActiveSession),
 })
 
@@ -50,24 +50,24 @@ export const readSessionConfig = operation({
   ...get,
   ...configuration,
   id: 'sessions.config',
-  summary: 'The session configuration',
+  summary: 'Get the session configuration',
 })
 
 export const configureSessions = operation({
   ...post,
   ...configuration,
   id: 'sessions.configure',
-  summary: 'Bound the number of sessions; over it the oldest one ends',
+  summary: 'Set the session limit of the account',
   body: z.strictObject({ maxConcurrentSessions: z.int().min(1).max(100) }),
 })
 
-/** It takes the place of the former GET /security/config (interface.md 4.4). */
+/** Replaces the former GET /security/config. */
 export const readOwnSessionConfig = operation({
   ...get,
   ...configuration,
   id: 'sessions.selfConfig',
   chains: ['self'],
-  summary: 'The session configuration of the token’s account, on either portal',
+  summary: 'Get the session configuration on either portal',
   policy: { ...own, channel: 'none' },
 })
 
@@ -75,7 +75,7 @@ export const listLoginHistory = operation({
   ...get,
   id: 'sessions.history',
   path: '/security/sessions/history',
-  summary: 'The account’s logins and failed logins',
+  summary: 'List sign-ins and failed sign-ins of the account',
   query: listQuery(['loginTime'], {}),
   reply: page(LoginHistoryEntry),
 })
@@ -84,7 +84,7 @@ export const terminateSession = operation({
   ...post,
   id: 'sessions.terminate',
   path: '/security/sessions/terminate',
-  summary: 'End one of the account’s sessions',
+  summary: 'End a session of the account',
   body: z.strictObject({ sessionId }),
   reply: nothing,
   refuses: ['RESOURCE.NOT_FOUND'],
@@ -94,7 +94,7 @@ export const terminateAllSessions = operation({
   ...post,
   id: 'sessions.terminateAll',
   path: '/security/sessions/terminate-all',
-  summary: 'End every session of the account but the current one',
+  summary: 'End all other sessions of the account',
   body: 'none',
   reply: z.object({ success: z.boolean(), terminatedSessions: z.int(), currentSessionRetained: z.boolean() }),
   refuses: [],

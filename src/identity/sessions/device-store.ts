@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import type { Tx } from '../../database/index.ts'
 import { type AccountId, type Instant, toDate } from '../../kernel/index.ts'
 
-/** Remembers the client that an account signs in with; whether it is the first time. */
+/** Stores the client that an account signs in with. Returns whether it is new. */
 export const rememberDevice = async (
   tx: Tx,
   accountId: AccountId,
@@ -20,7 +20,7 @@ export const rememberDevice = async (
     .onConflict((conflict) =>
       conflict.columns(['account_biz_id', 'client_digest']).doUpdateSet({ last_seen_at: toDate(at) }),
     )
-    // Nobody has deleted or locked the version of the row that an INSERT has made.
+    // PostgreSQL leaves xmax at 0 for a row that was inserted, and sets it for one that was updated.
     .returning(sql<boolean>`xmax = 0`.as('isNew'))
     .executeTakeFirstOrThrow()
   return isNew

@@ -1,56 +1,41 @@
-import { type HandlerTable, handlerTable, intervalOf, isoOrNull, mapPage, toIso } from '../../kernel/index.ts'
-import { loginHistory } from '../login/history-store.ts'
-import type { IdentityPorts } from '../ports.ts'
-import type { SessionConfiguration } from './config-store.ts'
-import { sessionBounder, sessionConfiguration } from './configure.ts'
+import { type HandlerTable, handlerTable, intervalOf, mapPage } from '../../kernel/index.ts'
+import { listLoginHistory } from '../login-history/store.ts'
 import * as contract from './contract.ts'
-import { activeSessions } from './list-store.ts'
-import type { Liveness } from './liveness.ts'
-import { otherSessionsTerminator, sessionTerminator } from './terminate.ts'
+import {
+  configureSessions,
+  getSessionConfiguration,
+  type SessionPorts,
+  terminateOtherSessions,
+  terminateSession,
+} from './service.ts'
+import { listActiveSessions } from './store.ts'
+import { toActiveSessionView, toLoginHistoryView, toSessionConfigurationView } from './view.ts'
 
-const render = (found: SessionConfiguration) => ({
-  accountBizId: found.accountId,
-  ssoEnabled: found.ssoEnabled,
-  maxSessions: found.maxSessions,
-  passwordChangedAt: isoOrNull(found.passwordChangedAt),
-  lastLoginAt: isoOrNull(found.lastLoginAt),
-  lastLoginIp: found.lastLoginIp,
-})
-
-/** An account's own sessions and logins: interface.md 2.8 to 2.10. */
-export const sessionHandlers = (ports: IdentityPorts, liveness: Liveness): HandlerTable => {
-  const { database, clock } = ports
-  const read = sessionConfiguration(database)
-  const bound = sessionBounder(ports, liveness)
-  const terminate = sessionTerminator(ports, liveness)
-  const terminateOthers = otherSessionsTerminator(ports, liveness)
-  return handlerTable(contract, {
+/** The sessions and the login history of the caller's account. */
+export const sessionHandlers = (ports: SessionPorts): HandlerTable =>
+  handlerTable(contract, {
     listSessions: async ({ caller: { portal, accountId, sessionId } }) => {
-      const sessions = await activeSessions(database, portal, accountId, clock.now())
-      return sessions.map(({ loginAt, lastActivityAt, ...session }) => ({
-        ...session,
-        loginTime: toIso(loginAt),
-        lastActivityTime: toIso(lastActivityAt),
-        isCurrent: session.sessionId === sessionId,
-      }))
+      const sessions = await listActiveSessions(ports.database, portal, accountId, ports.clock.now())
+      return sessions.map((session) => toActiveSessionView(session, sessionId))
     },
-    readSessionConfig: async (request) => render(await read(request)),
-    readOwnSessionConfig: async (request) => render(await read(request)),
-    configureSessions: async (request) => render(await bound(request, request.body.maxConcurrentSessions)),
+    readSessionConfig: async ({ caller }) => toSessionConfigurationView(await getSessionConfiguration(ports, caller)),
+    readOwnSessionConfig: async ({ caller }) =>
+      toSessionConfigurationView(await getSessionConfiguration(ports, caller)),
+    configureSessions: async (request) =>
+      toSessionConfigurationView(await configureSessions(ports, request.body.maxConcurrentSessions, request)),
     listLoginHistory: async ({ caller: { portal, accountId }, query }) => {
       const { startTime, endTime, sortOrder, ...page } = query
       const { from, to: until } = intervalOf({ startTime, endTime })
-      const history = await loginHistory(database, { portal, accountId, sortOrder, from, until, ...page })
-      return mapPage(history, ({ loginAt, id, ...entry }) => ({ bizId: id, loginTime: toIso(loginAt), ...entry }))
+      const history = await listLoginHistory(ports.database, { portal, accountId, sortOrder, from, until, ...page })
+      return mapPage(history, toLoginHistoryView)
     },
     terminateSession: async (request) => {
-      await terminate(request, request.body.sessionId)
+      await terminateSession(ports, request.body.sessionId, request)
       return null
     },
     terminateAllSessions: async (request) => ({
       success: true,
-      terminatedSessions: await terminateOthers(request),
+      terminatedSessions: await terminateOtherSessions(ports, request),
       currentSessionRetained: true,
     }),
   })
-}

@@ -1,7 +1,7 @@
 import type { NullableTimestamp, Timestamp } from '../../database/index.ts'
 import type { AccountId, Portal, SessionId } from '../../kernel/index.ts'
 
-export type SessionEnd =
+export type SessionEndReason =
   | 'LOGOUT'
   | 'DISPLACED'
   | 'REFRESH_REUSED'
@@ -22,7 +22,7 @@ interface SessionsTable {
   expires_at: Timestamp
   stepped_up_at: NullableTimestamp
   ended_at: NullableTimestamp
-  end_reason: SessionEnd | null
+  end_reason: SessionEndReason | null
 }
 
 interface KnownDevicesTable {

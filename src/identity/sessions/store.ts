@@ -1,4 +1,5 @@
-import { type Database, type Given, moment, statement, type Tx } from '../../database/index.ts'
+import { type RawBuilder, type SqlBool, sql } from 'kysely'
+import { type Database, type Given, isDuring, moment, statement, type Tx } from '../../database/index.ts'
 import {
   type AccountId,
   type AccountStatus,
@@ -8,9 +9,13 @@ import {
   type SessionId,
   toDate,
 } from '../../kernel/index.ts'
-import type { SessionEnd } from './schema.ts'
+import type { SessionEndReason } from './schema.ts'
 
-/** A session that has not ended, with what its account may do today. Whether its times have run out is judged later. */
+/** SQL condition: the session has not expired. The same rule as `hasExpired` in rules.ts. */
+export const isUnexpired = (now: Instant | RawBuilder<Date>): RawBuilder<SqlBool> =>
+  sql<SqlBool>`(expires_at > ${moment(now)} AND ${isDuring('last_activity_at', 'idle_expires_at', now)})`
+
+/** A session that has not ended, with the current rights of its account. It may have expired: see `hasExpired`. */
 export interface OpenSession {
   id: SessionId
   portal: Portal
@@ -37,7 +42,7 @@ const columns = [
   'sessions.expires_at as expiresAt',
 ] as const
 
-const openSession = statement((store, given: Given<{ portal: Portal; id: SessionId }>) =>
+const findOpenSession = statement((store, given: Given<{ portal: Portal; id: SessionId }>) =>
   store
     .selectFrom('sessions')
     .innerJoin('accounts', (join) =>
@@ -50,9 +55,9 @@ const openSession = statement((store, given: Given<{ portal: Portal; id: Session
 )
 
 export const readOpenSession = (database: Database, portal: Portal, id: SessionId): Promise<OpenSession | undefined> =>
-  openSession.first(database, { portal, id })
+  findOpenSession.first(database, { portal, id })
 
-/** Reads a client's open session and holds its row until the transaction ends; whatever changes the family takes turns. */
+/** Reads a client's open session and locks its row, which serializes changes to the token family. */
 export const lockOpenSession = (
   tx: Tx,
   portal: Portal,
@@ -84,9 +89,9 @@ export interface NewSession {
 }
 
 type Times = 'idleExpiresAt' | 'expiresAt'
-type Beginning = Omit<NewSession, Times> & Record<Times | 'now', Date>
+type InsertedSession = Omit<NewSession, Times> & Record<Times | 'now', Date>
 
-const beginning = statement((store, given: Given<Beginning>) =>
+const insertRow = statement((store, given: Given<InsertedSession>) =>
   store.insertInto('sessions').values({
     biz_id: given('id'),
     portal: given('portal'),
@@ -104,36 +109,18 @@ const beginning = statement((store, given: Given<Beginning>) =>
   }),
 )
 
-/** A session begins with a second factor just proved. */
+/** Stores a new session. Signing in counts as a step-up. */
 export const insertSession = async (tx: Tx, session: NewSession, at: Instant): Promise<void> => {
   const { idleExpiresAt, expiresAt } = session
   const times = { now: toDate(at), idleExpiresAt: toDate(idleExpiresAt), expiresAt: toDate(expiresAt) }
-  await beginning.all(tx, { ...session, ...times })
+  await insertRow.all(tx, { ...session, ...times })
 }
 
-/** Writes activity down; a session that has ended or run out stays so. */
-export const recordActivity = async (
-  store: Database | Tx,
-  session: { portal: Portal; id: SessionId },
-  at: Instant,
-  idleExpiresAt: Instant,
-): Promise<void> => {
-  await store
-    .updateTable('sessions')
-    .set({ last_activity_at: toDate(at), idle_expires_at: toDate(idleExpiresAt) })
-    .where('portal', '=', session.portal)
-    .where('biz_id', '=', session.id)
-    .where('ended_at', 'is', null)
-    .where('idle_expires_at', '>', moment(at))
-    .where('last_activity_at', '<', moment(at))
-    .execute()
-}
-
-/** Ends one session of an account; whether it was open. */
+/** Ends a session of an account. Returns whether it was open. */
 export const endSession = async (
   tx: Tx,
   session: { portal: Portal; accountId: AccountId; id: SessionId },
-  reason: SessionEnd,
+  reason: SessionEndReason,
   at: Instant,
 ): Promise<boolean> => {
   const ended = await tx
@@ -147,3 +134,35 @@ export const endSession = async (
     .executeTakeFirst()
   return ended !== undefined
 }
+
+export interface ActiveSession {
+  sessionId: SessionId
+  clientIp: string
+  userAgent: string
+  loginAt: Instant
+  lastActivityAt: Instant
+}
+
+/** Returns an account's active sessions, newest first: at most 100, the highest session limit. */
+export const listActiveSessions = (
+  store: Database | Tx,
+  portal: Portal,
+  accountId: AccountId,
+  now: Instant,
+): Promise<ActiveSession[]> =>
+  store
+    .selectFrom('sessions')
+    .select([
+      'biz_id as sessionId',
+      'client_ip as clientIp',
+      'user_agent as userAgent',
+      'login_at as loginAt',
+      'last_activity_at as lastActivityAt',
+    ])
+    .where('portal', '=', portal)
+    .where('account_biz_id', '=', accountId)
+    .where('ended_at', 'is', null)
+    .where(isUnexpired(now))
+    .orderBy('login_at', 'desc')
+    .orderBy('biz_id', 'desc')
+    .execute()

@@ -6,26 +6,26 @@ import type { IdentitySettings } from '../settings.ts'
 import { type AccessClaims, accessTokenType, audienceOf, keyIdOf, parseClaims } from './claims.ts'
 import type { SigningKeys } from './signing-keys.ts'
 
-/** Whom a token is issued to. */
+/** The session that a token is issued for. */
 export interface TokenSubject {
   portal: Portal
   accountId: AccountId
   sessionId: SessionId
   clientHash: string
-  /** No token outlives its session. */
+  /** The token expires with its session at the latest. */
   sessionExpiresAt: Instant
 }
 
 export interface AccessTokens {
-  /** `expiresIn`: whole seconds that it is good for, none too many. */
+  /** Issues a token. `expiresIn` is its lifetime in seconds, rounded down. */
   issue(subject: TokenSubject): Promise<{ accessToken: string; expiresIn: number }>
-  /** What a token says whose form and signature are good, and its times at that moment; undefined for any other text. */
+  /** Returns the claims of a token that is valid at an instant; undefined for any other text. Does not look at the session. */
   read(token: string, at: Instant): Promise<(AccessClaims & { kid: string }) | undefined>
-  /** The form in which a token names a client hash. */
-  clientOf(clientHash: string): string
+  /** Returns the `client` claim for a client hash. */
+  clientClaim(clientHash: string): string
 }
 
-const longestToken = 2_048
+const maxTokenLength = 2_048
 const epochSeconds = (at: Instant): number => Math.floor(at / 1_000)
 
 const headerOf = (token: string): unknown => {
@@ -46,7 +46,7 @@ export const createAccessTokens = (
   const clientOf = (clientHash: string): string => Buffer.from(digest('client-hash', clientHash)).toString('base64url')
 
   return {
-    clientOf,
+    clientClaim: clientOf,
     issue: async ({ portal, accountId, sessionId, clientHash, sessionExpiresAt }) => {
       const now = clock.now()
       const { kid, privateKey } = await keys.signing()
@@ -65,7 +65,7 @@ export const createAccessTokens = (
       return { accessToken, expiresIn: Math.max(0, Math.floor((expires * 1_000 - now) / 1_000)) }
     },
     read: async (token, at) => {
-      if (token.length > longestToken || !isCompactJws(token)) return undefined
+      if (token.length > maxTokenLength || !isCompactJws(token)) return undefined
       const kid = keyIdOf(headerOf(token))
       const key = kid === undefined ? undefined : await keys.verifying(kid)
       if (!key) return undefined

@@ -3,7 +3,7 @@ import { type AssertionSigner, type Clock, type Ids, plus } from '../../kernel/i
 import { assertionType } from './claims.ts'
 import type { SigningKeys } from './signing-keys.ts'
 
-/** Signs with the keys of the access tokens, so that one JWK Set checks both. */
+/** Signs call assertions with the keys of the access tokens, so that one JWK Set verifies both. */
 export const createAssertionSigner = (keys: SigningKeys, clock: Clock, ids: Ids, issuer: string): AssertionSigner => ({
   sign: async ({ audience, claims, ttl }) => {
     const { kid, privateKey } = await keys.signing()

@@ -1,28 +1,28 @@
 import { z } from 'zod'
 import { type AccountId, bizId, isBizId, type Portal, portals, type SessionId } from '../../kernel/index.ts'
 
-/** What an access token says (RFC 9068), as the rest of identity reads it. */
+/** The claims of an access token (RFC 9068). */
 export interface AccessClaims {
   accountId: AccountId
   sessionId: SessionId
   portal: Portal
-  /** Digest of the client hash that the session signed in with, base64url. */
+  /** Digest of the client hash that the session was started with, base64url. */
   client: string
   /** Epoch seconds. */
   notBefore: number
   expires: number
 }
 
-/** `typ` of each kind of JWT, so that one never passes for another (RFC 8725, 3.11). */
+/** `typ` of each kind of JWT, so that one is never accepted as another (RFC 8725, section 3.11). */
 export const accessTokenType = 'at+jwt'
 export const assertionType = 'portico-call+jwt'
 
-/** Each portal is an audience of its own. */
+/** The audience of a portal. */
 export const audienceOf = (issuer: string, portal: Portal): string => `${issuer}/${portal.toLowerCase()}`
 
 const Header = z.strictObject({ alg: z.literal('EdDSA'), typ: z.literal(accessTokenType), kid: z.uuid() })
 
-/** The key id of a header that is exactly ours. Whatever else stands in a header (crit, jku, jwk, x5u) is refused. */
+/** The key id of a header with exactly these members. A header with others (crit, jku, jwk, x5u) is rejected. */
 export const keyIdOf = (header: unknown): string | undefined => Header.safeParse(header).data?.kid
 
 const time = z.int().min(0)
@@ -39,7 +39,7 @@ const Claims = z.strictObject({
   client: z.string().length(43),
 })
 
-/** The claims of a payload whose signature, issuer and times have been checked; undefined where one is amiss. */
+/** The claims of a payload whose signature, issuer and times have been checked; undefined if one is invalid. */
 export const parseClaims = (payload: unknown, issuer: string): (AccessClaims & { issuedAt: number }) | undefined => {
   const claims = Claims.safeParse(payload).data
   const portal = portals.find((each) => claims?.aud === audienceOf(issuer, each))

@@ -9,22 +9,23 @@ export interface NewRefreshToken {
   expiresAt: Instant
 }
 
-const adding = statement((store, given: Given<Omit<NewRefreshToken, 'expiresAt'> & Record<'at' | 'expiresAt', Date>>) =>
-  store.insertInto('refresh_tokens').values({
-    token_digest: given('digest'),
-    portal: given('portal'),
-    session_biz_id: given('sessionId'),
-    parent_digest: given('parent'),
-    created_at: given('at'),
-    expires_at: given('expiresAt'),
-  }),
+const insertRow = statement(
+  (store, given: Given<Omit<NewRefreshToken, 'expiresAt'> & Record<'at' | 'expiresAt', Date>>) =>
+    store.insertInto('refresh_tokens').values({
+      token_digest: given('digest'),
+      portal: given('portal'),
+      session_biz_id: given('sessionId'),
+      parent_digest: given('parent'),
+      created_at: given('at'),
+      expires_at: given('expiresAt'),
+    }),
 )
 
 export const insertRefreshToken = async (tx: Tx, token: NewRefreshToken, at: Instant): Promise<void> => {
-  await adding.all(tx, { ...token, at: toDate(at), expiresAt: toDate(token.expiresAt) })
+  await insertRow.all(tx, { ...token, at: toDate(at), expiresAt: toDate(token.expiresAt) })
 }
 
-/** The family that a token belongs to. */
+/** The session that a token belongs to. */
 export const sessionOfRefreshToken = async (
   tx: Tx,
   portal: Portal,
@@ -39,7 +40,7 @@ export const sessionOfRefreshToken = async (
   return row?.session_biz_id
 }
 
-/** Spends a token, once: whether it was unused until now. Its successor is kept, sealed, in the same statement. */
+/** Spends a token and stores its encrypted successor. Returns false if it was used before. */
 export const spendRefreshToken = async (
   tx: Tx,
   portal: Portal,
@@ -58,7 +59,7 @@ export const spendRefreshToken = async (
   return spent !== undefined
 }
 
-/** When a spent token was used, and the successor that it yielded. */
+/** When a token was used, and its encrypted successor. */
 export const usedRefreshToken = (
   tx: Tx,
   portal: Portal,

@@ -2,17 +2,17 @@ import { sql } from 'kysely'
 import { type Database, moment, type Tx } from '../../database/index.ts'
 import { type Instant, toDate } from '../../kernel/index.ts'
 
-/** A signing key as it lies in the store: its private half sealed. */
+/** A stored signing key. Its private half is encrypted. */
 export interface StoredSigningKey {
   kid: string
   publicKey: Uint8Array
   privateKey: Uint8Array
   activatesAt: Instant
-  /** From then on nothing that it signed is good any more; null while no other has taken its place. */
+  /** When everything that it signed has expired; null for the newest key. */
   retiresAt: Instant | null
 }
 
-/** The keys that sign or still verify, newest first. */
+/** Returns the keys that sign or verify, newest first. */
 export const readSigningKeys = (store: Database | Tx, now: Instant): Promise<StoredSigningKey[]> =>
   store
     .selectFrom('signing_keys')
@@ -27,7 +27,7 @@ export const readSigningKeys = (store: Database | Tx, now: Instant): Promise<Sto
     .orderBy('activates_at', 'desc')
     .execute()
 
-/** One replica at a time adds a key; readers are not held up. */
+/** Serializes adding keys; readers do not wait. */
 export const lockSigningKeys = async (tx: Tx): Promise<void> => {
   await sql`LOCK TABLE signing_keys IN SHARE ROW EXCLUSIVE MODE`.execute(tx)
 }
@@ -50,7 +50,7 @@ export const insertSigningKey = async (
     .execute()
 }
 
-/** Gives every key that has no end yet its end, and forgets those that are past theirs. */
+/** Sets the retirement of every key that has none, and deletes retired keys. */
 export const retireSigningKeys = async (tx: Tx, retiresAt: Instant, now: Instant): Promise<void> => {
   await tx.deleteFrom('signing_keys').where('retires_at', '<=', moment(now)).execute()
   await tx

@@ -15,27 +15,27 @@ export interface SigningKey {
 }
 
 export interface SigningKeys {
-  /** The newest key that is active; where the clock was set back to before all of them, or is behind, the oldest one. */
+  /** The newest active key. If the clock is behind all of them, the oldest key. */
   signing(): Promise<SigningKey>
-  /** A key whose signatures count, also one that another replica has just made. */
+  /** The accepted key with an id, including one that another replica has just added. */
   verifying(kid: string): Promise<SigningKey | undefined>
-  /** Whether signatures of this key count, by what this replica knows. */
-  counts(kid: string): boolean
+  /** Whether this replica accepts signatures of a key. */
+  isAccepted(kid: string): boolean
   /**
-   * A new key signs after its publication; the old ones verify until what they signed has expired. `record` writes in
-   * the same transaction. Answers its id.
+   * Adds a key and returns its id. It signs after its publication; the old keys verify until everything that they signed
+   * has expired. `record` runs in the same transaction.
    */
   rotate(record?: (tx: Tx, kid: string) => Promise<void>): Promise<string>
-  /** JWK Set (RFC 7517, section 5) of every key that counts, those to come included. */
+  /** JWK Set (RFC 7517, section 5) of every accepted key, including those that do not sign yet. */
   jwks(): Promise<JSONWebKeySet>
 }
 
-/** Unknown ids make the store be read at most this often. */
+/** Minimum interval between two reads because of an unknown key id. */
 const rereadMs = 1_000
-/** Beyond the longest life of what the keys sign. */
+/** Added to the longest lifetime of a signed token. */
 const graceMs = 60_000
 
-/** So little is needed to rotate keys that the command line does it by itself. */
+/** The command line rotates keys with these ports alone. */
 type SigningKeyPorts = Pick<IdentityPorts, 'database' | 'clock' | 'ids' | 'secretBox'>
 
 export const createSigningKeys = (ports: SigningKeyPorts, settings: IdentitySettings['tokens']): SigningKeys => {
@@ -71,12 +71,12 @@ export const createSigningKeys = (ports: SigningKeyPorts, settings: IdentitySett
       privateKeyEncoding: { format: 'der', type: 'pkcs8' },
     })
     const kid: string = ids.next<'signingKey'>()
-    const made = await inTransaction(database, async (tx) => {
+    const added = await inTransaction(database, async (tx) => {
       await lockSigningKeys(tx)
       const now = clock.now()
       const known = (await readSigningKeys(tx, now)).length
       if (!needed(known)) return false
-      // The very first key has nobody to be announced to, and nothing could be signed before it.
+      // The first key signs immediately: no other key could sign during its publication.
       const activatesAt = known === 0 ? now : plus(now, settings.keyPublicationMs)
       const lastUse = plus(activatesAt, settings.keyRefreshMs + settings.clockSkewMs)
       const lifeMs = Math.max(settings.accessTtlMs, settings.assertionTtlMs)
@@ -87,18 +87,18 @@ export const createSigningKeys = (ports: SigningKeyPorts, settings: IdentitySett
       return true
     })
     await read()
-    return made ? kid : undefined
+    return added ? kid : undefined
   }
 
-  const active = (): SigningKey | undefined => keys.find((key) => key.activatesAt <= clock.now() && counting(key))
-  const counting = (key: SigningKey): boolean => key.retiresAt === null || key.retiresAt > clock.now()
-  const known = (kid: string): SigningKey | undefined => keys.find((key) => key.kid === kid && counting(key))
+  const active = (): SigningKey | undefined => keys.find((key) => key.activatesAt <= clock.now() && isAccepted(key))
+  const isAccepted = (key: SigningKey): boolean => key.retiresAt === null || key.retiresAt > clock.now()
+  const known = (kid: string): SigningKey | undefined => keys.find((key) => key.kid === kid && isAccepted(key))
 
   return {
     signing: async () => {
       await readOlderThan(settings.keyRefreshMs)
       if (!active()) await add((stored) => stored === 0)
-      const key = active() ?? keys.findLast(counting)
+      const key = active() ?? keys.findLast(isAccepted)
       if (!key) throw new Refusal('SYSTEM.UNAVAILABLE', { retryAfter: 1, internal: 'no signing key is active' })
       return key
     },
@@ -107,18 +107,18 @@ export const createSigningKeys = (ports: SigningKeyPorts, settings: IdentitySett
       if (!known(kid)) await readOlderThan(rereadMs)
       return known(kid)
     },
-    counts: (kid) => known(kid) !== undefined,
+    isAccepted: (kid) => known(kid) !== undefined,
     rotate: async (record) => {
-      // Whoever cannot open the keys that are there would add one that no gateway can open.
+      // Fails with a wrong secret key, which would otherwise add a key that no gateway can decrypt.
       await read()
       const kid = await add(() => true, record)
-      if (!kid) throw new Error('no signing key was made')
+      if (!kid) throw new Error('no signing key was added')
       return kid
     },
     jwks: async () => {
       await readOlderThan(settings.keyRefreshMs)
       return {
-        keys: keys.filter(counting).map((key) => ({
+        keys: keys.filter(isAccepted).map((key) => ({
           ...key.publicKey.export({ format: 'jwk' }),
           kid: key.kid,
           alg: 'EdDSA',

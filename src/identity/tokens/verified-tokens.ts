@@ -5,32 +5,38 @@ import type { AccessTokens } from './access-tokens.ts'
 import type { AccessClaims } from './claims.ts'
 import type { SigningKeys } from './signing-keys.ts'
 
-/**
- * Verifying a signature costs 142 µs, so what proved good is remembered, here in memory alone, and dropped at expiry.
- * The times and the key are looked at again each time; whether the session lives is another's question.
- */
-export const rememberVerified = (
-  tokens: AccessTokens,
-  keys: SigningKeys,
-  { verifiedTokens, clockSkewMs }: IdentitySettings['tokens'],
-): ((token: string, at: Instant) => MaybePromise<AccessClaims | undefined>) => {
-  const verified = new LRUCache<string, AccessClaims & { kid: string }>({ max: verifiedTokens })
+type VerifiedClaims = AccessClaims & { kid: string }
 
-  const good = (claims: AccessClaims & { kid: string }, at: Instant): boolean => {
+/** Caches verified access tokens in memory, because verifying a signature costs 142 µs. */
+export class VerifiedTokens {
+  readonly #tokens: AccessTokens
+  readonly #keys: SigningKeys
+  readonly #clockSkew: number
+  readonly #verified: LRUCache<string, VerifiedClaims>
+
+  constructor(tokens: AccessTokens, keys: SigningKeys, { cacheSize, clockSkewMs }: IdentitySettings['tokens']) {
+    this.#tokens = tokens
+    this.#keys = keys
+    this.#clockSkew = clockSkewMs / 1_000
+    this.#verified = new LRUCache({ max: cacheSize })
+  }
+
+  /** Returns the claims of a valid token, undefined for any other text. Does not look at the session. */
+  read(token: string, at: Instant): MaybePromise<AccessClaims | undefined> {
+    const cached = this.#verified.get(token)
+    return cached && this.#isValid(cached, at) ? cached : this.#verify(token, at)
+  }
+
+  /** The times and the key of a cached token are checked on every use. */
+  #isValid({ notBefore, expires, kid }: VerifiedClaims, at: Instant): boolean {
     const now = Math.floor(at / 1_000)
-    const skew = clockSkewMs / 1_000
-    return claims.notBefore <= now + skew && claims.expires > now - skew && keys.counts(claims.kid)
+    return notBefore <= now + this.#clockSkew && expires > now - this.#clockSkew && this.#keys.isAccepted(kid)
   }
 
-  const verify = async (token: string, at: Instant): Promise<AccessClaims | undefined> => {
-    verified.delete(token)
-    const claims = await tokens.read(token, at)
-    if (claims) verified.set(token, claims)
+  async #verify(token: string, at: Instant): Promise<AccessClaims | undefined> {
+    this.#verified.delete(token)
+    const claims = await this.#tokens.read(token, at)
+    if (claims) this.#verified.set(token, claims)
     return claims
-  }
-
-  return (token, at) => {
-    const known = verified.get(token)
-    return known && good(known, at) ? known : verify(token, at)
   }
 }

@@ -1,0 +1,47 @@
+import type { NullableTimestamp, Timestamp } from '../../database/index.ts'
+import type { AccountId, Portal } from '../../kernel/index.ts'
+
+export interface AttemptsTable {
+  token_digest: Uint8Array
+  portal: Portal
+  kind: 'LOGIN' | 'REGISTRATION'
+  account_biz_id: AccountId | null
+  client_digest: Uint8Array
+  attempts_left: number
+  code_sent_at: NullableTimestamp
+  created_at: Timestamp
+  expires_at: Timestamp
+  spent_at: NullableTimestamp
+  /** Of a registration: the address as entered, and when its ownership was proved. */
+  email: string | null
+  email_verified_at: NullableTimestamp
+}
+
+declare module '../../database/tables.ts' {
+  interface Tables {
+    login_sessions: AttemptsTable
+  }
+}
+
+/** Pending sign-ins and registrations. */
+export const attempts = [
+  `CREATE TABLE login_sessions (
+    token_digest bytea PRIMARY KEY,
+    portal text NOT NULL,
+    kind text NOT NULL CHECK (kind IN ('LOGIN', 'REGISTRATION')),
+    account_biz_id uuid REFERENCES accounts,
+    client_digest bytea NOT NULL,
+    attempts_left integer NOT NULL CHECK (attempts_left >= 0),
+    code_sent_at timestamptz,
+    created_at timestamptz NOT NULL,
+    expires_at timestamptz NOT NULL,
+    spent_at timestamptz,
+    email text,
+    email_verified_at timestamptz,
+    CHECK ((kind = 'REGISTRATION') = (email IS NOT NULL))
+  )`,
+  `CREATE INDEX login_sessions_expiry ON login_sessions (expires_at)`,
+  // A new password ends the account's pending attempts: a few rows, in a table that holds a day of all accounts.
+  `CREATE INDEX login_sessions_under_way ON login_sessions (account_biz_id)
+    WHERE account_biz_id IS NOT NULL AND spent_at IS NULL`,
+]

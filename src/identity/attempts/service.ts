@@ -1,0 +1,61 @@
+import { type Instant, type Portal, plus, Refusal, type RequestFacts } from '../../kernel/index.ts'
+import type { CodeOwner } from '../codes/store.ts'
+import type { IdentityPorts } from '../ports.ts'
+import type { IdentitySettings } from '../settings.ts'
+import { assertOpaqueToken, mintToken, sessionNotFound } from '../tokens/opaque-token.ts'
+import { type Attempt, type AttemptKind, type NewAttempt, readAttempt } from './store.ts'
+
+/** A pending attempt, found by the session id that its client presents. */
+export interface PendingAttempt {
+  digest: Uint8Array
+  attempt: Attempt
+  /** Owner of the code that is mailed for this attempt. */
+  code: CodeOwner
+}
+
+/** The digest of a session id that is stored. */
+export const attemptDigestOf = ({ digest }: IdentityPorts, sessionId: string): Uint8Array =>
+  digest('login-session', sessionId)
+
+/** Prepares an attempt. The client gets the session id; only its digest is stored. */
+export const prepareAttempt = (
+  ports: IdentityPorts,
+  { attempts, sessionTtlMs }: IdentitySettings['login'],
+  { portal, clientHash }: RequestFacts,
+): { sessionId: string; attempt: NewAttempt; now: Instant } => {
+  const { clock, digest, randomness } = ports
+  const sessionId = mintToken(randomness)
+  const now = clock.now()
+  const clientDigest = digest('client-hash', clientHash)
+  const expiresAt = plus(now, sessionTtlMs)
+  const attempt = { digest: attemptDigestOf(ports, sessionId), portal, clientDigest, tries: attempts, expiresAt }
+  return { sessionId, attempt, now }
+}
+
+/** The owner of the code that is mailed for an attempt. */
+export const attemptCodeOwner = (portal: Portal, purpose: AttemptKind, digest: Uint8Array): CodeOwner => ({
+  portal,
+  owner: Buffer.from(digest).toString('base64url'),
+  purpose,
+})
+
+/**
+ * Returns the attempt with a session id. Throws AUTH.SESSION_NOT_FOUND if it is unknown, expired, spent or, for a sign-in,
+ * has no tries left; AUTH.CLIENT_MISMATCH if another client started it.
+ */
+export const findAttempt = async (
+  ports: IdentityPorts,
+  kind: AttemptKind,
+  sessionId: string,
+  { portal, clientHash }: RequestFacts,
+  now: Instant,
+): Promise<PendingAttempt> => {
+  const { database, digest } = ports
+  assertOpaqueToken(sessionId)
+  const attemptDigest = attemptDigestOf(ports, sessionId)
+  const attempt = await readAttempt(database, portal, kind, attemptDigest, now)
+  if (!attempt) throw sessionNotFound(`no pending ${kind} attempt`)
+  if (Buffer.compare(attempt.clientDigest, digest('client-hash', clientHash)) !== 0)
+    throw new Refusal('AUTH.CLIENT_MISMATCH')
+  return { digest: attemptDigest, attempt, code: attemptCodeOwner(portal, kind, attemptDigest) }
+}

@@ -1,0 +1,178 @@
+import { sql } from 'kysely'
+import { type Database, type Given, isApart, isDuring, statement, type Tx } from '../../database/index.ts'
+import { type AccountId, type Instant, type Portal, toDate } from '../../kernel/index.ts'
+import type { AttemptsTable } from './schema.ts'
+
+export type AttemptKind = AttemptsTable['kind']
+type Store = Database | Tx
+
+/** A pending attempt. A sign-in has an account, a registration an e-mail address. */
+export interface Attempt {
+  accountId: AccountId | null
+  email: string | null
+  emailVerifiedAt: Instant | null
+  clientDigest: Uint8Array
+  triesLeft: number
+  codeSentAt: Instant | null
+  expiresAt: Instant
+}
+
+export interface NewAttempt {
+  digest: Uint8Array
+  portal: Portal
+  clientDigest: Uint8Array
+  tries: number
+  expiresAt: Instant
+}
+
+const rowOf = (attempt: NewAttempt, at: Instant) => ({
+  token_digest: attempt.digest,
+  portal: attempt.portal,
+  client_digest: attempt.clientDigest,
+  attempts_left: attempt.tries,
+  created_at: toDate(at),
+  expires_at: toDate(attempt.expiresAt),
+})
+
+/** Stores a registration of the address. */
+export const insertRegistrationAttempt = async (
+  store: Store,
+  attempt: NewAttempt,
+  email: string,
+  at: Instant,
+): Promise<void> => {
+  const row = rowOf(attempt, at)
+  await store
+    .insertInto('login_sessions')
+    .values({ ...row, kind: 'REGISTRATION', account_biz_id: null, email })
+    .execute()
+}
+
+/**
+ * Stores a sign-in of the account whose password was verified. Returns false if the password has changed since. FOR SHARE
+ * waits for a concurrent change, which therefore either cancels this attempt or prevents it.
+ */
+export const insertLoginAttempt = async (
+  store: Store,
+  attempt: NewAttempt,
+  verified: { id: AccountId; passwordHash: string | null },
+  at: Instant,
+): Promise<boolean> => {
+  const row = rowOf(attempt, at)
+  const begun = await sql`
+    INSERT INTO login_sessions
+      (token_digest, portal, kind, account_biz_id, client_digest, attempts_left, created_at, expires_at)
+    SELECT ${row.token_digest}::bytea, portal, 'LOGIN', biz_id, ${row.client_digest}::bytea, ${row.attempts_left}::int,
+      ${row.created_at}::timestamptz, ${row.expires_at}::timestamptz
+    FROM accounts
+    WHERE portal = ${row.portal} AND biz_id = ${verified.id} AND password_hash = ${verified.passwordHash}
+    FOR SHARE
+    RETURNING token_digest`.execute(store)
+  return begun.rows.length > 0
+}
+
+type Named = { portal: Portal; digest: Uint8Array; now: Date }
+
+const findPending = statement((store, given: Given<Named & { kind: AttemptKind }>) =>
+  store
+    .selectFrom('login_sessions')
+    .select([
+      'account_biz_id as accountId',
+      'email',
+      'email_verified_at as emailVerifiedAt',
+      'client_digest as clientDigest',
+      'attempts_left as triesLeft',
+      'code_sent_at as codeSentAt',
+      'expires_at as expiresAt',
+    ])
+    .where('portal', '=', given('portal'))
+    .where('kind', '=', given('kind'))
+    .where('token_digest', '=', given('digest'))
+    .where('spent_at', 'is', null)
+    .where(isDuring('created_at', 'expires_at', given('now')))
+    // A registration can be completed after its last try has verified the address.
+    .where((row) => row.or([row('kind', '=', 'REGISTRATION'), row('attempts_left', '>', 0)])),
+)
+
+export const readAttempt = (
+  store: Store,
+  portal: Portal,
+  kind: AttemptKind,
+  digest: Uint8Array,
+  now: Instant,
+): Promise<Attempt | undefined> => findPending.first(store, { portal, kind, digest, now: toDate(now) })
+
+/** Updates apply to pending attempts only. */
+const updatePending = (store: Store, given: Given<Named>) =>
+  store
+    .updateTable('login_sessions')
+    .where('portal', '=', given('portal'))
+    .where('token_digest', '=', given('digest'))
+    .where('spent_at', 'is', null)
+    .where(isDuring('created_at', 'expires_at', given('now')))
+    .returning('token_digest')
+
+const decrementTries = statement((store, given: Given<Named>) =>
+  updatePending(store, given)
+    .set((row) => ({ attempts_left: row('attempts_left', '-', 1) }))
+    .where('attempts_left', '>', 0),
+)
+
+/** Takes one try, before its code is checked. Returns false if none was left. */
+export const takeTry = async (database: Database, portal: Portal, digest: Uint8Array, now: Instant): Promise<boolean> =>
+  (await decrementTries.first(database, { portal, digest, now: toDate(now) })) !== undefined
+
+const updateCodeSentAt = statement((store, given: Given<Named & { resendMs: number }>) =>
+  updatePending(store, given)
+    .set({ code_sent_at: given('now') })
+    .where((row) =>
+      row.or([row('code_sent_at', 'is', null), isApart('code_sent_at', given('now'), given('resendMs'))]),
+    ),
+)
+
+/** Claims the right to send a code. Returns false if one was sent within `resendMs`. */
+export const claimCodeSending = async (
+  tx: Tx,
+  portal: Portal,
+  digest: Uint8Array,
+  now: Instant,
+  resendMs: number,
+): Promise<boolean> => (await updateCodeSentAt.first(tx, { portal, digest, now: toDate(now), resendMs })) !== undefined
+
+const updateEmailVerifiedAt = statement((store, given: Given<Named>) =>
+  updatePending(store, given)
+    .set({ email_verified_at: given('now') })
+    .where('kind', '=', 'REGISTRATION'),
+)
+
+/** Marks the address of a registration as verified. Returns false if the registration is no longer pending. */
+export const recordVerifiedEmail = async (tx: Tx, portal: Portal, digest: Uint8Array, now: Instant): Promise<boolean> =>
+  (await updateEmailVerifiedAt.first(tx, { portal, digest, now: toDate(now) })) !== undefined
+
+const updateSpentAt = statement((store, given: Given<Named>) =>
+  updatePending(store, given).set({ spent_at: given('now') }),
+)
+
+/** Spends the attempt. Returns false if it is no longer pending. */
+export const spendAttempt = async (tx: Tx, portal: Portal, digest: Uint8Array, now: Instant): Promise<boolean> =>
+  (await updateSpentAt.first(tx, { portal, digest, now: toDate(now) })) !== undefined
+
+/**
+ * Cancels the account's pending sign-ins, because its password has changed. Includes expired ones, which would be valid
+ * again after a clock that ran ahead is corrected.
+ */
+export const cancelLoginAttempts = async (
+  tx: Tx,
+  portal: Portal,
+  accountId: AccountId,
+  now: Instant,
+): Promise<void> => {
+  await tx
+    .updateTable('login_sessions')
+    .set({ spent_at: toDate(now) })
+    .where('portal', '=', portal)
+    .where('kind', '=', 'LOGIN')
+    .where('account_biz_id', '=', accountId)
+    .where('spent_at', 'is', null)
+    .execute()
+}

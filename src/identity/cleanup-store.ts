@@ -1,0 +1,59 @@
+import { type RawBuilder, type SqlBool, sql } from 'kysely'
+import { type Database, moment } from '../database/index.ts'
+import { days, type Instant, plus } from '../kernel/index.ts'
+import { failureRetentionMs, type LockoutRule } from './lockout/store.ts'
+
+/** Kept to answer questions about past sessions; the code no longer reads them. */
+const sessionRetentionMs = days(30)
+const shortRetentionMs = days(1)
+
+/** Rows per statement: a long statement would block the embedded store, or be cancelled by a server and rolled back. */
+const maxRows = 1_000
+
+interface ExpiredRows {
+  table: 'one_time_codes' | 'login_sessions' | 'password_tokens' | 'login_failures' | 'refresh_tokens' | 'sessions'
+  /** An indexed column, and the time before which rows are deleted. */
+  column: 'expires_at' | 'window_started_at'
+  before: Instant
+  where?: RawBuilder<SqlBool>
+}
+
+/** Deletes up to `maxRows` rows and returns how many. */
+const deleteBatch = async (database: Database, { table, column, before, where }: ExpiredRows): Promise<number> => {
+  const [from, end] = [sql.table(table), sql.ref(column)]
+  const { numAffectedRows = 0n } = await sql`
+    DELETE FROM ${from} WHERE ctid = ANY (ARRAY(
+      SELECT ctid FROM ${from} WHERE ${end} < ${moment(before)} AND ${where ?? sql.lit(true)}
+       ORDER BY ${end} LIMIT ${maxRows} FOR UPDATE SKIP LOCKED))`.execute(database)
+  return Number(numAffectedRows)
+}
+
+/**
+ * Deletes rows that no longer have any effect: expired attempts, codes and tokens, failures past their retention, and old
+ * sessions. Keeps the login history and the audit log. Several replicas can run it concurrently. The signal is checked
+ * between two statements.
+ */
+export const deleteExpired = async (
+  database: Database,
+  now: Instant,
+  lockout: Pick<LockoutRule, 'windowMs'>,
+  signal?: AbortSignal,
+): Promise<void> => {
+  const recently = plus(now, -shortRetentionMs)
+  const failuresBefore = plus(now, -failureRetentionMs(lockout))
+  const noWait = sql<SqlBool>`(blocked_until IS NULL OR blocked_until < ${moment(failuresBefore)})`
+  const expired: ExpiredRows[] = [
+    { table: 'one_time_codes', column: 'expires_at', before: recently },
+    { table: 'login_sessions', column: 'expires_at', before: recently },
+    { table: 'login_failures', column: 'window_started_at', before: failuresBefore, where: noWait },
+    { table: 'password_tokens', column: 'expires_at', before: recently },
+    { table: 'refresh_tokens', column: 'expires_at', before: recently },
+    { table: 'sessions', column: 'expires_at', before: plus(now, -sessionRetentionMs) },
+  ]
+  for (const rows of expired) {
+    for (let deleted = maxRows; deleted === maxRows; ) {
+      signal?.throwIfAborted()
+      deleted = await deleteBatch(database, rows)
+    }
+  }
+}

@@ -1,0 +1,36 @@
+import type { NullableTimestamp, Timestamp } from '../../database/index.ts'
+import type { Portal } from '../../kernel/index.ts'
+
+export type CodePurpose = 'LOGIN' | 'REGISTRATION' | 'STEP_UP'
+
+interface OneTimeCodesTable {
+  owner: string
+  purpose: CodePurpose
+  portal: Portal
+  code_digest: Uint8Array
+  sent_at: Timestamp
+  expires_at: Timestamp
+  used_at: NullableTimestamp
+}
+
+declare module '../../database/tables.ts' {
+  interface Tables {
+    one_time_codes: OneTimeCodesTable
+  }
+}
+
+/** One-time codes that are mailed. */
+export const codes = [
+  // The owner is a sign-in attempt, or a session that steps up. A new code replaces the previous one.
+  `CREATE TABLE one_time_codes (
+    owner text NOT NULL,
+    purpose text NOT NULL CHECK (purpose IN ('LOGIN', 'REGISTRATION', 'STEP_UP')),
+    portal text NOT NULL,
+    code_digest bytea NOT NULL,
+    sent_at timestamptz NOT NULL,
+    expires_at timestamptz NOT NULL,
+    used_at timestamptz,
+    PRIMARY KEY (owner, purpose)
+  )`,
+  `CREATE INDEX one_time_codes_expiry ON one_time_codes (expires_at)`,
+]

@@ -1,0 +1,92 @@
+import { type Database, type Given, isApart, isDuring, statement, type Tx } from '../../database/index.ts'
+import { type Instant, type Portal, toDate } from '../../kernel/index.ts'
+import type { CodePurpose } from './schema.ts'
+
+/** The sign-in attempt, or the session that steps up, that a code is for. */
+export interface CodeOwner {
+  portal: Portal
+  owner: string
+  purpose: CodePurpose
+}
+
+type NewCode = CodeOwner & { codeDigest: Uint8Array; sentAt: Date; expiresAt: Date }
+
+const upsertCode = statement((store, given: Given<NewCode>) => {
+  const code = {
+    code_digest: given('codeDigest'),
+    sent_at: given('sentAt'),
+    expires_at: given('expiresAt'),
+    used_at: null,
+  }
+  return store
+    .insertInto('one_time_codes')
+    .values({ portal: given('portal'), owner: given('owner'), purpose: given('purpose'), ...code })
+    .onConflict((conflict) => conflict.columns(['owner', 'purpose']).doUpdateSet(code))
+})
+
+/** Stores a code. The owner's previous code becomes invalid. */
+export const replaceCode = async (
+  tx: Tx,
+  owner: CodeOwner,
+  codeDigest: Uint8Array,
+  sentAt: Instant,
+  expiresAt: Instant,
+): Promise<void> => {
+  await upsertCode.all(tx, { ...owner, codeDigest, sentAt: toDate(sentAt), expiresAt: toDate(expiresAt) })
+}
+
+/** Stores a code unless the owner's previous one was sent within `resendMs`. Returns whether it was stored. */
+export const renewCode = async (
+  database: Database,
+  { portal, owner, purpose }: CodeOwner,
+  codeDigest: Uint8Array,
+  sentAt: Instant,
+  expiresAt: Instant,
+  resendMs: number,
+): Promise<boolean> => {
+  const code = { code_digest: codeDigest, sent_at: toDate(sentAt), expires_at: toDate(expiresAt), used_at: null }
+  const renewed = await database
+    .insertInto('one_time_codes')
+    .values({ portal, owner, purpose, ...code })
+    .onConflict((conflict) =>
+      conflict
+        .columns(['owner', 'purpose'])
+        .doUpdateSet(code)
+        .where(isApart('one_time_codes.sent_at', sentAt, resendMs)),
+    )
+    .returning('owner')
+    .executeTakeFirst()
+  return renewed !== undefined
+}
+
+/** When the owner's last code was sent; null if none was. */
+export const readCodeSentAt = async (
+  database: Database,
+  { portal, owner, purpose }: CodeOwner,
+): Promise<Instant | null> => {
+  const known = await database
+    .selectFrom('one_time_codes')
+    .select('sent_at')
+    .where('portal', '=', portal)
+    .where('owner', '=', owner)
+    .where('purpose', '=', purpose)
+    .executeTakeFirst()
+  return known?.sent_at ?? null
+}
+
+const spendMatching = statement((store, given: Given<CodeOwner & { codeDigest: Uint8Array; now: Date }>) =>
+  store
+    .updateTable('one_time_codes')
+    .set({ used_at: given('now') })
+    .where('portal', '=', given('portal'))
+    .where('owner', '=', given('owner'))
+    .where('purpose', '=', given('purpose'))
+    .where('code_digest', '=', given('codeDigest'))
+    .where('used_at', 'is', null)
+    .where(isDuring('sent_at', 'expires_at', given('now')))
+    .returning('owner'),
+)
+
+/** Spends a code. Returns false if it is wrong, used or expired. */
+export const spendCode = async (tx: Tx, owner: CodeOwner, codeDigest: Uint8Array, now: Instant): Promise<boolean> =>
+  (await spendMatching.first(tx, { ...owner, codeDigest, now: toDate(now) })) !== undefined

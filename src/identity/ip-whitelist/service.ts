@@ -1,0 +1,97 @@
+import { inTransaction, type Tx } from '../../database/index.ts'
+import type { AccountId, Caller, Portal } from '../../kernel/index.ts'
+import { actOf, recordAct } from '../../platform/audit/index.ts'
+import { lockOwnAccount, ownAccount } from '../accounts/service.ts'
+import { type Account, accountByEmail, lockAccount } from '../accounts/store.ts'
+import { type CredentialChange, queueNotice } from '../notices/service.ts'
+import type { AddressGuard, CallerContext, IdentityPorts } from '../ports.ts'
+import { assertSession } from '../sessions/rules.ts'
+
+import type { SessionPorts } from '../sessions/service.ts'
+import { listActiveSessions } from '../sessions/store.ts'
+import { assertCoversCaller, toNewEntry } from './rules.ts'
+import { listWhitelist, replaceEntries, setWhitelistEnabled } from './store.ts'
+import type { Whitelist } from './view.ts'
+
+export interface WhitelistPorts extends SessionPorts {
+  addressGuard: AddressGuard
+}
+
+/** Changes the whitelist under the account's lock, records the change and mails a notice. */
+const changeWhitelist = async <T>(
+  ports: WhitelistPorts,
+  change: CredentialChange,
+  context: CallerContext,
+  work: (tx: Tx, account: Account) => Promise<T>,
+): Promise<T> => {
+  const { database, clock, ids, addressGuard, sessionCache } = ports
+  const { portal, accountId } = assertSession(context.caller)
+  const { result, sessions } = await inTransaction(database, async (tx) => {
+    const account = await lockOwnAccount(tx, context.caller)
+    const result = await work(tx, account)
+    await recordAct(tx, actOf(context), { workspaceId: null, targetId: accountId, detail: { change } })
+    await queueNotice(tx, ids, account, change, context, clock.now())
+    return { result, sessions: await listActiveSessions(tx, portal, accountId, clock.now()) }
+  })
+  addressGuard.invalidate(accountId)
+  // A cached session contains whether the whitelist is enabled.
+  for (const { sessionId } of sessions) sessionCache.invalidate(sessionId)
+  return result
+}
+
+/** Returns the whitelist of the caller's account. */
+export const getWhitelist = async ({ database }: WhitelistPorts, caller: Caller): Promise<Whitelist> => {
+  const { portal, id, ipWhitelistEnabled } = await ownAccount(database, caller)
+  return { enabled: ipWhitelistEnabled, entries: await listWhitelist(database, portal, id) }
+}
+
+/** Replaces the whitelist. Throws STATE.CONFLICT if it is enabled and the new one does not cover the caller. */
+export const replaceWhitelist = (
+  ports: WhitelistPorts,
+  addresses: string[],
+  context: CallerContext,
+): Promise<Whitelist> =>
+  changeWhitelist(ports, 'IP_WHITELIST_CHANGED', context, async (tx, { portal, id, ipWhitelistEnabled }) => {
+    if (ipWhitelistEnabled) assertCoversCaller(addresses, context.clientIp)
+    const entries = addresses.map((address) => toNewEntry(ports.ids, address))
+    await replaceEntries(tx, portal, id, entries, ports.clock.now())
+    return { enabled: ipWhitelistEnabled, entries: await listWhitelist(tx, portal, id) }
+  })
+
+/** Enables the whitelist. Throws STATE.CONFLICT if it does not cover the caller, unless forced. */
+export const enableWhitelist = (
+  ports: WhitelistPorts,
+  { force }: { force: boolean },
+  context: CallerContext,
+): Promise<void> =>
+  changeWhitelist(ports, 'IP_WHITELIST_ENABLED', context, async (tx, { portal, id }) => {
+    const addresses = (await listWhitelist(tx, portal, id)).map(({ address }) => address)
+    if (!force) assertCoversCaller(addresses, context.clientIp)
+    await setWhitelistEnabled(tx, portal, id, true, ports.clock.now())
+  })
+
+/** Disables the whitelist. */
+export const disableWhitelist = (ports: WhitelistPorts, context: CallerContext): Promise<void> =>
+  changeWhitelist(ports, 'IP_WHITELIST_DISABLED', context, (tx, { portal, id }) =>
+    setWhitelistEnabled(tx, portal, id, false, ports.clock.now()),
+  )
+
+/**
+ * Disables the whitelist of a locked-out account, for the command line. The entries stay, the owner gets a mail, and
+ * `record` runs in the same transaction. Returns whether it was enabled; undefined if there is no such account.
+ */
+export const disableWhitelistByEmail = (
+  { database, clock, ids }: Pick<IdentityPorts, 'database' | 'clock' | 'ids'>,
+  { portal, email }: { portal: Portal; email: string },
+  record: (tx: Tx, accountId: AccountId) => Promise<void>,
+): Promise<boolean | undefined> =>
+  inTransaction(database, async (tx) => {
+    const found = await accountByEmail(tx, portal, email)
+    const account = found && (await lockAccount(tx, portal, found.id))
+    if (!account?.ipWhitelistEnabled) return account && false
+    const now = clock.now()
+    await setWhitelistEnabled(tx, portal, account.id, false, now)
+    await queueNotice(tx, ids, account, 'IP_WHITELIST_DISABLED', { clientIp: '-', userAgent: '' }, now)
+    await record(tx, account.id)
+    return true
+  })

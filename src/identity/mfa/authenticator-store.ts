@@ -1,0 +1,91 @@
+import { type Database, type Given, statement, type Tx } from '../../database/index.ts'
+import { type AccountId, type Instant, type Portal, toDate } from '../../kernel/index.ts'
+
+/** An account's authenticator. The secrets are encrypted. */
+export interface OtpFactor {
+  /** The active secret; null until the first one is verified. */
+  secret: Uint8Array | null
+  verifiedAt: Instant | null
+  /** Not verified yet. */
+  pendingSecret: Uint8Array | null
+  pendingAt: Instant | null
+}
+
+const findFactor = statement((store, given: Given<{ portal: Portal; accountId: AccountId }>) =>
+  store
+    .selectFrom('otp_factors')
+    .select(['secret', 'verified_at as verifiedAt', 'pending_secret as pendingSecret', 'pending_at as pendingAt'])
+    .where('portal', '=', given('portal'))
+    .where('account_biz_id', '=', given('accountId')),
+)
+
+export const readOtp = (store: Database | Tx, portal: Portal, accountId: AccountId): Promise<OtpFactor | undefined> =>
+  findFactor.first(store, { portal, accountId })
+
+/** Stores a pending secret. The active one stays valid. */
+export const putPendingSecret = async (
+  tx: Tx,
+  portal: Portal,
+  accountId: AccountId,
+  sealed: Uint8Array,
+  at: Instant,
+): Promise<void> => {
+  const pending = { pending_secret: sealed, pending_at: toDate(at) }
+  await tx
+    .insertInto('otp_factors')
+    .values({ portal, account_biz_id: accountId, secret: null, ...pending })
+    .onConflict((conflict) => conflict.column('account_biz_id').doUpdateSet(pending))
+    .execute()
+}
+
+/** Activates the pending secret. Returns false if another one has replaced it. */
+export const activatePendingSecret = async (
+  tx: Tx,
+  portal: Portal,
+  accountId: AccountId,
+  sealed: Uint8Array,
+  step: number,
+  at: Instant,
+): Promise<boolean> => {
+  const activated = await tx
+    .updateTable('otp_factors')
+    .set({ secret: sealed, verified_at: toDate(at), last_used_step: step, pending_secret: null, pending_at: null })
+    .where('portal', '=', portal)
+    .where('account_biz_id', '=', accountId)
+    .where('pending_secret', '=', sealed)
+    .returning('account_biz_id')
+    .executeTakeFirst()
+  return activated !== undefined
+}
+
+/** Spends a time step. Returns false if it, or a later one, was used before. */
+export const spendTimeStep = async (
+  tx: Tx,
+  portal: Portal,
+  accountId: AccountId,
+  sealed: Uint8Array,
+  step: number,
+): Promise<boolean> => {
+  const spent = await tx
+    .updateTable('otp_factors')
+    .set({ last_used_step: step })
+    .where('portal', '=', portal)
+    .where('account_biz_id', '=', accountId)
+    .where('secret', '=', sealed)
+    .where('last_used_step', '<', step)
+    .returning('account_biz_id')
+    .executeTakeFirst()
+  return spent !== undefined
+}
+
+/** Removes the authenticator. Returns whether one was active. */
+export const removeOtp = async (tx: Tx, portal: Portal, accountId: AccountId): Promise<boolean> => {
+  const removed = await tx
+    .deleteFrom('otp_factors')
+    .where('portal', '=', portal)
+    .where('account_biz_id', '=', accountId)
+    .where('secret', 'is not', null)
+    .returning('account_biz_id')
+    .executeTakeFirst()
+  return removed !== undefined
+}

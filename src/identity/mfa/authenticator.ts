@@ -1,0 +1,104 @@
+import { inTransaction, type Tx } from '../../database/index.ts'
+import { areWithin, Refusal } from '../../kernel/index.ts'
+import { actOf, recordAct } from '../../platform/audit/index.ts'
+import { lockOwnAccount, ownAccount } from '../accounts/service.ts'
+import type { Account } from '../accounts/store.ts'
+import { queueNotice } from '../notices/service.ts'
+import type { CallerContext } from '../ports.ts'
+import { readLastStepUp } from '../sessions/activity-store.ts'
+import { assertSession } from '../sessions/rules.ts'
+import { activatePendingSecret, putPendingSecret, readOtp, removeOtp } from './authenticator-store.ts'
+import type { MfaPorts } from './service.ts'
+import { stepUpCodeOwner } from './step-up.ts'
+import { openSecret, otpauthUri, sealSecret, secretBytes, secretText, timeStepOf } from './totp.ts'
+import { verifyCode } from './verify-code.ts'
+import { verifyFactor } from './verify-factor.ts'
+
+const conflict = (internal: string): Refusal => new Refusal('STATE.CONFLICT', { internal })
+
+/** Returns a new secret, which is pending until its first code is verified. The active secret stays valid until then. */
+export const setupAuthenticator = async (ports: MfaPorts, context: CallerContext) => {
+  const { database, clock, randomness, secretBox } = ports
+  const secret = randomness.bytes(secretBytes)
+  const account = await inTransaction(database, async (tx) => {
+    const own = await lockOwnAccount(tx, context.caller)
+    const sealed = sealSecret(secretBox, own.portal, own.id, secret)
+    await putPendingSecret(tx, own.portal, own.id, sealed, clock.now())
+    await recordAct(tx, actOf(context), { workspaceId: null, targetId: own.id })
+    return own
+  })
+  const { issuer } = ports.settings.mfa
+  const qrCodeUri = otpauthUri(issuer, account.email, secret)
+  return { secret: secretText(secret), qrCodeUri, issuer, accountName: account.email }
+}
+
+/** Returns undefined for a wrong code. */
+const activate = async (
+  { clock, ids, secretBox, settings }: MfaPorts,
+  tx: Tx,
+  code: string,
+  context: CallerContext,
+): Promise<true | undefined> => {
+  const account = await lockOwnAccount(tx, context.caller)
+  const { portal, id } = account
+  const now = clock.now()
+  const { pendingSecret: pending, pendingAt } = (await readOtp(tx, portal, id)) ?? {}
+  if (!pending || !pendingAt) throw conflict('no authenticator is pending')
+  const step = timeStepOf(openSecret(secretBox, portal, id, pending), code, now)
+  if (step === undefined) return undefined
+  if (Math.abs(now - pendingAt) >= settings.mfa.setupTtlMs) throw conflict('the setup has expired')
+  if (!(await activatePendingSecret(tx, portal, id, pending, step, now))) throw conflict('concurrent setup')
+  await recordAct(tx, actOf(context), { workspaceId: null, targetId: id })
+  await queueNotice(tx, ids, account, 'OTP_ENABLED', context, now)
+  return true
+}
+
+/** Activates the pending authenticator with its first code. Throws STATE.CONFLICT if none is pending. */
+export const verifyAuthenticator = async (ports: MfaPorts, code: string, context: CallerContext): Promise<void> => {
+  const { portal, id } = await ownAccount(ports.database, context.caller)
+  if (!(await readOtp(ports.database, portal, id))?.pendingSecret) throw conflict('no authenticator is pending')
+  await verifyCode(ports, assertSession(context.caller), context, (tx) => activate(ports, tx, code, context))
+}
+
+const remove = async ({ clock, ids }: MfaPorts, tx: Tx, account: Account, context: CallerContext): Promise<true> => {
+  if (!(await removeOtp(tx, account.portal, account.id))) throw conflict('no authenticator is active')
+  await recordAct(tx, actOf(context), { workspaceId: null, targetId: account.id })
+  await queueNotice(tx, ids, account, 'OTP_REMOVED', context, clock.now())
+  return true
+}
+
+/** Accepts a code of the authenticator or a backup code. Returns undefined for a wrong code. */
+const removeByCode = async (
+  ports: MfaPorts,
+  tx: Tx,
+  code: string,
+  context: CallerContext,
+): Promise<true | undefined> => {
+  const account = await lockOwnAccount(tx, context.caller)
+  const session = assertSession(context.caller)
+  const owner = { portal: session.portal, accountId: session.accountId, code: stepUpCodeOwner(session) }
+  const now = ports.clock.now()
+  const verified =
+    (await verifyFactor(ports, tx, owner, { method: 'OTP', code }, context, now)) ||
+    (await verifyFactor(ports, tx, owner, { method: 'BACKUP_CODE', code }, context, now))
+  return verified ? remove(ports, tx, account, context) : undefined
+}
+
+const removeByStepUp = async (ports: MfaPorts, context: CallerContext): Promise<void> => {
+  const { database, clock, settings } = ports
+  const at = await readLastStepUp(database, assertSession(context.caller))
+  if (at === null || !areWithin(settings.mfa.stepUpMs, at, clock.now())) throw new Refusal('ACCESS.STEP_UP_REQUIRED')
+  await inTransaction(database, async (tx) => remove(ports, tx, await lockOwnAccount(tx, context.caller), context))
+}
+
+/** Removes the authenticator by a code, or by a recent step-up. Throws STATE.CONFLICT if none is active. */
+export const revokeAuthenticator = async (
+  ports: MfaPorts,
+  code: string | undefined,
+  context: CallerContext,
+): Promise<void> => {
+  const { portal, id } = await ownAccount(ports.database, context.caller)
+  if (!(await readOtp(ports.database, portal, id))?.secret) throw conflict('no authenticator is active')
+  if (code === undefined) return removeByStepUp(ports, context)
+  await verifyCode(ports, assertSession(context.caller), context, (tx) => removeByCode(ports, tx, code, context))
+}

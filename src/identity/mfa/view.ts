@@ -1,0 +1,12 @@
+import { isoOrNull, type Locale, type Words } from '../../kernel/index.ts'
+import { type MfaMethod, mfaMethod } from './contract.ts'
+import type { MfaEntry } from './service.ts'
+
+/** The coded value of a method, with its label. */
+export const toMethodView = (words: Words, method: MfaMethod, locale: Locale) => words.coded(mfaMethod, method, locale)
+
+export const toMfaEntryView = (words: Words, { method, verifiedAt, ...flags }: MfaEntry, locale: Locale) => ({
+  mfaMethod: toMethodView(words, method, locale),
+  ...flags,
+  verifiedAt: isoOrNull(verifiedAt),
+})

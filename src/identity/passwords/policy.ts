@@ -1,0 +1,46 @@
+import { invalid, longestPassword, passwordLength, shortestPassword } from '../../kernel/index.ts'
+import type { IdentityPorts } from '../ports.ts'
+import type { IdentitySettings } from '../settings.ts'
+import { strengthEstimator } from './strength.ts'
+
+export interface PasswordPolicyPorts extends Pick<IdentityPorts, 'breaches'> {
+  settings: Pick<IdentitySettings, 'passwords'>
+}
+
+/** The owner of a password. Their e-mail and name add no strength to it. */
+interface PasswordOwner {
+  email: string
+  name: string
+}
+
+const wordsOf = ({ email, name }: PasswordOwner): string[] =>
+  [email, ...email.split(/[@.+_-]/), name, ...name.split(/\s+/)].filter((word) => word.length > 2)
+
+/** Minimum number of characters that are not part of a blocked word. */
+const minOtherCharacters = 4
+
+/** Removes every occurrence of the words. */
+const withoutWords = (password: string, words: string[]): string =>
+  words.reduce((rest, word) => rest.replaceAll(word.toLowerCase(), ''), password.toLowerCase())
+
+/**
+ * Throws VALIDATION.INVALID_PARAMETER for `newPassword` unless the password meets the policy, which follows NIST SP
+ * 800-63B-4, section 3.1.1.2: length in characters of NFKC, a blocklist, an estimate of strength, and known breaches. There
+ * are no composition rules. Eight characters suffice, because every sign-in requires a second factor.
+ */
+export const assertPasswordAllowed = async (
+  { breaches, settings }: PasswordPolicyPorts,
+  password: string,
+  owner: PasswordOwner,
+): Promise<void> => {
+  const refused = (why: string) => invalid('newPassword', `the new password is ${why}`)
+  const { minimumScore, blocklist } = settings.passwords
+  const normalized = password.normalize('NFKC')
+  const length = passwordLength(normalized)
+  if (length < shortestPassword || length > longestPassword) throw refused('too short or too long')
+  const words = [...blocklist, ...wordsOf(owner)]
+  if (withoutWords(normalized, words).length < minOtherCharacters) throw refused('made of words on the blocklist')
+  const estimate = await strengthEstimator()
+  if (estimate(normalized, words) < minimumScore) throw refused('too weak')
+  if (await breaches.isBreached(normalized)) throw refused('known from a breach')
+}

@@ -1,0 +1,69 @@
+import { inTransaction, type Tx } from '../../database/index.ts'
+import type { Instant, RequestFacts } from '../../kernel/index.ts'
+import { actBy, recordAct } from '../../platform/audit/index.ts'
+import { type Account, accountById, lockAccount } from '../accounts/store.ts'
+import { cancelLoginAttempts } from '../attempts/store.ts'
+import { queueNotice } from '../notices/service.ts'
+import { endSessions } from '../sessions/limit-store.ts'
+import { assertOpaqueToken, sessionNotFound } from '../tokens/opaque-token.ts'
+import { assertPasswordAllowed } from './policy.ts'
+import type { PasswordTokenPurpose } from './schema.ts'
+import type { PasswordPorts } from './service.ts'
+import { setPassword } from './store.ts'
+import { cancelPasswordTokens, findTokenAccount, spendPasswordToken, type TokenKey } from './token-store.ts'
+
+const accountOfToken = async ({ database, clock }: PasswordPorts, key: TokenKey): Promise<Account> => {
+  const id = await findTokenAccount(database, key, clock.now())
+  const account = id && (await accountById(database, key.portal, id))
+  if (!account) throw sessionNotFound('unknown password token')
+  return account
+}
+
+/** The account is locked before its token is spent, the order of every password change. */
+const spendTokenAndSetPassword = async (
+  { ids, lockout }: PasswordPorts,
+  tx: Tx,
+  key: TokenKey,
+  { portal, id }: Account,
+  hash: string,
+  context: RequestFacts,
+  now: Instant,
+) => {
+  const account = await lockAccount(tx, portal, id)
+  if (account?.status !== 'ACTIVE' && account?.status !== 'PENDING_APPROVAL')
+    throw sessionNotFound('the account is suspended or rejected')
+  if (!(await spendPasswordToken(tx, key, now))) throw sessionNotFound('the token is spent')
+  if (!(await setPassword(tx, account, hash, now))) throw sessionNotFound('the password was set concurrently')
+  await cancelPasswordTokens(tx, portal, id, now)
+  await cancelLoginAttempts(tx, portal, id, now)
+  // Access to the mailbox is proven, so the lockout ends.
+  await lockout.clear(tx, lockout.loginSubject(portal, account.email))
+  const ended = await endSessions(tx, account, 'PASSWORD_CHANGED', now)
+  const target = { workspaceId: null, targetId: id, detail: { sessions: ended.length } }
+  await recordAct(tx, actBy(id, context, now), target)
+  await queueNotice(tx, ids, account, key.purpose === 'INIT' ? 'PASSWORD_SET' : 'PASSWORD_RESET', context, now)
+  return ended
+}
+
+/**
+ * Sets a password with a one-time token: from a mailed link, or from the end of a registration. A password that violates
+ * the policy does not spend the token. Ends all sessions, keeps second factors, and returns how many sessions ended. Throws
+ * AUTH.SESSION_NOT_FOUND if the token is unknown, expired or spent.
+ */
+export const setPasswordByToken = async (
+  ports: PasswordPorts,
+  { purpose, token, newPassword }: { purpose: PasswordTokenPurpose; token: string; newPassword: string },
+  context: RequestFacts,
+): Promise<number> => {
+  const { clock, database, digest, passwords, sessionCache } = ports
+  assertOpaqueToken(token)
+  const key = { portal: context.portal, purpose, digest: digest('password-token', token) }
+  const account = await accountOfToken(ports, key)
+  await assertPasswordAllowed(ports, newPassword, account)
+  const hash = await passwords.hash(newPassword)
+  const ended = await inTransaction(database, (tx) =>
+    spendTokenAndSetPassword(ports, tx, key, account, hash, context, clock.now()),
+  )
+  for (const id of ended) sessionCache.invalidate(id)
+  return ended.length
+}

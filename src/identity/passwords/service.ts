@@ -1,0 +1,127 @@
+import { inTransaction, type Tx } from '../../database/index.ts'
+import { type Instant, invalid, plus, Refusal, type RequestFacts, wholeMinutes } from '../../kernel/index.ts'
+import { actBy, actOf, recordAct, recordRefusedAct } from '../../platform/audit/index.ts'
+import { ownAccount } from '../accounts/service.ts'
+import { type Account, accountByEmail, lockAccount } from '../accounts/store.ts'
+import { cancelLoginAttempts } from '../attempts/store.ts'
+import { addressSubject, countMail } from '../codes/mail-quota.ts'
+import type { Lockout } from '../lockout/service.ts'
+import { queueNotice } from '../notices/service.ts'
+import type { CallerContext, IdentityPorts } from '../ports.ts'
+import { endOldestSessions } from '../sessions/limit-store.ts'
+import { assertSession } from '../sessions/rules.ts'
+
+import type { SessionPorts } from '../sessions/service.ts'
+import type { IdentitySettings } from '../settings.ts'
+import { mintToken } from '../tokens/opaque-token.ts'
+import { assertPasswordAllowed } from './policy.ts'
+import { replaceHash, setPassword } from './store.ts'
+import { cancelPasswordTokens, insertPasswordToken } from './token-store.ts'
+
+export interface PasswordPorts extends SessionPorts {
+  settings: IdentitySettings
+  lockout: Lockout
+}
+
+const canReset = (account: Account | undefined): account is Account =>
+  account?.status === 'ACTIVE' || account?.status === 'PENDING_APPROVAL'
+
+/** Mails a reset link if the address has an account. */
+const sendResetLink = async (ports: PasswordPorts, email: string, context: RequestFacts): Promise<void> => {
+  const { clock, database, digest, mailer, randomness, settings } = ports
+  const { portal, locale } = context
+  const account = await accountByEmail(database, portal, email)
+  if (!canReset(account)) return
+  const token = mintToken(randomness)
+  const now = clock.now()
+  const { resetTtlMs } = settings.passwords
+  const stored = { digest: digest('password-token', token), portal, accountId: account.id, purpose: 'RESET' } as const
+  await inTransaction(database, async (tx) => {
+    await insertPasswordToken(tx, { ...stored, expiresAt: plus(now, resetTtlMs) }, now)
+    // The request is anonymous: the account is the target, not the actor.
+    await recordAct(tx, actBy(null, context, now), { workspaceId: null, targetId: account.id })
+  })
+  // The fragment with the token reaches no server and no Referer header.
+  const url = `${settings.portals[portal].links.passwordReset}#token=${token}`
+  const minutes = String(wholeMinutes(resetTtlMs))
+  await mailer.send({ to: account.email, template: 'password-reset', locale, values: { url, minutes } })
+}
+
+/**
+ * Requests a reset link. The response is the same for every address: the request is counted, and everything that depends
+ * on the account happens in the background.
+ */
+export const requestPasswordReset = async (
+  ports: PasswordPorts,
+  { email, turnstileToken }: { email: string; turnstileToken: string },
+  context: RequestFacts,
+): Promise<void> => {
+  const { background, cache, digest, robots, settings } = ports
+  const { portal, clientIp } = context
+  if (!(await robots.passes(turnstileToken, clientIp))) throw invalid('turnstileToken')
+  const limit = settings.portals[portal].forgot
+  await countMail(cache, { portal, subject: addressSubject(digest, email), kind: 'forgot', limit })
+  background.run('password-forgot', () => sendResetLink(ports, email, context))
+}
+
+const wrongPassword = (internal: string): Refusal => new Refusal('AUTH.INVALID_CREDENTIALS', { internal })
+
+const replacePassword = async (
+  { ids }: PasswordPorts,
+  tx: Tx,
+  account: Account,
+  hash: string,
+  context: CallerContext,
+  at: Instant,
+) => {
+  const { portal, accountId, sessionId } = assertSession(context.caller)
+  await lockAccount(tx, portal, accountId)
+  // Of two concurrent changes, the second one verified a password that is no longer current.
+  if (!(await setPassword(tx, account, hash, at))) throw wrongPassword('the password was changed concurrently')
+  await cancelPasswordTokens(tx, portal, accountId, at)
+  await cancelLoginAttempts(tx, portal, accountId, at)
+  const ending = { portal, accountId, keep: 0, except: sessionId, reason: 'PASSWORD_CHANGED' } as const
+  const ended = await endOldestSessions(tx, ending, at)
+  const detail = { sessions: ended.length }
+  await recordAct(tx, actOf(context), { workspaceId: null, targetId: accountId, detail })
+  await queueNotice(tx, ids, account, 'PASSWORD_CHANGED', context, at)
+  return ended
+}
+
+/**
+ * Changes the caller's password and ends the account's other sessions. Returns how many ended. Throws
+ * AUTH.INVALID_CREDENTIALS if the current password is wrong.
+ */
+export const changePassword = async (
+  ports: PasswordPorts,
+  { currentPassword, newPassword }: { currentPassword: string; newPassword: string },
+  context: CallerContext,
+): Promise<{ ended: number; changedAt: Instant }> => {
+  const { clock, database, passwords, sessionCache } = ports
+  const account = await ownAccount(database, context.caller)
+  if (!(await passwords.verify(account.passwordHash, currentPassword))) {
+    const detail = { reason: 'INVALID_CREDENTIALS' }
+    await recordRefusedAct(database, actOf(context), { workspaceId: null, targetId: account.id, detail })
+    throw wrongPassword('the current password is wrong')
+  }
+  if (currentPassword.normalize('NFKC') === newPassword.normalize('NFKC'))
+    throw invalid('newPassword', 'it is the current password')
+  await assertPasswordAllowed(ports, newPassword, account)
+  const hash = await passwords.hash(newPassword)
+  const changedAt = clock.now()
+  const ended = await inTransaction(database, (tx) => replacePassword(ports, tx, account, hash, context, changedAt))
+  for (const id of ended) sessionCache.invalidate(id)
+  return { ended: ended.length, changedAt }
+}
+
+/** Hashes a verified password again in the background if its hash has outdated parameters. */
+export const rehashPassword = (
+  { background, database, passwords }: Pick<IdentityPorts, 'background' | 'database' | 'passwords'>,
+  { portal, id, passwordHash }: Account,
+  password: string,
+): void => {
+  if (passwordHash === null || !passwords.isOutdated(passwordHash)) return
+  background.run('password-upgrade', async () => {
+    await replaceHash(database, portal, id, passwordHash, await passwords.hash(password))
+  })
+}

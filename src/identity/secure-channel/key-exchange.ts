@@ -1,0 +1,76 @@
+import { compactDecrypt } from 'jose'
+import { z } from 'zod'
+import { type Clock, parseStrictJson, type Randomness } from '../../kernel/index.ts'
+import { decodeBase64url } from '../../platform/crypto/index.ts'
+import { hasExactly, parseCompactJwe } from './compact-jwe.ts'
+import type { ChannelKey, ChannelKeyRing } from './key-ring.ts'
+
+const keyManagement = 'RSA-OAEP-256'
+const contentEncryption = 'A256GCM'
+const sessionKeyBytes = 32
+const rsaBytes = 256
+
+const Proposal = z.strictObject({ key: z.string().length(43), clientHash: z.string().min(1), iat: z.int() })
+
+/** The key id of a well-formed payload; undefined for any other. */
+const keyIdOf = (payload: string): string | undefined => {
+  const jwe = parseCompactJwe(payload)
+  if (jwe?.encryptedKey.length !== rsaBytes || !hasExactly(jwe.header, ['alg', 'enc', 'kid'])) return undefined
+  const { alg, enc, kid } = jwe.header
+  return alg === keyManagement && enc === contentEncryption && typeof kid === 'string' ? kid : undefined
+}
+
+/** A payload that takes as long to decrypt as a real one and always fails. Its first byte keeps it below any modulus. */
+const decoyPayload = (randomness: Randomness): string => {
+  const text = (bytes: Uint8Array): string => Buffer.from(bytes).toString('base64url')
+  const encryptedKey = randomness.bytes(rsaBytes)
+  encryptedKey[0] = 0
+  const header = Buffer.from(JSON.stringify({ alg: keyManagement, enc: contentEncryption }))
+  return [header, encryptedKey, randomness.bytes(12), randomness.bytes(96), randomness.bytes(16)].map(text).join('.')
+}
+
+const decrypt = async (payload: string, key: ChannelKey): Promise<Uint8Array | undefined> => {
+  const algorithms = {
+    keyManagementAlgorithms: [keyManagement],
+    contentEncryptionAlgorithms: [contentEncryption],
+  }
+  try {
+    return (await compactDecrypt(payload, key.privateKey, algorithms)).plaintext
+  } catch {
+    return undefined
+  }
+}
+
+const parseProposal = (plaintext: Uint8Array | undefined) => {
+  const parsed = parseStrictJson(plaintext ?? new Uint8Array(), 1)
+  return parsed.ok ? Proposal.safeParse(parsed.value).data : undefined
+}
+
+/**
+ * Reads the payload with which a client opens a channel session. One RSA decryption is done for every payload, with a decoy
+ * if the payload is malformed or names no current key, so that the response time reveals nothing.
+ */
+export class KeyExchangeReader {
+  readonly #keys: ChannelKeyRing
+  readonly #clock: Clock
+  readonly #maxClockDifferenceMs: number
+  readonly #decoy: string
+
+  constructor(keys: ChannelKeyRing, clock: Clock, randomness: Randomness, maxClockDifferenceMs: number) {
+    this.#keys = keys
+    this.#clock = clock
+    this.#maxClockDifferenceMs = maxClockDifferenceMs
+    this.#decoy = decoyPayload(randomness)
+  }
+
+  /** Returns the session key that the client proposes; undefined if anything about the payload is wrong. */
+  async read(payload: string, clientHash: string): Promise<Uint8Array | undefined> {
+    const key = await this.#keys.find(keyIdOf(payload) ?? '')
+    const plaintext = key ? await decrypt(payload, key) : await decrypt(this.#decoy, await this.#keys.offered())
+    const proposal = parseProposal(plaintext)
+    const sessionKey = decodeBase64url(proposal?.key ?? '')
+    if (!proposal || sessionKey?.length !== sessionKeyBytes) return undefined
+    const isFresh = Math.abs(this.#clock.now() - proposal.iat * 1_000) <= this.#maxClockDifferenceMs
+    return isFresh && proposal.clientHash === clientHash ? sessionKey : undefined
+  }
+}

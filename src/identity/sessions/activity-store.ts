@@ -1,0 +1,53 @@
+import { type Database, moment, type Tx } from '../../database/index.ts'
+import { type Instant, type Portal, type SessionId, toDate } from '../../kernel/index.ts'
+import type { OwnSession } from './rules.ts'
+
+/** Records activity, unless the session has ended, has expired, or has later activity. */
+export const recordActivity = async (
+  store: Database | Tx,
+  session: { portal: Portal; id: SessionId },
+  at: Instant,
+  idleExpiresAt: Instant,
+): Promise<void> => {
+  await store
+    .updateTable('sessions')
+    .set({ last_activity_at: toDate(at), idle_expires_at: toDate(idleExpiresAt) })
+    .where('portal', '=', session.portal)
+    .where('biz_id', '=', session.id)
+    .where('ended_at', 'is', null)
+    .where('idle_expires_at', '>', moment(at))
+    .where('last_activity_at', '<', moment(at))
+    .execute()
+}
+
+/** Records a step-up, unless the session has ended. */
+export const recordStepUp = async (
+  tx: Tx,
+  { portal, accountId, sessionId }: OwnSession,
+  at: Instant,
+): Promise<void> => {
+  await tx
+    .updateTable('sessions')
+    .set({ stepped_up_at: toDate(at) })
+    .where('portal', '=', portal)
+    .where('account_biz_id', '=', accountId)
+    .where('biz_id', '=', sessionId)
+    .where('ended_at', 'is', null)
+    .execute()
+}
+
+/** When the session last stepped up; null if never, or if it has ended. */
+export const readLastStepUp = async (
+  database: Database | Tx,
+  { portal, accountId, sessionId }: OwnSession,
+): Promise<Instant | null> => {
+  const row = await database
+    .selectFrom('sessions')
+    .select('stepped_up_at')
+    .where('portal', '=', portal)
+    .where('account_biz_id', '=', accountId)
+    .where('biz_id', '=', sessionId)
+    .where('ended_at', 'is', null)
+    .executeTakeFirst()
+  return row?.stepped_up_at ?? null
+}

@@ -1,0 +1,117 @@
+import { inTransaction, type Tx } from '../../database/index.ts'
+import { areWithin, type Instant, plus, type RequestFacts } from '../../kernel/index.ts'
+import { actBy, recordRefusedAct } from '../../platform/audit/index.ts'
+import type { AddressGuard } from '../ports.ts'
+import type { IdentitySettings } from '../settings.ts'
+import type { AccessTokens } from '../tokens/access-tokens.ts'
+import { assertOpaqueToken, mintToken, sessionNotFound } from '../tokens/opaque-token.ts'
+import {
+  insertRefreshToken,
+  sessionOfRefreshToken,
+  spendRefreshToken,
+  usedRefreshToken,
+} from '../tokens/refresh-store.ts'
+import { recordActivity } from './activity-store.ts'
+import { hasExpired } from './rules.ts'
+import type { SessionPorts } from './service.ts'
+import { endSession, lockOpenSession, type OpenSession } from './store.ts'
+
+export interface TokenPair {
+  accessToken: string
+  refreshToken: string
+  /** Lifetime of the access token in seconds. */
+  expiresIn: number
+}
+
+export interface RefreshPorts extends SessionPorts {
+  settings: IdentitySettings
+  tokens: AccessTokens
+  addressGuard: AddressGuard
+}
+
+type Rotation =
+  | { kind: 'rotated'; session: OpenSession; refreshToken: string }
+  | { kind: 'reused'; session: OpenSession }
+
+const isUsable = (session: OpenSession, now: Instant): boolean =>
+  session.accountStatus === 'ACTIVE' && !hasExpired(session, now)
+
+/** The context that the successor of a token is encrypted for. */
+const successorContext = (parent: Uint8Array): string => Buffer.from(parent).toString('base64url')
+
+/** The successor of a used token, if it was used a short time ago. */
+const recentSuccessor = async (
+  { secretBox, settings }: RefreshPorts,
+  tx: Tx,
+  used: Uint8Array,
+  { portal }: RequestFacts,
+  now: Instant,
+): Promise<string | undefined> => {
+  const { usedAt, successor } = (await usedRefreshToken(tx, portal, used)) ?? {}
+  if (!usedAt || !successor || !areWithin(settings.tokens.refreshReuseMs, usedAt, now)) return undefined
+  return Buffer.from(secretBox.open('refresh-successor', successorContext(used), successor)).toString('utf8')
+}
+
+const endReusedFamily = async (tx: Tx, session: OpenSession, context: RequestFacts, now: Instant): Promise<void> => {
+  await endSession(tx, session, 'REFRESH_REUSED', now)
+  const event = { workspaceId: null, targetId: session.id, detail: { reason: 'REFRESH_REUSED' } }
+  await recordRefusedAct(tx, actBy(session.accountId, context, now), event)
+}
+
+const rotate = async (ports: RefreshPorts, tx: Tx, presented: string, context: RequestFacts): Promise<Rotation> => {
+  const { clock, digest, randomness, secretBox, settings } = ports
+  const now = clock.now()
+  const { portal } = context
+  const used = digest('refresh-token', presented)
+  const sessionId = await sessionOfRefreshToken(tx, portal, used)
+  if (!sessionId) throw sessionNotFound('unknown refresh token')
+  const session = await lockOpenSession(tx, portal, sessionId, digest('client-hash', context.clientHash))
+  if (!session || !isUsable(session, now)) throw sessionNotFound('the session has ended or belongs to another client')
+  await ports.addressGuard.assertAllowed(session, context.clientIp, tx)
+
+  const next = mintToken(randomness)
+  const successor = secretBox.seal('refresh-successor', successorContext(used), Buffer.from(next))
+  const spent = await spendRefreshToken(tx, portal, used, successor, now)
+  const refreshToken = spent ? next : await recentSuccessor(ports, tx, used, context, now)
+  if (refreshToken === undefined) {
+    await endReusedFamily(tx, session, context, now)
+    return { kind: 'reused', session }
+  }
+  if (spent) {
+    const token = {
+      digest: digest('refresh-token', next),
+      portal,
+      sessionId,
+      parent: used,
+      expiresAt: session.expiresAt,
+    }
+    await insertRefreshToken(tx, token, now)
+  }
+  await recordActivity(tx, session, now, plus(now, settings.sessions.idleMs))
+  return { kind: 'rotated', session, refreshToken }
+}
+
+/**
+ * Rotates a refresh token (RFC 9700, section 4.14). A token works once. Two browser tabs that present the same token
+ * within `refreshReuseMs` get the same successor. Later reuse means theft and ends the whole family. Throws
+ * AUTH.SESSION_NOT_FOUND or ACCESS.IP_NOT_ALLOWED.
+ */
+export const refreshTokens = async (
+  ports: RefreshPorts,
+  refreshToken: string,
+  context: RequestFacts,
+): Promise<TokenPair> => {
+  assertOpaqueToken(refreshToken)
+  const rotation = await inTransaction(ports.database, (tx) => rotate(ports, tx, refreshToken, context))
+  const { session } = rotation
+  ports.sessionCache.invalidate(session.id)
+  if (rotation.kind === 'reused') throw sessionNotFound('the refresh token was used before; its family has ended')
+  const access = await ports.tokens.issue({
+    portal: context.portal,
+    accountId: session.accountId,
+    sessionId: session.id,
+    clientHash: context.clientHash,
+    sessionExpiresAt: session.expiresAt,
+  })
+  return { ...access, refreshToken: rotation.refreshToken }
+}

@@ -1,0 +1,100 @@
+import { inTransaction } from '../../database/index.ts'
+import { bizId, type Caller, isBizId, notFound, Refusal } from '../../kernel/index.ts'
+import { actOf, recordAct } from '../../platform/audit/index.ts'
+import { lockAccount } from '../accounts/store.ts'
+import type { CallerContext, IdentityPorts } from '../ports.ts'
+import {
+  endOldestSessions,
+  readSessionConfiguration,
+  type SessionConfiguration,
+  setMaxSessions,
+} from './limit-store.ts'
+import { assertSession } from './rules.ts'
+import type { SessionCache } from './session-cache.ts'
+import { endSession } from './store.ts'
+
+export interface SessionPorts extends IdentityPorts {
+  sessionCache: SessionCache
+}
+
+const assertFound = (found: SessionConfiguration | undefined): SessionConfiguration => {
+  if (!found) throw new Refusal('ACCESS.TOKEN_INVALID', { internal: 'the account does not exist' })
+  return found
+}
+
+/** Returns the session configuration of the caller's account. */
+export const getSessionConfiguration = async (
+  { database }: SessionPorts,
+  { portal, accountId }: Caller,
+): Promise<SessionConfiguration> => assertFound(await readSessionConfiguration(database, portal, accountId))
+
+/** Sets the account's session limit and ends the oldest sessions above it, but never the caller's. */
+export const configureSessions = async (
+  { database, clock, sessionCache }: SessionPorts,
+  maxSessions: number,
+  context: CallerContext,
+): Promise<SessionConfiguration> => {
+  const { portal, accountId, sessionId } = assertSession(context.caller)
+  const { ended, configuration } = await inTransaction(database, async (tx) => {
+    const now = clock.now()
+    await lockAccount(tx, portal, accountId)
+    await setMaxSessions(tx, portal, accountId, maxSessions, now)
+    const ending = { portal, accountId, keep: maxSessions - 1, except: sessionId, reason: 'DISPLACED' } as const
+    const ended = await endOldestSessions(tx, ending, now)
+    await recordAct(tx, actOf(context), { workspaceId: null, targetId: accountId, detail: { maxSessions } })
+    return { ended, configuration: assertFound(await readSessionConfiguration(tx, portal, accountId)) }
+  })
+  for (const id of ended) sessionCache.invalidate(id)
+  return configuration
+}
+
+/** Ends one of the account's sessions. Throws RESOURCE.NOT_FOUND for a session of another account, too. */
+export const terminateSession = async (
+  { database, clock, sessionCache }: SessionPorts,
+  sessionId: string,
+  context: CallerContext,
+): Promise<void> => {
+  const { portal, accountId } = assertSession(context.caller)
+  if (!isBizId(sessionId)) throw notFound('not a session id')
+  const id = bizId<'session'>(sessionId)
+  const ended = await inTransaction(database, async (tx) => {
+    const wasOpen = await endSession(tx, { portal, accountId, id }, 'TERMINATED', clock.now())
+    if (wasOpen) await recordAct(tx, actOf(context), { workspaceId: null, targetId: id })
+    return wasOpen
+  })
+  if (!ended) throw notFound('no open session of this account')
+  sessionCache.invalidate(id)
+}
+
+/** Ends all sessions of the account except the caller's. Returns how many. */
+export const terminateOtherSessions = async (
+  { database, clock, sessionCache }: SessionPorts,
+  context: CallerContext,
+): Promise<number> => {
+  const { portal, accountId, sessionId } = assertSession(context.caller)
+  const ended = await inTransaction(database, async (tx) => {
+    await lockAccount(tx, portal, accountId)
+    const ending = { portal, accountId, keep: 0, except: sessionId, reason: 'TERMINATED' } as const
+    const sessions = await endOldestSessions(tx, ending, clock.now())
+    const detail = { sessions: sessions.length }
+    await recordAct(tx, actOf(context), { workspaceId: null, targetId: accountId, detail })
+    return sessions
+  })
+  for (const id of ended) sessionCache.invalidate(id)
+  return ended.length
+}
+
+/** Ends the caller's session. Returns 1, or 0 if a concurrent request has ended it. */
+export const logout = async (
+  { database, clock, sessionCache }: SessionPorts,
+  context: CallerContext,
+): Promise<number> => {
+  const { portal, accountId, sessionId } = assertSession(context.caller)
+  const ended = await inTransaction(database, async (tx) => {
+    const wasOpen = await endSession(tx, { portal, accountId, id: sessionId }, 'LOGOUT', clock.now())
+    if (wasOpen) await recordAct(tx, actOf(context), { workspaceId: null, targetId: sessionId })
+    return wasOpen
+  })
+  sessionCache.invalidate(sessionId)
+  return ended ? 1 : 0
+}

@@ -1,0 +1,40 @@
+import { bizId, type MaybePromise, type Portal, type SessionId, whenReady } from '../../kernel/index.ts'
+import { createLease } from '../../platform/cache/index.ts'
+import type { IdentityPorts } from '../ports.ts'
+import type { IdentitySettings } from '../settings.ts'
+import { type OpenSession, readOpenSession } from './store.ts'
+
+/** Open sessions, cached on each replica for up to a second. */
+export interface SessionCache {
+  /**
+   * Returns a session, at most `cacheTtlMs` old, or as stored now with `bypassCache`. Undefined if it has ended or never
+   * existed. The caller checks its expiry.
+   */
+  find(portal: Portal, id: SessionId, bypassCache: boolean): MaybePromise<OpenSession | undefined>
+  /** Drops a session on every replica. Call after a change is committed. */
+  invalidate(id: SessionId): void
+}
+
+const topic = 'session-changed'
+
+/** Invalidation is published to all replicas. If a message is lost, the TTL limits how long a stale session is served. */
+export const createSessionCache = (
+  { database, clock, announcements }: IdentityPorts,
+  { cacheTtlMs, cacheSize }: IdentitySettings['sessions'],
+): SessionCache => {
+  const sessions = createLease<OpenSession | undefined>(clock, { ms: cacheTtlMs, max: cacheSize })
+  announcements.listen(topic, (id) => sessions.forget(bizId<'session'>(id)))
+  return {
+    find: (portal, id, bypassCache) => {
+      if (bypassCache) sessions.forget(id)
+      return whenReady(
+        sessions.read(id, () => readOpenSession(database, portal, id)),
+        (session) => (session?.portal === portal ? session : undefined),
+      )
+    },
+    invalidate: (id) => {
+      sessions.forget(id)
+      announcements.announce(topic, id)
+    },
+  }
+}

@@ -1,0 +1,40 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import * as auth from '../../src/identity/login/contract.ts'
+import { readPublicKey } from '../../src/identity/secure-channel/contract.ts'
+import { call, facts, type Harness, harness, signIn } from './harness.ts'
+
+/** An attacker who can write to the store gains nothing by moving encrypted values from one row to another. */
+let at: Harness
+beforeAll(async () => {
+  at = await harness()
+})
+afterAll(() => at.close())
+
+const refresh = (refreshToken: string) => call(at.identity, auth.refreshToken, facts(at.clock), { refreshToken })
+
+test('auth.refresh: does not return the successor of another token that was copied into its row', async () => {
+  const rows = () => at.ports.database.selectFrom('refresh_tokens').select(['token_digest', 'successor'])
+  const digestOf = (token: string) => at.ports.digest('refresh-token', token)
+  await at.account('robbed@demo.test')
+  await at.account('robber@demo.test')
+  const [robbed, robber] = [await signIn(at, 'robbed@demo.test'), await signIn(at, 'robber@demo.test')]
+  await refresh(robbed.refreshToken)
+  await refresh(robber.refreshToken)
+  const { successor } = await rows().where('token_digest', '=', digestOf(robbed.refreshToken)).executeTakeFirstOrThrow()
+  await at.ports.database
+    .updateTable('refresh_tokens')
+    .set({ successor })
+    .where('token_digest', '=', digestOf(robber.refreshToken))
+    .execute()
+  await expect(refresh(robber.refreshToken)).rejects.toThrow('a sealed refresh-successor does not open')
+})
+
+test('the private key of the channel is encrypted for its own id', async () => {
+  const { keyId } = await call(at.identity, readPublicKey, facts(at.clock))
+  const { private_key } = await at.ports.database
+    .selectFrom('channel_keys')
+    .select('private_key')
+    .where('key_id', '=', keyId)
+    .executeTakeFirstOrThrow()
+  expect(at.ports.secretBox.open('channel-key', keyId, private_key).length).toBeGreaterThan(1_000)
+})

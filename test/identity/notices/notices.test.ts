@@ -1,0 +1,68 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { changePassword } from '../../../src/identity/passwords/contract.ts'
+import type { Caller } from '../../../src/kernel/index.ts'
+import type { Mailer } from '../../../src/platform/mail/index.ts'
+import { call, codeOf, credential, doJobs, facts, type Harness, harness, jobRunner, signIn } from '../harness.ts'
+
+let at: Harness
+let isMailDown = false
+beforeAll(async () => {
+  at = await harness(undefined, (ports) => {
+    const { mailer } = ports
+    const send: Mailer['send'] = async (mail) => {
+      if (isMailDown) throw new Error('no mail server')
+      return mailer.send(mail)
+    }
+    ports.mailer = { ...mailer, send }
+  })
+})
+afterAll(() => at.close())
+
+const noticesTo = (email: string): string[] =>
+  at.outbox
+    .list()
+    .filter(({ to, template }) => to === email && ['security-change', 'new-device'].includes(template))
+    .map(({ template }) => template)
+
+const signedIn = async (email: string): Promise<Caller> => {
+  await at.account(email)
+  const { accessToken } = await signIn(at, email)
+  await doJobs(at)
+  return at.identity.authentication.accessToken(credential(accessToken))
+}
+const change = (caller: Caller, currentPassword: string) =>
+  call(
+    at.identity,
+    changePassword,
+    facts(at.clock),
+    { currentPassword, newPassword: 'violet-Anchor-Tundra-58' },
+    caller,
+  )
+
+test('a notice is retried until the mail server works, by another process if the first one is gone', async () => {
+  const email = 'waits@demo.test'
+  const caller = await signedIn(email)
+  const before = noticesTo(email)
+  await change(caller, 'correct horse battery staple')
+  isMailDown = true
+  const [first, second] = [jobRunner(at), jobRunner(at)]
+  expect(await first.runOne()).toBe(true)
+  isMailDown = false
+  await first.stop()
+  expect(noticesTo(email)).toEqual(before)
+  at.clock.advance(5_000)
+  await doJobs(at, second)
+  expect(noticesTo(email)).toEqual(['security-change', ...before])
+  await doJobs(at)
+  expect(noticesTo(email)).toHaveLength(before.length + 1)
+})
+
+test('an event that was rolled back is not mailed', async () => {
+  const email = 'nothing@demo.test'
+  const caller = await signedIn(email)
+  const before = noticesTo(email)
+  expect(await codeOf(change(caller, 'not the present password'))).toBe('AUTH.INVALID_CREDENTIALS')
+  at.clock.advance(5_000)
+  await doJobs(at)
+  expect(noticesTo(email)).toEqual(before)
+})

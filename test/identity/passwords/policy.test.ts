@@ -1,0 +1,34 @@
+import { describe, expect, test } from 'vitest'
+import { assertPasswordAllowed } from '../../../src/identity/passwords/policy.ts'
+import { noBreachCheck } from '../../../src/platform/checks/index.ts'
+import { codeOf, settingsAsDelivered } from '../harness.ts'
+
+describe('the password policy', () => {
+  const ports = { breaches: noBreachCheck, settings: settingsAsDelivered() }
+  const owner = { email: 'nora.newcomer@people.test', name: 'Nora Newcomer' }
+
+  test.each([
+    ['seven characters', 'q7!Kd9z'],
+    ['257 characters', `${'vQ9~'.repeat(64)}x`],
+    ['a common password', 'iloveyou'],
+    ['a common password, decorated', 'Passw0rd!'],
+    ['a keyboard row', 'qwertyuiop'],
+    ['a season and a year', 'Summer2026'],
+    ['one character', 'zzzzzzzzzzzzzzzz'],
+    ['the address', 'nora.newcomer@people.test'],
+    ['the name, twice', 'NoraNewcomerNora'],
+    ['the product’s name', 'Portico-Portico-1'],
+    ['one character that NFKC makes long', '\ufdfa'.repeat(20)],
+  ])('refuses %s', async (_, password) => {
+    expect(await codeOf(assertPasswordAllowed(ports, password, owner))).toBe('VALIDATION.INVALID_PARAMETER')
+  })
+
+  test.each([
+    ['a passphrase without capitals, digits and signs', 'correct horse battery staple'],
+    ['eight random characters', '7fK!q2Lm'],
+    ['256 characters', 'vQ9~tangerine-lamp'.repeat(15).slice(0, 256)],
+    ['another script', '夜明け前のコーヒーは苦い'],
+  ])('takes %s', async (_, password) => {
+    await expect(assertPasswordAllowed(ports, password, owner)).resolves.toBeUndefined()
+  })
+})

@@ -1,0 +1,82 @@
+import { hash } from '@node-rs/argon2'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import type { IdentityPorts } from '../../../src/identity/index.ts'
+import { resetPassword } from '../../../src/identity/passwords/contract.ts'
+import { codeOf, type Harness, initiate } from '../harness.ts'
+import { type Meanwhile, meanwhileIn } from '../meanwhile.ts'
+import {
+  ask as askAnonymously,
+  linkOf as mailedToken,
+  newPassword,
+  recoveryHarness,
+  forgot as requestLink,
+} from '../recovery.ts'
+
+type Hash = IdentityPorts['passwords']['hash']
+
+let at: Harness
+let meanwhile: Meanwhile
+/** Replaces the next hash. */
+let nextHash: ((password: string, hash: Hash) => Promise<string>) | undefined
+beforeAll(async () => {
+  at = await recoveryHarness((ports) => {
+    meanwhile = meanwhileIn(ports)
+    const { passwords } = ports
+    const hash: Hash = (password) => {
+      const hooked = nextHash
+      nextHash = undefined
+      return hooked ? hooked(password, passwords.hash) : passwords.hash(password)
+    }
+    ports.passwords = { ...passwords, hash }
+  })
+})
+afterAll(async () => {
+  expect(at.faults).toEqual([])
+  await at.close()
+})
+
+const ask = <O extends Parameters<typeof askAnonymously>[1]>(operation: O, body: unknown) =>
+  askAnonymously(at, operation, body)
+const forgot = (email: string) => requestLink(at, email)
+const linkOf = (email: string) => mailedToken(at, email)
+
+test('an outdated hash is replaced at the next sign-in, also by two concurrent sign-ins', async () => {
+  const id = await at.account('old@demo.test')
+  const old = await hash('an old password of mine', { memoryCost: 4_096, timeCost: 3, parallelism: 1 })
+  const of = at.ports.database.updateTable('accounts').set({ password_hash: old }).where('biz_id', '=', id)
+  await of.execute()
+  const signIn = () => initiate(at, 'old@demo.test', {}, 'an old password of mine')
+  meanwhile(async () => {
+    expect((await signIn()).sessionId).toBeTypeOf('string')
+    await at.background.idle()
+  })
+  expect((await signIn()).sessionId).toBeTypeOf('string')
+  const row = await at.ports.database
+    .selectFrom('accounts')
+    .select('password_hash')
+    .where('biz_id', '=', id)
+    .executeTakeFirstOrThrow()
+  expect(row.password_hash).toMatch(/^\$argon2id\$v=19\$m=19456,t=2,p=1\$/)
+  expect((await initiate(at, 'old@demo.test', {}, 'an old password of mine')).sessionId).toBeTypeOf('string')
+})
+
+test('password.reset 200: is not overwritten by a concurrent rehash of the old password', async () => {
+  const email = 'upgraded@demo.test'
+  const id = await at.account(email)
+  const old = 'an old password of mine'
+  const password_hash = await hash(old, { memoryCost: 4_096, timeCost: 3, parallelism: 1 })
+  await at.ports.database.updateTable('accounts').set({ password_hash }).where('biz_id', '=', id).execute()
+  await forgot(email)
+  let hooked = false
+  nextHash = async (password, hash) => {
+    hooked = true
+    const hashed = await hash(password)
+    await ask(resetPassword, { token: linkOf(email), newPassword })
+    return hashed
+  }
+  await initiate(at, email, {}, old)
+  await at.background.idle()
+  expect(hooked).toBe(true)
+  expect(await codeOf(initiate(at, email, {}, old))).toBe('AUTH.INVALID_CREDENTIALS')
+  expect((await initiate(at, email, {}, newPassword)).sessionId).toBeTypeOf('string')
+})

@@ -1,0 +1,34 @@
+import type { IdentityPorts } from '../../src/identity/index.ts'
+import { forgotPassword } from '../../src/identity/passwords/contract.ts'
+import { initiateRegistration } from '../../src/identity/registration/contract.ts'
+import { call, facts, type Harness, harness, mailedCode } from './harness.ts'
+
+export const newPassword = 'violet-Anchor-Tundra-58'
+
+/** A harness on whose CONSUMER portal people can register. */
+export const recoveryHarness = (changePorts: (ports: IdentityPorts) => void): Promise<Harness> =>
+  harness((settings) => {
+    settings.portals.CONSUMER.selfRegistration = 'open'
+    settings.portals.CONSUMER.codeSends.limit = 3
+  }, changePorts)
+
+/** Calls an operation anonymously. */
+export const ask = <O extends Parameters<typeof call>[1]>(at: Harness, operation: O, body: unknown) =>
+  call(at.identity, operation, facts(at.clock), body)
+
+/** Requests a reset link and waits for its mail. */
+export const forgot = async (at: Harness, email: string): Promise<void> => {
+  await ask(at, forgotPassword, { email, turnstileToken: '' })
+  await at.background.idle()
+}
+
+/** The token of the newest reset link to an address. */
+export const linkOf = (at: Harness, email: string): string | undefined =>
+  /#token=([\w-]+)/.exec(at.outbox.list().find((mail) => mail.to === email)?.text ?? '')?.[1]
+
+/** A registration up to its code. */
+export const beginRegistration = async (at: Harness, email: string) => {
+  const { sessionId } = await ask(at, initiateRegistration, { email, turnstileToken: '' })
+  await at.background.idle()
+  return { sessionId, code: mailedCode(at, email) }
+}

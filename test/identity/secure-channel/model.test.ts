@@ -1,0 +1,213 @@
+import { createPublicKey, randomBytes } from 'node:crypto'
+import fc from 'fast-check'
+import { CompactEncrypt, type CompactJWEHeaderParameters, compactDecrypt } from 'jose'
+import { afterAll, expect, test } from 'vitest'
+import type { Identity } from '../../../src/identity/index.ts'
+import * as contract from '../../../src/identity/secure-channel/contract.ts'
+import type { Portal } from '../../../src/kernel/index.ts'
+import { call, facts, harness } from '../harness.ts'
+
+const at = await harness()
+afterAll(() => at.close())
+const { sessionTtlMs, keyOverlapMs } = at.settings.secureChannel
+const window = 256
+const target = { htm: 'POST', htu: '/web/v1/consumer/auth/login/initiate' }
+
+interface Whom {
+  portal: Portal
+  device: number
+}
+/** A header member with a wrong value. */
+type Flaw = 'none' | 'path' | 'method' | 'kid' | 'algorithm' | 'more' | 'text' | 'bit'
+type Command =
+  | ({ kind: 'offer' } & Whom)
+  | ({ kind: 'open'; key: number; late: number; claimed: number } & Whom)
+  | ({ kind: 'seal'; session: number; seq: number; flaw: Flaw } & Whom)
+  | ({ kind: 'send' | 'ask' | 'close'; index: number } & Whom)
+  | { kind: 'wait'; seconds: number }
+  | { kind: 'restart' | 'lose' }
+
+interface Session extends Whom {
+  sessionId: string
+  key: Uint8Array
+  until: number
+  gone: boolean
+  highest: number
+  seen: Set<number>
+}
+interface Message {
+  session: Session
+  seq: number
+  flaw: Flaw
+  payload: string
+}
+
+const one = <T>(list: readonly T[], index: number): T | undefined => list[index % list.length]
+const clientHash = (device: number): string => `device-${device}`
+const flip = (payload: string): string => payload.replace(/.(?=.{20}$)/, (char) => (char === 'A' ? 'B' : 'A'))
+
+const headers = (sessionId: string, seq: number): Record<Flaw, CompactJWEHeaderParameters> => {
+  const right = { alg: 'dir', enc: 'A256GCM', kid: sessionId, seq, ...target }
+  return {
+    none: right,
+    bit: right,
+    path: { ...right, htu: `${target.htu}/` },
+    method: { ...right, htm: 'GET' },
+    kid: { ...right, kid: 'A'.repeat(43) },
+    algorithm: { ...right, enc: 'A256CBC-HS512' },
+    more: { ...right, typ: 'JWE' },
+    text: { ...right, seq: String(seq) },
+  }
+}
+
+const world = async () => {
+  const replicas: Identity[] = [await at.replica(), await at.replica()]
+  const keys: { keyId: string; publicKey: string; until: number }[] = []
+  const sessions: Session[] = []
+  const messages: Message[] = []
+  let here = at.identity
+  const { clock } = at
+
+  const isOf = ({ portal, device, until, gone }: Session, whom: Whom): boolean =>
+    !gone && clock.now() < until && portal === whom.portal && device === whom.device
+  const asked = ({ portal, device }: Whom) => facts(clock, { portal, clientHash: clientHash(device) })
+
+  const offer = async (whom: Whom): Promise<void> => {
+    const { keyId, publicKey, expiresAt } = await call(here, contract.readPublicKey, asked(whom))
+    const until = Date.parse(expiresAt ?? '')
+    expect(until - clock.now()).toBeGreaterThan(keyOverlapMs)
+    keys.push({ keyId, publicKey, until })
+  }
+  const open = async ({ key: index, late, claimed, ...whom }: Extract<Command, { kind: 'open' }>): Promise<void> => {
+    const offered = one(keys, index)
+    if (!offered) return
+    const key = new Uint8Array(randomBytes(32))
+    const iat = Math.floor(clock.now() / 1_000) - late
+    const plain = { key: Buffer.from(key).toString('base64url'), clientHash: clientHash(claimed), iat }
+    const payload = await new CompactEncrypt(Buffer.from(JSON.stringify(plain)))
+      .setProtectedHeader({ alg: 'RSA-OAEP-256', enc: 'A256GCM', kid: offered.keyId })
+      .encrypt(createPublicKey({ key: Buffer.from(offered.publicKey, 'base64'), format: 'der', type: 'spki' }))
+    const opened = await call(here, contract.openSecureChannel, asked(whom), { payload }).catch(() => null)
+    const isGood = offered.until > clock.now() && Math.abs(late) <= 60 && claimed === whom.device
+    expect(opened !== null).toBe(isGood)
+    if (!opened) return
+    const until = clock.now() + sessionTtlMs
+    const { sessionId } = opened
+    sessions.push({ ...whom, sessionId, key, until, gone: false, highest: 0, seen: new Set() })
+  }
+  const seal = async ({ session: index, seq: back, flaw }: Extract<Command, { kind: 'seal' }>): Promise<void> => {
+    const session = one(sessions, index)
+    if (!session) return
+    const seq = session.highest + 1 + back
+    const header = headers(session.sessionId, seq)[flaw]
+    const by = flaw === 'algorithm' ? randomBytes(64) : session.key
+    const payload = await new CompactEncrypt(Buffer.from(`body ${seq}`)).setProtectedHeader(header).encrypt(by)
+    messages.push({ session, seq, flaw, payload: flaw === 'bit' ? flip(payload) : payload })
+  }
+  const send = async (index: number, whom: Whom): Promise<void> => {
+    const message = one(messages, index)
+    if (!message) return
+    const { session, seq, flaw, payload } = message
+    const { sessionId, seen, key } = session
+    const bound = { ...asked(whom), sessionId, method: target.htm, path: target.htu, payload }
+    const opened = await here.channel.open(bound)
+    const isNew = seq > 0 && seq > session.highest - window && !seen.has(seq)
+    expect(opened !== undefined).toBe(isOf(session, whom) && flaw === 'none' && isNew)
+    if (!opened) return
+    session.highest = Math.max(session.highest, seq)
+    seen.add(seq)
+    expect(Buffer.from(opened.plaintext).toString()).toBe(`body ${seq}`)
+    const { plaintext, protectedHeader } = await compactDecrypt(opened.seal('reply'), key)
+    expect(Buffer.from(plaintext).toString()).toBe('reply')
+    expect(protectedHeader).toEqual({ alg: 'dir', enc: 'A256GCM', kid: sessionId, seq })
+  }
+  const ask = async (session: Session, whom: Whom): Promise<void> => {
+    const seal = await here.channel.sealer({ ...asked(whom), sessionId: session.sessionId })
+    expect(seal !== undefined).toBe(isOf(session, whom))
+    if (seal) await compactDecrypt(seal('reply'), session.key)
+  }
+  const close = async (session: Session, whom: Whom): Promise<void> => {
+    const { sessionId } = session
+    await call(here, contract.closeSecureChannel, { ...asked(whom), channelSessionId: sessionId })
+    session.gone ||= isOf(session, whom)
+  }
+
+  return async (command: Command, replica: number): Promise<void> => {
+    here = replicas[replica] ?? at.identity
+    switch (command.kind) {
+      case 'offer':
+        return offer(command)
+      case 'open':
+        return open(command)
+      case 'seal':
+        return seal(command)
+      case 'send':
+        return send(command.index, command)
+      case 'wait':
+        return clock.advance(command.seconds * 1_000)
+      case 'restart':
+        replicas[replica] = await at.replica()
+        return
+      case 'lose':
+        // The loss of a Redis restart.
+        await at.ports.cache.close()
+        for (const session of sessions) session.gone = true
+        return
+      default: {
+        const session = one(sessions, command.index)
+        if (session) await (command.kind === 'ask' ? ask : close)(session, command)
+      }
+    }
+  }
+}
+
+const whom = { portal: fc.constantFrom<Portal[]>('CONSUMER', 'CONSUMER', 'CONSUMER', 'SYSTEM'), device: fc.nat(1) }
+const [claimed, key, session, index] = [fc.nat(1), fc.nat(9), fc.nat(9), fc.nat(60)]
+const late = fc.constantFrom(0, 0, 0, 60, -60, 61, -61)
+const seq = fc.constantFrom(0, 0, 0, 0, -1, -2, -1, 1, 7, -250, -255, -256, -257, 255, 256, 300)
+const flaw = fc.constantFrom<Flaw[]>(
+  'none',
+  'none',
+  'none',
+  'none',
+  'none',
+  'path',
+  'method',
+  'kid',
+  'algorithm',
+  'more',
+  'text',
+  'bit',
+)
+const seconds = fc.constantFrom(1, 59, 61, 900, 1_799, 1_800, 1_801, 12 * 3_600, 23 * 3_600, 24 * 3_600)
+const kind = <const K extends string>(name: K) => fc.constant(name)
+const command: fc.Arbitrary<Command> = fc.oneof(
+  { weight: 2, arbitrary: fc.record({ kind: kind('offer'), ...whom }) },
+  { weight: 6, arbitrary: fc.record({ kind: kind('open'), key, late, claimed, ...whom }) },
+  { weight: 16, arbitrary: fc.record({ kind: kind('seal'), session, seq, flaw, ...whom }) },
+  { weight: 24, arbitrary: fc.record({ kind: kind('send'), index, ...whom }) },
+  { weight: 3, arbitrary: fc.record({ kind: kind('ask'), index, ...whom }) },
+  { weight: 1, arbitrary: fc.record({ kind: kind('close'), index, ...whom }) },
+  { weight: 2, arbitrary: fc.record({ kind: kind('wait'), seconds }) },
+  { weight: 1, arbitrary: fc.record({ kind: kind('restart') }) },
+  { weight: 1, arbitrary: fc.record({ kind: kind('lose') }) },
+)
+const beginning: [Command, number][] = [0, 1].flatMap((device) => [
+  [{ kind: 'offer', portal: 'CONSUMER', device }, device],
+  [{ kind: 'open', key: device, late: 0, claimed: device, portal: 'CONSUMER', device }, device],
+])
+const courses = fc.array(fc.tuple(command, fc.nat(1)), {
+  minLength: 60,
+  maxLength: 120,
+  size: 'max',
+})
+const seed = Number(process.env.FC_SEED ?? Date.now() % 2 ** 31)
+
+test('any sequence of openings, reordered, replayed and foreign bodies, ends and losses matches the model', async () => {
+  const course = fc.asyncProperty(courses, async (commands) => {
+    const act = await world()
+    for (const [each, replica] of [...beginning, ...commands]) await act(each, replica)
+  })
+  process.stdout.write(`fast-check seed ${seed} (FC_SEED repeats it)\n`)
+  await fc.assert(course, { seed, numRuns: 6 })
+})

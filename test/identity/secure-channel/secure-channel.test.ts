@@ -1,0 +1,349 @@
+import { createPublicKey, randomBytes } from 'node:crypto'
+import { CompactEncrypt, compactDecrypt } from 'jose'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import * as contract from '../../../src/identity/secure-channel/contract.ts'
+import { instantOf, plus, type RequestFacts } from '../../../src/kernel/index.ts'
+import { call, codeOf, facts, type Harness, harness, refusalOf } from '../harness.ts'
+
+const invalid = 'SECURE_CHANNEL.INVALID_PAYLOAD'
+let at: Harness
+beforeAll(async () => {
+  at = await harness()
+})
+afterAll(() => at.close())
+
+const publicKey = () => call(at.identity, contract.readPublicKey, facts(at.clock))
+const open = (payload: unknown, more: Partial<RequestFacts> = {}) =>
+  call(at.identity, contract.openSecureChannel, facts(at.clock, more), { payload })
+
+/** The payload with which a client opens a session under an offered key. */
+const openingBy = (
+  offered: Awaited<ReturnType<typeof publicKey>>,
+  key: Uint8Array,
+  header: object = {},
+  proposal: object = {},
+  written: (text: string) => Uint8Array = (text) => Buffer.from(text),
+): Promise<string> => {
+  const rsa = createPublicKey({ key: Buffer.from(offered.publicKey, 'base64'), format: 'der', type: 'spki' })
+  const text = {
+    key: Buffer.from(key).toString('base64url'),
+    clientHash: 'client-one',
+    iat: Math.floor(at.clock.now() / 1_000),
+    ...proposal,
+  }
+  return new CompactEncrypt(written(JSON.stringify(text)))
+    .setProtectedHeader({ alg: 'RSA-OAEP-256', enc: 'A256GCM', kid: offered.keyId, ...header })
+    .encrypt(rsa)
+}
+type OpeningParts = Parameters<typeof openingBy> extends [unknown, ...infer Rest] ? Rest : never
+const opening = async (...parts: OpeningParts): Promise<string> => openingBy(await publicKey(), ...parts)
+
+const opened = async (more: Partial<RequestFacts> = {}) => {
+  const key = randomBytes(32)
+  const { sessionId } = await open(await opening(key, {}, more.clientHash ? { clientHash: more.clientHash } : {}), more)
+  return { key, sessionId }
+}
+
+interface Session {
+  key: Uint8Array
+  sessionId: string
+}
+const target = { htm: 'POST', htu: '/web/v1/consumer/auth/login/initiate' }
+const seal = ({ key, sessionId }: Session, seq: unknown, header: object = {}, text = '{"a":1}'): Promise<string> =>
+  new CompactEncrypt(Buffer.from(text))
+    .setProtectedHeader({ alg: 'dir', enc: 'A256GCM', kid: sessionId, seq, ...target, ...header })
+    .encrypt(key)
+/** The decrypted body; undefined if it is refused. */
+const tried = async (sessionId: string, payload: string, more = {}) =>
+  at.identity.channel.open({
+    sessionId,
+    portal: 'CONSUMER',
+    clientHash: 'client-one',
+    method: target.htm,
+    path: target.htu,
+    payload,
+    ...more,
+  })
+const receive = async (sessionId: string, payload: string) => {
+  const body = await tried(sessionId, payload)
+  if (!body) throw new Error('the body was refused')
+  return body
+}
+
+describe('secureChannel.publicKey', () => {
+  test('returns the same key on every replica, with nanoseconds', async () => {
+    const key = await publicKey()
+    expect(key).toMatchObject({
+      algorithm: 'RSA-OAEP-2048',
+      keySize: 2048,
+      createdAt: '2026-01-05T12:00:00.000000000Z',
+      expiresAt: '2026-01-06T12:00:00.000Z',
+    })
+    const other = await call(await at.replica(), contract.readPublicKey, facts(at.clock))
+    expect(other).toEqual(key)
+  })
+
+  test.each([2_000, 3_600_000])(
+    '200 where the clock was set back by %i ms, to before the key that is there',
+    async (by) => {
+      const other = await harness()
+      try {
+        other.clock.advance(-by)
+        const key = await call(other.identity, contract.readPublicKey, facts(other.clock))
+        expect(Date.parse(key.createdAt)).toBeLessThanOrEqual(other.clock.now())
+        expect(await call(other.identity, contract.readPublicKey, facts(other.clock))).toEqual(key)
+      } finally {
+        await other.close()
+      }
+    },
+  )
+})
+
+describe('secureChannel.open', () => {
+  test('returns a session of 30 minutes', async () => {
+    const reply = await open(await opening(randomBytes(32)))
+    expect(reply).toMatchObject({ algorithm: 'A256GCM', expiresIn: 1_800, createdAt: '2026-01-05T12:00:00.000Z' })
+    expect(reply.expiresAt).toBe('2026-01-05T12:30:00.000Z')
+  })
+
+  test('counts for 60 s either way', async () => {
+    const iat = Math.floor(at.clock.now() / 1_000)
+    for (const by of [-60, 60]) await open(await opening(randomBytes(32), {}, { iat: iat + by }))
+    for (const by of [-61, 61])
+      expect(await codeOf(open(await opening(randomBytes(32), {}, { iat: iat + by })))).toBe(invalid)
+  })
+
+  test('refuses a proposal of any other form', async () => {
+    const key = randomBytes(32)
+    const proposals = [
+      { clientHash: 'thief' },
+      { clientHash: null },
+      { iat: String(at.clock.now() / 1_000) },
+      { iat: null },
+      { key: randomBytes(16).toString('base64url') },
+      { key: `${key.toString('base64url')}=` },
+      { key: key.toString('base64') },
+      { extra: 1 },
+    ]
+    for (const proposal of proposals)
+      expect([proposal, await codeOf(open(await opening(key, {}, proposal)))]).toEqual([proposal, invalid])
+  })
+
+  test('refuses a proposal that is not strict JSON: a duplicate name, or invalid UTF-8', async () => {
+    const twice = (text: string) => Buffer.from(text.replace('{', '{"clientHash":"client-one",'))
+    expect(await codeOf(open(await opening(randomBytes(32), {}, {}, twice)))).toBe(invalid)
+    const latin = (text: string) => Buffer.from(text.replace('client-one', 'client-\xe9'), 'latin1')
+    const payload = await opening(randomBytes(32), {}, {}, latin)
+    expect(await codeOf(open(payload, { clientHash: 'client-\ufffd' }))).toBe(invalid)
+  })
+
+  test('refuses every other algorithm, header and key id, and anything but a JWE, alike', async () => {
+    const good = await opening(randomBytes(32))
+    const offered = await publicKey()
+    const [, ...rest] = good.split('.')
+    const withHeader = (header: object | string): string =>
+      [Buffer.from(typeof header === 'string' ? header : JSON.stringify(header)).toString('base64url'), ...rest].join(
+        '.',
+      )
+    const base = { alg: 'RSA-OAEP-256', enc: 'A256GCM', kid: offered.keyId }
+    const payloads = [
+      await opening(randomBytes(32), { alg: 'RSA-OAEP' }),
+      await opening(randomBytes(32), { enc: 'A128CBC-HS256' }),
+      await opening(randomBytes(32), { enc: 'A128GCM' }),
+      await opening(randomBytes(32), { kid: '../../etc/passwd' }),
+      await opening(randomBytes(32), { kid: "' OR 1=1 --" }),
+      await opening(randomBytes(32), { kid: '01933b6e-7c1a-7e0a-8f35-4c2d1f5b9a10' }),
+      await opening(randomBytes(32), { typ: 'JWE' }),
+      withHeader({ ...base, zip: 'DEF' }),
+      withHeader({ ...base, crit: ['exp'], exp: 1 }),
+      withHeader({ ...base, alg: 'dir' }),
+      withHeader({ ...base, alg: 'RSA1_5' }),
+      withHeader({ ...base, alg: 'PBES2-HS256+A128KW', p2c: 2 ** 31, p2s: 'AAAA' }),
+      withHeader({ alg: base.alg, enc: base.enc }),
+      withHeader(`{"alg":"RSA-OAEP-256","alg":"RSA-OAEP-256","enc":"A256GCM","kid":"${offered.keyId}"}`),
+      withHeader('[]'),
+      withHeader('{'),
+      '',
+      '....',
+      'a.b.c.d.e',
+      good.slice(0, -1),
+      `${good}.`,
+      `${good}=`,
+      ` ${good}`,
+      good.replaceAll('.', '..'),
+      'x'.repeat(8_000),
+    ]
+    for (const payload of payloads) {
+      const started = performance.now()
+      const refusal = await refusalOf(open(payload))
+      expect([payload.slice(0, 40), refusal.code, refusal.detail]).toEqual([payload.slice(0, 40), invalid, {}])
+      // The PBKDF2 rounds that this header requests would take minutes.
+      expect(performance.now() - started).toBeLessThan(20_000)
+    }
+    await open(good)
+  })
+
+  test('refuses a body of another form with the same code', async () => {
+    for (const body of [5, null, [], {}, { payload: 5 }, { payload: 'x', extra: 1 }])
+      expect(await codeOf(call(at.identity, contract.openSecureChannel, facts(at.clock), body))).toBe(invalid)
+  })
+})
+
+describe('an encrypted body', () => {
+  test('from jose is decrypted, and jose decrypts the encrypted reply', async () => {
+    const session = await opened()
+    const { plaintext, seal: reply } = await receive(session.sessionId, await seal(session, 1))
+    expect(Buffer.from(plaintext).toString()).toBe('{"a":1}')
+    const { plaintext: answer, protectedHeader } = await compactDecrypt(reply('{"b":"ü"}'), session.key)
+    expect(Buffer.from(answer).toString()).toBe('{"b":"ü"}')
+    expect(protectedHeader).toEqual({ alg: 'dir', enc: 'A256GCM', kid: session.sessionId, seq: 1 })
+    const bare = await at.identity.channel.sealer({ ...session, portal: 'CONSUMER', clientHash: 'client-one' })
+    expect(Buffer.from((await compactDecrypt(bare?.('x') ?? '', session.key)).plaintext).toString()).toBe('x')
+  })
+
+  test('is accepted once, in any order within the window of 256, and never below it', async () => {
+    const session = await opened()
+    const order = [3, 1, 2, 300, 45, 299]
+    for (const seq of order) await receive(session.sessionId, await seal(session, seq))
+    for (const seq of [...order, 44, 0, -1]) {
+      expect([seq, await tried(session.sessionId, await seal(session, seq))]).toEqual([seq, undefined])
+    }
+    for (const seq of ['301', 301.5, null, 2 ** 60, true])
+      expect(await tried(session.sessionId, await seal(session, seq))).toBeUndefined()
+  })
+
+  test('sent twenty times in parallel is accepted once', async () => {
+    const session = await opened()
+    const payload = await seal(session, 1)
+    const all = await Promise.all(Array.from({ length: 20 }, () => tried(session.sessionId, payload)))
+    expect(all.filter((body) => body)).toHaveLength(1)
+  })
+
+  test('moved, foreign, tampered with or of another algorithm is refused alike and spends no number', async () => {
+    const session = await opened()
+    const other = await opened()
+    const payload = await seal(session, 1)
+    const [head = '', empty = '', nonce = '', body = '', tag = ''] = payload.split('.')
+    const flip = (text: string) => (text.startsWith('A') ? 'B' : 'A') + text.slice(1)
+    const small = { key: randomBytes(16), sessionId: session.sessionId }
+    const attempts: [string, string, object?][] = [
+      ['moved to another path', payload, { path: '/web/v1/consumer/auth/logout' }],
+      ['moved to another method', payload, { method: 'GET' }],
+      ['moved to another portal', payload, { portal: 'SYSTEM' }],
+      ['of another client', payload, { clientHash: 'thief' }],
+      ['under another session', payload, { sessionId: other.sessionId }],
+      ['of another session', await seal(other, 1)],
+      ['of another session, naming this one', await seal({ ...other, sessionId: session.sessionId }, 1)],
+      ['of an unknown session', payload, { sessionId: 'A'.repeat(43) }],
+      ['of a made-up session', payload, { sessionId: '../../x' }],
+      ['header changed', [flip(head), empty, nonce, body, tag].join('.')],
+      ['an encrypted key', [head, 'AAAA', nonce, body, tag].join('.')],
+      ['nonce changed', [head, empty, flip(nonce), body, tag].join('.')],
+      ['body changed', [head, empty, nonce, flip(body), tag].join('.')],
+      ['tag changed', [head, empty, nonce, body, flip(tag)].join('.')],
+      ['tag cut', [head, empty, nonce, body, tag.slice(0, 16)].join('.')],
+      ['padded', `${payload}==`],
+      ['empty', ''],
+      ['another enc', await seal(small, 1, { enc: 'A128GCM' })],
+      ['compressed', await seal(session, 1, { zip: 'DEF' }).catch(() => payload.replace('.', 'A.'))],
+      ['typ', await seal(session, 1, { typ: 'JWE' })],
+      ['unknown kid', await seal(session, 1, { kid: other.sessionId })],
+      ['no seq', await seal(session, undefined)],
+    ]
+    for (const [name, text, more] of attempts) {
+      expect([name, await tried(session.sessionId, text, more)]).toEqual([name, undefined])
+    }
+    expect(Buffer.from((await receive(session.sessionId, payload)).plaintext).toString()).toBe('{"a":1}')
+  })
+
+  test('that is an encrypted reply sent back is refused', async () => {
+    const session = await opened()
+    const { seal: reply } = await receive(session.sessionId, await seal(session, 1))
+    expect(await tried(session.sessionId, reply('{}'))).toBeUndefined()
+  })
+
+  test('of an expired, closed or unknown session is refused alike', async () => {
+    const closed = await opened()
+    await call(at.identity, contract.closeSecureChannel, facts(at.clock, { channelSessionId: closed.sessionId }))
+    expect(await tried(closed.sessionId, await seal(closed, 1))).toBeUndefined()
+    const session = await opened()
+    at.clock.advance(1_799_999)
+    await receive(session.sessionId, await seal(session, 1))
+    at.clock.advance(1)
+    expect(await tried(session.sessionId, await seal(session, 2))).toBeUndefined()
+  })
+
+  test('of a session whose window the cache has lost is refused; the next session works', async () => {
+    const [used, unused] = [await opened(), await opened()]
+    const first = await seal(used, 1)
+    await receive(used.sessionId, first)
+    await at.ports.cache.close()
+    const next = await opened()
+    for (const [session, payload] of [
+      [used, first],
+      [used, await seal(used, 2)],
+      [unused, await seal(unused, 1)],
+    ] as const)
+      expect(await tried(session.sessionId, payload)).toBeUndefined()
+    expect(
+      await at.identity.channel.sealer({ ...unused, portal: 'CONSUMER', clientHash: 'client-one' }),
+    ).toBeUndefined()
+    await receive(next.sessionId, await seal(next, 1))
+  })
+
+  test('under an id with a changed character is refused', async () => {
+    const session = await opened()
+    const letters = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
+    for (const place of [0, 20, 60, 100, session.sessionId.length - 1])
+      for (const letter of letters) {
+        const sessionId = session.sessionId.slice(0, place) + letter + session.sessionId.slice(place + 1)
+        if (sessionId === session.sessionId) continue
+        expect(await tried(sessionId, await seal({ ...session, sessionId }, 1))).toBeUndefined()
+      }
+    for (const sessionId of [`${session.sessionId}=`, `${session.sessionId}A`, session.sessionId.slice(0, -1)])
+      expect(await tried(sessionId, await seal({ ...session, sessionId }, 1))).toBeUndefined()
+    await receive(session.sessionId, await seal(session, 1))
+  })
+})
+
+describe('secureChannel.close', () => {
+  test('of another client’s or portal’s session returns null and has no effect', async () => {
+    const session = await opened()
+    const channelSessionId = session.sessionId
+    for (const more of [{ clientHash: 'thief' }, { portal: 'SYSTEM' as const }]) {
+      const request = facts(at.clock, { channelSessionId, ...more })
+      expect(await call(at.identity, contract.closeSecureChannel, request)).toBeNull()
+    }
+    await receive(session.sessionId, await seal(session, 1))
+  })
+
+  test('without a session is the observed SYSTEM.INTERNAL_ERROR', async () => {
+    expect(await codeOf(call(at.identity, contract.closeSecureChannel, facts(at.clock)))).toBe('SYSTEM.INTERNAL_ERROR')
+  })
+})
+
+describe('channel keys', () => {
+  test('the next key is offered an hour before the old one expires, which works until then', async () => {
+    const first = await publicKey()
+    at.clock.set(plus(instantOf(Date.parse(first.expiresAt ?? '')), -3_600_000))
+    expect((await publicKey()).keyId).not.toBe(first.keyId)
+    at.clock.advance(3_600_000 - 1)
+    expect((await open(await openingBy(first, randomBytes(32)))).expiresIn).toBe(1_800)
+    at.clock.advance(1)
+    expect(await codeOf(open(await openingBy(first, randomBytes(32))))).toBe(invalid)
+  })
+
+  test('a key that another replica has just added works here, too', async () => {
+    at.clock.advance(24 * 3_600_000)
+    const other = await at.replica()
+    const offered = await call(other, contract.readPublicKey, facts(at.clock))
+    at.clock.advance(1_000)
+    const key = createPublicKey({ key: Buffer.from(offered.publicKey, 'base64'), format: 'der', type: 'spki' })
+    const iat = Math.floor(at.clock.now() / 1_000)
+    const text = JSON.stringify({ key: randomBytes(32).toString('base64url'), clientHash: 'client-one', iat })
+    const payload = await new CompactEncrypt(Buffer.from(text))
+      .setProtectedHeader({ alg: 'RSA-OAEP-256', enc: 'A256GCM', kid: offered.keyId })
+      .encrypt(key)
+    expect((await open(payload)).expiresIn).toBe(1_800)
+  })
+})

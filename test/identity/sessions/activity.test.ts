@@ -1,0 +1,58 @@
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { recordActivity } from '../../../src/identity/sessions/activity-store.ts'
+import { listSessions } from '../../../src/identity/sessions/contract.ts'
+import { type AccountId, type Caller, type Instant, plus, type SessionId, toIso } from '../../../src/kernel/index.ts'
+import { call, facts, type Harness, harness, signedIn } from '../harness.ts'
+
+let at: Harness
+let accountId: AccountId
+let id: SessionId
+let caller: Caller
+let serial = 0
+beforeAll(async () => {
+  at = await harness()
+})
+beforeEach(async () => {
+  const email = `active${++serial}@demo.test`
+  accountId = await at.account(email)
+  caller = await signedIn(at, email)
+  if (!caller.sessionId) throw new Error('no session')
+  id = caller.sessionId
+})
+afterAll(() => at.close())
+
+const times = () =>
+  at.ports.database
+    .selectFrom('sessions')
+    .select(['last_activity_at', 'idle_expires_at'])
+    .where('account_biz_id', '=', accountId)
+    .executeTakeFirstOrThrow()
+const note = (used: Instant) =>
+  recordActivity(at.ports.database, { portal: 'CONSUMER', id }, used, plus(used, at.settings.sessions.idleMs))
+
+test('activity extends a session', async () => {
+  const later = plus(at.clock.now(), 60_000)
+  await note(later)
+  const idle_expires_at = plus(later, at.settings.sessions.idleMs)
+  expect(await times()).toEqual({ last_activity_at: later, idle_expires_at })
+})
+
+test('sessions.list 200: shows the start and the last activity of a session', async () => {
+  const later = plus(at.clock.now(), 60_000)
+  await note(later)
+  const [told] = await call(at.identity, listSessions, facts(at.clock), undefined, caller)
+  expect(told).toMatchObject({ loginTime: toIso(at.clock.now()), lastActivityTime: toIso(later), userAgent: 'test' })
+})
+
+test('late activity of a slow replica, or of one whose clock is behind, shortens no session', async () => {
+  await note(plus(at.clock.now(), 120_000))
+  const before = await times()
+  await note(plus(at.clock.now(), 60_000))
+  expect(await times()).toEqual(before)
+})
+
+test('activity does not revive an expired session', async () => {
+  const before = await times()
+  await note(before.idle_expires_at)
+  expect(await times()).toEqual(before)
+})

@@ -1,0 +1,46 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { logout } from '../../../src/identity/login/contract.ts'
+import { recordActivity } from '../../../src/identity/sessions/activity-store.ts'
+import { configureSessions } from '../../../src/identity/sessions/contract.ts'
+import { plus } from '../../../src/kernel/index.ts'
+import { call, credential, facts, type Harness, harness, signIn } from '../harness.ts'
+
+let at: Harness
+beforeAll(async () => {
+  at = await harness()
+})
+afterAll(() => at.close())
+
+const lives = async (token: string) => at.identity.authentication.accessToken(credential(token))
+/** An account with a limit of two sessions and two sessions, the older one first. */
+const withTwo = async (email: string) => {
+  await at.account(email)
+  const { accessToken: older } = await signIn(at, email)
+  await call(at.identity, configureSessions, facts(at.clock), { maxConcurrentSessions: 2 }, await lives(older))
+  at.clock.advance(30_000)
+  const { accessToken: newer } = await signIn(at, email)
+  at.clock.advance(30_000)
+  return { older, newer }
+}
+
+test('auth.loginComplete 200: does not count ended sessions towards the limit', async () => {
+  const { older, newer } = await withTwo('ended@demo.test')
+  await call(at.identity, logout, facts(at.clock), null, await lives(newer))
+  const { accessToken } = await signIn(at, 'ended@demo.test')
+  const alive = await Promise.all([older, accessToken].map(lives))
+  expect(new Set(alive.map(({ sessionId }) => sessionId)).size).toBe(2)
+})
+
+test('auth.loginComplete 200: does not count expired sessions towards the limit', async () => {
+  const { older } = await withTwo('idle@demo.test')
+  const { sessionId: id } = await lives(older)
+  if (!id) throw new Error('no session')
+  const { idleMs } = at.settings.sessions
+  at.clock.advance(idleMs - 60_000)
+  const now = at.clock.now()
+  await recordActivity(at.ports.database, { portal: 'CONSUMER', id }, now, plus(now, idleMs))
+  at.clock.advance(60_000)
+  await signIn(at, 'idle@demo.test')
+  const open = at.ports.database.selectFrom('sessions').select('biz_id').where('ended_at', 'is', null)
+  expect(await open.where('biz_id', '=', id).execute()).toHaveLength(1)
+})
