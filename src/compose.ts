@@ -120,7 +120,7 @@ const wayOf = (
         limits: meteredLimits(outside.limits, perimeter),
         channel: meteredChannel(identity.channel, perimeter),
         authentication: { ...identity.authentication, apiKey: domains.apiKeys.authenticate },
-        access: rememberAccess(domains.workspaces.gate, outside.clock, {
+        access: rememberAccess(domains.members, outside.clock, {
           leaseMs: settings.access.leaseMs,
           shared: settings.databaseUrl !== null,
         }),
@@ -180,7 +180,7 @@ const composeParts = async (
   const perimeter = createPerimeterMetrics(metrics.registry)
   // Registration opens workspaces and operators end sessions: each is handed the other's way to do it.
   const identity = await composeIdentity(settings, outside, logger, (tx, opening) =>
-    domains.workspaces.provide(tx, opening),
+    domains.workspaces.openWithWallets(tx, opening),
   )
   const domains = await composeDomains(settings, outside, logger, identity)
   building.defer(() => domains.apiKeys.settle())

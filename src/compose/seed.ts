@@ -1,12 +1,16 @@
 import { ConfigurationError } from '../config/index.ts'
-import { operatorPermissions, workspacePermissions } from '../contract/permissions.ts'
+import { operatorPermissions, workspacePermissions } from '../contract/index.ts'
 import { accountByEmail, type Identity } from '../identity/index.ts'
 import { developmentAccounts, developmentPassword, seedDevelopment } from '../seed/development.ts'
 import type { Domains } from './domains.ts'
 import type { Outside } from './outside.ts'
 
 /** The development seed with the very functions that registration and the domains use. */
-export const composeSeed = (outside: Outside, identity: Identity, { ledger, workspaces }: Domains): Promise<void> =>
+export const composeSeed = (
+  outside: Outside,
+  identity: Identity,
+  { ledger, workspaces, members }: Domains,
+): Promise<void> =>
   seedDevelopment({
     database: outside.database,
     clock: outside.clock,
@@ -15,7 +19,7 @@ export const composeSeed = (outside: Outside, identity: Identity, { ledger, work
     createAccount: identity.provideAccount,
     openWorkspace: workspaces.open,
     addRole: workspaces.addRole,
-    addMember: workspaces.members.add,
+    addMember: (tx, member, at) => members.memberships.add(tx, member, at),
     openWallet: (tx, wallet) => ledger.within(tx).openWallet(wallet),
     fund: (funds, tx) => ledger.within(tx).fundWallet({ ...funds, actor: null }),
   })

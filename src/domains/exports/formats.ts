@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream'
 import { stringify } from 'csv-stringify/sync'
 import type { ExportFormat } from './contract.ts'
-import type { Row, Source } from './sources/row.ts'
+import type { Row, Source } from './sources/source.ts'
 
 /** What a spreadsheet would take for a formula, or for a way out of its cell, the wide forms too (OWASP, CSV injection). */
 const active = /^[=+\-@\t\r\n＝＋－＠]/

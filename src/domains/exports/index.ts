@@ -3,10 +3,10 @@ import type { HandlerTable, Instant, Words, WorkspaceId } from '../../kernel/ind
 import { addUnnamed, sweepUnnamed } from '../../platform/blobs/index.ts'
 import type { JobKind } from '../../platform/jobs/index.ts'
 import { exportHandlers } from './handlers.ts'
+import { abandonExport, type ExportWorkPorts, exportWork } from './job.ts'
 import { expireExports } from './run-store.ts'
 import { exportJobName } from './service.ts'
 import { deleteExportsOf } from './store.ts'
-import { abandonExport, type ExportWorkPorts, exportWork } from './work.ts'
 
 export interface ExportsOptions extends Omit<ExportWorkPorts, 'settings'> {
   words: Words

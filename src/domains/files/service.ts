@@ -11,9 +11,9 @@ import {
 } from '../../kernel/index.ts'
 import { type Act, recordAct } from '../../platform/audit/index.ts'
 import { addUnnamed, type Blobs, download, nameBlob } from '../../platform/blobs/index.ts'
+import { receive } from './content.ts'
 import type { FilePurpose } from './contract.ts'
-import { readForm } from './form.ts'
-import { receive } from './receive.ts'
+import { readForm } from './multipart-form.ts'
 import { greatest, judgePurpose, type PurposeRules, purposeOf } from './rules.ts'
 import { type FileRow, fileById, insertFile } from './store.ts'
 

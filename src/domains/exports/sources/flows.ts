@@ -1,7 +1,6 @@
 import { formatMoney, type Instant, toIso } from '../../../kernel/index.ts'
 import { type Flow, type FlowQuery, type Ledger, tellWay, type Wallet } from '../../../ledger/index.ts'
-import { everyRow } from './paging.ts'
-import type { Row, Source } from './row.ts'
+import { everyRow, type Row, type Source } from './source.ts'
 
 const columns = [
   'bizId',

@@ -8,7 +8,7 @@ import { flowSource } from './flows.ts'
 import { loginHistorySource } from './login-history-store.ts'
 import { orderKinds } from './order-columns.ts'
 import { orderSource } from './orders.ts'
-import type { Source } from './row.ts'
+import type { Source } from './source.ts'
 
 const text = z.string().optional()
 

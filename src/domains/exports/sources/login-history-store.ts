@@ -1,7 +1,6 @@
 import { type Database, moment } from '../../../database/index.ts'
 import { type AccountId, type Instant, toIso } from '../../../kernel/index.ts'
-import { everyRow } from './paging.ts'
-import type { Row, Source } from './row.ts'
+import { everyRow, type Row, type Source } from './source.ts'
 
 const columns = ['bizId', 'loginTime', 'clientIp', 'userAgent', 'loginResult', 'failureReason'] as const
 

@@ -1,8 +1,7 @@
 import { bizId, formatMoney, type Instant, isCurrency, money, toIso, type WorkspaceId } from '../../../kernel/index.ts'
 import { type Ledger, type Order, ranOutAt } from '../../../ledger/index.ts'
 import type { DataField, OrderKind } from './order-columns.ts'
-import { everyRow } from './paging.ts'
-import type { Row, Source } from './row.ts'
+import { everyRow, type Row, type Source } from './source.ts'
 
 interface Asked {
   workspace: WorkspaceId
