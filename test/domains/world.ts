@@ -36,7 +36,7 @@ export const words = createWords({
 export const { access: accessSettings } = testSettings({})
 
 /** The members of workspaces, as compose builds them. */
-export const createTestMembers = (database: Database, settings = { ...accessSettings.workspaces }): Members =>
+const createTestMembers = (database: Database, settings = { ...accessSettings.workspaces }): Members =>
   createMembers({
     database,
     words,

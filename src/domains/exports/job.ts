@@ -11,7 +11,7 @@ import { beginRun, completeRun, failRun, type Run, recordProgress } from './run-
 import { sourceOf } from './sources/index.ts'
 import type { Row, Source } from './sources/source.ts'
 
-export interface ExportWorkPorts {
+export interface ExportJobPorts {
   database: Database
   inSnapshot: InSnapshot
   ledger: Ledger
@@ -23,70 +23,70 @@ export interface ExportWorkPorts {
 
 const ExportJob = z.object({ workspaceId: z.string(), exportId: z.string() })
 
-/** Longer than any attempt takes: one that was killed half-way leaves its bytes for a day. */
-const longestAttemptMs = days(1)
+/** Longer than any attempt takes. The sweep deletes the bytes of a killed attempt after this time. */
+const maxAttemptMs = days(1)
 
-/** How often the count of rows is written down. */
+/** How often the number of rows is stored. */
 const progressMs = 250
 
-/** Counts the rows that go by, writes the count down now and then, and stops when it is told to. */
-async function* counted(
-  { database, clock }: ExportWorkPorts,
+/** Counts the rows, stores the count from time to time, and stops when the signal aborts. */
+async function* countRows(
+  { database, clock }: ExportJobPorts,
   run: Run,
   source: Source,
   signal: AbortSignal,
   count: (rows: number) => void,
 ): AsyncGenerator<Row> {
   let rows = 0
-  let toldAt = clock.now()
+  let storedAt = clock.now()
   for await (const row of source.rows) {
     signal.throwIfAborted()
     rows += 1
     count(rows)
     yield row
-    if (clock.now() - toldAt < progressMs) continue
-    toldAt = clock.now()
+    if (clock.now() - storedAt < progressMs) continue
+    storedAt = clock.now()
     if (!(await recordProgress(database, run, rows))) throw new Error('another attempt has taken over')
   }
 }
 
-const carryOut = async (ports: ExportWorkPorts, run: Run, signal: AbortSignal): Promise<void> => {
+const writeExport = async (ports: ExportJobPorts, run: Run, signal: AbortSignal): Promise<void> => {
   const { database, blobs, clock, ids, settings } = ports
-  const asked = await beginRun(database, run)
-  if (!asked) return
-  const format = formats[asked.format]
+  const request = await beginRun(database, run)
+  if (!request) return
+  const format = formats[request.format]
   const blobKey = `exports/${ids.next<'blob'>()}`
-  await addUnnamed(database, [blobKey], plus(clock.now(), longestAttemptMs))
+  await addUnnamed(database, [blobKey], plus(clock.now(), maxAttemptMs))
   const measure = meter()
   let rowCount = 0
   try {
     await ports.inSnapshot(async (snapshot) => {
-      const source = sourceOf(ports, snapshot, asked)
-      const rows = counted(ports, run, source, signal, (count) => {
+      const source = sourceOf(ports, snapshot, request)
+      const rows = countRows(ports, run, source, signal, (count) => {
         rowCount = count
       })
       const feeding = pipeline(format.write({ ...source, rows }), measure.through)
       const storing = blobs.put(blobKey, measure.through)
-      // Neither may outlive the snapshot. The store says why, for its own failures and for those that it was fed.
+      // Wait for both before the snapshot ends. The store rejects with the cause, also if reading failed.
       await Promise.allSettled([feeding, storing])
       await storing
     })
   } catch (error) {
-    // Where the bytes cannot be deleted either they are the sweep's: the attempt failed for the first reason.
+    // Report the first error. The sweep deletes the bytes if this fails.
     await blobs.delete(blobKey).catch(() => undefined)
     throw error
   }
   const at = clock.now()
   const completed = {
     blobKey,
-    fileName: exportName(asked.type, asked.createdAt, format.ending),
+    fileName: exportName(request.type, request.createdAt, format.ending),
     rowCount,
     sizeBytes: measure.size(),
     sha256: measure.sha256(),
     at,
     expiresAt: plus(at, settings.lifeMs),
   }
-  // Where no answer comes the row may be written: the bytes are the sweep's then, unless that row has named them.
+  // If the commit fails, it may still have succeeded: leave the bytes to the sweep, which spares those that a row names.
   const isOurs = await inTransaction(database, async (tx) => {
     if (!(await completeRun(tx, run, completed))) return false
     if (!(await nameBlob(tx, blobKey))) throw new Error('the bytes were swept before a row named them')
@@ -95,21 +95,17 @@ const carryOut = async (ports: ExportWorkPorts, run: Run, signal: AbortSignal): 
   if (!isOurs) await blobs.delete(blobKey)
 }
 
-const runOf = ({ ids }: ExportWorkPorts, payload: unknown): Run => {
+const runOf = ({ ids }: ExportJobPorts, payload: unknown): Run => {
   const { workspaceId, exportId } = ExportJob.parse(payload)
   return { workspaceId: bizId(workspaceId), exportId, runId: ids.next<'run'>() }
 }
 
-/** The job of an export. An attempt that was killed half-way is begun anew by the next one, over a snapshot of its own. */
-export const exportWork =
-  (ports: ExportWorkPorts) =>
-  (payload: unknown, { signal }: JobFacts): Promise<void> =>
-    carryOut(ports, runOf(ports, payload), signal)
+/** Runs the job of an export. Each attempt starts from the beginning, over its own snapshot. */
+export const runExport = (ports: ExportJobPorts, payload: unknown, { signal }: JobFacts): Promise<void> =>
+  writeExport(ports, runOf(ports, payload), signal)
 
-/** An export that is given up has failed, as its owner gets to see. */
-export const abandonExport =
-  (ports: ExportWorkPorts) =>
-  async (payload: unknown): Promise<void> => {
-    const run = runOf(ports, payload)
-    if (await beginRun(ports.database, run)) await failRun(ports.database, run, 'SYSTEM.INTERNAL_ERROR')
-  }
+/** Marks an export as failed after its last attempt. */
+export const abandonExport = async (ports: ExportJobPorts, payload: unknown): Promise<void> => {
+  const run = runOf(ports, payload)
+  if (await beginRun(ports.database, run)) await failRun(ports.database, run, 'SYSTEM.INTERNAL_ERROR')
+}

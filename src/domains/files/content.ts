@@ -1,10 +1,10 @@
 import { pipeline } from 'node:stream/promises'
 import { type Blobs, meter } from '../../platform/blobs/index.ts'
 import type { FilePart } from './multipart-form.ts'
-import { judgeType, safeName, tooLarge } from './rules.ts'
+import { detectType, sanitizeName, tooLarge } from './rules.ts'
 
-/** A file whose bytes are in the blob store, and which nobody knows of yet. */
-export interface ReceivedFile {
+/** A file whose bytes are in the blob store, before a row refers to them. */
+export interface StoredContent {
   blobKey: string
   fileName: string
   contentType: string
@@ -12,49 +12,55 @@ export interface ReceivedFile {
   sha256: string
 }
 
-/** As many bytes as signatures and browsers' guesses look at. */
+/** Number of bytes that signatures and browsers look at. */
 const headBytes = 4_100
 
-/** Passes everything on; the type is judged as soon as its head is there, before the rest is stored. */
-async function* judged(part: FilePart, told: (type: string) => void): AsyncGenerator<Buffer> {
+/** Passes the bytes on. Detects the type from the first ones, before the rest is stored. */
+async function* detectingType(part: FilePart, onType: (type: string) => void): AsyncGenerator<Buffer> {
   let head = Buffer.alloc(0)
-  let isJudged = false
-  const judge = async (isWhole: boolean): Promise<void> => {
-    isJudged = true
+  let isDetected = false
+  const detect = async (isWhole: boolean): Promise<void> => {
+    isDetected = true
     const { fileTypeFromBuffer } = await import('file-type')
     const sniffed = await fileTypeFromBuffer(head)
-    told(judgeType({ head, isWhole }, part.declaredType, sniffed?.mime))
+    onType(detectType({ head, isWhole }, part.declaredType, sniffed?.mime))
   }
   for await (const chunk of part.bytes) {
-    if (!isJudged) {
+    if (!isDetected) {
       head = Buffer.concat([head, chunk]).subarray(0, headBytes)
-      if (head.length >= headBytes) await judge(false)
+      if (head.length >= headBytes) await detect(false)
     }
     yield chunk
   }
-  if (!isJudged) await judge(true)
+  if (!isDetected) await detect(true)
 }
 
-/** Streams a part into the blob store while it is counted, hashed and judged. Whatever is refused leaves nothing. */
-export const receive = async (
+/** Streams a part into the blob store and measures it. A refused part leaves nothing behind. */
+export const storeContent = async (
   blobs: Blobs,
   blobKey: string,
   part: FilePart,
   maxBytes: number,
-): Promise<ReceivedFile> => {
-  // A name that is none is refused before anything is stored.
-  safeName(part.fileName, '')
+): Promise<StoredContent> => {
+  // Refuse an invalid name before storing anything.
+  sanitizeName(part.fileName, '')
   const { through, size, sha256 } = meter((soFar) => {
     if (soFar > maxBytes) throw tooLarge()
   })
   let contentType = ''
-  const told = (type: string): void => {
+  const onType = (type: string): void => {
     contentType = type
   }
-  const feeding = pipeline(judged(part, told), through)
+  const feeding = pipeline(detectingType(part, onType), through)
   const storing = blobs.put(blobKey, through)
-  // Neither is left running. The store says why, for its own failures and for those that it was fed.
+  // Wait for both. The store rejects with the cause, also if the upload failed.
   await Promise.allSettled([feeding, storing])
   await storing
-  return { blobKey, fileName: safeName(part.fileName, contentType), contentType, sizeBytes: size(), sha256: sha256() }
+  return {
+    blobKey,
+    fileName: sanitizeName(part.fileName, contentType),
+    contentType,
+    sizeBytes: size(),
+    sha256: sha256(),
+  }
 }

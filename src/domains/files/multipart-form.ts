@@ -6,25 +6,25 @@ import { tooLarge } from './rules.ts'
 
 export interface FilePart {
   fileName: string
-  /** As the part's own Content-Type says, in small letters. */
+  /** The Content-Type of the part, in lower case. */
   declaredType: string
   bytes: Readable
 }
 
-/** Room for what surrounds the file: names and boundaries are short. */
+/** Limits of the parts around the file: names and boundaries are short. */
 const limits = { files: 2, fields: 2, parts: 3, fieldSize: 64, headerPairs: 16, headerSize: 4_096 }
 
-/** What may surround the file: fields, boundaries, and what a client puts before them. */
+/** Maximum size of everything around the file: fields, boundaries and a preamble. */
 const surroundingBytes = 64 * 1024
 
-/** How long, and how much, of a refused body is still read, so that the client gets to its answer. */
-const lingering = { milliseconds: 2_000, bytes: 8 * 1024 * 1024 }
+/** How much of a refused body is still read: a client that is still writing would not read the response. */
+const drainLimits = { milliseconds: 2_000, bytes: 8 * 1024 * 1024 }
 
-const linger = async (source: Readable): Promise<void> => {
+const drain = async (source: Readable): Promise<void> => {
   if (source.destroyed || source.readableEnded) return
-  let left = lingering.bytes
+  let left = drainLimits.bytes
   const enough = new AbortController()
-  const timer = setTimeout(() => enough.abort(), lingering.milliseconds)
+  const timer = setTimeout(() => enough.abort(), drainLimits.milliseconds)
   source.on('data', (chunk: Buffer) => {
     left -= chunk.length
     if (left < 0) enough.abort()
@@ -46,9 +46,9 @@ const open = ({ contentType }: Upload) => {
 }
 
 /**
- * Reads a form of exactly one `file` and one `purpose`, in either order, as a stream: `take` gets the file's bytes while
- * they come, and is left with a broken stream where the form turns out to be another one. Anything else is refused, and
- * what is longer than a file of `maxBytes` can make it.
+ * Reads a form of exactly one `file` and one `purpose`, in either order, as a stream. `take` gets the file's bytes as they
+ * arrive; its stream breaks if the rest of the form is invalid. Refuses any other form, and one that is longer than a
+ * file of `maxBytes` allows.
  */
 export const readForm = async <T>(
   upload: Upload,
@@ -61,16 +61,16 @@ export const readForm = async <T>(
   let taking: Promise<T> | undefined
   let file: Readable | undefined
   let left = maxBytes + surroundingBytes
-  const over = Promise.withResolvers<void>()
+  const parsed = Promise.withResolvers<void>()
 
   const fail = (error: Error): void => {
     source.unpipe(parser)
-    over.reject(error)
+    parsed.reject(error)
     file?.destroy(error)
   }
 
   parser.on('file', (name, bytes, fileName, _encoding, declaredType) => {
-    // What breaks it off is told by the parser, or by whoever has taken it.
+    // The parser or `take` reports the error.
     bytes.on('error', () => undefined)
     if (name !== 'file' || file) {
       bytes.resume()
@@ -87,7 +87,7 @@ export const readForm = async <T>(
   for (const event of ['partsLimit', 'filesLimit', 'fieldsLimit'] as const)
     parser.on(event, () => fail(invalid('body', event)))
   parser.on('error', (error) => fail(asRefusal(error)))
-  parser.on('finish', () => over.resolve())
+  parser.on('finish', () => parsed.resolve())
   const broken = (cause?: unknown) =>
     fail(cause instanceof Refusal ? cause : new Refusal('REQUEST.MALFORMED', { internal: 'upload broke off', cause }))
   source.on('error', broken)
@@ -98,20 +98,20 @@ export const readForm = async <T>(
     left -= chunk.length
     if (left < 0) fail(tooLarge())
   })
-  // Whoever has gone away before anybody listened is not heard of again.
+  // A source that was destroyed earlier emits no further events.
   if (source.destroyed) broken(source.errored ?? undefined)
   source.pipe(parser)
 
   try {
-    await over.promise
+    await parsed.promise
     if (!taking) throw invalid('file', 'no file')
     if (purpose === undefined) throw invalid('purpose')
     return { purpose, taken: await taking }
   } catch (error) {
-    // What `take` has begun is over before anybody answers, so that it leaves nothing behind.
+    // Wait for `take`, so that it has cleaned up before the response.
     await taking?.catch(() => undefined)
     source.unpipe(parser)
-    await linger(source)
+    await drain(source)
     throw error
   }
 }

@@ -9,7 +9,7 @@ import { Memberships, type MembershipsPorts } from './memberships.ts'
  * members; `access.ts` decides for every request what its caller may do. Start reading in `rules.ts`.
  */
 
-export type { LockedWorkspace, Memberships } from './memberships.ts'
+export type { Memberships } from './memberships.ts'
 
 export interface MembersPorts extends Omit<MembershipsPorts, 'rules'> {
   database: Database

@@ -10,7 +10,6 @@ import { insertRole } from './store.ts'
  * `opening.ts` is also what registration and the seed use; start reading in `service.ts`.
  */
 
-export type { OpenWallets } from './opening.ts'
 export { freezeOwnWorkspace, hasWorkspace, lockWorkspace } from './store.ts'
 
 export interface WorkspacePorts extends WorkspaceServicePorts {

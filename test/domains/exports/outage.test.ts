@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { loadConfiguration } from '../../../src/config/index.ts'
 import { snapshots } from '../../../src/database/index.ts'
 import { createExports } from '../../../src/domains/exports/index.ts'
-import { create, read } from '../../../src/domains/exports/service.ts'
+import { createExport, readExport } from '../../../src/domains/exports/service.ts'
 import { type Blobs, openBlobs } from '../../../src/platform/blobs/index.ts'
 import { createJobRunner } from '../../../src/platform/jobs/index.ts'
 import { systemIds as ids } from '../../../src/platform/system/index.ts'
@@ -60,9 +60,9 @@ const during = async (outageMs: number): Promise<{ status: string; tries: number
   } as const
   const access = { id, isOwner: true, permissions: new Set(['transfer:read'] as const) }
   const asked = { type: 'TRANSFERS', format: 'CSV', filters: {} } as const
-  const made = await create(outside, { ...facts, accountId, at }, access, asked)
+  const made = await createExport(outside, asked, { act: { ...facts, accountId, at }, access })
   const statusNow = async () =>
-    (await read(outside, { workspace: id, account: accountId, at: clock.now() }, made.id)).status
+    (await readExport(outside, { workspace: id, account: accountId, at: clock.now() }, made.id)).status
   let status = await statusNow()
   const step = outageMs / 100
   for (let waited = 0; waited < 60 * minute && status !== 'COMPLETED' && status !== 'FAILED'; waited += step) {

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { listExchanges } from '../../../src/domains/exchanges/contract.ts'
 import { exportType } from '../../../src/domains/exports/contract.ts'
-import { demandListRight } from '../../../src/domains/exports/rules.ts'
+import { assertListPermission } from '../../../src/domains/exports/rules.ts'
 import { listRecharges } from '../../../src/domains/recharges/contract.ts'
 import { listTransfers } from '../../../src/domains/transfers/contract.ts'
 import { listFlows } from '../../../src/domains/wallets/contract.ts'
@@ -21,7 +21,7 @@ const allowedBy = (...rights: Permission[]): string[] => {
   const workspace = { id: bizId<'workspace'>('w'), isOwner: false, permissions: new Set(rights) }
   return exportType.codes.filter((type) => {
     try {
-      demandListRight(type, workspace)
+      assertListPermission(type, workspace)
       return true
     } catch {
       return false

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { inTransaction } from '../../../src/database/index.ts'
 import { createFiles } from '../../../src/domains/files/index.ts'
 import { readForm } from '../../../src/domains/files/multipart-form.ts'
-import { upload } from '../../../src/domains/files/service.ts'
+import { uploadFile } from '../../../src/domains/files/service.ts'
 import { Refusal, type Upload } from '../../../src/kernel/index.ts'
 import type { Act } from '../../../src/platform/audit/index.ts'
 import { type Blobs, openBlobs } from '../../../src/platform/blobs/index.ts'
@@ -60,7 +60,11 @@ describe('the bytes of an upload', () => {
     at: book.clock.now(),
   })
   const send = async (workspace: Awaited<ReturnType<Book['workspace']>>, purpose = 'DOCUMENT', over = {}) =>
-    upload({ ...portsOf(over), purposes, orphanAfterMs: hour }, actNow(), workspace, formFor(purpose))
+    uploadFile(
+      { ...portsOf(over), purposes, orphanAfterMs: hour },
+      { workspaceId: workspace, form: formFor(purpose) },
+      actNow(),
+    )
   const files = () => createFiles({ ...portsOf(), clock: book.clock, words, settings })
   const sweep = () => files().jobs[0]?.work(null, { jobId: '', attempt: 1, signal: new AbortController().signal })
   const isThere = async (key: string) => (await blobs.get(key))?.destroy() !== undefined
