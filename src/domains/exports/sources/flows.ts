@@ -37,7 +37,7 @@ type Asked = Pick<FlowQuery, 'workspace' | 'flowType' | 'direction'> & {
   to: Instant | undefined
 }
 
-/** The flows of one wallet or of all, wallet by wallet, each from its beginning. */
+/** The flows of one wallet or of all, wallet by wallet, oldest first. */
 export const flowSource = (ledger: Ledger, asked: Asked, pageSize: number): Source => {
   async function* rows(): AsyncGenerator<Row> {
     const { walletId, from: start, ...query } = asked

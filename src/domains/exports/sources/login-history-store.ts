@@ -4,7 +4,7 @@ import { everyRow, type Row, type Source } from './source.ts'
 
 const columns = ['bizId', 'loginTime', 'clientIp', 'userAgent', 'loginResult', 'failureReason'] as const
 
-/** An account's own logins, the oldest first. The table is identity's. */
+/** An account's own logins, oldest first. The table belongs to identity. */
 export const loginHistorySource = (
   store: Database,
   { account, from: start, to }: { account: AccountId; from: Instant | undefined; to: Instant | undefined },

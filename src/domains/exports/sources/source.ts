@@ -1,15 +1,15 @@
 import type { Instant } from '../../../kernel/index.ts'
 
-/** A line of an export, by column. Amounts and instants are text already. */
+/** A row of an export, by column. Amounts and instants are formatted already. */
 export type Row = Readonly<Record<string, string | number | null>>
 
-/** A list as it is exported: its columns in their order, and its rows, read a page at a time. */
+/** A list to export: its columns in order, and its rows, read page by page. */
 export interface Source {
   columns: readonly string[]
   rows: AsyncIterable<Row>
 }
 
-/** A page from an instant on, the oldest first, instants alike in a fixed order. */
+/** Reads a page from an instant on, oldest first. Rows of one instant have a fixed order. */
 export type ReadPage<T> = (slice: {
   from: Instant | undefined
   currentPage: number
@@ -22,8 +22,8 @@ interface Placed {
 }
 
 /**
- * Everything that a list holds, by keyset: each page begins where the last one ended, at its instant, and what was seen
- * of that instant is passed over. Only instants with more rows than a page has are paged through by number.
+ * All rows of a list by keyset: each page starts at the last instant of the previous one and skips the rows already seen.
+ * Only an instant with more rows than a page is read by page number.
  */
 export async function* everyRow<T extends Placed>(
   readPage: ReadPage<T>,
