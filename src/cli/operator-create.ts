@@ -6,11 +6,12 @@ import { schemaOwners } from '../compose/migrations.ts'
 import { readVariables } from '../config/env.ts'
 import { type Configuration, loadConfiguration } from '../config/index.ts'
 import { mailbox, text as printable } from '../contract/common.ts'
-import { type OperatorPermission, operatorPermissions } from '../contract/permissions.ts'
+import { operatorPermissions } from '../contract/index.ts'
 import { inTransaction } from '../database/index.ts'
 import { operatorRoles } from '../domains/operators/index.ts'
 import { assertPasswordAllowed, provideAccount } from '../identity/index.ts'
-import { longestPassword, passwordLength, Refusal } from '../kernel/index.ts'
+import { longestPassword, type Permission, passwordLength, Refusal } from '../kernel/index.ts'
+
 import { createPasswordHasher } from '../platform/crypto/index.ts'
 import { systemClock, systemIds, systemRandomness } from '../platform/system/index.ts'
 import { createLogger } from '../platform/telemetry/index.ts'
@@ -38,7 +39,7 @@ const Values = z.object({
 const generatedBytes = 18
 
 /** The permissions of the operator: those of a role, or those that are listed. */
-const chosenPermissions = (role: string | undefined, list: string | undefined): OperatorPermission[] => {
+const chosenPermissions = (role: string | undefined, list: string | undefined): Permission[] => {
   if (list === undefined) {
     const name = role ?? 'administrator'
     const holds = Object.hasOwn(operatorRoles, name) ? operatorRoles[name] : undefined
@@ -81,7 +82,7 @@ interface Operator {
   email: string
   name: string
   password: string
-  permissions: OperatorPermission[]
+  permissions: Permission[]
 }
 
 /** Creates the account and its audit entry. Resolves with false if the e-mail address already has an account. */

@@ -1,11 +1,13 @@
 import type { Logger } from 'pino'
 import type { Configuration } from '../config/index.ts'
+import { apiKeyPermissions, permissionTable, workspacePermissions } from '../contract/index.ts'
 import { createApiKeys } from '../domains/api-keys/index.ts'
 import { createConstants, isCountry } from '../domains/constants/index.ts'
 import { createExchanges } from '../domains/exchanges/index.ts'
 import { createExports } from '../domains/exports/index.ts'
 import { createFiles } from '../domains/files/index.ts'
 import { createInvitations } from '../domains/invitations/index.ts'
+import { createMembers } from '../domains/members/index.ts'
 import { createOperators } from '../domains/operators/index.ts'
 import { createProfile } from '../domains/profile/index.ts'
 import { createRecharges } from '../domains/recharges/index.ts'
@@ -15,7 +17,7 @@ import { createTransfers } from '../domains/transfers/index.ts'
 import { createWallets } from '../domains/wallets/index.ts'
 import { createWithdrawalChannels } from '../domains/withdrawal-channels/index.ts'
 import { createWithdrawals } from '../domains/withdrawals/index.ts'
-import { createWorkspaces, freezeOwnWorkspace, workspaceMembers } from '../domains/workspaces/index.ts'
+import { createWorkspaces, freezeOwnWorkspace, hasWorkspace, lockWorkspace } from '../domains/workspaces/index.ts'
 import { endSessions, type Identity } from '../identity/index.ts'
 import type { HandlerTable, Portal } from '../kernel/index.ts'
 import { checkingBook, createLedger, forgettingAnswers, verifyBook } from '../ledger/index.ts'
@@ -36,8 +38,20 @@ export const composeDomains = async (
   const { expiryMs, ledgerCheckMs } = settings.money.background
   const ledger = createLedger(outside)
   await ledger.ensureHouse(currencies)
-  const members = workspaceMembers(settings.access.workspaces)
-  const wallets = createWallets({ ...outside, ledger, members, currencies })
+  const members = createMembers({
+    ...outside,
+    permissions: workspacePermissions,
+    settings: settings.access.workspaces,
+    lockWorkspace,
+    hasWorkspace: (id) => hasWorkspace(outside.database, id),
+  })
+  const { memberships } = members
+  const wallets = createWallets({
+    ...outside,
+    ledger,
+    members: { demandOutsider: (tx, account, workspace) => memberships.assertOutsider(tx, account, workspace) },
+    currencies,
+  })
   // Do not delete the bytes of an upload in progress.
   const orphanAfterMs = Math.max(settings.files.orphanAfterMs, 2 * settings.requests.uploadTimeoutMs)
   const files = createFiles({ ...outside, settings: { ...settings.files, orphanAfterMs } })
@@ -58,32 +72,40 @@ export const composeDomains = async (
   const withdrawalChannels = createWithdrawalChannels({
     ...outside,
     ledger,
-    members,
+    members: { holdFor: (tx, account, access) => memberships.assertAccess(tx, account, access) },
     isCountry,
     maxPerWorkspace: settings.money.withdrawal.maxChannelsPerWorkspace,
   })
   const cleaners = [files, exports, exchanges, withdrawalChannels].map(({ clean }) => clean)
-  const sandbox = createSandbox({ ...outside, ledger, members, cleaners })
+  const sandbox = createSandbox({ ...outside, ledger, members: memberships, cleaners })
   const workspaces = createWorkspaces({
     ...outside,
-    members,
+    members: memberships,
     openWallets: async (tx, workspace) => {
       await wallets.openWallets(tx, workspace)
       if (workspace.kind === 'SANDBOX') await sandbox.seed(tx, workspace.workspaceId)
     },
   })
-  const roles = createRoles({ ...outside, members, settings: settings.access.roles })
+  const roles = createRoles({
+    ...outside,
+    members: memberships,
+    permissionTable: permissionTable.workspace,
+    settings: settings.access.roles,
+  })
   const invitations = createInvitations({
     ...outside,
-    members,
+    members: memberships,
     portalUrl: signInUrl('CONSUMER'),
     settings: settings.access.invitations,
   })
   const apiKeys = createApiKeys({
     ...outside,
-    members,
-    gate: workspaces.gate,
-    admit: identity.assertAddressAllowed,
+    members: {
+      assertAccess: (tx, account, access) => memberships.assertAccess(tx, account, access),
+      enter: members.enter,
+    },
+    permissions: apiKeyPermissions,
+    assertAddressAllowed: identity.assertAddressAllowed,
     settings: settings.access.apiKeys,
     onFault: (error) => logger.warn({ err: error }, 'the last use of an API key could not be written'),
   })
@@ -102,6 +124,7 @@ export const composeDomains = async (
   const served = [
     wallets,
     workspaces,
+    members,
     exchanges,
     transfers,
     recharges,
@@ -139,6 +162,7 @@ export const composeDomains = async (
   return {
     ledger,
     workspaces,
+    members,
     apiKeys,
     rates,
     jobs,

@@ -123,7 +123,7 @@ const buildPipeline = (
         limits: withLimitMetrics(outside.limits, perimeter),
         channel: withChannelMetrics(identity.channel, perimeter),
         authentication: { ...identity.authentication, apiKey: domains.apiKeys.authenticate },
-        access: createAccessCache(domains.workspaces.gate, outside.clock, {
+        access: createAccessCache(domains.members, outside.clock, {
           leaseMs: settings.access.leaseMs,
           shared: settings.databaseUrl !== null,
         }),
@@ -204,7 +204,7 @@ const composeParts = async (
   const perimeter = createPerimeterMetrics(metrics.registry)
   // Identity and the domains need each other: registration opens workspaces, and operators end sessions.
   const identity = await composeIdentity(settings, outside, logger, (tx, opening) =>
-    domains.workspaces.provide(tx, opening),
+    domains.workspaces.openWithWallets(tx, opening),
   )
   const domains = await composeDomains(settings, outside, logger, identity)
   building.defer(() => domains.apiKeys.settle())

@@ -1,5 +1,5 @@
 import { ConfigurationError } from '../config/index.ts'
-import { operatorPermissions, workspacePermissions } from '../contract/permissions.ts'
+import { operatorPermissions, workspacePermissions } from '../contract/index.ts'
 import { accountByEmail, type Identity } from '../identity/index.ts'
 import { developmentAccounts, developmentPassword, seedDevelopment } from '../seed/development.ts'
 import type { Domains } from './domains.ts'
@@ -9,7 +9,7 @@ import type { Infrastructure } from './infrastructure.ts'
 export const composeSeed = (
   outside: Infrastructure,
   identity: Identity,
-  { ledger, workspaces }: Domains,
+  { ledger, workspaces, members }: Domains,
 ): Promise<void> =>
   seedDevelopment({
     database: outside.database,
@@ -19,7 +19,7 @@ export const composeSeed = (
     createAccount: identity.provideAccount,
     openWorkspace: workspaces.open,
     addRole: workspaces.addRole,
-    addMember: workspaces.members.add,
+    addMember: (tx, member, at) => members.memberships.add(tx, member, at),
     openWallet: (tx, wallet) => ledger.within(tx).openWallet(wallet),
     fund: (funds, tx) => ledger.within(tx).fundWallet({ ...funds, actor: null }),
   })

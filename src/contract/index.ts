@@ -31,9 +31,17 @@ import {
   isCodedFamily,
   type Operation,
   operationsIn,
+  type Permission,
   pipelineCodes,
 } from '../kernel/index.ts'
 import * as ledger from '../ledger/contract.ts'
+import { joinDeclarations } from './declarations.ts'
+import {
+  assertDeclaredPermissions,
+  collectPermissions,
+  type PermissionList,
+  type PermissionRow,
+} from './permissions.ts'
 
 /** The interface as data: every operation of every chain, a file per resource. */
 export const resources = {
@@ -63,8 +71,13 @@ export const resources = {
   operators,
 }
 
-/** Each operation under its export name, which is what code calls it. */
-export const namedOperations = Object.values(resources).flatMap(operationsIn)
+const domainOrder = Object.keys(resources)
+const orderOf = ({ id }: Operation): number => domainOrder.indexOf(domainOf(id))
+
+/** Each operation under its export name, by the domain of its id: `operators.*` is declared by several owners. */
+export const namedOperations = Object.values(resources)
+  .flatMap(operationsIn)
+  .sort(([, a], [, b]) => orderOf(a) - orderOf(b))
 
 export const catalogue: readonly Operation[] = namedOperations.map(([, operation]) => operation)
 
@@ -78,23 +91,10 @@ export const routableDomains: readonly string[] = [...new Set(catalogue.map(({ i
   isRoutable,
 )
 
-/** Joins what the owners declare; a name that two of them declare is an error that names both. */
-const joined = <T>(kind: string, declared: readonly (readonly [owner: string, name: string, value: T])[]) => {
-  const owners = new Map<string, string>()
-  const all = new Map<string, T>()
-  for (const [owner, name, value] of declared) {
-    const other = owners.get(name)
-    if (other !== undefined) throw new TypeError(`${kind} ${name} is declared by ${other} and by ${owner}`)
-    owners.set(name, owner)
-    all.set(name, value)
-  }
-  return all
-}
-
 const owners: Readonly<Record<string, object>> = { kernel, ledger, ...resources }
 
 /** Every family of coded values, by its name. */
-export const codedFamilies: ReadonlyMap<string, CodedFamily> = joined(
+export const codedFamilies: ReadonlyMap<string, CodedFamily> = joinDeclarations(
   'coded family',
   Object.entries(owners).flatMap(([owner, contract]) =>
     Object.values(contract)
@@ -103,9 +103,30 @@ export const codedFamilies: ReadonlyMap<string, CodedFamily> = joined(
   ),
 )
 
+/** Every permission in order: those of a workspace's roles, and those of operators. */
+export const permissionTable = {
+  workspace: collectPermissions(owners, 'workspace'),
+  operator: collectPermissions(owners, 'operator'),
+}
+
+const codesIn = (rows: readonly PermissionRow[]): readonly Permission[] => rows.map(({ code }) => code)
+
+export const workspacePermissions = codesIn(permissionTable.workspace)
+export const operatorPermissions = codesIn(permissionTable.operator)
+/** The workspace permissions that an API key can hold. */
+export const apiKeyPermissions = codesIn(permissionTable.workspace.filter(({ isPeopleOnly }) => !isPeopleOnly))
+
+/** The lists that `permissionCodes` of a contract file names. */
+export const permissionLists: Readonly<Record<PermissionList, readonly Permission[]>> = {
+  workspacePermissions,
+  apiKeyPermissions,
+}
+
+assertDeclaredPermissions(resources, { workspacePermissions, operatorPermissions })
+
 const tableOf = (contract: object): CodeTable => ('codes' in contract ? (contract.codes as CodeTable) : {})
 
-const statuses: ReadonlyMap<string, number> = joined(
+const statuses: ReadonlyMap<string, number> = joinDeclarations(
   'refusal code',
   Object.entries({ pipeline: { codes: pipelineCodes }, ...owners }).flatMap(([owner, contract]) =>
     Object.entries(tableOf(contract)).map(([code, { status }]) => [owner, code, status] as const),

@@ -1,83 +1,93 @@
+import * as z from 'zod'
+import { invalid, operationsIn, type Permission } from '../kernel/index.ts'
+import { joinDeclarations } from './declarations.ts'
+import { distinct } from './formats.ts'
+
+/** The permissions of one group, such as `role`: each action is a permission `<group>:<action>`. */
+export interface PermissionGroup {
+  /** Position of the first action in the permission table. The others follow it one by one. */
+  readonly sortOrder: number
+  readonly actions: readonly string[]
+  /** Actions that an API key cannot hold: they change who may do what. */
+  readonly peopleOnly?: readonly string[]
+}
+
 /**
- * Every right that exists. A workspace's roles hold the first table's, which is the permission tree of
- * interface.md 2.13; accounts of the SYSTEM portal hold the second's. Names and descriptions stand in
- * config/locales under `permission.<code>`.
+ * The permissions that an owner declares in its `contract.ts`: those of a workspace's roles and those of operators.
+ * Their names and descriptions are in config/locales under `permission.<code>`.
  */
-const workspaceRights = {
-  workspace: ['read', 'update'],
-  member: ['read', 'manage'],
-  role: ['read', 'manage'],
-  invitation: ['read', 'manage'],
-  'api-key': ['read', 'manage'],
-  wallet: ['read'],
-  transfer: ['read', 'create'],
-  exchange: ['read', 'create'],
-  recharge: ['read', 'create'],
-  withdrawal: ['read', 'create'],
-  'withdrawal-channel': ['read', 'manage'],
-  file: ['read', 'upload'],
-  export: ['read', 'create'],
-  sandbox: ['reset'],
-} as const
+export interface Permissions {
+  readonly workspace?: Readonly<Record<string, PermissionGroup>>
+  readonly operator?: Readonly<Record<string, PermissionGroup>>
+}
 
-const operatorRights = {
-  account: ['read', 'approve', 'suspend'],
-  session: ['terminate'],
-  workspace: ['read', 'freeze'],
-  member: ['limit'],
-  recharge: ['read', 'approve'],
-  transfer: ['read', 'approve'],
-  withdrawal: ['read', 'approve', 'settle'],
-  'withdrawal-channel': ['read', 'verify'],
-  wallet: ['freeze', 'close'],
-  'exchange-rate': ['read', 'manage'],
-  ledger: ['read'],
-  audit: ['read'],
-} as const
-
-type Rights = Record<string, readonly string[]>
-type CodesOf<R extends Rights> = { [G in keyof R & string]: `${G}:${R[G][number]}` }[keyof R & string]
-
-export type WorkspacePermission = CodesOf<typeof workspaceRights>
-export type OperatorPermission = CodesOf<typeof operatorRights>
-
-export interface PermissionRow<P extends string> {
-  code: P
+export interface PermissionRow {
+  code: Permission
   group: string
   action: string
   sortOrder: number
+  isPeopleOnly: boolean
 }
 
-const rows = <R extends Rights>(rights: R): PermissionRow<CodesOf<R>>[] =>
-  Object.entries(rights).flatMap(([group, actions], place) =>
-    actions.map((action, step) => ({
-      code: `${group}:${action}` as CodesOf<R>,
+const rowsOf = (groups: Readonly<Record<string, PermissionGroup>>): PermissionRow[] =>
+  Object.entries(groups).flatMap(([group, { sortOrder, actions, peopleOnly = [] }]) =>
+    actions.map((action, index) => ({
+      code: `${group}:${action}` as const,
       group,
       action,
-      sortOrder: (place + 1) * 100 + step,
+      sortOrder: sortOrder + index,
+      isPeopleOnly: peopleOnly.includes(action),
     })),
   )
 
-export const permissionTable: {
-  readonly workspace: readonly PermissionRow<WorkspacePermission>[]
-  readonly operator: readonly PermissionRow<OperatorPermission>[]
-} = { workspace: rows(workspaceRights), operator: rows(operatorRights) }
+const permissionsOf = (contract: object): Permissions =>
+  'permissions' in contract ? (contract.permissions as Permissions) : {}
 
-export const workspacePermissions: readonly WorkspacePermission[] = permissionTable.workspace.map((row) => row.code)
-export const operatorPermissions: readonly OperatorPermission[] = permissionTable.operator.map((row) => row.code)
+/** All permissions of a scope in order. Throws if two owners declare the same one. */
+export const collectPermissions = (
+  contracts: Readonly<Record<string, object>>,
+  scope: keyof Permissions,
+): readonly PermissionRow[] => {
+  const declared = Object.entries(contracts).flatMap(([owner, contract]) =>
+    rowsOf(permissionsOf(contract)[scope] ?? {}).map((row) => [owner, row.code, row] as const),
+  )
+  return [...joinDeclarations(`${scope} permission`, declared).values()].sort((a, b) => a.sortOrder - b.sortOrder)
+}
 
-/** What changes who may do what stays with people. */
-const peopleOnly: ReadonlySet<WorkspacePermission> = new Set([
-  'workspace:update',
-  'member:manage',
-  'role:manage',
-  'invitation:manage',
-  'api-key:manage',
-  'withdrawal-channel:manage',
-  'sandbox:reset',
-])
+/**
+ * Throws if a policy requires a permission that no owner declares. Operations outside a workspace require permissions of
+ * operators.
+ */
+export const assertDeclaredPermissions = (
+  contracts: Readonly<Record<string, object>>,
+  declared: { workspacePermissions: readonly Permission[]; operatorPermissions: readonly Permission[] },
+): void => {
+  for (const [owner, contract] of Object.entries(contracts))
+    for (const [, { id, policy }] of operationsIn(contract)) {
+      const list = policy.workspace === 'none' ? 'operatorPermissions' : 'workspacePermissions'
+      if (policy.permission !== null && !declared[list].includes(policy.permission))
+        throw new TypeError(`${id} of ${owner} requires ${policy.permission}, which no owner declares in ${list}`)
+    }
+}
 
-/** What an API key may hold. */
-export const apiKeyPermissions: readonly WorkspacePermission[] = workspacePermissions.filter(
-  (code) => !peopleOnly.has(code),
-)
+/** The lists of permission codes in requests. The OpenAPI document names the codes, taken from the catalogue. */
+export type PermissionList = 'workspacePermissions' | 'apiKeyPermissions'
+
+const maxCodes = 500
+const maxCodeLength = 128
+
+/**
+ * A list of distinct permission codes in a request. Contract files cannot see the permissions of other owners: whether
+ * a code exists is for the service to check, with `assertKnownPermissions`.
+ */
+export const permissionCodes = (list: PermissionList, min = 0) => {
+  const codes = distinct(z.string().max(maxCodeLength), maxCodes)
+  return (min > 0 ? codes.min(min) : codes).meta({ title: list })
+}
+
+/** Refuses a list with an unknown code as validation would: by the field and the index of the first one. */
+export const assertKnownPermissions = (codes: readonly string[], known: readonly Permission[]): void => {
+  const all: ReadonlySet<string> = new Set(known)
+  const index = codes.findIndex((code) => !all.has(code))
+  if (index >= 0) throw invalid(`permissionCodes.${index}`, 'an unknown permission')
+}

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { codedFamilies } from '../contract/index.ts'
+import { codedFamilies, permissionLists } from '../contract/index.ts'
 import { type JsonObject, mapMembers, reference, toJsonObject } from './json.ts'
 import { pascal } from './names.ts'
 import { foldNull } from './nullable.ts'
@@ -32,6 +32,14 @@ const share = (schema: Record<string, unknown>): void => {
   Object.assign(schema, reference('schemas', pascal(title)))
 }
 
+/** The contract names a list of permission codes by its title; the catalogue knows the codes. */
+const listPermissions = (schema: Record<string, unknown>): void => {
+  const codes = Object.entries(permissionLists).find(([name]) => name === schema.title)?.[1]
+  if (!codes) return
+  delete schema.title
+  Object.assign(schema, { items: { type: 'string', enum: [...codes] }, maxItems: codes.length })
+}
+
 /** A zod schema as JSON Schema 2020-12: `input` is what a request may say, `output` what a reply will. */
 export const schemaOf = (schema: z.ZodType, io: 'input' | 'output'): JsonObject => {
   const { $schema: _, ...rest } = toJsonObject(
@@ -41,6 +49,7 @@ export const schemaOf = (schema: z.ZodType, io: 'input' | 'output'): JsonObject 
       override: ({ jsonSchema }) => {
         tidy(jsonSchema, io)
         share(jsonSchema)
+        listPermissions(jsonSchema)
       },
     }),
   )

@@ -59,7 +59,8 @@ describe('the catalogue', () => {
     expect(duplicates(names)).toEqual([])
     expect(duplicates(routes.map((route) => route.shape))).toEqual([])
     const operations = Object.values(resources).flatMap(operationsIn)
-    expect(operations.map(([, operation]) => operation)).toEqual(catalogue)
+    expect(operations).toHaveLength(catalogue.length)
+    expect(new Set(operations.map(([, operation]) => operation))).toEqual(new Set(catalogue))
   })
 
   it('declares the observed 500s of existing operations only', () => {

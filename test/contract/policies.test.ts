@@ -1,11 +1,12 @@
 import { describe, expect, it } from 'vitest'
-import { catalogue } from '../../src/contract/index.ts'
 import {
   apiKeyPermissions,
+  catalogue,
   operatorPermissions,
   permissionTable,
   workspacePermissions,
-} from '../../src/contract/permissions.ts'
+} from '../../src/contract/index.ts'
+
 import { impliedRefusals } from '../../src/contract/refusals.ts'
 import type { ChainId, Policy } from '../../src/kernel/index.ts'
 import { routes, routesOf } from './routes.ts'

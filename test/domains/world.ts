@@ -1,9 +1,12 @@
 import { join } from 'node:path'
 import type { z } from 'zod'
-import { codedFamilies, codes } from '../../src/contract/index.ts'
+import { codedFamilies, codes, workspacePermissions } from '../../src/contract/index.ts'
 import type { Database, OpenDatabase } from '../../src/database/index.ts'
-import { createWorkspaces, type Workspaces, workspaceMembers } from '../../src/domains/workspaces/index.ts'
+import { createMembers, type Members } from '../../src/domains/members/index.ts'
+import type { createWallets } from '../../src/domains/wallets/index.ts'
+import { createWorkspaces, hasWorkspace, lockWorkspace, type Workspaces } from '../../src/domains/workspaces/index.ts'
 import { parsePathParameters } from '../../src/gateway/pipeline/path-parameters.ts'
+
 import {
   type AccountId,
   type Caller,
@@ -32,6 +35,23 @@ export const words = createWords({
 
 /** What deployments start from. */
 export const { access: accessSettings } = testSettings({})
+
+/** The members of workspaces, as compose builds them. */
+const createTestMembers = (database: Database, settings = { ...accessSettings.workspaces }): Members =>
+  createMembers({
+    database,
+    words,
+    permissions: workspacePermissions,
+    settings,
+    lockWorkspace,
+    hasWorkspace: (id) => hasWorkspace(database, id),
+  })
+
+/** What wallets take from the members of workspaces. */
+export const walletMembers = (database: Database): Parameters<typeof createWallets>[0]['members'] => {
+  const { memberships } = createTestMembers(database)
+  return { demandOutsider: (tx, account, workspace) => memberships.assertOutsider(tx, account, workspace) }
+}
 
 /** A clock that a test moves. It starts at a fixed instant. */
 export const testClock = (start = '2026-03-01T09:00:00Z') => {
@@ -63,6 +83,9 @@ export interface World extends Pick<OpenDatabase, 'patiently'> {
   database: Database
   clock: TestClock
   workspaces: Workspaces
+  members: Members
+  /** The handlers of workspaces and members. */
+  handlers: HandlerTable
   /** How many workspaces an account may belong to. */
   limits: { maxPerAccount: number }
   account(email: string, portal?: Portal): Promise<AccountId>
@@ -87,12 +110,12 @@ export const createWorld = async (open = testDatabase): Promise<World> => {
   const { database, close } = await open()
   const clock = testClock()
   const limits = { ...accessSettings.workspaces }
-  const members = workspaceMembers(limits)
+  const members = createTestMembers(database, limits)
   const workspaces = createWorkspaces({
     database,
     words,
     ids: systemIds,
-    members,
+    members: members.memberships,
     openWallets: async () => undefined,
   })
 
@@ -127,7 +150,7 @@ export const createWorld = async (open = testDatabase): Promise<World> => {
     const at = clock.now()
     const opened = await database
       .transaction()
-      .execute((tx) => workspaces.provide(tx, { ownerId, name, kind, joinSource: 'CREATION', at }))
+      .execute((tx) => workspaces.openWithWallets(tx, { ownerId, name, kind, joinSource: 'CREATION', at }))
     return opened.workspaceId
   }
 
@@ -142,7 +165,7 @@ export const createWorld = async (open = testDatabase): Promise<World> => {
     const at = clock.now()
     await database.transaction().execute(async (tx) => {
       await workspaces.addRole(tx, { id, workspaceId, name: `role ${id}`, type: 'CUSTOM', permissionCodes }, at)
-      await workspaces.members.add(tx, { workspaceId, accountId, roleId: id, joinSource: 'INVITATION' }, at)
+      await members.memberships.add(tx, { workspaceId, accountId, roleId: id, joinSource: 'INVITATION' }, at)
     })
     return id
   }
@@ -151,9 +174,7 @@ export const createWorld = async (open = testDatabase): Promise<World> => {
     const { policy, body, query, reply, id } = operation
     const caller = typeof asked.as === 'string' ? callerOf(asked.as) : asked.as
     const access =
-      policy.workspace === 'none'
-        ? null
-        : (asked.access ?? (await workspaces.gate.enter(caller, asked.workspace ?? null)))
+      policy.workspace === 'none' ? null : (asked.access ?? (await members.enter(caller, asked.workspace ?? null)))
     if (policy.permission && access && !access.permissions.has(policy.permission)) {
       throw new Refusal('ACCESS.PERMISSION_DENIED')
     }
@@ -177,7 +198,8 @@ export const createWorld = async (open = testDatabase): Promise<World> => {
   }
 
   const patiently: World['patiently'] = (work) => work(database)
-  return { database, patiently, clock, workspaces, limits, account, workspaceOf, join, ask, close }
+  const handlers = new Map([...workspaces.handlers, ...members.handlers])
+  return { database, patiently, clock, workspaces, members, handlers, limits, account, workspaceOf, join, ask, close }
 }
 
 /** The code that a call is refused with. */

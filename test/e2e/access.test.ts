@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { workspacePermissions } from '../../src/contract/permissions.ts'
+import { workspacePermissions } from '../../src/contract/index.ts'
 import { developmentIds } from '../../src/seed/development.ts'
 import { unknownId } from '../harness/catalogue.ts'
 import type { Answer } from '../harness/http.ts'

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { workspacePermissions } from '../../src/contract/permissions.ts'
+import { workspacePermissions } from '../../src/contract/index.ts'
 import { developmentIds } from '../../src/seed/development.ts'
 import { routes } from '../harness/catalogue.ts'
 import { storeIsAvailable } from '../harness/store.ts'

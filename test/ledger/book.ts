@@ -2,7 +2,6 @@ import type { Database } from '../../src/database/index.ts'
 import { createTransfers } from '../../src/domains/transfers/index.ts'
 import type { TransferRules } from '../../src/domains/transfers/rules.ts'
 import { createWallets } from '../../src/domains/wallets/index.ts'
-import { workspaceMembers } from '../../src/domains/workspaces/index.ts'
 import {
   type AccountId,
   formatMoney,
@@ -14,7 +13,7 @@ import {
 } from '../../src/kernel/index.ts'
 import { createLedger, type Ledger } from '../../src/ledger/index.ts'
 import { systemIds } from '../../src/platform/system/index.ts'
-import { accessSettings, type TestClock, testClock, words } from '../domains/world.ts'
+import { type TestClock, testClock, walletMembers, words } from '../domains/world.ts'
 import { asker } from './ask.ts'
 
 export interface TestWallet {
@@ -47,7 +46,7 @@ export const createBook = async (database: Database, rules: Partial<TransferRule
   const clock = testClock()
   const ids = systemIds
   const ledger = createLedger({ database, clock, ids })
-  const members = workspaceMembers(accessSettings.workspaces)
+  const members = walletMembers(database)
   const wallets = createWallets({ database, ledger, members, clock, ids, words, currencies: ['USD', 'EUR', 'JPY'] })
   const transfers = createTransfers({ ledger, words, approvalThreshold: {}, fixedFee: {}, ...rules })
 

@@ -2,10 +2,9 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createTransfer, rejectTransfer } from '../../src/domains/transfers/contract.ts'
 import * as contract from '../../src/domains/wallets/contract.ts'
 import { createWallets } from '../../src/domains/wallets/index.ts'
-import { workspaceMembers } from '../../src/domains/workspaces/index.ts'
 import { toIso, type WorkspaceId } from '../../src/kernel/index.ts'
 import { systemIds } from '../../src/platform/system/index.ts'
-import { accessSettings, refusalOf, words } from '../domains/world.ts'
+import { refusalOf, walletMembers, words } from '../domains/world.ts'
 import { type Book, createBook, type TestWallet } from './book.ts'
 import { everyStore } from './stores.ts'
 
@@ -17,7 +16,7 @@ describe.each(stores)('wallets on $name', ({ database }) => {
   let a: TestWallet
   let b: TestWallet
   const caller = systemIds.next<'account'>()
-  const members = workspaceMembers(accessSettings.workspaces)
+  const members = walletMembers(database)
   beforeAll(async () => {
     book = await createBook(database, { approvalThreshold: { USD: '50' } })
     a = await book.wallet('USD', '100.00')

@@ -2,8 +2,8 @@ import { cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { codedFamilies, codes } from '../../src/contract/index.ts'
-import { operatorPermissions, workspacePermissions } from '../../src/contract/permissions.ts'
+import { codedFamilies, codes, operatorPermissions, workspacePermissions } from '../../src/contract/index.ts'
+
 import { locales, roleType } from '../../src/kernel/index.ts'
 
 import { readTexts } from '../../src/platform/i18n/catalogue.ts'

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { operatorPermissions, workspacePermissions } from '../../src/contract/permissions.ts'
+import { operatorPermissions, workspacePermissions } from '../../src/contract/index.ts'
 import { type AccountId, formatMoney } from '../../src/kernel/index.ts'
 import { createLedger, type Ledger } from '../../src/ledger/index.ts'
 import { systemIds } from '../../src/platform/system/index.ts'
@@ -28,7 +28,7 @@ beforeAll(async () => {
     },
     openWorkspace: workspaces.open,
     addRole: workspaces.addRole,
-    addMember: workspaces.members.add,
+    addMember: (tx, member, at) => world.members.memberships.add(tx, member, at),
     openWallet: (tx, wallet) => ledger.within(tx).openWallet(wallet),
     fund: (funds, tx) => ledger.within(tx).fundWallet({ ...funds, actor: null }),
   }
@@ -62,9 +62,8 @@ test('the seed makes one workspace with its people and wallets, however often it
     ['Main EUR', 'EUR', true, '10000.00'],
     ['Savings USD', 'USD', false, '0.00'],
   ])
-  const { gate } = world.workspaces
-  const owner = await gate.enter(callerOf(account('owner@demo.test')), null)
-  const member = await gate.enter(callerOf(account('member@demo.test')), null)
+  const owner = await world.members.enter(callerOf(account('owner@demo.test')), null)
+  const member = await world.members.enter(callerOf(account('member@demo.test')), null)
   expect([owner.id, member.id]).toEqual([developmentIds.workspace, developmentIds.workspace])
   expect([owner.isOwner, member.isOwner]).toEqual([true, false])
   expect(member.permissions.has('transfer:create')).toBe(true)

@@ -1,12 +1,16 @@
 import * as z from 'zod'
 import { bizId, coded, codeOf, id, instant, listQuery, page, text, timestamp } from '../../contract/common.ts'
 import { addressRange, distinct } from '../../contract/formats.ts'
-import { apiKeyPermissions } from '../../contract/permissions.ts'
+import { type Permissions, permissionCodes } from '../../contract/permissions.ts'
 import { member } from '../../contract/policies.ts'
 import { type CodeOf, codedFamily, operation } from '../../kernel/index.ts'
 
 /** The description of the OpenAPI tag. */
 export const summary = 'API keys, with which machines use the second chain.'
+
+export const permissions = {
+  workspace: { 'api-key': { sortOrder: 500, actions: ['read', 'manage'], peopleOnly: ['manage'] } },
+} as const satisfies Permissions
 
 export const apiKeyStatus = codedFamily('apiKeyStatus', {
   ACTIVE: 10091201,
@@ -35,12 +39,12 @@ const ApiKey = z.object({
 
 const ApiKeyRequest = z.strictObject({
   apiKeyName: text(64),
-  permissionCodes: distinct(z.enum(apiKeyPermissions), apiKeyPermissions.length).min(1),
+  permissionCodes: permissionCodes('apiKeyPermissions', 1),
   ipAllowlist: distinct(addressRange, 64).optional(),
   expiresAt: instant.optional(),
 })
 
-/** How a key's public part begins, as far as somebody knows it; never more of the key than that. */
+/** The start of a key's public part. The secret part must not appear in a query. */
 const keyPrefix = z
   .string()
   .regex(/^ptk_[0-9a-f]{0,12}$/)

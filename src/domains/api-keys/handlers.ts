@@ -1,74 +1,62 @@
 import {
   bizId,
-  type Caller,
   type HandlerTable,
   handlerTable,
-  type Instant,
   intervalOf,
-  isoOrNull,
-  type Locale,
   mapPage,
-  type Permission,
   parseInstant,
+  type Request,
   type RequestFacts,
-  toIso,
   type Words,
-  type WorkspaceAccess,
 } from '../../kernel/index.ts'
 import { actOf } from '../../platform/audit/index.ts'
 import * as contract from './contract.ts'
-import { apiKeyStatus } from './contract.ts'
-import { statusAt } from './rules.ts'
-import type { ApiKeyCommand, ApiKeyService } from './service.ts'
+import type { ApiKeyCommand } from './rules.ts'
+import {
+  type ApiKeyServicePorts,
+  changeApiKeyStatus,
+  createApiKey,
+  grantablePermissions,
+  listApiKeys,
+  readApiKey,
+} from './service.ts'
 import type { ApiKeyRow } from './store.ts'
+import { toApiKeyView } from './view.ts'
 
-type CommandRequest = RequestFacts & { caller: Caller; workspace: WorkspaceAccess; body: { apiKeyBizId: string } }
+type StatusRequest =
+  | Request<typeof contract.enableApiKey>
+  | Request<typeof contract.disableApiKey>
+  | Request<typeof contract.deleteApiKey>
 
-export const createHandlers = (
-  service: ApiKeyService,
-  words: Words,
-  grantable: readonly Permission[],
-): HandlerTable => {
-  const reply = (row: ApiKeyRow, { locale, receivedAt }: { locale: Locale; receivedAt: Instant }) => ({
-    bizId: row.id,
-    workspaceBizId: row.workspaceId,
-    apiKeyName: row.name,
-    keyPrefix: row.prefix,
-    keyLast4: row.last4,
-    apiKeyStatus: words.coded(apiKeyStatus, statusAt(row, receivedAt), locale),
-    permissionCodes: row.permissionCodes,
-    ipAllowlist: row.ipAllowlist,
-    expiresAt: isoOrNull(row.expiresAt),
-    lastUsedAt: isoOrNull(row.lastUsedAt),
-    lastUsedIp: row.lastUsedIp,
-    createdBy: row.createdBy,
-    createdAt: toIso(row.createdAt),
-    updatedAt: toIso(row.updatedAt),
-  })
-  const command = (name: ApiKeyCommand) => async (request: CommandRequest) => {
-    const id = bizId<'apiKey'>(request.body.apiKeyBizId)
-    return reply(await service.command(actOf(request), request.workspace, id, name), request)
+export const createHandlers = (ports: ApiKeyServicePorts & { words: Words }): HandlerTable => {
+  const toView = (row: ApiKeyRow, { receivedAt, locale }: RequestFacts) =>
+    toApiKeyView(ports.words, row, receivedAt, locale)
+
+  const changeStatus = async (request: StatusRequest, command: ApiKeyCommand) => {
+    const input = { id: bizId<'apiKey'>(request.body.apiKeyBizId), command }
+    const context = { act: actOf(request), access: request.workspace }
+    return toView(await changeApiKeyStatus(ports, input, context), request)
   }
 
   return handlerTable(contract, {
     listApiKeys: async (request) => {
-      const { apiKeyStatus, keyPrefix, startTime, endTime, ...paging } = request.query
-      const filters = { status: apiKeyStatus, prefix: keyPrefix, ...intervalOf({ startTime, endTime }) }
-      const query = { ...paging, ...filters, workspaceId: request.workspace.id }
-      return mapPage(await service.list(query, request.receivedAt), (row) => reply(row, request))
+      const { apiKeyStatus: status, keyPrefix: prefix, startTime, endTime, ...paging } = request.query
+      const filters = { status, prefix, workspaceId: request.workspace.id, ...intervalOf({ startTime, endTime }) }
+      const keys = await listApiKeys(ports, { ...paging, ...filters }, request.receivedAt)
+      return mapPage(keys, (row) => toView(row, request))
     },
-    listApiKeyPermissions: async ({ workspace }) => grantable.filter((code) => workspace.permissions.has(code)),
+    listApiKeyPermissions: async ({ workspace }) => grantablePermissions(ports, workspace),
     readApiKey: async (request) =>
-      reply(await service.read(request.workspace.id, bizId(request.params.api_key_id)), request),
+      toView(await readApiKey(ports, request.workspace.id, bizId(request.params.api_key_id)), request),
     createApiKey: async (request) => {
-      const { apiKeyName, permissionCodes, ipAllowlist, expiresAt } = request.body
-      const limits = { ipAllowlist: ipAllowlist ?? [], expiresAt: parseInstant(expiresAt) ?? null }
-      const asked = { name: apiKeyName, permissionCodes, ...limits }
-      const { row, key } = await service.create(actOf(request), request.workspace, asked)
-      return { ...reply(row, request), secret: key }
+      const { apiKeyName: name, permissionCodes, ipAllowlist = [], expiresAt } = request.body
+      const input = { name, permissionCodes, ipAllowlist, expiresAt: parseInstant(expiresAt) ?? null }
+      const context = { act: actOf(request), access: request.workspace }
+      const { row, key } = await createApiKey(ports, input, context)
+      return { ...toView(row, request), secret: key }
     },
-    enableApiKey: command('enable'),
-    disableApiKey: command('disable'),
-    deleteApiKey: command('delete'),
+    enableApiKey: (request) => changeStatus(request, 'enable'),
+    disableApiKey: (request) => changeStatus(request, 'disable'),
+    deleteApiKey: (request) => changeStatus(request, 'delete'),
   })
 }

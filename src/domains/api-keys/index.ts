@@ -1,40 +1,34 @@
-import { apiKeyPermissions } from '../../contract/permissions.ts'
-import type { Database } from '../../database/index.ts'
-import type { AuthenticationPort, WorkspacePort } from '../../gateway/pipeline/ports.ts'
-import type { Clock, HandlerTable, Ids, Randomness, Words } from '../../kernel/index.ts'
-import type { KeyedDigest } from '../../platform/crypto/index.ts'
-import { type AdmitAddress, authenticator } from './authenticate.ts'
+import type { AuthenticationPort } from '../../gateway/pipeline/ports.ts'
+import type { HandlerTable, Words } from '../../kernel/index.ts'
+import { ApiKeyAuthentication, type AuthenticationPorts, LastUseRecorder } from './authentication.ts'
 import { createHandlers } from './handlers.ts'
-import { createLastUse } from './last-use.ts'
-import { createService, type ServicePorts } from './service.ts'
+import type { ApiKeyServicePorts } from './service.ts'
 
-export interface ApiKeyPorts {
-  database: Database
+/*
+ * API keys of a workspace, and authentication by them. A key acts for the account that made it. Start reading in
+ * `rules.ts`; the format of a key is in `secret.ts`.
+ */
+
+export interface ApiKeyPorts extends ApiKeyServicePorts, AuthenticationPorts {
+  members: ApiKeyServicePorts['members'] & AuthenticationPorts['members']
   words: Words
-  ids: Ids
-  clock: Clock
-  randomness: Randomness
-  digest: KeyedDigest
-  gate: WorkspacePort
-  admit: AdmitAddress
-  members: ServicePorts['members']
-  settings: ServicePorts['settings']
-  /** Told when a key's last use could not be written: nobody waits for it. */
+  /** Called when the last use of a key could not be written. */
   onFault(error: unknown): void
 }
 
 export interface ApiKeys {
   handlers: HandlerTable
   authenticate: AuthenticationPort['apiKey']
-  /** Waits for the last uses that are being written; before the store closes. */
+  /** Waits for pending writes of last uses. Call it before the store closes. */
   settle(): Promise<void>
 }
 
 export const createApiKeys = (ports: ApiKeyPorts): ApiKeys => {
-  const lastUse = createLastUse(ports.database, ports.onFault)
+  const lastUse = new LastUseRecorder(ports.database, (error) => ports.onFault(error))
+  const authentication = new ApiKeyAuthentication(ports, lastUse)
   return {
-    handlers: createHandlers(createService(ports), ports.words, apiKeyPermissions),
-    authenticate: authenticator({ ...ports, lastUse }),
-    settle: lastUse.settle,
+    handlers: createHandlers(ports),
+    authenticate: (credential) => authentication.authenticate(credential),
+    settle: () => lastUse.settle(),
   }
 }

@@ -3,38 +3,52 @@ import { covers, parseRange } from '../../platform/addresses/index.ts'
 import type { ApiKeyStatus } from './contract.ts'
 
 export interface ApiKeySettings {
-  /** What a workspace may have of keys that are not deleted. */
+  /** Maximum number of keys per workspace that are not deleted. */
   maxPerWorkspace: number
-  /** Null: a key may live for ever. */
+  /** Maximum life of a key. Null: no limit. */
   maxLifeMs: number | null
 }
 
-/** When a new key ends: within the longest life that one may have, and at its end where nothing is asked for. */
-export const endOf = (asked: Instant | null, at: Instant, { maxLifeMs }: ApiKeySettings): Instant | null => {
+/** The expiry of a new key: the requested one within the maximum life, else the maximum. Null: the key never expires. */
+export const expiryOf = (requested: Instant | null, at: Instant, { maxLifeMs }: ApiKeySettings): Instant | null => {
   const latest = maxLifeMs === null ? null : plus(at, maxLifeMs)
-  const end = asked ?? latest
-  if (end !== null && (end <= at || (latest !== null && end > latest))) throw invalid('expiresAt')
-  return end
+  const expiry = requested ?? latest
+  if (expiry !== null && (expiry <= at || (latest !== null && expiry > latest))) throw invalid('expiresAt')
+  return expiry
 }
 
-/** A key as time has made it: what is not deleted expires. */
+/** The status of a key at an instant: every key that is not deleted can expire. */
 export const statusAt = (
   key: { status: Exclude<ApiKeyStatus, 'EXPIRED'>; expiresAt: Instant | null },
   at: Instant,
 ): ApiKeyStatus => (key.status !== 'DELETED' && key.expiresAt !== null && key.expiresAt <= at ? 'EXPIRED' : key.status)
 
+/** The status that a command requires, and the one that it sets. */
+export const statusChanges = {
+  enable: { from: ['DISABLED'], to: 'ACTIVE' },
+  disable: { from: ['ACTIVE'], to: 'DISABLED' },
+  delete: { from: ['ACTIVE', 'DISABLED', 'EXPIRED'], to: 'DELETED' },
+} as const satisfies Record<string, { from: readonly ApiKeyStatus[]; to: ApiKeyStatus }>
+
+export type ApiKeyCommand = keyof typeof statusChanges
+
+export const assertStatus = (current: ApiKeyStatus, command: ApiKeyCommand): void => {
+  if (!statusChanges[command].from.some((status) => status === current))
+    throw new Refusal('STATE.CONFLICT', { internal: `the API key is ${current}` })
+}
+
 /** Whether an address is on the list. */
 export const isAllowedFrom = (allowlist: readonly string[], clientIp: string): boolean =>
   allowlist.some((entry) => covers(parseRange(entry), clientIp))
 
-/** Nobody gives a key what they lack. */
-export const requireMayGive = (by: WorkspaceAccess, permissionCodes: readonly string[]): void => {
-  const held: ReadonlySet<string> = by.permissions
+/** Nobody gives a key a permission that they lack. */
+export const assertMayGrant = (access: WorkspaceAccess, permissionCodes: readonly string[]): void => {
+  const held: ReadonlySet<string> = access.permissions
   const lacking = permissionCodes.find((code) => !held.has(code))
   if (lacking !== undefined) throw new Refusal('ACCESS.PERMISSION_DENIED', { internal: `the caller lacks ${lacking}` })
 }
 
-/** What a key may do today: what it was given, as far as its creator still may. Keys own nothing. */
+/** The access of a key: those of its permissions that its creator still holds. A key is never an owner. */
 export const accessOf = (creator: WorkspaceAccess, permissionCodes: readonly string[]): WorkspaceAccess => ({
   id: creator.id,
   isOwner: false,

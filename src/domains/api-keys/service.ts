@@ -1,3 +1,4 @@
+import { assertKnownPermissions } from '../../contract/permissions.ts'
 import { type Database, inTransaction, type Tx } from '../../database/index.ts'
 import {
   type AccountId,
@@ -5,6 +6,7 @@ import {
   type Instant,
   notFound,
   type Page,
+  type Permission,
   type Randomness,
   Refusal,
   type WorkspaceAccess,
@@ -12,87 +14,114 @@ import {
 } from '../../kernel/index.ts'
 import { type Act, recordAct } from '../../platform/audit/index.ts'
 import type { KeyedDigest } from '../../platform/crypto/index.ts'
-import { type ApiKeyQuery, listKeys } from './list-store.ts'
-import { type ApiKeySettings, endOf, requireMayGive, statusAt } from './rules.ts'
-import { makeKey } from './secret.ts'
-import { type ApiKeyId, type ApiKeyRow, countKeys, insertKey, keyById, type StoredStatus, setStatus } from './store.ts'
+import {
+  type ApiKeyCommand,
+  type ApiKeySettings,
+  assertMayGrant,
+  assertStatus,
+  expiryOf,
+  statusAt,
+  statusChanges,
+} from './rules.ts'
+import { generateKey } from './secret.ts'
+import {
+  type ApiKeyId,
+  type ApiKeyQuery,
+  type ApiKeyRow,
+  countKeys,
+  insertKey,
+  keyById,
+  listKeys,
+  setStatus,
+} from './store.ts'
 
-export interface ServicePorts {
+export interface ApiKeyServicePorts {
   database: Database
   ids: Ids
   randomness: Randomness
   digest: KeyedDigest
-  /** Makes what changes a workspace take turns; refuses where the caller's rights have shrunk since they were read. */
-  members: { holdFor(tx: Tx, accountId: AccountId, by: WorkspaceAccess): Promise<unknown> }
+  members: {
+    /** Locks the workspace and refuses if the caller has lost a permission since `access` was read. */
+    assertAccess(tx: Tx, accountId: AccountId, access: WorkspaceAccess): Promise<unknown>
+  }
+  /** Every permission that an API key can hold. */
+  permissions: readonly Permission[]
   settings: ApiKeySettings
 }
 
-export interface AskedKey {
+/** Who acts, and with which access to the workspace. */
+export interface ApiKeyContext {
+  act: Act
+  access: WorkspaceAccess
+}
+
+const conflict = (internal: string): Refusal => new Refusal('STATE.CONFLICT', { internal })
+
+const found = (key: ApiKeyRow | undefined): ApiKeyRow => {
+  if (!key) throw notFound('no such API key in this workspace')
+  return key
+}
+
+export const listApiKeys = (
+  { database }: ApiKeyServicePorts,
+  query: ApiKeyQuery,
+  at: Instant,
+): Promise<Page<ApiKeyRow>> => listKeys(database, query, at)
+
+export const readApiKey = async (
+  { database }: ApiKeyServicePorts,
+  workspaceId: WorkspaceId,
+  id: ApiKeyId,
+): Promise<ApiKeyRow> => found(await keyById(database, { workspaceId, id }))
+
+/** The permissions that a member may give to an API key. */
+export const grantablePermissions = ({ permissions }: ApiKeyServicePorts, access: WorkspaceAccess): Permission[] =>
+  permissions.filter((code) => access.permissions.has(code))
+
+export interface CreateApiKeyInput {
   name: string
   permissionCodes: string[]
   ipAllowlist: string[]
   expiresAt: Instant | null
 }
 
-/** What a key may be when a command comes, and what the command makes of it. */
-const commands = {
-  enable: { from: ['DISABLED'], to: 'ACTIVE' },
-  disable: { from: ['ACTIVE'], to: 'DISABLED' },
-  delete: { from: ['ACTIVE', 'DISABLED', 'EXPIRED'], to: 'DELETED' },
-} as const satisfies Record<string, { from: readonly string[]; to: StoredStatus }>
-
-export type ApiKeyCommand = keyof typeof commands
-
-const present = (key: ApiKeyRow | undefined): ApiKeyRow => {
-  if (!key) throw notFound('no such API key in this workspace')
-  return key
+/** `key` is the key itself. It is returned here only. */
+export const createApiKey = async (
+  { database, ids, randomness, digest, members, permissions, settings }: ApiKeyServicePorts,
+  input: CreateApiKeyInput,
+  { act, access }: ApiKeyContext,
+): Promise<{ row: ApiKeyRow; key: string }> => {
+  assertKnownPermissions(input.permissionCodes, permissions)
+  assertMayGrant(access, input.permissionCodes)
+  const expiresAt = expiryOf(input.expiresAt, act.at, settings)
+  return inTransaction(database, async (tx) => {
+    await members.assertAccess(tx, act.accountId, access)
+    if ((await countKeys(tx, access.id)) >= settings.maxPerWorkspace)
+      throw conflict('the workspace has the maximum number of API keys')
+    const { key, ...secret } = generateKey(randomness, digest)
+    const owner = { id: ids.next<'apiKey'>(), workspaceId: access.id, createdBy: act.accountId }
+    const row = await insertKey(tx, { ...input, ...secret, ...owner, expiresAt }, act.at)
+    if (!row) throw conflict('an API key has that name')
+    const detail = { permissions: input.permissionCodes.join(',') }
+    await recordAct(tx, act, { workspaceId: access.id, targetId: row.id, detail })
+    return { row, key }
+  })
 }
 
-export const createService = ({ database, ids, randomness, digest, members, settings }: ServicePorts) => ({
-  list: (query: ApiKeyQuery, at: Instant): Promise<Page<ApiKeyRow>> => listKeys(database, query, at),
-
-  read: async (workspaceId: WorkspaceId, id: ApiKeyId): Promise<ApiKeyRow> =>
-    present(await keyById(database, { workspaceId, id })),
-
-  /** Answers the row and the key itself, which nobody will be told again. */
-  create: (act: Act, by: WorkspaceAccess, asked: AskedKey): Promise<{ row: ApiKeyRow; key: string }> => {
-    requireMayGive(by, asked.permissionCodes)
-    const expiresAt = endOf(asked.expiresAt, act.at, settings)
-    return inTransaction(database, async (tx) => {
-      await members.holdFor(tx, act.accountId, by)
-      if ((await countKeys(tx, by.id)) >= settings.maxPerWorkspace) {
-        throw new Refusal('STATE.CONFLICT', { internal: 'the workspace has as many API keys as it may' })
-      }
-      const id = ids.next<'apiKey'>()
-      const { key, ...made } = makeKey(randomness, digest)
-      const row = await insertKey(
-        tx,
-        { ...asked, ...made, expiresAt, id, workspaceId: by.id, createdBy: act.accountId },
-        act.at,
-      )
-      if (!row) throw new Refusal('STATE.CONFLICT', { internal: 'an API key has that name' })
-      const detail = { permissions: asked.permissionCodes.join(',') }
-      await recordAct(tx, act, { workspaceId: by.id, targetId: id, detail })
-      return { row, key }
-    })
-  },
-
-  command: (act: Act, by: WorkspaceAccess, id: ApiKeyId, command: ApiKeyCommand): Promise<ApiKeyRow> =>
-    inTransaction(database, async (tx) => {
-      // While the workspace is held nobody else changes its keys.
-      await members.holdFor(tx, act.accountId, by)
-      const key = present(await keyById(tx, { workspaceId: by.id, id }))
-      // To wake a key is to give it its rights.
-      if (command === 'enable') requireMayGive(by, key.permissionCodes)
-      const status = statusAt(key, act.at)
-      const { from, to } = commands[command]
-      if (!from.some((one) => one === status)) {
-        throw new Refusal('STATE.CONFLICT', { internal: `the API key is ${status}` })
-      }
-      const changed = await setStatus(tx, key, to, act.at)
-      await recordAct(tx, act, { workspaceId: by.id, targetId: id })
-      return changed
-    }),
-})
-
-export type ApiKeyService = ReturnType<typeof createService>
+/** Enables, disables or deletes a key. */
+export const changeApiKeyStatus = (
+  { database, members }: ApiKeyServicePorts,
+  { id, command }: { id: ApiKeyId; command: ApiKeyCommand },
+  { act, access }: ApiKeyContext,
+): Promise<ApiKeyRow> =>
+  inTransaction(database, async (tx) => {
+    // The lock of the workspace also covers its keys.
+    await members.assertAccess(tx, act.accountId, access)
+    const key = found(await keyById(tx, { workspaceId: access.id, id }))
+    // Enabling a key grants its permissions again.
+    if (command === 'enable') assertMayGrant(access, key.permissionCodes)
+    assertStatus(statusAt(key, act.at), command)
+    const changed = await setStatus(tx, key, statusChanges[command].to, act.at)
+    await recordAct(tx, act, { workspaceId: access.id, targetId: id })
+    return changed
+  })

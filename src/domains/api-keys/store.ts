@@ -1,11 +1,22 @@
-import type { Database, Tx } from '../../database/index.ts'
-import { type AccountId, type BizId, type Instant, toDate, type WorkspaceId } from '../../kernel/index.ts'
+import { sql } from 'kysely'
+import { type Database, moment, readPage, type Tx } from '../../database/index.ts'
+import {
+  type AccountId,
+  type AccountStatus,
+  type BizId,
+  type Instant,
+  type Page,
+  type PageRequest,
+  type Portal,
+  toDate,
+  type WorkspaceId,
+} from '../../kernel/index.ts'
 import type { ApiKeyStatus } from './contract.ts'
 
 export type ApiKeyId = BizId<'apiKey'>
 export type StoredStatus = Exclude<ApiKeyStatus, 'EXPIRED'>
 
-export const apiKeyColumns = [
+const columns = [
   'biz_id as id',
   'workspace_biz_id as workspaceId',
   'api_key_name as name',
@@ -39,7 +50,7 @@ export interface ApiKeyRow {
   updatedAt: Instant
 }
 
-/** A key is known only inside its workspace. */
+/** A key by its primary key. */
 export interface ApiKeyScope {
   workspaceId: WorkspaceId
   id: ApiKeyId
@@ -48,7 +59,7 @@ export interface ApiKeyScope {
 export const keyById = (store: Database | Tx, { workspaceId, id }: ApiKeyScope): Promise<ApiKeyRow | undefined> =>
   store
     .selectFrom('api_keys')
-    .select(apiKeyColumns)
+    .select(columns)
     .where('workspace_biz_id', '=', workspaceId)
     .where('biz_id', '=', id)
     .executeTakeFirst()
@@ -64,7 +75,7 @@ export interface NewApiKey extends ApiKeyScope {
   createdBy: AccountId
 }
 
-/** Undefined where a key of the workspace has that name. */
+/** Undefined if a key of the workspace has that name. */
 export const insertKey = (tx: Tx, made: NewApiKey, at: Instant): Promise<ApiKeyRow | undefined> =>
   tx
     .insertInto('api_keys')
@@ -85,7 +96,7 @@ export const insertKey = (tx: Tx, made: NewApiKey, at: Instant): Promise<ApiKeyR
       updated_at: toDate(at),
     })
     .onConflict((conflict) => conflict.doNothing())
-    .returning(apiKeyColumns)
+    .returning(columns)
     .executeTakeFirst()
 
 export const countKeys = async (tx: Tx, workspaceId: WorkspaceId): Promise<number> => {
@@ -109,5 +120,99 @@ export const setStatus = (
     .set({ api_key_status: status, updated_at: toDate(at) })
     .where('workspace_biz_id', '=', workspaceId)
     .where('biz_id', '=', id)
-    .returning(apiKeyColumns)
+    .returning(columns)
     .executeTakeFirstOrThrow()
+
+export interface ApiKeyQuery extends PageRequest {
+  workspaceId: WorkspaceId
+  /** Undefined for every status except DELETED. */
+  status: ApiKeyStatus | undefined
+  /** Start of the public part. */
+  prefix: string | undefined
+  from: Instant | undefined
+  to: Instant | undefined
+  sortBy: 'createdAt' | 'updatedAt'
+  sortOrder: 'asc' | 'desc'
+}
+
+const sortColumns = { createdAt: 'created_at', updatedAt: 'updated_at' } as const
+
+/** Sorts after every character of a prefix, which is hexadecimal. */
+const afterPrefix = '~'
+
+const matching = (database: Database, query: ApiKeyQuery, at: Instant) => {
+  let found = database.selectFrom('api_keys').where('workspace_biz_id', '=', query.workspaceId)
+  const expired = sql<boolean>`(expires_at IS NOT NULL AND expires_at <= ${moment(at)})`
+  if (query.status === undefined) found = found.where('api_key_status', '!=', 'DELETED')
+  else if (query.status === 'EXPIRED') found = found.where('api_key_status', '!=', 'DELETED').where(expired)
+  else found = found.where('api_key_status', '=', query.status)
+  if (query.status === 'ACTIVE' || query.status === 'DISABLED') found = found.where(sql<boolean>`NOT ${expired}`)
+  if (query.prefix !== undefined) {
+    const bytes = sql<string>`key_prefix COLLATE "C"`
+    found = found.where(bytes, '>=', query.prefix).where(bytes, '<', query.prefix + afterPrefix)
+  }
+  if (query.from !== undefined) found = found.where('created_at', '>=', moment(query.from))
+  if (query.to !== undefined) found = found.where('created_at', '<=', moment(query.to))
+  return found
+}
+
+export const listKeys = (database: Database, query: ApiKeyQuery, at: Instant): Promise<Page<ApiKeyRow>> => {
+  const found = matching(database, query, at)
+  const sorted = found
+    .select(columns)
+    .orderBy(sortColumns[query.sortBy], query.sortOrder)
+    .orderBy('biz_id', query.sortOrder)
+  return readPage(found, sorted, query)
+}
+
+/** A key with the account that made it, for authentication. */
+export interface KeyWithCreator {
+  id: ApiKeyId
+  workspaceId: WorkspaceId
+  digest: Uint8Array
+  status: StoredStatus
+  permissionCodes: string[]
+  ipAllowlist: string[]
+  expiresAt: Instant | null
+  creatorId: AccountId
+  creatorPortal: Portal
+  creatorStatus: AccountStatus
+  /** Whether the creator's IP whitelist is enabled. */
+  creatorIsWhitelisted: boolean
+}
+
+export const keyByPrefix = (database: Database, prefix: string): Promise<KeyWithCreator | undefined> =>
+  database
+    .selectFrom('api_keys as k')
+    .innerJoin('accounts as a', 'a.biz_id', 'k.created_by')
+    .where('k.key_prefix', '=', prefix)
+    .select([
+      'k.biz_id as id',
+      'k.workspace_biz_id as workspaceId',
+      'k.secret_digest as digest',
+      'k.api_key_status as status',
+      'k.permission_codes as permissionCodes',
+      'k.ip_allowlist as ipAllowlist',
+      'k.expires_at as expiresAt',
+      'a.biz_id as creatorId',
+      'a.portal as creatorPortal',
+      'a.account_status as creatorStatus',
+      'a.ip_whitelist_enabled as creatorIsWhitelisted',
+    ])
+    .executeTakeFirst()
+
+/** Stores the use if it is the latest one: replicas write in any order. */
+export const recordUse = async (
+  database: Database,
+  { workspaceId, id }: ApiKeyScope,
+  clientIp: string,
+  at: Instant,
+): Promise<void> => {
+  await database
+    .updateTable('api_keys')
+    .set({ last_used_at: toDate(at), last_used_ip: clientIp })
+    .where('workspace_biz_id', '=', workspaceId)
+    .where('biz_id', '=', id)
+    .where((eb) => eb.or([eb('last_used_at', 'is', null), eb('last_used_at', '<', moment(at))]))
+    .execute()
+}

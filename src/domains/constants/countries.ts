@@ -9,7 +9,7 @@ interface Country {
   numeric: number
 }
 
-/** Territories without a numbering plan of their own in libphonenumber: whose they use (ITU-T E.164). */
+/** Calling codes of territories without a numbering plan in libphonenumber (ITU-T E.164). */
 const borrowedPlans: Record<string, string> = {
   AQ: '672',
   BV: '47',
@@ -25,9 +25,10 @@ const countries: readonly Country[] = codes.flatMap(([alpha2, alpha3, numeric]) 
 )
 const byAlpha2 = new Set(countries.map((country) => country.alpha2))
 
+/** Whether a country has this ISO 3166 alpha-2 code. */
 export const isCountry = (alpha2: string): boolean => byAlpha2.has(alpha2)
 
-/** libphonenumber's table alone: its calling codes, each with the countries that share it. */
+/** Calling codes by country, from libphonenumber's table: several countries share one. */
 const plans = new Map(
   Object.entries(numbering.country_calling_codes).flatMap(([code, sharing]) =>
     sharing.map((alpha2): [string, string] => [alpha2, code]),

@@ -1,29 +1,33 @@
 import { constant, type HandlerTable, handlerTable, type Instant, type Locale, minutes } from '../../kernel/index.ts'
 import * as contract from './contract.ts'
 import { countriesIn } from './countries.ts'
-import { createTimezones } from './timezones.ts'
+import { Timezones } from './timezones.ts'
 
 /** Zones change their offsets on quarters of an hour. */
-const period = minutes(15)
+const periodMs = minutes(15)
 
-/** The last answer per language, made anew when its key changes. */
-const remembered = <T extends object>(make: (locale: Locale, at: Instant) => T, keyOf: (at: Instant) => number) => {
-  const latest = new Map<Locale, { key: number; value: T }>()
-  return (locale: Locale, at: Instant): T => {
-    const key = keyOf(at)
-    const known = latest.get(locale)
-    if (known?.key === key) return known.value
-    const value = constant(make(locale, at))
-    latest.set(locale, { key, value })
-    return value
+/** Caches the latest list per language, as a constant that the response writer encodes once. */
+class ListCache<T extends object> {
+  readonly #latest = new Map<Locale, { period: number; list: T }>()
+
+  read(locale: Locale, period: number, build: () => T): T {
+    const known = this.#latest.get(locale)
+    if (known?.period === period) return known.list
+    const list = constant(build())
+    this.#latest.set(locale, { period, list })
+    return list
   }
 }
 
+const periodOf = (at: Instant): number => Math.floor(at / periodMs)
+
 export const createHandlers = (): HandlerTable => {
-  const countries = remembered(countriesIn, () => 0)
-  const timezones = remembered(createTimezones(), (at) => Math.floor(at / period))
+  const countries = new ListCache<ReturnType<typeof countriesIn>>()
+  const timezones = new ListCache<ReturnType<Timezones['list']>>()
+  const zones = new Timezones()
   return handlerTable(contract, {
-    listCountries: async ({ locale, receivedAt }) => countries(locale, receivedAt),
-    listTimezones: async ({ locale, receivedAt }) => timezones(locale, receivedAt),
+    listCountries: async ({ locale }) => countries.read(locale, 0, () => countriesIn(locale)),
+    listTimezones: async ({ locale, receivedAt }) =>
+      timezones.read(locale, periodOf(receivedAt), () => zones.list(locale, receivedAt)),
   })
 }

@@ -2,8 +2,8 @@ import { crc32 } from 'node:zlib'
 import { type Instant, type Locale, toDate } from '../../kernel/index.ts'
 
 /**
- * Zones that ICU still lists under the names they once had: the present name of each in the IANA database
- * (its `backward` file). Both names are accepted everywhere.
+ * Zones that ICU lists under former names, with the current name in the IANA database (its `backward` file). Both names
+ * are accepted everywhere.
  */
 const renamed: Record<string, string> = {
   'Africa/Asmera': 'Africa/Asmara',
@@ -35,12 +35,9 @@ const nameOf = (format: Intl.DateTimeFormat, at: Instant): string =>
   format.formatToParts(toDate(at)).find((part) => part.type === 'timeZoneName')?.value ?? ''
 
 /** Minutes east of Greenwich at an instant, daylight saving included. */
-const offsetReader = (zone: string): ((at: Instant) => number) => {
-  const format = new Intl.DateTimeFormat('en', { timeZone: zone, timeZoneName: 'longOffset' })
-  return (at) => {
-    const [, sign, hours = '0', minutes = '0'] = /([+-])(\d{2}):(\d{2})/.exec(nameOf(format, at)) ?? []
-    return (sign === '-' ? -1 : 1) * (Number(hours) * 60 + Number(minutes))
-  }
+const offsetIn = (format: Intl.DateTimeFormat, at: Instant): number => {
+  const [, sign, hours = '0', minutes = '0'] = /([+-])(\d{2}):(\d{2})/.exec(nameOf(format, at)) ?? []
+  return (sign === '-' ? -1 : 1) * (Number(hours) * 60 + Number(minutes))
 }
 
 /** UTC+8, UTC-3:30, UTC+0. */
@@ -59,34 +56,38 @@ const labelOf = (locale: Locale, zone: string, at: Instant): string => {
 }
 
 /**
- * All zones from west to east, with their offsets of that instant. `code` and `value` follow from the zone's name
- * alone, so they never change when zones come or go. Intl's formatters cost most (a tenth of a second for all
- * zones): those of the offsets are kept, and each language's labels.
+ * All zones from west to east, with their offsets at an instant. `code` and `value` derive from the zone's name, so they
+ * stay the same when zones are added or removed. Creating the Intl formatters takes a tenth of a second for all zones:
+ * keep those of the offsets, and the labels of each language.
  */
-export const createTimezones = () => {
-  const offsets = new Map<string, (at: Instant) => number>()
-  const labels = new Map<Locale, ReadonlyMap<string, string>>()
+export class Timezones {
+  readonly #formats = new Map<string, Intl.DateTimeFormat>()
+  readonly #labels = new Map<Locale, ReadonlyMap<string, string>>()
 
-  const offsetAt = (zone: string, at: Instant): number => {
-    const read = offsets.get(zone) ?? offsetReader(zone)
-    offsets.set(zone, read)
-    return read(at)
-  }
-  const labelsIn = (locale: Locale, at: Instant): ReadonlyMap<string, string> => {
-    const known = labels.get(locale) ?? new Map(zones.map((zone) => [zone, labelOf(locale, zone, at)]))
-    labels.set(locale, known)
-    return known
-  }
-
-  return (locale: Locale, at: Instant) =>
-    zones
-      .map((zone) => ({ zone, offset: offsetAt(zone, at) }))
+  list(locale: Locale, at: Instant) {
+    const labels = this.#labelsIn(locale, at)
+    return zones
+      .map((zone) => ({ zone, offset: this.#offsetAt(zone, at) }))
       .sort((a, b) => a.offset - b.offset || (a.zone < b.zone ? -1 : 1))
       .map(({ zone, offset }) => ({
         code: zone.toUpperCase().replaceAll('/', '_'),
-        label: labelsIn(locale, at).get(zone) ?? zone,
+        label: labels.get(zone) ?? zone,
         zoneIdCode: zone,
         utcOffset: offsetText(offset),
         value: crc32(zone) & 0x7fffffff,
       }))
+  }
+
+  #offsetAt(zone: string, at: Instant): number {
+    const known = this.#formats.get(zone)
+    const format = known ?? new Intl.DateTimeFormat('en', { timeZone: zone, timeZoneName: 'longOffset' })
+    this.#formats.set(zone, format)
+    return offsetIn(format, at)
+  }
+
+  #labelsIn(locale: Locale, at: Instant): ReadonlyMap<string, string> {
+    const labels = this.#labels.get(locale) ?? new Map(zones.map((zone) => [zone, labelOf(locale, zone, at)]))
+    this.#labels.set(locale, labels)
+    return labels
+  }
 }

@@ -14,11 +14,17 @@ import {
   statusHistory,
   timestamp,
 } from '../../contract/common.ts'
+import type { Permissions } from '../../contract/permissions.ts'
 import { member, money, operator } from '../../contract/policies.ts'
 import { type CodeOf, codedFamily, isRate, operation, rateText } from '../../kernel/index.ts'
 
 /** The description of the OpenAPI tag. */
 export const summary = 'Quotes and exchanges between currencies. Operators list and set the rates.'
+
+export const permissions = {
+  workspace: { exchange: { sortOrder: 800, actions: ['read', 'create'] } },
+  operator: { 'exchange-rate': { sortOrder: 1000, actions: ['read', 'manage'] } },
+} as const satisfies Permissions
 
 export const codes = {
   'EXCHANGE.RATE_UNAVAILABLE': { status: 422 },

@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import { bizId, coded, codeOf, id, inOrder, interval, listQuery, page, timestamp } from '../../contract/common.ts'
+import type { Permissions } from '../../contract/permissions.ts'
 import { member } from '../../contract/policies.ts'
 import { type CodeOf, codedFamily, operation } from '../../kernel/index.ts'
 
@@ -11,6 +12,10 @@ import { withdrawalFilters } from '../withdrawals/contract.ts'
 
 /** The description of the OpenAPI tag. */
 export const summary = 'Lists exported as files by a background job.'
+
+export const permissions = {
+  workspace: { export: { sortOrder: 1300, actions: ['read', 'create'] } },
+} as const satisfies Permissions
 
 export const exportStatus = codedFamily('exportStatus', {
   QUEUED: 10091601,

@@ -1,12 +1,12 @@
 import { Readable } from 'node:stream'
 import { stringify } from 'csv-stringify/sync'
 import type { ExportFormat } from './contract.ts'
-import type { Row, Source } from './sources/row.ts'
+import type { Row, Source } from './sources/source.ts'
 
-/** What a spreadsheet would take for a formula, or for a way out of its cell, the wide forms too (OWASP, CSV injection). */
+/** Starts of a formula or of another cell in a spreadsheet, including full-width forms (OWASP, CSV injection). */
 const active = /^[=+\-@\t\r\n＝＋－＠]/
 
-/** The cell as text that stays text: an apostrophe goes before whatever would be run. */
+/** A cell as text. An apostrophe in front keeps a spreadsheet from running it. */
 export const neutral = (value: string | number | null): string => {
   const text = value === null ? '' : String(value)
   return typeof value === 'string' && active.test(text) ? `'${text}` : text
@@ -15,15 +15,12 @@ export const neutral = (value: string | number | null): string => {
 const cells = (columns: readonly string[], row: Row): string[] => columns.map((column) => neutral(row[column] ?? null))
 
 /**
- * What begins another cell or row for who divides by semicolons, as spreadsheets of many countries do, or by tabs: to them
- * our quotes stand within a cell and hold nothing together.
+ * Formulas after a semicolon, tab or line break: spreadsheets of many countries split there, and our quotes do not protect
+ * such a cell.
  */
 const begun = /(?<=[;\t\r\n])[=+\-@＝＋－＠]/g
 
-/**
- * A lone CR or LF ends a line for whoever reads, which the writer does not quote by itself (RFC 4180, 2.6); nor what divides
- * cells for who tries every separator.
- */
+/** Also quotes a lone CR or LF (RFC 4180, 2.6) and other separators, which the writer would leave unquoted. */
 const line = (texts: string[]): string =>
   stringify([texts.map((text) => text.replace(begun, "'$&"))], {
     record_delimiter: 'windows',
@@ -43,8 +40,8 @@ async function* jsonLines({ columns, rows }: Source): AsyncGenerator<string> {
 const byNumber = (char: string): string => `_x${char.charCodeAt(0).toString(16).toUpperCase().padStart(4, '0')}_`
 
 /**
- * A text as a workbook holds it (ECMA-376, ST_Xstring): the two characters that XML cannot hold and the writer lets pass
- * by their numbers, and an underscore by its own where a reader would take what follows for a number.
+ * A text as a workbook stores it (ECMA-376, ST_Xstring). Escapes two characters that XML forbids and the writer passes
+ * through, and any underscore that would start such an escape.
  */
 export const inWorkbook = (text: string): string => text.replace(/_(?=x[0-9a-f]{4}_)|[\ufffe\uffff]/gi, byNumber)
 
@@ -69,7 +66,7 @@ export interface ExportWriter {
   write(source: Source): Readable
 }
 
-/** Lines of text are gathered to chunks of some size: a chunk a row would cost more than the row. */
+/** Lines are joined into chunks: one chunk per row would cost more than the row. */
 const chunkLength = 32 * 1024
 
 async function* gathered(lines: AsyncIterable<string>): AsyncGenerator<Buffer> {
@@ -86,7 +83,7 @@ async function* gathered(lines: AsyncIterable<string>): AsyncGenerator<Buffer> {
 const textual = (lines: (source: Source) => AsyncIterable<string>) => (source: Source) =>
   Readable.from(gathered(lines(source)), { objectMode: false })
 
-/** How a list is written, row by row: CSV as RFC 4180 has it, JSON Lines with the values as they are. */
+/** The formats of an export: CSV (RFC 4180), JSON Lines with raw values, and XLSX. */
 export const formats: Record<ExportFormat, ExportWriter> = {
   CSV: { ending: 'csv', contentType: 'text/csv; charset=utf-8', write: textual(csv) },
   JSONL: { ending: 'jsonl', contentType: 'application/jsonl; charset=utf-8', write: textual(jsonLines) },

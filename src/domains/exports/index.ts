@@ -2,13 +2,18 @@ import { inTransaction, type Tx } from '../../database/index.ts'
 import type { HandlerTable, Instant, Words, WorkspaceId } from '../../kernel/index.ts'
 import { addUnnamed, sweepUnnamed } from '../../platform/blobs/index.ts'
 import type { JobKind } from '../../platform/jobs/index.ts'
-import { exportHandlers } from './handlers.ts'
+import { createHandlers } from './handlers.ts'
+import { abandonExport, type ExportJobPorts, runExport } from './job.ts'
 import { expireExports } from './run-store.ts'
 import { exportJobName } from './service.ts'
 import { deleteExportsOf } from './store.ts'
-import { abandonExport, type ExportWorkPorts, exportWork } from './work.ts'
 
-export interface ExportsOptions extends Omit<ExportWorkPorts, 'settings'> {
+/*
+ * Lists exported as files by background jobs. `sources/` reads the rows of each list, `formats.ts` writes them, and `job.ts`
+ * runs an attempt. Start reading in `service.ts`.
+ */
+
+export interface ExportsOptions extends Omit<ExportJobPorts, 'settings'> {
   words: Words
   settings: { pageSize: number; lifeMs: number; attempts: number; sweepEveryMs: number }
 }
@@ -16,13 +21,12 @@ export interface ExportsOptions extends Omit<ExportWorkPorts, 'settings'> {
 export interface Exports {
   handlers: HandlerTable
   jobs: JobKind[]
-  /** For a sandbox that is emptied. */
+  /** Deletes the exports of a sandbox that is reset. */
   clean(tx: Tx, reset: { workspaceId: WorkspaceId; at: Instant }): Promise<void>
 }
 
-/** Lists as files, made in the background by jobs on the database. */
 export const createExports = (options: ExportsOptions): Exports => {
-  const { database, clock, settings, words } = options
+  const { database, clock, settings } = options
 
   const sweep: JobKind['work'] = async (_payload, { signal }) => {
     const now = clock.now()
@@ -31,14 +35,14 @@ export const createExports = (options: ExportsOptions): Exports => {
   }
 
   return {
-    handlers: exportHandlers(options, words),
+    handlers: createHandlers(options),
     jobs: [
       {
         name: exportJobName,
         attempts: settings.attempts,
         isLong: true,
-        work: exportWork(options),
-        abandon: abandonExport(options),
+        work: (payload, facts) => runExport(options, payload, facts),
+        abandon: (payload) => abandonExport(options, payload),
       },
       { name: 'exports.sweep', attempts: 1, everyMs: settings.sweepEveryMs, work: sweep },
     ],

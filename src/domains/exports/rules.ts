@@ -1,8 +1,8 @@
 import { type Instant, type Permission, Refusal, toIso, type WorkspaceAccess } from '../../kernel/index.ts'
 import type { ExportType } from './contract.ts'
 
-/** The right that reading the list itself takes; one's own logins take none. */
-const listRights: Record<ExportType, Permission | null> = {
+/** The permission to read each list. A person's own logins need none. */
+const listPermissions: Record<ExportType, Permission | null> = {
   FLOWS: 'wallet:read',
   TRANSFERS: 'transfer:read',
   EXCHANGES: 'exchange:read',
@@ -11,13 +11,13 @@ const listRights: Record<ExportType, Permission | null> = {
   LOGIN_HISTORY: null,
 }
 
-/** An export holds what its list holds, so it takes the list's right, when it is asked for and at each download. */
-export const demandListRight = (type: ExportType, { permissions }: WorkspaceAccess): void => {
-  const right = listRights[type]
-  if (right !== null && !permissions.has(right))
-    throw new Refusal('ACCESS.PERMISSION_DENIED', { internal: `lacks ${right}` })
+/** An export needs the permission of its list, when it is created and at each download. */
+export const assertListPermission = (type: ExportType, { permissions }: WorkspaceAccess): void => {
+  const required = listPermissions[type]
+  if (required !== null && !permissions.has(required))
+    throw new Refusal('ACCESS.PERMISSION_DENIED', { internal: `lacks ${required}` })
 }
 
-/** Such as `withdrawals-2026-01-31.csv`, by the day (UTC) on which it was asked for. */
+/** A file name such as `withdrawals-2026-01-31.csv`, with the day (UTC) of the request. */
 export const exportName = (type: ExportType, createdAt: Instant, ending: string): string =>
   `${type.toLowerCase().replaceAll('_', '-')}-${toIso(createdAt).slice(0, 10)}.${ending}`

@@ -3,14 +3,14 @@ import { type Instant, toDate, type WorkspaceId } from '../../kernel/index.ts'
 import type { ExportFormat } from './contract.ts'
 import type { ExportScope } from './sources/index.ts'
 
-/** One attempt at an export. Only the newest one may write to its row. */
+/** One attempt at an export. Only the latest attempt may update the row. */
 export interface Run {
   workspaceId: WorkspaceId
   exportId: string
   runId: string
 }
 
-const own = (database: Database | Tx, { workspaceId, exportId, runId }: Run) =>
+const ownRow = (database: Database | Tx, { workspaceId, exportId, runId }: Run) =>
   database
     .updateTable('exports')
     .where('workspace_biz_id', '=', workspaceId)
@@ -18,7 +18,7 @@ const own = (database: Database | Tx, { workspaceId, exportId, runId }: Run) =>
     .where('run_biz_id', '=', runId)
     .where('export_status', '=', 'RUNNING')
 
-/** Makes the row this attempt's; undefined where there is nothing left to do. */
+/** Assigns the row to this attempt; undefined if the export has ended. */
 export const beginRun = async (
   database: Database,
   { workspaceId, exportId, runId }: Run,
@@ -34,9 +34,9 @@ export const beginRun = async (
   return row && { ...row, workspace: workspaceId }
 }
 
-/** Whether the row is still this attempt's. */
+/** False if another attempt has taken over the row. */
 export const recordProgress = async (database: Database, run: Run, rowCount: number): Promise<boolean> => {
-  const kept = await own(database, run).set({ row_count: rowCount }).returning('biz_id').executeTakeFirst()
+  const kept = await ownRow(database, run).set({ row_count: rowCount }).returning('biz_id').executeTakeFirst()
   return kept !== undefined
 }
 
@@ -50,9 +50,9 @@ export interface Completed {
   expiresAt: Instant
 }
 
-/** Whether the attempt's result became the export's. */
+/** Stores the result; false if another attempt has taken over the row. */
 export const completeRun = async (tx: Tx, run: Run, result: Completed): Promise<boolean> => {
-  const done = await own(tx, run)
+  const done = await ownRow(tx, run)
     .set({
       export_status: 'COMPLETED',
       blob_key: result.blobKey,
@@ -69,10 +69,10 @@ export const completeRun = async (tx: Tx, run: Run, result: Completed): Promise<
 }
 
 export const failRun = async (database: Database, run: Run, failureCode: string): Promise<void> => {
-  await own(database, run).set({ export_status: 'FAILED', failure_code: failureCode }).execute()
+  await ownRow(database, run).set({ export_status: 'FAILED', failure_code: failureCode }).execute()
 }
 
-/** Ends the exports whose time is over; answers the blobs that no row names from then on. */
+/** Expires the exports past `expires_at`; returns the keys of their blobs. */
 export const expireExports = async (tx: Tx, at: Instant): Promise<string[]> => {
   const rows = await tx
     .updateTable('exports')

@@ -2,6 +2,7 @@ import { type Database, inTransaction } from '../../database/index.ts'
 import {
   type Ids,
   notFound,
+  type Page,
   Refusal,
   type RequestFacts,
   type StreamReply,
@@ -12,8 +13,15 @@ import { type Blobs, download } from '../../platform/blobs/index.ts'
 import { enqueueJob } from '../../platform/jobs/index.ts'
 import type { ExportFormat, ExportType } from './contract.ts'
 import { formats } from './formats.ts'
-import { demandListRight } from './rules.ts'
-import { type ExportRow, exportById, insertExport, type Viewer } from './store.ts'
+import { assertListPermission } from './rules.ts'
+import {
+  type ExportQuery,
+  type ExportRow,
+  exportById,
+  insertExport,
+  listExports as listExportRows,
+  type Viewer,
+} from './store.ts'
 
 export interface ExportPorts {
   database: Database
@@ -23,52 +31,59 @@ export interface ExportPorts {
 
 export const exportJobName = 'exports.run'
 
-interface AskedExport {
+export interface CreateExportInput {
   type: ExportType
   format: ExportFormat
   filters: object
 }
 
-/** Takes the order for an export; a job carries it out. */
-export const create = (
+/** Who acts, and with which access to the workspace. */
+export interface ExportContext {
+  act: Act
+  access: WorkspaceAccess
+}
+
+/** Queues an export. A job writes the file. */
+export const createExport = async (
   { database, ids }: ExportPorts,
-  act: Act,
-  workspace: WorkspaceAccess,
-  asked: AskedExport,
+  input: CreateExportInput,
+  { act, access }: ExportContext,
 ): Promise<ExportRow> => {
-  demandListRight(asked.type, workspace)
+  assertListPermission(input.type, access)
   return inTransaction(database, async (tx) => {
     const id = ids.next<'export'>()
-    const workspaceId = workspace.id
-    const made = await insertExport(tx, { ...asked, id, workspaceId, createdBy: act.accountId, createdAt: act.at })
+    const workspaceId = access.id
+    const made = await insertExport(tx, { ...input, id, workspaceId, createdBy: act.accountId, createdAt: act.at })
     await enqueueJob(tx, ids, { kind: exportJobName, payload: { workspaceId, exportId: id }, at: act.at })
-    const detail = { exportType: asked.type, format: asked.format }
+    const detail = { exportType: input.type, format: input.format }
     await recordAct(tx, act, { workspaceId, targetId: id, detail })
     return made
   })
 }
 
-export const read = async ({ database }: ExportPorts, viewer: Viewer, id: string): Promise<ExportRow> => {
+export const listExports = ({ database }: ExportPorts, viewer: Viewer, query: ExportQuery): Promise<Page<ExportRow>> =>
+  listExportRows(database, viewer, query)
+
+export const readExport = async ({ database }: ExportPorts, viewer: Viewer, id: string): Promise<ExportRow> => {
   const found = await exportById(database, viewer, id)
   if (!found) throw notFound('no such export')
   return found
 }
 
-/** The bytes of a completed export, for somebody who may read the list today; and a line in the audit log of whoever asks for them. */
-export const open = async (
+/** The bytes of a completed export, for a caller who may read the list now. Every download is audited. */
+export const downloadExport = async (
   ports: ExportPorts,
-  act: Act,
-  workspace: WorkspaceAccess,
   id: string,
-  asked: Pick<RequestFacts, 'range' | 'ifNoneMatch' | 'ifRange' | 'headOnly'>,
+  { act, access }: ExportContext,
+  request: Pick<RequestFacts, 'range' | 'ifNoneMatch' | 'ifRange' | 'headOnly'>,
 ): Promise<StreamReply> => {
-  const found = await read(ports, { workspace: workspace.id, account: act.accountId, at: act.at }, id)
-  demandListRight(found.type, workspace)
+  const found = await readExport(ports, { workspace: access.id, account: act.accountId, at: act.at }, id)
+  assertListPermission(found.type, access)
   const { status, blobKey, fileName, sizeBytes, sha256 } = found
   if (status !== 'COMPLETED' || blobKey === null || fileName === null || sizeBytes === null || sha256 === null)
     throw new Refusal('STATE.CONFLICT', { internal: `the export is ${status}` })
   const { contentType } = formats[found.format]
-  if (!asked.headOnly)
-    await inTransaction(ports.database, (tx) => recordAct(tx, act, { workspaceId: workspace.id, targetId: id }))
-  return download(ports.blobs, { key: blobKey, fileName, contentType, sizeBytes, sha256 }, asked)
+  if (!request.headOnly)
+    await inTransaction(ports.database, (tx) => recordAct(tx, act, { workspaceId: access.id, targetId: id }))
+  return download(ports.blobs, { key: blobKey, fileName, contentType, sizeBytes, sha256 }, request)
 }

@@ -50,14 +50,14 @@ export interface ExportRow {
   expiresAt: Instant | null
 }
 
-/** Whose exports, and when: the workspace's, and of personal ones the viewer's own. */
+/** Who reads exports, and when. Exports of login histories are visible to their creator only. */
 export interface Viewer {
   workspace: WorkspaceId
   account: AccountId
   at: Instant
 }
 
-/** One whose time is over has expired, although no job has written that down yet. */
+/** A completed export past `expires_at` counts as EXPIRED, even if no job has stored that yet. */
 const statusAt = (at: Instant) => sql<ExportRow['status']>`CASE
   WHEN export_status = 'COMPLETED' AND expires_at <= ${moment(at)} THEN 'EXPIRED' ELSE export_status END`
 
@@ -94,7 +94,7 @@ const visible = (store: Store, { workspace, account }: Viewer) =>
     .where('workspace_biz_id', '=', workspace)
     .where((eb) => eb.or([eb('export_type', '!=', 'LOGIN_HISTORY'), eb('created_by', '=', account)]))
 
-/** Undefined for an unknown export, another workspace's, and another person's login history alike. */
+/** Undefined for an unknown export, one of another workspace, and another person's login history. */
 export const exportById = (store: Store, viewer: Viewer, id: string): Promise<ExportRow | undefined> =>
   visible(store, viewer)
     .where('biz_id', '=', id)
@@ -128,7 +128,7 @@ export const listExports = (store: Store, viewer: Viewer, query: ExportQuery): P
   return readPage(found, ordered, query)
 }
 
-/** Forgets the workspace's exports; answers the blobs that no row names from then on. */
+/** Deletes the rows of a workspace's exports; returns the keys of their blobs. */
 export const deleteExportsOf = async (tx: Tx, workspace: WorkspaceId): Promise<string[]> => {
   const gone = await tx
     .deleteFrom('exports')

@@ -1,10 +1,15 @@
 import * as z from 'zod'
 import { bizId, coded, timestamp } from '../../contract/common.ts'
+import type { Permissions } from '../../contract/permissions.ts'
 import { member } from '../../contract/policies.ts'
 import { type CodeOf, codedFamily, operation } from '../../kernel/index.ts'
 
 /** The description of the OpenAPI tag. */
 export const summary = 'File upload and download.'
+
+export const permissions = {
+  workspace: { file: { sortOrder: 1200, actions: ['read', 'upload'] } },
+} as const satisfies Permissions
 
 export const codes = {
   'FILE.RANGE_NOT_SATISFIABLE': { status: 416 },

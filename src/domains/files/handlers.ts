@@ -1,27 +1,18 @@
-import { bizId, type HandlerTable, handlerTable, type Locale, toIso, type Words } from '../../kernel/index.ts'
-
+import { bizId, type HandlerTable, handlerTable, type Words } from '../../kernel/index.ts'
 import { actOf } from '../../platform/audit/index.ts'
 import * as contract from './contract.ts'
-import { filePurpose, fileStatus } from './contract.ts'
-import { type FilePorts, open, read, upload } from './service.ts'
-import type { FileRow } from './store.ts'
+import { downloadFile, type FilePorts, readFile, uploadFile } from './service.ts'
+import { toFileView } from './view.ts'
 
-export const fileHandlers = (ports: FilePorts, words: Words): HandlerTable => {
-  const render = (file: FileRow, locale: Locale) => ({
-    bizId: file.id,
-    fileName: file.fileName,
-    contentType: file.contentType,
-    sizeBytes: file.sizeBytes,
-    sha256: file.sha256,
-    purpose: words.coded(filePurpose, file.purpose, locale),
-    fileStatus: words.coded(fileStatus, file.status, locale),
-    createdAt: toIso(file.createdAt),
-  })
+export const createHandlers = (ports: FilePorts & { words: Words }): HandlerTable => {
+  const { words } = ports
   return handlerTable(contract, {
-    uploadFile: async (request) =>
-      render(await upload(ports, actOf(request), request.workspace.id, request.upload), request.locale),
+    uploadFile: async (request) => {
+      const input = { workspaceId: request.workspace.id, form: request.upload }
+      return toFileView(words, await uploadFile(ports, input, actOf(request)), request.locale)
+    },
     readFile: async ({ params, workspace, locale }) =>
-      render(await read(ports, workspace.id, bizId(params.file_id)), locale),
-    downloadFile: (request) => open(ports, request.workspace.id, bizId(request.params.file_id), request),
+      toFileView(words, await readFile(ports, workspace.id, bizId(params.file_id)), locale),
+    downloadFile: (request) => downloadFile(ports, request.workspace.id, bizId(request.params.file_id), request),
   })
 }

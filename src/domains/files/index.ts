@@ -3,43 +3,53 @@ import type { Clock, HandlerTable, Instant, Words, WorkspaceId } from '../../ker
 import { addUnnamed, type Downloadable, sweepUnnamed } from '../../platform/blobs/index.ts'
 import type { JobKind } from '../../platform/jobs/index.ts'
 import type { FilePurpose } from './contract.ts'
-import { fileHandlers } from './handlers.ts'
-import { type PurposeRules, serves } from './rules.ts'
-import { type FilePorts, fileOf } from './service.ts'
+import { createHandlers } from './handlers.ts'
+import { type PurposeRules, servesPurpose } from './rules.ts'
+import { type FilePorts, findFile } from './service.ts'
 import { deleteFilesOf } from './store.ts'
+
+/*
+ * Uploads and downloads. A blob is stored before its row and deleted after it, so that a row always has its bytes. Start
+ * reading in `service.ts`; `multipart-form.ts` and `content.ts` read and store the bytes of an upload.
+ */
 
 export interface FilesOptions extends Omit<FilePorts, 'purposes' | 'orphanAfterMs'> {
   clock: Clock
   words: Words
-  /** By purpose; and how long bytes lie that no row has named before they are deleted, and how often those are looked for. */
-  settings: { purposes: PurposeRules; orphanAfterMs: number; sweepEveryMs: number }
+  settings: {
+    purposes: PurposeRules
+    /** How long bytes without a row are kept. */
+    orphanAfterMs: number
+    /** How often such bytes are deleted. */
+    sweepEveryMs: number
+  }
 }
 
 export interface Files {
   handlers: HandlerTable
   jobs: JobKind[]
-  /** A file of this workspace, for the orders that refer to one; undefined where it is unknown, foreign or deleted. */
+  /** An available file of the workspace; undefined if it is unknown, foreign or deleted. */
   fileOf(workspace: WorkspaceId, fileId: string): Promise<Downloadable | undefined>
-  /** Whether files for a purpose may be as this one is. */
+  /** Whether the file could also serve this purpose. */
   serves(purpose: FilePurpose, file: Downloadable): boolean
-  /** For a sandbox that is emptied. */
+  /** Deletes the files of a sandbox that is reset. */
   clean(tx: Tx, reset: { workspaceId: WorkspaceId; at: Instant }): Promise<void>
 }
 
-/** Uploads and downloads. A blob comes before its row and goes after it, so that a row always has its bytes. */
-export const createFiles = ({ settings, words, clock, ...outside }: FilesOptions): Files => {
-  const { database } = outside
-  const { purposes, orphanAfterMs } = settings
-  const sweep: JobKind['work'] = async (_payload, { signal }) =>
-    void (await sweepUnnamed(outside, 'files', clock.now(), signal))
+export const createFiles = ({ settings, clock, ...ports }: FilesOptions): Files => {
+  const { database } = ports
+  const { purposes, orphanAfterMs, sweepEveryMs } = settings
+  const sweep: JobKind['work'] = async (_payload, { signal }) => {
+    await sweepUnnamed(ports, 'files', clock.now(), signal)
+  }
   return {
-    handlers: fileHandlers({ ...outside, purposes, orphanAfterMs }, words),
-    jobs: [{ name: 'files.sweep', attempts: 1, everyMs: settings.sweepEveryMs, work: sweep }],
+    handlers: createHandlers({ ...ports, purposes, orphanAfterMs }),
+    jobs: [{ name: 'files.sweep', attempts: 1, everyMs: sweepEveryMs, work: sweep }],
     fileOf: async (workspace, fileId) => {
-      const file = await fileOf(database, workspace, fileId)
+      const file = await findFile(database, workspace, fileId)
       return file && { ...file, key: file.blobKey }
     },
-    serves: (purpose, file) => serves(purposes[purpose], file),
+    serves: (purpose, file) => servesPurpose(purposes[purpose], file),
     clean: async (tx, { workspaceId, at }) => addUnnamed(tx, await deleteFilesOf(tx, workspaceId), at),
   }
 }

@@ -1,7 +1,7 @@
 import { invalid, Refusal } from '../../kernel/index.ts'
 import { type FilePurpose, filePurpose } from './contract.ts'
 
-/** What files of a purpose may be: size in bytes, and media types. */
+/** The allowed size and media types of files for a purpose. */
 export interface PurposeRule {
   maxBytes: number
   types: readonly string[]
@@ -9,7 +9,7 @@ export interface PurposeRule {
 
 export type PurposeRules = Readonly<Record<FilePurpose, PurposeRule>>
 
-/** File-name endings of the types that we know; the first one is given to a name that has none of them. */
+/** File name endings of the known types. A name without one of them gets the first. */
 const endings: Record<string, readonly string[]> = {
   'application/pdf': ['.pdf'],
   'image/png': ['.png'],
@@ -19,16 +19,17 @@ const endings: Record<string, readonly string[]> = {
   'text/plain': ['.txt', '.csv', '.log'],
 }
 
-/** Types that have no signature: they are believed where the content is text and nothing else. */
+/** Types without a signature. The declared type counts if the content is plain text. */
 const plainTexts = ['text/csv', 'text/plain']
 
-export const purposeOf = (text: string | undefined): FilePurpose => {
+/** Refuses a text that is not a purpose. */
+export const parsePurpose = (text: string | undefined): FilePurpose => {
   const found = filePurpose.codes.find((code) => code === text)
   if (!found) throw invalid('purpose')
   return found
 }
 
-/** What markup looks like to a browser that guesses: it looks at no more than the first 1,445 bytes. */
+/** Markup that a browser would recognize when it guesses a type. It looks at the first 1,445 bytes only. */
 const markup = /<(!doctype|html|head|body|script|iframe|svg|style|img|a |\?xml)/i
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what no text holds
@@ -44,10 +45,10 @@ const isText = (head: Uint8Array, isWhole: boolean): boolean => {
 }
 
 /**
- * The type of a file by its first bytes: `sniffed` by signature, or a plain text that was declared as one. What was
- * declared has to agree, and nothing that a browser could take for a page is let in under any type.
+ * The type of a file by its first bytes: `sniffed` by signature, or a declared plain text. Refuses a file whose declared
+ * type differs, and any file that a browser could take for a page.
  */
-export const judgeType = (
+export const detectType = (
   { head, isWhole }: { head: Uint8Array; isWhole: boolean },
   declared: string,
   sniffed: string | undefined,
@@ -60,20 +61,23 @@ export const judgeType = (
   return type
 }
 
-/** Whether a file of this size and type may serve the purpose. */
-export const judgePurpose = ({ maxBytes, types }: PurposeRule, file: { size: number; type: string }): void => {
+/** Refuses a file whose type or size the purpose does not allow. */
+export const assertPurpose = ({ maxBytes, types }: PurposeRule, file: { size: number; type: string }): void => {
   if (!types.includes(file.type)) throw invalid('file', 'a type that the purpose does not take')
   if (file.size > maxBytes) throw tooLarge()
 }
 
-/** The same of a file that lies there already, for whatever it was uploaded. */
-export const serves = ({ maxBytes, types }: PurposeRule, file: { contentType: string; sizeBytes: number }): boolean =>
-  types.includes(file.contentType) && file.sizeBytes <= maxBytes
+/** Whether a stored file could also serve this purpose. */
+export const servesPurpose = (
+  { maxBytes, types }: PurposeRule,
+  file: { contentType: string; sizeBytes: number },
+): boolean => types.includes(file.contentType) && file.sizeBytes <= maxBytes
 
 export const tooLarge = (): Refusal => new Refusal('REQUEST.TOO_LARGE', { field: 'file', internal: 'file' })
 
-/** The most that any purpose takes: the bound while the purpose is not known yet. */
-export const greatest = (rules: PurposeRules): number => Math.max(...Object.values(rules).map((rule) => rule.maxBytes))
+/** The maximum size over all purposes, for uploads whose purpose is not known yet. */
+export const maxBytesOf = (rules: PurposeRules): number =>
+  Math.max(...Object.values(rules).map((rule) => rule.maxBytes))
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is taken out
 const unprintable = /[\u0000-\u001f\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g
@@ -81,11 +85,11 @@ const reserved = /[<>:"|?*]/g
 const nameLength = 120
 
 /**
- * A name to keep and to offer at downloads: the last part of whatever path came, without characters that steer
- * terminals, displays or file systems, and with an ending that fits the type. What holds NUL, or was not UTF-8 (of which
- * the form's reader makes U+FFFD), is no name at all.
+ * A file name for storage and downloads: the last part of a path, without characters that control terminals, displays or
+ * file systems, and with an ending that fits the type. Refuses NUL and invalid UTF-8, which the form parser turns into
+ * U+FFFD.
  */
-export const safeName = (given: string, type: string): string => {
+export const sanitizeName = (given: string, type: string): string => {
   if (/[\0\ufffd]/.test(given) || !given.isWellFormed()) throw invalid('file', 'file name')
   const last = given.normalize('NFC').split(/[/\\]/).at(-1) ?? ''
   const plain = last.replace(unprintable, '').replace(reserved, '_').trimEnd()

@@ -11,10 +11,10 @@ import {
 } from '../../kernel/index.ts'
 import { type Act, recordAct } from '../../platform/audit/index.ts'
 import { addUnnamed, type Blobs, download, nameBlob } from '../../platform/blobs/index.ts'
+import { storeContent } from './content.ts'
 import type { FilePurpose } from './contract.ts'
-import { readForm } from './form.ts'
-import { receive } from './receive.ts'
-import { greatest, judgePurpose, type PurposeRules, purposeOf } from './rules.ts'
+import { readForm } from './multipart-form.ts'
+import { assertPurpose, maxBytesOf, type PurposeRules, parsePurpose } from './rules.ts'
 import { type FileRow, fileById, insertFile } from './store.ts'
 
 export interface FilePorts {
@@ -22,11 +22,11 @@ export interface FilePorts {
   blobs: Blobs
   ids: Ids
   purposes: PurposeRules
-  /** How long bytes lie that no row has named. */
+  /** How long bytes without a row are kept. */
   orphanAfterMs: number
 }
 
-const record = (ports: FilePorts, act: Act, workspaceId: WorkspaceId, file: Omit<FileRow, 'status'>) =>
+const storeFile = (ports: FilePorts, workspaceId: WorkspaceId, file: Omit<FileRow, 'status'>, act: Act) =>
   inTransaction(ports.database, async (tx) => {
     if (!(await nameBlob(tx, file.blobKey)))
       throw new Refusal('SYSTEM.UNAVAILABLE', {
@@ -38,40 +38,44 @@ const record = (ports: FilePorts, act: Act, workspaceId: WorkspaceId, file: Omit
     await recordAct(tx, act, { workspaceId, targetId: file.id, detail: { purpose, contentType, sizeBytes } })
   })
 
-/** Takes an upload's bytes into the store, if its form and its purpose let them; a refused or broken one leaves nothing. */
-const take = async ({ blobs, purposes }: FilePorts, blobKey: string, form: Upload) => {
-  const maxBytes = greatest(purposes)
+/** Stores the bytes of an upload. A refused or broken one leaves nothing behind. */
+const receiveUpload = async ({ blobs, purposes }: FilePorts, blobKey: string, form: Upload) => {
+  const maxBytes = maxBytesOf(purposes)
   let isStored = false
   try {
     const { purpose: named, taken } = await readForm(form, maxBytes, async (part) => {
-      const received = await receive(blobs, blobKey, part, maxBytes)
+      const received = await storeContent(blobs, blobKey, part, maxBytes)
       isStored = true
       return received
     })
-    const purpose: FilePurpose = purposeOf(named)
-    judgePurpose(purposes[purpose], { size: taken.sizeBytes, type: taken.contentType })
+    const purpose: FilePurpose = parsePurpose(named)
+    assertPurpose(purposes[purpose], { size: taken.sizeBytes, type: taken.contentType })
     return { ...taken, purpose }
   } catch (error) {
-    // What was wrong with the upload is the answer, also where its bytes are the sweep's.
+    // Report the fault of the upload. The sweep deletes the bytes if this fails.
     if (isStored) await blobs.delete(blobKey).catch(() => undefined)
     throw error
   }
 }
 
 /**
- * Takes an upload and writes its row. Where the row fails it may be there all the same, with only the answer lost: the
- * bytes are the sweep's then, unless that row has named them.
+ * Stores an upload and its row. If storing the row fails, the commit may still have succeeded: leave the bytes to the
+ * sweep, which spares those that a row names.
  */
-export const upload = async (ports: FilePorts, act: Act, workspaceId: WorkspaceId, form: Upload): Promise<FileRow> => {
+export const uploadFile = async (
+  ports: FilePorts,
+  { workspaceId, form }: { workspaceId: WorkspaceId; form: Upload },
+  act: Act,
+): Promise<FileRow> => {
   const blobKey = `files/${ports.ids.next<'blob'>()}`
   await addUnnamed(ports.database, [blobKey], plus(act.at, ports.orphanAfterMs))
-  const file = { ...(await take(ports, blobKey, form)), id: ports.ids.next<'file'>(), createdAt: act.at }
-  await record(ports, act, workspaceId, file)
+  const file = { ...(await receiveUpload(ports, blobKey, form)), id: ports.ids.next<'file'>(), createdAt: act.at }
+  await storeFile(ports, workspaceId, file, act)
   return { ...file, status: 'AVAILABLE' }
 }
 
-/** A file of the workspace that can still be had. */
-export const fileOf = async (
+/** An available file of the workspace; undefined if it is unknown, foreign or deleted. */
+export const findFile = async (
   store: Database | Tx,
   workspaceId: WorkspaceId,
   fileId: string,
@@ -80,18 +84,18 @@ export const fileOf = async (
   return file?.status === 'AVAILABLE' ? file : undefined
 }
 
-export const read = async ({ database }: FilePorts, workspaceId: WorkspaceId, fileId: string): Promise<FileRow> => {
-  const file = await fileOf(database, workspaceId, fileId)
+export const readFile = async ({ database }: FilePorts, workspaceId: WorkspaceId, fileId: string): Promise<FileRow> => {
+  const file = await findFile(database, workspaceId, fileId)
   if (!file) throw notFound('no such file')
   return file
 }
 
-export const open = async (
+export const downloadFile = async (
   ports: FilePorts,
   workspaceId: WorkspaceId,
   fileId: string,
-  asked: Pick<RequestFacts, 'range' | 'ifNoneMatch' | 'ifRange'>,
+  request: Pick<RequestFacts, 'range' | 'ifNoneMatch' | 'ifRange'>,
 ): Promise<StreamReply> => {
-  const file = await read(ports, workspaceId, fileId)
-  return download(ports.blobs, { ...file, key: file.blobKey }, asked)
+  const file = await readFile(ports, workspaceId, fileId)
+  return download(ports.blobs, { ...file, key: file.blobKey }, request)
 }

@@ -1,11 +1,16 @@
 import * as z from 'zod'
 import { bizId, coded, codeOf, email, id, text, timestamp } from '../../contract/common.ts'
 import { reason } from '../../contract/formats.ts'
+import type { Permissions } from '../../contract/permissions.ts'
 import { member, own } from '../../contract/policies.ts'
 import { type CodeOf, codedFamily, operation } from '../../kernel/index.ts'
 
 /** The description of the OpenAPI tag. */
 export const summary = 'Invitations to a workspace, sent and received.'
+
+export const permissions = {
+  workspace: { invitation: { sortOrder: 400, actions: ['read', 'manage'], peopleOnly: ['manage'] } },
+} as const satisfies Permissions
 
 export const invitationStatus = codedFamily('invitationStatus', {
   PENDING: 10091301,

@@ -1,57 +1,48 @@
-import {
-  bizId,
-  type HandlerTable,
-  handlerTable,
-  isoOrNull,
-  type Locale,
-  toIso,
-  type Words,
-} from '../../kernel/index.ts'
+import { bizId, type HandlerTable, handlerTable, type Words } from '../../kernel/index.ts'
 import { actOf } from '../../platform/audit/index.ts'
 import * as contract from './contract.ts'
-import { invitationStatus } from './contract.ts'
-import type { InvitationService } from './service.ts'
-import type { InvitationRow } from './store.ts'
+import {
+  acceptInvitation,
+  cancelInvitation,
+  createInvitation,
+  declineInvitation,
+  type InvitationPorts,
+  listMyInvitations,
+  listWorkspaceInvitations,
+} from './service.ts'
+import { toInvitationView } from './view.ts'
 
-export const createHandlers = (service: InvitationService, words: Words): HandlerTable => {
-  const reply = (row: InvitationRow, locale: Locale) => ({
-    bizId: row.id,
-    workspaceBizId: row.workspaceId,
-    workspaceName: row.workspaceName,
-    inviteeEmail: row.email,
-    roleBizId: row.roleId,
-    roleName: row.roleName,
-    inviterBizId: row.inviterId,
-    invitationStatus: words.coded(invitationStatus, row.status, locale),
-    declineReason: row.declineReason,
-    message: row.message,
-    expiresAt: toIso(row.expiresAt),
-    respondedAt: isoOrNull(row.respondedAt),
-    createdAt: toIso(row.createdAt),
-    updatedAt: toIso(row.updatedAt),
-  })
-
+export const createHandlers = (ports: InvitationPorts & { words: Words }): HandlerTable => {
+  const { words } = ports
   return handlerTable(contract, {
-    listMyInvitations: async ({ caller, query, receivedAt, locale }) =>
-      (await service.listTo(caller.accountId, query.invitationStatus, receivedAt)).map((row) => reply(row, locale)),
-    listInvitations: async ({ workspace, query, receivedAt, locale }) =>
-      (await service.listOf(workspace.id, query.invitationStatus, receivedAt)).map((row) => reply(row, locale)),
+    listMyInvitations: async ({ caller, query, receivedAt, locale }) => {
+      const filter = { accountId: caller.accountId, status: query.invitationStatus }
+      const invitations = await listMyInvitations(ports, filter, receivedAt)
+      return invitations.map((row) => toInvitationView(words, row, locale))
+    },
+    listInvitations: async ({ workspace, query, receivedAt, locale }) => {
+      const filter = { workspaceId: workspace.id, status: query.invitationStatus }
+      const invitations = await listWorkspaceInvitations(ports, filter, receivedAt)
+      return invitations.map((row) => toInvitationView(words, row, locale))
+    },
     createInvitation: async (request) => {
-      const { email, roleBizId, message } = request.body
-      const asked = { email, roleId: bizId<'role'>(roleBizId), message: message ?? null, locale: request.locale }
-      return reply(await service.create(actOf(request), request.workspace, asked), request.locale)
+      const { email, roleBizId, message = null } = request.body
+      const input = { email, roleId: bizId<'role'>(roleBizId), message, locale: request.locale }
+      const context = { act: actOf(request), access: request.workspace }
+      return toInvitationView(words, await createInvitation(ports, input, context), request.locale)
     },
     cancelInvitation: async (request) => {
       const id = bizId<'invitation'>(request.body.invitationBizId)
-      return reply(await service.cancel(actOf(request), request.workspace.id, id), request.locale)
+      const input = { workspaceId: request.workspace.id, id }
+      return toInvitationView(words, await cancelInvitation(ports, input, actOf(request)), request.locale)
     },
     acceptInvitation: async (request) => {
       const id = bizId<'invitation'>(request.body.invitationBizId)
-      return reply(await service.accept(actOf(request), id), request.locale)
+      return toInvitationView(words, await acceptInvitation(ports, id, actOf(request)), request.locale)
     },
     declineInvitation: async (request) => {
-      const id = bizId<'invitation'>(request.body.invitationBizId)
-      return reply(await service.decline(actOf(request), id, request.body.reason), request.locale)
+      const input = { id: bizId<'invitation'>(request.body.invitationBizId), reason: request.body.reason }
+      return toInvitationView(words, await declineInvitation(ports, input, actOf(request)), request.locale)
     },
   })
 }

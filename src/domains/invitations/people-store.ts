@@ -1,12 +1,12 @@
 import type { Database, Tx } from '../../database/index.ts'
 import type { AccountId, RoleId, RoleType, WorkspaceId } from '../../kernel/index.ts'
 
-/** An account of the CONSUMER portal, as invitations see it. */
+/** An account of the CONSUMER portal. */
 export interface Person {
   accountId: AccountId
   name: string
   isActive: boolean
-  /** In the form in which addresses are compared; null where it has not been shown to be theirs. */
+  /** In canonical form; null if the address is not verified. */
   verifiedEmail: string | null
   language: string
 }
@@ -34,7 +34,7 @@ export const personById = async (store: Database | Tx, id: AccountId): Promise<P
 export const personByEmail = async (store: Database | Tx, email: string): Promise<Person | undefined> =>
   personOf(await people(store).where('email_canonical', '=', email).executeTakeFirst())
 
-/** A role as it is offered. */
+/** A role that an invitation offers. */
 export interface OfferedRole {
   id: RoleId
   name: string

@@ -1,9 +1,9 @@
 import { days, type Instant, plus, Refusal, rateLimited, type WorkspaceAccess } from '../../kernel/index.ts'
-import type { FullLimit } from './count-store.ts'
 import type { OfferedRole } from './people-store.ts'
+import type { ExhaustedLimit } from './store.ts'
 
 export interface InvitationSettings {
-  /** How long an invitation waits for its answer: whole days. */
+  /** How long an invitation stays pending: whole days. */
   lifeMs: number
   maxPending: number
   maxPerDay: number
@@ -14,30 +14,31 @@ export const limitPeriod = days(1)
 
 export const lifeDays = ({ lifeMs }: InvitationSettings): number => lifeMs / days(1)
 
-/** What a workspace may send within a day, and have waiting: invitations are mails to strangers. */
-export const requireWithinLimits = (
-  { full, pending }: { full: FullLimit | null; pending: number },
+/** Limits what a workspace sends within a day and what is pending: invitations are mails to strangers. */
+export const assertWithinLimits = (
+  { exhausted, pending }: { exhausted: ExhaustedLimit | null; pending: number },
   { maxPending }: InvitationSettings,
   at: Instant,
 ): void => {
-  if (full !== null) {
-    const { name, limit, since } = full
+  if (exhausted !== null) {
+    const { name, limit, since } = exhausted
     throw rateLimited(plus(since, limitPeriod) - at, 'invitations of a day', { name, limit, windowMs: limitPeriod })
   }
-  if (pending >= maxPending) throw new Refusal('STATE.CONFLICT', { internal: 'as many wait as may' })
+  if (pending >= maxPending)
+    throw new Refusal('STATE.CONFLICT', { internal: 'the maximum number of invitations is pending' })
 }
 
-/** Nobody offers what they lack, and only owners make owners. */
-const covers = (by: WorkspaceAccess, role: OfferedRole): boolean => {
-  const held: ReadonlySet<string> = by.permissions
-  return role.type === 'OWNER' ? by.isOwner : role.permissionCodes.every((code) => held.has(code))
+/** Nobody offers a permission that they lack, and only owners make owners. */
+const covers = (access: WorkspaceAccess, role: OfferedRole): boolean => {
+  const held: ReadonlySet<string> = access.permissions
+  return role.type === 'OWNER' ? access.isOwner : role.permissionCodes.every((code) => held.has(code))
 }
 
-export const requireMayOffer = (by: WorkspaceAccess, role: OfferedRole): void => {
-  if (!covers(by, role))
-    throw new Refusal('ACCESS.PERMISSION_DENIED', { internal: 'the role holds what the caller lacks' })
+export const assertMayOffer = (access: WorkspaceAccess, role: OfferedRole): void => {
+  if (!covers(access, role))
+    throw new Refusal('ACCESS.PERMISSION_DENIED', { internal: 'the role holds a permission that the caller lacks' })
 }
 
-/** Whether whoever made an invitation could make it today, with these rights and the role as it is now. */
-export const mayStillOffer = (by: WorkspaceAccess | undefined, role: OfferedRole): boolean =>
-  by?.permissions.has('invitation:manage') === true && covers(by, role)
+/** Whether the inviter could make the invitation now, with their current access and the current role. */
+export const mayStillOffer = (access: WorkspaceAccess | undefined, role: OfferedRole): boolean =>
+  access?.permissions.has('invitation:manage') === true && covers(access, role)

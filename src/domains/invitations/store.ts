@@ -2,9 +2,11 @@ import { sql } from 'kysely'
 import { type Database, moment, type Tx } from '../../database/index.ts'
 import { type AccountId, type BizId, type Instant, type RoleId, toDate, type WorkspaceId } from '../../kernel/index.ts'
 import type { InvitationStatus } from './contract.ts'
+import type { InvitationSettings } from './rules.ts'
 
 export type InvitationId = BizId<'invitation'>
-/** What time has made of an invitation: one that still waits when its time has passed counts as EXPIRED. */
+
+/** The status at an instant: a pending invitation past `expires_at` counts as EXPIRED. */
 const statusAt = (at: Instant) =>
   sql<InvitationStatus>`
     CASE WHEN i.invitation_status = 'PENDING' AND i.expires_at <= ${moment(at)} THEN 'EXPIRED'
@@ -48,7 +50,7 @@ export interface InvitationRow {
   updatedAt: Instant
 }
 
-/** Whose invitations: a workspace's, or those to an e-mail address. */
+/** Whose invitations: those of a workspace, or those to an e-mail address. */
 export type Side = { workspaceId: WorkspaceId } | { email: string }
 
 export const listInvitations = (
@@ -91,7 +93,7 @@ export interface NewInvitation {
   expiresAt: Instant
 }
 
-/** Writes down which of the address's invitations have expired, so that a new one can be made; they are told as before. */
+/** Stores the expiry of an address's invitations, so that a new one can be made. Their status in replies is the same. */
 export const expireOverdue = async (tx: Tx, workspaceId: WorkspaceId, email: string, at: Instant): Promise<void> => {
   await tx
     .updateTable('invitations')
@@ -103,7 +105,7 @@ export const expireOverdue = async (tx: Tx, workspaceId: WorkspaceId, email: str
     .execute()
 }
 
-/** Whether it was made; false where one to the same address still waits. */
+/** False if an invitation to the same address is pending. */
 export const insertInvitation = async (tx: Tx, made: NewInvitation, at: Instant): Promise<boolean> => {
   const inserted = await tx
     .insertInto('invitations')
@@ -127,8 +129,8 @@ export const insertInvitation = async (tx: Tx, made: NewInvitation, at: Instant)
   return inserted !== undefined
 }
 
-/** Ends a waiting invitation, once: whether it still waited. */
-export const settle = async (
+/** Ends a pending invitation; false if it is no longer pending. */
+export const settleInvitation = async (
   tx: Tx,
   { workspaceId, id }: Pick<InvitationRow, 'workspaceId' | 'id'>,
   status: 'ACCEPTED' | 'DECLINED' | 'CANCELLED',
@@ -150,4 +152,68 @@ export const settle = async (
     .returning('biz_id')
     .executeTakeFirst()
   return settled !== undefined
+}
+
+/** A daily limit that is used up. */
+export interface ExhaustedLimit {
+  name: 'invitations' | 'invitations-of-account' | 'invitations-to-address'
+  limit: number
+  /** Creation of the invitation that has to be a day old before the next one is allowed. */
+  since: Instant
+}
+
+interface Recipient {
+  workspaceId: WorkspaceId
+  inviterId: AccountId
+  email: string
+}
+
+/**
+ * The limit that rejects another invitation to an address, given the invitations since an instant: by workspace or by
+ * inviter, to anybody or to that address. An inviter is counted over all their workspaces, so that opening more of them
+ * gains nothing. Of several limits, the one that lasts longest; null if none is used up.
+ */
+export const findExhaustedLimit = async (
+  tx: Tx,
+  { workspaceId, inviterId, email }: Recipient,
+  since: Instant,
+  { maxPerDay, maxPerDayToAddress }: Pick<InvitationSettings, 'maxPerDay' | 'maxPerDayToAddress'>,
+): Promise<ExhaustedLimit | null> => {
+  const newest = tx
+    .selectFrom('invitations')
+    .select('created_at')
+    .where('created_at', '>', moment(since))
+    .orderBy('created_at', 'desc')
+    .limit(1)
+  const ofWorkspace = newest.where('workspace_biz_id', '=', workspaceId)
+  const ofInviter = newest
+    .where('inviter_biz_id', '=', inviterId)
+    .where('workspace_biz_id', 'in', (eb) =>
+      eb.selectFrom('memberships').select('workspace_biz_id').where('account_biz_id', '=', inviterId),
+    )
+  const rules = [
+    { name: 'invitations', limit: maxPerDay, made: ofWorkspace },
+    { name: 'invitations-of-account', limit: maxPerDay, made: ofInviter },
+    { name: 'invitations-to-address', limit: maxPerDayToAddress, made: ofWorkspace.where('invitee_email', '=', email) },
+    { name: 'invitations-to-address', limit: maxPerDayToAddress, made: ofInviter.where('invitee_email', '=', email) },
+  ] as const
+  let longest: ExhaustedLimit | null = null
+  for (const { name, limit, made } of rules) {
+    const oldest = await made.offset(limit - 1).executeTakeFirst()
+    if (oldest && (longest === null || oldest.created_at > longest.since))
+      longest = { name, limit, since: oldest.created_at }
+  }
+  return longest
+}
+
+/** Number of pending invitations of a workspace. */
+export const countPending = async (tx: Tx, workspaceId: WorkspaceId, at: Instant): Promise<number> => {
+  const { pending } = await tx
+    .selectFrom('invitations')
+    .where('workspace_biz_id', '=', workspaceId)
+    .where('invitation_status', '=', 'PENDING')
+    .where('expires_at', '>', moment(at))
+    .select((eb) => eb.fn.countAll<number>().as('pending'))
+    .executeTakeFirstOrThrow()
+  return pending
 }

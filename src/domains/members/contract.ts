@@ -1,9 +1,14 @@
 import * as z from 'zod'
-import { id, listQuery, page, text } from '../../contract/common.ts'
+import { bizId, coded, id, listQuery, nothing, page, text, timestamp } from '../../contract/common.ts'
 import { reason, someOf } from '../../contract/formats.ts'
-import { member, operator } from '../../contract/policies.ts'
-import { operation } from '../../kernel/index.ts'
-import { Membership } from '../workspaces/contract.ts'
+import type { Permissions } from '../../contract/permissions.ts'
+import { member, operator, own } from '../../contract/policies.ts'
+import { type CodeOf, codedFamily, operation, workspaceKind } from '../../kernel/index.ts'
+
+export const permissions = {
+  workspace: { member: { sortOrder: 200, actions: ['read', 'manage'], peopleOnly: ['manage'] } },
+  operator: { member: { sortOrder: 400, actions: ['limit'] } },
+} as const satisfies Permissions
 
 export const codes = {
   'WORKSPACE.LAST_OWNER': { status: 422 },
@@ -15,7 +20,33 @@ declare module '../../kernel/codes.ts' {
   }
 }
 
-/** A membership as others see it: who it is, and not which workspace they prefer. */
+export const joinSource = codedFamily('joinSource', {
+  REGISTRATION: 10050201,
+  INVITATION: 10050202,
+  CREATION: 10050203,
+})
+export type JoinSource = CodeOf<typeof joinSource>
+
+/** A membership as its own member sees it. */
+export const Membership = z.object({
+  userBizId: bizId,
+  workspaceBizId: bizId,
+  workspaceName: z.string(),
+  workspaceKind: coded(workspaceKind),
+  institutionBizId: bizId,
+  workspaceRoleBizId: bizId,
+  workspaceRoleName: z.string(),
+  joinSource: coded(joinSource),
+  isOwner: z.boolean(),
+  isDefault: z.boolean(),
+  enterable: z.boolean(),
+  defaultEligible: z.boolean(),
+  policyConfig: z.record(z.string(), z.unknown()).nullable(),
+  createdAt: timestamp,
+  updatedAt: timestamp,
+})
+
+/** A membership as others see it: with the member's name and address, without the member's default workspace. */
 const Member = Membership.pick({
   userBizId: true,
   workspaceBizId: true,
@@ -30,11 +61,48 @@ const Member = Membership.pick({
   updatedAt: true,
 }).extend({ accountName: z.string(), accountEmail: z.string() })
 
-/** What a membership is limited to, beside its role; what is left out is not limited. */
+/** Limits of a membership in addition to its role. A field that is left out sets no limit. */
 const PolicyConfig = someOf({
   enterable: z.boolean().optional(),
   defaultEligible: z.boolean().optional(),
   readOnly: z.boolean().optional(),
+})
+
+const ownMembership = {
+  method: 'POST',
+  chains: ['consumer'],
+  policy: { ...own, workspace: 'optional', changesRights: true },
+  body: 'none',
+} as const
+
+export const listMyWorkspaces = operation({
+  id: 'workspaces.mine',
+  method: 'GET',
+  path: '/workspaces/mine',
+  chains: ['consumer'],
+  summary: 'The account’s memberships',
+  policy: own,
+  body: 'none',
+  reply: z.array(Membership),
+  refuses: [],
+})
+
+export const setDefaultWorkspace = operation({
+  ...ownMembership,
+  id: 'workspaces.setDefault',
+  path: '/workspaces/current/default',
+  summary: 'Make the workspace the account’s default',
+  reply: Membership,
+  refuses: [],
+})
+
+export const leaveWorkspace = operation({
+  ...ownMembership,
+  id: 'workspaces.leave',
+  path: '/workspaces/current/leave',
+  summary: 'Leave the workspace; the last owner stays',
+  reply: nothing,
+  refuses: ['WORKSPACE.LAST_OWNER'],
 })
 
 const list = {

@@ -1,21 +1,23 @@
 import * as z from 'zod'
 import { bizId, coded, codeOf, decimal, id, listQuery, page, text, timestamp } from '../../contract/common.ts'
 import { reason } from '../../contract/formats.ts'
+import type { Permissions } from '../../contract/permissions.ts'
 import { operator } from '../../contract/policies.ts'
-import {
-  accountPortal,
-  accountStatus,
-  auditOutcome,
-  operation,
-  workspaceKind,
-  workspaceStatus,
-} from '../../kernel/index.ts'
+import { accountPortal, accountStatus, auditOutcome, operation } from '../../kernel/index.ts'
 
 import { Profile } from '../profile/contract.ts'
-import { Workspace } from '../workspaces/contract.ts'
 
 /** The description of the OpenAPI tag. */
 export const summary = 'Accounts, workspaces, ledger, and audit log, for operators.'
+
+export const permissions = {
+  operator: {
+    account: { sortOrder: 100, actions: ['read', 'approve', 'suspend'] },
+    session: { sortOrder: 200, actions: ['terminate'] },
+    ledger: { sortOrder: 1100, actions: ['read'] },
+    audit: { sortOrder: 1200, actions: ['read'] },
+  },
+} as const satisfies Permissions
 
 const Account = Profile.extend({ lastLoginAt: timestamp.nullable() })
 
@@ -99,46 +101,6 @@ export const terminateAccountSessions = operation({
   body: 'none',
   reply: z.object({ success: z.boolean(), terminatedSessions: z.int() }),
   refuses: ['RESOURCE.NOT_FOUND'],
-})
-
-export const listWorkspaces = operation({
-  id: 'operators.listWorkspaces',
-  method: 'GET',
-  path: '/workspaces',
-  chains: ['system'],
-  summary: 'Workspaces, by filter',
-  policy: { ...operator, permission: 'workspace:read' },
-  query: listQuery(['createdAt', 'updatedAt', 'workspaceName'], {
-    workspaceStatus: codeOf(workspaceStatus).optional(),
-    workspaceKind: codeOf(workspaceKind).optional(),
-    workspaceName: text(128).optional(),
-  }),
-  body: 'none',
-  reply: page(Workspace),
-  refuses: [],
-})
-
-const freezing = {
-  method: 'POST',
-  chains: ['system'],
-  policy: { ...operator, permission: 'workspace:freeze', changesRights: true },
-  body: z.strictObject({ reason }),
-  reply: Workspace,
-  refuses: ['RESOURCE.NOT_FOUND', 'STATE.CONFLICT'],
-} as const
-
-export const freezeWorkspace = operation({
-  ...freezing,
-  id: 'operators.freezeWorkspace',
-  path: '/workspaces/{workspace_id}/freeze',
-  summary: 'Close a workspace to its members',
-})
-
-export const unfreezeWorkspace = operation({
-  ...freezing,
-  id: 'operators.unfreezeWorkspace',
-  path: '/workspaces/{workspace_id}/unfreeze',
-  summary: 'Open a frozen workspace again; never one’s own',
 })
 
 const Invariants = z.object({

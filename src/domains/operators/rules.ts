@@ -1,32 +1,36 @@
 import { type AccountStatus, canonicalEmail, type Permission, Refusal } from '../../kernel/index.ts'
 
-interface Change {
+/** The decisions that a person is notified of: `notice.decision.<decision>` in config/locales. */
+export const decisions = ['APPROVED', 'REJECTED', 'SUSPENDED', 'REACTIVATED'] as const
+export type Decision = (typeof decisions)[number]
+
+interface StatusChange {
   from: AccountStatus
   to: AccountStatus
+  decision: Decision
 }
 
-/** What a person is told that was decided: `notice.decision.<told>` in config/locales. */
-export const toldDecisions = ['APPROVED', 'REJECTED', 'SUSPENDED', 'REACTIVATED'] as const
-export type Told = (typeof toldDecisions)[number]
+/** The status changes that operators make. */
+export const statusChanges = {
+  approve: { from: 'PENDING_APPROVAL', to: 'ACTIVE', decision: 'APPROVED' },
+  reject: { from: 'PENDING_APPROVAL', to: 'REJECTED', decision: 'REJECTED' },
+  suspend: { from: 'ACTIVE', to: 'SUSPENDED', decision: 'SUSPENDED' },
+  reactivate: { from: 'SUSPENDED', to: 'ACTIVE', decision: 'REACTIVATED' },
+} as const satisfies Record<string, StatusChange>
 
-export const accountChanges = {
-  approve: { from: 'PENDING_APPROVAL', to: 'ACTIVE', told: 'APPROVED' },
-  reject: { from: 'PENDING_APPROVAL', to: 'REJECTED', told: 'REJECTED' },
-  suspend: { from: 'ACTIVE', to: 'SUSPENDED', told: 'SUSPENDED' },
-  reactivate: { from: 'SUSPENDED', to: 'ACTIVE', told: 'REACTIVATED' },
-} as const satisfies Record<string, Change & { told: Told }>
+export type AccountCommand = keyof typeof statusChanges
 
-/** Nobody decides over what is their own: a person has an account at each portal with the same address. */
-export const demandAnother = (actor: { email: string }, subject: { email: string }): void => {
+/** Nobody decides about their own account. A person has the same address at both portals. */
+export const assertAnotherPerson = (actor: { email: string }, subject: { email: string }): void => {
   if (canonicalEmail(actor.email) === canonicalEmail(subject.email))
-    throw new Refusal('ACCESS.PERMISSION_DENIED', { internal: 'one’s own account' })
+    throw new Refusal('ACCESS.PERMISSION_DENIED', { internal: 'the caller’s own account' })
 }
 
-export const demandStatus = (current: AccountStatus, { from }: Change): void => {
+export const assertStatus = (current: AccountStatus, { from }: Pick<StatusChange, 'from'>): void => {
   if (current !== from) throw new Refusal('STATE.CONFLICT', { internal: `it is ${current}, not ${from}` })
 }
 
-/** What an operator can be made with, each a choice among all rights. An administrator has every one. */
+/** The roles of `portico operator create`, each a choice among all operator permissions. */
 export const operatorRoles: Record<string, (permission: Permission) => boolean> = {
   administrator: () => true,
   auditor: (permission) => permission.endsWith(':read'),

@@ -1,15 +1,9 @@
-import type { Database } from '../../database/index.ts'
 import type { HandlerTable, Words } from '../../kernel/index.ts'
 import { createHandlers } from './handlers.ts'
-import { createService } from './service.ts'
+import type { ProfilePorts } from './service.ts'
 
-export interface ProfilePorts {
-  database: Database
-  words: Words
-  /** Whether a country has this ISO 3166 alpha-2 code. */
-  isCountry(alpha2: string): boolean
-}
+/* The profile of the signed-in account, at both portals. Start reading in `service.ts`. */
 
-export const createProfile = ({ database, words, isCountry }: ProfilePorts): { handlers: HandlerTable } => ({
-  handlers: createHandlers(createService(database, isCountry), words),
+export const createProfile = (ports: ProfilePorts & { words: Words }): { handlers: HandlerTable } => ({
+  handlers: createHandlers(ports),
 })

@@ -33,10 +33,10 @@ export interface ProfileRow {
   country: string
 }
 
-export const profileOf = (database: Database, id: AccountId): Promise<ProfileRow | undefined> =>
+export const profileById = (database: Database, id: AccountId): Promise<ProfileRow | undefined> =>
   database.selectFrom('accounts').select(columns).where('biz_id', '=', id).executeTakeFirst()
 
-/** What people change of their own account; what is undefined stays. */
+/** The fields that people change themselves. Undefined leaves a field as it is. */
 export interface ProfileChanges {
   name: string | undefined
   phone: string | undefined

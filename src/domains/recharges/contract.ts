@@ -17,12 +17,18 @@ import {
   timestamp,
 } from '../../contract/common.ts'
 import { reason } from '../../contract/formats.ts'
+import type { Permissions } from '../../contract/permissions.ts'
 import { decision, member, money, operator } from '../../contract/policies.ts'
 import { type CodeOf, codedFamily, operation } from '../../kernel/index.ts'
 import { channelType } from '../withdrawal-channels/contract.ts'
 
 /** The description of the OpenAPI tag. */
 export const summary = 'Incoming payments and their proofs. Operators confirm or reject them.'
+
+export const permissions = {
+  workspace: { recharge: { sortOrder: 900, actions: ['read', 'create'] } },
+  operator: { recharge: { sortOrder: 500, actions: ['read', 'approve'] } },
+} as const satisfies Permissions
 
 export const rechargeStatus = codedFamily('rechargeStatus', {
   PENDING_PAYMENT: 10090801,

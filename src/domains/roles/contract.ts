@@ -1,16 +1,20 @@
 import * as z from 'zod'
 import { bizId, coded, id, nothing, text, timestamp } from '../../contract/common.ts'
-import { changesSomething, distinct } from '../../contract/formats.ts'
-import { workspacePermissions } from '../../contract/permissions.ts'
+import { changesSomething } from '../../contract/formats.ts'
+import { type Permissions, permissionCodes as permissionCodesOf } from '../../contract/permissions.ts'
 import { member } from '../../contract/policies.ts'
 import { operation, roleType } from '../../kernel/index.ts'
 
-import { Membership } from '../workspaces/contract.ts'
+import { Membership } from '../members/contract.ts'
 
 /** The description of the OpenAPI tag. */
 export const summary = 'Roles of a workspace, their permissions, and their assignment to members.'
 
-const permissionCodes = distinct(z.enum(workspacePermissions), workspacePermissions.length)
+export const permissions = {
+  workspace: { role: { sortOrder: 300, actions: ['read', 'manage'], peopleOnly: ['manage'] } },
+} as const satisfies Permissions
+
+const permissionCodes = permissionCodesOf('workspacePermissions')
 
 const Role = z.object({
   bizId,

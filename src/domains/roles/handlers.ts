@@ -4,74 +4,74 @@ import {
   type HandlerTable,
   handlerTable,
   type Locale,
-  type Permission,
   type RequestFacts,
-  roleType,
   toIso,
   type Words,
   type WorkspaceAccess,
 } from '../../kernel/index.ts'
-
 import { actOf } from '../../platform/audit/index.ts'
 import * as contract from './contract.ts'
-import type { PermissionNode } from './permission-tree.ts'
+import type { PermissionTrees } from './permission-tree.ts'
 import { heldCodes } from './rules.ts'
-import type { Acting, RoleService } from './service.ts'
+import {
+  changeMemberRole,
+  createRole,
+  deleteRole,
+  listRoles,
+  type RoleContext,
+  type RolePorts,
+  readRole,
+  setRolePermissions,
+  updateRole,
+} from './service.ts'
 import type { RoleRow } from './store.ts'
+import { toRoleView } from './view.ts'
 
-export interface RoleHandlerPorts {
-  service: RoleService
+export interface RoleHandlerPorts extends RolePorts {
   words: Words
-  /** Every right of a workspace. */
-  all: readonly Permission[]
-  tree(locale: Locale): PermissionNode[]
+  trees: PermissionTrees
 }
 
-const acting = (request: RequestFacts & { caller: Caller; workspace: WorkspaceAccess }): Acting => ({
+const contextOf = (request: RequestFacts & { caller: Caller; workspace: WorkspaceAccess }): RoleContext => ({
   act: actOf(request),
-  by: request.workspace,
+  access: request.workspace,
 })
 
-export const createHandlers = ({ service, words, all, tree }: RoleHandlerPorts): HandlerTable => {
-  const reply = (role: RoleRow, locale: Locale) => ({
-    bizId: role.id,
-    workspaceBizId: role.workspaceId,
-    roleName: role.name,
-    description: role.description,
-    roleType: words.coded(roleType, role.type, locale),
-    permissionCodes: heldCodes(role, all),
-    createdAt: toIso(role.createdAt),
-    updatedAt: toIso(role.updatedAt),
-  })
+export const createHandlers = (ports: RoleHandlerPorts): HandlerTable => {
+  const { words, trees, permissions } = ports
+  const toView = (role: RoleRow, locale: Locale) => toRoleView(words, role, permissions, locale)
 
   return handlerTable(contract, {
-    listRoles: async ({ workspace, locale }) => (await service.list(workspace.id)).map((role) => reply(role, locale)),
+    listRoles: async ({ workspace, locale }) =>
+      (await listRoles(ports, workspace.id)).map((role) => toView(role, locale)),
     readRole: async ({ workspace, params, locale }) =>
-      reply(await service.read(workspace.id, bizId(params.role_id)), locale),
+      toView(await readRole(ports, workspace.id, bizId(params.role_id)), locale),
     listRolePermissions: async ({ workspace, params }) =>
-      heldCodes(await service.read(workspace.id, bizId(params.role_id)), all),
-    readPermissionTree: async ({ locale }) => tree(locale),
+      heldCodes(await readRole(ports, workspace.id, bizId(params.role_id)), permissions),
+    readPermissionTree: async ({ locale }) => trees.in(locale),
     createRole: async (request) => {
-      const { roleName, description, permissionCodes } = request.body
-      const asked = { name: roleName, description: description ?? '', permissionCodes }
-      return reply(await service.create(acting(request), asked), request.locale)
+      const { roleName: name, description = '', permissionCodes } = request.body
+      const created = await createRole(ports, { name, description, permissionCodes }, contextOf(request))
+      return toView(created, request.locale)
     },
     updateRole: async (request) => {
-      const { roleBizId, roleName, description } = request.body
-      const changed = await service.update(acting(request), bizId(roleBizId), { name: roleName, description })
-      return reply(changed, request.locale)
+      const { roleBizId, roleName: name, description } = request.body
+      const input = { id: bizId<'role'>(roleBizId), name, description }
+      return toView(await updateRole(ports, input, contextOf(request)), request.locale)
     },
     setRolePermissions: async (request) => {
       const { roleBizId, permissionCodes } = request.body
-      return reply(await service.setPermissions(acting(request), bizId(roleBizId), permissionCodes), request.locale)
+      const input = { id: bizId<'role'>(roleBizId), permissionCodes }
+      return toView(await setRolePermissions(ports, input, contextOf(request)), request.locale)
     },
     deleteRole: async (request) => {
-      await service.delete(acting(request), bizId(request.body.roleBizId))
+      await deleteRole(ports, bizId(request.body.roleBizId), contextOf(request))
       return null
     },
     changeMemberRole: async (request) => {
       const { userBizId, roleBizId } = request.body
-      const role = await service.changeMember(acting(request), bizId(userBizId), bizId(roleBizId))
+      const input = { accountId: bizId<'account'>(userBizId), roleId: bizId<'role'>(roleBizId) }
+      const role = await changeMemberRole(ports, input, contextOf(request))
       return {
         userBizId,
         workspaceBizId: role.workspaceId,

@@ -1,12 +1,8 @@
 import { v5 } from 'uuid'
+import type { PermissionRow } from '../../contract/permissions.ts'
 import { constant, type Locale, type Words } from '../../kernel/index.ts'
 
-/** A row of the permission table. */
-export interface PermissionRow {
-  code: string
-  group: string
-  sortOrder: number
-}
+export type TreeRow = Pick<PermissionRow, 'code' | 'group' | 'sortOrder'>
 
 export interface PermissionNode {
   bizId: string
@@ -21,11 +17,11 @@ export interface PermissionNode {
   children: PermissionNode[]
 }
 
-/** Permissions are no rows of ours; their ids are derived from their codes (RFC 9562, UUIDv5), the same everywhere. */
+/** Permissions are not stored. Their ids derive from their codes (RFC 9562, UUIDv5) and are the same everywhere. */
 const namespace = '6f0c5f0e-3f0b-4a38-9d3a-0d1f9c1b7a52'
 const idOf = (code: string): string => v5(code, namespace)
 
-const treeIn = (table: readonly PermissionRow[], words: Words, locale: Locale): PermissionNode[] => {
+const buildTree = (table: readonly TreeRow[], words: Words, locale: Locale): PermissionNode[] => {
   const roots = new Map<string, PermissionNode>()
   for (const { code, group, sortOrder } of table) {
     const root = roots.get(group)
@@ -48,14 +44,22 @@ const treeIn = (table: readonly PermissionRow[], words: Words, locale: Locale): 
 }
 
 /**
- * The permission table as the tree of interface.md 2.13, made once per language. A group's first right, mostly to
- * read, is the parent of its others: every node is a right that a role can hold.
+ * The permission table as a tree, built once per language. The first permission of a group is the parent of the others,
+ * so that every node is a permission that a role can hold.
  */
-export const permissionTrees = (table: readonly PermissionRow[], words: Words) => {
-  const trees = new Map<Locale, PermissionNode[]>()
-  return (locale: Locale): PermissionNode[] => {
-    const tree = trees.get(locale) ?? constant(treeIn(table, words, locale))
-    trees.set(locale, tree)
+export class PermissionTrees {
+  readonly #table: readonly TreeRow[]
+  readonly #words: Words
+  readonly #trees = new Map<Locale, PermissionNode[]>()
+
+  constructor(table: readonly TreeRow[], words: Words) {
+    this.#table = table
+    this.#words = words
+  }
+
+  in(locale: Locale): PermissionNode[] {
+    const tree = this.#trees.get(locale) ?? constant(buildTree(this.#table, this.#words, locale))
+    this.#trees.set(locale, tree)
     return tree
   }
 }

@@ -1,6 +1,6 @@
 import { type Permission, Refusal, type RoleType, type WorkspaceAccess } from '../../kernel/index.ts'
 
-/** What a grant hands over: a set of rights, or everything. */
+/** What a role grants: some permissions, or all of them to an owner. */
 export interface Grant {
   type: RoleType
   permissionCodes: readonly string[]
@@ -8,28 +8,28 @@ export interface Grant {
 
 const denied = (internal: string): Refusal => new Refusal('ACCESS.PERMISSION_DENIED', { internal })
 
-/** Nobody grants what they lack; what belongs to owners is given by owners. */
-export const requireMayGrant = (by: WorkspaceAccess, { type, permissionCodes }: Grant): void => {
-  if (type === 'OWNER' && !by.isOwner) throw denied('only an owner makes an owner')
-  const held: ReadonlySet<string> = by.permissions
+/** Nobody grants a permission that they lack, and only owners make owners. */
+export const assertMayGrant = (access: WorkspaceAccess, { type, permissionCodes }: Grant): void => {
+  if (type === 'OWNER' && !access.isOwner) throw denied('only an owner makes an owner')
+  const held: ReadonlySet<string> = access.permissions
   const lacking = permissionCodes.find((code) => !held.has(code))
   if (lacking !== undefined) throw denied(`the caller lacks ${lacking}`)
 }
 
-/** An owner is given another role by an owner only. */
-export const requireMayReassign = (by: WorkspaceAccess, current: RoleType): void => {
-  if (current === 'OWNER' && !by.isOwner) throw denied('only an owner changes an owner')
+/** Only an owner gives an owner another role. */
+export const assertMayReassign = (access: WorkspaceAccess, current: RoleType): void => {
+  if (current === 'OWNER' && !access.isOwner) throw denied('only an owner changes an owner')
 }
 
-/** The OWNER role is what it is. */
-export const requireCustom = ({ type }: { type: RoleType }): void => {
+/** The OWNER role cannot change. */
+export const assertCustom = ({ type }: { type: RoleType }): void => {
   if (type === 'OWNER') throw denied('the OWNER role is fixed')
 }
 
-/** What a replacement adds to a role: only this needs to be held by whoever grants it. */
-export const added = (before: readonly string[], after: readonly string[]): string[] =>
+/** The codes that a replacement adds to a role: the caller has to hold only these. */
+export const addedCodes = (before: readonly string[], after: readonly string[]): string[] =>
   after.filter((code) => !before.includes(code))
 
-/** The codes as the permission table orders them; an owner's are all of it. */
+/** The permissions of a role in the order of the table. An owner holds all of them. */
 export const heldCodes = ({ type, permissionCodes }: Grant, all: readonly Permission[]): Permission[] =>
   type === 'OWNER' ? [...all] : all.filter((code) => permissionCodes.includes(code))

@@ -1,27 +1,29 @@
+import { assertKnownPermissions } from '../../contract/permissions.ts'
 import { type Database, inTransaction, type Tx } from '../../database/index.ts'
 import {
   type AccountId,
   type Ids,
   type Instant,
   notFound,
+  type Permission,
   Refusal,
   type RoleId,
   type WorkspaceAccess,
   type WorkspaceId,
 } from '../../kernel/index.ts'
 import { type Act, recordAct } from '../../platform/audit/index.ts'
-import { added, requireCustom, requireMayGrant, requireMayReassign } from './rules.ts'
+import { addedCodes, assertCustom, assertMayGrant, assertMayReassign } from './rules.ts'
 import {
   countRoles,
-  deleteRole,
+  deleteRole as deleteRoleRow,
   insertRole,
   isInUse,
   isNameTaken,
+  listRoles as listRoleRows,
   type RoleChanges,
   type RoleRow,
   roleById,
-  rolesOf,
-  updateRole,
+  updateRole as updateRoleRow,
 } from './store.ts'
 
 export interface RoleMember {
@@ -31,117 +33,133 @@ export interface RoleMember {
   roleType: RoleRow['type']
 }
 
-/** Who belongs to a workspace. `holdFor` makes changes to its people take turns. */
+/** The members of workspaces. */
 export interface MembersPort {
-  /** Refuses where the rights by which somebody acts have shrunk since they were read. */
-  holdFor(tx: Tx, accountId: AccountId, by: WorkspaceAccess): Promise<unknown>
+  /** Locks the workspace and refuses if the caller has lost a permission since `access` was read. */
+  assertAccess(tx: Tx, accountId: AccountId, access: WorkspaceAccess): Promise<unknown>
   find(tx: Tx, accountId: AccountId, workspaceId: WorkspaceId): Promise<RoleMember | undefined>
-  /** Refuses with WORKSPACE.LAST_OWNER where it would leave none. */
+  /** Refuses with WORKSPACE.LAST_OWNER if no owner would remain. */
   assign(tx: Tx, member: RoleMember, role: Pick<RoleMember, 'roleId' | 'roleType'>, at: Instant): Promise<void>
 }
-
-/** Who acts, in which workspace, with which rights. */
-export interface Acting {
-  act: Act
-  by: WorkspaceAccess
-}
-
-const present = (role: RoleRow | undefined): RoleRow => {
-  if (!role) throw notFound('no such role in this workspace')
-  return role
-}
-
-/** For the audit log: who gets a role gets these. */
-const granted = (permissionCodes: readonly string[]) => ({ permissions: permissionCodes.toSorted().join(',') })
-
-const taken = (): Refusal => new Refusal('STATE.CONFLICT', { internal: 'a role has that name' })
 
 export interface RolePorts {
   database: Database
   ids: Ids
   members: MembersPort
+  /** Every workspace permission that exists. */
+  permissions: readonly Permission[]
   settings: { maxPerWorkspace: number }
 }
 
-export const createService = ({ database, ids, members, settings }: RolePorts) => {
-  /** Changes a custom role, alone in its workspace. */
-  const change = <T>(
-    { act, by }: Acting,
-    id: RoleId,
-    work: (tx: Tx, role: RoleRow) => Promise<T>,
-    detail: Record<string, string> = {},
-  ): Promise<T> =>
-    inTransaction(database, async (tx) => {
-      await members.holdFor(tx, act.accountId, by)
-      const role = present(await roleById(tx, { workspaceId: by.id, id }))
-      requireCustom(role)
-      const result = await work(tx, role)
-      await recordAct(tx, act, { workspaceId: by.id, targetId: id, detail })
-      return result
-    })
-
-  return {
-    list: (workspaceId: WorkspaceId): Promise<RoleRow[]> => rolesOf(database, workspaceId),
-
-    read: async (workspaceId: WorkspaceId, id: RoleId): Promise<RoleRow> =>
-      present(await roleById(database, { workspaceId, id })),
-
-    create: (acting: Acting, asked: { name: string; description: string; permissionCodes: string[] }) => {
-      const { act, by } = acting
-      requireMayGrant(by, { type: 'CUSTOM', permissionCodes: asked.permissionCodes })
-      return inTransaction(database, async (tx) => {
-        await members.holdFor(tx, act.accountId, by)
-        if ((await countRoles(tx, by.id)) >= settings.maxPerWorkspace) {
-          throw new Refusal('STATE.CONFLICT', { internal: 'the workspace has as many roles as it may' })
-        }
-        const made = await insertRole(tx, { ...asked, workspaceId: by.id, id: ids.next<'role'>() }, act.at)
-        if (!made) throw taken()
-        await recordAct(tx, act, { workspaceId: by.id, targetId: made.id, detail: granted(made.permissionCodes) })
-        return made
-      })
-    },
-
-    update: (acting: Acting, id: RoleId, changes: Pick<RoleChanges, 'name' | 'description'>): Promise<RoleRow> =>
-      change(acting, id, async (tx, role) => {
-        if (changes.name !== undefined && (await isNameTaken(tx, role, changes.name))) throw taken()
-        return updateRole(tx, role, changes, acting.act.at)
-      }),
-
-    setPermissions: (acting: Acting, id: RoleId, permissionCodes: string[]): Promise<RoleRow> =>
-      change(
-        acting,
-        id,
-        (tx, role) => {
-          requireMayGrant(acting.by, {
-            type: role.type,
-            permissionCodes: added(role.permissionCodes, permissionCodes),
-          })
-          return updateRole(tx, role, { permissionCodes }, acting.act.at)
-        },
-        granted(permissionCodes),
-      ),
-
-    delete: (acting: Acting, id: RoleId): Promise<void> =>
-      change(acting, id, async (tx, role) => {
-        if (await isInUse(tx, role, acting.act.at)) {
-          throw new Refusal('STATE.CONFLICT', { internal: 'the role is held or offered' })
-        }
-        await deleteRole(tx, role)
-      }),
-
-    changeMember: ({ act, by }: Acting, accountId: AccountId, id: RoleId): Promise<RoleRow> =>
-      inTransaction(database, async (tx) => {
-        await members.holdFor(tx, act.accountId, by)
-        const role = present(await roleById(tx, { workspaceId: by.id, id }))
-        const member = await members.find(tx, accountId, by.id)
-        if (!member) throw notFound('no such member of this workspace')
-        requireMayReassign(by, member.roleType)
-        requireMayGrant(by, role)
-        await members.assign(tx, member, { roleId: role.id, roleType: role.type }, act.at)
-        await recordAct(tx, act, { workspaceId: by.id, targetId: accountId, detail: { role: id } })
-        return role
-      }),
-  }
+/** Who acts, and with which access to the workspace. */
+export interface RoleContext {
+  act: Act
+  access: WorkspaceAccess
 }
 
-export type RoleService = ReturnType<typeof createService>
+const found = (role: RoleRow | undefined): RoleRow => {
+  if (!role) throw notFound('no such role in this workspace')
+  return role
+}
+
+const conflict = (internal: string): Refusal => new Refusal('STATE.CONFLICT', { internal })
+
+/** For the audit log: the permissions that holders of the role get. */
+const grantDetail = (permissionCodes: readonly string[]) => ({ permissions: permissionCodes.toSorted().join(',') })
+
+export const listRoles = ({ database }: RolePorts, workspaceId: WorkspaceId): Promise<RoleRow[]> =>
+  listRoleRows(database, workspaceId)
+
+export const readRole = async ({ database }: RolePorts, workspaceId: WorkspaceId, id: RoleId): Promise<RoleRow> =>
+  found(await roleById(database, { workspaceId, id }))
+
+export interface CreateRoleInput {
+  name: string
+  description: string
+  permissionCodes: string[]
+}
+
+export const createRole = async (
+  { database, ids, members, permissions, settings }: RolePorts,
+  input: CreateRoleInput,
+  { act, access }: RoleContext,
+): Promise<RoleRow> => {
+  assertKnownPermissions(input.permissionCodes, permissions)
+  assertMayGrant(access, { type: 'CUSTOM', permissionCodes: input.permissionCodes })
+  return inTransaction(database, async (tx) => {
+    await members.assertAccess(tx, act.accountId, access)
+    if ((await countRoles(tx, access.id)) >= settings.maxPerWorkspace)
+      throw conflict('the workspace has the maximum number of roles')
+    const role = await insertRole(tx, { ...input, workspaceId: access.id, id: ids.next<'role'>() }, act.at)
+    if (!role) throw conflict('a role has that name')
+    const detail = grantDetail(role.permissionCodes)
+    await recordAct(tx, act, { workspaceId: access.id, targetId: role.id, detail })
+    return role
+  })
+}
+
+/** Changes a custom role under the lock of its workspace. */
+const changeRole = <T>(
+  { database, members }: RolePorts,
+  id: RoleId,
+  { act, access }: RoleContext,
+  change: (tx: Tx, role: RoleRow) => Promise<T>,
+  detail: Record<string, string> = {},
+): Promise<T> =>
+  inTransaction(database, async (tx) => {
+    await members.assertAccess(tx, act.accountId, access)
+    const role = found(await roleById(tx, { workspaceId: access.id, id }))
+    assertCustom(role)
+    const result = await change(tx, role)
+    await recordAct(tx, act, { workspaceId: access.id, targetId: id, detail })
+    return result
+  })
+
+export const updateRole = (
+  ports: RolePorts,
+  { id, ...changes }: Pick<RoleChanges, 'name' | 'description'> & { id: RoleId },
+  context: RoleContext,
+): Promise<RoleRow> =>
+  changeRole(ports, id, context, async (tx, role) => {
+    if (changes.name !== undefined && (await isNameTaken(tx, role, changes.name)))
+      throw conflict('a role has that name')
+    return updateRoleRow(tx, role, changes, context.act.at)
+  })
+
+export const setRolePermissions = async (
+  ports: RolePorts,
+  { id, permissionCodes }: { id: RoleId; permissionCodes: string[] },
+  context: RoleContext,
+): Promise<RoleRow> => {
+  assertKnownPermissions(permissionCodes, ports.permissions)
+  const replace = (tx: Tx, role: RoleRow): Promise<RoleRow> => {
+    const added = addedCodes(role.permissionCodes, permissionCodes)
+    assertMayGrant(context.access, { type: role.type, permissionCodes: added })
+    return updateRoleRow(tx, role, { permissionCodes }, context.act.at)
+  }
+  return changeRole(ports, id, context, replace, grantDetail(permissionCodes))
+}
+
+export const deleteRole = (ports: RolePorts, id: RoleId, context: RoleContext): Promise<void> =>
+  changeRole(ports, id, context, async (tx, role) => {
+    if (await isInUse(tx, role, context.act.at)) throw conflict('the role is held or offered')
+    await deleteRoleRow(tx, role)
+  })
+
+/** Gives a member another role; returns that role. */
+export const changeMemberRole = (
+  { database, members }: RolePorts,
+  { accountId, roleId }: { accountId: AccountId; roleId: RoleId },
+  { act, access }: RoleContext,
+): Promise<RoleRow> =>
+  inTransaction(database, async (tx) => {
+    await members.assertAccess(tx, act.accountId, access)
+    const role = found(await roleById(tx, { workspaceId: access.id, id: roleId }))
+    const member = await members.find(tx, accountId, access.id)
+    if (!member) throw notFound('no such member of this workspace')
+    assertMayReassign(access, member.roleType)
+    assertMayGrant(access, role)
+    await members.assign(tx, member, { roleId: role.id, roleType: role.type }, act.at)
+    await recordAct(tx, act, { workspaceId: access.id, targetId: accountId, detail: { role: roleId } })
+    return role
+  })

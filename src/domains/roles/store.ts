@@ -30,8 +30,8 @@ export interface RoleKey {
   id: RoleId
 }
 
-/** The owners' role first, the others by name. */
-export const rolesOf = (database: Database, workspaceId: WorkspaceId): Promise<RoleRow[]> =>
+/** The OWNER role first, then the others by name. */
+export const listRoles = (database: Database, workspaceId: WorkspaceId): Promise<RoleRow[]> =>
   database
     .selectFrom('roles')
     .select(columns)
@@ -54,7 +54,7 @@ export interface NewRole extends RoleKey {
   permissionCodes: string[]
 }
 
-/** Undefined where the workspace has a role of that name, whatever its case. */
+/** Undefined if the workspace has a role of that name, in any case. */
 export const insertRole = (tx: Tx, made: NewRole, at: Instant): Promise<RoleRow | undefined> =>
   tx
     .insertInto('roles')
@@ -117,7 +117,7 @@ export const isNameTaken = async (tx: Tx, { workspaceId, id }: RoleKey, name: st
   return other !== undefined
 }
 
-/** Whether somebody has the role, or is invited to have it. */
+/** Whether a member holds the role, or a pending invitation offers it. */
 export const isInUse = async (tx: Tx, { workspaceId, id }: RoleKey, at: Instant): Promise<boolean> => {
   const held = tx
     .selectFrom('memberships')

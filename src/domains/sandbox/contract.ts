@@ -1,10 +1,15 @@
 import * as z from 'zod'
 import { timestamp } from '../../contract/common.ts'
+import type { Permissions } from '../../contract/permissions.ts'
 import { member } from '../../contract/policies.ts'
 import { operation } from '../../kernel/index.ts'
 
 /** The description of the OpenAPI tag. */
 export const summary = 'Reset of a sandbox workspace.'
+
+export const permissions = {
+  workspace: { sandbox: { sortOrder: 1400, actions: ['reset'], peopleOnly: ['reset'] } },
+} as const satisfies Permissions
 
 export const resetSandbox = operation({
   id: 'sandbox.reset',

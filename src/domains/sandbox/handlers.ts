@@ -1,12 +1,12 @@
 import { type HandlerTable, handlerTable, toIso } from '../../kernel/index.ts'
 import { actOf } from '../../platform/audit/index.ts'
 import * as contract from './contract.ts'
-import type { SandboxService } from './service.ts'
+import { resetSandbox, type SandboxPorts } from './service.ts'
 
-export const createHandlers = (service: SandboxService): HandlerTable =>
+export const createHandlers = (ports: SandboxPorts): HandlerTable =>
   handlerTable(contract, {
     resetSandbox: async (request) => {
-      await service.reset(actOf(request), request.workspace)
+      await resetSandbox(ports, { act: actOf(request), access: request.workspace })
       return { success: true, resetAt: toIso(request.receivedAt) }
     },
   })

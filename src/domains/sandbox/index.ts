@@ -1,17 +1,19 @@
 import type { Tx } from '../../database/index.ts'
 import type { HandlerTable, WorkspaceId } from '../../kernel/index.ts'
 import { createHandlers } from './handlers.ts'
-import { createService, type SandboxPorts } from './service.ts'
+import { type SandboxPorts, seedSandbox } from './service.ts'
+
+/* Sandbox workspaces: their opening balances and their reset to them. Start reading in `service.ts`. */
 
 export type { SandboxPorts } from './service.ts'
 
 export interface Sandbox {
   handlers: HandlerTable
-  /** Gives a new sandbox its play money, once its wallets are open. */
+  /** Funds the wallets of a new sandbox. */
   seed(tx: Tx, workspaceId: WorkspaceId): Promise<void>
 }
 
-export const createSandbox = (ports: SandboxPorts): Sandbox => {
-  const service = createService(ports)
-  return { handlers: createHandlers(service), seed: service.seed }
-}
+export const createSandbox = (ports: SandboxPorts): Sandbox => ({
+  handlers: createHandlers(ports),
+  seed: (tx, workspaceId) => seedSandbox(ports, workspaceId, tx),
+})

@@ -2,39 +2,39 @@ import { type Instant, type Money, parseMoney } from '../../kernel/index.ts'
 import { type OrderMove, ranOutAt, rechargeRunsOut } from '../../ledger/index.ts'
 import type { OpenOrder, SandboxWallet } from './store.ts'
 
-/** A code, as failureCode is one; the texts beside it have no other words. */
+/** The reason in an order's history and data: a code, as `failureCode` is one. */
 const reason = 'SANDBOX_RESET'
 
-/** What each default wallet of a sandbox starts with, in whole units of its currency: play money. */
+/** Opening balance of each default wallet, in whole units of its currency. */
 const openingUnits = '10000'
 
-/** The balance that a wallet has in the seed state, in minor units. */
+/** A wallet's balance in the seed state, in minor units. */
 const seedBalance = ({ isDefault, currency }: SandboxWallet): bigint =>
   isDefault ? (parseMoney(openingUnits, currency)?.minor ?? 0n) : 0n
 
-/** What a wallet lacks of its seed state, negative where it has too much; undefined for nothing to do. */
-export const correction = (wallet: SandboxWallet): Money | undefined => {
+/** The amount that brings a wallet to its seed balance, negative if it holds too much. Undefined: nothing to do. */
+export const correctionOf = (wallet: SandboxWallet): Money | undefined => {
   if (wallet.status === 'CLOSED') return undefined
   const minor = seedBalance(wallet) - wallet.balance
   return minor === 0n ? undefined : { minor, currency: wallet.currency }
 }
 
-/** How an order that is still open ends when its sandbox is emptied; one that has run out is told as EXPIRED already. */
-const endOf = ({ type, status, expiresAt }: OpenOrder, at: Instant): 'CANCELLED' | 'EXPIRED' | 'FAILED' => {
+/** The final status of an open order. An order past its expiry counts as EXPIRED already. */
+const finalStatusOf = ({ type, status, expiresAt }: OpenOrder, at: Instant): 'CANCELLED' | 'EXPIRED' | 'FAILED' => {
   if (ranOutAt({ status, data: { expiresAt } }, rechargeRunsOut, at) !== null) return 'EXPIRED'
   return type === 'RECHARGE' || (type === 'WITHDRAWAL' && status === 'PENDING_APPROVAL') ? 'CANCELLED' : 'FAILED'
 }
 
-/** Where an order's data says why it ended so, beside its history. */
-const grounds: Partial<Record<string, string>> = {
+/** The field of an order's data that repeats the reason from its history. */
+const reasonFields: Partial<Record<string, string>> = {
   'TRANSFER FAILED': 'failureCode',
   'WITHDRAWAL FAILED': 'failureReason',
   'RECHARGE CANCELLED': 'cancelReason',
 }
 
-/** The last step of an order that is still open, and what it has to say of it. */
+/** The last step of an open order, and the data to store with it. */
 export const endingOf = (order: OpenOrder, at: Instant): Pick<OrderMove, 'steps' | 'data'> => {
-  const status = endOf(order, at)
-  const field = grounds[`${order.type} ${status}`]
+  const status = finalStatusOf(order, at)
+  const field = reasonFields[`${order.type} ${status}`]
   return { steps: [{ status, reason }], ...(field !== undefined && { data: { [field]: reason } }) }
 }

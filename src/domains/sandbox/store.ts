@@ -13,8 +13,8 @@ export interface SandboxWallet {
 }
 
 /**
- * The workspace's wallets. Held with its counterparts, which its entries touch as well, in the order in which all that touch
- * several accounts hold them: by id.
+ * Locks the ledger accounts of a workspace, including the counterparts that its entries touch, and returns its wallets.
+ * Everything that touches several accounts locks them in the order of their ids.
  */
 export const lockWallets = async (tx: Tx, workspaceId: WorkspaceId): Promise<SandboxWallet[]> => {
   const accounts = await tx
@@ -34,14 +34,14 @@ export interface OpenOrder {
   id: OrderId
   type: Tables['orders']['order_type']
   status: string
-  /** ISO; null for what never runs out. */
+  /** ISO 8601; null for an order that never expires. */
   expiresAt: string | null
-  /** Whether it holds funds. */
+  /** Whether the order holds funds. */
   holds: boolean
 }
 
-/** Held as well, so that each ends from where it is seen to stand: some move without touching a wallet. */
-export const openOrders = async (tx: Tx, workspaceId: WorkspaceId): Promise<OpenOrder[]> => {
+/** Locks the open orders: some change their status without touching a wallet. */
+export const lockOpenOrders = async (tx: Tx, workspaceId: WorkspaceId): Promise<OpenOrder[]> => {
   const rows = await tx
     .selectFrom('orders as o')
     .where('o.workspace_biz_id', '=', workspaceId)

@@ -18,11 +18,17 @@ import {
   timestamp,
 } from '../../contract/common.ts'
 import { reason } from '../../contract/formats.ts'
+import type { Permissions } from '../../contract/permissions.ts'
 import { decision, member, money, operator } from '../../contract/policies.ts'
 import { type CodeOf, codedFamily, operation } from '../../kernel/index.ts'
 
 /** The description of the OpenAPI tag. */
 export const summary = 'Transfers between wallets. Operators approve those above a limit.'
+
+export const permissions = {
+  workspace: { transfer: { sortOrder: 700, actions: ['read', 'create'] } },
+  operator: { transfer: { sortOrder: 600, actions: ['read', 'approve'] } },
+} as const satisfies Permissions
 
 export const transferStatus = codedFamily('transferStatus', {
   PENDING_APPROVAL: 10090201,

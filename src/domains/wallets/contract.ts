@@ -1,12 +1,18 @@
 import * as z from 'zod'
 import { bizId, coded, codeOf, decimal, instant, listQuery, page, timestamp } from '../../contract/common.ts'
 import { reason } from '../../contract/formats.ts'
+import type { Permissions } from '../../contract/permissions.ts'
 import { member, operator } from '../../contract/policies.ts'
 import { operation } from '../../kernel/index.ts'
 import { flowDirection, flowType, walletStatus } from '../../ledger/contract.ts'
 
 /** The description of the OpenAPI tag. */
 export const summary = 'Wallets, balances, and flows.'
+
+export const permissions = {
+  workspace: { wallet: { sortOrder: 600, actions: ['read'] } },
+  operator: { wallet: { sortOrder: 900, actions: ['freeze', 'close'] } },
+} as const satisfies Permissions
 
 const Wallet = z.object({
   bizId,

@@ -12,11 +12,17 @@ import {
   timestamp,
 } from '../../contract/common.ts'
 import { country, reason } from '../../contract/formats.ts'
+import type { Permissions } from '../../contract/permissions.ts'
 import { member, money, operator } from '../../contract/policies.ts'
 import { type CodeOf, codedFamily, operation } from '../../kernel/index.ts'
 
 /** The description of the OpenAPI tag. */
 export const summary = 'Payout accounts. Operators verify them.'
+
+export const permissions = {
+  workspace: { 'withdrawal-channel': { sortOrder: 1100, actions: ['read', 'manage'], peopleOnly: ['manage'] } },
+  operator: { 'withdrawal-channel': { sortOrder: 800, actions: ['read', 'verify'] } },
+} as const satisfies Permissions
 
 export const withdrawalChannelStatus = codedFamily('withdrawalChannelStatus', {
   PENDING_VERIFICATION: 10091001,

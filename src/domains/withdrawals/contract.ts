@@ -16,11 +16,17 @@ import {
   timestamp,
 } from '../../contract/common.ts'
 import { reason } from '../../contract/formats.ts'
+import type { Permissions } from '../../contract/permissions.ts'
 import { decision, member, money, operator } from '../../contract/policies.ts'
 import { type CodeOf, codedFamily, operation } from '../../kernel/index.ts'
 
 /** The description of the OpenAPI tag. */
 export const summary = 'Payouts. Operators approve and settle them.'
+
+export const permissions = {
+  workspace: { withdrawal: { sortOrder: 1000, actions: ['read', 'create'] } },
+  operator: { withdrawal: { sortOrder: 700, actions: ['read', 'approve', 'settle'] } },
+} as const satisfies Permissions
 
 export const withdrawalStatus = codedFamily('withdrawalStatus', {
   PENDING_APPROVAL: 10090901,

@@ -1,18 +1,17 @@
 import * as z from 'zod'
-import { bizId, coded, codeOf, nothing, text, timestamp } from '../../contract/common.ts'
-import { someOf, timezone } from '../../contract/formats.ts'
-import { member, own } from '../../contract/policies.ts'
-import { type CodeOf, codedFamily, operation, workspaceKind, workspaceStatus } from '../../kernel/index.ts'
+import { bizId, coded, codeOf, listQuery, page, text, timestamp } from '../../contract/common.ts'
+import { reason, someOf, timezone } from '../../contract/formats.ts'
+import type { Permissions } from '../../contract/permissions.ts'
+import { member, operator, own } from '../../contract/policies.ts'
+import { operation, workspaceKind, workspaceStatus } from '../../kernel/index.ts'
 
 /** The description of the OpenAPI tag. */
 export const summary = 'Workspaces and the caller’s membership in them.'
 
-export const joinSource = codedFamily('joinSource', {
-  REGISTRATION: 10050201,
-  INVITATION: 10050202,
-  CREATION: 10050203,
-})
-export type JoinSource = CodeOf<typeof joinSource>
+export const permissions = {
+  workspace: { workspace: { sortOrder: 100, actions: ['read', 'update'], peopleOnly: ['update'] } },
+  operator: { workspace: { sortOrder: 300, actions: ['read', 'freeze'] } },
+} as const satisfies Permissions
 
 export const Workspace = z.object({
   bizId,
@@ -27,28 +26,10 @@ export const Workspace = z.object({
   updatedAt: timestamp,
 })
 
-export const Membership = z.object({
-  userBizId: bizId,
-  workspaceBizId: bizId,
-  workspaceName: z.string(),
-  workspaceKind: coded(workspaceKind),
-  institutionBizId: bizId,
-  workspaceRoleBizId: bizId,
-  workspaceRoleName: z.string(),
-  joinSource: coded(joinSource),
-  isOwner: z.boolean(),
-  isDefault: z.boolean(),
-  enterable: z.boolean(),
-  defaultEligible: z.boolean(),
-  policyConfig: z.record(z.string(), z.unknown()).nullable(),
-  createdAt: timestamp,
-  updatedAt: timestamp,
-})
-
 const workspaceName = text(128)
 const workspaceTimezone = timezone.optional()
 
-/** Texts that a portal keeps with a workspace; null empties it. */
+/** Texts that a portal keeps with a workspace. Null removes all of them. */
 const extraData = z
   .record(z.string().regex(/^[A-Za-z][\w.-]{0,63}$/), text(512, 0))
   .refine((record) => Object.keys(record).length <= 64)
@@ -56,8 +37,6 @@ const extraData = z
   .nullable()
 
 const common = { chains: ['consumer'] } as const
-const current = { ...common, method: 'POST', body: 'none' } as const
-const ownMembership = { ...own, workspace: 'optional', changesRights: true } as const
 
 export const createWorkspace = operation({
   ...common,
@@ -69,18 +48,6 @@ export const createWorkspace = operation({
   body: z.strictObject({ workspaceName, workspaceTimezone, workspaceKind: codeOf(workspaceKind).optional() }),
   reply: Workspace,
   refuses: ['STATE.CONFLICT'],
-})
-
-export const listMyWorkspaces = operation({
-  ...common,
-  id: 'workspaces.mine',
-  method: 'GET',
-  path: '/workspaces/mine',
-  summary: 'The account’s memberships',
-  policy: own,
-  body: 'none',
-  reply: z.array(Membership),
-  refuses: [],
 })
 
 export const readCurrentWorkspace = operation({
@@ -96,7 +63,8 @@ export const readCurrentWorkspace = operation({
 })
 
 export const updateCurrentWorkspace = operation({
-  ...current,
+  ...common,
+  method: 'POST',
   id: 'workspaces.update',
   path: '/workspaces/current/update',
   summary: 'Change the fields of the workspace that are given',
@@ -110,22 +78,42 @@ export const updateCurrentWorkspace = operation({
   refuses: [],
 })
 
-export const setDefaultWorkspace = operation({
-  ...current,
-  id: 'workspaces.setDefault',
-  path: '/workspaces/current/default',
-  summary: 'Make the workspace the account’s default',
-  policy: ownMembership,
-  reply: Membership,
+export const listWorkspaces = operation({
+  id: 'operators.listWorkspaces',
+  method: 'GET',
+  path: '/workspaces',
+  chains: ['system'],
+  summary: 'Workspaces, by filter',
+  policy: { ...operator, permission: 'workspace:read' },
+  query: listQuery(['createdAt', 'updatedAt', 'workspaceName'], {
+    workspaceStatus: codeOf(workspaceStatus).optional(),
+    workspaceKind: codeOf(workspaceKind).optional(),
+    workspaceName: text(128).optional(),
+  }),
+  body: 'none',
+  reply: page(Workspace),
   refuses: [],
 })
 
-export const leaveWorkspace = operation({
-  ...current,
-  id: 'workspaces.leave',
-  path: '/workspaces/current/leave',
-  summary: 'Leave the workspace; the last owner stays',
-  policy: ownMembership,
-  reply: nothing,
-  refuses: ['WORKSPACE.LAST_OWNER'],
+const freezing = {
+  method: 'POST',
+  chains: ['system'],
+  policy: { ...operator, permission: 'workspace:freeze', changesRights: true },
+  body: z.strictObject({ reason }),
+  reply: Workspace,
+  refuses: ['RESOURCE.NOT_FOUND', 'STATE.CONFLICT'],
+} as const
+
+export const freezeWorkspace = operation({
+  ...freezing,
+  id: 'operators.freezeWorkspace',
+  path: '/workspaces/{workspace_id}/freeze',
+  summary: 'Close a workspace to its members',
+})
+
+export const unfreezeWorkspace = operation({
+  ...freezing,
+  id: 'operators.unfreezeWorkspace',
+  path: '/workspaces/{workspace_id}/unfreeze',
+  summary: 'Open a frozen workspace again; never one’s own',
 })

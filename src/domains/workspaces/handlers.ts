@@ -1,42 +1,47 @@
-import type { z } from 'zod'
-import { type HandlerTable, handlerTable, type Locale, type Words, workspaceKind } from '../../kernel/index.ts'
-
+import { bizId, type HandlerTable, handlerTable, mapPage, type Request, type Words } from '../../kernel/index.ts'
+import { listing } from '../../ledger/index.ts'
 import { actOf } from '../../platform/audit/index.ts'
 import * as contract from './contract.ts'
-import type { MembershipRow } from './membership-store.ts'
-import { tellMembership, tellWorkspace } from './render.ts'
-import type { WorkspaceService } from './service.ts'
+import type { StatusCommand } from './rules.ts'
+import {
+  changeWorkspaceStatus,
+  createWorkspace,
+  listWorkspaces,
+  readWorkspace,
+  updateWorkspace,
+  type WorkspaceServicePorts,
+} from './service.ts'
+import { toWorkspaceView } from './view.ts'
 
-const membershipReply = (words: Words, row: MembershipRow, locale: Locale): z.input<typeof contract.Membership> => ({
-  ...tellMembership(words, row, locale),
-  workspaceName: row.workspaceName,
-  workspaceKind: words.coded(workspaceKind, row.workspaceKind, locale),
-  institutionBizId: row.institutionId,
-  isDefault: row.isDefault,
-})
+type StatusRequest = Request<typeof contract.freezeWorkspace> | Request<typeof contract.unfreezeWorkspace>
 
-export const createHandlers = (service: WorkspaceService, words: Words): HandlerTable =>
-  handlerTable(contract, {
+export const createHandlers = (ports: WorkspaceServicePorts & { words: Words }): HandlerTable => {
+  const { words } = ports
+
+  const changeStatus = async (request: StatusRequest, command: StatusCommand) => {
+    const input = { id: bizId<'workspace'>(request.params.workspace_id), command, reason: request.body.reason }
+    return toWorkspaceView(words, await changeWorkspaceStatus(ports, input, actOf(request)), request.locale)
+  }
+
+  return handlerTable(contract, {
     createWorkspace: async (request) => {
-      const { workspaceName, workspaceTimezone, workspaceKind } = request.body
-      const asked = { name: workspaceName, timezone: workspaceTimezone, kind: workspaceKind ?? 'LIVE' } as const
-      return tellWorkspace(words, await service.create(actOf(request), asked), request.locale)
+      const { workspaceName: name, workspaceTimezone: timezone, workspaceKind: kind = 'LIVE' } = request.body
+      const created = await createWorkspace(ports, { name, timezone, kind }, actOf(request))
+      return toWorkspaceView(words, created, request.locale)
     },
-    listMyWorkspaces: async ({ caller, locale }) =>
-      (await service.mine(caller.accountId)).map((row) => membershipReply(words, row, locale)),
     readCurrentWorkspace: async ({ workspace, locale }) =>
-      tellWorkspace(words, await service.read(workspace.id), locale),
+      toWorkspaceView(words, await readWorkspace(ports, workspace.id), locale),
     updateCurrentWorkspace: async (request) => {
       const { workspaceName: name, workspaceTimezone: timezone, extraData } = request.body
-      const changed = await service.update(actOf(request), request.workspace.id, { name, timezone, extraData })
-      return tellWorkspace(words, changed, request.locale)
+      const input = { id: request.workspace.id, name, timezone, extraData }
+      return toWorkspaceView(words, await updateWorkspace(ports, input, actOf(request)), request.locale)
     },
-    setDefaultWorkspace: async (request) => {
-      const membership = await service.setDefault(actOf(request), request.workspace.id)
-      return membershipReply(words, membership, request.locale)
+    listWorkspaces: async ({ query, locale }) => {
+      const { sortBy, workspaceStatus: status, workspaceKind: kind, workspaceName: name } = query
+      const found = await listWorkspaces(ports, { ...listing(query), sortBy, status, kind, name })
+      return mapPage(found, (row) => toWorkspaceView(words, row, locale))
     },
-    leaveWorkspace: async (request) => {
-      await service.leave(actOf(request), request.workspace.id)
-      return null
-    },
+    freezeWorkspace: (request) => changeStatus(request, 'freeze'),
+    unfreezeWorkspace: (request) => changeStatus(request, 'unfreeze'),
   })
+}

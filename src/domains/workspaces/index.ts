@@ -1,58 +1,34 @@
-import { workspacePermissions } from '../../contract/permissions.ts'
-import type { Database } from '../../database/index.ts'
-import type { HandlerTable, Ids, Words } from '../../kernel/index.ts'
-import { createGate, type Gate } from './gate.ts'
+import type { Tx } from '../../database/index.ts'
+import type { HandlerTable, Words } from '../../kernel/index.ts'
 import { createHandlers } from './handlers.ts'
-import { createMemberHandlers } from './member-handlers.ts'
-import { createMemberService } from './member-service.ts'
-import { createMembers, type Members, type MembershipSettings } from './members.ts'
-import { type OpenWallets, type OpenWorkspace, workspaceOpener, workspaceProvider } from './opening.ts'
-import { createOperatorHandlers } from './operator-handlers.ts'
-import { accessRule } from './rules.ts'
-import { createService } from './service.ts'
+import { type OpenedWorkspace, type Opening, openWorkspace, openWorkspaceWithWallets } from './opening.ts'
+import type { WorkspaceServicePorts } from './service.ts'
 import { insertRole } from './store.ts'
 
-export type { Gate } from './gate.ts'
-export type { Members } from './members.ts'
-export type { OpenWallets, OpenWorkspace } from './opening.ts'
-export { freezeOwnWorkspace } from './operator-store.ts'
+/*
+ * Workspaces: opening, changing and freezing them. Their people are in the domain `members`, their roles in `roles`.
+ * `opening.ts` is also what registration and the seed use; start reading in `service.ts`.
+ */
 
-const accessOf = accessRule(workspacePermissions)
+export { freezeOwnWorkspace, hasWorkspace, lockWorkspace } from './store.ts'
 
-export const workspaceMembers = (settings: MembershipSettings): Members => createMembers(accessOf, settings)
-
-export interface WorkspacePorts {
-  database: Database
+export interface WorkspacePorts extends WorkspaceServicePorts {
   words: Words
-  ids: Ids
-  members: Members
-  openWallets: OpenWallets
 }
 
 export interface Workspaces {
   handlers: HandlerTable
-  gate: Gate
-  members: Members
-  /** A workspace and its owner, without wallets: for the seed, which opens its own. */
-  open: OpenWorkspace
-  /** The same with the wallets of a new workspace: for registration. */
-  provide: OpenWorkspace
+  /** Opens a workspace and its owner without wallets, for the seed. */
+  open(tx: Tx, opening: Opening): Promise<OpenedWorkspace>
+  /** Opens a workspace with its wallets, for registration. */
+  openWithWallets(tx: Tx, opening: Opening): Promise<OpenedWorkspace>
+  /** Adds a role to a new workspace, for the seed. */
   addRole: typeof insertRole
 }
 
-export const createWorkspaces = (ports: WorkspacePorts): Workspaces => {
-  const { database, words, ids, members, openWallets } = ports
-  const provide = workspaceProvider({ ids, openWallets })
-  return {
-    handlers: new Map([
-      ...createHandlers(createService(database, members, provide), words),
-      ...createMemberHandlers(createMemberService(database, members), words),
-      ...createOperatorHandlers({ database, members }, words),
-    ]),
-    gate: createGate(database, accessOf),
-    members,
-    open: workspaceOpener(ids),
-    provide,
-    addRole: insertRole,
-  }
-}
+export const createWorkspaces = (ports: WorkspacePorts): Workspaces => ({
+  handlers: createHandlers(ports),
+  open: (tx, opening) => openWorkspace(ports, opening, tx),
+  openWithWallets: (tx, opening) => openWorkspaceWithWallets(ports, opening, tx),
+  addRole: insertRole,
+})

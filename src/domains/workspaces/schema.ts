@@ -1,7 +1,7 @@
 import { type Json, sqlMigration, type Timestamp } from '../../database/index.ts'
 
 import type { AccountId, RoleId, RoleType, WorkspaceId, WorkspaceKind, WorkspaceStatus } from '../../kernel/index.ts'
-import type { JoinSource } from './contract.ts'
+import type { JoinSource } from '../members/contract.ts'
 
 interface WorkspacesTable {
   biz_id: WorkspaceId

@@ -1,75 +1,93 @@
-import { type Database, inTransaction } from '../../database/index.ts'
-import { type AccountId, Refusal, type WorkspaceId, type WorkspaceKind } from '../../kernel/index.ts'
-
+import { type Database, inTransaction, type Tx } from '../../database/index.ts'
+import {
+  type AccountId,
+  notFound,
+  type Page,
+  Refusal,
+  type WorkspaceId,
+  type WorkspaceKind,
+} from '../../kernel/index.ts'
 import { type Act, recordAct } from '../../platform/audit/index.ts'
-import { makeDefault } from './default-store.ts'
-import type { Members } from './members.ts'
-import { type MembershipRow, membershipIn, membershipsOf } from './membership-store.ts'
-import type { OpenWorkspace } from './opening.ts'
-import { defaultOf, isDefaultEligible } from './rules.ts'
-import { updateWorkspace, type WorkspaceChanges, type WorkspaceRow, workspaceById } from './store.ts'
+import { type OpeningPorts, openWorkspaceWithWallets } from './opening.ts'
+import { assertStatus, type StatusCommand, statusChanges } from './rules.ts'
+import {
+  listWorkspaces as listWorkspaceRows,
+  lockWorkspace,
+  setWorkspaceStatus,
+  updateWorkspace as updateWorkspaceRow,
+  type WorkspaceChanges,
+  type WorkspaceQuery,
+  type WorkspaceRow,
+  workspaceById,
+} from './store.ts'
 
-export interface AskedWorkspace {
+export interface WorkspaceServicePorts extends OpeningPorts {
+  database: Database
+  members: OpeningPorts['members'] & {
+    /** Refuses if the account belongs to the maximum number of workspaces. */
+    assertCapacity(tx: Tx, accountId: AccountId): Promise<void>
+    /** Refuses a person who belongs to the workspace by any account. */
+    assertOutsider(tx: Tx, accountId: AccountId, workspaceId: WorkspaceId): Promise<void>
+  }
+}
+
+/** A membership or workspace can end between authorization and the service. Refuse as authorization would. */
+const found = (row: WorkspaceRow | undefined): WorkspaceRow => {
+  if (row === undefined) throw new Refusal('ACCESS.PERMISSION_DENIED', { internal: 'the membership has just ended' })
+  return row
+}
+
+export const readWorkspace = async ({ database }: WorkspaceServicePorts, id: WorkspaceId): Promise<WorkspaceRow> =>
+  found(await workspaceById(database, id))
+
+export interface CreateWorkspaceInput {
   name: string
+  /** Default: the owner's time zone. */
   timezone: string | undefined
   kind: WorkspaceKind
 }
 
-/** Between the gate and here a membership or workspace can end; that is answered as at the gate. */
-const gone = (): Refusal => new Refusal('ACCESS.PERMISSION_DENIED', { internal: 'the membership has just ended' })
+export const createWorkspace = (
+  ports: WorkspaceServicePorts,
+  input: CreateWorkspaceInput,
+  act: Act,
+): Promise<WorkspaceRow> =>
+  inTransaction(ports.database, async (tx) => {
+    await ports.members.assertCapacity(tx, act.accountId)
+    const opening = { ...input, ownerId: act.accountId, joinSource: 'CREATION', at: act.at } as const
+    const { workspaceId } = await openWorkspaceWithWallets(ports, opening, tx)
+    await recordAct(tx, act, { workspaceId, targetId: workspaceId, detail: { kind: input.kind } })
+    return found(await workspaceById(tx, workspaceId))
+  })
 
-const present = <T>(row: T | undefined): T => {
-  if (row === undefined) throw gone()
-  return row
-}
+export const updateWorkspace = (
+  { database }: WorkspaceServicePorts,
+  { id, ...changes }: WorkspaceChanges & { id: WorkspaceId },
+  act: Act,
+): Promise<WorkspaceRow> =>
+  inTransaction(database, async (tx) => {
+    const changed = await updateWorkspaceRow(tx, id, changes, act.at)
+    await recordAct(tx, act, { workspaceId: id, targetId: id })
+    return changed
+  })
 
-export const createService = (database: Database, members: Members, provide: OpenWorkspace) => ({
-  mine: async (accountId: AccountId): Promise<MembershipRow[]> => {
-    const all = await membershipsOf(database, accountId)
-    const meant = defaultOf(all)
-    return all.map((row) => ({ ...row, isDefault: row === meant }))
-  },
+export const listWorkspaces = (
+  { database }: WorkspaceServicePorts,
+  query: WorkspaceQuery,
+): Promise<Page<WorkspaceRow>> => listWorkspaceRows(database, query)
 
-  read: async (id: WorkspaceId): Promise<WorkspaceRow> => present(await workspaceById(database, id)),
-
-  create: (act: Act, asked: AskedWorkspace): Promise<WorkspaceRow> =>
-    inTransaction(database, async (tx) => {
-      await members.requireRoom(tx, act.accountId)
-      const { workspaceId } = await provide(tx, {
-        ...asked,
-        ownerId: act.accountId,
-        joinSource: 'CREATION',
-        at: act.at,
-      })
-      await recordAct(tx, act, { workspaceId, targetId: workspaceId, detail: { kind: asked.kind } })
-      return present(await workspaceById(tx, workspaceId))
-    }),
-
-  update: (act: Act, id: WorkspaceId, changes: WorkspaceChanges): Promise<WorkspaceRow> =>
-    inTransaction(database, async (tx) => {
-      const changed = await updateWorkspace(tx, id, changes, act.at)
-      await recordAct(tx, act, { workspaceId: id, targetId: id })
-      return changed
-    }),
-
-  setDefault: (act: Act, id: WorkspaceId): Promise<MembershipRow> =>
-    inTransaction(database, async (tx) => {
-      await makeDefault(tx, act.accountId, id, act.at)
-      // Read while the membership is held: nobody bars it from being the default in between.
-      const membership = present(await membershipIn(tx, act.accountId, id))
-      if (!isDefaultEligible(membership)) {
-        throw new Refusal('ACCESS.PERMISSION_DENIED', { internal: 'the membership may not be the default' })
-      }
-      await recordAct(tx, act, { workspaceId: id, targetId: act.accountId })
-      return membership
-    }),
-
-  leave: (act: Act, id: WorkspaceId): Promise<void> =>
-    inTransaction(database, async (tx) => {
-      await members.hold(tx, id)
-      await members.remove(tx, present(await members.find(tx, act.accountId, id)))
-      await recordAct(tx, act, { workspaceId: id, targetId: act.accountId })
-    }),
-})
-
-export type WorkspaceService = ReturnType<typeof createService>
+/** Freezes a workspace, or opens it again. Authorization reads the status on every request. */
+export const changeWorkspaceStatus = (
+  { database, members }: WorkspaceServicePorts,
+  { id, command, reason }: { id: WorkspaceId; command: StatusCommand; reason: string },
+  act: Act,
+): Promise<WorkspaceRow> =>
+  inTransaction(database, async (tx) => {
+    const workspace = await lockWorkspace(tx, id)
+    if (!workspace) throw notFound('no such workspace')
+    if (command === 'unfreeze') await members.assertOutsider(tx, act.accountId, id)
+    assertStatus(workspace.status, statusChanges[command])
+    const changed = await setWorkspaceStatus(tx, id, statusChanges[command].to, act.at)
+    await recordAct(tx, act, { workspaceId: id, targetId: id, detail: { reason } })
+    return changed
+  })

@@ -1,7 +1,9 @@
-import type { Database, Tx } from '../../database/index.ts'
+import { type Database, moment, partOf, readPage, type Tx } from '../../database/index.ts'
 import {
   type AccountId,
   type Instant,
+  type Page,
+  type PageRequest,
   type Permission,
   type RoleId,
   type RoleType,
@@ -13,7 +15,7 @@ import {
 
 type Store = Database | Tx
 
-export const workspaceColumns = [
+const columns = [
   'biz_id as id',
   'institution_biz_id as institutionId',
   'entity_biz_id as entityId',
@@ -40,14 +42,14 @@ export interface WorkspaceRow {
 }
 
 export const workspaceById = (store: Store, id: WorkspaceId): Promise<WorkspaceRow | undefined> =>
-  store.selectFrom('workspaces').select(workspaceColumns).where('biz_id', '=', id).executeTakeFirst()
+  store.selectFrom('workspaces').select(columns).where('biz_id', '=', id).executeTakeFirst()
 
-/**
- * Holds the workspace's row: whatever changes who its members and owners are takes turns here. Rows that refer
- * to the workspace can still be written meanwhile.
- */
+export const hasWorkspace = async (store: Store, id: WorkspaceId): Promise<boolean> =>
+  (await workspaceById(store, id)) !== undefined
+
+/** Locks the workspace: changes of its members and owners run in turn. Rows that refer to it can still be written. */
 export const lockWorkspace = (tx: Tx, id: WorkspaceId): Promise<WorkspaceRow | undefined> =>
-  tx.selectFrom('workspaces').select(workspaceColumns).where('biz_id', '=', id).forNoKeyUpdate().executeTakeFirst()
+  tx.selectFrom('workspaces').select(columns).where('biz_id', '=', id).forNoKeyUpdate().executeTakeFirst()
 
 export interface NewWorkspace {
   id: WorkspaceId
@@ -57,7 +59,7 @@ export interface NewWorkspace {
   kind: WorkspaceKind
 }
 
-/** Undefined where the id is taken: only the seed brings ids of its own. */
+/** Undefined if the id is taken, which only the seed's fixed ids can be. */
 export const insertWorkspace = (tx: Tx, made: NewWorkspace, at: Instant): Promise<WorkspaceRow | undefined> =>
   tx
     .insertInto('workspaces')
@@ -74,7 +76,7 @@ export const insertWorkspace = (tx: Tx, made: NewWorkspace, at: Instant): Promis
       updated_at: toDate(at),
     })
     .onConflict((conflict) => conflict.column('biz_id').doNothing())
-    .returning(workspaceColumns)
+    .returning(columns)
     .executeTakeFirst()
 
 export interface WorkspaceChanges {
@@ -98,7 +100,7 @@ export const updateWorkspace = (
       ...(extraData !== undefined && { extra_data: extraData && JSON.stringify(extraData) }),
     })
     .where('biz_id', '=', id)
-    .returning(workspaceColumns)
+    .returning(columns)
     .executeTakeFirstOrThrow()
 
 export interface NewRole {
@@ -109,7 +111,7 @@ export interface NewRole {
   permissionCodes: Permission[]
 }
 
-/** The roles that a workspace is opened with. */
+/** Inserts a role of a new workspace. */
 export const insertRole = async (tx: Tx, made: NewRole, at: Instant): Promise<void> => {
   await tx
     .insertInto('roles')
@@ -126,7 +128,7 @@ export const insertRole = async (tx: Tx, made: NewRole, at: Instant): Promise<vo
     .execute()
 }
 
-/** Where an account is at home: what its new workspaces take over from it. */
+/** The institution and time zone that an account's new workspaces inherit; undefined if the account is gone. */
 export const accountHome = (
   store: Store,
   id: AccountId,
@@ -136,3 +138,58 @@ export const accountHome = (
     .select(['institution_biz_id as institutionId', 'default_timezone as timezone'])
     .where('biz_id', '=', id)
     .executeTakeFirst()
+
+export const setWorkspaceStatus = (
+  tx: Tx,
+  id: WorkspaceId,
+  status: WorkspaceStatus,
+  at: Instant,
+): Promise<WorkspaceRow> =>
+  tx
+    .updateTable('workspaces')
+    .set({ workspace_status: status, updated_at: toDate(at) })
+    .where('biz_id', '=', id)
+    .returning(columns)
+    .executeTakeFirstOrThrow()
+
+/** Freezes the workspace that was opened when the account registered. */
+export const freezeOwnWorkspace = async (tx: Tx, accountId: AccountId, at: Instant): Promise<void> => {
+  await tx
+    .updateTable('workspaces')
+    .set({ workspace_status: 'FROZEN', updated_at: toDate(at) })
+    .where('biz_id', 'in', (eb) =>
+      eb
+        .selectFrom('memberships')
+        .select('workspace_biz_id')
+        .where('account_biz_id', '=', accountId)
+        .where('join_source', '=', 'REGISTRATION'),
+    )
+    .execute()
+}
+
+export interface WorkspaceQuery extends PageRequest {
+  status?: WorkspaceStatus | undefined
+  kind?: WorkspaceKind | undefined
+  /** Part of the name, in any case. */
+  name?: string | undefined
+  from?: Instant | undefined
+  to?: Instant | undefined
+  sortBy: 'createdAt' | 'updatedAt' | 'workspaceName'
+  sortOrder: 'asc' | 'desc'
+}
+
+const sortColumns = { createdAt: 'created_at', updatedAt: 'updated_at', workspaceName: 'workspace_name' } as const
+
+export const listWorkspaces = (database: Database, query: WorkspaceQuery): Promise<Page<WorkspaceRow>> => {
+  let found = database.selectFrom('workspaces')
+  if (query.status) found = found.where('workspace_status', '=', query.status)
+  if (query.kind) found = found.where('workspace_kind', '=', query.kind)
+  if (query.name) found = found.where(partOf('workspace_name', query.name))
+  if (query.from !== undefined) found = found.where('created_at', '>=', moment(query.from))
+  if (query.to !== undefined) found = found.where('created_at', '<=', moment(query.to))
+  const sorted = found
+    .select(columns)
+    .orderBy(sortColumns[query.sortBy], query.sortOrder)
+    .orderBy('biz_id', query.sortOrder)
+  return readPage(found, sorted, query)
+}

@@ -1,7 +1,6 @@
 import { formatMoney, type Instant, toIso } from '../../../kernel/index.ts'
 import { type Flow, type FlowQuery, type Ledger, tellWay, type Wallet } from '../../../ledger/index.ts'
-import { everyRow } from './paging.ts'
-import type { Row, Source } from './row.ts'
+import { everyRow, type Row, type Source } from './source.ts'
 
 const columns = [
   'bizId',
@@ -38,7 +37,7 @@ type Asked = Pick<FlowQuery, 'workspace' | 'flowType' | 'direction'> & {
   to: Instant | undefined
 }
 
-/** The flows of one wallet or of all, wallet by wallet, each from its beginning. */
+/** The flows of one wallet or of all, wallet by wallet, oldest first. */
 export const flowSource = (ledger: Ledger, asked: Asked, pageSize: number): Source => {
   async function* rows(): AsyncGenerator<Row> {
     const { walletId, from: start, ...query } = asked

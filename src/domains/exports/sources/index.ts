@@ -8,11 +8,11 @@ import { flowSource } from './flows.ts'
 import { loginHistorySource } from './login-history-store.ts'
 import { orderKinds } from './order-columns.ts'
 import { orderSource } from './orders.ts'
-import type { Source } from './row.ts'
+import type { Source } from './source.ts'
 
 const text = z.string().optional()
 
-/** The filters as they were kept: checked by the contract when they came. */
+/** The stored filters. The contract validated them when the export was requested. */
 const Filters = z.object({
   startTime: z.string().optional(),
   endTime: z.string().optional(),
@@ -37,7 +37,7 @@ export interface ExportScope {
   filters: unknown
 }
 
-/** The earlier of what was asked for and what the snapshot holds. */
+/** The earlier of the requested end and the instant of the snapshot. */
 const until = (asked: Instant | undefined, asOf: Instant | null): Instant | undefined =>
   asOf === null || (asked !== undefined && asked < asOf) ? asked : asOf
 
@@ -47,7 +47,7 @@ export interface SourcePorts {
   settings: { pageSize: number }
 }
 
-/** The list that an export is of, over one snapshot. */
+/** The list of an export, read from one snapshot. */
 export const sourceOf = (
   { ledger, clock, settings: { pageSize } }: SourcePorts,
   { store, asOf }: Snapshot,

@@ -1,11 +1,10 @@
 import { type Database, moment } from '../../../database/index.ts'
 import { type AccountId, type Instant, toIso } from '../../../kernel/index.ts'
-import { everyRow } from './paging.ts'
-import type { Row, Source } from './row.ts'
+import { everyRow, type Row, type Source } from './source.ts'
 
 const columns = ['bizId', 'loginTime', 'clientIp', 'userAgent', 'loginResult', 'failureReason'] as const
 
-/** An account's own logins, the oldest first. The table is identity's. */
+/** An account's own logins, oldest first. The table belongs to identity. */
 export const loginHistorySource = (
   store: Database,
   { account, from: start, to }: { account: AccountId; from: Instant | undefined; to: Instant | undefined },

@@ -3,12 +3,12 @@ import { type OrderQuery, type RunningOut, rechargeRunsOut } from '../../../ledg
 /** A column from an order's data: plain text, or minor units of the currency that another field names. */
 export interface DataField {
   name: string
-  /** The field that it is taken from, where that has another name. */
+  /** The source field. Default: `name`. */
   from?: string
   currencyIn?: string
-  /** The field that is taken off, where the data does not hold the column itself. */
+  /** The field to subtract if the data lacks the column itself. */
   less?: string
-  /** Written when the order moves on, and so not there while it had not. */
+  /** Set by a later step, so empty before it. */
   late?: boolean
 }
 
@@ -16,10 +16,10 @@ export interface OrderKind {
   type: OrderQuery['type']
   /** The column of the status, which is also the filter's name. */
   status: string
-  /** Whether the order's source or target wallet, or each, has a column, and what it is called there. */
+  /** The column names of the source and the target wallet. */
   wallets: { source?: string; target?: string }
   data: readonly DataField[]
-  /** How it ends by itself; a job writes that down later. */
+  /** How the order expires. A job stores the expiry later. */
   runsOut?: RunningOut
 }
 
@@ -29,10 +29,10 @@ const amounts: DataField[] = [
   { name: 'feeAmount', currencyIn: 'currency' },
 ]
 
-/** What arrives: the amount less the fee. */
+/** The amount less the fee. */
 const netAmount: DataField = { name: 'netAmount', from: 'amount', less: 'feeAmount', currencyIn: 'currency' }
 
-/** The lists of orders that can be exported, under the names that the contract gives them. */
+/** The lists of orders that can be exported, by the names of the contract. */
 export const orderKinds = {
   TRANSFERS: {
     type: 'TRANSFER',

@@ -1,20 +1,19 @@
 import { bizId, formatMoney, type Instant, isCurrency, money, toIso, type WorkspaceId } from '../../../kernel/index.ts'
 import { type Ledger, type Order, ranOutAt } from '../../../ledger/index.ts'
 import type { DataField, OrderKind } from './order-columns.ts'
-import { everyRow } from './paging.ts'
-import type { Row, Source } from './row.ts'
+import { everyRow, type Row, type Source } from './source.ts'
 
 interface Asked {
   workspace: WorkspaceId
   walletId: string | undefined
   status: string | undefined
-  /** What the order's data must say. */
+  /** Required values in the order's data. */
   data: Readonly<Record<string, string>>
   from: Instant | undefined
   to: Instant | undefined
-  /** Steps after it are not looked at; null where the store's snapshot sees to that. */
+  /** Later steps are ignored. Null: the store's snapshot excludes them already. */
   asOf: Instant | null
-  /** What has run out by now has ended. */
+  /** Orders that have expired by now count as ended. */
   now: Instant
 }
 
@@ -43,17 +42,17 @@ const fieldValue = (data: Order['data'], { name, from, currencyIn, less }: DataF
   return formatMoney(money(minor - taken, currency))
 }
 
-/** What only the workspace that ordered sees: its own notes (as in transfers.read). */
+/** Notes that only the ordering workspace sees, as in transfers.read. */
 const ownNotes = new Set(['clientReference'])
 
-/** Where the last of the steps left the order, or its time since; undefined where there was none. */
+/** The status after the last step or a later expiry; undefined without steps. */
 const standing = ({ runsOut }: OrderKind, { data }: Order, steps: Order['history'], at: Instant) => {
   const last = steps.at(-1)
   const end = last && runsOut ? ranOutAt({ status: last.status, data }, runsOut, at) : null
   return end !== null && runsOut ? { status: runsOut.to, at: end } : last
 }
 
-/** The order as it stood at the moment; undefined where it did not exist, had not come to the workspace or is not asked for. */
+/** The order as of the snapshot; undefined if it did not exist, had not reached the workspace, or does not match. */
 const rowOf = (kind: OrderKind, order: Order, { asOf, now, status, workspace }: Asked): Row | undefined => {
   const steps = order.history.filter((step) => asOf === null || step.at <= asOf)
   const stood = standing(kind, order, steps, asOf ?? now)
@@ -80,8 +79,8 @@ const rowOf = (kind: OrderKind, order: Order, { asOf, now, status, workspace }: 
 }
 
 /**
- * A workspace's orders of one kind. Their status is taken from their history rather than filtered by the store: an
- * order that moves on while the export runs would otherwise leave one page and miss the next.
+ * A workspace's orders of one kind. The status is derived from the history instead of filtered by the store: an order that
+ * changes during the export would otherwise leave one page and miss the next.
  */
 export const orderSource = (
   ledger: Pick<Ledger, 'readOrders'>,

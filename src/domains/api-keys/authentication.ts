@@ -1,0 +1,127 @@
+import { timingSafeEqual } from 'node:crypto'
+import { LRUCache } from 'lru-cache'
+import type { Database } from '../../database/index.ts'
+import type { Credential, WorkspacePort } from '../../gateway/pipeline/ports.ts'
+import {
+  type AccountId,
+  type Caller,
+  type Clock,
+  type Instant,
+  minutes,
+  type Portal,
+  Refusal,
+  type WorkspaceAccess,
+} from '../../kernel/index.ts'
+import type { KeyedDigest } from '../../platform/crypto/index.ts'
+import { accessOf, isAllowedFrom, statusAt } from './rules.ts'
+import { keyDigest, type PresentedKey, parseKey } from './secret.ts'
+import { type ApiKeyScope, type KeyWithCreator, keyByPrefix, recordUse } from './store.ts'
+
+/** Precision of a key's last use. Uses in between cost no write. */
+const precisionMs = minutes(1)
+const maxTrackedKeys = 10_000
+
+/** Writes the last use of each key at most once a minute. Requests do not wait for the write. */
+export class LastUseRecorder {
+  readonly #database: Database
+  readonly #onFault: (error: unknown) => void
+  readonly #recordedAt = new LRUCache<string, Instant>({ max: maxTrackedKeys })
+  readonly #pending = new Set<Promise<void>>()
+
+  constructor(database: Database, onFault: (error: unknown) => void) {
+    this.#database = database
+    this.#onFault = onFault
+  }
+
+  record(key: ApiKeyScope, clientIp: string, at: Instant): void {
+    const before = this.#recordedAt.get(key.id)
+    if (before !== undefined && at - before < precisionMs) return
+    this.#recordedAt.set(key.id, at)
+    const writing = recordUse(this.#database, key, clientIp, at)
+      .catch(this.#onFault)
+      .finally(() => this.#pending.delete(writing))
+    this.#pending.add(writing)
+  }
+
+  /** Waits for pending writes. */
+  async settle(): Promise<void> {
+    await Promise.all(this.#pending)
+  }
+}
+
+/** Refuses an address outside the account's IP whitelist, if that is enabled. */
+export type AssertAddressAllowed = (
+  account: { portal: Portal; accountId: AccountId; ipWhitelistEnabled: boolean },
+  clientIp: string,
+) => Promise<void>
+
+export interface AuthenticationPorts {
+  database: Database
+  clock: Clock
+  digest: KeyedDigest
+  /** The creator's access to a workspace. */
+  members: WorkspacePort
+  assertAddressAllowed: AssertAddressAllowed
+}
+
+const denied = (internal: string): Refusal => new Refusal('ACCESS.TOKEN_INVALID', { internal })
+
+const toCaller = (key: KeyWithCreator): Caller => ({
+  accountId: key.creatorId,
+  portal: key.creatorPortal,
+  sessionId: null,
+  apiKeyId: key.id,
+  steppedUpAt: null,
+  permissions: new Set(),
+})
+
+/** A key with an allowlist is bound to it. Any other key is bound to its creator's IP whitelist. */
+const assertAddress = async (ports: AuthenticationPorts, key: KeyWithCreator, clientIp: string): Promise<void> => {
+  if (key.ipAllowlist.length === 0) {
+    const { creatorPortal: portal, creatorId: accountId, creatorIsWhitelisted: ipWhitelistEnabled } = key
+    return ports.assertAddressAllowed({ portal, accountId, ipWhitelistEnabled }, clientIp)
+  }
+  if (!isAllowedFrom(key.ipAllowlist, clientIp))
+    throw new Refusal('ACCESS.IP_NOT_ALLOWED', { internal: 'not on the allowlist of the API key' })
+}
+
+const readValidKey = async (
+  ports: AuthenticationPorts,
+  presented: PresentedKey,
+  { portal, clientIp }: Credential,
+): Promise<KeyWithCreator> => {
+  const key = await keyByPrefix(ports.database, presented.prefix)
+  if (!key) throw denied('no such API key')
+  if (!timingSafeEqual(key.digest, keyDigest(ports.digest, presented))) throw denied('the secret is wrong')
+  const status = statusAt(key, ports.clock.now())
+  if (status !== 'ACTIVE') throw denied(`the API key is ${status}`)
+  if (key.creatorStatus !== 'ACTIVE') throw denied('the account that made the API key is not active')
+  if (portal !== null && key.creatorPortal !== portal) throw denied('the API key belongs to another portal')
+  await assertAddress(ports, key, clientIp)
+  return key
+}
+
+/** Authenticates the creator of an API key, with the key's permissions that the creator still holds. Caches nothing. */
+export class ApiKeyAuthentication {
+  readonly #ports: AuthenticationPorts
+  readonly #lastUse: LastUseRecorder
+
+  constructor(ports: AuthenticationPorts, lastUse: LastUseRecorder) {
+    this.#ports = ports
+    this.#lastUse = lastUse
+  }
+
+  /** Undefined, synchronously, if the token is not an API key. */
+  authenticate(credential: Credential): Promise<{ caller: Caller; workspace: WorkspaceAccess }> | undefined {
+    const presented = parseKey(credential.token)
+    return presented && this.#authenticateKey(presented, credential)
+  }
+
+  async #authenticateKey(presented: PresentedKey, credential: Credential) {
+    const key = await readValidKey(this.#ports, presented, credential)
+    const caller = toCaller(key)
+    const creator = await this.#ports.members.enter(caller, key.workspaceId)
+    this.#lastUse.record(key, credential.clientIp, this.#ports.clock.now())
+    return { caller, workspace: accessOf(creator, key.permissionCodes) }
+  }
+}

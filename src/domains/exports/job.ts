@@ -1,0 +1,111 @@
+import { pipeline } from 'node:stream/promises'
+import { z } from 'zod'
+import { type Database, type InSnapshot, inTransaction } from '../../database/index.ts'
+import { bizId, type Clock, days, type Ids, plus } from '../../kernel/index.ts'
+import type { Ledger } from '../../ledger/index.ts'
+import { addUnnamed, type Blobs, meter, nameBlob } from '../../platform/blobs/index.ts'
+import type { JobFacts } from '../../platform/jobs/index.ts'
+import { formats } from './formats.ts'
+import { exportName } from './rules.ts'
+import { beginRun, completeRun, failRun, type Run, recordProgress } from './run-store.ts'
+import { sourceOf } from './sources/index.ts'
+import type { Row, Source } from './sources/source.ts'
+
+export interface ExportJobPorts {
+  database: Database
+  inSnapshot: InSnapshot
+  ledger: Ledger
+  blobs: Blobs
+  clock: Clock
+  ids: Ids
+  settings: { pageSize: number; lifeMs: number }
+}
+
+const ExportJob = z.object({ workspaceId: z.string(), exportId: z.string() })
+
+/** Longer than any attempt takes. The sweep deletes the bytes of a killed attempt after this time. */
+const maxAttemptMs = days(1)
+
+/** How often the number of rows is stored. */
+const progressMs = 250
+
+/** Counts the rows, stores the count from time to time, and stops when the signal aborts. */
+async function* countRows(
+  { database, clock }: ExportJobPorts,
+  run: Run,
+  source: Source,
+  signal: AbortSignal,
+  count: (rows: number) => void,
+): AsyncGenerator<Row> {
+  let rows = 0
+  let storedAt = clock.now()
+  for await (const row of source.rows) {
+    signal.throwIfAborted()
+    rows += 1
+    count(rows)
+    yield row
+    if (clock.now() - storedAt < progressMs) continue
+    storedAt = clock.now()
+    if (!(await recordProgress(database, run, rows))) throw new Error('another attempt has taken over')
+  }
+}
+
+const writeExport = async (ports: ExportJobPorts, run: Run, signal: AbortSignal): Promise<void> => {
+  const { database, blobs, clock, ids, settings } = ports
+  const request = await beginRun(database, run)
+  if (!request) return
+  const format = formats[request.format]
+  const blobKey = `exports/${ids.next<'blob'>()}`
+  await addUnnamed(database, [blobKey], plus(clock.now(), maxAttemptMs))
+  const measure = meter()
+  let rowCount = 0
+  try {
+    await ports.inSnapshot(async (snapshot) => {
+      const source = sourceOf(ports, snapshot, request)
+      const rows = countRows(ports, run, source, signal, (count) => {
+        rowCount = count
+      })
+      const feeding = pipeline(format.write({ ...source, rows }), measure.through)
+      const storing = blobs.put(blobKey, measure.through)
+      // Wait for both before the snapshot ends. The store rejects with the cause, also if reading failed.
+      await Promise.allSettled([feeding, storing])
+      await storing
+    })
+  } catch (error) {
+    // Report the first error. The sweep deletes the bytes if this fails.
+    await blobs.delete(blobKey).catch(() => undefined)
+    throw error
+  }
+  const at = clock.now()
+  const completed = {
+    blobKey,
+    fileName: exportName(request.type, request.createdAt, format.ending),
+    rowCount,
+    sizeBytes: measure.size(),
+    sha256: measure.sha256(),
+    at,
+    expiresAt: plus(at, settings.lifeMs),
+  }
+  // If the commit fails, it may still have succeeded: leave the bytes to the sweep, which spares those that a row names.
+  const isOurs = await inTransaction(database, async (tx) => {
+    if (!(await completeRun(tx, run, completed))) return false
+    if (!(await nameBlob(tx, blobKey))) throw new Error('the bytes were swept before a row named them')
+    return true
+  })
+  if (!isOurs) await blobs.delete(blobKey)
+}
+
+const runOf = ({ ids }: ExportJobPorts, payload: unknown): Run => {
+  const { workspaceId, exportId } = ExportJob.parse(payload)
+  return { workspaceId: bizId(workspaceId), exportId, runId: ids.next<'run'>() }
+}
+
+/** Runs the job of an export. Each attempt starts from the beginning, over its own snapshot. */
+export const runExport = (ports: ExportJobPorts, payload: unknown, { signal }: JobFacts): Promise<void> =>
+  writeExport(ports, runOf(ports, payload), signal)
+
+/** Marks an export as failed after its last attempt. */
+export const abandonExport = async (ports: ExportJobPorts, payload: unknown): Promise<void> => {
+  const run = runOf(ports, payload)
+  if (await beginRun(ports.database, run)) await failRun(ports.database, run, 'SYSTEM.INTERNAL_ERROR')
+}

@@ -1,0 +1,49 @@
+import type { Instant } from '../../../kernel/index.ts'
+
+/** A row of an export, by column. Amounts and instants are formatted already. */
+export type Row = Readonly<Record<string, string | number | null>>
+
+/** A list to export: its columns in order, and its rows, read page by page. */
+export interface Source {
+  columns: readonly string[]
+  rows: AsyncIterable<Row>
+}
+
+/** Reads a page from an instant on, oldest first. Rows of one instant have a fixed order. */
+export type ReadPage<T> = (slice: {
+  from: Instant | undefined
+  currentPage: number
+  pageSize: number
+}) => Promise<readonly T[]>
+
+interface Placed {
+  bizId: string
+  createdAt: Instant
+}
+
+/**
+ * All rows of a list by keyset: each page starts at the last instant of the previous one and skips the rows already seen.
+ * Only an instant with more rows than a page is read by page number.
+ */
+export async function* everyRow<T extends Placed>(
+  readPage: ReadPage<T>,
+  start: Instant | undefined,
+  pageSize: number,
+): AsyncGenerator<T> {
+  let from = start
+  let currentPage = 1
+  let seen: ReadonlySet<string> = new Set()
+  for (;;) {
+    const rows = await readPage({ from, currentPage, pageSize })
+    for (const row of rows) if (!seen.has(row.bizId)) yield row
+    const last = rows.at(-1)
+    if (!last || rows.length < pageSize) return
+    if (last.createdAt === from) {
+      currentPage += 1
+      continue
+    }
+    from = last.createdAt
+    currentPage = 1
+    seen = new Set(rows.filter((row) => row.createdAt === last.createdAt).map((row) => row.bizId))
+  }
+}

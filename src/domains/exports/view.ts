@@ -1,0 +1,17 @@
+import { isoOrNull, type Locale, toIso, type Words } from '../../kernel/index.ts'
+import { exportFormat, exportStatus, exportType } from './contract.ts'
+import type { ExportRow } from './store.ts'
+
+export const toExportView = (words: Words, row: ExportRow, locale: Locale) => ({
+  bizId: row.id,
+  exportType: words.coded(exportType, row.type, locale),
+  format: words.coded(exportFormat, row.format, locale),
+  exportStatus: words.coded(exportStatus, row.status, locale),
+  fileName: row.fileName,
+  rowCount: row.rowCount,
+  sizeBytes: row.sizeBytes,
+  failureCode: row.failureCode,
+  createdAt: toIso(row.createdAt),
+  completedAt: isoOrNull(row.completedAt),
+  expiresAt: isoOrNull(row.expiresAt),
+})

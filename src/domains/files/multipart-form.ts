@@ -1,0 +1,117 @@
+import type { Readable } from 'node:stream'
+import { finished } from 'node:stream/promises'
+import { Busboy } from '@fastify/busboy'
+import { invalid, Refusal, type Upload } from '../../kernel/index.ts'
+import { tooLarge } from './rules.ts'
+
+export interface FilePart {
+  fileName: string
+  /** The Content-Type of the part, in lower case. */
+  declaredType: string
+  bytes: Readable
+}
+
+/** Limits of the parts around the file: names and boundaries are short. */
+const limits = { files: 2, fields: 2, parts: 3, fieldSize: 64, headerPairs: 16, headerSize: 4_096 }
+
+/** Maximum size of everything around the file: fields, boundaries and a preamble. */
+const surroundingBytes = 64 * 1024
+
+/** How much of a refused body is still read: a client that is still writing would not read the response. */
+const drainLimits = { milliseconds: 2_000, bytes: 8 * 1024 * 1024 }
+
+const drain = async (source: Readable): Promise<void> => {
+  if (source.destroyed || source.readableEnded) return
+  let left = drainLimits.bytes
+  const enough = new AbortController()
+  const timer = setTimeout(() => enough.abort(), drainLimits.milliseconds)
+  source.on('data', (chunk: Buffer) => {
+    left -= chunk.length
+    if (left < 0) enough.abort()
+  })
+  source.resume()
+  await finished(source, { writable: false, signal: enough.signal }).catch(() => undefined)
+  clearTimeout(timer)
+}
+
+const asRefusal = (error: unknown): Refusal =>
+  error instanceof Refusal ? error : invalid('body', error instanceof Error ? error.message : 'multipart')
+
+const open = ({ contentType }: Upload) => {
+  try {
+    return new Busboy({ headers: { 'content-type': contentType }, limits, preservePath: true })
+  } catch (error) {
+    throw asRefusal(error)
+  }
+}
+
+/**
+ * Reads a form of exactly one `file` and one `purpose`, in either order, as a stream. `take` gets the file's bytes as they
+ * arrive; its stream breaks if the rest of the form is invalid. Refuses any other form, and one that is longer than a
+ * file of `maxBytes` allows.
+ */
+export const readForm = async <T>(
+  upload: Upload,
+  maxBytes: number,
+  take: (part: FilePart) => Promise<T>,
+): Promise<{ purpose: string; taken: T }> => {
+  const parser = open(upload)
+  const source = upload.bytes
+  let purpose: string | undefined
+  let taking: Promise<T> | undefined
+  let file: Readable | undefined
+  let left = maxBytes + surroundingBytes
+  const parsed = Promise.withResolvers<void>()
+
+  const fail = (error: Error): void => {
+    source.unpipe(parser)
+    parsed.reject(error)
+    file?.destroy(error)
+  }
+
+  parser.on('file', (name, bytes, fileName, _encoding, declaredType) => {
+    // The parser or `take` reports the error.
+    bytes.on('error', () => undefined)
+    if (name !== 'file' || file) {
+      bytes.resume()
+      return fail(invalid('file', 'another file'))
+    }
+    file = bytes
+    taking = take({ fileName: fileName ?? '', declaredType, bytes })
+    taking.catch(fail)
+  })
+  parser.on('field', (name, value, _nameTruncated, truncated) => {
+    if (name !== 'purpose' || purpose !== undefined || truncated) return fail(invalid('body', 'another field'))
+    purpose = value
+  })
+  for (const event of ['partsLimit', 'filesLimit', 'fieldsLimit'] as const)
+    parser.on(event, () => fail(invalid('body', event)))
+  parser.on('error', (error) => fail(asRefusal(error)))
+  parser.on('finish', () => parsed.resolve())
+  const broken = (cause?: unknown) =>
+    fail(cause instanceof Refusal ? cause : new Refusal('REQUEST.MALFORMED', { internal: 'upload broke off', cause }))
+  source.on('error', broken)
+  source.on('close', () => {
+    if (!source.readableEnded) broken()
+  })
+  source.on('data', (chunk: Buffer) => {
+    left -= chunk.length
+    if (left < 0) fail(tooLarge())
+  })
+  // A source that was destroyed earlier emits no further events.
+  if (source.destroyed) broken(source.errored ?? undefined)
+  source.pipe(parser)
+
+  try {
+    await parsed.promise
+    if (!taking) throw invalid('file', 'no file')
+    if (purpose === undefined) throw invalid('purpose')
+    return { purpose, taken: await taking }
+  } catch (error) {
+    // Wait for `take`, so that it has cleaned up before the response.
+    await taking?.catch(() => undefined)
+    source.unpipe(parser)
+    await drain(source)
+    throw error
+  }
+}

@@ -1,0 +1,20 @@
+import { isoOrNull, type Locale, toIso, type Words } from '../../kernel/index.ts'
+import { invitationStatus } from './contract.ts'
+import type { InvitationRow } from './store.ts'
+
+export const toInvitationView = (words: Words, row: InvitationRow, locale: Locale) => ({
+  bizId: row.id,
+  workspaceBizId: row.workspaceId,
+  workspaceName: row.workspaceName,
+  inviteeEmail: row.email,
+  roleBizId: row.roleId,
+  roleName: row.roleName,
+  inviterBizId: row.inviterId,
+  invitationStatus: words.coded(invitationStatus, row.status, locale),
+  declineReason: row.declineReason,
+  message: row.message,
+  expiresAt: toIso(row.expiresAt),
+  respondedAt: isoOrNull(row.respondedAt),
+  createdAt: toIso(row.createdAt),
+  updatedAt: toIso(row.updatedAt),
+})

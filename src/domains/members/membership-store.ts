@@ -1,0 +1,156 @@
+import type { Tx } from '../../database/index.ts'
+import { type AccountId, type Instant, type RoleId, toDate, type WorkspaceId } from '../../kernel/index.ts'
+import type { JoinSource } from './contract.ts'
+import { findDefault, mayBeDefault } from './rules.ts'
+import { membershipsOf } from './store.ts'
+
+/** A membership by its primary key. */
+interface MembershipId {
+  workspaceId: WorkspaceId
+  accountId: AccountId
+}
+
+/** Keeps the limits of a membership that ends: leaving and joining again must not lift them. */
+const keepLimits = async (tx: Tx, { workspaceId, accountId }: MembershipId, policyConfig: unknown): Promise<void> => {
+  const limits = {
+    workspace_biz_id: workspaceId,
+    account_biz_id: accountId,
+    policy_config: JSON.stringify(policyConfig),
+  }
+  // A row may exist: a membership added while the previous one is being removed does not see its limits.
+  await tx
+    .insertInto('membership_limits_kept')
+    .values(limits)
+    .onConflict((conflict) =>
+      conflict.columns(['workspace_biz_id', 'account_biz_id']).doUpdateSet({ policy_config: limits.policy_config }),
+    )
+    .execute()
+}
+
+/** Removes and returns the limits kept for a returning member; null if there are none. */
+const takeLimits = async (tx: Tx, { workspaceId, accountId }: MembershipId): Promise<unknown> => {
+  const kept = await tx
+    .deleteFrom('membership_limits_kept')
+    .where('workspace_biz_id', '=', workspaceId)
+    .where('account_biz_id', '=', accountId)
+    .returning('policy_config')
+    .executeTakeFirst()
+  return kept?.policy_config ?? null
+}
+
+export type PolicyConfig = {
+  enterable?: boolean | undefined
+  defaultEligible?: boolean | undefined
+  readOnly?: boolean | undefined
+}
+
+/** Replaces the limits of a membership. One that may no longer be the default stops being it. */
+export const setLimits = async (
+  tx: Tx,
+  member: MembershipId,
+  policyConfig: PolicyConfig | null,
+  at: Instant,
+): Promise<void> => {
+  await tx
+    .updateTable('memberships')
+    .set({
+      policy_config: policyConfig && JSON.stringify(policyConfig),
+      updated_at: toDate(at),
+      ...(!mayBeDefault(policyConfig) && { is_default: false }),
+    })
+    .where('account_biz_id', '=', member.accountId)
+    .where('workspace_biz_id', '=', member.workspaceId)
+    .execute()
+}
+
+/** Makes a workspace the account's default. Locks the account's memberships, so that concurrent calls run in turn. */
+export const makeDefault = async (
+  tx: Tx,
+  accountId: AccountId,
+  workspaceId: WorkspaceId,
+  at: Instant,
+): Promise<void> => {
+  await tx
+    .selectFrom('memberships')
+    .select('workspace_biz_id')
+    .where('account_biz_id', '=', accountId)
+    .orderBy('workspace_biz_id')
+    .forUpdate()
+    .execute()
+  const mine = tx.updateTable('memberships').where('account_biz_id', '=', accountId)
+  const now = toDate(at)
+  await mine
+    .set({ is_default: false, updated_at: now })
+    .where('is_default', '=', true)
+    .where('workspace_biz_id', '!=', workspaceId)
+    .execute()
+  await mine
+    .set({ is_default: true, updated_at: now })
+    .where('is_default', '=', false)
+    .where('workspace_biz_id', '=', workspaceId)
+    .execute()
+}
+
+export interface NewMembership {
+  workspaceId: WorkspaceId
+  accountId: AccountId
+  roleId: RoleId
+  joinSource: JoinSource
+}
+
+const insertMembership = async (
+  tx: Tx,
+  made: NewMembership & { policyConfig: unknown },
+  isDefault: boolean,
+  at: Instant,
+): Promise<boolean> => {
+  const inserted = await tx
+    .insertInto('memberships')
+    .values({
+      workspace_biz_id: made.workspaceId,
+      account_biz_id: made.accountId,
+      role_biz_id: made.roleId,
+      join_source: made.joinSource,
+      is_default: isDefault,
+      policy_config: made.policyConfig === null ? null : JSON.stringify(made.policyConfig),
+      created_at: toDate(at),
+      updated_at: toDate(at),
+    })
+    .onConflict((conflict) => conflict.doNothing())
+    .returning('account_biz_id')
+    .executeTakeFirst()
+  return inserted !== undefined
+}
+
+/**
+ * Adds a member with the limits kept from an earlier membership; false if the account is one already. The membership
+ * becomes the default of an account without one. Of two concurrent first memberships, the unique index over defaults
+ * makes the later one an ordinary one.
+ */
+export const addMembership = async (tx: Tx, made: NewMembership, at: Instant): Promise<boolean> => {
+  const current = findDefault(await membershipsOf(tx, made.accountId))
+  const policyConfig = await takeLimits(tx, made)
+  const limited = { ...made, policyConfig }
+  const isFirst = !current && mayBeDefault(policyConfig)
+  return (isFirst && (await insertMembership(tx, limited, true, at))) || insertMembership(tx, limited, false, at)
+}
+
+/** Ends a membership and keeps its limits. */
+export const removeMembership = async (tx: Tx, accountId: AccountId, workspaceId: WorkspaceId): Promise<void> => {
+  const ended = await tx
+    .deleteFrom('memberships')
+    .where('account_biz_id', '=', accountId)
+    .where('workspace_biz_id', '=', workspaceId)
+    .returning('policy_config')
+    .executeTakeFirst()
+  if (ended && ended.policy_config !== null) await keepLimits(tx, { workspaceId, accountId }, ended.policy_config)
+}
+
+export const setRole = async (tx: Tx, member: MembershipId, roleId: RoleId, at: Instant): Promise<void> => {
+  await tx
+    .updateTable('memberships')
+    .set({ role_biz_id: roleId, updated_at: toDate(at) })
+    .where('account_biz_id', '=', member.accountId)
+    .where('workspace_biz_id', '=', member.workspaceId)
+    .execute()
+}

@@ -1,0 +1,57 @@
+import { z } from 'zod'
+import type { RoleType, WorkspaceId, WorkspaceStatus } from '../../kernel/index.ts'
+
+/** The facts that decide how far a membership reaches. */
+export interface MembershipFacts {
+  workspaceId: WorkspaceId
+  workspaceStatus: WorkspaceStatus
+  roleType: RoleType
+  permissionCodes: readonly string[]
+  policyConfig: unknown
+}
+
+/**
+ * `policyConfig` of a membership: its limits in addition to its role. A membership that is not enterable is only
+ * listed. A read-only one keeps the `:read` permissions. One that is not eligible cannot be the default.
+ */
+const Limits = z.object({
+  enterable: z.boolean().default(true),
+  defaultEligible: z.boolean().default(true),
+  readOnly: z.boolean().default(false),
+})
+type Limits = z.output<typeof Limits>
+
+const unlimited: Limits = { enterable: true, defaultEligible: true, readOnly: false }
+const strictest: Limits = { enterable: false, defaultEligible: false, readOnly: true }
+
+/** The limits of a membership. Limits that cannot be parsed count as the strictest ones. */
+export const parseLimits = (policyConfig: unknown): Limits => {
+  if (policyConfig === null) return unlimited
+  const parsed = Limits.safeParse(policyConfig)
+  return parsed.success ? parsed.data : strictest
+}
+
+/** Whether the member may work in the workspace: it is active, and the limits allow it. */
+export const isEnterable = ({ workspaceStatus, policyConfig }: MembershipFacts): boolean =>
+  workspaceStatus === 'ACTIVE' && parseLimits(policyConfig).enterable
+
+/** Whether these limits allow the membership to be the default. */
+export const mayBeDefault = (policyConfig: unknown): boolean => {
+  const { enterable, defaultEligible } = parseLimits(policyConfig)
+  return enterable && defaultEligible
+}
+
+/** Whether these limits allow an owner to run the workspace. */
+export const mayActAsOwner = (policyConfig: unknown): boolean => {
+  const { enterable, readOnly } = parseLimits(policyConfig)
+  return enterable && !readOnly
+}
+
+/** Whether the member may make the workspace their default. */
+export const isDefaultEligible = (membership: MembershipFacts): boolean =>
+  isEnterable(membership) && mayBeDefault(membership.policyConfig)
+
+/** The workspace of a request that names none: the default one, else the first eligible one in the store's order. */
+export const findDefault = <M extends MembershipFacts & { isDefault: boolean }>(
+  memberships: readonly M[],
+): M | undefined => memberships.find(({ isDefault }) => isDefault) ?? memberships.find(isDefaultEligible)

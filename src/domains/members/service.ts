@@ -1,0 +1,98 @@
+import { type Database, inTransaction } from '../../database/index.ts'
+import { type AccountId, notFound, type Page, Refusal, type WorkspaceId } from '../../kernel/index.ts'
+import { type Act, recordAct } from '../../platform/audit/index.ts'
+import { makeDefault, type PolicyConfig, setLimits } from './membership-store.ts'
+import type { Memberships } from './memberships.ts'
+import { findDefault, isDefaultEligible } from './rules.ts'
+import {
+  listMembers as listMemberRows,
+  type MemberQuery,
+  type MemberRow,
+  type MembershipRow,
+  memberIn,
+  membershipIn,
+  membershipsOf,
+} from './store.ts'
+
+export interface MemberPorts {
+  database: Database
+  memberships: Memberships
+  hasWorkspace(id: WorkspaceId): Promise<boolean>
+}
+
+/** A membership can end between authorization and the service. Refuse as authorization would. */
+const found = (row: MembershipRow | undefined): MembershipRow => {
+  if (row === undefined) throw new Refusal('ACCESS.PERMISSION_DENIED', { internal: 'the membership has just ended' })
+  return row
+}
+
+/** All memberships of an account; `isDefault` marks the one that requests without a workspace use. */
+export const listMyMemberships = async ({ database }: MemberPorts, accountId: AccountId): Promise<MembershipRow[]> => {
+  const all = await membershipsOf(database, accountId)
+  const current = findDefault(all)
+  return all.map((row) => ({ ...row, isDefault: row === current }))
+}
+
+export const setDefaultMembership = (
+  { database }: MemberPorts,
+  workspaceId: WorkspaceId,
+  act: Act,
+): Promise<MembershipRow> =>
+  inTransaction(database, async (tx) => {
+    await makeDefault(tx, act.accountId, workspaceId, act.at)
+    // Read under the lock: the membership cannot lose its eligibility in between.
+    const membership = found(await membershipIn(tx, act.accountId, workspaceId))
+    if (!isDefaultEligible(membership)) {
+      throw new Refusal('ACCESS.PERMISSION_DENIED', { internal: 'the membership may not be the default' })
+    }
+    await recordAct(tx, act, { workspaceId, targetId: act.accountId })
+    return membership
+  })
+
+export const leaveWorkspace = (
+  { database, memberships }: MemberPorts,
+  workspaceId: WorkspaceId,
+  act: Act,
+): Promise<void> =>
+  inTransaction(database, async (tx) => {
+    await memberships.lock(tx, workspaceId)
+    await memberships.remove(tx, found(await memberships.find(tx, act.accountId, workspaceId)))
+    await recordAct(tx, act, { workspaceId, targetId: act.accountId })
+  })
+
+export const listMembers = ({ database }: MemberPorts, query: MemberQuery): Promise<Page<MemberRow>> =>
+  listMemberRows(database, query)
+
+/** The members of a workspace that the caller need not belong to. */
+export const listMembersOf = async (
+  { database, hasWorkspace }: MemberPorts,
+  query: MemberQuery,
+): Promise<Page<MemberRow>> => {
+  if (!(await hasWorkspace(query.workspaceId))) throw notFound('no such workspace')
+  return listMemberRows(database, query)
+}
+
+export interface MemberLimits {
+  workspaceId: WorkspaceId
+  accountId: AccountId
+  /** Null removes all limits. */
+  policyConfig: PolicyConfig | null
+  reason: string
+}
+
+export const limitMember = (
+  { database, memberships }: MemberPorts,
+  { workspaceId, accountId, policyConfig, reason }: MemberLimits,
+  act: Act,
+): Promise<MemberRow> =>
+  inTransaction(database, async (tx) => {
+    await memberships.lock(tx, workspaceId)
+    // Neither the subject nor a fellow owner may lift a limit.
+    await memberships.assertOutsider(tx, act.accountId, workspaceId)
+    const member = await memberships.find(tx, accountId, workspaceId)
+    if (!member) throw notFound('no such member of this workspace')
+    await setLimits(tx, member, policyConfig, act.at)
+    const detail = { reason, policyConfig: policyConfig && JSON.stringify(policyConfig) }
+    await recordAct(tx, act, { workspaceId, targetId: accountId, detail })
+    return memberIn(tx, workspaceId, accountId)
+  })

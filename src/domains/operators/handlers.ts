@@ -1,0 +1,86 @@
+import type { Database } from '../../database/index.ts'
+import {
+  bizId,
+  type Clock,
+  type HandlerTable,
+  handlerTable,
+  mapPage,
+  type Request,
+  toIso,
+  type Words,
+} from '../../kernel/index.ts'
+import { listing } from '../../ledger/index.ts'
+import { actOf, verifyAuditLog } from '../../platform/audit/index.ts'
+import * as contract from './contract.ts'
+import { LedgerCheck, type LedgerPorts, listOrderPostings } from './ledger-service.ts'
+import type { AccountCommand } from './rules.ts'
+import { type AccountPorts, changeAccountStatus, listAccounts, readAccount, terminateSessions } from './service.ts'
+import { listAuditLog } from './store.ts'
+import { toAccountView, toAuditView, toInvariantsView, toPostingView } from './view.ts'
+
+type StatusRequest =
+  | Request<typeof contract.approveAccount>
+  | Request<typeof contract.rejectAccount>
+  | Request<typeof contract.suspendAccount>
+  | Request<typeof contract.reactivateAccount>
+
+export const createAccountHandlers = (ports: AccountPorts): HandlerTable => {
+  const { words } = ports
+
+  const changeStatus = async (request: StatusRequest, command: AccountCommand) => {
+    const reason = request.body?.reason ?? null
+    const input = { id: bizId<'account'>(request.params.account_id), command, reason }
+    return toAccountView(words, await changeAccountStatus(ports, input, actOf(request)), request.locale)
+  }
+
+  return handlerTable(contract, {
+    listAccounts: async ({ query, locale }) => {
+      const { sortBy, accountStatus: status, accountPortal: portal, accountEmail: email } = query
+      const accounts = await listAccounts(ports, { ...listing(query), sortBy, status, portal, email })
+      return mapPage(accounts, (row) => toAccountView(words, row, locale))
+    },
+    readAccount: async ({ params, locale }) =>
+      toAccountView(words, await readAccount(ports, bizId(params.account_id)), locale),
+    approveAccount: (request) => changeStatus(request, 'approve'),
+    rejectAccount: (request) => changeStatus(request, 'reject'),
+    suspendAccount: (request) => changeStatus(request, 'suspend'),
+    reactivateAccount: (request) => changeStatus(request, 'reactivate'),
+    terminateAccountSessions: async (request) => ({
+      success: true,
+      terminatedSessions: await terminateSessions(ports, bizId(request.params.account_id), actOf(request)),
+    }),
+  })
+}
+
+export const createLedgerHandlers = (ports: LedgerPorts): HandlerTable => {
+  const check = new LedgerCheck(ports)
+  return handlerTable(contract, {
+    checkLedgerInvariants: async () => toInvariantsView(await check.run()),
+    listOrderPostings: async ({ params }) => {
+      const id = bizId<'order'>(params.order_id)
+      const { orderType, postings } = await listOrderPostings(ports, id)
+      return postings.map((posting) => toPostingView(posting, id, orderType))
+    },
+  })
+}
+
+export interface AuditPorts {
+  database: Database
+  clock: Clock
+  words: Words
+}
+
+export const createAuditHandlers = ({ database, clock, words }: AuditPorts): HandlerTable =>
+  handlerTable(contract, {
+    listAuditLog: async ({ query, locale }) => {
+      const { actorId, workspaceId, action, targetId, outcome } = query
+      const filters = { actorId, workspaceId, action, targetId, outcome }
+      const entries = await listAuditLog(database, { ...listing(query), ...filters })
+      return mapPage(entries, (row) => toAuditView(words, row, locale))
+    },
+    verifyAuditLog: async () => {
+      const checkedAt = toIso(clock.now())
+      const { entriesChecked, broken } = await verifyAuditLog(database)
+      return { intact: broken === null, entriesChecked, firstBrokenSequence: broken?.sequence ?? null, checkedAt }
+    },
+  })

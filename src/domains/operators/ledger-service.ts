@@ -1,0 +1,47 @@
+import type { OpenDatabase } from '../../database/index.ts'
+import { type Clock, type Instant, notFound, type OrderId } from '../../kernel/index.ts'
+import type { Ledger, Posting } from '../../ledger/index.ts'
+
+export interface LedgerPorts extends Pick<OpenDatabase, 'patiently'> {
+  ledger: Ledger
+  clock: Clock
+}
+
+export interface LedgerReport {
+  checkedAt: Instant
+  checks: { name: string; violations: number }[]
+}
+
+/** Checks the whole ledger, which can take minutes. Concurrent requests share one check. */
+export class LedgerCheck {
+  readonly #ports: LedgerPorts
+  #running: Promise<LedgerReport> | undefined
+
+  constructor(ports: LedgerPorts) {
+    this.#ports = ports
+  }
+
+  run(): Promise<LedgerReport> {
+    this.#running ??= this.#check().finally(() => {
+      this.#running = undefined
+    })
+    return this.#running
+  }
+
+  async #check(): Promise<LedgerReport> {
+    const { ledger, clock, patiently } = this.#ports
+    const checkedAt = clock.now()
+    const found = await patiently((database) => ledger.within(database).checkBook())
+    return { checkedAt, checks: found.map(({ name, violations }) => ({ name, violations })) }
+  }
+}
+
+/** The postings of an order of any type. An order without postings has none; an unknown one is refused. */
+export const listOrderPostings = async (
+  { ledger }: Pick<LedgerPorts, 'ledger'>,
+  id: OrderId,
+): Promise<{ orderType: string; postings: readonly Posting[] }> => {
+  const orderType = await ledger.readOrderType(id)
+  if (!orderType) throw notFound('no such order')
+  return { orderType, postings: await ledger.listPostings(id) }
+}

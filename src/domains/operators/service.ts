@@ -1,0 +1,142 @@
+import { type Database, inTransaction, type Tx } from '../../database/index.ts'
+import {
+  type AccountId,
+  type Ids,
+  type Instant,
+  notFound,
+  type Page,
+  type Portal,
+  parseLocale,
+  Refusal,
+  type SessionId,
+  type Words,
+} from '../../kernel/index.ts'
+import { type Act, recordAct } from '../../platform/audit/index.ts'
+import { enqueueJob } from '../../platform/jobs/index.ts'
+import type { Mailer } from '../../platform/mail/index.ts'
+import { type AccountCommand, assertAnotherPerson, assertStatus, type Decision, statusChanges } from './rules.ts'
+import {
+  type AccountQuery,
+  type AccountRow,
+  accountById,
+  listAccounts as listAccountRows,
+  lockAccounts,
+  setAccountStatus,
+} from './store.ts'
+
+export interface AccountPorts {
+  database: Database
+  ids: Ids
+  mailer: Mailer
+  words: Words
+  /** The sign-in page of a portal. */
+  signInUrl(portal: Portal): string
+  /** Ends every session of an account whose row is locked; returns those that were live. */
+  endSessions(
+    tx: Tx,
+    account: { portal: Portal; id: AccountId },
+    reason: 'TERMINATED' | 'ACCOUNT_CLOSED',
+    at: Instant,
+  ): Promise<SessionId[]>
+  /** Freezes the workspace that was opened when the account registered. */
+  freezeOwnWorkspace(tx: Tx, id: AccountId, at: Instant): Promise<void>
+  /** Called with ended sessions after the commit, so that this replica drops them from its cache. */
+  onSessionsEnded(ids: readonly SessionId[]): void
+}
+
+export const decisionMailJob = 'operators.tellDecision'
+
+/**
+ * Locks the account together with the operator's own. Of two operators who suspend each other one remains, and an
+ * operator who has just been suspended decides nothing.
+ */
+const lockSubject = async (
+  tx: Tx,
+  actorId: AccountId,
+  id: AccountId,
+): Promise<{ actor: AccountRow; account: AccountRow }> => {
+  const accounts = await lockAccounts(tx, [actorId, id])
+  const actor = accounts.find((one) => one.id === actorId)
+  if (actor?.status !== 'ACTIVE')
+    throw new Refusal('ACCESS.TOKEN_INVALID', { internal: 'the operator has just been suspended' })
+  const account = accounts.find((one) => one.id === id)
+  if (!account) throw notFound('no such account')
+  return { actor, account }
+}
+
+export const listAccounts = (
+  { database }: Pick<AccountPorts, 'database'>,
+  query: AccountQuery,
+): Promise<Page<AccountRow>> => listAccountRows(database, query)
+
+export const readAccount = async ({ database }: AccountPorts, id: AccountId): Promise<AccountRow> => {
+  const account = await accountById(database, id)
+  if (!account) throw notFound('no such account')
+  return account
+}
+
+export interface ChangeAccountInput {
+  id: AccountId
+  command: AccountCommand
+  reason: string | null
+}
+
+/**
+ * Changes an account's status. A suspension ends every session. A rejection freezes the workspace that the registration
+ * opened. The job that mails the decision is stored in the same transaction.
+ */
+export const changeAccountStatus = async (
+  ports: AccountPorts,
+  { id, command, reason }: ChangeAccountInput,
+  act: Act,
+): Promise<AccountRow> => {
+  const { changed, ended } = await inTransaction(ports.database, async (tx) => {
+    const { actor, account } = await lockSubject(tx, act.accountId, id)
+    assertAnotherPerson(actor, account)
+    assertStatus(account.status, statusChanges[command])
+    const changed = await setAccountStatus(tx, id, statusChanges[command].to, act.at)
+    const ended = command === 'suspend' ? await ports.endSessions(tx, account, 'ACCOUNT_CLOSED', act.at) : []
+    if (command === 'reject') await ports.freezeOwnWorkspace(tx, id, act.at)
+    const payload = { accountId: id, decision: statusChanges[command].decision, reason: reason ?? '' }
+    await enqueueJob(tx, ports.ids, { kind: decisionMailJob, payload, at: act.at })
+    const detail = reason === null ? {} : { reason }
+    await recordAct(tx, act, { workspaceId: null, targetId: id, detail })
+    return { changed, ended }
+  })
+  ports.onSessionsEnded(ended)
+  return changed
+}
+
+/** Ends every session of an account; returns how many were live. */
+export const terminateSessions = async (ports: AccountPorts, id: AccountId, act: Act): Promise<number> => {
+  const ended = await inTransaction(ports.database, async (tx) => {
+    const { account } = await lockSubject(tx, act.accountId, id)
+    const sessions = await ports.endSessions(tx, account, 'TERMINATED', act.at)
+    await recordAct(tx, act, { workspaceId: null, targetId: id, detail: { terminatedSessions: sessions.length } })
+    return sessions
+  })
+  ports.onSessionsEnded(ended)
+  return ended.length
+}
+
+export interface DecisionMail {
+  accountId: AccountId
+  decision: Decision
+  reason: string
+}
+
+/** Mails a decision to the person, in the language of their account. */
+export const mailDecision = async (
+  ports: Pick<AccountPorts, 'database' | 'mailer' | 'words' | 'signInUrl'>,
+  { accountId, decision, reason }: DecisionMail,
+): Promise<void> => {
+  const account = await accountById(ports.database, accountId)
+  if (!account) return
+  const locale = parseLocale(account.language)
+  const values = {
+    decision: ports.words.text(`notice.decision.${decision}`, locale),
+    reason,
+    url: ports.signInUrl(account.portal),
+  }
+  await ports.mailer.send({ to: account.email, template: 'account-decision', locale, values })
+}

@@ -1,0 +1,156 @@
+import { sql } from 'kysely'
+import { type Database, moment, partOfEmail, readPage, type Tx } from '../../database/index.ts'
+import type { AuditOutcome } from '../../kernel/coded.ts'
+import {
+  type AccountId,
+  type AccountStatus,
+  type Instant,
+  type Page,
+  type PageRequest,
+  type Portal,
+  toDate,
+} from '../../kernel/index.ts'
+
+type Store = Database | Tx
+
+const accountColumns = [
+  'biz_id as id',
+  'portal',
+  'institution_biz_id as institutionId',
+  'account_status as status',
+  'email',
+  'phone',
+  'account_name as name',
+  'remark',
+  'default_language as language',
+  'default_timezone as timezone',
+  'default_country as country',
+  'last_login_at as lastLoginAt',
+  'created_at as createdAt',
+  'updated_at as updatedAt',
+] as const
+
+export interface AccountRow {
+  id: AccountId
+  portal: Portal
+  institutionId: string
+  status: AccountStatus
+  email: string
+  phone: string
+  name: string
+  remark: string | null
+  language: string
+  timezone: string
+  country: string
+  lastLoginAt: Instant | null
+  createdAt: Instant
+  updatedAt: Instant
+}
+
+/** Undefined if there is no such account. */
+export const accountById = (store: Store, id: AccountId): Promise<AccountRow | undefined> =>
+  store.selectFrom('accounts').select(accountColumns).where('biz_id', '=', id).executeTakeFirst()
+
+/** Locks the accounts in the order of their ids. Logins, which begin sessions, wait for the lock. */
+export const lockAccounts = (tx: Tx, ids: readonly AccountId[]): Promise<AccountRow[]> =>
+  tx
+    .selectFrom('accounts')
+    .select(accountColumns)
+    .where('biz_id', 'in', ids)
+    .orderBy('biz_id')
+    .forNoKeyUpdate()
+    .execute()
+
+export const setAccountStatus = (tx: Tx, id: AccountId, status: AccountStatus, at: Instant): Promise<AccountRow> =>
+  tx
+    .updateTable('accounts')
+    .set({ account_status: status, updated_at: toDate(at) })
+    .where('biz_id', '=', id)
+    .returning(accountColumns)
+    .executeTakeFirstOrThrow()
+
+export interface AccountQuery extends PageRequest {
+  status?: AccountStatus | undefined
+  portal?: Portal | undefined
+  /** Part of an address, in any case and width. */
+  email?: string | undefined
+  from?: Instant | undefined
+  to?: Instant | undefined
+  sortBy: 'createdAt' | 'updatedAt' | 'accountEmail'
+  sortOrder: 'asc' | 'desc'
+}
+
+const sortColumns = { createdAt: 'created_at', updatedAt: 'updated_at', accountEmail: 'email_canonical' } as const
+
+export const listAccounts = (store: Store, query: AccountQuery): Promise<Page<AccountRow>> => {
+  let found = store.selectFrom('accounts')
+  if (query.status) found = found.where('account_status', '=', query.status)
+  if (query.portal) found = found.where('portal', '=', query.portal)
+  if (query.email) found = found.where(partOfEmail('email_canonical', query.email))
+  if (query.from !== undefined) found = found.where('created_at', '>=', moment(query.from))
+  if (query.to !== undefined) found = found.where('created_at', '<=', moment(query.to))
+  const sorted = found
+    .select(accountColumns)
+    .orderBy(sortColumns[query.sortBy], query.sortOrder)
+    .orderBy('biz_id', query.sortOrder)
+  return readPage(found, sorted, query)
+}
+
+/** Number of accounts per portal that wait for approval. The literal status lets the planner use the partial index. */
+export const countAwaiting = async (store: Store): Promise<ReadonlyMap<Portal, number>> => {
+  const rows = await store
+    .selectFrom('accounts')
+    .where(sql<boolean>`account_status = 'PENDING_APPROVAL'`)
+    .select(['portal', (eb) => eb.fn.countAll<number>().as('total')])
+    .groupBy('portal')
+    .execute()
+  return new Map(rows.map(({ portal, total }) => [portal, total]))
+}
+
+const auditColumns = [
+  'biz_id as id',
+  'sequence',
+  'at',
+  'portal',
+  'actor_biz_id as actorId',
+  'workspace_biz_id as workspaceId',
+  'action',
+  'target_biz_id as targetId',
+  'outcome',
+  'request_id as requestId',
+  'client_ip as clientIp',
+  'detail',
+  'previous_hash as previousHash',
+  'hash',
+] as const
+
+export interface AuditQuery extends PageRequest {
+  actorId?: string | undefined
+  workspaceId?: string | undefined
+  action?: string | undefined
+  targetId?: string | undefined
+  outcome?: AuditOutcome | undefined
+  from?: Instant | undefined
+  to?: Instant | undefined
+  sortOrder: 'asc' | 'desc'
+}
+
+const findAudit = (database: Database, query: AuditQuery) => {
+  let found = database.selectFrom('audit_log')
+  if (query.actorId) found = found.where('actor_biz_id', '=', query.actorId)
+  if (query.workspaceId) found = found.where('workspace_biz_id', '=', query.workspaceId)
+  if (query.action) found = found.where('action', '=', query.action)
+  if (query.targetId) found = found.where('target_biz_id', '=', query.targetId)
+  if (query.outcome) found = found.where('outcome', '=', query.outcome)
+  if (query.from !== undefined) found = found.where('at', '>=', moment(query.from))
+  if (query.to !== undefined) found = found.where('at', '<=', moment(query.to))
+  return found
+}
+
+export const listAuditLog = (database: Database, query: AuditQuery) => {
+  const found = findAudit(database, query)
+  const sorted = found.select(auditColumns).orderBy('at', query.sortOrder).orderBy('biz_id', query.sortOrder)
+  return readPage(found, sorted, query)
+}
+
+export type AuditRow = Awaited<ReturnType<typeof listAuditLog>>['items'][number]

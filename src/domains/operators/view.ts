@@ -1,0 +1,77 @@
+import {
+  accountPortal,
+  accountStatus,
+  auditOutcome,
+  formatMoney,
+  isoOrNull,
+  type Locale,
+  type OrderId,
+  toIso,
+  type Words,
+} from '../../kernel/index.ts'
+import type { Posting } from '../../ledger/index.ts'
+import type { LedgerReport } from './ledger-service.ts'
+import type { AccountRow, AuditRow } from './store.ts'
+
+export const toAccountView = (words: Words, row: AccountRow, locale: Locale) => ({
+  bizId: row.id,
+  institutionBizId: row.institutionId,
+  accountEmail: row.email,
+  accountPhone: row.phone,
+  accountName: row.name,
+  accountRemark: row.remark,
+  accountPortal: words.coded(accountPortal, row.portal, locale),
+  accountStatus: words.coded(accountStatus, row.status, locale),
+  createdAt: toIso(row.createdAt),
+  updatedAt: toIso(row.updatedAt),
+  defaultLanguage: row.language,
+  defaultTimezone: row.timezone,
+  defaultCountry: row.country,
+  lastLoginAt: isoOrNull(row.lastLoginAt),
+})
+
+const toHex = (bytes: Uint8Array | null): string | null => (bytes === null ? null : Buffer.from(bytes).toString('hex'))
+
+/** The value of a JSON column if it is an object, else an empty one. */
+const toRecord = (value: unknown): Record<string, unknown> =>
+  typeof value === 'object' && value !== null ? { ...value } : {}
+
+export const toAuditView = (words: Words, row: AuditRow, locale: Locale) => ({
+  bizId: row.id,
+  sequence: row.sequence,
+  at: toIso(row.at),
+  portal: words.coded(accountPortal, row.portal, locale),
+  actorBizId: row.actorId,
+  workspaceBizId: row.workspaceId,
+  action: row.action,
+  targetBizId: row.targetId,
+  outcome: words.coded(auditOutcome, row.outcome, locale),
+  requestId: row.requestId,
+  clientIp: row.clientIp,
+  detail: toRecord(row.detail),
+  previousHash: toHex(row.previousHash),
+  hash: toHex(row.hash),
+})
+
+export const toInvariantsView = ({ checkedAt, checks }: LedgerReport) => ({
+  holds: checks.every(({ violations }) => violations === 0),
+  checkedAt: toIso(checkedAt),
+  checks: checks.map(({ name, violations }) => ({ name, holds: violations === 0, violations })),
+})
+
+/** A sandbox has one account per currency in place of the house accounts. */
+const accountName = ({ kind, workspace, amount }: Posting): string => {
+  if (kind === 'WALLET') return kind
+  return `${workspace === null ? kind : 'SANDBOX'}:${amount.currency}`
+}
+
+export const toPostingView = (posting: Posting, orderBizId: OrderId, orderType: string) => ({
+  bizId: posting.bizId,
+  orderType,
+  orderBizId,
+  ledgerAccount: accountName(posting),
+  walletBizId: posting.kind === 'WALLET' ? posting.account : null,
+  amount: formatMoney(posting.amount),
+  currency: posting.amount.currency,
+  createdAt: toIso(posting.createdAt),
+})

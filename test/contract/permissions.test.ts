@@ -1,0 +1,49 @@
+import { expect, test } from 'vitest'
+import {
+  assertDeclaredPermissions,
+  assertKnownPermissions,
+  collectPermissions,
+} from '../../src/contract/permissions.ts'
+import { createRole } from '../../src/domains/roles/contract.ts'
+import { Refusal } from '../../src/kernel/index.ts'
+
+const loans = { permissions: { workspace: { loan: { sortOrder: 200, actions: ['read', 'create'] } } } }
+const savings = { permissions: { workspace: { saving: { sortOrder: 100, actions: ['read'], peopleOnly: ['read'] } } } }
+
+test('permissions: the table follows the declared order, not the order of the owners', () => {
+  expect(collectPermissions({ loans, savings }, 'workspace')).toEqual([
+    { code: 'saving:read', group: 'saving', action: 'read', sortOrder: 100, isPeopleOnly: true },
+    { code: 'loan:read', group: 'loan', action: 'read', sortOrder: 200, isPeopleOnly: false },
+    { code: 'loan:create', group: 'loan', action: 'create', sortOrder: 201, isPeopleOnly: false },
+  ])
+  expect(collectPermissions({ loans, savings }, 'operator')).toEqual([])
+})
+
+test('permissions: one that two owners declare is an error that names both', () => {
+  expect(() => collectPermissions({ loans, credits: loans }, 'workspace')).toThrow(
+    'workspace permission loan:read is declared by loans and by credits',
+  )
+})
+
+test('permissions: a policy that requires an undeclared one is an error that names the operation and its owner', () => {
+  const declared = { workspacePermissions: ['loan:read'], operatorPermissions: ['role:manage'] } as const
+  expect(() => assertDeclaredPermissions({ people: { createRole } }, declared)).toThrow(
+    'roles.create of people requires role:manage, which no owner declares in workspacePermissions',
+  )
+  const complete = { ...declared, workspacePermissions: ['role:manage'] } as const
+  expect(() => assertDeclaredPermissions({ people: { createRole } }, complete)).not.toThrow()
+})
+
+test('permissions in a request: the first unknown code is named by its field and index', () => {
+  const refusal = (codes: string[]): unknown => {
+    try {
+      return assertKnownPermissions(codes, ['loan:read', 'loan:create'])
+    } catch (error) {
+      return error
+    }
+  }
+  expect(refusal(['loan:create', 'loan:read'])).toBeUndefined()
+  const refused = refusal(['loan:read', 'loan:approve', '*'])
+  expect(refused).toBeInstanceOf(Refusal)
+  expect(refused).toMatchObject({ code: 'VALIDATION.INVALID_PARAMETER', detail: { field: 'permissionCodes.1' } })
+})

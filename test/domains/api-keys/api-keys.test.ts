@@ -1,0 +1,354 @@
+import { sql } from 'kysely'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { apiKeyPermissions } from '../../../src/contract/index.ts'
+import * as contract from '../../../src/domains/api-keys/contract.ts'
+import { type ApiKeys, createApiKeys } from '../../../src/domains/api-keys/index.ts'
+import { recordUse } from '../../../src/domains/api-keys/store.ts'
+import {
+  type AccountId,
+  bizId as asId,
+  hours,
+  minutes,
+  type Permission,
+  plus,
+  Refusal,
+  toIso,
+} from '../../../src/kernel/index.ts'
+import { createKeyedDigest } from '../../../src/platform/crypto/index.ts'
+import { systemIds, systemRandomness } from '../../../src/platform/system/index.ts'
+import { keptPlainly } from '../../harness/rows.ts'
+import { accessSettings, callerOf, createWorld, refusalOf, type World, words } from '../world.ts'
+
+let world: World
+let keys: ApiKeys
+let owner: AccountId
+let workspace: string
+let serial = 0
+const settings = { ...accessSettings.apiKeys }
+
+beforeAll(async () => {
+  world = await createWorld()
+  keys = createApiKeys({
+    database: world.database,
+    words,
+    ids: systemIds,
+    clock: world.clock,
+    randomness: systemRandomness,
+    digest: createKeyedDigest(new Uint8Array(32)),
+    members: {
+      enter: world.members.enter,
+      assertAccess: (tx, account, access) => world.members.memberships.assertAccess(tx, account, access),
+    },
+    permissions: apiKeyPermissions,
+    assertAddressAllowed: async ({ ipWhitelistEnabled }) => {
+      if (ipWhitelistEnabled) throw new Refusal('ACCESS.IP_NOT_ALLOWED')
+    },
+    settings,
+    onFault: (error) => {
+      throw error
+    },
+  })
+})
+afterAll(() => world.close())
+beforeEach(async () => {
+  owner = await world.account(`owner${++serial}@example.test`)
+  workspace = await world.workspaceOf(owner)
+})
+
+interface Asked {
+  apiKeyName?: string
+  permissionCodes?: Permission[]
+  ipAllowlist?: string[]
+  expiresAt?: string
+}
+const create = (asked: Asked = {}, as = owner) =>
+  world.ask(keys.handlers, contract.createApiKey, {
+    as,
+    workspace,
+    body: { apiKeyName: 'Till', permissionCodes: ['wallet:read', 'transfer:create'], ...asked },
+  })
+const command = (operation: 'enable' | 'disable' | 'delete', apiKeyBizId: string, as = owner, within = workspace) =>
+  world.ask(
+    keys.handlers,
+    { enable: contract.enableApiKey, disable: contract.disableApiKey, delete: contract.deleteApiKey }[operation],
+    { as, workspace: within, body: { apiKeyBizId } },
+  )
+const read = (id: string, within = workspace, as = owner) =>
+  world.ask(keys.handlers, contract.readApiKey, { as, workspace: within, params: { api_key_id: id } })
+const use = async (token: string, clientIp = '203.0.113.7') => {
+  const found = keys.authenticate({ token, portal: 'CONSUMER', clientHash: '', clientIp, bypassCache: false })
+  if (!found) throw new Error('no API key at all')
+  return found
+}
+
+test.each<Permission[]>([['role:manage'], ['wallet:read', '*:*'], ['wallet:read', 'loan:read']])(
+  'apiKeys.create 400 VALIDATION.INVALID_PARAMETER: %s holds a permission that no API key can hold',
+  async (...permissionCodes) => {
+    const field = `permissionCodes.${permissionCodes.length - 1}`
+    const refusal = { code: 'VALIDATION.INVALID_PARAMETER', detail: { field } }
+    await expect(create({ permissionCodes })).rejects.toMatchObject(refusal)
+  },
+)
+
+describe('an API key', () => {
+  test('is shown once, stored as a digest, and lets its creator in with its own rights', async () => {
+    const made = await create()
+    expect(made).toMatchObject({
+      apiKeyName: 'Till',
+      apiKeyStatus: { code: 'ACTIVE', value: 10091201 },
+      permissionCodes: ['wallet:read', 'transfer:create'],
+      ipAllowlist: [],
+      expiresAt: null,
+      lastUsedAt: null,
+      createdBy: owner,
+    })
+    expect(made.secret.startsWith(`${made.keyPrefix}_`)).toBe(true)
+    expect(made.secret.endsWith(made.keyLast4)).toBe(true)
+    const { secret, ...shown } = made
+    expect(await read(made.bizId)).toEqual(shown)
+    expect(await keptPlainly(world.database, secret.slice(-43))).toEqual([])
+
+    const { caller, workspace: access } = await use(secret)
+    expect(caller).toMatchObject({ accountId: owner, apiKeyId: made.bizId, sessionId: null, portal: 'CONSUMER' })
+    expect(access.id).toBe(workspace)
+    expect(access.isOwner).toBe(false)
+    expect([...access.permissions].sort()).toEqual(['transfer:create', 'wallet:read'])
+  })
+
+  test('is no key at all unless it looks like one', () => {
+    for (const token of ['', 'eyJhbGciOi.x.y', 'ptk_', `ptk_0123456789ab_${'x'.repeat(42)}`, 'PTK_0123456789ab_x']) {
+      expect(
+        keys.authenticate({ token, portal: 'CONSUMER', clientHash: '', clientIp: '', bypassCache: false }),
+      ).toBeUndefined()
+    }
+  })
+
+  test('is refused with another secret, another portal, or when unknown', async () => {
+    const { secret, keyPrefix } = await create()
+    const forged = `${keyPrefix}_${'A'.repeat(43)}`
+    const unknown = `ptk_000000000000_${secret.slice(-43)}`
+    expect(await refusalOf(use(forged))).toBe('ACCESS.TOKEN_INVALID')
+    expect(await refusalOf(use(unknown))).toBe('ACCESS.TOKEN_INVALID')
+    const elsewhere = keys.authenticate({
+      token: secret,
+      portal: 'SYSTEM',
+      clientHash: '',
+      clientIp: '',
+      bypassCache: false,
+    })
+    expect(await refusalOf(Promise.resolve(elsewhere))).toBe('ACCESS.TOKEN_INVALID')
+  })
+
+  test('rests, wakes and dies by command; what cannot happen is a conflict', async () => {
+    const { bizId, secret } = await create()
+    expect(await refusalOf(command('enable', bizId))).toBe('STATE.CONFLICT')
+    world.clock.advance(1_000)
+    const updatedAt = toIso(world.clock.now())
+    expect(await command('disable', bizId)).toMatchObject({ apiKeyStatus: { code: 'DISABLED' }, updatedAt })
+    expect(await refusalOf(use(secret))).toBe('ACCESS.TOKEN_INVALID')
+    expect(await refusalOf(command('disable', bizId))).toBe('STATE.CONFLICT')
+    expect((await command('enable', bizId)).apiKeyStatus.code).toBe('ACTIVE')
+    expect(await refusalOf(use(secret))).toBe('none')
+    expect((await command('delete', bizId)).apiKeyStatus.code).toBe('DELETED')
+    expect(await refusalOf(use(secret))).toBe('ACCESS.TOKEN_INVALID')
+    for (const name of ['enable', 'disable', 'delete'] as const) {
+      expect(await refusalOf(command(name, bizId))).toBe('STATE.CONFLICT')
+    }
+    expect(await refusalOf(create())).toBe('none')
+  })
+
+  test('expires at its instant', async () => {
+    const expiresAt = new Date(world.clock.now() + hours(1)).toISOString()
+    expect(await refusalOf(create({ expiresAt: new Date(world.clock.now()).toISOString() }))).toBe(
+      'VALIDATION.INVALID_PARAMETER',
+    )
+    const { bizId, secret } = await create({ expiresAt })
+    world.clock.advance(hours(1) - 1)
+    expect(await refusalOf(use(secret))).toBe('none')
+    world.clock.advance(1)
+    expect(await refusalOf(use(secret))).toBe('ACCESS.TOKEN_INVALID')
+    expect((await read(bizId)).apiKeyStatus.code).toBe('EXPIRED')
+    expect(await refusalOf(command('disable', bizId))).toBe('STATE.CONFLICT')
+    expect(await refusalOf(command('delete', bizId))).toBe('none')
+  })
+
+  test('lives no longer than the longest life, which it gets when it asks for none', async () => {
+    settings.maxLifeMs = hours(1)
+    const latest = new Date(world.clock.now() + hours(1)).toISOString()
+    expect((await create()).expiresAt).toBe(latest)
+    expect((await create({ apiKeyName: 'Asked', expiresAt: latest })).expiresAt).toBe(latest)
+    const later = new Date(world.clock.now() + hours(1) + 1).toISOString()
+    expect(await refusalOf(create({ apiKeyName: 'Later', expiresAt: later }))).toBe('VALIDATION.INVALID_PARAMETER')
+    settings.maxLifeMs = accessSettings.apiKeys.maxLifeMs
+  })
+
+  test('is one of as many as the workspace may have', async () => {
+    settings.maxPerWorkspace = 2
+    const ends = await Promise.all(['A', 'B', 'C'].map((apiKeyName) => refusalOf(create({ apiKeyName }))))
+    expect(ends.sort()).toEqual(['STATE.CONFLICT', 'none', 'none'])
+    const { items } = await world.ask(keys.handlers, contract.listApiKeys, { as: owner, workspace })
+    await command('delete', items[0]?.bizId ?? '')
+    expect(await refusalOf(create({ apiKeyName: 'In its place' }))).toBe('none')
+    settings.maxPerWorkspace = accessSettings.apiKeys.maxPerWorkspace
+  })
+
+  test('works only from the addresses on its list', async () => {
+    const { secret } = await create({ ipAllowlist: ['203.0.113.0/28', '2001:db8::/32', '::ffff:198.51.100.9'] })
+    for (const ip of ['203.0.113.7', '::ffff:203.0.113.7', '2001:db8:1::1', '198.51.100.9']) {
+      expect(await refusalOf(use(secret, ip)), ip).toBe('none')
+    }
+    for (const ip of ['203.0.113.16', '198.51.100.8', '2001:db9::1', '', 'x']) {
+      expect(await refusalOf(use(secret, ip)), ip).toBe('ACCESS.IP_NOT_ALLOWED')
+    }
+  })
+
+  test('may no more than its creator may today', async () => {
+    const clerk = await world.account(`clerk${serial}@example.test`)
+    const rights: Permission[] = ['api-key:manage', 'api-key:read', 'wallet:read', 'transfer:create']
+    const role = await world.join(workspace, clerk, rights)
+    expect(await refusalOf(create({ permissionCodes: ['file:read'] }, clerk))).toBe('ACCESS.PERMISSION_DENIED')
+    const { secret } = await create({}, clerk)
+    await world.database
+      .updateTable('roles')
+      .set({ permission_codes: ['wallet:read', 'file:read'] })
+      .where('biz_id', '=', role as never)
+      .execute()
+    expect([...(await use(secret)).workspace.permissions]).toEqual(['wallet:read'])
+    await world.database
+      .updateTable('accounts')
+      .set({ account_status: 'SUSPENDED' })
+      .where('biz_id', '=', clerk)
+      .execute()
+    expect(await refusalOf(use(secret))).toBe('ACCESS.TOKEN_INVALID')
+    await world.database.updateTable('accounts').set({ account_status: 'ACTIVE' }).where('biz_id', '=', clerk).execute()
+    await world.database.deleteFrom('memberships').where('account_biz_id', '=', clerk).execute()
+    expect(await refusalOf(use(secret))).toBe('ACCESS.PERMISSION_DENIED')
+  })
+
+  test('is woken only by who may give what it may do', async () => {
+    const { bizId } = await create()
+    const clerk = await world.account(`waker${serial}@example.test`)
+    await world.join(workspace, clerk, ['api-key:manage', 'wallet:read'])
+    expect(await refusalOf(command('disable', bizId, clerk))).toBe('none')
+    expect(await refusalOf(command('enable', bizId, clerk))).toBe('ACCESS.PERMISSION_DENIED')
+    expect(await refusalOf(command('enable', bizId))).toBe('none')
+  })
+
+  test('is not woken by who had the rights when the command began, and has lost them', async () => {
+    const { bizId: apiKeyBizId } = await create()
+    await command('disable', apiKeyBizId)
+    const clerk = await world.account(`late${serial}@example.test`)
+    const role = await world.join(workspace, clerk, ['api-key:manage', 'wallet:read', 'transfer:create'])
+    const access = await world.members.enter(callerOf(clerk), workspace)
+    await world.database
+      .updateTable('roles')
+      .set({ permission_codes: ['api-key:manage'] })
+      .where('biz_id', '=', role as never)
+      .execute()
+    const begun = { as: clerk, workspace, access, body: { apiKeyBizId } }
+    const waking = world.ask(keys.handlers, contract.enableApiKey, begun)
+    expect(await refusalOf(waking)).toBe('ACCESS.PERMISSION_DENIED')
+    expect((await read(apiKeyBizId)).apiKeyStatus.code).toBe('DISABLED')
+  })
+
+  test('tells of its last use, once a minute at most', async () => {
+    const { bizId, secret } = await create()
+    const lastUse = async () => {
+      await keys.settle()
+      const { lastUsedAt, lastUsedIp } = await read(bizId)
+      return [lastUsedAt, lastUsedIp]
+    }
+    const first = new Date(world.clock.now()).toISOString()
+    await use(secret)
+    expect(await lastUse()).toEqual([first, '203.0.113.7'])
+    world.clock.advance(minutes(1) - 1)
+    await use(secret, '203.0.113.8')
+    expect(await lastUse()).toEqual([first, '203.0.113.7'])
+    world.clock.advance(1)
+    const second = new Date(world.clock.now()).toISOString()
+    await use(secret, '203.0.113.9')
+    expect(await lastUse()).toEqual([second, '203.0.113.9'])
+    // Another replica, which tells of an earlier one later.
+    const scope = { workspaceId: asId<'workspace'>(workspace), id: asId<'apiKey'>(bizId) }
+    await recordUse(world.database, scope, '203.0.113.10', plus(world.clock.now(), -1))
+    expect(await lastUse()).toEqual([second, '203.0.113.9'])
+  })
+})
+
+describe('the keys of a workspace', () => {
+  test('are listed by page and status, the deleted ones on demand', async () => {
+    const expiresAt = new Date(world.clock.now() + minutes(1)).toISOString()
+    const expiring = await create({ apiKeyName: 'Expiring', expiresAt })
+    const list = async (query: Record<string, string>) => {
+      const page = await world.ask(keys.handlers, contract.listApiKeys, { as: owner, workspace, query })
+      return [page.items.map((key) => key.apiKeyName).sort(), page.pagination.totalRecords]
+    }
+    world.clock.advance(minutes(1) - 1)
+    expect(await list({ apiKeyStatus: 'ACTIVE' })).toEqual([['Expiring'], 1])
+    world.clock.advance(1)
+    expect(await list({ apiKeyStatus: 'ACTIVE' })).toEqual([[], 0])
+    expect(await list({ apiKeyStatus: 'EXPIRED' })).toEqual([['Expiring'], 1])
+    const active = await create({ apiKeyName: 'Active' })
+    const disabled = await create({ apiKeyName: 'Disabled' })
+    const deleted = await create({ apiKeyName: 'Deleted' })
+    await command('disable', disabled.bizId)
+    await command('delete', deleted.bizId)
+    const over = await create({ apiKeyName: 'Over', expiresAt: new Date(world.clock.now() + 1).toISOString() })
+    await command('delete', over.bizId)
+    world.clock.advance(1)
+    expect(await list({})).toEqual([['Active', 'Disabled', 'Expiring'], 3])
+    expect(await list({ apiKeyStatus: 'ACTIVE' })).toEqual([[active.apiKeyName], 1])
+    expect(await list({ apiKeyStatus: 'DISABLED' })).toEqual([['Disabled'], 1])
+    expect(await list({ apiKeyStatus: 'EXPIRED' })).toEqual([[expiring.apiKeyName], 1])
+    expect(await list({ apiKeyStatus: 'DELETED' })).toEqual([['Deleted', 'Over'], 2])
+    expect(await list({ pageSize: '1', currentPage: '2', sortBy: 'createdAt', sortOrder: 'asc' })).toMatchObject([
+      { length: 1 },
+      3,
+    ])
+    const endTime = new Date(world.clock.now() - 2).toISOString()
+    expect(await list({ endTime })).toEqual([['Expiring'], 1])
+  })
+
+  test('are found by how their public part begins, in their own workspace alone', async () => {
+    const [till, other] = [await create(), await create({ apiKeyName: 'Other' })]
+    const find = async (keyPrefix: string, as = owner, within = workspace) => {
+      const query = { keyPrefix }
+      const page = await world.ask(keys.handlers, contract.listApiKeys, { as, workspace: within, query })
+      return page.items.map(({ bizId }) => bizId)
+    }
+    expect(await find(till.keyPrefix)).toEqual([till.bizId])
+    expect(await find(till.keyPrefix.slice(0, -3))).toEqual([till.bizId])
+    expect((await find('ptk_')).sort()).toEqual([till.bizId, other.bizId].sort())
+    const stranger = await world.account(`looker${serial}@example.test`)
+    expect(await find(till.keyPrefix, stranger, await world.workspaceOf(stranger))).toEqual([])
+    const { rows } = await sql`EXPLAIN SELECT 1 FROM api_keys WHERE workspace_biz_id = ${workspace}
+      AND key_prefix COLLATE "C" >= 'ptk_3' AND key_prefix COLLATE "C" < 'ptk_3~'`.execute(world.database)
+    expect(JSON.stringify(rows)).toContain('api_keys_prefix')
+  })
+
+  test('have names of their own, also under parallel calls', async () => {
+    const race = await Promise.all([create(), create({ apiKeyName: 'TILL' }), create()].map(refusalOf))
+    expect(race.sort()).toEqual(['STATE.CONFLICT', 'STATE.CONFLICT', 'none'])
+  })
+
+  test('are another workspace’s to nobody', async () => {
+    const { bizId } = await create()
+    const stranger = await world.account(`stranger${serial}@example.test`)
+    const elsewhere = await world.workspaceOf(stranger)
+    for (const id of [bizId, systemIds.next(), 'x', "'; --"]) {
+      expect(await refusalOf(read(id, elsewhere, stranger))).toBe('RESOURCE.NOT_FOUND')
+    }
+    for (const name of ['enable', 'disable', 'delete'] as const) {
+      expect(await refusalOf(command(name, bizId, stranger, elsewhere))).toBe('RESOURCE.NOT_FOUND')
+    }
+    expect((await read(bizId)).apiKeyStatus.code).toBe('ACTIVE')
+  })
+
+  test('can be given what the caller may give', async () => {
+    const available = (as: AccountId) => world.ask(keys.handlers, contract.listApiKeyPermissions, { as, workspace })
+    expect(await available(owner)).toEqual([...apiKeyPermissions])
+    const clerk = await world.account(`reader${serial}@example.test`)
+    await world.join(workspace, clerk, ['api-key:read', 'role:manage', 'file:read'])
+    expect(await available(clerk)).toEqual(['api-key:read', 'file:read'])
+  })
+})

@@ -1,0 +1,85 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { loadConfiguration } from '../../../src/config/index.ts'
+import { snapshots } from '../../../src/database/index.ts'
+import { createExports } from '../../../src/domains/exports/index.ts'
+import { createExport, readExport } from '../../../src/domains/exports/service.ts'
+import { type Blobs, openBlobs } from '../../../src/platform/blobs/index.ts'
+import { createJobRunner } from '../../../src/platform/jobs/index.ts'
+import { systemIds as ids } from '../../../src/platform/system/index.ts'
+import { testDatabase } from '../../identity/database.ts'
+import { createBook } from '../../ledger/book.ts'
+import { words } from '../world.ts'
+
+const settings = loadConfiguration({})
+const minute = 60_000
+
+let store: Awaited<ReturnType<typeof testDatabase>>
+let directory: string
+beforeAll(async () => {
+  store = await testDatabase()
+  directory = await mkdtemp(join(tmpdir(), 'portico-exports-'))
+})
+afterAll(async () => {
+  await store?.close()
+  await rm(directory, { recursive: true, force: true })
+})
+
+/** What becomes of an export while files cannot be stored for so long, by the settings that nobody has changed. */
+const during = async (outageMs: number): Promise<{ status: string; tries: number }> => {
+  const { database } = store
+  await database.deleteFrom('jobs').execute()
+  const { clock, ledger, workspace, account } = await createBook(database)
+  const end = clock.now() + outageMs
+  const stored = await openBlobs({ kind: 'disk' }, directory)
+  let tries = 0
+  const blobs: Blobs = {
+    put: (key, bytes) => {
+      tries += 1
+      if (clock.now() >= end) return stored.put(key, bytes)
+      bytes.resume()
+      return Promise.reject(new Error('the files cannot be reached'))
+    },
+    get: (key, range) => stored.get(key, range),
+    delete: (key) => stored.delete(key),
+    close: () => stored.close(),
+  }
+  const outside = { database, clock, ids, blobs, inSnapshot: snapshots({ database, kind: 'embedded' }, clock) }
+  const { jobs } = createExports({ ...outside, ledger, words, settings: settings.exports })
+  const runner = createJobRunner({ ...outside, kinds: jobs, settings: settings.jobs, onFailure: () => undefined })
+
+  const [id, accountId, at] = [await workspace(), account(), clock.now()]
+  const facts = {
+    portal: 'CONSUMER',
+    operationId: 'exports.create',
+    requestId: 'r',
+    clientIp: '',
+    apiKeyId: null,
+  } as const
+  const access = { id, isOwner: true, permissions: new Set(['transfer:read'] as const) }
+  const asked = { type: 'TRANSFERS', format: 'CSV', filters: {} } as const
+  const made = await createExport(outside, asked, { act: { ...facts, accountId, at }, access })
+  const statusNow = async () =>
+    (await readExport(outside, { workspace: id, account: accountId, at: clock.now() }, made.id)).status
+  let status = await statusNow()
+  const step = outageMs / 100
+  for (let waited = 0; waited < 60 * minute && status !== 'COMPLETED' && status !== 'FAILED'; waited += step) {
+    while (await runner.runOne());
+    clock.advance(step)
+    status = await statusNow()
+  }
+  return { status, tries }
+}
+
+test.each([
+  ['ten seconds', 10_000],
+  ['five minutes', 5 * minute],
+])('exports.read 200 COMPLETED: files that cannot be stored for %s fail no export', async (_, outageMs) => {
+  expect(await during(outageMs)).toMatchObject({ status: 'COMPLETED' })
+})
+
+test('exports.read 200 FAILED: an outage of half an hour is the export’s end, after as many tries as are configured', async () => {
+  expect(await during(30 * minute)).toEqual({ status: 'FAILED', tries: settings.exports.attempts })
+})

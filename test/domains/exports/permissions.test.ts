@@ -1,0 +1,36 @@
+import { expect, test } from 'vitest'
+import { listExchanges } from '../../../src/domains/exchanges/contract.ts'
+import { exportType } from '../../../src/domains/exports/contract.ts'
+import { assertListPermission } from '../../../src/domains/exports/rules.ts'
+import { listRecharges } from '../../../src/domains/recharges/contract.ts'
+import { listTransfers } from '../../../src/domains/transfers/contract.ts'
+import { listFlows } from '../../../src/domains/wallets/contract.ts'
+import { listWithdrawals } from '../../../src/domains/withdrawals/contract.ts'
+import { bizId, type Permission } from '../../../src/kernel/index.ts'
+
+/** completions.md, Files and exports: the lists that a user can read. */
+const lists = {
+  FLOWS: listFlows,
+  TRANSFERS: listTransfers,
+  EXCHANGES: listExchanges,
+  RECHARGES: listRecharges,
+  WITHDRAWALS: listWithdrawals,
+}
+
+const allowedBy = (...rights: Permission[]): string[] => {
+  const workspace = { id: bizId<'workspace'>('w'), isOwner: false, permissions: new Set(rights) }
+  return exportType.codes.filter((type) => {
+    try {
+      assertListPermission(type, workspace)
+      return true
+    } catch {
+      return false
+    }
+  })
+}
+
+test('exports.create 403 without the right of the list itself; one’s own logins take none', () => {
+  expect(allowedBy()).toEqual(['LOGIN_HISTORY'])
+  for (const [type, { policy }] of Object.entries(lists))
+    expect(policy.permission && allowedBy(policy.permission), type).toEqual([type, 'LOGIN_HISTORY'])
+})

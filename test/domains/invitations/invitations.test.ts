@@ -1,0 +1,353 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import * as contract from '../../../src/domains/invitations/contract.ts'
+import { createInvitations, type InvitationPorts } from '../../../src/domains/invitations/index.ts'
+import {
+  type AccountId,
+  days,
+  type HandlerTable,
+  hours,
+  type Permission,
+  Refusal,
+  toIso,
+} from '../../../src/kernel/index.ts'
+import { createOutbox, type Outbox, readMailTexts } from '../../../src/platform/mail/index.ts'
+import { systemIds } from '../../../src/platform/system/index.ts'
+import { accessSettings, callerOf, createWorld, refusalOf, type World, words } from '../world.ts'
+
+let world: World
+let outbox: Outbox
+let handlers: HandlerTable
+let owner: AccountId
+let guest: AccountId
+let guestEmail: string
+let workspace: string
+let role: string
+let settings: InvitationPorts['settings']
+let mailFails = false
+let lookUps = 0
+let serial = 0
+
+beforeAll(async () => {
+  world = await createWorld()
+  outbox = createOutbox(await readMailTexts('config/mail'), world.clock, 1_000)
+  const { memberships } = world.members
+  const members: InvitationPorts['members'] = {
+    lock: (...call) => memberships.lock(...call),
+    assertAccess: (...call) => memberships.assertAccess(...call),
+    accessOf: (...call) => memberships.accessOf(...call),
+    add: (...call) => memberships.add(...call),
+    find: (...call) => {
+      lookUps += 1
+      return memberships.find(...call)
+    },
+  }
+  const ports = { database: world.database, ids: systemIds, members, words }
+  const send: Outbox['send'] = async (mail) => {
+    if (mailFails) throw new Error('nobody takes it')
+    await outbox.send(mail)
+  }
+  settings = { ...accessSettings.invitations }
+  handlers = createInvitations({ ...ports, mailer: { send }, portalUrl: 'https://portal.example', settings }).handlers
+})
+afterAll(() => world.close())
+beforeEach(async () => {
+  serial += 1
+  guestEmail = `guest${serial}@example.test`
+  owner = await world.account(`owner${serial}@example.test`)
+  guest = await world.account(guestEmail)
+  workspace = await world.workspaceOf(owner, `Workspace ${serial}`)
+  const placeholder = await world.account(`placeholder${serial}@example.test`)
+  role = await world.join(workspace, placeholder, ['wallet:read'])
+})
+
+const invite = (email = guestEmail, as = owner, roleBizId = role, message?: string) =>
+  world.ask(handlers, contract.createInvitation, { as, workspace, body: { email, roleBizId, message } })
+const accept = (invitationBizId: string, as = guest) =>
+  world.ask(handlers, contract.acceptInvitation, { as, body: { invitationBizId } })
+const decline = (invitationBizId: string, as = guest) =>
+  world.ask(handlers, contract.declineInvitation, { as, body: { invitationBizId, reason: 'No, thanks' } })
+const cancel = (invitationBizId: string, as = owner) =>
+  world.ask(handlers, contract.cancelInvitation, { as, workspace, body: { invitationBizId } })
+const listed = (query: Record<string, string> = {}) =>
+  world.ask(handlers, contract.listInvitations, { as: owner, workspace, query })
+const mine = (as = guest, query: Record<string, string> = {}) =>
+  world.ask(handlers, contract.listMyInvitations, { as, query })
+const rights = async (as: AccountId) => [...(await world.members.enter(callerOf(as), workspace)).permissions]
+
+describe('an invitation', () => {
+  test('is mailed in the guest’s language, seen on both sides, and accepted', async () => {
+    await world.database.updateTable('accounts').set({ default_language: 'ja' }).where('biz_id', '=', guest).execute()
+    const made = await invite(` ${guestEmail.toUpperCase()} `, owner, role, 'Come in\nBcc: x@example.test')
+    expect(made).toMatchObject({
+      workspaceBizId: workspace,
+      inviteeEmail: guestEmail,
+      roleBizId: role,
+      inviterBizId: owner,
+      invitationStatus: { code: 'PENDING' },
+      respondedAt: null,
+    })
+    const mail = outbox.list()[0]
+    expect(mail).toMatchObject({ to: guestEmail, locale: 'ja', template: 'workspace-invitation' })
+    expect(mail?.text).toContain('https://portal.example')
+    const offer = `さんがワークスペース「Workspace ${serial}」に、ロール「${made.roleName}」であなたを招待`
+    expect(mail?.text).toContain(offer)
+    expect(mail?.text).toContain('招待は 7 日間有効です')
+    expect(mail?.text).toContain('Come in Bcc: x@example.test')
+    expect(await mine()).toEqual([made])
+    expect(await listed({ invitationStatus: 'PENDING' })).toEqual([made])
+
+    expect(await accept(made.bizId)).toMatchObject({ invitationStatus: { code: 'ACCEPTED' } })
+    expect(await rights(guest)).toEqual(['wallet:read'])
+    expect(await listed({ invitationStatus: 'PENDING' })).toEqual([])
+    expect(await refusalOf(accept(made.bizId))).toBe('STATE.CONFLICT')
+    expect(await refusalOf(decline(made.bizId))).toBe('STATE.CONFLICT')
+    expect(await refusalOf(cancel(made.bizId))).toBe('STATE.CONFLICT')
+  })
+
+  test('invitations.create 200 asks the store as much about an address without an account as about an account’s', async () => {
+    const takes = async (email: string): Promise<number> => {
+      lookUps = 0
+      await invite(email)
+      return lookUps
+    }
+    expect(await takes(`nobody${serial}@example.test`)).toBe(await takes(guestEmail))
+  })
+
+  test('can be declined, with a reason', async () => {
+    const { bizId, createdAt } = await invite()
+    world.clock.advance(1_000)
+    const at = toIso(world.clock.now())
+    expect(await decline(bizId)).toMatchObject({
+      invitationStatus: { code: 'DECLINED' },
+      declineReason: 'No, thanks',
+      ...{ createdAt, respondedAt: at, updatedAt: at },
+    })
+    expect(await refusalOf(accept(bizId))).toBe('STATE.CONFLICT')
+    expect(await refusalOf(invite())).toBe('none')
+  })
+
+  test('can be cancelled', async () => {
+    const { bizId } = await invite()
+    expect(await cancel(bizId)).toMatchObject({ invitationStatus: { code: 'CANCELLED' }, respondedAt: null })
+    expect(await refusalOf(accept(bizId))).toBe('STATE.CONFLICT')
+  })
+
+  test('expires, and makes room for another one', async () => {
+    const { bizId } = await invite()
+    world.clock.advance(days(7))
+    expect((await mine())[0]?.invitationStatus.code).toBe('EXPIRED')
+    expect(await mine(guest, { invitationStatus: 'PENDING' })).toEqual([])
+    expect(await refusalOf(accept(bizId))).toBe('STATE.CONFLICT')
+    expect(await refusalOf(cancel(bizId))).toBe('STATE.CONFLICT')
+    const expired = await mine()
+    const again = await invite()
+    expect(await mine(guest, { invitationStatus: 'EXPIRED' })).toEqual(expired)
+    expect(await refusalOf(accept(again.bizId))).toBe('none')
+  })
+
+  test('invitations.list 200: one that was answered or cancelled stays so, when its time has passed and another one is made', async () => {
+    const [accepting, declining] = ['accepts', 'declines'].map((who) => `${who}${serial}@example.test`)
+    const ended: Record<string, string> = {}
+    for (const email of [accepting, declining, guestEmail]) {
+      const { bizId } = await invite(email)
+      if (email === guestEmail) await cancel(bizId)
+      else await (email === accepting ? accept : decline)(bizId, await world.account(email ?? ''))
+      ended[bizId] = email === guestEmail ? 'CANCELLED' : email === accepting ? 'ACCEPTED' : 'DECLINED'
+    }
+    const told = async () => {
+      const those = (await listed()).filter(({ bizId }) => bizId in ended)
+      return Object.fromEntries(those.map(({ bizId, invitationStatus }) => [bizId, invitationStatus.code]))
+    }
+    world.clock.advance(days(8))
+    expect(await told()).toEqual(ended)
+    for (const email of [declining, guestEmail]) await invite(email)
+    expect(await told()).toEqual(ended)
+  })
+
+  test('waits once per address, also under parallel calls', async () => {
+    const race = await Promise.all([refusalOf(invite()), refusalOf(invite()), refusalOf(invite())])
+    expect(race.sort()).toEqual(['STATE.CONFLICT', 'STATE.CONFLICT', 'none'])
+  })
+
+  test('is accepted once under parallel calls', async () => {
+    const { bizId } = await invite()
+    const race = await Promise.all([accept(bizId), accept(bizId), decline(bizId)].map(refusalOf))
+    expect(race.filter((code) => code === 'none')).toHaveLength(1)
+  })
+
+  test('is nobody else’s: another address sees nothing, as if it were unknown', async () => {
+    const { bizId } = await invite()
+    const stranger = await world.account(`stranger${serial}@example.test`)
+    const calls = [accept(bizId, stranger), decline(bizId, stranger), accept(systemIds.next(), guest)]
+    expect(await Promise.all(calls.map(refusalOf))).toEqual(Array(3).fill('RESOURCE.NOT_FOUND'))
+    await world.workspaceOf(stranger)
+    const foreign = world.ask(handlers, contract.cancelInvitation, { as: stranger, body: { invitationBizId: bizId } })
+    expect(await refusalOf(foreign)).toBe('RESOURCE.NOT_FOUND')
+    expect(await mine(stranger)).toEqual([])
+  })
+
+  test('needs the address to be verified', async () => {
+    const { bizId } = await invite()
+    await world.database.updateTable('accounts').set({ email_verified_at: null }).where('biz_id', '=', guest).execute()
+    expect(await mine()).toEqual([])
+    expect(await refusalOf(accept(bizId))).toBe('RESOURCE.NOT_FOUND')
+  })
+
+  test('does not lead into a frozen workspace', async () => {
+    const { bizId } = await invite()
+    const freeze = (workspace_status: 'ACTIVE' | 'FROZEN') =>
+      world.database
+        .updateTable('workspaces')
+        .set({ workspace_status })
+        .where('biz_id', '=', workspace as never)
+        .execute()
+    await freeze('FROZEN')
+    expect(await refusalOf(accept(bizId))).toBe('WORKSPACE.NOT_ACTIVE')
+    await freeze('ACTIVE')
+    expect(await refusalOf(accept(bizId))).toBe('none')
+  })
+
+  test('that cannot be mailed does not stay', async () => {
+    mailFails = true
+    await expect(invite()).rejects.toThrow('nobody takes it')
+    mailFails = false
+    expect(await listed({ invitationStatus: 'PENDING' })).toEqual([])
+    const told = await world.database
+      .selectFrom('audit_log')
+      .select(['action', 'outcome', 'detail'])
+      .where('workspace_biz_id', '=', workspace)
+      .orderBy('outcome', 'desc')
+      .execute()
+    expect(told).toEqual([
+      { action: 'invitations.create', outcome: 'SUCCESS', detail: { role } },
+      { action: 'invitations.create', outcome: 'REFUSED', detail: { reason: 'NOT_MAILED' } },
+    ])
+    expect(await refusalOf(invite())).toBe('none')
+  })
+})
+
+describe('who may invite whom', () => {
+  test('no member, no unknown role, and nobody offers what they lack', async () => {
+    const { bizId } = await invite()
+    await accept(bizId)
+    expect(await refusalOf(invite())).toBe('STATE.CONFLICT')
+    const other = `other${serial}@example.test`
+    expect(await refusalOf(invite(other, owner, systemIds.next()))).toBe('RESOURCE.NOT_FOUND')
+
+    const manager = await world.account(`manager${serial}@example.test`)
+    const held: Permission[] = ['invitation:manage', 'invitation:read', 'file:read']
+    const managers = await world.join(workspace, manager, held)
+    expect(await refusalOf(invite(other, manager, role))).toBe('ACCESS.PERMISSION_DENIED')
+    const owners = await world.database
+      .selectFrom('roles')
+      .select('biz_id')
+      .where('workspace_biz_id', '=', workspace as never)
+      .where('role_type', '=', 'OWNER')
+      .executeTakeFirstOrThrow()
+    expect(await refusalOf(invite(other, manager, owners.biz_id))).toBe('ACCESS.PERMISSION_DENIED')
+    expect(await refusalOf(invite(other, manager, managers))).toBe('none')
+    expect(await refusalOf(invite(`${serial}boss@example.test`, owner, owners.biz_id))).toBe('none')
+  })
+
+  test('invitations.create 404: another workspace’s role is as unknown as one that never was', async () => {
+    const elsewhere = await world.workspaceOf(owner, 'Elsewhere')
+    const foreign = await world.join(elsewhere, guest, ['wallet:read'])
+    expect(await refusalOf(invite(guestEmail, owner, foreign))).toBe('RESOURCE.NOT_FOUND')
+  })
+
+  test('invitations.create 200: an account of the SYSTEM portal with the address is nobody here', async () => {
+    const address = `clerk${serial}@example.test`
+    const clerk = await world.account(address, 'SYSTEM')
+    await world.database.updateTable('accounts').set({ default_language: 'ja' }).where('biz_id', '=', clerk).execute()
+    const { bizId } = await invite(address)
+    expect(outbox.list()[0]).toMatchObject({ to: address, locale: 'en' })
+    expect(await refusalOf(accept(bizId, clerk))).toBe('RESOURCE.NOT_FOUND')
+  })
+
+  test('nobody is flooded', async () => {
+    const tries: string[] = []
+    for (let count = 0; count < 6; count++) {
+      const code = await refusalOf(invite())
+      tries.push(code)
+      if (code === 'none') await cancel((await listed({ invitationStatus: 'PENDING' }))[0]?.bizId ?? '')
+    }
+    expect(tries).toEqual([...Array(5).fill('none'), 'ACCESS.RATE_LIMITED'])
+    world.clock.advance(days(1))
+    expect(await refusalOf(invite())).toBe('none')
+  })
+
+  test('invitations.create 429 ACCESS.RATE_LIMITED says when the next one is let in, and it is', async () => {
+    const refusedBy = async (email: string) => {
+      const [refused] = await Promise.allSettled([invite(email)])
+      return refused.status === 'rejected' && refused.reason instanceof Refusal ? refused.reason.detail : undefined
+    }
+    const waitOf = async (email: string) => (await refusedBy(email))?.retryAfter ?? 0
+    const limitOf = async (email: string) => (await refusedBy(email))?.limit
+    settings.maxPerDay = 3
+    settings.maxPerDayToAddress = 2
+    await cancel((await invite()).bizId)
+    world.clock.advance(hours(5))
+    await cancel((await invite()).bizId)
+    world.clock.advance(hours(1) + 1)
+    expect(await waitOf(guestEmail)).toBe(18 * 3_600)
+    const ofAddress = { name: 'invitations-to-address', limit: 2, windowMs: days(1), resetMs: hours(18) - 1 }
+    expect(await limitOf(guestEmail)).toEqual(ofAddress)
+    await invite('second@example.test')
+    world.clock.advance(hours(1))
+    expect(await waitOf('third@example.test')).toBe(17 * 3_600)
+    const ofAll = { name: 'invitations', limit: 3, windowMs: days(1), resetMs: hours(17) - 1 }
+    expect(await limitOf('third@example.test')).toEqual(ofAll)
+    expect(await limitOf(guestEmail)).toEqual(ofAll)
+    settings.maxPerDayToAddress = 1
+    expect(await waitOf(guestEmail)).toBe(22 * 3_600)
+    expect(await limitOf(guestEmail)).toEqual({ ...ofAddress, limit: 1, resetMs: hours(22) - 1 })
+    world.clock.advance(hours(17) - 1)
+    expect(await waitOf('third@example.test')).toBe(0)
+    Object.assign(settings, accessSettings.invitations)
+  })
+
+  test('invitations.create 429 ACCESS.RATE_LIMITED for who has sent as many as a workspace may from all of theirs', async () => {
+    settings.maxPerDay = 3
+    settings.maxPerDayToAddress = 2
+    const other = await world.account(`other${serial}@example.test`)
+    const elsewhere = async (email: string, as = owner) => {
+      const where = await world.workspaceOf(as)
+      const body = { email, roleBizId: await world.join(where, other, ['wallet:read']) }
+      return world.ask(handlers, contract.createInvitation, { as, workspace: where, body })
+    }
+    await invite()
+    await elsewhere(guestEmail)
+    expect(await refusalOf(elsewhere(guestEmail))).toBe('ACCESS.RATE_LIMITED')
+    world.clock.advance(hours(1))
+    await elsewhere('second@example.test')
+    expect(await refusalOf(elsewhere('third@example.test'))).toBe('ACCESS.RATE_LIMITED')
+    expect(await refusalOf(elsewhere(guestEmail, await world.account(`next${serial}@example.test`)))).toBe('none')
+    world.clock.advance(hours(23))
+    expect(await refusalOf(elsewhere(guestEmail))).toBe('none')
+    Object.assign(settings, accessSettings.invitations)
+  })
+
+  test('invitations.accept 409 STATE.CONFLICT for who belongs to as many workspaces as may; it waits on', async () => {
+    world.limits.maxPerAccount = 1
+    const home = await world.workspaceOf(guest)
+    const { bizId } = await invite()
+    expect(await refusalOf(accept(bizId))).toBe('STATE.CONFLICT')
+    expect((await mine())[0]?.invitationStatus.code).toBe('PENDING')
+    world.limits.maxPerAccount = 2
+    expect(await refusalOf(accept(bizId))).toBe('none')
+    expect(home).not.toBe(workspace)
+    Object.assign(world.limits, accessSettings.workspaces)
+  })
+
+  test('no more wait than may, until one is answered, cancelled or too old', async () => {
+    settings.maxPending = 2
+    const first = await invite()
+    await invite('second@example.test')
+    expect(await refusalOf(invite('third@example.test'))).toBe('STATE.CONFLICT')
+    await cancel(first.bizId)
+    expect(await refusalOf(invite('third@example.test'))).toBe('none')
+    world.clock.advance(settings.lifeMs)
+    expect(await refusalOf(invite('fourth@example.test'))).toBe('none')
+    settings.maxPending = accessSettings.invitations.maxPending
+  })
+})

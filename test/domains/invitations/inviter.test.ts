@@ -1,0 +1,129 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import * as contract from '../../../src/domains/invitations/contract.ts'
+import { createInvitations } from '../../../src/domains/invitations/index.ts'
+import { leaveWorkspace } from '../../../src/domains/members/contract.ts'
+import { type AccountId, bizId, type HandlerTable, type Permission } from '../../../src/kernel/index.ts'
+import { systemIds } from '../../../src/platform/system/index.ts'
+import { accessSettings, callerOf, createWorld, refusalOf, type World, words } from '../world.ts'
+
+let world: World
+let handlers: HandlerTable
+let owner: AccountId
+let manager: AccountId
+let guest: AccountId
+let guestEmail: string
+let workspace: string
+let managers: string
+let clerks: string
+let serial = 0
+
+beforeAll(async () => {
+  world = await createWorld()
+  const { database } = world
+  const mailer = { send: async () => undefined }
+  const ports = { database, ids: systemIds, members: world.members.memberships, mailer, words, portalUrl: '' }
+  handlers = createInvitations({ ...ports, settings: accessSettings.invitations }).handlers
+})
+afterAll(() => world.close())
+beforeEach(async () => {
+  serial += 1
+  guestEmail = `guest${serial}@example.test`
+  owner = await world.account(`owner${serial}@example.test`)
+  manager = await world.account(`manager${serial}@example.test`)
+  guest = await world.account(guestEmail)
+  workspace = await world.workspaceOf(owner)
+  managers = await world.join(workspace, manager, ['invitation:manage', 'wallet:read'])
+  clerks = await world.join(workspace, await world.account(`clerk${serial}@example.test`), ['wallet:read'])
+})
+
+const invite = async (as: AccountId, roleBizId: string): Promise<string> => {
+  const body = { email: guestEmail, roleBizId }
+  return (await world.ask(handlers, contract.createInvitation, { as, workspace, body })).bizId
+}
+const accept = (invitationBizId: string) =>
+  refusalOf(world.ask(handlers, contract.acceptInvitation, { as: guest, body: { invitationBizId } }))
+const ownerRole = async () => {
+  const { memberships } = world.members
+  const found = await world.database.transaction().execute((tx) => memberships.find(tx, owner, bizId(workspace)))
+  return found?.roleId ?? ''
+}
+const membership = (who: AccountId) =>
+  world.database
+    .updateTable('memberships')
+    .where('account_biz_id', '=', who)
+    .where('workspace_biz_id', '=', bizId<'workspace'>(workspace))
+const status = (who: AccountId, account_status: 'ACTIVE' | 'SUSPENDED') =>
+  world.database.updateTable('accounts').set({ account_status }).where('biz_id', '=', who).execute()
+const limit = (who: AccountId, policyConfig: object | null) =>
+  membership(who)
+    .set({ policy_config: policyConfig && JSON.stringify(policyConfig) })
+    .execute()
+const grant = (role: string, permission_codes: Permission[]) =>
+  world.database.updateTable('roles').set({ permission_codes }).where('biz_id', '=', bizId<'role'>(role)).execute()
+
+describe('invitations.accept 409 STATE.CONFLICT', () => {
+  const losses: { inviter: string; loses: () => Promise<unknown>; regains: () => Promise<unknown> }[] = [
+    {
+      inviter: 'has been suspended',
+      loses: () => status(manager, 'SUSPENDED'),
+      regains: () => status(manager, 'ACTIVE'),
+    },
+    {
+      inviter: 'is kept out',
+      loses: () => limit(manager, { enterable: false }),
+      regains: () => limit(manager, null),
+    },
+    { inviter: 'may only read', loses: () => limit(manager, { readOnly: true }), regains: () => limit(manager, null) },
+    {
+      inviter: 'may no longer invite',
+      loses: () => grant(managers, ['invitation:read', 'wallet:read']),
+      regains: () => grant(managers, ['invitation:manage', 'wallet:read']),
+    },
+    {
+      inviter: 'lacks by now what the role holds',
+      loses: () => grant(managers, ['invitation:manage']),
+      regains: () => grant(managers, ['invitation:manage', 'wallet:read']),
+    },
+    {
+      inviter: 'never had what the role has got since',
+      loses: () => grant(clerks, ['wallet:read', 'transfer:create']),
+      regains: () => grant(clerks, ['wallet:read']),
+    },
+  ]
+  test.each(losses)('whose inviter $inviter; it waits on, and is 200 when that has changed', async (loss) => {
+    const made = await invite(manager, clerks)
+    await loss.loses()
+    expect(await accept(made)).toBe('STATE.CONFLICT')
+    expect(await refusalOf(world.members.enter(callerOf(guest), workspace))).toBe('ACCESS.PERMISSION_DENIED')
+    const [waiting] = await world.ask(handlers, contract.listMyInvitations, { as: guest, query: {} })
+    expect(waiting?.invitationStatus.code).toBe('PENDING')
+    await loss.regains()
+    expect(await accept(made)).toBe('none')
+  })
+
+  test('whose inviter has left; another one makes it anew', async () => {
+    const made = await invite(manager, clerks)
+    await world.ask(world.handlers, leaveWorkspace, { as: manager, workspace })
+    expect(await accept(made)).toBe('STATE.CONFLICT')
+    const body = { invitationBizId: made }
+    await world.ask(handlers, contract.cancelInvitation, { as: owner, workspace, body })
+    expect(await accept(await invite(owner, clerks))).toBe('none')
+  })
+
+  test('to be an owner, by one who is none any more, with whatever rights', async () => {
+    const made = await invite(owner, await ownerRole())
+    const all = await world.members.enter(callerOf(owner), workspace)
+    await grant(managers, [...all.permissions])
+    await membership(owner)
+      .set({ role_biz_id: bizId<'role'>(managers) })
+      .execute()
+    expect(await accept(made)).toBe('STATE.CONFLICT')
+  })
+})
+
+test('invitations.decline 200 whatever has become of the inviter', async () => {
+  const body = { invitationBizId: await invite(manager, clerks), reason: 'No' }
+  await status(manager, 'SUSPENDED')
+  const declined = await world.ask(handlers, contract.declineInvitation, { as: guest, body })
+  expect(declined.invitationStatus.code).toBe('DECLINED')
+})

@@ -1,0 +1,154 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { inTransaction } from '../../../src/database/index.ts'
+import * as contract from '../../../src/domains/members/contract.ts'
+import { leaveWorkspace, listMyWorkspaces } from '../../../src/domains/members/contract.ts'
+import { listAccounts } from '../../../src/domains/operators/store.ts'
+import * as workspaceContract from '../../../src/domains/workspaces/contract.ts'
+import { listWorkspaces } from '../../../src/domains/workspaces/store.ts'
+import { type AccountId, bizId, type RoleId, type WorkspaceId } from '../../../src/kernel/index.ts'
+import { callerOf, createWorld, type World } from '../world.ts'
+
+let world: World
+let owner: AccountId
+let operator: AccountId
+let serial = 0
+beforeAll(async () => {
+  world = await createWorld()
+  owner = await world.account('owner@example.test')
+  operator = await world.account('operator@example.test', 'SYSTEM')
+})
+afterAll(() => world.close())
+
+describe('part of a name, in any case', () => {
+  const name = 'ΝΗΣΟΣ İpek'
+  let workspace: string
+  beforeAll(async () => {
+    workspace = await world.workspaceOf(owner, name)
+    await world.database.updateTable('accounts').set({ account_name: name }).where('biz_id', '=', owner).execute()
+  })
+  const spellings = ['ΝΗΣΟΣ', 'νησος', 'νησοσ', 'İpek', 'ipek']
+
+  test.each(spellings)('workspaces.listMembers 200: finds %s', async (accountName) => {
+    const asked = { as: owner, workspace, query: { accountName } }
+    const { items } = await world.ask(world.handlers, contract.listMembers, asked)
+    expect(items.map(({ userBizId }) => userBizId)).toEqual([owner])
+  })
+
+  test.each(spellings)('operators.listWorkspaces 200: finds %s', async (workspaceName) => {
+    const {
+      workspaceName: part,
+      startTime: _from,
+      endTime: _to,
+      ...query
+    } = workspaceContract.listWorkspaces.query.parse({ workspaceName })
+    const { items } = await listWorkspaces(world.database, { ...query, name: part })
+    expect(items.map(({ id }) => id)).toEqual([workspace])
+  })
+})
+
+describe('part of an address, in any case and width', () => {
+  let workspace: string
+  beforeAll(async () => {
+    workspace = await world.workspaceOf(owner)
+  })
+  const spellings = ['owner@', 'OWNER@', 'ｏｗｎｅｒ＠']
+
+  test.each(spellings)('workspaces.listMembers 200: finds %s', async (accountEmail) => {
+    const asked = { as: owner, workspace, query: { accountEmail } }
+    const { items } = await world.ask(world.handlers, contract.listMembers, asked)
+    expect(items.map(({ userBizId }) => userBizId)).toEqual([owner])
+  })
+
+  test.each(spellings)('operators.listAccounts 200: finds %s', async (email) => {
+    const all = { currentPage: 1, pageSize: 10, sortBy: 'createdAt', sortOrder: 'asc' } as const
+    const { items } = await listAccounts(world.database, { ...all, email })
+    expect(items.map(({ id }) => id)).toEqual([owner])
+  })
+})
+
+describe('limits that operators set', () => {
+  let workspace: WorkspaceId
+  let member: AccountId
+  let roleId: RoleId
+  const reason = 'a court order'
+  beforeEach(async () => {
+    workspace = bizId(await world.workspaceOf(owner))
+    member = await world.account(`member${++serial}@example.test`)
+    roleId = bizId(await world.join(workspace, member, ['wallet:read', 'transfer:create']))
+  })
+  const limit = (policyConfig: object | null) => {
+    const body = { userBizId: member, policyConfig, reason }
+    const asked = { as: callerOf(operator, 'SYSTEM'), params: { workspace_id: workspace }, body }
+    return world.ask(world.handlers, contract.limitMember, asked)
+  }
+  const leave = () => world.ask(world.handlers, leaveWorkspace, { as: member, workspace })
+  const comeBack = () => {
+    const joining = { workspaceId: workspace, accountId: member, roleId, joinSource: 'INVITATION' } as const
+    return inTransaction(world.database, (tx) => world.members.memberships.add(tx, joining, world.clock.now()))
+  }
+  const membership = async () => {
+    const [only] = await world.ask(world.handlers, listMyWorkspaces, { as: member })
+    return only
+  }
+
+  test('workspaces.leave 200: whoever is invited back is limited as before', async () => {
+    await limit({ readOnly: true })
+    for (const _ of ['once', 'again']) {
+      await leave()
+      expect(await membership()).toBeUndefined()
+      expect(await comeBack()).toBe(true)
+      expect(await membership()).toMatchObject({ policyConfig: { readOnly: true }, isDefault: true })
+      const { permissions } = await world.members.enter(callerOf(member), workspace)
+      expect([...permissions]).toEqual(['wallet:read'])
+    }
+  })
+
+  test('workspaces.leave 200: who may not have it as the default comes back to a plain membership', async () => {
+    await limit({ defaultEligible: false })
+    await leave()
+    await comeBack()
+    expect(await membership()).toMatchObject({ isDefault: false, defaultEligible: false })
+  })
+
+  test('workspaces.leave 200: limits left over from an earlier membership are replaced', async () => {
+    const policy_config = JSON.stringify({ enterable: false })
+    const kept = { workspace_biz_id: workspace, account_biz_id: member, policy_config }
+    await world.database.insertInto('membership_limits_kept').values(kept).execute()
+    await limit({ readOnly: true })
+    await leave()
+    await comeBack()
+    expect(await membership()).toMatchObject({ policyConfig: { readOnly: true } })
+  })
+
+  test('workspaces.limitMember 200: limits neither another member nor what the member is elsewhere', async () => {
+    const other = await world.account(`other${++serial}@example.test`)
+    await world.join(workspace, other, ['transfer:create'])
+    const elsewhere = await world.workspaceOf(member)
+    await limit({ readOnly: true })
+    const rightsOf = async (who: AccountId, where: string) =>
+      (await world.members.enter(callerOf(who), where)).permissions
+    expect([...(await rightsOf(other, workspace))]).toEqual(['transfer:create'])
+    expect(await rightsOf(member, elsewhere)).toContain('transfer:create')
+  })
+
+  test('workspaces.leave 200: what one workspace keeps of a member is not spent by another', async () => {
+    await limit({ readOnly: true })
+    await leave()
+    const elsewhere = await world.workspaceOf(owner, 'Elsewhere')
+    await world.join(elsewhere, member, ['transfer:create'])
+    const { permissions } = await world.members.enter(callerOf(member), elsewhere)
+    expect([...permissions]).toEqual(['transfer:create'])
+    await comeBack()
+    expect([...(await world.members.enter(callerOf(member), workspace)).permissions]).toEqual(['wallet:read'])
+  })
+
+  test('workspaces.limitMember 200: limits that were lifted stay lifted', async () => {
+    await limit({ readOnly: true })
+    await leave()
+    await comeBack()
+    await limit(null)
+    await leave()
+    await comeBack()
+    expect(await membership()).toMatchObject({ policyConfig: null })
+  })
+})

@@ -1,0 +1,48 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { isCountry } from '../../../src/domains/constants/index.ts'
+import * as contract from '../../../src/domains/profile/contract.ts'
+import { createProfile } from '../../../src/domains/profile/index.ts'
+import { type AccountId, type HandlerTable, minutes } from '../../../src/kernel/index.ts'
+import { createWorld, refusalOf, type World, words } from '../world.ts'
+
+let world: World
+let handlers: HandlerTable
+let account: AccountId
+beforeAll(async () => {
+  world = await createWorld()
+  account = await world.account('Ada@Example.test')
+  handlers = createProfile({ database: world.database, words, isCountry }).handlers
+})
+afterAll(() => world.close())
+
+test('the profile is the account’s own', async () => {
+  expect(await world.ask(handlers, contract.readProfile, { as: account, locale: 'vi' })).toMatchObject({
+    bizId: account,
+    accountEmail: 'Ada@Example.test',
+    accountPhone: '',
+    accountRemark: null,
+    accountPortal: { code: 'CONSUMER', value: 10010104, label: 'Cổng người dùng' },
+    accountStatus: { code: 'ACTIVE', value: 10010202 },
+    createdAt: '2026-03-01T09:00:00.000Z',
+    defaultLanguage: 'en',
+    defaultTimezone: 'Europe/Berlin',
+    defaultCountry: 'DE',
+  })
+})
+
+test('only what is given changes', async () => {
+  world.clock.advance(minutes(1))
+  const body = { accountName: 'Ada', accountPhone: '+84 28 3823 4567', defaultLanguage: 'vi', defaultCountry: 'VN' }
+  const changed = await world.ask(handlers, contract.updateProfile, { as: account, body })
+  expect(changed).toMatchObject({ ...body, defaultTimezone: 'Europe/Berlin', updatedAt: '2026-03-01T09:01:00.000Z' })
+  expect(await world.ask(handlers, contract.readProfile, { as: account })).toEqual(changed)
+  const acts = await world.database.selectFrom('audit_log').selectAll().execute()
+  expect(acts).toMatchObject([{ action: 'profile.update', actor_biz_id: account, outcome: 'SUCCESS', detail: {} }])
+})
+
+test('a country that does not exist is refused, and an empty update', async () => {
+  const call = world.ask(handlers, contract.updateProfile, { as: account, body: { defaultCountry: 'ZZ' } })
+  expect(await refusalOf(call)).toBe('VALIDATION.INVALID_PARAMETER')
+  const empty = world.ask(handlers, contract.updateProfile, { as: account, body: {} })
+  expect(await refusalOf(empty)).toBe('VALIDATION.INVALID_PARAMETER')
+})

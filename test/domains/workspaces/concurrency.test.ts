@@ -1,0 +1,304 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import { sql } from 'kysely'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { permissionTable } from '../../../src/contract/index.ts'
+import type { Database } from '../../../src/database/index.ts'
+import * as invitationContract from '../../../src/domains/invitations/contract.ts'
+import { createInvitations } from '../../../src/domains/invitations/index.ts'
+import * as memberContract from '../../../src/domains/members/contract.ts'
+import * as operatorContract from '../../../src/domains/operators/contract.ts'
+import { createOperators } from '../../../src/domains/operators/index.ts'
+import * as roleContract from '../../../src/domains/roles/contract.ts'
+import { createRoles } from '../../../src/domains/roles/index.ts'
+import * as sandboxContract from '../../../src/domains/sandbox/contract.ts'
+import { createSandbox } from '../../../src/domains/sandbox/index.ts'
+import * as contract from '../../../src/domains/workspaces/contract.ts'
+import { freezeOwnWorkspace } from '../../../src/domains/workspaces/index.ts'
+import { endSessions } from '../../../src/identity/index.ts'
+import {
+  type AccountId,
+  bizId,
+  type HandlerTable,
+  money,
+  type OrderId,
+  toDate,
+  type WalletId,
+  type WorkspaceId,
+} from '../../../src/kernel/index.ts'
+import { post } from '../../../src/ledger/execute.ts'
+import { createLedger, type Ledger } from '../../../src/ledger/index.ts'
+import { systemIds } from '../../../src/platform/system/index.ts'
+import { everyStore } from '../../ledger/stores.ts'
+import { accessSettings, callerOf, createWorld, refusalOf, type World, words } from '../world.ts'
+
+const stores = await everyStore()
+afterAll(() => Promise.all(stores.map((store) => store.close())))
+
+const rounds = 8
+const crowd = 6
+const times = <T>(count: number, make: (index: number) => Promise<T>): Promise<T[]> =>
+  Promise.all(Array.from({ length: count }, (_, index) => make(index)))
+
+/** What calls that come at once do to a workspace's people and money, where several connections really race. */
+describe.each(stores)('races on $name', (store) => {
+  let world: World
+  let handlers: HandlerTable
+  let ledger: Ledger
+  let serial = 0
+  beforeAll(async () => {
+    world = await createWorld(async () => store)
+    const { database, clock } = world
+    const members = world.members.memberships
+    const roles = { permissionTable: permissionTable.workspace, settings: accessSettings.roles }
+    ledger = createLedger({ database, clock, ids: systemIds })
+    await ledger.ensureHouse(['USD'])
+    const mailer = { send: async () => undefined, close: async () => undefined }
+    handlers = new Map([
+      ...world.handlers,
+      ...createRoles({ database, words, ids: systemIds, members, ...roles }).handlers,
+      ...createInvitations({
+        database,
+        ids: systemIds,
+        members,
+        mailer,
+        portalUrl: '',
+        words,
+        settings: accessSettings.invitations,
+      }).handlers,
+      ...createSandbox({ database, ledger, members, cleaners: [] }).handlers,
+      ...createOperators({
+        database,
+        ids: systemIds,
+        mailer,
+        words,
+        signInUrl: () => '',
+        endSessions,
+        freezeOwnWorkspace,
+        onSessionsEnded: () => undefined,
+        ledger,
+        clock,
+        patiently: world.patiently,
+      }).handlers,
+    ])
+  })
+
+  const someone = () => world.account(`racer${++serial}@example.test`)
+  const openWallet = (workspaceBizId: WorkspaceId, wallet: WalletId) => {
+    const named = { walletName: 'Main', currency: 'USD', isDefault: true }
+    return ledger.openWallet({ bizId: wallet, workspaceBizId, ...named, at: world.clock.now() })
+  }
+
+  type Row = readonly [table: 'orders' | 'ledger_accounts', id: string]
+  /** What becomes of a sandbox's reset that comes between the two rows that somebody else holds, one after the other. */
+  const resetBetween = async (by: { as: AccountId; workspace: WorkspaceId }, first: Row, second: Row) => {
+    let reset: Promise<string> | undefined
+    await world.database.transaction().execute(async (tx) => {
+      const hold = ([table, id]: Row) => sql`SELECT FROM ${sql.table(table)} WHERE biz_id = ${id} FOR NO KEY UPDATE`
+      await sql`SET LOCAL lock_timeout = '300ms'`.execute(tx)
+      await hold(first).execute(tx)
+      reset = refusalOf(world.ask(handlers, sandboxContract.resetSandbox, by))
+      await pause(200)
+      await hold(second).execute(tx)
+    })
+    return reset
+  }
+
+  test('operators.suspendAccount 401: of operators who suspend one another at once, one stays', async () => {
+    for (let round = 0; round < rounds; round++) {
+      const operators = await times(crowd, () => world.account(`operator${++serial}@example.test`, 'SYSTEM'))
+      const suspend = (as: AccountId, account_id: AccountId) => {
+        const asked = { as: callerOf(as, 'SYSTEM'), params: { account_id }, body: { reason: 'a quarrel' } }
+        return refusalOf(world.ask(handlers, operatorContract.suspendAccount, asked))
+      }
+      const others = (one: AccountId) => operators.filter((other) => other !== one)
+      const ends = await Promise.all(operators.flatMap((one) => others(one).map((other) => suspend(one, other))))
+      expect(ends.filter((end) => end === 'none')).toHaveLength(crowd - 1)
+      expect(ends).toContain('ACCESS.TOKEN_INVALID')
+    }
+  })
+
+  test('an account has one default, however many calls name one', async () => {
+    const as = await someone()
+    const mine = await times(crowd, () => world.workspaceOf(as))
+    for (let round = 0; round < rounds; round++) {
+      await Promise.all(
+        mine.map((workspace) => world.ask(handlers, memberContract.setDefaultWorkspace, { as, workspace })),
+      )
+      const listed = await world.ask(handlers, memberContract.listMyWorkspaces, { as })
+      expect(listed.filter((row) => row.isDefault)).toHaveLength(1)
+    }
+  })
+
+  test('workspaces made at once leave an account with one default', async () => {
+    const as = await someone()
+    await times(crowd, (index) =>
+      world.ask(handlers, contract.createWorkspace, { as, body: { workspaceName: `Workspace ${index}` } }),
+    )
+    const listed = await world.ask(handlers, memberContract.listMyWorkspaces, { as })
+    expect(listed).toHaveLength(crowd)
+    expect(listed.filter((row) => row.isDefault)).toHaveLength(1)
+  })
+
+  test('workspaces made and joined at once never are more than an account may belong to', async () => {
+    const as = await someone()
+    const others = await times(crowd, async () => world.workspaceOf(await someone()))
+    world.limits.maxPerAccount = 3
+    await Promise.allSettled([
+      ...others.map((workspace) => world.join(workspace, as, [])),
+      ...others.map((_, index) =>
+        world.ask(handlers, contract.createWorkspace, { as, body: { workspaceName: `Workspace ${index}` } }),
+      ),
+    ])
+    Object.assign(world.limits, accessSettings.workspaces)
+    expect(await world.ask(handlers, memberContract.listMyWorkspaces, { as })).toHaveLength(3)
+  })
+
+  test('an invitation is made once and answered once', async () => {
+    for (let round = 0; round < rounds; round++) {
+      const as = await someone()
+      const workspace = await world.workspaceOf(as)
+      const guest = await someone()
+      const guestEmail = `racer${serial}@example.test`
+      const role = await world.ask(handlers, roleContract.createRole, {
+        as,
+        workspace,
+        body: { roleName: 'Guest', permissionCodes: [] },
+      })
+      const made = await times(crowd, () =>
+        refusalOf(
+          world.ask(handlers, invitationContract.createInvitation, {
+            as,
+            workspace,
+            body: { email: guestEmail, roleBizId: role.bizId },
+          }),
+        ),
+      )
+      expect(made.filter((end) => end === 'none')).toHaveLength(1)
+      const [invitation] = await world.ask(handlers, invitationContract.listMyInvitations, { as: guest })
+      const body = { invitationBizId: invitation?.bizId }
+      const answers = await Promise.all(
+        [
+          world.ask(handlers, invitationContract.acceptInvitation, { as: guest, body }),
+          world.ask(handlers, invitationContract.acceptInvitation, { as: guest, body }),
+          world.ask(handlers, invitationContract.declineInvitation, { as: guest, body: { ...body, reason: 'No' } }),
+          world.ask(handlers, invitationContract.cancelInvitation, { as, workspace, body }),
+        ].map(refusalOf),
+      )
+      expect(answers.filter((end) => end === 'none')).toHaveLength(1)
+      expect(answers.filter((end) => end === 'STATE.CONFLICT')).toHaveLength(3)
+    }
+  })
+
+  /** A sandbox in its seed state, with two wallets. */
+  const sandbox = async () => {
+    const as = await someone()
+    const workspace = bizId<'workspace'>(await world.workspaceOf(as, 'Play', 'SANDBOX'))
+    const wallet = async (walletName: string, isDefault: boolean): Promise<WalletId> => {
+      const id = systemIds.next<'wallet'>()
+      const at = world.clock.now()
+      await ledger.openWallet({ bizId: id, workspaceBizId: workspace, walletName, currency: 'USD', isDefault, at })
+      return id
+    }
+    const [main, spare] = [await wallet('Main', true), await wallet('Spare', false)]
+    const reset = () => world.ask(handlers, sandboxContract.resetSandbox, { as, workspace })
+    await reset()
+    const move = (by: Database, from: WalletId, to: WalletId) =>
+      post(
+        { database: by, clock: world.clock, ids: systemIds },
+        {
+          actor: as,
+          parties: [
+            { label: 'source', wallet: from, workspace, currency: 'USD', active: true, currencyField: 'currency' },
+            { label: 'target', wallet: to, workspace, currency: 'USD', active: true, currencyField: 'currency' },
+          ],
+          entries: [
+            { account: 'source', amount: -100n, flowType: 'TRANSFER' },
+            { account: 'target', amount: 100n, flowType: 'TRANSFER' },
+          ],
+        },
+      )
+    const totals = () =>
+      Promise.all([main, spare].map(async (id) => (await ledger.readBalance({ wallet: id, workspace }))?.total))
+    return { main, spare, reset, move, totals }
+  }
+  const seeded = [money(1_000_000n, 'USD'), money(0n, 'USD')]
+
+  test('a sandbox is in its seed state after any storm of transfers and resets', async () => {
+    const { main, spare, reset, move, totals } = await sandbox()
+    const ends = await times(60, (index) => {
+      if (index % 10 === 9) return refusalOf(reset())
+      return refusalOf(index % 2 ? move(world.database, main, spare) : move(world.database, spare, main))
+    })
+    expect(new Set(ends).difference(new Set(['none', 'WALLET.INSUFFICIENT_FUNDS'])).size).toBe(0)
+    await reset()
+    expect(await totals()).toEqual(seeded)
+    expect(await ledger.verifyBook()).toBeNull()
+  })
+
+  test('sandbox.reset 200 while a transfer is under way: it waits for that one, and takes back what it moved', async () => {
+    const { main, spare, reset, move, totals } = await sandbox()
+    let ending: Promise<string> | undefined
+    await world.database.transaction().execute(async (tx) => {
+      await move(tx, main, spare)
+      ending = refusalOf(reset())
+      // Long enough to come as far as it gets.
+      await pause(200)
+    })
+    expect(await ending).toBe('none')
+    expect(await totals()).toEqual(seeded)
+  })
+
+  /** A sandbox with a wallet, to which payments are announced. */
+  const announced = async () => {
+    const as = await someone()
+    const workspace = bizId<'workspace'>(await world.workspaceOf(as, 'Play', 'SANDBOX'))
+    const wallet = systemIds.next<'wallet'>()
+    await openWallet(workspace, wallet)
+    const target = { label: 'target', wallet, workspace, currency: 'USD', active: true, currencyField: 'walletBizId' }
+    const data = { amount: '1', currency: 'USD', usageOf: 'BANK_USD', dailyMax: null }
+    const announce = () =>
+      ledger.execute({
+        actor: as,
+        parties: [target],
+        create: { workspace, type: 'RECHARGE', data, steps: [{ status: 'PENDING_PAYMENT' }] },
+      })
+    return { as, workspace, wallet, announce }
+  }
+
+  test('sandbox.reset 200 while what it ends is cancelled: every order ends once, and nobody is told of a conflict', async () => {
+    const { as, workspace, announce } = await announced()
+    const unpaid = { type: 'RECHARGE', workspace, expected: ['PENDING_PAYMENT'] } as const
+    const cancel = ({ bizId: id }: { bizId: OrderId }) =>
+      ledger.execute({ actor: as, parties: [], move: { ...unpaid, id, steps: [{ status: 'CANCELLED' }] } })
+    for (let round = 0; round < rounds; round++) {
+      const orders = await times(crowd, announce)
+      const reset = refusalOf(world.ask(handlers, sandboxContract.resetSandbox, { as, workspace }))
+      const cancelled = await Promise.all(orders.map((order) => refusalOf(cancel(order))))
+      expect(await reset).toBe('none')
+      expect(new Set(cancelled).difference(new Set(['none', 'STATE.CONFLICT'])).size).toBe(0)
+    }
+    expect(await ledger.verifyBook()).toBeNull()
+  })
+
+  test('sandbox.reset 200 takes orders before wallets, as commands do: one that is under way gets to its wallet', async () => {
+    const { as, workspace, wallet, announce } = await announced()
+    const { bizId: order } = await announce()
+    expect(await resetBetween({ as, workspace }, ['orders', order], ['ledger_accounts', wallet])).toBe('none')
+  })
+
+  test('sandbox.reset 200 takes its counterpart in its place among the wallets, by id, as commands do', async () => {
+    const as = await someone()
+    const workspace = bizId<'workspace'>(await world.workspaceOf(as, 'Play', 'SANDBOX'))
+    const at = world.clock.now()
+    const [counterpart, wallet] = [`00000000${systemIds.next<'wallet'>().slice(8)}`, systemIds.next<'wallet'>()]
+    await sql`INSERT INTO ledger_accounts (biz_id, workspace_biz_id, kind, currency, created_at, updated_at)
+      VALUES (${counterpart}, ${workspace}, 'CLEARING', 'USD', ${toDate(at)}, ${toDate(at)})`.execute(world.database)
+    await openWallet(workspace, wallet)
+    const rows = [
+      ['ledger_accounts', counterpart],
+      ['ledger_accounts', wallet],
+    ] as const
+    expect(await resetBetween({ as, workspace }, ...rows)).toBe('none')
+    expect(await ledger.verifyBook()).toBeNull()
+  })
+})

@@ -1,0 +1,290 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { apiKeyPermissions, permissionTable } from '../../../src/contract/index.ts'
+import * as apiKeyContract from '../../../src/domains/api-keys/contract.ts'
+import { type ApiKeys, createApiKeys } from '../../../src/domains/api-keys/index.ts'
+import * as invitationContract from '../../../src/domains/invitations/contract.ts'
+import { createInvitations } from '../../../src/domains/invitations/index.ts'
+import * as memberContract from '../../../src/domains/members/contract.ts'
+import { limitMember } from '../../../src/domains/members/contract.ts'
+import * as accountContract from '../../../src/domains/operators/contract.ts'
+import { createOperators } from '../../../src/domains/operators/index.ts'
+import { updateProfile } from '../../../src/domains/profile/contract.ts'
+import { createProfile } from '../../../src/domains/profile/index.ts'
+import * as roleContract from '../../../src/domains/roles/contract.ts'
+import { createRoles } from '../../../src/domains/roles/index.ts'
+import * as contract from '../../../src/domains/workspaces/contract.ts'
+import { freezeWorkspace, unfreezeWorkspace } from '../../../src/domains/workspaces/contract.ts'
+import { freezeOwnWorkspace } from '../../../src/domains/workspaces/index.ts'
+import { endSessions } from '../../../src/identity/index.ts'
+import { type AccountId, days, type HandlerTable, type Operation, toDate } from '../../../src/kernel/index.ts'
+import { createLedger } from '../../../src/ledger/index.ts'
+import { createKeyedDigest } from '../../../src/platform/crypto/index.ts'
+import { systemIds, systemRandomness } from '../../../src/platform/system/index.ts'
+import { rowsOf } from '../../harness/rows.ts'
+import { type Asked, accessSettings, callerOf, createWorld, refusalOf, type World, words } from '../world.ts'
+
+/**
+ * Whatever happens to a thing of a workspace and to its people, with something of every kind beside it, and in another
+ * workspace that has people in common with it. A new kind is to be kept there as well.
+ */
+describe('the rows of other workspaces, of other accounts and of other things stay as they are', () => {
+  let world: World
+  let handlers: HandlerTable
+  let keys: ApiKeys
+  let others: ReadonlySet<string>
+  let owner: AccountId
+  let operator: AccountId
+  let workspace: string
+  let serial = 0
+  let theirs: Awaited<ReturnType<typeof furnish>>
+
+  const person = async () => {
+    const email = `person${++serial}@example.test`
+    return { id: await world.account(email), email }
+  }
+  const ask = <O extends Operation>(operation: O, asked: Partial<Asked> = {}) =>
+    world.ask(handlers, operation, { as: owner, workspace, ...asked })
+  const operate = <O extends Operation>(operation: O, params: Record<string, string>, body: object = {}) =>
+    world.ask(handlers, operation, { as: callerOf(operator, 'SYSTEM'), params, body })
+  const roleOf = async (as = owner, within = workspace) => {
+    const body = { roleName: `Role ${++serial}`, permissionCodes: [] }
+    return (await ask(roleContract.createRole, { as, workspace: within, body })).bizId
+  }
+  const invite = async (email: string, as = owner, within = workspace) => {
+    const body = { email, roleBizId: await roleOf(as, within) }
+    return { invitationBizId: (await ask(invitationContract.createInvitation, { as, workspace: within, body })).bizId }
+  }
+  const keyOf = async (as = owner, within = workspace) => {
+    const body = { apiKeyName: `Key ${++serial}`, permissionCodes: ['wallet:read'] }
+    return ask(apiKeyContract.createApiKey, { as, workspace: within, body })
+  }
+  const use = async (token: string) => {
+    await keys.authenticate({ token, portal: 'CONSUMER', clientHash: '', clientIp: '203.0.113.7', bypassCache: false })
+    await keys.settle()
+  }
+  const limit = (member: AccountId, policyConfig: object | null, within = workspace) =>
+    operate(limitMember, { workspace_id: within }, { userBizId: member, policyConfig, reason: 'a court order' })
+  const beginSession = async (account: AccountId) => {
+    const [now, later] = [toDate(world.clock.now()), new Date(world.clock.now() + days(1))]
+    await world.database
+      .insertInto('sessions')
+      .values({
+        biz_id: systemIds.next<'session'>(),
+        portal: 'CONSUMER',
+        account_biz_id: account,
+        client_digest: new Uint8Array(32),
+        client_ip: '203.0.113.7',
+        user_agent: 'test',
+        login_at: now,
+        last_activity_at: now,
+        idle_expires_at: later,
+        expires_at: later,
+        stepped_up_at: null,
+        ended_at: null,
+        end_reason: null,
+      })
+      .execute()
+  }
+  const registered = async () => {
+    const { id: ownerId } = await person()
+    await beginSession(ownerId)
+    const opening = { ownerId, name: 'First', kind: 'LIVE', joinSource: 'REGISTRATION', at: world.clock.now() } as const
+    const { workspaceId } = await world.database
+      .transaction()
+      .execute((tx) => world.workspaces.openWithWallets(tx, opening))
+    return { ownerId, workspaceId }
+  }
+
+  type Known = Record<'member' | 'left' | 'guest', { id: AccountId; email: string }[]>
+  /** Something of every kind in a workspace. */
+  const furnish = async (as: AccountId, within: string) => {
+    const people: Known = { member: [], left: [], guest: [] }
+    let invitation = { invitationBizId: '' }
+    for (const kind of ['guest', 'member', 'left', 'member', 'guest', 'member', 'left'] as const) {
+      const someone = await person()
+      people[kind].push(someone)
+      if (kind === 'guest') invitation = await invite(someone.email, as, within)
+      else await world.join(within, someone.id, ['wallet:read'])
+      if (kind === 'left') {
+        await limit(someone.id, { readOnly: true }, within)
+        await ask(memberContract.leaveWorkspace, { as: someone.id, workspace: within })
+      }
+    }
+    await limit(people.member[0]?.id ?? as, { readOnly: true }, within)
+    const { secret, bizId: apiKeyBizId } = await keyOf(as, within)
+    await use(secret)
+    return { people, invitation, key: { apiKeyBizId } }
+  }
+
+  beforeAll(async () => {
+    world = await createWorld()
+    const { database, clock } = world
+    const members = world.members.memberships
+    const ids = systemIds
+    const mailer = { send: async () => undefined, close: async () => undefined }
+    const fault = (error: unknown) => {
+      throw error
+    }
+    const settings = { ...accessSettings.apiKeys }
+    const secrets = { randomness: systemRandomness, digest: createKeyedDigest(new Uint8Array(32)) }
+    keys = createApiKeys({
+      ...{ database, words, ids, clock, ...secrets, settings },
+      members: {
+        enter: world.members.enter,
+        assertAccess: (tx, account, access) => members.assertAccess(tx, account, access),
+      },
+      permissions: apiKeyPermissions,
+      assertAddressAllowed: async () => undefined,
+      onFault: fault,
+    })
+    const ledger = createLedger({ database, clock, ids })
+    const { patiently } = world
+    const told = { signInUrl: () => '', endSessions, freezeOwnWorkspace, onSessionsEnded: () => undefined, patiently }
+    const invitations = { mailer, portalUrl: '', settings: accessSettings.invitations }
+    const roles = { permissionTable: permissionTable.workspace, settings: accessSettings.roles }
+    handlers = new Map([
+      ...world.handlers,
+      ...keys.handlers,
+      ...createRoles({ database, words, ids, members, ...roles }).handlers,
+      ...createInvitations({ database, ids, members, words, ...invitations }).handlers,
+      ...createProfile({ database, words, isCountry: () => true }).handlers,
+      ...createOperators({ database, ids, mailer, words, ledger, clock, ...told }).handlers,
+    ])
+    operator = await world.account('operator@example.test', 'SYSTEM')
+    const neighbour = await registered()
+    theirs = await furnish(neighbour.ownerId, neighbour.workspaceId)
+    const late = await person()
+    await invite(late.email, neighbour.ownerId, neighbour.workspaceId)
+    theirs.people.guest.push(late)
+    owner = (await person()).id
+    workspace = await world.workspaceOf(owner)
+    await furnish(owner, workspace)
+    // All that waits has run out, and none of it is written down as such.
+    clock.advance(days(8))
+    others = await rowsOf(database)
+    clock.advance(60_000)
+  })
+  beforeEach(() => expect(others.size).toBeGreaterThan(20))
+  afterEach(async () => {
+    const now = await rowsOf(world.database)
+    const changed = [...others.difference(now)]
+    // Told of once, by the test that changed them.
+    others = others.intersection(now)
+    expect(changed, changed.join('\n')).toEqual([])
+  })
+  afterAll(() => world.close())
+
+  /** Of the people whom the neighbour knows. */
+  const next = (kind: keyof Known) => {
+    const someone = theirs.people[kind].shift()
+    if (!someone) throw new Error(`furnish() makes too few: ${kind}`)
+    return someone
+  }
+
+  test('roles.create, roles.update, roles.setPermissions and roles.delete 200', async () => {
+    const roleBizId = await roleOf()
+    await ask(roleContract.updateRole, { body: { roleBizId, roleName: 'Another', description: 'Other' } })
+    await ask(roleContract.setRolePermissions, { body: { roleBizId, permissionCodes: ['wallet:read'] } })
+    await ask(roleContract.deleteRole, { body: { roleBizId } })
+  })
+
+  test('roles.changeMember 200 and workspaces.limitMember 200, of who is a member of both', async () => {
+    const { id } = next('member')
+    await world.join(workspace, id, [])
+    await ask(roleContract.changeMemberRole, { body: { userBizId: id, roleBizId: await roleOf() } })
+    await limit(id, { defaultEligible: false })
+    await limit(id, null)
+  })
+
+  test('workspaces.leave 200, of who is a member of both', async () => {
+    const { id } = next('member')
+    await world.join(workspace, id, [])
+    await ask(memberContract.leaveWorkspace, { as: id })
+  })
+
+  test('workspaces.leave and invitations.accept 200 keep the limits of who left both', async () => {
+    const { id, email } = next('left')
+    await world.join(workspace, id, [])
+    await limit(id, { readOnly: true })
+    await ask(memberContract.leaveWorkspace, { as: id })
+    await ask(invitationContract.acceptInvitation, { as: id, body: await invite(email) })
+    expect(await ask(memberContract.listMyWorkspaces, { as: id })).toMatchObject([{ policyConfig: { readOnly: true } }])
+  })
+
+  test('invitations.accept 200 brings no limits of another workspace', async () => {
+    const { id, email } = next('left')
+    await ask(invitationContract.acceptInvitation, { as: id, body: await invite(email) })
+    expect(await ask(memberContract.listMyWorkspaces, { as: id })).toMatchObject([{ policyConfig: null }])
+  })
+
+  test('invitations.create, invitations.accept, invitations.decline and invitations.cancel 200, of who is invited by both', async () => {
+    const [first, second, third] = [next('guest'), next('guest'), next('guest')]
+    await ask(invitationContract.acceptInvitation, { as: first.id, body: await invite(first.email) })
+    const declined = await invite(second.email)
+    await ask(invitationContract.declineInvitation, { as: second.id, body: { ...declined, reason: 'No' } })
+    await ask(invitationContract.cancelInvitation, { body: await invite(third.email) })
+  })
+
+  test('workspaces.create, workspaces.update and workspaces.setDefault 200', async () => {
+    const { id: as } = await person()
+    const make = async (workspaceName: string) =>
+      (await ask(contract.createWorkspace, { as, body: { workspaceName } })).bizId
+    const [first, second] = [await make('First'), await make('Second')]
+    await ask(contract.updateCurrentWorkspace, { as, workspace: first, body: { workspaceName: 'Renamed' } })
+    for (const named of [second, first, second]) await ask(memberContract.setDefaultWorkspace, { as, workspace: named })
+    const mine = await ask(memberContract.listMyWorkspaces, { as })
+    world.clock.advance(1_000)
+    await ask(memberContract.setDefaultWorkspace, { as, workspace: second })
+    expect(await ask(memberContract.listMyWorkspaces, { as })).toEqual(mine)
+    expect(mine.map((each) => [each.workspaceBizId, each.workspaceName, each.isDefault])).toEqual([
+      [second, 'Second', true],
+      [first, 'Renamed', false],
+    ])
+  })
+
+  test('apiKeys.create, apiKeys.disable, apiKeys.enable and apiKeys.delete 200, and the use of one', async () => {
+    const { bizId: apiKeyBizId, secret } = await keyOf()
+    await use(secret)
+    for (const operation of [apiKeyContract.disableApiKey, apiKeyContract.enableApiKey, apiKeyContract.deleteApiKey])
+      await ask(operation, { body: { apiKeyBizId } })
+  })
+
+  test('operators.freezeWorkspace and operators.unfreezeWorkspace 200', async () => {
+    const reason = { reason: 'a court order' }
+    const frozen = { workspace_id: await world.workspaceOf((await person()).id) }
+    await operate(freezeWorkspace, frozen, reason)
+    await operate(unfreezeWorkspace, frozen, reason)
+  })
+
+  test('operators.rejectAccount, operators.approveAccount, operators.suspendAccount and operators.reactivateAccount 200', async () => {
+    const waiting = async () => {
+      const { ownerId } = await registered()
+      const account = world.database.updateTable('accounts').set({ account_status: 'PENDING_APPROVAL' })
+      await account.where('biz_id', '=', ownerId).execute()
+      return { account_id: ownerId }
+    }
+    const rejected = await waiting()
+    // Closed is what the registration opened, and not where others are at work.
+    await world.join(workspace, rejected.account_id, [])
+    await operate(accountContract.rejectAccount, rejected, { reason: 'no such person' })
+    const approved = await waiting()
+    await operate(accountContract.approveAccount, approved)
+    await operate(accountContract.terminateAccountSessions, approved)
+    await operate(accountContract.suspendAccount, approved, { reason: 'under review' })
+    await operate(accountContract.reactivateAccount, approved)
+  })
+
+  test('profile.update 200', async () => {
+    const { id: as } = await person()
+    await ask(updateProfile, { as, body: { accountName: 'Renamed' } })
+  })
+
+  test('invitations.accept, invitations.cancel and apiKeys.disable 404 for theirs', async () => {
+    for (const call of [
+      ask(invitationContract.acceptInvitation, { body: theirs.invitation }),
+      ask(invitationContract.cancelInvitation, { body: theirs.invitation }),
+      ask(apiKeyContract.disableApiKey, { body: theirs.key }),
+    ])
+      expect(await refusalOf(call)).toBe('RESOURCE.NOT_FOUND')
+  })
+})
