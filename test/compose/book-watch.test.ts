@@ -6,14 +6,15 @@ import type { Ledger } from '../../src/ledger/index.ts'
 
 const logger = pino({ level: 'silent' })
 const metrics = { checked: () => undefined }
-const watch = (readCheck: Ledger['readCheck']) => watchBook({ ledger: { readCheck }, logger, metrics })
+const watch = (readCheck: Ledger['readLastCheck']) =>
+  watchBook({ ledger: { readLastCheck: readCheck }, logger, metrics })
 const broken = { rule: 'entries follow one another', subject: 'x', violations: 1 }
 
 beforeEach(() => void vi.useFakeTimers())
 afterEach(() => void vi.useRealTimers())
 
 test('a replica is not ready while the last check has found the book broken, and is again once one has not', async () => {
-  let found: Awaited<ReturnType<Ledger['readCheck']>> = { at: instantOf(0), broken }
+  let found: Awaited<ReturnType<Ledger['readLastCheck']>> = { at: instantOf(0), broken }
   const book = watch(async () => found)
   await vi.advanceTimersByTimeAsync(0)
   await expect(book.check()).rejects.toThrow(broken.rule)

@@ -15,7 +15,7 @@ import * as contract from '../../src/domains/workspaces/contract.ts'
 import { freezeOwnWorkspace } from '../../src/domains/workspaces/index.ts'
 import { endSessions } from '../../src/identity/index.ts'
 import { type AccountId, days, type HandlerTable, type Operation, toDate } from '../../src/kernel/index.ts'
-import { createLedger } from '../../src/ledger/index.ts'
+import { Ledger } from '../../src/ledger/index.ts'
 import { createKeyedDigest } from '../../src/platform/crypto/index.ts'
 import { systemIds, systemRandomness } from '../../src/platform/system/index.ts'
 import { rowsOf } from '../harness/rows.ts'
@@ -125,7 +125,7 @@ describe('the rows of other workspaces, of other accounts and of other things st
     const secrets = { randomness: systemRandomness, digest: createKeyedDigest(new Uint8Array(32)) }
     const admit = async () => undefined
     keys = createApiKeys({ database, words, ids, clock, ...secrets, gate, members, admit, settings, onFault: fault })
-    const ledger = createLedger({ database, clock, ids })
+    const ledger = new Ledger({ database, clock, ids })
     const { patiently } = world
     const told = { signInUrl: () => '', endSessions, freezeOwnWorkspace, onSessionsEnded: () => undefined, patiently }
     const invitations = { mailer, portalUrl: '', settings: accessSettings.invitations }

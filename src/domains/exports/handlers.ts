@@ -8,7 +8,7 @@ import {
   toIso,
   type Words,
 } from '../../kernel/index.ts'
-import { listing } from '../../ledger/index.ts'
+import { toListParameters } from '../../ledger/index.ts'
 import { actOf } from '../../platform/audit/index.ts'
 import * as contract from './contract.ts'
 import { exportFormat, exportStatus, exportType } from './contract.ts'
@@ -33,7 +33,7 @@ export const exportHandlers = (ports: ExportPorts, words: Words): HandlerTable =
     listExports: async ({ query, workspace, caller, receivedAt: at, locale }) => {
       const { sortBy, exportType: type, exportStatus: status } = query
       const viewer = { workspace: workspace.id, account: caller.accountId, at }
-      const found = await listExports(ports.database, viewer, { ...listing(query), sortBy, type, status })
+      const found = await listExports(ports.database, viewer, { ...toListParameters(query), sortBy, type, status })
       return mapPage(found, (row) => render(row, locale))
     },
     createExport: async (request) => {

@@ -12,7 +12,7 @@ import {
   type Words,
 } from '../../kernel/index.ts'
 
-import { listing } from '../../ledger/index.ts'
+import { toListParameters } from '../../ledger/index.ts'
 import { actOf } from '../../platform/audit/index.ts'
 import { type AccountPorts, change, read, terminateSessions } from './accounts.ts'
 import { type AccountRow, listAccounts } from './accounts-store.ts'
@@ -45,7 +45,7 @@ export const accountHandlers = (ports: AccountPorts, words: Words): HandlerTable
   return handlerTable(contract, {
     listAccounts: async ({ query, locale }) => {
       const { sortBy, accountStatus: status, accountPortal: portal, accountEmail: email } = query
-      const found = await listAccounts(ports.database, { ...listing(query), sortBy, status, portal, email })
+      const found = await listAccounts(ports.database, { ...toListParameters(query), sortBy, status, portal, email })
       return mapPage(found, (row) => render(row, locale))
     },
     readAccount: async ({ params, locale }) => render(await read(ports, bizId(params.account_id)), locale),

@@ -10,7 +10,7 @@ import {
   toIso,
   type Words,
 } from '../../kernel/index.ts'
-import { listing } from '../../ledger/index.ts'
+import { toListParameters } from '../../ledger/index.ts'
 import { verifyAuditLog } from '../../platform/audit/index.ts'
 import { type AuditRow, listAuditLog } from './audit-store.ts'
 import * as contract from './contract.ts'
@@ -40,7 +40,7 @@ export const auditHandlers = (database: Database, clock: Clock, words: Words): H
   return handlerTable(contract, {
     listAuditLog: async ({ query, locale }) => {
       const { actorId, workspaceId, action, targetId, outcome } = query
-      const asked = { ...listing(query), actorId, workspaceId, action, targetId, outcome }
+      const asked = { ...toListParameters(query), actorId, workspaceId, action, targetId, outcome }
       return mapPage(await listAuditLog(database, asked), (row) => render(row, locale))
     },
     verifyAuditLog: async () => {

@@ -40,7 +40,7 @@ export interface LedgerPorts extends Pick<OpenDatabase, 'patiently'> {
 const checkTogether = ({ ledger, clock, patiently }: LedgerPorts) => {
   const check = async () => {
     const checkedAt = toIso(clock.now())
-    const found = await patiently((database) => ledger.within(database).checkBook())
+    const found = await patiently((database) => ledger.within(database).checkInvariants())
     const checks = found.map(({ name, violations }) => ({ name, holds: violations === 0, violations }))
     return { holds: checks.every((each) => each.holds), checkedAt, checks }
   }

@@ -1,5 +1,5 @@
 import { type Instant, type Money, parseMoney } from '../../kernel/index.ts'
-import { type OrderMove, ranOutAt, rechargeRunsOut } from '../../ledger/index.ts'
+import { expiredAt, type OrderMove, rechargeExpiry } from '../../ledger/index.ts'
 import type { OpenOrder, SandboxWallet } from './store.ts'
 
 /** A code, as failureCode is one; the texts beside it have no other words. */
@@ -21,7 +21,7 @@ export const correction = (wallet: SandboxWallet): Money | undefined => {
 
 /** How an order that is still open ends when its sandbox is emptied; one that has run out is told as EXPIRED already. */
 const endOf = ({ type, status, expiresAt }: OpenOrder, at: Instant): 'CANCELLED' | 'EXPIRED' | 'FAILED' => {
-  if (ranOutAt({ status, data: { expiresAt } }, rechargeRunsOut, at) !== null) return 'EXPIRED'
+  if (expiredAt({ status, data: { expiresAt } }, rechargeExpiry, at) !== null) return 'EXPIRED'
   return type === 'RECHARGE' || (type === 'WITHDRAWAL' && status === 'PENDING_APPROVAL') ? 'CANCELLED' : 'FAILED'
 }
 

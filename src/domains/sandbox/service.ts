@@ -75,7 +75,7 @@ export const createService = ({ database, ledger, members, cleaners }: SandboxPo
       const wallets = await lockWallets(tx, by.id)
       for (const order of await openOrders(tx, by.id)) await end(within, by.id, order, act)
       for (const wallet of wallets) await correct(within, by.id, wallet, act.accountId)
-      await within.forgetUsage(by.id)
+      await within.deleteDailyUsage(by.id)
       for (const clean of cleaners) await clean(tx, { workspaceId: by.id, at: act.at })
       await recordAct(tx, act, { workspaceId: by.id, targetId: by.id })
     })

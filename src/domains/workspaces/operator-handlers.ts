@@ -1,7 +1,7 @@
 import type { Database } from '../../database/index.ts'
 import { bizId, type HandlerTable, handlerTable, mapPage, type Words } from '../../kernel/index.ts'
 
-import { listing } from '../../ledger/index.ts'
+import { toListParameters } from '../../ledger/index.ts'
 import { actOf } from '../../platform/audit/index.ts'
 import * as contract from '../operators/contract.ts'
 import { changeWorkspace } from './freezing.ts'
@@ -18,7 +18,7 @@ export const createOperatorHandlers = (ports: OperatorPorts, words: Words): Hand
   handlerTable(contract, {
     listWorkspaces: async ({ query, locale }) => {
       const { sortBy, workspaceStatus: status, workspaceKind: kind, workspaceName: name } = query
-      const found = await listWorkspaces(ports.database, { ...listing(query), sortBy, status, kind, name })
+      const found = await listWorkspaces(ports.database, { ...toListParameters(query), sortBy, status, kind, name })
       return mapPage(found, (row) => tellWorkspace(words, row, locale))
     },
     freezeWorkspace: async (request) => {

@@ -1,5 +1,5 @@
 import { bizId, formatMoney, type Instant, isCurrency, money, toIso, type WorkspaceId } from '../../../kernel/index.ts'
-import { type Ledger, type Order, ranOutAt } from '../../../ledger/index.ts'
+import { expiredAt, type Ledger, type Order } from '../../../ledger/index.ts'
 import type { DataField, OrderKind } from './order-columns.ts'
 import { everyRow } from './paging.ts'
 import type { Row, Source } from './row.ts'
@@ -49,7 +49,7 @@ const ownNotes = new Set(['clientReference'])
 /** Where the last of the steps left the order, or its time since; undefined where there was none. */
 const standing = ({ runsOut }: OrderKind, { data }: Order, steps: Order['history'], at: Instant) => {
   const last = steps.at(-1)
-  const end = last && runsOut ? ranOutAt({ status: last.status, data }, runsOut, at) : null
+  const end = last && runsOut ? expiredAt({ status: last.status, data }, runsOut, at) : null
   return end !== null && runsOut ? { status: runsOut.to, at: end } : last
 }
 
