@@ -7,9 +7,8 @@ import { type Funding, fundWallet, provideLiquidity } from './commands/funding.t
 import { ensureHouseAccounts } from './commands/house-accounts-store.ts'
 import { deleteExpiredResults, findStoredResult, replayOnRefusal, storeResult } from './commands/idempotency-store.ts'
 import { changeWalletStatus, insertWallet, type NewWallet, type WalletStatusChange } from './commands/wallets-store.ts'
-import { checkInvariants, type InvariantCheck } from './integrity/invariants-store.ts'
+import { checkInvariants, type Discrepancy, type InvariantCheck, verifyLedger } from './integrity/invariants-store.ts'
 import { type LastCheck, readLastCheck, recordCheck } from './integrity/last-check-store.ts'
-import { type Discrepancy, verifyLedger } from './integrity/verify.ts'
 import type { Order } from './order.ts'
 import { type Balance, type BalanceScope, readBalance, readBalanceAt } from './reads/balances-store.ts'
 import { deleteDailyUsage, readDailyUsage, type UsageQuery } from './reads/daily-usage-store.ts'
@@ -144,8 +143,8 @@ export class Ledger {
     return listPostings(this.#database, order)
   }
 
-  /** Undefined for an unknown order and for one that the workspace may not see. */
-  readOrder(scope: OrderScope): Promise<ListedOrder | undefined> {
+  /** An order. Throws RESOURCE.NOT_FOUND for an unknown order and for one that the workspace may not see. */
+  readOrder(scope: OrderScope): Promise<ListedOrder> {
     return readOrder(this.#database, scope)
   }
 

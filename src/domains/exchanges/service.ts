@@ -134,14 +134,10 @@ export const createExchange = (
 ): Promise<Order> => ports.ledger.replayOnRefusal(context.key, () => useQuote(ports, quote, context))
 
 /** An exchange of the workspace. */
-export const readExchange = async (
+export const readExchange = (
   { ledger }: ExchangesPorts,
-  { id, workspace }: { id: OrderId; workspace: WorkspaceId },
-): Promise<ListedOrder> => {
-  const order = await ledger.readOrder({ id, type: 'EXCHANGE', workspace })
-  if (!order) throw notFound('no such exchange')
-  return order
-}
+  scope: { id: OrderId; workspace: WorkspaceId },
+): Promise<ListedOrder> => ledger.readOrder({ ...scope, type: 'EXCHANGE' })
 
 /** Sets an operator's rate for a pair. It applies to new quotes until another one is set. */
 export const setExchangeRate = async (

@@ -135,15 +135,9 @@ interface RechargeScope {
   workspace: WorkspaceId | null
 }
 
-const readStored = async ({ ledger }: RechargesPorts, { id, workspace }: RechargeScope): Promise<ListedOrder> => {
-  const order = await ledger.readOrder({ id, type: 'RECHARGE', workspace })
-  if (!order) throw notFound('no such recharge')
-  return order
-}
-
 /** A recharge with its expiry applied. */
 export const readRecharge = async (ports: RechargesPorts, scope: RechargeScope): Promise<ListedOrder> =>
-  withExpiry(await readStored(ports, scope), ports.clock.now())
+  withExpiry(await ports.ledger.readOrder({ ...scope, type: 'RECHARGE' }), ports.clock.now())
 
 type Change = Omit<PostingCommand, 'actor' | 'idempotency' | 'audit'> & { move: OrderMove }
 
@@ -155,7 +149,7 @@ const changeRecharge = (
   changeOf: (order: Order) => Change | Promise<Change>,
 ): Promise<Order> =>
   ports.ledger.replayOnRefusal(context.key, async () => {
-    const order = await readStored(ports, { id, workspace: context.workspace })
+    const order = await ports.ledger.readOrder({ id, type: 'RECHARGE', workspace: context.workspace })
     if (expiredAt(order, rechargeExpiry, ports.clock.now()) !== null)
       throw new Refusal('STATE.CONFLICT', { internal: 'the recharge has expired' })
     return ports.ledger.execute({ ...commandOrigin(context), ...(await changeOf(order)) })

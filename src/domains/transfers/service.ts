@@ -1,4 +1,4 @@
-import { notFound, type OrderId, type WorkspaceId } from '../../kernel/index.ts'
+import type { OrderId, WorkspaceId } from '../../kernel/index.ts'
 import { type CommandContext, commandOrigin, type Ledger, type ListedOrder, type Order } from '../../ledger/index.ts'
 import { approvalMove, newTransfer, rejectionMove, toTransfer, transferEntries, transferParties } from './order.ts'
 import { computeTerms, type TransferInput, type TransferRules } from './rules.ts'
@@ -26,14 +26,10 @@ export const createTransfer = (
 }
 
 /** A transfer that the workspace sent or received; null for a transfer of any workspace. */
-export const readTransfer = async (
+export const readTransfer = (
   { ledger }: TransfersPorts,
-  { id, workspace }: { id: OrderId; workspace: WorkspaceId | null },
-): Promise<ListedOrder> => {
-  const order = await ledger.readOrder({ id, type: 'TRANSFER', workspace })
-  if (!order) throw notFound('no such transfer')
-  return order
-}
+  scope: { id: OrderId; workspace: WorkspaceId | null },
+): Promise<ListedOrder> => ledger.readOrder({ ...scope, type: 'TRANSFER' })
 
 /** Executes a pending transfer with the funds that it holds. */
 export const approveTransfer = async (

@@ -94,14 +94,10 @@ export const createWithdrawal = (
 ): Promise<Order> => ports.ledger.replayOnRefusal(context.key, () => holdFunds(ports, input, context))
 
 /** A withdrawal of the workspace; null for one of any workspace. */
-export const readWithdrawal = async (
+export const readWithdrawal = (
   { ledger }: Pick<WithdrawalsPorts, 'ledger'>,
-  { id, workspace }: { id: OrderId; workspace: WorkspaceId | null },
-): Promise<ListedOrder> => {
-  const order = await ledger.readOrder({ id, type: 'WITHDRAWAL', workspace })
-  if (!order) throw notFound('no such withdrawal')
-  return order
-}
+  scope: { id: OrderId; workspace: WorkspaceId | null },
+): Promise<ListedOrder> => ledger.readOrder({ ...scope, type: 'WITHDRAWAL' })
 
 /** Ends a withdrawal and releases its funds, also those of a frozen wallet. */
 const releaseFunds = ({ ledger }: WithdrawalsPorts, move: OrderMove, context: CommandContext): Promise<Order> =>

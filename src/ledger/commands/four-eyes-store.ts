@@ -14,13 +14,6 @@ const accountsOfSamePerson = (database: Database) =>
     .innerJoin('accounts as other', 'other.email_canonical', 'creator.email_canonical')
     .select('other.biz_id')
 
-/** Whether two accounts belong to the same person. */
-export const isSamePerson = async (database: Database, creator: AccountId, other: AccountId): Promise<boolean> => {
-  if (creator === other) return true
-  const found = accountsOfSamePerson(database).where('creator.biz_id', '=', creator).where('other.biz_id', '=', other)
-  return (await found.executeTakeFirst()) !== undefined
-}
-
 const isCreatedBy = async (database: Database, order: OrderId, account: AccountId): Promise<boolean> => {
   const found = accountsOfSamePerson(database)
     .innerJoin('orders', 'orders.created_by', 'creator.biz_id')
@@ -35,7 +28,8 @@ export const assertDifferentPerson = async (
   creator: AccountId,
   decider: AccountId,
 ): Promise<void> => {
-  if (await isSamePerson(database, creator, decider)) throw ownDecision()
+  const found = accountsOfSamePerson(database).where('creator.biz_id', '=', creator).where('other.biz_id', '=', decider)
+  if (creator === decider || (await found.executeTakeFirst()) !== undefined) throw ownDecision()
 }
 
 /** Throws for an operator's decision on their own order. The creator never changes, so the check may run before the command. */

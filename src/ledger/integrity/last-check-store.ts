@@ -1,6 +1,6 @@
 import type { Database } from '../../database/index.ts'
 import { type Instant, toDate } from '../../kernel/index.ts'
-import type { Discrepancy } from './verify.ts'
+import type { Discrepancy } from './invariants-store.ts'
 
 export interface LastCheck {
   at: Instant

@@ -2,6 +2,7 @@ import { type Expression, type ExpressionBuilder, type SqlBool, sql } from 'kyse
 import { counting, type Database, moment, type Tables } from '../../database/index.ts'
 import {
   type Instant,
+  notFound,
   type OrderId,
   offsetOf,
   type Page,
@@ -84,11 +85,8 @@ export interface OrderScope {
   workspace: WorkspaceId | null
 }
 
-/** Undefined for an unknown order and for one that the workspace may not see. */
-export const readOrder = async (
-  database: Database,
-  { id, type, workspace }: OrderScope,
-): Promise<ListedOrder | undefined> => {
+/** Throws RESOURCE.NOT_FOUND for an unknown order and for one that the workspace may not see. */
+export const readOrder = async (database: Database, { id, type, workspace }: OrderScope): Promise<ListedOrder> => {
   const row = await database
     .selectFrom('orders')
     .where('biz_id', '=', id)
@@ -96,7 +94,8 @@ export const readOrder = async (
     .where((orders) => orders.or(visibleSets(workspace).map((isVisible) => isVisible(orders))))
     .select(orderColumns)
     .executeTakeFirst()
-  return row && toListedOrder(row)
+  if (!row) throw notFound(`no such ${type.toLowerCase()}`)
+  return toListedOrder(row)
 }
 
 /** The type of an order of any workspace, for operators. Undefined for an unknown order. */
