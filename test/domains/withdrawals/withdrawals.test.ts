@@ -2,7 +2,6 @@ import { createHash } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import * as channelContract from '../../../src/domains/withdrawal-channels/contract.ts'
 import { createWithdrawalChannels } from '../../../src/domains/withdrawal-channels/index.ts'
-import { maskAccount } from '../../../src/domains/withdrawal-channels/rules.ts'
 import * as contract from '../../../src/domains/withdrawals/contract.ts'
 import { createWithdrawals } from '../../../src/domains/withdrawals/index.ts'
 import { createKeyedDigest, createSecretBox } from '../../../src/platform/crypto/index.ts'
@@ -12,18 +11,6 @@ import { testDatabase } from '../../identity/database.ts'
 import { asker } from '../../ledger/ask.ts'
 import { createBook } from '../../ledger/book.ts'
 import { refusalOf, words } from '../world.ts'
-
-test.each([
-  ['DE89370400440532013000', '****3000'],
-  ['123456789', '****789'],
-  ['12345', '****5'],
-  ['12', '****'],
-])(
-  'withdrawalChannels.create: of the account %s no more than a third is shown, and never more than four places',
-  (account, shown) => {
-    expect(maskAccount(account)).toBe(shown)
-  },
-)
 
 describe('withdrawals in the store', () => {
   const scene = async () => {
