@@ -1,7 +1,7 @@
 import { stderr, stdout } from 'node:process'
 import { readVariables } from '../config/env.ts'
 import { loadConfiguration } from '../config/index.ts'
-import { verifyBook } from '../ledger/index.ts'
+import { verifyLedger } from '../ledger/index.ts'
 import type { Command } from './command.ts'
 import { withSpinner } from './progress.ts'
 import { withExistingStore } from './store.ts'
@@ -17,7 +17,7 @@ export const ledgerVerify: Command = {
   run: async () => {
     const settings = loadConfiguration(readVariables())
     const broken = await withExistingStore(settings, ({ patiently }) =>
-      withSpinner(stderr, 'checking the book', () => patiently(verifyBook)),
+      withSpinner(stderr, 'checking the book', () => patiently(verifyLedger)),
     )
     if (!broken) stdout.write('the book adds up\n')
     else stdout.write(`BROKEN: ${broken.rule}, first at ${broken.subject} (${broken.violations} violations)\n`)

@@ -20,8 +20,9 @@ import { createWithdrawals } from '../domains/withdrawals/index.ts'
 import { createWorkspaces, freezeOwnWorkspace, hasWorkspace, lockWorkspace } from '../domains/workspaces/index.ts'
 import { endSessions, type Identity } from '../identity/index.ts'
 import type { HandlerTable, Portal } from '../kernel/index.ts'
-import { checkingBook, createLedger, forgettingAnswers, verifyBook } from '../ledger/index.ts'
+import { Ledger, ledgerCheckJob, resultCleanupJob, verifyLedger } from '../ledger/index.ts'
 import type { Infrastructure } from './infrastructure.ts'
+
 import { linksOf } from './links.ts'
 import { exchangeTerms, liquidityOf, openRates } from './rates.ts'
 
@@ -36,8 +37,8 @@ export const composeDomains = async (
   const { currencies, transferFee, transferApprovalFrom } = settings.money
   const signInUrl = (portal: Portal): string => linksOf(settings, portal).signIn
   const { expiryMs, ledgerCheckMs } = settings.money.background
-  const ledger = createLedger(outside)
-  await ledger.ensureHouse(currencies)
+  const ledger = new Ledger(outside)
+  await ledger.ensureHouseAccounts(currencies)
   const members = createMembers({
     ...outside,
     permissions: workspacePermissions,
@@ -148,12 +149,12 @@ export const composeDomains = async (
     exchanges: exchanges.jobs,
     operators: operators.jobs,
     ledger: [
-      forgettingAnswers(ledger, expiryMs),
-      checkingBook({
+      resultCleanupJob(ledger, expiryMs),
+      ledgerCheckJob({
         ledger,
         clock: outside.clock,
         everyMs: ledgerCheckMs,
-        verifyBook: (signal) => outside.patiently(verifyBook, signal),
+        verifyLedger: (signal) => outside.patiently(verifyLedger, signal),
         onBroken: (broken) => logger.error(broken, 'the book does not add up'),
       }),
     ],

@@ -9,7 +9,7 @@ export interface LedgerReadiness {
 }
 
 interface Parts {
-  ledger: Pick<Ledger, 'readCheck'>
+  ledger: Pick<Ledger, 'readLastCheck'>
   logger: Logger
   metrics: ReturnType<typeof createBookMetrics>
 }
@@ -25,7 +25,7 @@ export const watchLedger = ({ ledger, logger, metrics }: Parts): LedgerReadiness
   let isSilent = false
   const look = async (): Promise<void> => {
     try {
-      const last = await ledger.readCheck()
+      const last = await ledger.readLastCheck()
       broken = last?.broken?.rule
       if (last) metrics.checked(last.broken?.violations ?? 0, last.at)
       isSilent = false

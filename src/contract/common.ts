@@ -2,8 +2,10 @@ import * as z from 'zod'
 import {
   type CodedFamily,
   canonicalEmail,
+  invalid,
   isCurrency,
   longestPassword,
+  type Money,
   parseInstant,
   parseMoney,
   passwordLength,
@@ -92,7 +94,17 @@ export const amount = z
 /** A decimal string in a reply. */
 export const decimal = z.string()
 
-/** Whether an amount is more than nothing and fits its currency's decimal places. */
+/**
+ * The `Money` of a request's amount. The currency comes from the same body or from a wallet. Throws
+ * VALIDATION.INVALID_PARAMETER for `amount` if the currency does not have that many decimal places.
+ */
+export const moneyOf = (value: string, currencyCode: string): Money => {
+  const parsed = isCurrency(currencyCode) ? parseMoney(value, currencyCode) : undefined
+  if (!parsed || parsed.minor <= 0n) throw invalid('amount')
+  return parsed
+}
+
+/** Whether an amount is above zero and fits its currency's decimal places. */
 export const fits = (value: string, currencyCode: string): boolean =>
   isCurrency(currencyCode) && (parseMoney(value, currencyCode)?.minor ?? 0n) > 0n
 

@@ -1,95 +1,40 @@
-import type { Database } from '../database/index.ts'
-import { readBalance, readBalanceAt } from './balances-store.ts'
-import { checkBook } from './book-store.ts'
-import { keepCheck, readCheck } from './check-store.ts'
-import { listDueOrders } from './due-store.ts'
-import { execute, type LedgerPorts } from './execute.ts'
-import { listFlows, listPostings, readFlows } from './flows-store.ts'
-import { ensureHouse } from './house-store.ts'
-import { earlierAnswer, forgetAnswers, keepAnswer } from './idempotency.ts'
-import { verifyBook } from './invariants.ts'
-import { provideLiquidity } from './liquidity.ts'
-import { isSamePerson } from './maker-store.ts'
-import { fundWallet } from './opening.ts'
-import { listOrders, readOrder, readOrders, readOrderType } from './orders-store.ts'
-import { orEarlierOrder } from './remembered.ts'
-import { deleteUsageOf, readDailyUsage } from './usage-store.ts'
-import { insertWallet, listWallets, moveWallet, readDefaultWallet, readWallet } from './wallets-store.ts'
-
-export {
-  type Acting,
-  memberActing,
-  operatorActing,
-  signedBy,
-} from './acting.ts'
-export type { Balance } from './balances-store.ts'
-export { checkingBook } from './checking.ts'
-export type * from './command.ts'
-export type { LedgerPorts } from './execute.ts'
-export { feeEntries, feeParties } from './fee.ts'
-export type { Flow, FlowQuery, Posting } from './flows-store.ts'
-export { forgettingAnswers } from './forgetting.ts'
-export type { Discrepancy } from './invariants.ts'
-export { verifyBook } from './invariants.ts'
-export { listing } from './listing.ts'
+/**
+ * The double-entry ledger under every money domain. `Ledger` is the entry point: start reading at ledger.ts. `commands/` writes,
+ * `reads/` queries, `integrity/` verifies the invariants, and `schema/` holds tables and functions: a money command is one SQL
+ * function. The other files are what the order domains share: tariffs, expiry, views. Depends on kernel, database and platform.
+ */
+export type * from './commands/command.ts'
+export { type CommandContext, commandOrigin, memberContext, operatorContext } from './commands/context.ts'
+export type { LedgerPorts } from './commands/execute-store.ts'
+export { operatorDecision } from './commands/four-eyes-store.ts'
+export { type Discrepancy, verifyLedger } from './integrity/invariants-store.ts'
+export { ledgerCheckJob, resultCleanupJob } from './jobs.ts'
+export { Ledger } from './ledger.ts'
 export { endedStatuses, type Order, reachedAt } from './order.ts'
-export type { OrderQuery, ReadOrder } from './orders-store.ts'
-export { type RunningOut, ranOutAt, rechargeRunsOut } from './running-out.ts'
-export { type Charge, chargeOf, housesOf, type Tariff, type TariffTerms, tariffOf, usageOf } from './tariff.ts'
-export { type Teller, tellCode, tellKind, tellOrder, tellWay } from './telling.ts'
-export type { Wallet } from './wallets-store.ts'
-
-const over =
-  <First>(first: First) =>
-  <A extends unknown[], R>(work: (first: First, ...rest: A) => R) =>
-  (...rest: A): R =>
-    work(first, ...rest)
-
-const parts = (ports: LedgerPorts) => {
-  const by = over(ports)
-  const from = over(ports.database)
-  return {
-    /** One command with an order: moved or made, posted, held, audited, remembered; or refused with nothing done. */
-    execute: by(execute),
-    fundWallet: by(fundWallet),
-    ensureHouse: by(ensureHouse),
-    provideLiquidity: by(provideLiquidity),
-    earlierAnswer: by(earlierAnswer),
-    orEarlierOrder: by(orEarlierOrder),
-    keepAnswer: by(keepAnswer),
-    forgetAnswers: by(forgetAnswers),
-    isSamePerson: from(isSamePerson),
-    openWallet: from(insertWallet),
-    moveWallet: from(moveWallet),
-    listWallets: from(listWallets),
-    readWallet: from(readWallet),
-    readDefaultWallet: from(readDefaultWallet),
-    readBalance: from(readBalance),
-    readBalanceAt: from(readBalanceAt),
-    listFlows: from(listFlows),
-    readFlows: from(readFlows),
-    readOrder: from(readOrder),
-    readOrderType: from(readOrderType),
-    listOrders: from(listOrders),
-    readOrders: from(readOrders),
-    listDueOrders: from(listDueOrders),
-    readDailyUsage: from(readDailyUsage),
-    forgetUsage: from(deleteUsageOf),
-    listPostings: from(listPostings),
-    checkBook: from(checkBook),
-    verifyBook: from(verifyBook),
-    keepCheck: from(keepCheck),
-    readCheck: from(readCheck),
-  }
-}
-
-/** Double entry, under every money domain. */
-export interface Ledger extends ReturnType<typeof parts> {
-  /** The same ledger inside a transaction; within one, nothing else may be used (PGlite has one connection). */
-  within(tx: Database): Ledger
-}
-
-export const createLedger = (ports: LedgerPorts): Ledger => ({
-  ...parts(ports),
-  within: (tx) => createLedger({ ...ports, database: tx }),
-})
+export { expiredAt, type OrderExpiry, rechargeExpiry } from './order-expiry.ts'
+export {
+  isOwnOrder,
+  toCodedValue,
+  toFlowAmountView,
+  toOrderView,
+  toWorkspaceKindView,
+  type Viewer,
+  viewerOf,
+} from './order-view.ts'
+export type { Balance } from './reads/balances-store.ts'
+export type { Flow, FlowQuery, Posting } from './reads/flows-store.ts'
+export { type OrderListRequest, toListParameters, toOrderQuery } from './reads/list-parameters.ts'
+export type { ListedOrder, OrderQuery } from './reads/orders-store.ts'
+export type { Wallet } from './reads/wallets-store.ts'
+export {
+  type Charge,
+  chargeParties,
+  computeCharge,
+  dailyUsageData,
+  feeEntries,
+  feeParties,
+  parseConfiguredAmount,
+  parseTariff,
+  type Tariff,
+  type TariffSettings,
+} from './tariff.ts'

@@ -4,7 +4,7 @@ import { bizId, instantOf } from '../kernel/index.ts'
 const idOf = <Kind extends string>() => z.string().transform((text) => bizId<Kind>(text))
 const instant = z.string().transform((text) => instantOf(Date.parse(text)))
 
-/** An order as the store tells it (order_json), fresh or replayed. */
+/** The JSON form of an order (order_json in schema/order-json.ts). */
 export const storedOrder = z.object({
   bizId: idOf<'order'>(),
   workspaceBizId: idOf<'workspace'>(),
@@ -34,6 +34,6 @@ export type Order = z.output<typeof storedOrder>
 /** The final statuses of all order types. The same list as in schema/orders.ts. */
 export const endedStatuses = ['COMPLETED', 'FAILED', 'REJECTED', 'CANCELLED', 'EXPIRED'] as const
 
-/** When the order reached a status, by its history; null when it never did. */
+/** When the order last reached a status; null if it never did. */
 export const reachedAt = (order: Order, status: string): Order['createdAt'] | null =>
   order.history.findLast((step) => step.status === status)?.at ?? null

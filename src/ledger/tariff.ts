@@ -1,7 +1,7 @@
+import { moneyOf } from '../contract/common.ts'
 import {
   add,
   compare,
-  invalid,
   type Money,
   money,
   parseMoney,
@@ -11,15 +11,14 @@ import {
   roundedUp,
   subtract,
 } from '../kernel/index.ts'
-import type { Party } from './command.ts'
-import { feeParties } from './fee.ts'
+import type { Entry, Party } from './commands/command.ts'
 
-/** What a channel takes and costs, as a configuration writes it: decimal strings of `currency`; the rate is a share. */
-export interface TariffTerms {
+/** The limits and fees of a channel as configured: decimal strings in `currency`. The rate is a share below one. */
+export interface TariffSettings {
   currency: string
   minAmount: string
   maxAmount: string
-  /** All orders of one workspace on one day (UTC); absent for no limit. */
+  /** Limit for all orders of one workspace on one day (UTC). Absent for no limit. */
   dailyMax?: string | undefined
   fixedFee: string
   feeRate: string
@@ -33,53 +32,67 @@ export interface Tariff {
   feeRate: Ratio
 }
 
-const configured = (text: string, currency: string): Money => {
+/** A configured amount. Throws a RangeError if its currency cannot express it. */
+export const parseConfiguredAmount = (text: string, currency: string): Money => {
   const parsed = parseMoney(text, currency)
-  if (!parsed) throw new RangeError(`${text} is no amount of ${currency}`)
+  if (!parsed) throw new RangeError(`${text} is not an amount of ${currency}`)
   return parsed
 }
 
-/** Throws where a text is no amount or no share, so that a wrong one stops the start and no order. */
-export const tariffOf = ({ currency, minAmount, maxAmount, dailyMax, fixedFee, feeRate }: TariffTerms): Tariff => {
+/** Throws a RangeError for an invalid amount or share, so that a wrong setting stops the start. */
+export const parseTariff = (settings: TariffSettings): Tariff => {
+  const { currency, minAmount, maxAmount, dailyMax, fixedFee, feeRate } = settings
   const share = parseRatio(feeRate)
-  if (!share || share.over >= share.under) throw new RangeError(`${feeRate} is no share below one`)
+  if (!share || share.over >= share.under) throw new RangeError(`${feeRate} is not a share below one`)
   return {
-    minimum: configured(minAmount, currency),
-    maximum: configured(maxAmount, currency),
-    dailyMaximum: dailyMax === undefined ? null : configured(dailyMax, currency),
-    fixedFee: configured(fixedFee, currency),
+    minimum: parseConfiguredAmount(minAmount, currency),
+    maximum: parseConfiguredAmount(maxAmount, currency),
+    dailyMaximum: dailyMax === undefined ? null : parseConfiguredAmount(dailyMax, currency),
+    fixedFee: parseConfiguredAmount(fixedFee, currency),
     feeRate: share,
   }
 }
 
-/** An amount, what the house takes of it, and what is left. */
+/** An amount, the house's fee, and the rest. */
 export interface Charge {
   amount: Money
   fee: Money
   net: Money
 }
 
-/** The fee is rounded up: rounding is never in the customer's favour. */
-export const chargeOf = ({ minimum, maximum, fixedFee, feeRate }: Tariff, text: string): Charge => {
+/** The charge for a requested amount. Rounds the fee up. Throws WALLET.LIMIT_EXCEEDED outside the tariff's limits. */
+export const computeCharge = ({ minimum, maximum, fixedFee, feeRate }: Tariff, requested: string): Charge => {
   const { currency } = minimum
-  const amount = parseMoney(text, currency)
-  if (!amount || amount.minor <= 0n) throw invalid('amount')
+  const amount = moneyOf(requested, currency)
   const outside = compare(amount, minimum) < 0 || compare(amount, maximum) > 0
   if (outside) throw new Refusal('WALLET.LIMIT_EXCEEDED', { internal: 'below the minimum or above the maximum' })
   const fee = add(fixedFee, money(roundedUp(amount.minor, feeRate), currency))
   const net = subtract(amount, fee)
-  if (net.minor <= 0n) throw new Refusal('WALLET.LIMIT_EXCEEDED', { internal: 'the fee leaves nothing' })
+  if (net.minor <= 0n) throw new Refusal('WALLET.LIMIT_EXCEEDED', { internal: 'the fee exceeds the amount' })
   return { amount, fee, net }
 }
 
-/** The other side of a charged order: the outside world, and the house where it takes a fee. */
-export const housesOf = ({ amount: { currency }, fee }: Pick<Charge, 'amount' | 'fee'>): Party[] => [
+/** The house's fee account; none without a fee. */
+export const feeParties = ({ minor, currency }: Money): Party[] =>
+  minor > 0n ? [{ label: 'fee', house: 'FEE', currency, short: 'SYSTEM.INTERNAL_ERROR' }] : []
+
+/** The entries that post a fee from the payer's account to the house; none without a fee. */
+export const feeEntries = (payer: string, { minor }: Money): Entry[] =>
+  minor > 0n
+    ? [
+        { account: payer, amount: -minor, flowType: 'FEE' },
+        { account: 'fee', amount: minor, flowType: 'FEE' },
+      ]
+    : []
+
+/** The house's side of a payment in or out: the clearing account for the outside world, and the fee account. */
+export const chargeParties = ({ amount: { currency }, fee }: Pick<Charge, 'amount' | 'fee'>): Party[] => [
   { label: 'outside', house: 'CLEARING', currency, short: 'SYSTEM.INTERNAL_ERROR' },
   ...feeParties(fee),
 ]
 
 /** The fields of an order that the trigger in schema/daily-usage.ts reads. */
-export const usageOf = (channel: string, { dailyMaximum }: Tariff) => ({
+export const dailyUsageData = (channel: string, { dailyMaximum }: Tariff) => ({
   usageOf: channel,
   dailyMax: dailyMaximum === null ? null : dailyMaximum.minor.toString(),
 })

@@ -6,14 +6,14 @@ import type { Ledger } from '../../src/ledger/index.ts'
 
 const logger = pino({ level: 'silent' })
 const metrics = { checked: () => undefined }
-const watch = (readCheck: Ledger['readCheck']) => watchLedger({ ledger: { readCheck }, logger, metrics })
+const watch = (readLastCheck: Ledger['readLastCheck']) => watchLedger({ ledger: { readLastCheck }, logger, metrics })
 const broken = { rule: 'entries follow one another', subject: 'x', violations: 1 }
 
 beforeEach(() => void vi.useFakeTimers())
 afterEach(() => void vi.useRealTimers())
 
 test('a replica is not ready while the last check has found the book broken, and is again once one has not', async () => {
-  let found: Awaited<ReturnType<Ledger['readCheck']>> = { at: instantOf(0), broken }
+  let found: Awaited<ReturnType<Ledger['readLastCheck']>> = { at: instantOf(0), broken }
   const book = watch(async () => found)
   await vi.advanceTimersByTimeAsync(0)
   await expect(book.check()).rejects.toThrow(broken.rule)
@@ -25,10 +25,10 @@ test('a replica is not ready while the last check has found the book broken, and
 
 test('a store that does not answer is asked once at a time, however long it takes', async () => {
   const answer = Promise.withResolvers<undefined>()
-  const readCheck = vi.fn(() => answer.promise)
-  const book = watch(readCheck)
+  const readLastCheck = vi.fn(() => answer.promise)
+  const book = watch(readLastCheck)
   await vi.advanceTimersByTimeAsync(60_000)
   answer.resolve(undefined)
   await book.close()
-  expect(readCheck).toHaveBeenCalledTimes(1)
+  expect(readLastCheck).toHaveBeenCalledTimes(1)
 })

@@ -29,7 +29,7 @@ describe.skipIf(!storeIsAvailable() || inject('topology') !== 'split')('jobs of 
       .map(({ name }) => name)
       .sort()
 
-  test('ledger.forgetAnswers: an answer of more than a day ago goes, a younger one stays', async () => {
+  test('ledger.deleteExpiredResults: a result older than a day is deleted, a younger one stays', async () => {
     const answer = (name: string, age: string) =>
       client.query(
         `INSERT INTO idempotency VALUES (gen_random_uuid(), gen_random_uuid(), 'x', $1, 'x', 'null', now() - $2::interval)`,
@@ -56,7 +56,7 @@ describe.skipIf(!storeIsAvailable() || inject('topology') !== 'split')('jobs of 
     await expect.poll(jobs).toEqual(['test.waiting', 'test.young'])
   })
 
-  test('exchanges.forgetQuotes: a quote that nobody used goes a day after its time, a used one stays', async () => {
+  test('exchanges.deleteExpiredQuotes: an unused quote is deleted a day after its expiry, a used one stays', async () => {
     const quote = (name: string, age: string, isUsed: boolean) =>
       client.query(
         `INSERT INTO exchange_quotes VALUES ($1, gen_random_uuid(), $2, $3, jsonb_build_array($4::text),

@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { sql } from 'kysely'
 import { expect } from 'vitest'
 import { type DatabaseTarget, openDatabase } from '../../src/database/index.ts'
-import { verifyBook } from '../../src/ledger/index.ts'
+import { verifyLedger } from '../../src/ledger/index.ts'
 import { developmentIds } from '../../src/seed/development.ts'
 import { type Attempt, ask, transfer, type User } from './client.ts'
 
@@ -72,7 +72,7 @@ const targetOf = (place: Place): DatabaseTarget =>
 export const checkBook = async (place: Place, transfers: number): Promise<void> => {
   const store = await openDatabase(targetOf(place))
   try {
-    expect(await verifyBook(store.database)).toBeNull()
+    expect(await verifyLedger(store.database)).toBeNull()
     const { rows } = await sql<{ status: string; n: number }>`
       SELECT status, count(*)::int AS n FROM orders WHERE order_type = 'TRANSFER' GROUP BY status`.execute(
       store.database,

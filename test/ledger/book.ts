@@ -1,6 +1,6 @@
 import type { Database } from '../../src/database/index.ts'
 import { createTransfers } from '../../src/domains/transfers/index.ts'
-import type { TransferRules } from '../../src/domains/transfers/rules.ts'
+import type { TransferSettings } from '../../src/domains/transfers/rules.ts'
 import { createWallets } from '../../src/domains/wallets/index.ts'
 import {
   type AccountId,
@@ -11,7 +11,7 @@ import {
   type WalletId,
   type WorkspaceId,
 } from '../../src/kernel/index.ts'
-import { createLedger, type Ledger } from '../../src/ledger/index.ts'
+import { Ledger } from '../../src/ledger/index.ts'
 import { systemIds } from '../../src/platform/system/index.ts'
 import { type TestClock, testClock, walletMembers, words } from '../domains/world.ts'
 import { asker } from './ask.ts'
@@ -42,10 +42,10 @@ export interface Book {
   account(): AccountId
 }
 
-export const createBook = async (database: Database, rules: Partial<TransferRules> = {}): Promise<Book> => {
+export const createBook = async (database: Database, rules: Partial<TransferSettings> = {}): Promise<Book> => {
   const clock = testClock()
   const ids = systemIds
-  const ledger = createLedger({ database, clock, ids })
+  const ledger = new Ledger({ database, clock, ids })
   const members = walletMembers(database)
   const wallets = createWallets({ database, ledger, members, clock, ids, words, currencies: ['USD', 'EUR', 'JPY'] })
   const transfers = createTransfers({ ledger, words, approvalThreshold: {}, fixedFee: {}, ...rules })
@@ -75,7 +75,7 @@ export const createBook = async (database: Database, rules: Partial<TransferRule
     const home = given ?? (await workspace())
     const id = ids.next<'wallet'>()
     const at = clock.now()
-    await ledger.ensureHouse([currency])
+    await ledger.ensureHouseAccounts([currency])
     await database.transaction().execute((tx) =>
       ledger.within(tx).openWallet({
         bizId: id,

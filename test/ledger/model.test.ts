@@ -65,7 +65,7 @@ describe.each(stores)('the book on $name', ({ name, database }) => {
       const wallet = real[command.wallet]
       if (!wallet) throw new RangeError(`wallet ${command.wallet}`)
       const [from, to] = kind === 'freeze' ? (['ACTIVE', 'FROZEN'] as const) : (['FROZEN', 'ACTIVE'] as const)
-      const moved = await ledger.moveWallet({ wallet: wallet.id, from, to, at: clock.now() })
+      const moved = await ledger.changeWalletStatus({ wallet: wallet.id, from, to, at: clock.now() })
       return { command, order, answer: moved ? 'none' : 'STATE.CONFLICT' }
     }
     return { ...book, carryOut }
@@ -100,7 +100,7 @@ describe.each(stores)('the book on $name', ({ name, database }) => {
         expect(balances.map((balance) => balance?.held.minor)).toEqual(state.held)
       }
       expect((await houseFees()) - feesBefore).toBe(state.fees)
-      expect(await ledger.verifyBook()).toBeNull()
+      expect(await ledger.verifyLedger()).toBeNull()
     })
     process.stdout.write(`fast-check seed ${seed} on ${name} (FC_SEED repeats it)\n`)
     await fc.assert(course, { seed, numRuns: 20 })

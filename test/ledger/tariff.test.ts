@@ -1,9 +1,15 @@
 import { expect, test } from 'vitest'
-import { chargeOf, tariffOf } from '../../src/ledger/tariff.ts'
+import { computeCharge, parseTariff } from '../../src/ledger/tariff.ts'
 import { refusalOf } from '../domains/world.ts'
 
-const tariff = tariffOf({ currency: 'USD', minAmount: '0.01', maxAmount: '100.00', fixedFee: '1.00', feeRate: '0.001' })
-const charge = async (amount: string) => chargeOf(tariff, amount)
+const tariff = parseTariff({
+  currency: 'USD',
+  minAmount: '0.01',
+  maxAmount: '100.00',
+  fixedFee: '1.00',
+  feeRate: '0.001',
+})
+const charge = async (amount: string) => computeCharge(tariff, amount)
 
 test('a fee is rounded up, and leaves a cent at least', async () => {
   expect(await charge('1.02')).toMatchObject({ fee: { minor: 101n }, net: { minor: 1n } })
@@ -12,7 +18,9 @@ test('a fee is rounded up, and leaves a cent at least', async () => {
 })
 
 test('its bounds are within it', async () => {
-  const bounded = tariffOf({ currency: 'USD', minAmount: '5.00', maxAmount: '6.00', fixedFee: '0.00', feeRate: '0' })
-  const ends = ['4.99', '5.00', '6.00', '6.01'].map((amount) => refusalOf((async () => chargeOf(bounded, amount))()))
+  const bounded = parseTariff({ currency: 'USD', minAmount: '5.00', maxAmount: '6.00', fixedFee: '0.00', feeRate: '0' })
+  const ends = ['4.99', '5.00', '6.00', '6.01'].map((amount) =>
+    refusalOf((async () => computeCharge(bounded, amount))()),
+  )
   expect(await Promise.all(ends)).toEqual(['WALLET.LIMIT_EXCEEDED', 'none', 'none', 'WALLET.LIMIT_EXCEEDED'])
 })

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { operatorPermissions, workspacePermissions } from '../../src/contract/index.ts'
 import { type AccountId, formatMoney } from '../../src/kernel/index.ts'
-import { createLedger, type Ledger } from '../../src/ledger/index.ts'
+import { Ledger } from '../../src/ledger/index.ts'
 import { systemIds } from '../../src/platform/system/index.ts'
 import { developmentIds, type SeedPorts, seedDevelopment } from '../../src/seed/development.ts'
 import { callerOf, createWorld, type World } from '../domains/world.ts'
@@ -14,8 +14,8 @@ const accounts = new Map<string, AccountId>()
 beforeAll(async () => {
   world = await createWorld()
   const { database, clock, workspaces } = world
-  ledger = createLedger({ database, clock, ids: systemIds })
-  await ledger.ensureHouse(['USD', 'EUR'])
+  ledger = new Ledger({ database, clock, ids: systemIds })
+  await ledger.ensureHouseAccounts(['USD', 'EUR'])
   ports = {
     database,
     clock,

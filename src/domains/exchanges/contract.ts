@@ -8,15 +8,14 @@ import {
   decimal,
   fits,
   id,
-  listQuery,
   orderFields,
-  page,
   statusHistory,
   timestamp,
 } from '../../contract/common.ts'
 import type { Permissions } from '../../contract/permissions.ts'
 import { member, money, operator } from '../../contract/policies.ts'
 import { type CodeOf, codedFamily, isRate, operation, rateText } from '../../kernel/index.ts'
+import { orderList, orderRead } from '../../ledger/contract.ts'
 
 /** The description of the OpenAPI tag. */
 export const summary = 'Quotes and exchanges between currencies. Operators list and set the rates.'
@@ -56,7 +55,7 @@ const QuoteRequest = z
     path: ['amount'],
   })
 
-/** What a quote fixes, and an exchange carries out. */
+/** The figures that a quote and its exchange have in common. */
 const figures = {
   sourceCurrency: z.string(),
   targetCurrency: z.string(),
@@ -97,8 +96,8 @@ const ExchangeRate = z.object({
 })
 
 /**
- * Units of the target currency for one of the source currency: more than nothing, twelve places at most. Nothing is told by a
- * `not` beside the one pattern, since generators of clients take a text of several for an object, or end.
+ * Units of the target currency per unit of the source currency: above zero, at most twelve decimal places. The JSON schema
+ * excludes zero by `not`: client generators fail on a string with several patterns.
  */
 const rate = z
   .string()
@@ -113,35 +112,31 @@ export const exchangeFilters = {
 }
 
 const reading = { ...member, permission: 'exchange:read' } as const
-const get = { method: 'GET', chains: ['consumer'], body: 'none' } as const
 const post = { method: 'POST', chains: ['consumer'] } as const
 
 export const listExchanges = operation({
-  ...get,
+  ...orderList(ExchangeOrder, exchangeFilters),
   id: 'exchanges.list',
   path: '/exchanges',
-  summary: 'Exchange orders of the workspace, by filter',
+  chains: ['consumer'],
+  summary: 'List the exchanges of a workspace',
   policy: { ...reading, workspace: 'optional' },
-  query: listQuery(['createdAt', 'updatedAt'], exchangeFilters),
-  reply: page(ExchangeOrder),
-  refuses: [],
 })
 
 export const readExchange = operation({
-  ...get,
+  ...orderRead(ExchangeOrder),
   id: 'exchanges.read',
   path: '/exchanges/{exchange_id}',
-  summary: 'One exchange order',
+  chains: ['consumer'],
+  summary: 'Read an exchange',
   policy: { ...reading, workspace: 'required' },
-  reply: ExchangeOrder,
-  refuses: ['RESOURCE.NOT_FOUND'],
 })
 
 export const quoteExchange = operation({
   ...post,
   id: 'exchanges.quote',
   path: '/exchanges/quote',
-  summary: 'What an exchange would yield; good once, before it expires',
+  summary: 'Quote an exchange',
   policy: { ...money, idempotent: false, workspace: 'required', permission: 'exchange:create' },
   body: QuoteRequest,
   reply: Quote,
@@ -149,11 +144,13 @@ export const quoteExchange = operation({
 })
 
 export const readExchangeQuote = operation({
-  ...get,
   id: 'exchanges.readQuote',
+  method: 'GET',
   path: '/exchanges/quote/{quote_id}',
-  summary: 'A quote, and whether it is still open; one that was not used is kept for a day',
+  chains: ['consumer'],
+  summary: 'Read a quote with its current status',
   policy: { ...reading, workspace: 'required' },
+  body: 'none',
   reply: Quote,
   refuses: ['RESOURCE.NOT_FOUND'],
 })
@@ -162,7 +159,7 @@ export const createExchange = operation({
   ...post,
   id: 'exchanges.create',
   path: '/exchanges',
-  summary: 'Exchange at the figures of a quote',
+  summary: 'Exchange currencies at the figures of a quote',
   policy: { ...money, workspace: 'optional', permission: 'exchange:create' },
   body: z.strictObject({ quoteBizId: id }),
   reply: ExchangeOrder,
@@ -181,7 +178,7 @@ export const listExchangeRates = operation({
   ...rates,
   id: 'exchanges.listRates',
   method: 'GET',
-  summary: 'The rates in force',
+  summary: 'List the exchange rates in force',
   policy: { ...operator, permission: 'exchange-rate:read' },
   body: 'none',
   reply: z.array(ExchangeRate),
@@ -191,7 +188,7 @@ export const setExchangeRate = operation({
   ...rates,
   id: 'exchanges.setRate',
   method: 'POST',
-  summary: 'Set the rate of a pair of currencies, at which others are quoted; quotes given out keep theirs',
+  summary: 'Set the exchange rate of a pair of currencies',
   policy: { ...operator, permission: 'exchange-rate:manage' },
   body: z
     .strictObject({ sourceCurrency: currency, targetCurrency: currency, rate })

@@ -1,61 +1,59 @@
-import { bizId, type HandlerTable, handlerTable, mapPage, notFound, toIso, type Words } from '../../kernel/index.ts'
-
-import { listing, memberActing } from '../../ledger/index.ts'
+import { moneyOf } from '../../contract/common.ts'
+import { bizId, type HandlerTable, handlerTable, mapPage, type Words } from '../../kernel/index.ts'
+import { memberContext, toOrderQuery, viewerOf } from '../../ledger/index.ts'
 import { actOf } from '../../platform/audit/index.ts'
 import * as contract from './contract.ts'
-import { tellExchange, tellQuote } from './exchange.ts'
-import { type RateInForce, ratesInForce } from './rates.ts'
-import { type ExchangesPorts, exchange, findQuote, quote, setRate } from './service.ts'
-
-const tellRate = ({ source, target, rate, updatedBy, asOf }: RateInForce) => ({
-  sourceCurrency: source,
-  targetCurrency: target,
-  rate,
-  updatedBy,
-  updatedAt: toIso(asOf),
-})
+import { listRates } from './rates.ts'
+import {
+  createExchange,
+  type ExchangesPorts,
+  quoteExchange,
+  readExchange,
+  readExchangeQuote,
+  setExchangeRate,
+} from './service.ts'
+import { toExchangeView, toQuoteView, toRateView } from './view.ts'
 
 export const exchangeHandlers = (ports: ExchangesPorts, words: Words): HandlerTable =>
   handlerTable(contract, {
-    quoteExchange: async ({ body, workspace, caller, locale }) => {
-      const by = { actor: caller.accountId, workspace: workspace.id }
-      const { quote: made, figures } = await quote(ports, body, by)
-      return tellQuote({ id: made.id, figures, expiresAt: made.expiresAt, status: 'OPEN' }, { words, locale })
+    quoteExchange: async (request) => {
+      const { body, workspace, caller } = request
+      const fixedCurrency = body.fixedSide === 'SOURCE' ? body.sourceCurrency : body.targetCurrency
+      const input = { ...body, amount: moneyOf(body.amount, fixedCurrency) }
+      const quote = await quoteExchange(ports, input, { actor: caller.accountId, workspace: workspace.id })
+      return toQuoteView(quote, viewerOf(words, request))
     },
 
-    readExchangeQuote: async ({ params, workspace, locale }) =>
-      tellQuote(await findQuote(ports, bizId(params.quote_id), workspace.id), { words, locale }),
+    readExchangeQuote: async (request) => {
+      const scope = { id: bizId<'quote'>(request.params.quote_id), workspace: request.workspace.id }
+      return toQuoteView(await readExchangeQuote(ports, scope), viewerOf(words, request))
+    },
 
     createExchange: async (request) => {
-      const order = await exchange(ports, request.body.quoteBizId, memberActing(request))
-      return tellExchange(order, { words, locale: request.locale })
+      const input = { quote: bizId<'quote'>(request.body.quoteBizId) }
+      return toExchangeView(await createExchange(ports, input, memberContext(request)), viewerOf(words, request))
     },
 
-    listExchanges: async ({ query, workspace, locale }) => {
-      const { sortBy, sourceCurrency, targetCurrency, exchangeStatus } = query
+    listExchanges: async (request) => {
+      const { query, workspace } = request
+      const { sourceCurrency, targetCurrency } = query
+      const scope = { type: 'EXCHANGE', workspace: workspace.id, status: query.exchangeStatus } as const
       const orders = await ports.ledger.listOrders({
-        ...listing(query),
-        sortBy,
-        type: 'EXCHANGE',
-        workspace: workspace.id,
-        statuses: exchangeStatus && [exchangeStatus],
+        ...toOrderQuery(query, scope),
         data: { ...(sourceCurrency && { sourceCurrency }), ...(targetCurrency && { targetCurrency }) },
       })
-      return mapPage(orders, (order) => tellExchange(order, { words, locale }))
+      return mapPage(orders, (order) => toExchangeView(order, viewerOf(words, request)))
     },
 
-    readExchange: async ({ params, workspace, locale }) => {
-      const id = bizId<'order'>(params.exchange_id)
-      const order = await ports.ledger.readOrder({ id, type: 'EXCHANGE', workspace: workspace.id })
-      if (!order) throw notFound('no such exchange')
-      return tellExchange(order, { words, locale })
+    readExchange: async (request) => {
+      const scope = { id: bizId<'order'>(request.params.exchange_id), workspace: request.workspace.id }
+      return toExchangeView(await readExchange(ports, scope), viewerOf(words, request))
     },
 
-    listExchangeRates: async () => (await ratesInForce(ports)).map(tellRate),
+    listExchangeRates: async () => (await listRates(ports)).map(toRateView),
 
     setExchangeRate: async (request) => {
       const { sourceCurrency: source, targetCurrency: target, rate } = request.body
-      const { updatedAt, ...set } = await setRate(ports, { source, target, rate }, actOf(request))
-      return tellRate({ ...set, asOf: updatedAt })
+      return toRateView(await setExchangeRate(ports, { source, target, rate }, actOf(request)))
     },
   })

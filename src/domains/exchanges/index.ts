@@ -1,24 +1,27 @@
+/**
+ * Exchanges between currencies. A quote fixes the figures of an exchange; an exchange uses the quote. Rates come from a source or
+ * from operators (rates.ts). Start reading at contract.ts and service.ts; order.ts maps an exchange to its order of the ledger.
+ */
 import type { Tx } from '../../database/index.ts'
 import type { HandlerTable, Words, WorkspaceId } from '../../kernel/index.ts'
 import type { JobKind } from '../../platform/jobs/index.ts'
-import { forgetQuotes } from './forgetting.ts'
 import { exchangeHandlers } from './handlers.ts'
-import { deleteQuotesOf } from './quotes-store.ts'
-import type { ExchangesPorts } from './service.ts'
+import { deleteExpiredQuotes, type ExchangesPorts } from './service.ts'
+import { deleteQuotes } from './store.ts'
 
 export type { ExchangeTerms } from './rules.ts'
 export type { ExchangesPorts } from './service.ts'
 
 export type ExchangesOptions = ExchangesPorts & {
   words: Words
-  /** How often quotes that nobody used are deleted. */
+  /** Interval of the cleanup job. */
   expiryMs: number
 }
 
 export interface Exchanges {
   handlers: HandlerTable
   jobs: JobKind[]
-  /** For a sandbox that is emptied. */
+  /** Deletes a sandbox's quotes when it is reset. */
   clean(tx: Tx, reset: { workspaceId: WorkspaceId }): Promise<void>
 }
 
@@ -26,11 +29,11 @@ export const createExchanges = ({ words, expiryMs, ...ports }: ExchangesOptions)
   handlers: exchangeHandlers(ports, words),
   jobs: [
     {
-      name: 'exchanges.forgetQuotes',
+      name: 'exchanges.deleteExpiredQuotes',
       attempts: 1,
       everyMs: expiryMs,
-      work: (_, { signal }) => forgetQuotes(ports, signal),
+      work: (_, { signal }) => deleteExpiredQuotes(ports, signal),
     },
   ],
-  clean: (tx, { workspaceId }) => deleteQuotesOf(tx, workspaceId),
+  clean: (tx, { workspaceId }) => deleteQuotes(tx, workspaceId),
 })

@@ -3,16 +3,17 @@ import { type AccountId, inverse, parseRatio, type Ratio } from '../../kernel/in
 import type { Rate, Rates } from '../../platform/rates/index.ts'
 import { listSetRates, readSetRate } from './store.ts'
 
-export interface RateInForce extends Rate {
-  /** The operator who set it; null for the source's own. */
+/** The rate in force for a pair of currencies. */
+export interface CurrentRate extends Rate {
+  /** The operator who set it; null for a rate of the source. */
   updatedBy: string | null
 }
 
 export interface RateSources {
   database: Database
-  /** Middle rates from outside or from the configuration. What has none, or only a stale one, is not quoted. */
+  /** Mid rates of a provider or of the configuration. Pairs without a current rate are absent. */
   rates: Pick<Rates, 'list'>
-  /** What the deployment keeps: an operator's rate holds until another one is set, and outlives a currency. */
+  /** The currencies of the deployment. A stored rate may outlive its currency. */
   currencies: readonly string[]
 }
 
@@ -21,43 +22,46 @@ interface Pair {
   target: string
 }
 
-/** The side of a pair whose currency is not kept, if there is one. */
-export const unkeptSide = ({ currencies }: RateSources, { source, target }: Pair): keyof Pair | undefined => {
+/** The side whose currency the deployment does not have; undefined if it has both. */
+export const unsupportedSide = ({ currencies }: RateSources, { source, target }: Pair): keyof Pair | undefined => {
   if (!currencies.includes(source)) return 'source'
   return currencies.includes(target) ? undefined : 'target'
 }
 
-const isOf = (rate: Pair, a: string, b: string): boolean =>
+const isRateOf = (rate: Pair, a: string, b: string): boolean =>
   (rate.source === a && rate.target === b) || (rate.source === b && rate.target === a)
 
-const ratioOf = (rate: { source: string; rate: string }, source: string): Ratio => {
+/** The rate as a ratio with this source currency. */
+const toRatio = (rate: { source: string; rate: string }, source: string): Ratio => {
   const parsed = parseRatio(rate.rate)
-  if (!parsed || parsed.over === 0n) throw new RangeError(`${rate.rate} is no rate`)
+  if (!parsed || parsed.over === 0n) throw new RangeError(`${rate.rate} is not a rate`)
   return rate.source === source ? parsed : inverse(parsed)
 }
 
 /**
- * Units of target for one of source: what an operator has set, and who that was, else what the source says; undefined for
- * neither.
+ * The mid rate in units of target per unit of source, and the operator who set it, if any. An operator's rate takes precedence
+ * over the source's. Undefined without either.
  */
-export const rateFor = async (
+export const findRate = async (
   sources: RateSources,
   source: string,
   target: string,
 ): Promise<{ mid: Ratio; setBy: AccountId | null } | undefined> => {
-  if (unkeptSide(sources, { source, target })) return undefined
+  if (unsupportedSide(sources, { source, target })) return undefined
   const set = await readSetRate(sources.database, source, target)
-  const found = set ?? sources.rates.list().find((rate) => isOf(rate, source, target))
-  return found && { mid: ratioOf(found, source), setBy: set?.updatedBy ?? null }
+  const found = set ?? sources.rates.list().find((rate) => isRateOf(rate, source, target))
+  return found && { mid: toRatio(found, source), setBy: set?.updatedBy ?? null }
 }
 
-/** Every pair once, as it is in force now. */
-export const ratesInForce = async (sources: RateSources): Promise<RateInForce[]> => {
+/** The rates in force, one per pair. */
+export const listRates = async (sources: RateSources): Promise<CurrentRate[]> => {
   const set = await listSetRates(sources.database)
-  const others = sources.rates.list().filter((rate) => !set.some(({ source, target }) => isOf(rate, source, target)))
+  const others = sources.rates
+    .list()
+    .filter((rate) => !set.some(({ source, target }) => isRateOf(rate, source, target)))
   const all = [
     ...set.map(({ updatedAt, ...rate }) => ({ ...rate, asOf: updatedAt })),
     ...others.map((rate) => ({ ...rate, updatedBy: null })),
   ]
-  return all.filter((rate) => !unkeptSide(sources, rate))
+  return all.filter((rate) => !unsupportedSide(sources, rate))
 }

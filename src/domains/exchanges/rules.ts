@@ -6,7 +6,6 @@ import {
   type Money,
   money,
   oneLess,
-  parseMoney,
   type Ratio,
   ratio,
   roundedDown,
@@ -16,13 +15,14 @@ import {
 import type { FixedSide } from './contract.ts'
 
 export interface ExchangeTerms {
-  /** What the house keeps of the rate, and of the source amount beside. */
+  /** The house's share of the rate. */
   spread: Ratio
+  /** The fee as a share of the source amount, on top of it. */
   feeRate: Ratio
   quoteLifeMs: number
 }
 
-/** What a quote fixes. The rate is the customer's: units of target for one of source. */
+/** The figures that a quote fixes. `rate` is the customer's: units of target per unit of source. */
 export interface Figures {
   source: Money
   target: Money
@@ -31,44 +31,35 @@ export interface Figures {
   fixedSide: FixedSide
 }
 
-/**
- * As many places as a rate is shown with from its first digit on, so that a small one is never told as nothing; the
- * figures themselves are worked out exactly.
- */
-const ratePlaces = 12
+/** Significant digits of a displayed rate, so that a small rate is not shown as zero. Figures are computed exactly. */
+const rateDigits = 12
 
-const told = (rate: Ratio): string => cutOff(rate, ratePlaces + (rate.under / rate.over).toString().length - 1)
+const formatRate = (rate: Ratio): string => cutOff(rate, rateDigits + (rate.under / rate.over).toString().length - 1)
 
-/** A rate of whole units as one of minor units: the currencies' decimal places differ. */
-const ofMinorUnits = (rate: Ratio, source: string, target: string): Ratio =>
+/** Converts a rate between whole units to one between minor units. */
+const toMinorUnits = (rate: Ratio, source: string, target: string): Ratio =>
   times(rate, ratio(10n ** BigInt(exponentOf(target)), 10n ** BigInt(exponentOf(source))))
 
 /**
- * The figures of an exchange at the middle rate `mid`. What the customer gives is rounded up, what they get down, the
- * fee up: whatever rounding leaves stays with the house, in postings.
+ * The figures of an exchange at the mid rate. Rounds in the house's favor: the source amount and the fee up, the target amount
+ * down. Throws VALIDATION.INVALID_PARAMETER for an amount that is too small or too large.
  */
-export const figuresOf = (
-  asked: { sourceCurrency: string; targetCurrency: string; amount: string; fixedSide: FixedSide },
+export const computeFigures = (
+  input: { sourceCurrency: string; targetCurrency: string; amount: Money; fixedSide: FixedSide },
   mid: Ratio,
   { spread, feeRate }: ExchangeTerms,
 ): Figures => {
-  const { sourceCurrency, targetCurrency, fixedSide } = asked
+  const { sourceCurrency, targetCurrency, amount, fixedSide } = input
   const rate = times(mid, oneLess(spread))
-  const perMinor = ofMinorUnits(rate, sourceCurrency, targetCurrency)
-  const fixed = parseMoney(asked.amount, fixedSide === 'SOURCE' ? sourceCurrency : targetCurrency)
-  if (!fixed) throw invalid('amount')
-  const source = fixedSide === 'SOURCE' ? fixed.minor : roundedUp(fixed.minor, ratio(perMinor.under, perMinor.over))
-  const target = fixedSide === 'TARGET' ? fixed.minor : roundedDown(fixed.minor, perMinor)
-  if (target <= 0n) throw invalid('amount', 'too little to make one unit of the other currency')
+  const perMinor = toMinorUnits(rate, sourceCurrency, targetCurrency)
+  const source = fixedSide === 'SOURCE' ? amount.minor : roundedUp(amount.minor, ratio(perMinor.under, perMinor.over))
+  const target = fixedSide === 'TARGET' ? amount.minor : roundedDown(amount.minor, perMinor)
+  if (target <= 0n) throw invalid('amount', 'less than one minor unit of the target currency')
   const figures = {
     source: money(source, sourceCurrency),
     target: money(target, targetCurrency),
     fee: money(roundedUp(source, feeRate), sourceCurrency),
   }
-  if (!Object.values(figures).every(isKept)) throw invalid('amount', 'more than the book keeps of one amount')
-  return {
-    ...figures,
-    rate: told(rate),
-    fixedSide,
-  }
+  if (!Object.values(figures).every(isKept)) throw invalid('amount', 'above the largest amount of the ledger')
+  return { ...figures, rate: formatRate(rate), fixedSide }
 }

@@ -2,33 +2,35 @@ import { inTransaction, sqlState } from '../../database/index.ts'
 import {
   type AccountId,
   areWithin,
-  bizId,
   type Clock,
+  days,
   type Ids,
   type Instant,
   invalid,
+  type Money,
   notFound,
+  type OrderId,
   plus,
   Refusal,
+  type WalletId,
   type WorkspaceId,
 } from '../../kernel/index.ts'
-import {
-  type Acting,
-  type Entry,
-  feeEntries,
-  feeParties,
-  type Ledger,
-  type NewOrder,
-  type Order,
-  type Party,
-  signedBy,
-} from '../../ledger/index.ts'
+import { type CommandContext, commandOrigin, type Ledger, type ListedOrder, type Order } from '../../ledger/index.ts'
 import { type Act, recordAct } from '../../platform/audit/index.ts'
 import type { FixedSide } from './contract.ts'
-import { figuresIn, type QuoteSeen, stored } from './exchange.ts'
-import { type RateSources, rateFor, unkeptSide } from './rates.ts'
-import { type ExchangeTerms, type Figures, figuresOf } from './rules.ts'
-import { insertQuote, type Quote, type QuoteId, readQuote, type SetRate, saveRate } from './store.ts'
+import { exchangeEntries, exchangeParties, newExchange, parseFigures, toFiguresData } from './order.ts'
+import { type CurrentRate, findRate, type RateSources, unsupportedSide } from './rates.ts'
+import { computeFigures, type ExchangeTerms } from './rules.ts'
+import {
+  deleteUnusedQuotes,
+  insertQuote,
+  type Quote,
+  type QuoteId,
+  readQuote,
+  type SetRate,
+  saveRate,
+} from './store.ts'
+import type { QuoteState } from './view.ts'
 
 export interface ExchangesPorts extends RateSources {
   ledger: Ledger
@@ -37,14 +39,19 @@ export interface ExchangesPorts extends RateSources {
   terms: ExchangeTerms
 }
 
-export interface Asked {
+export interface QuoteInput {
   sourceCurrency: string
   targetCurrency: string
-  amount: string
+  /** The amount of the fixed side. */
+  amount: Money
   fixedSide: FixedSide
 }
 
-const defaultWallet = async ({ ledger }: ExchangesPorts, workspace: WorkspaceId, currency: string) => {
+const findDefaultWallet = async (
+  { ledger }: ExchangesPorts,
+  workspace: WorkspaceId,
+  currency: string,
+): Promise<WalletId> => {
   const wallet = await ledger.readDefaultWallet({ workspace, currency })
   if (!wallet) throw notFound(`no wallet in ${currency}`)
   if (wallet.status !== 'ACTIVE')
@@ -52,122 +59,110 @@ const defaultWallet = async ({ ledger }: ExchangesPorts, workspace: WorkspaceId,
   return wallet.bizId
 }
 
-/** Fixes the figures for a while; nothing moves yet. */
-export const quote = async (
+/** Fixes the figures of an exchange until the quote expires. Moves no funds. */
+export const quoteExchange = async (
   ports: ExchangesPorts,
-  asked: Asked,
-  by: { actor: AccountId; workspace: WorkspaceId },
-): Promise<{ quote: Quote; figures: Figures }> => {
+  input: QuoteInput,
+  { actor, workspace }: { actor: AccountId; workspace: WorkspaceId },
+): Promise<QuoteState> => {
   const { clock, ids, terms } = ports
-  const { actor, workspace } = by
-  const sourceWallet = await defaultWallet(ports, workspace, asked.sourceCurrency)
-  const targetWallet = await defaultWallet(ports, workspace, asked.targetCurrency)
-  const rate = await rateFor(ports, asked.sourceCurrency, asked.targetCurrency)
-  if (!rate) throw new Refusal('EXCHANGE.RATE_UNAVAILABLE', { internal: 'no rate that is fresh' })
-  // Who says what a currency is worth and deals at that could take whatever the house has.
-  if (rate.setBy !== null && (await ports.ledger.isSamePerson(rate.setBy, actor)))
-    throw new Refusal('ACCESS.PERMISSION_DENIED', { internal: 'nobody deals at a rate that they set' })
-  const figures = figuresOf(asked, rate.mid, terms)
+  const sourceWallet = await findDefaultWallet(ports, workspace, input.sourceCurrency)
+  const targetWallet = await findDefaultWallet(ports, workspace, input.targetCurrency)
+  const rate = await findRate(ports, input.sourceCurrency, input.targetCurrency)
+  if (!rate) throw new Refusal('EXCHANGE.RATE_UNAVAILABLE', { internal: 'no current rate' })
+  // An operator who traded at a rate of their own could drain the house's liquidity.
+  if (rate.setBy !== null) await ports.ledger.assertDifferentPerson(rate.setBy, actor)
+  const figures = computeFigures(input, rate.mid, terms)
   const createdAt = clock.now()
-  const made: Quote = {
+  const quote: Quote = {
     id: ids.next<'quote'>(),
     workspace,
     sourceWallet,
     targetWallet,
-    figures: stored(figures),
+    figures: toFiguresData(figures),
     createdBy: actor,
     createdAt,
     expiresAt: plus(createdAt, terms.quoteLifeMs),
   }
-  await insertQuote(ports.database, made)
-  return { quote: made, figures }
+  await insertQuote(ports.database, quote)
+  return { id: quote.id, figures, expiresAt: quote.expiresAt, status: 'OPEN' }
 }
 
-/** Whether it is within its time, as far as that is ours to say: a clock that is set back gives it no more. */
+/** Whether the quote is valid at this instant, even if the clock was set back. The database decides for an exchange. */
 const isOpen = ({ createdAt, expiresAt }: Pick<Quote, 'createdAt' | 'expiresAt'>, now: Instant): boolean =>
   expiresAt > now && areWithin(expiresAt - createdAt, createdAt, now)
 
-/** A quote as it stands now. Used stays used, whatever the time. */
-export const findQuote = async (
+/** A quote with its current status. A used quote stays USED after its expiry. */
+export const readExchangeQuote = async (
   { database, clock }: Pick<ExchangesPorts, 'database' | 'clock'>,
-  id: QuoteId,
-  workspace: WorkspaceId,
-): Promise<QuoteSeen> => {
+  { id, workspace }: { id: QuoteId; workspace: WorkspaceId },
+): Promise<QuoteState> => {
   const found = await readQuote(database, { id, workspace })
   if (!found) throw notFound('no such quote')
   const unused = isOpen(found, clock.now()) ? 'OPEN' : 'EXPIRED'
   const status = found.order === null ? unused : 'USED'
-  return { id, figures: figuresIn(found.figures), expiresAt: found.expiresAt, status }
+  return { id, figures: parseFigures(found.figures), expiresAt: found.expiresAt, status }
 }
 
-const exchangeOrder = (id: QuoteId, workspace: WorkspaceId, figures: Figures): NewOrder => ({
-  workspace,
-  type: 'EXCHANGE',
-  data: { ...stored(figures), quoteBizId: id, failureCode: null },
-  steps: [{ status: 'PROCESSING' }, { status: 'COMPLETED' }],
-})
+/** SQLSTATE of the trigger in schema.ts: the quote is used or expired, or the order has other figures. */
+const isUnusableQuote = (error: unknown): boolean => sqlState(error) === 'PQ001'
 
-/** The customer's two wallets against the house's liquidity in either currency. */
-const entriesOf = ({ source, target, fee }: Figures): Entry[] => [
-  { account: 'source', amount: -source.minor, flowType: 'EXCHANGE' },
-  { account: 'taken', amount: source.minor, flowType: 'EXCHANGE' },
-  { account: 'given', amount: -target.minor, flowType: 'EXCHANGE' },
-  { account: 'target', amount: target.minor, flowType: 'EXCHANGE' },
-  ...feeEntries('source', fee),
-]
-
-const housesOf = ({ source, target, fee }: Figures): Party[] => [
-  { label: 'taken', house: 'LIQUIDITY', currency: source.currency, short: 'SYSTEM.INTERNAL_ERROR' },
-  { label: 'given', house: 'LIQUIDITY', currency: target.currency, short: 'EXCHANGE.RATE_UNAVAILABLE' },
-  ...feeParties(fee),
-]
-
-/** SQLSTATE of the trigger in schema.ts: the quote is spent, expired, or has other figures. */
-const quoteIsGone = (error: unknown): boolean => sqlState(error) === 'PQ001'
-
-const carryOut = async (ports: ExchangesPorts, id: QuoteId, acting: Acting<WorkspaceId>): Promise<Order> => {
-  const { workspace } = acting
-  const found = await readQuote(ports.database, { id, workspace })
-  if (!found) throw notFound('no such quote')
-  if (!isOpen(found, ports.clock.now())) throw new Refusal('EXCHANGE.QUOTE_UNUSABLE', { internal: 'expired' })
-  const figures = figuresIn(found.figures)
-  const wallet = { workspace, active: true, currencyField: 'quoteBizId' }
+const useQuote = async (ports: ExchangesPorts, id: QuoteId, context: CommandContext<WorkspaceId>): Promise<Order> => {
+  const { workspace } = context
+  const quote = await readQuote(ports.database, { id, workspace })
+  if (!quote) throw notFound('no such quote')
+  if (!isOpen(quote, ports.clock.now())) throw new Refusal('EXCHANGE.QUOTE_UNUSABLE', { internal: 'expired' })
+  const figures = parseFigures(quote.figures)
   try {
     return await ports.ledger.execute({
-      ...signedBy(acting),
-      parties: [
-        { ...wallet, label: 'source', wallet: found.sourceWallet, currency: figures.source.currency },
-        { ...wallet, label: 'target', wallet: found.targetWallet, currency: figures.target.currency },
-        ...housesOf(figures),
-      ],
-      create: exchangeOrder(id, workspace, figures),
-      entries: entriesOf(figures),
+      ...commandOrigin(context),
+      parties: exchangeParties(quote, figures, workspace),
+      create: newExchange(id, figures, workspace),
+      entries: exchangeEntries(figures),
     })
   } catch (error) {
-    if (quoteIsGone(error)) throw new Refusal('EXCHANGE.QUOTE_UNUSABLE', { internal: 'spent or expired', cause: error })
-    throw error
+    if (!isUnusableQuote(error)) throw error
+    throw new Refusal('EXCHANGE.QUOTE_UNUSABLE', { internal: 'used or expired', cause: error })
   }
 }
 
-/** Exchanges at the figures of a quote, which is spent by the same statement that moves the money. */
-export const exchange = (ports: ExchangesPorts, quoteId: string, acting: Acting<WorkspaceId>): Promise<Order> => {
-  const id = bizId<'quote'>(quoteId)
-  return ports.ledger.orEarlierOrder(acting.key, () => carryOut(ports, id, acting))
+/** Exchanges at the figures of a quote. One statement moves the funds and marks the quote as used. */
+export const createExchange = (
+  ports: ExchangesPorts,
+  { quote }: { quote: QuoteId },
+  context: CommandContext<WorkspaceId>,
+): Promise<Order> => ports.ledger.replayOnRefusal(context.key, () => useQuote(ports, quote, context))
+
+/** An exchange of the workspace. */
+export const readExchange = (
+  { ledger }: ExchangesPorts,
+  scope: { id: OrderId; workspace: WorkspaceId },
+): Promise<ListedOrder> => ledger.readOrder({ ...scope, type: 'EXCHANGE' })
+
+/** Sets an operator's rate for a pair. It applies to new quotes until another one is set. */
+export const setExchangeRate = async (
+  ports: ExchangesPorts,
+  input: Omit<SetRate, 'updatedBy' | 'updatedAt'>,
+  act: Act,
+): Promise<CurrentRate> => {
+  const side = unsupportedSide(ports, input)
+  if (side) throw invalid(`${side}Currency`, 'not a currency of this deployment')
+  return inTransaction(ports.database, async (tx) => {
+    await saveRate(tx, { ...input, updatedBy: act.accountId, updatedAt: act.at })
+    const targetId = `${input.source}/${input.target}`
+    await recordAct(tx, act, { workspaceId: null, targetId, detail: { rate: input.rate } })
+    return { ...input, updatedBy: act.accountId, asOf: act.at }
+  })
 }
 
-/** An operator's own rate for a pair; it holds until another one is set. */
-export const setRate = async (
-  ports: ExchangesPorts,
-  set: Omit<SetRate, 'updatedBy' | 'updatedAt'>,
-  act: Act,
-): Promise<SetRate> => {
-  const unkept = unkeptSide(ports, set)
-  if (unkept) throw invalid(`${unkept}Currency`, 'not kept here')
-  return inTransaction(ports.database, async (tx) => {
-    const saved = { ...set, updatedBy: act.accountId, updatedAt: act.at }
-    await saveRate(tx, saved)
-    const targetId = `${set.source}/${set.target}`
-    await recordAct(tx, act, { workspaceId: null, targetId, detail: { rate: set.rate } })
-    return saved
-  })
+const unusedQuoteRetentionMs = days(1)
+const batchSize = 10_000
+
+/** The cleanup job: deletes unused quotes a day after their expiry. Used quotes stay, because their orders refer to them. */
+export const deleteExpiredQuotes = async (
+  { database, clock }: Pick<ExchangesPorts, 'database' | 'clock'>,
+  signal: AbortSignal,
+): Promise<void> => {
+  for (let deleted = batchSize; deleted === batchSize && !signal.aborted; )
+    deleted = await deleteUnusedQuotes(database, plus(clock.now(), -unusedQuoteRetentionMs), batchSize)
 }

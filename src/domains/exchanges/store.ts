@@ -1,4 +1,5 @@
-import type { Database } from '../../database/index.ts'
+import { sql } from 'kysely'
+import type { Database, Tx } from '../../database/index.ts'
 import {
   type AccountId,
   type BizId,
@@ -8,6 +9,20 @@ import {
   type WorkspaceId,
 } from '../../kernel/index.ts'
 
+/** Deletes up to `limit` unused quotes that expired by then, and returns how many it deleted. */
+export const deleteUnusedQuotes = async (database: Database, until: Instant, limit: number): Promise<number> => {
+  const { numAffectedRows = 0n } = await sql`
+    DELETE FROM exchange_quotes WHERE ctid = ANY (ARRAY(
+      SELECT ctid FROM exchange_quotes WHERE order_biz_id IS NULL AND expires_at <= ${toDate(until)}::timestamptz
+       ORDER BY expires_at LIMIT ${limit}))`.execute(database)
+  return Number(numAffectedRows)
+}
+
+/** Deletes a sandbox's quotes. */
+export const deleteQuotes = async (tx: Tx, workspace: WorkspaceId): Promise<void> => {
+  await tx.deleteFrom('exchange_quotes').where('workspace_biz_id', '=', workspace).execute()
+}
+
 export type QuoteId = BizId<'quote'>
 
 export interface Quote {
@@ -15,13 +30,14 @@ export interface Quote {
   workspace: WorkspaceId
   sourceWallet: WalletId
   targetWallet: WalletId
-  /** What becomes the order's data; amounts are minor units as text. */
+  /** Becomes the order's data. Amounts are strings of minor units. */
   figures: Record<string, string>
   createdBy: AccountId
   createdAt: Instant
   expiresAt: Instant
 }
 
+/** Stores a new quote. */
 export const insertQuote = async (database: Database, quote: Quote): Promise<void> => {
   await database
     .insertInto('exchange_quotes')
@@ -38,7 +54,7 @@ export const insertQuote = async (database: Database, quote: Quote): Promise<voi
     .execute()
 }
 
-/** Undefined for an unknown quote and another workspace's alike. Whether it is still good is the database's to say. */
+/** Undefined for an unknown quote and for one of another workspace. */
 export const readQuote = (database: Database, { id, workspace }: { id: QuoteId; workspace: WorkspaceId }) =>
   database
     .selectFrom('exchange_quotes')
@@ -51,7 +67,7 @@ export const readQuote = (database: Database, { id, workspace }: { id: QuoteId; 
 export interface SetRate {
   source: string
   target: string
-  /** Units of target for one of source, a decimal string. */
+  /** Units of target per unit of source, a decimal string. */
   rate: string
   updatedBy: AccountId
   updatedAt: Instant
@@ -59,6 +75,7 @@ export interface SetRate {
 
 const pairOf = (a: string, b: string): string => [a, b].sort().join('/')
 
+/** Stores the rate of a pair, in place of an earlier one. */
 export const saveRate = async (database: Database, set: SetRate): Promise<void> => {
   const row = {
     source_currency: set.source,
@@ -85,8 +102,9 @@ const selectRates = (database: Database) =>
       'updated_at as updatedAt',
     ])
 
-/** The rate that operators have set for a pair, whichever way round. */
+/** The rate that an operator has set for a pair, in either direction. */
 export const readSetRate = (database: Database, a: string, b: string): Promise<SetRate | undefined> =>
   selectRates(database).where('pair', '=', pairOf(a, b)).executeTakeFirst()
 
+/** All rates that operators have set. */
 export const listSetRates = (database: Database): Promise<SetRate[]> => selectRates(database).orderBy('pair').execute()

@@ -1,5 +1,6 @@
 import { bizId, type HandlerTable, handlerTable, mapPage, type Words } from '../../kernel/index.ts'
-import { listing } from '../../ledger/index.ts'
+import { toListParameters } from '../../ledger/index.ts'
+
 import { actOf } from '../../platform/audit/index.ts'
 import * as contract from './contract.ts'
 import { createExport, downloadExport, type ExportPorts, listExports, readExport } from './service.ts'
@@ -11,7 +12,7 @@ export const createHandlers = (ports: ExportPorts & { words: Words }): HandlerTa
     listExports: async ({ query, workspace, caller, receivedAt: at, locale }) => {
       const { sortBy, exportType: type, exportStatus: status } = query
       const viewer = { workspace: workspace.id, account: caller.accountId, at }
-      const exports = await listExports(ports, viewer, { ...listing(query), sortBy, type, status })
+      const exports = await listExports(ports, viewer, { ...toListParameters(query), sortBy, type, status })
       return mapPage(exports, (row) => toExportView(words, row, locale))
     },
     createExport: async (request) => {

@@ -9,7 +9,7 @@ import {
   toIso,
   type Words,
 } from '../../kernel/index.ts'
-import { listing } from '../../ledger/index.ts'
+import { toListParameters } from '../../ledger/index.ts'
 import { actOf, verifyAuditLog } from '../../platform/audit/index.ts'
 import * as contract from './contract.ts'
 import { LedgerCheck, type LedgerPorts, listOrderPostings } from './ledger-service.ts'
@@ -36,7 +36,7 @@ export const createAccountHandlers = (ports: AccountPorts): HandlerTable => {
   return handlerTable(contract, {
     listAccounts: async ({ query, locale }) => {
       const { sortBy, accountStatus: status, accountPortal: portal, accountEmail: email } = query
-      const accounts = await listAccounts(ports, { ...listing(query), sortBy, status, portal, email })
+      const accounts = await listAccounts(ports, { ...toListParameters(query), sortBy, status, portal, email })
       return mapPage(accounts, (row) => toAccountView(words, row, locale))
     },
     readAccount: async ({ params, locale }) =>
@@ -75,7 +75,7 @@ export const createAuditHandlers = ({ database, clock, words }: AuditPorts): Han
     listAuditLog: async ({ query, locale }) => {
       const { actorId, workspaceId, action, targetId, outcome } = query
       const filters = { actorId, workspaceId, action, targetId, outcome }
-      const entries = await listAuditLog(database, { ...listing(query), ...filters })
+      const entries = await listAuditLog(database, { ...toListParameters(query), ...filters })
       return mapPage(entries, (row) => toAuditView(words, row, locale))
     },
     verifyAuditLog: async () => {

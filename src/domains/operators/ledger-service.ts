@@ -31,7 +31,7 @@ export class LedgerCheck {
   async #check(): Promise<LedgerReport> {
     const { ledger, clock, patiently } = this.#ports
     const checkedAt = clock.now()
-    const found = await patiently((database) => ledger.within(database).checkBook())
+    const found = await patiently((database) => ledger.within(database).checkInvariants())
     return { checkedAt, checks: found.map(({ name, violations }) => ({ name, violations })) }
   }
 }

@@ -2,24 +2,28 @@ import * as z from 'zod'
 import {
   amount,
   bizId,
-  byWorkspace,
   coded,
   codeOf,
   currency,
   decimal,
   id,
-  listQuery,
-  ofWorkspace,
   orderFields,
-  page,
   statusHistory,
   text,
   timestamp,
 } from '../../contract/common.ts'
 import { reason } from '../../contract/formats.ts'
 import type { Permissions } from '../../contract/permissions.ts'
-import { decision, member, money, operator } from '../../contract/policies.ts'
+import { member, money, operator } from '../../contract/policies.ts'
 import { type CodeOf, codedFamily, operation } from '../../kernel/index.ts'
+import {
+  operatorOrderList,
+  operatorOrderRead,
+  orderDecision,
+  orderList,
+  orderRead,
+  reasonedOrderDecision,
+} from '../../ledger/contract.ts'
 import { channelType } from '../withdrawal-channels/contract.ts'
 
 /** The description of the OpenAPI tag. */
@@ -40,10 +44,10 @@ export const rechargeStatus = codedFamily('rechargeStatus', {
 })
 export type RechargeStatus = CodeOf<typeof rechargeStatus>
 
-/** The currency is the wallet's; whether the amount fits it is judged with the wallet at hand. */
+/** The currency is that of the wallet, so the service checks whether the amount fits it. */
 const RechargeRequest = z.strictObject({ walletBizId: id, channelCode: text(64), amount })
 
-/** `netAmount` is what the wallet receives: the amount less the fee. */
+/** `netAmount` is the credit to the wallet: the amount less the fee. */
 const figures = {
   walletBizId: bizId,
   channelCode: z.string(),
@@ -79,50 +83,48 @@ const RechargeChannel = z.object({
   enabled: z.boolean(),
 })
 
-const sortable = ['createdAt', 'updatedAt'] as const
 export const rechargeFilters = { walletId: id.optional(), rechargeStatus: codeOf(rechargeStatus).optional() }
 
 const reading = { ...member, workspace: 'required', permission: 'recharge:read' } as const
 const creating = { ...money, workspace: 'required', permission: 'recharge:create' } as const
-const get = { method: 'GET', chains: ['consumer'], policy: reading, body: 'none' } as const
+const get = { chains: ['consumer'], policy: reading } as const
 const post = { method: 'POST', chains: ['consumer'], policy: creating } as const
 const unfit = ['RESOURCE.NOT_FOUND', 'CHANNEL.NOT_AVAILABLE', 'WALLET.LIMIT_EXCEEDED', 'WALLET.NOT_ACTIVE'] as const
-const changesOne = { reply: RechargeOrder, refuses: ['RESOURCE.NOT_FOUND', 'STATE.CONFLICT'] } as const
+const change = { ...post, reply: RechargeOrder, refuses: ['RESOURCE.NOT_FOUND', 'STATE.CONFLICT'] } as const
 
 export const listRecharges = operation({
+  ...orderList(RechargeOrder, rechargeFilters),
   ...get,
   id: 'recharges.list',
   path: '/recharges',
-  summary: 'Recharge orders of the workspace, by filter',
-  query: listQuery(sortable, rechargeFilters),
-  reply: page(RechargeOrder),
-  refuses: [],
+  summary: 'List the recharges of a workspace',
 })
 
 export const listRechargeChannels = operation({
   ...get,
   id: 'recharges.availableChannels',
+  method: 'GET',
   path: '/recharges/available-channels',
-  summary: 'The ways to pay in',
+  summary: 'List the channels for incoming payments',
   query: z.strictObject({ currency: currency.optional() }),
+  body: 'none',
   reply: z.array(RechargeChannel),
   refuses: [],
 })
 
 export const readRecharge = operation({
+  ...orderRead(RechargeOrder),
   ...get,
   id: 'recharges.read',
   path: '/recharges/{recharge_id}',
-  summary: 'One recharge order',
-  reply: RechargeOrder,
-  refuses: ['RESOURCE.NOT_FOUND'],
+  summary: 'Read a recharge',
 })
 
 export const quoteRecharge = operation({
   ...post,
   id: 'recharges.quote',
   path: '/recharges/quote',
-  summary: 'What a recharge would cost',
+  summary: 'Calculate the fee of a recharge',
   policy: { ...creating, idempotent: false },
   body: RechargeRequest,
   reply: z.object(figures),
@@ -140,73 +142,60 @@ export const createRecharge = operation({
 })
 
 export const cancelRecharge = operation({
-  ...post,
-  ...changesOne,
+  ...change,
   id: 'recharges.cancel',
   path: '/recharges/{recharge_id}/cancel',
-  summary: 'Cancel a recharge that is not paid',
+  summary: 'Cancel an unpaid recharge',
   body: z.strictObject({ cancelReason: reason }),
 })
 
 export const submitRechargeProof = operation({
-  ...post,
-  ...changesOne,
+  ...change,
   id: 'recharges.proof',
   path: '/recharges/{recharge_id}/proof',
-  summary: 'Show an uploaded file as proof of payment',
+  summary: 'Submit an uploaded file as proof of payment',
   body: z.strictObject({ fileBizId: id }),
 })
 
-const seen = { ...get, chains: ['system'], policy: { ...operator, permission: 'recharge:read' } } as const
-const decided = {
-  ...changesOne,
-  method: 'POST',
-  chains: ['system'],
-  policy: { ...decision, permission: 'recharge:approve' },
-} as const
-
 export const listAllRecharges = operation({
-  ...seen,
+  ...operatorOrderList(RechargeOrder, rechargeFilters, 'recharge:read'),
   id: 'recharges.listAll',
   path: '/recharges',
-  summary: 'Recharge orders of every workspace, by filter',
-  query: listQuery(sortable, { ...rechargeFilters, ...byWorkspace }),
-  reply: page(RechargeOrder.extend(ofWorkspace)),
-  refuses: [],
+  summary: 'List the recharges of all workspaces',
 })
 
 export const readAnyRecharge = operation({
-  ...seen,
+  ...operatorOrderRead(RechargeOrder, 'recharge:read'),
   id: 'recharges.readAny',
   path: '/recharges/{recharge_id}',
-  summary: 'One recharge order of any workspace',
-  reply: RechargeOrder.extend(ofWorkspace),
-  refuses: ['RESOURCE.NOT_FOUND'],
+  summary: 'Read a recharge of any workspace',
 })
 
 export const downloadRechargeProof = operation({
-  ...seen,
   id: 'recharges.downloadProof',
+  method: 'GET',
   path: '/recharges/{recharge_id}/proof/download',
-  summary: 'The file that was shown as proof of payment, as an attachment; Range and ETag are served',
+  chains: ['system'],
+  summary: 'Download a proof of payment',
   policy: { ...operator, permission: 'recharge:approve', channel: 'none' },
+  body: 'none',
   reply: 'stream',
   refuses: ['RESOURCE.NOT_FOUND', 'FILE.RANGE_NOT_SATISFIABLE'],
 })
 
+const confirmation = orderDecision(RechargeOrder, 'recharge:approve')
+
 export const confirmRecharge = operation({
-  ...decided,
+  ...confirmation,
   id: 'recharges.confirm',
   path: '/recharges/{recharge_id}/confirm',
-  summary: 'The payment has arrived: credit the wallet; never one’s own',
-  body: 'none',
-  refuses: [...changesOne.refuses, 'WALLET.NOT_ACTIVE'],
+  summary: 'Confirm a payment of another person and credit the wallet',
+  refuses: [...confirmation.refuses, 'WALLET.NOT_ACTIVE'],
 })
 
 export const rejectRecharge = operation({
-  ...decided,
+  ...reasonedOrderDecision(RechargeOrder, 'recharge:approve'),
   id: 'recharges.reject',
   path: '/recharges/{recharge_id}/reject',
-  summary: 'The proof does not hold',
-  body: z.strictObject({ reason }),
+  summary: 'Reject a recharge',
 })

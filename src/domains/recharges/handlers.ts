@@ -1,129 +1,116 @@
 import {
   bizId,
-  formatMoney,
   type HandlerTable,
   handlerTable,
-  type Locale,
   mapPage,
+  type Page,
   type Words,
   type WorkspaceId,
-  type WorkspaceKind,
 } from '../../kernel/index.ts'
 import {
-  listing,
-  memberActing,
-  operatorActing,
-  type ReadOrder,
-  rechargeRunsOut,
-  type Teller,
-  tellKind,
+  type ListedOrder,
+  memberContext,
+  type OrderListRequest,
+  operatorContext,
+  rechargeExpiry,
+  toOrderQuery,
+  viewerOf,
 } from '../../ledger/index.ts'
 import { actOf } from '../../platform/audit/index.ts'
-import { channelType } from '../withdrawal-channels/contract.ts'
 import * as contract from './contract.ts'
-import { openProof } from './proof.ts'
-import { tellFigures, tellRecharge } from './recharge.ts'
-import { type Channel, seenAt } from './rules.ts'
-import { cancel, confirm, create, quote, type RechargesPorts, read, reject, submitProof } from './service.ts'
+import { downloadRechargeProof } from './proof.ts'
+import { withExpiry } from './rules.ts'
+import {
+  cancelRecharge,
+  confirmRecharge,
+  createRecharge,
+  quoteRecharge,
+  type RechargesPorts,
+  readRecharge,
+  rejectRecharge,
+  submitRechargeProof,
+} from './service.ts'
+import { toChannelView, toFiguresView, toListedRechargeView, toRechargeView } from './view.ts'
 
-type Query = Parameters<typeof listing>[0] & {
-  sortBy: 'createdAt' | 'updatedAt'
-  walletId?: string | undefined
-  rechargeStatus?: string | undefined
-  workspaceKind?: WorkspaceKind | undefined
+/** The recharges of a workspace, or of every one, with their expiry applied. */
+const listRecharges = async (
+  { ledger, clock }: RechargesPorts,
+  query: OrderListRequest & { rechargeStatus?: string | undefined },
+  workspace: WorkspaceId | null,
+): Promise<Page<ListedOrder>> => {
+  const now = clock.now()
+  const orderQuery = toOrderQuery(query, { type: 'RECHARGE', workspace, status: query.rechargeStatus })
+  const orders = await ledger.listOrders({ ...orderQuery, expiry: { ...rechargeExpiry, at: now } })
+  return mapPage(orders, (order) => withExpiry(order, now))
 }
 
-const askedIn = (body: { walletBizId: string; channelCode: string; amount: string }) => ({
+const toInput = (body: { walletBizId: string; channelCode: string; amount: string }) => ({
   wallet: bizId<'wallet'>(body.walletBizId),
   channelCode: body.channelCode,
   amount: body.amount,
 })
 
-const tellRead = (order: ReadOrder, teller: Teller) => ({
-  ...tellRecharge(order, teller),
-  ...tellKind(order.workspaceKind, teller),
-})
+export const rechargeHandlers = (ports: RechargesPorts, words: Words): HandlerTable =>
+  handlerTable(contract, {
+    listRechargeChannels: async (request) => {
+      const { currency } = request.query
+      return [...ports.channels.values()]
+        .filter(({ settings }) => settings.enabled && (currency === undefined || settings.currency === currency))
+        .map((channel) => toChannelView(channel, viewerOf(words, request)))
+    },
 
-export const rechargeHandlers = (ports: RechargesPorts, words: Words): HandlerTable => {
-  const tellChannel = ({ terms, tariff }: Channel, locale: Locale) => ({
-    channelCode: terms.channelCode,
-    channelName: terms.channelName,
-    channelType: words.coded(channelType, terms.channelType, locale),
-    currency: terms.currency,
-    minAmount: formatMoney(tariff.minimum),
-    maxAmount: formatMoney(tariff.maximum),
-    fixedFee: formatMoney(tariff.fixedFee),
-    feeRate: terms.feeRate,
-    proofRequired: terms.proofRequired,
-    enabled: terms.enabled,
-  })
-  /** A workspace of null reaches every one's. */
-  const listed = async (query: Query, workspace: WorkspaceId | null, locale: Locale) => {
-    const now = ports.clock.now()
-    const orders = await ports.ledger.listOrders({
-      ...listing(query),
-      sortBy: query.sortBy,
-      type: 'RECHARGE',
-      workspace,
-      workspaceKind: query.workspaceKind,
-      wallet: query.walletId === undefined ? undefined : bizId<'wallet'>(query.walletId),
-      statuses: query.rechargeStatus === undefined ? undefined : [query.rechargeStatus],
-      runsOut: { ...rechargeRunsOut, at: now },
-    })
-    return mapPage(orders, (order) => tellRead(seenAt(order, now), { words, locale }))
-  }
-  return handlerTable(contract, {
-    listRechargeChannels: async ({ query: { currency }, locale }) =>
-      [...ports.channels.values()]
-        .filter(({ terms }) => terms.enabled && (currency === undefined || terms.currency === currency))
-        .map((channel) => tellChannel(channel, locale)),
+    listRecharges: async (request) => {
+      const orders = await listRecharges(ports, request.query, request.workspace.id)
+      return mapPage(orders, (order) => toRechargeView(order, viewerOf(words, request)))
+    },
 
-    listRecharges: ({ query, workspace, locale }) => listed(query, workspace.id, locale),
-
-    readRecharge: async ({ params, workspace, locale }) =>
-      tellRecharge(await read(ports, bizId(params.recharge_id), workspace.id), { words, locale }),
+    readRecharge: async (request) => {
+      const scope = { id: bizId<'order'>(request.params.recharge_id), workspace: request.workspace.id }
+      return toRechargeView(await readRecharge(ports, scope), viewerOf(words, request))
+    },
 
     quoteRecharge: async ({ body, workspace, requestId }) => {
-      const by = { workspace: workspace.id, requestId }
-      const { wallet, channel, ...charge } = await quote(ports, askedIn(body), by)
-      return tellFigures(wallet, channel.terms.channelCode, charge)
+      const context = { workspace: workspace.id, requestId }
+      const { wallet, channel, ...charge } = await quoteRecharge(ports, toInput(body), context)
+      return toFiguresView(wallet, channel.settings.channelCode, charge)
     },
 
     createRecharge: async (request) => {
-      const order = await create(ports, askedIn(request.body), memberActing(request))
-      return tellRecharge(order, { words, locale: request.locale })
+      const order = await createRecharge(ports, toInput(request.body), memberContext(request))
+      return toRechargeView(order, viewerOf(words, request))
     },
 
     cancelRecharge: async (request) => {
-      const { params, body, locale } = request
-      const order = await cancel(ports, bizId(params.recharge_id), body.cancelReason, memberActing(request))
-      return tellRecharge(order, { words, locale })
+      const input = { id: bizId<'order'>(request.params.recharge_id), reason: request.body.cancelReason }
+      return toRechargeView(await cancelRecharge(ports, input, memberContext(request)), viewerOf(words, request))
     },
 
     submitRechargeProof: async (request) => {
-      const { params, body, locale } = request
-      const file = bizId<'file'>(body.fileBizId)
-      const order = await submitProof(ports, bizId(params.recharge_id), file, memberActing(request))
-      return tellRecharge(order, { words, locale })
+      const { params, body } = request
+      const input = { id: bizId<'order'>(params.recharge_id), file: bizId<'file'>(body.fileBizId) }
+      return toRechargeView(await submitRechargeProof(ports, input, memberContext(request)), viewerOf(words, request))
     },
 
-    listAllRecharges: ({ query, locale }) =>
-      listed(query, query.workspaceId === undefined ? null : bizId<'workspace'>(query.workspaceId), locale),
+    listAllRecharges: async (request) => {
+      const orders = await listRecharges(ports, request.query, null)
+      return mapPage(orders, (order) => toListedRechargeView(order, viewerOf(words, request)))
+    },
 
-    readAnyRecharge: async ({ params, locale }) =>
-      tellRead(await read(ports, bizId(params.recharge_id), null), { words, locale }),
+    readAnyRecharge: async (request) => {
+      const scope = { id: bizId<'order'>(request.params.recharge_id), workspace: null }
+      return toListedRechargeView(await readRecharge(ports, scope), viewerOf(words, request))
+    },
 
-    downloadRechargeProof: (request) => openProof(ports, actOf(request), bizId(request.params.recharge_id), request),
+    downloadRechargeProof: (request) =>
+      downloadRechargeProof(ports, { id: bizId(request.params.recharge_id), request }, actOf(request)),
 
     confirmRecharge: async (request) => {
-      const order = await confirm(ports, bizId(request.params.recharge_id), operatorActing(request))
-      return tellRecharge(order, { words, locale: request.locale })
+      const input = { id: bizId<'order'>(request.params.recharge_id) }
+      return toRechargeView(await confirmRecharge(ports, input, operatorContext(request)), viewerOf(words, request))
     },
 
     rejectRecharge: async (request) => {
-      const { params, body, locale } = request
-      const order = await reject(ports, bizId(params.recharge_id), body.reason, operatorActing(request))
-      return tellRecharge(order, { words, locale })
+      const input = { id: bizId<'order'>(request.params.recharge_id), reason: request.body.reason }
+      return toRechargeView(await rejectRecharge(ports, input, operatorContext(request)), viewerOf(words, request))
     },
   })
-}

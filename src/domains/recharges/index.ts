@@ -1,14 +1,18 @@
+/**
+ * Recharges: payments into a wallet. A workspace announces one, may submit a proof, and an operator confirms or rejects it. An
+ * unpaid recharge expires. Start reading at contract.ts and service.ts; order.ts maps a recharge to its order of the ledger.
+ */
 import type { HandlerTable, Words } from '../../kernel/index.ts'
 import type { JobKind } from '../../platform/jobs/index.ts'
-import { expire, expiryJob } from './expiry.ts'
+import { expiryJob, runExpiryJob } from './expiry.ts'
 import { rechargeHandlers } from './handlers.ts'
-import { type ChannelTerms, channelsOf } from './rules.ts'
+import { type ChannelSettings, parseChannels } from './rules.ts'
 import type { RechargesPorts } from './service.ts'
 
 export type RechargesOptions = Omit<RechargesPorts, 'channels' | 'lifeMs'> & {
   words: Words
-  settings: { lifeMs: number; channels: readonly ChannelTerms[] }
-  /** How often what was not paid in time is ended. */
+  settings: { lifeMs: number; channels: readonly ChannelSettings[] }
+  /** Interval of the expiry job. */
   expiryMs: number
 }
 
@@ -17,11 +21,10 @@ export interface Recharges {
   jobs: JobKind[]
 }
 
-/** Money that comes in from outside: announced by a workspace, proved, and credited once an operator has seen it. */
-export const createRecharges = ({ words, settings, expiryMs, ...outside }: RechargesOptions): Recharges => {
-  const ports = { ...outside, channels: channelsOf(settings.channels), lifeMs: settings.lifeMs }
+export const createRecharges = ({ words, settings, expiryMs, ...infrastructure }: RechargesOptions): Recharges => {
+  const ports = { ...infrastructure, channels: parseChannels(settings.channels), lifeMs: settings.lifeMs }
   return {
     handlers: rechargeHandlers(ports, words),
-    jobs: [{ name: expiryJob, attempts: 1, everyMs: expiryMs, work: (_, facts) => expire(ports, facts) }],
+    jobs: [{ name: expiryJob, attempts: 1, everyMs: expiryMs, work: (_, facts) => runExpiryJob(ports, facts) }],
   }
 }

@@ -2,21 +2,20 @@ import { inTransaction } from '../../database/index.ts'
 import { notFound, type OrderId, type RequestFacts, type StreamReply } from '../../kernel/index.ts'
 import { type Act, recordAct } from '../../platform/audit/index.ts'
 import { download } from '../../platform/blobs/index.ts'
-import { rechargeOf } from './recharge.ts'
-import { type RechargesPorts, read } from './service.ts'
+import { toRecharge } from './order.ts'
+import { type RechargesPorts, readRecharge } from './service.ts'
 
-/** The bytes of a recharge's proof, of any workspace, for who decides over it; and a line in the audit log of who asks for them. */
-export const openProof = async (
+/** The file of a recharge's proof, for operators. Records the download in the audit log. */
+export const downloadRechargeProof = async (
   ports: RechargesPorts,
+  { id, request }: { id: OrderId; request: Pick<RequestFacts, 'range' | 'ifNoneMatch' | 'ifRange' | 'headOnly'> },
   act: Act,
-  id: OrderId,
-  asked: Pick<RequestFacts, 'range' | 'ifNoneMatch' | 'ifRange' | 'headOnly'>,
 ): Promise<StreamReply> => {
-  const order = await read(ports, id, null)
-  const { proofFileBizId: proof } = rechargeOf(order).told
-  const file = proof === null ? undefined : await ports.fileOf(order.workspaceBizId, proof)
-  if (!file) throw notFound('the recharge has no proof that can be had')
-  if (!asked.headOnly)
+  const order = await readRecharge(ports, { id, workspace: null })
+  const { proofFileBizId } = toRecharge(order).details
+  const file = proofFileBizId === null ? undefined : await ports.fileOf(order.workspaceBizId, proofFileBizId)
+  if (!file) throw notFound('the recharge has no available proof')
+  if (!request.headOnly)
     await inTransaction(ports.database, (tx) => recordAct(tx, act, { workspaceId: order.workspaceBizId, targetId: id }))
-  return download(ports.blobs, file, asked)
+  return download(ports.blobs, file, request)
 }

@@ -1,8 +1,15 @@
 import type { Instant } from '../../kernel/index.ts'
-import { type Order, ranOutAt, rechargeRunsOut, type Tariff, type TariffTerms, tariffOf } from '../../ledger/index.ts'
+import {
+  expiredAt,
+  type Order,
+  parseTariff,
+  rechargeExpiry,
+  type Tariff,
+  type TariffSettings,
+} from '../../ledger/index.ts'
 
-/** A way to pay in, as the configuration writes it. */
-export type ChannelTerms = TariffTerms & {
+/** A channel for incoming payments, as configured. */
+export type ChannelSettings = TariffSettings & {
   channelCode: string
   channelName: string
   channelType: 'BANK' | 'CRYPTO' | 'CARD'
@@ -11,25 +18,22 @@ export type ChannelTerms = TariffTerms & {
 }
 
 export interface Channel {
-  terms: ChannelTerms
+  settings: ChannelSettings
   tariff: Tariff
 }
 
-/** By their codes. */
+/** Channels by code. */
 export type Channels = ReadonlyMap<string, Channel>
 
-/** Every text is read once, so that a wrong one stops the start and no recharge. */
-export const channelsOf = (terms: readonly ChannelTerms[]): Channels =>
-  new Map(terms.map((each) => [each.channelCode, { terms: each, tariff: tariffOf(each) }]))
+/** Throws a RangeError for an invalid amount, so that a wrong setting stops the start. */
+export const parseChannels = (settings: readonly ChannelSettings[]): Channels =>
+  new Map(settings.map((each) => [each.channelCode, { settings: each, tariff: parseTariff(each) }]))
 
-/**
- * The order as a reader is to see it: one that has run out has ended, although no job has written that down yet. When
- * it ended is its own affair and not the job's, so it is told the same before and after.
- */
-export const seenAt = <O extends Order>(order: O, now: Instant): O => {
-  const at = ranOutAt(order, rechargeRunsOut, now)
+/** The order with its expiry applied, whether or not the job has recorded it: at the time of `expiresAt`. */
+export const withExpiry = <O extends Order>(order: O, now: Instant): O => {
+  const at = expiredAt(order, rechargeExpiry, now)
   if (at === null) return order
-  const ended = { status: rechargeRunsOut.to, at, actorBizId: null, reason: null }
-  const before = order.history.filter(({ status }) => status !== ended.status)
-  return { ...order, status: ended.status, updatedAt: at, history: [...before, ended] }
+  const expired = { status: rechargeExpiry.to, at, actorBizId: null, reason: null }
+  const before = order.history.filter(({ status }) => status !== expired.status)
+  return { ...order, status: expired.status, updatedAt: at, history: [...before, expired] }
 }

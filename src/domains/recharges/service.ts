@@ -13,172 +13,188 @@ import {
   type WorkspaceId,
 } from '../../kernel/index.ts'
 import {
-  type Acting,
-  chargeOf,
-  housesOf,
+  type CommandContext,
+  chargeParties,
+  commandOrigin,
+  computeCharge,
+  expiredAt,
   type Ledger,
+  type ListedOrder,
   type Order,
   type OrderMove,
   type PostingCommand,
-  type ReadOrder,
-  ranOutAt,
-  rechargeRunsOut,
-  signedBy,
+  rechargeExpiry,
 } from '../../ledger/index.ts'
 import type { Blobs, Downloadable } from '../../platform/blobs/index.ts'
+import { expireRecharges } from './expiry.ts'
 import {
-  cancellation,
-  confirmation,
-  entriesOf,
+  cancellationMove,
+  confirmationMove,
+  creditedWallet,
   newRecharge,
-  payee,
+  proofMove,
   type RechargeTerms,
-  rejection,
-  submission,
-} from './commands.ts'
-import { endRunOut } from './expiry.ts'
-import { rechargeOf } from './recharge.ts'
-import { type Channels, seenAt } from './rules.ts'
+  rechargeEntries,
+  rejectionMove,
+  toRecharge,
+} from './order.ts'
+import { type Channels, withExpiry } from './rules.ts'
 
 export interface RechargesPorts {
   ledger: Ledger
   clock: Clock
   channels: Channels
-  /** How long a recharge waits for its payment or its proof. */
+  /** How long a recharge waits for its payment or proof. */
   lifeMs: number
   database: Database
   blobs: Blobs
-  /** A file of the workspace that can be had; a foreign one is as unknown. */
+  /** An available file of the workspace. Undefined for an unknown file and for one of another workspace. */
   fileOf(workspace: WorkspaceId, file: string): Promise<Downloadable | undefined>
-  /** Whether a file is one that operators are to be shown as a proof. */
+  /** Whether a file's type and size are those of a proof. */
   isProof(file: Downloadable): boolean
 }
 
-export interface Asked {
+export interface RechargeInput {
   wallet: WalletId
   channelCode: string
+  /** A decimal string in the wallet's currency. */
   amount: string
 }
 
-const termsOf = async (
+const computeTerms = async (
   { ledger, channels }: RechargesPorts,
-  { wallet, channelCode, amount }: Asked,
+  { wallet, channelCode, amount }: RechargeInput,
   workspace: WorkspaceId,
 ): Promise<RechargeTerms> => {
   const found = await ledger.readWallet({ wallet, workspace })
   if (!found) throw notFound('no such wallet')
   const channel = channels.get(channelCode)
-  if (!channel?.terms.enabled) throw new Refusal('CHANNEL.NOT_AVAILABLE', { internal: 'no such channel' })
-  if (channel.terms.currency !== found.currency) throw invalid('channelCode', `no channel of ${found.currency}`)
-  const charge = chargeOf(channel.tariff, amount)
+  if (!channel?.settings.enabled) throw new Refusal('CHANNEL.NOT_AVAILABLE', { internal: 'no such channel' })
+  if (channel.settings.currency !== found.currency) throw invalid('channelCode', `not a channel of ${found.currency}`)
+  const charge = computeCharge(channel.tariff, amount)
   if (found.status !== 'ACTIVE') throw new Refusal('WALLET.NOT_ACTIVE', { internal: `the wallet is ${found.status}` })
   return { ...charge, wallet, channel }
 }
 
-/** What a recharge would come to now, or why it cannot be; nothing is kept, of the day's limit neither. */
-export const quote = async (
+/** The terms of a recharge now, or the refusal that creating it would get. Stores nothing and uses no daily limit. */
+export const quoteRecharge = async (
   ports: RechargesPorts,
-  asked: Asked,
-  by: { workspace: WorkspaceId; requestId: string },
+  input: RechargeInput,
+  { workspace, requestId }: { workspace: WorkspaceId; requestId: string },
 ): Promise<RechargeTerms> => {
-  const { workspace } = by
-  const terms = await termsOf(ports, asked, workspace)
+  const terms = await computeTerms(ports, input, workspace)
   const { amount, channel } = terms
-  const usageOf = channel.terms.channelCode
+  const usageOf = channel.settings.channelCode
   const counter = { workspace, type: 'RECHARGE', usageOf, currency: amount.currency, at: ports.clock.now() } as const
-  const most = channel.tariff.dailyMaximum
-  const isTooMuch = async () =>
-    most !== null && compare(add(await ports.ledger.readDailyUsage(counter), amount), most) > 0
-  if ((await isTooMuch()) && ((await endRunOut(ports, by)) === 0 || (await isTooMuch())))
+  const limit = channel.tariff.dailyMaximum
+  const exceedsLimit = async () =>
+    limit !== null && compare(add(await ports.ledger.readDailyUsage(counter), amount), limit) > 0
+  const freesUsage = async () => (await expireRecharges(ports, { workspace, requestId })) > 0
+  if ((await exceedsLimit()) && (!(await freesUsage()) || (await exceedsLimit())))
     throw new Refusal('WALLET.LIMIT_EXCEEDED', { internal: 'the daily limit' })
   return terms
 }
 
-/** The book looks at nothing else that an order could exceed. */
-const isTooMuchForTheDay = (error: unknown): boolean =>
-  error instanceof Refusal && error.code === 'WALLET.LIMIT_EXCEEDED'
+/** The daily limit is the only limit that the ledger itself checks. */
+const isDailyLimit = (error: unknown): boolean => error instanceof Refusal && error.code === 'WALLET.LIMIT_EXCEEDED'
 
-const announce = async (ports: RechargesPorts, asked: Asked, acting: Acting<WorkspaceId>): Promise<Order> => {
-  const { workspace, audit } = acting
-  const terms = await termsOf(ports, asked, workspace)
+const openOrder = async (
+  ports: RechargesPorts,
+  input: RechargeInput,
+  context: CommandContext<WorkspaceId>,
+): Promise<Order> => {
+  const { workspace, audit } = context
+  const terms = await computeTerms(ports, input, workspace)
   const expiresAt = toIso(plus(ports.clock.now(), ports.lifeMs))
-  const order = () =>
+  const execute = () =>
     ports.ledger.execute({
-      ...signedBy(acting),
-      parties: [payee(terms.wallet, terms.amount.currency, workspace)],
+      ...commandOrigin(context),
+      parties: [creditedWallet(terms.wallet, terms.amount.currency, workspace)],
       create: newRecharge(terms, workspace, expiresAt),
     })
   try {
-    return await order()
+    return await execute()
   } catch (error) {
-    // What has run out has no part in the day any more, although its share goes back only as that is written down.
-    if (isTooMuchForTheDay(error) && (await endRunOut(ports, { workspace, requestId: audit.requestId })) > 0)
-      return order()
+    // Expired recharges no longer count toward the daily limit, but only their recorded expiry frees their share of it.
+    if (isDailyLimit(error) && (await expireRecharges(ports, { workspace, requestId: audit.requestId })) > 0)
+      return execute()
     throw error
   }
 }
 
-/** Announces a payment; nothing is posted before it has arrived. */
-export const create = (ports: RechargesPorts, asked: Asked, acting: Acting<WorkspaceId>): Promise<Order> =>
-  ports.ledger.orEarlierOrder(acting.key, () => announce(ports, asked, acting))
+/** Announces a payment. Posts nothing: an operator confirms the payment when it has arrived. */
+export const createRecharge = (
+  ports: RechargesPorts,
+  input: RechargeInput,
+  context: CommandContext<WorkspaceId>,
+): Promise<Order> => ports.ledger.replayOnRefusal(context.key, () => openOrder(ports, input, context))
 
-const stored = async ({ ledger }: RechargesPorts, id: OrderId, workspace: WorkspaceId | null): Promise<ReadOrder> => {
-  const order = await ledger.readOrder({ id, type: 'RECHARGE', workspace })
-  if (!order) throw notFound('no such recharge')
-  return order
+interface RechargeScope {
+  id: OrderId
+  /** Null for a recharge of any workspace. */
+  workspace: WorkspaceId | null
 }
 
-/** A workspace's recharge as it is to be seen now; null reaches every workspace's. */
-export const read = async (ports: RechargesPorts, id: OrderId, workspace: WorkspaceId | null): Promise<ReadOrder> =>
-  seenAt(await stored(ports, id, workspace), ports.clock.now())
+/** A recharge with its expiry applied. */
+export const readRecharge = async (ports: RechargesPorts, scope: RechargeScope): Promise<ListedOrder> =>
+  withExpiry(await ports.ledger.readOrder({ ...scope, type: 'RECHARGE' }), ports.clock.now())
 
 type Change = Omit<PostingCommand, 'actor' | 'idempotency' | 'audit'> & { move: OrderMove }
 
-/** Changes a recharge that its time has not ended. */
-const change = (
+/** Executes a change of a recharge that has not expired. */
+const changeRecharge = (
   ports: RechargesPorts,
   id: OrderId,
-  acting: Acting,
-  by: (order: Order) => Change | Promise<Change>,
+  context: CommandContext,
+  changeOf: (order: Order) => Change | Promise<Change>,
 ): Promise<Order> =>
-  ports.ledger.orEarlierOrder(acting.key, async () => {
-    const order = await stored(ports, id, acting.workspace)
-    if (ranOutAt(order, rechargeRunsOut, ports.clock.now()) !== null)
-      throw new Refusal('STATE.CONFLICT', { internal: 'its time has run out' })
-    return ports.ledger.execute({ ...signedBy(acting), ...(await by(order)) })
+  ports.ledger.replayOnRefusal(context.key, async () => {
+    const order = await ports.ledger.readOrder({ id, type: 'RECHARGE', workspace: context.workspace })
+    if (expiredAt(order, rechargeExpiry, ports.clock.now()) !== null)
+      throw new Refusal('STATE.CONFLICT', { internal: 'the recharge has expired' })
+    return ports.ledger.execute({ ...commandOrigin(context), ...(await changeOf(order)) })
   })
 
-export const cancel = (
+/** Cancels an unpaid recharge. */
+export const cancelRecharge = (
   ports: RechargesPorts,
-  id: OrderId,
-  reason: string,
-  acting: Acting<WorkspaceId>,
+  { id, reason }: { id: OrderId; reason: string },
+  context: CommandContext<WorkspaceId>,
 ): Promise<Order> =>
-  change(ports, id, acting, () => ({ parties: [], move: cancellation(id, acting.workspace, reason) }))
+  changeRecharge(ports, id, context, () => ({ parties: [], move: cancellationMove(id, context.workspace, reason) }))
 
-export const submitProof = (
+/** Submits an uploaded file as the proof of payment. */
+export const submitRechargeProof = (
   ports: RechargesPorts,
-  id: OrderId,
-  file: string,
-  acting: Acting<WorkspaceId>,
+  { id, file }: { id: OrderId; file: string },
+  context: CommandContext<WorkspaceId>,
 ): Promise<Order> =>
-  change(ports, id, acting, async () => {
-    const proof = await ports.fileOf(acting.workspace, file)
+  changeRecharge(ports, id, context, async () => {
+    const proof = await ports.fileOf(context.workspace, file)
     if (!proof) throw notFound('no such file')
-    if (!ports.isProof(proof)) throw invalid('fileBizId', 'of a type or size that no proof has')
-    return { parties: [], move: submission(id, acting.workspace, file) }
+    if (!ports.isProof(proof)) throw invalid('fileBizId', 'the type or size is not that of a proof')
+    return { parties: [], move: proofMove(id, context.workspace, file) }
   })
 
-/** The payment has arrived. */
-export const confirm = (ports: RechargesPorts, id: OrderId, acting: Acting<null>): Promise<Order> =>
-  change(ports, id, acting, (order) => {
-    const recharge = rechargeOf(order)
+/** Credits the wallet: the payment has arrived. */
+export const confirmRecharge = (
+  ports: RechargesPorts,
+  { id }: { id: OrderId },
+  context: CommandContext<null>,
+): Promise<Order> =>
+  changeRecharge(ports, id, context, (order) => {
+    const recharge = toRecharge(order)
+    const wallet = creditedWallet(recharge.wallet, recharge.amount.currency, order.workspaceBizId)
     return {
-      parties: [payee(recharge.wallet, recharge.amount.currency, order.workspaceBizId), ...housesOf(recharge)],
-      move: confirmation(id, recharge),
-      entries: entriesOf(recharge),
+      parties: [wallet, ...chargeParties(recharge)],
+      move: confirmationMove(id, recharge),
+      entries: rechargeEntries(recharge),
     }
   })
 
-export const reject = (ports: RechargesPorts, id: OrderId, reason: string, acting: Acting<null>): Promise<Order> =>
-  change(ports, id, acting, () => ({ parties: [], move: rejection(id, reason) }))
+/** Rejects a recharge with an invalid proof. */
+export const rejectRecharge = (
+  ports: RechargesPorts,
+  { id, reason }: { id: OrderId; reason: string },
+  context: CommandContext<null>,
+): Promise<Order> => changeRecharge(ports, id, context, () => ({ parties: [], move: rejectionMove(id, reason) }))

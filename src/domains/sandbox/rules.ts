@@ -1,5 +1,5 @@
 import { type Instant, type Money, parseMoney } from '../../kernel/index.ts'
-import { type OrderMove, ranOutAt, rechargeRunsOut } from '../../ledger/index.ts'
+import { expiredAt, type OrderMove, rechargeExpiry } from '../../ledger/index.ts'
 import type { OpenOrder, SandboxWallet } from './store.ts'
 
 /** The reason in an order's history and data: a code, as `failureCode` is one. */
@@ -21,7 +21,7 @@ export const correctionOf = (wallet: SandboxWallet): Money | undefined => {
 
 /** The final status of an open order. An order past its expiry counts as EXPIRED already. */
 const finalStatusOf = ({ type, status, expiresAt }: OpenOrder, at: Instant): 'CANCELLED' | 'EXPIRED' | 'FAILED' => {
-  if (ranOutAt({ status, data: { expiresAt } }, rechargeRunsOut, at) !== null) return 'EXPIRED'
+  if (expiredAt({ status, data: { expiresAt } }, rechargeExpiry, at) !== null) return 'EXPIRED'
   return type === 'RECHARGE' || (type === 'WITHDRAWAL' && status === 'PENDING_APPROVAL') ? 'CANCELLED' : 'FAILED'
 }
 

@@ -88,7 +88,7 @@ export const resetSandbox = async (
     const wallets = await lockWallets(tx, access.id)
     for (const order of await lockOpenOrders(tx, access.id)) await endOrder(within, access.id, order, act)
     for (const wallet of wallets) await correctWallet(within, access.id, wallet, act.accountId)
-    await within.forgetUsage(access.id)
+    await within.deleteDailyUsage(access.id)
     for (const clean of cleaners) await clean(tx, { workspaceId: access.id, at: act.at })
     await recordAct(tx, act, { workspaceId: access.id, targetId: access.id })
   })

@@ -2,25 +2,21 @@ import * as z from 'zod'
 import {
   amount,
   bizId,
-  byWorkspace,
   coded,
   codeOf,
   currency,
   decimal,
   fits,
   id,
-  listQuery,
-  ofWorkspace,
   orderFields,
-  page,
   statusHistory,
   text,
   timestamp,
 } from '../../contract/common.ts'
-import { reason } from '../../contract/formats.ts'
 import type { Permissions } from '../../contract/permissions.ts'
-import { decision, member, money, operator } from '../../contract/policies.ts'
+import { member, money } from '../../contract/policies.ts'
 import { type CodeOf, codedFamily, operation } from '../../kernel/index.ts'
+import { operatorOrderList, orderDecision, orderList, orderRead, reasonedOrderDecision } from '../../ledger/contract.ts'
 
 /** The description of the OpenAPI tag. */
 export const summary = 'Transfers between wallets. Operators approve those above a limit.'
@@ -66,24 +62,18 @@ const TransferOrder = z.object({
   statusHistory: statusHistory(transferStatus),
 })
 
-const sortable = ['createdAt', 'updatedAt'] as const
 const walletTransferFilters = { transferStatus: codeOf(transferStatus).optional() }
 export const transferFilters = { walletId: id.optional(), ...walletTransferFilters }
 
-const read = {
-  method: 'GET',
-  chains: ['consumer', 'api'],
-  body: 'none',
-} as const
-
+const chains = ['consumer', 'api'] as const
 const readPolicy = { ...member, permission: 'transfer:read' } as const
 
 export const createTransfer = operation({
   id: 'transfers.create',
   method: 'POST',
   path: '/transfer/command/create',
-  chains: ['consumer', 'api'],
-  summary: 'Move funds between two wallets',
+  chains,
+  summary: 'Transfer funds between two wallets',
   policy: { ...money, workspace: 'optional', permission: 'transfer:create' },
   body: TransferRequest,
   reply: TransferOrder,
@@ -91,84 +81,63 @@ export const createTransfer = operation({
 })
 
 export const listTransfers = operation({
-  ...read,
+  ...orderList(TransferOrder, transferFilters),
   id: 'transfers.list',
   path: '/transfer/query/orders',
-  summary: 'Transfer orders of the workspace, by filter',
+  chains,
+  summary: 'List the transfers of a workspace',
   policy: { ...readPolicy, workspace: 'optional' },
-  query: listQuery(sortable, transferFilters),
-  reply: page(TransferOrder),
-  refuses: [],
 })
 
 export const listWalletTransfers = operation({
-  ...read,
+  ...orderList(TransferOrder, walletTransferFilters),
   id: 'transfers.listOfWallet',
   path: '/transfer/query/orders/wallet/{wallet_id}',
-  summary: 'Transfer orders of one wallet; empty for an unknown one',
+  chains,
+  summary: 'List the transfers of a wallet',
   policy: { ...readPolicy, workspace: 'required' },
-  query: listQuery(sortable, walletTransferFilters),
-  reply: page(TransferOrder),
-  refuses: [],
 })
 
 export const readTransfer = operation({
-  ...read,
+  ...orderRead(TransferOrder),
   id: 'transfers.read',
   path: '/transfer/query/orders/{order_id}',
-  summary: 'One transfer order',
+  chains,
+  summary: 'Read a transfer',
   policy: { ...readPolicy, workspace: 'required' },
-  reply: TransferOrder,
-  refuses: ['RESOURCE.NOT_FOUND'],
 })
 
 export const isTransferCompleted = operation({
-  ...read,
+  ...orderRead(TransferOrder),
   id: 'transfers.completed',
   path: '/transfer/query/orders/{order_id}/completed',
-  summary: 'Whether a transfer order is completed',
+  chains,
+  summary: 'Check whether a transfer is completed',
   policy: { ...readPolicy, workspace: 'required' },
   reply: z.boolean(),
   malformedParam: 'VALIDATION.INVALID_PARAMETER',
-  refuses: ['RESOURCE.NOT_FOUND'],
 })
 
 export const listPendingTransfers = operation({
+  ...operatorOrderList(TransferOrder, {}, 'transfer:read'),
   id: 'transfers.listPending',
-  method: 'GET',
   path: '/transfers/pending',
-  chains: ['system'],
-  summary: 'Transfers that wait for approval',
-  policy: { ...operator, permission: 'transfer:read' },
-  query: listQuery(sortable, byWorkspace),
-  body: 'none',
-  reply: page(TransferOrder.extend(ofWorkspace)),
-  refuses: [],
+  summary: 'List the transfers that wait for approval',
 })
 
-const decided = {
-  method: 'POST',
-  chains: ['system'],
-  reply: TransferOrder,
-  refuses: ['RESOURCE.NOT_FOUND', 'STATE.CONFLICT'],
-} as const
-const decisionPolicy = { ...decision, permission: 'transfer:approve' } as const
+const approval = orderDecision(TransferOrder, 'transfer:approve')
 
 export const approveTransfer = operation({
-  ...decided,
+  ...approval,
   id: 'transfers.approve',
   path: '/transfers/{order_id}/approve',
-  summary: 'Let a pending transfer happen; never one’s own',
-  policy: decisionPolicy,
-  body: 'none',
-  refuses: [...decided.refuses, 'WALLET.NOT_ACTIVE'],
+  summary: 'Approve a pending transfer of another person',
+  refuses: [...approval.refuses, 'WALLET.NOT_ACTIVE'],
 })
 
 export const rejectTransfer = operation({
-  ...decided,
+  ...reasonedOrderDecision(TransferOrder, 'transfer:approve'),
   id: 'transfers.reject',
   path: '/transfers/{order_id}/reject',
-  summary: 'Refuse a pending transfer',
-  policy: decisionPolicy,
-  body: z.strictObject({ reason }),
+  summary: 'Reject a pending transfer',
 })

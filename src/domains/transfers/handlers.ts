@@ -1,88 +1,66 @@
-import {
-  bizId,
-  emptyPage,
-  type HandlerTable,
-  handlerTable,
-  mapPage,
-  type Request,
-  type WalletId,
-  type Words,
-} from '../../kernel/index.ts'
-import { listing, memberActing, operatorActing, tellKind } from '../../ledger/index.ts'
+import { moneyOf } from '../../contract/common.ts'
+import { bizId, emptyPage, type HandlerTable, handlerTable, mapPage, type Words } from '../../kernel/index.ts'
+import { memberContext, operatorContext, toOrderQuery, viewerOf } from '../../ledger/index.ts'
 import * as contract from './contract.ts'
-import { renderTransfer } from './render.ts'
-import { termsOf } from './rules.ts'
-import { approve, create, read, reject, type TransfersPorts } from './service.ts'
+import { approveTransfer, createTransfer, readTransfer, rejectTransfer, type TransfersPorts } from './service.ts'
+import { toListedTransferView, toTransferView } from './view.ts'
 
-type Listing = Request<typeof contract.listTransfers> | Request<typeof contract.listWalletTransfers>
-
-export const transferHandlers = (ports: TransfersPorts, words: Words): HandlerTable => {
-  const listed = async ({ query, workspace, locale }: Listing, wallet: WalletId | undefined) => {
-    const { sortBy, transferStatus } = query
-    const orders = await ports.ledger.listOrders({
-      ...listing(query),
-      sortBy,
-      type: 'TRANSFER',
-      workspace: workspace.id,
-      wallet,
-      statuses: transferStatus && [transferStatus],
-    })
-    return mapPage(orders, (order) => renderTransfer(order, workspace.id, { words, locale }))
-  }
-  return handlerTable(contract, {
+export const transferHandlers = (ports: TransfersPorts, words: Words): HandlerTable =>
+  handlerTable(contract, {
     createTransfer: async (request) => {
-      const { body, workspace, locale } = request
-      const { amount, currency, remark = null, clientReference = null } = body
-      const source = bizId<'wallet'>(body.sourceWalletBizId)
-      const target = bizId<'wallet'>(body.targetWalletBizId)
-      const terms = termsOf({ source, target, amount, currency }, ports.rules)
-      const order = await create(ports, terms, { remark, clientReference }, memberActing(request))
-      return renderTransfer(order, workspace.id, { words, locale })
+      const { sourceWalletBizId, targetWalletBizId, amount, currency, ...notes } = request.body
+      const input = {
+        source: bizId<'wallet'>(sourceWalletBizId),
+        target: bizId<'wallet'>(targetWalletBizId),
+        amount: moneyOf(amount, currency),
+        remark: notes.remark ?? null,
+        clientReference: notes.clientReference ?? null,
+      }
+      return toTransferView(await createTransfer(ports, input, memberContext(request)), viewerOf(words, request))
     },
 
-    listTransfers: (request) => {
-      const { walletId } = request.query
-      return listed(request, walletId === undefined ? undefined : bizId<'wallet'>(walletId))
+    listTransfers: async (request) => {
+      const { query, workspace } = request
+      const scope = { type: 'TRANSFER', workspace: workspace.id, status: query.transferStatus } as const
+      const orders = await ports.ledger.listOrders(toOrderQuery(query, scope))
+      return mapPage(orders, (order) => toTransferView(order, viewerOf(words, request)))
     },
 
     listWalletTransfers: async (request) => {
-      const { params, workspace } = request
+      const { params, query, workspace } = request
       const wallet = bizId<'wallet'>(params.wallet_id)
-      const found = await ports.ledger.readWallet({ wallet, workspace: workspace.id })
-      return found ? listed(request, wallet) : emptyPage()
+      if (!(await ports.ledger.readWallet({ wallet, workspace: workspace.id }))) return emptyPage()
+      const scope = { type: 'TRANSFER', workspace: workspace.id, status: query.transferStatus } as const
+      const orders = await ports.ledger.listOrders(toOrderQuery({ ...query, walletId: wallet }, scope))
+      return mapPage(orders, (order) => toTransferView(order, viewerOf(words, request)))
     },
 
-    readTransfer: async ({ params, workspace, locale }) => {
-      const order = await read(ports, bizId(params.order_id), workspace.id)
-      return renderTransfer(order, workspace.id, { words, locale })
+    readTransfer: async (request) => {
+      const { params, workspace } = request
+      const order = await readTransfer(ports, { id: bizId(params.order_id), workspace: workspace.id })
+      return toTransferView(order, viewerOf(words, request))
     },
 
     isTransferCompleted: async ({ params, workspace }) => {
-      const order = await read(ports, bizId(params.order_id), workspace.id)
+      const order = await readTransfer(ports, { id: bizId(params.order_id), workspace: workspace.id })
       return order.status === 'COMPLETED'
     },
 
-    listPendingTransfers: async ({ query, locale }) => {
-      const { sortBy, workspaceId, workspaceKind } = query
-      const concerning = workspaceId === undefined ? undefined : bizId<'workspace'>(workspaceId)
-      const pending = { type: 'TRANSFER', workspace: null, statuses: ['PENDING_APPROVAL'] } as const
-      const orders = await ports.ledger.listOrders({ ...listing(query), ...pending, concerning, workspaceKind, sortBy })
-      const teller = { words, locale }
-      return mapPage(orders, (order) => ({
-        ...renderTransfer(order, null, teller),
-        ...tellKind(order.workspaceKind, teller),
-      }))
+    listPendingTransfers: async (request) => {
+      const { workspaceId, ...query } = request.query
+      const scope = { type: 'TRANSFER', workspace: null, status: 'PENDING_APPROVAL' } as const
+      const participant = workspaceId === undefined ? undefined : bizId<'workspace'>(workspaceId)
+      const orders = await ports.ledger.listOrders({ ...toOrderQuery(query, scope), participant })
+      return mapPage(orders, (order) => toListedTransferView(order, viewerOf(words, request)))
     },
 
     approveTransfer: async (request) => {
-      const order = await approve(ports, bizId(request.params.order_id), operatorActing(request))
-      return renderTransfer(order, null, { words, locale: request.locale })
+      const input = { id: bizId<'order'>(request.params.order_id) }
+      return toTransferView(await approveTransfer(ports, input, operatorContext(request)), viewerOf(words, request))
     },
 
     rejectTransfer: async (request) => {
-      const { params, body, locale } = request
-      const order = await reject(ports, bizId(params.order_id), body.reason, operatorActing(request))
-      return renderTransfer(order, null, { words, locale })
+      const input = { id: bizId<'order'>(request.params.order_id), reason: request.body.reason }
+      return toTransferView(await rejectTransfer(ports, input, operatorContext(request)), viewerOf(words, request))
     },
   })
-}

@@ -1,14 +1,17 @@
+/**
+ * Transfers between wallets. A transfer is an order of the ledger that moves the funds at once, or holds them until an operator
+ * approves it. Start reading at contract.ts and service.ts; order.ts maps a transfer to its order. Depends on the ledger.
+ */
 import type { HandlerTable, Words } from '../../kernel/index.ts'
 import type { Ledger } from '../../ledger/index.ts'
 import { transferHandlers } from './handlers.ts'
-import { checkRules, type TransferRules } from './rules.ts'
+import { parseTransferRules, type TransferSettings } from './rules.ts'
 
-export interface TransfersOptions extends TransferRules {
+export interface TransfersOptions extends TransferSettings {
   ledger: Ledger
   words: Words
 }
 
-export const createTransfers = ({ ledger, words, ...rules }: TransfersOptions): { handlers: HandlerTable } => {
-  checkRules(rules)
-  return { handlers: transferHandlers({ ledger, rules }, words) }
-}
+export const createTransfers = ({ ledger, words, ...settings }: TransfersOptions): { handlers: HandlerTable } => ({
+  handlers: transferHandlers({ ledger, rules: parseTransferRules(settings) }, words),
+})

@@ -1,55 +1,51 @@
-import { invalid, isCurrency, type Money, parseMoney, type WalletId } from '../../kernel/index.ts'
+import type { Money, WalletId } from '../../kernel/index.ts'
+import { parseConfiguredAmount } from '../../ledger/index.ts'
 
-/** Decimal strings by currency; a currency that is not listed has none. */
+/** Decimal strings by currency, as configured. */
 export type AmountsByCurrency = Readonly<Record<string, string>>
 
-export interface TransferRules {
-  /** From this amount on, an operator has to agree. */
+export interface TransferSettings {
+  /** Transfers of at least this amount wait for an operator. Absent currencies need no approval. */
   approvalThreshold: AmountsByCurrency
-  /** What a transfer costs its sender, on top of the amount. */
+  /** The sender's fee, on top of the amount. Absent currencies have none. */
   fixedFee: AmountsByCurrency
 }
 
-export interface TransferTerms {
+/** The parsed settings, by currency. */
+export interface TransferRules {
+  approvalThreshold: ReadonlyMap<string, Money>
+  fixedFee: ReadonlyMap<string, Money>
+}
+
+const parseAmounts = (amounts: AmountsByCurrency): ReadonlyMap<string, Money> =>
+  new Map(Object.entries(amounts).map(([currency, text]) => [currency, parseConfiguredAmount(text, currency)]))
+
+/** Throws a RangeError for an amount that its currency cannot express, so that a wrong setting stops the start. */
+export const parseTransferRules = ({ approvalThreshold, fixedFee }: TransferSettings): TransferRules => ({
+  approvalThreshold: parseAmounts(approvalThreshold),
+  fixedFee: parseAmounts(fixedFee),
+})
+
+export interface TransferInput {
   source: WalletId
   target: WalletId
   amount: Money
+  remark: string | null
+  clientReference: string | null
+}
+
+export interface TransferTerms extends TransferInput {
   fee: Money
   needsApproval: boolean
 }
 
-/** A configured amount in minor units; one that its currency cannot express is a fault of the configuration. */
-const configured = (amounts: AmountsByCurrency, currency: string): bigint | undefined => {
-  const text = Object.hasOwn(amounts, currency) ? amounts[currency] : undefined
-  if (text === undefined) return undefined
-  const parsed = parseMoney(text, currency)
-  if (!parsed) throw new RangeError(`${text} is no amount of ${currency}`)
-  return parsed.minor
-}
-
-/** Every rule's text is read once at start, so that a wrong one stops the start and no transfer. */
-export const checkRules = (rules: TransferRules): void => {
-  for (const amounts of [rules.approvalThreshold, rules.fixedFee]) {
-    for (const currency of Object.keys(amounts)) configured(amounts, currency)
-  }
-}
-
-/** What a transfer comes to, or a refusal that names the field at fault. */
-export const termsOf = (
-  asked: { source: WalletId; target: WalletId; amount: string; currency: string },
-  rules: TransferRules,
-): TransferTerms => {
-  const { source, target, currency } = asked
-  if (!isCurrency(currency)) throw invalid('currency')
-  const amount = parseMoney(asked.amount, currency)
-  if (!amount || amount.minor <= 0n) throw invalid('amount')
-  if (source === target) throw invalid('targetWalletBizId', 'a transfer to itself')
-  const threshold = configured(rules.approvalThreshold, currency)
+/** The fee of a transfer, and whether an operator has to approve it. */
+export const computeTerms = (input: TransferInput, { approvalThreshold, fixedFee }: TransferRules): TransferTerms => {
+  const { minor, currency } = input.amount
+  const threshold = approvalThreshold.get(currency)
   return {
-    source,
-    target,
-    amount,
-    fee: { minor: configured(rules.fixedFee, currency) ?? 0n, currency },
-    needsApproval: threshold !== undefined && amount.minor >= threshold,
+    ...input,
+    fee: fixedFee.get(currency) ?? { minor: 0n, currency },
+    needsApproval: threshold !== undefined && minor >= threshold.minor,
   }
 }

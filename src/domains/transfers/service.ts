@@ -1,48 +1,55 @@
-import { notFound, type OrderId, type WorkspaceId } from '../../kernel/index.ts'
-import { type Acting, type Ledger, type Order, signedBy } from '../../ledger/index.ts'
-import { approval, entriesOf, newTransfer, partiesOf, rejection } from './commands.ts'
-import type { TransferRules, TransferTerms } from './rules.ts'
-import { transferOf } from './transfer.ts'
+import type { OrderId, WorkspaceId } from '../../kernel/index.ts'
+import { type CommandContext, commandOrigin, type Ledger, type ListedOrder, type Order } from '../../ledger/index.ts'
+import { approvalMove, newTransfer, rejectionMove, toTransfer, transferEntries, transferParties } from './order.ts'
+import { computeTerms, type TransferInput, type TransferRules } from './rules.ts'
 
 export interface TransfersPorts {
   ledger: Ledger
   rules: TransferRules
 }
 
-/** Moves the money at once, or sets it aside until somebody else agrees. */
-export const create = (
-  { ledger }: TransfersPorts,
-  terms: TransferTerms,
-  notes: { remark: string | null; clientReference: string | null },
-  acting: Acting<WorkspaceId>,
-): Promise<Order> =>
-  ledger.execute({
-    ...signedBy(acting),
-    parties: partiesOf(terms, acting.workspace),
-    create: newTransfer(terms, acting.workspace, notes),
+/** Moves the funds, or holds them if an operator has to approve the transfer. */
+export const createTransfer = (
+  { ledger, rules }: TransfersPorts,
+  input: TransferInput,
+  context: CommandContext<WorkspaceId>,
+): Promise<Order> => {
+  const terms = computeTerms(input, rules)
+  return ledger.execute({
+    ...commandOrigin(context),
+    parties: transferParties(terms, context.workspace),
+    create: newTransfer(terms, context.workspace),
     ...(terms.needsApproval
       ? { holds: [{ account: 'source', amount: terms.amount.minor + terms.fee.minor }] }
-      : { entries: entriesOf(terms) }),
+      : { entries: transferEntries(terms) }),
   })
-
-/** A workspace's order, its own or one that has come to it; null reaches every workspace's. */
-export const read = async ({ ledger }: TransfersPorts, id: OrderId, workspace: WorkspaceId | null): Promise<Order> => {
-  const order = await ledger.readOrder({ id, type: 'TRANSFER', workspace })
-  if (!order) throw notFound('no such transfer')
-  return order
 }
 
-/** Lets a pending transfer happen, out of the funds that it holds. */
-export const approve = async (ports: TransfersPorts, id: OrderId, acting: Acting): Promise<Order> => {
-  const transfer = transferOf(await read(ports, id, null))
+/** A transfer that the workspace sent or received; null for a transfer of any workspace. */
+export const readTransfer = (
+  { ledger }: TransfersPorts,
+  scope: { id: OrderId; workspace: WorkspaceId | null },
+): Promise<ListedOrder> => ledger.readOrder({ ...scope, type: 'TRANSFER' })
+
+/** Executes a pending transfer with the funds that it holds. */
+export const approveTransfer = async (
+  ports: TransfersPorts,
+  { id }: { id: OrderId },
+  context: CommandContext<null>,
+): Promise<Order> => {
+  const order = await readTransfer(ports, { id, workspace: null })
+  const transfer = toTransfer(order)
   return ports.ledger.execute({
-    ...signedBy(acting),
-    parties: partiesOf(transfer, transfer.order.workspaceBizId),
-    move: approval(id),
-    entries: entriesOf(transfer),
+    ...commandOrigin(context),
+    parties: transferParties(transfer, order.workspaceBizId),
+    move: approvalMove(id),
+    entries: transferEntries(transfer),
   })
 }
 
-/** Ends a pending transfer and gives its funds back, a frozen wallet's too. */
-export const reject = ({ ledger }: TransfersPorts, id: OrderId, reason: string, acting: Acting): Promise<Order> =>
-  ledger.execute({ ...signedBy(acting), parties: [], move: rejection(id, reason) })
+/** Ends a pending transfer and releases its funds, also those of a frozen wallet. */
+export const rejectTransfer = (
+  { ledger }: TransfersPorts,
+  { id, reason }: { id: OrderId; reason: string },
+  context: CommandContext<null>,
+): Promise<Order> => ledger.execute({ ...commandOrigin(context), parties: [], move: rejectionMove(id, reason) })

@@ -63,7 +63,7 @@ export const listWallets = operation({
   ...get,
   id: 'wallets.list',
   path: '/wallets',
-  summary: 'The workspace’s wallets',
+  summary: 'List the wallets of a workspace',
   policy: { ...reading, workspace: 'optional' },
   reply: z.array(Wallet),
   refuses: [],
@@ -73,7 +73,7 @@ export const readWallet = operation({
   ...one,
   id: 'wallets.read',
   path: '/wallets/{wallet_id}',
-  summary: 'One wallet',
+  summary: 'Read a wallet',
   reply: Wallet,
 })
 
@@ -81,7 +81,7 @@ export const readBalance = operation({
   ...one,
   id: 'wallets.balance',
   path: '/wallets/{wallet_id}/balance',
-  summary: 'A wallet’s balance, now or at a moment of the past',
+  summary: 'Read the balance of a wallet, now or at a past instant',
   query: z.strictObject({ at: instant.optional() }),
   reply: Balance,
 })
@@ -90,7 +90,7 @@ export const listFlows = operation({
   ...one,
   id: 'wallets.flows',
   path: '/wallets/{wallet_id}/flows',
-  summary: 'What went in and out of a wallet',
+  summary: 'List the incoming and outgoing flows of a wallet',
   query: listQuery(['sequence', 'createdAt'], flowFilters),
   reply: page(Flow),
 })
@@ -108,14 +108,14 @@ export const freezeWallet = operation({
   ...freezing,
   id: 'wallets.freeze',
   path: '/wallets/{wallet_id}/freeze',
-  summary: 'Stop a wallet’s movements',
+  summary: 'Freeze a wallet',
 })
 
 export const closeWallet = operation({
   ...freezing,
   id: 'wallets.close',
   path: '/wallets/{wallet_id}/close',
-  summary: 'End a frozen wallet that is empty and holds nothing, for good',
+  summary: 'Close a frozen, empty wallet permanently',
   policy: { ...operator, permission: 'wallet:close' },
 })
 
@@ -123,5 +123,5 @@ export const unfreezeWallet = operation({
   ...freezing,
   id: 'wallets.unfreeze',
   path: '/wallets/{wallet_id}/unfreeze',
-  summary: 'Let a frozen wallet move again; never one’s own workspace’s',
+  summary: 'Unfreeze a wallet of another workspace',
 })

@@ -5,11 +5,12 @@ import {
   type Ids,
   type Instant,
   notFound,
+  type Page,
   Refusal,
   type WalletId,
   type WorkspaceId,
 } from '../../kernel/index.ts'
-import type { Ledger, Wallet } from '../../ledger/index.ts'
+import type { Balance, Flow, FlowQuery, Ledger, Wallet } from '../../ledger/index.ts'
 import { type Act, recordAct } from '../../platform/audit/index.ts'
 
 export interface WalletsPorts {
@@ -17,13 +18,18 @@ export interface WalletsPorts {
   ledger: Ledger
   clock: Clock
   ids: Ids
-  /** Refuses somebody who belongs to the workspace, by any account of theirs. */
+  /** Throws if the person belongs to the workspace with any of their accounts. */
   members: { demandOutsider(tx: Tx, accountId: AccountId, workspaceId: WorkspaceId): Promise<void> }
   /** A new workspace gets a wallet in each, in this order. */
   currencies: readonly string[]
 }
 
-/** Opens a new workspace's wallets inside the transaction that makes it; each is its currency's default. */
+interface WalletScope {
+  wallet: WalletId
+  workspace: WorkspaceId
+}
+
+/** Opens a new workspace's wallets, the default ones of their currencies, inside the transaction that creates it. */
 export const openWallets = async (
   { ledger, ids, currencies }: WalletsPorts,
   tx: Database,
@@ -37,17 +43,29 @@ export const openWallets = async (
   }
 }
 
-/** The balance now, or as it stood at an instant of the past. */
-export const balanceOf = async (
+/** A wallet of the workspace. */
+export const readWallet = async ({ ledger }: WalletsPorts, scope: WalletScope): Promise<Wallet> => {
+  const wallet = await ledger.readWallet(scope)
+  if (!wallet) throw notFound('no such wallet')
+  return wallet
+}
+
+/** The balance now, or at a past instant. A future instant counts as now. */
+export const readBalance = async (
   { ledger, clock }: WalletsPorts,
-  scope: { wallet: WalletId; workspace: WorkspaceId },
-  at: Instant | undefined,
-) => {
+  { at, ...scope }: WalletScope & { at: Instant | undefined },
+): Promise<{ balance: Balance; asOf: Instant }> => {
   const now = clock.now()
-  const past = at !== undefined && at < now
-  const balance = await (past ? ledger.readBalanceAt(scope, at) : ledger.readBalance(scope))
+  const isPast = at !== undefined && at < now
+  const balance = await (isPast ? ledger.readBalanceAt(scope, at) : ledger.readBalance(scope))
   if (!balance) throw notFound('no such wallet')
-  return { balance, asOf: past ? at : now }
+  return { balance, asOf: isPast ? at : now }
+}
+
+/** One page of a wallet's flows. */
+export const listFlows = async (ports: WalletsPorts, query: FlowQuery): Promise<Page<Flow>> => {
+  await readWallet(ports, { wallet: query.wallet, workspace: query.workspace })
+  return ports.ledger.listFlows(query)
 }
 
 /** ACTIVE ↔ FROZEN → CLOSED. */
@@ -63,19 +81,19 @@ export interface WalletChange {
   reason: string
 }
 
-/** Stops or starts a wallet's movements, or ends it once it is empty, and says so in the audit log. */
-export const changeStatus = (
+/** Freezes, unfreezes or closes a wallet. A wallet can be closed only without funds, and unfrozen only by an outsider. */
+export const changeWalletStatus = (
   { database, ledger, members }: WalletsPorts,
   { wallet, change, reason }: WalletChange,
   act: Act,
 ): Promise<Wallet> =>
   inTransaction(database, async (tx) => {
     const within = ledger.within(tx)
-    const moved = await within.moveWallet({ wallet, ...changes[change], at: act.at })
+    const isChanged = await within.changeWalletStatus({ wallet, ...changes[change], at: act.at })
     const found = await within.readWallet({ wallet, workspace: null })
     if (!found) throw notFound('no such wallet')
     if (change === 'unfreeze') await members.demandOutsider(tx, act.accountId, found.workspaceBizId)
-    if (!moved) throw new Refusal('STATE.CONFLICT', { internal: `the wallet is ${found.status}, or has money` })
+    if (!isChanged) throw new Refusal('STATE.CONFLICT', { internal: `the wallet is ${found.status}, or has funds` })
     await recordAct(tx, act, { workspaceId: found.workspaceBizId, targetId: wallet, detail: { reason } })
     return found
   })

@@ -38,8 +38,8 @@ export type ChannelType = CodeOf<typeof channelType>
 const payoutChannelType = codeOf(channelType).extract(['BANK', 'CRYPTO'])
 
 /**
- * The full account goes in here and never comes out: four characters at least, beside those that group them. A bank's account
- * has a bank code, a crypto address a network.
+ * The only place where the full account number appears: replies have it masked. At least four letters or digits, besides
+ * separators. A bank account needs a bank code, a crypto address a network.
  */
 const WithdrawalChannelRequest = z
   .strictObject({
@@ -53,8 +53,8 @@ const WithdrawalChannelRequest = z
       .min(4)
       .max(128)
       .regex(/^[0-9A-Za-z]([ :.-]*[0-9A-Za-z]){3,}[ :.-]*$/),
-    bankCode: text(32).optional().meta({ description: 'Of a BANK account, which needs one; of no other' }),
-    network: text(32).optional().meta({ description: 'Of a CRYPTO address, which needs one; of no other' }),
+    bankCode: text(32).optional().meta({ description: 'Required for a BANK account, not allowed otherwise' }),
+    network: text(32).optional().meta({ description: 'Required for a CRYPTO address, not allowed otherwise' }),
   })
   .refine((body) => (body.bankCode !== undefined) === (body.channelType === 'BANK'), { path: ['bankCode'] })
   .refine((body) => (body.network !== undefined) === (body.channelType === 'CRYPTO'), { path: ['network'] })
@@ -86,7 +86,7 @@ export const listWithdrawalChannels = operation({
   method: 'GET',
   path: '/withdrawal-channels',
   chains: ['consumer'],
-  summary: 'The accounts that the workspace may pay out to',
+  summary: 'List the withdrawal channels of a workspace',
   policy: { ...member, workspace: 'optional', permission: 'withdrawal-channel:read' },
   query: z.strictObject(filters),
   body: 'none',
@@ -99,7 +99,7 @@ export const createWithdrawalChannel = operation({
   method: 'POST',
   path: '/withdrawal-channels',
   chains: ['consumer'],
-  summary: 'Name an account to pay out to; usable once verified',
+  summary: 'Register an account for payouts',
   policy: { ...money, workspace: 'optional', permission: 'withdrawal-channel:manage', stepUp: true },
   body: WithdrawalChannelRequest,
   reply: WithdrawalChannel,
@@ -111,7 +111,7 @@ export const listAllWithdrawalChannels = operation({
   method: 'GET',
   path: '/withdrawal-channels',
   chains: ['system'],
-  summary: 'Withdrawal channels of every workspace, by filter',
+  summary: 'List the withdrawal channels of all workspaces',
   policy: { ...operator, permission: 'withdrawal-channel:read' },
   query: listQuery(['createdAt', 'updatedAt'], { ...filters, ...byWorkspace }),
   body: 'none',
@@ -131,7 +131,7 @@ export const verifyWithdrawalChannel = operation({
   ...verification,
   id: 'withdrawalChannels.verify',
   path: '/withdrawal-channels/{withdrawal_channel_id}/verify',
-  summary: 'The account is the customer’s: let it be paid out to',
+  summary: 'Verify a withdrawal channel of another person',
   body: 'none',
 })
 
@@ -139,6 +139,6 @@ export const rejectWithdrawalChannel = operation({
   ...verification,
   id: 'withdrawalChannels.reject',
   path: '/withdrawal-channels/{withdrawal_channel_id}/reject',
-  summary: 'Refuse the account',
+  summary: 'Reject or disable a withdrawal channel',
   body: z.strictObject({ reason }),
 })

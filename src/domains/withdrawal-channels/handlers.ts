@@ -1,57 +1,43 @@
-import { bizId, type HandlerTable, handlerTable, type Locale, mapPage, toIso, type Words } from '../../kernel/index.ts'
-
-import { listing, memberActing, tellKind } from '../../ledger/index.ts'
+import { bizId, type HandlerTable, handlerTable, mapPage, type Words } from '../../kernel/index.ts'
+import { memberContext, toListParameters, viewerOf } from '../../ledger/index.ts'
 import { actOf } from '../../platform/audit/index.ts'
 import * as contract from './contract.ts'
-import { channelType, withdrawalChannelStatus } from './contract.ts'
-import { type ChannelPorts, create, reject, verify } from './service.ts'
-import { type Channel, listChannels, pageChannels } from './store.ts'
+import { type ChannelsPorts, createChannel, rejectChannel, verifyChannel } from './service.ts'
+import { listAllChannels, listChannels } from './store.ts'
+import { toChannelView, toListedChannelView } from './view.ts'
 
-const told = ({ createdBy: _, ...channel }: Channel, words: Words, locale: Locale) => ({
-  ...channel,
-  channelType: words.coded(channelType, channel.channelType, locale),
-  channelStatus: words.coded(withdrawalChannelStatus, channel.channelStatus, locale),
-  createdAt: toIso(channel.createdAt),
-  updatedAt: toIso(channel.updatedAt),
-})
-
-export const channelHandlers = (ports: ChannelPorts, words: Words): HandlerTable =>
+export const channelHandlers = (ports: ChannelsPorts, words: Words): HandlerTable =>
   handlerTable(contract, {
-    listWithdrawalChannels: async ({ query, workspace, locale }) => {
-      const channels = await listChannels(ports.database, workspace.id, query)
-      return channels.map((channel) => told(channel, words, locale))
+    listWithdrawalChannels: async (request) => {
+      const channels = await listChannels(ports.database, request.workspace.id, request.query)
+      return channels.map((channel) => toChannelView(channel, viewerOf(words, request)))
     },
 
     createWithdrawalChannel: async (request) => {
       const { bankCode = null, network = null, ...body } = request.body
-      const asked = { ...body, bankCode, network }
-      const naming = { acting: memberActing(request), by: request.workspace, act: actOf(request) }
-      const channel = await create(ports, asked, naming)
-      return told(channel, words, request.locale)
+      const context = { command: memberContext(request), by: request.workspace, act: actOf(request) }
+      const channel = await createChannel(ports, { ...body, bankCode, network }, context)
+      return toChannelView(channel, viewerOf(words, request))
     },
 
-    listAllWithdrawalChannels: async ({ query, locale }) => {
-      const { workspaceId, workspaceKind, channelStatus, channelType, currency, sortBy } = query
-      const channels = await pageChannels(ports.database, {
-        ...listing(query),
+    listAllWithdrawalChannels: async (request) => {
+      const { workspaceId, startTime: _start, endTime: _end, ...filters } = request.query
+      const channels = await listAllChannels(ports.database, {
+        ...filters,
+        ...toListParameters(request.query),
         workspace: workspaceId === undefined ? undefined : bizId<'workspace'>(workspaceId),
-        workspaceKind,
-        channelStatus,
-        channelType,
-        currency,
-        sortBy,
       })
-      return mapPage(channels, (channel) => ({
-        ...told(channel, words, locale),
-        ...tellKind(channel.workspaceKind, { words, locale }),
-      }))
+      return mapPage(channels, (channel) => toListedChannelView(channel, viewerOf(words, request)))
     },
 
-    verifyWithdrawalChannel: async (request) =>
-      told(await verify(ports, bizId(request.params.withdrawal_channel_id), actOf(request)), words, request.locale),
+    verifyWithdrawalChannel: async (request) => {
+      const input = { id: bizId<'withdrawalChannel'>(request.params.withdrawal_channel_id) }
+      return toChannelView(await verifyChannel(ports, input, actOf(request)), viewerOf(words, request))
+    },
 
     rejectWithdrawalChannel: async (request) => {
-      const id = bizId<'withdrawalChannel'>(request.params.withdrawal_channel_id)
-      return told(await reject(ports, id, request.body.reason, actOf(request)), words, request.locale)
+      const { params, body } = request
+      const input = { id: bizId<'withdrawalChannel'>(params.withdrawal_channel_id), reason: body.reason }
+      return toChannelView(await rejectChannel(ports, input, actOf(request)), viewerOf(words, request))
     },
   })

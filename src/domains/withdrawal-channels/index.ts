@@ -1,22 +1,26 @@
+/**
+ * Withdrawal channels: the bank accounts and crypto addresses that a workspace registers for payouts. Operators verify them.
+ * Start reading at contract.ts and service.ts. Account numbers are stored encrypted, with a keyed digest for comparison.
+ */
 import type { Tx } from '../../database/index.ts'
 import { bizId, type HandlerTable, type Words, type WorkspaceId } from '../../kernel/index.ts'
 import { channelHandlers } from './handlers.ts'
-import type { ChannelPorts } from './service.ts'
-import { type Channel, deleteChannelsOf, readChannel } from './store.ts'
+import type { ChannelsPorts } from './service.ts'
+import { type Channel, deleteChannels, readChannel } from './store.ts'
 
 export interface WithdrawalChannels {
   handlers: HandlerTable
-  /** What a payout has to know of a workspace's channel; undefined for an unknown one and another workspace's alike. */
+  /** The channel of a payout. Undefined for an unknown channel and for one of another workspace. */
   channelOf(
     workspace: WorkspaceId,
     channel: string,
   ): Promise<Pick<Channel, 'channelType' | 'channelStatus' | 'currency'> | undefined>
-  /** For a sandbox that is emptied. */
+  /** Deletes a sandbox's channels when it is reset. */
   clean(tx: Tx, reset: { workspaceId: WorkspaceId }): Promise<void>
 }
 
-export const createWithdrawalChannels = (ports: ChannelPorts & { words: Words }): WithdrawalChannels => ({
+export const createWithdrawalChannels = (ports: ChannelsPorts & { words: Words }): WithdrawalChannels => ({
   handlers: channelHandlers(ports, ports.words),
   channelOf: (workspace, channel) => readChannel(ports.database, bizId<'withdrawalChannel'>(channel), workspace),
-  clean: (tx, { workspaceId }) => deleteChannelsOf(tx, workspaceId),
+  clean: (tx, { workspaceId }) => deleteChannels(tx, workspaceId),
 })

@@ -1,24 +1,33 @@
+import { z } from 'zod'
 import { type Database, inTransaction, type Tx } from '../../database/index.ts'
 import {
   type AccountId,
+  bizId,
   type Clock,
   type Ids,
+  instantOf,
   invalid,
   notFound,
   Refusal,
   type WorkspaceAccess,
   type WorkspaceId,
 } from '../../kernel/index.ts'
-import type { Acting, Ledger } from '../../ledger/index.ts'
+import type { CommandContext, Ledger } from '../../ledger/index.ts'
 import { type Act, recordAct } from '../../platform/audit/index.ts'
 import type { KeyedDigest, SecretBox } from '../../platform/crypto/index.ts'
-import { rememberedChannel } from './remembered.ts'
-import { type ChannelStatus, type ChannelType, canonicalAccount, masked, refusedTo } from './rules.ts'
+import { withdrawalChannelStatus } from './contract.ts'
+import {
+  type ChannelStatus,
+  type ChannelType,
+  canonicalizeAccount,
+  maskAccount,
+  statusAfterRejection,
+} from './rules.ts'
 import { type Channel, type ChannelId, countOpenChannels, insertChannel, lockChannel, moveChannel } from './store.ts'
 
-export interface ChannelPorts {
+export interface ChannelsPorts {
   database: Database
-  /** Remembers the answers of requests. */
+  /** Stores the results of requests, and has the four-eyes rule. */
   ledger: Ledger
   clock: Clock
   ids: Ids
@@ -26,13 +35,13 @@ export interface ChannelPorts {
   digest: KeyedDigest
   /** Whether a country has this ISO 3166 alpha-2 code. */
   isCountry(alpha2: string): boolean
-  /** Makes what changes a workspace take turns; refuses where the caller's rights have shrunk since they were read. */
+  /** Serializes changes of a workspace. Throws if the caller has lost the permission since it was read. */
   members: { holdFor(tx: Tx, accountId: AccountId, by: WorkspaceAccess): Promise<unknown> }
-  /** Of those that wait or are in use. */
+  /** Maximum number of pending and active channels per workspace. */
   maxPerWorkspace: number
 }
 
-export interface NewChannel {
+export interface ChannelInput {
   channelType: ChannelType
   currency: string
   country: string
@@ -42,93 +51,132 @@ export interface NewChannel {
   network: string | null
 }
 
-const open = (ports: ChannelPorts, asked: NewChannel, acting: Acting<WorkspaceId>): Channel => {
+/** Who creates a channel: the command's context, the caller's access, and the audit entry. */
+export interface ChannelContext {
+  command: CommandContext<WorkspaceId>
+  by: WorkspaceAccess
+  act: Act
+}
+
+const newChannel = (ports: ChannelsPorts, input: ChannelInput, context: CommandContext<WorkspaceId>): Channel => {
   const at = ports.clock.now()
-  const { accountNumber, ...told } = asked
+  const { accountNumber, ...fields } = input
   return {
-    ...told,
+    ...fields,
     bizId: ports.ids.next<'withdrawalChannel'>(),
-    workspaceBizId: acting.workspace,
-    maskedAccount: masked(canonicalAccount(asked.channelType, accountNumber)),
+    workspaceBizId: context.workspace,
+    maskedAccount: maskAccount(canonicalizeAccount(input.channelType, accountNumber)),
     channelStatus: 'PENDING_VERIFICATION',
     rejectReason: null,
-    createdBy: acting.actor,
+    createdBy: context.actor,
     createdAt: at,
     updatedAt: at,
   }
 }
 
-const insert = async (ports: ChannelPorts, tx: Tx, asked: NewChannel, acting: Acting<WorkspaceId>) => {
-  const channel = open(ports, asked, acting)
-  const { channelType, currency, accountNumber } = asked
-  const bank = asked.bankCode ?? asked.network ?? ''
+const insertNewChannel = async (
+  ports: ChannelsPorts,
+  tx: Tx,
+  input: ChannelInput,
+  context: CommandContext<WorkspaceId>,
+): Promise<Channel> => {
+  const channel = newChannel(ports, input, context)
+  const { channelType, currency, accountNumber } = input
+  const bank = input.bankCode ?? input.network ?? ''
+  const canonical = canonicalizeAccount(channelType, accountNumber)
   const account = {
     sealed: ports.secretBox.seal('withdrawal-account', channel.bizId, Buffer.from(accountNumber)),
-    digest: ports.digest(
-      'withdrawal-account',
-      channelType,
-      currency,
-      bank,
-      canonicalAccount(channelType, accountNumber),
-    ),
+    digest: ports.digest('withdrawal-account', channelType, currency, bank, canonical),
   }
   if (!(await insertChannel(tx, channel, account)))
-    throw new Refusal('STATE.CONFLICT', { internal: 'the workspace has this account already' })
+    throw new Refusal('STATE.CONFLICT', { internal: 'the workspace already has this account' })
   return channel
 }
 
-/** The body has the account in it: whoever has the store alone could guess it by a hash that has no key. */
-const keyOf = ({ digest }: ChannelPorts, { key }: Acting<WorkspaceId>): Acting['key'] => ({
+/** The request's key with a keyed hash: the body contains the account number, which a plain hash would let an attacker guess. */
+const idempotencyKey = (
+  { digest }: ChannelsPorts,
+  { key }: CommandContext<WorkspaceId>,
+): CommandContext<WorkspaceId>['key'] => ({
   ...key,
   bodyHash: Buffer.from(digest('withdrawal-channel-request', key.bodyHash)).toString('hex'),
 })
 
-export interface Naming {
-  acting: Acting<WorkspaceId>
-  by: WorkspaceAccess
-  act: Act
-}
+const idOf = <Kind extends string>() => z.string().transform((text) => bizId<Kind>(text))
+const instant = z.number().transform(instantOf)
 
-export const create = async (ports: ChannelPorts, asked: NewChannel, { acting, by, act }: Naming) => {
-  if (!ports.isCountry(asked.country)) throw invalid('country')
+/** The channel as the stored result of its request. */
+const storedChannel: z.ZodType<Channel> = z.object({
+  bizId: idOf<'withdrawalChannel'>(),
+  workspaceBizId: idOf<'workspace'>(),
+  channelType: z.enum(['BANK', 'CRYPTO']),
+  currency: z.string(),
+  country: z.string(),
+  accountHolderName: z.string(),
+  maskedAccount: z.string(),
+  bankCode: z.string().nullable(),
+  network: z.string().nullable(),
+  channelStatus: z.enum(withdrawalChannelStatus.codes),
+  rejectReason: z.string().nullable(),
+  createdBy: idOf<'account'>(),
+  createdAt: instant,
+  updatedAt: instant,
+})
+
+/** Registers an account for payouts. It can be used once an operator has verified it. */
+export const createChannel = async (
+  ports: ChannelsPorts,
+  input: ChannelInput,
+  { command, by, act }: ChannelContext,
+): Promise<Channel> => {
+  if (!ports.isCountry(input.country)) throw invalid('country')
   return inTransaction(ports.database, async (tx) => {
     const ledger = ports.ledger.within(tx)
-    const key = keyOf(ports, acting)
-    const earlier = await ledger.earlierAnswer(key)
-    if (earlier) return rememberedChannel(earlier.answer)
-    await ports.members.holdFor(tx, acting.actor, by)
-    if ((await countOpenChannels(tx, acting.workspace)) >= ports.maxPerWorkspace)
-      throw new Refusal('STATE.CONFLICT', { internal: 'the workspace has as many withdrawal channels as it may' })
-    const channel = await insert(ports, tx, asked, acting)
-    await recordAct(tx, act, { workspaceId: acting.workspace, targetId: channel.bizId })
-    await ledger.keepAnswer(key, channel)
+    const key = idempotencyKey(ports, command)
+    const stored = await ledger.findStoredResult(key)
+    if (stored) return storedChannel.parse(stored.result)
+    await ports.members.holdFor(tx, command.actor, by)
+    if ((await countOpenChannels(tx, command.workspace)) >= ports.maxPerWorkspace)
+      throw new Refusal('STATE.CONFLICT', { internal: 'the workspace has the maximum number of withdrawal channels' })
+    const channel = await insertNewChannel(ports, tx, input, command)
+    await recordAct(tx, act, { workspaceId: command.workspace, targetId: channel.bizId })
+    await ledger.storeResult(key, channel)
     return channel
   })
 }
 
-type Decide = (status: ChannelStatus) => { status: ChannelStatus; rejectReason: string | null } | undefined
+type Decision = (status: ChannelStatus) => { status: ChannelStatus; rejectReason: string | null } | undefined
 
-const decided = ({ database, ledger }: ChannelPorts, id: ChannelId, act: Act, decide: Decide): Promise<Channel> =>
+/** Changes the status of another person's channel; STATE.CONFLICT if the decision is undefined for its current status. */
+const decideOnChannel = (
+  { database, ledger }: ChannelsPorts,
+  id: ChannelId,
+  act: Act,
+  decide: Decision,
+): Promise<Channel> =>
   inTransaction(database, async (tx) => {
     const channel = await lockChannel(tx, id)
     if (!channel) throw notFound('no such withdrawal channel')
-    const { createdBy } = channel
-    if (createdBy === act.accountId || (await ledger.within(tx).isSamePerson(createdBy, act.accountId)))
-      throw new Refusal('ACCESS.PERMISSION_DENIED', { internal: 'nobody decides over what they made' })
+    await ledger.within(tx).assertDifferentPerson(channel.createdBy, act.accountId)
     const to = decide(channel.channelStatus)
     if (!to) throw new Refusal('STATE.CONFLICT', { internal: `the channel is ${channel.channelStatus}` })
     await recordAct(tx, act, { workspaceId: channel.workspaceBizId, targetId: id, detail: { status: to.status } })
     return moveChannel(tx, channel, { ...to, at: act.at })
   })
 
-export const verify = (ports: ChannelPorts, id: ChannelId, act: Act): Promise<Channel> =>
-  decided(ports, id, act, (status) =>
+/** Makes a pending channel active. */
+export const verifyChannel = (ports: ChannelsPorts, { id }: { id: ChannelId }, act: Act): Promise<Channel> =>
+  decideOnChannel(ports, id, act, (status) =>
     status === 'PENDING_VERIFICATION' ? { status: 'ACTIVE', rejectReason: null } : undefined,
   )
 
-/** One that waits becomes REJECTED; one in use becomes DISABLED, and nothing more is paid out to it. */
-export const reject = (ports: ChannelPorts, id: ChannelId, reason: string, act: Act): Promise<Channel> =>
-  decided(ports, id, act, (status) => {
-    const to = refusedTo(status)
+/** Rejects a pending channel, or disables an active one: it gets no further payouts. */
+export const rejectChannel = (
+  ports: ChannelsPorts,
+  { id, reason }: { id: ChannelId; reason: string },
+  act: Act,
+): Promise<Channel> =>
+  decideOnChannel(ports, id, act, (status) => {
+    const to = statusAfterRejection(status)
     return to && { status: to, rejectReason: reason }
   })

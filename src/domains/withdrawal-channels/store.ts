@@ -15,7 +15,7 @@ import type { ChannelStatus, ChannelType } from './rules.ts'
 
 export type ChannelId = BizId<'withdrawalChannel'>
 
-/** What is told of a channel; its account stays sealed. */
+/** A channel without its account, which stays encrypted. */
 export interface Channel {
   bizId: ChannelId
   workspaceBizId: WorkspaceId
@@ -50,9 +50,10 @@ const columns = [
   'updated_at as updatedAt',
 ] as const
 
-/** What waits or is in use. Literals, since an index is found by its predicate: a plan that is kept knows no parameters. */
+/** Pending and active channels. Literals and not parameters, so that a cached plan can use the partial index. */
 const open = [sql.lit<ChannelStatus>('PENDING_VERIFICATION'), sql.lit<ChannelStatus>('ACTIVE')]
 
+/** The number of pending and active channels of a workspace. */
 export const countOpenChannels = async (tx: Tx, workspace: WorkspaceId): Promise<number> => {
   const { total } = await tx
     .selectFrom('withdrawal_channels')
@@ -63,7 +64,7 @@ export const countOpenChannels = async (tx: Tx, workspace: WorkspaceId): Promise
   return total
 }
 
-/** False where the workspace has named the same account before, and that channel waits or is in use. */
+/** Returns false if the workspace already has a pending or active channel with the same account. */
 export const insertChannel = async (
   tx: Tx,
   channel: Channel,
@@ -102,7 +103,7 @@ export interface ChannelFilter {
   currency?: string | undefined
 }
 
-const matching = (database: Database, { channelStatus, channelType, currency }: ChannelFilter) => {
+const matchingChannels = (database: Database, { channelStatus, channelType, currency }: ChannelFilter) => {
   let found = database.selectFrom('withdrawal_channels')
   if (channelStatus !== undefined) found = found.where('channel_status', '=', channelStatus)
   if (channelType !== undefined) found = found.where('channel_type', '=', channelType)
@@ -110,8 +111,9 @@ const matching = (database: Database, { channelStatus, channelType, currency }: 
   return found
 }
 
+/** A workspace's channels, newest first. */
 export const listChannels = (database: Database, workspace: WorkspaceId, filter: ChannelFilter): Promise<Channel[]> =>
-  matching(database, filter)
+  matchingChannels(database, filter)
     .where('workspace_biz_id', '=', workspace)
     .select(columns)
     .orderBy('created_at', 'desc')
@@ -119,7 +121,7 @@ export const listChannels = (database: Database, workspace: WorkspaceId, filter:
     .execute()
 
 export interface ChannelQuery extends ChannelFilter, PageRequest {
-  /** Absent: every workspace's. */
+  /** Absent for channels of every workspace. */
   workspace?: WorkspaceId | undefined
   workspaceKind?: WorkspaceKind | undefined
   from?: Instant | undefined
@@ -130,26 +132,26 @@ export interface ChannelQuery extends ChannelFilter, PageRequest {
 
 export type ListedChannel = Channel & { workspaceKind: WorkspaceKind }
 
-const kindOfWorkspace = sql<WorkspaceKind>`(SELECT workspace_kind FROM workspaces w
+const workspaceKindOfChannel = sql<WorkspaceKind>`(SELECT workspace_kind FROM workspaces w
   WHERE w.biz_id = withdrawal_channels.workspace_biz_id)`
 
-/** Over every workspace: for operators. */
-export const pageChannels = (database: Database, query: ChannelQuery): Promise<Page<ListedChannel>> => {
+/** One page of the channels of all workspaces, for operators. */
+export const listAllChannels = (database: Database, query: ChannelQuery): Promise<Page<ListedChannel>> => {
   const { workspace, workspaceKind, from, to, sortBy, sortOrder } = query
-  let found = matching(database, query)
+  let found = matchingChannels(database, query)
   if (workspace !== undefined) found = found.where('workspace_biz_id', '=', workspace)
-  if (workspaceKind !== undefined) found = found.where(kindOfWorkspace, '=', workspaceKind)
+  if (workspaceKind !== undefined) found = found.where(workspaceKindOfChannel, '=', workspaceKind)
   if (from !== undefined) found = found.where('created_at', '>=', moment(from))
   if (to !== undefined) found = found.where('created_at', '<=', moment(to))
   const ordered = found
     .select(columns)
-    .select(kindOfWorkspace.as('workspaceKind'))
+    .select(workspaceKindOfChannel.as('workspaceKind'))
     .orderBy(sortBy === 'createdAt' ? 'created_at' : 'updated_at', sortOrder)
     .orderBy('biz_id', sortOrder)
   return readPage(found, ordered, query)
 }
 
-/** Undefined for an unknown channel and for another workspace's alike. */
+/** Undefined for an unknown channel and for one of another workspace. */
 export const readChannel = (
   database: Database,
   channel: ChannelId,
@@ -162,15 +164,16 @@ export const readChannel = (
     .select(columns)
     .executeTakeFirst()
 
-/** For a sandbox that is emptied: its orders stay, and name channels that are gone. */
-export const deleteChannelsOf = async (tx: Tx, workspace: WorkspaceId): Promise<void> => {
+/** Deletes a sandbox's channels. Its orders stay and refer to deleted channels. */
+export const deleteChannels = async (tx: Tx, workspace: WorkspaceId): Promise<void> => {
   await tx.deleteFrom('withdrawal_channels').where('workspace_biz_id', '=', workspace).execute()
 }
 
-/** Any workspace's, for an operator's decision; nobody else changes it until the transaction ends. */
+/** A channel of any workspace, locked until the transaction ends. */
 export const lockChannel = (tx: Tx, channel: ChannelId): Promise<Channel | undefined> =>
   tx.selectFrom('withdrawal_channels').where('biz_id', '=', channel).select(columns).forUpdate().executeTakeFirst()
 
+/** Sets the channel's status. */
 export const moveChannel = (
   tx: Tx,
   { bizId, workspaceBizId }: Channel,

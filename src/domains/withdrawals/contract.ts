@@ -2,23 +2,26 @@ import * as z from 'zod'
 import {
   amount,
   bizId,
-  byWorkspace,
   coded,
   codeOf,
   decimal,
   id,
-  listQuery,
-  ofWorkspace,
   orderFields,
-  page,
   statusHistory,
   text,
   timestamp,
 } from '../../contract/common.ts'
-import { reason } from '../../contract/formats.ts'
 import type { Permissions } from '../../contract/permissions.ts'
-import { decision, member, money, operator } from '../../contract/policies.ts'
+import { member, money } from '../../contract/policies.ts'
 import { type CodeOf, codedFamily, operation } from '../../kernel/index.ts'
+import {
+  operatorOrderList,
+  operatorOrderRead,
+  orderDecision,
+  orderList,
+  orderRead,
+  reasonedOrderDecision,
+} from '../../ledger/contract.ts'
 
 /** The description of the OpenAPI tag. */
 export const summary = 'Payouts. Operators approve and settle them.'
@@ -38,7 +41,7 @@ export const withdrawalStatus = codedFamily('withdrawalStatus', {
 })
 export type WithdrawalStatus = CodeOf<typeof withdrawalStatus>
 
-/** The currency is the wallet's; whether the amount fits it is judged with the wallet at hand. */
+/** The currency is that of the wallet, so the service checks whether the amount fits it. */
 const WithdrawalRequest = z.strictObject({
   walletBizId: id,
   withdrawalChannelBizId: id,
@@ -46,7 +49,7 @@ const WithdrawalRequest = z.strictObject({
   remark: text(256).optional(),
 })
 
-/** `netAmount` is what arrives outside: the amount less the fee. */
+/** `netAmount` is the payout: the amount less the fee. */
 const WithdrawalOrder = z.object({
   ...orderFields,
   workspaceBizId: bizId,
@@ -64,40 +67,35 @@ const WithdrawalOrder = z.object({
   statusHistory: statusHistory(withdrawalStatus),
 })
 
-const sortable = ['createdAt', 'updatedAt'] as const
 export const withdrawalFilters = { walletId: id.optional(), withdrawalStatus: codeOf(withdrawalStatus).optional() }
 
 const reading = { ...member, permission: 'withdrawal:read' } as const
 const creating = { ...money, permission: 'withdrawal:create' } as const
-const get = { method: 'GET', chains: ['consumer'], body: 'none' } as const
 const post = { method: 'POST', chains: ['consumer'], reply: WithdrawalOrder } as const
 
 export const listWithdrawals = operation({
-  ...get,
+  ...orderList(WithdrawalOrder, withdrawalFilters),
   id: 'withdrawals.list',
   path: '/withdrawals',
-  summary: 'Withdrawal orders of the workspace, by filter',
+  chains: ['consumer'],
+  summary: 'List the withdrawals of a workspace',
   policy: { ...reading, workspace: 'optional' },
-  query: listQuery(sortable, withdrawalFilters),
-  reply: page(WithdrawalOrder),
-  refuses: [],
 })
 
 export const readWithdrawal = operation({
-  ...get,
+  ...orderRead(WithdrawalOrder),
   id: 'withdrawals.read',
   path: '/withdrawals/{withdrawal_id}',
-  summary: 'One withdrawal order',
+  chains: ['consumer'],
+  summary: 'Read a withdrawal',
   policy: { ...reading, workspace: 'required' },
-  reply: WithdrawalOrder,
-  refuses: ['RESOURCE.NOT_FOUND'],
 })
 
 export const createWithdrawal = operation({
   ...post,
   id: 'withdrawals.create',
   path: '/withdrawals',
-  summary: 'Ask for a payment out of a wallet; its funds are held at once',
+  summary: 'Request a payout and hold its funds',
   policy: { ...creating, workspace: 'optional' },
   body: WithdrawalRequest,
   refuses: [
@@ -113,70 +111,55 @@ export const cancelWithdrawal = operation({
   ...post,
   id: 'withdrawals.cancel',
   path: '/withdrawals/{withdrawal_id}/cancel',
-  summary: 'Cancel a withdrawal that is not under way; releases its funds',
+  summary: 'Cancel an unapproved withdrawal and release its funds',
   policy: { ...creating, workspace: 'required' },
   body: 'none',
   refuses: ['RESOURCE.NOT_FOUND', 'STATE.CONFLICT'],
 })
 
-const seen = { ...get, chains: ['system'], policy: { ...operator, permission: 'withdrawal:read' } } as const
-const decided = { ...post, chains: ['system'], refuses: ['RESOURCE.NOT_FOUND', 'STATE.CONFLICT'] } as const
-const approving = { ...decision, permission: 'withdrawal:approve' } as const
-const settling = { ...decision, permission: 'withdrawal:settle' } as const
-
 export const listAllWithdrawals = operation({
-  ...seen,
+  ...operatorOrderList(WithdrawalOrder, withdrawalFilters, 'withdrawal:read'),
   id: 'withdrawals.listAll',
   path: '/withdrawals',
-  summary: 'Withdrawal orders of every workspace, by filter',
-  query: listQuery(sortable, { ...withdrawalFilters, ...byWorkspace }),
-  reply: page(WithdrawalOrder.extend(ofWorkspace)),
-  refuses: [],
+  summary: 'List the withdrawals of all workspaces',
 })
 
 export const readAnyWithdrawal = operation({
-  ...seen,
+  ...operatorOrderRead(WithdrawalOrder, 'withdrawal:read'),
   id: 'withdrawals.readAny',
   path: '/withdrawals/{withdrawal_id}',
-  summary: 'One withdrawal order of any workspace',
-  reply: WithdrawalOrder.extend(ofWorkspace),
-  refuses: ['RESOURCE.NOT_FOUND'],
+  summary: 'Read a withdrawal of any workspace',
 })
 
+const approval = orderDecision(WithdrawalOrder, 'withdrawal:approve')
+
 export const approveWithdrawal = operation({
-  ...decided,
+  ...approval,
   id: 'withdrawals.approve',
   path: '/withdrawals/{withdrawal_id}/approve',
-  summary: 'Let a withdrawal go under way; never one’s own',
-  policy: approving,
-  body: 'none',
-  refuses: ['RESOURCE.NOT_FOUND', 'STATE.CONFLICT', 'CHANNEL.NOT_AVAILABLE', 'WALLET.NOT_ACTIVE'],
+  summary: 'Approve a withdrawal of another person',
+  refuses: [...approval.refuses, 'CHANNEL.NOT_AVAILABLE', 'WALLET.NOT_ACTIVE'],
 })
 
 export const rejectWithdrawal = operation({
-  ...decided,
+  ...reasonedOrderDecision(WithdrawalOrder, 'withdrawal:approve'),
   id: 'withdrawals.reject',
   path: '/withdrawals/{withdrawal_id}/reject',
-  summary: 'Refuse a withdrawal; releases its funds',
-  policy: approving,
-  body: z.strictObject({ reason }),
+  summary: 'Reject a withdrawal and release its funds',
 })
 
-/** The body may be absent: it then reaches the handler as undefined. */
+/** The body is optional: without one the handler gets undefined. */
 export const completeWithdrawal = operation({
-  ...decided,
+  ...orderDecision(WithdrawalOrder, 'withdrawal:settle'),
   id: 'withdrawals.complete',
   path: '/withdrawals/{withdrawal_id}/complete',
-  summary: 'The payment has been made: take the held funds',
-  policy: settling,
+  summary: 'Mark a withdrawal as paid and post its funds',
   body: z.strictObject({ externalReference: text(128).optional() }).optional(),
 })
 
 export const failWithdrawal = operation({
-  ...decided,
+  ...reasonedOrderDecision(WithdrawalOrder, 'withdrawal:settle'),
   id: 'withdrawals.fail',
   path: '/withdrawals/{withdrawal_id}/fail',
-  summary: 'The payment could not be made; releases its funds',
-  policy: settling,
-  body: z.strictObject({ reason }),
+  summary: 'Mark a withdrawal as failed and release its funds',
 })

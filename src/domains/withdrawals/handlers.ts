@@ -1,98 +1,75 @@
-import {
-  bizId,
-  type HandlerTable,
-  handlerTable,
-  mapPage,
-  type Words,
-  type WorkspaceId,
-  type WorkspaceKind,
-} from '../../kernel/index.ts'
-
-import { listing, memberActing, operatorActing, type ReadOrder, type Teller, tellKind } from '../../ledger/index.ts'
+import { bizId, type HandlerTable, handlerTable, mapPage, type Words } from '../../kernel/index.ts'
+import { memberContext, operatorContext, toOrderQuery, viewerOf } from '../../ledger/index.ts'
 import * as contract from './contract.ts'
-import { approve, cancel, complete, create, fail, read, reject, type WithdrawalsPorts } from './service.ts'
-import { tellWithdrawal } from './withdrawal.ts'
-
-type Query = Parameters<typeof listing>[0] & {
-  sortBy: 'createdAt' | 'updatedAt'
-  walletId?: string | undefined
-  withdrawalStatus?: string | undefined
-  workspaceKind?: WorkspaceKind | undefined
-}
-
-/** What the ledger is asked for; a workspace of null reaches every one's. */
-const wanted = (query: Query, workspace: WorkspaceId | null) => ({
-  ...listing(query),
-  sortBy: query.sortBy,
-  type: 'WITHDRAWAL' as const,
-  workspace,
-  workspaceKind: query.workspaceKind,
-  wallet: query.walletId === undefined ? undefined : bizId<'wallet'>(query.walletId),
-  statuses: query.withdrawalStatus === undefined ? undefined : [query.withdrawalStatus],
-})
-
-const tellRead = (order: ReadOrder, teller: Teller) => ({
-  ...tellWithdrawal(order, teller),
-  ...tellKind(order.workspaceKind, teller),
-})
+import {
+  approveWithdrawal,
+  cancelWithdrawal,
+  completeWithdrawal,
+  createWithdrawal,
+  failWithdrawal,
+  readWithdrawal,
+  rejectWithdrawal,
+  type WithdrawalsPorts,
+} from './service.ts'
+import { toListedWithdrawalView, toWithdrawalView } from './view.ts'
 
 export const withdrawalHandlers = (ports: WithdrawalsPorts, words: Words): HandlerTable =>
   handlerTable(contract, {
-    listWithdrawals: async ({ query, workspace, locale }) => {
-      const orders = await ports.ledger.listOrders(wanted(query, workspace.id))
-      return mapPage(orders, (order) => tellWithdrawal(order, { words, locale }))
+    listWithdrawals: async (request) => {
+      const { query, workspace } = request
+      const scope = { type: 'WITHDRAWAL', workspace: workspace.id, status: query.withdrawalStatus } as const
+      const orders = await ports.ledger.listOrders(toOrderQuery(query, scope))
+      return mapPage(orders, (order) => toWithdrawalView(order, viewerOf(words, request)))
     },
 
-    readWithdrawal: async ({ params, workspace, locale }) => {
-      const order = await read(ports, bizId(params.withdrawal_id), workspace.id)
-      return tellWithdrawal(order, { words, locale })
+    readWithdrawal: async (request) => {
+      const scope = { id: bizId<'order'>(request.params.withdrawal_id), workspace: request.workspace.id }
+      return toWithdrawalView(await readWithdrawal(ports, scope), viewerOf(words, request))
     },
 
     createWithdrawal: async (request) => {
       const { walletBizId, withdrawalChannelBizId, amount, remark = null } = request.body
       const channel = bizId<'withdrawalChannel'>(withdrawalChannelBizId)
-      const asked = { wallet: bizId<'wallet'>(walletBizId), channel, amount, remark }
-      const order = await create(ports, asked, memberActing(request))
-      return tellWithdrawal(order, { words, locale: request.locale })
+      const input = { wallet: bizId<'wallet'>(walletBizId), channel, amount, remark }
+      return toWithdrawalView(await createWithdrawal(ports, input, memberContext(request)), viewerOf(words, request))
     },
 
     cancelWithdrawal: async (request) => {
-      const order = await cancel(ports, bizId(request.params.withdrawal_id), memberActing(request))
-      return tellWithdrawal(order, { words, locale: request.locale })
+      const input = { id: bizId<'order'>(request.params.withdrawal_id) }
+      return toWithdrawalView(await cancelWithdrawal(ports, input, memberContext(request)), viewerOf(words, request))
     },
 
-    listAllWithdrawals: async ({ query, locale }) => {
-      const workspace = query.workspaceId === undefined ? null : bizId<'workspace'>(query.workspaceId)
-      const orders = await ports.ledger.listOrders(wanted(query, workspace))
-      return mapPage(orders, (order) => tellRead(order, { words, locale }))
+    listAllWithdrawals: async (request) => {
+      const { query } = request
+      const scope = { type: 'WITHDRAWAL', workspace: null, status: query.withdrawalStatus } as const
+      const orders = await ports.ledger.listOrders(toOrderQuery(query, scope))
+      return mapPage(orders, (order) => toListedWithdrawalView(order, viewerOf(words, request)))
     },
 
-    readAnyWithdrawal: async ({ params, locale }) => {
-      const order = await read(ports, bizId(params.withdrawal_id), null)
-      return tellRead(order, { words, locale })
+    readAnyWithdrawal: async (request) => {
+      const scope = { id: bizId<'order'>(request.params.withdrawal_id), workspace: null }
+      return toListedWithdrawalView(await readWithdrawal(ports, scope), viewerOf(words, request))
     },
 
     approveWithdrawal: async (request) => {
-      const order = await approve(ports, bizId(request.params.withdrawal_id), operatorActing(request))
-      return tellWithdrawal(order, { words, locale: request.locale })
+      const input = { id: bizId<'order'>(request.params.withdrawal_id) }
+      return toWithdrawalView(await approveWithdrawal(ports, input, operatorContext(request)), viewerOf(words, request))
     },
 
     rejectWithdrawal: async (request) => {
-      const { params, body, locale } = request
-      const order = await reject(ports, bizId(params.withdrawal_id), body.reason, operatorActing(request))
-      return tellWithdrawal(order, { words, locale })
+      const input = { id: bizId<'order'>(request.params.withdrawal_id), reason: request.body.reason }
+      return toWithdrawalView(await rejectWithdrawal(ports, input, operatorContext(request)), viewerOf(words, request))
     },
 
     completeWithdrawal: async (request) => {
-      const { params, body, locale } = request
-      const reference = body?.externalReference ?? null
-      const order = await complete(ports, bizId(params.withdrawal_id), reference, operatorActing(request))
-      return tellWithdrawal(order, { words, locale })
+      const { params, body } = request
+      const input = { id: bizId<'order'>(params.withdrawal_id), externalReference: body?.externalReference ?? null }
+      const order = await completeWithdrawal(ports, input, operatorContext(request))
+      return toWithdrawalView(order, viewerOf(words, request))
     },
 
     failWithdrawal: async (request) => {
-      const { params, body, locale } = request
-      const order = await fail(ports, bizId(params.withdrawal_id), body.reason, operatorActing(request))
-      return tellWithdrawal(order, { words, locale })
+      const input = { id: bizId<'order'>(request.params.withdrawal_id), reason: request.body.reason }
+      return toWithdrawalView(await failWithdrawal(ports, input, operatorContext(request)), viewerOf(words, request))
     },
   })

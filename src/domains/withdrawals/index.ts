@@ -1,13 +1,17 @@
+/**
+ * Withdrawals: payouts from a wallet to a verified withdrawal channel. Creating one holds the funds; operators approve and
+ * settle it. Start reading at contract.ts and service.ts; order.ts maps a withdrawal to its order of the ledger.
+ */
 import type { HandlerTable, Words } from '../../kernel/index.ts'
 import { withdrawalHandlers } from './handlers.ts'
-import { type PayoutTerms, payoutsOf } from './rules.ts'
+import { type PayoutSettings, PayoutTariffs } from './rules.ts'
 import type { WithdrawalsPorts } from './service.ts'
 
 export type WithdrawalsOptions = Omit<WithdrawalsPorts, 'payouts'> & {
   words: Words
-  payouts: readonly PayoutTerms[]
+  payouts: readonly PayoutSettings[]
 }
 
 export const createWithdrawals = ({ payouts, words, ...ports }: WithdrawalsOptions): { handlers: HandlerTable } => ({
-  handlers: withdrawalHandlers({ ...ports, payouts: payoutsOf(payouts) }, words),
+  handlers: withdrawalHandlers({ ...ports, payouts: new PayoutTariffs(payouts) }, words),
 })

@@ -1,17 +1,23 @@
-import { type Tariff, type TariffTerms, tariffOf } from '../../ledger/index.ts'
+import { parseTariff, type Tariff, type TariffSettings } from '../../ledger/index.ts'
 
 export type PayoutType = 'BANK' | 'CRYPTO'
 
-/** What a payout takes and costs, by the type of its channel and its currency. */
-export type PayoutTerms = TariffTerms & { channelType: PayoutType }
-
-/** The tariff of a payout; undefined where there are none of the kind. */
-export type Payouts = (channelType: PayoutType, currency: string) => Tariff | undefined
+/** The limits and fees of payouts, by channel type and currency, as configured. */
+export type PayoutSettings = TariffSettings & { channelType: PayoutType }
 
 const keyOf = (channelType: PayoutType, currency: string): string => `${channelType} ${currency}`
 
-/** Every text is read once, so that a wrong one stops the start and no withdrawal. */
-export const payoutsOf = (terms: readonly PayoutTerms[]): Payouts => {
-  const tariffs = new Map(terms.map((each) => [keyOf(each.channelType, each.currency), tariffOf(each)]))
-  return (channelType, currency) => tariffs.get(keyOf(channelType, currency))
+/** The tariffs of payouts by channel type and currency. */
+export class PayoutTariffs {
+  readonly #tariffs: ReadonlyMap<string, Tariff>
+
+  /** Throws a RangeError for an invalid amount, so that a wrong setting stops the start. */
+  constructor(settings: readonly PayoutSettings[]) {
+    this.#tariffs = new Map(settings.map((each) => [keyOf(each.channelType, each.currency), parseTariff(each)]))
+  }
+
+  /** Undefined if the deployment has no payouts of this type and currency. */
+  find(channelType: PayoutType, currency: string): Tariff | undefined {
+    return this.#tariffs.get(keyOf(channelType, currency))
+  }
 }

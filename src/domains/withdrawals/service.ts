@@ -1,144 +1,163 @@
 import { sqlState } from '../../database/index.ts'
 import { invalid, notFound, type OrderId, Refusal, type WalletId, type WorkspaceId } from '../../kernel/index.ts'
 import {
-  type Acting,
-  chargeOf,
-  housesOf,
+  type CommandContext,
+  chargeParties,
+  commandOrigin,
+  computeCharge,
   type Ledger,
+  type ListedOrder,
   type Order,
   type OrderCommand,
   type OrderMove,
-  type ReadOrder,
-  signedBy,
 } from '../../ledger/index.ts'
 import {
-  approval,
-  cancellation,
-  completion,
-  entriesOf,
-  failure,
+  approvalMove,
+  cancellationMove,
+  completionMove,
+  debitedWallet,
+  failureMove,
   newWithdrawal,
-  payer,
-  rejection,
+  rejectionMove,
+  toWithdrawal,
   type WithdrawalTerms,
-} from './commands.ts'
-import type { Payouts, PayoutType } from './rules.ts'
-import { withdrawalOf } from './withdrawal.ts'
+  withdrawalEntries,
+} from './order.ts'
+import type { PayoutTariffs, PayoutType } from './rules.ts'
 
 export interface WithdrawalsPorts {
   ledger: Ledger
-  payouts: Payouts
-  /** Undefined for an unknown channel and for another workspace's alike. */
+  payouts: PayoutTariffs
+  /** Undefined for an unknown channel and for one of another workspace. */
   channelOf(
     workspace: WorkspaceId,
     channel: string,
   ): Promise<{ channelType: PayoutType; channelStatus: string; currency: string } | undefined>
 }
 
-export interface Asked {
+export interface WithdrawalInput {
   wallet: WalletId
   channel: string
+  /** A decimal string in the wallet's currency. */
   amount: string
   remark: string | null
 }
 
-const termsOf = async (ports: WithdrawalsPorts, asked: Asked, workspace: WorkspaceId): Promise<WithdrawalTerms> => {
-  const { wallet, channel, remark } = asked
-  const found = await ports.ledger.readWallet({ wallet, workspace })
+const computeTerms = async (
+  { ledger, payouts, channelOf }: WithdrawalsPorts,
+  { wallet, channel, amount, remark }: WithdrawalInput,
+  workspace: WorkspaceId,
+): Promise<WithdrawalTerms> => {
+  const found = await ledger.readWallet({ wallet, workspace })
   if (!found) throw notFound('no such wallet')
-  const to = await ports.channelOf(workspace, channel)
+  const to = await channelOf(workspace, channel)
   if (!to) throw notFound('no such withdrawal channel')
-  if (to.currency !== found.currency) throw invalid('withdrawalChannelBizId', `no channel of ${found.currency}`)
-  const tariff = ports.payouts(to.channelType, found.currency)
+  if (to.currency !== found.currency) throw invalid('withdrawalChannelBizId', `not a channel of ${found.currency}`)
+  const tariff = payouts.find(to.channelType, found.currency)
   if (to.channelStatus !== 'ACTIVE' || !tariff)
     throw new Refusal('CHANNEL.NOT_AVAILABLE', { internal: `a ${to.channelStatus} channel in ${to.currency}` })
-  return { ...chargeOf(tariff, asked.amount), wallet, channel, channelType: to.channelType, tariff, remark }
+  return { ...computeCharge(tariff, amount), wallet, channel, channelType: to.channelType, tariff, remark }
 }
 
 /** SQLSTATE of the trigger in withdrawal-channels/schema.ts, which also sees concurrent changes of the channel. */
-const channelIsGone = (error: unknown): boolean => sqlState(error) === 'PW001'
+const isInactiveChannel = (error: unknown): boolean => sqlState(error) === 'PW001'
 
 const execute = async ({ ledger }: WithdrawalsPorts, command: OrderCommand): Promise<Order> => {
   try {
     return await ledger.execute(command)
   } catch (error) {
-    if (!channelIsGone(error)) throw error
+    if (!isInactiveChannel(error)) throw error
     throw new Refusal('CHANNEL.NOT_AVAILABLE', { internal: 'the channel is no longer active', cause: error })
   }
 }
 
-const hold = async (ports: WithdrawalsPorts, asked: Asked, acting: Acting<WorkspaceId>): Promise<Order> => {
-  const { workspace } = acting
-  const terms = await termsOf(ports, asked, workspace)
-  const { wallet, amount } = terms
+const holdFunds = async (
+  ports: WithdrawalsPorts,
+  input: WithdrawalInput,
+  context: CommandContext<WorkspaceId>,
+): Promise<Order> => {
+  const { workspace } = context
+  const terms = await computeTerms(ports, input, workspace)
   return execute(ports, {
-    ...signedBy(acting),
-    parties: [payer(wallet, amount.currency, workspace, true)],
+    ...commandOrigin(context),
+    parties: [debitedWallet(terms.wallet, terms.amount.currency, workspace)],
     create: newWithdrawal(terms, workspace),
-    holds: [{ account: 'source', amount: amount.minor }],
+    holds: [{ account: 'source', amount: terms.amount.minor }],
   })
 }
 
-/** Sets the whole amount aside, its fee within it; nothing is posted before the payment has been made. */
-export const create = (ports: WithdrawalsPorts, asked: Asked, acting: Acting<WorkspaceId>): Promise<Order> =>
-  ports.ledger.orEarlierOrder(acting.key, () => hold(ports, asked, acting))
+/** Holds the whole amount, fee included. Posts nothing before the payout is completed. */
+export const createWithdrawal = (
+  ports: WithdrawalsPorts,
+  input: WithdrawalInput,
+  context: CommandContext<WorkspaceId>,
+): Promise<Order> => ports.ledger.replayOnRefusal(context.key, () => holdFunds(ports, input, context))
 
-/** A workspace's withdrawal; null reaches every workspace's. */
-export const read = async (
+/** A withdrawal of the workspace; null for one of any workspace. */
+export const readWithdrawal = (
   { ledger }: Pick<WithdrawalsPorts, 'ledger'>,
-  id: OrderId,
-  workspace: WorkspaceId | null,
-): Promise<ReadOrder> => {
-  const order = await ledger.readOrder({ id, type: 'WITHDRAWAL', workspace })
-  if (!order) throw notFound('no such withdrawal')
-  return order
-}
+  scope: { id: OrderId; workspace: WorkspaceId | null },
+): Promise<ListedOrder> => ledger.readOrder({ ...scope, type: 'WITHDRAWAL' })
 
-/** Ends one and gives its funds back, a frozen wallet's too. */
-const release = ({ ledger }: WithdrawalsPorts, move: OrderMove, acting: Acting): Promise<Order> =>
-  ledger.execute({ ...signedBy(acting), parties: [], move })
+/** Ends a withdrawal and releases its funds, also those of a frozen wallet. */
+const releaseFunds = ({ ledger }: WithdrawalsPorts, move: OrderMove, context: CommandContext): Promise<Order> =>
+  ledger.execute({ ...commandOrigin(context), parties: [], move })
 
-export const cancel = (ports: WithdrawalsPorts, id: OrderId, acting: Acting<WorkspaceId>): Promise<Order> =>
-  release(ports, cancellation(id, acting.workspace), acting)
+/** Cancels a withdrawal that waits for approval. */
+export const cancelWithdrawal = (
+  ports: WithdrawalsPorts,
+  { id }: { id: OrderId },
+  context: CommandContext<WorkspaceId>,
+): Promise<Order> => releaseFunds(ports, cancellationMove(id, context.workspace), context)
 
-export const reject = (ports: WithdrawalsPorts, id: OrderId, reason: string, acting: Acting): Promise<Order> =>
-  release(ports, rejection(id, reason), acting)
+/** Rejects a withdrawal that waits for approval. */
+export const rejectWithdrawal = (
+  ports: WithdrawalsPorts,
+  { id, reason }: { id: OrderId; reason: string },
+  context: CommandContext<null>,
+): Promise<Order> => releaseFunds(ports, rejectionMove(id, reason), context)
 
-export const fail = (ports: WithdrawalsPorts, id: OrderId, reason: string, acting: Acting): Promise<Order> =>
-  release(ports, failure(id, reason), acting)
+/** Marks an approved withdrawal as failed. */
+export const failWithdrawal = (
+  ports: WithdrawalsPorts,
+  { id, reason }: { id: OrderId; reason: string },
+  context: CommandContext<null>,
+): Promise<Order> => releaseFunds(ports, failureMove(id, reason), context)
 
-const letGo = async (ports: WithdrawalsPorts, id: OrderId, acting: Acting): Promise<Order> => {
-  const order = await read(ports, id, null)
+const startPayout = async (ports: WithdrawalsPorts, id: OrderId, context: CommandContext<null>): Promise<Order> => {
+  const order = await readWithdrawal(ports, { id, workspace: null })
   const { workspaceBizId: workspace } = order
-  const { wallet, amount, withdrawalChannelBizId } = withdrawalOf(order)
+  const { wallet, amount, withdrawalChannelBizId } = toWithdrawal(order)
   const to = await ports.channelOf(workspace, withdrawalChannelBizId)
   if (order.status === 'PENDING_APPROVAL' && to?.channelStatus !== 'ACTIVE')
-    throw new Refusal('CHANNEL.NOT_AVAILABLE', { internal: 'the channel was taken back after the order was made' })
+    throw new Refusal('CHANNEL.NOT_AVAILABLE', { internal: 'the channel was deactivated after the order was created' })
   return execute(ports, {
-    ...signedBy(acting),
-    parties: [payer(wallet, amount.currency, workspace, true)],
-    move: approval(id),
+    ...commandOrigin(context),
+    parties: [debitedWallet(wallet, amount.currency, workspace)],
+    move: approvalMove(id),
   })
 }
 
-/** Nothing goes to a channel that has been taken back while its order waited: what is left is to refuse the order. */
-export const approve = (ports: WithdrawalsPorts, id: OrderId, acting: Acting): Promise<Order> =>
-  ports.ledger.orEarlierOrder(acting.key, () => letGo(ports, id, acting))
-
-/** The payment has been made: whatever became of the wallet since, it has paid. */
-export const complete = async (
+/** Approves a withdrawal. One whose channel has been deactivated can only be rejected. */
+export const approveWithdrawal = (
   ports: WithdrawalsPorts,
-  id: OrderId,
-  externalReference: string | null,
-  acting: Acting,
+  { id }: { id: OrderId },
+  context: CommandContext<null>,
+): Promise<Order> => ports.ledger.replayOnRefusal(context.key, () => startPayout(ports, id, context))
+
+/** Posts a completed payout. The wallet may have been frozen since: the funds are already held. */
+export const completeWithdrawal = async (
+  ports: WithdrawalsPorts,
+  { id, externalReference }: { id: OrderId; externalReference: string | null },
+  context: CommandContext<null>,
 ): Promise<Order> => {
-  const order = await read(ports, id, null)
-  const withdrawal = withdrawalOf(order)
-  const { wallet, amount } = withdrawal
+  const order = await readWithdrawal(ports, { id, workspace: null })
+  const withdrawal = toWithdrawal(order)
+  const wallet = debitedWallet(withdrawal.wallet, withdrawal.amount.currency, order.workspaceBizId)
   return ports.ledger.execute({
-    ...signedBy(acting),
-    parties: [payer(wallet, amount.currency, order.workspaceBizId, false), ...housesOf(withdrawal)],
-    move: completion(id, externalReference),
-    entries: entriesOf(withdrawal),
+    ...commandOrigin(context),
+    parties: [{ ...wallet, active: false }, ...chargeParties(withdrawal)],
+    move: completionMove(id, externalReference),
+    entries: withdrawalEntries(withdrawal),
   })
 }

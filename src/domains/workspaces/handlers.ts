@@ -1,5 +1,5 @@
 import { bizId, type HandlerTable, handlerTable, mapPage, type Request, type Words } from '../../kernel/index.ts'
-import { listing } from '../../ledger/index.ts'
+import { toListParameters } from '../../ledger/index.ts'
 import { actOf } from '../../platform/audit/index.ts'
 import * as contract from './contract.ts'
 import type { StatusCommand } from './rules.ts'
@@ -38,7 +38,7 @@ export const createHandlers = (ports: WorkspaceServicePorts & { words: Words }):
     },
     listWorkspaces: async ({ query, locale }) => {
       const { sortBy, workspaceStatus: status, workspaceKind: kind, workspaceName: name } = query
-      const found = await listWorkspaces(ports, { ...listing(query), sortBy, status, kind, name })
+      const found = await listWorkspaces(ports, { ...toListParameters(query), sortBy, status, kind, name })
       return mapPage(found, (row) => toWorkspaceView(words, row, locale))
     },
     freezeWorkspace: (request) => changeStatus(request, 'freeze'),

@@ -1,5 +1,5 @@
 /**
- * ledger_execute runs a money command in one round trip and one transaction. src/ledger/execute.ts builds the command. The
+ * ledger_execute runs a money command in one round trip and one transaction. src/ledger/commands/execute-store.ts builds the command. The
  * result is `{outcome, account?, answer?}` with outcome DONE, REPLAY, IN_PROGRESS, ID_REUSED, NOT_FOUND, CURRENCY_MISMATCH,
  * NOT_ACTIVE, INSUFFICIENT_FUNDS, CONFLICT or OWN_ORDER. Any outcome but DONE has written nothing.
  * Locks are taken in one order everywhere: the request's key, the order, then accounts by id.

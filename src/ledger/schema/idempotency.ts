@@ -54,14 +54,14 @@ export const idempotency = [
       RAISE EXCEPTION 'request % has an answer already', key->>'requestId' USING ERRCODE = 'serialization_failure';
     END IF;
   END $$`,
-  // Deletes up to "most" expired results and returns their number. The subquery evaluates the volatile clock once, so that
-  // the comparison can use the index.
-  `CREATE FUNCTION idempotency_cleanup(at timestamptz, most integer) RETURNS bigint LANGUAGE sql AS $$
-    WITH gone AS (
+  // Deletes up to max_results expired results and returns their number. The subquery evaluates the volatile clock once, so
+  // that the comparison can use the index.
+  `CREATE FUNCTION idempotency_cleanup(at timestamptz, max_results integer) RETURNS bigint LANGUAGE sql AS $$
+    WITH deleted AS (
       DELETE FROM idempotency WHERE ctid = ANY (ARRAY(
         SELECT ctid FROM idempotency WHERE created_at <= (SELECT least(at, clock_timestamp()) - interval '24 hours')
-         ORDER BY created_at LIMIT most FOR UPDATE SKIP LOCKED))
+         ORDER BY created_at LIMIT max_results FOR UPDATE SKIP LOCKED))
       RETURNING 1)
-    SELECT count(*) FROM gone
+    SELECT count(*) FROM deleted
   $$`,
 ]

@@ -130,21 +130,20 @@ describe('an export over one snapshot', () => {
   }
 
   /** The ledger, which does something else after every page that is read of it. */
-  const interrupted = (ledger: Ledger, between: () => Promise<void>): Ledger => ({
-    ...ledger,
-    within: (tx) => {
-      const inside = ledger.within(tx)
-      const then = async <T>(page: T): Promise<T> => {
-        await between()
-        return page
-      }
-      return {
-        ...inside,
-        readFlows: (query) => inside.readFlows(query).then(then),
-        readOrders: (query) => inside.readOrders(query).then(then),
-      }
-    },
-  })
+  const interrupted = ({ ledger, database }: Book, between: () => Promise<void>): Ledger => {
+    const then = async <T>(page: T): Promise<T> => {
+      await between()
+      return page
+    }
+    const outside = ledger.within(database)
+    outside.within = (tx) => {
+      const [inside, pages] = [ledger.within(tx), ledger.within(tx)]
+      inside.readFlows = (query) => pages.readFlows(query).then(then)
+      inside.readOrders = (query) => pages.readOrders(query).then(then)
+      return inside
+    }
+    return outside
+  }
 
   /** A store whose connection breaks when it has committed that an export is completed. */
   const unanswered = (database: Database): Database => {
@@ -180,7 +179,7 @@ describe('an export over one snapshot', () => {
     for (const store of stores) {
       const { book, workspace, from, to, exportsOver, ask, state, rowsOf } = await scene(store)
       book.clock.advance(5)
-      const { jobs } = exportsOver(interrupted(book.ledger, () => move(book, from, to)))
+      const { jobs } = exportsOver(interrupted(book, () => move(book, from, to)))
       for (const type of ['FLOWS', 'TRANSFERS'] as const) {
         const before = await rowsNow(book, workspace, type)
         book.clock.advance(5)
@@ -210,7 +209,7 @@ describe('an export over one snapshot', () => {
         const { export_status: status, row_count: rows } = await state(exportId)
         if (status === 'RUNNING') told.push(rows ?? -1)
       }
-      const { jobs } = exportsOver(interrupted(book.ledger, between))
+      const { jobs } = exportsOver(interrupted(book, between))
       await run(jobs, { workspaceId: workspace, exportId })
       expect(told.slice(0, 3), store.name).toEqual([0, 1, 8])
       expect(told.length).toBeGreaterThan(4)
@@ -226,7 +225,7 @@ describe('an export over one snapshot', () => {
       const reached = Promise.withResolvers<void>()
       const held = Promise.withResolvers<void>()
       const slow = exportsOver(
-        interrupted(book.ledger, () => {
+        interrupted(book, () => {
           reached.resolve()
           return held.promise
         }),
@@ -354,7 +353,7 @@ describe('an export over one snapshot', () => {
   test('an export that fails is RUNNING until it is given up, and has failed then', async () => {
     for (const store of stores) {
       const { book, workspace, exportsOver, ask, state } = await scene(store)
-      const { jobs } = exportsOver(interrupted(book.ledger, () => Promise.reject(new Error('the store is gone'))))
+      const { jobs } = exportsOver(interrupted(book, () => Promise.reject(new Error('the store is gone'))))
       const exportId = await ask('TRANSFERS')
       const payload = { workspaceId: workspace, exportId }
       await expect(run(jobs, payload)).rejects.toThrow('the store is gone')

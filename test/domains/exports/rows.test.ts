@@ -1,16 +1,16 @@
 import { expect, test } from 'vitest'
-import { tellExchange } from '../../../src/domains/exchanges/exchange.ts'
+import { toExchangeView } from '../../../src/domains/exchanges/view.ts'
 import { orderKinds } from '../../../src/domains/exports/sources/order-columns.ts'
 import { orderSource } from '../../../src/domains/exports/sources/orders.ts'
-import { tellRecharge } from '../../../src/domains/recharges/recharge.ts'
-import { renderTransfer } from '../../../src/domains/transfers/render.ts'
-import { tellWithdrawal } from '../../../src/domains/withdrawals/withdrawal.ts'
+import { toRechargeView } from '../../../src/domains/recharges/view.ts'
+import { toTransferView } from '../../../src/domains/transfers/view.ts'
+import { toWithdrawalView } from '../../../src/domains/withdrawals/view.ts'
 import { isRecord } from '../../../src/kernel/is-record.ts'
 import type { Ledger } from '../../../src/ledger/index.ts'
 import { type Order, storedOrder } from '../../../src/ledger/order.ts'
 import { words } from '../world.ts'
 
-const teller = { words, locale: 'en' } as const
+const viewer = { workspace: null, words, locale: 'en' } as const
 const ended = '2026-03-01T09:00:05.000Z'
 
 /** An order with something of its own in every field, so that no two can be mistaken for one another. */
@@ -54,10 +54,10 @@ const orders = {
 }
 
 const told: Record<keyof typeof orders, Record<string, unknown>> = {
-  TRANSFERS: renderTransfer(orders.TRANSFERS, orders.TRANSFERS.workspaceBizId, teller),
-  EXCHANGES: tellExchange(orders.EXCHANGES, teller),
-  RECHARGES: tellRecharge(orders.RECHARGES, teller),
-  WITHDRAWALS: tellWithdrawal(orders.WITHDRAWALS, teller),
+  TRANSFERS: toTransferView(orders.TRANSFERS, { ...viewer, workspace: orders.TRANSFERS.workspaceBizId }),
+  EXCHANGES: toExchangeView(orders.EXCHANGES, viewer),
+  RECHARGES: toRechargeView(orders.RECHARGES, viewer),
+  WITHDRAWALS: toWithdrawalView(orders.WITHDRAWALS, viewer),
 }
 
 /** The rows of an export that finds this order and no other. */

@@ -15,7 +15,7 @@ import {
   type WorkspaceAccess,
   type WorkspaceId,
 } from '../../../src/kernel/index.ts'
-import { createLedger } from '../../../src/ledger/index.ts'
+import { Ledger } from '../../../src/ledger/index.ts'
 import { systemIds } from '../../../src/platform/system/index.ts'
 import { everyStore } from '../../ledger/stores.ts'
 import { accessSettings, callerOf, createWorld, refusalOf, type World, words } from '../world.ts'
@@ -43,7 +43,7 @@ describe.each(stores)('the last owner on $name', (store) => {
       freezeOwnWorkspace,
       onSessionsEnded: () => undefined,
       mailer,
-      ledger: createLedger(shared),
+      ledger: new Ledger(shared),
       patiently: world.patiently,
     }
     handlers = new Map([

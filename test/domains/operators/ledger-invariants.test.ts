@@ -6,7 +6,7 @@ import type { OpenDatabase } from '../../../src/database/index.ts'
 import { openPostgres } from '../../../src/database/postgres.ts'
 import * as contract from '../../../src/domains/operators/contract.ts'
 import { createLedgerHandlers } from '../../../src/domains/operators/handlers.ts'
-import { createLedger } from '../../../src/ledger/index.ts'
+import { Ledger } from '../../../src/ledger/ledger.ts'
 import { systemIds } from '../../../src/platform/system/index.ts'
 import { startPostgres } from '../../harness/postgres.ts'
 import { callerOf, createWorld, type World } from '../world.ts'
@@ -50,7 +50,7 @@ test.skipIf(!server)(
       began.push(clock.now())
       return store.patiently(work)
     }
-    const ledger = createLedger({ database, clock, ids: systemIds })
+    const ledger = new Ledger({ database, clock, ids: systemIds })
     const handlers = createLedgerHandlers({ ledger, clock, patiently })
     const check = () => world.ask(handlers, contract.checkLedgerInvariants, { as: operator })
     // Stands for a book that takes longer to read than a statement may.

@@ -4,8 +4,8 @@ import * as contract from '../../../src/domains/sandbox/contract.ts'
 import { createSandbox, type Sandbox } from '../../../src/domains/sandbox/index.ts'
 import { createTransfers } from '../../../src/domains/transfers/index.ts'
 import { type AccountId, formatMoney, type HandlerTable, type WalletId } from '../../../src/kernel/index.ts'
-import { post } from '../../../src/ledger/execute.ts'
-import { createLedger, type Ledger, type LedgerPorts } from '../../../src/ledger/index.ts'
+import { executePosting } from '../../../src/ledger/commands/execute-store.ts'
+import { Ledger, type LedgerPorts } from '../../../src/ledger/index.ts'
 import { systemIds } from '../../../src/platform/system/index.ts'
 import { createWorld, refusalOf, type World, words } from '../world.ts'
 
@@ -21,8 +21,8 @@ beforeAll(async () => {
   world = await createWorld()
   const { database, clock } = world
   ports = { database, clock, ids: systemIds }
-  ledger = createLedger(ports)
-  await ledger.ensureHouse(['USD', 'JPY'])
+  ledger = new Ledger(ports)
+  await ledger.ensureHouseAccounts(['USD', 'JPY'])
   const clean = async (_tx: unknown, { workspaceId }: { workspaceId: string }) => {
     cleaned.push(workspaceId)
   }
@@ -117,7 +117,7 @@ describe('a sandbox', () => {
       { status: 'COMPLETED', failureCode: null },
       { status: 'FAILED', failureCode: 'SANDBOX_RESET' },
     ])
-    expect(await ledger.verifyBook()).toBeNull()
+    expect(await ledger.verifyLedger()).toBeNull()
     await send(opened, '10000.00')
     await reset(opened.workspaceId)
     expect(await balances(opened)).toEqual(seedState)
@@ -136,7 +136,7 @@ describe('a sandbox', () => {
     expect(await ledger.readWallet({ wallet, workspace })).toBeUndefined()
     expect(await ledger.readBalance({ wallet, workspace })).toBeUndefined()
     expect(await ledger.readBalanceAt({ wallet, workspace }, at)).toBeUndefined()
-    expect(await ledger.moveWallet({ wallet, from: 'ACTIVE', to: 'FROZEN', at })).toBe(false)
+    expect(await ledger.changeWalletStatus({ wallet, from: 'ACTIVE', to: 'FROZEN', at })).toBe(false)
     expect((await ledger.listWallets(workspace)).map(({ bizId }) => bizId)).not.toContain(wallet)
   })
 
@@ -145,7 +145,7 @@ describe('a sandbox', () => {
     const { workspaceId: workspace, main, spare } = opened
     await send(opened, '10.00')
     const move = (wallet: WalletId, from: 'ACTIVE' | 'FROZEN', to: 'FROZEN' | 'CLOSED') =>
-      ledger.moveWallet({ wallet, from, to, at: world.clock.now() })
+      ledger.changeWalletStatus({ wallet, from, to, at: world.clock.now() })
     for (const wallet of [main, spare]) await move(wallet, 'ACTIVE', 'FROZEN')
     await reset(workspace)
     expect(await balances(opened)).toEqual(seedState)
@@ -225,7 +225,7 @@ describe('a sandbox', () => {
       currency: 'USD',
       short: 'EXCHANGE.RATE_UNAVAILABLE' as const,
     }))
-    await post(ports, {
+    await executePosting(ports, {
       actor: null,
       parties: [...houses, { ...party, label: 'wallet', wallet }, { ...party, label: 'other', wallet: other }],
       entries: [
@@ -239,7 +239,7 @@ describe('a sandbox', () => {
     await reset(opened.workspaceId)
     expect(await balances(opened)).toEqual(seedState)
     expect(await house()).toEqual(before)
-    expect(await ledger.verifyBook()).toBeNull()
+    expect(await ledger.verifyLedger()).toBeNull()
   })
 
   test('tells of its counterparts as of no wallet, now and then', async () => {
@@ -287,7 +287,7 @@ describe('a sandbox', () => {
     await Promise.all(work)
     await reset(opened.workspaceId)
     expect(await balances(opened)).toEqual(seedState)
-    expect(await ledger.verifyBook()).toBeNull()
+    expect(await ledger.verifyLedger()).toBeNull()
   })
 })
 

@@ -25,8 +25,8 @@ import {
   type WalletId,
   type WorkspaceId,
 } from '../../../src/kernel/index.ts'
-import { post } from '../../../src/ledger/execute.ts'
-import { createLedger, type Ledger } from '../../../src/ledger/index.ts'
+import { executePosting } from '../../../src/ledger/commands/execute-store.ts'
+import { Ledger } from '../../../src/ledger/index.ts'
 import { systemIds } from '../../../src/platform/system/index.ts'
 import { everyStore } from '../../ledger/stores.ts'
 import { accessSettings, callerOf, createWorld, refusalOf, type World, words } from '../world.ts'
@@ -50,8 +50,8 @@ describe.each(stores)('races on $name', (store) => {
     const { database, clock } = world
     const members = world.members.memberships
     const roles = { permissionTable: permissionTable.workspace, settings: accessSettings.roles }
-    ledger = createLedger({ database, clock, ids: systemIds })
-    await ledger.ensureHouse(['USD'])
+    ledger = new Ledger({ database, clock, ids: systemIds })
+    await ledger.ensureHouseAccounts(['USD'])
     const mailer = { send: async () => undefined, close: async () => undefined }
     handlers = new Map([
       ...world.handlers,
@@ -203,7 +203,7 @@ describe.each(stores)('races on $name', (store) => {
     const reset = () => world.ask(handlers, sandboxContract.resetSandbox, { as, workspace })
     await reset()
     const move = (by: Database, from: WalletId, to: WalletId) =>
-      post(
+      executePosting(
         { database: by, clock: world.clock, ids: systemIds },
         {
           actor: as,
@@ -232,7 +232,7 @@ describe.each(stores)('races on $name', (store) => {
     expect(new Set(ends).difference(new Set(['none', 'WALLET.INSUFFICIENT_FUNDS'])).size).toBe(0)
     await reset()
     expect(await totals()).toEqual(seeded)
-    expect(await ledger.verifyBook()).toBeNull()
+    expect(await ledger.verifyLedger()).toBeNull()
   })
 
   test('sandbox.reset 200 while a transfer is under way: it waits for that one, and takes back what it moved', async () => {
@@ -277,7 +277,7 @@ describe.each(stores)('races on $name', (store) => {
       expect(await reset).toBe('none')
       expect(new Set(cancelled).difference(new Set(['none', 'STATE.CONFLICT'])).size).toBe(0)
     }
-    expect(await ledger.verifyBook()).toBeNull()
+    expect(await ledger.verifyLedger()).toBeNull()
   })
 
   test('sandbox.reset 200 takes orders before wallets, as commands do: one that is under way gets to its wallet', async () => {
@@ -299,6 +299,6 @@ describe.each(stores)('races on $name', (store) => {
       ['ledger_accounts', wallet],
     ] as const
     expect(await resetBetween({ as, workspace }, ...rows)).toBe('none')
-    expect(await ledger.verifyBook()).toBeNull()
+    expect(await ledger.verifyLedger()).toBeNull()
   })
 })

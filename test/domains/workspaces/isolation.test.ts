@@ -17,7 +17,7 @@ import { freezeWorkspace, unfreezeWorkspace } from '../../../src/domains/workspa
 import { freezeOwnWorkspace } from '../../../src/domains/workspaces/index.ts'
 import { endSessions } from '../../../src/identity/index.ts'
 import { type AccountId, days, type HandlerTable, type Operation, toDate } from '../../../src/kernel/index.ts'
-import { createLedger } from '../../../src/ledger/index.ts'
+import { Ledger } from '../../../src/ledger/ledger.ts'
 import { createKeyedDigest } from '../../../src/platform/crypto/index.ts'
 import { systemIds, systemRandomness } from '../../../src/platform/system/index.ts'
 import { rowsOf } from '../../harness/rows.ts'
@@ -137,7 +137,7 @@ describe('the rows of other workspaces, of other accounts and of other things st
       assertAddressAllowed: async () => undefined,
       onFault: fault,
     })
-    const ledger = createLedger({ database, clock, ids })
+    const ledger = new Ledger({ database, clock, ids })
     const { patiently } = world
     const told = { signInUrl: () => '', endSessions, freezeOwnWorkspace, onSessionsEnded: () => undefined, patiently }
     const invitations = { mailer, portalUrl: '', settings: accessSettings.invitations }

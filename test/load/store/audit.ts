@@ -1,7 +1,7 @@
 import { databaseTarget } from '../../../src/compose/store.ts'
 import type { Variables } from '../../../src/config/env.ts'
 import { openDatabase } from '../../../src/database/index.ts'
-import { verifyBook } from '../../../src/ledger/index.ts'
+import { verifyLedger } from '../../../src/ledger/index.ts'
 import { testSettings } from '../../harness/settings.ts'
 
 /** After the money has moved, with the gateway stopped: whether the book adds up, and every acknowledged order is in it once. */
@@ -9,7 +9,7 @@ export const auditBook = async (variables: Variables, acknowledged: readonly str
   const store = await openDatabase(databaseTarget(testSettings(variables), () => undefined))
   try {
     const faults: string[] = []
-    const broken = await verifyBook(store.database)
+    const broken = await verifyLedger(store.database)
     if (broken) faults.push(`the book: ${broken.rule}, ${broken.violations} times, first at ${broken.subject}`)
     const rows = await store.database
       .selectFrom('orders')

@@ -1,5 +1,5 @@
 import { formatMoney, type Instant, toIso } from '../../../kernel/index.ts'
-import { type Flow, type FlowQuery, type Ledger, tellWay, type Wallet } from '../../../ledger/index.ts'
+import { type Flow, type FlowQuery, type Ledger, toFlowAmountView, type Wallet } from '../../../ledger/index.ts'
 import { everyRow, type Row, type Source } from './source.ts'
 
 const columns = [
@@ -22,7 +22,7 @@ const rowOf = ({ bizId: walletBizId }: Wallet, flow: Flow): Row => ({
   walletBizId,
   sequence: flow.sequence,
   flowType: flow.flowType,
-  ...tellWay(flow),
+  ...toFlowAmountView(flow),
   currency: flow.amount.currency,
   balanceAfter: formatMoney(flow.balanceAfter),
   orderType: flow.orderType,

@@ -1,4 +1,4 @@
-import { type OrderQuery, type RunningOut, rechargeRunsOut } from '../../../ledger/index.ts'
+import { type OrderExpiry, type OrderQuery, rechargeExpiry } from '../../../ledger/index.ts'
 
 /** A column from an order's data: plain text, or minor units of the currency that another field names. */
 export interface DataField {
@@ -20,7 +20,7 @@ export interface OrderKind {
   wallets: { source?: string; target?: string }
   data: readonly DataField[]
   /** How the order expires. A job stores the expiry later. */
-  runsOut?: RunningOut
+  expiry?: OrderExpiry
 }
 
 const amounts: DataField[] = [
@@ -58,7 +58,7 @@ export const orderKinds = {
   RECHARGES: {
     type: 'RECHARGE',
     status: 'rechargeStatus',
-    runsOut: rechargeRunsOut,
+    expiry: rechargeExpiry,
     wallets: { target: 'walletBizId' },
     data: [
       { name: 'channelCode' },

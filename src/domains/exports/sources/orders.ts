@@ -1,5 +1,5 @@
 import { bizId, formatMoney, type Instant, isCurrency, money, toIso, type WorkspaceId } from '../../../kernel/index.ts'
-import { type Ledger, type Order, ranOutAt } from '../../../ledger/index.ts'
+import { expiredAt, type Ledger, type Order } from '../../../ledger/index.ts'
 import type { DataField, OrderKind } from './order-columns.ts'
 import { everyRow, type Row, type Source } from './source.ts'
 
@@ -46,10 +46,10 @@ const fieldValue = (data: Order['data'], { name, from, currencyIn, less }: DataF
 const ownNotes = new Set(['clientReference'])
 
 /** The status after the last step or a later expiry; undefined without steps. */
-const standing = ({ runsOut }: OrderKind, { data }: Order, steps: Order['history'], at: Instant) => {
+const standing = ({ expiry }: OrderKind, { data }: Order, steps: Order['history'], at: Instant) => {
   const last = steps.at(-1)
-  const end = last && runsOut ? ranOutAt({ status: last.status, data }, runsOut, at) : null
-  return end !== null && runsOut ? { status: runsOut.to, at: end } : last
+  const end = last && expiry ? expiredAt({ status: last.status, data }, expiry, at) : null
+  return end !== null && expiry ? { status: expiry.to, at: end } : last
 }
 
 /** The order as of the snapshot; undefined if it did not exist, had not reached the workspace, or does not match. */

@@ -1,0 +1,93 @@
+import { z } from 'zod'
+import { type Money, money, type OrderId, type WalletId, type WorkspaceId } from '../../kernel/index.ts'
+import {
+  type Entry,
+  feeEntries,
+  feeParties,
+  type NewOrder,
+  type Order,
+  type OrderMove,
+  operatorDecision,
+  type Party,
+  type Steps,
+} from '../../ledger/index.ts'
+import type { TransferTerms } from './rules.ts'
+
+/* How a transfer is stored as an order of the ledger: its data, accounts, entries and moves. */
+
+/** The data of the order. Amounts are strings of minor units. */
+const storedData = z.object({
+  amount: z.string().transform(BigInt),
+  currency: z.string(),
+  feeAmount: z.string().transform(BigInt),
+  remark: z.string().nullable(),
+  clientReference: z.string().nullable(),
+  failureCode: z.string().nullable(),
+})
+
+export interface Transfer {
+  source: WalletId
+  target: WalletId
+  amount: Money
+  fee: Money
+  remark: string | null
+  clientReference: string | null
+  failureCode: string | null
+}
+
+/** The transfer of an order. Throws if the order is not a transfer. */
+export const toTransfer = (order: Order): Transfer => {
+  const { sourceWalletBizId: source, targetWalletBizId: target } = order
+  if (source === null || target === null) throw new TypeError(`transfer ${order.bizId} lacks a wallet`)
+  const { amount, feeAmount, currency, ...notes } = storedData.parse(order.data)
+  return { source, target, amount: money(amount, currency), fee: money(feeAmount, currency), ...notes }
+}
+
+type Postings = Pick<Transfer, 'source' | 'target' | 'amount' | 'fee'>
+
+/** Both wallets, which must be active, and the house's fee account. The source belongs to the workspace. */
+export const transferParties = ({ source, target, amount, fee }: Postings, workspace: WorkspaceId): Party[] => {
+  const wallet = { currency: amount.currency, active: true, currencyField: 'currency' }
+  return [
+    { ...wallet, label: 'source', wallet: source, workspace },
+    { ...wallet, label: 'target', wallet: target, workspace: null },
+    ...feeParties(fee),
+  ]
+}
+
+export const transferEntries = ({ amount, fee }: Postings): Entry[] => [
+  { account: 'source', amount: -amount.minor, flowType: 'TRANSFER' },
+  { account: 'target', amount: amount.minor, flowType: 'TRANSFER' },
+  ...feeEntries('source', fee),
+]
+
+const settled: Steps = [{ status: 'PROCESSING' }, { status: 'COMPLETED' }]
+
+export const newTransfer = (terms: TransferTerms, workspace: WorkspaceId): NewOrder => ({
+  workspace,
+  type: 'TRANSFER',
+  data: {
+    amount: terms.amount.minor.toString(),
+    currency: terms.amount.currency,
+    feeAmount: terms.fee.minor.toString(),
+    failureCode: null,
+    remark: terms.remark,
+    clientReference: terms.clientReference,
+  },
+  steps: terms.needsApproval ? [{ status: 'PENDING_APPROVAL' }] : settled,
+})
+
+export const approvalMove = (id: OrderId): OrderMove => ({
+  ...operatorDecision('TRANSFER', id),
+  expected: ['PENDING_APPROVAL'],
+  steps: settled,
+  endHolds: 'CAPTURED',
+})
+
+export const rejectionMove = (id: OrderId, reason: string): OrderMove => ({
+  ...operatorDecision('TRANSFER', id),
+  expected: ['PENDING_APPROVAL'],
+  steps: [{ status: 'FAILED', reason }],
+  data: { failureCode: 'APPROVAL_REJECTED' },
+  endHolds: 'RELEASED',
+})

@@ -1,0 +1,130 @@
+import { z } from 'zod'
+import { type Money, money, type OrderId, subtract, type WalletId, type WorkspaceId } from '../../kernel/index.ts'
+import {
+  type Charge,
+  dailyUsageData,
+  type Entry,
+  feeEntries,
+  type NewOrder,
+  type Order,
+  type OrderMove,
+  operatorDecision,
+  type Tariff,
+  type WalletParty,
+} from '../../ledger/index.ts'
+import type { PayoutType } from './rules.ts'
+
+/* How a withdrawal is stored as an order of the ledger: its data, accounts, entries and moves. */
+
+/** The data of the order. Amounts are strings of minor units. */
+const storedData = z.object({
+  withdrawalChannelBizId: z.string(),
+  amount: z.string().transform(BigInt),
+  currency: z.string(),
+  feeAmount: z.string().transform(BigInt),
+  remark: z.string().nullable(),
+  failureReason: z.string().nullable(),
+  externalReference: z.string().nullable(),
+})
+
+export interface Withdrawal {
+  wallet: WalletId
+  withdrawalChannelBizId: string
+  /** The debit of the wallet, fee included. */
+  amount: Money
+  fee: Money
+  /** The payout: the amount less the fee. */
+  net: Money
+  remark: string | null
+  failureReason: string | null
+  externalReference: string | null
+}
+
+/** The withdrawal of an order. Throws if the order is not a withdrawal. */
+export const toWithdrawal = ({ bizId, sourceWalletBizId: wallet, data }: Order): Withdrawal => {
+  if (wallet === null) throw new TypeError(`withdrawal ${bizId} lacks its wallet`)
+  const { amount: minor, feeAmount, currency, ...notes } = storedData.parse(data)
+  const [amount, fee] = [money(minor, currency), money(feeAmount, currency)]
+  return { ...notes, wallet, amount, fee, net: subtract(amount, fee) }
+}
+
+/** What a withdrawal comes to. */
+export interface WithdrawalTerms extends Charge {
+  wallet: WalletId
+  channel: string
+  channelType: PayoutType
+  tariff: Tariff
+  remark: string | null
+}
+
+/** The debited wallet, which must be active. */
+export const debitedWallet = (wallet: WalletId, currency: string, workspace: WorkspaceId): WalletParty => ({
+  label: 'source',
+  wallet,
+  workspace,
+  currency,
+  active: true,
+  currencyField: 'walletBizId',
+})
+
+export const newWithdrawal = (terms: WithdrawalTerms, workspace: WorkspaceId): NewOrder => ({
+  workspace,
+  type: 'WITHDRAWAL',
+  data: {
+    withdrawalChannelBizId: terms.channel,
+    amount: terms.amount.minor.toString(),
+    currency: terms.amount.currency,
+    feeAmount: terms.fee.minor.toString(),
+    remark: terms.remark,
+    failureReason: null,
+    externalReference: null,
+    ...dailyUsageData(terms.channelType, terms.tariff),
+  },
+  steps: [{ status: 'PENDING_APPROVAL' }],
+})
+
+/** The net amount to the outside world, and the fee to the house. */
+export const withdrawalEntries = ({ net, fee }: Withdrawal): Entry[] => [
+  { account: 'source', amount: -net.minor, flowType: 'WITHDRAWAL' },
+  { account: 'outside', amount: net.minor, flowType: 'WITHDRAWAL' },
+  ...feeEntries('source', fee),
+]
+
+export const cancellationMove = (id: OrderId, workspace: WorkspaceId): OrderMove => ({
+  id,
+  type: 'WITHDRAWAL',
+  workspace,
+  expected: ['PENDING_APPROVAL'],
+  steps: [{ status: 'CANCELLED' }],
+  endHolds: 'RELEASED',
+})
+
+/** Keeps the funds on hold until the payout is settled. */
+export const approvalMove = (id: OrderId): OrderMove => ({
+  ...operatorDecision('WITHDRAWAL', id),
+  expected: ['PENDING_APPROVAL'],
+  steps: [{ status: 'PROCESSING' }],
+})
+
+/** Ends a withdrawal without a payout: REJECTED while it waits for approval, FAILED while it is processed. */
+const endWithoutPayout = (id: OrderId, from: string, to: string, reason: string): OrderMove => ({
+  ...operatorDecision('WITHDRAWAL', id),
+  expected: [from],
+  steps: [{ status: to, reason }],
+  data: { failureReason: reason },
+  endHolds: 'RELEASED',
+})
+
+export const rejectionMove = (id: OrderId, reason: string): OrderMove =>
+  endWithoutPayout(id, 'PENDING_APPROVAL', 'REJECTED', reason)
+
+export const failureMove = (id: OrderId, reason: string): OrderMove =>
+  endWithoutPayout(id, 'PROCESSING', 'FAILED', reason)
+
+export const completionMove = (id: OrderId, externalReference: string | null): OrderMove => ({
+  ...operatorDecision('WITHDRAWAL', id),
+  expected: ['PROCESSING'],
+  steps: [{ status: 'COMPLETED' }],
+  data: { externalReference },
+  endHolds: 'CAPTURED',
+})

@@ -1,0 +1,33 @@
+import { formatMoney, isoOrNull } from '../../kernel/index.ts'
+import {
+  type ListedOrder,
+  type Order,
+  reachedAt,
+  toCodedValue,
+  toOrderView,
+  toWorkspaceKindView,
+  type Viewer,
+} from '../../ledger/index.ts'
+import { withdrawalStatus } from './contract.ts'
+import { toWithdrawal } from './order.ts'
+
+export const toWithdrawalView = (order: Order, viewer: Viewer) => {
+  const { wallet, amount, fee, net, ...notes } = toWithdrawal(order)
+  return {
+    ...toOrderView(order, withdrawalStatus, viewer),
+    ...notes,
+    walletBizId: wallet,
+    amount: formatMoney(amount),
+    currency: amount.currency,
+    feeAmount: formatMoney(fee),
+    netAmount: formatMoney(net),
+    withdrawalStatus: toCodedValue(withdrawalStatus, order.status, viewer),
+    completedAt: isoOrNull(reachedAt(order, 'COMPLETED')),
+  }
+}
+
+/** The same with the kind of the workspace, for operators. */
+export const toListedWithdrawalView = (order: ListedOrder, viewer: Viewer) => ({
+  ...toWithdrawalView(order, viewer),
+  ...toWorkspaceKindView(order.workspaceKind, viewer),
+})

@@ -1,0 +1,80 @@
+import { sql } from 'kysely'
+import type { Database } from '../../database/index.ts'
+import { endedStatuses } from '../order.ts'
+
+/** The result of one invariant: the number of violations, and the first subject that violates it. */
+export interface InvariantCheck {
+  name: string
+  violations: number
+  first: string | null
+}
+
+/** Each query selects the subjects that violate its rule. Running sums find the entry where a fault began. */
+const rules: Record<string, string> = {
+  'entries of a currency sum to nothing': `
+    SELECT currency AS subject FROM ledger_entries GROUP BY currency HAVING sum(amount) <> 0`,
+  'entries of a transaction sum to nothing': `
+    SELECT transaction_biz_id || ' ' || currency AS subject FROM ledger_entries
+     GROUP BY transaction_biz_id, currency HAVING sum(amount) <> 0`,
+  'entries follow one another': `
+    SELECT account_biz_id || ' ' || sequence AS subject FROM (
+      SELECT account_biz_id, sequence, balance_after, created_at,
+             row_number() OVER w AS place, sum(amount) OVER w AS running, lag(created_at) OVER w AS before
+        FROM ledger_entries WINDOW w AS (PARTITION BY account_biz_id ORDER BY sequence)) AS e
+     WHERE sequence <> place OR balance_after <> running OR created_at < before`,
+  'a balance is the sum of its entries': `
+    SELECT a.biz_id::text AS subject FROM ledger_accounts a LEFT JOIN (
+      SELECT account_biz_id, sum(amount) AS amount, max(sequence) AS sequence, count(DISTINCT currency) AS currencies,
+             min(currency) AS currency FROM ledger_entries GROUP BY account_biz_id) AS e ON e.account_biz_id = a.biz_id
+     WHERE a.balance <> coalesce(e.amount, 0) OR a.sequence <> coalesce(e.sequence, 0)
+        OR e.currencies > 1 OR e.currency <> a.currency`,
+  'an entry has its account': `
+    SELECT e.account_biz_id::text AS subject FROM ledger_entries e
+     WHERE NOT EXISTS (SELECT FROM ledger_accounts a WHERE a.biz_id = e.account_biz_id)`,
+  'held funds are the sum of open holds': `
+    SELECT a.biz_id::text AS subject FROM ledger_accounts a LEFT JOIN (
+      SELECT account_biz_id, sum(amount) AS amount FROM ledger_holds WHERE status = 'HELD' GROUP BY account_biz_id
+      ) AS h ON h.account_biz_id = a.biz_id
+     WHERE a.held <> coalesce(h.amount, 0)`,
+  'nothing available is negative': `
+    SELECT biz_id::text AS subject FROM ledger_accounts
+     WHERE (kind <> 'CLEARING' AND balance - held < 0) OR held < 0 OR (kind = 'CLEARING' AND held > 0)`,
+  'an order that has ended holds nothing': `
+    SELECT o.biz_id::text AS subject FROM orders o JOIN ledger_holds h
+        ON h.workspace_biz_id = o.workspace_biz_id AND h.order_biz_id = o.biz_id
+     WHERE h.status = 'HELD' AND o.status IN ('${endedStatuses.join("', '")}')`,
+  'an order stands where its history ends': `
+    SELECT biz_id::text AS subject FROM orders WHERE history->-1->>'status' IS DISTINCT FROM status`,
+  'play money stays among sandboxes': `
+    SELECT a.currency AS subject FROM ledger_accounts a JOIN workspaces w ON w.biz_id = a.workspace_biz_id
+     WHERE w.workspace_kind = 'SANDBOX' GROUP BY a.currency HAVING sum(a.balance) <> 0`,
+}
+
+/**
+ * Checks every invariant over the whole ledger. Each query has its own snapshot: a shared one would hold back vacuum, and on
+ * PGlite all other queries, for the duration of all of them.
+ */
+export const checkInvariants = async (database: Database): Promise<InvariantCheck[]> => {
+  const checks: InvariantCheck[] = []
+  for (const [name, rule] of Object.entries(rules)) {
+    const { rows } = await sql<InvariantCheck>`
+      SELECT ${name}::text AS name, count(*) AS violations, min(subject) AS first
+        FROM (${sql.raw(rule)}) AS broken`.execute(database)
+    checks.push(...rows)
+  }
+  return checks
+}
+
+export interface Discrepancy {
+  /** The name of the violated invariant. */
+  rule: string
+  /** The first account, transaction, order or currency that violates it. */
+  subject: string
+  violations: number
+}
+
+/** The first violated invariant of the ledger, or null if all hold. Reads the whole ledger. */
+export const verifyLedger = async (database: Database): Promise<Discrepancy | null> => {
+  const broken = (await checkInvariants(database)).find((check) => check.violations > 0)
+  return broken ? { rule: broken.name, subject: broken.first ?? 'unknown', violations: broken.violations } : null
+}

@@ -1,0 +1,39 @@
+import type { Clock } from '../kernel/index.ts'
+import type { JobKind } from '../platform/jobs/index.ts'
+import type { Discrepancy } from './integrity/invariants-store.ts'
+import type { Ledger } from './ledger.ts'
+
+interface LedgerCheckPorts {
+  ledger: Pick<Ledger, 'recordCheck'>
+  /** Takes time in proportion to the ledger's size. Stops on the signal. */
+  verifyLedger(signal: AbortSignal): Promise<Discrepancy | null>
+  clock: Clock
+  everyMs: number
+  onBroken(broken: Discrepancy): void
+}
+
+/** The job that verifies the whole ledger, once for all replicas. A check that fails to run leaves the last result in place. */
+export const ledgerCheckJob = ({ ledger, verifyLedger, clock, everyMs, onBroken }: LedgerCheckPorts): JobKind => ({
+  name: 'ledger.check',
+  attempts: 1,
+  everyMs,
+  work: async (_payload, { signal }) => {
+    const at = clock.now()
+    const broken = await verifyLedger(signal)
+    if (broken) onBroken(broken)
+    await ledger.recordCheck({ at, broken })
+  },
+})
+
+const batchSize = 10_000
+
+/** The job that deletes stored results of requests after a day, in batches. */
+export const resultCleanupJob = (ledger: Pick<Ledger, 'deleteExpiredResults'>, everyMs: number): JobKind => ({
+  name: 'ledger.deleteExpiredResults',
+  attempts: 1,
+  everyMs,
+  work: async (_payload, { signal }) => {
+    for (let deleted = batchSize; deleted === batchSize && !signal.aborted; )
+      deleted = await ledger.deleteExpiredResults(batchSize)
+  },
+})

@@ -1,0 +1,28 @@
+import { sql } from 'kysely'
+import type { Database } from '../../database/index.ts'
+import { type Instant, type Money, money, toDate, type WorkspaceId } from '../../kernel/index.ts'
+import type { OrderType } from '../schema/tables.ts'
+
+export interface UsageQuery {
+  workspace: WorkspaceId
+  type: OrderType
+  /** The channel, or the type of channel, that has the daily limit. */
+  usageOf: string
+  currency: string
+  /** Any instant of the day (UTC). */
+  at: Instant
+}
+
+/** The total that the workspace has ordered on the day. The trigger of the counter enforces the limit for concurrent orders. */
+export const readDailyUsage = async (database: Database, query: UsageQuery): Promise<Money> => {
+  const { workspace, type, usageOf, currency, at } = query
+  const { rows } = await sql<{ used: bigint }>`SELECT used FROM daily_usage
+    WHERE workspace_biz_id = ${workspace} AND order_type = ${type} AND usage_of = ${usageOf}
+      AND currency = ${currency} AND day = (${toDate(at)}::timestamptz AT TIME ZONE 'UTC')::date`.execute(database)
+  return money(rows[0]?.used ?? 0n, currency)
+}
+
+/** Resets the daily limits of a sandbox. */
+export const deleteDailyUsage = async (tx: Database, workspace: WorkspaceId): Promise<void> => {
+  await sql`DELETE FROM daily_usage WHERE workspace_biz_id = ${workspace}`.execute(tx)
+}

@@ -1,0 +1,184 @@
+import { type Expression, type ExpressionBuilder, type SqlBool, sql } from 'kysely'
+import { counting, type Database, moment, type Tables } from '../../database/index.ts'
+import {
+  type Instant,
+  notFound,
+  type OrderId,
+  offsetOf,
+  type Page,
+  type PageRequest,
+  pageOf,
+  toIso,
+  type WalletId,
+  type WorkspaceId,
+  type WorkspaceKind,
+} from '../../kernel/index.ts'
+import { type Order, storedOrder } from '../order.ts'
+import type { OrderExpiry } from '../order-expiry.ts'
+import type { OrderType } from '../schema/tables.ts'
+
+export interface OrderQuery extends PageRequest {
+  type: OrderType
+  /** Null for an operator, who sees orders of every workspace. */
+  workspace: WorkspaceId | null
+  /** For an operator: the workspace that created the orders or receives their funds. */
+  participant?: WorkspaceId | undefined
+  /** Absent for orders of LIVE and SANDBOX workspaces. */
+  workspaceKind?: WorkspaceKind | undefined
+  wallet?: WalletId | undefined
+  statuses?: readonly string[] | undefined
+  /** Treats orders whose `expiresAt` has passed at the instant as expired, whether or not a job has recorded that. */
+  expiry?: (OrderExpiry & { at: Instant }) | undefined
+  /** Bounds of the creation time, both inclusive. */
+  from?: Instant | undefined
+  to?: Instant | undefined
+  /** Fields that the order's data must contain. */
+  data?: Readonly<Record<string, string>> | undefined
+  sortBy: 'createdAt' | 'updatedAt'
+  sortOrder: 'asc' | 'desc'
+}
+
+/** An order with the kind of the workspace that created it. */
+export type ListedOrder = Order & { workspaceKind: WorkspaceKind }
+
+const workspaceKindOfOrder = sql<WorkspaceKind>`(SELECT workspace_kind FROM workspaces w
+  WHERE w.biz_id = orders.workspace_biz_id)`
+
+const orderColumns = [sql<unknown>`order_json(orders)`.as('order'), workspaceKindOfOrder.as('workspaceKind')] as const
+
+const toListedOrder = (row: { order: unknown; workspaceKind: WorkspaceKind }): ListedOrder => ({
+  ...storedOrder.parse(row.order),
+  workspaceKind: row.workspaceKind,
+})
+
+type OrderPredicate = (orders: ExpressionBuilder<Tables, 'orders'>) => Expression<SqlBool>
+
+const createdBy =
+  (workspace: WorkspaceId): OrderPredicate =>
+  (orders) =>
+    orders('workspace_biz_id', '=', workspace)
+
+const sentTo =
+  (workspace: WorkspaceId): OrderPredicate =>
+  (orders) =>
+    orders('counterparty_workspace_biz_id', '=', workspace)
+
+const everyOrder: OrderPredicate = (orders) => orders.lit(true)
+
+/**
+ * The disjoint sets of orders that a query may see. A workspace sees the orders that it created, and of those sent to it only
+ * the completed ones. The sets are queried separately: each has an index, their OR has none.
+ */
+const visibleSets = (workspace: WorkspaceId | null, participant?: WorkspaceId): OrderPredicate[] => {
+  if (workspace !== null)
+    return [
+      createdBy(workspace),
+      (orders) => orders.and([sentTo(workspace)(orders), orders('status', '=', 'COMPLETED')]),
+    ]
+  return participant === undefined ? [everyOrder] : [createdBy(participant), sentTo(participant)]
+}
+
+export interface OrderScope {
+  id: OrderId
+  type: OrderType
+  /** Null for an operator, who reaches orders of every workspace. */
+  workspace: WorkspaceId | null
+}
+
+/** Throws RESOURCE.NOT_FOUND for an unknown order and for one that the workspace may not see. */
+export const readOrder = async (database: Database, { id, type, workspace }: OrderScope): Promise<ListedOrder> => {
+  const row = await database
+    .selectFrom('orders')
+    .where('biz_id', '=', id)
+    .where('order_type', '=', type)
+    .where((orders) => orders.or(visibleSets(workspace).map((isVisible) => isVisible(orders))))
+    .select(orderColumns)
+    .executeTakeFirst()
+  if (!row) throw notFound(`no such ${type.toLowerCase()}`)
+  return toListedOrder(row)
+}
+
+/** The type of an order of any workspace, for operators. Undefined for an unknown order. */
+export const readOrderType = async (database: Database, id: OrderId): Promise<OrderType | undefined> => {
+  const row = await database.selectFrom('orders').where('biz_id', '=', id).select('order_type').executeTakeFirst()
+  return row?.order_type
+}
+
+/** The status with expiry applied. Without expiry the bare column, which an index can serve. */
+const currentStatus = (expiry: OrderQuery['expiry']) =>
+  expiry === undefined
+    ? sql.ref<string>('orders.status')
+    : sql<string>`CASE WHEN orders.status = ${expiry.from} AND orders.data->>'expiresAt' <= ${toIso(expiry.at)}
+        THEN ${expiry.to} ELSE orders.status END`
+
+/** The stored statuses that orders with one of these current statuses may have: an indexable filter. */
+const storedStatuses = (statuses: readonly string[], { from, to }: OrderExpiry): readonly string[] =>
+  statuses.includes(to) ? [...statuses, from] : statuses
+
+/** The time of the last change. An order that expired changed at its `expiresAt`, as in `expiredAt`. */
+const lastChange = (expiry: OrderQuery['expiry']) =>
+  expiry === undefined
+    ? sql.ref<Instant>('orders.updated_at')
+    : sql<Instant>`CASE WHEN ${currentStatus(expiry)} = ${expiry.to} THEN (orders.data->>'expiresAt')::timestamptz
+        ELSE orders.updated_at END`
+
+const matchingOrders = (database: Database, query: OrderQuery, isVisible: OrderPredicate) => {
+  const { type, workspaceKind, wallet, statuses, expiry, from, to, data } = query
+  let found = database.selectFrom('orders').where('order_type', '=', type).where(isVisible)
+  if (workspaceKind !== undefined) found = found.where(workspaceKindOfOrder, '=', workspaceKind)
+  if (wallet !== undefined) {
+    found = found.where((eb) =>
+      eb.or([eb('source_wallet_biz_id', '=', wallet), eb('target_wallet_biz_id', '=', wallet)]),
+    )
+  }
+  if (statuses !== undefined) found = found.where(currentStatus(expiry), 'in', statuses)
+  if (statuses !== undefined && expiry !== undefined)
+    found = found.where('orders.status', 'in', storedStatuses(statuses, expiry))
+  if (from !== undefined) found = found.where('created_at', '>=', moment(from))
+  if (to !== undefined) found = found.where('created_at', '<=', moment(to))
+  if (data !== undefined) found = found.where(sql<boolean>`data @> ${JSON.stringify(data)}::jsonb`)
+  return found
+}
+
+/** The sorted keys of the matching orders: from each set as many as the page can reach. */
+const sortedKeys = (database: Database, query: OrderQuery) => {
+  const sortKey = query.sortBy === 'createdAt' ? sql.ref<Instant>('orders.created_at') : lastChange(query.expiry)
+  const limit = offsetOf(query) + query.pageSize
+  return visibleSets(query.workspace, query.participant)
+    .map((isVisible) =>
+      matchingOrders(database, query, isVisible)
+        .select(['orders.workspace_biz_id', 'orders.biz_id', sortKey.as('sort_key')])
+        .orderBy('sort_key', query.sortOrder)
+        .orderBy('orders.biz_id', query.sortOrder)
+        .limit(limit),
+    )
+    .map((keys) => database.selectFrom(keys.as('keys')).selectAll())
+    .reduce((all, keys) => all.unionAll(keys))
+    .orderBy('sort_key', query.sortOrder)
+    .orderBy('biz_id', query.sortOrder)
+}
+
+/** One page of orders without a total. Selects the page by its keys first: building the JSON of an order is expensive. */
+export const readOrders = async (database: Database, query: OrderQuery): Promise<ListedOrder[]> => {
+  const page = sortedKeys(database, query).limit(query.pageSize).offset(offsetOf(query))
+  const rows = await database
+    .selectFrom(page.as('page'))
+    .innerJoin('orders', (join) =>
+      join.onRef('orders.workspace_biz_id', '=', 'page.workspace_biz_id').onRef('orders.biz_id', '=', 'page.biz_id'),
+    )
+    .select(orderColumns)
+    .orderBy('page.sort_key', query.sortOrder)
+    .orderBy('page.biz_id', query.sortOrder)
+    .execute()
+  return rows.map(toListedOrder)
+}
+
+/** One page of orders with the total. */
+export const listOrders = async (database: Database, query: OrderQuery): Promise<Page<ListedOrder>> => {
+  const counts = await visibleSets(query.workspace, query.participant)
+    .map((isVisible) => counting(matchingOrders(database, query, isVisible)))
+    .reduce((all, count) => all.unionAll(count))
+    .execute()
+  const total = counts.reduce((sum, count) => sum + count.total, 0)
+  return pageOf(await readOrders(database, query), total, query)
+}

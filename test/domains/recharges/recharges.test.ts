@@ -1,0 +1,124 @@
+import { tmpdir } from 'node:os'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import * as contract from '../../../src/domains/recharges/contract.ts'
+import { createRecharges } from '../../../src/domains/recharges/index.ts'
+import { openBlobs } from '../../../src/platform/blobs/index.ts'
+import { systemIds } from '../../../src/platform/system/index.ts'
+import { testDatabase } from '../../identity/database.ts'
+import { asker } from '../../ledger/ask.ts'
+import { createBook } from '../../ledger/book.ts'
+import { refusalOf, words } from '../world.ts'
+
+const cancelReason = { cancelReason: 'changed my mind' }
+const reason = { reason: 'no such payment' }
+
+describe('recharges in the store', () => {
+  const lifeMs = 60_000
+  const bench = async () => {
+    const { database, close } = await testDatabase()
+    const book = await createBook(database)
+    const { ledger, clock } = book
+    const channel = {
+      channelCode: 'TOKEN',
+      channelName: 'Token',
+      channelType: 'CRYPTO' as const,
+      proofRequired: false,
+      enabled: true,
+      currency: 'USD',
+      minAmount: '1',
+      maxAmount: '100',
+      fixedFee: '0',
+      feeRate: '0',
+    }
+    const { handlers, jobs } = createRecharges({
+      ledger,
+      clock,
+      words,
+      settings: { lifeMs, channels: [channel] },
+      expiryMs: 1_000,
+      database,
+      blobs: await openBlobs({ kind: 'disk' }, tmpdir()),
+      fileOf: async () => ({ key: 'x', fileName: 'x', contentType: 'application/pdf', sizeBytes: 1, sha256: '' }),
+      isProof: () => true,
+    })
+    const wallet = await book.wallet('USD')
+    return { ...book, wallet, jobs, close, ask: asker([handlers], clock) }
+  }
+  let world: Awaited<ReturnType<typeof bench>>
+  const [maker, checker] = [systemIds.next<'account'>(), systemIds.next<'account'>()]
+  beforeAll(async () => {
+    world = await bench()
+  })
+  afterAll(() => world?.close())
+  const as = () => ({ as: maker, workspace: world.wallet.workspace })
+  const create = (requestId: string = systemIds.next()) =>
+    world.ask(contract.createRecharge, {
+      ...as(),
+      requestId,
+      body: { walletBizId: world.wallet.id, channelCode: 'TOKEN', amount: '10.00' },
+    })
+  const on = (id: string) => ({ params: { recharge_id: id } })
+  const sweep = () => world.jobs[0]?.work(null, { jobId: 'x', attempt: 1, signal: new AbortController().signal })
+
+  test('maker-checker 403 ACCESS.PERMISSION_DENIED: nobody decides over their own', async () => {
+    const { bizId } = await create()
+    expect(await refusalOf(world.ask(contract.confirmRecharge, { as: maker, ...on(bizId) }))).toBe(
+      'ACCESS.PERMISSION_DENIED',
+    )
+    const body = { fileBizId: systemIds.next() }
+    await world.ask(contract.submitRechargeProof, { ...as(), ...on(bizId), body })
+    for (const refused of [
+      world.ask(contract.confirmRecharge, { as: maker, ...on(bizId) }),
+      world.ask(contract.rejectRecharge, { as: maker, ...on(bizId), body: reason }),
+    ])
+      expect(await refusalOf(refused)).toBe('ACCESS.PERMISSION_DENIED')
+    await world.ask(contract.confirmRecharge, { as: checker, ...on(bizId) })
+    expect(await world.available(world.wallet)).toBe('10.00')
+  })
+
+  test('EXPIRED at its very instant, before any job: shown, filtered and refused so; a proof stops the time', async () => {
+    const { ask, clock } = world
+    const requestId = systemIds.next()
+    const first = await create(requestId)
+    const shown = await create()
+    await ask(contract.submitRechargeProof, { ...as(), ...on(shown.bizId), body: { fileBizId: systemIds.next() } })
+    const read = (id = first.bizId) => ask(contract.readRecharge, { ...as(), ...on(id) })
+    const listed = async (rechargeStatus: string) =>
+      (await ask(contract.listRecharges, { ...as(), query: { rechargeStatus } })).items.map(({ bizId }) => bizId)
+    clock.advance(lifeMs - 1)
+    expect((await read()).rechargeStatus.code).toBe('PENDING_PAYMENT')
+    expect(await listed('EXPIRED')).toEqual([])
+    clock.advance(1)
+    const unswept = await read()
+    expect(unswept).toMatchObject({ version: 1, rechargeStatus: { code: 'EXPIRED' } })
+    expect(unswept.statusHistory.at(-1)).toMatchObject({ status: { code: 'EXPIRED' }, at: first.expiresAt })
+    expect(unswept.updatedAt).toBe(first.expiresAt)
+    const lastChanged = async () =>
+      (await ask(contract.listRecharges, { ...as(), query: { sortBy: 'updatedAt', pageSize: '1' } })).items[0]
+    expect(await lastChanged()).toMatchObject({ bizId: first.bizId, updatedAt: first.expiresAt })
+    expect(await listed('EXPIRED')).toEqual([first.bizId])
+    expect(await listed('PENDING_PAYMENT')).toEqual([])
+    const body = { fileBizId: systemIds.next() }
+    for (const refused of [
+      ask(contract.cancelRecharge, { ...as(), ...on(first.bizId), body: cancelReason }),
+      ask(contract.submitRechargeProof, { ...as(), ...on(first.bizId), body }),
+      ask(contract.confirmRecharge, { as: checker, ...on(first.bizId) }),
+    ])
+      expect(await refusalOf(refused)).toBe('STATE.CONFLICT')
+    expect(await create(requestId)).toEqual(first)
+    clock.advance(10_000)
+    const later = await create()
+    clock.advance(20_000)
+    await sweep()
+    await sweep()
+    const swept = await read()
+    expect(swept).toMatchObject({ version: 2, rechargeStatus: { code: 'EXPIRED' } })
+    // It ended when its time was over, not when the job came by.
+    expect(swept.statusHistory).toEqual(unswept.statusHistory)
+    expect(swept.updatedAt).toBe(unswept.updatedAt)
+    expect(await lastChanged()).toMatchObject({ bizId: later.bizId })
+    expect(await listed('EXPIRED')).toEqual([first.bizId])
+    expect((await read(shown.bizId)).rechargeStatus.code).toBe('PROOF_SUBMITTED')
+    expect(await world.ledger.verifyLedger()).toBeNull()
+  })
+})

@@ -1,0 +1,58 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { createTransfer } from '../../../src/domains/transfers/contract.ts'
+import { readBalance } from '../../../src/domains/wallets/contract.ts'
+import { systemIds } from '../../../src/platform/system/index.ts'
+import { type Book, createBook } from '../../ledger/book.ts'
+import { everyStore } from '../../ledger/stores.ts'
+import { refusalOf } from '../world.ts'
+
+const stores = await everyStore()
+afterAll(() => Promise.all(stores.map((store) => store.close())))
+
+const cases: [currency: string, funds: string, sent: string, left: string][] = [
+  ['JPY', '9007199254740993', '1', '9007199254740992'],
+  ['USD', '90071992547409.93', '0.01', '90071992547409.92'],
+  ['BHD', '1.001', '0.002', '0.999'],
+  ['BTC', '20999999.97690000', '0.00000001', '20999999.97689999'],
+  ['ETH', '123456789012.000000000000000001', '0.000000000000000001', '123456789012.000000000000000000'],
+  ['ETH', '999999999999.999999999999999999', '999999999999.999999999999999999', '0.000000000000000000'],
+]
+
+describe.each(stores)('amounts on $name', ({ database }) => {
+  let book: Book
+  const caller = systemIds.next<'account'>()
+  beforeAll(async () => {
+    book = await createBook(database)
+  })
+
+  test.each(cases)('%s %s less %s is %s, to the last digit', async (currency, funds, sent, left) => {
+    const a = await book.wallet(currency, funds)
+    const b = await book.wallet(currency)
+    const order = await book.ask(createTransfer, {
+      as: caller,
+      workspace: a.workspace,
+      body: { sourceWalletBizId: a.id, targetWalletBizId: b.id, amount: sent, currency },
+    })
+    expect(order.amount).toBe(sent)
+    const { totalBalance, availableBalance } = await book.ask(readBalance, {
+      as: caller,
+      workspace: a.workspace,
+      params: { wallet_id: a.id },
+    })
+    expect([totalBalance, availableBalance]).toEqual([left, left])
+    expect(await book.available(b)).toBe(sent)
+    expect(await book.ledger.verifyLedger()).toBeNull()
+  })
+
+  test.each(['0', '0.00', '-1', '+1', '1e3', '0x10', '１', 'NaN', '1.001', '01', '.5', '1.', ' 1', '1'.repeat(31)])(
+    'an amount of %j is refused',
+    async (amount) => {
+      const a = await book.wallet('USD', '100.00')
+      const b = await book.wallet('USD')
+      const body = { sourceWalletBizId: a.id, targetWalletBizId: b.id, amount, currency: 'USD' }
+      const asked = book.ask(createTransfer, { as: caller, workspace: a.workspace, body })
+      expect(await refusalOf(asked)).toBe('VALIDATION.INVALID_PARAMETER')
+      expect(await book.available(a)).toBe('100.00')
+    },
+  )
+})

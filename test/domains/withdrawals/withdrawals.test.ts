@@ -1,0 +1,144 @@
+import { createHash } from 'node:crypto'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import * as channelContract from '../../../src/domains/withdrawal-channels/contract.ts'
+import { createWithdrawalChannels } from '../../../src/domains/withdrawal-channels/index.ts'
+import * as contract from '../../../src/domains/withdrawals/contract.ts'
+import { createWithdrawals } from '../../../src/domains/withdrawals/index.ts'
+import { createKeyedDigest, createSecretBox } from '../../../src/platform/crypto/index.ts'
+import { systemIds, systemRandomness } from '../../../src/platform/system/index.ts'
+import { payoutAccount } from '../../harness/payout-account.ts'
+import { testDatabase } from '../../identity/database.ts'
+import { asker } from '../../ledger/ask.ts'
+import { createBook } from '../../ledger/book.ts'
+import { refusalOf, words } from '../world.ts'
+
+describe('withdrawals in the store', () => {
+  const scene = async () => {
+    const { database, close } = await testDatabase()
+    const book = await createBook(database)
+    const { ledger, clock } = book
+    const key = Buffer.alloc(32, 7)
+    const secretBox = createSecretBox(key, systemRandomness)
+    const digest = createKeyedDigest(key)
+    const channels = createWithdrawalChannels({
+      ...{ database, ledger, clock, ids: systemIds, secretBox, digest, words },
+      members: { holdFor: async () => undefined },
+      maxPerWorkspace: 20,
+      isCountry: () => true,
+    })
+    const terms = { currency: 'USD', minAmount: '1', maxAmount: '100', fixedFee: '0', feeRate: '0.00333' }
+    const { handlers } = createWithdrawals({
+      ledger,
+      words,
+      payouts: [{ ...terms, channelType: 'BANK' }],
+      // As a reader sees a channel that is taken back the moment after.
+      channelOf: async (workspace, channel) => {
+        const found = await channels.channelOf(workspace, channel)
+        return found && { ...found, channelStatus: 'ACTIVE' }
+      },
+    })
+    const wallet = await book.wallet('USD', '100.00')
+    return { ...book, secretBox, wallet, close, ask: asker([channels.handlers, handlers], clock) }
+  }
+  let world: Awaited<ReturnType<typeof scene>>
+  const [maker, checker] = [systemIds.next<'account'>(), systemIds.next<'account'>()]
+  beforeAll(async () => {
+    world = await scene()
+  })
+  afterAll(() => world?.close())
+  const open = (changed: object = {}) =>
+    world.ask(channelContract.createWithdrawalChannel, {
+      as: maker,
+      workspace: world.wallet.workspace,
+      body: payoutAccount(changed),
+    })
+  const verify = (id: string, as = checker) =>
+    world.ask(channelContract.verifyWithdrawalChannel, { as, params: { withdrawal_channel_id: id } })
+  const withdraw = (channel: string) =>
+    world.ask(contract.createWithdrawal, {
+      as: maker,
+      workspace: world.wallet.workspace,
+      body: { walletBizId: world.wallet.id, withdrawalChannelBizId: channel, amount: '10.00' },
+    })
+
+  test('withdrawalChannels.create: the account is sealed at rest, and opens with the key and its own row only', async () => {
+    const accountNumber = 'GB82WEST12345698765432'
+    const { bizId } = await open({ accountNumber })
+    const rows = await world.database.selectFrom('withdrawal_channels').selectAll().execute()
+    const [row] = rows.filter((each) => each.biz_id === bizId)
+    if (!row) throw new Error('no row')
+    const raw = Buffer.concat(
+      Object.values(row).map((cell) => Buffer.from(cell instanceof Uint8Array ? cell : String(cell))),
+    )
+    expect(raw.includes('Ada Lovelace')).toBe(true)
+    for (const part of [accountNumber, accountNumber.slice(0, 8), Buffer.from(accountNumber).toString('base64')])
+      expect(raw.includes(part)).toBe(false)
+    const unsealed = world.secretBox.open('withdrawal-account', bizId, row.account_sealed)
+    expect(Buffer.from(unsealed ?? []).toString()).toBe(accountNumber)
+    const audit = await world.database.selectFrom('audit_log').selectAll().execute()
+    expect(JSON.stringify(audit)).not.toContain(accountNumber)
+  })
+
+  test('withdrawalChannels.create: what is kept of the request does not give the account to who guesses it', async () => {
+    const [requestId, body] = [systemIds.next(), payoutAccount()]
+    await world.ask(channelContract.createWithdrawalChannel, {
+      as: maker,
+      workspace: world.wallet.workspace,
+      body,
+      requestId,
+    })
+    const kept = await world.database
+      .selectFrom('idempotency')
+      .selectAll()
+      .where('request_id', '=', requestId)
+      .execute()
+    expect(kept).toHaveLength(1)
+    const guess = createHash('sha256')
+      .update(JSON.stringify([{}, body]))
+      .digest('hex')
+    expect(JSON.stringify(kept)).not.toContain(guess)
+    expect(JSON.stringify(kept)).not.toContain(body.accountNumber)
+  })
+
+  test('maker-checker 403 ACCESS.PERMISSION_DENIED: nobody decides over their own', async () => {
+    const { bizId } = await open()
+    expect(await refusalOf(verify(bizId, maker))).toBe('ACCESS.PERMISSION_DENIED')
+    const rejected = { as: maker, params: { withdrawal_channel_id: bizId }, body: { reason: 'x' } }
+    expect(await refusalOf(world.ask(channelContract.rejectWithdrawalChannel, rejected))).toBe(
+      'ACCESS.PERMISSION_DENIED',
+    )
+    await verify(bizId)
+    const order = await withdraw(bizId)
+    expect(order).toMatchObject({ feeAmount: '0.04', netAmount: '9.96' })
+    const on = { params: { withdrawal_id: order.bizId }, body: { reason: 'x' } }
+    const own = { ...on, as: maker }
+    expect(await refusalOf(world.ask(contract.approveWithdrawal, own))).toBe('ACCESS.PERMISSION_DENIED')
+    expect(await refusalOf(world.ask(contract.rejectWithdrawal, own))).toBe('ACCESS.PERMISSION_DENIED')
+    await world.ask(contract.approveWithdrawal, { ...on, as: checker })
+    expect(await refusalOf(world.ask(contract.completeWithdrawal, { ...own, body: {} }))).toBe(
+      'ACCESS.PERMISSION_DENIED',
+    )
+    expect(await refusalOf(world.ask(contract.failWithdrawal, own))).toBe('ACCESS.PERMISSION_DENIED')
+    await world.ask(contract.failWithdrawal, { ...on, as: checker })
+    expect(await world.available(world.wallet)).toBe('100.00')
+  })
+
+  test('withdrawals.create 422 CHANNEL.NOT_AVAILABLE: the database itself refuses a channel that is not active', async () => {
+    const { bizId } = await open()
+    expect(await refusalOf(withdraw(bizId))).toBe('CHANNEL.NOT_AVAILABLE')
+    expect(await world.available(world.wallet)).toBe('100.00')
+    expect(await world.ledger.verifyLedger()).toBeNull()
+  })
+
+  test('withdrawals.approve 422 CHANNEL.NOT_AVAILABLE: so it does where the channel is taken back during the approval', async () => {
+    const { bizId } = await open()
+    await verify(bizId)
+    const order = await withdraw(bizId)
+    const taken = { as: checker, params: { withdrawal_channel_id: bizId }, body: { reason: 'x' } }
+    await world.ask(channelContract.rejectWithdrawalChannel, taken)
+    const on = { as: checker, params: { withdrawal_id: order.bizId }, body: { reason: 'x' } }
+    expect(await refusalOf(world.ask(contract.approveWithdrawal, on))).toBe('CHANNEL.NOT_AVAILABLE')
+    await world.ask(contract.rejectWithdrawal, on)
+    expect(await world.available(world.wallet)).toBe('100.00')
+  })
+})

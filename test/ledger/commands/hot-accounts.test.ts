@@ -1,0 +1,115 @@
+import { afterAll, describe, expect, test } from 'vitest'
+import { executePosting } from '../../../src/ledger/commands/execute-store.ts'
+import type { HouseParty, Party } from '../../../src/ledger/index.ts'
+import { systemIds } from '../../../src/platform/system/index.ts'
+import { createBook, type TestWallet } from '../book.ts'
+import { everyStore } from '../stores.ts'
+
+const stores = await everyStore()
+afterAll(() => Promise.all(stores.map((store) => store.close())))
+
+/** The accounts of the house are in nearly every order, of either direction, named in any order. */
+describe.each(stores)('accounts that everybody uses, on $name', ({ database }) => {
+  test('three hundred exchanges at once, both ways, with fees: all happen, and nothing deadlocks', async () => {
+    const book = await createBook(database)
+    const wallets: { usd: TestWallet; eur: TestWallet }[] = []
+    for (let i = 0; i < 10; i++) {
+      const usd = await book.wallet('USD', '100.00')
+      wallets.push({ usd, eur: await book.wallet('EUR', '100.00', usd.workspace) })
+    }
+    await book.ledger.provideLiquidity([
+      { minor: 100_000n, currency: 'USD' },
+      { minor: 100_000n, currency: 'EUR' },
+    ])
+    const house = (label: string, kind: HouseParty['house'], currency: string): Party => ({
+      label,
+      house: kind,
+      currency,
+      short: 'SYSTEM.INTERNAL_ERROR',
+    })
+    const exchange = ({ usd, eur }: { usd: TestWallet; eur: TestWallet }, turn: number) => {
+      const [source, target] = turn % 2 === 0 ? [usd, eur] : [eur, usd]
+      const wallet = (label: string, { id, workspace, currency }: TestWallet): Party => ({
+        label,
+        wallet: id,
+        workspace,
+        currency,
+        active: true,
+        currencyField: 'currency',
+      })
+      const parties = [
+        wallet('source', source),
+        wallet('target', target),
+        house('taken', 'LIQUIDITY', source.currency),
+        house('given', 'LIQUIDITY', target.currency),
+        house('fee', 'FEE', source.currency),
+      ]
+      // Within a transaction the ledger tries nothing again, so that a deadlock is not hidden by a second try.
+      return database.transaction().execute((tx) =>
+        executePosting(
+          { database: tx, clock: book.clock, ids: systemIds },
+          {
+            actor: null,
+            parties: turn % 3 === 0 ? parties.toReversed() : parties,
+            entries: [
+              { account: 'source', amount: -101n, flowType: 'EXCHANGE' },
+              { account: 'taken', amount: 100n, flowType: 'EXCHANGE' },
+              { account: 'fee', amount: 1n, flowType: 'FEE' },
+              { account: 'given', amount: -90n, flowType: 'EXCHANGE' },
+              { account: 'target', amount: 90n, flowType: 'EXCHANGE' },
+            ],
+          },
+        ),
+      )
+    }
+    await Promise.all(Array.from({ length: 30 }, (_, turn) => wallets.map((pair) => exchange(pair, turn))).flat())
+    expect(await book.ledger.verifyLedger()).toBeNull()
+  })
+
+  test('sixty between two accounts at once, both ways: nothing deadlocks, and no second try has to hide it', async () => {
+    const book = await createBook(database)
+    const pair = [await book.wallet('USD', '100.00'), await book.wallet('USD', '100.00')]
+    const move = (parties: readonly TestWallet[]) =>
+      database.transaction().execute((tx) =>
+        executePosting(
+          { database: tx, clock: book.clock, ids: systemIds },
+          {
+            actor: null,
+            parties: parties.map(({ id, workspace, currency }, place) => ({
+              ...{ label: place === 0 ? 'source' : 'target', wallet: id, workspace, currency },
+              ...{ active: true, currencyField: 'currency' },
+            })),
+            entries: [
+              { account: 'source', amount: -1n, flowType: 'TRANSFER' },
+              { account: 'target', amount: 1n, flowType: 'TRANSFER' },
+            ],
+          },
+        ),
+      )
+    await Promise.all(Array.from({ length: 60 }, (_, turn) => move(turn % 2 === 0 ? pair : pair.toReversed())))
+    expect(await Promise.all(pair.map(book.available))).toEqual(['100.00', '100.00'])
+  })
+
+  test('replicas that start at once open each account of the house once, and put in what it has for exchanges once', async () => {
+    const { ledger } = await createBook(database)
+    const start = async () => {
+      await ledger.ensureHouseAccounts(['CHF', 'GBP'])
+      await ledger.provideLiquidity([
+        { minor: 100n, currency: 'CHF' },
+        { minor: 200n, currency: 'GBP' },
+      ])
+    }
+    await Promise.all(Array.from({ length: 8 }, start))
+    for (const [currency, balance] of [
+      ['CHF', 100n],
+      ['GBP', 200n],
+    ] as const) {
+      const ours = database.selectFrom('ledger_accounts').where('currency', '=', currency).orderBy('kind')
+      expect(await ours.select(['kind', 'balance']).execute()).toEqual([
+        { kind: 'CLEARING', balance: -balance },
+        { kind: 'FEE', balance: 0n },
+        { kind: 'LIQUIDITY', balance },
+      ])
+    }
+  })
+})

@@ -1,0 +1,184 @@
+import { sql } from 'kysely'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { createTransfer } from '../../../src/domains/transfers/contract.ts'
+import { hours, minutes } from '../../../src/kernel/index.ts'
+import { systemClock, systemIds } from '../../../src/platform/system/index.ts'
+import { refusalOf } from '../../domains/world.ts'
+import { type Book, createBook, type TestWallet } from '../book.ts'
+import { everyStore } from '../stores.ts'
+
+const stores = await everyStore()
+afterAll(() => Promise.all(stores.map((store) => store.close())))
+
+describe.each(stores)('X-Request-Id on $name', ({ name, database }) => {
+  let book: Book
+  let a: TestWallet
+  let b: TestWallet
+  const caller = systemIds.next<'account'>()
+  beforeAll(async () => {
+    book = await createBook(database)
+    a = await book.wallet('USD', '100.00')
+    b = await book.wallet('USD', '100.00')
+  })
+
+  const transfer = (requestId: string, amount = '1.00', as = caller, from = a, to = b) =>
+    book.ask(createTransfer, {
+      as,
+      workspace: from.workspace,
+      requestId,
+      body: { sourceWalletBizId: from.id, targetWalletBizId: to.id, amount, currency: 'USD' },
+    })
+  const older = async (ms: number): Promise<void> => {
+    await sql`UPDATE idempotency SET created_at = created_at - make_interval(secs => ${ms / 1000})`.execute(database)
+  }
+  const spent = async (work: () => Promise<unknown>): Promise<number> => {
+    const before = Number(await book.available(a))
+    await work()
+    return Math.round((before - Number(await book.available(a))) * 100)
+  }
+
+  test('the same request gets the first answer again, and happens once', async () => {
+    const cost = await spent(async () => {
+      const first = await transfer('same')
+      book.clock.advance(60_000)
+      expect(await transfer('same')).toEqual(first)
+    })
+    expect(cost).toBe(100)
+  })
+
+  test('the first answer stays, even where the command would now be refused', async () => {
+    const first = await transfer('before-freeze')
+    await book.ledger.changeWalletStatus({ wallet: b.id, from: 'ACTIVE', to: 'FROZEN', at: book.clock.now() })
+    expect(await transfer('before-freeze')).toEqual(first)
+    await book.ledger.changeWalletStatus({ wallet: b.id, from: 'FROZEN', to: 'ACTIVE', at: book.clock.now() })
+  })
+
+  test('another body under the same id is REQUEST.ID_REUSED', async () => {
+    await transfer('reused')
+    expect(await refusalOf(transfer('reused', '2.00'))).toBe('REQUEST.ID_REUSED')
+  })
+
+  test('the id is one account’s and one workspace’s own', async () => {
+    const cost = await spent(async () => {
+      await transfer('shared')
+      await transfer('shared', '1.00', systemIds.next<'account'>())
+      await transfer('shared', '1.00', caller, b, a)
+    })
+    expect(cost).toBe(100)
+  })
+
+  test('the id is one operation’s own', async () => {
+    await transfer('of-transfers')
+    const key = { account: caller, workspace: a.workspace, requestId: 'of-transfers', bodyHash: 'another' }
+    const earlier = (operation: string) => book.ledger.findStoredResult({ ...key, operation })
+    expect(await earlier('withdrawals.create')).toBeUndefined()
+    expect(await refusalOf(earlier('transfers.create'))).toBe('REQUEST.ID_REUSED')
+  })
+
+  test('a refusal is not remembered', async () => {
+    const poor = await book.wallet('USD')
+    expect(await refusalOf(transfer('poor', '1.00', caller, poor, a))).toBe('WALLET.INSUFFICIENT_FUNDS')
+    await transfer('topping-up', '1.00', caller, a, poor)
+    expect((await transfer('poor', '1.00', caller, poor, a)).transferStatus.code).toBe('COMPLETED')
+  })
+
+  test('two at once: one happens, the other is told the same or to wait', async () => {
+    const cost = await spent(async () => {
+      for (let round = 0; round < 20; round++) {
+        const codes = await Promise.all([1, 2, 3].map(() => refusalOf(transfer(`twice-${round}`))))
+        expect(codes).toContain('none')
+        expect(codes.every((code) => code === 'none' || code === 'REQUEST.IN_PROGRESS')).toBe(true)
+      }
+    })
+    expect(cost).toBe(2_000)
+  })
+
+  test.skipIf(name === 'PGlite')('while the first is under way, the second is REQUEST.IN_PROGRESS', async () => {
+    const { promise: mayGoOn, resolve: goOn } = Promise.withResolvers<void>()
+    const { promise: locked, resolve: isLocked } = Promise.withResolvers<void>()
+    const blocker = database.transaction().execute(async (tx) => {
+      await sql`SELECT FROM ledger_accounts WHERE biz_id = ${a.id} FOR UPDATE`.execute(tx)
+      isLocked()
+      await mayGoOn
+    })
+    await locked
+    const first = transfer('slow')
+    const waiting = async () =>
+      (await sql`SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock'`.execute(database)).rows.length
+    try {
+      await expect.poll(waiting).toBe(1)
+      expect(await refusalOf(transfer('slow'))).toBe('REQUEST.IN_PROGRESS')
+      const key = {
+        account: caller,
+        workspace: a.workspace,
+        operation: createTransfer.id,
+        requestId: 'slow',
+        bodyHash: '',
+      }
+      const others = [
+        { account: book.account() },
+        { workspace: b.workspace },
+        { operation: 'x' },
+        { requestId: 'fast' },
+      ]
+      for (const other of others) expect(await book.ledger.findStoredResult({ ...key, ...other })).toBeUndefined()
+      expect(await refusalOf(book.ledger.findStoredResult(key))).toBe('REQUEST.IN_PROGRESS')
+    } finally {
+      goOn()
+    }
+    await blocker
+    const order = await first
+    expect(await transfer('slow')).toEqual(order)
+  })
+
+  test('after a day the id is forgotten, and cleaned up', async () => {
+    book.clock.advance(systemClock.now() - book.clock.now())
+    const first = await transfer('old')
+    await older(hours(24) - minutes(1))
+    expect(await transfer('old')).toEqual(first)
+    await older(minutes(2))
+    const again = await transfer('old', '2.00')
+    expect(again.bizId).not.toBe(first.bizId)
+    expect(await transfer('old', '2.00')).toEqual(again)
+    expect(await book.ledger.deleteExpiredResults(2)).toBe(2)
+    expect(await book.ledger.deleteExpiredResults(1_000)).toBeGreaterThan(0)
+    expect(await book.ledger.deleteExpiredResults(1_000)).toBe(0)
+    expect(await refusalOf(transfer('old', '3.00'))).toBe('REQUEST.ID_REUSED')
+  })
+
+  test('to forget answers reads none of those that still count, however many there are', async () => {
+    await book.ledger.deleteExpiredResults(1_000)
+    await sql`INSERT INTO idempotency (account_biz_id, workspace_biz_id, operation, request_id, body_hash, answer, created_at)
+      SELECT gen_random_uuid(), gen_random_uuid(), 'many', n::text, '', 'null', now() FROM generate_series(1, 5000) AS n`.execute(
+      database,
+    )
+    await sql`ANALYZE idempotency`.execute(database)
+    await database.transaction().execute(async (tx) => {
+      const read = async () =>
+        (
+          await sql<{ read: number }>`SELECT (seq_tup_read + idx_tup_fetch)::int AS read
+          FROM pg_stat_xact_user_tables WHERE relname = 'idempotency'`.execute(tx)
+        ).rows[0]?.read
+      const before = await read()
+      expect(await book.ledger.within(tx).deleteExpiredResults(1_000)).toBe(0)
+      expect(await read()).toBe(before)
+    })
+  })
+
+  test.each([
+    ['ahead of', 1],
+    ['behind', -1],
+  ])('by a clock a day %s the store’s nothing is done a second time, here or elsewhere', async (side, sign) => {
+    book.clock.advance(systemClock.now() - book.clock.now())
+    const [mine, theirs] = [`mine ${side}`, `theirs ${side}`]
+    const first = await transfer(theirs)
+    book.clock.advance(sign * hours(25))
+    expect(await transfer(theirs)).toEqual(first)
+    const second = await transfer(mine)
+    expect(await transfer(mine)).toEqual(second)
+    await book.ledger.deleteExpiredResults(1_000)
+    book.clock.advance(-sign * hours(25))
+    expect(await transfer(theirs)).toEqual(first)
+    expect(await transfer(mine)).toEqual(second)
+  })
+})

@@ -1,0 +1,108 @@
+import { sql } from 'kysely'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { Database } from '../../../src/database/index.ts'
+import { type Instant, plus } from '../../../src/kernel/index.ts'
+import { Ledger, rechargeExpiry } from '../../../src/ledger/index.ts'
+import { systemIds } from '../../../src/platform/system/index.ts'
+import { rowsRead } from '../../harness/rows-read.ts'
+import { type Book, createBook, type TestWallet } from '../book.ts'
+import { everyStore } from '../stores.ts'
+
+const stores = await everyStore()
+afterAll(() => Promise.all(stores.map((store) => store.close())))
+
+const many = 5_000
+
+/**
+ * A wallet with many recharges, a second apart, each of its own order. Past the triggers, which would take them one by one; a
+ * session that is switched off for them is the transaction's own.
+ */
+const fill = (database: Database, { id, workspace, currency }: TestWallet, from: Instant) =>
+  database.transaction().execute(async (tx) => {
+    const at = sql`(to_timestamp(${from}::float8 / 1000) + n * interval '1 second')`
+    await sql`SET LOCAL session_replication_role = replica`.execute(tx)
+    await sql`
+      INSERT INTO orders (workspace_biz_id, biz_id, order_type, order_no, status, target_wallet_biz_id, data, history,
+        created_at, updated_at)
+      SELECT ${workspace}::uuid, gen_random_uuid(), 'RECHARGE', 'REC-' || n, 'COMPLETED', ${id}::uuid,
+        '{"remark": "many"}', '[{"status": "COMPLETED"}]', ${at}, ${at}
+        FROM generate_series(1, ${many}::int) AS n`.execute(tx)
+    await sql`
+      INSERT INTO ledger_entries (account_biz_id, sequence, biz_id, workspace_biz_id, transaction_biz_id, order_biz_id,
+        currency, amount, balance_after, flow_type, created_at)
+      SELECT ${id}::uuid, row_number() OVER (ORDER BY created_at), gen_random_uuid(), ${workspace}::uuid, biz_id, biz_id,
+        ${currency}::text, 1, row_number() OVER (ORDER BY created_at), 'RECHARGE', created_at
+        FROM orders WHERE target_wallet_biz_id = ${id}::uuid`.execute(tx)
+  })
+
+describe.each(stores)('a wallet with thousands of entries on $name', ({ database }) => {
+  let book: Book
+  let wallet: TestWallet
+  let began: Instant
+  const reading = (work: (ledger: Ledger) => Promise<unknown>) =>
+    rowsRead(database, (watched) => work(new Ledger({ database: watched, clock: book.clock, ids: systemIds })))
+
+  beforeAll(async () => {
+    book = await createBook(database)
+    wallet = await book.wallet('USD')
+    began = book.clock.now()
+    await fill(database, wallet, began)
+    await sql`ANALYZE`.execute(database)
+  })
+
+  test('wallets.listFlows 200: a page far in looks up the orders of its own entries alone', async () => {
+    const page = {
+      wallet: wallet.id,
+      workspace: wallet.workspace,
+      sortOrder: 'desc',
+      currentPage: 150,
+      pageSize: 20,
+    } as const
+    const { items, pagination } = await book.ledger.listFlows(page)
+    expect(pagination.totalRecords).toBe(many)
+    expect(items.map(({ sequence }) => sequence)).toEqual(Array.from({ length: 20 }, (_, i) => many - 149 * 20 - i))
+    expect(items[0]).toMatchObject({ orderType: 'RECHARGE', remark: 'many' })
+    const read = await reading((ledger) => ledger.listFlows(page))
+    expect(read('orders')).toBe(20)
+  })
+
+  test('wallets.readBalance 200: the balance of a past instant is read from the last entry before it', async () => {
+    const scope = { wallet: wallet.id, workspace: wallet.workspace }
+    const at = plus(began, 2_500_500)
+    expect(await book.ledger.readBalanceAt(scope, at)).toMatchObject({ total: { minor: 2_500n }, version: 2_500 })
+    const read = await reading((ledger) => ledger.readBalanceAt(scope, at))
+    expect(read('ledger_entries')).toBeLessThan(10)
+  })
+
+  test('a start asks what the house has put into its liquidity, and passes over what was exchanged since', async () => {
+    const put = [{ minor: 100n, currency: 'USD' }]
+    await book.ledger.ensureHouseAccounts(['USD'])
+    await book.ledger.provideLiquidity(put)
+    const house = sql`(SELECT biz_id FROM ledger_accounts WHERE kind = 'LIQUIDITY' AND workspace_biz_id IS NULL)`
+    await database.transaction().execute(async (tx) => {
+      await sql`SET LOCAL session_replication_role = replica`.execute(tx)
+      await sql`
+        INSERT INTO ledger_entries SELECT ${house}, sequence + 1, gen_random_uuid(), NULL, transaction_biz_id, order_biz_id,
+          currency, amount, balance_after, 'EXCHANGE', created_at
+          FROM ledger_entries WHERE account_biz_id = ${wallet.id}::uuid`.execute(tx)
+    })
+    await sql`ANALYZE ledger_entries`.execute(database)
+    const read = await reading((ledger) => ledger.provideLiquidity(put))
+    expect(read('ledger_entries')).toBe(1)
+  })
+
+  test('operators.listRecharges 200: those that wait for a decision are found without the others', async () => {
+    const queue = {
+      type: 'RECHARGE',
+      workspace: null,
+      statuses: ['PROOF_SUBMITTED'],
+      runsOut: { ...rechargeExpiry, at: book.clock.now() },
+      sortBy: 'createdAt',
+      sortOrder: 'desc',
+      currentPage: 1,
+      pageSize: 20,
+    } as const
+    const read = await reading((ledger) => ledger.listOrders(queue))
+    expect(read('orders')).toBe(0)
+  })
+})
