@@ -5,7 +5,7 @@ import { compose, type Role } from './compose/index.ts'
 import { storeName } from './compose/store.ts'
 import { type Configuration, settingName } from './config/index.ts'
 import { closeListener } from './gateway/index.ts'
-import { keepHeapSmall, yieldToEventLoop } from './platform/system/index.ts'
+import { limitHeapGrowth, lowerWorkerPriority } from './platform/runtime/index.ts'
 
 export interface Running {
   /** The bound port of the portal listener; it differs from the configured one if that is 0. */
@@ -43,8 +43,8 @@ export const startServer = async (settings: Configuration, role: Role, logger: L
       port: await listen(deployment.portal, settings.listen, 'port'),
       operationsPort: await listen(deployment.operations, settings.listen, 'operationsPort'),
     }
-    yieldToEventLoop()
-    keepHeapSmall()
+    lowerWorkerPriority()
+    limitHeapGrowth()
     const { port, operationsPort } = running
     logger.info({ role, host: settings.listen.host, port, operationsPort, store: storeName(settings) }, 'listening')
     let stopping: Promise<void> | undefined

@@ -10,7 +10,7 @@ import {
   portals,
   type WorkspaceAccess,
 } from '../kernel/index.ts'
-import { createLease } from '../platform/cache/index.ts'
+import { createTtlCache } from '../platform/cache/index.ts'
 
 const permissions = z.array(z.templateLiteral([z.string(), ':', z.string()]))
 
@@ -77,6 +77,6 @@ export function createAssertionCache(
   ttlMs: number,
   clock: Clock,
 ): (call: Call) => MaybePromise<string> {
-  const signed = createLease<string>(clock, { ms: ttlMs / 2, max: maxAssertions })
+  const signed = createTtlCache<string>(clock, { ms: ttlMs / 2, max: maxAssertions })
   return (call) => signed.read(keyOf(call), () => signer.sign({ audience, claims: toClaims(call), ttl: ttlMs }))
 }

@@ -5,7 +5,7 @@ import { readVariables } from '../config/env.ts'
 import { loadConfiguration } from '../config/index.ts'
 import { createSigningKeys } from '../identity/index.ts'
 import { createSecretBox } from '../platform/crypto/index.ts'
-import { systemClock, systemIds, systemRandomness } from '../platform/system/index.ts'
+import { systemClock, systemIds, systemRandomness } from '../platform/runtime/index.ts'
 import type { Command } from './command.ts'
 import { auditCommand, withExistingStore } from './store.ts'
 

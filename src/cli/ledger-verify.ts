@@ -16,7 +16,7 @@ export const ledgerVerify: Command = {
   options: {},
   run: async () => {
     const settings = loadConfiguration(readVariables())
-    const broken = await withExistingStore(settings, ({ patiently }) =>
+    const broken = await withExistingStore(settings, ({ withoutTimeouts: patiently }) =>
       withSpinner(stderr, 'checking the book', () => patiently(verifyLedger)),
     )
     if (!broken) stdout.write('the book adds up\n')

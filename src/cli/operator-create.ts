@@ -13,7 +13,7 @@ import { assertPasswordAllowed, provideAccount } from '../identity/index.ts'
 import { longestPassword, type Permission, passwordLength, Refusal } from '../kernel/index.ts'
 
 import { createPasswordHasher } from '../platform/crypto/index.ts'
-import { systemClock, systemIds, systemRandomness } from '../platform/system/index.ts'
+import { systemClock, systemIds, systemRandomness } from '../platform/runtime/index.ts'
 import { createLogger } from '../platform/telemetry/index.ts'
 import { developmentPassword } from '../seed/development.ts'
 import { type Command, parseOptions, UsageError } from './command.ts'

@@ -1,8 +1,8 @@
 import { databaseTarget } from '../compose/store.ts'
 import type { Configuration } from '../config/index.ts'
-import { hasEmbedded, hasSchema, type OpenDatabase, openDatabase, type Tx } from '../database/index.ts'
+import { hasEmbeddedStore, hasSchema, type OpenDatabase, openDatabase, type Tx } from '../database/index.ts'
 import { recordAudit } from '../platform/audit/index.ts'
-import { systemClock, systemIds } from '../platform/system/index.ts'
+import { systemClock, systemIds } from '../platform/runtime/index.ts'
 
 /** Opens the configured store for `work`, and closes it afterwards. */
 export const withStore = async <T>(settings: Configuration, work: (store: OpenDatabase) => Promise<T>): Promise<T> => {
@@ -19,7 +19,7 @@ export const withExistingStore = async <T>(
   settings: Configuration,
   work: (store: OpenDatabase) => Promise<T>,
 ): Promise<T> => {
-  if (!settings.databaseUrl && !hasEmbedded(settings.dataDirectory))
+  if (!settings.databaseUrl && !hasEmbeddedStore(settings.dataDirectory))
     throw new Error(`there is no store in ${settings.dataDirectory}`)
   return withStore(settings, async (store) => {
     if (!(await hasSchema(store.database))) throw new Error('the store is empty: `portico migrate` makes its tables')

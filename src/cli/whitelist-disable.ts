@@ -5,7 +5,7 @@ import { readVariables } from '../config/env.ts'
 import { loadConfiguration } from '../config/index.ts'
 import { disableWhitelistByEmail } from '../identity/index.ts'
 import { portals } from '../kernel/index.ts'
-import { systemClock, systemIds } from '../platform/system/index.ts'
+import { systemClock, systemIds } from '../platform/runtime/index.ts'
 import { type Command, parseOptions } from './command.ts'
 import { auditCommand, withExistingStore } from './store.ts'
 

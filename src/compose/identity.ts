@@ -14,9 +14,9 @@ import {
   createBreachCheck,
   createTurnstile,
   noBreachCheck,
-  noRobotCheck,
+  noCaptcha,
 } from '../platform/checks/index.ts'
-import { scaledLimit } from '../platform/limits/index.ts'
+import { scaledLimit } from '../platform/limits/limits.ts'
 import type { Infrastructure } from './infrastructure.ts'
 import { linksOf } from './links.ts'
 
@@ -70,7 +70,7 @@ export const composeIdentity = (
     ...outside,
     openWorkspace,
     isCountry,
-    robots: secret ? createTurnstile({ secret: secret.reveal(), verifyUrl, timeoutMs }) : noRobotCheck,
+    robots: secret ? createTurnstile({ secret: secret.reveal(), verifyUrl, timeoutMs }) : noCaptcha,
     breaches: breachCheckOf(settings, logger),
   }
   return createIdentity(ports, identitySettings(settings))

@@ -9,7 +9,7 @@ import { createApp, gatewayPipeline, type Pipeline, servicePipeline, unmatchedLi
 import { type Backends, callAssertionStage, createBackends, createUpstreamMetrics } from '../backends/index.ts'
 import type { Configuration } from '../config/index.ts'
 import { catalogue } from '../contract/index.ts'
-import { databaseFault } from '../database/index.ts'
+import { isDatabaseUnavailable } from '../database/index.ts'
 import {
   buildSecurityHeaders,
   createAccessCache,
@@ -29,13 +29,13 @@ import {
   type Tracing,
 } from '../gateway/index.ts'
 import { assertionType, type Identity } from '../identity/index.ts'
-import { blobsFault } from '../platform/blobs/index.ts'
+import { isBlobStoreUnavailable } from '../platform/blobs/index.ts'
 import { outboxPage } from '../platform/mail/index.ts'
-import { redisFault } from '../platform/redis/index.ts'
+import { isRedisUnavailable } from '../platform/redis/index.ts'
 import {
   createApprovalMetrics,
   createBackgroundMetrics,
-  createBookMetrics,
+  createLedgerMetrics,
   createMetrics,
   createPerimeterMetrics,
   createQueueMetrics,
@@ -89,7 +89,7 @@ const createMetricsOfParts = ({ outside, logger, metrics, identity, domains }: P
     clock: outside.clock,
     onFault: (error) => logger.warn({ err: error }, 'the accounts that wait for approval could not be counted'),
   })
-  createBackgroundMetrics(metrics.registry, outside.background.givenUp)
+  createBackgroundMetrics(metrics.registry, outside.background.dropped)
   createQueueMetrics(metrics.registry, {
     ...identity.queueLengths,
     'password-hash': outside.passwords.waiting,
@@ -159,7 +159,8 @@ const portalApp = (
   const log = (finished: FinishedRequest) => {
     for (const listener of listeners) listener(finished)
   }
-  const isUnavailable = (error: unknown): boolean => databaseFault(error) || redisFault(error) || blobsFault(error)
+  const isUnavailable = (error: unknown): boolean =>
+    isDatabaseUnavailable(error) || isRedisUnavailable(error) || isBlobStoreUnavailable(error)
   const requestHandler = createRequestHandler({
     router,
     stages,
@@ -233,7 +234,7 @@ export const compose = async (settings: Configuration, role: Role, logger: Logge
     ...(isGateway ? [auditDenials(outside)] : []),
   ])
   const unserved = findUnserved(parts)
-  const book = watchLedger({ ledger: domains.ledger, logger, metrics: createBookMetrics(metrics.registry) })
+  const book = watchLedger({ ledger: domains.ledger, logger, metrics: createLedgerMetrics(metrics.registry) })
   building.defer(() => book.close())
   let draining = false
   const isDraining = () => draining

@@ -4,7 +4,7 @@ import { type Configuration, placeOf } from '../config/index.ts'
 import { vacuum } from '../database/index.ts'
 import type { Identity } from '../identity/index.ts'
 import { sealAuditLog } from '../platform/audit/index.ts'
-import { createJobRunner, forgettingFailedJobs, type JobKind, queueItself } from '../platform/jobs/index.ts'
+import { createJobRunner, failedJobCleanup, type JobKind, queueFailureKind } from '../platform/jobs/index.ts'
 import { createJobMetrics } from '../platform/telemetry/index.ts'
 import type { Domains } from './domains.ts'
 import type { Infrastructure } from './infrastructure.ts'
@@ -36,7 +36,7 @@ const kindsOf = ({ settings, outside, isGateway, identity, domains }: Parts): Jo
   const tidy: JobKind['work'] = (_payload, { signal }) => vacuum(outside.database, signal)
   return [
     { name: 'audit.seal', attempts: 1, everyMs: settings.audit.sealEveryMs, work: seal },
-    forgettingFailedJobs({ ...outside, ...settings.jobs }),
+    failedJobCleanup({ ...outside, ...settings.jobs }),
     ...(settings.databaseUrl === null
       ? [{ name: 'database.vacuum', attempts: 1, everyMs: vacuumEveryMs, firstAfterMs: vacuumEveryMs, work: tidy }]
       : []),
@@ -56,7 +56,7 @@ const kindsOf = ({ settings, outside, isGateway, identity, domains }: Parts): Jo
 export const startJobs = async (parts: Parts, stack: AsyncDisposableStack): Promise<void> => {
   const { outside, settings, logger, registry } = parts
   const kinds = kindsOf(parts)
-  const metrics = createJobMetrics(registry, [queueItself, ...kinds.map(({ name }) => name)])
+  const metrics = createJobMetrics(registry, [queueFailureKind, ...kinds.map(({ name }) => name)])
   const runner = createJobRunner({
     ...outside,
     settings: settings.jobs,

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino'
 import type { Ledger } from '../ledger/index.ts'
-import type { createBookMetrics } from '../platform/telemetry/index.ts'
+import type { createLedgerMetrics } from '../platform/telemetry/index.ts'
 
 export interface LedgerReadiness {
   /** Rejects while the last ledger check has found an error, so that the replica leaves the rotation. */
@@ -11,7 +11,7 @@ export interface LedgerReadiness {
 interface Parts {
   ledger: Pick<Ledger, 'readLastCheck'>
   logger: Logger
-  metrics: ReturnType<typeof createBookMetrics>
+  metrics: ReturnType<typeof createLedgerMetrics>
 }
 
 const everyMs = 1_000

@@ -12,7 +12,7 @@ export interface Statement<Values extends object, Row> {
 }
 
 /** A parameter of a compiled statement whose value is not known yet. */
-class Place<Values> {
+class Parameter<Values> {
   readonly valueIn: (values: Values) => unknown
 
   constructor(valueIn: (values: Values) => unknown) {
@@ -27,11 +27,11 @@ class Place<Values> {
 export const statement = <Values extends object, Row>(
   build: (store: Store, given: Given<Values>) => Compilable<Row>,
 ): Statement<Values, Row> => {
-  const given: Given<Values> = (name) => sql`${new Place<Values>((values) => values[name])}`
+  const given: Given<Values> = (name) => sql`${new Parameter<Values>((values) => values[name])}`
   let compiled: CompiledQuery<Row> | undefined
   const all = async (store: Store, values: Values): Promise<Row[]> => {
     compiled ??= build(store, given).compile()
-    const parameters = compiled.parameters.map((each) => (each instanceof Place ? each.valueIn(values) : each))
+    const parameters = compiled.parameters.map((each) => (each instanceof Parameter ? each.valueIn(values) : each))
     const { rows } = await store.executeQuery<Row>({ ...compiled, parameters })
     return rows
   }

@@ -10,12 +10,12 @@ import type {
   RequestFacts,
   Words,
 } from '../kernel/index.ts'
-import type { Background } from '../platform/background/index.ts'
+import type { BackgroundWork } from '../platform/background-work.ts'
 import type { Cache } from '../platform/cache/index.ts'
-import type { BreachCheck, RobotCheck } from '../platform/checks/index.ts'
+import type { BreachCheck, Captcha } from '../platform/checks/index.ts'
 import type { KeyedDigest, PasswordHasher, SecretBox } from '../platform/crypto/index.ts'
 import type { Mailer } from '../platform/mail/index.ts'
-import type { Announcements } from '../platform/pubsub/index.ts'
+import type { PubSub } from '../platform/pubsub.ts'
 
 /** Opens the workspace of a new account, in the transaction that inserts the account. */
 export type OpenOwnWorkspace = (
@@ -27,10 +27,10 @@ export type OpenOwnWorkspace = (
 export interface IdentityPorts {
   database: Database
   cache: Cache
-  announcements: Announcements
+  announcements: PubSub
   mailer: Mailer
   /** Runs work that no response waits for, such as sending mail. */
-  background: Background
+  background: BackgroundWork
   words: Words
   clock: Clock
   ids: Ids
@@ -38,7 +38,7 @@ export interface IdentityPorts {
   secretBox: SecretBox
   digest: KeyedDigest
   passwords: PasswordHasher
-  robots: RobotCheck
+  robots: Captcha
   breaches: BreachCheck
   openWorkspace: OpenOwnWorkspace
   /** Whether a country has this ISO 3166 alpha-2 code. */

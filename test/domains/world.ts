@@ -21,8 +21,8 @@ import {
   toDate,
   type WorkspaceAccess,
 } from '../../src/kernel/index.ts'
-import { createWords } from '../../src/platform/i18n/index.ts'
-import { systemIds } from '../../src/platform/system/index.ts'
+import { createWords } from '../../src/platform/i18n/words.ts'
+import { systemIds } from '../../src/platform/runtime/index.ts'
 import { facts, taken } from '../harness/facts.ts'
 import { testSettings } from '../harness/settings.ts'
 import { testDatabase } from '../identity/database.ts'
@@ -197,9 +197,22 @@ export const createWorld = async (open = testDatabase): Promise<World> => {
     return (typeof reply === 'object' ? reply.parse(answer) : answer) as never
   }
 
-  const patiently: World['patiently'] = (work) => work(database)
+  const patiently: World['withoutTimeouts'] = (work) => work(database)
   const handlers = new Map([...workspaces.handlers, ...members.handlers])
-  return { database, patiently, clock, workspaces, members, handlers, limits, account, workspaceOf, join, ask, close }
+  return {
+    database,
+    withoutTimeouts: patiently,
+    clock,
+    workspaces,
+    members,
+    handlers,
+    limits,
+    account,
+    workspaceOf,
+    join,
+    ask,
+    close,
+  }
 }
 
 /** The code that a call is refused with. */

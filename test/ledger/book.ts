@@ -12,7 +12,7 @@ import {
   type WorkspaceId,
 } from '../../src/kernel/index.ts'
 import { Ledger } from '../../src/ledger/index.ts'
-import { systemIds } from '../../src/platform/system/index.ts'
+import { systemIds } from '../../src/platform/runtime/index.ts'
 import { type TestClock, testClock, walletMembers, words } from '../domains/world.ts'
 import { asker } from './ask.ts'
 

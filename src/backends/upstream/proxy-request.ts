@@ -1,6 +1,6 @@
 import { Socket } from 'node:net'
 import type { Readable } from 'node:stream'
-import { IncomingMessage, passedOn, ServerResponse } from '../../platform/system/index.ts'
+import { countStreamedBytes, IncomingMessage, ServerResponse } from '../../platform/runtime/index.ts'
 
 export interface ProxyRequestHead {
   method: string
@@ -26,7 +26,7 @@ export class ProxyRequest extends IncomingMessage {
     this.#source = source
     source
       ?.on('data', (chunk: Buffer) => {
-        passedOn(chunk.length)
+        countStreamedBytes(chunk.length)
         if (!this.push(chunk)) source.pause()
       })
       .once('end', () => this.push(null))

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import { Transform } from 'node:stream'
 import { StreamReply } from '../../kernel/index.ts'
-import { readAtMost } from '../../platform/system/index.ts'
+import { readUpTo } from '../../platform/runtime/index.ts'
 import { invalidReply, isIdentityEncoding, readReply, replyTooLong, UpstreamRefusal } from './reply.ts'
 
 /** Headers of a 304: others would change the client's cached copy (RFC 9111, 3.2). */
@@ -38,7 +38,7 @@ export async function readJsonReply(response: IncomingMessage, maxBytes: number)
       contentType: headerOf(response, 'content-type') ?? '',
       retryAfter: headerOf(response, 'retry-after') ?? '',
       rateLimitPolicy: headerOf(response, 'ratelimit-policy') ?? '',
-      bytes: await readAtMost(response, maxBytes, () => replyTooLong('reply')),
+      bytes: await readUpTo(response, maxBytes, () => replyTooLong('reply')),
     })
   } catch (error) {
     throw withContentRange(error, headerOf(response, 'content-range') ?? '')

@@ -1,9 +1,9 @@
 import { pipeline } from 'node:stream/promises'
 import { z } from 'zod'
-import { type Database, type InSnapshot, inTransaction } from '../../database/index.ts'
+import { type Database, inTransaction, type ReadSnapshot } from '../../database/index.ts'
 import { bizId, type Clock, days, type Ids, plus } from '../../kernel/index.ts'
 import type { Ledger } from '../../ledger/index.ts'
-import { addUnnamed, type Blobs, meter, nameBlob } from '../../platform/blobs/index.ts'
+import { addOrphanBlobs, type Blobs, claimBlob, createByteMeter } from '../../platform/blobs/index.ts'
 import type { JobFacts } from '../../platform/jobs/index.ts'
 import { formats } from './formats.ts'
 import { exportName } from './rules.ts'
@@ -13,7 +13,7 @@ import type { Row, Source } from './sources/source.ts'
 
 export interface ExportJobPorts {
   database: Database
-  inSnapshot: InSnapshot
+  inSnapshot: ReadSnapshot
   ledger: Ledger
   blobs: Blobs
   clock: Clock
@@ -56,8 +56,8 @@ const writeExport = async (ports: ExportJobPorts, run: Run, signal: AbortSignal)
   if (!request) return
   const format = formats[request.format]
   const blobKey = `exports/${ids.next<'blob'>()}`
-  await addUnnamed(database, [blobKey], plus(clock.now(), maxAttemptMs))
-  const measure = meter()
+  await addOrphanBlobs(database, [blobKey], plus(clock.now(), maxAttemptMs))
+  const measure = createByteMeter()
   let rowCount = 0
   try {
     await ports.inSnapshot(async (snapshot) => {
@@ -89,7 +89,7 @@ const writeExport = async (ports: ExportJobPorts, run: Run, signal: AbortSignal)
   // If the commit fails, it may still have succeeded: leave the bytes to the sweep, which spares those that a row names.
   const isOurs = await inTransaction(database, async (tx) => {
     if (!(await completeRun(tx, run, completed))) return false
-    if (!(await nameBlob(tx, blobKey))) throw new Error('the bytes were swept before a row named them')
+    if (!(await claimBlob(tx, blobKey))) throw new Error('the bytes were swept before a row named them')
     return true
   })
   if (!isOurs) await blobs.delete(blobKey)

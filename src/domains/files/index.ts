@@ -1,6 +1,6 @@
 import type { Tx } from '../../database/index.ts'
 import type { Clock, HandlerTable, Instant, Words, WorkspaceId } from '../../kernel/index.ts'
-import { addUnnamed, type Downloadable, sweepUnnamed } from '../../platform/blobs/index.ts'
+import { addOrphanBlobs, type Downloadable, deleteOrphanBlobs } from '../../platform/blobs/index.ts'
 import type { JobKind } from '../../platform/jobs/index.ts'
 import type { FilePurpose } from './contract.ts'
 import { createHandlers } from './handlers.ts'
@@ -40,7 +40,7 @@ export const createFiles = ({ settings, clock, ...ports }: FilesOptions): Files 
   const { database } = ports
   const { purposes, orphanAfterMs, sweepEveryMs } = settings
   const sweep: JobKind['work'] = async (_payload, { signal }) => {
-    await sweepUnnamed(ports, 'files', clock.now(), signal)
+    await deleteOrphanBlobs(ports, 'files', clock.now(), signal)
   }
   return {
     handlers: createHandlers({ ...ports, purposes, orphanAfterMs }),
@@ -50,6 +50,6 @@ export const createFiles = ({ settings, clock, ...ports }: FilesOptions): Files 
       return file && { ...file, key: file.blobKey }
     },
     serves: (purpose, file) => servesPurpose(purposes[purpose], file),
-    clean: async (tx, { workspaceId, at }) => addUnnamed(tx, await deleteFilesOf(tx, workspaceId), at),
+    clean: async (tx, { workspaceId, at }) => addOrphanBlobs(tx, await deleteFilesOf(tx, workspaceId), at),
   }
 }

@@ -10,7 +10,7 @@ import {
   type WorkspaceId,
 } from '../../kernel/index.ts'
 import { type Act, recordAct } from '../../platform/audit/index.ts'
-import { addUnnamed, type Blobs, download, nameBlob } from '../../platform/blobs/index.ts'
+import { addOrphanBlobs, type Blobs, claimBlob, download } from '../../platform/blobs/index.ts'
 import { storeContent } from './content.ts'
 import type { FilePurpose } from './contract.ts'
 import { readForm } from './multipart-form.ts'
@@ -28,7 +28,7 @@ export interface FilePorts {
 
 const storeFile = (ports: FilePorts, workspaceId: WorkspaceId, file: Omit<FileRow, 'status'>, act: Act) =>
   inTransaction(ports.database, async (tx) => {
-    if (!(await nameBlob(tx, file.blobKey)))
+    if (!(await claimBlob(tx, file.blobKey)))
       throw new Refusal('SYSTEM.UNAVAILABLE', {
         retryAfter: 1,
         internal: 'the bytes were swept before a row named them',
@@ -68,7 +68,7 @@ export const uploadFile = async (
   act: Act,
 ): Promise<FileRow> => {
   const blobKey = `files/${ports.ids.next<'blob'>()}`
-  await addUnnamed(ports.database, [blobKey], plus(act.at, ports.orphanAfterMs))
+  await addOrphanBlobs(ports.database, [blobKey], plus(act.at, ports.orphanAfterMs))
   const file = { ...(await receiveUpload(ports, blobKey, form)), id: ports.ids.next<'file'>(), createdAt: act.at }
   await storeFile(ports, workspaceId, file, act)
   return { ...file, status: 'AVAILABLE' }

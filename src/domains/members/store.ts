@@ -1,10 +1,10 @@
 import { type RawBuilder, type SelectQueryBuilder, sql } from 'kysely'
 import {
+  containsEmail,
+  containsText,
   type Database,
   type Given,
   moment,
-  partOf,
-  partOfEmail,
   readPage,
   statement,
   type Tx,
@@ -153,8 +153,8 @@ export const listMembers = (database: Database, query: MemberQuery): Promise<Pag
   const { roleId, name, email, from, to } = query
   let found = membersIn(database, query.workspaceId)
   if (roleId) found = found.where('m.role_biz_id', '=', roleId)
-  if (name) found = found.where(partOf('a.account_name', name))
-  if (email) found = found.where(partOfEmail('a.email_canonical', email))
+  if (name) found = found.where(containsText('a.account_name', name))
+  if (email) found = found.where(containsEmail('a.email_canonical', email))
   if (from !== undefined) found = found.where('m.created_at', '>=', moment(from))
   if (to !== undefined) found = found.where('m.created_at', '<=', moment(to))
   const sorted = found

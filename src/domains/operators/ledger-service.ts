@@ -29,7 +29,7 @@ export class LedgerCheck {
   }
 
   async #check(): Promise<LedgerReport> {
-    const { ledger, clock, patiently } = this.#ports
+    const { ledger, clock, withoutTimeouts: patiently } = this.#ports
     const checkedAt = clock.now()
     const found = await patiently((database) => ledger.within(database).checkInvariants())
     return { checkedAt, checks: found.map(({ name, violations }) => ({ name, violations })) }

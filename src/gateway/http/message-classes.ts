@@ -1,5 +1,5 @@
 import type { Express } from 'express'
-import { IncomingMessage, ServerResponse } from '../../platform/system/index.ts'
+import { IncomingMessage, ServerResponse } from '../../platform/runtime/index.ts'
 
 /**
  * Returns the request and response classes that a server must use for this app. Express changes the prototype of each

@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerOptions, ServerResponse } from 'node:http'
 import { Socket } from 'node:net'
 import type { Logger } from 'pino'
 import { errorCode } from '../../kernel/index.ts'
-import { Server } from '../../platform/system/index.ts'
+import { Server } from '../../platform/runtime/index.ts'
 
 /** A request that was rejected before routing. It has no operation, no request id and no line in the request log. */
 export interface ParseError {

@@ -1,6 +1,6 @@
 import { Socket } from 'node:net'
 import helmet from 'helmet'
-import { IncomingMessage, ServerResponse } from '../../platform/system/index.ts'
+import { IncomingMessage, ServerResponse } from '../../platform/runtime/index.ts'
 
 /**
  * Returns helmet's headers plus `cache-control: no-store`. They are the same for every response, so helmet runs once at

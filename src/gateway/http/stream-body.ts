@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http'
 import type { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { errorCode, Refusal, type StreamReply } from '../../kernel/index.ts'
-import { passedOn } from '../../platform/system/index.ts'
+import { countStreamedBytes } from '../../platform/runtime/index.ts'
 
 /** Ends the stream when the client reads nothing for `stallMs`. An idle socket with an empty buffer waits for the source. */
 const abortWhenStalled = (source: Readable, response: ServerResponse, stallMs: number): void => {
@@ -19,7 +19,7 @@ const abortWhenStalled = (source: Readable, response: ServerResponse, stallMs: n
 async function* checkLength(bytes: AsyncIterable<Buffer>, length: number | null): AsyncGenerator<Buffer> {
   let sent = 0
   for await (const chunk of bytes) {
-    passedOn(chunk.length)
+    countStreamedBytes(chunk.length)
     sent += chunk.length
     if (length !== null && sent > length) break
     yield chunk

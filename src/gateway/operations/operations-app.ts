@@ -1,6 +1,6 @@
 import express, { type ErrorRequestHandler, type Express, type Response } from 'express'
 import type { Logger } from 'pino'
-import { whenLate } from '../../platform/system/index.ts'
+import { setDeadline } from '../../platform/runtime/index.ts'
 import type { Metrics } from '../../platform/telemetry/index.ts'
 import { closeIfBodyUnread } from '../http/connection.ts'
 import type { ExplainLog } from '../observability/explain.ts'
@@ -35,7 +35,7 @@ const probeTimeoutMs = 2_000
 
 const runProbe = async ({ name, check }: Probe): Promise<[string, 'ok' | 'failed']> => {
   const timeout = Promise.withResolvers<never>()
-  const timer = whenLate(() => timeout.reject(new Error('probe timed out')), probeTimeoutMs)
+  const timer = setDeadline(() => timeout.reject(new Error('probe timed out')), probeTimeoutMs)
   try {
     await Promise.race([check(), timeout.promise])
     return [name, 'ok']

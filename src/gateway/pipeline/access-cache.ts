@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Caller, Clock, MaybePromise, WorkspaceAccess } from '../../kernel/index.ts'
-import { createLease } from '../../platform/cache/index.ts'
+import { createTtlCache } from '../../platform/cache/index.ts'
 import type { Stage } from './call.ts'
 import type { WorkspacePort } from './ports.ts'
 
@@ -31,7 +31,7 @@ export function createAccessCache(
   clock: Clock,
   { leaseMs, shared }: { leaseMs: number; shared: boolean },
 ): AccessCache {
-  const entries = createLease<WorkspaceAccess>(clock, { ms: shared ? leaseMs : singleProcessTtlMs, max: maxEntries })
+  const entries = createTtlCache<WorkspaceAccess>(clock, { ms: shared ? leaseMs : singleProcessTtlMs, max: maxEntries })
   return {
     enter: (caller, workspaceId) =>
       entries.read(keyOf(caller, workspaceId), () => workspaces.enter(caller, workspaceId)),

@@ -1,6 +1,6 @@
 import type { PortalConfiguration } from '../../config/index.ts'
 import type { Portal } from '../../kernel/index.ts'
-import { covers, parseRange } from '../../platform/addresses/index.ts'
+import { covers, parseRange } from '../../platform/ip-ranges.ts'
 import type { Call } from './call.ts'
 import { clientAddress, normalizeAddress } from './client-address.ts'
 

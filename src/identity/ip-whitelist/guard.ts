@@ -1,14 +1,14 @@
-import { databaseFault, type Tx } from '../../database/index.ts'
+import { isDatabaseUnavailable, type Tx } from '../../database/index.ts'
 import { type Instant, type MaybePromise, plus, Refusal } from '../../kernel/index.ts'
-import { type AddressRange, covers, parseRange } from '../../platform/addresses/index.ts'
-import { createLease } from '../../platform/cache/index.ts'
+import { createTtlCache } from '../../platform/cache/index.ts'
+import { covers, type IpRange, parseRange } from '../../platform/ip-ranges.ts'
 import type { AddressGuard, GuardedAccount, IdentityPorts } from '../ports.ts'
 import type { IdentitySettings } from '../settings.ts'
 import { listWhitelist, recordMatch, type WhitelistEntry } from './store.ts'
 
 interface GuardRange {
   id: string
-  range: AddressRange
+  range: IpRange
   matchedAt: Instant | null
 }
 
@@ -20,7 +20,7 @@ export const createAddressGuard = (
   { database, clock }: IdentityPorts,
   { cacheTtlMs, activityIntervalMs, cacheSize }: IdentitySettings['sessions'],
 ): AddressGuard => {
-  const cache = createLease<GuardRange[]>(clock, { ms: cacheTtlMs, max: cacheSize })
+  const cache = createTtlCache<GuardRange[]>(clock, { ms: cacheTtlMs, max: cacheSize })
 
   const readRanges = ({ portal, accountId }: GuardedAccount): MaybePromise<GuardRange[]> =>
     cache.read(accountId, () => listWhitelist(database, portal, accountId).then(toRanges))
@@ -35,7 +35,7 @@ export const createAddressGuard = (
     try {
       await recordMatch(tx ?? database, { portal, accountId, id }, now, plus(now, -activityIntervalMs))
     } catch (error) {
-      if (tx || !databaseFault(error)) throw error
+      if (tx || !isDatabaseUnavailable(error)) throw error
     }
   }
 

@@ -1,5 +1,5 @@
 import { type Ids, Refusal } from '../../kernel/index.ts'
-import { covers, parseRange, versionOf } from '../../platform/addresses/index.ts'
+import { covers, parseRange, versionOf } from '../../platform/ip-ranges.ts'
 
 /** A whitelist entry for an address or a range. */
 export const toNewEntry = (ids: Ids, address: string) => ({

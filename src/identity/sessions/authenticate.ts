@@ -1,6 +1,6 @@
 import { timingSafeEqual } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
-import { databaseFault } from '../../database/index.ts'
+import { isDatabaseUnavailable } from '../../database/index.ts'
 import type { Credential } from '../../gateway/pipeline/ports.ts'
 import { type Caller, type MaybePromise, type Permission, plus, Refusal, whenReady } from '../../kernel/index.ts'
 import type { AddressGuard } from '../ports.ts'
@@ -108,7 +108,7 @@ export class SessionAuthenticator {
       await recordActivity(database, session, now, plus(now, this.#settings.idleMs))
     } catch (error) {
       // A store that is read-only (such as a full disk) still serves reads; the session then expires earlier.
-      if (!databaseFault(error)) throw error
+      if (!isDatabaseUnavailable(error)) throw error
       return
     }
     sessionCache.invalidate(session.id)

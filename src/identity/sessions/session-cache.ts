@@ -1,5 +1,5 @@
 import { bizId, type MaybePromise, type Portal, type SessionId, whenReady } from '../../kernel/index.ts'
-import { createLease } from '../../platform/cache/index.ts'
+import { createTtlCache } from '../../platform/cache/index.ts'
 import type { IdentityPorts } from '../ports.ts'
 import type { IdentitySettings } from '../settings.ts'
 import { type OpenSession, readOpenSession } from './store.ts'
@@ -22,8 +22,8 @@ export const createSessionCache = (
   { database, clock, announcements }: IdentityPorts,
   { cacheTtlMs, cacheSize }: IdentitySettings['sessions'],
 ): SessionCache => {
-  const sessions = createLease<OpenSession | undefined>(clock, { ms: cacheTtlMs, max: cacheSize })
-  announcements.listen(topic, (id) => sessions.forget(bizId<'session'>(id)))
+  const sessions = createTtlCache<OpenSession | undefined>(clock, { ms: cacheTtlMs, max: cacheSize })
+  announcements.subscribe(topic, (id) => sessions.forget(bizId<'session'>(id)))
   return {
     find: (portal, id, bypassCache) => {
       if (bypassCache) sessions.forget(id)
@@ -34,7 +34,7 @@ export const createSessionCache = (
     },
     invalidate: (id) => {
       sessions.forget(id)
-      announcements.announce(topic, id)
+      announcements.publish(topic, id)
     },
   }
 }

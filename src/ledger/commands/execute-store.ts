@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import { againWhereLost, type Database } from '../../database/index.ts'
+import { type Database, retryOnConflict } from '../../database/index.ts'
 import { type Clock, type Ids, toIso } from '../../kernel/index.ts'
 import { type Order, storedOrder } from '../order.ts'
 import type { NewOrder, OrderCommand, PostingCommand } from './command.ts'
@@ -59,7 +59,7 @@ const runCommand = async (ports: LedgerPorts, command: PostingCommand | OrderCom
   const { database } = ports
   const commandJson = toCommandJson(command, ports)
   const attempt = () => callExecute(database, commandJson)
-  const outcome = await (database.isTransaction ? attempt() : againWhereLost(attempt)).catch(throwStoreError)
+  const outcome = await (database.isTransaction ? attempt() : retryOnConflict(attempt)).catch(throwStoreError)
   return unwrapOutcome(outcome, command.parties)
 }
 

@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import { counting, type Database, moment } from '../../database/index.ts'
+import { countQuery, type Database, moment } from '../../database/index.ts'
 import {
   type Instant,
   type Money,
@@ -104,7 +104,7 @@ export const readFlows = async (database: Database, query: FlowQuery): Promise<F
 
 /** One page of flows with the total. */
 export const listFlows = async (database: Database, query: FlowQuery): Promise<Page<Flow>> => {
-  const { total } = await counting(matchingEntries(database, query)).executeTakeFirstOrThrow()
+  const { total } = await countQuery(matchingEntries(database, query)).executeTakeFirstOrThrow()
   return pageOf(await readFlows(database, query), total, query)
 }
 

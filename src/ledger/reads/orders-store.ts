@@ -1,5 +1,5 @@
 import { type Expression, type ExpressionBuilder, type SqlBool, sql } from 'kysely'
-import { counting, type Database, moment, type Tables } from '../../database/index.ts'
+import { countQuery, type Database, moment, type Tables } from '../../database/index.ts'
 import {
   type Instant,
   notFound,
@@ -176,7 +176,7 @@ export const readOrders = async (database: Database, query: OrderQuery): Promise
 /** One page of orders with the total. */
 export const listOrders = async (database: Database, query: OrderQuery): Promise<Page<ListedOrder>> => {
   const counts = await visibleSets(query.workspace, query.participant)
-    .map((isVisible) => counting(matchingOrders(database, query, isVisible)))
+    .map((isVisible) => countQuery(matchingOrders(database, query, isVisible)))
     .reduce((all, count) => all.unionAll(count))
     .execute()
   const total = counts.reduce((sum, count) => sum + count.total, 0)

@@ -1,4 +1,4 @@
 export type { Cache, WindowName } from './cache.ts'
-export { createLease } from './lease.ts'
-export { createMemoryCache } from './memory.ts'
-export { createRedisCache } from './redis.ts'
+export { createMemoryCache } from './memory-cache.ts'
+export { createRedisCache } from './redis-cache.ts'
+export { createTtlCache } from './ttl-cache.ts'

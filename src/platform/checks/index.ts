@@ -1,2 +1,2 @@
-export { type BreachCheck, createBreachCheck, noBreachCheck } from './breached-passwords.ts'
-export { createTurnstile, noRobotCheck, type RobotCheck } from './turnstile.ts'
+export { type BreachCheck, createBreachCheck, noBreachCheck } from '../breached-passwords.ts'
+export { type Captcha, createTurnstile, noCaptcha } from '../captcha.ts'

@@ -1,4 +1,4 @@
-export { forgettingFailedJobs } from './forgetting.ts'
+export { failedJobCleanup } from './cleanup.ts'
 export type { JobFacts, JobKind } from './job.ts'
-export { createJobRunner, queueItself } from './runner.ts'
+export { createJobRunner, queueFailureKind } from './runner.ts'
 export { enqueueJob } from './store.ts'

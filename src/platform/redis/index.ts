@@ -1,3 +1,3 @@
 export { openRedis, type RedisConnection } from './connection.ts'
-export { RedisUnavailable, redisFault } from './fault.ts'
+export { isRedisUnavailable, RedisUnavailable } from './errors.ts'
 export { type Script, scriptOf } from './script.ts'

@@ -9,7 +9,7 @@ import { createRoles } from '../../../src/domains/roles/index.ts'
 import { freezeWorkspace, unfreezeWorkspace } from '../../../src/domains/workspaces/contract.ts'
 import { type AccountId, type HandlerTable, type Permission, Refusal } from '../../../src/kernel/index.ts'
 
-import { systemIds } from '../../../src/platform/system/index.ts'
+import { systemIds } from '../../../src/platform/runtime/index.ts'
 import { accessSettings, callerOf, createWorld, refusalOf, words } from '../world.ts'
 import { type Command, plainAccess } from './access-model.ts'
 

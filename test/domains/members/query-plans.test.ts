@@ -1,7 +1,7 @@
 import { type RawBuilder, sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { schemaOwners } from '../../../src/compose/migrations.ts'
-import { type OpenDatabase, openDatabase } from '../../../src/database/open.ts'
+import { type OpenDatabase, openDatabase } from '../../../src/database/open-database.ts'
 import type { Database, Tx } from '../../../src/database/tables.ts'
 import { removeMembership, setRole } from '../../../src/domains/members/membership-store.ts'
 import { membershipIn } from '../../../src/domains/members/store.ts'

@@ -6,7 +6,7 @@ import {
   listTransfers,
   rejectTransfer,
 } from '../../../src/domains/transfers/contract.ts'
-import { systemIds } from '../../../src/platform/system/index.ts'
+import { systemIds } from '../../../src/platform/runtime/index.ts'
 import { createBook, type TestWallet } from '../../ledger/book.ts'
 import { embeddedStore } from '../../ledger/stores.ts'
 import type { ReplyOf } from '../world.ts'

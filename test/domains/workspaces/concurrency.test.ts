@@ -27,7 +27,7 @@ import {
 } from '../../../src/kernel/index.ts'
 import { executePosting } from '../../../src/ledger/commands/execute-store.ts'
 import { Ledger } from '../../../src/ledger/index.ts'
-import { systemIds } from '../../../src/platform/system/index.ts'
+import { systemIds } from '../../../src/platform/runtime/index.ts'
 import { everyStore } from '../../ledger/stores.ts'
 import { accessSettings, callerOf, createWorld, refusalOf, type World, words } from '../world.ts'
 
@@ -77,7 +77,7 @@ describe.each(stores)('races on $name', (store) => {
         onSessionsEnded: () => undefined,
         ledger,
         clock,
-        patiently: world.patiently,
+        withoutTimeouts: world.withoutTimeouts,
       }).handlers,
     ])
   })

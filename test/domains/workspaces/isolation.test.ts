@@ -19,7 +19,7 @@ import { endSessions } from '../../../src/identity/index.ts'
 import { type AccountId, days, type HandlerTable, type Operation, toDate } from '../../../src/kernel/index.ts'
 import { Ledger } from '../../../src/ledger/ledger.ts'
 import { createKeyedDigest } from '../../../src/platform/crypto/index.ts'
-import { systemIds, systemRandomness } from '../../../src/platform/system/index.ts'
+import { systemIds, systemRandomness } from '../../../src/platform/runtime/index.ts'
 import { rowsOf } from '../../harness/rows.ts'
 import { type Asked, accessSettings, callerOf, createWorld, refusalOf, type World, words } from '../world.ts'
 
@@ -138,7 +138,7 @@ describe('the rows of other workspaces, of other accounts and of other things st
       onFault: fault,
     })
     const ledger = new Ledger({ database, clock, ids })
-    const { patiently } = world
+    const { withoutTimeouts: patiently } = world
     const told = { signInUrl: () => '', endSessions, freezeOwnWorkspace, onSessionsEnded: () => undefined, patiently }
     const invitations = { mailer, portalUrl: '', settings: accessSettings.invitations }
     const roles = { permissionTable: permissionTable.workspace, settings: accessSettings.roles }

@@ -139,7 +139,7 @@ describe('a step-up', () => {
 
   test('is valid immediately on a replica that has cached the session and got no message', async () => {
     const deaf = await harness(undefined, (ports) => {
-      ports.announcements = { announce: () => undefined, listen: () => undefined }
+      ports.announcements = { publish: () => undefined, subscribe: () => undefined }
     })
     try {
       const { clock, identity, settings } = deaf

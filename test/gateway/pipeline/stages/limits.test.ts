@@ -7,7 +7,7 @@ import { addressLimitStage, callerLimitStage } from '../../../../src/gateway/pip
 import { initiateLogin } from '../../../../src/identity/login/contract.ts'
 import { sendStepUpCode } from '../../../../src/identity/mfa/contract.ts'
 import type { Caller, ChainId, Operation, Portal } from '../../../../src/kernel/index.ts'
-import { systemIds } from '../../../../src/platform/system/index.ts'
+import { systemIds } from '../../../../src/platform/runtime/index.ts'
 import { refusalOf } from '../../../domains/world.ts'
 import { arrivedCall } from '../../../harness/call.ts'
 import { testSettings } from '../../../harness/settings.ts'

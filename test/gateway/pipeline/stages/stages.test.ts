@@ -19,7 +19,7 @@ import {
 } from '../../../../src/gateway/pipeline/stages/index.ts'
 import { generateBackupCodes } from '../../../../src/identity/mfa/contract.ts'
 import { type Caller, type ChainId, type Operation, type Portal, Refusal } from '../../../../src/kernel/index.ts'
-import { systemIds } from '../../../../src/platform/system/index.ts'
+import { systemIds } from '../../../../src/platform/runtime/index.ts'
 import { refusalOf } from '../../../domains/world.ts'
 import { arrivedCall } from '../../../harness/call.ts'
 import { testSettings } from '../../../harness/settings.ts'
