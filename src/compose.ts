@@ -14,7 +14,7 @@ import { composeSeed, refuseSeeded } from './compose/seed.ts'
 import { servedNowhere } from './compose/unserved.ts'
 import type { Configuration } from './config/index.ts'
 import { catalogue } from './contract/index.ts'
-import { databaseFault } from './database/index.ts'
+import { isDatabaseUnavailable } from './database/index.ts'
 import {
   createAnswers,
   createDoor,
@@ -35,13 +35,13 @@ import {
   type Tracing,
 } from './gateway/index.ts'
 import { assertionType, type Identity } from './identity/index.ts'
-import { blobsFault } from './platform/blobs/index.ts'
+import { isBlobStoreUnavailable } from './platform/blobs/index.ts'
 import { outboxPage } from './platform/mail/index.ts'
-import { redisFault } from './platform/redis/index.ts'
+import { isRedisUnavailable } from './platform/redis/index.ts'
 import {
   createApprovalMetrics,
   createBackgroundMetrics,
-  createBookMetrics,
+  createLedgerMetrics,
   createMetrics,
   createPerimeterMetrics,
   createQueueMetrics,
@@ -86,7 +86,7 @@ const measure = ({ outside, logger, metrics, identity, domains }: Parts): void =
     clock: outside.clock,
     onFault: (error) => logger.warn({ err: error }, 'the accounts that wait for approval could not be counted'),
   })
-  createBackgroundMetrics(metrics.registry, outside.background.givenUp)
+  createBackgroundMetrics(metrics.registry, outside.background.dropped)
   createQueueMetrics(metrics.registry, {
     ...identity.waiting,
     'password-hash': outside.passwords.waiting,
@@ -153,7 +153,8 @@ const portalApp = (
   const log = (finished: Finished) => {
     for (const tell of told) tell(finished)
   }
-  const isUnavailable = (error: unknown): boolean => databaseFault(error) || redisFault(error) || blobsFault(error)
+  const isUnavailable = (error: unknown): boolean =>
+    isDatabaseUnavailable(error) || isRedisUnavailable(error) || isBlobStoreUnavailable(error)
   const door = createDoor({ router, stages, answers, clock, ids, metrics, log, refusalOf: refusalOf(isUnavailable) })
   const pages = isGateway ? referencePages(() => composeReference(words)) : null
   return createApp({ ...door, pageLog: pageLog(logger), pages, fault: faultDoor(answers, logger) })
@@ -209,7 +210,7 @@ export const compose = async (settings: Configuration, role: Role, logger: Logge
     ...(isGateway ? [auditRefusedCommands(outside)] : []),
   ])
   const unserved = unservedOf(parts)
-  const book = watchBook({ ledger: domains.ledger, logger, metrics: createBookMetrics(metrics.registry) })
+  const book = watchBook({ ledger: domains.ledger, logger, metrics: createLedgerMetrics(metrics.registry) })
   building.defer(() => book.close())
   let draining = false
   const isDraining = () => draining

@@ -5,7 +5,7 @@ import { storeName } from './compose/store.ts'
 import { compose, type Role } from './compose.ts'
 import { type Configuration, settingName } from './config/index.ts'
 import { closeListener } from './gateway/index.ts'
-import { keepHeapSmall, yieldToEventLoop } from './platform/system/index.ts'
+import { limitHeapGrowth, lowerWorkerPriority } from './platform/runtime/index.ts'
 
 export interface Running {
   /** Where the portal listener and the operations listener really listen. */
@@ -43,8 +43,8 @@ export const run = async (settings: Configuration, role: Role, logger: Logger): 
       port: await listen(deployment.portal, settings.listen, 'port'),
       operationsPort: await listen(deployment.operations, settings.listen, 'operationsPort'),
     }
-    yieldToEventLoop()
-    keepHeapSmall()
+    lowerWorkerPriority()
+    limitHeapGrowth()
     const { port, operationsPort } = running
     logger.info({ role, host: settings.listen.host, port, operationsPort, store: storeName(settings) }, 'listening')
     let stopping: Promise<void> | undefined

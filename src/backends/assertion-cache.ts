@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 import type { Call } from '../gateway/call.ts'
 import type { AssertionSigner, Clock, MaybePromise, Permission } from '../kernel/index.ts'
-import { createLease } from '../platform/cache/index.ts'
+import { createTtlCache } from '../platform/cache/index.ts'
 import { claimsOf } from './assertion.ts'
 
 const remembered = 10_000
@@ -29,7 +29,7 @@ const keyOf = ({ portal, caller, workspace }: Call): string =>
  * of the future, which no upstream takes.
  */
 export const cachedAssertions = (signer: AssertionSigner, audience: string, ttlMs: number, clock: Clock) => {
-  const signed = createLease<string>(clock, { ms: ttlMs / 2, max: remembered })
+  const signed = createTtlCache<string>(clock, { ms: ttlMs / 2, max: remembered })
   return (call: Call): MaybePromise<string> =>
     signed.read(keyOf(call), () => signer.sign({ audience, claims: claimsOf(call), ttl: ttlMs }))
 }

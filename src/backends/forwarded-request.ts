@@ -1,6 +1,6 @@
 import { Socket } from 'node:net'
 import type { Readable } from 'node:stream'
-import { IncomingMessage, passedOn, ServerResponse } from '../platform/system/index.ts'
+import { countStreamedBytes, IncomingMessage, ServerResponse } from '../platform/runtime/index.ts'
 
 export interface ForwardedHead {
   method: string
@@ -27,7 +27,7 @@ export class ForwardedRequest extends IncomingMessage {
     this.#source = source
     source
       ?.on('data', (chunk: Buffer) => {
-        passedOn(chunk.length)
+        countStreamedBytes(chunk.length)
         if (!this.push(chunk)) source.pause()
       })
       .once('end', () => this.push(null))

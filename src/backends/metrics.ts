@@ -1,5 +1,5 @@
 import { Counter, Gauge, type Registry } from 'prom-client'
-import { createDurations } from '../platform/telemetry/index.ts'
+import { createBatchedHistogram } from '../platform/telemetry/index.ts'
 
 /** 0 closed, 1 half open, 2 open. */
 export type BreakerState = 0 | 1 | 2
@@ -18,7 +18,7 @@ const worseOf = (one: BreakerState, other: BreakerState): BreakerState => (one >
 
 export const createUpstreamMetrics = (registry: Registry): UpstreamMetrics => {
   const registers = [registry]
-  const attempts = createDurations({
+  const attempts = createBatchedHistogram({
     name: 'portico_upstream_attempt_seconds',
     help: 'Time of each try at an upstream, by outcome',
     labels: ['upstream', 'outcome'],

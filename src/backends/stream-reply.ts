@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import { Transform } from 'node:stream'
 import { StreamReply } from '../kernel/index.ts'
-import { readAtMost } from '../platform/system/index.ts'
+import { readUpTo } from '../platform/http-client.ts'
 import { AnsweredRefusal, invalidReply, isUncoded, readReply, tooLong } from './upstream-reply.ts'
 
 /** What a 304 says: whatever else it said would change a copy that a client has saved (RFC 9111, 3.2). */
@@ -33,7 +33,7 @@ export const readStreamedJson = async (response: IncomingMessage, maxBytes: numb
       contentType: field(response, 'content-type') ?? '',
       retryAfter: field(response, 'retry-after') ?? '',
       rateLimitPolicy: field(response, 'ratelimit-policy') ?? '',
-      bytes: await readAtMost(response, maxBytes, () => tooLong('reply')),
+      bytes: await readUpTo(response, maxBytes, () => tooLong('reply')),
     })
   } catch (error) {
     const range = field(response, 'content-range') ?? ''

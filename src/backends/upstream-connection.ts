@@ -5,7 +5,7 @@ import { createSecureContext } from 'node:tls'
 import { Pool } from 'undici'
 import { isHttps, type UpstreamConfiguration } from '../config/index.ts'
 import { errorCode, Refusal } from '../kernel/index.ts'
-import { Agent as HttpAgent } from '../platform/system/index.ts'
+import { Agent as HttpAgent } from '../platform/runtime/index.ts'
 import { invalidReply } from './upstream-reply.ts'
 
 type Tls = NonNullable<UpstreamConfiguration['tls']>

@@ -1,6 +1,6 @@
 import type { Tx } from '../database/index.ts'
 import { recordAudit } from '../platform/audit/index.ts'
-import { systemClock, systemIds } from '../platform/system/index.ts'
+import { systemClock, systemIds } from '../platform/runtime/index.ts'
 
 /** The audit row of a command, which has neither an account nor an address: whoever may run it holds the secret key. */
 export const recordCommand = (

@@ -1,7 +1,7 @@
 import { stderr, stdout } from 'node:process'
 import { setTimeout as pause } from 'node:timers/promises'
 import { conform, type Result } from '../conformance/index.ts'
-import { systemIds } from '../platform/system/index.ts'
+import { systemIds } from '../platform/runtime/index.ts'
 import { type Command, UsageError } from './command.ts'
 import { bar } from './progress.ts'
 

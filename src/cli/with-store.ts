@@ -1,6 +1,6 @@
 import { databaseTarget } from '../compose/store.ts'
 import type { Configuration } from '../config/index.ts'
-import { hasEmbedded, hasSchema, type OpenDatabase, openDatabase } from '../database/index.ts'
+import { hasEmbeddedStore, hasSchema, type OpenDatabase, openDatabase } from '../database/index.ts'
 
 /** Works on the store that the configuration names, and closes it whatever comes of the work. */
 export const withStore = async <T>(settings: Configuration, work: (store: OpenDatabase) => Promise<T>): Promise<T> => {
@@ -17,7 +17,7 @@ export const withMadeStore = async <T>(
   settings: Configuration,
   work: (store: OpenDatabase) => Promise<T>,
 ): Promise<T> => {
-  if (!settings.databaseUrl && !hasEmbedded(settings.dataDirectory))
+  if (!settings.databaseUrl && !hasEmbeddedStore(settings.dataDirectory))
     throw new Error(`there is no store in ${settings.dataDirectory}`)
   return withStore(settings, async (store) => {
     if (!(await hasSchema(store.database))) throw new Error('the store is empty: `portico migrate` makes its tables')

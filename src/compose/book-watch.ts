@@ -1,6 +1,6 @@
 import type { Logger } from 'pino'
 import type { Ledger } from '../ledger/index.ts'
-import type { createBookMetrics } from '../platform/telemetry/index.ts'
+import type { createLedgerMetrics } from '../platform/telemetry/index.ts'
 
 export interface BookWatch {
   /** Rejects while the last check has found the book broken: the replica is then taken out of rotation. */
@@ -11,7 +11,7 @@ export interface BookWatch {
 interface Parts {
   ledger: Pick<Ledger, 'readCheck'>
   logger: Logger
-  metrics: ReturnType<typeof createBookMetrics>
+  metrics: ReturnType<typeof createLedgerMetrics>
 }
 
 const everyMs = 1_000

@@ -130,7 +130,7 @@ export const composeDomains = async (
         ledger,
         clock: outside.clock,
         everyMs: ledgerCheckMs,
-        verifyBook: (signal) => outside.patiently(verifyBook, signal),
+        verifyBook: (signal) => outside.withoutTimeouts(verifyBook, signal),
         onBroken: (broken) => logger.error(broken, 'the book does not add up'),
       }),
     ],

@@ -9,13 +9,8 @@ import {
   type OpenOwnWorkspace,
 } from '../identity/index.ts'
 import type { Portal, RateGroup } from '../kernel/index.ts'
-import {
-  type BreachCheck,
-  createBreachCheck,
-  createTurnstile,
-  noBreachCheck,
-  noRobotCheck,
-} from '../platform/checks/index.ts'
+import { type BreachCheck, createBreachCheck, noBreachCheck } from '../platform/breached-passwords.ts'
+import { createTurnstile, noCaptcha } from '../platform/captcha.ts'
 import { scaledLimit } from '../platform/limits/index.ts'
 import { linksOf } from './links.ts'
 import type { Outside } from './outside.ts'
@@ -70,7 +65,7 @@ export const composeIdentity = (
     ...outside,
     openWorkspace,
     isCountry,
-    robots: secret ? createTurnstile({ secret: secret.reveal(), verifyUrl, timeoutMs }) : noRobotCheck,
+    robots: secret ? createTurnstile({ secret: secret.reveal(), verifyUrl, timeoutMs }) : noCaptcha,
     breaches: breachCheckOf(settings, logger),
   }
   return createIdentity(ports, identitySettings(settings))

@@ -4,7 +4,7 @@ import { type Configuration, placeOf } from '../config/index.ts'
 import { vacuum } from '../database/index.ts'
 import type { Identity } from '../identity/index.ts'
 import { sealAuditLog } from '../platform/audit/index.ts'
-import { createJobRunner, forgettingFailedJobs, type JobKind, queueItself } from '../platform/jobs/index.ts'
+import { createJobRunner, failedJobCleanup, type JobKind, queueFailureKind } from '../platform/jobs/index.ts'
 import { createJobMetrics } from '../platform/telemetry/index.ts'
 import type { Domains } from './domains.ts'
 import type { Outside } from './outside.ts'
@@ -31,14 +31,14 @@ const kindsOf = ({ settings, outside, isGateway, identity, domains }: Parts): Jo
     await sealAuditLog(outside.database, signal)
   }
   const sweep: JobKind['work'] = (_payload, { signal }) =>
-    outside.patiently((database) => identity.sweep(database, signal), signal)
+    outside.withoutTimeouts((database) => identity.sweep(database, signal), signal)
   const { vacuumEveryMs } = settings.database
   const tidy: JobKind['work'] = (_payload, { signal }) => vacuum(outside.database, signal)
   return [
     { name: 'audit.seal', attempts: 1, everyMs: settings.audit.sealEveryMs, work: seal },
-    forgettingFailedJobs({ ...outside, ...settings.jobs }),
+    failedJobCleanup({ ...outside, ...settings.jobs }),
     ...(settings.databaseUrl === null
-      ? [{ name: 'database.vacuum', attempts: 1, everyMs: vacuumEveryMs, firstAfterMs: vacuumEveryMs, work: tidy }]
+      ? [{ name: 'database.vacuum', attempts: 1, everyMs: vacuumEveryMs, initialDelayMs: vacuumEveryMs, work: tidy }]
       : []),
     ...(isGateway
       ? [{ name: 'identity.sweep', attempts: 1, everyMs: settings.identity.sweepEveryMs, work: sweep }]
@@ -56,7 +56,7 @@ const kindsOf = ({ settings, outside, isGateway, identity, domains }: Parts): Jo
 export const startJobs = async (parts: Parts, stack: AsyncDisposableStack): Promise<void> => {
   const { outside, settings, logger, registry } = parts
   const kinds = kindsOf(parts)
-  const metrics = createJobMetrics(registry, [queueItself, ...kinds.map(({ name }) => name)])
+  const metrics = createJobMetrics(registry, [queueFailureKind, ...kinds.map(({ name }) => name)])
   const runner = createJobRunner({
     ...outside,
     settings: settings.jobs,

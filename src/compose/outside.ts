@@ -2,9 +2,15 @@ import type { Logger } from 'pino'
 import type { Configuration } from '../config/index.ts'
 import { inPackage } from '../config/root.ts'
 import { codedFamilies, codes } from '../contract/index.ts'
-import { clockDifference, type Database, demandWritable, openDatabase, snapshots } from '../database/index.ts'
+import {
+  assertWritable,
+  createSnapshotReader,
+  type Database,
+  measureClockSkew,
+  openDatabase,
+} from '../database/index.ts'
 import { hours } from '../kernel/index.ts'
-import { createBackground } from '../platform/background/index.ts'
+import { createBackgroundWork } from '../platform/background-work.ts'
 import { openBlobs } from '../platform/blobs/index.ts'
 import { createKeyedDigest, createPasswordHasher, createSecretBox } from '../platform/crypto/index.ts'
 import { createWords } from '../platform/i18n/index.ts'
@@ -16,7 +22,7 @@ import {
   openSmtpMailer,
   readMailTexts,
 } from '../platform/mail/index.ts'
-import { systemClock, systemIds, systemRandomness } from '../platform/system/index.ts'
+import { systemClock, systemIds, systemRandomness } from '../platform/runtime/index.ts'
 import { schemaOwners } from './migrations.ts'
 import { openShared } from './shared.ts'
 import { databaseTarget } from './store.ts'
@@ -58,8 +64,8 @@ export const openOutside = async (
   const texts = await readMailTexts(inPackage('config/mail'))
   const store = await openDatabase(databaseTarget(settings, onConnectionBroken, onDiskFull))
   stack.defer(() => store.close())
-  await demandWritable(store.database)
-  const aheadMs = -(await clockDifference(store.database, systemClock))
+  await assertWritable(store.database)
+  const aheadMs = -(await measureClockSkew(store.database, systemClock))
   if (Math.abs(aheadMs) >= refusedMs)
     throw new Error(`the clock of this process is ${aheadMs} ms ahead of the store's: one of the two is wrong`)
   if (Math.abs(aheadMs) >= noticedMs)
@@ -73,15 +79,15 @@ export const openOutside = async (
   stack.defer(() => blobs.close())
   const { mailer, outbox } = await createMailer(settings, texts, store.database)
   stack.defer(() => mailer.close())
-  const background = createBackground(settings.background, logger, systemRandomness)
+  const background = createBackgroundWork(settings.background, logger, systemRandomness)
   stack.defer(() => background.close())
   const key = settings.secretKey.reveal()
   return {
     database: store.database,
     waitingForDatabase: store.waiting,
-    patiently: store.patiently,
-    storeIsOver: store.over,
-    inSnapshot: snapshots(store, systemClock),
+    withoutTimeouts: store.withoutTimeouts,
+    storeIsOver: store.fatal,
+    inSnapshot: createSnapshotReader(store, systemClock),
     blobs,
     probes: [{ name: 'store', check: store.check }, ...shared.probes],
     cache: shared.cache,

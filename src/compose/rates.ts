@@ -2,7 +2,7 @@ import type { Logger } from 'pino'
 import type { Configuration } from '../config/index.ts'
 import type { ExchangeTerms } from '../domains/exchanges/index.ts'
 import { type Clock, type Money, parseMoney, parseRatio, type Ratio } from '../kernel/index.ts'
-import { providedRates, type Rates, tableRates } from '../platform/rates/index.ts'
+import { fixedRates, openRateProvider, type Rates } from '../platform/exchange-rates.ts'
 
 type ExchangeSettings = Configuration['money']['exchange']
 
@@ -25,7 +25,7 @@ export const liquidityOf = ({ liquidity }: ExchangeSettings): Money[] =>
 /** The HTTP provider where one is named, else the configuration's table. */
 export const openRates = async (settings: ExchangeSettings, clock: Clock, logger: Logger): Promise<Rates> => {
   const { provider, rates } = settings
-  if (!provider) return tableRates(rates, clock)
+  if (!provider) return fixedRates(rates, clock)
   const onFault = (error: unknown): void => logger.warn({ err: error }, 'no rates from the provider')
-  return providedRates({ ...provider, url: provider.url.reveal() }, clock, onFault)
+  return openRateProvider({ ...provider, url: provider.url.reveal() }, clock, onFault)
 }

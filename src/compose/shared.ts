@@ -1,16 +1,17 @@
 import type { Logger } from 'pino'
 import type { Configuration } from '../config/index.ts'
-import { holdAlone } from '../database/index.ts'
+import { acquireSingletonLock } from '../database/index.ts'
 import type { Clock } from '../kernel/index.ts'
 import { type Cache, createMemoryCache, createRedisCache } from '../platform/cache/index.ts'
-import { redisCounters, type StoreFactory } from '../platform/limits/index.ts'
-import { type Announcements, localAnnouncements, redisAnnouncements } from '../platform/pubsub/index.ts'
+import type { StoreFactory } from '../platform/limits/index.ts'
+import { createRedisLimitStores } from '../platform/limits/index.ts'
+import { createLocalPubSub, createRedisPubSub, type PubSub } from '../platform/pubsub.ts'
 import { openRedis } from '../platform/redis/index.ts'
 
 /** What replicas share, or what one process alone has. */
 export interface Shared {
   cache: Cache
-  announcements: Announcements
+  announcements: PubSub
   /** Undefined: counters in memory. */
   counters: StoreFactory | undefined
   probes: { name: string; check(): Promise<unknown> }[]
@@ -34,10 +35,10 @@ const openAlone = async (
 ): Promise<Shared> => {
   const cache = createMemoryCache(clock, cacheEntries)
   stack.defer(() => cache.close())
-  const shared = { cache, announcements: localAnnouncements(), counters: undefined }
+  const shared = { cache, announcements: createLocalPubSub(), counters: undefined }
   // An embedded store belongs to one process anyway.
   if (!databaseUrl || mayBeSeveral) return { ...shared, probes: [] }
-  const alone = await holdAlone({
+  const alone = await acquireSingletonLock({
     url: databaseUrl.reveal(),
     connectTimeoutMs: database.connectTimeoutMs,
     onChange: (state) => logger[state === 'held' ? 'info' : 'error'](states[state]),
@@ -80,8 +81,8 @@ export const openShared = async (
   stack.defer(() => redis.close())
   return {
     cache: createRedisCache(redis),
-    announcements: redisAnnouncements(redis),
-    counters: redisCounters(redis),
+    announcements: createRedisPubSub(redis),
+    counters: createRedisLimitStores(redis),
     probes: [{ name: 'cache', check: redis.check }],
   }
 }

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Caller, Clock, MaybePromise, WorkspaceAccess } from '../kernel/index.ts'
-import { createLease } from '../platform/cache/index.ts'
+import { createTtlCache } from '../platform/cache/index.ts'
 import type { WorkspacePort } from './ports.ts'
 
 export interface AccessMemory {
@@ -29,7 +29,7 @@ export const rememberAccess = (
   clock: Clock,
   { leaseMs, shared }: { leaseMs: number; shared: boolean },
 ): AccessMemory => {
-  const accesses = createLease<WorkspaceAccess>(clock, { ms: shared ? leaseMs : aloneMs, max: remembered })
+  const accesses = createTtlCache<WorkspaceAccess>(clock, { ms: shared ? leaseMs : aloneMs, max: remembered })
   return {
     enter: (caller, workspaceId) =>
       accesses.read(keyOf(caller, workspaceId), () => workspaces.enter(caller, workspaceId)),

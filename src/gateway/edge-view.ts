@@ -1,6 +1,6 @@
 import type { PortalConfiguration } from '../config/index.ts'
 import type { Portal } from '../kernel/index.ts'
-import { covers, parseRange } from '../platform/addresses/index.ts'
+import { covers, parseRange } from '../platform/ip-ranges.ts'
 import { clientAddress, normalAddress } from './address.ts'
 import type { Call } from './call.ts'
 

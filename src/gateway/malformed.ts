@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerOptions, ServerResponse } from 'node:http'
 import { Socket } from 'node:net'
 import type { Logger } from 'pino'
 import { errorCode } from '../kernel/index.ts'
-import { Server } from '../platform/system/index.ts'
+import { Server } from '../platform/runtime/index.ts'
 
 /** A request that was refused at the level of the parser: it has no operation, no id, and no line among the requests. */
 export interface Malformed {

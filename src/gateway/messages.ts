@@ -1,5 +1,5 @@
 import type { Express } from 'express'
-import { IncomingMessage, ServerResponse } from '../platform/system/index.ts'
+import { IncomingMessage, ServerResponse } from '../platform/runtime/index.ts'
 
 /**
  * The classes that a server has to make its messages of so that they are the app's from the start. Express makes them its

@@ -1,6 +1,6 @@
 import express, { type ErrorRequestHandler, type Express, type Response } from 'express'
 import type { Logger } from 'pino'
-import { whenLate } from '../platform/system/index.ts'
+import { setDeadline } from '../platform/runtime/index.ts'
 import type { Metrics } from '../platform/telemetry/index.ts'
 import type { Explain } from './explain.ts'
 import { answerOverRest } from './rest-of-body.ts'
@@ -35,7 +35,7 @@ const probeTimeoutMs = 2_000
 
 const settle = async ({ name, check }: Probe): Promise<[string, 'ok' | 'failed']> => {
   const late = Promise.withResolvers<never>()
-  const timer = whenLate(() => late.reject(new Error('late')), probeTimeoutMs)
+  const timer = setDeadline(() => late.reject(new Error('late')), probeTimeoutMs)
   try {
     await Promise.race([check(), late.promise])
     return [name, 'ok']

@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream'
 import { Refusal } from '../kernel/index.ts'
-import { whenLate } from '../platform/system/index.ts'
+import { setDeadline } from '../platform/runtime/index.ts'
 
 /** Reads a body whole, up to `maxBytes`, within `timeoutMs` in total, however slowly it drips. */
 export const readBounded = (source: Readable, maxBytes: number, timeoutMs: number): Promise<Buffer> =>
@@ -21,6 +21,6 @@ export const readBounded = (source: Readable, maxBytes: number, timeoutMs: numbe
     const onEnd = () => settle(() => resolve(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks)))
     const onError = (cause: Error) => refuse(new Refusal('REQUEST.MALFORMED', { internal: 'body broke off', cause }))
     const onAborted = () => refuse(new Refusal('REQUEST.MALFORMED', { internal: 'client went away' }))
-    const timer = whenLate(() => refuse(new Refusal('REQUEST.TIMEOUT', { internal: 'body' })), timeoutMs)
+    const timer = setDeadline(() => refuse(new Refusal('REQUEST.TIMEOUT', { internal: 'body' })), timeoutMs)
     source.on('data', onData).on('end', onEnd).on('error', onError).on('aborted', onAborted)
   })

@@ -1,6 +1,6 @@
 import { Socket } from 'node:net'
 import helmet from 'helmet'
-import { IncomingMessage, ServerResponse } from '../platform/system/index.ts'
+import { IncomingMessage, ServerResponse } from '../platform/runtime/index.ts'
 
 /**
  * helmet's header values, taken once at start: they are the same for every answer, so running the middleware for

@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http'
 import type { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { errorCode, Refusal, type StreamReply } from '../kernel/index.ts'
-import { passedOn } from '../platform/system/index.ts'
+import { countStreamedBytes } from '../platform/runtime/index.ts'
 
 /** A socket on which nothing moves may as well wait for the source: that has limits of its own. */
 const endWhereStalled = (source: Readable, response: ServerResponse, stallMs: number): void => {
@@ -19,7 +19,7 @@ const endWhereStalled = (source: Readable, response: ServerResponse, stallMs: nu
 async function* asTold(bytes: AsyncIterable<Buffer>, told: number | null): AsyncGenerator<Buffer> {
   let sent = 0
   for await (const chunk of bytes) {
-    passedOn(chunk.length)
+    countStreamedBytes(chunk.length)
     sent += chunk.length
     if (told !== null && sent > told) break
     yield chunk

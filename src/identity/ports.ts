@@ -1,11 +1,12 @@
 import type { Database, Tx } from '../database/index.ts'
 import type { AccountId, Clock, Ids, Instant, Randomness, Words } from '../kernel/index.ts'
-import type { Background } from '../platform/background/index.ts'
+import type { BackgroundWork } from '../platform/background-work.ts'
+import type { BreachCheck } from '../platform/breached-passwords.ts'
 import type { Cache } from '../platform/cache/index.ts'
-import type { BreachCheck, RobotCheck } from '../platform/checks/index.ts'
+import type { Captcha } from '../platform/captcha.ts'
 import type { KeyedDigest, PasswordHasher, SecretBox } from '../platform/crypto/index.ts'
 import type { Mailer } from '../platform/mail/index.ts'
-import type { Announcements } from '../platform/pubsub/index.ts'
+import type { PubSub } from '../platform/pubsub.ts'
 
 /** The workspace of its own that a new account gets, in the transaction that makes the account. */
 export type OpenOwnWorkspace = (
@@ -17,10 +18,10 @@ export type OpenOwnWorkspace = (
 export interface IdentityPorts {
   database: Database
   cache: Cache
-  announcements: Announcements
+  announcements: PubSub
   mailer: Mailer
   /** For what no answer waits for: mails above all. */
-  background: Background
+  background: BackgroundWork
   words: Words
   clock: Clock
   ids: Ids
@@ -28,7 +29,7 @@ export interface IdentityPorts {
   secretBox: SecretBox
   digest: KeyedDigest
   passwords: PasswordHasher
-  robots: RobotCheck
+  robots: Captcha
   breaches: BreachCheck
   openWorkspace: OpenOwnWorkspace
   /** Whether a country has this ISO 3166 alpha-2 code. */

@@ -1,4 +1,4 @@
-import { againWhereLost, type Database } from '../database/index.ts'
+import { type Database, retryOnConflict } from '../database/index.ts'
 import { type Clock, type Ids, toIso } from '../kernel/index.ts'
 import type { NewOrder, OrderCommand, PostingCommand } from './command.ts'
 import { callExecute } from './execute-store.ts'
@@ -51,7 +51,7 @@ const run = async (ports: LedgerPorts, command: PostingCommand | OrderCommand): 
   const { database } = ports
   const text = written(command, ports)
   const once = () => callExecute(database, text)
-  const outcome = await (database.isTransaction ? once() : againWhereLost(once)).catch(refuse)
+  const outcome = await (database.isTransaction ? once() : retryOnConflict(once)).catch(refuse)
   return answerOf(outcome, command.parties)
 }
 

@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import { counting, type Database, moment } from '../database/index.ts'
+import { countQuery, type Database, moment } from '../database/index.ts'
 import {
   type Instant,
   type Money,
@@ -107,7 +107,7 @@ export const readFlows = async (database: Database, query: FlowQuery): Promise<F
 }
 
 export const listFlows = async (database: Database, query: FlowQuery): Promise<Page<Flow>> => {
-  const { total } = await counting(matching(database, query)).executeTakeFirstOrThrow()
+  const { total } = await countQuery(matching(database, query)).executeTakeFirstOrThrow()
   return pageOf(await readFlows(database, query), total, query)
 }
 

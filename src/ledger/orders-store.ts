@@ -1,5 +1,5 @@
 import { type Expression, type ExpressionBuilder, type SqlBool, sql } from 'kysely'
-import { counting, type Database, moment, type Tables } from '../database/index.ts'
+import { countQuery, type Database, moment, type Tables } from '../database/index.ts'
 import {
   type Instant,
   type OrderId,
@@ -172,7 +172,7 @@ export const readOrders = async (database: Database, query: OrderQuery): Promise
 
 export const listOrders = async (database: Database, query: OrderQuery): Promise<Page<ReadOrder>> => {
   const counts = await sidesOf(query.workspace, query.concerning)
-    .map((side) => counting(matching(database, query, side)))
+    .map((side) => countQuery(matching(database, query, side)))
     .reduce((all, side) => all.unionAll(side))
     .execute()
   const counted = counts.reduce((sum, { total }) => sum + total, 0)

@@ -8,7 +8,7 @@ import { operatorPermissions } from '../../src/contract/permissions.ts'
 import { openDatabase } from '../../src/database/index.ts'
 import { sealAuditLog } from '../../src/platform/audit/index.ts'
 import { createPasswordHasher } from '../../src/platform/crypto/index.ts'
-import { systemRandomness } from '../../src/platform/system/index.ts'
+import { systemRandomness } from '../../src/platform/runtime/index.ts'
 import { root, testSettings } from '../harness/settings.ts'
 import { createTemplate } from '../harness/template.ts'
 

@@ -8,7 +8,7 @@ import { parseCompactJwe } from '../../src/identity/secure-channel/compact-jwe.t
 import { decryptDirect, encryptDirect } from '../../src/identity/secure-channel/direct-encryption.ts'
 import { openingReader } from '../../src/identity/secure-channel/opening.ts'
 import { instantOf } from '../../src/kernel/index.ts'
-import { systemRandomness } from '../../src/platform/system/index.ts'
+import { systemRandomness } from '../../src/platform/runtime/index.ts'
 import { root } from '../harness/settings.ts'
 
 const Sealed = z.strictObject({ header: z.string(), nonce: z.string(), plaintext: z.string(), payload: z.string() })

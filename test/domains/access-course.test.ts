@@ -9,7 +9,7 @@ import * as roles from '../../src/domains/roles/contract.ts'
 import { createRoles } from '../../src/domains/roles/index.ts'
 import { leaveWorkspace } from '../../src/domains/workspaces/contract.ts'
 import { type AccountId, type HandlerTable, Refusal } from '../../src/kernel/index.ts'
-import { systemIds } from '../../src/platform/system/index.ts'
+import { systemIds } from '../../src/platform/runtime/index.ts'
 import { type Command, plainAccess } from './access-model.ts'
 import { accessSettings, callerOf, createWorld, refusalOf, words } from './world.ts'
 

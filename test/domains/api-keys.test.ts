@@ -15,7 +15,7 @@ import {
   toIso,
 } from '../../src/kernel/index.ts'
 import { createKeyedDigest } from '../../src/platform/crypto/index.ts'
-import { systemIds, systemRandomness } from '../../src/platform/system/index.ts'
+import { systemIds, systemRandomness } from '../../src/platform/runtime/index.ts'
 import { keptPlainly } from '../harness/rows.ts'
 import { accessSettings, callerOf, createWorld, refusalOf, type World, words } from './world.ts'
 

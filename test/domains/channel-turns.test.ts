@@ -6,7 +6,7 @@ import { createWithdrawalChannels } from '../../src/domains/withdrawal-channels/
 import * as contract from '../../src/domains/withdrawals/contract.ts'
 import { createWithdrawals } from '../../src/domains/withdrawals/index.ts'
 import { createKeyedDigest, createSecretBox } from '../../src/platform/crypto/index.ts'
-import { systemIds, systemRandomness } from '../../src/platform/system/index.ts'
+import { systemIds, systemRandomness } from '../../src/platform/runtime/index.ts'
 import { payoutAccount } from '../harness/payout-account.ts'
 import { asker } from '../ledger/ask.ts'
 import { createBook } from '../ledger/book.ts'

@@ -3,12 +3,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { loadConfiguration } from '../../src/config/index.ts'
-import { snapshots } from '../../src/database/index.ts'
+import { createSnapshotReader } from '../../src/database/index.ts'
 import { createExports } from '../../src/domains/exports/index.ts'
 import { create, read } from '../../src/domains/exports/service.ts'
 import { type Blobs, openBlobs } from '../../src/platform/blobs/index.ts'
 import { createJobRunner } from '../../src/platform/jobs/index.ts'
-import { systemIds as ids } from '../../src/platform/system/index.ts'
+import { systemIds as ids } from '../../src/platform/runtime/index.ts'
 import { testDatabase } from '../identity/database.ts'
 import { createBook } from '../ledger/book.ts'
 import { words } from './world.ts'
@@ -46,7 +46,13 @@ const during = async (outageMs: number): Promise<{ status: string; tries: number
     delete: (key) => stored.delete(key),
     close: () => stored.close(),
   }
-  const outside = { database, clock, ids, blobs, inSnapshot: snapshots({ database, kind: 'embedded' }, clock) }
+  const outside = {
+    database,
+    clock,
+    ids,
+    blobs,
+    inSnapshot: createSnapshotReader({ database, kind: 'embedded' }, clock),
+  }
   const { jobs } = createExports({ ...outside, ledger, words, settings: settings.exports })
   const runner = createJobRunner({ ...outside, kinds: jobs, settings: settings.jobs, onFailure: () => undefined })
 

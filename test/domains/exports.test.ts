@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type Database, inTransaction, snapshots } from '../../src/database/index.ts'
+import { createSnapshotReader, type Database, inTransaction } from '../../src/database/index.ts'
 import { createExports } from '../../src/domains/exports/index.ts'
 import { beginRun, completeRun, failRun, recordProgress } from '../../src/domains/exports/run-store.ts'
 import { exportById, listExports } from '../../src/domains/exports/store.ts'
@@ -12,7 +12,7 @@ import { plus } from '../../src/kernel/index.ts'
 import type { Ledger } from '../../src/ledger/index.ts'
 import { type Blobs, openBlobs } from '../../src/platform/blobs/index.ts'
 import type { JobFacts } from '../../src/platform/jobs/index.ts'
-import { systemIds as ids } from '../../src/platform/system/index.ts'
+import { systemIds as ids } from '../../src/platform/runtime/index.ts'
 import { type Book, createBook, type TestWallet } from '../ledger/book.ts'
 import { everyStore, type TestStore } from '../ledger/stores.ts'
 import { words } from './world.ts'
@@ -42,7 +42,7 @@ describe('an export over one snapshot', () => {
     const to = await book.wallet('USD', '1000.00', workspace)
     for (let count = 1; count < opening; count++) await move(book, from, to)
     const kind = name === 'PGlite' ? 'embedded' : 'postgres'
-    const inSnapshot = snapshots({ database, kind }, book.clock)
+    const inSnapshot = createSnapshotReader({ database, kind }, book.clock)
     const settings = { pageSize: 7, lifeMs: 60_000, attempts: 2, sweepEveryMs: 1_000 }
     const ports = { database, blobs, clock: book.clock, ids, words, inSnapshot, settings }
     const exportsOver = (ledger: Ledger, over: Database = database) =>

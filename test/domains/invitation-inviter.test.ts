@@ -3,7 +3,7 @@ import * as contract from '../../src/domains/invitations/contract.ts'
 import { createInvitations } from '../../src/domains/invitations/index.ts'
 import { leaveWorkspace } from '../../src/domains/workspaces/contract.ts'
 import { type AccountId, bizId, type HandlerTable, type Permission } from '../../src/kernel/index.ts'
-import { systemIds } from '../../src/platform/system/index.ts'
+import { systemIds } from '../../src/platform/runtime/index.ts'
 import { accessSettings, callerOf, createWorld, refusalOf, type World, words } from './world.ts'
 
 let world: World

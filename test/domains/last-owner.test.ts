@@ -16,7 +16,7 @@ import {
   type WorkspaceId,
 } from '../../src/kernel/index.ts'
 import { createLedger } from '../../src/ledger/index.ts'
-import { systemIds } from '../../src/platform/system/index.ts'
+import { systemIds } from '../../src/platform/runtime/index.ts'
 import { everyStore } from '../ledger/stores.ts'
 import { accessSettings, callerOf, createWorld, refusalOf, type World, words } from './world.ts'
 
@@ -44,7 +44,7 @@ describe.each(stores)('the last owner on $name', (store) => {
       onSessionsEnded: () => undefined,
       mailer,
       ledger: createLedger(shared),
-      patiently: world.patiently,
+      withoutTimeouts: world.withoutTimeouts,
     }
     handlers = new Map([
       ...workspaces.handlers,

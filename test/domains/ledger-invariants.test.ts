@@ -3,11 +3,11 @@ import { sql } from 'kysely'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { schemaOwners } from '../../src/compose/migrations.ts'
 import type { OpenDatabase } from '../../src/database/index.ts'
-import { openPostgres } from '../../src/database/postgres.ts'
+import { openPostgres } from '../../src/database/postgres/open-postgres.ts'
 import * as contract from '../../src/domains/operators/contract.ts'
 import { ledgerHandlers } from '../../src/domains/operators/ledger-handlers.ts'
 import { createLedger } from '../../src/ledger/index.ts'
-import { systemIds } from '../../src/platform/system/index.ts'
+import { systemIds } from '../../src/platform/runtime/index.ts'
 import { startPostgres } from '../harness/postgres.ts'
 import { callerOf, createWorld, type World } from './world.ts'
 
@@ -46,15 +46,15 @@ test.skipIf(!server)(
     const { database, clock } = world
     const operator = callerOf(await world.account('operator@example.test', 'SYSTEM'), 'SYSTEM')
     const began: number[] = []
-    const patiently: OpenDatabase['patiently'] = (work) => {
+    const withoutTimeouts: OpenDatabase['withoutTimeouts'] = (work) => {
       began.push(clock.now())
-      return store.patiently(work)
+      return store.withoutTimeouts(work)
     }
     const ledger = createLedger({ database, clock, ids: systemIds })
-    const handlers = ledgerHandlers({ ledger, clock, patiently })
+    const handlers = ledgerHandlers({ ledger, clock, withoutTimeouts })
     const check = () => world.ask(handlers, contract.checkLedgerInvariants, { as: operator })
     // Stands for a book that takes longer to read than a statement may.
-    const slow = store.patiently((own) =>
+    const slow = store.withoutTimeouts((own) =>
       own.transaction().execute(async (tx) => {
         await sql`LOCK TABLE ledger_entries IN ACCESS EXCLUSIVE MODE`.execute(tx)
         await pause(2.5 * statementTimeoutMs)

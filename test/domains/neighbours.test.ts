@@ -17,7 +17,7 @@ import { endSessions } from '../../src/identity/index.ts'
 import { type AccountId, days, type HandlerTable, type Operation, toDate } from '../../src/kernel/index.ts'
 import { createLedger } from '../../src/ledger/index.ts'
 import { createKeyedDigest } from '../../src/platform/crypto/index.ts'
-import { systemIds, systemRandomness } from '../../src/platform/system/index.ts'
+import { systemIds, systemRandomness } from '../../src/platform/runtime/index.ts'
 import { rowsOf } from '../harness/rows.ts'
 import { type Asked, accessSettings, callerOf, createWorld, refusalOf, type World, words } from './world.ts'
 
@@ -126,8 +126,14 @@ describe('the rows of other workspaces, of other accounts and of other things st
     const admit = async () => undefined
     keys = createApiKeys({ database, words, ids, clock, ...secrets, gate, members, admit, settings, onFault: fault })
     const ledger = createLedger({ database, clock, ids })
-    const { patiently } = world
-    const told = { signInUrl: () => '', endSessions, freezeOwnWorkspace, onSessionsEnded: () => undefined, patiently }
+    const { withoutTimeouts } = world
+    const told = {
+      signInUrl: () => '',
+      endSessions,
+      freezeOwnWorkspace,
+      onSessionsEnded: () => undefined,
+      withoutTimeouts,
+    }
     const invitations = { mailer, portalUrl: '', settings: accessSettings.invitations }
     handlers = new Map([
       ...workspaces.handlers,

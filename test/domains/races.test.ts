@@ -25,7 +25,7 @@ import {
 } from '../../src/kernel/index.ts'
 import { post } from '../../src/ledger/execute.ts'
 import { createLedger, type Ledger } from '../../src/ledger/index.ts'
-import { systemIds } from '../../src/platform/system/index.ts'
+import { systemIds } from '../../src/platform/runtime/index.ts'
 import { everyStore } from '../ledger/stores.ts'
 import { accessSettings, callerOf, createWorld, refusalOf, type World, words } from './world.ts'
 
@@ -74,7 +74,7 @@ describe.each(stores)('races on $name', (store) => {
         onSessionsEnded: () => undefined,
         ledger,
         clock,
-        patiently: world.patiently,
+        withoutTimeouts: world.withoutTimeouts,
       }).handlers,
     ])
   })

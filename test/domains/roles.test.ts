@@ -14,7 +14,7 @@ import {
   toDate,
   toIso,
 } from '../../src/kernel/index.ts'
-import { systemIds } from '../../src/platform/system/index.ts'
+import { systemIds } from '../../src/platform/runtime/index.ts'
 import { accessSettings, callerOf, createWorld, refusalOf, type World, words } from './world.ts'
 
 let world: World

@@ -6,7 +6,7 @@ import { createTransfers } from '../../src/domains/transfers/index.ts'
 import { type AccountId, formatMoney, type HandlerTable, type WalletId } from '../../src/kernel/index.ts'
 import { post } from '../../src/ledger/execute.ts'
 import { createLedger, type Ledger, type LedgerPorts } from '../../src/ledger/index.ts'
-import { systemIds } from '../../src/platform/system/index.ts'
+import { systemIds } from '../../src/platform/runtime/index.ts'
 import { createWorld, refusalOf, type World, words } from './world.ts'
 
 let world: World

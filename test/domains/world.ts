@@ -18,8 +18,8 @@ import {
   toDate,
   type WorkspaceAccess,
 } from '../../src/kernel/index.ts'
-import { createWords } from '../../src/platform/i18n/index.ts'
-import { systemIds } from '../../src/platform/system/index.ts'
+import { createWords } from '../../src/platform/i18n/words.ts'
+import { systemIds } from '../../src/platform/runtime/index.ts'
 import { facts, taken } from '../harness/facts.ts'
 import { testSettings } from '../harness/settings.ts'
 import { testDatabase } from '../identity/database.ts'
@@ -59,7 +59,7 @@ export interface Asked {
 /** What the interface says of an operation's reply, as a client reads it. */
 export type ReplyOf<O extends Operation> = O['reply'] extends z.ZodType ? z.output<O['reply']> : never
 
-export interface World extends Pick<OpenDatabase, 'patiently'> {
+export interface World extends Pick<OpenDatabase, 'withoutTimeouts'> {
   database: Database
   clock: TestClock
   workspaces: Workspaces
@@ -176,8 +176,8 @@ export const createWorld = async (open = testDatabase): Promise<World> => {
     return (typeof reply === 'object' ? reply.parse(answer) : answer) as never
   }
 
-  const patiently: World['patiently'] = (work) => work(database)
-  return { database, patiently, clock, workspaces, limits, account, workspaceOf, join, ask, close }
+  const withoutTimeouts: World['withoutTimeouts'] = (work) => work(database)
+  return { database, withoutTimeouts, clock, workspaces, limits, account, workspaceOf, join, ask, close }
 }
 
 /** The code that a call is refused with. */

@@ -17,7 +17,7 @@ import {
   refusalOf,
 } from '../../src/gateway/index.ts'
 import { type Code, instantOf, Refusal, rateLimited, StreamReply } from '../../src/kernel/index.ts'
-import { systemIds } from '../../src/platform/system/index.ts'
+import { systemIds } from '../../src/platform/runtime/index.ts'
 import { createMetrics } from '../../src/platform/telemetry/index.ts'
 import { captureLog } from '../harness/log.ts'
 

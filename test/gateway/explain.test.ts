@@ -3,7 +3,7 @@ import { statusOf } from '../../src/contract/index.ts'
 import { listTransfers } from '../../src/domains/transfers/contract.ts'
 import { createExplain } from '../../src/gateway/explain.ts'
 import { instantOf, Refusal } from '../../src/kernel/index.ts'
-import { systemIds } from '../../src/platform/system/index.ts'
+import { systemIds } from '../../src/platform/runtime/index.ts'
 import { arrivedCall } from '../harness/call.ts'
 
 const explaining = (entries: number) => {

@@ -3,7 +3,7 @@ import { statusOf } from '../../src/contract/index.ts'
 import { createTransfer } from '../../src/domains/transfers/contract.ts'
 import { type Finished, requestLog } from '../../src/gateway/index.ts'
 import { Refusal, type RefusalDetail } from '../../src/kernel/index.ts'
-import { systemIds } from '../../src/platform/system/index.ts'
+import { systemIds } from '../../src/platform/runtime/index.ts'
 import { arrivedCall, headersOf } from '../harness/call.ts'
 import { captureLog } from '../harness/log.ts'
 

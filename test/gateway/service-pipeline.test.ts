@@ -7,7 +7,7 @@ import { assertedCall, type Backend } from '../../src/backends/index.ts'
 import { catalogue } from '../../src/contract/index.ts'
 import { runStages } from '../../src/gateway/call.ts'
 import { instantOf } from '../../src/kernel/index.ts'
-import { systemClock } from '../../src/platform/system/index.ts'
+import { systemClock } from '../../src/platform/runtime/index.ts'
 import { arrivedCall, headersOf } from '../harness/call.ts'
 import { testSettings } from '../harness/settings.ts'
 

@@ -1,10 +1,10 @@
 import { PGlite } from '@electric-sql/pglite'
 import { Kysely } from 'kysely'
 import { schemaOwners } from '../../src/compose/migrations.ts'
-import { embeddedDialect } from '../../src/database/embedded-dialect.ts'
-import { migrate } from '../../src/database/migrate.ts'
-import { parsers } from '../../src/database/parsers.ts'
+import { embeddedDialect } from '../../src/database/embedded/dialect.ts'
+import { migrate } from '../../src/database/migrator/migrate.ts'
 import type { Database, Tables } from '../../src/database/tables.ts'
+import { parsers } from '../../src/database/value-parsers.ts'
 
 export interface TestDatabase {
   database: Database

@@ -139,7 +139,7 @@ describe('a step-up', () => {
 
   test('counts at once on a replica that remembers the session from before and has had no news of it', async () => {
     const deaf = await harness(undefined, (ports) => {
-      ports.announcements = { announce: () => undefined, listen: () => undefined }
+      ports.announcements = { publish: () => undefined, subscribe: () => undefined }
     })
     try {
       const { clock, identity, settings } = deaf

@@ -13,15 +13,16 @@ import {
   type Request,
   type RequestFacts,
 } from '../../src/kernel/index.ts'
-import { type Background, createBackground } from '../../src/platform/background/index.ts'
+import { type BackgroundWork, createBackgroundWork } from '../../src/platform/background-work.ts'
+import { noBreachCheck } from '../../src/platform/breached-passwords.ts'
 import { createMemoryCache } from '../../src/platform/cache/index.ts'
-import { noBreachCheck, noRobotCheck } from '../../src/platform/checks/index.ts'
+import { noCaptcha } from '../../src/platform/captcha.ts'
 import { createKeyedDigest, createPasswordHasher, createSecretBox } from '../../src/platform/crypto/index.ts'
-import { createWords } from '../../src/platform/i18n/index.ts'
+import { createWords } from '../../src/platform/i18n/words.ts'
 import { createJobRunner } from '../../src/platform/jobs/index.ts'
 import { createOutbox, type Outbox, readMailTexts } from '../../src/platform/mail/index.ts'
-import { localAnnouncements } from '../../src/platform/pubsub/index.ts'
-import { systemIds, systemRandomness } from '../../src/platform/system/index.ts'
+import { createLocalPubSub } from '../../src/platform/pubsub.ts'
+import { systemIds, systemRandomness } from '../../src/platform/runtime/index.ts'
 import { facts, taken } from '../harness/facts.ts'
 import { type TestClock, testClock } from './clock.ts'
 import { type TestDatabase, testDatabase } from './database.ts'
@@ -40,7 +41,7 @@ export interface Harness {
   settings: IdentitySettings
   clock: TestClock
   outbox: Outbox
-  background: Background
+  background: BackgroundWork
   /** What was logged as a fault. */
   faults: unknown[]
   /** Another replica over the same store. */
@@ -59,7 +60,7 @@ export const harness = async (
 ): Promise<Harness> => {
   const { database, close } = store ?? (await testDatabase())
   const faults: unknown[] = []
-  const background = createBackground(
+  const background = createBackgroundWork(
     { concurrency: 4, capacity: 100, spreadMs: 0, attempts: 2, retryMs: 1, closeMs: 2_000 },
     { warn: () => undefined, error: (line: unknown) => void faults.push(line) },
     systemRandomness,
@@ -71,7 +72,7 @@ export const harness = async (
   const ports: IdentityPorts = {
     database,
     cache: createMemoryCache(clock, 10_000),
-    announcements: localAnnouncements(),
+    announcements: createLocalPubSub(),
     mailer: outbox,
     words: createWords({ directory: 'config/locales', codes, families: codedFamilies }),
     clock,
@@ -81,7 +82,7 @@ export const harness = async (
     digest: createKeyedDigest(secretKey),
     passwords: createPasswordHasher({ concurrency: 2, waiting: 200 }, systemRandomness),
     background,
-    robots: noRobotCheck,
+    robots: noCaptcha,
     breaches: noBreachCheck,
     openWorkspace: async () => undefined,
     isCountry: (code) => code === 'DE' || code === 'US',

@@ -9,7 +9,7 @@ import {
   initiateRegistration,
   verifyRegistrationEmail,
 } from '../../src/identity/registration/contract.ts'
-import { noBreachCheck } from '../../src/platform/checks/index.ts'
+import { noBreachCheck } from '../../src/platform/breached-passwords.ts'
 import { keptPlainly } from '../harness/rows.ts'
 import {
   begin as beginLogin,

@@ -7,7 +7,7 @@ import * as mfa from '../../src/identity/mfa/contract.ts'
 import * as passwords from '../../src/identity/passwords/contract.ts'
 import * as contract from '../../src/identity/sessions/contract.ts'
 import { type Caller, type Operation, Refusal, type RequestFacts } from '../../src/kernel/index.ts'
-import { localAnnouncements } from '../../src/platform/pubsub/index.ts'
+import { createLocalPubSub } from '../../src/platform/pubsub.ts'
 import { call, credential, facts, harness, mailedCode } from './harness.ts'
 import { type Command, deviceOf, limits, type Proof, plainSignIns, recent } from './sign-in-model.ts'
 
@@ -29,7 +29,7 @@ const at = await harness(
 afterAll(() => at.close())
 
 /** A process that hears nothing of the others: what ended is over for it a second later all the same. */
-const anotherReplica = () => createIdentity({ ...at.ports, announcements: localAnnouncements() }, at.settings)
+const anotherReplica = () => createIdentity({ ...at.ports, announcements: createLocalPubSub() }, at.settings)
 
 const refusalOf = async (promise: Promise<unknown>): Promise<string> => {
   try {

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { sql } from 'kysely'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { enableIpWhitelist, readIpWhitelist, replaceIpWhitelist } from '../../src/identity/ip-whitelist/contract.ts'
-import { covers, parseRange } from '../../src/platform/addresses/index.ts'
+import { covers, parseRange } from '../../src/platform/ip-ranges.ts'
 import { call, codeOf, credential, facts, type Harness, harness, signIn } from './harness.ts'
 
 let at: Harness

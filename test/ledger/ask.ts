@@ -10,7 +10,7 @@ import type {
   Request,
   WorkspaceId,
 } from '../../src/kernel/index.ts'
-import { systemIds } from '../../src/platform/system/index.ts'
+import { systemIds } from '../../src/platform/runtime/index.ts'
 import { callerOf, type ReplyOf } from '../domains/world.ts'
 import { facts, taken } from '../harness/facts.ts'
 

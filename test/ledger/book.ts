@@ -13,7 +13,7 @@ import {
   type WorkspaceId,
 } from '../../src/kernel/index.ts'
 import { createLedger, type Ledger } from '../../src/ledger/index.ts'
-import { systemIds } from '../../src/platform/system/index.ts'
+import { systemIds } from '../../src/platform/runtime/index.ts'
 import { accessSettings, type TestClock, testClock, words } from '../domains/world.ts'
 import { asker } from './ask.ts'
 

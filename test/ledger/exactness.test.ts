@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createTransfer } from '../../src/domains/transfers/contract.ts'
 import { readBalance } from '../../src/domains/wallets/contract.ts'
-import { systemIds } from '../../src/platform/system/index.ts'
+import { systemIds } from '../../src/platform/runtime/index.ts'
 import { refusalOf } from '../domains/world.ts'
 import { type Book, createBook } from './book.ts'
 import { everyStore } from './stores.ts'

@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { systemIds } from '../../src/platform/system/index.ts'
+import { systemIds } from '../../src/platform/runtime/index.ts'
 import { type Book, createBook, type TestWallet } from './book.ts'
 import { everyStore } from './stores.ts'
 

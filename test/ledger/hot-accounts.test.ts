@@ -1,7 +1,7 @@
 import { afterAll, describe, expect, test } from 'vitest'
 import { post } from '../../src/ledger/execute.ts'
 import type { HouseParty, Party } from '../../src/ledger/index.ts'
-import { systemIds } from '../../src/platform/system/index.ts'
+import { systemIds } from '../../src/platform/runtime/index.ts'
 import { createBook, type TestWallet } from './book.ts'
 import { everyStore } from './stores.ts'
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { afterAll, describe, expect, test } from 'vitest'
 import { approveTransfer, createTransfer, rejectTransfer } from '../../src/domains/transfers/contract.ts'
-import { systemIds } from '../../src/platform/system/index.ts'
+import { systemIds } from '../../src/platform/runtime/index.ts'
 import { refusalOf } from '../domains/world.ts'
 import { createBook, type TestWallet } from './book.ts'
 import { type Answered, type Command, explained, opened, type Transfer } from './model.ts'

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { afterAll, expect, test } from 'vitest'
 import { approveTransfer, createTransfer, listTransfers, rejectTransfer } from '../../src/domains/transfers/contract.ts'
-import { systemIds } from '../../src/platform/system/index.ts'
+import { systemIds } from '../../src/platform/runtime/index.ts'
 import type { ReplyOf } from '../domains/world.ts'
 import { createBook, type TestWallet } from './book.ts'
 import { embeddedStore } from './stores.ts'

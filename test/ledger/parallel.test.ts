@@ -1,6 +1,6 @@
 import { afterAll, describe, expect, test } from 'vitest'
 import { createTransfer, listTransfers } from '../../src/domains/transfers/contract.ts'
-import { systemIds } from '../../src/platform/system/index.ts'
+import { systemIds } from '../../src/platform/runtime/index.ts'
 import { refusalOf } from '../domains/world.ts'
 import { createBook, type TestWallet } from './book.ts'
 import { everyStore } from './stores.ts'

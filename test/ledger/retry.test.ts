@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import { afterAll, beforeEach, describe, expect, test } from 'vitest'
 import { inTransaction } from '../../src/database/index.ts'
 import { createTransfer } from '../../src/domains/transfers/contract.ts'
-import { systemIds } from '../../src/platform/system/index.ts'
+import { systemIds } from '../../src/platform/runtime/index.ts'
 import { createBook } from './book.ts'
 import { everyStore } from './stores.ts'
 

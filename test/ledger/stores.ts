@@ -1,6 +1,6 @@
 import { schemaOwners } from '../../src/compose/migrations.ts'
-import { migrate } from '../../src/database/migrate.ts'
-import { openPostgres } from '../../src/database/postgres.ts'
+import { migrate } from '../../src/database/migrator/migrate.ts'
+import { openPostgres } from '../../src/database/postgres/open-postgres.ts'
 import type { Database } from '../../src/database/tables.ts'
 import { startPostgres } from '../harness/postgres.ts'
 import { testDatabase } from '../identity/database.ts'

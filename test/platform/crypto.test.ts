@@ -5,7 +5,7 @@ import {
   createSecretBox,
   type PasswordHasher,
 } from '../../src/platform/crypto/index.ts'
-import { systemRandomness } from '../../src/platform/system/index.ts'
+import { systemRandomness } from '../../src/platform/runtime/index.ts'
 
 const key = new Uint8Array(32).fill(1)
 const text = (bytes: Uint8Array): string => Buffer.from(bytes).toString()

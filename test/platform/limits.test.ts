@@ -1,6 +1,6 @@
 import { expect, test, vi } from 'vitest'
-import { createLimits } from '../../src/platform/limits/index.ts'
-import { systemClock } from '../../src/platform/system/index.ts'
+import { createLimits } from '../../src/platform/limits/limits.ts'
+import { systemClock } from '../../src/platform/runtime/index.ts'
 import { testClock } from '../identity/clock.ts'
 
 test('of many that spend in the same moment as many pass as the limit says', async () => {

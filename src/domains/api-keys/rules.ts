@@ -1,5 +1,5 @@
 import { type Instant, invalid, type Permission, plus, Refusal, type WorkspaceAccess } from '../../kernel/index.ts'
-import { covers, parseRange } from '../../platform/addresses/index.ts'
+import { covers, parseRange } from '../../platform/ip-ranges.ts'
 import type { ApiKeyStatus } from './contract.ts'
 
 export interface ApiKeySettings {

@@ -1,6 +1,6 @@
 import type { Database } from '../../database/index.ts'
 import { type AccountId, inverse, parseRatio, type Ratio } from '../../kernel/index.ts'
-import type { Rate, Rates } from '../../platform/rates/index.ts'
+import type { Rate, Rates } from '../../platform/exchange-rates.ts'
 import { listSetRates, readSetRate } from './store.ts'
 
 export interface RateInForce extends Rate {

@@ -1,6 +1,6 @@
 import { inTransaction, type Tx } from '../../database/index.ts'
 import type { HandlerTable, Instant, Words, WorkspaceId } from '../../kernel/index.ts'
-import { addUnnamed, sweepUnnamed } from '../../platform/blobs/index.ts'
+import { addOrphanBlobs, deleteOrphanBlobs } from '../../platform/blobs/index.ts'
 import type { JobKind } from '../../platform/jobs/index.ts'
 import { exportHandlers } from './handlers.ts'
 import { expireExports } from './run-store.ts'
@@ -26,8 +26,8 @@ export const createExports = (options: ExportsOptions): Exports => {
 
   const sweep: JobKind['work'] = async (_payload, { signal }) => {
     const now = clock.now()
-    await inTransaction(database, async (tx) => addUnnamed(tx, await expireExports(tx, now), now))
-    await sweepUnnamed(options, 'exports', now, signal)
+    await inTransaction(database, async (tx) => addOrphanBlobs(tx, await expireExports(tx, now), now))
+    await deleteOrphanBlobs(options, 'exports', now, signal)
   }
 
   return {
@@ -42,6 +42,6 @@ export const createExports = (options: ExportsOptions): Exports => {
       },
       { name: 'exports.sweep', attempts: 1, everyMs: settings.sweepEveryMs, work: sweep },
     ],
-    clean: async (tx, { workspaceId, at }) => addUnnamed(tx, await deleteExportsOf(tx, workspaceId), at),
+    clean: async (tx, { workspaceId, at }) => addOrphanBlobs(tx, await deleteExportsOf(tx, workspaceId), at),
   }
 }

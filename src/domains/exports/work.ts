@@ -1,9 +1,9 @@
 import { pipeline } from 'node:stream/promises'
 import { z } from 'zod'
-import { type Database, type InSnapshot, inTransaction } from '../../database/index.ts'
+import { type Database, inTransaction, type ReadSnapshot } from '../../database/index.ts'
 import { bizId, type Clock, days, type Ids, plus } from '../../kernel/index.ts'
 import type { Ledger } from '../../ledger/index.ts'
-import { addUnnamed, type Blobs, meter, nameBlob } from '../../platform/blobs/index.ts'
+import { addOrphanBlobs, type Blobs, claimBlob, createByteMeter } from '../../platform/blobs/index.ts'
 import type { JobFacts } from '../../platform/jobs/index.ts'
 import { formats } from './formats.ts'
 import { exportName } from './rules.ts'
@@ -13,7 +13,7 @@ import type { Row, Source } from './sources/row.ts'
 
 export interface ExportWorkPorts {
   database: Database
-  inSnapshot: InSnapshot
+  inSnapshot: ReadSnapshot
   ledger: Ledger
   blobs: Blobs
   clock: Clock
@@ -56,8 +56,8 @@ const carryOut = async (ports: ExportWorkPorts, run: Run, signal: AbortSignal): 
   if (!asked) return
   const format = formats[asked.format]
   const blobKey = `exports/${ids.next<'blob'>()}`
-  await addUnnamed(database, [blobKey], plus(clock.now(), longestAttemptMs))
-  const measure = meter()
+  await addOrphanBlobs(database, [blobKey], plus(clock.now(), longestAttemptMs))
+  const measure = createByteMeter()
   let rowCount = 0
   try {
     await ports.inSnapshot(async (snapshot) => {
@@ -89,7 +89,7 @@ const carryOut = async (ports: ExportWorkPorts, run: Run, signal: AbortSignal): 
   // Where no answer comes the row may be written: the bytes are the sweep's then, unless that row has named them.
   const isOurs = await inTransaction(database, async (tx) => {
     if (!(await completeRun(tx, run, completed))) return false
-    if (!(await nameBlob(tx, blobKey))) throw new Error('the bytes were swept before a row named them')
+    if (!(await claimBlob(tx, blobKey))) throw new Error('the bytes were swept before a row named them')
     return true
   })
   if (!isOurs) await blobs.delete(blobKey)

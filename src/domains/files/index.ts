@@ -1,6 +1,6 @@
 import type { Tx } from '../../database/index.ts'
 import type { Clock, HandlerTable, Instant, Words, WorkspaceId } from '../../kernel/index.ts'
-import { addUnnamed, type Downloadable, sweepUnnamed } from '../../platform/blobs/index.ts'
+import { addOrphanBlobs, type Downloadable, deleteOrphanBlobs } from '../../platform/blobs/index.ts'
 import type { JobKind } from '../../platform/jobs/index.ts'
 import type { FilePurpose } from './contract.ts'
 import { fileHandlers } from './handlers.ts'
@@ -31,7 +31,7 @@ export const createFiles = ({ settings, words, clock, ...outside }: FilesOptions
   const { database } = outside
   const { purposes, orphanAfterMs } = settings
   const sweep: JobKind['work'] = async (_payload, { signal }) =>
-    void (await sweepUnnamed(outside, 'files', clock.now(), signal))
+    void (await deleteOrphanBlobs(outside, 'files', clock.now(), signal))
   return {
     handlers: fileHandlers({ ...outside, purposes, orphanAfterMs }, words),
     jobs: [{ name: 'files.sweep', attempts: 1, everyMs: settings.sweepEveryMs, work: sweep }],
@@ -40,6 +40,6 @@ export const createFiles = ({ settings, words, clock, ...outside }: FilesOptions
       return file && { ...file, key: file.blobKey }
     },
     serves: (purpose, file) => serves(purposes[purpose], file),
-    clean: async (tx, { workspaceId, at }) => addUnnamed(tx, await deleteFilesOf(tx, workspaceId), at),
+    clean: async (tx, { workspaceId, at }) => addOrphanBlobs(tx, await deleteFilesOf(tx, workspaceId), at),
   }
 }

@@ -1,5 +1,5 @@
 import { pipeline } from 'node:stream/promises'
-import { type Blobs, meter } from '../../platform/blobs/index.ts'
+import { type Blobs, createByteMeter } from '../../platform/blobs/index.ts'
 import type { FilePart } from './form.ts'
 import { judgeType, safeName, tooLarge } from './rules.ts'
 
@@ -44,7 +44,7 @@ export const receive = async (
 ): Promise<ReceivedFile> => {
   // A name that is none is refused before anything is stored.
   safeName(part.fileName, '')
-  const { through, size, sha256 } = meter((soFar) => {
+  const { through, size, sha256 } = createByteMeter((soFar) => {
     if (soFar > maxBytes) throw tooLarge()
   })
   let contentType = ''

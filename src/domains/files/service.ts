@@ -10,7 +10,7 @@ import {
   type WorkspaceId,
 } from '../../kernel/index.ts'
 import { type Act, recordAct } from '../../platform/audit/index.ts'
-import { addUnnamed, type Blobs, download, nameBlob } from '../../platform/blobs/index.ts'
+import { addOrphanBlobs, type Blobs, claimBlob, download } from '../../platform/blobs/index.ts'
 import type { FilePurpose } from './contract.ts'
 import { readForm } from './form.ts'
 import { receive } from './receive.ts'
@@ -28,7 +28,7 @@ export interface FilePorts {
 
 const record = (ports: FilePorts, act: Act, workspaceId: WorkspaceId, file: Omit<FileRow, 'status'>) =>
   inTransaction(ports.database, async (tx) => {
-    if (!(await nameBlob(tx, file.blobKey)))
+    if (!(await claimBlob(tx, file.blobKey)))
       throw new Refusal('SYSTEM.UNAVAILABLE', {
         retryAfter: 1,
         internal: 'the bytes were swept before a row named them',
@@ -64,7 +64,7 @@ const take = async ({ blobs, purposes }: FilePorts, blobKey: string, form: Uploa
  */
 export const upload = async (ports: FilePorts, act: Act, workspaceId: WorkspaceId, form: Upload): Promise<FileRow> => {
   const blobKey = `files/${ports.ids.next<'blob'>()}`
-  await addUnnamed(ports.database, [blobKey], plus(act.at, ports.orphanAfterMs))
+  await addOrphanBlobs(ports.database, [blobKey], plus(act.at, ports.orphanAfterMs))
   const file = { ...(await take(ports, blobKey, form)), id: ports.ids.next<'file'>(), createdAt: act.at }
   await record(ports, act, workspaceId, file)
   return { ...file, status: 'AVAILABLE' }

@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import { type Database, moment, partOfEmail, readPage, type Tx } from '../../database/index.ts'
+import { containsEmail, type Database, moment, readPage, type Tx } from '../../database/index.ts'
 import {
   type AccountId,
   type AccountStatus,
@@ -81,7 +81,7 @@ export const listAccounts = (store: Store, query: AccountQuery): Promise<Page<Ac
   let found = store.selectFrom('accounts')
   if (query.status) found = found.where('account_status', '=', query.status)
   if (query.portal) found = found.where('portal', '=', query.portal)
-  if (query.email) found = found.where(partOfEmail('email_canonical', query.email))
+  if (query.email) found = found.where(containsEmail('email_canonical', query.email))
   if (query.from !== undefined) found = found.where('created_at', '>=', moment(query.from))
   if (query.to !== undefined) found = found.where('created_at', '<=', moment(query.to))
   const ordered = found

@@ -31,16 +31,16 @@ const render = (posting: Posting, orderBizId: OrderId, orderType: string) => {
   }
 }
 
-export interface LedgerPorts extends Pick<OpenDatabase, 'patiently'> {
+export interface LedgerPorts extends Pick<OpenDatabase, 'withoutTimeouts'> {
   ledger: Ledger
   clock: Clock
 }
 
 /** Reads all of the book, which takes as long as that is big: whoever asks meanwhile is told of the same check. */
-const checkTogether = ({ ledger, clock, patiently }: LedgerPorts) => {
+const checkTogether = ({ ledger, clock, withoutTimeouts }: LedgerPorts) => {
   const check = async () => {
     const checkedAt = toIso(clock.now())
-    const found = await patiently((database) => ledger.within(database).checkBook())
+    const found = await withoutTimeouts((database) => ledger.within(database).checkBook())
     const checks = found.map(({ name, violations }) => ({ name, holds: violations === 0, violations }))
     return { holds: checks.every((each) => each.holds), checkedAt, checks }
   }

@@ -1,4 +1,4 @@
-import { type Database, moment, partOf, partOfEmail, readPage, type Tx } from '../../database/index.ts'
+import { containsEmail, containsText, type Database, moment, readPage, type Tx } from '../../database/index.ts'
 import type { AccountId, Instant, Page, PageRequest, RoleId, WorkspaceId } from '../../kernel/index.ts'
 import { joinedMemberships, type MembershipRow, membershipColumns } from './membership-store.ts'
 
@@ -36,8 +36,8 @@ export const listMembers = (database: Database, query: MemberQuery): Promise<Pag
   const { roleId, name, email, from, to } = query
   let found = membersIn(database, query.workspaceId)
   if (roleId) found = found.where('m.role_biz_id', '=', roleId)
-  if (name) found = found.where(partOf('a.account_name', name))
-  if (email) found = found.where(partOfEmail('a.email_canonical', email))
+  if (name) found = found.where(containsText('a.account_name', name))
+  if (email) found = found.where(containsEmail('a.email_canonical', email))
   if (from !== undefined) found = found.where('m.created_at', '>=', moment(from))
   if (to !== undefined) found = found.where('m.created_at', '<=', moment(to))
   const ordered = found

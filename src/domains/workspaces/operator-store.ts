@@ -1,4 +1,4 @@
-import { type Database, moment, partOf, readPage, type Tx } from '../../database/index.ts'
+import { containsText, type Database, moment, readPage, type Tx } from '../../database/index.ts'
 import {
   type AccountId,
   type Instant,
@@ -57,7 +57,7 @@ export const listWorkspaces = (database: Database, query: WorkspaceQuery): Promi
   let found = database.selectFrom('workspaces')
   if (query.status) found = found.where('workspace_status', '=', query.status)
   if (query.kind) found = found.where('workspace_kind', '=', query.kind)
-  if (query.name) found = found.where(partOf('workspace_name', query.name))
+  if (query.name) found = found.where(containsText('workspace_name', query.name))
   if (query.from !== undefined) found = found.where('created_at', '>=', moment(query.from))
   if (query.to !== undefined) found = found.where('created_at', '<=', moment(query.to))
   const ordered = found

@@ -1,7 +1,7 @@
 import { inTransaction, type Tx } from '../../database/index.ts'
 import { type Caller, type Ids, Refusal, type RequestFacts } from '../../kernel/index.ts'
-import { covers, parseRange, versionOf } from '../../platform/addresses/index.ts'
 import { actOf, recordAct } from '../../platform/audit/index.ts'
+import { covers, parseRange, versionOf } from '../../platform/ip-ranges.ts'
 import type { Account } from '../accounts/account.ts'
 import { lockOwnAccount } from '../accounts/own-account.ts'
 import type { CredentialChange } from '../notices/notice.ts'

@@ -1,7 +1,7 @@
-import { databaseFault, type Tx } from '../../database/index.ts'
+import { isDatabaseUnavailable, type Tx } from '../../database/index.ts'
 import { type AccountId, type Instant, type MaybePromise, type Portal, plus, Refusal } from '../../kernel/index.ts'
-import { type AddressRange, covers, parseRange } from '../../platform/addresses/index.ts'
-import { createLease } from '../../platform/cache/index.ts'
+import { createTtlCache } from '../../platform/cache/index.ts'
+import { covers, type IpRange, parseRange } from '../../platform/ip-ranges.ts'
 import type { IdentityPorts } from '../ports.ts'
 import type { IdentitySettings } from '../settings.ts'
 import { recordMatch, type WhitelistEntry, whitelistOf } from './store.ts'
@@ -26,7 +26,7 @@ export interface IpWhitelistGuard {
 
 interface Range {
   id: string
-  range: AddressRange
+  range: IpRange
   notedAt: Instant | null
 }
 
@@ -38,7 +38,7 @@ export const createIpWhitelistGuard = (
   { database, clock }: IdentityPorts,
   { livenessMs, activityMs, remembered }: IdentitySettings['sessions'],
 ): IpWhitelistGuard => {
-  const known = createLease<Range[]>(clock, { ms: livenessMs, max: remembered })
+  const known = createTtlCache<Range[]>(clock, { ms: livenessMs, max: remembered })
 
   const read = ({ portal, accountId }: Guarded): MaybePromise<Range[]> =>
     known.read(accountId, () => whitelistOf(database, portal, accountId).then(parse))
@@ -53,7 +53,7 @@ export const createIpWhitelistGuard = (
     try {
       await recordMatch(tx ?? database, { portal, accountId, id }, now, plus(now, -activityMs))
     } catch (error) {
-      if (tx || !databaseFault(error)) throw error
+      if (tx || !isDatabaseUnavailable(error)) throw error
     }
   }
 

@@ -1,4 +1,4 @@
-import { type Database, type Given, isApart, isDuring, statement, type Tx } from '../../database/index.ts'
+import { type Database, differsByAtLeast, type Given, statement, type Tx, validAt } from '../../database/index.ts'
 import { type Instant, type Portal, toDate } from '../../kernel/index.ts'
 import type { CodePurpose } from './schema.ts'
 
@@ -52,7 +52,7 @@ export const renewCode = async (
       conflict
         .columns(['owner', 'purpose'])
         .doUpdateSet(code)
-        .where(isApart('one_time_codes.sent_at', sentAt, resendMs)),
+        .where(differsByAtLeast('one_time_codes.sent_at', sentAt, resendMs)),
     )
     .returning('owner')
     .executeTakeFirst()
@@ -83,7 +83,7 @@ const spending = statement((store, given: Given<CodeOwner & { codeDigest: Uint8A
     .where('purpose', '=', given('purpose'))
     .where('code_digest', '=', given('codeDigest'))
     .where('used_at', 'is', null)
-    .where(isDuring('sent_at', 'expires_at', given('now')))
+    .where(validAt('sent_at', 'expires_at', given('now')))
     .returning('owner'),
 )
 

@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import { type Database, type Given, isApart, isDuring, statement, type Tx } from '../../database/index.ts'
+import { type Database, differsByAtLeast, type Given, statement, type Tx, validAt } from '../../database/index.ts'
 import { type AccountId, type Instant, type Portal, toDate } from '../../kernel/index.ts'
 import type { LoginSessionsTable } from './schema.ts'
 
@@ -89,7 +89,7 @@ const found = statement((store, given: Given<Named & { kind: PreLoginKind }>) =>
     .where('kind', '=', given('kind'))
     .where('token_digest', '=', given('digest'))
     .where('spent_at', 'is', null)
-    .where(isDuring('created_at', 'expires_at', given('now')))
+    .where(validAt('created_at', 'expires_at', given('now')))
     // The last attempt may have proved the address, and the registration goes on.
     .where((row) => row.or([row('kind', '=', 'REGISTRATION'), row('attempts_left', '>', 0)])),
 )
@@ -109,7 +109,7 @@ const live = (store: Store, given: Given<Named>) =>
     .where('portal', '=', given('portal'))
     .where('token_digest', '=', given('digest'))
     .where('spent_at', 'is', null)
-    .where(isDuring('created_at', 'expires_at', given('now')))
+    .where(validAt('created_at', 'expires_at', given('now')))
     .returning('token_digest')
 
 const counting = statement((store, given: Given<Named>) =>
@@ -130,7 +130,7 @@ const claiming = statement((store, given: Given<Named & { resendMs: number }>) =
   live(store, given)
     .set({ code_sent_at: given('now') })
     .where((row) =>
-      row.or([row('code_sent_at', 'is', null), isApart('code_sent_at', given('now'), given('resendMs'))]),
+      row.or([row('code_sent_at', 'is', null), differsByAtLeast('code_sent_at', given('now'), given('resendMs'))]),
     ),
 )
 

@@ -1,5 +1,5 @@
 import { timingSafeEqual } from 'node:crypto'
-import { type Database, databaseFault } from '../../database/index.ts'
+import { type Database, isDatabaseUnavailable } from '../../database/index.ts'
 import type { Credential } from '../../gateway/ports.ts'
 import {
   type Caller,
@@ -72,7 +72,7 @@ export const authenticator = (parts: Parts): ((credential: Credential) => MaybeP
       await recordActivity(database, session, now, plus(now, settings.idleMs))
     } catch (error) {
       // A store that can be read and not written (its disk is full) still serves reading; the session ends the sooner.
-      if (!databaseFault(error)) throw error
+      if (!isDatabaseUnavailable(error)) throw error
       return
     }
     liveness.forget(session.id)

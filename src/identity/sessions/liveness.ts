@@ -1,6 +1,6 @@
 import type { Database } from '../../database/index.ts'
 import { type Clock, type MaybePromise, type Portal, type SessionId, whenReady } from '../../kernel/index.ts'
-import { createLease } from '../../platform/cache/index.ts'
+import { createTtlCache } from '../../platform/cache/index.ts'
 import type { IdentitySettings } from '../settings.ts'
 import { type OpenSession, readOpenSession } from './store.ts'
 
@@ -17,7 +17,7 @@ export const createLiveness = (
   clock: Clock,
   { livenessMs, remembered }: IdentitySettings['sessions'],
 ): Liveness => {
-  const sessions = createLease<OpenSession | undefined>(clock, { ms: livenessMs, max: remembered })
+  const sessions = createTtlCache<OpenSession | undefined>(clock, { ms: livenessMs, max: remembered })
   return {
     find: (portal, id, anew) => {
       if (anew) sessions.forget(id)

@@ -1,5 +1,5 @@
 import { type RawBuilder, type SqlBool, sql } from 'kysely'
-import { isDuring, moment } from '../../database/index.ts'
+import { moment, validAt } from '../../database/index.ts'
 import type { Instant } from '../../kernel/index.ts'
 
 export interface SessionTimes {
@@ -17,4 +17,4 @@ export const hasRunOut = ({ lastActivityAt, idleExpiresAt, expiresAt }: SessionT
 
 /** The opposite, as the store judges it. */
 export const isRunning = (now: Instant | RawBuilder<Date>): RawBuilder<SqlBool> =>
-  sql<SqlBool>`(expires_at > ${moment(now)} AND ${isDuring('last_activity_at', 'idle_expires_at', now)})`
+  sql<SqlBool>`(expires_at > ${moment(now)} AND ${validAt('last_activity_at', 'idle_expires_at', now)})`

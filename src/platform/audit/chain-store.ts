@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import type { Database, Tx } from '../../database/index.ts'
-import type { EntryContent } from './entry.ts'
+import type { EntryContent } from './chain-entry.ts'
 
 export interface Head {
   sequence: number

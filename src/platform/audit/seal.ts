@@ -1,6 +1,6 @@
 import { type Database, inTransaction } from '../../database/index.ts'
+import { linkOf } from './chain-entry.ts'
 import { lockHead, type Seal, unsealedEntries, writeSeals } from './chain-store.ts'
-import { linkOf } from './entry.ts'
 
 const batchSize = 500
 

@@ -1,6 +1,6 @@
 import type { Database } from '../../database/index.ts'
+import { linkOf } from './chain-entry.ts'
 import { entryBesideChain, type Head, readHead, type SealedEntry, sealedEntries } from './chain-store.ts'
-import { linkOf } from './entry.ts'
 
 export interface ChainBreak {
   /** Of the first entry that is not what was sealed, or that is missing; 0 where the chain's head is. */

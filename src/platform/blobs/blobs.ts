@@ -23,7 +23,18 @@ export interface Blobs {
 const keyPattern = /^[a-z]{1,32}\/[0-9a-f-]{36}$/
 
 /** Keys become paths: anything but a room and an id is a fault of ours. */
-export const checkedKey = (key: string): string => {
+export const assertBlobKey = (key: string): string => {
   if (!keyPattern.test(key)) throw new TypeError('no blob key')
   return key
 }
+
+/** The blob store did not do what it was asked, whatever the reason: not there, too slow, full, not to be entered. */
+export class BlobsUnavailable extends Error {
+  constructor(cause: unknown) {
+    super(cause instanceof Error ? `blobs: ${cause.message}` : 'blobs', { cause })
+    this.name = 'BlobsUnavailable'
+  }
+}
+
+/** Whether a failure means that the blob store is not to be had: the request is then answered 503 and never passes. */
+export const isBlobStoreUnavailable = (error: unknown): boolean => error instanceof BlobsUnavailable

@@ -1,8 +1,7 @@
 import { Readable } from 'node:stream'
 import { hasTag, Refusal, type RequestFacts, StreamReply } from '../../kernel/index.ts'
-import type { Blobs, ByteRange } from './blobs.ts'
-import { BlobsUnavailable } from './fault.ts'
-import { judgeRange } from './range.ts'
+import { type Blobs, BlobsUnavailable, type ByteRange } from './blobs.ts'
+import { parseByteRange } from './byte-range.ts'
 
 export interface Downloadable {
   key: string
@@ -44,7 +43,7 @@ export const download = async (blobs: Blobs, item: Downloadable, asked: Conditio
   }
   // A range of another version than the one that is here would not fit what the client has: it gets the whole.
   const isFit = asked.ifRange === null || asked.ifRange === tag
-  const range = judgeRange(isFit ? asked.range : null, sizeBytes)
+  const range = parseByteRange(isFit ? asked.range : null, sizeBytes)
   if (range === 'unsatisfiable')
     throw new Refusal('FILE.RANGE_NOT_SATISFIABLE', { headers: { 'content-range': `bytes */${sizeBytes}` } })
   if (range === 'whole')

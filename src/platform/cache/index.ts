@@ -1,4 +1,9 @@
+/**
+ * State that may be lost: counters and replay windows behind the `Cache` port (cache.ts), in memory for one process or in
+ * Redis for several. `TtlCache` is separate: it keeps the results of look-ups in this process for a short time.
+ */
+
 export type { Cache, WindowName } from './cache.ts'
-export { createLease } from './lease.ts'
-export { createMemoryCache } from './memory.ts'
-export { createRedisCache } from './redis.ts'
+export { createMemoryCache } from './memory-cache.ts'
+export { createRedisCache } from './redis-cache.ts'
+export { createTtlCache, type TtlCache } from './ttl-cache.ts'

@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto'
-import { derivedKeys } from './derive.ts'
+import { createKeyDerivation } from './key-derivation.ts'
 
 /** What is only ever compared, not read again: tokens, codes, addresses. A stolen database alone cannot guess them. */
 export type KeyedDigest = (purpose: DigestPurpose, ...parts: string[]) => Uint8Array
@@ -20,7 +20,7 @@ export type DigestPurpose =
 
 /** HMAC-SHA-256 (RFC 2104) under a key derived per purpose. Lengths go in with the parts, so that none shifts. */
 export const createKeyedDigest = (secretKey: Uint8Array): KeyedDigest => {
-  const keyFor = derivedKeys(secretKey, 'digest')
+  const keyFor = createKeyDerivation(secretKey, 'digest')
   return (purpose, ...parts) => {
     const hmac = createHmac('sha256', keyFor(purpose))
     for (const part of parts) hmac.update(`${part.length}:`).update(part)

@@ -1,6 +1,6 @@
 import { createCipheriv, createDecipheriv } from 'node:crypto'
 import type { Randomness } from '../../kernel/index.ts'
-import { derivedKeys } from './derive.ts'
+import { createKeyDerivation } from './key-derivation.ts'
 
 /** Encryption at rest. A box opens only for the purpose and the context (the row's id, say) that it was sealed for. */
 export interface SecretBox {
@@ -25,7 +25,7 @@ const tagBytes = 16
 
 /** AES-256-GCM (NIST SP 800-38D) under a key derived per purpose; the context is authenticated with it. */
 export const createSecretBox = (secretKey: Uint8Array, randomness: Randomness): SecretBox => {
-  const keyFor = derivedKeys(secretKey, 'box')
+  const keyFor = createKeyDerivation(secretKey, 'box')
   return {
     seal: (purpose, context, plaintext) => {
       const nonce = randomness.bytes(nonceBytes)

@@ -15,7 +15,7 @@ export interface JobKind {
   /** Recurring: again so long after its last end, once over all replicas. */
   everyMs?: number
   /** Of a recurring one: its first time is so long after the first start, which has enough to do. At once otherwise. */
-  firstAfterMs?: number
+  initialDelayMs?: number
   /** Of one that people ask for and that may take minutes: however many wait, one of a process's lines of work is left to the others. */
   isLong?: boolean
   work(payload: unknown, facts: JobFacts): Promise<void>

@@ -1,12 +1,12 @@
 import type { Database } from '../../database/index.ts'
 import { type Clock, plus } from '../../kernel/index.ts'
-import { type Lease, prolongLease } from './store.ts'
+import { type Lease, renewLease } from './store.ts'
 
 /**
  * Prolongs a lease three times in its span for as long as the work goes on. Once it is lost, or could not be prolonged
  * within its span, the work is told to stop.
  */
-export const keepLease = (
+export const startLeaseRenewal = (
   { database, clock, leaseMs }: { database: Database; clock: Clock; leaseMs: number },
   lease: Lease,
   lost: (reason: Error) => void,
@@ -16,7 +16,7 @@ export const keepLease = (
   const beat = async (): Promise<void> => {
     const next = plus(clock.now(), leaseMs)
     try {
-      if (await prolongLease(database, lease, next)) until = next
+      if (await renewLease(database, lease, next)) until = next
       else lost(new Error('the lease was lost'))
     } catch (cause) {
       // It is still ours for the rest of its span, and not for longer.

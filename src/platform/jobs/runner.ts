@@ -1,8 +1,8 @@
 import type { Database } from '../../database/index.ts'
 import { type Clock, type Ids, messageOf, plus } from '../../kernel/index.ts'
 import type { JobKind } from './job.ts'
-import { keepLease } from './lease.ts'
-import { deleteJob, keepRecurring, type Lease, leaseJob, longestPauseMs, returnJob } from './store.ts'
+import { startLeaseRenewal } from './lease.ts'
+import { deleteJob, keepRecurring, type Lease, leaseJob, maxBackoffMs, returnJob } from './store.ts'
 
 export interface JobSettings {
   /** Jobs under way at once in this process. */
@@ -30,16 +30,16 @@ interface Ports {
 }
 
 /** What a failure is told of that is of no job: the queue could not be read. */
-export const queueItself = 'jobs'
+export const queueFailureKind = 'jobs'
 
 /** Grows fourfold from one second, up to five minutes. */
-const backoffMs = (attempt: number): number => Math.min(1_000 * 4 ** (attempt - 1), longestPauseMs)
+const backoffMs = (attempt: number): number => Math.min(1_000 * 4 ** (attempt - 1), maxBackoffMs)
 
 /** Attempts beyond a kind's own that may end with their process: one that is killed is mostly not the job's doing. */
-const killsForgiven = 5
+const toleratedKills = 5
 
 /** So much of a failure is kept with its job, in characters. */
-const keptOfFailure = 500
+const maxFailureLength = 500
 
 /** Does the jobs of the kinds that this process knows, those of every replica in turns. */
 export const createJobRunner = ({ database, clock, ids, settings, kinds, onFailure }: Ports): JobRunner => {
@@ -52,7 +52,7 @@ export const createJobRunner = ({ database, clock, ids, settings, kinds, onFailu
   let timer: NodeJS.Timeout | undefined
 
   const settle = async (kind: JobKind, lease: Lease, error: unknown): Promise<void> => {
-    const failure = error === null ? null : messageOf(error).slice(0, keptOfFailure)
+    const failure = error === null ? null : messageOf(error).slice(0, maxFailureLength)
     const { attempt } = lease
     if (stopping.signal.aborted && failure !== null)
       return returnJob(database, lease, { runAt: clock.now(), failure, attempts: attempt - 1 })
@@ -70,10 +70,12 @@ export const createJobRunner = ({ database, clock, ids, settings, kinds, onFailu
   const work = async (kind: JobKind, lease: Lease): Promise<void> => {
     const lost = new AbortController()
     const signal = AbortSignal.any([lost.signal, stopping.signal])
-    const keeping = keepLease({ database, clock, leaseMs: settings.leaseMs }, lease, (reason) => lost.abort(reason))
+    const keeping = startLeaseRenewal({ database, clock, leaseMs: settings.leaseMs }, lease, (reason) =>
+      lost.abort(reason),
+    )
     const { jobId, attempt } = lease
     let error: unknown = null
-    const isDeadly = kind.everyMs === undefined && attempt > kind.attempts + killsForgiven
+    const isDeadly = kind.everyMs === undefined && attempt > kind.attempts + toleratedKills
     try {
       if (isDeadly) throw new Error('one process after the other went down over it')
       await kind.work(lease.payload, { jobId, attempt, signal })
@@ -121,7 +123,7 @@ export const createJobRunner = ({ database, clock, ids, settings, kinds, onFailu
     try {
       while (!stopping.signal.aborted && (await runOne()));
     } catch (error) {
-      onFailure({ kind: queueItself, jobId: '', attempt: 0, error })
+      onFailure({ kind: queueFailureKind, jobId: '', attempt: 0, error })
     }
   }
 
@@ -135,9 +137,9 @@ export const createJobRunner = ({ database, clock, ids, settings, kinds, onFailu
   return {
     start: async () => {
       const at = clock.now()
-      for (const { name, everyMs, firstAfterMs = 0 } of kinds)
+      for (const { name, everyMs, initialDelayMs = 0 } of kinds)
         if (everyMs !== undefined)
-          await keepRecurring(database, ids, { kind: name, everyMs, at, firstAt: plus(at, firstAfterMs) })
+          await keepRecurring(database, ids, { kind: name, everyMs, at, firstAt: plus(at, initialDelayMs) })
       timer = setInterval(poll, settings.pollMs)
     },
     runOne,

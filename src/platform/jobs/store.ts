@@ -52,7 +52,7 @@ export const keepRecurring = async (
 }
 
 /** Nothing waits longer for its next attempt. */
-export const longestPauseMs = 300_000
+export const maxBackoffMs = 300_000
 
 /**
  * Takes the job that is due longest, a waiting one or one whose holder has let its lease run out. Replicas that ask at
@@ -71,7 +71,7 @@ export const leaseJob = async (
     .where((eb) =>
       eb.or([
         eb('run_at', '<=', moment(at)),
-        sql<boolean>`run_at > ${moment(plus(at, leaseMs))} + coalesce(every_ms, ${longestPauseMs}) * interval '1 ms'`,
+        sql<boolean>`run_at > ${moment(plus(at, leaseMs))} + coalesce(every_ms, ${maxBackoffMs}) * interval '1 ms'`,
       ]),
     )
     .where((eb) => eb.or([eb('lease_until', 'is', null), eb('lease_until', '<=', moment(at))]))
@@ -93,7 +93,7 @@ export const leaseJob = async (
 }
 
 /** Whether the lease was still ours to prolong. */
-export const prolongLease = async (database: Database, lease: Lease, until: Instant): Promise<boolean> => {
+export const renewLease = async (database: Database, lease: Lease, until: Instant): Promise<boolean> => {
   const kept = await database
     .updateTable('jobs')
     .set({ lease_until: toDate(until) })

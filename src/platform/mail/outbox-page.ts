@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 import { toIso } from '../../kernel/index.ts'
-import { escapeHtml } from './escape-html.ts'
 import type { OutboxMail, ReadableOutbox } from './outbox.ts'
+import { escapeHtml } from './render.ts'
 
 /** A link or a name without a break anywhere is broken where the screen ends. */
 const style = 'body{overflow-wrap:anywhere}pre{white-space:pre-wrap}'

@@ -1,7 +1,11 @@
 import type { Locale } from '../../kernel/index.ts'
-import { escapeHtml } from './escape-html.ts'
 import type { Mail, MailTemplate } from './mailer.ts'
 import type { MailText, MailTexts } from './templates.ts'
+
+const entities: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' }
+
+/** A text as it stands in HTML, in an attribute's value too. */
+export const escapeHtml = (text: string): string => text.replace(/[&<>"']/g, (char) => entities[char] ?? '')
 
 const placeholder = /\{\{(\w+)\}\}/g
 

@@ -1,8 +1,7 @@
+import { withTimeout } from '../runtime/index.ts'
 import type { RedisTarget } from './client.ts'
-import { evictionPolicy } from './eviction.ts'
-import { RedisUnavailable, withoutArguments } from './fault.ts'
+import { RedisUnavailable, withoutArguments } from './errors.ts'
 import { runScript, type Script, scriptOf } from './script.ts'
-import { inTime } from './time.ts'
 
 type Parts = [command: string, ...values: (string | number)[]]
 
@@ -32,7 +31,7 @@ export const openRedis = async (target: RedisTarget): Promise<RedisConnection> =
   const subscriber = createClient(target)
   const listeners = new Map<string, (text: string) => void>()
   const ask = (...[name, ...values]: Parts): Promise<unknown> =>
-    inTime(client.call(name, ...values), target.commandTimeoutMs)
+    withTimeout(client.call(name, ...values), target.commandTimeoutMs)
   const command = (...parts: Parts): Promise<unknown> => ask(...parts).catch(unavailable)
   const script: RedisConnection['script'] = (text, keys, values) =>
     runScript(ask, text, keys, values).catch(unavailable)
@@ -79,4 +78,15 @@ export const openRedis = async (target: RedisTarget): Promise<RedisConnection> =
     },
     close,
   }
+}
+
+/** The policy by which a Redis with a bound to its memory throws away what it holds; null where it refuses instead, or does not tell. */
+export const evictionPolicy = async (
+  ask: (...parts: [string, ...string[]]) => Promise<unknown>,
+): Promise<string | null> => {
+  const told = await ask('INFO', 'memory').catch(() => null)
+  if (typeof told !== 'string') return null
+  const field = (name: string): string | undefined => new RegExp(`^${name}:(.*?)\r?$`, 'm').exec(told)?.[1]
+  const policy = field('maxmemory_policy') ?? 'noeviction'
+  return policy === 'noeviction' || field('maxmemory') === '0' ? null : policy
 }

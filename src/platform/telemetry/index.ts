@@ -1,9 +1,12 @@
-export { createApprovalMetrics } from './approvals.ts'
-export { createBackgroundMetrics } from './background.ts'
-export { createBookMetrics } from './book.ts'
-export { createDurations } from './durations.ts'
-export { createJobMetrics } from './jobs.ts'
+/**
+ * Logs and metrics. logger.ts writes JSON lines through pino, in batches, to log-sink.ts. The *-metrics.ts files declare
+ * Prometheus metrics; request-metrics.ts creates the registry that the others are added to.
+ */
+
+export { createApprovalMetrics } from './approval-metrics.ts'
+export { createBatchedHistogram } from './batched-histogram.ts'
+export { createLedgerMetrics } from './ledger-metrics.ts'
 export { createLogger } from './logger.ts'
-export { createMetrics, type Metrics } from './metrics.ts'
-export { createPerimeterMetrics, type PerimeterMetrics } from './perimeter.ts'
-export { createQueueMetrics } from './queues.ts'
+export { createPerimeterMetrics, type PerimeterMetrics } from './perimeter-metrics.ts'
+export { createMetrics, type Metrics } from './request-metrics.ts'
+export { createBackgroundMetrics, createJobMetrics, createQueueMetrics } from './work-metrics.ts'

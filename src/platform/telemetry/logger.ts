@@ -1,15 +1,15 @@
 import { type DestinationStream, type Logger, pino, stdSerializers } from 'pino'
 import { errorCode, toIso } from '../../kernel/index.ts'
-import { systemClock } from '../system/index.ts'
-import { writePlainLines } from './plain-lines.ts'
-import { createSink } from './sink.ts'
+import { systemClock } from '../runtime/index.ts'
+import { createLogSink } from './log-sink.ts'
+import { speedUpPlainLines } from './plain-lines.ts'
 
 /** Lines are gathered up to this many characters, or for this long: a write for each would cost more than the line. */
-const gatheredLength = 65_536
-const gatheredMs = 100
+const maxBatchLength = 65_536
+const flushIntervalMs = 100
 
 /** A destination that hands its lines on in few large texts; sonic-boom's own gathering copies all that waits for each line. */
-const gathering = (sink: ReturnType<typeof createSink>): DestinationStream => {
+const createBatchedDestination = (sink: ReturnType<typeof createLogSink>): DestinationStream => {
   let waiting = ''
   const handOn = (): void => {
     if (waiting === '') return
@@ -17,12 +17,12 @@ const gathering = (sink: ReturnType<typeof createSink>): DestinationStream => {
     waiting = ''
     sink.write(text)
   }
-  setInterval(handOn, gatheredMs).unref()
+  setInterval(handOn, flushIntervalMs).unref()
   process.once('exit', () => sink.end(waiting))
   return {
     write: (line) => {
       waiting += line
-      if (waiting.length >= gatheredLength) handOn()
+      if (waiting.length >= maxBatchLength) handOn()
     },
   }
 }
@@ -59,12 +59,12 @@ const errorFields = (error: unknown): unknown => {
  * so that a line stays one line. Of errors it has what errorFields lists.
  */
 export const createLogger = (level: string, file?: string): Logger => {
-  const sink = createSink(file ?? 1, (lines) =>
+  const sink = createLogSink(file ?? 1, (lines) =>
     logger.error({ lines }, 'lines of the log were lost: nothing took them'),
   )
   const formatters = { level: (label: string) => ({ level: label }) }
   const form = { level, base: null, timestamp: isoTime(), formatters, serializers: { err: errorFields } }
-  const logger = pino(form, gathering(sink))
-  writePlainLines(logger)
+  const logger = pino(form, createBatchedDestination(sink))
+  speedUpPlainLines(logger)
   return logger
 }

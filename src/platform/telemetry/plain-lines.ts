@@ -22,7 +22,7 @@ const headOf = (start: string, fields: object): string | undefined => {
  * loggers that name their levels, have no fields of their own, and serialize or redact nothing but `err`. Lines with an error are
  * left to pino, and so are all of its children, which may have fields and serializers: those leave out what must not be told.
  */
-export const writePlainLines = (logger: Logger): void => {
+export const speedUpPlainLines = (logger: Logger): void => {
   const own: unknown = Reflect.get(logger, symbols.asJsonSym)
   if (!isAsJson(own)) return
   const asJson: AsJson = function (fields, message, level, time) {

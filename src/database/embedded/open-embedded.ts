@@ -1,0 +1,98 @@
+import { PGlite } from '@electric-sql/pglite'
+import { Kysely, sql } from 'kysely'
+import { isRecord } from '../../kernel/index.ts'
+import { migrate } from '../migrator/migrate.ts'
+import type { OpenDatabase } from '../port.ts'
+import type { Tables } from '../tables.ts'
+import { parsers } from '../value-parsers.ts'
+import { embeddedStorePath } from './data-directory.ts'
+import { embeddedDialect } from './dialect.ts'
+import { lockDirectory } from './directory-lock.ts'
+import { DurableNodeFS, durableStartParams, syncFolder } from './durable-files.ts'
+import { assertFreeSpace, watchFreeSpace } from './free-space.ts'
+import { markStoreOpened, recoverIncompleteStore } from './incomplete-store.ts'
+
+/** Applied when a store is created. Small, because there is one connection and PGlite's main cost is memory. */
+const settings = ['shared_buffers=16MB', 'wal_buffers=1MB', 'min_wal_size=32MB', 'max_wal_size=64MB', 'timezone=UTC']
+
+export interface EmbeddedTarget {
+  kind: 'embedded'
+  directory: string
+  /** Whether a commit is on disk before it is acknowledged, as with a PostgreSQL server. */
+  isDurable: boolean
+  /** The store is read-only while the disk has less free space. */
+  minimumFreeBytes: number
+  /** Called when the store becomes read-only for lack of space, and when it is writable again. */
+  onDiskFull(isFull: boolean): void
+}
+
+const makeDirectory = async (directory: string): Promise<void> => {
+  try {
+    await makeDirectory(directory)
+  } catch (error) {
+    throw new Error(`the data directory ${directory} (PORTICO_DATA_DIR) cannot be made`, { cause: error })
+  }
+}
+
+/** PGlite's file system throws plain objects with a WASI error number, such as 2 for EACCES. */
+const toError = (error: unknown): unknown =>
+  isRecord(error) && !(error instanceof Error) && 'errno' in error
+    ? new Error(`its files cannot be read or written (WASI errno ${error.errno})`)
+    : error
+
+const openPglite = async (folder: string, isDurable: boolean): Promise<PGlite> => {
+  const options = { parsers, postgresqlconf: settings }
+  if (!isDurable) return PGlite.create({ ...options, dataDir: folder })
+  const pglite = await PGlite.create({ ...options, fs: new DurableNodeFS(folder), startParams: durableStartParams })
+  // PGlite copies a new store into place without a flush, and an earlier process may have run without durability.
+  syncFolder(folder)
+  return pglite
+}
+
+/**
+ * Opens PGlite on disk. It survives a killed process and, if `isDurable`, a power failure. PGlite does not lock its
+ * files, so this takes a lock on the directory and rejects a second process.
+ */
+export const openEmbedded = async ({
+  directory,
+  isDurable,
+  minimumFreeBytes,
+  onDiskFull,
+}: Omit<EmbeddedTarget, 'kind'>): Promise<OpenDatabase> => {
+  await makeDirectory(directory)
+  await assertFreeSpace(directory, minimumFreeBytes)
+  const lock = lockDirectory(directory)
+  try {
+    recoverIncompleteStore(directory)
+    const pglite = await openPglite(embeddedStorePath(directory), isDurable)
+    markStoreOpened(directory)
+    const fatal = Promise.withResolvers<Error>()
+    let hasFailed = false
+    const onPanic = (error: Error): void => {
+      hasFailed = true
+      fatal.resolve(error)
+    }
+    const database = new Kysely<Tables>({ dialect: embeddedDialect(pglite, onPanic) })
+    const guard = watchFreeSpace(database, directory, minimumFreeBytes, onDiskFull)
+    return {
+      database,
+      kind: 'embedded',
+      waiting: () => 0,
+      check: async () => void (await sql`SELECT 1`.execute(database)),
+      withoutTimeouts: async (work, signal) => {
+        signal?.throwIfAborted()
+        return work(database)
+      },
+      migrate: (owners) => migrate(database, owners),
+      fatal: fatal.promise,
+      close: async () => {
+        guard.stop()
+        if (!hasFailed) await pglite.close()
+        lock.release()
+      },
+    }
+  } catch (error) {
+    lock.release()
+    throw new Error(`the embedded store in ${directory} could not be opened`, { cause: toError(error) })
+  }
+}

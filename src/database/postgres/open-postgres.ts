@@ -1,0 +1,99 @@
+import { Client, type ClientConfig, type Pool, types } from 'pg'
+import { sqlState } from '../errors.ts'
+import { migrate } from '../migrator/migrate.ts'
+import type { OpenDatabase, WithoutTimeouts } from '../port.ts'
+import { parsers } from '../value-parsers.ts'
+import { runWithoutTimeouts } from './long-running-statements.ts'
+import { openPool } from './pool.ts'
+import { maxIdleMs, setIdleTimeout } from './session.ts'
+
+export interface PostgresTarget {
+  kind: 'postgres'
+  url: string
+  poolSize: number
+  connectTimeoutMs: number
+  statementTimeoutMs: number
+  lockTimeoutMs: number
+  /** Called when a connection breaks. The pool replaces it. */
+  onConnectionBroken(error: Error): void
+}
+
+/**
+ * Whether the server accepts our timeouts as connection parameters. A pooler (PgBouncer) rejects or ignores them; then
+ * each transaction sets them.
+ */
+const acceptsStartupParameters = async (config: ClientConfig): Promise<boolean> => {
+  try {
+    // The constructor reads the certificate files that the URL names, and may throw.
+    const client = new Client(config)
+    client.on('error', () => undefined)
+    try {
+      await client.connect()
+      const { rows } = await client.query<{ setting: string }>(
+        "SELECT setting FROM pg_settings WHERE name = 'statement_timeout'",
+      )
+      return rows[0]?.setting === String(config.statement_timeout)
+    } finally {
+      await client.end().catch(() => undefined)
+    }
+  } catch (error) {
+    if (sqlState(error) === '08P01') return false
+    throw new Error('no connection to PostgreSQL by DATABASE_URL', { cause: error })
+  }
+}
+
+/** Throws unless the database is UTF8. Another encoding would reject names and remarks in some scripts. */
+const assertEncoding = async (pool: Pool): Promise<void> => {
+  const { rows } = await pool.query<{ server_encoding: string }>('SHOW server_encoding')
+  const encoding = rows[0]?.server_encoding
+  if (encoding !== 'UTF8')
+    throw new Error(
+      `the database of DATABASE_URL has the encoding ${encoding}; make one with ENCODING 'UTF8' TEMPLATE template0 instead`,
+    )
+}
+
+/** Opens a bounded pool with statement timeouts, directly on the server or behind a pooler in transaction mode. */
+export const openPostgres = async (target: PostgresTarget): Promise<OpenDatabase> => {
+  const { statementTimeoutMs, lockTimeoutMs, onConnectionBroken } = target
+  const base = {
+    connectionString: target.url,
+    application_name: 'portico',
+    connectionTimeoutMillis: target.connectTimeoutMs,
+    keepAlive: true,
+    types: { getTypeParser: (oid, format) => parsers[oid] ?? types.getTypeParser(oid, format) },
+  } satisfies ClientConfig
+  const timeouts = {
+    statement_timeout: statementTimeoutMs,
+    lock_timeout: lockTimeoutMs,
+    idle_in_transaction_session_timeout: maxIdleMs,
+  }
+  const direct = await acceptsStartupParameters({ ...base, ...timeouts })
+  const preamble = [
+    `SET LOCAL statement_timeout = ${statementTimeoutMs}; SET LOCAL lock_timeout = ${lockTimeoutMs}`,
+    setIdleTimeout(maxIdleMs),
+  ].join('; ')
+  // A server that stops responding does not enforce its own timeout.
+  const config = { ...base, max: target.poolSize, query_timeout: statementTimeoutMs * 2 }
+  const { pool, database } = direct
+    ? openPool({ ...config, ...timeouts }, null, onConnectionBroken)
+    : openPool({ ...config, pipeline: true }, preamble, onConnectionBroken)
+  try {
+    await assertEncoding(pool)
+  } catch (error) {
+    await database.destroy()
+    throw error
+  }
+  const withoutTimeouts: WithoutTimeouts = (work, signal) =>
+    runWithoutTimeouts({ config: base, onConnectionBroken }, work, signal)
+  return {
+    database,
+    kind: 'postgres',
+    // A waiting caller gets an idle connection within the same tick.
+    waiting: () => Math.max(0, pool.waitingCount - pool.idleCount),
+    check: async () => void (await pool.query('SELECT 1')),
+    withoutTimeouts,
+    migrate: (owners) => withoutTimeouts((database) => migrate(database, owners)),
+    fatal: new Promise(() => undefined),
+    close: () => database.destroy(),
+  }
+}

@@ -1,0 +1,39 @@
+import { Kysely, PostgresDialect } from 'kysely'
+import { Client, type ClientConfig, Pool } from 'pg'
+import type { Tables } from '../tables.ts'
+import { createGuardedPool } from './guarded-pool.ts'
+import { sessionPreamble, transactionPreamble } from './session.ts'
+
+/**
+ * A client that closes its socket if it fails to connect. The pool drops such a client and leaves its socket open unless
+ * the server closes it. A server that asks for a password we lack keeps each for a minute, until it has none left.
+ */
+class ClosingClient extends Client {
+  override connect(): Promise<Client>
+  override connect(callback: (error: Error | null) => void): void
+  override connect(callback?: (error: Error | null) => void): Promise<Client> | undefined {
+    if (!callback) return super.connect()
+    super.connect((error: Error | null) => {
+      if (error) void this.end()
+      callback(error)
+    })
+    return undefined
+  }
+}
+
+/** Opens a pool of at most `max` connections. With a `preamble` (behind a pooler), every transaction begins with it. */
+export const openPool = (
+  config: ClientConfig & { max: number },
+  preamble: string | null,
+  onConnectionBroken: (error: Error) => void,
+) => {
+  const all = { ...config, Client: ClosingClient }
+  const pool = new Pool(preamble === null ? { ...all, onConnect: (client) => client.query(sessionPreamble) } : all)
+  // Each connection reports its own errors. The pool would report those of idle ones a second time.
+  pool.on('error', () => undefined)
+  pool.on('connect', (client) => client.on('error', onConnectionBroken))
+  const dialect = new PostgresDialect({
+    pool: createGuardedPool(pool, preamble === null ? null : `${transactionPreamble}; ${preamble}`),
+  })
+  return { pool, database: new Kysely<Tables>({ dialect }) }
+}

@@ -1,1 +1,0 @@
-export { type AddressRange, covers, parseRange, versionOf } from './ranges.ts'

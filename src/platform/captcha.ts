@@ -1,0 +1,56 @@
+import { z } from 'zod'
+import { Refusal } from '../kernel/index.ts'
+import { fetchText, parseJson } from './http-client.ts'
+
+/** Whether a challenge against robots was answered by whoever calls. */
+export interface Captcha {
+  passes(token: string, clientIp: string): Promise<boolean>
+}
+
+export interface TurnstileSettings {
+  secret: string
+  /** Cloudflare's, or one that answers alike. */
+  verifyUrl: string
+  timeoutMs: number
+}
+
+const Verdict = z.object({ success: z.boolean(), 'error-codes': z.array(z.string()).default([]) })
+
+/** Faults of the service or of our configuration; every other code says that the token is not good. */
+const faults = new Set(['internal-error', 'bad-request', 'missing-input-secret', 'invalid-input-secret'])
+
+/** Bytes; a verdict has some hundred. */
+const maxResponseBytes = 65_536
+
+const unavailable = (internal: string, cause?: unknown): Refusal =>
+  new Refusal('SYSTEM.UNAVAILABLE', { internal: `turnstile: ${internal}`, retryAfter: 5, cause })
+
+/** For a deployment that asks for no challenge: every token passes. */
+export const noCaptcha: Captcha = { passes: async () => true }
+
+/**
+ * Cloudflare Turnstile's server-side validation (developers.cloudflare.com/turnstile/get-started/server-side-validation).
+ * A token is good once, for five minutes; that is the service's to say. A service that cannot be asked refuses.
+ */
+export const createTurnstile = ({ secret, verifyUrl, timeoutMs }: TurnstileSettings): Captcha => {
+  const verdictOn = async (token: string, clientIp: string): Promise<unknown> => {
+    const body = new URLSearchParams({ secret, response: token, remoteip: clientIp })
+    try {
+      return parseJson(
+        (await fetchText(verifyUrl, { method: 'POST', body, timeoutMs, maxBytes: maxResponseBytes })).text,
+      )
+    } catch (cause) {
+      throw unavailable('no answer', cause)
+    }
+  }
+  return {
+    passes: async (token, clientIp) => {
+      if (token === '') return false
+      const verdict = Verdict.safeParse(await verdictOn(token, clientIp)).data
+      if (!verdict) throw unavailable('an answer of another form')
+      const fault = verdict['error-codes'].find((code) => faults.has(code))
+      if (!verdict.success && fault) throw unavailable(fault)
+      return verdict.success
+    },
+  }
+}

@@ -1,2 +1,0 @@
-export { type BreachCheck, createBreachCheck, noBreachCheck } from './breached-passwords.ts'
-export { createTurnstile, noRobotCheck, type RobotCheck } from './turnstile.ts'

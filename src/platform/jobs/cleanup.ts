@@ -1,0 +1,19 @@
+import type { Database } from '../../database/index.ts'
+import { type Clock, hours, plus } from '../../kernel/index.ts'
+import type { JobKind } from './job.ts'
+import { deleteFailedJobs } from './store.ts'
+
+interface Ports {
+  database: Database
+  clock: Clock
+  /** How long a job that was given up can still be looked at. */
+  failedKeptMs: number
+}
+
+/** The job that forgets the jobs that were given up long ago. */
+export const failedJobCleanup = ({ database, clock, failedKeptMs }: Ports): JobKind => ({
+  name: 'jobs.forgetFailed',
+  attempts: 1,
+  everyMs: hours(1),
+  work: () => deleteFailedJobs(database, plus(clock.now(), -failedKeptMs)),
+})

@@ -1,2 +1,0 @@
-export { type Announcements, localAnnouncements } from './announcements.ts'
-export { redisAnnouncements } from './redis.ts'

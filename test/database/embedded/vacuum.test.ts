@@ -1,0 +1,56 @@
+import { PGlite } from '@electric-sql/pglite'
+import { Kysely, sql } from 'kysely'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { embeddedDialect } from '../../../src/database/embedded/dialect.ts'
+import { vacuum } from '../../../src/database/embedded/vacuum.ts'
+import type { Tables } from '../../../src/database/tables.ts'
+
+let pglite: PGlite
+let database: Kysely<Tables>
+beforeAll(async () => {
+  pglite = await PGlite.create()
+  database = new Kysely({ dialect: embeddedDialect(pglite) })
+  for (const name of ['things', '"Other things"'])
+    await sql.raw(`CREATE TABLE ${name} (id int PRIMARY KEY, body text NOT NULL)`).execute(database)
+})
+afterAll(() => pglite.close())
+
+const inUse = new AbortController().signal
+const replaceAll = async (): Promise<void> => {
+  await sql`DELETE FROM things`.execute(database)
+  await sql`INSERT INTO things SELECT n, repeat(md5(n::text), 10) FROM generate_series(1, 5000) n`.execute(database)
+}
+const size = async () =>
+  (await sql<{ bytes: number }>`SELECT pg_relation_size('things')::int AS bytes`.execute(database)).rows[0]?.bytes ?? 0
+
+test('the embedded store gives the room of rows that are gone to others, which it never does by itself', async () => {
+  await replaceAll()
+  const once = await size()
+  await replaceAll()
+  const twice = await size()
+  expect(twice).toBeGreaterThan(1.9 * once)
+  await vacuum(database, inUse)
+  for (let round = 0; round < 3; round++) {
+    await replaceAll()
+    await vacuum(database, inUse)
+  }
+  expect(await size()).toBeLessThanOrEqual(twice)
+})
+
+test('the planner knows afterwards how many rows there are, in every table', async () => {
+  await replaceAll()
+  await vacuum(database, inUse)
+  const { rows } = await sql`SELECT relname, reltuples::int FROM pg_class
+    WHERE relname IN ('things', 'Other things') ORDER BY relname`.execute(database)
+  expect(rows).toEqual([
+    { relname: 'Other things', reltuples: 0 },
+    { relname: 'things', reltuples: 5000 },
+  ])
+})
+
+test('others are served between two tables, and a process that goes down waits for one of them at most', async () => {
+  const stopping = new AbortController()
+  setImmediate(() => stopping.abort(new Error('going down')))
+  await expect(vacuum(database, stopping.signal)).rejects.toThrow('going down')
+  expect((await sql`SELECT 1 AS one`.execute(database)).rows).toEqual([{ one: 1 }])
+})

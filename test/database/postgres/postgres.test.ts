@@ -1,0 +1,368 @@
+import { once } from 'node:events'
+import { createServer, type Socket } from 'node:net'
+import { setTimeout as pause } from 'node:timers/promises'
+import { sql } from 'kysely'
+import { Client } from 'pg'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { schemaOwners } from '../../../src/compose/migrations.ts'
+import { isDatabaseUnavailable, sqlState } from '../../../src/database/errors.ts'
+import { sqlMigration } from '../../../src/database/migrator/migration.ts'
+import { readPage } from '../../../src/database/pagination.ts'
+import { openPostgres } from '../../../src/database/postgres/open-postgres.ts'
+import { acquireSingletonLock } from '../../../src/database/postgres/singleton-lock.ts'
+import { measureClockSkew } from '../../../src/database/startup-checks.ts'
+import { plus } from '../../../src/kernel/index.ts'
+import { systemClock } from '../../../src/platform/runtime/index.ts'
+import { startPgBouncer } from '../../harness/pgbouncer.ts'
+import { startPostgres } from '../../harness/postgres.ts'
+
+const server = await startPostgres()
+const pooler = server && (await startPgBouncer(server.url, 2))
+afterAll(async () => {
+  await pooler?.stop()
+  await server?.stop()
+})
+
+const target = (url: string, poolSize = 6) =>
+  ({
+    kind: 'postgres',
+    url,
+    poolSize,
+    connectTimeoutMs: 2_000,
+    statementTimeoutMs: 600,
+    lockTimeoutMs: 300,
+    onConnectionBroken: () => undefined,
+  }) as const
+
+const failure = (asked: Promise<unknown>): Promise<unknown> =>
+  asked.then(() => undefined).catch((error: unknown) => error)
+
+test.skipIf(!server)('a server that lets us in no more is not to be had, whatever it says', async () => {
+  const admin = new Client({ connectionString: server?.url })
+  await admin.connect()
+  await admin.query('CREATE ROLE shut_out LOGIN')
+  const url = new URL(server?.url ?? '')
+  url.username = 'shut_out'
+  const store = await openPostgres(target(url.href))
+  const ask = () => sql`SELECT 1`.execute(store.database)
+  await ask()
+  await admin.query('ALTER ROLE shut_out NOLOGIN')
+  await admin.query("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'shut_out'")
+  await expect.poll(async () => sqlState(((await failure(ask())) as Error | undefined)?.cause)).toBe('28000')
+  expect(isDatabaseUnavailable(await failure(ask()))).toBe(true)
+  await store.close()
+  await admin.query('DROP ROLE shut_out')
+  await admin.end()
+})
+
+test('a server that takes a connection and says nothing is not to be had, in the time for connecting', async () => {
+  const sockets = new Set<Socket>()
+  const silent = createServer((socket) => void sockets.add(socket))
+  await once(silent.listen(0, '127.0.0.1'), 'listening')
+  const address = silent.address()
+  const url = `postgres://a@127.0.0.1:${typeof address === 'object' ? address?.port : 0}/a`
+  const start = performance.now()
+  expect(await failure(openPostgres({ ...target(url), connectTimeoutMs: 200 }))).toMatchObject({
+    message: 'no connection to PostgreSQL by DATABASE_URL',
+  })
+  expect(performance.now() - start).toBeLessThan(10_000)
+  for (const socket of sockets) socket.destroy()
+  silent.close()
+})
+
+test.skipIf(!server)('a connection that breaks is told of once', async () => {
+  const told: Error[] = []
+  const store = await openPostgres({ ...target(server?.url ?? '', 1), onConnectionBroken: (error) => told.push(error) })
+  const admin = new Client({ connectionString: server?.url })
+  await admin.connect()
+  const { rows } = await sql<{ pid: number }>`SELECT pg_backend_pid() AS pid`.execute(store.database)
+  await admin.query('SELECT pg_terminate_backend($1)', [rows[0]?.pid])
+  await expect.poll(() => told.length).toBeGreaterThan(0)
+  await pause(100)
+  expect(told.map((error) => sqlState(error))).toEqual(['57P01'])
+  await admin.end()
+  await store.close()
+})
+
+test.skipIf(!server)('how far the server’s clock is from ours: nothing within the time of asking', async () => {
+  const store = await openPostgres(target(server?.url ?? '', 1))
+  const differenceAt = (shift: number) =>
+    measureClockSkew(store.database, { now: () => plus(systemClock.now(), shift) })
+  expect(await differenceAt(0)).toBe(0)
+  expect(Math.abs((await differenceAt(120_000)) + 120_000)).toBeLessThan(60_000)
+  expect(Math.abs((await differenceAt(-120_000)) - 120_000)).toBeLessThan(60_000)
+  await store.close()
+})
+
+describe.skipIf(!server)('a server that may only be read any more', () => {
+  /** Who answers, where all connections of the pool are in use. */
+  const backends = async (store: Awaited<ReturnType<typeof openPostgres>>) => {
+    const asked = [1, 2].map(() => sql<{ pid: number }>`SELECT pg_backend_pid() AS pid, pg_sleep(0.1)`)
+    const answers = await Promise.all(asked.map((each) => each.execute(store.database)))
+    return answers.map(({ rows }) => rows[0]?.pid)
+  }
+  const write = (store: Awaited<ReturnType<typeof openPostgres>>) =>
+    sql`CREATE TABLE IF NOT EXISTS written (n int)`.execute(store.database)
+
+  test('refuses one write, and none of the connections to it is used again', async () => {
+    const store = await openPostgres(target(server?.url ?? '', 2))
+    const demote = sql`SELECT set_config('default_transaction_read_only', 'on', false), pg_sleep(0.1)`
+    await Promise.all([1, 2].map(() => demote.execute(store.database)))
+    const before = await backends(store)
+    const error = await failure(write(store))
+    expect([sqlState(error), isDatabaseUnavailable(error)]).toEqual(['25006', true])
+    for (const pid of await backends(store)) expect(before).not.toContain(pid)
+    // Of two that make the same table at once one fails, IF NOT EXISTS or not.
+    await write(store)
+    await Promise.all([write(store), write(store)])
+    await store.close()
+  })
+
+  test('and stays so: those to which nothing was refused are kept for a second', async () => {
+    const admin = new Client({ connectionString: server?.url })
+    await admin.connect()
+    await admin.query('CREATE ROLE reader LOGIN; ALTER ROLE reader SET default_transaction_read_only = on')
+    const url = new URL(server?.url ?? '')
+    url.username = 'reader'
+    const store = await openPostgres(target(url.href, 2))
+    await failure(write(store))
+    const before = await backends(store)
+    expect(sqlState(await failure(write(store)))).toBe('25006')
+    expect((await backends(store)).filter((pid) => before.includes(pid))).toHaveLength(1)
+    await store.close()
+    await admin.query('DROP ROLE reader')
+    await admin.end()
+  })
+})
+
+describe.each([
+  ['PostgreSQL', server],
+  ['PostgreSQL behind PgBouncer in transaction mode', pooler],
+] as const)('%s', (name, way) => {
+  if (!way) return void test.skip('none could be started')
+  const { url } = way
+  let store: Awaited<ReturnType<typeof openPostgres>>
+  const isPooled = name.includes('PgBouncer')
+
+  beforeAll(async () => {
+    store = await openPostgres(target(url))
+    await sql`CREATE TABLE IF NOT EXISTS things (id int PRIMARY KEY, n int NOT NULL)`.execute(store.database)
+    await sql`INSERT INTO things VALUES (1, 0) ON CONFLICT DO NOTHING`.execute(store.database)
+  })
+  afterAll(() => store?.close())
+
+  test('migrates, by two at once, once', async () => {
+    const other = await openPostgres(target(url))
+    const done = await Promise.all([store.migrate(schemaOwners), other.migrate(schemaOwners)])
+    expect(done.filter((each) => each.length > 0)).toHaveLength(isPooled ? 0 : 1)
+    await other.close()
+  })
+
+  test('starts on the schema of a newer version, and adds what it lacks', async () => {
+    const { database } = store
+    await sql`INSERT INTO portico_migrations VALUES ('ledger', '999-of-the-future')`.execute(database)
+    expect(await store.migrate(schemaOwners)).toEqual([])
+    const example = { owner: 'example', migrations: [sqlMigration('001-baseline', ['CREATE TABLE example ()'])] }
+    expect(await store.migrate([...schemaOwners, example])).toEqual(['example/001-baseline'])
+    await sql`DROP TABLE example`.execute(database)
+    await sql`DELETE FROM portico_migrations WHERE owner = 'example' OR name = '999-of-the-future'`.execute(database)
+  })
+
+  test.each(['alone', 'in a transaction'])('ends a statement that takes too long, %s', async (how) => {
+    const slow = sql`SELECT pg_sleep(5)`
+    const start = performance.now()
+    const asked =
+      how === 'alone' ? slow.execute(store.database) : store.database.transaction().execute((tx) => slow.execute(tx))
+    const error = await failure(asked)
+    expect([sqlState(error), isDatabaseUnavailable(error)]).toEqual(['57014', true])
+    expect(performance.now() - start).toBeLessThan(4_500)
+  })
+
+  test('ends a statement that waits for a lock', async () => {
+    await store.database.transaction().execute(async (tx) => {
+      await sql`UPDATE things SET n = n WHERE id = 1`.execute(tx)
+      const error = await failure(sql`UPDATE things SET n = n + 1 WHERE id = 1`.execute(store.database))
+      expect([sqlState(error), isDatabaseUnavailable(error)]).toEqual(['55P03', true])
+    })
+  })
+
+  test('a failed statement leaves nothing behind: neither its effect nor a broken connection', async () => {
+    const add = (n: number) => sql`UPDATE things SET n = n + ${n} WHERE id = 1`.execute(store.database)
+    const read = async () =>
+      (await sql<{ n: number }>`SELECT n FROM things WHERE id = 1`.execute(store.database)).rows[0]?.n ?? 0
+    const before = await read()
+    const asked = Array.from({ length: 60 }, (_, each) =>
+      each % 3 === 0 ? failure(sql`INSERT INTO things VALUES (1, ${each})`.execute(store.database)) : add(1),
+    )
+    await Promise.all(asked)
+    expect(await read()).toBe(before + 40)
+    const rolledBack = store.database.transaction().execute(async (tx) => {
+      await sql`UPDATE things SET n = 9999 WHERE id = 1`.execute(tx)
+      throw new Error('no')
+    })
+    await failure(rolledBack)
+    expect(await read()).toBe(before + 40)
+  })
+
+  test('leaves no setting and no lock of the session behind', async () => {
+    const plain = new Client({ connectionString: url })
+    await plain.connect()
+    for (let time = 0; time < 4; time++) {
+      const { rows } = await plain.query<{ setting: string }>('SELECT current_setting($1) AS setting', ['lock_timeout'])
+      expect(rows[0]?.setting).toBe('0')
+      const locks = await plain.query("SELECT 1 FROM pg_locks WHERE locktype = 'advisory'")
+      expect(locks.rows).toEqual([])
+    }
+    await plain.end()
+  })
+
+  test('comes back by itself after its backends were ended', async () => {
+    await sql`SELECT 1`.execute(store.database)
+    const plain = new Client({ connectionString: server?.url ?? '' })
+    await plain.connect()
+    const busy = failure(sql`SELECT pg_sleep(5)`.execute(store.database))
+    const asleep =
+      "SELECT FROM pg_stat_activity WHERE state = 'active' AND query LIKE '%pg_sleep%' AND pid <> pg_backend_pid()"
+    await expect.poll(async () => (await plain.query(asleep)).rowCount).toBe(1)
+    await plain.query(
+      "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()",
+    )
+    expect(isDatabaseUnavailable(await busy)).toBe(true)
+    const check = () => store.check().then(() => 'up', String)
+    await expect.poll(check).toBe('up')
+    await plain.end()
+  })
+
+  test('keeps a bounded number of statements parsed, and none behind a pooler', async () => {
+    const one = await openPostgres(target(url, 1))
+    const kept = async () =>
+      (await sql<{ n: number }>`SELECT count(*)::int AS n FROM pg_prepared_statements`.execute(one.database)).rows[0]?.n
+    const ask = (n: number) => sql`SELECT ${n}::int + ${sql.lit(n)}`.execute(one.database)
+    for (const n of [1, 1, 2, 2]) await ask(n)
+    expect(await kept()).toBe(isPooled ? 0 : 2)
+    for (let n = 3; n <= 320; n++) await ask(n)
+    expect(await kept()).toBe(isPooled ? 0 : 300)
+    await one.close()
+  })
+
+  test('keeps no plan of a list, which would be one for the average of all', async () => {
+    const one = await openPostgres(target(url, 1))
+    const found = one.database.selectFrom('jobs').where('kind', '=', 'none')
+    const ordered = found.select('biz_id').orderBy('run_at')
+    expect((await readPage(found, ordered, { currentPage: 1, pageSize: 20 })).items).toEqual([])
+    const kept = sql<{ n: number }>`SELECT count(*)::int AS n FROM pg_prepared_statements`.execute(one.database)
+    expect((await kept).rows).toEqual([{ n: 0 }])
+    await one.close()
+  })
+
+  test('migrates an empty database, and leaves no statement behind that the next one would meet', async () => {
+    const name = isPooled ? 'empty_pooled' : 'empty'
+    const plain = new Client({ connectionString: server?.url ?? '' })
+    await plain.connect()
+    await plain.query(`CREATE DATABASE ${name}`)
+    await plain.end()
+    const empty = new URL(server?.url ?? '')
+    empty.pathname = `/${name}`
+    const through = isPooled ? await startPgBouncer(empty.href, 1) : undefined
+    const one = await openPostgres(target(through?.url ?? empty.href, 1))
+    expect(await one.migrate(schemaOwners)).not.toEqual([])
+    const kept = sql<{ n: number }>`SELECT count(*)::int AS n FROM pg_prepared_statements`.execute(one.database)
+    expect((await kept).rows).toEqual([{ n: 0 }])
+    await one.close()
+    await through?.stop()
+  })
+
+  describe('what reads all of the store', () => {
+    test('takes what time it needs', async () => {
+      const slept = await store.withoutTimeouts((database) => sql`SELECT pg_sleep(0.9)`.execute(database))
+      expect(slept.rows).toHaveLength(1)
+    })
+
+    test('is cut off by its signal, which is no broken connection, and the store closes without it', async () => {
+      const told: Error[] = []
+      const other = await openPostgres({ ...target(url), onConnectionBroken: (error) => told.push(error) })
+      const cut = new AbortController()
+      const asked = failure(other.withoutTimeouts((database) => sql`SELECT pg_sleep(30)`.execute(database), cut.signal))
+      await pause(200)
+      const start = performance.now()
+      cut.abort(new Error('the process goes down'))
+      expect(await asked).toMatchObject({ message: 'the process goes down' })
+      await other.close()
+      expect(performance.now() - start).toBeLessThan(20_000)
+      expect(told).toEqual([])
+    })
+
+    test('fails where its connection breaks, which is told of', async () => {
+      const told: Error[] = []
+      const other = await openPostgres({ ...target(url), onConnectionBroken: (error) => told.push(error) })
+      const endsItself = sql`SELECT pg_terminate_backend(pg_backend_pid()), pg_sleep(5)`
+      expect(
+        isDatabaseUnavailable(await failure(other.withoutTimeouts((database) => endsItself.execute(database)))),
+      ).toBe(true)
+      await expect.poll(() => told.length).toBe(1)
+      await other.close()
+    })
+
+    test('does not begin for whoever has given up already', async () => {
+      const asked = failure(store.withoutTimeouts(async () => 'begun', AbortSignal.abort(new Error('too late'))))
+      expect(await asked).toMatchObject({ message: 'too late' })
+    })
+  })
+
+  test('a statement whose columns a migration changes fails once at most', async () => {
+    const one = await openPostgres(target(url, 1))
+    await sql`CREATE TABLE IF NOT EXISTS changing (id int PRIMARY KEY, n int NOT NULL)`.execute(one.database)
+    await sql`INSERT INTO changing VALUES (1, 7)`.execute(one.database)
+    const read = async () =>
+      (await sql<{ n: unknown }>`SELECT n FROM changing WHERE id = ${1}`.execute(one.database)).rows[0]?.n
+    expect([await read(), await read()]).toEqual([7, 7])
+    const plain = new Client({ connectionString: server?.url ?? '' })
+    await plain.connect()
+    await plain.query('ALTER TABLE changing ALTER COLUMN n TYPE text')
+    await read().catch((error: unknown) => expect(sqlState(error)).toBe('0A000'))
+    expect([await read(), await read()]).toEqual(['7', '7'])
+    await plain.query('DROP TABLE changing')
+    await plain.end()
+    await one.close()
+  })
+
+  test('one gateway at a time may be alone on a database, and the next one once it is gone', async () => {
+    const states: string[] = []
+    const options = { url, connectTimeoutMs: 2_000, onChange: (state: string) => states.push(state) }
+    const first = await acquireSingletonLock(options)
+    await expect(acquireSingletonLock(options)).rejects.toThrow('another gateway runs on this database')
+    await first.check()
+    const plain = new Client({ connectionString: server?.url ?? '' })
+    await plain.connect()
+    await plain.query(
+      "SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory' AND pid <> pg_backend_pid()",
+    )
+    await plain.end()
+    await expect.poll(() => states).toEqual(['lost', 'held'])
+    await first.check()
+    await first.release()
+    const second = await acquireSingletonLock(options)
+    await second.release()
+  })
+
+  test('a gateway that goes down while it takes its lost right again leaves the right to the next one', async () => {
+    const gone = Promise.withResolvers<void>()
+    const first = await acquireSingletonLock({
+      url,
+      connectTimeoutMs: 2_000,
+      onChange: (state) => {
+        if (state === 'lost') setImmediate(() => gone.resolve(first.release()))
+      },
+    })
+    const plain = new Client({ connectionString: server?.url ?? '' })
+    await plain.connect()
+    await plain.query(
+      "SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory' AND pid <> pg_backend_pid()",
+    )
+    await plain.end()
+    await gone.promise
+    const second = await acquireSingletonLock({ url, connectTimeoutMs: 2_000, onChange: () => undefined })
+    expect(await second.check()).toBeUndefined()
+    await second.release()
+  })
+})

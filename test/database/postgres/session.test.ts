@@ -1,0 +1,127 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import { sql } from 'kysely'
+import { Client } from 'pg'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { type OpenDatabase, openDatabase } from '../../../src/database/index.ts'
+import { acquireSingletonLock } from '../../../src/database/postgres/singleton-lock.ts'
+import { createSnapshotReader } from '../../../src/database/snapshot.ts'
+import type { Database, Tx } from '../../../src/database/tables.ts'
+import { systemClock } from '../../../src/platform/runtime/index.ts'
+import { startPgBouncer } from '../../harness/pgbouncer.ts'
+import { startPostgres } from '../../harness/postgres.ts'
+import { postgresTarget } from '../../harness/postgres-target.ts'
+
+const server = await startPostgres()
+const admin = async (statement: string) => {
+  const client = new Client({ connectionString: server?.url })
+  await client.connect()
+  return client.query(statement).finally(() => client.end())
+}
+const databaseUrl = (name: string) => server?.url.replace(/[^/]+$/, name) ?? ''
+if (server) {
+  await admin('CREATE DATABASE odd')
+  await admin("ALTER DATABASE odd SET DateStyle = 'SQL, DMY'")
+  await admin("ALTER DATABASE odd SET default_transaction_isolation = 'serializable'")
+  for (const each of ['statement_timeout', 'lock_timeout']) await admin(`ALTER DATABASE odd SET ${each} = '300ms'`)
+  for (const each of ['idle_in_transaction_session_timeout', 'idle_session_timeout'])
+    await admin(`ALTER DATABASE odd SET ${each} = '300ms'`)
+  if (Number.parseInt(server.version, 10) >= 17) await admin("ALTER DATABASE odd SET transaction_timeout = '300ms'")
+}
+const pooler = server && (await startPgBouncer(databaseUrl('odd'), 2))
+afterAll(async () => {
+  await pooler?.stop()
+  await server?.stop()
+})
+
+const ways = [
+  ['PostgreSQL', server && { url: databaseUrl('odd') }],
+  ['PgBouncer in transaction mode', pooler],
+] as const
+
+describe('a database whose sessions begin in another way than ours', () => {
+  describe.each(ways)('%s', (name, way) => {
+    if (!way) return void test.skip('none could be started')
+    const { url } = way
+    let store: OpenDatabase
+    beforeAll(async () => {
+      store = await openDatabase(postgresTarget(url))
+    })
+    afterAll(() => store?.close())
+
+    const inEachWay = async <T>(read: (asked: Database | Tx) => Promise<T>): Promise<T[]> => [
+      await read(store.database),
+      await store.database.transaction().execute(read),
+      await store.withoutTimeouts(read),
+    ]
+
+    test('the fifth of November is no eleventh of May', async () => {
+      const at = '2026-11-05T05:01:44.123Z'
+      const read = async (asked: Database | Tx) =>
+        (await sql<{ at: number }>`SELECT ${at}::timestamptz AS at`.execute(asked)).rows[0]?.at
+      expect(await inEachWay(read)).toEqual([Date.parse(at), Date.parse(at), Date.parse(at)])
+    })
+
+    test('who comes second in a race sees what the first one did; an export has its snapshot', async () => {
+      const read = async (asked: Database | Tx) =>
+        (await sql<{ level: string }>`SELECT current_setting('transaction_isolation') AS level`.execute(asked)).rows[0]
+          ?.level
+      expect(await inEachWay(read)).toEqual(['read committed', 'read committed', 'read committed'])
+      const snapshot = store.database.transaction().setIsolationLevel('repeatable read').setAccessMode('read only')
+      expect(await snapshot.execute(read)).toBe('repeatable read')
+    })
+
+    test('a gateway that falls silent in mid-transaction holds its locks for half a minute; an export takes its time', async () => {
+      const read = async (asked: Database | Tx) =>
+        (
+          await sql<{
+            silence: string
+          }>`SELECT current_setting('idle_in_transaction_session_timeout') AS silence`.execute(asked)
+        ).rows[0]?.silence
+      expect(await inEachWay(read)).toEqual(['30s', '30s', '30s'])
+      expect(await createSnapshotReader(store, systemClock)(({ store: moment }) => read(moment))).toBe('0')
+      expect(await read(store.database)).toBe('30s')
+    })
+
+    test('a connection that nobody needs just now is not ended by the server', async () => {
+      const read = async () =>
+        (await sql<{ pid: number }>`SELECT pg_backend_pid() AS pid`.execute(store.database)).rows[0]?.pid
+      const before = await read()
+      await pause(600)
+      const after = await read()
+      // Behind the pooler it is the pooler who has another one made.
+      expect(after).toEqual(name === 'PostgreSQL' ? before : expect.any(Number))
+    })
+
+    test('who is alone on it, or reads all of it, has no time that ends', async () => {
+      const states: string[] = []
+      const alone = await acquireSingletonLock({
+        url,
+        connectTimeoutMs: 2_000,
+        onChange: (state) => states.push(state),
+      })
+      const other = new Client({ connectionString: databaseUrl('odd') })
+      await other.connect()
+      await other.query('SET idle_session_timeout = 0; SELECT pg_advisory_lock(1)')
+      const letGo = pause(800).then(() => other.end())
+      await store.withoutTimeouts(async (database) => {
+        await database.transaction().execute(async (tx) => {
+          await sql`SELECT 1`.execute(tx)
+          await pause(400)
+          await sql`SELECT pg_advisory_xact_lock(1)`.execute(tx)
+        })
+      })
+      await letGo
+      await alone.release()
+      expect(states).toEqual([])
+    })
+
+    test('who is alone on it holds up no vacuum', async () => {
+      const alone = await acquireSingletonLock({ url, connectTimeoutMs: 2_000, onChange: () => undefined })
+      const { rows } = await admin(
+        "SELECT backend_xmin FROM pg_stat_activity JOIN pg_locks USING (pid) WHERE locktype = 'advisory'",
+      )
+      await alone.release()
+      expect(rows).toEqual([{ backend_xmin: null }])
+    })
+  })
+})

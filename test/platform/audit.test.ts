@@ -1,0 +1,228 @@
+import { createHash } from 'node:crypto'
+import { sql } from 'kysely'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { Database } from '../../src/database/index.ts'
+import { type Instant, plus } from '../../src/kernel/index.ts'
+import { linkOf } from '../../src/platform/audit/chain-entry.ts'
+import { entryBesideChain } from '../../src/platform/audit/chain-store.ts'
+import { recordAudit, sealAuditLog, verifyAuditLog } from '../../src/platform/audit/index.ts'
+import { rowsRead } from '../harness/rows-read.ts'
+import { testClock } from '../identity/clock.ts'
+import { embeddedStore, everyStore, type TestStore } from '../ledger/stores.ts'
+
+describe('the audit log’s chain', () => {
+  let stores: TestStore[]
+  beforeAll(async () => {
+    stores = await everyStore()
+    for (const { database } of stores) {
+      for (let count = 1; count <= 1_203; count++) await write(database, count)
+    }
+  })
+  afterAll(() => Promise.all(stores.map((store) => store.close())))
+
+  const each = (name: string, work: (database: Database) => Promise<void>) =>
+    test(name, async () => {
+      for (const { database } of stores) await work(database)
+    })
+
+  each('several sealers at once seal each entry once, without a gap', async (database) => {
+    const sealed = await Promise.all([1, 2, 3].map(() => sealAuditLog(database)))
+    expect(sealed.reduce((sum, count) => sum + count)).toBe(1_203)
+    expect(await verifyAuditLog(database)).toEqual({ entriesChecked: 1_203, broken: null })
+    expect(await sealAuditLog(database)).toBe(0)
+  })
+
+  each('what comes later is chained to what is there', async (database) => {
+    await write(database, 2_000)
+    expect(await verifyAuditLog(database)).toEqual({ entriesChecked: 1_203, broken: null })
+    expect(await sealAuditLog(database)).toBe(1)
+    expect(await verifyAuditLog(database)).toEqual({ entriesChecked: 1_204, broken: null })
+  })
+
+  each('what is sealed while it is followed is beyond the head that it had', async (database) => {
+    await write(database, 2_500)
+    let isRead = false
+    const meanwhile = database.withPlugin({
+      transformQuery: ({ node }) => node,
+      transformResult: async ({ result }) => {
+        if (!isRead) {
+          isRead = true
+          await sealAuditLog(database)
+        }
+        return result
+      },
+    })
+    expect(await verifyAuditLog(meanwhile)).toEqual({ entriesChecked: 1_204, broken: null })
+    expect(await verifyAuditLog(database)).toEqual({ entriesChecked: 1_205, broken: null })
+  })
+
+  each('what lies beside the chain is looked for at its ends, without another look at the chain', async (database) => {
+    const read = await rowsRead(database, entryBesideChain)
+    expect(read('audit_log')).toBe(0)
+  })
+
+  each('what is sealed at once is chained by its time, and what is of one moment by its id', async (database) => {
+    const moment = clock.now()
+    for (const back of [1, 3, 2, 3, 3, 3, 3]) await write(database, back, plus(moment, -back))
+    expect(await sealAuditLog(database)).toBe(7)
+    const { rows } = await sql<{ sequence: number; id: string; back: string }>`
+      SELECT sequence, biz_id AS id, detail->>'b' AS back FROM audit_log ORDER BY sequence DESC LIMIT 7`.execute(
+      database,
+    )
+    const chained = rows.reverse()
+    expect(chained.map(({ back }) => back)).toEqual(['3', '3', '3', '3', '3', '2', '1'])
+    const ids = chained.slice(0, 5).map(({ id }) => id)
+    expect(ids).toEqual(ids.toSorted())
+  })
+
+  each('the database refuses every change of what was written, sealed or not', async (database) => {
+    await write(database, 3_000)
+    const statements = [
+      sql`UPDATE audit_log SET action = 'nothing' WHERE sequence = 5`,
+      sql`UPDATE audit_log SET action = 'nothing' WHERE sequence IS NULL`,
+      sql`UPDATE audit_log SET hash = decode('00', 'hex') WHERE sequence = 5`,
+      sql`UPDATE audit_log SET sequence = 9000, action = 'x', hash = '', previous_hash = '' WHERE sequence IS NULL`,
+      sql`DELETE FROM audit_log WHERE sequence = 5`,
+      sql`TRUNCATE audit_log`,
+      sql`UPDATE audit_chain SET sequence = 5, hash = (SELECT hash FROM audit_log WHERE sequence = 5)`,
+      sql`UPDATE audit_chain SET hash = decode('00', 'hex')`,
+      sql`DELETE FROM audit_chain`,
+      sql`TRUNCATE audit_chain`,
+    ]
+    for (const statement of statements) await expect(statement.execute(database)).rejects.toThrow(/append-only/)
+    await sealAuditLog(database)
+  })
+
+  const tampered = async (database: Database, statement: ReturnType<typeof sql>) => {
+    for (const table of ['audit_log', 'audit_chain'])
+      await sql`ALTER TABLE ${sql.table(table)} DISABLE TRIGGER USER`.execute(database)
+    await statement.execute(database)
+    for (const table of ['audit_log', 'audit_chain'])
+      await sql`ALTER TABLE ${sql.table(table)} ENABLE TRIGGER USER`.execute(database)
+    return verifyAuditLog(database)
+  }
+
+  each('an entry that brings its seal along is refused; put in all the same it is found', async (database) => {
+    for (const place of [-1, 0, 90_000]) {
+      const forged = sql`
+        INSERT INTO audit_log (at, portal, action, outcome, request_id, client_ip, sequence, previous_hash, hash)
+        VALUES (now(), 'SYSTEM', 'test.forge', 'SUCCESS', 'x', '', ${place}, '', '')`
+      await expect(forged.execute(database)).rejects.toThrow(/append-only/)
+      expect((await tampered(database, forged)).broken, String(place)).toMatchObject({
+        sequence: place,
+        reason: 'unlinked',
+      })
+      await tampered(database, sql`DELETE FROM audit_log WHERE action = 'test.forge'`)
+    }
+    expect((await verifyAuditLog(database)).broken).toBeNull()
+  })
+
+  each('a head that was set back, or taken away, hides nothing', async (database) => {
+    const head = await database.selectFrom('audit_chain').selectAll().executeTakeFirstOrThrow()
+    const { biz_id: bizId } = await database
+      .selectFrom('audit_log')
+      .select('biz_id')
+      .where('sequence', '=', 701)
+      .executeTakeFirstOrThrow()
+    const back = sql`UPDATE audit_chain SET sequence = 700, hash = (SELECT hash FROM audit_log WHERE sequence = 700)`
+    expect(await tampered(database, back)).toEqual({
+      entriesChecked: 700,
+      broken: { sequence: 701, bizId, reason: 'unlinked' },
+    })
+    expect(await tampered(database, sql`DELETE FROM audit_chain`)).toEqual({
+      entriesChecked: 0,
+      broken: { sequence: 0, bizId: null, reason: 'missing' },
+    })
+    await database.insertInto('audit_chain').values(head).execute()
+    expect((await verifyAuditLog(database)).broken).toBeNull()
+  })
+
+  each('a head that is not the last entry’s hash is found', async (database) => {
+    const { sequence, hash } = await database.selectFrom('audit_chain').selectAll().executeTakeFirstOrThrow()
+    const other = sql`UPDATE audit_chain SET hash = decode(repeat('11', 32), 'hex')`
+    expect(await tampered(database, other)).toEqual({
+      entriesChecked: sequence,
+      broken: { sequence, bizId: null, reason: 'unlinked' },
+    })
+    expect((await tampered(database, sql`UPDATE audit_chain SET hash = ${Buffer.from(hash)}`)).broken).toBeNull()
+  })
+
+  each('entries cut off at the end are missed', async (database) => {
+    const last = await database.selectFrom('audit_chain').select('sequence').executeTakeFirstOrThrow()
+    const verdict = await tampered(database, sql`DELETE FROM audit_log WHERE sequence = ${last.sequence}`)
+    expect(verdict.broken).toEqual({ sequence: last.sequence, bizId: null, reason: 'missing' })
+  })
+
+  each('a changed entry is found and named; so is the first of several', async (database) => {
+    const { biz_id: bizId } = await database
+      .selectFrom('audit_log')
+      .select('biz_id')
+      .where('sequence', '=', 1_100)
+      .executeTakeFirstOrThrow()
+    const detail = sql`UPDATE audit_log SET detail = '{"amount": "1000000"}' WHERE sequence = 1100`
+    expect(await tampered(database, detail)).toEqual({
+      entriesChecked: 1_099,
+      broken: { sequence: 1_100, bizId, reason: 'changed' },
+    })
+    const moment = sql`UPDATE audit_log SET at = at + interval '1 microsecond' WHERE sequence = 700`
+    expect((await tampered(database, moment)).broken).toMatchObject({ sequence: 700, reason: 'changed' })
+    const linked = sql`UPDATE audit_log SET previous_hash = decode(repeat('11', 32), 'hex') WHERE sequence = 300`
+    expect((await tampered(database, linked)).broken).toMatchObject({ sequence: 300, reason: 'unlinked' })
+    const removed = sql`DELETE FROM audit_log WHERE sequence = 20`
+    expect((await tampered(database, removed)).broken).toEqual({ sequence: 20, bizId: null, reason: 'missing' })
+  })
+})
+
+test('one sealer alone goes on until nothing is left, batch after batch, unless its process goes down', async () => {
+  const { database, close } = await embeddedStore()
+  await sql`
+    INSERT INTO audit_log (at, portal, action, outcome, request_id, client_ip)
+    SELECT now(), 'SYSTEM', 'test.write', 'SUCCESS', 'x', '' FROM generate_series(1, 1203)`.execute(database)
+  const stopping = new AbortController()
+  stopping.abort(new Error('down'))
+  await expect(sealAuditLog(database, stopping.signal)).rejects.toThrow('down')
+  expect(await sealAuditLog(database)).toBe(1_203)
+  expect(await sealAuditLog(database)).toBe(0)
+  await close()
+})
+
+test('an entry’s link is SHA-256 over the one before, and all that the entry holds as one JSON text', () => {
+  const entry = {
+    bizId: 'an id',
+    atMicros: '1767614400000001',
+    portal: 'SYSTEM',
+    actorId: 'somebody',
+    workspaceId: 'a workspace',
+    action: 'test.write',
+    targetId: 'something',
+    outcome: 'SUCCESS',
+    requestId: 'a request',
+    clientIp: '203.0.113.7',
+    detail: { b: 1, a: null },
+  }
+  const text =
+    '[7,"an id","1767614400000001","SYSTEM","somebody","a workspace","test.write","something","SUCCESS","a request","203.0.113.7",{"a":null,"b":1}]'
+  const previous = new Uint8Array(32).fill(5)
+  expect(linkOf(previous, 7, entry)).toEqual(createHash('sha256').update(previous).update(text).digest())
+})
+
+const clock = testClock()
+
+const next = (): Instant => {
+  clock.advance(1)
+  return clock.now()
+}
+
+const write = (database: Database, count: number, at = next()): Promise<void> =>
+  recordAudit(database, {
+    at,
+    portal: 'SYSTEM',
+    actorId: null,
+    workspaceId: null,
+    action: 'test.write',
+    targetId: null,
+    outcome: 'SUCCESS',
+    requestId: `request ${count}`,
+    clientIp: '203.0.113.7',
+    detail: { b: count, a: 'ä "quoted"', none: null },
+  })

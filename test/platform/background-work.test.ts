@@ -1,0 +1,147 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import { expect, test } from 'vitest'
+import type { Randomness } from '../../src/kernel/index.ts'
+import { createBackgroundWork } from '../../src/platform/background-work.ts'
+import { systemRandomness } from '../../src/platform/runtime/index.ts'
+
+const settings = { concurrency: 2, capacity: 5, spreadMs: 0, attempts: 3, retryMs: 1, closeMs: 200 }
+
+const created = (change: Partial<typeof settings> = {}, randomness: Pick<Randomness, 'integer'> = systemRandomness) => {
+  const logged: { level: string; line: object }[] = []
+  const logger =
+    (level: string) =>
+    (line: unknown): void =>
+      void logged.push({ level, line: Object(line) })
+  const log = { warn: logger('warn'), error: logger('error') }
+  const background = createBackgroundWork({ ...settings, ...change }, log, randomness)
+  return { background, logged }
+}
+
+/** Work that ends when it is told to. */
+const gate = () => {
+  let open = () => {}
+  const opened = new Promise<void>((resolve) => {
+    open = resolve
+  })
+  return { open, work: () => opened }
+}
+
+test('so many run at once, so many wait, and what comes beyond is given up with a logged fault', async () => {
+  const { background, logged } = created()
+  const gates = Array.from({ length: 7 }, gate)
+  let begun = 0
+  for (const { work } of gates)
+    background.run('work', async () => {
+      begun += 1
+      await work()
+    })
+  expect(begun).toBe(0)
+  await new Promise((resolve) => setTimeout(resolve, 10))
+  expect(begun).toBe(2)
+  expect(logged.map(({ level }) => level)).toEqual(['error', 'error'])
+  expect(background.dropped()).toBe(2)
+  for (const { open } of gates) open()
+  await background.idle()
+  expect(begun).toBe(5)
+})
+
+test('a failure is tried again, and given up after the last attempt with a logged fault; nothing is thrown', async () => {
+  const { background, logged } = created()
+  let tries = 0
+  background.run('heals', async () => {
+    tries += 1
+    if (tries < 3) throw new Error('not yet')
+  })
+  background.run('fails', () => Promise.reject(new Error('never')))
+  background.run('throws', () => {
+    throw new Error('at once')
+  })
+  await background.idle()
+  expect(tries).toBe(3)
+  const faults = logged.filter(({ level }) => level === 'error')
+  expect(faults.map(({ line }) => Reflect.get(line, 'task')).sort()).toEqual(['fails', 'throws'])
+  expect(background.dropped()).toBe(2)
+})
+
+test('closing waits for what is under way, for a bounded time, and cuts the pauses short', async () => {
+  const { background, logged } = created({ retryMs: 60_000, closeMs: 20_000 })
+  let tries = 0
+  background.run('fails', async () => {
+    tries += 1
+    throw new Error('no')
+  })
+  await new Promise((resolve) => setTimeout(resolve, 10))
+  const started = performance.now()
+  await background.close()
+  expect(performance.now() - started).toBeLessThan(15_000)
+  expect([tries, logged.at(-1)?.level]).toEqual([2, 'error'])
+  background.run('late', async () => {
+    tries += 1
+  })
+  await background.idle()
+  expect([tries, background.dropped()]).toEqual([2, 2])
+  const stuck = created({ closeMs: 50 })
+  stuck.background.run('stuck', gate().work)
+  await stuck.background.close()
+})
+
+test('work is tried so often and no more, and each pause is twice the one before', async () => {
+  const { background } = created({ retryMs: 40 })
+  const tries: number[] = []
+  background.run('fails', async () => {
+    tries.push(performance.now())
+    throw new Error('no')
+  })
+  await background.idle()
+  const [first = 0, second = 0, third = 0, ...more] = tries
+  expect(more).toEqual([])
+  // Timers may be a millisecond early by this clock.
+  expect(second - first).toBeGreaterThan(38)
+  expect(third - second).toBeGreaterThan(78)
+})
+
+test('a pause that has doubled beyond what a timer holds is as long as one holds, and no storm of tries', async () => {
+  const { background } = created({ retryMs: 2 ** 31 })
+  let tries = 0
+  background.run('fails', async () => {
+    tries++
+    throw new Error('no')
+  })
+  await pause(100)
+  expect(tries).toBe(1)
+  await background.close()
+})
+
+test('work begins at some moment of the spread, its last one included', async () => {
+  const limits: number[] = []
+  const integer = (limit: number): number => {
+    limits.push(limit)
+    return 60
+  }
+  const { background } = created({ spreadMs: 100 }, { integer })
+  const asked = performance.now()
+  let begun = 0
+  background.run('work', async () => {
+    begun = performance.now()
+  })
+  await background.idle()
+  expect(limits).toEqual([101])
+  expect(begun - asked).toBeGreaterThan(58)
+})
+
+test('what work asks for is waited for as well, and closing leaves no timer behind', async () => {
+  const { background } = created({ closeMs: 60_000 })
+  const done: string[] = []
+  background.run('first', async () => {
+    background.run('second', async () => {
+      await new Promise((resolve) => setTimeout(resolve, 20))
+      done.push('second')
+    })
+  })
+  await background.idle()
+  expect(done).toEqual(['second'])
+  const timers = () => process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length
+  const before = timers()
+  await background.close()
+  expect(timers()).toBeLessThanOrEqual(before)
+})

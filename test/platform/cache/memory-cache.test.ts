@@ -1,0 +1,150 @@
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { createMemoryCache } from '../../../src/platform/cache/index.ts'
+import { emptyWindow, type ReplayWindow, spendIn } from '../../../src/platform/cache/replay-window.ts'
+import { testClock } from '../../identity/clock.ts'
+
+setFlagsFromString('--expose-gc')
+const collectGarbage: () => void = runInNewContext('gc')
+const heapUsed = (): number => {
+  collectGarbage()
+  return process.memoryUsage().heapUsed
+}
+
+describe('the memory cache', () => {
+  test('keeps a value until its time is over', async () => {
+    const clock = testClock()
+    const cache = createMemoryCache(clock, 10)
+    await cache.set('a', '1', 1_000)
+    clock.advance(999)
+    expect(await cache.get('a')).toBe('1')
+    clock.advance(1)
+    expect(await cache.get('a')).toBeUndefined()
+  })
+
+  test('counts in fixed windows', async () => {
+    const clock = testClock()
+    const cache = createMemoryCache(clock, 10)
+    await cache.increment('a', 1_000)
+    clock.advance(400)
+    expect(await cache.increment('a', 1_000)).toEqual({ count: 2, remaining: 600 })
+    clock.advance(600)
+    expect(await cache.increment('a', 1_000)).toEqual({ count: 1, remaining: 1_000 })
+  })
+
+  test('a clock that was set back prolongs nothing by more than its own time', async () => {
+    const clock = testClock()
+    const cache = createMemoryCache(clock, 10)
+    await cache.set('channel', 'key', 1_000)
+    await cache.increment('mails', 1_000)
+    await cache.increment('mails', 1_000)
+    clock.advance(-1_000)
+    expect(await cache.get('channel')).toBe('key')
+    clock.advance(-1)
+    expect(await cache.get('channel')).toBeUndefined()
+    expect(await cache.increment('mails', 1_000)).toEqual({ count: 1, remaining: 1_000 })
+  })
+
+  test('is bounded: the least recently used entry is lost', async () => {
+    const cache = createMemoryCache(testClock(), 2)
+    for (const key of ['a', 'b', 'c']) await cache.set(key, key, 1_000)
+    expect(await Promise.all(['a', 'b', 'c'].map((key) => cache.get(key)))).toEqual([undefined, 'b', 'c'])
+  })
+
+  test('what is over takes no room, though nobody asks for it again', async () => {
+    const clock = testClock()
+    const cache = createMemoryCache(clock, 200_000)
+    const before = heapUsed()
+    for (let count = 0; count < 20_000; count++) {
+      clock.advance(100)
+      await cache.set(`channel ${count}`, `${count}`.padEnd(1_000), 1_000)
+    }
+    expect(await cache.get('channel 19999')).toBeDefined()
+    // All of them are 20 MB, ten are live.
+    expect(heapUsed() - before).toBeLessThan(5_000_000)
+  })
+})
+
+describe('the replay windows of the memory cache', () => {
+  const options = { epoch: 'one', max: 2, ttl: 1_000 }
+  const window = { group: 'g', epoch: 'one', member: 'a' }
+  const joined = (clock = testClock()) => {
+    const cache = createMemoryCache(clock, 10)
+    cache.joinGroup('g', options)
+    return { cache, clock }
+  }
+
+  test('let each number through once', async () => {
+    const { cache } = joined()
+    const spent = [cache.spend(window, 3, 64), cache.spend(window, 3, 64), cache.spend(window, 2, 64)]
+    expect(spent).toEqual([true, false, true])
+    expect(cache.spend({ ...window, member: 'b' }, 3, 64)).toBe(true)
+  })
+
+  test('are closed without a group, under another epoch, and once closed', async () => {
+    const { cache } = joined()
+    const closed = [
+      { ...window, group: 'h' },
+      { ...window, epoch: 'two' },
+      { ...window, member: 'closed' },
+    ]
+    await cache.closeWindow({ ...window, member: 'closed' })
+    for (const each of closed) expect([cache.isOpen(each), cache.spend(each, 1, 64)]).toEqual([false, false])
+    expect([cache.isOpen(window), cache.spend(window, 1, 64)]).toEqual([true, true])
+  })
+
+  test('expire with their group, after its latest join and not by what is spent', () => {
+    const { cache, clock } = joined()
+    clock.advance(999)
+    expect(cache.spend(window, 1, 64)).toBe(true)
+    expect(cache.joinGroup('g', { ...options, epoch: 'two' })).toBe('one')
+    clock.advance(999)
+    expect(cache.spend(window, 1, 64)).toBe(false)
+    expect(cache.spend(window, 2, 64)).toBe(true)
+    clock.advance(1)
+    expect([cache.isOpen(window), cache.spend(window, 3, 64)]).toEqual([false, false])
+  })
+
+  test('do not come back with a group of the same name that was lost', async () => {
+    const { cache } = joined()
+    expect(cache.spend(window, 1, 64)).toBe(true)
+    await cache.close()
+    expect(cache.joinGroup('g', { ...options, epoch: 'two' })).toBe('two')
+    expect(cache.spend(window, 1, 64)).toBe(false)
+  })
+
+  test('are bounded: a group takes as many members as its maximum', () => {
+    const { cache } = joined()
+    expect([1, 2, 3].map(() => cache.joinGroup('g', options))).toEqual(['one', undefined, undefined])
+    expect(cache.joinGroup('h', options)).toBe('one')
+  })
+})
+
+describe('the replay window', () => {
+  test('agrees with a plain set of the numbers spent, whatever their order', () => {
+    fc.assert(
+      fc.property(fc.array(fc.integer({ min: -2, max: 60 }), { maxLength: 200 }), (numbers) => {
+        const size = 16
+        const spent = new Set<number>()
+        let window: ReplayWindow = emptyWindow
+        for (const number of numbers) {
+          const good = number >= 1 && !spent.has(number) && number > Math.max(0, ...spent) - size
+          const after = spendIn(window, number, size)
+          expect(after !== undefined).toBe(good)
+          if (after) {
+            window = after
+            spent.add(number)
+          }
+          expect(window.bits < 1n << BigInt(size)).toBe(true)
+        }
+      }),
+    )
+  })
+
+  test('takes no fraction, no infinity and no number beyond the safe ones', () => {
+    for (const number of [0, 0.5, Number.NaN, Number.POSITIVE_INFINITY, 2 ** 53])
+      expect(spendIn(emptyWindow, number, 16)).toBeUndefined()
+  })
+})

@@ -1,0 +1,172 @@
+import { once } from 'node:events'
+import { createServer, type Server, type ServerResponse } from 'node:http'
+import { setTimeout as pause } from 'node:timers/promises'
+import { inspect } from 'node:util'
+import { gzipSync } from 'node:zlib'
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { fixedRates, openRateProvider, type Rates } from '../../src/platform/exchange-rates.ts'
+import { testClock } from '../domains/world.ts'
+
+let provider: Server
+let url = ''
+let answer: (response: ServerResponse) => void
+const json = (body: unknown) => (response: ServerResponse) => response.end(JSON.stringify(body))
+
+beforeAll(async () => {
+  provider = createServer((_request, response) => answer(response)).listen(0, '127.0.0.1')
+  await once(provider, 'listening')
+  const address = provider.address()
+  url = `http://127.0.0.1:${typeof address === 'object' && address ? address.port : 0}/`
+})
+afterAll(() => provider.close())
+
+const clock = testClock()
+const asOf = () => new Date(clock.now()).toISOString()
+const told = (rate: unknown) => ({ asOf: asOf(), rates: { 'USD/JPY': '150', 'USD/EUR': rate } })
+let faults: unknown[] = []
+beforeEach(() => {
+  faults = []
+})
+
+const open = (settings = {}): Promise<Rates> =>
+  openRateProvider({ url, refreshMs: 60_000, staleAfterMs: 10_000, timeoutMs: 20_000, ...settings }, clock, (error) =>
+    faults.push(error),
+  )
+const known = async (given: typeof answer, settings = {}): Promise<string[]> => {
+  answer = given
+  const rates = await open(settings)
+  rates.close()
+  return rates.list().map(({ source, target, rate }) => `${source}/${target} ${rate}`)
+}
+
+test('rates of known currencies are known; others are left out', async () => {
+  const rates = { 'USD/EUR': '0.8', 'XXX/YYY': '1', 'USD/USD': '1', USD: '1' }
+  expect(await known(json({ asOf: asOf(), rates }))).toEqual(['USD/EUR 0.8'])
+  expect(faults).toEqual([])
+})
+
+test('a pair that is told both ways is known once, as it stands first: what is quoted and what is listed are one rate', async () => {
+  const rates = { 'USD/EUR': '0.8', 'EUR/USD': '1.3', 'JPY/USD': '0.007', 'USD/JPY': '150' }
+  expect(await known(json({ asOf: asOf(), rates }))).toEqual(['USD/EUR 0.8', 'JPY/USD 0.007'])
+})
+
+test.each([
+  '-1',
+  '0',
+  '0.000',
+  'NaN',
+  'Infinity',
+  '1e5',
+  '0x10',
+  '１',
+  '',
+  ' 1',
+  '01',
+  '1000000000000',
+  '0.0000000000001',
+])('a rate of %j is refused, and the whole answer with it', async (rate) => {
+  expect(await known(json(told(rate)))).toEqual([])
+  expect(faults).toHaveLength(1)
+})
+
+test.each<[string, (response: ServerResponse) => void]>([
+  ['a number in place of a text', (response) => json(told(0.8))(response)],
+  ['null', json(null)],
+  ['no rates', (response) => json({ asOf: asOf() })(response)],
+  ['no time', json({ rates: {} })],
+  ['a time without a zone', json({ asOf: '2026-03-01T09:00:00', rates: {} })],
+  ['HTML', (response) => response.end('<h1>rates</h1>')],
+  ['half of a JSON', (response) => response.end('{"asOf": ')],
+  ['a fault', (response) => json(told('0.8'))(response.writeHead(500))],
+  ['a redirect', (response) => response.writeHead(302, { location: url }).end()],
+  ['a reset', (response) => response.destroy()],
+  ['silence', () => undefined],
+])('%s is no answer', async (name, given) => {
+  expect(await known(given, name === 'silence' ? { timeoutMs: 300 } : {})).toEqual([])
+  expect(faults).toHaveLength(1)
+})
+
+test('an answer that is no JSON is not quoted: the log is not to hold a key that a provider says back', async () => {
+  await known((response) => response.end('planted-key'))
+  expect(faults).toHaveLength(1)
+  expect(inspect(faults)).not.toContain('planted')
+})
+
+test.each([
+  ['an endless answer', {}],
+  ['a bomb', { 'content-encoding': 'gzip' }],
+])('%s is no answer, and is not read on', async (_name, headers: Record<string, string>) => {
+  const blanks = Buffer.alloc(1024 * 1024, ' ')
+  const chunk = headers['content-encoding'] ? gzipSync(blanks) : blanks
+  let sent = 0
+  const given = async (response: ServerResponse): Promise<void> => {
+    response.writeHead(200, headers)
+    response.on('error', () => undefined)
+    while (!response.destroyed && sent < 4_000) {
+      sent += 1
+      if (!response.write(chunk)) await Promise.race([once(response, 'drain'), once(response, 'close')])
+      await pause(1)
+    }
+    response.end()
+  }
+  answer = (response) => void given(response)
+  const rates = await open()
+  rates.close()
+  expect([rates.list(), faults.length]).toEqual([[], 1])
+  expect(sent).toBeLessThan(1_000)
+})
+
+test('the configuration’s own rates are of the moment when the process began, and stay', () => {
+  const began = clock.now()
+  const rates = fixedRates([{ source: 'USD', target: 'EUR', rate: '0.8' }], clock)
+  clock.advance(3_600_000)
+  expect(rates.list()).toEqual([{ source: 'USD', target: 'EUR', rate: '0.8', asOf: began }])
+})
+
+test('a provider that is down at the start is asked again', async () => {
+  answer = (response) => response.destroy()
+  const rates = await open({ refreshMs: 50 })
+  expect(rates.list()).toEqual([])
+  answer = (response) => json(told('0.8'))(response)
+  await expect.poll(() => rates.list().length).toBe(2)
+  rates.close()
+})
+
+test('a provider slower than it is asked is asked one question at a time: no older answer comes after a newer', async () => {
+  answer = (response) => json(told('0.8'))(response)
+  const rates = await open({ refreshMs: 20 })
+  const asked: ServerResponse[] = []
+  answer = (response) => asked.push(response)
+  await expect.poll(() => asked.length).toBe(1)
+  await pause(100)
+  expect(asked).toHaveLength(1)
+  for (const response of asked) json(told('0.9'))(response)
+  await expect.poll(() => rates.list().find(({ target }) => target === 'EUR')?.rate).toBe('0.9')
+  await expect.poll(() => asked.length).toBe(2)
+  rates.close()
+  for (const response of asked) response.destroy()
+})
+
+test('while it does not answer the last rates serve, until they are stale to the millisecond', async () => {
+  answer = (response) => json(told('0.8'))(response)
+  const rates = await open({ refreshMs: 50 })
+  answer = (response) => response.destroy()
+  await expect.poll(() => faults.length).toBeGreaterThan(0)
+  clock.advance(10_000)
+  expect(rates.list()).toHaveLength(2)
+  clock.advance(1)
+  expect(rates.list()).toEqual([])
+  // A clock that is set back makes them no fresher.
+  clock.advance(-3_600_000)
+  expect(rates.list()).toEqual([])
+  rates.close()
+})
+
+test('rates of the future are as old as their answer: they grow stale all the same', async () => {
+  answer = json({ asOf: '2099-01-01T00:00:00Z', rates: { 'USD/EUR': '0.8' } })
+  const rates = await open()
+  expect(rates.list()).toHaveLength(1)
+  clock.advance(10_001)
+  expect(rates.list()).toEqual([])
+  rates.close()
+})

@@ -1,0 +1,52 @@
+import { execFileSync } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { createSecureServer, type Http2SecureServer } from 'node:http2'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import { getCACertificates, setDefaultCACertificates } from 'node:tls'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { fetchText } from '../../src/platform/http-client.ts'
+import { startRelay } from '../harness/relay.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'portico-ask-'))
+const [keyFile, certFile] = [join(folder, 'key.pem'), join(folder, 'cert.pem')]
+const trusted = getCACertificates('default')
+const versions: string[] = []
+let service: Http2SecureServer
+
+beforeAll(async () => {
+  const key = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-keyout', keyFile]
+  const name = ['-subj', '/CN=service', '-addext', 'subjectAltName=IP:127.0.0.1', '-days', '2', '-out', certFile]
+  execFileSync('openssl', ['req', '-x509', ...key, ...name], { stdio: 'ignore' })
+  const cert = readFileSync(certFile, 'utf8')
+  setDefaultCACertificates([...trusted, cert])
+  // It would rather speak HTTP/2.
+  service = createSecureServer({ allowHTTP1: true, key: readFileSync(keyFile), cert }, (request, response) => {
+    versions.push(request.httpVersion)
+    response.end('told')
+  })
+  await once(service.listen(0, '127.0.0.1'), 'listening')
+})
+afterAll(() => {
+  setDefaultCACertificates(trusted)
+  service.close()
+  rmSync(folder, { recursive: true })
+})
+
+test('a service whose connection has gone dead without a word is asked by another one next time', async () => {
+  const relay = await startRelay((service.address() as AddressInfo).port)
+  const question = { timeoutMs: 1_000, maxBytes: 100 }
+  const url = `https://127.0.0.1:${relay.port}/`
+  expect(await fetchText(url, { ...question, timeoutMs: 20_000 })).toEqual({ status: 200, ok: true, text: 'told' })
+  // Until the connection is free for what comes next.
+  await pause(200)
+  relay.silence()
+  await expect(fetchText(url, question)).rejects.toMatchObject({ name: 'TimeoutError' })
+  expect(await fetchText(url, { ...question, timeoutMs: 20_000 })).toMatchObject({ text: 'told' })
+  expect(versions).toEqual(['1.1', '1.1'])
+  relay.cut()
+  await relay.close()
+})

@@ -1,0 +1,32 @@
+import { expect, test } from 'vitest'
+import { covers, parseRange, versionOf } from '../../src/platform/ip-ranges.ts'
+
+test.each([
+  ['192.0.2.7', '192.0.2.7', true],
+  ['192.0.2.7', '192.0.2.8', false],
+  ['192.0.2.0/24', '192.0.2.255', true],
+  ['192.0.2.0/24', '192.0.3.0', false],
+  ['192.0.2.0/24', '::ffff:192.0.2.7', true],
+  ['2001:db8::1', '2001:db8::1', true],
+  ['2001:db8::1', '2001:db8::2', false],
+  ['2001:db8::/32', '2001:db8:ffff::1', true],
+  ['2001:db8::/32', '2001:db9::1', false],
+  ['::ffff:192.0.2.7', '192.0.2.7', true],
+  ['::ffff:192.0.2.7', '192.0.2.8', false],
+  ['::ffff:192.0.2.0/120', '192.0.2.255', true],
+  ['::ffff:192.0.2.0/120', '192.0.3.0', false],
+  ['::/0', '2001:db8::1', true],
+  ['::/0', '192.0.2.7', false],
+  ['0.0.0.0/0', '2001:db8::1', false],
+  ['0.0.0.0/0', 'nobody', false],
+  ['0.0.0.0/0', '', false],
+])('%s covers %j: %s', (range, address, covered) => {
+  expect(covers(parseRange(range), address)).toBe(covered)
+})
+
+test('what is IPv4 inside IPv6 is IPv4; a range that holds more of IPv6 than that is IPv6', () => {
+  const versions = ['192.0.2.0/24', '::ffff:192.0.2.7', '::ffff:0:0/96', '::ffff:0:0/95', '2001:db8::/32'].map((text) =>
+    versionOf(parseRange(text)),
+  )
+  expect(versions).toEqual([4, 4, 4, 6, 6])
+})

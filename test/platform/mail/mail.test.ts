@@ -1,0 +1,340 @@
+import { hash } from 'node:crypto'
+import { once } from 'node:events'
+import { cp, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { connect, createServer, type Server, type Socket } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import PostalMime from 'postal-mime'
+import { SMTPServer } from 'smtp-server'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { locales, Refusal } from '../../../src/kernel/index.ts'
+import {
+  createOutbox,
+  type MailTexts,
+  openSmtpMailer,
+  outboxPage,
+  readMailTexts,
+} from '../../../src/platform/mail/index.ts'
+import { mailTemplateNames } from '../../../src/platform/mail/mailer.ts'
+import { testClock } from '../../identity/clock.ts'
+
+const received: { raw: Buffer; to: string[] }[] = []
+const server = new SMTPServer({
+  authOptional: true,
+  disabledCommands: ['STARTTLS'],
+  onData: (stream, session, done) => {
+    const chunks: Buffer[] = []
+    stream.on('data', (chunk: Buffer) => chunks.push(chunk))
+    stream.on('end', () => {
+      received.push({ raw: Buffer.concat(chunks), to: session.envelope.rcptTo.map((each) => each.address) })
+      done()
+    })
+  },
+})
+const texts = await readMailTexts('config/mail')
+let url: string
+const from = 'Portico <no-reply@portico.test>'
+
+const portOf = (listening: Server): number => {
+  const address = listening.address()
+  if (typeof address !== 'object' || !address) throw new Error('not listening')
+  return address.port
+}
+
+beforeAll(async () => {
+  const listening = server.listen(0, '127.0.0.1')
+  await once(listening, 'listening')
+  url = `smtp://127.0.0.1:${portOf(listening)}`
+})
+afterAll(() => new Promise<void>((resolve) => server.close(() => resolve())))
+
+const values = { code: '123456', minutes: '10' }
+
+describe('the SMTP mailer', () => {
+  test('delivers subject, text and HTML in each language', async () => {
+    const mailer = await openSmtpMailer({ url, from, timeoutMs: 20_000 }, texts)
+    for (const locale of locales) {
+      await mailer.send({ to: 'ann@demo.test', template: 'login-code', locale, values })
+      const last = received.at(-1)
+      const mail = await PostalMime.parse(last?.raw ?? '')
+      expect(mail.subject).toBe(texts('login-code', locale).subject)
+      expect(mail.from).toMatchObject({ name: 'Portico', address: 'no-reply@portico.test' })
+      expect(mail.text).toContain('123456')
+      expect(mail.html).toContain('<strong>123456</strong>')
+      expect(mail.html).toMatch(new RegExp(`^<!doctype html><html lang="${locale}">.*</html>\\s*$`, 's'))
+      expect(mail.headers).toContainEqual(expect.objectContaining({ key: 'auto-submitted', value: 'auto-generated' }))
+      expect(last?.to).toEqual(['ann@demo.test'])
+    }
+    await mailer.close()
+  })
+
+  test('takes one plain mailbox and no header, second recipient or display name with it', async () => {
+    const mailer = await openSmtpMailer({ url, from, timeoutMs: 20_000 }, texts)
+    const before = received.length
+    for (const to of [
+      'a@b.test\r\nBcc: c@d.test',
+      'a@b.test, c@d.test',
+      'X <a@b.test>',
+      'a@b.test>',
+      '"a\r\n"@b.test',
+      'a\u0000@b.test',
+      'a,b@c.test',
+      `${'a'.repeat(65)}@b.test`,
+      `a@${'b'.repeat(254)}`,
+      '',
+    ])
+      await expect(mailer.send({ to, template: 'login-code', locale: 'en', values })).rejects.toThrow(TypeError)
+    expect(received).toHaveLength(before)
+    await mailer.send({ to: `${'a'.repeat(64)}@${'b'.repeat(63)}.test`, template: 'login-code', locale: 'en', values })
+    expect(received).toHaveLength(before + 1)
+    await mailer.close()
+    const outbox = createOutbox(texts, testClock(), 1)
+    const send = outbox.send({ to: 'X <a@b.test>', template: 'login-code', locale: 'en', values })
+    await expect(send).rejects.toThrow(TypeError)
+    expect(outbox.list()).toEqual([])
+  })
+
+  test('takes its sender with a name or without, and blanks around it for nothing', async () => {
+    for (const [given, name, address] of [
+      ['  Portico <no-reply@portico.test> ', 'Portico', 'no-reply@portico.test'],
+      [' no-reply@portico.test ', '', 'no-reply@portico.test'],
+    ] as const) {
+      const mailer = await openSmtpMailer({ url, from: given, timeoutMs: 20_000 }, texts)
+      await mailer.send({ to: 'ann@demo.test', template: 'login-code', locale: 'en', values })
+      expect((await PostalMime.parse(received.at(-1)?.raw ?? '')).from).toEqual({ name, address })
+      await mailer.close()
+    }
+  })
+
+  test('writes values as text: one line each, escaped in HTML', async () => {
+    const mailer = await openSmtpMailer({ url, from, timeoutMs: 20_000 }, texts)
+    const code = `<img src=x onerror="alert('1')">&\r\nBcc: thief@demo.test`
+    await mailer.send({ to: 'ann@demo.test', template: 'login-code', locale: 'en', values: { ...values, code } })
+    const mail = await PostalMime.parse(received.at(-1)?.raw ?? '')
+    expect(mail.html).not.toContain('<img')
+    expect(mail.html).toContain('&lt;img src=x onerror=&quot;alert(&#39;1&#39;)&quot;&gt;&amp; Bcc')
+    expect(mail.bcc).toBeUndefined()
+    expect(received.at(-1)?.to).toEqual(['ann@demo.test'])
+    await mailer.close()
+  })
+
+  test('a value begins no line, in the subject or below it, and none is left out', async () => {
+    const ownTexts: MailTexts = () => ({ subject: 'For {{code}}', text: '{{code}}', html: '{{code}}' })
+    const outbox = createOutbox(ownTexts, testClock(), 1)
+    const send = (given: typeof values) =>
+      outbox.send({ to: 'ann@demo.test', template: 'login-code', locale: 'en', values: given })
+    await send({ ...values, code: 'a\r\nb\u2028c\u2029d\u0085e' })
+    expect(outbox.list()).toMatchObject([
+      { subject: 'For a b c d e', text: 'a b c d e', html: expect.stringMatching(/>\na b c d e</) },
+    ])
+    const other: MailTexts = () => ({ subject: '{{coda}}', text: '', html: '' })
+    const lacking = createOutbox(other, testClock(), 1)
+    const sent = lacking.send({ to: 'ann@demo.test', template: 'login-code', locale: 'en', values })
+    await expect(sent).rejects.toThrow('the mail has no value coda')
+  })
+
+  test('lets no value turn the text around it', async () => {
+    const outbox = createOutbox(texts, testClock(), 1)
+    const hostile = 'a\u202ab\u202bc\u202cd\u202de\u202ef\u2066g\u2067h\u2068i\u2069'
+    const invitation = {
+      inviter: hostile,
+      workspace: 'שלום\u200f!',
+      role: hostile,
+      message: hostile,
+      days: '7',
+      url: '',
+    }
+    await outbox.send({ to: 'ann@demo.test', template: 'workspace-invitation', locale: 'en', values: invitation })
+    const [mail] = outbox.list()
+    for (const part of [mail?.text, mail?.html]) {
+      expect(part).not.toMatch(/[\u202a-\u202e\u2066-\u2069]/)
+      expect(part).toContain('abcdefghi')
+      expect(part).toContain('שלום\u200f!')
+    }
+  })
+
+  test('sends nothing in the clear to a server that offers no TLS, where its URL demands that', async () => {
+    const mailer = await openSmtpMailer({ url: `${url}?requireTLS=true`, from, timeoutMs: 20_000 }, texts)
+    const before = received.length
+    const sent = mailer.send({ to: 'ann@demo.test', template: 'login-code', locale: 'en', values })
+    await expect(sent).rejects.toMatchObject({ code: 'SYSTEM.UNAVAILABLE' })
+    expect(received).toHaveLength(before)
+    await mailer.close()
+  })
+
+  test('refuses with SYSTEM.UNAVAILABLE, within its timeout, where the server is gone or silent', async () => {
+    const silent = createServer().listen(0, '127.0.0.1')
+    await once(silent, 'listening')
+    const port = portOf(silent)
+    for (const each of [`smtp://127.0.0.1:${port}`, 'smtp://127.0.0.1:1']) {
+      const mailer = await openSmtpMailer({ url: each, from, timeoutMs: 300 }, texts)
+      const started = performance.now()
+      const sent = mailer.send({ to: 'ann@demo.test', template: 'login-code', locale: 'en', values })
+      const refusal: unknown = await sent.catch((error) => error)
+      if (!(refusal instanceof Refusal)) throw new Error('not refused')
+      expect([refusal.code, refusal.detail.retryAfter]).toEqual(['SYSTEM.UNAVAILABLE', 30])
+      expect(refusal.cause).toBeInstanceOf(Error)
+      expect(performance.now() - started).toBeLessThan(10_000)
+      await mailer.close()
+    }
+    silent.close()
+  })
+
+  test('refuses within its timeout however many wait for a silent server, and where one drips its answer', async () => {
+    const sockets: Socket[] = []
+    const dripping = createServer((socket) => {
+      sockets.push(socket.on('error', () => undefined))
+      const timer = setInterval(() => socket.write('220-still\r\n'), 50)
+      socket.on('close', () => clearInterval(timer))
+    }).listen(0, '127.0.0.1')
+    await once(dripping, 'listening')
+    const url = `smtp://127.0.0.1:${portOf(dripping)}`
+    const mailer = await openSmtpMailer({ url, from, timeoutMs: 1_000 }, texts)
+    const started = performance.now()
+    const send = () => mailer.send({ to: 'ann@demo.test', template: 'login-code', locale: 'en', values })
+    const mails = Array.from({ length: 20 }, send)
+    await expect.poll(() => sockets.length).toBe(5)
+    // Whoever waited for the first dialogue's end may begin one in the milliseconds left: until then there are five.
+    await expect(Promise.race(mails)).rejects.toMatchObject({ code: 'SYSTEM.UNAVAILABLE' })
+    expect(sockets).toHaveLength(5)
+    const ends = await Promise.allSettled(mails)
+    for (const end of ends) expect(end).toMatchObject({ status: 'rejected', reason: { code: 'SYSTEM.UNAVAILABLE' } })
+    // Five after five would have it in four times that long.
+    expect(performance.now() - started).toBeLessThan(3_500)
+    await mailer.close()
+    for (const socket of sockets) socket.destroy()
+    dripping.close()
+  })
+
+  test('ends a dialogue that has had its time, so that whoever comes next finds the server free', async () => {
+    let isDripping = true
+    const sockets: Socket[] = []
+    const moody = createServer((socket) => {
+      sockets.push(socket.on('error', () => undefined))
+      if (!isDripping) return void socket.pipe(connect(Number(new URL(url).port), '127.0.0.1')).pipe(socket)
+      socket.resume().write('220 here\r\n')
+      const timer = setInterval(() => socket.write('250-still\r\n'), 50)
+      socket.on('close', () => clearInterval(timer))
+    }).listen(0, '127.0.0.1')
+    await once(moody, 'listening')
+    const mailer = await openSmtpMailer({ url: `smtp://127.0.0.1:${portOf(moody)}`, from, timeoutMs: 500 }, texts)
+    const send = (to: string) => mailer.send({ to, template: 'login-code', locale: 'en', values })
+    const ends = await Promise.allSettled(Array.from({ length: 8 }, () => send('ann@demo.test')))
+    for (const end of ends) expect(end).toMatchObject({ status: 'rejected', reason: { code: 'SYSTEM.UNAVAILABLE' } })
+    expect(sockets).not.toHaveLength(0)
+    await expect.poll(() => sockets.every((socket) => socket.destroyed)).toBe(true)
+    isDripping = false
+    // One of them has its time too, in which this process may stand still.
+    await expect.poll(() => send('next@demo.test').catch(() => 'late')).not.toBe('late')
+    expect(received.at(-1)?.to).toEqual(['next@demo.test'])
+    await mailer.close()
+    moody.close()
+  })
+
+  test('tells of a refused mail what kind of answer came, and not in the words of the server, which may quote the mail', async () => {
+    const quoting = (detail: string) => Object.assign(new Error(`5.7.1 ${detail} is listed`), { responseCode: 554 })
+    const refusing = new SMTPServer({
+      authOptional: true,
+      disabledCommands: ['STARTTLS'],
+      onRcptTo: ({ address }, _session, done) => done(address.startsWith('gone') ? quoting(address) : null),
+      onData: (stream, _session, done) => {
+        let mail = ''
+        stream.on('data', (chunk: Buffer) => {
+          mail += chunk.toString()
+        })
+        stream.on('end', () => done(quoting(/\b\d{6}\b/.exec(mail)?.[0] ?? '')))
+      },
+    })
+    const listening = refusing.listen(0, '127.0.0.1')
+    await once(listening, 'listening')
+    const mailer = await openSmtpMailer(
+      { url: `smtp://127.0.0.1:${portOf(listening)}`, from, timeoutMs: 20_000 },
+      texts,
+    )
+    for (const [to, answer] of [
+      ['gone@demo.test', 'EENVELOPE 554 to RCPT TO'],
+      ['ann@demo.test', 'EMESSAGE 554 to DATA'],
+    ] as const) {
+      const error: unknown = await mailer
+        .send({ to, template: 'login-code', locale: 'en', values })
+        .catch((each) => each)
+      expect(error).toMatchObject({ code: 'SYSTEM.UNAVAILABLE', cause: undefined })
+      expect(error).toMatchObject({ detail: { internal: `the mail server took no mail: ${answer}` } })
+    }
+    await mailer.close()
+    await new Promise<void>((resolve) => refusing.close(() => resolve()))
+  })
+})
+
+describe('the development outbox', () => {
+  test('keeps the newest mails first, and no more than its limit', async () => {
+    const outbox = createOutbox(texts, testClock(), 3)
+    for (const code of ['1', '2', '3', '4'])
+      await outbox.send({ to: 'ann@demo.test', template: 'login-code', locale: 'en', values: { ...values, code } })
+    expect(outbox.list().map((mail) => /is (\d)/.exec(mail.text)?.[1])).toEqual(['4', '3', '2'])
+  })
+
+  test('shows people each mail as text, the newest first, under a policy that has its own style alone', async () => {
+    const outbox = createOutbox(texts, testClock(), 3)
+    const { html, json, policy } = outboxPage(outbox)
+    expect([await html(), await json()]).toEqual([expect.stringContaining('<p>No mail yet.</p>'), []])
+    const url = 'https://portal.example.com/?a=1&b=2'
+    const invited = { inviter: `<i>"'`, workspace: 'W', role: 'R', message: '', days: '7', url }
+    await outbox.send({ to: 'first@demo.test', template: 'login-code', locale: 'en', values })
+    await outbox.send({ to: 'ann@demo.test', template: 'workspace-invitation', locale: 'ja', values: invited })
+    const page = await html()
+    expect(page.match(/to [a-z]+@demo\.test/g)).toEqual(['to ann@demo.test', 'to first@demo.test'])
+    expect(page).toContain('&lt;i&gt;&quot;&#39;')
+    expect(page).toContain('https://portal.example.com/?a=1&amp;b=2')
+    expect(page).not.toMatch(/<i>|No mail yet/)
+    const style = /<style>(.*)<\/style>/.exec(page)?.[1] ?? ''
+    expect(policy.split('; ')).toEqual([
+      "default-src 'none'",
+      `style-src 'sha256-${hash('sha256', style, 'base64')}'`,
+      "frame-ancestors 'none'",
+    ])
+    const at = new Date(testClock().now()).toISOString()
+    expect(await json()).toMatchObject([
+      { to: 'ann@demo.test', at },
+      { to: 'first@demo.test', at },
+    ])
+  })
+})
+
+describe('mail texts', () => {
+  test('are there for every mail in every language', async () => {
+    for (const template of mailTemplateNames)
+      for (const locale of locales) expect(texts(template, locale).subject).not.toBe('')
+  })
+
+  test('count in no word that has a plural: a code that is mailed late has one minute left', () => {
+    const counted = mailTemplateNames.flatMap((template) => {
+      const { text, html } = texts(template, 'en')
+      return `${text}${html}`.match(/\}\} ?(minute|hour|day)s?\b/g) ?? []
+    })
+    expect(counted).toEqual([])
+  })
+
+  test('that lack a language, or name a value that the mail does not have, are faults before the first mail', async () => {
+    const directory = await mkdtemp(join(tmpdir(), 'portico-mail-'))
+    await cp('config/mail', directory, { recursive: true })
+    await writeFile(join(directory, 'login-code/vi.yaml'), 'subject: a\ntext: "{{code}} {{name}}"\nhtml: "{{code}}"\n')
+    await writeFile(join(directory, 'new-device/zh.yaml'), 'subject: ""\ntext: [no, text]\n')
+    await writeFile(join(directory, 'step-up-code/ja.yaml'), 'subject: "unclosed\n')
+    await rm(join(directory, 'password-reset/en.yaml'))
+    const faults = (await readMailTexts(directory).catch(String)).toString().split('\n').slice(1)
+    for (const fault of [
+      /login-code.vi\.yaml: text: the mail has no value name$/,
+      /login-code.vi\.yaml: text: \{\{minutes\}\} is missing$/,
+      /login-code.vi\.yaml: html: \{\{minutes\}\} is missing$/,
+      /new-device.zh\.yaml: subject: /,
+      /new-device.zh\.yaml: text: /,
+      /new-device.zh\.yaml: html: /,
+      /step-up-code.ja\.yaml: YAMLException: /,
+      /password-reset.en\.yaml: Error: ENOENT/,
+    ])
+      expect(faults).toContainEqual(expect.stringMatching(fault))
+    expect(faults).toHaveLength(9)
+    await rm(directory, { recursive: true })
+  })
+})

@@ -1,0 +1,359 @@
+import { once } from 'node:events'
+import { connect } from 'node:net'
+import { setTimeout as pause } from 'node:timers/promises'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { createRedisCache } from '../../../src/platform/cache/index.ts'
+import { createLimits } from '../../../src/platform/limits/limits.ts'
+import { createRedisLimitStores } from '../../../src/platform/limits/redis-limit-store.ts'
+import { createRedisPubSub } from '../../../src/platform/pubsub.ts'
+import { isRedisUnavailable, openRedis, type RedisConnection } from '../../../src/platform/redis/index.ts'
+import { systemClock } from '../../../src/platform/runtime/index.ts'
+import { startFlakyProxy } from '../../harness/flaky-proxy.ts'
+import { startRedis, type TestRedis } from '../../harness/redis.ts'
+import { startRedisCluster } from '../../harness/redis-cluster.ts'
+
+const server = await startRedis()
+const masters = await startRedisCluster()
+afterAll(async () => {
+  await server?.stop()
+  for (const each of masters) await each.stop()
+})
+
+const open = (
+  url: string,
+  cluster = false,
+  onEvicting = (_policy: string): void => undefined,
+  commandTimeoutMs = 20_000,
+  onReady = (): void => undefined,
+): Promise<RedisConnection> =>
+  openRedis({
+    url,
+    cluster,
+    connectTimeoutMs: 20_000,
+    commandTimeoutMs,
+    onError: () => undefined,
+    onReady,
+    onEvicting,
+  })
+
+/** Breaks everybody else's connections to a node, by a connection that it knows already. */
+const killer = async ({ url }: TestRedis): Promise<() => void> => {
+  const socket = connect(Number(new URL(url).port), '127.0.0.1').on('error', () => undefined)
+  socket.write('PING\r\n')
+  await once(socket, 'data')
+  return () => void socket.end('CLIENT KILL TYPE normal\r\n')
+}
+
+const failure = async (asked: Promise<unknown>): Promise<unknown> => asked.then(() => undefined).catch((error) => error)
+
+test.skipIf(!server)(
+  'Redis that goes away while a connection is made, again and again: it ends nobody, and news are heard afterwards',
+  async () => {
+    const rejected: unknown[] = []
+    const onRejected = (reason: unknown) => void rejected.push(reason)
+    process.on('unhandledRejection', onRejected)
+    const flaky = await startFlakyProxy(Number(new URL(server?.url ?? '').port))
+    const connections = await Promise.all(Array.from({ length: 8 }, () => open(`redis://127.0.0.1:${flaky.port}`)))
+    const heard: string[] = []
+    for (const each of connections) each.subscribe('news', (text) => heard.push(text))
+    await pause(200)
+    await flaky.cutAfter('redis_version', 100)
+    await expect
+      .poll(
+        async () => {
+          await connections[0]?.command('PUBLISH', 'news', 'again').catch(() => undefined)
+          return heard.length
+        },
+        { timeout: 60_000 },
+      )
+      .toBeGreaterThanOrEqual(8)
+    for (const each of connections) await each.close()
+    await flaky.close()
+    process.off('unhandledRejection', onRejected)
+    expect(rejected).toEqual([])
+  },
+)
+
+describe.skipIf(!server).each([
+  ['one server', server ? [server] : [], false],
+  ['a cluster of three masters', masters, true],
+] as const)('Redis, %s', (_, nodes: readonly TestRedis[], cluster) => {
+  let connections: RedisConnection[]
+  const everywhere = (command: string) => Promise.all(nodes.map((node) => node.ask(command)))
+
+  beforeAll(async () => {
+    const [url = '', last = url] = [nodes.at(0)?.url, nodes.at(-1)?.url]
+    connections = [await open(url, cluster), await open(last, cluster)]
+  })
+  beforeEach(() => everywhere('FLUSHALL'))
+  afterAll(async () => {
+    for (const each of connections ?? []) await each.close()
+  })
+  const one = () => connections[0] as RedisConnection
+  const other = () => connections[1] as RedisConnection
+
+  test('keeps a value until its time is over, for everybody', async () => {
+    await createRedisCache(one()).set('{a}:b', 'text', 60_000)
+    expect(await createRedisCache(other()).get('{a}:b')).toBe('text')
+    await createRedisCache(one()).set('{a}:b', 'text', 80)
+    await pause(120)
+    expect(await createRedisCache(other()).get('{a}:b')).toBeUndefined()
+    await createRedisCache(one()).set('{a}:b', 'again', 10_000)
+    await createRedisCache(other()).delete('{a}:b')
+    expect(await createRedisCache(one()).get('{a}:b')).toBeUndefined()
+  })
+
+  test('counts together in one fixed window', async () => {
+    const caches = [one(), other()].map(createRedisCache)
+    const counts = await Promise.all(Array.from({ length: 40 }, (_, each) => caches[each % 2]?.increment('n', 60_000)))
+    expect(counts.map((each) => each?.count).sort((a = 0, b = 0) => a - b)).toEqual(
+      Array.from({ length: 40 }, (_, each) => each + 1),
+    )
+    for (const each of counts) expect(each?.remaining).toBeGreaterThan(30_000)
+    await caches[0]?.increment('short', 60)
+    await pause(90)
+    expect((await caches[0]?.increment('short', 60))?.count).toBe(1)
+  })
+
+  test('a window of counts ends when it was to end, however often it is counted in; a counter without an end gets one', async () => {
+    const cache = createRedisCache(one())
+    await cache.increment('fixed', 10_000)
+    await pause(250)
+    const { remaining } = await cache.increment('fixed', 10_000)
+    expect(remaining).toBeLessThanOrEqual(10_001 - 250)
+    // What is counted in it more often than every 400 ms would prolong it for ever.
+    await cache.increment('short', 400)
+    await expect.poll(async () => (await cache.increment('short', 400)).count).toBe(1)
+    await one().command('SET', 'portico:endless', 5)
+    expect(await cache.increment('endless', 5_000)).toEqual({ count: 6, remaining: 5_000 })
+    expect((await cache.increment('endless', 5_000)).remaining).toBeLessThanOrEqual(5_000)
+    expect(await one().command('PTTL', 'portico:endless')).toBeGreaterThan(0)
+  })
+
+  test('a time that is no whole number of milliseconds is a whole one here', async () => {
+    const cache = createRedisCache(one())
+    await cache.set('fraction', 'text', 10_000.5)
+    await cache.joinGroup('{g}:windows', { epoch: 'one', max: 10, ttl: 10_000.5 })
+    expect(await cache.get('fraction')).toBe('text')
+    expect(await cache.spend({ group: '{g}:windows', epoch: 'one', member: 'a' }, 1, 16)).toBe(true)
+    expect((await cache.increment('fractions', 10_000.5)).remaining).toBe(10_001)
+  })
+
+  test('counts for rate-limit-redis, over SCRIPT FLUSH too', async () => {
+    const [a, b] = [one(), other()].map((each) => createLimits(1, systemClock, createRedisLimitStores(each)))
+    const rule = { limit: 3, windowMs: 60_000 }
+    const spend = (limits = a) => limits?.spend('login', '203.0.113.7', rule)
+    expect(await spend(a)).toMatchObject({ allowed: true, remaining: 2 })
+    expect(await spend(b)).toMatchObject({ allowed: true, remaining: 1 })
+    await everywhere('SCRIPT FLUSH')
+    expect(await spend(a)).toMatchObject({ allowed: true, remaining: 0 })
+    const last = await spend(b)
+    expect(last).toMatchObject({ allowed: false, remaining: 0 })
+    expect(last?.resetMs).toBeGreaterThan(50_000)
+  })
+
+  test('a window of counts that lies further ahead than it is long, since Redis’ clock was set back, ends after its own time', async () => {
+    const [cache, limits] = [createRedisCache(one()), createLimits(1, systemClock, createRedisLimitStores(one()))]
+    const spend = () => limits.spend('login', '203.0.113.7', { limit: 2, windowMs: 60_000 })
+    await Promise.all([cache.increment('ahead', 60_000), spend()])
+    for (const key of ['portico:ahead', 'portico:limit:login:203.0.113.7'])
+      expect(await one().command('PEXPIRE', key, 86_400_000)).toBe(1)
+    expect(await cache.increment('ahead', 60_000)).toEqual({ count: 2, remaining: 60_000 })
+    expect((await cache.increment('ahead', 60_000)).remaining).toBeLessThanOrEqual(60_000)
+    const passed = await spend()
+    expect(passed).toMatchObject({ allowed: true, remaining: 0 })
+    expect(passed.resetMs).toBeLessThanOrEqual(60_000)
+    expect(await one().command('PTTL', 'portico:limit:login:203.0.113.7')).toBeLessThanOrEqual(60_000)
+    const refused = await spend()
+    expect(refused.allowed).toBe(false)
+    expect(refused.resetMs).toBeLessThanOrEqual(60_000)
+  })
+
+  test('announcements reach the others', async () => {
+    const heard: string[] = []
+    createRedisPubSub(other()).subscribe('session-changed', (text) => heard.push(text))
+    // What is said before Redis knows of the listener is lost.
+    await expect
+      .poll(() => {
+        createRedisPubSub(one()).publish('session-changed', 'an id')
+        return heard
+      })
+      .toContain('an id')
+  })
+
+  test('what was under way when its connection broke has failed and is not sent again', async () => {
+    const cache = createRedisCache(one())
+    let asked = (await cache.increment('lost', 60_000)).count
+    // Both lie there when it wakes: it counts, and breaks the connection before the answer has left, unless it left at once.
+    for (let isLost = false; !isLost; asked += 1) {
+      expect(asked).toBeLessThan(10)
+      const killers = await Promise.all(nodes.map(killer))
+      for (const { child } of nodes) child.kill('SIGSTOP')
+      await pause(20)
+      const counting = failure(cache.increment('lost', 60_000))
+      await pause(20)
+      for (const kill of killers) kill()
+      await pause(20)
+      for (const { child } of nodes) child.kill('SIGCONT')
+      isLost = isRedisUnavailable(await counting)
+      await expect.poll(() => failure(cache.get('lost'))).toBeUndefined()
+    }
+    expect([asked - 1, asked]).toContain(Number(await cache.get('lost')))
+  })
+
+  test('fails within its timeout while Redis is paused, and works again at once', async () => {
+    const hasty = await open(nodes[0]?.url ?? '', cluster, undefined, 500)
+    const cache = createRedisCache(hasty)
+    for (const { child } of nodes) child.kill('SIGSTOP')
+    const start = performance.now()
+    try {
+      expect(isRedisUnavailable(await failure(cache.increment('p', 1_000)))).toBe(true)
+      // Sooner than its silence is found out.
+      expect(performance.now() - start).toBeLessThan(3_500)
+    } finally {
+      for (const { child } of nodes) child.kill('SIGCONT')
+    }
+    await expect.poll(() => cache.get('p').catch(() => 'failed')).not.toBe('failed')
+    await hasty.close()
+  })
+})
+
+describe.skipIf(!server)('a cluster whose slots move', () => {
+  let redis: RedisConnection
+  beforeAll(async () => {
+    redis = await open(masters[0]?.url ?? '', true)
+  })
+  afterAll(() => redis?.close())
+
+  /** A key's slot, the master that has it, and another one. */
+  const placeOf = async (key: string) => {
+    const owners: TestRedis[] = []
+    for (const node of masters) if (!(await node.ask(`EXISTS ${key}`)).startsWith('-MOVED')) owners.push(node)
+    const [from] = owners
+    const to = masters.find((node) => node !== from)
+    if (!from || !to || owners.length > 1) throw new Error(`${owners.length} masters for ${key}`)
+    return { slot: (await from.ask(`CLUSTER KEYSLOT ${key}`)).slice(1), from, to }
+  }
+  const idOf = async (node: TestRedis) => (await node.tell('CLUSTER MYID')).split('\r\n')[1]
+
+  test('keys are spread over the masters, each found again; what names two slots at once is refused', async () => {
+    const cache = createRedisCache(redis)
+    await Promise.all(Array.from({ length: 60 }, (_, each) => cache.set(`spread-${each}`, String(each), 10_000)))
+    for (const node of masters) expect(Number((await node.ask('DBSIZE')).slice(1))).toBeGreaterThan(5)
+    const found = await Promise.all(Array.from({ length: 60 }, (_, each) => cache.get(`spread-${each}`)))
+    expect(found).toEqual(Array.from({ length: 60 }, (_, each) => String(each)))
+    expect(isRedisUnavailable(await failure(redis.command('MGET', 'spread-0', 'spread-1', 'spread-2')))).toBe(true)
+  })
+
+  test('a slot that has moved (MOVED): commands and scripts follow it, and are done once', async () => {
+    const cache = createRedisCache(redis)
+    expect((await cache.increment('moved', 60_000)).count).toBe(1)
+    await cache.delete('moved')
+    const { slot, from, to } = await placeOf('portico:moved')
+    const id = await idOf(to)
+    for (const node of [to, from, ...masters]) await node.ask(`CLUSTER SETSLOT ${slot} NODE ${id}`)
+    expect(await from.ask('GET portico:moved')).toMatch(/^-MOVED/)
+    expect((await cache.increment('moved', 60_000)).count).toBe(1)
+    expect((await cache.increment('moved', 60_000)).count).toBe(2)
+    expect(await to.ask('EXISTS portico:moved')).toBe(':1')
+  })
+
+  test('a slot that is on its way (ASK): what is new is made where it goes, and once', async () => {
+    const cache = createRedisCache(redis)
+    const { slot, from, to } = await placeOf('portico:asked')
+    await to.ask(`CLUSTER SETSLOT ${slot} IMPORTING ${await idOf(from)}`)
+    await from.ask(`CLUSTER SETSLOT ${slot} MIGRATING ${await idOf(to)}`)
+    const counts = await Promise.all(Array.from({ length: 10 }, () => cache.increment('asked', 60_000)))
+    expect(counts.map(({ count }) => count).sort((a, b) => a - b)).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10])
+    expect(await from.ask('GET portico:asked')).toMatch(/^-ASK/)
+    const id = await idOf(to)
+    for (const node of [to, from, ...masters]) await node.ask(`CLUSTER SETSLOT ${slot} NODE ${id}`)
+    expect((await cache.increment('asked', 60_000)).count).toBe(11)
+  })
+})
+
+describe.skipIf(!server)('a cluster that loses a master', () => {
+  test('what that master has fails soon, what the others have goes on', async () => {
+    const own = await startRedisCluster()
+    const redis = await open(own[0]?.url ?? '', true)
+    const cache = createRedisCache(redis)
+    const keys = Array.from({ length: 30 }, (_, each) => `key-${each}`)
+    for (const key of keys) await cache.set(key, 'there', 60_000)
+    await own[2]?.stop()
+    const start = performance.now()
+    const found = await Promise.all(keys.map((key) => cache.get(key).catch((error) => isRedisUnavailable(error))))
+    expect(performance.now() - start).toBeLessThan(10_000)
+    expect(new Set(found)).toEqual(new Set(['there', true]))
+    expect(found.filter((each) => each === 'there').length).toBeGreaterThan(10)
+    await redis.close()
+    for (const each of own) await each.stop()
+  })
+})
+
+describe.skipIf(!server)('a Redis that goes away', () => {
+  test('refuses at once while it is gone, and is found again with its listeners', async () => {
+    const first = await startRedis()
+    if (!first) throw new Error('no Redis')
+    const redis = await open(first.url)
+    const heard: string[] = []
+    const announcements = createRedisPubSub(redis)
+    announcements.subscribe('session-changed', (text) => heard.push(text))
+    await first.stop()
+    const start = performance.now()
+    expect(isRedisUnavailable(await failure(redis.check()))).toBe(true)
+    expect(performance.now() - start).toBeLessThan(10_000)
+    announcements.publish('session-changed', 'lost here, heard locally')
+    const second = await startRedis([], Number(new URL(first.url).port))
+    await expect.poll(() => redis.check().then(() => 'up')).toBe('up')
+    await expect.poll(() => second?.ask('PUBLISH portico:session-changed found').then(() => heard)).toContain('found')
+    await redis.close()
+    await second?.stop()
+  })
+
+  test.each([
+    ['is full', 'CONFIG SET maxmemory 1', 'CONFIG SET maxmemory 0'],
+    ['is a replica', 'REPLICAOF 127.0.0.1 1', 'REPLICAOF NO ONE'],
+    ['lets us run no script', 'ACL SETUSER default -@scripting', 'ACL SETUSER default +@scripting'],
+  ])(
+    'is not ready while it %s, for every request is refused then, and is again afterwards',
+    async (_name, fault, end) => {
+      const own = await startRedis()
+      if (!own) throw new Error('no Redis')
+      const redis = await open(own.url)
+      await redis.check()
+      await own.ask(fault)
+      expect(isRedisUnavailable(await failure(redis.check()))).toBe(true)
+      await own.ask(end)
+      await expect.poll(() => redis.check().then(() => 'up')).toBe('up')
+      await redis.close()
+      await own.stop()
+    },
+  )
+
+  test('which forgets when it is full is told of, by its policy, and so is the one that takes its place', async () => {
+    const own = await startRedis(['--maxmemory', '50mb', '--maxmemory-policy', 'noeviction'])
+    if (!own) throw new Error('no Redis')
+    const told: string[] = []
+    const redis = await open(own.url, false, (policy) => told.push(policy))
+    const begunAnew = async () => {
+      await own.ask('CLIENT KILL TYPE normal')
+      await expect.poll(() => redis.check().then(() => 'up', String)).toBe('up')
+      await pause(50)
+    }
+    await begunAnew()
+    expect(told).toEqual([])
+    await own.ask('CONFIG SET maxmemory-policy volatile-lru')
+    await begunAnew()
+    expect(told).toEqual(['volatile-lru'])
+    await own.ask('CONFIG SET maxmemory 0')
+    await begunAnew()
+    expect(told).toEqual(['volatile-lru'])
+    await redis.close()
+    await own.stop()
+  })
+
+  test('says so where there is none at all, and what came of the attempt', async () => {
+    const refused = await failure(open('redis://127.0.0.1:1'))
+    expect(refused).toMatchObject({ message: 'Redis does not answer at REDIS_URL', cause: { code: 'ECONNREFUSED' } })
+  })
+})

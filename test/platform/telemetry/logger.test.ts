@@ -1,0 +1,231 @@
+import { execFileSync, spawn, spawnSync } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
+import { closeSync, constants, existsSync, mkdtempSync, openSync, readFileSync, readSync, rmSync } from 'node:fs'
+import { availableParallelism, tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import { inspect } from 'node:util'
+import { afterAll, expect, test } from 'vitest'
+import { openRedis } from '../../../src/platform/redis/index.ts'
+import { createLogger } from '../../../src/platform/telemetry/index.ts'
+import { createLogSink } from '../../../src/platform/telemetry/log-sink.ts'
+import { startRedis } from '../../harness/redis.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'portico-logger-'))
+afterAll(() => rmSync(folder, { recursive: true }))
+
+const logged = async (name: string, error: unknown): Promise<string> => {
+  const file = join(folder, name)
+  createLogger('info', file).warn({ err: error }, 'something failed')
+  await expect.poll(() => readFileSync(file, 'utf8')).toContain('something failed')
+  return readFileSync(file, 'utf8')
+}
+
+test('a line tells type, message, stack and code of an error and of its cause, and nothing that hangs on them', async () => {
+  const cause = Object.assign(new Error('the bytes were odd'), { data: 'hidden-1', rawPacket: Buffer.from('hidden') })
+  const error = Object.assign(new TypeError('no', { cause }), { code: 'E_NO', command: { args: ['hidden-2'] } })
+  const line = await logged('plain', error)
+  expect(JSON.parse(line).err).toEqual({
+    type: 'TypeError',
+    message: 'no: the bytes were odd',
+    stack: expect.stringContaining('caused by: Error: the bytes were odd'),
+    code: 'E_NO',
+  })
+})
+
+const telemetry = JSON.stringify(new URL('../../../src/platform/telemetry/index.ts', import.meta.url).href)
+
+const readNow = (descriptor: number): string => {
+  const bytes = Buffer.alloc(65_536)
+  try {
+    return bytes.toString('utf8', 0, readSync(descriptor, bytes))
+  } catch {
+    return ''
+  }
+}
+
+test.skipIf(!existsSync('/dev/full'))('a full disk under the log ends no process and holds up none that ends', () => {
+  const program = `
+    import { createLogger } from ${telemetry}
+    const logger = createLogger('info')
+    logger.info('first')
+    setTimeout(() => logger.info('second'), 300)
+    setTimeout(() => process.exit(7), 600)`
+  const full = openSync('/dev/full', 'w')
+  const ended = spawnSync(process.execPath, ['--input-type=module', '-e', program], {
+    stdio: ['ignore', full, 'pipe'],
+    timeout: 60_000,
+  })
+  closeSync(full)
+  expect([ended.status, ended.signal, String(ended.stderr)]).toEqual([7, null, ''])
+})
+
+/** Until what is being written has been taken or refused, and the writer knows. */
+const settled = () => expect.poll(() => process.getActiveResourcesInfo()).not.toContain('FSReqCallback')
+
+/** Of a pipe that has had a reader and has none any more: what is logged next, and what the next reader finds. */
+const withoutReader = async (log: (logger: ReturnType<typeof createLogger>) => void, until: string) => {
+  const pipe = join(folder, randomUUID())
+  execFileSync('mkfifo', [pipe])
+  const reader = () => openSync(pipe, constants.O_RDONLY | constants.O_NONBLOCK)
+  const first = reader()
+  const logger = createLogger('info', pipe)
+  logger.info('taken')
+  await expect.poll(() => readNow(first)).toContain('taken')
+  closeSync(first)
+  log(logger)
+  await settled()
+  const second = reader()
+  logger.info('taken again')
+  let text = ''
+  while (!text.includes(until) || !text.endsWith('\n')) {
+    const read = readNow(second)
+    text += read
+    if (read === '') await pause(1)
+  }
+  closeSync(second)
+  return text
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line))
+}
+
+const withPipes = test.skipIf(process.platform === 'win32')
+
+withPipes('what nobody takes is kept for who comes next, in order, and the process goes on', async () => {
+  const lines = await withoutReader((logger) => {
+    for (const msg of ['one', 'two']) logger.info(msg)
+  }, 'taken again')
+  expect(lines).toMatchObject([{ msg: 'one' }, { msg: 'two' }, { msg: 'taken again' }])
+})
+
+withPipes('of what nobody takes no more than 16 MB are kept; how many lines were lost is logged', async () => {
+  const filling = 'x'.repeat(1_048_576)
+  const lines = await withoutReader((logger) => {
+    for (let line = 0; line < 20; line += 1) logger.info({ line, filling })
+  }, 'were lost')
+  const kept = lines.filter((line) => 'filling' in line).map(({ line }) => line)
+  expect(kept).toEqual(Array.from({ length: 15 }, (_, line) => line))
+  const told = { level: 'error', lines: 5, msg: 'lines of the log were lost: nothing took them' }
+  // Before or behind the next line: it is told as soon as the process hears that anything was taken.
+  expect(lines.filter(({ level }) => level === 'error')).toMatchObject([told])
+})
+
+withPipes(
+  'what waits as the process ends is written at once, also after a time in which nobody took anything',
+  async () => {
+    const pipe = join(folder, randomUUID())
+    execFileSync('mkfifo', [pipe])
+    const reader = () => openSync(pipe, constants.O_RDONLY | constants.O_NONBLOCK)
+    const first = reader()
+    const sink = createLogSink(pipe, () => undefined)
+    sink.write('taken\n')
+    await expect.poll(() => readNow(first)).toBe('taken\n')
+    closeSync(first)
+    sink.write('refused\n')
+    await settled()
+    const second = reader()
+    sink.write('taken again\n')
+    let text = ''
+    await expect.poll(() => (text += readNow(second))).toBe('refused\ntaken again\n')
+    sink.write('under way\n')
+    sink.end('last\n')
+    expect(readNow(second)).toBe('under way\nlast\n')
+    closeSync(second)
+  },
+)
+
+test.each(['', 'process.exit(0)'])(
+  'what is logged as the process ends (%j) is written before it has ended, also where its threads have to wait for a core',
+  (end) => {
+    const program = `
+      import { createLogger } from ${telemetry}
+      createLogger('info').info('last')
+      ${end}`
+    const others = Array.from({ length: 2 * availableParallelism() }, () =>
+      spawn(process.execPath, ['-e', 'for (;;);'], { timeout: 60_000 }),
+    )
+    try {
+      for (let round = 0; round < 3; round += 1) {
+        const { stdout } = spawnSync(process.execPath, ['--input-type=module', '-e', program], { timeout: 60_000 })
+        expect(String(stdout)).toContain('"last"')
+      }
+    } finally {
+      for (const other of others) other.kill('SIGKILL')
+    }
+  },
+)
+
+test('a line has the time of the machine’s clock, also once that was set right or set back', () => {
+  const program = `
+    import { createLogger } from ${telemetry}
+    const logger = createLogger('info')
+    const now = Date.now
+    for (const shift of [3_600_000, -3_600_000]) {
+      Date.now = () => now() + shift
+      logger.info({ clock: Date.now() })
+    }`
+  const { stdout } = spawnSync(process.execPath, ['--input-type=module', '-e', program], { timeout: 60_000 })
+  const lines = String(stdout)
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line))
+  expect(lines).toHaveLength(2)
+  for (const { time, clock } of lines) expect(Math.abs(Date.parse(time) - clock)).toBeLessThan(1_000)
+})
+
+const servers = {
+  'is refused': [await startRedis(['--requirepass', 'right']), 'WRONGPASS'],
+  'belongs to a command that Redis does not know': [
+    await startRedis(['--rename-command', 'AUTH', 'NO-AUTH', '--rename-command', 'HELLO', 'NO-HELLO']),
+    'unknown command',
+  ],
+} as const
+afterAll(async () => {
+  for (const [server] of Object.values(servers)) await server?.stop()
+})
+
+test.skipIf(!servers['is refused'][0]).each(Object.entries(servers))(
+  'a password of Redis that %s is not in the log',
+  async (_which, [server, reason]) => {
+    const told: Error[] = []
+    const opened = openRedis({
+      url: (server?.url ?? '').replace('redis://', 'redis://:planted-password@'),
+      cluster: false,
+      connectTimeoutMs: 10_000,
+      commandTimeoutMs: 10_000,
+      onError: (error) => told.push(error),
+      onReady: () => undefined,
+      onEvicting: () => undefined,
+    })
+    const failed: unknown = await opened.catch((error) => error)
+    expect(told.map(({ message }) => message).join()).toContain(reason)
+    for (const error of [told[0], failed]) {
+      const line = await logged(`redis-${reason}-${error === failed}`, error)
+      expect(line).toContain(reason)
+      expect(line).not.toContain('planted-password')
+    }
+  },
+)
+
+test.skipIf(!servers['is refused'][0])(
+  'a value of a command that Redis does not know is neither in the log nor on the terminal',
+  async () => {
+    const redis = await openRedis({
+      url: servers['belongs to a command that Redis does not know'][0]?.url ?? '',
+      cluster: false,
+      connectTimeoutMs: 10_000,
+      commandTimeoutMs: 10_000,
+      onError: () => undefined,
+      onReady: () => undefined,
+      onEvicting: () => undefined,
+    })
+    const failed: unknown = await redis.command('KEEP', 'key', 'planted-value').catch((error) => error)
+    await redis.close()
+    const line = await logged('redis-value', failed)
+    expect(line).toContain('unknown command')
+    expect(line).not.toContain('planted-value')
+    expect(inspect(failed)).toContain('unknown command')
+    expect(inspect(failed)).not.toContain('planted-value')
+  },
+)
