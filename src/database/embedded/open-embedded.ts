@@ -5,7 +5,7 @@ import { migrate } from '../migrator/migrate.ts'
 import type { OpenDatabase } from '../port.ts'
 import type { Tables } from '../tables.ts'
 import { parsers } from '../value-parsers.ts'
-import { embeddedStorePath } from './data-directory.ts'
+import { embeddedStorePath, makeDirectory } from './data-directory.ts'
 import { embeddedDialect } from './dialect.ts'
 import { lockDirectory } from './directory-lock.ts'
 import { DurableNodeFS, durableStartParams, syncFolder } from './durable-files.ts'
@@ -26,7 +26,7 @@ export interface EmbeddedTarget {
   onDiskFull(isFull: boolean): void
 }
 
-const makeDirectory = async (directory: string): Promise<void> => {
+const createDataDirectory = async (directory: string): Promise<void> => {
   try {
     await makeDirectory(directory)
   } catch (error) {
@@ -59,7 +59,7 @@ export const openEmbedded = async ({
   minimumFreeBytes,
   onDiskFull,
 }: Omit<EmbeddedTarget, 'kind'>): Promise<OpenDatabase> => {
-  await makeDirectory(directory)
+  await createDataDirectory(directory)
   await assertFreeSpace(directory, minimumFreeBytes)
   const lock = lockDirectory(directory)
   try {

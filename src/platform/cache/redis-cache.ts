@@ -12,7 +12,7 @@ const parsed = <T>(schema: z.ZodType<T>, answer: unknown): T => {
   return result.data
 }
 
-/** The cache that all replicas share. Each call is one command or one script over one key, so it is atomic. */
+/** The cache shared by all replicas. Each call is one command or one script on one key, so it is atomic. */
 export const createRedisCache = (redis: RedisConnection) => {
   const named = (key: string): string => `portico:${key}`
   const onWindow = async (script: Script, { group, epoch, member }: WindowName, ...values: number[]) =>
@@ -32,7 +32,7 @@ export const createRedisCache = (redis: RedisConnection) => {
       Number.isSafeInteger(sequence) && sequence >= 1 && onWindow(spendScript, window, sequence, size),
     isOpen: async (window) => onWindow(isOpenScript, window),
     closeWindow: async (window) => void (await onWindow(closeWindowScript, window)),
-    // The connection belongs to whoever opened it.
+    // The caller owns the connection.
     close: async () => undefined,
   } satisfies Cache
 }

@@ -11,8 +11,8 @@ const MailText = z.strictObject({ subject: z.string().trim().min(1).regex(/^.+$/
 export type MailText = z.infer<typeof MailText>
 export type MailTexts = (template: MailTemplate, locale: Locale) => MailText
 
-/** What is wrong with a text, field by field: a value that it does not know, or one that it leaves out. */
-const faultsOf = (mail: MailText, names: readonly string[]): string[] =>
+/** The errors of a text by field: an unknown value, or a missing one. */
+const findErrors = (mail: MailText, names: readonly string[]): string[] =>
   parts.flatMap((part) => {
     const held = placeholders(mail[part])
     const lacking = part === 'subject' ? [] : names.filter((name) => !held.includes(name))
@@ -27,18 +27,18 @@ const read = async (path: string, names: readonly string[]): Promise<{ mail: Mai
   try {
     const parsed = MailText.safeParse(load(await readFile(path, 'utf8')))
     const faults = parsed.success
-      ? faultsOf(parsed.data, names)
+      ? findErrors(parsed.data, names)
       : parsed.error.issues.map((issue) => [...issue.path, issue.message].join(': '))
     return parsed.success && faults.length === 0 ? { mail: parsed.data } : { faults }
   } catch (error) {
-    // A parser's message goes on with a picture of the place.
+    // Only the first line: a YAML error continues with an excerpt.
     return { faults: [String(error).split('\n', 1).join()] }
   }
 }
 
 /**
- * Reads `<template>/<locale>.yaml`, every one of them, so that no mail fails when it is to leave: rejects with all that is
- * wrong, each fault with its file and field.
+ * Reads `<template>/<locale>.yaml` for all templates and languages, so that no mail fails when it is sent. Rejects with
+ * all errors, each with its file and field.
  */
 export const readMailTexts = async (directory: string): Promise<MailTexts> => {
   const known = new Map<string, MailText>()
