@@ -16,7 +16,7 @@ const orUnavailable = async <T>(work: Promise<T>): Promise<T> => {
  * Wraps a store so that its failures are `BlobsUnavailable`. Failures of a source are thrown unchanged. Piped streams fail
  * together, so a stream in between records which side failed first.
  */
-export const withStoreErrors = (blobs: Blobs): Blobs => ({
+const withStoreErrors = (blobs: Blobs): Blobs => ({
   put: async (key, source: Readable) => {
     const between = new PassThrough()
     // It may fail before the store begins to read.

@@ -6,9 +6,6 @@ import type { MaybePromise } from '../../kernel/index.ts'
  * reject and the request fails.
  */
 export interface Cache {
-  get(key: string): MaybePromise<string | undefined>
-  set(key: string, value: string, ttl: number): Promise<void>
-  delete(key: string): Promise<void>
   /** Counts in a fixed window that opens with its first count. */
   increment(key: string, window: number): Promise<Count>
   /**

@@ -12,7 +12,7 @@ interface WindowGroup {
 }
 
 interface Entry extends Validity {
-  value: string | number | WindowGroup
+  value: number | WindowGroup
 }
 
 /** Evict up to 10 expired entries per insert, so that no insert has to remove all entries of a burst. */
@@ -54,12 +54,6 @@ export const createMemoryCache = (clock: Clock, maximumEntries: number): Cache =
   }
 
   return {
-    get: (key) => {
-      const value = live(key)?.value
-      return typeof value === 'string' ? value : undefined
-    },
-    set: async (key, value, ttl) => put(key, value, ttl),
-    delete: async (key) => void entries.delete(key),
     increment: async (key, window) => {
       const entry = live(key)
       if (!entry || typeof entry.value !== 'number') {

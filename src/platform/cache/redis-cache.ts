@@ -18,9 +18,6 @@ export const createRedisCache = (redis: RedisConnection) => {
   const onWindow = async (script: Script, { group, epoch, member }: WindowName, ...values: number[]) =>
     (await redis.script(script, [named(group)], [epoch, member, ...values])) === 1
   return {
-    get: async (key) => parsed(Text, await redis.command('GET', named(key))) ?? undefined,
-    set: async (key, value, ttl) => void (await redis.command('SET', named(key), value, 'PX', Math.ceil(ttl))),
-    delete: async (key) => void (await redis.command('DEL', named(key))),
     increment: async (key, window) => {
       const answer = await redis.script(incrementScript, [named(key)], [Math.ceil(window)])
       const [count, remaining] = parsed(Pair, answer)

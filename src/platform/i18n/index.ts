@@ -3,5 +3,4 @@
  * `createWords` in words.ts is the entry.
  */
 
-export type { CodedOverrides } from './coded-values.ts'
-export { createWords, type WordsOptions } from './words.ts'
+export { createWords } from './words.ts'

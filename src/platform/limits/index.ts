@@ -3,5 +3,5 @@
  * one process or in Redis for all replicas.
  */
 
-export { createLimits, type Limits, type StoreFactory, scaledLimit } from './limits.ts'
+export { createLimits, type StoreFactory, scaledLimit } from './limits.ts'
 export { createRedisLimitStores } from './redis-limit-store.ts'

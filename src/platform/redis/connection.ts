@@ -81,7 +81,7 @@ export const openRedis = async (target: RedisTarget): Promise<RedisConnection> =
 }
 
 /** The eviction policy of a Redis with a memory limit; null if it rejects writes instead, or its policy is unknown. */
-export const readEvictionPolicy = async (
+const readEvictionPolicy = async (
   send: (...parts: [string, ...string[]]) => Promise<unknown>,
 ): Promise<string | null> => {
   const info = await send('INFO', 'memory').catch(() => null)
