@@ -1,15 +1,11 @@
 import type { Locale } from '../../kernel/index.ts'
 import type { Mail, MailTemplate } from './mailer.ts'
-import type { MailText, MailTexts } from './templates.ts'
+import { type MailText, type MailTexts, placeholder } from './templates.ts'
 
 const entities: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' }
 
 /** Escapes a text for HTML content and attribute values. */
 export const escapeHtml = (text: string): string => text.replace(/[&<>"']/g, (char) => entities[char] ?? '')
-
-const placeholder = /\{\{(\w+)\}\}/g
-
-export const placeholders = (text: string): string[] => [...text.matchAll(placeholder)].map((match) => match[1] ?? '')
 
 /** Removes line breaks and bidirectional controls, with which a value could change the text around it. */
 const oneLine = (value: string): string =>
