@@ -16,8 +16,8 @@ export const ledgerVerify: Command = {
   options: {},
   run: async () => {
     const settings = loadConfiguration(readVariables())
-    const broken = await withExistingStore(settings, ({ withoutTimeouts: patiently }) =>
-      withSpinner(stderr, 'checking the book', () => patiently(verifyLedger)),
+    const broken = await withExistingStore(settings, ({ withoutTimeouts }) =>
+      withSpinner(stderr, 'checking the book', () => withoutTimeouts(verifyLedger)),
     )
     if (!broken) stdout.write('the book adds up\n')
     else stdout.write(`BROKEN: ${broken.rule}, first at ${broken.subject} (${broken.violations} violations)\n`)

@@ -12,7 +12,7 @@ export interface EdgeHeaders {
 }
 
 /**
- * How often and how patiently a money command or a renewal of tokens is tried again, under one request id, where no answer
+ * How often and how withoutTimeouts a money command or a renewal of tokens is tried again, under one request id, where no answer
  * came, what stands between said so (a status from 502 on) or the gateway asked for patience (`REQUEST.IN_PROGRESS`). Nothing
  * else is tried again.
  */

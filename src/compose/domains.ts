@@ -154,7 +154,7 @@ export const composeDomains = async (
         ledger,
         clock: outside.clock,
         everyMs: ledgerCheckMs,
-        verifyLedger: (signal) => outside.patiently(verifyLedger, signal),
+        verifyLedger: (signal) => outside.withoutTimeouts(verifyLedger, signal),
         onBroken: (broken) => logger.error(broken, 'the book does not add up'),
       }),
     ],

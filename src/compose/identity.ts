@@ -9,13 +9,8 @@ import {
   type OpenOwnWorkspace,
 } from '../identity/index.ts'
 import type { Portal, RateGroup } from '../kernel/index.ts'
-import {
-  type BreachCheck,
-  createBreachCheck,
-  createTurnstile,
-  noBreachCheck,
-  noCaptcha,
-} from '../platform/checks/index.ts'
+import { type BreachCheck, createBreachCheck, noBreachCheck } from '../platform/breached-passwords.ts'
+import { createTurnstile, noCaptcha } from '../platform/captcha.ts'
 import { scaledLimit } from '../platform/limits/limits.ts'
 import type { Infrastructure } from './infrastructure.ts'
 import { linksOf } from './links.ts'

@@ -85,7 +85,7 @@ export const openInfrastructure = async (
   return {
     database: store.database,
     waitingForDatabase: store.waiting,
-    patiently: store.withoutTimeouts,
+    withoutTimeouts: store.withoutTimeouts,
     storeIsOver: store.fatal,
     inSnapshot: createSnapshotReader(store, systemClock),
     blobs,

@@ -31,14 +31,14 @@ const kindsOf = ({ settings, outside, isGateway, identity, domains }: Parts): Jo
     await sealAuditLog(outside.database, signal)
   }
   const sweep: JobKind['work'] = (_payload, { signal }) =>
-    outside.patiently((database) => identity.deleteExpired(database, signal), signal)
+    outside.withoutTimeouts((database) => identity.deleteExpired(database, signal), signal)
   const { vacuumEveryMs } = settings.database
   const tidy: JobKind['work'] = (_payload, { signal }) => vacuum(outside.database, signal)
   return [
     { name: 'audit.seal', attempts: 1, everyMs: settings.audit.sealEveryMs, work: seal },
     failedJobCleanup({ ...outside, ...settings.jobs }),
     ...(settings.databaseUrl === null
-      ? [{ name: 'database.vacuum', attempts: 1, everyMs: vacuumEveryMs, firstAfterMs: vacuumEveryMs, work: tidy }]
+      ? [{ name: 'database.vacuum', attempts: 1, everyMs: vacuumEveryMs, initialDelayMs: vacuumEveryMs, work: tidy }]
       : []),
     ...(isGateway
       ? [{ name: 'identity.sweep', attempts: 1, everyMs: settings.identity.sweepEveryMs, work: sweep }]

@@ -28,7 +28,7 @@ const minDistinctCharacters = 17
 const isPrintable = (byte: number): boolean => byte >= 0x20 && byte < 0x7f
 
 /**
- * Whether a key of 32 bytes in base64 was visibly not made by a random generator: repeated bytes, a counting sequence,
+ * Whether a key of 32 bytes in base64 was visibly not made by a random generator: repeated bytes, a countQuery sequence,
  * text, hexadecimal digits, or a short pattern of base64. A key that passes may still be a bad one.
  */
 export const isPredictableKey = (base64: string): boolean => {

@@ -58,7 +58,7 @@ const read = (text: string): Omit<Got, 'status'> => {
 const longestWaitSeconds = 120
 
 /** A target that limits us is asked again when it says so, for so long in all: the limit is its right, and not what is being checked. */
-const patiently = async ({ pause }: Target, send: () => Promise<Response>): Promise<Response> => {
+const withoutTimeouts = async ({ pause }: Target, send: () => Promise<Response>): Promise<Response> => {
   for (let patience = longestWaitSeconds; ; ) {
     const response = await send()
     const wait = Number(response.headers.get('retry-after') ?? Number.NaN)
@@ -82,7 +82,9 @@ export const ask = async (
   const path = chains[chainId].prefix + operation.path.replace(/\{\w+\}/g, unknownId)
   const headers = headersFor(target, chainId, change)
   const url = target.url.replace(/\/$/, '') + path
-  const response = await patiently(target, () => fetch(url, { method: operation.method, headers, redirect: 'manual' }))
+  const response = await withoutTimeouts(target, () =>
+    fetch(url, { method: operation.method, headers, redirect: 'manual' }),
+  )
   const got = { status: response.status, ...read(await response.text()) }
   return got.status === 429 && got.code === 'ACCESS.RATE_LIMITED' ? null : got
 }

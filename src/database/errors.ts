@@ -1,31 +1,31 @@
 import { errorCode } from '../kernel/index.ts'
 
-/** Each that PostgreSQL gives, and each of ours, has a digit; EPIPE, the system's code of a broken socket, has none. */
+/** Every SQLSTATE has a digit. EPIPE, a system error code of the same form, has none. */
 const sqlStateText = /^(?=.*\d)[0-9A-Z]{5}$/
 
-/** The SQLSTATE of an error that came from the store, if it has one. */
+/** The SQLSTATE of an error, undefined if it is not one of the database's. */
 export const sqlState = (error: unknown): string | undefined => {
   const code = errorCode(error)
   return code !== undefined && sqlStateText.test(code) ? code : undefined
 }
 
-/** The disk is full, or a failover has left us with a replica. */
+/** Whether a write failed because the database is read-only: the disk is full, or a failover left us on a replica. */
 export const isReadOnly = (error: unknown): boolean => sqlState(error) === '25006'
 
-/** Classes that say «not now» rather than «wrong»: connection, rollback, resources, operator, system. */
+/** Classes of temporary failures: connection, transaction rollback, resources, operator intervention, system error. */
 const unavailableClasses = new Set(['08', '40', '53', '55', '57', '58'])
-/** A transaction that took too long, or in which we said nothing for too long: the server has ended it. */
+/** transaction_timeout and idle_in_transaction_session_timeout. */
 const endedTransactions = new Set(['25P03', '25P04'])
 const broken = ['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'ENOTFOUND', 'ENOSPC', 'EAI_AGAIN']
 const unreachable = ['EHOSTUNREACH', 'EHOSTDOWN', 'ENETUNREACH', 'ENETDOWN']
 const systemErrors = new Set([...broken, ...unreachable])
-/** What the pool says to who waited behind others for one of its connections. */
+/** The pool's message when no connection became free in time. */
 const poolExhausted = 'timeout exceeded when trying to connect'
 const driverMessages = [poolExhausted, 'Connection terminated', 'Query read timeout', 'Client has encountered']
 
 const isExhausted = (cause: unknown): boolean => cause instanceof Error && cause.message === poolExhausted
 
-/** Nobody was let in, whatever the reason: the network's, a certificate's, a password's, no socket left here, or all in use. */
+/** No connection could be opened (network, certificate, password, no sockets), or the pool was exhausted. */
 export class NoConnection extends Error {
   constructor(cause: unknown) {
     super(
@@ -38,15 +38,15 @@ export class NoConnection extends Error {
   }
 }
 
-/** The embedded store could not write its log, mostly: what it had committed is there again once it is opened anew. */
+/** The embedded store has panicked, usually because it could not write its log. Reopening recovers all commits. */
 export class EmbeddedStoreFailed extends Error {
   constructor(cause: unknown) {
-    super('the embedded store has broken down, and is of no use until this process is started again', { cause })
-    this.name = 'StorePanicked'
+    super('the embedded store has broken down; restart the process', { cause })
+    this.name = 'EmbeddedStoreFailed'
   }
 }
 
-/** Whether a failure means that the store is not to be had: the request is then answered 503 and never passes. */
+/** Whether an error means that the database is unavailable. The request then fails with 503. */
 export const isDatabaseUnavailable = (error: unknown): boolean => {
   const state = sqlState(error)
   if (state) return isReadOnly(error) || endedTransactions.has(state) || unavailableClasses.has(state.slice(0, 2))

@@ -1,19 +1,19 @@
 import type { SelectQueryBuilder } from 'kysely'
 import { offsetOf, type Page, type PageRequest, pageOf } from '../kernel/index.ts'
 
-/** A statement in the order of its list, of which a slice can be read. */
-interface Ordered<Row> {
+/** A query with its columns and its order, ready to be sliced. */
+interface OrderedQuery<Row> {
   limit(rows: number): { offset(rows: number): { execute(): Promise<Row[]> } }
 }
 
-/** The statement that counts what another one finds. */
+/** The query that counts the rows of another query. */
 export const countQuery = <Tables, From extends keyof Tables>(found: SelectQueryBuilder<Tables, From, object>) =>
   found.select((rows) => rows.fn.countAll().as('total')).$castTo<{ total: number }>()
 
-/** One page of a list: how many are found in all, and the slice that is asked for. */
+/** Reads one page of a list: the total number of rows in `found`, and the requested slice of `ordered`. */
 export const readPage = async <Tables, From extends keyof Tables, Row>(
   found: SelectQueryBuilder<Tables, From, object>,
-  ordered: Ordered<Row>,
+  ordered: OrderedQuery<Row>,
   request: PageRequest,
 ): Promise<Page<Row>> => {
   const { total } = await countQuery(found).executeTakeFirstOrThrow()

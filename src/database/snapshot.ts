@@ -1,10 +1,10 @@
 import { sql } from 'kysely'
 import { type Clock, type Instant, plus } from '../kernel/index.ts'
-import type { OpenDatabase } from './open-database.ts'
+import type { OpenDatabase } from './port.ts'
 import { setIdleTimeout } from './postgres/session.ts'
 import type { Database } from './tables.ts'
 
-/** What is read of it is as it was at one moment. `asOf` bounds it where the store itself does not; null where it does. */
+/** A consistent view of the store. The reader must ignore rows written after `asOf`; null if the store does so. */
 export interface Snapshot {
   store: Database
   asOf: Instant | null
@@ -13,10 +13,10 @@ export interface Snapshot {
 export type ReadSnapshot = <T>(work: (snapshot: Snapshot) => Promise<T>) => Promise<T>
 
 /**
- * Long reading over one moment of the store (docs/decisions). PostgreSQL: one REPEATABLE READ transaction, which holds
- * up nobody. PGlite has a single connection, and a transaction would stop every request for as long as it lasts: there
- * each page is a statement of its own, and the reader keeps to what was written up to `asOf`. That is exact, because
- * statements take turns: what was stamped up to `asOf` is in the queue before the one that is awaited here.
+ * Reads many pages as of one instant (docs/decisions). PostgreSQL: one REPEATABLE READ transaction, which blocks nobody.
+ * PGlite has one connection, which a transaction would hold for its whole length. So each page is a statement of its
+ * own there, and the reader is limited to rows up to `asOf`. That is exact because statements run in order: every row
+ * with an earlier timestamp is queued before the statement that is awaited here.
  */
 export const createSnapshotReader =
   ({ database, kind }: Pick<OpenDatabase, 'database' | 'kind'>, clock: Clock): ReadSnapshot =>
@@ -24,7 +24,7 @@ export const createSnapshotReader =
     if (kind === 'postgres') {
       const transaction = database.transaction().setIsolationLevel('repeatable read').setAccessMode('read only')
       return transaction.execute(async (store) => {
-        // Between two pages it waits for whoever takes the first one, and locks nothing meanwhile.
+        // The transaction is idle while the client reads a page, and holds no locks meanwhile.
         await sql.raw(setIdleTimeout(0)).execute(store)
         return work({ store, asOf: null })
       })

@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import type { Clock } from '../kernel/index.ts'
 import type { Database } from './tables.ts'
 
-/** Whatever serves writes as it starts already; `portico audit verify` and its like also read a standby. */
+/** Throws if the database is read-only. `portico audit verify` skips this check, because it can read a standby. */
 export const assertWritable = async (database: Database): Promise<void> => {
   const { rows } = await sql<{ readOnly: boolean; standby: boolean }>`
     SELECT current_setting('transaction_read_only')::boolean AS "readOnly", pg_is_in_recovery() AS standby`.execute(
@@ -16,13 +16,16 @@ export const assertWritable = async (database: Database): Promise<void> => {
   )
 }
 
-/** How far the store's clock is ahead of ours, or behind it, in milliseconds; 0 where it may be the way there and back. */
+/**
+ * How far the database's clock is ahead of this process's clock (negative: behind), in milliseconds. Differences that the
+ * round trip explains count as 0.
+ */
 export const measureClockSkew = async (database: Database, clock: Clock): Promise<number> => {
-  const asked = clock.now()
+  const sentAt = clock.now()
   const { rows } = await sql<{ at: number }>`SELECT extract(epoch FROM clock_timestamp())::float8 * 1000 AS at`.execute(
     database,
   )
-  const answered = clock.now()
-  const at = Math.floor(rows[0]?.at ?? asked)
-  return Math.min(0, at - asked) + Math.max(0, at - answered)
+  const receivedAt = clock.now()
+  const at = Math.floor(rows[0]?.at ?? sentAt)
+  return Math.min(0, at - sentAt) + Math.max(0, at - receivedAt)
 }

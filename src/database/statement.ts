@@ -3,9 +3,10 @@ import type { Database, Tx } from './tables.ts'
 
 type Store = Database | Tx
 
-/** Stands in a statement, by its name, for a value that each asking brings. */
+/** The placeholder of a value that is passed by name with each execution. */
 export type Given<Values extends object> = <Name extends keyof Values>(name: Name) => RawBuilder<Values[Name]>
 
+/** A statement that is compiled once. */
 export interface Statement<Values extends object, Row> {
   all(store: Store, values: Values): Promise<Row[]>
   first(store: Store, values: Values): Promise<Row | undefined>
@@ -21,8 +22,8 @@ class Parameter<Values> {
 }
 
 /**
- * A statement that is built and compiled when it is first asked. Kysely takes 15 to 250 µs each time otherwise, the more the
- * less often it comes, so whatever most requests or each step of a login asks is made by this.
+ * A statement that is built and compiled at its first execution. Kysely otherwise takes 15 to 250 µs to build and compile
+ * it each time, so use this for statements that most requests run.
  */
 export const statement = <Values extends object, Row>(
   build: (store: Store, given: Given<Values>) => Compilable<Row>,

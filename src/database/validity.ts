@@ -1,12 +1,23 @@
 import { type RawBuilder, type SqlBool, sql } from 'kysely'
-import type { Instant } from '../kernel/index.ts'
+import { areWithin, type Instant } from '../kernel/index.ts'
 import { moment } from './sql-helpers.ts'
 
 /**
- * Whether an instant is in the time that a row is good for, from one column until another. A row that lies ahead by more than
- * all of that time was made before the clock was set back, which prolongs nothing (areWithin): it is good no more.
+ * The time in which a code, token or session is valid: after `from`, before `until`. It ends early if the clock is set
+ * back: a `from` that lies ahead of the clock by more than the whole period counts as expired, so that setting the
+ * clock back at most doubles a lifetime.
  */
-export const isValidAt = (from: string, until: string, at: Instant | RawBuilder<Date>): RawBuilder<SqlBool> => {
+export interface Validity {
+  from: Instant
+  until: Instant
+}
+
+/** Whether something is valid at an instant, even if the clock was set back. */
+export const isValidAt = ({ from, until }: Validity, at: Instant): boolean =>
+  until > at && areWithin(until - from, from, at)
+
+/** The same rule in SQL, over the two timestamp columns of a row. */
+export const validAt = (from: string, until: string, at: Instant | RawBuilder<Date>): RawBuilder<SqlBool> => {
   const [begin, end] = [sql.ref(from), sql.ref(until)]
   return sql<SqlBool>`(${end} > ${moment(at)} AND ${begin} - (${end} - ${begin}) <= ${moment(at)})`
 }

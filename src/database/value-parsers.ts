@@ -1,17 +1,17 @@
 import { instantOf } from '../kernel/index.ts'
 
-const safeInteger = (text: string): number => {
+const toSafeInteger = (text: string): number => {
   const value = Number(text)
-  if (!Number.isSafeInteger(value)) throw new RangeError(`${text} is no safe integer`)
+  if (!Number.isSafeInteger(value)) throw new RangeError(`${text} is not a safe integer`)
   return value
 }
 
 /**
- * How values leave the store, the same for both: int8 as a number (counts and sequences), numeric as BigInt
- * (every numeric column of ours holds whole minor units), timestamptz as an Instant. Keyed by type OID.
+ * How values are read from both stores, by type OID: int8 as a number (counts and sequences), numeric as a BigInt (our
+ * numeric columns hold whole minor units), timestamptz as an Instant.
  */
 export const parsers: Record<number, (text: string) => unknown> = {
-  20: safeInteger,
+  20: toSafeInteger,
   1700: BigInt,
   1184: (text) => instantOf(Date.parse(text)),
 }

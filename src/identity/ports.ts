@@ -11,8 +11,9 @@ import type {
   Words,
 } from '../kernel/index.ts'
 import type { BackgroundWork } from '../platform/background-work.ts'
+import type { BreachCheck } from '../platform/breached-passwords.ts'
 import type { Cache } from '../platform/cache/index.ts'
-import type { BreachCheck, Captcha } from '../platform/checks/index.ts'
+import type { Captcha } from '../platform/captcha.ts'
 import type { KeyedDigest, PasswordHasher, SecretBox } from '../platform/crypto/index.ts'
 import type { Mailer } from '../platform/mail/index.ts'
 import type { PubSub } from '../platform/pubsub.ts'

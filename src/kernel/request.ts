@@ -34,7 +34,7 @@ export interface Idempotency {
 }
 
 /**
- * Bytes as they come. What bears them says what they are made of (platform/system/byte-stream.ts): the kernel names nothing
+ * Bytes as they come. What bears them says what they are made of (platform/runtime/index.ts): the kernel names nothing
  * of Node's, for the client takes its types into browsers.
  */
 export interface ByteStream {

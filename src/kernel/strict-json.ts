@@ -89,7 +89,7 @@ const flawOf = (text: string, root: unknown, members: number): string | undefine
 
 /**
  * JSON by RFC 8259 in UTF-8, stricter than JSON.parse: invalid UTF-8, a byte-order mark, repeated names, `__proto__` and
- * its like, NUL, lone surrogates, nesting beyond `maxDepth` and names beyond counting are refused.
+ * its like, NUL, lone surrogates, nesting beyond `maxDepth` and names beyond countQuery are refused.
  */
 export const parseStrictJson = (bytes: Uint8Array, maxDepth: number): StrictJson => {
   try {

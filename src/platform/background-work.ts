@@ -3,27 +3,27 @@ import type { Logger } from 'pino'
 import { boundedQueue, longestTimer, type Randomness } from '../kernel/index.ts'
 
 /**
- * Work that nobody waits for, in this process alone: mails whose sending an answer must not depend on, in bytes or in
- * time. What has to survive the process is a job (platform/jobs).
+ * Work in this process that no response waits for, such as mails whose sending a response must not reveal, by its content
+ * or its time. Work that must survive the process is a job (platform/jobs).
  */
 export interface BackgroundWork {
-  /** It never throws: what does not fit or fails for good is logged as an error. */
+  /** Never throws. Work that exceeds the capacity or fails on every attempt is logged as an error. */
   run(name: string, work: () => Promise<void>): void
-  /** How much has been given up so far, for whatever reason. */
+  /** Number of tasks dropped so far, for any reason. */
   dropped(): number
-  /** Until nothing is under way or waiting. */
+  /** Resolves once nothing is running or waiting. */
   idle(): Promise<void>
-  /** Lets what is there end, for a bounded time. */
+  /** Accepts no more work, and waits up to `closeMs` for the rest. */
   close(): Promise<void>
 }
 
 export interface BackgroundSettings {
-  /** How many run at once, and how many there may be in all; what comes beyond is given up. */
+  /** Maximum number of running tasks, and of running and waiting ones. Further tasks are dropped. */
   concurrency: number
   capacity: number
-  /** Work begins at some moment within so long, so that neither the answer nor what follows it tells whether there was any. */
+  /** Tasks start after a random delay up to this, so that response times do not reveal whether there was a task. */
   spreadMs: number
-  /** Tries of each, the first wait between two of them, which doubles. */
+  /** Maximum number of attempts, and the wait after the first one, which doubles each time. */
   attempts: number
   retryMs: number
   /** How long `close` waits. */
@@ -41,55 +41,58 @@ export const createBackgroundWork = (
   randomness: Pick<Randomness, 'integer'>,
 ): BackgroundWork => {
   const stopping = new AbortController()
-  // As many may wait as `run` lets in.
+  // `run` limits the number of waiting tasks.
   const { inTurn } = boundedQueue({ concurrency: settings.concurrency, waiting: Number.POSITIVE_INFINITY })
-  const held = new Set<Promise<void>>()
-  let lost = 0
+  const tasks = new Set<Promise<void>>()
+  let dropped = 0
 
-  const giveUp = (told: object, why: string): void => {
-    lost += 1
-    log.error(told, why)
+  const drop = (fields: object, reason: string): void => {
+    dropped += 1
+    log.error(fields, reason)
   }
 
-  /** Cut short when the process goes down. */
+  /** Ends early when the process shuts down. */
   const wait = (ms: number): Promise<void> => pause(ms, undefined, { signal: stopping.signal }).catch(() => undefined)
 
-  const tryTo = async ({ name, work }: Task): Promise<void> => {
+  const runWithRetries = async ({ name, work }: Task): Promise<void> => {
     for (let attempt = 1; ; attempt++) {
       try {
         return await work()
       } catch (error) {
         if (attempt >= settings.attempts || stopping.signal.aborted)
-          return giveUp({ err: error, task: name, attempt }, 'background work was given up')
+          return drop({ err: error, task: name, attempt }, 'background work was given up')
         log.warn({ err: error, task: name, attempt }, 'background work failed and is tried again')
         await wait(Math.min(settings.retryMs * 2 ** (attempt - 1), longestTimer))
       }
     }
   }
 
-  const carryOut = async (task: Task): Promise<void> => {
+  const execute = async (task: Task): Promise<void> => {
     await wait(randomness.integer(settings.spreadMs + 1))
-    await inTurn(() => tryTo(task))
+    await inTurn(() => runWithRetries(task))
   }
 
   const idle = async (): Promise<void> => {
-    while (held.size > 0) await Promise.all(held)
+    while (tasks.size > 0) await Promise.all(tasks)
   }
 
   return {
     run: (name, work) => {
-      if (stopping.signal.aborted) return giveUp({ task: name }, 'background work came too late')
-      if (held.size >= settings.capacity) return giveUp({ task: name }, 'too much background work: given up')
-      const done = carryOut({ name, work }).finally(() => held.delete(done))
-      held.add(done)
+      if (stopping.signal.aborted) return drop({ task: name }, 'background work came too late')
+      if (tasks.size >= settings.capacity) return drop({ task: name }, 'too much background work: given up')
+      const done = execute({ name, work }).finally(() => tasks.delete(done))
+      tasks.add(done)
     },
-    dropped: () => lost,
+    dropped: () => dropped,
     idle,
     close: async () => {
       stopping.abort()
-      const late = new AbortController()
-      await Promise.race([idle(), pause(settings.closeMs, undefined, { signal: late.signal }).catch(() => undefined)])
-      late.abort()
+      const timeout = new AbortController()
+      await Promise.race([
+        idle(),
+        pause(settings.closeMs, undefined, { signal: timeout.signal }).catch(() => undefined),
+      ])
+      timeout.abort()
     },
   }
 }

@@ -1,32 +1,36 @@
 import { createHash } from 'node:crypto'
 import type { Logger } from 'pino'
-import { fetchText } from './runtime/index.ts'
+import { fetchText } from './http-client.ts'
 
-/** Whether a password is known from a breach. */
 export interface BreachCheck {
+  /** Whether a password is known from a data breach. */
   isBreached(password: string): Promise<boolean>
 }
 
 export interface BreachCheckSettings {
-  /** A range API such as https://api.pwnedpasswords.com/range/; five hexadecimal digits are appended. */
+  /** A range API such as https://api.pwnedpasswords.com/range/. Five hexadecimal digits are appended. */
   url: string
   timeoutMs: number
 }
 
 const prefixDigits = 5
-/** A range holds some 800 suffixes, a padded one some 1,000, of about 40 bytes each. */
+/** In bytes. A response holds about 800 suffixes, a padded one 1,000, of about 40 bytes each. */
 const maxResponseBytes = 1_000_000
 
 export const noBreachCheck: BreachCheck = { isBreached: async () => false }
 
 /**
- * k-anonymity range query (haveibeenpwned.com/API/v3#PwnedPasswords): only the first five digits of the SHA-1 leave.
- * It is an addition to the strength estimate, so a service that does not answer lets pass, with a line in the log.
+ * A k-anonymity range query (haveibeenpwned.com/API/v3#PwnedPasswords): sends only the first five digits of the SHA-1.
+ * It adds to the strength estimate, so if the service is unavailable the password passes and a warning is logged.
  */
 export const createBreachCheck = ({ url, timeoutMs }: BreachCheckSettings, log: Pick<Logger, 'warn'>): BreachCheck => {
   const range = async (prefix: string): Promise<string> => {
     const headers = { 'add-padding': 'true' }
-    const { ok, status, text } = await fetchText(url + prefix, { headers, timeoutMs, longestAnswer: maxResponseBytes })
+    const { ok, status, text } = await fetchText(url + prefix, {
+      headers,
+      timeoutMs,
+      maxBytes: maxResponseBytes,
+    })
     if (!ok) throw new Error(`the breach check answered ${status}`)
     return text
   }
@@ -36,7 +40,7 @@ export const createBreachCheck = ({ url, timeoutMs }: BreachCheckSettings, log: 
       try {
         const lines = (await range(digest.slice(0, prefixDigits))).split(/\r?\n/)
         const line = lines.find((each) => each.toUpperCase().startsWith(`${digest.slice(prefixDigits)}:`))
-        // Padding is told by a count of nothing.
+        // Padding has a count of 0.
         return line !== undefined && Number(line.split(':')[1]) > 0
       } catch (error) {
         log.warn({ err: error }, 'the breach check could not be asked; the password passes without it')

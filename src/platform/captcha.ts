@@ -1,43 +1,43 @@
 import { z } from 'zod'
 import { Refusal } from '../kernel/index.ts'
-import { fetchText, parseJson } from './runtime/index.ts'
+import { fetchText, parseJson } from './http-client.ts'
 
-/** Whether a challenge against robots was answered by whoever calls. */
+/** Checks that a client has solved a challenge against bots. */
 export interface Captcha {
   passes(token: string, clientIp: string): Promise<boolean>
 }
 
 export interface TurnstileSettings {
   secret: string
-  /** Cloudflare's, or one that answers alike. */
+  /** Cloudflare's URL, or one of a compatible service. */
   verifyUrl: string
   timeoutMs: number
 }
 
 const Verdict = z.object({ success: z.boolean(), 'error-codes': z.array(z.string()).default([]) })
 
-/** Faults of the service or of our configuration; every other code says that the token is not good. */
+/** Failures of the service or of our configuration. Every other code means that the token is invalid. */
 const faults = new Set(['internal-error', 'bad-request', 'missing-input-secret', 'invalid-input-secret'])
 
-/** Bytes; a verdict has some hundred. */
+/** In bytes. A response has some hundred. */
 const maxResponseBytes = 65_536
 
 const unavailable = (internal: string, cause?: unknown): Refusal =>
   new Refusal('SYSTEM.UNAVAILABLE', { internal: `turnstile: ${internal}`, retryAfter: 5, cause })
 
-/** For a deployment that asks for no challenge: every token passes. */
+/** For a deployment without a CAPTCHA: every token passes. */
 export const noCaptcha: Captcha = { passes: async () => true }
 
 /**
  * Cloudflare Turnstile's server-side validation (developers.cloudflare.com/turnstile/get-started/server-side-validation).
- * A token is good once, for five minutes; that is the service's to say. A service that cannot be asked refuses.
+ * The service accepts a token once, for five minutes. If it is unavailable, throws SYSTEM.UNAVAILABLE.
  */
 export const createTurnstile = ({ secret, verifyUrl, timeoutMs }: TurnstileSettings): Captcha => {
   const verdictOn = async (token: string, clientIp: string): Promise<unknown> => {
     const body = new URLSearchParams({ secret, response: token, remoteip: clientIp })
     try {
       return parseJson(
-        (await fetchText(verifyUrl, { method: 'POST', body, timeoutMs, longestAnswer: maxResponseBytes })).text,
+        (await fetchText(verifyUrl, { method: 'POST', body, timeoutMs, maxBytes: maxResponseBytes })).text,
       )
     } catch (cause) {
       throw unavailable('no answer', cause)

@@ -1,22 +1,22 @@
 import { z } from 'zod'
 import { areWithin, type Clock, type Instant, instantOf, isCurrency, isRate } from '../kernel/index.ts'
-import { fetchText, parseJson } from './runtime/index.ts'
+import { fetchText, parseJson } from './http-client.ts'
 
 export interface Rate {
   source: string
   target: string
-  /** Units of target for one of source, a decimal string. */
+  /** Units of target for one unit of source, a decimal string. */
   rate: string
   asOf: Instant
 }
 
-/** Middle rates as they are known now; what is too old is not among them. */
+/** Current mid-market rates, without stale ones. */
 export interface Rates {
   list(): readonly Rate[]
   close(): void
 }
 
-/** The configuration's own table, good for as long as the process runs. */
+/** Rates from the configuration, which never become stale. */
 export const fixedRates = (rates: readonly Omit<Rate, 'asOf'>[], clock: Clock): Rates => {
   const asOf = clock.now()
   const table = rates.map((rate) => ({ ...rate, asOf }))
@@ -30,26 +30,26 @@ export interface ProviderSettings {
   timeoutMs: number
 }
 
-/** `{"asOf": ISO 8601, "rates": {"USD/EUR": "0.9215"}}`; texts, because JSON's numbers are not exact. */
+/** `{"asOf": ISO 8601, "rates": {"USD/EUR": "0.9215"}}`. Rates are strings, because JSON numbers are not exact. */
 const RateResponse = z.object({
   asOf: z.iso.datetime({ offset: true }),
   rates: z.record(z.string(), z.string().refine(isRate)),
 })
 
-/** Bytes; the pairs of our currencies take some hundred. */
+/** In bytes. The pairs of our currencies take some hundred. */
 const maxResponseBytes = 1_000_000
 
 /**
- * One rate that is none spoils the whole answer. What claims to be of the future is as old as its answer. Of a pair that is told
- * both ways the first is its rate, and the inverse of that the other way.
+ * One invalid rate makes the whole response invalid. An `asOf` in the future counts as now. If a pair is listed in both
+ * directions, the first one counts, and its inverse is used for the other direction.
  */
 const fetchRates = async ({ url, timeoutMs }: ProviderSettings, clock: Clock): Promise<Rate[]> => {
-  const { ok, status, text } = await fetchText(url, { timeoutMs, longestAnswer: maxResponseBytes })
+  const { ok, status, text } = await fetchText(url, { timeoutMs, maxBytes: maxResponseBytes })
   if (!ok) throw new Error(`the rate provider answered ${status}`)
-  const told = RateResponse.parse(parseJson(text))
-  const asOf = instantOf(Math.min(Date.parse(told.asOf), clock.now()))
+  const response = RateResponse.parse(parseJson(text))
+  const asOf = instantOf(Math.min(Date.parse(response.asOf), clock.now()))
   const rates = new Map<string, Rate>()
-  for (const [pair, rate] of Object.entries(told.rates)) {
+  for (const [pair, rate] of Object.entries(response.rates)) {
     const [source = '', target = ''] = pair.split('/')
     if (!isCurrency(source) || !isCurrency(target) || source === target || rates.has(`${target}/${source}`)) continue
     rates.set(`${source}/${target}`, { source, target, rate, asOf })
@@ -58,8 +58,8 @@ const fetchRates = async ({ url, timeoutMs }: ProviderSettings, clock: Clock): P
 }
 
 /**
- * Rates of an HTTP service, fetched again and again in the background. While it does not answer, the last ones serve until
- * they are stale; then there are none, and nothing is quoted.
+ * Fetches rates from an HTTP service, now and then at intervals in the background. While the service is unavailable, the
+ * last rates are used until they are stale; then the list is empty, and no quotes are given.
  */
 export const openRateProvider = async (
   settings: ProviderSettings,
@@ -67,17 +67,17 @@ export const openRateProvider = async (
   onFault: (error: unknown) => void,
 ): Promise<Rates> => {
   let known: Rate[] = []
-  let isAsking = false
-  /** One question at a time: the answer to an older one, come late, would stand in place of a newer. */
+  let isFetching = false
+  /** One request at a time, so that a late response cannot replace a newer one. */
   const refresh = async (): Promise<void> => {
-    if (isAsking) return
-    isAsking = true
+    if (isFetching) return
+    isFetching = true
     try {
       known = await fetchRates(settings, clock)
     } catch (error) {
       onFault(error)
     }
-    isAsking = false
+    isFetching = false
   }
   await refresh()
   const timer = setInterval(() => void refresh(), settings.refreshMs)

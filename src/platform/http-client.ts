@@ -1,13 +1,13 @@
 import { globalAgent } from 'node:https'
-import { setDeadline } from './runtime/deadline.ts'
+import { setDeadline } from './runtime/index.ts'
 
 export interface FetchOptions {
   method?: 'POST'
   headers?: Record<string, string>
   body?: URLSearchParams
-  /** For the answer to be there, whole. */
+  /** Maximum time for the complete response. */
   timeoutMs: number
-  /** Bytes. */
+  /** Maximum size of the response body, decompressed. */
   maxBytes: number
 }
 
@@ -17,62 +17,63 @@ export interface TextResponse {
   text: string
 }
 
-const open = async () => {
+const loadUndici = async () => {
   const { Agent, EnvHttpProxyAgent, fetch } = await import('undici')
-  // What is given up takes its connection with it, so that a dead one is left. Of HTTP/2 it would end a stream alone, and all that is
-  // asked later would go to the same dead connection.
+  // An aborted HTTP/1 request closes its connection, so a dead one is replaced. HTTP/2 would only end the stream.
   const options = { allowH2: false }
-  // As Node's own fetch does where Node was told to take proxies from the environment (NODE_USE_ENV_PROXY).
+  // Like Node's own fetch, which uses proxies from the environment if NODE_USE_ENV_PROXY is set.
   const dispatcher = globalAgent.options.proxyEnv ? new EnvHttpProxyAgent(options) : new Agent(options)
   return { fetch, dispatcher }
 }
 
-let opened: ReturnType<typeof open> | undefined
+let loaded: ReturnType<typeof loadUndici> | undefined
 
-/** Asks a service outside, which is no back-end, once. It is followed nowhere else; what is late or too long is an error. */
+/**
+ * Sends one request to an external service and returns the response body as text. Follows no redirect. Rejects with a
+ * TimeoutError after `timeoutMs`, and with an Error if the body is larger than `maxBytes`.
+ */
 export const fetchText = async (
   url: string,
-  { timeoutMs, maxBytes: longestAnswer, ...question }: FetchOptions,
+  { timeoutMs, maxBytes, ...request }: FetchOptions,
 ): Promise<TextResponse> => {
-  opened ??= open()
-  const { fetch, dispatcher } = await opened
-  // Not before: what it takes to load is none of the service's time.
-  const late = new AbortController()
+  loaded ??= loadUndici()
+  const { fetch, dispatcher } = await loaded
+  // Starts only now, because loading undici must not count against the service.
+  const timeout = new AbortController()
   const timer = setDeadline(
-    () => late.abort(new DOMException(`no answer within ${timeoutMs} ms`, 'TimeoutError')),
+    () => timeout.abort(new DOMException(`no answer within ${timeoutMs} ms`, 'TimeoutError')),
     timeoutMs,
   )
-  const tooLong = () => new Error(`an answer of more than ${longestAnswer} bytes`)
+  const tooLarge = () => new Error(`an answer of more than ${maxBytes} bytes`)
   try {
-    const response = await fetch(url, { ...question, redirect: 'error', signal: late.signal, dispatcher })
-    // Counted after whatever coding they came in.
-    const bytes = response.body ? await readUpTo(response.body, longestAnswer, tooLong) : Buffer.alloc(0)
+    const response = await fetch(url, { ...request, redirect: 'error', signal: timeout.signal, dispatcher })
+    const bytes = response.body ? await readUpTo(response.body, maxBytes, tooLarge) : Buffer.alloc(0)
     return { status: response.status, ok: response.ok, text: bytes.toString('utf8') }
   } finally {
     clearTimeout(timer)
   }
 }
 
-/** What an answer from outside says. The parser's own error quotes what it could not read, and no log is to hold that. */
+/** Parses an external response as JSON. The error does not quote the text, because it would end up in the log. */
 export const parseJson = (text: string): unknown => {
   try {
     return JSON.parse(text)
   } catch {
-    throw new Error('the answer is no JSON')
+    throw new Error('the answer is not valid JSON')
   }
 }
 
-/** The bytes of an answer. One that has more of them than `maxBytes` is not read on, and fails with what `tooLong` says. */
+/** Reads a body into memory. Stops and throws `tooLarge()` once it exceeds `maxBytes`. */
 export const readUpTo = async (
-  answer: AsyncIterable<Uint8Array>,
+  body: AsyncIterable<Uint8Array>,
   maxBytes: number,
-  tooLong: () => Error,
+  tooLarge: () => Error,
 ): Promise<Buffer> => {
   const chunks: Uint8Array[] = []
   let size = 0
-  for await (const chunk of answer) {
+  for await (const chunk of body) {
     size += chunk.length
-    if (size > maxBytes) throw tooLong()
+    if (size > maxBytes) throw tooLarge()
     chunks.push(chunk)
   }
   return Buffer.concat(chunks)

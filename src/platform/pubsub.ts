@@ -1,8 +1,11 @@
 import type { RedisConnection } from './redis/index.ts'
 
-/** News for all replicas, this one included. They may be lost: whoever listens must be right without them, only later. */
+/**
+ * Messages to all replicas, including this one. Messages can be lost, so a subscriber must be correct without them: they
+ * only make it react sooner.
+ */
 export interface PubSub {
-  /** Heard here at once, and on the other replicas soon. It never fails; it may not arrive there. */
+  /** Delivers to local subscribers before it returns, and to other replicas soon after. Never throws. */
   publish(topic: Topic, text: string): void
   subscribe(topic: Topic, listener: Listener): void
 }
@@ -12,7 +15,10 @@ export type Listener = (text: string) => void
 /** `session-changed`: the id of a session that has ended or changed. */
 export type Topic = 'session-changed'
 
-/** For a process that is alone. */
+const topics: readonly Topic[] = ['session-changed']
+const channelOf = (topic: Topic): string => `portico:${topic}`
+
+/** Within this process only. */
 export const createLocalPubSub = (): PubSub => {
   const listeners = new Map<Topic, Listener[]>()
   return {
@@ -23,10 +29,7 @@ export const createLocalPubSub = (): PubSub => {
   }
 }
 
-const topics: readonly Topic[] = ['session-changed']
-const channelOf = (topic: Topic): string => `portico:${topic}`
-
-/** Over Redis pub/sub, which also reaches every node of a cluster. A message that cannot be sent is lost. */
+/** Over Redis pub/sub, which reaches every node of a cluster. Drops messages while Redis is unavailable. */
 export const createRedisPubSub = (redis: RedisConnection): PubSub => {
   const local = createLocalPubSub()
   for (const topic of topics) redis.subscribe(channelOf(topic), (text) => local.publish(topic, text))

@@ -113,13 +113,13 @@ export const textRules: TextRule[] = [
   {
     name: 'the clock is handed in',
     in: /./,
-    except: /^platform\/system\//,
+    except: /^platform\/runtime\//,
     forbids: /\bDate\.now\(|\bnew Date\(\)/,
   },
   {
     name: 'randomness is handed in',
     in: /./,
-    except: /^(platform\/(system|crypto)|client)\//,
+    except: /^(platform\/(runtime|crypto)|client)\//,
     forbids: /\bMath\.random\b|\brandomUUID\b|\brandomBytes\b/,
   },
   {

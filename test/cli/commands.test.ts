@@ -10,6 +10,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { commands as loaders } from '../../src/cli/index.ts'
 import { openEmbedded } from '../../src/database/embedded/open-embedded.ts'
 import { startServer as serve } from '../../src/main.ts'
+
 import { captureLog } from '../harness/log.ts'
 import { freePort } from '../harness/postgres.ts'
 import { root, testSettings } from '../harness/settings.ts'

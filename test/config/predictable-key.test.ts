@@ -11,7 +11,7 @@ test.each([
   ['one byte, repeated', bytes(() => 0xa7)],
   ['four bytes, repeated', bytes((index) => [0xde, 0xad, 0xbe, 0xef][index % 4] ?? 0)],
   ['a random half, twice', Buffer.alloc(32, hash('sha256', 'half', 'buffer').subarray(0, 16)).toString('base64')],
-  ['a counting sequence', bytes((index) => index)],
+  ['a countQuery sequence', bytes((index) => index)],
   ['a sequence that counts down', bytes((index) => 255 - index)],
   ['a sequence that wraps around', bytes((index) => (index * 37 + 11) & 0xff)],
   ['two sequences that alternate', bytes((index) => (index % 2 === 0 ? index : 200 + index))],

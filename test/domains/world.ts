@@ -79,7 +79,7 @@ export interface Asked {
 /** What the interface says of an operation's reply, as a client reads it. */
 export type ReplyOf<O extends Operation> = O['reply'] extends z.ZodType ? z.output<O['reply']> : never
 
-export interface World extends Pick<OpenDatabase, 'patiently'> {
+export interface World extends Pick<OpenDatabase, 'withoutTimeouts'> {
   database: Database
   clock: TestClock
   workspaces: Workspaces
@@ -197,11 +197,11 @@ export const createWorld = async (open = testDatabase): Promise<World> => {
     return (typeof reply === 'object' ? reply.parse(answer) : answer) as never
   }
 
-  const patiently: World['withoutTimeouts'] = (work) => work(database)
+  const withoutTimeouts: World['withoutTimeouts'] = (work) => work(database)
   const handlers = new Map([...workspaces.handlers, ...members.handlers])
   return {
     database,
-    withoutTimeouts: patiently,
+    withoutTimeouts: withoutTimeouts,
     clock,
     workspaces,
     members,

@@ -14,8 +14,9 @@ import {
   type RequestFacts,
 } from '../../src/kernel/index.ts'
 import { type BackgroundWork, createBackgroundWork } from '../../src/platform/background-work.ts'
+import { noBreachCheck } from '../../src/platform/breached-passwords.ts'
 import { createMemoryCache } from '../../src/platform/cache/index.ts'
-import { noBreachCheck, noCaptcha } from '../../src/platform/checks/index.ts'
+import { noCaptcha } from '../../src/platform/captcha.ts'
 import { createKeyedDigest, createPasswordHasher, createSecretBox } from '../../src/platform/crypto/index.ts'
 import { createWords } from '../../src/platform/i18n/words.ts'
 import { createJobRunner } from '../../src/platform/jobs/index.ts'

@@ -14,6 +14,7 @@ import {
 import { Ledger } from '../../src/ledger/index.ts'
 import { systemIds } from '../../src/platform/runtime/index.ts'
 import { type TestClock, testClock, walletMembers, words } from '../domains/world.ts'
+
 import { asker } from './ask.ts'
 
 export interface TestWallet {

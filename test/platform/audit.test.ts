@@ -4,7 +4,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Database } from '../../src/database/index.ts'
 import { type Instant, plus } from '../../src/kernel/index.ts'
 import { linkOf } from '../../src/platform/audit/chain-entry.ts'
-import { entryBesideChain } from '../../src/platform/audit/chain-store.ts'
+import { entryOutsideChain } from '../../src/platform/audit/chain-store.ts'
+
 import { recordAudit, sealAuditLog, verifyAuditLog } from '../../src/platform/audit/index.ts'
 import { rowsRead } from '../harness/rows-read.ts'
 import { testClock } from '../identity/clock.ts'
@@ -57,7 +58,7 @@ describe('the audit log’s chain', () => {
   })
 
   each('what lies beside the chain is looked for at its ends, without another look at the chain', async (database) => {
-    const read = await rowsRead(database, entryBesideChain)
+    const read = await rowsRead(database, entryOutsideChain)
     expect(read('audit_log')).toBe(0)
   })
 

@@ -6,7 +6,8 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { inspect } from 'node:util'
 import { pino } from 'pino'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { createBreachCheck, createTurnstile } from '../../src/platform/checks/index.ts'
+import { createBreachCheck } from '../../src/platform/breached-passwords.ts'
+import { createTurnstile } from '../../src/platform/captcha.ts'
 
 type Answer = (response: ServerResponse, request: IncomingMessage) => unknown
 

@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { getCACertificates, setDefaultCACertificates } from 'node:tls'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { fetchText } from '../../src/platform/runtime/index.ts'
+import { fetchText } from '../../src/platform/http-client.ts'
 import { startRelay } from '../harness/relay.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'portico-ask-'))
@@ -38,7 +38,7 @@ afterAll(() => {
 
 test('a service whose connection has gone dead without a word is asked by another one next time', async () => {
   const relay = await startRelay((service.address() as AddressInfo).port)
-  const question = { timeoutMs: 1_000, longestAnswer: 100 }
+  const question = { timeoutMs: 1_000, maxBytes: 100 }
   const url = `https://127.0.0.1:${relay.port}/`
   expect(await fetchText(url, { ...question, timeoutMs: 20_000 })).toEqual({ status: 200, ok: true, text: 'told' })
   // Until the connection is free for what comes next.

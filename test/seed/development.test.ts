@@ -2,6 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { operatorPermissions, workspacePermissions } from '../../src/contract/index.ts'
 import { type AccountId, formatMoney } from '../../src/kernel/index.ts'
 import { Ledger } from '../../src/ledger/index.ts'
+
 import { systemIds } from '../../src/platform/runtime/index.ts'
 import { developmentIds, type SeedPorts, seedDevelopment } from '../../src/seed/development.ts'
 import { callerOf, createWorld, type World } from '../domains/world.ts'

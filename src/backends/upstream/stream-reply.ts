@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import { Transform } from 'node:stream'
 import { StreamReply } from '../../kernel/index.ts'
-import { readUpTo } from '../../platform/runtime/index.ts'
+import { readUpTo } from '../../platform/http-client.ts'
 import { invalidReply, isIdentityEncoding, readReply, replyTooLong, UpstreamRefusal } from './reply.ts'
 
 /** Headers of a 304: others would change the client's cached copy (RFC 9111, 3.2). */

@@ -6,29 +6,29 @@ import { wireValue } from './wire-format.ts'
 
 const { serialize } = protocol
 
-/** So many statements are kept parsed and planned by the store, each with some tens of KB. */
+/** Maximum number of prepared statements. Each takes some tens of KB. */
 const maxStatements = 250
 
-/** Hears once of it. */
+/** Called once, at the first panic. */
 export type OnPanic = (panicked: EmbeddedStoreFailed) => void
 
 const isPanic = (error: unknown): boolean => error instanceof Error && 'severity' in error && error.severity === 'PANIC'
 
 /**
- * PGlite's one connection. PGlite's own `query` enters WebAssembly five times for a statement and has it parsed and
- * planned anew each time. Here all messages of the extended query protocol (PostgreSQL's documentation, «Message Flow»)
- * go in at once, and a statement that was met before goes by its name: together a quarter of the time.
+ * PGlite's one connection. PGlite's own `query` enters WebAssembly five times per statement, and parses and plans it each
+ * time. This sends all messages of the extended query protocol (PostgreSQL documentation, "Message Flow") in one batch
+ * and reuses prepared statements, which takes a quarter of the time.
  */
 export class EmbeddedConnection implements DatabaseConnection {
   readonly #pglite: PGlite
   readonly #onPanic: OnPanic
   readonly #names = new LRUCache<string, string>({ max: maxStatements, dispose: (name) => this.#unused.push(name) })
-  /** Names that the store forgets with the next statement. */
+  /** Names to deallocate with the next statement. */
   readonly #unused: string[] = []
   #named = 0
-  /** A server would start anew by itself. PGlite keeps the locks that it held, and waits for them without end, in this thread. */
+  /** Set after a panic. A server would restart; PGlite keeps its locks and would block this thread forever. */
   #panicked: EmbeddedStoreFailed | undefined
-  /** What opens the transaction that has been begun, and goes with its first statement. */
+  /** The BEGIN of a transaction, sent in one batch with its first statement. */
   #opening = ''
 
   constructor(pglite: PGlite, onPanic: OnPanic) {
@@ -38,7 +38,7 @@ export class EmbeddedConnection implements DatabaseConnection {
 
   async executeQuery<R>({ sql, parameters }: CompiledQuery): Promise<QueryResult<R>> {
     const { rows, affectedRows = 0 } = await this.#run(sql, parameters)
-    // The rows are what whoever writes the statement says they are, as with every driver.
+    // The caller declares the type of the rows, as with every driver.
     return { rows: rows as R[], numAffectedRows: BigInt(affectedRows) }
   }
 
@@ -46,7 +46,7 @@ export class EmbeddedConnection implements DatabaseConnection {
     this.#opening = statement
   }
 
-  /** Answers how the transaction has ended: COMMIT only if nothing in it has failed. */
+  /** Returns how the transaction ended: COMMIT only if no statement in it failed. */
   async end(statement: 'COMMIT' | 'ROLLBACK'): Promise<string | undefined> {
     const isEmpty = this.#opening !== ''
     this.#opening = ''
@@ -54,7 +54,7 @@ export class EmbeddedConnection implements DatabaseConnection {
   }
 
   streamQuery(): AsyncIterableIterator<never> {
-    throw new Error('PGlite hands out no rows one by one')
+    throw new Error('PGlite does not support cursors')
   }
 
   #panic(cause: unknown): EmbeddedStoreFailed {
@@ -78,10 +78,10 @@ export class EmbeddedConnection implements DatabaseConnection {
       serialize.sync(),
     ])
     this.#opening = ''
-    // Files are written through; there is nothing to be brought to a slower store.
+    // Files are written through, so there is nothing to sync.
     const messages = await this.#pglite.execProtocolStream(bytes, { syncToFs: false }).catch((error: unknown) => {
       if (isPanic(error)) throw this.#panic(error)
-      // It may have been parsed before it failed. To forget a name that is none does no harm.
+      // The statement may have been parsed before it failed. Closing an unknown name is harmless.
       if (known === undefined) this.#unused.push(name)
       throw error
     })

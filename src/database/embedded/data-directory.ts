@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import { mkdir, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 
-/** Where PGlite keeps its files in a data directory. */
+/** The folder of PGlite's files in a data directory. */
 export const embeddedStorePath = (directory: string): string => join(directory, 'pg')
 
 export const hasEmbeddedStore = (directory: string): boolean => existsSync(embeddedStorePath(directory))
@@ -14,8 +14,8 @@ const isDirectory = async (path: string): Promise<boolean> =>
   )
 
 /**
- * A folder that nobody else may enter, with those above it that are missing. Node's own `recursive` tries for ever where
- * a folder that is there says that it is not when one is to be made in it, as /proc does.
+ * Creates a directory that only this user may access, with its missing parents. Node's `recursive` option never returns
+ * if an existing parent reports ENOENT, as /proc does.
  */
 export const makeDirectory = async (path: string): Promise<void> => {
   if (await isDirectory(path)) return
@@ -23,7 +23,7 @@ export const makeDirectory = async (path: string): Promise<void> => {
   try {
     await mkdir(path, { mode: 0o700 })
   } catch (error) {
-    // Somebody else may have made it meanwhile.
+    // Another process may have created it meanwhile.
     if (!(await isDirectory(path))) throw error
   }
 }

@@ -11,10 +11,10 @@ import {
 } from 'kysely'
 import { EmbeddedConnection, type OnPanic } from './connection.ts'
 
-/** After so long in which it may have been at work, the event loop has a turn before the next one has the connection. */
+/** Yield to the event loop if the last yield is longer ago than this. */
 const yieldAfterMs = 20
 
-/** Whoever asks gets the one connection in turn, for a statement or a whole transaction. */
+/** Hands out the one connection in order of request, for a statement or a whole transaction. */
 class EmbeddedDriver implements Driver {
   readonly #connection: EmbeddedConnection
   #last: Promise<void> = Promise.resolve()
@@ -32,7 +32,7 @@ class EmbeddedDriver implements Driver {
     const before = this.#last
     this.#last = turn.promise
     await before
-    // PGlite works in this thread: who asks one statement after another would be all that there is, for nothing comes in meanwhile.
+    // PGlite runs in this thread: a caller with many statements would block all incoming requests.
     if (performance.now() - this.#turnedAt >= yieldAfterMs) {
       await turnOfLoop()
       this.#turnedAt = performance.now()
@@ -61,7 +61,7 @@ class EmbeddedDriver implements Driver {
   async destroy(): Promise<void> {}
 }
 
-/** Kysely on PGlite, whose caller opens and closes it; but not after a panic, for it would never have done so. */
+/** A Kysely dialect on PGlite. The caller opens and closes PGlite, but must not close it after a panic: it would hang. */
 export const embeddedDialect = (pglite: PGlite, onPanic: OnPanic = () => undefined): Dialect => ({
   createAdapter: () => new PostgresAdapter(),
   createDriver: () => new EmbeddedDriver(pglite, onPanic),

@@ -12,7 +12,7 @@ const lockFile = (directory: string): DatabaseSync => {
   }
 }
 
-/** A file that may only be read SQLite opens all the same, and shares what it is told to lock: only writing tells. */
+/** Throws if the lock file is read-only. SQLite opens such a file and shares its lock, so try to write. */
 const assertWritableLock = (directory: string, file: DatabaseSync): void => {
   try {
     file.exec('PRAGMA user_version = 1')
@@ -23,8 +23,8 @@ const assertWritableLock = (directory: string, file: DatabaseSync): void => {
 }
 
 /**
- * An exclusive lock on a directory that dies with its process, however that ends: Node has no flock of its own,
- * and SQLite's file lock is the operating system's, held by an open transaction on an otherwise empty file.
+ * Takes an exclusive lock on a directory. The operating system releases it when the process ends. Node has no flock, so
+ * the lock is SQLite's file lock, held by an open transaction on an empty file. Throws if another process holds it.
  */
 export const lockDirectory = (directory: string): { release(): void } => {
   const file = lockFile(directory)

@@ -5,8 +5,8 @@ import { NodeFS } from '@electric-sql/pglite/nodefs'
 import { isRecord } from '../../kernel/index.ts'
 
 /**
- * PGlite starts PostgreSQL with `-F`, which is `fsync=off`. Its libc ignores `fdatasync`, the default of
- * `wal_sync_method`, so only `fsync` reaches the files.
+ * Start parameters of a durable PGlite. By default it starts with `-F` (`fsync=off`). Its libc ignores `fdatasync`, the
+ * default of `wal_sync_method`, so only `fsync` reaches the disk.
  */
 export const durableStartParams = [
   ...PGlite.defaultStartParams.filter((parameter) => parameter !== '-F'),
@@ -16,10 +16,10 @@ export const durableStartParams = [
   ]),
 ]
 
-/** EIO in WASI's numbering. PostgreSQL panics on it when it flushes its log, and never retries. */
+/** EIO in WASI. PostgreSQL panics if flushing its log returns this, and never retries. */
 const ioError = 29
 
-/** PGlite's files on disk, with the `fsync` that its Emscripten file system leaves out and reports as done. */
+/** PGlite's file system with a working `fsync`: Emscripten's reports success without flushing. */
 export class DurableNodeFS extends NodeFS {
   override async init(...[pglite, options]: Parameters<NodeFS['init']>): ReturnType<NodeFS['init']> {
     const { emscriptenOpts } = await super.init(pglite, options)
@@ -50,7 +50,7 @@ export const syncPath = (path: string): void => {
   }
 }
 
-/** Flushes a folder, all that is in it, and its entries in the two folders above it. */
+/** Flushes a folder, its contents, and the entries of its two parent folders. */
 export const syncFolder = (folder: string): void => {
   for (const entry of readdirSync(folder, { recursive: true, withFileTypes: true }))
     if (entry.isFile() || entry.isDirectory()) syncPath(join(entry.parentPath, entry.name))

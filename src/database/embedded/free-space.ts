@@ -10,7 +10,7 @@ const freeBytes = async (directory: string): Promise<number> => {
   return bavail * bsize
 }
 
-/** Throws where a store that opens now could fill its disk. */
+/** Throws if less than `minimum` bytes are free. */
 export const assertFreeSpace = async (directory: string, minimum: number): Promise<void> => {
   const free = await freeBytes(directory)
   if (free < minimum)
@@ -20,8 +20,8 @@ export const assertFreeSpace = async (directory: string, minimum: number): Promi
 }
 
 /**
- * While less than `minimum` is free the store is read only: what would write fails as not available, what reads works.
- * A disk that is full to its last byte is an error that PGlite survives for its tables, and not for its log.
+ * Makes the store read-only while less than `minimum` bytes are free: writes fail as unavailable, reads work. PGlite
+ * survives a full disk when it writes tables, but not when it writes its log.
  */
 export const watchFreeSpace = (
   database: Kysely<Tables>,

@@ -3,14 +3,14 @@ import { dirname, join } from 'node:path'
 import { embeddedStorePath } from './data-directory.ts'
 import { syncPath } from './durable-files.ts'
 
-/** In the store's own folder, so that it goes where the store goes: into a backup, and away. */
+/** Marks a store that has been opened. It lies in the store's folder, so that backups and restores include it. */
 const openedMark = (directory: string): string => join(embeddedStorePath(directory), 'portico.opened')
-/** By this file PGlite tells whether there is a store; where it is missing a new one is made over whatever there is. */
+/** PGlite takes a folder without this file for an empty one, and creates a new store over it. */
 const versionFile = (directory: string): string => join(embeddedStorePath(directory), 'PG_VERSION')
-/** Beside the store's folder while that is being made: PG_VERSION is not the last file of it. */
+/** Lies next to the store's folder while the store is created: PG_VERSION is not the last file to be written. */
 const creationMark = (directory: string): string => join(directory, 'pg.making')
 
-/** On disk when it returns: what a loss of power leaves is judged by these files. */
+/** Writes an empty file and flushes it: the marks must be right after a power failure. */
 const writeMark = (file: string): void => {
   writeFileSync(file, '')
   syncPath(file)
@@ -18,19 +18,19 @@ const writeMark = (file: string): void => {
 }
 
 /**
- * Refuses what is left of a store that has been in use; takes away one whose making was broken off, so that it is made anew.
- * Before anything opens it.
+ * Deletes a store whose creation was interrupted, so that it is created again. Throws if the store has been opened
+ * before and is damaged. Call this before PGlite opens the folder.
  */
 export const recoverIncompleteStore = (directory: string): void => {
-  const isMade = existsSync(versionFile(directory))
-  const isOpened = existsSync(openedMark(directory))
-  if (isOpened && !isMade) throw new Error('it has been in use, and its file PG_VERSION is missing')
-  if (isOpened) return
+  const isCreated = existsSync(versionFile(directory))
+  const wasOpened = existsSync(openedMark(directory))
+  if (wasOpened && !isCreated) throw new Error('it has been in use, and its file PG_VERSION is missing')
+  if (wasOpened) return
   if (existsSync(creationMark(directory))) rmSync(embeddedStorePath(directory), { recursive: true, force: true })
-  else if (!isMade) writeMark(creationMark(directory))
+  else if (!isCreated) writeMark(creationMark(directory))
 }
 
-/** From here on there is something to lose. */
+/** Records that the store has been opened and may hold data. */
 export const markStoreOpened = (directory: string): void => {
   const mark = openedMark(directory)
   if (!existsSync(mark)) writeMark(mark)

@@ -2,17 +2,17 @@ import { PGlite } from '@electric-sql/pglite'
 import { Kysely, sql } from 'kysely'
 import { isRecord } from '../../kernel/index.ts'
 import { migrate } from '../migrator/migrate.ts'
-import type { OpenDatabase } from '../open-database.ts'
+import type { OpenDatabase } from '../port.ts'
 import type { Tables } from '../tables.ts'
 import { parsers } from '../value-parsers.ts'
-import { embeddedStorePath } from './data-directory.ts'
+import { embeddedStorePath, makeDirectory } from './data-directory.ts'
 import { embeddedDialect } from './dialect.ts'
 import { lockDirectory } from './directory-lock.ts'
 import { DurableNodeFS, durableStartParams, syncFolder } from './durable-files.ts'
 import { assertFreeSpace, watchFreeSpace } from './free-space.ts'
 import { markStoreOpened, recoverIncompleteStore } from './incomplete-store.ts'
 
-/** Written once, when a store is created: one connection needs little, and memory is what PGlite costs most. */
+/** Applied when a store is created. Small, because there is one connection and PGlite's main cost is memory. */
 const settings = ['shared_buffers=16MB', 'wal_buffers=1MB', 'min_wal_size=32MB', 'max_wal_size=64MB', 'timezone=UTC']
 
 export interface EmbeddedTarget {
@@ -20,13 +20,13 @@ export interface EmbeddedTarget {
   directory: string
   /** Whether a commit is on disk before it is acknowledged, as with a PostgreSQL server. */
   isDurable: boolean
-  /** Below so much free room the store is read only. */
+  /** The store is read-only while the disk has less free space. */
   minimumFreeBytes: number
-  /** Told when that begins and when it ends. */
+  /** Called when the store becomes read-only for lack of space, and when it is writable again. */
   onDiskFull(isFull: boolean): void
 }
 
-const makeDirectory = async (directory: string): Promise<void> => {
+const createDataDirectory = async (directory: string): Promise<void> => {
   try {
     await makeDirectory(directory)
   } catch (error) {
@@ -34,7 +34,7 @@ const makeDirectory = async (directory: string): Promise<void> => {
   }
 }
 
-/** What PGlite's file system throws is no Error, and holds a number of WASI's alone: 2 is EACCES, say. */
+/** PGlite's file system throws plain objects with a WASI error number, such as 2 for EACCES. */
 const toError = (error: unknown): unknown =>
   isRecord(error) && !(error instanceof Error) && 'errno' in error
     ? new Error(`its files cannot be read or written (WASI errno ${error.errno})`)
@@ -50,8 +50,8 @@ const openPglite = async (folder: string, isDurable: boolean): Promise<PGlite> =
 }
 
 /**
- * PGlite on disk: safe against a killed process, and against a loss of power where it `isDurable`.
- * It takes no lock of its own, so one is taken here, and a second process is refused.
+ * Opens PGlite on disk. It survives a killed process and, if `isDurable`, a power failure. PGlite does not lock its
+ * files, so this takes a lock on the directory and rejects a second process.
  */
 export const openEmbedded = async ({
   directory,
@@ -59,18 +59,18 @@ export const openEmbedded = async ({
   minimumFreeBytes,
   onDiskFull,
 }: Omit<EmbeddedTarget, 'kind'>): Promise<OpenDatabase> => {
-  await makeDirectory(directory)
+  await createDataDirectory(directory)
   await assertFreeSpace(directory, minimumFreeBytes)
   const lock = lockDirectory(directory)
   try {
     recoverIncompleteStore(directory)
     const pglite = await openPglite(embeddedStorePath(directory), isDurable)
     markStoreOpened(directory)
-    const over = Promise.withResolvers<Error>()
-    let isOver = false
-    const onPanic = (panicked: Error): void => {
-      isOver = true
-      over.resolve(panicked)
+    const fatal = Promise.withResolvers<Error>()
+    let hasFailed = false
+    const onPanic = (error: Error): void => {
+      hasFailed = true
+      fatal.resolve(error)
     }
     const database = new Kysely<Tables>({ dialect: embeddedDialect(pglite, onPanic) })
     const guard = watchFreeSpace(database, directory, minimumFreeBytes, onDiskFull)
@@ -84,10 +84,10 @@ export const openEmbedded = async ({
         return work(database)
       },
       migrate: (owners) => migrate(database, owners),
-      fatal: over.promise,
+      fatal: fatal.promise,
       close: async () => {
         guard.stop()
-        if (!isOver) await pglite.close()
+        if (!hasFailed) await pglite.close()
         lock.release()
       },
     }

@@ -1,11 +1,10 @@
-import { setImmediate as turn } from 'node:timers/promises'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { sql } from 'kysely'
 import type { Database } from '../tables.ts'
 
 /**
- * What a server's autovacuum does, and nothing in PGlite: the room of rows that are gone is used again, and the planner knows
- * how many there are. Each table by itself, with a turn of the event loop between two, since all else waits meanwhile. More
- * statistics (ANALYZE) would take 20 MB for good, and our statements find their rows by keys.
+ * Vacuums all tables of the embedded store, because PGlite has no autovacuum. Yields to the event loop after each table:
+ * PGlite runs in this thread. ANALYZE is left out: it would cost 20 MB of memory, and our statements use keys.
  */
 export const vacuum = async (database: Database, signal: AbortSignal): Promise<void> => {
   const { rows } = await sql<{ name: string }>`
@@ -14,6 +13,6 @@ export const vacuum = async (database: Database, signal: AbortSignal): Promise<v
   for (const { name } of rows) {
     signal.throwIfAborted()
     await sql`VACUUM ${sql.table(name)}`.execute(database)
-    await turn()
+    await nextTurn()
   }
 }

@@ -1,6 +1,6 @@
 const quoted = (text: string): string => `"${text.replaceAll('\\', '\\\\').replaceAll('"', '\\"')}"`
 
-/** An array as PostgreSQL writes one («Array Input and Output Syntax»). */
+/** An array as text (PostgreSQL documentation, "Array Input and Output Syntax"). */
 const arrayText = (values: readonly unknown[]): string => `{${values.map(elementText).join(',')}}`
 
 const elementText = (value: unknown): string => {
@@ -14,8 +14,8 @@ const bytesOf = ({ buffer, byteOffset, byteLength }: ArrayBufferView): Buffer =>
   Buffer.from(buffer, byteOffset, byteLength)
 
 /**
- * A parameter as it goes over the wire, whatever type the statement has for it, which PostgreSQL makes of the text: the
- * same that node-postgres sends. Bytes go as they are.
+ * A parameter in the wire format, the same as node-postgres sends: text, which PostgreSQL converts to the parameter's
+ * type, or bytes unchanged.
  */
 export const wireValue = (value: unknown): string | ArrayBufferView | null => {
   if (value === null || value === undefined) return null

@@ -6,7 +6,7 @@ import { inTransaction } from '../transaction.ts'
 import type { SchemaOwner } from './migration.ts'
 import { type AppliedMigration, pendingMigrations } from './pending-migrations.ts'
 
-/** An arbitrary number. The lock belongs to the transaction, which works behind a pooler in transaction mode. */
+/** An arbitrary number. A transaction-level lock also works behind a pooler in transaction mode. */
 const lockKey = 7_095_213_844_126
 const lockNotAvailable = '55P03'
 const maxAttempts = 30

@@ -1,37 +1,39 @@
 import type { Pool, PoolClient } from 'pg'
 
-/** A server that stays read only makes all connections anew so often, and no more. */
+/** Minimum time between two renewals, so that a server that stays read-only does not cost a new connection per request. */
 const cooldownMs = 1_000
 
-export interface Failover {
-  connect(): Promise<PoolClient>
-  /** Whether it is to be closed as it comes back. */
-  isOutdated(client: PoolClient): boolean
-  /** Whatever is there now is made anew when it is next asked for, or comes back. */
-  begin(): void
-}
-
 /**
- * Where a failover leaves connections open, they lead to a server that can only be read any more and falls behind, while new
- * ones find the one that took its place: once one is refused a write, none of the others is used any more.
+ * Replaces the pool's connections after a failover. The old ones stay open and lead to a server that has become
+ * read-only, while new ones reach the new primary. So the first refused write retires every connection made before it.
  */
-export const createFailover = (pool: Pool): Failover => {
-  const madeAt = new WeakMap<PoolClient, number>()
-  let begunAt = Number.NEGATIVE_INFINITY
-  pool.on('connect', (client) => void madeAt.set(client, performance.now()))
-  const isOutdated = (client: PoolClient): boolean => (madeAt.get(client) ?? begunAt) < begunAt
-  return {
-    connect: async () => {
-      for (;;) {
-        const client = await pool.connect()
-        if (!isOutdated(client)) return client
-        client.release(true)
-      }
-    },
-    isOutdated,
-    begin: () => {
-      const now = performance.now()
-      if (now - begunAt >= cooldownMs) begunAt = now
-    },
+export class Failover {
+  readonly #pool: Pool
+  readonly #connectedAt = new WeakMap<PoolClient, number>()
+  #renewedAt = Number.NEGATIVE_INFINITY
+
+  constructor(pool: Pool) {
+    this.#pool = pool
+    pool.on('connect', (client) => void this.#connectedAt.set(client, performance.now()))
+  }
+
+  /** Returns a connection that is not retired. Closes retired ones on the way. */
+  async connect(): Promise<PoolClient> {
+    for (;;) {
+      const client = await this.#pool.connect()
+      if (!this.isRetired(client)) return client
+      client.release(true)
+    }
+  }
+
+  /** Whether to close a connection instead of returning it to the pool. */
+  isRetired(client: PoolClient): boolean {
+    return (this.#connectedAt.get(client) ?? this.#renewedAt) < this.#renewedAt
+  }
+
+  /** Retires all existing connections, at most once per second. */
+  retireConnections(): void {
+    const now = performance.now()
+    if (now - this.#renewedAt >= cooldownMs) this.#renewedAt = now
   }
 }

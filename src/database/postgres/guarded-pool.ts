@@ -1,16 +1,16 @@
 import type { PostgresCursor, PostgresPool, PostgresPoolClient, PostgresQueryResult } from 'kysely'
 import type { Pool, PoolClient } from 'pg'
 import { isReadOnly, NoConnection, sqlState } from '../errors.ts'
-import { createFailover, type Failover } from './failover.ts'
+import { Failover } from './failover.ts'
 import { defaultBegin } from './session.ts'
-import { statementNames } from './statement-names.ts'
+import { StatementNames } from './statement-names.ts'
 
 const begins = /^(begin|start transaction)\b/i
-/** One that says no level of its own. */
+/** A BEGIN without an isolation level. */
 const isDefaultBegin = /^begin$/i
 const ends = /^(commit|rollback)$/i
 
-/** A change of the schema has changed what a statement answers, and the connection knows it by its old plan. */
+/** feature_not_supported: a schema change has changed a statement's columns, and the connection has an old plan for it. */
 const outdatedPlan = '0A000'
 
 const valueOrThrow = <T>(settled: PromiseSettledResult<T>): T => {
@@ -18,75 +18,91 @@ const valueOrThrow = <T>(settled: PromiseSettledResult<T>): T => {
   return settled.value
 }
 
-type NameOf = (text: string) => string | undefined
+interface Shared {
+  /** `SET LOCAL …`, the first statement of each transaction behind a pooler; null on a direct connection. */
+  preamble: string | null
+  names: StatementNames | null
+  failover: Failover
+}
 
 /**
- * A connection that is thrown away once it has failed for a reason that the server did not give (it fell silent, it
- * broke): whoever got it next would wait behind the lost answer. One that may only read goes too, and all others with it.
+ * A pooled connection. It is closed, not reused, after a failure that the server did not report (a timeout, a broken
+ * socket), because the next caller would receive the lost response. A read-only connection retires all others, too.
  *
- * With a preamble (`SET LOCAL …`) every transaction begins with it, and a statement outside of one gets a transaction
- * of its own, sent in one go: behind a pooler each transaction may run on another connection of the server's.
+ * With a preamble, every transaction begins with it, and a single statement gets a transaction of its own, sent in one
+ * batch: behind a pooler each transaction may run in another session.
  */
-const guardClient = (
-  client: PoolClient,
-  preamble: string | null,
-  nameOf: NameOf,
-  renewal: Failover,
-): PostgresPoolClient => {
-  let broken = false
-  let inTransaction = false
+class GuardedClient implements PostgresPoolClient {
+  readonly #client: PoolClient
+  readonly #shared: Shared
+  #isBroken = false
+  #isInTransaction = false
 
-  const ask = <R>(text: string, values: readonly unknown[] = []): Promise<PostgresQueryResult<R>> => {
-    // Without values a text may hold several statements.
-    const asked =
-      values.length === 0 ? client.query(text) : client.query({ name: nameOf(text), text, values: [...values] })
-    return asked.catch((error: unknown) => {
+  constructor(client: PoolClient, shared: Shared) {
+    this.#client = client
+    this.#shared = shared
+  }
+
+  query<R>(text: string, values: readonly unknown[]): Promise<PostgresQueryResult<R>>
+  query<R>(cursor: PostgresCursor<R>): PostgresCursor<R>
+  query<R>(
+    text: string | PostgresCursor<R>,
+    values: readonly unknown[] = [],
+  ): Promise<PostgresQueryResult<R>> | PostgresCursor<R> {
+    if (typeof text !== 'string') throw new Error('cursors are not supported')
+    return this.#shared.preamble === null ? this.#send<R>(text, values) : this.#sendWithPreamble<R>(text, values)
+  }
+
+  release(destroy?: boolean): void {
+    this.#client.release(destroy || this.#isBroken || this.#shared.failover.isRetired(this.#client))
+  }
+
+  #send<R>(text: string, values: readonly unknown[] = []): Promise<PostgresQueryResult<R>> {
+    // Only a text without values may hold several statements.
+    const sent =
+      values.length === 0
+        ? this.#client.query(text)
+        : this.#client.query({ name: this.#shared.names?.nameOf(text), text, values: [...values] })
+    return sent.catch((error: unknown) => {
       const state = sqlState(error)
-      if (state === undefined || state === outdatedPlan || isReadOnly(error)) broken = true
-      if (isReadOnly(error)) renewal.begin()
+      if (state === undefined || state === outdatedPlan || isReadOnly(error)) this.#isBroken = true
+      if (isReadOnly(error)) this.#shared.failover.retireConnections()
       throw error
     }) as Promise<PostgresQueryResult<R>>
   }
 
-  const withPreamble = async <R>(text: string, values: readonly unknown[]): Promise<PostgresQueryResult<R>> => {
-    if (inTransaction) {
-      inTransaction = !ends.test(text)
-      return ask(text, values)
+  async #sendWithPreamble<R>(text: string, values: readonly unknown[]): Promise<PostgresQueryResult<R>> {
+    const { preamble } = this.#shared
+    if (this.#isInTransaction) {
+      this.#isInTransaction = !ends.test(text)
+      return this.#send(text, values)
     }
     if (begins.test(text)) {
-      inTransaction = true
-      return ask(`${isDefaultBegin.test(text) ? defaultBegin : text}; ${preamble}`)
+      this.#isInTransaction = true
+      return this.#send(`${isDefaultBegin.test(text) ? defaultBegin : text}; ${preamble}`)
     }
-    const all = await Promise.allSettled([ask(`${defaultBegin}; ${preamble}`), ask<R>(text, values), ask('COMMIT')])
-    const [begun, result, committed] = all
+    const [begun, result, committed] = await Promise.allSettled([
+      this.#send(`${defaultBegin}; ${preamble}`),
+      this.#send<R>(text, values),
+      this.#send('COMMIT'),
+    ])
     valueOrThrow(begun)
-    const answer = valueOrThrow(result)
+    const rows = valueOrThrow(result)
     valueOrThrow(committed)
-    return answer
+    return rows
   }
-
-  function query<R>(text: string, values: readonly unknown[]): Promise<PostgresQueryResult<R>>
-  function query<R>(cursor: PostgresCursor<R>): PostgresCursor<R>
-  function query<R>(
-    text: string | PostgresCursor<R>,
-    values: readonly unknown[] = [],
-  ): Promise<PostgresQueryResult<R>> | PostgresCursor<R> {
-    if (typeof text !== 'string') throw new Error('cursors are not used')
-    return preamble === null ? ask<R>(text, values) : withPreamble<R>(text, values)
-  }
-  return { query, release: (destroy) => client.release(destroy || broken || renewal.isOutdated(client)) }
 }
 
-/** The pool as Kysely takes it. */
-export const guardedPool = (pool: Pool, preamble: string | null): PostgresPool => {
-  // Behind a pooler the next transaction may run on a connection that has never heard of a name.
-  const nameOf: NameOf = preamble === null ? statementNames() : () => undefined
-  const renewal = createFailover(pool)
+/** A `pg` pool in the form that Kysely expects. Throws `NoConnection` if it cannot connect. */
+export const createGuardedPool = (pool: Pool, preamble: string | null): PostgresPool => {
+  // Behind a pooler the next transaction may run in a session that has not prepared the statement.
+  const names = preamble === null ? new StatementNames() : null
+  const shared = { preamble, names, failover: new Failover(pool) }
   return {
     options: pool.options,
     connect: async () => {
       try {
-        return guardClient(await renewal.connect(), preamble, nameOf, renewal)
+        return new GuardedClient(await shared.failover.connect(), shared)
       } catch (cause) {
         throw new NoConnection(cause)
       }

@@ -1,41 +1,48 @@
 import { Socket } from 'node:net'
 import type { ClientConfig } from 'pg'
-import type { OpenDatabase } from '../open-database.ts'
+import type { Database } from '../tables.ts'
 import { openPool } from './pool.ts'
 import { withoutTimeoutsPreamble } from './session.ts'
 
-/** A server that is gone is noticed by TCP, since a statement that is still at work is as silent. */
-const firstProbeMs = 10_000
+/** Detect a dead server by TCP keepalive: a long-running statement is silent, too. */
+const keepAliveInitialDelayMillis = 10_000
+
+interface Server {
+  config: ClientConfig
+  onConnectionBroken(error: Error): void
+}
 
 /**
- * Work on a connection of its own, which is closed afterwards, and whose statements are given all the time they need.
- * A signal cuts the connection off, and the work rejects with its reason.
+ * Runs work on a connection of its own without statement timeouts, and closes the connection. If the signal is aborted,
+ * cuts the connection and rejects with the signal's reason.
  */
-export const runWithoutTimeouts =
-  (config: ClientConfig, onConnectionBroken: (error: Error) => void): OpenDatabase['patiently'] =>
-  async (work, signal) => {
-    signal?.throwIfAborted()
-    let socket: Socket | undefined
-    const stream = () => {
-      socket = new Socket()
-      return socket
-    }
-    const cut = () => void socket?.destroy()
-    const one = { ...config, max: 1, pipeline: true, keepAliveInitialDelayMillis: firstProbeMs, stream }
-    const { pool, database } = openPool(one, withoutTimeoutsPreamble, (error) => {
-      if (!signal?.aborted) onConnectionBroken(error)
-    })
-    pool.on('connect', () => {
-      if (signal?.aborted) cut()
-    })
-    signal?.addEventListener('abort', cut)
-    try {
-      return await work(database)
-    } catch (error) {
-      signal?.throwIfAborted()
-      throw error
-    } finally {
-      signal?.removeEventListener('abort', cut)
-      await database.destroy()
-    }
+export const runWithoutTimeouts = async <T>(
+  { config, onConnectionBroken }: Server,
+  work: (database: Database) => Promise<T>,
+  signal: AbortSignal | undefined,
+): Promise<T> => {
+  signal?.throwIfAborted()
+  let socket: Socket | undefined
+  const stream = () => {
+    socket = new Socket()
+    return socket
   }
+  const cut = () => void socket?.destroy()
+  const single = { ...config, max: 1, pipeline: true, keepAliveInitialDelayMillis, stream }
+  const { pool, database } = openPool(single, withoutTimeoutsPreamble, (error) => {
+    if (!signal?.aborted) onConnectionBroken(error)
+  })
+  pool.on('connect', () => {
+    if (signal?.aborted) cut()
+  })
+  signal?.addEventListener('abort', cut)
+  try {
+    return await work(database)
+  } catch (error) {
+    signal?.throwIfAborted()
+    throw error
+  } finally {
+    signal?.removeEventListener('abort', cut)
+    await database.destroy()
+  }
+}

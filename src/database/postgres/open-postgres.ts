@@ -1,7 +1,7 @@
 import { Client, type ClientConfig, type Pool, types } from 'pg'
 import { sqlState } from '../errors.ts'
 import { migrate } from '../migrator/migrate.ts'
-import type { OpenDatabase } from '../open-database.ts'
+import type { OpenDatabase, WithoutTimeouts } from '../port.ts'
 import { parsers } from '../value-parsers.ts'
 import { runWithoutTimeouts } from './long-running-statements.ts'
 import { openPool } from './pool.ts'
@@ -14,17 +14,17 @@ export interface PostgresTarget {
   connectTimeoutMs: number
   statementTimeoutMs: number
   lockTimeoutMs: number
-  /** Told of a connection that broke; the pool replaces it. */
+  /** Called when a connection breaks. The pool replaces it. */
   onConnectionBroken(error: Error): void
 }
 
 /**
- * Whether the server takes our timeouts when a connection is made. A pooler (PgBouncer) refuses them or ignores them;
- * then they are said again in each transaction.
+ * Whether the server accepts our timeouts as connection parameters. A pooler (PgBouncer) rejects or ignores them; then
+ * each transaction sets them.
  */
 const acceptsStartupParameters = async (config: ClientConfig): Promise<boolean> => {
   try {
-    // It reads the files that the address names.
+    // The constructor reads the certificate files that the URL names, and may throw.
     const client = new Client(config)
     client.on('error', () => undefined)
     try {
@@ -42,7 +42,7 @@ const acceptsStartupParameters = async (config: ClientConfig): Promise<boolean> 
   }
 }
 
-/** Names and remarks come in every script, and what another encoding lacks would be refused when it comes. */
+/** Throws unless the database is UTF8. Another encoding would reject names and remarks in some scripts. */
 const assertEncoding = async (pool: Pool): Promise<void> => {
   const { rows } = await pool.query<{ server_encoding: string }>('SHOW server_encoding')
   const encoding = rows[0]?.server_encoding
@@ -52,7 +52,7 @@ const assertEncoding = async (pool: Pool): Promise<void> => {
     )
 }
 
-/** A bounded pool whose every statement has its time, on the server directly or behind a pooler in transaction mode. */
+/** Opens a bounded pool with statement timeouts, directly on the server or behind a pooler in transaction mode. */
 export const openPostgres = async (target: PostgresTarget): Promise<OpenDatabase> => {
   const { statementTimeoutMs, lockTimeoutMs, onConnectionBroken } = target
   const base = {
@@ -72,7 +72,7 @@ export const openPostgres = async (target: PostgresTarget): Promise<OpenDatabase
     `SET LOCAL statement_timeout = ${statementTimeoutMs}; SET LOCAL lock_timeout = ${lockTimeoutMs}`,
     setIdleTimeout(maxIdleMs),
   ].join('; ')
-  // A server that fell silent does not keep its own time.
+  // A server that stops responding does not enforce its own timeout.
   const config = { ...base, max: target.poolSize, query_timeout: statementTimeoutMs * 2 }
   const { pool, database } = direct
     ? openPool({ ...config, ...timeouts }, null, onConnectionBroken)
@@ -83,15 +83,16 @@ export const openPostgres = async (target: PostgresTarget): Promise<OpenDatabase
     await database.destroy()
     throw error
   }
-  const patiently = runWithoutTimeouts(base, onConnectionBroken)
+  const withoutTimeouts: WithoutTimeouts = (work, signal) =>
+    runWithoutTimeouts({ config: base, onConnectionBroken }, work, signal)
   return {
     database,
     kind: 'postgres',
-    // An idle one is handed over a moment later.
+    // A waiting caller gets an idle connection within the same tick.
     waiting: () => Math.max(0, pool.waitingCount - pool.idleCount),
     check: async () => void (await pool.query('SELECT 1')),
-    withoutTimeouts: patiently,
-    migrate: (owners) => patiently((database) => migrate(database, owners)),
+    withoutTimeouts,
+    migrate: (owners) => withoutTimeouts((database) => migrate(database, owners)),
     fatal: new Promise(() => undefined),
     close: () => database.destroy(),
   }

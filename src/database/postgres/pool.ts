@@ -1,12 +1,12 @@
 import { Kysely, PostgresDialect } from 'kysely'
 import { Client, type ClientConfig, Pool } from 'pg'
 import type { Tables } from '../tables.ts'
-import { guardedPool } from './guarded-pool.ts'
+import { createGuardedPool } from './guarded-pool.ts'
 import { sessionPreamble, transactionPreamble } from './session.ts'
 
 /**
- * The pool forgets a connection that could not be made, and leaves it open where it was not the server who ended it: one that
- * asks for a password that we don't have would keep each of them for a minute, and soon let nobody in.
+ * A client that closes its socket if it fails to connect. The pool drops such a client and leaves its socket open unless
+ * the server closes it. A server that asks for a password we lack keeps each for a minute, until it has none left.
  */
 class ClosingClient extends Client {
   override connect(): Promise<Client>
@@ -21,7 +21,7 @@ class ClosingClient extends Client {
   }
 }
 
-/** Connections to PostgreSQL, at most `max`; with a `preamble` every transaction begins with it (guarded-pool.ts). */
+/** Opens a pool of at most `max` connections. With a `preamble` (behind a pooler), every transaction begins with it. */
 export const openPool = (
   config: ClientConfig & { max: number },
   preamble: string | null,
@@ -29,11 +29,11 @@ export const openPool = (
 ) => {
   const all = { ...config, Client: ClosingClient }
   const pool = new Pool(preamble === null ? { ...all, onConnect: (client) => client.query(sessionPreamble) } : all)
-  // Each connection tells of itself, in use or idle; the pool would tell of the idle ones again.
+  // Each connection reports its own errors. The pool would report those of idle ones a second time.
   pool.on('error', () => undefined)
   pool.on('connect', (client) => client.on('error', onConnectionBroken))
   const dialect = new PostgresDialect({
-    pool: guardedPool(pool, preamble === null ? null : `${transactionPreamble}; ${preamble}`),
+    pool: createGuardedPool(pool, preamble === null ? null : `${transactionPreamble}; ${preamble}`),
   })
   return { pool, database: new Kysely<Tables>({ dialect }) }
 }

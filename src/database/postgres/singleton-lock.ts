@@ -1,15 +1,15 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { Client } from 'pg'
-import { defaultBegin, maxIdleMs as longestSilence, setIdleTimeout, withoutTimeoutsPreamble } from './session.ts'
+import { defaultBegin, maxIdleMs as defaultIdleMs, setIdleTimeout, withoutTimeoutsPreamble } from './session.ts'
 
-/** Any number that nobody else takes. */
+/** An arbitrary number. Nothing else may use it. */
 const lockKey = 7_095_213_844_127
-/** A predecessor that is going down just now is waited for. */
-const patienceMs = 2_000
+/** How long to wait for a predecessor that is shutting down. */
+const takeoverMs = 2_000
 const retryMs = 250
 
 export interface SingletonLock {
-  /** Rejects while it is not certain that no other gateway runs on this database. */
+  /** Rejects unless this process holds the lock. */
   check(): Promise<void>
   release(): Promise<void>
 }
@@ -17,32 +17,31 @@ export interface SingletonLock {
 interface Options {
   url: string
   connectTimeoutMs: number
-  /** After so long without a word the server gives the right to others. */
+  /** The server releases the lock if the connection is idle for longer. */
   silenceMs?: number
-  /** The lock was lost with its connection, and what became of the attempt to have it again. */
+  /** `lost`: the connection broke. `held`: the lock is held again. `taken`: another process holds it. */
   onChange(state: 'lost' | 'held' | 'taken'): void
 }
 
-/**
- * The right to be the only gateway on a database, for as long as the process lives: an advisory lock of a transaction
- * that stays open, on a connection of its own, which a pooler in transaction mode respects as well. The transaction
- * has read nothing, so it holds up no vacuum. Throws where another gateway has it.
- */
-export const acquireSingletonLock = async ({
-  url,
-  connectTimeoutMs,
-  silenceMs = longestSilence,
-  onChange,
-}: Options): Promise<SingletonLock> => {
-  let holder: Client | undefined
-  let released = false
-  let regaining: Promise<void> = Promise.resolve()
+/** The connection whose open transaction holds the advisory lock. Takes the lock again after the connection breaks. */
+class AdvisoryLock implements SingletonLock {
+  readonly #options: Required<Options>
+  #holder: Client | undefined
+  #isReleased = false
+  #regaining: Promise<void> = Promise.resolve()
+  #heartbeat: NodeJS.Timeout | undefined
 
-  const take = async (): Promise<boolean> => {
+  constructor(options: Required<Options>) {
+    this.#options = options
+  }
+
+  /** Tries to take the lock once, on a new connection. */
+  async tryAcquire(): Promise<boolean> {
+    const { url, connectTimeoutMs, silenceMs } = this.#options
     const client = new Client({
       connectionString: url,
       connectionTimeoutMillis: connectTimeoutMs,
-      // Long before others may have the right, we know that we may have lost it.
+      // We must notice a lost lock well before the server gives it to another process.
       query_timeout: silenceMs / 3,
       keepAlive: true,
       application_name: 'portico-alone',
@@ -52,57 +51,69 @@ export const acquireSingletonLock = async ({
       await client.connect()
       await client.query(`${defaultBegin}; ${withoutTimeoutsPreamble}; ${setIdleTimeout(silenceMs)}`)
       const { rows } = await client.query<{ got: boolean }>(`SELECT pg_try_advisory_xact_lock(${lockKey}) AS got`)
-      // Whoever was released meanwhile has nothing to hold any more.
-      if (!rows[0]?.got || released) return false
-      holder = client
+      // `release` may have been called meanwhile.
+      if (!rows[0]?.got || this.#isReleased) return false
+      this.#holder = client
       client.once('end', () => {
-        regaining = lose(client)
+        this.#regaining = this.#regain(client)
       })
       return true
     } finally {
-      if (holder !== client) await client.end().catch(() => undefined)
+      if (this.#holder !== client) await client.end().catch(() => undefined)
     }
   }
 
-  const lose = async (client: Client): Promise<void> => {
-    if (holder !== client || released) return
-    holder = undefined
+  async #regain(client: Client): Promise<void> {
+    const { onChange } = this.#options
+    if (this.#holder !== client || this.#isReleased) return
+    this.#holder = undefined
     onChange('lost')
-    let told = false
-    while (!released && !holder) {
-      const got = await take().catch(() => undefined)
-      if (released) return
-      if (got === true) onChange('held')
-      if (got === false && !told) onChange('taken')
-      told ||= got === false
-      if (!got) await pause(retryMs, undefined, { ref: false })
+    let isReported = false
+    while (!this.#isReleased && !this.#holder) {
+      const isAcquired = await this.tryAcquire().catch(() => undefined)
+      if (this.#isReleased) return
+      if (isAcquired === true) onChange('held')
+      if (isAcquired === false && !isReported) onChange('taken')
+      isReported ||= isAcquired === false
+      if (!isAcquired) await pause(retryMs, undefined, { ref: false })
     }
   }
 
-  const until = performance.now() + patienceMs
-  while (!(await take())) {
-    if (performance.now() >= until)
+  /** Keeps the connection from looking idle to the server and to firewalls, and closes a dead one. */
+  startHeartbeat(): void {
+    this.#heartbeat = setInterval(() => {
+      const client = this.#holder
+      void client?.query('SELECT 1').catch(() => client.end())
+    }, this.#options.silenceMs / 6).unref()
+  }
+
+  async check(): Promise<void> {
+    if (!this.#holder) throw new Error('another gateway may run on this database')
+  }
+
+  async release(): Promise<void> {
+    this.#isReleased = true
+    clearInterval(this.#heartbeat)
+    await this.#holder?.end().catch(() => undefined)
+    await this.#regaining
+  }
+}
+
+/**
+ * Acquires the right to be the only gateway on a database. It is an advisory lock of a transaction that stays open on a
+ * connection of its own, which also works behind a pooler in transaction mode. The transaction has read nothing, so it
+ * does not hold back VACUUM. Throws if another gateway keeps the lock for 2 seconds.
+ */
+export const acquireSingletonLock = async (options: Options): Promise<SingletonLock> => {
+  const lock = new AdvisoryLock({ ...options, silenceMs: options.silenceMs ?? defaultIdleMs })
+  const deadline = performance.now() + takeoverMs
+  while (!(await lock.tryAcquire())) {
+    if (performance.now() >= deadline)
       throw new Error(
         'another gateway runs on this database. Several gateways share their limits, channels and news by Redis: set REDIS_URL for each of them',
       )
     await pause(retryMs)
   }
-  /** The connection is used so often, so that whoever watches idle ones lets it be, and a dead one is found and left. */
-  const beat = async (client: Client): Promise<void> => {
-    await client.query('SELECT 1').catch(() => client.end())
-  }
-  const beating = setInterval(() => {
-    if (holder) void beat(holder)
-  }, silenceMs / 6).unref()
-  return {
-    check: async () => {
-      if (!holder) throw new Error('another gateway may run on this database')
-    },
-    release: async () => {
-      released = true
-      clearInterval(beating)
-      await holder?.end().catch(() => undefined)
-      await regaining
-    },
-  }
+  lock.startHeartbeat()
+  return lock
 }

@@ -1,26 +1,25 @@
-/** What PostgreSQL keeps of a statement takes some 20 KB of each connection's memory. */
+/** Each prepared statement takes about 20 KB of memory in each connection's backend. */
 const maxNames = 300
 
 /**
- * A page of a list, or how many it has. Which plan is good depends on whose list it is and how far the page lies in it, and one
- * that is kept without parameters is made for the average: a plan for twenty rows reads half a million of a large workspace's.
+ * Whether a query reads a page of a list or counts it. The best plan depends on the workspace and the page. A cached
+ * generic plan is made for the average: one for twenty rows reads half a million rows of a large workspace.
  */
 const isListQuery = (text: string): boolean =>
   text.includes(' offset $') || text.startsWith('select count(*) as "total"')
 
 /**
- * Names that statements go by: what a connection has met before is neither parsed nor planned anew (PostgreSQL's
- * documentation, PREPARE). Statements that come when all names are given away go without; lists of many filters may be
- * spelt in more ways than a server has memory for.
- * Lists are planned anew each time.
+ * Names for prepared statements, so that a connection parses and plans a statement once (PostgreSQL documentation,
+ * PREPARE). List queries and statements beyond the maximum get no name and are planned each time.
  */
-export const statementNames = (): ((text: string) => string | undefined) => {
-  const names = new Map<string, string>()
-  return (text) => {
-    const known = names.get(text)
-    if (known !== undefined || names.size >= maxNames || isListQuery(text)) return known
-    const name = `portico-${names.size}`
-    names.set(text, name)
+export class StatementNames {
+  readonly #names = new Map<string, string>()
+
+  nameOf(text: string): string | undefined {
+    const known = this.#names.get(text)
+    if (known !== undefined || this.#names.size >= maxNames || isListQuery(text)) return known
+    const name = `portico-${this.#names.size}`
+    this.#names.set(text, name)
     return name
   }
 }

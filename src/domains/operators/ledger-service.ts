@@ -2,7 +2,7 @@ import type { OpenDatabase } from '../../database/index.ts'
 import { type Clock, type Instant, notFound, type OrderId } from '../../kernel/index.ts'
 import type { Ledger, Posting } from '../../ledger/index.ts'
 
-export interface LedgerPorts extends Pick<OpenDatabase, 'patiently'> {
+export interface LedgerPorts extends Pick<OpenDatabase, 'withoutTimeouts'> {
   ledger: Ledger
   clock: Clock
 }
@@ -29,9 +29,9 @@ export class LedgerCheck {
   }
 
   async #check(): Promise<LedgerReport> {
-    const { ledger, clock, withoutTimeouts: patiently } = this.#ports
+    const { ledger, clock, withoutTimeouts } = this.#ports
     const checkedAt = clock.now()
-    const found = await patiently((database) => ledger.within(database).checkInvariants())
+    const found = await withoutTimeouts((database) => ledger.within(database).checkInvariants())
     return { checkedAt, checks: found.map(({ name, violations }) => ({ name, violations })) }
   }
 }

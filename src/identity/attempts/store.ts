@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import { type Database, differsByAtLeast, type Given, isValidAt, statement, type Tx } from '../../database/index.ts'
+import { type Database, differsByAtLeast, type Given, statement, type Tx, validAt } from '../../database/index.ts'
 import { type AccountId, type Instant, type Portal, toDate } from '../../kernel/index.ts'
 import type { AttemptsTable } from './schema.ts'
 
@@ -89,7 +89,7 @@ const findPending = statement((store, given: Given<Named & { kind: AttemptKind }
     .where('kind', '=', given('kind'))
     .where('token_digest', '=', given('digest'))
     .where('spent_at', 'is', null)
-    .where(isValidAt('created_at', 'expires_at', given('now')))
+    .where(validAt('created_at', 'expires_at', given('now')))
     // A registration can be completed after its last try has verified the address.
     .where((row) => row.or([row('kind', '=', 'REGISTRATION'), row('attempts_left', '>', 0)])),
 )
@@ -109,7 +109,7 @@ const updatePending = (store: Store, given: Given<Named>) =>
     .where('portal', '=', given('portal'))
     .where('token_digest', '=', given('digest'))
     .where('spent_at', 'is', null)
-    .where(isValidAt('created_at', 'expires_at', given('now')))
+    .where(validAt('created_at', 'expires_at', given('now')))
     .returning('token_digest')
 
 const decrementTries = statement((store, given: Given<Named>) =>

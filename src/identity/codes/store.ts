@@ -1,4 +1,5 @@
-import { type Database, differsByAtLeast, type Given, isValidAt, statement, type Tx } from '../../database/index.ts'
+import { type Database, differsByAtLeast, type Given, statement, type Tx, validAt } from '../../database/index.ts'
+
 import { type Instant, type Portal, toDate } from '../../kernel/index.ts'
 import type { CodePurpose } from './schema.ts'
 
@@ -83,7 +84,7 @@ const spendMatching = statement((store, given: Given<CodeOwner & { codeDigest: U
     .where('purpose', '=', given('purpose'))
     .where('code_digest', '=', given('codeDigest'))
     .where('used_at', 'is', null)
-    .where(isValidAt('sent_at', 'expires_at', given('now')))
+    .where(validAt('sent_at', 'expires_at', given('now')))
     .returning('owner'),
 )
 

@@ -3,6 +3,7 @@ import { type Instant, type MaybePromise, plus, Refusal } from '../../kernel/ind
 import { createTtlCache } from '../../platform/cache/index.ts'
 import { covers, type IpRange, parseRange } from '../../platform/ip-ranges.ts'
 import type { AddressGuard, GuardedAccount, IdentityPorts } from '../ports.ts'
+
 import type { IdentitySettings } from '../settings.ts'
 import { listWhitelist, recordMatch, type WhitelistEntry } from './store.ts'
 

@@ -1,4 +1,5 @@
-import { type Database, isValidAt, type Tx } from '../../database/index.ts'
+import { type Database, type Tx, validAt } from '../../database/index.ts'
+
 import { type AccountId, type Instant, type Portal, toDate } from '../../kernel/index.ts'
 import type { PasswordTokenPurpose } from './schema.ts'
 
@@ -40,7 +41,7 @@ export const findTokenAccount = async (
     .where('purpose', '=', purpose)
     .where('token_digest', '=', digest)
     .where('used_at', 'is', null)
-    .where(isValidAt('created_at', 'expires_at', now))
+    .where(validAt('created_at', 'expires_at', now))
     .executeTakeFirst()
   return row?.account_biz_id
 }
@@ -58,7 +59,7 @@ export const spendPasswordToken = async (
     .where('purpose', '=', purpose)
     .where('token_digest', '=', digest)
     .where('used_at', 'is', null)
-    .where(isValidAt('created_at', 'expires_at', now))
+    .where(validAt('created_at', 'expires_at', now))
     .returning('token_digest')
     .executeTakeFirst()
   return spent !== undefined

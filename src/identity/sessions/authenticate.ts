@@ -4,6 +4,7 @@ import { isDatabaseUnavailable } from '../../database/index.ts'
 import type { Credential } from '../../gateway/pipeline/ports.ts'
 import { type Caller, type MaybePromise, type Permission, plus, Refusal, whenReady } from '../../kernel/index.ts'
 import type { AddressGuard } from '../ports.ts'
+
 import type { IdentitySettings } from '../settings.ts'
 import type { AccessTokens } from '../tokens/access-tokens.ts'
 import type { AccessClaims } from '../tokens/claims.ts'

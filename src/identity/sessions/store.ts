@@ -1,5 +1,5 @@
 import { type RawBuilder, type SqlBool, sql } from 'kysely'
-import { type Database, type Given, isValidAt, moment, statement, type Tx } from '../../database/index.ts'
+import { type Database, type Given, moment, statement, type Tx, validAt } from '../../database/index.ts'
 import {
   type AccountId,
   type AccountStatus,
@@ -13,7 +13,7 @@ import type { SessionEndReason } from './schema.ts'
 
 /** SQL condition: the session has not expired. The same rule as `hasExpired` in rules.ts. */
 export const isUnexpired = (now: Instant | RawBuilder<Date>): RawBuilder<SqlBool> =>
-  sql<SqlBool>`(expires_at > ${moment(now)} AND ${isValidAt('last_activity_at', 'idle_expires_at', now)})`
+  sql<SqlBool>`(expires_at > ${moment(now)} AND ${validAt('last_activity_at', 'idle_expires_at', now)})`
 
 /** A session that has not ended, with the current rights of its account. It may have expired: see `hasExpired`. */
 export interface OpenSession {

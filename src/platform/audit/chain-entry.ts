@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { canonicalJson } from '../../kernel/index.ts'
 
-/** An entry's content as it is hashed: `at` in microseconds, so that nothing which the store keeps is left out. */
+/** The hashed content of an entry. `at` is in microseconds, the database's resolution. */
 export interface EntryContent {
   bizId: string
   atMicros: string
@@ -17,8 +17,8 @@ export interface EntryContent {
 }
 
 /**
- * An entry's link in the chain: SHA-256 over the link before it, the sequence, and the content as a JSON array in this
- * order. It needs no key, so that anybody who has the rows can check it.
+ * An entry's hash: SHA-256 over the previous hash, and a canonical JSON array of the sequence number and the content. It
+ * needs no key, so anybody with the rows can verify it.
  */
 export const linkOf = (previous: Uint8Array, sequence: number, entry: EntryContent): Uint8Array => {
   const { bizId, atMicros, portal, actorId, workspaceId, action, targetId, outcome, requestId, clientIp } = entry

@@ -28,15 +28,15 @@ const content = [
   'detail',
 ] as const
 
-/** Where the chain ends. Whoever prolongs it holds this row, so that one replica at a time does. */
+/** Reads the end of the chain and locks it, so that one replica at a time extends the chain. */
 export const lockHead = (tx: Tx): Promise<Head> =>
   tx.selectFrom('audit_chain').select(['sequence', 'hash']).forUpdate().executeTakeFirstOrThrow()
 
-/** Undefined where somebody has taken it away. */
+/** Reads the end of the chain. Undefined if the row was removed. */
 export const readHead = (database: Database): Promise<Head | undefined> =>
   database.selectFrom('audit_chain').select(['sequence', 'hash']).executeTakeFirst()
 
-const sealedBeside = (database: Database) =>
+const firstSealed = (database: Database) =>
   database
     .selectFrom('audit_log')
     .select([sql<number>`sequence`.as('sequence'), 'biz_id as bizId'])
@@ -44,12 +44,12 @@ const sealedBeside = (database: Database) =>
     .limit(1)
 
 /**
- * The first entry that is sealed and lies behind the head or before the beginning, both as of one moment: sealing moves
- * them together. Each end is looked for by itself: to look for either at once reads all that lie between.
+ * The first sealed entry outside the chain: before its beginning or after its head, read in one statement, because sealing
+ * changes both together. Two index scans: a condition with OR would read the whole chain.
  */
-export const entryBesideChain = (database: Database): Promise<{ sequence: number; bizId: string } | undefined> => {
-  const before = sealedBeside(database).where('sequence', '<', 1)
-  const behind = sealedBeside(database).where('sequence', '>', (head) =>
+export const entryOutsideChain = (database: Database): Promise<{ sequence: number; bizId: string } | undefined> => {
+  const before = firstSealed(database).where('sequence', '<', 1)
+  const behind = firstSealed(database).where('sequence', '>', (head) =>
     head.selectFrom('audit_chain').select('sequence'),
   )
   return database
@@ -61,7 +61,7 @@ export const entryBesideChain = (database: Database): Promise<{ sequence: number
     .executeTakeFirst()
 }
 
-/** What has been committed and not sealed: it is sealed in the order in which it came to be seen. */
+/** Committed entries that are not sealed yet, oldest first. */
 export const unsealedEntries = (tx: Tx, limit: number): Promise<EntryContent[]> =>
   tx
     .selectFrom('audit_log')
@@ -81,7 +81,7 @@ export interface Seal {
 
 const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex')
 
-/** Sets the sealing columns of many rows, and the head to the last of them, in two statements. */
+/** Sets the sealing columns of a batch of entries, and moves the head to the last of them, in two statements. */
 export const writeSeals = async (tx: Tx, seals: readonly Seal[], head: Head): Promise<void> => {
   const rows = seals.map((seal) => ({
     id: seal.bizId,
@@ -99,7 +99,7 @@ export const writeSeals = async (tx: Tx, seals: readonly Seal[], head: Head): Pr
     .execute()
 }
 
-/** Sealed entries after a place in the chain, in its order. */
+/** Sealed entries after a sequence number, in order. */
 export const sealedEntries = async (database: Database, after: number, limit: number): Promise<SealedEntry[]> => {
   const rows = await database
     .selectFrom('audit_log')

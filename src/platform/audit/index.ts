@@ -1,3 +1,9 @@
+/**
+ * The audit log. record-act.ts inserts an entry in the transaction of the action that it records. A background job seals
+ * committed entries into a hash chain (seal.ts), and verify.ts checks the chain. schema.ts has the tables and the
+ * triggers that make them append-only.
+ */
+
 export { type Act, actBy, actOf, recordAct, recordRefusedAct } from './record-act.ts'
 export { sealAuditLog } from './seal.ts'
 export { recordAudit } from './store.ts'

@@ -2,11 +2,11 @@ import type { Database, Tx } from '../../database/index.ts'
 import type { AccountId, Caller, Instant, Portal, RequestFacts, WorkspaceId } from '../../kernel/index.ts'
 import { type AuditEvent, recordAudit } from './store.ts'
 
-interface AskedAct {
+interface RequestedAct {
   operationId: string
-  /** Null where nobody is known to have asked. */
+  /** Null if the caller is unknown. */
   accountId: AccountId | null
-  /** The API key that asked, of which the account is the maker; null where none did. */
+  /** The API key of the request, which the account has created; null if there is none. */
   apiKeyId: string | null
   portal: Portal
   at: Instant
@@ -14,13 +14,13 @@ interface AskedAct {
   clientIp: string
 }
 
-/** Who does what, when and from where: what a use case has to know of the request that asked for it. */
-export interface Act extends AskedAct {
+/** Who does what, when and from where: the part of a request that a use case needs for its audit entry. */
+export interface Act extends RequestedAct {
   accountId: AccountId
 }
 
-/** The act of a request without a token: of an account that the use case has found, or of nobody. */
-export const actBy = (accountId: AccountId | null, facts: RequestFacts, at: Instant): AskedAct => ({
+/** The act of a request without a token: by an account that the use case has found, or by an unknown caller. */
+export const actBy = (accountId: AccountId | null, facts: RequestFacts, at: Instant): RequestedAct => ({
   operationId: facts.operationId,
   accountId,
   apiKeyId: null,
@@ -30,12 +30,13 @@ export const actBy = (accountId: AccountId | null, facts: RequestFacts, at: Inst
   clientIp: facts.clientIp,
 })
 
+/** The act of an authenticated request. */
 export const actOf = (request: RequestFacts & { caller: Caller }): Act => {
   const { accountId, apiKeyId } = request.caller
   return { ...actBy(accountId, request, request.receivedAt), accountId, apiKeyId }
 }
 
-const entryOf = (act: AskedAct, detail: AuditEvent['detail']) => ({
+const entryOf = (act: RequestedAct, detail: AuditEvent['detail']) => ({
   at: act.at,
   portal: act.portal,
   actorId: act.accountId,
@@ -45,17 +46,17 @@ const entryOf = (act: AskedAct, detail: AuditEvent['detail']) => ({
   detail: { ...detail, ...(act.apiKeyId !== null && { apiKey: act.apiKeyId }) },
 })
 
-/** The audit row of an act that was carried out. */
+/** Inserts the audit entry of a successful act. */
 export const recordAct = (
   tx: Tx,
-  act: AskedAct,
+  act: RequestedAct,
   { detail = {}, ...on }: { workspaceId: WorkspaceId | null; targetId: string | null; detail?: AuditEvent['detail'] },
 ): Promise<void> => recordAudit(tx, { ...on, ...entryOf(act, detail), outcome: 'SUCCESS' })
 
-/** The audit row of an act that was refused; mostly there is no transaction that it could stand in. */
+/** Inserts the audit entry of a refused act, usually outside a transaction. */
 export const recordRefusedAct = (
   store: Database | Tx,
-  act: AskedAct,
+  act: RequestedAct,
   {
     detail,
     ...on

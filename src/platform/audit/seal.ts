@@ -18,7 +18,7 @@ const sealBatch = (database: Database): Promise<number> =>
     return seals.length
   })
 
-/** Chains whatever has been committed since, until a signal ends it between two batches; answers how many entries. */
+/** Seals all committed entries in batches, and returns their number. Aborting the signal stops it between two batches. */
 export const sealAuditLog = async (database: Database, signal?: AbortSignal): Promise<number> => {
   let sealed = 0
   for (;;) {

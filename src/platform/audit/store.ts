@@ -2,13 +2,13 @@ import { type Database, type Given, statement, type Tx } from '../../database/in
 
 import { type AuditOutcome, type Instant, type Portal, toDate } from '../../kernel/index.ts'
 
-/** One act worth telling of later. `detail` holds codes, ids, figures and the reason that somebody gave: never secrets or addresses. */
+/** One audit entry. `detail` holds codes, ids, amounts and a stated reason, never secrets or addresses. */
 export interface AuditEvent {
   at: Instant
   portal: Portal
   actorId: string | null
   workspaceId: string | null
-  /** The id of the operation that acted, or of the job. */
+  /** The id of the operation or the job. */
   action: string
   targetId: string | null
   outcome: AuditOutcome
@@ -17,7 +17,7 @@ export interface AuditEvent {
   detail: Record<string, string | number | boolean | null>
 }
 
-const recording = statement((store, given: Given<Omit<AuditEvent, 'at' | 'detail'> & { at: Date; detail: string }>) =>
+const insertEntry = statement((store, given: Given<Omit<AuditEvent, 'at' | 'detail'> & { at: Date; detail: string }>) =>
   store.insertInto('audit_log').values({
     at: given('at'),
     portal: given('portal'),
@@ -32,7 +32,7 @@ const recording = statement((store, given: Given<Omit<AuditEvent, 'at' | 'detail
   }),
 )
 
-/** Writes the row in the transaction of the act itself, so that neither exists without the other. */
+/** Inserts an entry in the transaction of the action that it records, so that neither exists without the other. */
 export const recordAudit = async (tx: Tx | Database, event: AuditEvent): Promise<void> => {
-  await recording.all(tx, { ...event, at: toDate(event.at), detail: JSON.stringify(event.detail) })
+  await insertEntry.all(tx, { ...event, at: toDate(event.at), detail: JSON.stringify(event.detail) })
 }

@@ -1,34 +1,34 @@
 import type { Readable } from 'node:stream'
 
-/** A span of bytes, both ends included, as HTTP counts them. */
+/** A range of bytes, both ends inclusive, as in HTTP. */
 export interface ByteRange {
   first: number
   last: number
 }
 
 /**
- * Bytes outside the database, streamed both ways and never held whole. Keys are ours: `<room>/<id>`. What is put under
- * a key is never changed; a fault throws.
+ * A store of immutable files outside the database, streamed in both directions. Keys have the form `<area>/<id>`. All
+ * methods reject if the store is unavailable.
  */
 export interface Blobs {
-  /** Takes the source whole or leaves nothing: a source that breaks off rejects. */
+  /** Stores the whole source, or nothing if the source fails; then it rejects. */
   put(key: string, source: Readable): Promise<void>
-  /** Undefined where there is no such blob. */
+  /** Undefined if the blob does not exist. */
   get(key: string, range?: ByteRange): Promise<Readable | undefined>
-  /** Nothing happens where there is no such blob. */
+  /** Does nothing if the blob does not exist. */
   delete(key: string): Promise<void>
   close(): Promise<void>
 }
 
 const keyPattern = /^[a-z]{1,32}\/[0-9a-f-]{36}$/
 
-/** Keys become paths: anything but a room and an id is a fault of ours. */
+/** Returns the key. Throws a TypeError unless it is an area and an id, because keys become paths. */
 export const assertBlobKey = (key: string): string => {
   if (!keyPattern.test(key)) throw new TypeError('no blob key')
   return key
 }
 
-/** The blob store did not do what it was asked, whatever the reason: not there, too slow, full, not to be entered. */
+/** A failure of the blob store: unreachable, too slow, full, or access denied. */
 export class BlobsUnavailable extends Error {
   constructor(cause: unknown) {
     super(cause instanceof Error ? `blobs: ${cause.message}` : 'blobs', { cause })
@@ -36,5 +36,5 @@ export class BlobsUnavailable extends Error {
   }
 }
 
-/** Whether a failure means that the blob store is not to be had: the request is then answered 503 and never passes. */
+/** Whether an error means that the blob store is unavailable. The request then fails with 503. */
 export const isBlobStoreUnavailable = (error: unknown): boolean => error instanceof BlobsUnavailable

@@ -5,12 +5,12 @@ import { countStreamedBytes } from '../runtime/index.ts'
 export interface ByteMeter {
   through: Transform
   size(): number
-  /** Hex; to be asked once, when everything has gone through. */
+  /** Hex. Call this once, after the stream has ended. */
   sha256(): string
 }
 
-/** Counts and hashes what goes through; `judge` sees the size so far and may throw. */
-export const createByteMeter = (judge: (size: number) => void = () => undefined): ByteMeter => {
+/** A transform stream that counts and hashes its bytes. `assertSize` gets the size so far and may throw to stop it. */
+export const createByteMeter = (assertSize: (size: number) => void = () => undefined): ByteMeter => {
   const hash = createHash('sha256')
   let size = 0
   const through = new Transform({
@@ -19,7 +19,7 @@ export const createByteMeter = (judge: (size: number) => void = () => undefined)
       hash.update(chunk)
       countStreamedBytes(chunk.length)
       try {
-        judge(size)
+        assertSize(size)
         done(null, chunk)
       } catch (error) {
         done(error instanceof Error ? error : new Error(String(error)))

@@ -5,8 +5,8 @@ export type RequestedRange = ByteRange | 'whole' | 'unsatisfiable'
 const single = /^bytes=(\d{0,15})-(\d{0,15})$/
 
 /**
- * What a Range field asks of `size` bytes (RFC 9110, 14.1). A unit or form that we do not know is ignored, as 14.2 has
- * it. Several ranges at once are refused: what they would cost is the asker's to choose, and no client needs them.
+ * The range that a Range header requests of `size` bytes (RFC 9110, section 14.1). Unknown units and invalid ranges are
+ * ignored, as section 14.2 requires. Multiple ranges are rejected: a client could choose how expensive they are.
  */
 export const parseByteRange = (header: string | null, size: number): RequestedRange => {
   if (header === null || !/^bytes=/.test(header)) return 'whole'

@@ -2,23 +2,24 @@ import { createReadStream, createWriteStream } from 'node:fs'
 import { access, open, rename, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
+import { makeDirectory } from '../../database/index.ts'
 import { errorCode } from '../../kernel/index.ts'
-import { makeDirectory } from '../runtime/index.ts'
 import { assertBlobKey, type Blobs } from './blobs.ts'
 
 const partial = '.part'
 
-const orUndefined = async <T>(work: Promise<T>): Promise<T | undefined> => {
+const exists = async (path: string): Promise<boolean> => {
   try {
-    return await work
+    await access(path)
+    return true
   } catch (error) {
-    if (errorCode(error) === 'ENOENT') return undefined
+    if (errorCode(error) === 'ENOENT') return false
     throw error
   }
 }
 
-/** Makes a written file, and its name, survive a loss of power. */
-const settle = async (path: string): Promise<void> => {
+/** Flushes a file or a folder, so that it survives a power failure. */
+const flush = async (path: string): Promise<void> => {
   const handle = await open(path, 'r')
   try {
     await handle.sync()
@@ -28,8 +29,8 @@ const settle = async (path: string): Promise<void> => {
 }
 
 /**
- * Files below a directory, spread over 256 folders by the end of their ids. A blob is written beside its place and
- * moved there when it is whole. Several replicas need one directory that they all see, or S3.
+ * Files in a directory, in 256 folders by the end of their ids. A blob is written to a temporary file next to its final
+ * path and renamed when it is complete. Several replicas need a shared directory, or S3.
  */
 export const createDiskBlobs = (directory: string): Blobs => {
   const pathOf = (key: string): string => {
@@ -42,9 +43,9 @@ export const createDiskBlobs = (directory: string): Blobs => {
       try {
         await makeDirectory(dirname(path))
         await pipeline(source, createWriteStream(path + partial, { flags: 'wx', mode: 0o600 }))
-        await settle(path + partial)
+        await flush(path + partial)
         await rename(path + partial, path)
-        await settle(dirname(path))
+        await flush(dirname(path))
       } catch (error) {
         source.destroy()
         await rm(path + partial, { force: true })
@@ -53,8 +54,7 @@ export const createDiskBlobs = (directory: string): Blobs => {
     },
     get: async (key, range) => {
       const path = pathOf(key)
-      const found = await orUndefined(access(path).then(() => true))
-      return found ? createReadStream(path, range && { start: range.first, end: range.last }) : undefined
+      return (await exists(path)) ? createReadStream(path, range && { start: range.first, end: range.last }) : undefined
     },
     delete: async (key) => {
       await rm(pathOf(key), { force: true })

@@ -8,13 +8,13 @@ export interface Downloadable {
   fileName: string
   contentType: string
   sizeBytes: number
-  /** Hex; it is the entity tag too, since a blob never changes. */
+  /** Hex. Also the entity tag, because a blob never changes. */
   sha256: string
 }
 
 type Conditions = Pick<RequestFacts, 'range' | 'ifNoneMatch' | 'ifRange'>
 
-/** RFC 6266: a name in ASCII for old clients, and the real one (RFC 8187). It is never shown inline. */
+/** An attachment's Content-Disposition (RFC 6266): the name in ASCII for old clients, and in UTF-8 (RFC 8187). */
 const disposition = (name: string): string => {
   const ascii = name.replace(/[^\x20-\x7e]|["\\%;]/g, '_')
   const encoded = encodeURIComponent(name).replace(
@@ -30,20 +30,20 @@ const open = async (blobs: Blobs, key: string, range?: ByteRange): Promise<Reada
   return bytes
 }
 
-/** A blob as an attachment, by the request's Range and conditions (RFC 9110, sections 13 and 14). */
-export const download = async (blobs: Blobs, item: Downloadable, asked: Conditions): Promise<StreamReply> => {
+/** Serves a blob as an attachment, with Range and conditional requests (RFC 9110, sections 13 and 14). */
+export const download = async (blobs: Blobs, item: Downloadable, request: Conditions): Promise<StreamReply> => {
   const { key, sizeBytes } = item
   const tag = `"${item.sha256}"`
   const validator = { etag: tag, 'accept-ranges': 'bytes' }
-  if (hasTag(asked.ifNoneMatch, tag)) return new StreamReply(304, validator, Readable.from([]))
+  if (hasTag(request.ifNoneMatch, tag)) return new StreamReply(304, validator, Readable.from([]))
   const headers = {
     ...validator,
     'content-type': item.contentType,
     'content-disposition': disposition(item.fileName),
   }
-  // A range of another version than the one that is here would not fit what the client has: it gets the whole.
-  const isFit = asked.ifRange === null || asked.ifRange === tag
-  const range = parseByteRange(isFit ? asked.range : null, sizeBytes)
+  // If-Range: a client that holds a part of another version gets the whole blob.
+  const isSameVersion = request.ifRange === null || request.ifRange === tag
+  const range = parseByteRange(isSameVersion ? request.range : null, sizeBytes)
   if (range === 'unsatisfiable')
     throw new Refusal('FILE.RANGE_NOT_SATISFIABLE', { headers: { 'content-range': `bytes */${sizeBytes}` } })
   if (range === 'whole')

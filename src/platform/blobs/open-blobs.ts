@@ -4,7 +4,7 @@ import { assertBlobKey, type Blobs, BlobsUnavailable } from './blobs.ts'
 import { createDiskBlobs } from './disk-blobs.ts'
 import type { S3Settings } from './s3-blobs.ts'
 
-const asked = async <T>(work: Promise<T>): Promise<T> => {
+const orUnavailable = async <T>(work: Promise<T>): Promise<T> => {
   try {
     return await work
   } catch (cause) {
@@ -13,38 +13,38 @@ const asked = async <T>(work: Promise<T>): Promise<T> => {
 }
 
 /**
- * A store whose failures are BlobsUnavailable, told from those of a source, which are thrown as they are. Streams that
- * are piped into each other break with each other, so a stream in between keeps apart who was first.
+ * Wraps a store so that its failures are `BlobsUnavailable`. Failures of a source are thrown unchanged. Piped streams fail
+ * together, so a stream in between records which side failed first.
  */
-export const withStoreErrors = (blobs: Blobs): Blobs => ({
+const withStoreErrors = (blobs: Blobs): Blobs => ({
   put: async (key, source: Readable) => {
     const between = new PassThrough()
-    // It may break before the store has begun to read.
+    // It may fail before the store begins to read.
     between.on('error', () => undefined)
-    let broken: Error | undefined
-    const breaks = (error: Error): void => {
-      broken ??= error
+    let sourceError: Error | undefined
+    const failSource = (error: Error): void => {
+      sourceError ??= error
       between.destroy(error)
     }
-    source.on('error', breaks).on('close', () => {
-      if (!source.readableEnded) breaks(new Error('the source broke off'))
+    source.on('error', failSource).on('close', () => {
+      if (!source.readableEnded) failSource(new Error('the source broke off'))
     })
     try {
       await blobs.put(assertBlobKey(key), source.pipe(between))
     } catch (cause) {
-      const error = broken ?? new BlobsUnavailable(cause)
+      const error = sourceError ?? new BlobsUnavailable(cause)
       source.destroy()
       throw error
     }
   },
-  get: async (key, range) => asked(blobs.get(assertBlobKey(key), range)),
-  delete: async (key) => asked(blobs.delete(assertBlobKey(key))),
+  get: async (key, range) => orUnavailable(blobs.get(assertBlobKey(key), range)),
+  delete: async (key) => orUnavailable(blobs.delete(assertBlobKey(key))),
   close: () => blobs.close(),
 })
 
 export type BlobStorage = { kind: 'disk' } | ({ kind: 's3' } & S3Settings)
 
-/** The store that the configuration names. Amazon's client is loaded only where it is used: it is a big one. */
+/** Opens the configured store. Loads the AWS SDK, which is large, only for S3. */
 export const openBlobs = async (storage: BlobStorage, dataDirectory: string): Promise<Blobs> => {
   if (storage.kind === 'disk') return withStoreErrors(createDiskBlobs(join(dataDirectory, 'blobs')))
   const { createS3Blobs } = await import('./s3-blobs.ts')

@@ -7,40 +7,40 @@ import { assertBlobKey, type Blobs, BlobsUnavailable } from './blobs.ts'
 export interface S3Settings {
   bucket: string
   region: string
-  /** Of a store that is not Amazon's own. */
+  /** URL of an S3-compatible store; undefined for Amazon S3. */
   endpoint?: string | undefined
-  /** For the store to take a request, a part at most, and to answer it, which is asked twice; and for the next bytes of an answer. */
+  /** Maximum time to send a request (at most one part), to get a response (tried twice), and between bytes of a response. */
   timeoutMs: number
-  /** The bucket in the path instead of in the host name, as most other stores want it. */
+  /** Put the bucket in the path instead of the host name. Most other stores require this. */
   forcePathStyle: boolean
-  /** Before every key, such as `portico/`. */
+  /** Prefix of every key, such as `portico/`. */
   prefix: string
 }
 
-/** S3's smallest part; two of them are under way at once, which bounds what one upload holds in memory. */
+/** S3's minimum part size. Two parts are uploaded concurrently, which limits the memory of an upload. */
 const partSize = 5 * 1024 * 1024
 
-/** A download has its connection for as long as its client takes. Of fifty, the handler's own bound, nobody else would get one. */
+/** No limit on sockets: fifty slow downloads, the default maximum, would block all other requests. */
 const unbounded = { maxSockets: Number.POSITIVE_INFINITY }
 
 const isMissing = (error: unknown): boolean => error instanceof Error && error.name === 'NoSuchKey'
 
-/** A body of which nothing comes for so long, although somebody waits for it, is broken off. */
+/** Destroys a body if no bytes arrive for `timeoutMs` although the reader is waiting. */
 const withReadTimeout = (body: Readable, timeoutMs: number): Readable => {
   const through = new PassThrough()
-  const judge = (): void => {
+  const checkProgress = (): void => {
     if (body.isPaused()) timer.refresh()
     else body.destroy(new BlobsUnavailable(new Error('the store fell silent in the middle of an answer')))
   }
-  const timer = setTimeout(judge, timeoutMs)
-  for (const sign of ['data', 'resume']) body.on(sign, () => timer.refresh())
+  const timer = setTimeout(checkProgress, timeoutMs)
+  for (const event of ['data', 'resume']) body.on(event, () => timer.refresh())
   return pipeline(body, through, () => clearTimeout(timer))
 }
 
 /**
- * An S3-compatible store. Credentials come the way Amazon's client looks for them: environment, profile, or the role of
- * the machine. Checksums are sent only where the protocol demands them, since other stores know few. The parts of an
- * upload whose process was killed are the bucket's to clean up (a lifecycle rule, AbortIncompleteMultipartUpload).
+ * An S3-compatible store. Credentials come from the AWS SDK's default chain: environment, profile, or machine role.
+ * Checksums are sent only where the protocol requires them, because other stores support few. Configure a lifecycle rule
+ * on the bucket (AbortIncompleteMultipartUpload) to delete the parts of interrupted uploads.
  */
 export const createS3Blobs = (settings: S3Settings): Blobs => {
   const { bucket: Bucket, prefix, region, endpoint, forcePathStyle, timeoutMs } = settings
@@ -59,14 +59,14 @@ export const createS3Blobs = (settings: S3Settings): Blobs => {
     requestChecksumCalculation: 'WHEN_REQUIRED',
     responseChecksumValidation: 'WHEN_REQUIRED',
   })
-  // The client's own time ends with an answer's head: for the rest it would wait without end.
+  // The SDK's timeout covers the response headers only. It would wait for the body forever.
   client.middlewareStack.add(
-    (next) => async (asked) => {
-      const answered = await next(asked)
-      const { response } = answered
+    (next) => async (request) => {
+      const result = await next(request)
+      const { response } = result
       if (isRecord(response) && response.body instanceof Readable)
         response.body = withReadTimeout(response.body, timeoutMs)
-      return answered
+      return result
     },
     { step: 'deserialize', priority: 'low' },
   )
@@ -96,7 +96,7 @@ export const createS3Blobs = (settings: S3Settings): Blobs => {
       try {
         await client.send(new DeleteObjectCommand(at(key)))
       } catch (error) {
-        // Amazon's does not say so; others do.
+        // Amazon S3 does not report a missing object here; other stores do.
         if (!isMissing(error)) throw error
       }
     },

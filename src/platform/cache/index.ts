@@ -1,3 +1,8 @@
+/**
+ * State that may be lost: counters and replay windows behind the `Cache` port (cache.ts), in memory for one process or in
+ * Redis for several. `TtlCache` is separate: it keeps the results of look-ups in this process for a short time.
+ */
+
 export type { Cache, WindowName } from './cache.ts'
 export { createMemoryCache } from './memory-cache.ts'
 export { createRedisCache } from './redis-cache.ts'

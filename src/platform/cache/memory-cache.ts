@@ -1,5 +1,6 @@
 import { LRUCache } from 'lru-cache'
-import { areWithin, type Clock, type Instant, plus } from '../../kernel/index.ts'
+import { isValidAt, type Validity } from '../../database/index.ts'
+import { type Clock, type Instant, plus } from '../../kernel/index.ts'
 import type { Cache, WindowName } from './cache.ts'
 import { emptyWindow, type ReplayWindow, spendIn } from './replay-window.ts'
 
@@ -10,43 +11,37 @@ interface WindowGroup {
   windows: Map<string, ReplayWindow | null>
 }
 
-interface Entry {
-  value: string | number | WindowGroup
-  at: Instant
-  expiresAt: Instant
+interface Entry extends Validity {
+  value: number | WindowGroup
 }
 
-/** So many that are over go with each that comes, which must not wait for all that a rush has left. */
+/** Evict up to 10 expired entries per insert, so that no insert has to remove all entries of a burst. */
 const maxEvictions = 10
 
-/** A clock that was set back by more than an entry's whole time ends it. */
-const isLive = ({ at, expiresAt }: Entry, now: Instant): boolean =>
-  expiresAt > now && areWithin(expiresAt - at, at, now)
-
-/** The cache of a single process. At `maximumEntries` the least recently used one is lost. */
+/** A cache for a single process. Evicts the least recently used entry beyond `maximumEntries`. */
 export const createMemoryCache = (clock: Clock, maximumEntries: number): Cache => {
-  // Bounded by a size of one each and not by `max`, which would take all the room at once.
+  // Bounded by sizes of 1, because `max` would allocate all entries in advance.
   const entries = new LRUCache<string, Entry>({ maxSize: maximumEntries, sizeCalculation: () => 1 })
 
   const live = (key: string): Entry | undefined => {
     const entry = entries.get(key)
-    if (entry && isLive(entry, clock.now())) return entry
+    if (entry && isValidAt(entry, clock.now())) return entry
     if (entry) entries.delete(key)
     return undefined
   }
-  /** What was least lately used is over first, but for longer windows. It goes as others come, so that the room follows use, not time. */
-  const forget = (now: Instant): void => {
-    let gone = 0
+  /** Starts with the least recently used entry, which is usually the first to expire. */
+  const evictExpired = (now: Instant): void => {
+    let evicted = 0
     for (const key of entries.rkeys()) {
       const entry = entries.peek(key)
-      if (gone++ === maxEvictions || (entry && isLive(entry, now))) return
+      if (evicted++ === maxEvictions || (entry && isValidAt(entry, now))) return
       entries.delete(key)
     }
   }
   const put = (key: string, value: Entry['value'], ttl: number): void => {
     const at = clock.now()
-    forget(at)
-    entries.set(key, { value, at, expiresAt: plus(at, ttl) })
+    evictExpired(at)
+    entries.set(key, { value, from: at, until: plus(at, ttl) })
   }
 
   const groupAt = (key: string): WindowGroup | undefined => {
@@ -59,12 +54,6 @@ export const createMemoryCache = (clock: Clock, maximumEntries: number): Cache =
   }
 
   return {
-    get: (key) => {
-      const value = live(key)?.value
-      return typeof value === 'string' ? value : undefined
-    },
-    set: async (key, value, ttl) => put(key, value, ttl),
-    delete: async (key) => void entries.delete(key),
     increment: async (key, window) => {
       const entry = live(key)
       if (!entry || typeof entry.value !== 'number') {
@@ -72,7 +61,7 @@ export const createMemoryCache = (clock: Clock, maximumEntries: number): Cache =
         return { count: 1, remaining: window }
       }
       entry.value += 1
-      return { count: entry.value, remaining: entry.expiresAt - clock.now() }
+      return { count: entry.value, remaining: entry.until - clock.now() }
     },
     joinGroup: (key, { epoch, max, ttl }) => {
       const group = groupAt(key) ?? { epoch, joined: 0, windows: new Map() }

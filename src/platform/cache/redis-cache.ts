@@ -12,15 +12,12 @@ const parsed = <T>(schema: z.ZodType<T>, answer: unknown): T => {
   return result.data
 }
 
-/** The cache that all replicas share. Each call is one command or one script over one key, so it is atomic. */
+/** The cache shared by all replicas. Each call is one command or one script on one key, so it is atomic. */
 export const createRedisCache = (redis: RedisConnection) => {
   const named = (key: string): string => `portico:${key}`
   const onWindow = async (script: Script, { group, epoch, member }: WindowName, ...values: number[]) =>
     (await redis.script(script, [named(group)], [epoch, member, ...values])) === 1
   return {
-    get: async (key) => parsed(Text, await redis.command('GET', named(key))) ?? undefined,
-    set: async (key, value, ttl) => void (await redis.command('SET', named(key), value, 'PX', Math.ceil(ttl))),
-    delete: async (key) => void (await redis.command('DEL', named(key))),
     increment: async (key, window) => {
       const answer = await redis.script(incrementScript, [named(key)], [Math.ceil(window)])
       const [count, remaining] = parsed(Pair, answer)
@@ -32,7 +29,7 @@ export const createRedisCache = (redis: RedisConnection) => {
       Number.isSafeInteger(sequence) && sequence >= 1 && onWindow(spendScript, window, sequence, size),
     isOpen: async (window) => onWindow(isOpenScript, window),
     closeWindow: async (window) => void (await onWindow(closeWindowScript, window)),
-    // The connection belongs to whoever opened it.
+    // The caller owns the connection.
     close: async () => undefined,
   } satisfies Cache
 }

@@ -1,8 +1,8 @@
 import { scriptOf } from '../redis/index.ts'
 
 /**
- * KEYS: counter. ARGV: window in ms. A counter without an end (an aborted write, a persisted key) is given one, and so is one
- * whose end lies further ahead than its window is long: Redis' clock was set back, or a master came that has another.
+ * KEYS: counter. ARGV: window in ms. Sets the TTL again if it is missing (an aborted write, a persisted key) or longer than
+ * the window (Redis's clock was set back, or a new master has another clock).
  */
 export const incrementScript = scriptOf(`
 local count = redis.call('INCR', KEYS[1])
@@ -14,8 +14,8 @@ end
 return {count, remaining}`)
 
 /*
- * A group of replay windows is one hash, so that Redis can lose a group only as a whole, its epoch included. Fields:
- * `epoch`, `joined`, and for each window in use its member's id, which no other field has the length of.
+ * A group of replay windows is one hash, so that Redis loses a group as a whole, including its epoch. Fields: `epoch`,
+ * `joined`, and the member id of each window in use. Ids are longer than both names.
  */
 
 /** KEYS: group. ARGV: epoch of a new group, maximum number of members, TTL in ms. */
@@ -33,8 +33,8 @@ return epoch`)
 
 /**
  * KEYS: group. ARGV: epoch, member, sequence, size. A window is `<highest>:<digits>`: the digit at place n is 1 where
- * `highest - n + 1` is spent, and missing digits are 0. A closed window is empty. Numbers reach 2^53, which Lua would
- * print with 14 digits, so the highest one is kept as it was sent.
+ * `highest - n + 1` is spent, and missing digits are 0. A closed window is empty. The highest number is stored as it was
+ * sent, because Lua would round numbers near 2^53 to 14 digits.
  */
 export const spendScript = scriptOf(`
 if redis.call('HGET', KEYS[1], 'epoch') ~= ARGV[1] then return 0 end
@@ -63,8 +63,8 @@ if redis.call('HGET', KEYS[1], ARGV[2]) == '' then return 0 end
 return 1`)
 
 /**
- * KEYS: group. ARGV: epoch, member. A full Redis refuses HSET unless the script has written before, so PEXPIRE, which
- * takes no room and changes nothing here, comes first.
+ * KEYS: group. ARGV: epoch, member. A full Redis rejects HSET unless the script has written before. So PEXPIRE, which
+ * needs no memory and changes nothing here, runs first.
  */
 export const closeWindowScript = scriptOf(`
 if redis.call('HGET', KEYS[1], 'epoch') ~= ARGV[1] then return 0 end

@@ -1,4 +1,4 @@
-/** The sequence numbers spent so far: the highest, and a bit for each of the last ones (RFC 4303, section 3.4.3). */
+/** The spent sequence numbers: the highest, and a bit for each of the preceding ones (RFC 4303, section 3.4.3). */
 export interface ReplayWindow {
   highest: number
   /** Bit n: whether `highest - n` is spent. */
@@ -7,7 +7,7 @@ export interface ReplayWindow {
 
 export const emptyWindow: ReplayWindow = { highest: 0, bits: 0n }
 
-/** The window after spending a number, or undefined where it is spent, too old or no number from 1. */
+/** The window after spending a number; undefined if the number is spent, too old, or not a positive integer. */
 export const spendIn = (window: ReplayWindow, sequence: number, size: number): ReplayWindow | undefined => {
   if (!Number.isSafeInteger(sequence) || sequence < 1) return undefined
   const age = window.highest - sequence

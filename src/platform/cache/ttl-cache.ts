@@ -1,43 +1,44 @@
 import { LRUCache } from 'lru-cache'
 import type { Clock, Instant, MaybePromise } from '../../kernel/index.ts'
 
-/** Answers of a store that serve for a while by their key. */
+/** Keeps results of look-ups for a fixed time. */
 export interface TtlCache<T> {
-  /** The known answer, at once where it has come; otherwise what `ask` answers. */
-  read(key: string, ask: () => Promise<T>): MaybePromise<T>
-  /** The next look-up goes to the store: to be called once a change is committed. */
+  /** Returns the cached value, synchronously if it is resolved; otherwise the result of `load`. */
+  read(key: string, load: () => Promise<T>): MaybePromise<T>
+  /** The next read loads the value again. Call this after the change is committed. */
   forget(key: string): void
   forgetAll(): void
 }
 
-interface Answer<T> {
-  askedAt: Instant
+interface Entry<T> {
+  loadedAt: Instant
   pending: Promise<T>
-  come: { value: T } | null
+  resolved: { value: T } | null
 }
 
 /**
- * An answer counts from when it was asked for, and one that was under way when its key was forgotten is not used again.
- * Failures are not kept. At `max` keys the least recently used one is lost.
+ * A value's TTL of `ms` starts when its load starts. A load that was pending when its key was forgotten is not used
+ * again. Errors are not cached. Beyond `max` keys the least recently used one is evicted.
  */
 export const createTtlCache = <T>(clock: Clock, { ms, max }: { ms: number; max: number }): TtlCache<T> => {
-  const answers = new LRUCache<string, Answer<T>>({ max })
+  const entries = new LRUCache<string, Entry<T>>({ max })
   return {
-    read: (key, ask) => {
-      const known = answers.get(key)
-      const age = known ? clock.now() - known.askedAt : -1
-      if (known && age >= 0 && age < ms) return known.come ? known.come.value : known.pending
-      const answer: Answer<T> = { askedAt: clock.now(), pending: ask(), come: null }
-      answers.set(key, answer)
-      answer.pending.then(
+    read: (key, load) => {
+      const known = entries.get(key)
+      // Negative if the clock was set back.
+      const age = known ? clock.now() - known.loadedAt : -1
+      if (known && age >= 0 && age < ms) return known.resolved ? known.resolved.value : known.pending
+      const entry: Entry<T> = { loadedAt: clock.now(), pending: load(), resolved: null }
+      entries.set(key, entry)
+      entry.pending.then(
         (value) => {
-          answer.come = { value }
+          entry.resolved = { value }
         },
-        () => answers.get(key) === answer && answers.delete(key),
+        () => entries.get(key) === entry && entries.delete(key),
       )
-      return answer.pending
+      return entry.pending
     },
-    forget: (key) => void answers.delete(key),
-    forgetAll: () => answers.clear(),
+    forget: (key) => void entries.delete(key),
+    forgetAll: () => entries.clear(),
   }
 }

@@ -1,10 +1,10 @@
 import { createHmac } from 'node:crypto'
 import { createKeyDerivation } from './key-derivation.ts'
 
-/** What is only ever compared, not read again: tokens, codes, addresses. A stolen database alone cannot guess them. */
+/** Digests values that are only compared (tokens, codes, addresses), so that a stolen database does not reveal them. */
 export type KeyedDigest = (purpose: DigestPurpose, ...parts: string[]) => Uint8Array
 
-/** A fixed set, so that a digest of one kind never passes for another. */
+/** A closed set, so that a digest of one kind never matches one of another. */
 export type DigestPurpose =
   | 'login-session'
   | 'one-time-code'
@@ -18,7 +18,7 @@ export type DigestPurpose =
   | 'withdrawal-account'
   | 'withdrawal-channel-request'
 
-/** HMAC-SHA-256 (RFC 2104) under a key derived per purpose. Lengths go in with the parts, so that none shifts. */
+/** HMAC-SHA-256 (RFC 2104) with a key per purpose. Includes the length of each part, so that parts cannot shift. */
 export const createKeyedDigest = (secretKey: Uint8Array): KeyedDigest => {
   const keyFor = createKeyDerivation(secretKey, 'digest')
   return (purpose, ...parts) => {

@@ -2,25 +2,25 @@ import { hash, verify } from '@node-rs/argon2'
 import { boundedQueue, type QueueLimits, type Randomness } from '../../kernel/index.ts'
 
 export interface PasswordHasher {
-  /** A PHC string; the password is taken in NFKC (NIST SP 800-63B-4, 3.1.1.2). */
+  /** Returns a PHC string. Normalizes the password to NFKC (NIST SP 800-63B-4, section 3.1.1.2). */
   hash(password: string): Promise<string>
-  /** Whether it matches. Null, where there is no account or no password, costs the same and is always false. */
+  /** Whether a password matches. With null (no account or no password) takes the same time and returns false. */
   verify(hashed: string | null, password: string): Promise<boolean>
-  /** Whether a hash was made at another cost than today's, and is to be made anew while the password is at hand. */
+  /** Whether a hash has other costs than today's and must be replaced at the next sign-in. */
   isOutdated(hashed: string): boolean
-  /** How many hashes wait for their turn. */
+  /** Number of waiting hashes. */
   waiting(): number
 }
 
-/** OWASP's argon2id figures: 19 MiB, two passes, one lane. The library's default variant is argon2id. */
+/** OWASP's recommendation for argon2id, the library's default variant: 19 MiB, two passes, one lane. */
 const cost = { memoryCost: 19_456, timeCost: 2, parallelism: 1 }
 const current = `$argon2id$v=19$m=${cost.memoryCost},t=${cost.timeCost},p=${cost.parallelism}$`
 const decoyBytes = 24
 
-/** Hashing takes about 11 ms and 19 MiB each, so a bounded number runs at once (SYSTEM.UNAVAILABLE beyond). */
+/** Hashes passwords in a bounded queue, because each hash takes about 11 ms and 19 MiB. Throws SYSTEM.UNAVAILABLE if full. */
 export const createPasswordHasher = (limits: QueueLimits, randomness: Randomness): PasswordHasher => {
   const queue = boundedQueue(limits)
-  // Made at once, so that the first unknown account costs what later ones do, and in a thread of its own.
+  // Computed at the start, so that the first sign-in to an unknown account takes no longer than later ones.
   const decoy = hash(Buffer.from(randomness.bytes(decoyBytes)), cost)
   decoy.catch(() => undefined)
   return {

@@ -2,14 +2,14 @@ import { createCipheriv, createDecipheriv } from 'node:crypto'
 import type { Randomness } from '../../kernel/index.ts'
 import { createKeyDerivation } from './key-derivation.ts'
 
-/** Encryption at rest. A box opens only for the purpose and the context (the row's id, say) that it was sealed for. */
+/** Encryption at rest. A secret opens only with the purpose and the context (such as the row's id) it was sealed with. */
 export interface SecretBox {
   seal(purpose: SecretPurpose, context: string, plaintext: Uint8Array): Uint8Array
-  /** Throws where the bytes are not what was sealed for this purpose and context. */
+  /** Throws unless the bytes were sealed with this purpose and context. */
   open(purpose: SecretPurpose, context: string, sealed: Uint8Array): Uint8Array
 }
 
-/** A fixed set, so that each purpose has one key and a typing error none. */
+/** A closed set, so that a typing error cannot create a key. */
 export type SecretPurpose =
   | 'signing-key'
   | 'channel-key'
@@ -23,7 +23,7 @@ const version = 1
 const nonceBytes = 12
 const tagBytes = 16
 
-/** AES-256-GCM (NIST SP 800-38D) under a key derived per purpose; the context is authenticated with it. */
+/** AES-256-GCM (NIST SP 800-38D) with a key per purpose and the context as additional authenticated data. */
 export const createSecretBox = (secretKey: Uint8Array, randomness: Randomness): SecretBox => {
   const keyFor = createKeyDerivation(secretKey, 'box')
   return {
@@ -43,7 +43,7 @@ export const createSecretBox = (secretKey: Uint8Array, randomness: Randomness): 
       try {
         return Buffer.concat([decipher.update(sealed.subarray(body, -tagBytes)), decipher.final()])
       } catch (cause) {
-        // What somebody reads who starts a gateway over a store that another key sealed.
+        // An operator sees this when starting with the wrong key.
         throw new Error(`a sealed ${purpose} does not open: it is of another PORTICO_SECRET_KEY, or was changed`, {
           cause,
         })

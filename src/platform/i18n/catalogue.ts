@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { load } from 'js-yaml'
 import type { Locale } from '../../kernel/index.ts'
 
-/** The texts of one language by their whole key, such as `coded.roleType.OWNER.label`. */
+/** The texts of one language by full key, such as `coded.roleType.OWNER.label`. */
 export type Texts = Readonly<Record<string, string>>
 
 const flatten = (node: unknown, key: string, into: Record<string, string>): void => {
@@ -15,7 +15,7 @@ const flatten = (node: unknown, key: string, into: Record<string, string>): void
   for (const [name, child] of Object.entries(node)) flatten(child, key === '' ? name : `${key}.${name}`, into)
 }
 
-/** Reads `<directory>/<locale>.yaml`. Flat keys, because the codes themselves hold dots and colons. */
+/** Reads `<directory>/<locale>.yaml`. Keys are flat, because codes contain dots and colons. */
 export const readTexts = (directory: string, locale: Locale): Texts => {
   const file = join(directory, `${locale}.yaml`)
   const texts: Record<string, string> = {}

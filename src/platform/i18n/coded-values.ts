@@ -1,9 +1,9 @@
 import type { CodedFamily, CodedValue } from '../../kernel/index.ts'
 
-/** Numbers that a deployment sets itself, by family and code (`codedValues` in the configuration). */
+/** A deployment's own numbers, by family and code (`codedValues` in the configuration). */
 export type CodedOverrides = Readonly<Record<string, Readonly<Record<string, number>>>>
 
-/** Every coded value of one language by `<family>.<code>`. The values are frozen: all responses share them. */
+/** All coded values of one language by `<family>.<code>`. The values are frozen, because all responses share them. */
 export const codedValues = (
   families: Iterable<CodedFamily>,
   textOf: (key: string) => string,

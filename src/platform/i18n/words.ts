@@ -4,26 +4,26 @@ import { readTexts } from './catalogue.ts'
 import { type CodedOverrides, codedValues } from './coded-values.ts'
 
 export interface WordsOptions {
-  /** Holds a `<locale>.yaml` per language: config/locales. */
+  /** Contains `<locale>.yaml` for each language: config/locales. */
   directory: string
-  /** Every refusal code and family of coded values that the catalogue declares. */
+  /** All refusal codes and families of coded values. */
   codes: readonly Code[]
   families: ReadonlyMap<string, CodedFamily>
   codedOverrides?: CodedOverrides
 }
 
-type Say = (key: string, values?: Record<string, string>) => string
+type Translate = (key: string, values?: Record<string, string>) => string
 
-/** Stands for the field's name while a sentence is prepared; no text holds it. */
-const gap = '\u0000'
+/** The placeholder of a field's name while a sentence is prepared. No text contains it. */
+const fieldPlaceholder = '\u0000'
 
-const sayIn = (directory: string): ((locale: Locale) => Say) => {
+const loadTranslations = (directory: string): ((locale: Locale) => Translate) => {
   const i18n = i18next.createInstance({
     resources: Object.fromEntries(locales.map((locale) => [locale, { translation: readTexts(directory, locale) }])),
     lng: fallbackLocale,
     fallbackLng: fallbackLocale,
     supportedLngs: [...locales],
-    // Or zh would stand in for zh-Hant.
+    // Otherwise zh would replace a missing zh-Hant.
     load: 'currentOnly',
     initAsync: false,
     keySeparator: false,
@@ -33,33 +33,35 @@ const sayIn = (directory: string): ((locale: Locale) => Say) => {
   })
   void i18n.init()
   return (locale) => {
-    const say = i18n.getFixedT(locale)
-    return (key, values) => say(key, values ?? {})
+    const translate = i18n.getFixedT(locale)
+    return (key, values) => translate(key, values ?? {})
   }
 }
 
-/** One language, with what every request needs worked out beforehand. */
-const prepare = (say: Say, { codes, families, codedOverrides = {} }: WordsOptions) => {
+/** Prepares the texts of one language that every request needs. */
+const prepare = (translate: Translate, { codes, families, codedOverrides = {} }: WordsOptions) => {
   const sentences = new Map<string, string>()
   const named = new Map<string, readonly [before: string, after: string]>()
   for (const code of codes) {
-    const plain = say(`refusal.${code}`)
-    const [before = '', after] = say(`refusal.${code}`, { context: 'field', field: gap }).split(gap)
+    const plain = translate(`refusal.${code}`)
+    const [before = '', after] = translate(`refusal.${code}`, { context: 'field', field: fieldPlaceholder }).split(
+      fieldPlaceholder,
+    )
     sentences.set(code, plain)
     if (after !== undefined) named.set(code, [before, after])
   }
-  return { say, sentences, named, coded: codedValues(families.values(), (key) => say(key), codedOverrides) }
+  return { translate, sentences, named, coded: codedValues(families.values(), (key) => translate(key), codedOverrides) }
 }
 
 /**
- * The texts of config/locales, every file read at once, so that none fails whoever first asks for its language. What a language
- * lacks is said in English. The others are worked out when somebody first asks for them, which takes longer than reading them.
+ * The texts of config/locales. Reads all files at the start, so that a broken file fails the start and not a request.
+ * Missing texts fall back to English. Other languages are prepared at their first use, because that is the slow part.
  */
 export const createWords = (options: WordsOptions): Words => {
-  const sayFor = sayIn(options.directory)
-  const languages = new Map([[fallbackLocale, prepare(sayFor(fallbackLocale), options)]])
+  const translateTo = loadTranslations(options.directory)
+  const languages = new Map([[fallbackLocale, prepare(translateTo(fallbackLocale), options)]])
   const language = (locale: Locale) => {
-    const found = languages.get(locale) ?? prepare(sayFor(locale), options)
+    const found = languages.get(locale) ?? prepare(translateTo(locale), options)
     languages.set(locale, found)
     return found
   }
@@ -75,6 +77,6 @@ export const createWords = (options: WordsOptions): Words => {
       if (!value) throw new RangeError(`${family.name} has no ${code}`)
       return value
     },
-    text: (key, locale, values) => language(locale).say(key, values),
+    text: (key, locale, values) => language(locale).translate(key, values),
   }
 }

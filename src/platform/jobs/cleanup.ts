@@ -6,11 +6,11 @@ import { deleteFailedJobs } from './store.ts'
 interface Ports {
   database: Database
   clock: Clock
-  /** How long a job that was given up can still be looked at. */
+  /** How long failed jobs are kept for inspection. */
   failedKeptMs: number
 }
 
-/** The job that forgets the jobs that were given up long ago. */
+/** The recurring job that deletes old failed jobs. */
 export const failedJobCleanup = ({ database, clock, failedKeptMs }: Ports): JobKind => ({
   name: 'jobs.forgetFailed',
   attempts: 1,

@@ -1,24 +1,24 @@
-/** What a job's work is told. */
+/** The context of one attempt. */
 export interface JobFacts {
   jobId: string
   /** From 1. */
   attempt: number
-  /** Aborted when the lease is lost or the process goes down: whatever is written after that may be written twice. */
+  /** Aborted when the lease is lost or the process shuts down. Another replica may repeat any later write. */
   signal: AbortSignal
 }
 
-/** A kind of work. It may be begun again after a killed process, so it must bear being done twice. */
+/** A kind of job. Its work must be idempotent: it starts again if its process is killed. */
 export interface JobKind {
   name: string
-  /** Attempts before it is given up; a recurring kind is never given up. */
+  /** Maximum number of attempts. A recurring kind is retried forever. */
   attempts: number
-  /** Recurring: again so long after its last end, once over all replicas. */
+  /** Interval of a recurring kind, in milliseconds from the end of a run to the next one, across all replicas. */
   everyMs?: number
-  /** Of a recurring one: its first time is so long after the first start, which has enough to do. At once otherwise. */
+  /** Delay of a recurring kind's first run after the first start of the deployment, in milliseconds. Default: 0. */
   initialDelayMs?: number
-  /** Of one that people ask for and that may take minutes: however many wait, one of a process's lines of work is left to the others. */
+  /** Whether a job may take minutes. One worker of each process is reserved for other kinds. */
   isLong?: boolean
   work(payload: unknown, facts: JobFacts): Promise<void>
-  /** What is left to be done where it is given up, before it is; it must bear being done twice as well. */
+  /** Runs before a job is given up. Must be idempotent, too. */
   abandon?(payload: unknown): Promise<void>
 }

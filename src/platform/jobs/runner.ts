@@ -5,18 +5,18 @@ import { startLeaseRenewal } from './lease.ts'
 import { deleteJob, keepRecurring, type Lease, leaseJob, maxBackoffMs, returnJob } from './store.ts'
 
 export interface JobSettings {
-  /** Jobs under way at once in this process. */
+  /** Maximum number of concurrent jobs in this process. */
   concurrency: number
   pollMs: number
-  /** How long a killed process's job waits before another one takes it. */
+  /** How long a job stays leased after its process was killed. */
   leaseMs: number
 }
 
 export interface JobRunner {
   start(): Promise<void>
-  /** Takes and does one job; whether there was one. */
+  /** Runs one due job. Returns false if none is due. */
   runOne(): Promise<boolean>
-  /** Takes no more, tells those under way to stop, and waits for them. */
+  /** Leases no more jobs, aborts the running ones, and waits for them to end. */
   stop(): Promise<void>
 }
 
@@ -29,25 +29,25 @@ interface Ports {
   onFailure(failure: { kind: string; jobId: string; attempt: number; error: unknown }): void
 }
 
-/** What a failure is told of that is of no job: the queue could not be read. */
+/** The kind reported with a failure to read the queue, which belongs to no job. */
 export const queueFailureKind = 'jobs'
 
-/** Grows fourfold from one second, up to five minutes. */
+/** Grows by a factor of four from one second, up to five minutes. */
 const backoffMs = (attempt: number): number => Math.min(1_000 * 4 ** (attempt - 1), maxBackoffMs)
 
-/** Attempts beyond a kind's own that may end with their process: one that is killed is mostly not the job's doing. */
+/** Additional attempts if the process was killed: the job is usually not the cause. */
 const toleratedKills = 5
 
-/** So much of a failure is kept with its job, in characters. */
+/** In characters, of the failure that is stored with the job. */
 const maxFailureLength = 500
 
-/** Does the jobs of the kinds that this process knows, those of every replica in turns. */
+/** Runs the jobs of the given kinds. All replicas share one queue. */
 export const createJobRunner = ({ database, clock, ids, settings, kinds, onFailure }: Ports): JobRunner => {
   const byName = new Map(kinds.map((kind) => [kind.name, kind]))
   const stopping = new AbortController()
-  const underWay = new Set<Promise<unknown>>()
-  const mostLong = Math.max(1, settings.concurrency - 1)
-  let longUnderWay = 0
+  const workers = new Set<Promise<unknown>>()
+  const maxLong = Math.max(1, settings.concurrency - 1)
+  let runningLong = 0
   let taking: Promise<unknown> = Promise.resolve()
   let timer: NodeJS.Timeout | undefined
 
@@ -60,10 +60,10 @@ export const createJobRunner = ({ database, clock, ids, settings, kinds, onFailu
     if (kind.everyMs !== undefined)
       return returnJob(database, lease, { runAt: plus(clock.now(), kind.everyMs), failure, attempts: 0 })
     if (failure === null) return deleteJob(database, lease)
-    const isOver = attempt >= kind.attempts
-    // Where this fails the lease runs out, and whoever takes the job next comes here again.
-    if (isOver) await kind.abandon?.(lease.payload)
-    const runAt = isOver ? null : plus(clock.now(), backoffMs(attempt))
+    const isFinal = attempt >= kind.attempts
+    // If this fails the lease expires, and the replica that takes the job next tries again.
+    if (isFinal) await kind.abandon?.(lease.payload)
+    const runAt = isFinal ? null : plus(clock.now(), backoffMs(attempt))
     return returnJob(database, lease, { runAt, failure, attempts: attempt })
   }
 
@@ -75,9 +75,9 @@ export const createJobRunner = ({ database, clock, ids, settings, kinds, onFailu
     )
     const { jobId, attempt } = lease
     let error: unknown = null
-    const isDeadly = kind.everyMs === undefined && attempt > kind.attempts + toleratedKills
+    const killsProcesses = kind.everyMs === undefined && attempt > kind.attempts + toleratedKills
     try {
-      if (isDeadly) throw new Error('one process after the other went down over it')
+      if (killsProcesses) throw new Error('one process after the other went down over it')
       await kind.work(lease.payload, { jobId, attempt, signal })
     } catch (caught) {
       error = caught ?? new Error('failed')
@@ -87,7 +87,7 @@ export const createJobRunner = ({ database, clock, ids, settings, kinds, onFailu
   }
 
   const take = async (): Promise<{ kind: JobKind; lease: Lease } | undefined> => {
-    const open = kinds.filter(({ isLong }) => !isLong || longUnderWay < mostLong)
+    const open = kinds.filter(({ isLong }) => !isLong || runningLong < maxLong)
     if (open.length === 0) return undefined
     const lease = await leaseJob(database, {
       kinds: open.map(({ name }) => name),
@@ -96,30 +96,30 @@ export const createJobRunner = ({ database, clock, ids, settings, kinds, onFailu
       leaseMs: settings.leaseMs,
     })
     const kind = lease && byName.get(lease.kind)
-    if (kind?.isLong) longUnderWay += 1
+    if (kind?.isLong) runningLong += 1
     return kind && { kind, lease }
   }
 
-  /** Lines take one after the other, so that each knows what the others have taken. */
-  const takeInTurn = (): ReturnType<typeof take> => {
+  /** Workers lease one after the other, so that each knows the number of long jobs. */
+  const takeNext = (): ReturnType<typeof take> => {
     const taken = taking.then(take)
     taking = taken.catch(() => undefined)
     return taken
   }
 
   const runOne = async (): Promise<boolean> => {
-    const taken = await takeInTurn()
+    const taken = await takeNext()
     if (!taken) return false
     try {
       await work(taken.kind, taken.lease)
     } finally {
-      if (taken.kind.isLong) longUnderWay -= 1
+      if (taken.kind.isLong) runningLong -= 1
     }
     return true
   }
 
-  /** One line of work: until nothing is due. */
-  const line = async (): Promise<void> => {
+  /** One worker: runs jobs until none is due. */
+  const runWorker = async (): Promise<void> => {
     try {
       while (!stopping.signal.aborted && (await runOne()));
     } catch (error) {
@@ -128,25 +128,25 @@ export const createJobRunner = ({ database, clock, ids, settings, kinds, onFailu
   }
 
   const poll = (): void => {
-    if (underWay.size >= settings.concurrency || byName.size === 0) return
-    const running = line()
-    underWay.add(running)
-    void running.finally(() => underWay.delete(running))
+    if (workers.size >= settings.concurrency || byName.size === 0) return
+    const worker = runWorker()
+    workers.add(worker)
+    void worker.finally(() => workers.delete(worker))
   }
 
   return {
     start: async () => {
       const at = clock.now()
-      for (const { name, everyMs, initialDelayMs: firstAfterMs = 0 } of kinds)
+      for (const { name, everyMs, initialDelayMs = 0 } of kinds)
         if (everyMs !== undefined)
-          await keepRecurring(database, ids, { kind: name, everyMs, at, firstAt: plus(at, firstAfterMs) })
+          await keepRecurring(database, ids, { kind: name, everyMs, at, firstAt: plus(at, initialDelayMs) })
       timer = setInterval(poll, settings.pollMs)
     },
     runOne,
     stop: async () => {
       clearInterval(timer)
       stopping.abort(new Error('the process goes down'))
-      await Promise.all(underWay)
+      await Promise.all(workers)
     },
   }
 }

@@ -10,7 +10,7 @@ export interface Lease {
   attempt: number
 }
 
-/** Puts a job in the queue in the transaction of the act that asks for it, so that neither exists without the other. */
+/** Adds a job in the transaction of the action that requires it, so that neither exists without the other. */
 export const enqueueJob = async (
   tx: Tx | Database,
   ids: Ids,
@@ -32,7 +32,7 @@ const waiting = (ids: Ids, kind: string, at: Instant) => ({
   created_at: toDate(at),
 })
 
-/** Sees to it that a recurring kind has its one row. A shorter interval than it was made with counts at once. */
+/** Creates the row of a recurring kind if it is missing. A shortened interval applies immediately. */
 export const keepRecurring = async (
   database: Database,
   ids: Ids,
@@ -51,13 +51,13 @@ export const keepRecurring = async (
     .execute()
 }
 
-/** Nothing waits longer for its next attempt. */
+/** Maximum wait before the next attempt. */
 export const maxBackoffMs = 300_000
 
 /**
- * Takes the job that is due longest, a waiting one or one whose holder has let its lease run out. Replicas that ask at
- * once pass over each other's rows. One that would wait longer than any does was put off before the clock was set back;
- * replicas' clocks agree to within a lease.
+ * Leases the job that is due longest: a waiting one, or one whose lease has expired. Skips rows that other replicas are
+ * leasing. A job due later than its longest possible wait was scheduled before the clock was set back, and is due now;
+ * the clocks of replicas may differ by up to a lease.
  */
 export const leaseJob = async (
   database: Database,
@@ -92,7 +92,7 @@ export const leaseJob = async (
     .executeTakeFirst()
 }
 
-/** Whether the lease was still ours to prolong. */
+/** Extends a lease. Returns false if it was lost. */
 export const renewLease = async (database: Database, lease: Lease, until: Instant): Promise<boolean> => {
   const kept = await database
     .updateTable('jobs')
@@ -104,7 +104,7 @@ export const renewLease = async (database: Database, lease: Lease, until: Instan
   return kept !== undefined
 }
 
-/** Done, and so gone. */
+/** Deletes a completed job. */
 export const deleteJob = async (database: Database, lease: Lease): Promise<void> => {
   await database
     .deleteFrom('jobs')
@@ -113,7 +113,7 @@ export const deleteJob = async (database: Database, lease: Lease): Promise<void>
     .execute()
 }
 
-/** Lets it wait for its next time, or for ever: `runAt` null is given up. */
+/** Schedules a job's next attempt. If `runAt` is null, marks it as failed. */
 export const returnJob = async (
   database: Database,
   lease: Lease,
@@ -134,7 +134,7 @@ export const returnJob = async (
     .execute()
 }
 
-/** Those whose last attempt was due before an instant. */
+/** Deletes failed jobs whose last attempt was due before an instant. */
 export const deleteFailedJobs = async (database: Database, before: Instant): Promise<void> => {
   await database.deleteFrom('jobs').where('status', '=', 'FAILED').where('run_at', '<', moment(before)).execute()
 }

@@ -2,8 +2,6 @@ import { ipKeyGenerator, type Store } from 'express-rate-limit'
 import { type Clock, type MaybePromise, whenReady } from '../../kernel/index.ts'
 import { MemoryLimitStore } from './memory-limit-store.ts'
 
-export { createRedisLimitStores } from './redis-limit-store.ts'
-
 interface Rule {
   limit: number
   windowMs: number
@@ -23,16 +21,16 @@ export interface Limits {
   close(): void
 }
 
-/** A store of one limit's counters in one window, in memory; on Redis the same limit is shared by every replica. */
+/** Creates the counters of one limit and window: in memory for this process, in Redis for all replicas. */
 export type StoreFactory = (name: string) => Store
 
-/** A limit times PORTICO_RATE_LIMIT_SCALE; the smallest is one. */
+/** A limit multiplied by PORTICO_RATE_LIMIT_SCALE, at least 1. */
 export const scaledLimit = (limit: number, scale: number): number => Math.max(1, Math.floor(limit * scale))
 
 /**
- * express-rate-limit's stores behind a plain function, one store for each window of a limit: a store has one window for all
- * of its keys, and portals may give the same limit different ones. `scale` multiplies every limit
- * (PORTICO_RATE_LIMIT_SCALE). A store that fails throws, and so the request fails.
+ * Rate limits on express-rate-limit's stores. Creates one store per limit and window, because a store has one window and
+ * portals may configure different ones. `scale` multiplies every limit (PORTICO_RATE_LIMIT_SCALE). If a store fails,
+ * `spend` rejects and the request fails.
  */
 export const createLimits = (
   scale: number,
@@ -42,7 +40,7 @@ export const createLimits = (
   const stores = new Map<string, Map<number, Store>>()
   const open = (name: string, windowMs: number): Store => {
     const store = storeFor(name)
-    // The stores read nothing of the middleware's options but the window.
+    // The stores read only the window from the middleware's options.
     store.init?.({ windowMs } as Parameters<NonNullable<Store['init']>>[0])
     const others = stores.get(name) ?? new Map<number, Store>()
     stores.set(name, others.set(windowMs, store))
@@ -59,7 +57,7 @@ export const createLimits = (
       })
     },
     addressKey: (address, ipv6Prefix) => {
-      // An IPv4 address is its own key; only IPv6 has to be cut to its prefix.
+      // Only IPv6 addresses are truncated to a prefix.
       if (!address.includes(':')) return address
       return ipKeyGenerator(address, ipv6Prefix)
     },

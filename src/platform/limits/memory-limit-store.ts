@@ -2,10 +2,10 @@ import { type ClientRateLimitInfo, MemoryStore, type Options } from 'express-rat
 import { type Clock, longestTimer, type MaybePromise } from '../../kernel/index.ts'
 
 /**
- * MemoryStore answers with its live record, which later callers have counted up by the time it is read: of many that
- * come in the same moment all would be told the last one's number. This one answers with the number of its caller, and
- * at once: MemoryStore has counted when it returns its promise. A window that lies ahead by more than its whole time was
- * opened before the clock was set back, and is over: whoever comes often would else be refused until the clock is there again.
+ * express-rate-limit's MemoryStore with three changes. It returns a copy of the count: MemoryStore returns its live
+ * record, which concurrent callers would all read after the last increment. It returns synchronously, because MemoryStore
+ * has counted when it returns its promise. And it closes a window that ends too far in the future, because it was opened
+ * before the clock was set back and would block its client until then.
  */
 export class MemoryLimitStore extends MemoryStore {
   readonly #clock: Clock
@@ -17,7 +17,7 @@ export class MemoryLimitStore extends MemoryStore {
 
   override init({ windowMs }: Options): void {
     this.windowMs = windowMs
-    // A timer that fired at once would forget what was counted.
+    // A timer above the maximum fires immediately and would reset the counters, so a long window is timed in parts.
     const parts = Math.ceil(windowMs / longestTimer)
     let passed = 0
     const part = (): void => {

@@ -13,10 +13,10 @@ const replyOf = (value: unknown): Reply | Reply[] => {
 }
 
 /**
- * rate-limit-redis counts for all replicas. It would load its scripts once, at the first use, and be useless for good
- * had Redis not been there just then; so loading only remembers them, and our connection sends them when they are
- * needed. One key a script, hence safe in a cluster. A window that lies further ahead than it is long was opened before Redis'
- * clock was set back, or by a master with another one, and ends after its own time.
+ * Limit stores that all replicas share, on rate-limit-redis. That package loads its scripts once and would fail forever if
+ * Redis were unavailable at that moment. So "loading" only remembers a script, and our connection sends it when needed.
+ * Each script uses one key, so it works in a cluster. If a TTL is longer than the window (Redis's clock was set back, or
+ * a new master has another clock), it is set to the window.
  */
 export const createRedisLimitStores = (redis: RedisConnection): StoreFactory => {
   const scripts = new Map<string, Script>()

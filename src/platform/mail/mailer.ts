@@ -1,6 +1,6 @@
 import type { Locale } from '../../kernel/index.ts'
 
-/** Every mail that Portico sends, with the values that its texts take. */
+/** Every mail that Portico sends, with the values of its texts. */
 export const mailTemplates = {
   'login-code': ['code', 'minutes'],
   'step-up-code': ['code', 'minutes'],
@@ -24,7 +24,7 @@ export interface Mail<T extends MailTemplate> {
   values: MailValues<T>
 }
 
-/** Hands a mail over for delivery; refuses with SYSTEM.UNAVAILABLE where nobody takes it. */
+/** Hands a mail over for delivery. Throws SYSTEM.UNAVAILABLE if the mail server does not accept it. */
 export interface Mailer {
   send<T extends MailTemplate>(mail: Mail<T>): Promise<void>
   close(): Promise<void>

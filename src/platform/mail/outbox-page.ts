@@ -3,7 +3,7 @@ import { toIso } from '../../kernel/index.ts'
 import type { OutboxMail, ReadableOutbox } from './outbox.ts'
 import { escapeHtml } from './render.ts'
 
-/** A link or a name without a break anywhere is broken where the screen ends. */
+/** Break long links and names at the edge of the screen. */
 const style = 'body{overflow-wrap:anywhere}pre{white-space:pre-wrap}'
 
 const head = [
@@ -14,7 +14,7 @@ const head = [
   `<style>${style}</style>`,
 ].join('')
 
-/** Nothing of a mail is run or loaded; this page's own style alone applies. */
+/** Mails cannot run or load anything. Only this page's style applies. */
 const policy = `default-src 'none'; style-src 'sha256-${hash('sha256', style, 'base64')}'; frame-ancestors 'none'`
 
 const article = ({ at, to, locale, subject, text }: OutboxMail): string => {
@@ -22,7 +22,7 @@ const article = ({ at, to, locale, subject, text }: OutboxMail): string => {
   return `<article>${mail}<pre lang="${locale}">${escapeHtml(text)}</pre></article>`
 }
 
-/** The development outbox for people (/mail) and for programs (/mail.json: an array, newest first). */
+/** Renders the development outbox as a page (/mail) and as JSON (/mail.json: an array, newest first). */
 export const outboxPage = (outbox: ReadableOutbox) => ({
   policy,
   json: async () => (await outbox.list()).map((mail) => ({ ...mail, at: toIso(mail.at) })),

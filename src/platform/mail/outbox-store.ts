@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { Database } from '../../database/index.ts'
 
-/** Keeps a mail, and of all of them the last `limit`. */
+/** Stores a mail, and deletes all but the last `limit` mails. */
 export const keepMail = async (database: Database, mail: object, limit: number): Promise<void> => {
   await database
     .insertInto('development_outbox')

@@ -19,8 +19,8 @@ export interface Outbox extends ReadableOutbox {
   list(): readonly OutboxMail[]
 }
 
-/** A mail as it would leave now. */
-export const composed = <T extends MailTemplate>(texts: MailTexts, clock: Clock, mail: Mail<T>): OutboxMail => ({
+/** Renders a mail for the outbox. */
+export const composeMail = <T extends MailTemplate>(texts: MailTexts, clock: Clock, mail: Mail<T>): OutboxMail => ({
   ...renderMail(texts, mail),
   to: oneMailbox(mail.to),
   template: mail.template,
@@ -28,13 +28,12 @@ export const composed = <T extends MailTemplate>(texts: MailTexts, clock: Clock,
   at: clock.now(),
 })
 
-/** The development mailer: keeps the last `limit` mails to be read at /mail, and sends none. For one process. */
+/** The development mailer of a single process. Keeps the last `limit` mails in memory and sends none. */
 export const createOutbox = (texts: MailTexts, clock: Clock, limit: number): Outbox => {
   let mails: readonly OutboxMail[] = []
   return {
     send: async (mail) => {
-      const made = composed(texts, clock, mail)
-      mails = [made, ...mails].slice(0, limit)
+      mails = [composeMail(texts, clock, mail), ...mails].slice(0, limit)
     },
     list: () => mails,
     close: async () => undefined,

@@ -1,30 +1,26 @@
 import type { Locale } from '../../kernel/index.ts'
 import type { Mail, MailTemplate } from './mailer.ts'
-import type { MailText, MailTexts } from './templates.ts'
+import { type MailText, type MailTexts, placeholder } from './templates.ts'
 
 const entities: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' }
 
-/** A text as it stands in HTML, in an attribute's value too. */
+/** Escapes a text for HTML content and attribute values. */
 export const escapeHtml = (text: string): string => text.replace(/[&<>"']/g, (char) => entities[char] ?? '')
 
-const placeholder = /\{\{(\w+)\}\}/g
-
-export const placeholders = (text: string): string[] => [...text.matchAll(placeholder)].map((match) => match[1] ?? '')
-
-/** A line break would begin another sentence; embeddings, overrides and isolates would turn the one around the value. */
+/** Removes line breaks and bidirectional controls, with which a value could change the text around it. */
 const oneLine = (value: string): string =>
   value.replace(/[\p{Cc}\u2028\u2029]+/gu, ' ').replace(/[\u202a-\u202e\u2066-\u2069]/g, '')
 
-const fill = (text: string, values: ReadonlyMap<string, string>, made: (value: string) => string): string =>
+const fill = (text: string, values: ReadonlyMap<string, string>, format: (value: string) => string): string =>
   text.replace(placeholder, (_, name: string) => {
     const value = values.get(name)
     if (value === undefined) throw new TypeError(`the mail has no value ${name}`)
-    return made(value)
+    return format(value)
   })
 
 /**
- * A whole page of what a template holds, which says its language and leaves its colours to a dark screen. A link without a
- * break anywhere is broken where a narrow one ends. Both stand on the content as well: web mail keeps nothing around it.
+ * Wraps a template's content in an HTML page with its language, support for dark mode, and line breaks in long links.
+ * Language and line breaks are repeated on the content, because webmail drops the surrounding page.
  */
 const page = (locale: Locale, content: string): string =>
   [
@@ -34,7 +30,7 @@ const page = (locale: Locale, content: string): string =>
     `<body><div lang="${locale}" style="overflow-wrap:anywhere">\n${content}</div></body></html>\n`,
   ].join('')
 
-/** Subject, text and HTML of a mail in its language: values are one line each, and escaped where HTML is. */
+/** Renders subject, text and HTML of a mail in its language. Values become one line each, and are escaped in HTML. */
 export const renderMail = <T extends MailTemplate>(texts: MailTexts, mail: Mail<T>): MailText => {
   const text = texts(mail.template, mail.locale)
   const values = new Map<string, string>(Object.entries(mail.values))

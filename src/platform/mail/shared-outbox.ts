@@ -2,11 +2,11 @@ import { z } from 'zod'
 import type { Database } from '../../database/index.ts'
 import { type Clock, instantOf, locales } from '../../kernel/index.ts'
 import { mailTemplateNames } from './mailer.ts'
-import { composed, type ReadableOutbox } from './outbox.ts'
+import { composeMail, type ReadableOutbox } from './outbox.ts'
 import { keepMail, keptMails } from './outbox-store.ts'
 import type { MailTexts } from './templates.ts'
 
-const Kept = z.object({
+const StoredMail = z.object({
   to: z.string(),
   template: z.enum(mailTemplateNames),
   locale: z.enum(locales),
@@ -16,14 +16,14 @@ const Kept = z.object({
   at: z.int().transform(instantOf),
 })
 
-/** The same in the store: what any process of a deployment sends is read at the /mail of every other. */
+/** The development mailer of several processes. Keeps mails in the database, so that each process shows all of them. */
 export const createSharedOutbox = (
   texts: MailTexts,
   clock: Clock,
   limit: number,
   database: Database,
 ): ReadableOutbox => ({
-  send: async (mail) => keepMail(database, composed(texts, clock, mail), limit),
-  list: async () => z.array(Kept).parse(await keptMails(database)),
+  send: async (mail) => keepMail(database, composeMail(texts, clock, mail), limit),
+  list: async () => z.array(StoredMail).parse(await keptMails(database)),
   close: async () => undefined,
 })

@@ -4,26 +4,26 @@ import { renderMail } from './render.ts'
 import type { MailTexts } from './templates.ts'
 
 export interface SmtpSettings {
-  /** smtp:// or smtps://, with its credentials. */
+  /** smtp:// or smtps://, with credentials. */
   url: string
   /** `name <address>`, or an address alone. */
   from: string
-  /** For the server to take a mail, its turn and all; and for any silence of its own. Milliseconds. */
+  /** Maximum time until the server accepts a mail, including the wait in the queue, and for each of its responses. */
   timeoutMs: number
 }
 
-/** Nobody answers such a mail by a machine: no note of an absence comes back for each code (RFC 3834, 5). */
+/** Suppresses automatic replies such as out-of-office notes (RFC 3834, section 5). */
 const headers = { 'Auto-Submitted': 'auto-generated' }
 
-/** Mails on their way to the server at once. */
+/** Maximum number of concurrent connections to the server. */
 const maxConnections = 5
 
-const passed = (deadline: AbortSignal): Promise<never> =>
+const rejectAt = (deadline: AbortSignal): Promise<never> =>
   new Promise((_, reject) => deadline.addEventListener('abort', () => reject(deadline.reason), { once: true }))
 
 /**
- * Why no mail was taken, for the log. A server's own words stay out of it: they may quote whom the mail was for, or the
- * code or the link in it that a filter finds fault with.
+ * The reason of a failure for the log, without the server's message: it may quote the recipient, or a code or a link in
+ * the mail.
  */
 const failureOf = (error: unknown): { internal: string; cause?: unknown } => {
   const internal = 'the mail server took no mail'
@@ -32,7 +32,7 @@ const failureOf = (error: unknown): { internal: string; cause?: unknown } => {
   return { internal: `${internal}: ${code} ${responseCode} to ${command}` }
 }
 
-/** Sends through an SMTP server. Attachments by path or URL are switched off: no mail has any. */
+/** Opens a pool of connections to an SMTP server. Mails cannot attach files or URLs. */
 export const openSmtpMailer = async (settings: SmtpSettings, texts: MailTexts): Promise<Mailer> => {
   const { createTransport } = await import('nodemailer')
   const from = sender(settings.from)
@@ -47,19 +47,19 @@ export const openSmtpMailer = async (settings: SmtpSettings, texts: MailTexts): 
     disableFileAccess: true,
     disableUrlAccess: true,
   })
-  // Whoever waits in vain is told so; what nobody waits for any more is not begun, and a dialogue ends with its connection.
+  // A mail whose deadline passes in the queue is not sent; one that is being sent loses its connection.
   const { inTurn } = boundedQueue({ concurrency: maxConnections, waiting: Number.POSITIVE_INFINITY })
   return {
     send: async (mail) => {
       const to = { name: '', address: oneMailbox(mail.to) }
       const content = renderMail(texts, mail)
       const deadline = AbortSignal.timeout(settings.timeoutMs)
-      const dialogue = inTurn(async () => {
+      const delivery = inTurn(async () => {
         deadline.throwIfAborted()
         await transport.sendMail({ from, to, headers, ...content, signal: deadline })
       })
       try {
-        await Promise.race([dialogue, passed(deadline)])
+        await Promise.race([delivery, rejectAt(deadline)])
       } catch (error) {
         throw new Refusal('SYSTEM.UNAVAILABLE', { ...failureOf(error), retryAfter: 30 })
       }

@@ -4,15 +4,19 @@ import { load } from 'js-yaml'
 import { z } from 'zod'
 import { type Locale, locales } from '../../kernel/index.ts'
 import { type MailTemplate, mailTemplateNames, mailTemplates } from './mailer.ts'
-import { placeholders } from './render.ts'
 
 const parts = ['subject', 'text', 'html'] as const
 const MailText = z.strictObject({ subject: z.string().trim().min(1).regex(/^.+$/), text: z.string(), html: z.string() })
 export type MailText = z.infer<typeof MailText>
 export type MailTexts = (template: MailTemplate, locale: Locale) => MailText
 
-/** What is wrong with a text, field by field: a value that it does not know, or one that it leaves out. */
-const faultsOf = (mail: MailText, names: readonly string[]): string[] =>
+/** `{{name}}` in a text. */
+export const placeholder = /\{\{(\w+)\}\}/g
+
+const placeholders = (text: string): string[] => [...text.matchAll(placeholder)].map((match) => match[1] ?? '')
+
+/** The errors of a text by field: an unknown value, or a missing one. */
+const findErrors = (mail: MailText, names: readonly string[]): string[] =>
   parts.flatMap((part) => {
     const held = placeholders(mail[part])
     const lacking = part === 'subject' ? [] : names.filter((name) => !held.includes(name))
@@ -23,35 +27,35 @@ const faultsOf = (mail: MailText, names: readonly string[]): string[] =>
     ]
   })
 
-const read = async (path: string, names: readonly string[]): Promise<{ mail: MailText } | { faults: string[] }> => {
+const read = async (path: string, names: readonly string[]): Promise<{ mail: MailText } | { errors: string[] }> => {
   try {
     const parsed = MailText.safeParse(load(await readFile(path, 'utf8')))
-    const faults = parsed.success
-      ? faultsOf(parsed.data, names)
+    const errors = parsed.success
+      ? findErrors(parsed.data, names)
       : parsed.error.issues.map((issue) => [...issue.path, issue.message].join(': '))
-    return parsed.success && faults.length === 0 ? { mail: parsed.data } : { faults }
+    return parsed.success && errors.length === 0 ? { mail: parsed.data } : { errors }
   } catch (error) {
-    // A parser's message goes on with a picture of the place.
-    return { faults: [String(error).split('\n', 1).join()] }
+    // Only the first line: a YAML error continues with an excerpt.
+    return { errors: [String(error).split('\n', 1).join()] }
   }
 }
 
 /**
- * Reads `<template>/<locale>.yaml`, every one of them, so that no mail fails when it is to leave: rejects with all that is
- * wrong, each fault with its file and field.
+ * Reads `<template>/<locale>.yaml` for all templates and languages, so that no mail fails when it is sent. Rejects with
+ * all errors, each with its file and field.
  */
 export const readMailTexts = async (directory: string): Promise<MailTexts> => {
   const known = new Map<string, MailText>()
-  const faults: string[] = []
+  const errors: string[] = []
   const readOne = async (template: MailTemplate, locale: Locale): Promise<void> => {
     const name = join(template, `${locale}.yaml`)
     const path = join(directory, name)
     const found = await read(path, mailTemplates[template])
     if ('mail' in found) known.set(name, found.mail)
-    else faults.push(...found.faults.map((fault) => `${path}: ${fault}`))
+    else errors.push(...found.errors.map((error) => `${path}: ${error}`))
   }
   await Promise.all(mailTemplateNames.flatMap((template) => locales.map((locale) => readOne(template, locale))))
-  if (faults.length > 0) throw new Error(`the texts of mails are faulty:\n${faults.sort().join('\n')}`)
+  if (errors.length > 0) throw new Error(`the texts of mails are faulty:\n${errors.sort().join('\n')}`)
   return (template, locale) => {
     const mail = known.get(join(template, `${locale}.yaml`))
     if (!mail) throw new TypeError(`no mail ${template} in ${locale}`)

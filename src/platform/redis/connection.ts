@@ -1,42 +1,42 @@
-import { withTimeout } from '../runtime/deadline.ts'
+import { withTimeout } from '../runtime/index.ts'
 import type { RedisTarget } from './client.ts'
 import { RedisUnavailable, withoutArguments } from './errors.ts'
 import { runScript, type Script, scriptOf } from './script.ts'
 
 type Parts = [command: string, ...values: (string | number)[]]
 
-/** Redis as the rest of the platform sees it. Whatever fails, and whatever takes too long, is a RedisUnavailable. */
+/** A connection to Redis. Every failure and timeout is a `RedisUnavailable`. */
 export interface RedisConnection {
   command(...parts: Parts): Promise<unknown>
-  /** Runs atomically; all its keys share one hash tag. */
+  /** Runs a Lua script, atomically. All its keys must share one hash tag. */
   script(script: Script, keys: readonly string[], values: readonly (string | number)[]): Promise<unknown>
-  /** Rejects where Redis does not answer, or takes nothing: one that is full, or a replica, or lets us run no script. */
+  /** Rejects if Redis does not respond or cannot run a script that writes, because it is full or a replica. */
   check(): Promise<void>
-  /** From now on, over every reconnection; messages that are sent while there is no connection are lost. */
+  /** Stays subscribed over reconnections. Messages sent while disconnected are lost. */
   subscribe(channel: string, listener: (text: string) => void): void
   close(): Promise<void>
 }
 
-/** What every request needs: a script that writes. What it writes is of no use to anybody, and gone within a second. */
+/** Every request needs a script that writes. This one writes a key that expires within a second. */
 const readyScript = scriptOf("return redis.call('SET', KEYS[1], 1, 'PX', 1000)")
 
 const unavailable = (cause: unknown): never => {
   throw new RedisUnavailable(withoutArguments(cause))
 }
 
-/** Two connections: a subscriber may do nothing else. Rejects where Redis does not answer now. */
+/** Opens two connections, because a subscribed one can run no other commands. Rejects if Redis is unavailable. */
 export const openRedis = async (target: RedisTarget): Promise<RedisConnection> => {
   const { connectOnce, createClient } = await import('./client.ts')
   const client = createClient(target)
   const subscriber = createClient(target)
   const listeners = new Map<string, (text: string) => void>()
-  const ask = (...[name, ...values]: Parts): Promise<unknown> =>
+  const send = (...[name, ...values]: Parts): Promise<unknown> =>
     withTimeout(client.call(name, ...values), target.commandTimeoutMs)
-  const command = (...parts: Parts): Promise<unknown> => ask(...parts).catch(unavailable)
+  const command = (...parts: Parts): Promise<unknown> => send(...parts).catch(unavailable)
   const script: RedisConnection['script'] = (text, keys, values) =>
-    runScript(ask, text, keys, values).catch(unavailable)
+    runScript(send, text, keys, values).catch(unavailable)
 
-  // Whoever waits for a connection is told only that it is closed, not why.
+  // A failed `connect` reports only that the connection is closed, so keep the reason.
   let broken: Error | undefined
   const onError = (error: Error): void => {
     broken = withoutArguments(error)
@@ -45,7 +45,7 @@ export const openRedis = async (target: RedisTarget): Promise<RedisConnection> =
   client.on('error', onError)
   client.on('ready', async () => {
     target.onReady()
-    const policy = await evictionPolicy(ask)
+    const policy = await readEvictionPolicy(send)
     if (policy) target.onEvicting(policy)
   })
   subscriber.on('error', onError)
@@ -62,7 +62,7 @@ export const openRedis = async (target: RedisTarget): Promise<RedisConnection> =
   }
   try {
     await Promise.all([connectOnce(client), connectOnce(subscriber)])
-    // Such as a database that is not there, in whose place the server would serve its first one.
+    // For example if the database number does not exist: the server would use database 0.
     if (broken) throw broken
   } catch (cause) {
     await close()
@@ -80,13 +80,13 @@ export const openRedis = async (target: RedisTarget): Promise<RedisConnection> =
   }
 }
 
-/** The policy by which a Redis with a bound to its memory throws away what it holds; null where it refuses instead, or does not tell. */
-export const evictionPolicy = async (
-  ask: (...parts: [string, ...string[]]) => Promise<unknown>,
+/** The eviction policy of a Redis with a memory limit; null if it rejects writes instead, or its policy is unknown. */
+const readEvictionPolicy = async (
+  send: (...parts: [string, ...string[]]) => Promise<unknown>,
 ): Promise<string | null> => {
-  const told = await ask('INFO', 'memory').catch(() => null)
-  if (typeof told !== 'string') return null
-  const field = (name: string): string | undefined => new RegExp(`^${name}:(.*?)\r?$`, 'm').exec(told)?.[1]
+  const info = await send('INFO', 'memory').catch(() => null)
+  if (typeof info !== 'string') return null
+  const field = (name: string): string | undefined => new RegExp(`^${name}:(.*?)\r?$`, 'm').exec(info)?.[1]
   const policy = field('maxmemory_policy') ?? 'noeviction'
   return policy === 'noeviction' || field('maxmemory') === '0' ? null : policy
 }

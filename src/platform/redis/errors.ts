@@ -1,4 +1,4 @@
-/** Redis did not do what it was asked, whatever the reason: not there, too slow, out of memory, failing over. */
+/** A failure of Redis: unreachable, too slow, out of memory, or failing over. */
 export class RedisUnavailable extends Error {
   constructor(cause: unknown) {
     super(cause instanceof Error ? `Redis: ${cause.message}` : 'Redis', { cause })
@@ -6,16 +6,16 @@ export class RedisUnavailable extends Error {
   }
 }
 
-const repeated = /, with args beginning with:.*/
+const quotedArguments = /, with args beginning with:.*/
 
-/** The error without what Redis repeats of a command that it does not know: a password, where that is AUTH, or a value. */
+/** Removes the arguments that Redis quotes in the error of an unknown command. They may be a password. */
 export const withoutArguments = <E>(error: E): E => {
   if (error instanceof Error) {
-    error.message = error.message.replace(repeated, '')
-    if (error.stack) error.stack = error.stack.replace(repeated, '')
+    error.message = error.message.replace(quotedArguments, '')
+    if (error.stack) error.stack = error.stack.replace(quotedArguments, '')
   }
   return error
 }
 
-/** Whether a failure means that Redis is not to be had: the request is then answered 503 and never passes. */
+/** Whether an error means that Redis is unavailable. The request then fails with 503. */
 export const isRedisUnavailable = (error: unknown): boolean => error instanceof RedisUnavailable

@@ -1,16 +1,14 @@
-import { setDeadline } from './index.ts'
-
-/** The answer, or a rejection where it is not there after so many milliseconds. */
-export const withTimeout = (answer: Promise<unknown>, milliseconds: number): Promise<unknown> =>
-  new Promise((resolve, reject) => {
-    const late = (): void => reject(new Error(`no answer within ${milliseconds} ms`))
-    const timer = setDeadline(late, milliseconds)
-    answer.then(resolve, reject).finally(() => clearTimeout(timer))
-  })
-
 /**
- * Calls `late` after so many milliseconds. What came while this process did something else, or nothing, lies in the socket
- * unread: it is looked for once more before it counts as too late, so `late` may be called of what has just come.
+ * Calls `onExpired` after a number of milliseconds. If this process was busy or suspended, a response may lie unread in
+ * the socket: it is read before the deadline counts as missed. So `onExpired` may run just after the response.
  */
-export const setDeadline = (late: () => void, milliseconds: number): NodeJS.Timeout =>
-  setTimeout(() => setImmediate(late), milliseconds)
+export const setDeadline = (onExpired: () => void, milliseconds: number): NodeJS.Timeout =>
+  setTimeout(() => setImmediate(onExpired), milliseconds)
+
+/** Resolves like `response`, or rejects if it takes longer than a number of milliseconds. */
+export const withTimeout = (response: Promise<unknown>, milliseconds: number): Promise<unknown> =>
+  new Promise((resolve, reject) => {
+    const expire = (): void => reject(new Error(`no answer within ${milliseconds} ms`))
+    const timer = setDeadline(expire, milliseconds)
+    response.then(resolve, reject).finally(() => clearTimeout(timer))
+  })

@@ -1,8 +1,16 @@
-import './byte-stream.ts'
+/**
+ * The process and the machine it runs on. system.ts holds the system's clock, ids and random numbers; everything else
+ * gets them injected. process-tuning.ts adjusts V8 and thread priorities. deadline.ts has timers that are fair to a busy
+ * process.
+ */
+import type { Readable } from 'node:stream'
 
-export { makeDirectory } from '../../database/embedded/data-directory.ts'
-export { fetchText, parseJson, readUpTo } from '../http-client.ts'
-export { setDeadline } from './deadline.ts'
+declare module '../../kernel/request.ts' {
+  /** On a server, byte streams are Node's readable streams. */
+  interface ByteStream extends Readable {}
+}
+
+export { setDeadline, withTimeout } from './deadline.ts'
 export { Agent, IncomingMessage, Server, ServerResponse } from './node-http.ts'
 export { countStreamedBytes, limitHeapGrowth, lowerWorkerPriority } from './process-tuning.ts'
 export { systemClock, systemIds, systemRandomness } from './system.ts'

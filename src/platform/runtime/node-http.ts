@@ -1,6 +1,6 @@
 /**
- * node:http, for what is loaded at every start. To import it as a module reads each of its properties, among them the
- * getter of its WebSocket, which loads Node's own undici with it: some 30 ms. To require it, as here, does not.
+ * node:http for modules that load at every start. An `import` of it reads all its properties. One of them, the getter of
+ * WebSocket, loads Node's own undici, which takes about 30 ms. `getBuiltinModule` does not.
  */
 import type * as http from 'node:http'
 import { getBuiltinModule } from 'node:process'

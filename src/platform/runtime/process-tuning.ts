@@ -3,31 +3,35 @@ import { setPriority } from 'node:os'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 
+/*
+ * Three measured adjustments of the process (docs/performance.md). None has a setting: each is safe everywhere and does
+ * nothing where the platform does not support it.
+ */
+
 /**
- * V8 lets a heap as small as ours grow to four times what lives in it before it looks for old garbage: resident memory
- * would swing by 100 MB. From here on it looks at twice, under load every half minute. To be called after the start, which
- * it would make longer.
+ * Limits heap growth to twice the live data between two major collections. By default V8 lets a small heap grow to four
+ * times its live data, and resident memory varies by 100 MB. Call this after the start, which it would slow down.
  */
 export const limitHeapGrowth = (): void => setFlagsFromString('--heap-growing-percent=100')
 
-/** As Linux weighs it, a tenth of what the event loop gets. */
-const niceness = 10
+/** A tenth of the event loop's share of the processor, by Linux's weights. */
+const workerNiceness = 10
 const threads = '/proc/self/task'
 
-/** libuv's, whose longest work are password hashes, and V8's, which look for garbage beside what runs. */
-const helperThread = /^libuv-worker|V8Worker/
+/** The threads of libuv, which hash passwords, and of V8, which collect garbage. */
+const workerThread = /^libuv-worker|V8Worker/
 
 /**
- * Lets helping threads give way to the event loop where both want the same core: then many logins at once take longer, and
- * everybody else is served meanwhile. On Linux, where a thread has a priority of its own; elsewhere, or where it is not
- * allowed, nothing changes. To be called once the threads exist.
+ * Lowers the priority of worker threads, so that the event loop wins if both need the same core: many concurrent logins
+ * then take longer, and other requests do not. Works on Linux, where threads have priorities of their own; does nothing
+ * elsewhere. Call this once the threads exist.
  */
 export const lowerWorkerPriority = (): void => {
   try {
     for (const id of readdirSync(threads))
-      if (helperThread.test(readFileSync(`${threads}/${id}/comm`, 'utf8'))) setPriority(Number(id), niceness)
+      if (workerThread.test(readFileSync(`${threads}/${id}/comm`, 'utf8'))) setPriority(Number(id), workerNiceness)
   } catch {
-    // Without it all threads count the same, which is right as well, only slower for some.
+    // All threads keep the same priority, which is correct but slower for some requests.
   }
 }
 
@@ -41,17 +45,16 @@ const exposeCollector = (): CollectGarbage => {
 }
 
 let collect: CollectGarbage | undefined
-let since = 0
+let bytesSinceCollection = 0
 
 /**
- * To be told by whoever passes a stream's bytes on. V8 looks for young garbage by how much of its own heap is in use,
- * and the bytes of buffers lie outside it: of 100 MB that were streamed, 40 lay about. So it is asked to look after
- * every 8 MB, which takes it a millisecond or so.
+ * Counts streamed bytes, and runs a minor collection after every 8 MB, which takes about a millisecond. V8 decides by the
+ * use of its own heap when to collect, and buffers lie outside it: of 100 MB streamed, 40 MB stayed in memory.
  */
 export const countStreamedBytes = (bytes: number): void => {
-  since += bytes
-  if (since < collectEveryBytes) return
-  since = 0
+  bytesSinceCollection += bytes
+  if (bytesSinceCollection < collectEveryBytes) return
+  bytesSinceCollection = 0
   collect ??= exposeCollector()
   collect({ type: 'minor', execution: 'sync' })
 }

@@ -2,47 +2,47 @@ import { randomFillSync, randomInt } from 'node:crypto'
 import { v7 } from 'uuid'
 import { bizId, type Clock, type Ids, instantOf, type Randomness } from '../../kernel/index.ts'
 
-/** The machine's own time. */
+/** The system's clock. */
 export const systemClock: Clock = { now: () => instantOf(Date.now()) }
 
-/** The operating system's generator, through node:crypto. */
+/** The operating system's random generator, through node:crypto. */
 export const systemRandomness: Randomness = {
   bytes: (count) => randomFillSync(new Uint8Array(count)),
   integer: (limit) => randomInt(limit),
 }
 
 const idBytes = 16
-const drawn = new Uint8Array(256 * idBytes)
-let used = drawn.length
+const pool = new Uint8Array(256 * idBytes)
+let used = pool.length
 
-/** Random bytes for one id, each given out once; drawn for many at a time, since a drawing costs more than the id. */
-const randomBytes = (): Uint8Array => {
-  if (used === drawn.length) {
-    randomFillSync(drawn)
+/** Random bytes for one id, each used once. Drawn for 256 ids in one call, because a call costs more than an id. */
+const nextRandomBytes = (): Uint8Array => {
+  if (used === pool.length) {
+    randomFillSync(pool)
     used = 0
   }
   used += idBytes
-  return drawn.subarray(used - idBytes, used)
+  return pool.subarray(used - idBytes, used)
 }
 
-let msecs = 0
+let milliseconds = 0
 let counter = 0
 
 /**
- * UUIDv7 (RFC 9562), monotonic within a process: a counter that starts at random with each millisecond (its section 6.2,
- * method 1), and carries into the next one.
+ * UUIDv7 (RFC 9562), monotonic within a process: a counter that starts at random in each millisecond (section 6.2, method
+ * 1) and carries into the next one.
  */
 export const systemIds: Ids = {
   next: () => {
-    const random = randomBytes()
+    const random = nextRandomBytes()
     const now = Date.now()
-    if (now > msecs) {
-      msecs = now
+    if (now > milliseconds) {
+      milliseconds = now
       counter = new DataView(random.buffer, random.byteOffset).getUint32(0) >>> 1
     } else {
       counter = (counter + 1) | 0
-      if (counter === 0) msecs += 1
+      if (counter === 0) milliseconds += 1
     }
-    return bizId(v7({ random, msecs, seq: counter }))
+    return bizId(v7({ random, msecs: milliseconds, seq: counter }))
   },
 }

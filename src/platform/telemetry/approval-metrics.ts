@@ -2,30 +2,30 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { Gauge, type Registry } from 'prom-client'
 import { type Clock, type Instant, type Portal, portals } from '../../kernel/index.ts'
 
-/** However often it is scraped, the store is asked no more often than this, and waited for no longer than this. */
+/** Minimum time between two queries, however often metrics are scraped, and maximum time to wait for one. */
 const freshMs = 5_000
 const timeoutMs = 1_000
 
 interface Ports {
-  /** Accounts that wait, by portal; one without any may be left out. */
+  /** Number of waiting accounts by portal. Portals without any may be missing. */
   count(): Promise<ReadonlyMap<Portal, number>>
   clock: Clock
   onFault(error: unknown): void
 }
 
-/** How many accounts wait for an operator's approval: nobody else tells the operators. */
+/** Registers the number of accounts that wait for an operator's approval. Operators have no other notification. */
 export const createApprovalMetrics = (registry: Registry, { count, clock, onFault }: Ports): void => {
-  let askedAt: Instant | null = null
-  let asking: Promise<void> | null = null
+  let refreshedAt: Instant | null = null
+  let refreshing: Promise<void> | null = null
 
-  const ask = async (): Promise<void> => {
+  const refresh = async (): Promise<void> => {
     try {
       const waiting = await count()
       for (const portal of portals) gauge.set({ portal }, waiting.get(portal) ?? 0)
     } catch (error) {
       onFault(error)
     } finally {
-      asking = null
+      refreshing = null
     }
   }
 
@@ -36,12 +36,12 @@ export const createApprovalMetrics = (registry: Registry, { count, clock, onFaul
     registers: [registry],
     collect: async () => {
       const now = clock.now()
-      if (asking === null && (askedAt === null || Math.abs(now - askedAt) >= freshMs)) {
-        askedAt = now
-        asking = ask()
+      if (refreshing === null && (refreshedAt === null || Math.abs(now - refreshedAt) >= freshMs)) {
+        refreshedAt = now
+        refreshing = refresh()
       }
-      // A store that hangs must not take the other metrics along.
-      if (asking !== null) await Promise.race([asking, pause(timeoutMs, undefined, { ref: false })])
+      // A database that hangs must not block the other metrics.
+      if (refreshing !== null) await Promise.race([refreshing, pause(timeoutMs, undefined, { ref: false })])
     },
   })
 }

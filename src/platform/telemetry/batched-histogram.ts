@@ -1,7 +1,7 @@
 import { Histogram, type Registry } from 'prom-client'
 
 export interface BatchedHistogram {
-  /** The values of both labels, in their order. */
+  /** Takes the values of both labels, in order. */
   observe(first: string, second: string, seconds: number): void
 }
 
@@ -14,22 +14,22 @@ interface Form {
   registry: Registry
 }
 
-/** So many wait at most. */
+/** Maximum number of observations per series that are not counted yet. */
 const maxPending = 1_000
 
 interface Series {
   observe(seconds: number): void
-  waiting: number[]
+  pending: number[]
 }
 
 const count = (series: Series): void => {
-  for (const seconds of series.waiting) series.observe(seconds)
-  series.waiting.length = 0
+  for (const seconds of series.pending) series.observe(seconds)
+  series.pending.length = 0
 }
 
 /**
- * A histogram of times under two labels. prom-client checks and joins the labels anew for each observation, which costs less for
- * many at once: they wait until somebody asks, or there are enough of them.
+ * A histogram of durations with two labels. Observations are collected and counted in batches, at a scrape or when there
+ * are 1,000: prom-client validates and joins the labels for each one, which is cheaper in a batch.
  */
 export const createBatchedHistogram = ({ name, help, labels, buckets, registry }: Form): BatchedHistogram => {
   const known = new Map<string, Map<string, Series>>()
@@ -44,7 +44,7 @@ export const createBatchedHistogram = ({ name, help, labels, buckets, registry }
     },
   })
   const open = (first: string, second: string): Series => {
-    const series = { observe: histogram.labels(first, second).observe, waiting: [] }
+    const series = { observe: histogram.labels(first, second).observe, pending: [] }
     const siblings = known.get(first) ?? new Map<string, Series>()
     known.set(first, siblings.set(second, series))
     return series
@@ -52,7 +52,7 @@ export const createBatchedHistogram = ({ name, help, labels, buckets, registry }
   return {
     observe: (first, second, seconds) => {
       const series = known.get(first)?.get(second) ?? open(first, second)
-      if (series.waiting.push(seconds) >= maxPending) count(series)
+      if (series.pending.push(seconds) >= maxPending) count(series)
     },
   }
 }

@@ -1,3 +1,8 @@
+/**
+ * Logs and metrics. logger.ts writes JSON lines through pino, in batches, to log-sink.ts. The *-metrics.ts files declare
+ * Prometheus metrics; request-metrics.ts creates the registry that the others are added to.
+ */
+
 export { createApprovalMetrics } from './approval-metrics.ts'
 export { createBatchedHistogram } from './batched-histogram.ts'
 export { createLedgerMetrics } from './ledger-metrics.ts'

@@ -1,6 +1,6 @@
 import { Gauge, type Registry } from 'prom-client'
 
-/** The last check of the book: how many entries break its first broken rule, and when it was. */
+/** Registers the result of the last ledger check: the violations of the first broken rule, and the time of the check. */
 export const createLedgerMetrics = (registry: Registry) => {
   const registers = [registry]
   const discrepancies = new Gauge({

@@ -1,67 +1,67 @@
 import { openSync } from 'node:fs'
 import sonicBoom from 'sonic-boom'
 
-/** Where nobody takes it so much is kept, in characters; what comes beyond is lost. */
+/** Maximum length of the buffer while the destination does not accept data, in characters. Further text is lost. */
 const maxBufferedLength = 16 * 1_048_576
-/** Of a last text, that a reader makes wait. */
-const lastTries = 10
-/** What one of libuv’s threads is just writing takes no longer where it is taken at all: such a thread may wait for a core. */
-const underWayMs = 200
+/** Maximum number of attempts to write the last text to a slow reader. */
+const maxFinalAttempts = 10
+/** How long to wait at exit for a write that a libuv thread has begun. */
+const pendingWriteMs = 200
 
 const wait = (ms: number): void => void Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms)
 
-const linesIn = (text: string): number => text.split('\n').length - 1
+const countLines = (text: string): number => text.split('\n').length - 1
 
 /**
- * Texts of whole lines on their way to a descriptor or file, in order; nobody waits for them. What it does not take, on a full
- * disk or with its reader gone, it is offered again with the next text: a log must not end what it tells of. `resumed` is told
- * how many lines were lost meanwhile.
+ * Writes texts of whole lines to a descriptor or file, in order and without blocking. Text that is not accepted (a full
+ * disk, a closed reader) is tried again with the next text, so that logging never stops the process. `onResume` gets the
+ * number of lines lost meanwhile.
  */
-export const createLogSink = (dest: number | string, resumed: (lostLines: number) => void) => {
+export const createLogSink = (dest: number | string, onResume: (lostLines: number) => void) => {
   let isRefusing = false
   let isLast = false
-  let isUnderWay = false
-  let tries = 0
+  let isWriting = false
+  let attempts = 0
   let lost = 0
-  const retryEAGAIN = (): boolean => !isLast || ++tries < lastTries
+  const retryEAGAIN = (): boolean => !isLast || ++attempts < maxFinalAttempts
   const fd = typeof dest === 'string' ? openSync(dest, 'a') : dest
   const sink = new sonicBoom.SonicBoom({ fd, sync: false, maxLength: maxBufferedLength, retryEAGAIN })
   sink.on('drop', (text: string) => {
-    lost += linesIn(text)
+    lost += countLines(text)
   })
   sink.on('error', () => {
     isRefusing = true
   })
   sink.on('write', () => {
     isRefusing = false
-    const told = lost
+    const lostLines = lost
     lost = 0
-    if (told > 0) resumed(told)
+    if (lostLines > 0) onResume(lostLines)
   })
   sink.on('drain', () => {
-    isUnderWay = false
+    isWriting = false
   })
   return {
     write: (text: string): void => {
-      isUnderWay = true
+      isWriting = true
       sink.write(text)
     },
     /**
-     * As the process ends: what waits and a last text are written before this returns, unless nothing is taken. A thread that the
-     * text were left to would end with the process, mostly before it has written it.
+     * Writes the buffer and a last text synchronously at exit, if the destination accepts data. A libuv thread would end
+     * with the process, usually before it has written.
      */
     end: (text: string): void => {
       isLast = true
-      // It would try a full disk for ever.
+      // flushSync would retry a full disk forever.
       if (isRefusing) return
       try {
-        if (isUnderWay) wait(underWayMs)
+        if (isWriting) wait(pendingWriteMs)
         sink.flushSync()
         const last = new sonicBoom.SonicBoom({ fd, sync: true, retryEAGAIN })
         last.on('error', () => undefined)
         last.write(text)
       } catch {
-        // There is nowhere left to say so.
+        // There is no other place to report it.
       }
     },
   }

@@ -4,32 +4,32 @@ import { systemClock } from '../runtime/index.ts'
 import { createLogSink } from './log-sink.ts'
 import { speedUpPlainLines } from './plain-lines.ts'
 
-/** Lines are gathered up to this many characters, or for this long: a write for each would cost more than the line. */
+/** Lines are written in batches of up to this many characters or milliseconds. One write per line costs more than the line. */
 const maxBatchLength = 65_536
 const flushIntervalMs = 100
 
-/** A destination that hands its lines on in few large texts; sonic-boom's own gathering copies all that waits for each line. */
+/** A destination that writes lines in batches. sonic-boom's own batching copies the whole buffer for each line. */
 const createBatchedDestination = (sink: ReturnType<typeof createLogSink>): DestinationStream => {
-  let waiting = ''
-  const handOn = (): void => {
-    if (waiting === '') return
-    const text = waiting
-    waiting = ''
+  let batch = ''
+  const flush = (): void => {
+    if (batch === '') return
+    const text = batch
+    batch = ''
     sink.write(text)
   }
-  setInterval(handOn, flushIntervalMs).unref()
-  process.once('exit', () => sink.end(waiting))
+  setInterval(flush, flushIntervalMs).unref()
+  process.once('exit', () => sink.end(batch))
   return {
     write: (line) => {
-      waiting += line
-      if (waiting.length >= maxBatchLength) handOn()
+      batch += line
+      if (batch.length >= maxBatchLength) flush()
     },
   }
 }
 
 /**
- * A line's time as ISO 8601, by the same clock as all that is stored: the one that only runs on knows nothing of a clock that is
- * set right or a machine that slept. Lines of one millisecond share the text.
+ * Formats a line's time as ISO 8601, by the same clock as all stored times: a monotonic clock ignores corrections and
+ * suspended machines. Caches the text for lines of the same millisecond.
  */
 const isoTime = () => {
   let last = 0
@@ -45,8 +45,8 @@ const isoTime = () => {
 }
 
 /**
- * An error's type, message, stack and code, with its causes' in the texts. Whatever else a library hangs on its errors stays out:
- * the command and the password that Redis refused, the bytes that an upstream sent.
+ * An error's type, message, stack and code, including its causes. Other properties are left out: libraries attach secrets
+ * such as a rejected Redis password, or bytes from an upstream.
  */
 const errorFields = (error: unknown): unknown => {
   if (!(error instanceof Error)) return error
@@ -55,8 +55,8 @@ const errorFields = (error: unknown): unknown => {
 }
 
 /**
- * One JSON line per event on standard output, or in a file. Control characters of whatever a client sent are escaped by JSON,
- * so that a line stays one line. Of errors it has what errorFields lists.
+ * Creates a logger that writes one JSON line per event to standard output or a file. JSON escapes control characters in
+ * client input, so an event stays one line.
  */
 export const createLogger = (level: string, file?: string): Logger => {
   const sink = createLogSink(file ?? 1, (lines) =>

@@ -1,6 +1,6 @@
 import { Counter, type Registry } from 'prom-client'
 
-/** What the perimeter counts beside requests; every label has few values, and none that a client chooses. */
+/** Counters of the perimeter. Every label has few values, and none that a client chooses. */
 export interface PerimeterMetrics {
   limitHit(limit: string): void
   channelSession(outcome: 'opened' | 'refused' | 'closed'): void
@@ -34,7 +34,7 @@ export const createPerimeterMetrics = (registry: Registry): PerimeterMetrics => 
     labelNames: ['status'],
     registers,
   })
-  // Outcomes are known beforehand: a series that is there from the start can be watched from the start.
+  // Each series starts with 0, so that alerts can use it from the start.
   for (const outcome of ['opened', 'refused', 'closed']) sessions.inc({ outcome }, 0)
   for (const outcome of ['opened', 'refused']) bodies.inc({ outcome }, 0)
   for (const status of [400, 405, 408, 413, 417, 431, 505]) malformed.inc({ status }, 0)

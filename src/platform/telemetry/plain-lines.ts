@@ -1,13 +1,13 @@
 import { type Logger, levels, symbols } from 'pino'
 
-/** What pino makes a line of; `this` is the logger, or a child of it. */
+/** pino's function that formats a line. `this` is the logger or a child of it. */
 type AsJson = (this: object, fields: object, message: string | undefined, level: number, time: string) => string
 
 const isAsJson = (value: unknown): value is AsJson => typeof value === 'function'
 
 const starts = new Map(Object.entries(levels.values).map(([label, level]) => [level, `{"level":"${label}"`]))
 
-/** The JSON of plain fields without its last brace; undefined for what pino knows to write and JSON does not. */
+/** The JSON of plain fields without its last brace; undefined if JSON cannot represent them and pino can. */
 const headOf = (start: string, fields: object): string | undefined => {
   try {
     const text = JSON.stringify(fields)
@@ -18,9 +18,9 @@ const headOf = (start: string, fields: object): string | undefined => {
 }
 
 /**
- * The same lines in a fifth of the time: pino puts each of them together field by field, V8 writes the fields at once. For
- * loggers that name their levels, have no fields of their own, and serialize or redact nothing but `err`. Lines with an error are
- * left to pino, and so are all of its children, which may have fields and serializers: those leave out what must not be told.
+ * Formats plain lines with one JSON.stringify call, in a fifth of the time that pino needs to format each field. The
+ * logger must use level names, and have no fields of its own and no serializers or redaction except for `err`. Lines with
+ * an error and child loggers still go through pino, whose serializers remove secrets.
  */
 export const speedUpPlainLines = (logger: Logger): void => {
   const own: unknown = Reflect.get(logger, symbols.asJsonSym)

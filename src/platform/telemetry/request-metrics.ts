@@ -2,14 +2,14 @@ import { Counter, collectDefaultMetrics, Registry } from 'prom-client'
 import { createBatchedHistogram } from './batched-histogram.ts'
 
 export interface Metrics {
-  /** Starts a stopwatch for one request; its end is told with what became of it, and answers milliseconds. */
+  /** Starts timing a request. Call the result with the outcome; it records it and returns the duration in milliseconds. */
   startRequest(): (outcome: { operation: string; status: number; code: string | null }) => number
   /** The Prometheus text exposition and its content type. */
   expose(): Promise<{ contentType: string; text: string }>
   registry: Registry
 }
 
-/** Rate, errors and duration by operation; refusals by code; the process's own figures. */
+/** Creates the registry with request durations by operation and status, refusals by code, and process metrics. */
 export const createMetrics = (): Metrics => {
   const registry = new Registry()
   collectDefaultMetrics({ register: registry, prefix: 'portico_' })

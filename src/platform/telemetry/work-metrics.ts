@@ -1,19 +1,19 @@
 import { Counter, Gauge, type Registry } from 'prom-client'
 
-/** Work that nobody waits for and that was not done: no answer tells of it. It is asked for when the metrics are. */
-export const createBackgroundMetrics = (registry: Registry, givenUp: () => number): void => {
+/** Registers the number of dropped background tasks. No response reports them. `dropped` is read at each scrape. */
+export const createBackgroundMetrics = (registry: Registry, dropped: () => number): void => {
   new Counter({
     name: 'portico_background_given_up_total',
     help: 'Work in the background that was given up',
     registers: [registry],
     collect() {
       this.reset()
-      this.inc(givenUp())
+      this.inc(dropped())
     },
   })
 }
 
-/** Work in the background that failed: no answer tells of it. Kinds are known beforehand, so that each is there from the start. */
+/** Registers the number of failed job attempts. Each kind starts with 0, so that alerts can use it from the start. */
 export const createJobMetrics = (registry: Registry, kinds: readonly string[]) => {
   const failures = new Counter({
     name: 'portico_job_failures_total',
@@ -25,7 +25,7 @@ export const createJobMetrics = (registry: Registry, kinds: readonly string[]) =
   return { failed: (kind: string): void => failures.inc({ kind }) }
 }
 
-/** How many wait in each of the lines that bound what is costly; each is asked when the metrics are. */
+/** Registers the length of each bounded queue. The lengths are read at each scrape. */
 export const createQueueMetrics = (registry: Registry, queues: Readonly<Record<string, () => number>>): void => {
   new Gauge({
     name: 'portico_waiting',

@@ -4,9 +4,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { makeDirectory } from '../../../src/database/embedded/data-directory.ts'
 import { openEmbedded } from '../../../src/database/embedded/open-embedded.ts'
 import { isBlobStoreUnavailable, openBlobs } from '../../../src/platform/blobs/index.ts'
-import { makeDirectory } from '../../../src/platform/runtime/index.ts'
 
 let folder: string
 beforeAll(async () => {

@@ -5,6 +5,7 @@ import { afterAll, describe, expect, test } from 'vitest'
 import { schemaOwners } from '../../../src/compose/migrations.ts'
 import { type OpenDatabase, openDatabase } from '../../../src/database/index.ts'
 import { startServer } from '../../../src/main.ts'
+
 import { captureLog } from '../../harness/log.ts'
 import { startPostgres } from '../../harness/postgres.ts'
 import { postgresTarget } from '../../harness/postgres-target.ts'

@@ -44,7 +44,7 @@ describe.each(stores)('the last owner on $name', (store) => {
       onSessionsEnded: () => undefined,
       mailer,
       ledger: new Ledger(shared),
-      patiently: world.withoutTimeouts,
+      withoutTimeouts: world.withoutTimeouts,
     }
     handlers = new Map([
       ...world.handlers,

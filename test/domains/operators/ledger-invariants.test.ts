@@ -46,12 +46,12 @@ test.skipIf(!server)(
     const { database, clock } = world
     const operator = callerOf(await world.account('operator@example.test', 'SYSTEM'), 'SYSTEM')
     const began: number[] = []
-    const patiently: OpenDatabase['withoutTimeouts'] = (work) => {
+    const withoutTimeouts: OpenDatabase['withoutTimeouts'] = (work) => {
       began.push(clock.now())
       return store.withoutTimeouts(work)
     }
     const ledger = new Ledger({ database, clock, ids: systemIds })
-    const handlers = createLedgerHandlers({ ledger, clock, withoutTimeouts: patiently })
+    const handlers = createLedgerHandlers({ ledger, clock, withoutTimeouts: withoutTimeouts })
     const check = () => world.ask(handlers, contract.checkLedgerInvariants, { as: operator })
     // Stands for a book that takes longer to read than a statement may.
     const slow = store.withoutTimeouts((own) =>

@@ -138,8 +138,14 @@ describe('the rows of other workspaces, of other accounts and of other things st
       onFault: fault,
     })
     const ledger = new Ledger({ database, clock, ids })
-    const { withoutTimeouts: patiently } = world
-    const told = { signInUrl: () => '', endSessions, freezeOwnWorkspace, onSessionsEnded: () => undefined, patiently }
+    const { withoutTimeouts } = world
+    const told = {
+      signInUrl: () => '',
+      endSessions,
+      freezeOwnWorkspace,
+      onSessionsEnded: () => undefined,
+      withoutTimeouts,
+    }
     const invitations = { mailer, portalUrl: '', settings: accessSettings.invitations }
     const roles = { permissionTable: permissionTable.workspace, settings: accessSettings.roles }
     handlers = new Map([

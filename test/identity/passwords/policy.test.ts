@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { assertPasswordAllowed } from '../../../src/identity/passwords/policy.ts'
-import { noBreachCheck } from '../../../src/platform/checks/index.ts'
+import { noBreachCheck } from '../../../src/platform/breached-passwords.ts'
 import { codeOf, settingsAsDelivered } from '../harness.ts'
 
 describe('the password policy', () => {

@@ -14,14 +14,14 @@ const heapUsed = (): number => {
 }
 
 describe('the memory cache', () => {
-  test('keeps a value until its time is over', async () => {
+  test('keeps a counter until its window closes', async () => {
     const clock = testClock()
     const cache = createMemoryCache(clock, 10)
-    await cache.set('a', '1', 1_000)
+    await cache.increment('a', 1_000)
     clock.advance(999)
-    expect(await cache.get('a')).toBe('1')
+    expect(await cache.increment('a', 1_000)).toEqual({ count: 2, remaining: 1 })
     clock.advance(1)
-    expect(await cache.get('a')).toBeUndefined()
+    expect(await cache.increment('a', 1_000)).toEqual({ count: 1, remaining: 1_000 })
   })
 
   test('counts in fixed windows', async () => {
@@ -37,20 +37,20 @@ describe('the memory cache', () => {
   test('a clock that was set back prolongs nothing by more than its own time', async () => {
     const clock = testClock()
     const cache = createMemoryCache(clock, 10)
-    await cache.set('channel', 'key', 1_000)
     await cache.increment('mails', 1_000)
     await cache.increment('mails', 1_000)
     clock.advance(-1_000)
-    expect(await cache.get('channel')).toBe('key')
+    expect((await cache.increment('mails', 1_000)).count).toBe(3)
     clock.advance(-1)
-    expect(await cache.get('channel')).toBeUndefined()
     expect(await cache.increment('mails', 1_000)).toEqual({ count: 1, remaining: 1_000 })
   })
 
   test('is bounded: the least recently used entry is lost', async () => {
     const cache = createMemoryCache(testClock(), 2)
-    for (const key of ['a', 'b', 'c']) await cache.set(key, key, 1_000)
-    expect(await Promise.all(['a', 'b', 'c'].map((key) => cache.get(key)))).toEqual([undefined, 'b', 'c'])
+    for (const key of ['a', 'b', 'c']) await cache.increment(key, 1_000)
+    const counts: number[] = []
+    for (const key of ['c', 'b', 'a']) counts.push((await cache.increment(key, 1_000)).count)
+    expect(counts).toEqual([2, 2, 1])
   })
 
   test('what is over takes no room, though nobody asks for it again', async () => {
@@ -59,9 +59,9 @@ describe('the memory cache', () => {
     const before = heapUsed()
     for (let count = 0; count < 20_000; count++) {
       clock.advance(100)
-      await cache.set(`channel ${count}`, `${count}`.padEnd(1_000), 1_000)
+      await cache.increment(`${count}`.padEnd(1_000), 1_000)
     }
-    expect(await cache.get('channel 19999')).toBeDefined()
+    expect((await cache.increment('19999'.padEnd(1_000), 1_000)).count).toBe(2)
     // All of them are 20 MB, ten are live.
     expect(heapUsed() - before).toBeLessThan(5_000_000)
   })

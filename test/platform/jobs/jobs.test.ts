@@ -301,12 +301,8 @@ describe('jobs on the database', () => {
     'a recurring job’s first time may be later; a shorter interval counts at once, a longer one next time',
     async (world) => {
       const { clock, left } = world
-      const startedWith = async (everyMs: number, firstAfterMs = 0) => {
-        const { start, stop } = world.replica(async () => undefined, {
-          everyMs,
-          initialDelayMs: firstAfterMs,
-          concurrency: 0,
-        })
+      const startedWith = async (everyMs: number, initialDelayMs = 0) => {
+        const { start, stop } = world.replica(async () => undefined, { everyMs, initialDelayMs, concurrency: 0 })
         await start()
         await stop()
         return (await left()).map(({ run_at }) => run_at - clock.now())

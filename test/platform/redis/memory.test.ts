@@ -1,6 +1,7 @@
 import { afterAll, afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { type Cache, createRedisCache } from '../../../src/platform/cache/index.ts'
-import { createLimits, createRedisLimitStores } from '../../../src/platform/limits/limits.ts'
+import { createLimits } from '../../../src/platform/limits/limits.ts'
+import { createRedisLimitStores } from '../../../src/platform/limits/redis-limit-store.ts'
 import { isRedisUnavailable, openRedis, type RedisConnection } from '../../../src/platform/redis/index.ts'
 import { systemClock } from '../../../src/platform/runtime/index.ts'
 import { fillRedis, startRedis } from '../../harness/redis.ts'

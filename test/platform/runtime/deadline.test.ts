@@ -3,7 +3,7 @@ import { createServer as createHttpServer } from 'node:http'
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net'
 import { expect, test } from 'vitest'
 import { readBody } from '../../../src/gateway/http/body-reader.ts'
-import { fetchText } from '../../../src/platform/runtime/index.ts'
+import { fetchText } from '../../../src/platform/http-client.ts'
 
 const listen = async (server: Server): Promise<number> => {
   await once(server.listen(0, '127.0.0.1'), 'listening')

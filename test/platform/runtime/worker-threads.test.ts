@@ -10,9 +10,9 @@ const script = `
   import { readdirSync, readFileSync } from 'node:fs'
   import { readFile } from 'node:fs/promises'
   import { getPriority } from 'node:os'
-  import { yieldToEventLoop } from ${JSON.stringify(file)}
+  import { lowerWorkerPriority } from ${JSON.stringify(file)}
   await readFile('/proc/self/stat')
-  yieldToEventLoop()
+  lowerWorkerPriority()
   const told = readdirSync('/proc/self/task').map((id) => [readFileSync('/proc/self/task/' + id + '/comm', 'utf8').trim(), getPriority(Number(id))])
   console.log(JSON.stringify(told))
 `

@@ -1,0 +1,7 @@
+/**
+ * Rate limits: `Limits.spend` counts a request against a limit. The counters are express-rate-limit stores, in memory for
+ * one process or in Redis for all replicas.
+ */
+
+export { createLimits, type StoreFactory, scaledLimit } from './limits.ts'
+export { createRedisLimitStores } from './redis-limit-store.ts'

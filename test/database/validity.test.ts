@@ -1,0 +1,40 @@
+import { PGlite } from '@electric-sql/pglite'
+import { Kysely, sql } from 'kysely'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { embeddedDialect } from '../../src/database/embedded/dialect.ts'
+import { isValidAt, validAt } from '../../src/database/index.ts'
+import { parsers } from '../../src/database/value-parsers.ts'
+import { type Instant, instantOf, toDate } from '../../src/kernel/index.ts'
+
+const from = instantOf(Date.UTC(2026, 0, 31, 12))
+const lifetimeMs = 60_000
+const until = instantOf(from + lifetimeMs)
+
+let pglite: PGlite
+let database: Kysely<object>
+beforeAll(async () => {
+  pglite = await PGlite.create({ parsers })
+  database = new Kysely({ dialect: embeddedDialect(pglite) })
+})
+afterAll(() => pglite.close())
+
+const validInSql = async (at: Instant): Promise<boolean> => {
+  const { rows } = await sql<{ valid: boolean }>`
+    SELECT ${validAt('begins', 'ends', at)} AS valid
+      FROM (SELECT ${toDate(from)}::timestamptz AS begins, ${toDate(until)}::timestamptz AS ends) AS row`.execute(
+    database,
+  )
+  return rows[0]?.valid === true
+}
+
+test.each([
+  ['at its beginning', 0, true],
+  ['in its last millisecond', lifetimeMs - 1, true],
+  ['at its end', lifetimeMs, false],
+  ['after its end', lifetimeMs + 1, false],
+  ['with the clock set back by its whole lifetime', -lifetimeMs, true],
+  ['with the clock set back by more than its lifetime', -lifetimeMs - 1, false],
+])('validity %s: the same in SQL and in memory', async (_when, offset, expected) => {
+  const at = instantOf(from + offset)
+  expect([isValidAt({ from, until }, at), await validInSql(at)]).toEqual([expected, expected])
+})
