@@ -6,13 +6,13 @@ import {
   bizId,
   type Clock,
   chains,
-  instantOf,
   type Operation,
   type Permission,
   type Portal,
   parseLocale,
   Refusal,
   toDate,
+  toInstant,
 } from '../kernel/index.ts'
 import { isCompactJws } from '../platform/crypto/index.ts'
 import { AssertionClaims } from './call-assertion.ts'
@@ -45,7 +45,7 @@ const setCaller = (call: Call, claims: Claims): void => {
       portal: claims.portal,
       sessionId: sid ? bizId(sid) : null,
       apiKeyId: key ?? null,
-      steppedUpAt: steppedUpAt === undefined ? null : instantOf(steppedUpAt),
+      steppedUpAt: steppedUpAt === undefined ? null : toInstant(steppedUpAt),
       permissions: toSet(claims.permissions),
     }
   if (workspace) call.workspace = { ...workspace, id: bizId(workspace.id), permissions: toSet(workspace.permissions) }

@@ -78,5 +78,5 @@ export function createAssertionCache(
   clock: Clock,
 ): (call: Call) => MaybePromise<string> {
   const signed = createTtlCache<string>(clock, { ms: ttlMs / 2, max: maxAssertions })
-  return (call) => signed.read(keyOf(call), () => signer.sign({ audience, claims: toClaims(call), ttl: ttlMs }))
+  return (call) => signed.read(keyOf(call), () => signer.sign({ audience, claims: toClaims(call), ttlMs: ttlMs }))
 }

@@ -10,7 +10,7 @@ import { operatorPermissions } from '../contract/index.ts'
 import { inTransaction } from '../database/index.ts'
 import { operatorRoles } from '../domains/operators/index.ts'
 import { assertPasswordAllowed, provideAccount } from '../identity/index.ts'
-import { longestPassword, type Permission, passwordLength, Refusal } from '../kernel/index.ts'
+import { maxPasswordLength, type Permission, passwordLength, Refusal } from '../kernel/index.ts'
 
 import { createPasswordHasher } from '../platform/crypto/index.ts'
 import { systemClock, systemIds, systemRandomness } from '../platform/runtime/index.ts'
@@ -61,8 +61,8 @@ const shortest = 12
 const readPassword = async (): Promise<string> => {
   const password = (await text(stdin)).split(/\r?\n/)[0] ?? ''
   const length = passwordLength(password)
-  if (length < shortest || length > longestPassword)
-    throw new Error(`the password must have ${shortest} to ${longestPassword} characters`)
+  if (length < shortest || length > maxPasswordLength)
+    throw new Error(`the password must have ${shortest} to ${maxPasswordLength} characters`)
   if (password === developmentPassword) throw new Error('this password is in the documentation')
   return password
 }

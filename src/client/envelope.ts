@@ -1,8 +1,8 @@
 import { isRecord } from '../kernel/index.ts'
-import { PorticoError } from './error.ts'
+import { PorticoError } from './errors.ts'
 
 /** The frame of an answer (interface.md 2.1), as far as a client needs it. */
-export interface Frame {
+export interface Envelope {
   success: boolean
   code: string
   message: string
@@ -13,7 +13,7 @@ export interface Frame {
   envelope: object
 }
 
-const frameOf = (value: unknown): Frame | null => {
+const frameOf = (value: unknown): Envelope | null => {
   if (!isRecord(value)) return null
   const { success, code, message, timestamp, data } = value
   if (typeof success !== 'boolean' || typeof code !== 'string' || typeof message !== 'string') return null
@@ -41,7 +41,7 @@ export const readJson = async (response: Response): Promise<unknown> => {
  * The frame of a success; a refusal is thrown by its code, and whatever is no envelope as CLIENT.INVALID_REPLY with
  * its status, so that a proxy's own 503 counts as one.
  */
-export const openFrame = (response: Response, json: unknown, sentId: string): Frame => {
+export const readEnvelope = (response: Response, json: unknown, sentId: string): Envelope => {
   const { status, headers, ok } = response
   const frame = frameOf(json)
   if (frame?.success && ok) return frame

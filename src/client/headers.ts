@@ -1,5 +1,5 @@
 import type { Chain } from '../kernel/index.ts'
-import type { CallOptions } from './contract-types.ts'
+import type { CallOptions } from './operation-types.ts'
 import type { Settings } from './options.ts'
 import type { Route } from './routes.ts'
 
@@ -42,7 +42,7 @@ const sendable = (id: string, fields: Record<string, string>): Record<string, st
 }
 
 /** The header fields of a request by interface.md 4.1, and 4.4 for users/self. A form's type is left to fetch, which knows its boundary. */
-export const headersOf = (settings: Settings, facts: HeaderFacts): Record<string, string> => {
+export const buildHeaders = (settings: Settings, facts: HeaderFacts): Record<string, string> => {
   const { route, args, requestId, clientHash, accessToken } = facts
   return sendable(route.operation.id, {
     ...chainFields(settings, route.chain),
@@ -55,4 +55,17 @@ export const headersOf = (settings: Settings, facts: HeaderFacts): Record<string
     ...(args.workspaceId === undefined ? {} : { 'x-workspace-id': args.workspaceId }),
     ...Object.fromEntries(Object.entries(args.headers ?? {}).map(([name, value]) => [name.toLowerCase(), value])),
   })
+}
+
+/**
+ * A random UUID (RFC 9562, 5.4). crypto.randomUUID makes one too, but only in a secure context: a page that a development
+ * machine serves over http by its address has none.
+ */
+export const newRequestId = (): string => {
+  const bytes = crypto.getRandomValues(new Uint8Array(16))
+  const view = new DataView(bytes.buffer)
+  view.setUint8(6, (view.getUint8(6) & 0x0f) | 0x40)
+  view.setUint8(8, (view.getUint8(8) & 0x3f) | 0x80)
+  const hex = Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('')
+  return hex.replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-')
 }

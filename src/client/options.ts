@@ -133,7 +133,7 @@ const retryOf = ({ attempts = 5, firstDelayMs = 250, maxDelayMs = 10_000 }: Part
 
 type Given = CommonOptions & Partial<Pick<ClientOptions<Portal>, 'accessCode' | 'edgeHeaders' | 'seal'>>
 
-export const settle = (options: Given): Settings => ({
+export const resolveOptions = (options: Given): Settings => ({
   baseUrl: baseOf(options.baseUrl),
   accessCode: options.accessCode ?? '',
   locale: options.locale ?? 'en',

@@ -1,5 +1,5 @@
-import { longestTimer } from '../kernel/index.ts'
-import { isPorticoError, PorticoError } from './error.ts'
+import { maxTimerMs } from '../kernel/index.ts'
+import { isPorticoError, PorticoError } from './errors.ts'
 import type { RetryRule } from './options.ts'
 
 /**
@@ -22,7 +22,7 @@ const sleep = (milliseconds: number, signal: AbortSignal | undefined): Promise<v
         signal?.removeEventListener('abort', abort)
         resolve()
       },
-      Math.min(milliseconds, longestTimer),
+      Math.min(milliseconds, maxTimerMs),
     )
     signal?.addEventListener('abort', abort, { once: true })
   })
@@ -34,7 +34,7 @@ const delayOf = (rule: RetryRule, failures: number): number => {
 }
 
 /** Tries a task again while its failures may pass, up to the rule's bound; the last failure is the one that is thrown. */
-export const retrying = async <T>(
+export const retry = async <T>(
   rule: RetryRule,
   signal: AbortSignal | undefined,
   task: () => Promise<T>,

@@ -16,7 +16,7 @@ export const portalChains = {
 } as const satisfies Record<Portal, readonly ChainId[]>
 
 /** Every operation that one of these chains serves, by the first that does. */
-export const routesOf = (preference: readonly ChainId[]): Route[] =>
+export const listRoutes = (preference: readonly ChainId[]): Route[] =>
   namedOperations.flatMap(([name, operation]): Route[] => {
     const chainId = preference.find((each) => operation.chains.includes(each))
     return chainId ? [{ name, operation, chain: chains[chainId] }] : []
@@ -26,7 +26,7 @@ export const routesOf = (preference: readonly ChainId[]): Route[] =>
 const isNoSegment = (param: string): boolean => /^\.{0,2}$/.test(param)
 
 /** The path of a call below the base URL; parameters are percent-encoded. Throws where one is no part of a path. */
-export const pathOf = ({ operation, chain }: Route, params: Record<string, string> = {}): string =>
+export const buildPath = ({ operation, chain }: Route, params: Record<string, string> = {}): string =>
   chain.prefix +
   operation.path.replaceAll(/\{(\w+)\}/g, (_, name: string) => {
     const param = params[name] ?? ''
@@ -35,7 +35,7 @@ export const pathOf = ({ operation, chain }: Route, params: Record<string, strin
   })
 
 /** The query string with its question mark, empty without parameters; an undefined parameter is left out. */
-export const queryOf = (query: object = {}): string => {
+export const buildQuery = (query: object = {}): string => {
   const given = Object.entries(query).filter(([, value]) => value !== undefined)
   return given.length === 0 ? '' : `?${new URLSearchParams(given.map(([name, value]) => [name, String(value)]))}`
 }

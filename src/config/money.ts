@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { isCurrency, isRate, parseMoney, parseRatio, roundedUp } from '../kernel/index.ts'
+import { isCurrency, isRate, multiplyRoundingUp, parseMoney, parseRatio } from '../kernel/index.ts'
 import { secretUrl } from './addresses.ts'
 import { lifetimeMs, timeoutMs } from './values.ts'
 
@@ -31,7 +31,7 @@ const tariffTerms = z.object(tariff)
 /** The fees of the minimum order, as the ledger charges them. Larger orders leave more after fees. */
 const leastFee = (fixed: bigint, rate: string, least: bigint): bigint => {
   const share = parseRatio(rate)
-  return share ? fixed + roundedUp(least, share) : fixed
+  return share ? fixed + multiplyRoundingUp(least, share) : fixed
 }
 
 const areConsistent = (given: unknown): boolean => {

@@ -4,12 +4,12 @@ import {
   canonicalEmail,
   invalid,
   isCurrency,
-  longestPassword,
   type Money,
+  maxPasswordLength,
+  minPasswordLength,
   parseInstant,
   parseMoney,
   passwordLength,
-  shortestPassword,
   workspaceKind,
 } from '../kernel/index.ts'
 
@@ -105,7 +105,7 @@ export const moneyOf = (value: string, currencyCode: string): Money => {
 }
 
 /** Whether an amount is above zero and fits its currency's decimal places. */
-export const fits = (value: string, currencyCode: string): boolean =>
+export const fitsCurrency = (value: string, currencyCode: string): boolean =>
   isCurrency(currencyCode) && (parseMoney(value, currencyCode)?.minor ?? 0n) > 0n
 
 /** So long may what stands before the @ and after it be (RFC 5321, 4.5.3.1): no mail goes to a longer address. */
@@ -127,14 +127,14 @@ export const email = z.string().max(320).transform(canonicalEmail).pipe(mailbox)
 export const password = z
   .string()
   .min(1)
-  .max(4 * longestPassword, { abort: true })
-  .refine((value) => passwordLength(value) <= longestPassword)
-  .meta({ description: `At most ${longestPassword} characters, in NFKC` })
+  .max(4 * maxPasswordLength, { abort: true })
+  .refine((value) => passwordLength(value) <= maxPasswordLength)
+  .meta({ description: `At most ${maxPasswordLength} characters, in NFKC` })
 
 /** One that is to be set: what the rule asks beside its length, identity asks of it. */
 export const newPassword = password
-  .refine((value) => passwordLength(value) >= shortestPassword)
-  .meta({ description: `${shortestPassword} to ${longestPassword} characters, in NFKC; no common ones` })
+  .refine((value) => passwordLength(value) >= minPasswordLength)
+  .meta({ description: `${minPasswordLength} to ${maxPasswordLength} characters, in NFKC; no common ones` })
 
 /** A query parameter that counts. */
 const count = (min: number, max: number, initial: number) =>
@@ -153,7 +153,7 @@ export const interval = {
 
 const Interval = z.object({ startTime: z.string().optional(), endTime: z.string().optional() })
 /** Whether an interval that has both ends runs forward. */
-export const inOrder = (query: unknown): boolean => {
+export const isForward = (query: unknown): boolean => {
   const { startTime, endTime } = Interval.parse(query)
   return !startTime || !endTime || Date.parse(startTime) <= Date.parse(endTime)
 }
@@ -172,7 +172,7 @@ export const listQuery = <const S extends readonly [string, ...string[]], F exte
       ...interval,
       ...filters,
     })
-    .refine(inOrder, { path: ['endTime'], message: 'endTime is before startTime' })
+    .refine(isForward, { path: ['endTime'], message: 'endTime is before startTime' })
 
 const pagination = z.object({
   totalPages: z.int(),
@@ -207,7 +207,7 @@ export const statusHistory = (family: CodedFamily) =>
   )
 
 /** What operators see of each order beside its own fields and filter by: sandboxes wait in the same queues as LIVE workspaces. */
-export const ofWorkspace = { workspaceKind: coded(workspaceKind) }
-export const byWorkspace = { workspaceId: id.optional(), workspaceKind: codeOf(workspaceKind).optional() }
+export const workspaceFields = { workspaceKind: coded(workspaceKind) }
+export const workspaceFilters = { workspaceId: id.optional(), workspaceKind: codeOf(workspaceKind).optional() }
 
 export const nothing = z.null()

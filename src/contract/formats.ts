@@ -30,7 +30,7 @@ export const addressRange = z
   .meta({ description: 'An IPv4 or IPv6 address or CIDR range', examples: ['203.0.113.0/24'] })
 
 /** A list in which nothing stands twice. */
-export const distinct = <T extends z.ZodType<string>>(item: T, max: number) =>
+export const uniqueList = <T extends z.ZodType<string>>(item: T, max: number) =>
   z
     .array(item)
     .max(max)
@@ -77,5 +77,5 @@ export const phone = z
 export const changesSomething = (fields: object): boolean => Object.values(fields).some((value) => value !== undefined)
 
 /** An update whose fields are all optional: it has to change something. */
-export const someOf = <S extends z.ZodRawShape>(fields: S) =>
+export const partialUpdate = <S extends z.ZodRawShape>(fields: S) =>
   z.strictObject(fields).refine(changesSomething).meta({ minProperties: 1 })

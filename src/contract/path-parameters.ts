@@ -6,5 +6,5 @@ import { id } from './common.ts'
 export const pathParameterSchema = ({ params }: Operation, name: string): z.ZodType<string> => params?.[name] ?? id
 
 /** The code for a path parameter outside its declared form. */
-export const malformedParamCode = ({ malformedParam, refuses }: Operation): Code =>
+export const codeForMalformedParam = ({ malformedParam, refuses }: Operation): Code =>
   malformedParam ?? (refuses.includes('RESOURCE.NOT_FOUND') ? 'RESOURCE.NOT_FOUND' : 'VALIDATION.INVALID_PARAMETER')

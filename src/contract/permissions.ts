@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { invalid, operationsIn, type Permission } from '../kernel/index.ts'
 import { joinDeclarations } from './declarations.ts'
-import { distinct } from './formats.ts'
+import { uniqueList } from './formats.ts'
 
 /** The permissions of one group, such as `role`: each action is a permission `<group>:<action>`. */
 export interface PermissionGroup {
@@ -81,7 +81,7 @@ const maxCodeLength = 128
  * a code exists is for the service to check, with `assertKnownPermissions`.
  */
 export const permissionCodes = (list: PermissionList, min = 0) => {
-  const codes = distinct(z.string().max(maxCodeLength), maxCodes)
+  const codes = uniqueList(z.string().max(maxCodeLength), maxCodes)
   return (min > 0 ? codes.min(min) : codes).meta({ title: list })
 }
 

@@ -1,6 +1,20 @@
 import { type ChainId, type Code, chains, type Operation } from '../kernel/index.ts'
-import { observedErrors } from './observed-errors.ts'
-import { isSealable } from './sealed.ts'
+import { isSealable } from './sealed-bodies.ts'
+
+/**
+ * Where the interface is observed to answer 500 for what is a caller's mistake (interface.md 4.3, 4.7). Documented
+ * behaviour, not a fault; `compatibility.observedErrors: false` in a portal's configuration makes it a 400.
+ */
+export interface ObservedError {
+  /** `no-query`: the call has no query parameter at all. `no-channel-session`: no header names a channel session. */
+  condition: 'no-query' | 'no-channel-session'
+  code: Code
+}
+
+export const observedErrors: ReadonlyMap<string, ObservedError> = new Map<string, ObservedError>([
+  ['transfers.list', { condition: 'no-query', code: 'SYSTEM.INTERNAL_ERROR' }],
+  ['secureChannel.close', { condition: 'no-channel-session', code: 'SYSTEM.INTERNAL_ERROR' }],
+])
 
 const failures: readonly Code[] = [
   'SYSTEM.INTERNAL_ERROR',
@@ -18,7 +32,7 @@ const arriving: readonly Code[] = [
 ]
 
 /** What the pipeline may refuse for an operation on a chain: it follows from the perimeter and the policy. */
-export const impliedRefusals = (operation: Operation, chainId: ChainId): Code[] => {
+export const listImpliedRefusals = (operation: Operation, chainId: ChainId): Code[] => {
   const { policy } = operation
   const behindPortal = chains[chainId].perimeter === 'portal'
   const rules: [boolean, readonly Code[]][] = [
@@ -36,9 +50,13 @@ export const impliedRefusals = (operation: Operation, chainId: ChainId): Code[] 
 }
 
 /** Every code that an operation can answer on a chain, each once. */
-export const allRefusals = (operation: Operation, chainId: ChainId): Code[] => {
+export const listRefusals = (operation: Operation, chainId: ChainId): Code[] => {
   const observed = observedErrors.get(operation.id)
   return [
-    ...new Set([...impliedRefusals(operation, chainId), ...operation.refuses, ...(observed ? [observed.code] : [])]),
+    ...new Set([
+      ...listImpliedRefusals(operation, chainId),
+      ...operation.refuses,
+      ...(observed ? [observed.code] : []),
+    ]),
   ]
 }

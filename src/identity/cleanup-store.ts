@@ -1,6 +1,6 @@
 import { type RawBuilder, type SqlBool, sql } from 'kysely'
 import { type Database, moment } from '../database/index.ts'
-import { days, type Instant, plus } from '../kernel/index.ts'
+import { addMs, days, type Instant } from '../kernel/index.ts'
 import { failureRetentionMs, type LockoutRule } from './lockout/store.ts'
 
 /** Kept to answer questions about past sessions; the code no longer reads them. */
@@ -39,8 +39,8 @@ export const deleteExpired = async (
   lockout: Pick<LockoutRule, 'windowMs'>,
   signal?: AbortSignal,
 ): Promise<void> => {
-  const recently = plus(now, -shortRetentionMs)
-  const failuresBefore = plus(now, -failureRetentionMs(lockout))
+  const recently = addMs(now, -shortRetentionMs)
+  const failuresBefore = addMs(now, -failureRetentionMs(lockout))
   const noWait = sql<SqlBool>`(blocked_until IS NULL OR blocked_until < ${moment(failuresBefore)})`
   const expired: ExpiredRows[] = [
     { table: 'one_time_codes', column: 'expires_at', before: recently },
@@ -48,7 +48,7 @@ export const deleteExpired = async (
     { table: 'login_failures', column: 'window_started_at', before: failuresBefore, where: noWait },
     { table: 'password_tokens', column: 'expires_at', before: recently },
     { table: 'refresh_tokens', column: 'expires_at', before: recently },
-    { table: 'sessions', column: 'expires_at', before: plus(now, -sessionRetentionMs) },
+    { table: 'sessions', column: 'expires_at', before: addMs(now, -sessionRetentionMs) },
   ]
   for (const rows of expired) {
     for (let deleted = maxRows; deleted === maxRows; ) {

@@ -7,7 +7,7 @@ import type {
   Instant,
   Portal,
   Randomness,
-  RequestFacts,
+  RequestContext,
   Words,
 } from '../kernel/index.ts'
 import type { BackgroundWork } from '../platform/background-work.ts'
@@ -47,7 +47,7 @@ export interface IdentityPorts {
 }
 
 /** The context of a signed-in request. */
-export type CallerContext = RequestFacts & { caller: Caller }
+export type CallerContext = RequestContext & { caller: Caller }
 
 /** An account as its IP whitelist sees it. */
 export interface GuardedAccount {

@@ -1,3 +1,6 @@
+import type { CodedFamily, CodedValue } from './coded-values.ts'
+import type { Code } from './codes.ts'
+
 /** The languages of the interface (section 9); the first one is the fallback. */
 export const locales = ['en', 'zh', 'zh-Hant', 'ja', 'vi'] as const
 export type Locale = (typeof locales)[number]
@@ -45,4 +48,14 @@ export const parseLocale = (header: string | undefined): Locale => {
     if (locale) return locale
   }
   return fallbackLocale
+}
+
+/** Every text that people read, in their language (config/locales). */
+export interface Words {
+  /** The public sentence of a refusal; it names the invalid field where there is one. */
+  refusal(code: Code, locale: Locale, field?: string): string
+  /** A coded value with its label and description. Throws RangeError for a code that is not in the family. */
+  coded<C extends string>(family: CodedFamily<C>, code: C, locale: Locale): CodedValue
+  /** Any other text by its key, with its {{placeholders}} filled. */
+  text(key: string, locale: Locale, values?: Record<string, string>): string
 }

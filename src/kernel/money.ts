@@ -1,5 +1,39 @@
-import { exponentOf } from './currency.ts'
-import { decimalDigits } from './decimal.ts'
+/** Decimal places per currency: ISO 4217 (List One), and the crypto assets' own. */
+const byExponent: Record<number, string> = {
+  0: 'BIF CLP DJF GNF ISK JPY KMF KRW PYG RWF UGX UYI VND VUV XAF XOF XPF',
+  2: `AED AFN ALL AMD AOA ARS AUD AWG AZN BAM BBD BDT BGN BMD BND BOB BRL BSD BTN BWP BYN BZD CAD CDF CHF CNY
+      COP CRC CUP CVE CZK DKK DOP DZD EGP ERN ETB EUR FJD FKP GBP GEL GHS GIP GMD GTQ GYD HKD HNL HTG HUF IDR
+      ILS INR IRR JMD KES KGS KHR KPW KYD KZT LAK LBP LKR LRD LSL MAD MDL MGA MKD MMK MNT MOP MRU MUR MVR MWK
+      MXN MYR MZN NAD NGN NIO NOK NPR NZD PAB PEN PGK PHP PKR PLN QAR RON RSD RUB SAR SBD SCR SDG SEK SGD SHP
+      SLE SOS SRD SSP STN SVC SYP SZL THB TJS TMT TOP TRY TTD TWD TZS UAH USD UYU UZS VED VES WST XCD XCG YER ZAR
+      ZMW ZWG`,
+  3: 'BHD IQD JOD KWD LYD OMR TND',
+  4: 'CLF UYW',
+  6: 'USDC USDT',
+  8: 'BTC LTC',
+  18: 'ETH DAI',
+}
+
+const exponents = new Map<string, number>(
+  Object.entries(byExponent).flatMap(([exponent, list]) =>
+    list.split(/\s+/).map((currency): [string, number] => [currency, Number(exponent)]),
+  ),
+)
+
+export const isCurrency = (text: string): boolean => exponents.has(text)
+
+/** Decimal places of a currency that is known; throws for any other one. */
+export const exponentOf = (currency: string): number => {
+  const exponent = exponents.get(currency)
+  if (exponent === undefined) throw new RangeError(`unknown currency ${currency}`)
+  return exponent
+}
+
+/** The digits of a decimal string on either side of its point; undefined for a sign, an exponent or a leading zero. */
+export const splitDecimal = (text: string): { whole: string; fraction: string } | undefined => {
+  const [matched, whole = '', fraction = ''] = /^(0|[1-9]\d*)(?:\.(\d+))?$/.exec(text) ?? []
+  return matched === undefined ? undefined : { whole, fraction }
+}
 
 /** An exact amount: `minor` units of a currency, whose exponent says how many of them make one. */
 export interface Money {
@@ -8,7 +42,7 @@ export interface Money {
 }
 
 /** The most digits that the book keeps of one amount (the ledger's columns hold less than 10^38). */
-const maximumDigits = 30
+const maxDigits = 30
 
 export const money = (minor: bigint, currency: string): Money => ({ minor, currency })
 
@@ -17,16 +51,16 @@ export const money = (minor: bigint, currency: string): Money => ({ minor, curre
  * more decimal places than the currency has, or more digits than the book keeps. It never rounds.
  */
 export const parseMoney = (text: string, currency: string): Money | undefined => {
-  const digits = text.length <= maximumDigits + 1 ? decimalDigits(text) : undefined
+  const digits = text.length <= maxDigits + 1 ? splitDecimal(text) : undefined
   if (!digits) return undefined
   const { whole, fraction } = digits
   const exponent = exponentOf(currency)
-  if (fraction.length > exponent || whole.length + exponent > maximumDigits) return undefined
+  if (fraction.length > exponent || whole.length + exponent > maxDigits) return undefined
   return { minor: BigInt(whole + fraction.padEnd(exponent, '0')), currency }
 }
 
 /** Whether an amount that was worked out, not parsed, is one that the book keeps. */
-export const isKept = ({ minor }: Money): boolean => minor >= 0n && minor < 10n ** BigInt(maximumDigits)
+export const isStorable = ({ minor }: Money): boolean => minor >= 0n && minor < 10n ** BigInt(maxDigits)
 
 /** The decimal string of the wire, always with all of the currency's decimal places. */
 export const formatMoney = ({ minor, currency }: Money): string => {
@@ -37,21 +71,76 @@ export const formatMoney = ({ minor, currency }: Money): string => {
   return minor < 0n ? `-${text}` : text
 }
 
-const sameCurrency = (a: Money, b: Money): void => {
+const assertSameCurrency = (a: Money, b: Money): void => {
   if (a.currency !== b.currency) throw new TypeError(`mixed currencies ${a.currency} and ${b.currency}`)
 }
 
 export const add = (a: Money, b: Money): Money => {
-  sameCurrency(a, b)
+  assertSameCurrency(a, b)
   return { minor: a.minor + b.minor, currency: a.currency }
 }
 
 export const subtract = (a: Money, b: Money): Money => {
-  sameCurrency(a, b)
+  assertSameCurrency(a, b)
   return { minor: a.minor - b.minor, currency: a.currency }
 }
 
 export const compare = (a: Money, b: Money): number => {
-  sameCurrency(a, b)
+  assertSameCurrency(a, b)
   return a.minor < b.minor ? -1 : a.minor > b.minor ? 1 : 0
+}
+
+/** An exact fraction of BigInts, its denominator above zero: rates and shares, for which floats would lie. */
+export interface Ratio {
+  readonly numerator: bigint
+  readonly denominator: bigint
+}
+
+export const ratio = (over: bigint, under: bigint): Ratio => {
+  if (under <= 0n) throw new RangeError('a ratio has a denominator above zero')
+  return { numerator: over, denominator: under }
+}
+
+/** The fraction that a decimal string without sign or exponent names; undefined for anything else. */
+export const parseRatio = (text: string): Ratio | undefined => {
+  const digits = splitDecimal(text)
+  return (
+    digits && { numerator: BigInt(digits.whole + digits.fraction), denominator: 10n ** BigInt(digits.fraction.length) }
+  )
+}
+
+/** How a rate is written; it is more than nothing besides. */
+export const ratePattern = /^(0|[1-9]\d{0,11})(\.\d{1,12})?$/
+
+/** Whether a text is an exchange rate: a decimal string above zero, of twelve places before the point and after it at most. */
+export const isRate = (text: string): boolean => ratePattern.test(text) && /[1-9]/.test(text)
+
+export const multiplyRatios = (a: Ratio, b: Ratio): Ratio => ({
+  numerator: a.numerator * b.numerator,
+  denominator: a.denominator * b.denominator,
+})
+
+/** Throws for nothing, which has no inverse. */
+export const invert = ({ numerator: over, denominator: under }: Ratio): Ratio => ratio(under, over)
+
+/** One less the share, for a share of at most one. */
+export const complement = ({ numerator: over, denominator: under }: Ratio): Ratio => ({
+  numerator: under - over,
+  denominator: under,
+})
+
+/** Of units that are not negative: what they make, rounded down. */
+export const multiplyRoundingDown = (units: bigint, { numerator: over, denominator: under }: Ratio): bigint =>
+  (units * over) / under
+
+/** The same, rounded up. */
+export const multiplyRoundingUp = (units: bigint, { numerator: over, denominator: under }: Ratio): bigint =>
+  (units * over + under - 1n) / under
+
+/** The decimal string cut off after so many places, without trailing zeros. */
+export const formatTruncated = ({ numerator: over, denominator: under }: Ratio, places: number): string => {
+  const digits = ((over * 10n ** BigInt(places)) / under).toString().padStart(places + 1, '0')
+  const fraction = digits.slice(-places).replace(/0+$/, '')
+  const whole = digits.slice(0, -places)
+  return fraction === '' ? whole : `${whole}.${fraction}`
 }

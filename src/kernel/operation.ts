@@ -1,5 +1,4 @@
 import type { z } from 'zod'
-import type { ChainId } from './chain.ts'
 import type { Code } from './codes.ts'
 import type { Policy } from './policy.ts'
 
@@ -32,7 +31,7 @@ export interface Operation {
   query?: z.ZodType
   body: BodyKind
   /** What a body is refused with that is no JSON: VALIDATION.INVALID_PARAMETER where nothing else is said. */
-  unreadable?: Code
+  malformedBody?: Code
   reply: ReplyKind
   /** What the operation itself refuses, beyond what its policy implies. */
   refuses: readonly Code[]
@@ -43,7 +42,7 @@ type ParamNames<Path extends string> = Path extends `${string}{${infer Name}}${i
   : never
 
 /** An operation as its handler sees it. */
-export interface Typed<O extends Operation> {
+export interface OperationTypes<O extends Operation> {
   params: Record<ParamNames<O['path']>, string>
   query: O['query'] extends z.ZodType ? z.output<O['query']> : Record<string, never>
   body: O['body'] extends z.ZodType ? z.output<O['body']> : null
@@ -56,4 +55,45 @@ export const operation = <const O extends Operation>(declared: O): O => declared
 export const domainOf = (id: string): string => id.slice(0, id.indexOf('.'))
 
 /** The names inside a path's braces, in their order. */
-export const paramNames = (path: string): string[] => [...path.matchAll(/\{(\w+)\}/g)].map((match) => match[1] ?? '')
+export const pathParamNames = (path: string): string[] =>
+  [...path.matchAll(/\{(\w+)\}/g)].map((match) => match[1] ?? '')
+
+/**
+ * The ways in. A chain is a path prefix with its perimeter: which portal it belongs to, whether the portal
+ * and edge headers of section 4.1 are demanded, and the envelope version that it speaks (section 9).
+ */
+export const portals = ['CONSUMER', 'SYSTEM'] as const
+export type Portal = (typeof portals)[number]
+
+export interface Chain {
+  prefix: string
+  /** `code`: whichever portal the access code names; `token`: whichever portal the token names. */
+  portal: Portal | 'code' | 'token'
+  perimeter: 'portal' | 'self' | 'machine'
+  envelope: string
+}
+
+export const chains = {
+  consumer: { prefix: '/web/v1/consumer', portal: 'CONSUMER', perimeter: 'portal', envelope: '2.0.0' },
+  system: { prefix: '/web/v1/system', portal: 'SYSTEM', perimeter: 'portal', envelope: '2.0.0' },
+  shared: { prefix: '/web/v1', portal: 'code', perimeter: 'portal', envelope: '2.0.0' },
+  self: { prefix: '/web/v1/users/self', portal: 'token', perimeter: 'self', envelope: '1.3.0' },
+  api: { prefix: '/api/v1/consumer', portal: 'CONSUMER', perimeter: 'machine', envelope: '2.0.0' },
+} as const satisfies Record<string, Chain>
+
+export type ChainId = keyof typeof chains
+
+/** The portal that a chain belongs to; null where the access code or the token decides. */
+export const portalOfChain = ({ portal }: Chain): Portal | null =>
+  portal === 'code' || portal === 'token' ? null : portal
+
+const isChainId = (text: string): text is ChainId => Object.hasOwn(chains, text)
+
+/** The longest prefix first: one may stand below another. */
+const byPrefix = Object.keys(chains)
+  .filter(isChainId)
+  .sort((a, b) => chains[b].prefix.length - chains[a].prefix.length)
+
+/** The chain that a path stands below, whether or not there is anything; the CONSUMER portal's where it is none's. */
+export const findChain = (path: string): ChainId =>
+  byPrefix.find((id) => `${path}/`.startsWith(`${chains[id].prefix}/`)) ?? 'consumer'

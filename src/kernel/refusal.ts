@@ -2,7 +2,7 @@ import type { Code } from './codes.ts'
 import { wholeSeconds } from './time.ts'
 
 /** A limit that is used up, as an answer's RateLimit fields tell it. */
-export interface SpentLimit {
+export interface ExceededLimit {
   name: string
   limit: number
   windowMs: number
@@ -17,7 +17,7 @@ export interface RefusalDetail {
   /** Seconds until another try makes sense. */
   retryAfter?: number
   /** The limit that refuses, where it is none of the pipeline's, which the answer would speak of else. */
-  limit?: SpentLimit
+  limit?: ExceededLimit
   /** Extra response headers, such as Allow. */
   headers?: Record<string, string>
   /** Documented behaviour that answers with a fault's status: logged at info, not counted as a fault. */
@@ -45,7 +45,14 @@ export const invalid = (field: string, internal?: string): Refusal =>
 export const notFound = (internal?: string): Refusal => new Refusal('RESOURCE.NOT_FOUND', internal ? { internal } : {})
 
 /** A refusal of what is let in again after a wait, by a limit that the caller is told of. */
-export const rateLimited = (waitMs: number, internal: string, by?: Omit<SpentLimit, 'resetMs'>): Refusal => {
+export const rateLimited = (waitMs: number, internal: string, by?: Omit<ExceededLimit, 'resetMs'>): Refusal => {
   const waits = { internal, retryAfter: wholeSeconds(waitMs) }
   return new Refusal('ACCESS.RATE_LIMITED', by ? { ...waits, limit: { ...by, resetMs: waitMs } } : waits)
 }
+
+/** What an error says of itself; anything may be thrown. */
+export const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
+
+/** The code that Node, a library or the store has given an error, if it has. */
+export const errorCode = (error: unknown): string | undefined =>
+  error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined

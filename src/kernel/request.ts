@@ -1,7 +1,6 @@
-import type { Portal } from './chain.ts'
 import type { AccountId, SessionId, WorkspaceId } from './ids.ts'
 import type { Locale } from './locale.ts'
-import type { Operation, Typed } from './operation.ts'
+import type { Operation, OperationTypes, Portal } from './operation.ts'
 import type { Permission } from './policy.ts'
 import type { Instant } from './time.ts'
 
@@ -48,7 +47,7 @@ export interface Upload {
 }
 
 /** What every handler is told beside its input. */
-export interface RequestFacts {
+export interface RequestContext {
   operationId: string
   requestId: string
   receivedAt: Instant
@@ -71,10 +70,10 @@ export interface RequestFacts {
 }
 
 /** A request that has passed every stage, as a handler sees it: its types follow from the operation's policy. */
-export interface Request<O extends Operation> extends RequestFacts {
-  params: Typed<O>['params']
-  query: Typed<O>['query']
-  body: Typed<O>['body']
+export interface Request<O extends Operation> extends RequestContext {
+  params: OperationTypes<O>['params']
+  query: OperationTypes<O>['query']
+  body: OperationTypes<O>['body']
   caller: O['policy']['caller'] extends 'account' ? Caller : null
   workspace: O['policy']['workspace'] extends 'none' ? null : WorkspaceAccess
   idempotency: O['policy']['idempotent'] extends true ? Idempotency : null
@@ -96,7 +95,7 @@ export class StreamReply {
 
 export type Handler<O extends Operation> = (
   request: Request<O>,
-) => Promise<O['reply'] extends 'stream' ? StreamReply : Typed<O>['reply']>
+) => Promise<O['reply'] extends 'stream' ? StreamReply : OperationTypes<O>['reply']>
 
 /** The operations among the exports of a contract file. */
 type OperationNames<Contract> = {
@@ -109,7 +108,7 @@ export type HandlersOf<Contract> = {
 }
 
 /** A request before its types are narrowed by one operation's policy and schemas. */
-export interface AnyRequest extends RequestFacts {
+export interface AnyRequest extends RequestContext {
   params: Record<string, string>
   query: unknown
   body: unknown
@@ -134,7 +133,7 @@ export const operationsIn = (contract: object): [name: string, operation: Operat
  * Pairs a contract file's operations with their handlers by export name. Operations without one answer 501.
  * The erased type is safe because the validation stage parses each request by the same operation's schemas.
  */
-export const handlerTable = <Contract extends object>(
+export const createHandlerTable = <Contract extends object>(
   contract: Contract,
   handlers: Partial<HandlersOf<Contract>>,
 ): HandlerTable => {
@@ -145,4 +144,18 @@ export const handlerTable = <Contract extends object>(
     table.set(declared.id, handler as AnyHandler)
   }
   return table
+}
+
+/** What the gateway asserts of a call to an upstream. */
+export interface CallAssertion {
+  /** The one upstream that it is for. */
+  audience: string
+  claims: Record<string, unknown>
+  /** How long it is good, in ms. */
+  ttlMs: number
+}
+
+/** Makes it a JWT with `iss`, `iat` and `exp`, verifiable against the gateway's JWKS. */
+export interface AssertionSigner {
+  sign(assertion: CallAssertion): Promise<string>
 }

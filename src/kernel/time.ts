@@ -7,10 +7,10 @@ export interface Clock {
   now(): Instant
 }
 
-export const instantOf = (epochMilliseconds: number): Instant => epochMilliseconds as Instant
-export const plus = (at: Instant, milliseconds: number): Instant => (at + milliseconds) as Instant
+export const toInstant = (epochMilliseconds: number): Instant => epochMilliseconds as Instant
+export const addMs = (at: Instant, milliseconds: number): Instant => (at + milliseconds) as Instant
 export const toIso = (at: Instant): string => new Date(at).toISOString()
-export const isoOrNull = (at: Instant | null): string | null => (at === null ? null : toIso(at))
+export const toIsoOrNull = (at: Instant | null): string | null => (at === null ? null : toIso(at))
 export const toDate = (at: Instant): Date => new Date(at)
 
 /** The years 1 to 9999 of UTC: the store has no year 0, and ISO 8601 writes no more than four digits. */
@@ -23,7 +23,7 @@ const latest = Date.parse('9999-12-31T23:59:59.999Z')
  */
 export const parseInstant = (text: string | undefined): Instant | undefined => {
   const milliseconds = Date.parse(text ?? '')
-  return milliseconds >= earliest && milliseconds <= latest ? instantOf(milliseconds) : undefined
+  return milliseconds >= earliest && milliseconds <= latest ? toInstant(milliseconds) : undefined
 }
 
 const isFiner = /\.\d{3}\d*[1-9]/
@@ -32,7 +32,7 @@ const isFiner = /\.\d{3}\d*[1-9]/
  * What lies between two instants that texts name, both of them included. A store knows whole milliseconds: of one that is
  * finer, what came before it in the same millisecond is not from it on.
  */
-export const intervalOf = ({
+export const parseInterval = ({
   startTime,
   endTime,
 }: {
@@ -41,7 +41,7 @@ export const intervalOf = ({
 }) => {
   const from = parseInstant(startTime)
   const isWithin = from !== undefined && from < latest && isFiner.test(startTime ?? '')
-  return { from: isWithin ? plus(from, 1) : from, to: parseInstant(endTime) }
+  return { from: isWithin ? addMs(from, 1) : from, to: parseInstant(endTime) }
 }
 
 /** Whether two instants are no further apart than that, whichever is first: a clock that was set back prolongs nothing. */
@@ -55,7 +55,7 @@ export const wholeSeconds = (milliseconds: number): number => Math.max(1, Math.c
 export const wholeMinutes = (milliseconds: number): number => Math.max(1, Math.floor(milliseconds / 60_000))
 
 /** Node's timers hold no more milliseconds; one that is asked for more fires at once. */
-export const longestTimer = 2 ** 31 - 1
+export const maxTimerMs = 2 ** 31 - 1
 
 export const minutes = (count: number): number => count * 60_000
 export const hours = (count: number): number => count * 3_600_000

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { byWorkspace, listQuery, ofWorkspace, page } from '../contract/common.ts'
+import { listQuery, page, workspaceFields, workspaceFilters } from '../contract/common.ts'
 import { reason } from '../contract/formats.ts'
 import { decision, operator } from '../contract/policies.ts'
 import { type CodeOf, codedFamily, type Permission } from '../kernel/index.ts'
@@ -59,15 +59,15 @@ export const operatorOrderList = <O extends z.ZodObject, F extends z.ZodRawShape
     method: 'GET',
     chains: ['system'],
     policy: { ...operator, permission },
-    query: listQuery(orderSort, { ...filters, ...byWorkspace }),
+    query: listQuery(orderSort, { ...filters, ...workspaceFilters }),
     body: 'none',
-    reply: page(order.extend(ofWorkspace)),
+    reply: page(order.extend(workspaceFields)),
     refuses: [],
   }) as const
 
 /** An operator's read of one order of any workspace. */
 export const operatorOrderRead = <O extends z.ZodObject, P extends Permission>(order: O, permission: P) =>
-  ({ ...orderRead(order.extend(ofWorkspace)), chains: ['system'], policy: { ...operator, permission } }) as const
+  ({ ...orderRead(order.extend(workspaceFields)), chains: ['system'], policy: { ...operator, permission } }) as const
 
 /** An operator's decision on an order, with the four-eyes rule. */
 export const orderDecision = <O extends z.ZodObject, P extends Permission>(order: O, permission: P) =>

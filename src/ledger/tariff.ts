@@ -4,11 +4,11 @@ import {
   compare,
   type Money,
   money,
+  multiplyRoundingUp,
   parseMoney,
   parseRatio,
   type Ratio,
   Refusal,
-  roundedUp,
   subtract,
 } from '../kernel/index.ts'
 import type { Entry, Party } from './commands/command.ts'
@@ -43,7 +43,7 @@ export const parseConfiguredAmount = (text: string, currency: string): Money => 
 export const parseTariff = (settings: TariffSettings): Tariff => {
   const { currency, minAmount, maxAmount, dailyMax, fixedFee, feeRate } = settings
   const share = parseRatio(feeRate)
-  if (!share || share.over >= share.under) throw new RangeError(`${feeRate} is not a share below one`)
+  if (!share || share.numerator >= share.denominator) throw new RangeError(`${feeRate} is not a share below one`)
   return {
     minimum: parseConfiguredAmount(minAmount, currency),
     maximum: parseConfiguredAmount(maxAmount, currency),
@@ -66,7 +66,7 @@ export const computeCharge = ({ minimum, maximum, fixedFee, feeRate }: Tariff, r
   const amount = moneyOf(requested, currency)
   const outside = compare(amount, minimum) < 0 || compare(amount, maximum) > 0
   if (outside) throw new Refusal('WALLET.LIMIT_EXCEEDED', { internal: 'below the minimum or above the maximum' })
-  const fee = add(fixedFee, money(roundedUp(amount.minor, feeRate), currency))
+  const fee = add(fixedFee, money(multiplyRoundingUp(amount.minor, feeRate), currency))
   const net = subtract(amount, fee)
   if (net.minor <= 0n) throw new Refusal('WALLET.LIMIT_EXCEEDED', { internal: 'the fee exceeds the amount' })
   return { amount, fee, net }

@@ -1,20 +1,19 @@
 import { z } from 'zod'
-import { isSealable } from '../contract/sealed.ts'
+import { isSealable } from '../contract/sealed-bodies.ts'
 import { filePurpose } from '../domains/files/contract.ts'
 import type { Chain, Operation } from '../kernel/index.ts'
 import type { Example } from './examples.ts'
-import { inTurns } from './in-turns.ts'
 import { type JsonObject, reference } from './json.ts'
-import { codeNameOf, pascal } from './names.ts'
-import { schemaOf } from './schema.ts'
+import { exportNameOf, toPascalCase } from './names.ts'
+import { inBatches, toJsonSchema } from './schemas.ts'
 
-const nameOf = (operation: Operation): string => `${pascal(codeNameOf(operation))}Request`
+const nameOf = (operation: Operation): string => `${toPascalCase(exportNameOf(operation))}Request`
 
 /** The bodies of all operations, a component each. */
 export const bodyComponents = async (operations: readonly Operation[]): Promise<Record<string, JsonObject>> => {
   const components: Record<string, JsonObject> = {}
-  for await (const operation of inTurns(operations))
-    if (operation.body instanceof z.ZodType) components[nameOf(operation)] = schemaOf(operation.body, 'input')
+  for await (const operation of inBatches(operations))
+    if (operation.body instanceof z.ZodType) components[nameOf(operation)] = toJsonSchema(operation.body, 'input')
   return components
 }
 
@@ -29,7 +28,7 @@ const uploadForm: JsonObject = {
 }
 
 /** The request body of an operation, as far as it has one. */
-export const bodyOf = (operation: Operation, chain: Chain, example: Example): JsonObject => {
+export const toRequestBody = (operation: Operation, chain: Chain, example: Example): JsonObject => {
   const { body } = operation
   if (body === 'none') return {}
   const { request } = example

@@ -1,20 +1,16 @@
-import { SealedBody, SealedReply } from '../contract/sealed.ts'
+import { SealedBody, SealedReply } from '../contract/sealed-bodies.ts'
 import { type Chain, type ChainId, chains, type Operation } from '../kernel/index.ts'
-import { bodyComponents, bodyOf } from './bodies.ts'
-import { codedComponents } from './coded.ts'
-import { descriptionOf, introduction, securityOf, securitySchemes } from './description.ts'
-import { envelopeComponents } from './envelopes.ts'
+import { bodyComponents, toRequestBody } from './bodies.ts'
+import { codedComponents, envelopeComponents } from './components.ts'
 import { type Examples, noExamples } from './examples.ts'
-import { inTurns } from './in-turns.ts'
-import { isJsonObject, type JsonObject } from './json.ts'
-import { operationIdOf } from './names.ts'
-import { headerComponents, parametersOf } from './parameters.ts'
-import { refusalAnswers, type Sentence } from './refusals.ts'
-import { headerFields, repliesOf } from './replies.ts'
-import { schemaOf } from './schema.ts'
+import { isJsonObject, type JsonObject, pickReferenced } from './json.ts'
+import { listTags, operationIdOf, toTag } from './names.ts'
+import { describePolicy, introduction, securitySchemes, toSecurity } from './operations.ts'
+import { headerComponents, listParameters } from './parameters.ts'
+import { createRefusalResponses, type Sentence } from './refusals.ts'
+import { responseHeaderComponents, toSuccessResponses } from './replies.ts'
+import { inBatches, toJsonSchema } from './schemas.ts'
 import { shareSchemas } from './shared-schemas.ts'
-import { tagOf, tagsOf } from './tags.ts'
-import { used } from './used.ts'
 
 export interface DocumentOptions {
   version: string
@@ -24,7 +20,10 @@ export interface DocumentOptions {
   sentence?: Sentence
 }
 
-const sealedComponents = { SealedBody: schemaOf(SealedBody, 'input'), SealedReply: schemaOf(SealedReply, 'output') }
+const sealedComponents = {
+  SealedBody: toJsonSchema(SealedBody, 'input'),
+  SealedReply: toJsonSchema(SealedReply, 'output'),
+}
 
 const itself: Sentence = (code) => code
 
@@ -41,27 +40,27 @@ export const openApiDocument = async (
     ...sealedComponents,
   }
   const shared = await shareSchemas(catalogue, Object.keys(fixed))
-  const refusals = refusalAnswers(sentence, examples.refusals)
+  const refusals = createRefusalResponses(sentence, examples.refusals)
 
   const operationObject = (operation: Operation, chainId: ChainId, chain: Chain): JsonObject => {
     const example = examples.operations.get(operation.id) ?? {}
     return {
       operationId: operationIdOf(operation, chainId),
-      tags: [tagOf(operation)],
+      tags: [toTag(operation)],
       summary: operation.summary,
-      description: descriptionOf(operation, chain),
-      security: securityOf(operation, chain),
-      parameters: parametersOf(operation, chain, example),
-      ...bodyOf(operation, chain, example),
+      description: describePolicy(operation, chain),
+      security: toSecurity(operation, chain),
+      parameters: listParameters(operation, chain, example),
+      ...toRequestBody(operation, chain, example),
       responses: {
-        ...repliesOf(operation, chain, shared.dataOf(operation), example),
+        ...toSuccessResponses(operation, chain, shared.dataOf(operation), example),
         ...refusals.of(operation, chainId),
       },
     }
   }
 
   const paths: JsonObject = {}
-  for await (const operation of inTurns(catalogue)) {
+  for await (const operation of inBatches(catalogue)) {
     for (const chainId of operation.chains) {
       const path = chains[chainId].prefix + operation.path
       const item = paths[path]
@@ -83,13 +82,13 @@ export const openApiDocument = async (
     },
     // Wherever the document itself is served.
     servers: [{ url: '/' }],
-    tags: tagsOf(catalogue),
+    tags: listTags(catalogue),
     paths,
     components: {
-      schemas: used({ ...fixed, ...shared.components }, 'schemas', body),
-      parameters: used(headerComponents(), 'parameters', paths),
+      schemas: pickReferenced({ ...fixed, ...shared.components }, 'schemas', body),
+      parameters: pickReferenced(headerComponents(), 'parameters', paths),
       responses: refusals.components,
-      headers: used(headerFields, 'headers', body),
+      headers: pickReferenced(responseHeaderComponents, 'headers', body),
       securitySchemes,
     },
   }

@@ -30,3 +30,24 @@ export const mapObjects = (value: Json, change: (object: JsonObject) => JsonObje
 /** The same for an object that itself stays. */
 export const mapMembers = (object: JsonObject, change: (object: JsonObject) => JsonObject | undefined): JsonObject =>
   Object.fromEntries(Object.entries(object).map(([name, member]) => [name, mapObjects(member, change)]))
+
+/** Every reference into the components of one kind. */
+const pointedTo = (value: Json, kind: string): Set<string> => {
+  const references = JSON.stringify(value).matchAll(new RegExp(`"\\$ref":"#/components/${kind}/([^"]+)"`, 'g'))
+  return new Set(references.map(([, name = '']) => name))
+}
+
+/** The components that something points to, others of the same kind among them. */
+export const pickReferenced = (all: Record<string, JsonObject>, kind: string, from: Json): JsonObject => {
+  const kept: JsonObject = {}
+  const visit = (value: Json): void => {
+    for (const name of pointedTo(value, kind)) {
+      const component = all[name]
+      if (name in kept || !component) continue
+      kept[name] = component
+      visit(component)
+    }
+  }
+  visit(from)
+  return Object.fromEntries(Object.entries(kept).toSorted(([a], [b]) => (a < b ? -1 : 1)))
+}

@@ -1,9 +1,9 @@
 import { pathParameterSchema } from '../contract/path-parameters.ts'
-import { type Chain, type Operation, paramNames } from '../kernel/index.ts'
+import { type Chain, type Operation, pathParamNames } from '../kernel/index.ts'
 import type { Example } from './examples.ts'
 import { type HeaderRow, headerTable } from './header-table.ts'
 import { isJsonObject, type Json, type JsonObject, reference } from './json.ts'
-import { schemaOf } from './schema.ts'
+import { toJsonSchema } from './schemas.ts'
 
 const headerParameter = ({ name, description, schema, example }: HeaderRow, required: boolean): JsonObject => ({
   name,
@@ -33,7 +33,7 @@ const headersOf = (operation: Operation, chain: Chain): JsonObject[] =>
 const namesIn = (value: Json | undefined): Json[] => (Array.isArray(value) ? value : [])
 
 const pathParameter = (operation: Operation, name: string, recorded: Json | undefined): JsonObject => {
-  const { description, examples, ...schema } = schemaOf(pathParameterSchema(operation, name), 'input')
+  const { description, examples, ...schema } = toJsonSchema(pathParameterSchema(operation, name), 'input')
   const example = recorded ?? namesIn(examples)[0]
   return {
     name,
@@ -58,8 +58,8 @@ const readAs = (type: Json | undefined, text: Json | undefined): Json | undefine
 /** Query parameters: what each of them means once it is read (a count is an integer), needed where the wire needs it. */
 const queryOf = ({ query }: Operation, recorded: JsonObject): JsonObject[] => {
   if (!query) return []
-  const needed = namesIn(schemaOf(query, 'input').required)
-  return membersOf(schemaOf(query, 'output')).map(([name, schema]) => {
+  const needed = namesIn(toJsonSchema(query, 'input').required)
+  return membersOf(toJsonSchema(query, 'output')).map(([name, schema]) => {
     const { description, examples, ...rest } = isJsonObject(schema) ? schema : {}
     const example = readAs(rest.type, recorded[name]) ?? namesIn(examples)[0]
     return {
@@ -73,12 +73,12 @@ const queryOf = ({ query }: Operation, recorded: JsonObject): JsonObject[] => {
   })
 }
 
-export const parametersOf = (
+export const listParameters = (
   operation: Operation,
   chain: Chain,
   { params = {}, query = {} }: Example,
 ): JsonObject[] => [
-  ...paramNames(operation.path).map((name) => pathParameter(operation, name, params[name])),
+  ...pathParamNames(operation.path).map((name) => pathParameter(operation, name, params[name])),
   ...queryOf(operation, query),
   ...headersOf(operation, chain),
 ]

@@ -1,14 +1,13 @@
 import { numericCode, statusOf } from '../contract/index.ts'
-import { observedErrors } from '../contract/observed-errors.ts'
-import { allRefusals } from '../contract/refusals.ts'
+import { listRefusals, observedErrors } from '../contract/refusals.ts'
 import { type ChainId, type Code, chains, type Operation } from '../kernel/index.ts'
 import { type Json, type JsonObject, reference } from './json.ts'
-import { answerHeaders } from './replies.ts'
+import { responseHeaders } from './replies.ts'
 
 /** The public sentence of a code, in English. */
 export type Sentence = (code: Code) => string
 
-export interface RefusalAnswers {
+export interface RefusalResponses {
   /** The answers of an operation's refusals by status, each pointing to a component. */
   of(operation: Operation, chainId: ChainId): Record<string, JsonObject>
   /** What has been pointed to so far. */
@@ -29,7 +28,7 @@ const observed = {
 } as const
 
 /** Answers that are the same for many operations stand once, named by their codes, with the envelopes that were seen. */
-export const refusalAnswers = (sentence: Sentence, recorded: ReadonlyMap<string, Json>): RefusalAnswers => {
+export const createRefusalResponses = (sentence: Sentence, recorded: ReadonlyMap<string, Json>): RefusalResponses => {
   const components: Record<string, JsonObject> = {}
 
   const examplesOf = (names: readonly string[]): JsonObject => {
@@ -44,7 +43,7 @@ export const refusalAnswers = (sentence: Sentence, recorded: ReadonlyMap<string,
     description: [...given.map((code) => `\`${self ? numericCode(code) : code}\`: ${sentence(code)}.`), note]
       .filter(Boolean)
       .join('\n\n'),
-    ...answerHeaders(Object.fromEntries(given.flatMap((code) => Object.entries(fieldsOf(code))))),
+    ...responseHeaders(Object.fromEntries(given.flatMap((code) => Object.entries(fieldsOf(code))))),
     content: {
       'application/json': {
         schema: {
@@ -62,7 +61,7 @@ export const refusalAnswers = (sentence: Sentence, recorded: ReadonlyMap<string,
     components,
     of: (operation, chainId) => {
       const byStatus = new Map<string, Code[]>()
-      for (const code of allRefusals(operation, chainId)) {
+      for (const code of listRefusals(operation, chainId)) {
         const status = String(statusOf(code))
         byStatus.set(status, [...(byStatus.get(status) ?? []), code])
       }

@@ -1,10 +1,10 @@
-import { isSealable } from '../contract/sealed.ts'
+import { isSealable } from '../contract/sealed-bodies.ts'
 import type { Chain, Operation } from '../kernel/index.ts'
 import type { Example } from './examples.ts'
 import { type JsonObject, reference } from './json.ts'
 
 /** Header fields of answers. */
-export const headerFields: Record<string, JsonObject> = {
+export const responseHeaderComponents: Record<string, JsonObject> = {
   RequestId: { description: 'The request’s id.', schema: { type: 'string' } },
   RateLimit: {
     description:
@@ -37,7 +37,7 @@ const everyAnswer = {
   RateLimit: 'RateLimit',
   'RateLimit-Policy': 'RateLimitPolicy',
 }
-export const answerHeaders = (more: Record<string, string> = {}): JsonObject => fields({ ...everyAnswer, ...more })
+export const responseHeaders = (more: Record<string, string> = {}): JsonObject => fields({ ...everyAnswer, ...more })
 
 const version = { ETag: 'ETag', 'Accept-Ranges': 'AcceptRanges' }
 const file = { ...version, 'Content-Disposition': 'ContentDisposition' }
@@ -48,17 +48,17 @@ const bytes = (examples: JsonObject = {}): JsonObject => ({
 })
 
 const streams = (examples: JsonObject): Record<string, JsonObject> => ({
-  200: { description: 'The bytes.', ...answerHeaders(file), content: bytes(examples) },
+  200: { description: 'The bytes.', ...responseHeaders(file), content: bytes(examples) },
   206: {
     description: 'The part that was asked for.',
-    ...answerHeaders({ ...file, 'Content-Range': 'ContentRange' }),
+    ...responseHeaders({ ...file, 'Content-Range': 'ContentRange' }),
     content: bytes(),
   },
-  304: { description: 'The caller has these bytes already.', ...answerHeaders(version) },
+  304: { description: 'The caller has these bytes already.', ...responseHeaders(version) },
 })
 
 /** The successful answers of an operation. */
-export const repliesOf = (
+export const toSuccessResponses = (
   operation: Operation,
   chain: Chain,
   plain: JsonObject,
@@ -73,7 +73,7 @@ export const repliesOf = (
   return {
     200: {
       description: 'Success.',
-      ...answerHeaders(),
+      ...responseHeaders(),
       content: { 'application/json': { schema, ...examples } },
     },
   }

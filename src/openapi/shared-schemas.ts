@@ -1,10 +1,8 @@
 import { z } from 'zod'
 import type { Operation } from '../kernel/index.ts'
-import { inTurns } from './in-turns.ts'
 import { isJsonObject, type JsonObject, mapMembers, mapObjects, reference } from './json.ts'
-import { codeNameOf, pascal } from './names.ts'
-import { recordName, recordOf } from './records.ts'
-import { schemaOf } from './schema.ts'
+import { exportNameOf, toPascalCase } from './names.ts'
+import { inBatches, toJsonSchema } from './schemas.ts'
 
 /** What replies have in common, each once under a name. */
 export interface SharedSchemas {
@@ -37,10 +35,10 @@ export const shareSchemas = async (
   const sharers = new Map<string, { record: JsonObject; operations: Operation[] }>()
   const names = new Map<string, string>()
 
-  for await (const operation of inTurns(operations)) {
+  for await (const operation of inBatches(operations)) {
     if (!(operation.reply instanceof z.ZodType)) continue
-    const nodeName = `${pascal(codeNameOf(operation))}Node`
-    const hoisted = hoist(schemaOf(operation.reply, 'output'), nodeName)
+    const nodeName = `${toPascalCase(exportNameOf(operation))}Node`
+    const hoisted = hoist(toJsonSchema(operation.reply, 'output'), nodeName)
     if (hoisted.node) components[nodeName] = hoisted.node
     data.set(operation, hoisted.data)
     const { record, pagination } = recordOf(hoisted.data)
@@ -70,4 +68,34 @@ export const shareSchemas = async (
       return isJsonObject(schema) ? schema : {}
     },
   }
+}
+
+/** The parts of a reply that are worth a name: a page's or list's item, the pagination, else the reply itself. */
+export const recordOf = (reply: JsonObject): { record: JsonObject; pagination: JsonObject | null } => {
+  if (reply.type === 'array' && isJsonObject(reply.items)) return { record: reply.items, pagination: null }
+  const { items, pagination } = isJsonObject(reply.properties) ? reply.properties : {}
+  if (isJsonObject(pagination) && isJsonObject(items) && isJsonObject(items.items))
+    return { record: items.items, pagination }
+  return { record: reply, pagination: null }
+}
+
+const singular = (name: string): string => name.replace(/ies$/, 'y').replace(/([^s])s$/, '$1')
+const asItIs = (name: string): string => name
+
+/** What a record is called after an operation that answers it: readTransfer, createTransfer, listTransfers. */
+const verbs: readonly [RegExp, (rest: string) => string][] = [
+  [/^read(?=[A-Z])/, asItIs],
+  [/^create(?=[A-Z])/, asItIs],
+  [/^list(?=[A-Z])/, singular],
+]
+
+/** A name for the record that these operations answer, the shortest that is free. */
+export const recordName = (operations: readonly Operation[], taken: ReadonlySet<string>): string => {
+  const names = operations.map(exportNameOf)
+  const candidates = verbs.flatMap(([verb, shape]) =>
+    names.filter((name) => verb.test(name)).map((name) => shape(name.replace(verb, ''))),
+  )
+  const wanted = candidates.toSorted((a, b) => a.length - b.length)
+  const entries = wanted.map((name) => `${name}Entry`)
+  return [...wanted, ...entries].find((name) => !taken.has(name)) ?? `${toPascalCase(names[0] ?? '')}Reply`
 }

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Logger } from 'pino'
-import { boundedQueue, longestTimer, type Randomness } from '../kernel/index.ts'
+import { createConcurrencyLimiter, maxTimerMs, type Randomness } from '../kernel/index.ts'
 
 /**
  * Work in this process that no response waits for, such as mails whose sending a response must not reveal, by its content
@@ -42,7 +42,10 @@ export const createBackgroundWork = (
 ): BackgroundWork => {
   const stopping = new AbortController()
   // `run` limits the number of waiting tasks.
-  const { inTurn } = boundedQueue({ concurrency: settings.concurrency, waiting: Number.POSITIVE_INFINITY })
+  const { runLimited: inTurn } = createConcurrencyLimiter({
+    concurrency: settings.concurrency,
+    waiting: Number.POSITIVE_INFINITY,
+  })
   const tasks = new Set<Promise<void>>()
   let dropped = 0
 
@@ -62,7 +65,7 @@ export const createBackgroundWork = (
         if (attempt >= settings.attempts || stopping.signal.aborted)
           return drop({ err: error, task: name, attempt }, 'background work was given up')
         log.warn({ err: error, task: name, attempt }, 'background work failed and is tried again')
-        await wait(Math.min(settings.retryMs * 2 ** (attempt - 1), longestTimer))
+        await wait(Math.min(settings.retryMs * 2 ** (attempt - 1), maxTimerMs))
       }
     }
   }

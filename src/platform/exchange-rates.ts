@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { areWithin, type Clock, type Instant, instantOf, isCurrency, isRate } from '../kernel/index.ts'
+import { areWithin, type Clock, type Instant, isCurrency, isRate, toInstant } from '../kernel/index.ts'
 import { fetchText, parseJson } from './http-client.ts'
 
 export interface Rate {
@@ -47,7 +47,7 @@ const fetchRates = async ({ url, timeoutMs }: ProviderSettings, clock: Clock): P
   const { ok, status, text } = await fetchText(url, { timeoutMs, maxBytes: maxResponseBytes })
   if (!ok) throw new Error(`the rate provider answered ${status}`)
   const response = RateResponse.parse(parseJson(text))
-  const asOf = instantOf(Math.min(Date.parse(response.asOf), clock.now()))
+  const asOf = toInstant(Math.min(Date.parse(response.asOf), clock.now()))
   const rates = new Map<string, Rate>()
   for (const [pair, rate] of Object.entries(response.rates)) {
     const [source = '', target = ''] = pair.split('/')

@@ -4,11 +4,11 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { embeddedDialect } from '../../src/database/embedded/dialect.ts'
 import { isValidAt, validAt } from '../../src/database/index.ts'
 import { parsers } from '../../src/database/value-parsers.ts'
-import { type Instant, instantOf, toDate } from '../../src/kernel/index.ts'
+import { type Instant, toDate, toInstant } from '../../src/kernel/index.ts'
 
-const from = instantOf(Date.UTC(2026, 0, 31, 12))
+const from = toInstant(Date.UTC(2026, 0, 31, 12))
 const lifetimeMs = 60_000
-const until = instantOf(from + lifetimeMs)
+const until = toInstant(from + lifetimeMs)
 
 let pglite: PGlite
 let database: Kysely<object>
@@ -35,6 +35,6 @@ test.each([
   ['with the clock set back by its whole lifetime', -lifetimeMs, true],
   ['with the clock set back by more than its lifetime', -lifetimeMs - 1, false],
 ])('validity %s: the same in SQL and in memory', async (_when, offset, expected) => {
-  const at = instantOf(from + offset)
+  const at = toInstant(from + offset)
   expect([isValidAt({ from, until }, at), await validInSql(at)]).toEqual([expected, expected])
 })

@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer'
 import { isCode } from '../../contract/index.ts'
-import { type Code, isRecord, Refusal, type SpentLimit } from '../../kernel/index.ts'
+import { type Code, type ExceededLimit, isRecord, Refusal } from '../../kernel/index.ts'
 
 /** A reply that breaks the protocol: counts as a failure of the upstream. */
 export const invalidReply = (internal: string, cause?: unknown): Refusal =>
@@ -46,7 +46,7 @@ const parseLimit = (
   code: Code,
   header: string,
   { retryAfter = 1 }: { retryAfter?: number },
-): { limit?: SpentLimit } => {
+): { limit?: ExceededLimit } => {
   const { name, limit, seconds } = policyPattern.exec(header)?.groups ?? {}
   if (code !== 'ACCESS.RATE_LIMITED' || name === undefined) return {}
   return { limit: { name, limit: Number(limit), windowMs: Number(seconds) * 1_000, resetMs: retryAfter * 1_000 } }

@@ -1,5 +1,5 @@
 import { isRecord } from '../../kernel/index.ts'
-import { openDirect, sealDirect } from './direct.ts'
+import { decryptDirect, encryptDirect } from './jwe.ts'
 
 interface Sealed {
   payload: string
@@ -37,11 +37,11 @@ export const createChannel = (
     seal: async (htm, htu, text) => {
       last += 1
       const seq = last
-      const payload = await sealDirect({ alg: 'dir', enc: 'A256GCM', kid: sessionId, seq, htm, htu }, key, text)
+      const payload = await encryptDirect({ alg: 'dir', enc: 'A256GCM', kid: sessionId, seq, htm, htu }, key, text)
       return { payload, seq }
     },
     open: async (payload, seq) => {
-      const { header, text } = await openDirect(payload, key)
+      const { header, text } = await decryptDirect(payload, key)
       if (!isReplyTo(header, sessionId, seq)) throw new TypeError('the sealed reply answers something else')
       return text
     },

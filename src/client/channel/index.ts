@@ -1,3 +1,3 @@
 export type { Channel } from './channel.ts'
-export { type ChannelKeeper, createChannelKeeper } from './keeper.ts'
-export { closeSession, openSession } from './session.ts'
+export { type ChannelCache, createChannelCache } from './channel-cache.ts'
+export { closeChannel, openChannel } from './handshake.ts'

@@ -1,8 +1,27 @@
-import { isPorticoError, isRefusal } from '../error.ts'
-import { arrived } from './arrival.ts'
-import { createDeparture } from './departure.ts'
-import type { Lock } from './lock.ts'
+import { isPorticoError, isRefusal } from '../errors.ts'
+import { readUntilChanged, type TabLock } from './tab-lock.ts'
 import type { TokenPair, TokenStore, Tokens } from './tokens.ts'
+
+/**
+ * Tells of a sign-in's end, whichever tab has ended it, as soon as this client looks for its tokens and finds none.
+ * A client that has known nobody signed in is told nothing.
+ */
+export const createDeparture = (onSignedOut: () => void) => {
+  let isKnown = false
+  return {
+    /** What was found, as it is. */
+    seen: <T>(tokens: T | null): T | null => {
+      const isGone = isKnown && tokens === null
+      isKnown = tokens !== null
+      if (isGone) onSignedOut()
+      return tokens
+    },
+    /** The end that comes is this client's own doing. */
+    expect: (): void => {
+      isKnown = false
+    },
+  }
+}
 
 /** A client's sign-in: its tokens and their renewal. */
 export interface Session {
@@ -20,7 +39,7 @@ export interface Session {
 
 export interface SessionParts {
   store: TokenStore
-  lock: Lock
+  lock: TabLock
   lockName: string
   now: () => number
   /** X-Client-Hash, to which a sign-in is bound. */
@@ -41,7 +60,7 @@ export const createSession = (parts: SessionParts): Session => {
 
   const exchange = async (spent: Pick<Tokens, 'accessToken'>, waited: boolean): Promise<Tokens | null> => {
     const isNews = (tokens: Tokens | null): boolean => tokens?.accessToken !== spent.accessToken
-    const stored = waited ? await arrived(read, isNews) : await read()
+    const stored = waited ? await readUntilChanged(read, isNews) : await read()
     if (!stored || isNews(stored)) return stored
     const pair = await refresh(stored.refreshToken).catch((error: unknown) => {
       if (isOver(error)) return null
@@ -50,7 +69,7 @@ export const createSession = (parts: SessionParts): Session => {
     const kept = await read()
     // Whoever signed out or in meanwhile stays so: neither the pair nor its end is theirs.
     if (kept?.refreshToken !== stored.refreshToken) return kept
-    if (pair) return store.keep(pair, stored.clientHash)
+    if (pair) return store.save(pair, stored.clientHash)
     await store.clear()
     return departure.seen<Tokens>(null)
   }
@@ -65,7 +84,7 @@ export const createSession = (parts: SessionParts): Session => {
   return {
     tokens: read,
     adopt: async (pair) => {
-      departure.seen(await store.keep(pair, await clientHash()))
+      departure.seen(await store.save(pair, await clientHash()))
     },
     clear: () => {
       departure.expect()

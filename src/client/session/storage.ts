@@ -32,7 +32,7 @@ const unlessForbidden = async <T>(touch: () => T | Promise<T>, otherwise: T): Pr
  * A storage that takes nothing, being full or forbidden, costs nobody their sign-in: what it refuses stays in this
  * client's memory. The value of before, which serves no more, leaves the storage; what is there later is another tab's.
  */
-export const keptAnyway = (storage: Storage): Storage => {
+export const withMemoryFallback = (storage: Storage): Storage => {
   const refused = new Map<string, string>()
   /** Over when no value of before is in the storage any more. */
   let removal: Promise<void> = Promise.resolve()

@@ -1,5 +1,8 @@
 import type { Storage } from './storage.ts'
-import { isVisible } from './visible.ts'
+
+/** Whether a value is a text that a header field can carry, as tokens and client hashes are. A garbled one cannot be sent. */
+export const isHeaderValue = (value: unknown): value is string =>
+  typeof value === 'string' && /^[\x21-\x7e]+$/.test(value)
 
 /** What a sign-in or a refresh yields (interface.md 2.5); `expiresIn` in seconds. */
 export interface TokenPair {
@@ -19,7 +22,7 @@ export interface Tokens {
 
 export interface TokenStore {
   read(): Promise<Tokens | null>
-  keep(pair: TokenPair, clientHash: string): Promise<Tokens>
+  save(pair: TokenPair, clientHash: string): Promise<Tokens>
   clear(): Promise<void>
 }
 
@@ -35,8 +38,8 @@ const parse = (text: string | null): Tokens | null => {
   try {
     const value: Partial<Record<keyof Tokens, unknown>> | null = JSON.parse(text)
     const { accessToken, refreshToken, clientHash, renewAt } = value ?? {}
-    if (!isVisible(accessToken) || !isVisible(refreshToken)) return null
-    if (!isVisible(clientHash) || typeof renewAt !== 'number') return null
+    if (!isHeaderValue(accessToken) || !isHeaderValue(refreshToken)) return null
+    if (!isHeaderValue(clientHash) || typeof renewAt !== 'number') return null
     return { accessToken, refreshToken, clientHash, renewAt }
   } catch {
     // Somebody else's text under our key: as good as none.
@@ -47,7 +50,7 @@ const parse = (text: string | null): Tokens | null => {
 /** The tokens in their storage. They are read at each use, since another tab may have renewed or ended them. */
 export const createTokenStore = (storage: Storage, key: string, now: () => number): TokenStore => ({
   read: async () => parse(await storage.getItem(key)),
-  keep: async ({ accessToken, refreshToken, expiresIn }, clientHash) => {
+  save: async ({ accessToken, refreshToken, expiresIn }, clientHash) => {
     const tokens = { accessToken, refreshToken, clientHash, renewAt: renewAt(now(), expiresIn) }
     await storage.setItem(key, JSON.stringify(tokens))
     return tokens

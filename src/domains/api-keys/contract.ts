@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { bizId, coded, codeOf, id, instant, listQuery, page, text, timestamp } from '../../contract/common.ts'
-import { addressRange, distinct } from '../../contract/formats.ts'
+import { addressRange, uniqueList } from '../../contract/formats.ts'
 import { type Permissions, permissionCodes } from '../../contract/permissions.ts'
 import { member } from '../../contract/policies.ts'
 import { type CodeOf, codedFamily, operation } from '../../kernel/index.ts'
@@ -40,7 +40,7 @@ const ApiKey = z.object({
 const ApiKeyRequest = z.strictObject({
   apiKeyName: text(64),
   permissionCodes: permissionCodes('apiKeyPermissions', 1),
-  ipAllowlist: distinct(addressRange, 64).optional(),
+  ipAllowlist: uniqueList(addressRange, 64).optional(),
   expiresAt: instant.optional(),
 })
 

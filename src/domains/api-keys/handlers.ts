@@ -1,12 +1,12 @@
 import {
   bizId,
+  createHandlerTable,
   type HandlerTable,
-  handlerTable,
-  intervalOf,
   mapPage,
   parseInstant,
+  parseInterval,
   type Request,
-  type RequestFacts,
+  type RequestContext,
   type Words,
 } from '../../kernel/index.ts'
 import { actOf } from '../../platform/audit/index.ts'
@@ -29,7 +29,7 @@ type StatusRequest =
   | Request<typeof contract.deleteApiKey>
 
 export const createHandlers = (ports: ApiKeyServicePorts & { words: Words }): HandlerTable => {
-  const toView = (row: ApiKeyRow, { receivedAt, locale }: RequestFacts) =>
+  const toView = (row: ApiKeyRow, { receivedAt, locale }: RequestContext) =>
     toApiKeyView(ports.words, row, receivedAt, locale)
 
   const changeStatus = async (request: StatusRequest, command: ApiKeyCommand) => {
@@ -38,10 +38,10 @@ export const createHandlers = (ports: ApiKeyServicePorts & { words: Words }): Ha
     return toView(await changeApiKeyStatus(ports, input, context), request)
   }
 
-  return handlerTable(contract, {
+  return createHandlerTable(contract, {
     listApiKeys: async (request) => {
       const { apiKeyStatus: status, keyPrefix: prefix, startTime, endTime, ...paging } = request.query
-      const filters = { status, prefix, workspaceId: request.workspace.id, ...intervalOf({ startTime, endTime }) }
+      const filters = { status, prefix, workspaceId: request.workspace.id, ...parseInterval({ startTime, endTime }) }
       const keys = await listApiKeys(ports, { ...paging, ...filters }, request.receivedAt)
       return mapPage(keys, (row) => toView(row, request))
     },

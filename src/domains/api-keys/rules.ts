@@ -1,4 +1,4 @@
-import { type Instant, invalid, type Permission, plus, Refusal, type WorkspaceAccess } from '../../kernel/index.ts'
+import { addMs, type Instant, invalid, type Permission, Refusal, type WorkspaceAccess } from '../../kernel/index.ts'
 import { covers, parseRange } from '../../platform/ip-ranges.ts'
 import type { ApiKeyStatus } from './contract.ts'
 
@@ -11,7 +11,7 @@ export interface ApiKeySettings {
 
 /** The expiry of a new key: the requested one within the maximum life, else the maximum. Null: the key never expires. */
 export const expiryOf = (requested: Instant | null, at: Instant, { maxLifeMs }: ApiKeySettings): Instant | null => {
-  const latest = maxLifeMs === null ? null : plus(at, maxLifeMs)
+  const latest = maxLifeMs === null ? null : addMs(at, maxLifeMs)
   const expiry = requested ?? latest
   if (expiry !== null && (expiry <= at || (latest !== null && expiry > latest))) throw invalid('expiresAt')
   return expiry

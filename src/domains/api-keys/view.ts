@@ -1,4 +1,4 @@
-import { type Instant, isoOrNull, type Locale, toIso, type Words } from '../../kernel/index.ts'
+import { type Instant, type Locale, toIso, toIsoOrNull, type Words } from '../../kernel/index.ts'
 import { apiKeyStatus } from './contract.ts'
 import { statusAt } from './rules.ts'
 import type { ApiKeyRow } from './store.ts'
@@ -13,8 +13,8 @@ export const toApiKeyView = (words: Words, row: ApiKeyRow, at: Instant, locale: 
   apiKeyStatus: words.coded(apiKeyStatus, statusAt(row, at), locale),
   permissionCodes: row.permissionCodes,
   ipAllowlist: row.ipAllowlist,
-  expiresAt: isoOrNull(row.expiresAt),
-  lastUsedAt: isoOrNull(row.lastUsedAt),
+  expiresAt: toIsoOrNull(row.expiresAt),
+  lastUsedAt: toIsoOrNull(row.lastUsedAt),
   lastUsedIp: row.lastUsedIp,
   createdBy: row.createdBy,
   createdAt: toIso(row.createdAt),

@@ -1,4 +1,11 @@
-import { constant, type HandlerTable, handlerTable, type Instant, type Locale, minutes } from '../../kernel/index.ts'
+import {
+  createHandlerTable,
+  freezeReply,
+  type HandlerTable,
+  type Instant,
+  type Locale,
+  minutes,
+} from '../../kernel/index.ts'
 import * as contract from './contract.ts'
 import { countriesIn } from './countries.ts'
 import { Timezones } from './timezones.ts'
@@ -13,7 +20,7 @@ class ListCache<T extends object> {
   read(locale: Locale, period: number, build: () => T): T {
     const known = this.#latest.get(locale)
     if (known?.period === period) return known.list
-    const list = constant(build())
+    const list = freezeReply(build())
     this.#latest.set(locale, { period, list })
     return list
   }
@@ -25,7 +32,7 @@ export const createHandlers = (): HandlerTable => {
   const countries = new ListCache<ReturnType<typeof countriesIn>>()
   const timezones = new ListCache<ReturnType<Timezones['list']>>()
   const zones = new Timezones()
-  return handlerTable(contract, {
+  return createHandlerTable(contract, {
     listCountries: async ({ locale }) => countries.read(locale, 0, () => countriesIn(locale)),
     listTimezones: async ({ locale, receivedAt }) =>
       timezones.read(locale, periodOf(receivedAt), () => zones.list(locale, receivedAt)),

@@ -6,7 +6,7 @@ import {
   codeOf,
   currency,
   decimal,
-  fits,
+  fitsCurrency,
   id,
   orderFields,
   statusHistory,
@@ -14,7 +14,7 @@ import {
 } from '../../contract/common.ts'
 import type { Permissions } from '../../contract/permissions.ts'
 import { member, money, operator } from '../../contract/policies.ts'
-import { type CodeOf, codedFamily, isRate, operation, rateText } from '../../kernel/index.ts'
+import { type CodeOf, codedFamily, isRate, operation, ratePattern } from '../../kernel/index.ts'
 import { orderList, orderRead } from '../../ledger/contract.ts'
 
 /** The description of the OpenAPI tag. */
@@ -51,9 +51,12 @@ const differs = (pair: { sourceCurrency: string; targetCurrency: string }): bool
 const QuoteRequest = z
   .strictObject({ sourceCurrency: currency, targetCurrency: currency, amount, fixedSide: codeOf(fixedSide) })
   .refine(differs, { path: ['targetCurrency'] })
-  .refine((body) => fits(body.amount, body.fixedSide === 'SOURCE' ? body.sourceCurrency : body.targetCurrency), {
-    path: ['amount'],
-  })
+  .refine(
+    (body) => fitsCurrency(body.amount, body.fixedSide === 'SOURCE' ? body.sourceCurrency : body.targetCurrency),
+    {
+      path: ['amount'],
+    },
+  )
 
 /** The figures that a quote and its exchange have in common. */
 const figures = {
@@ -101,7 +104,7 @@ const ExchangeRate = z.object({
  */
 const rate = z
   .string()
-  .regex(rateText)
+  .regex(ratePattern)
   .refine(isRate)
   .meta({ not: { pattern: '^[0.]+$' }, examples: ['0.9215'] })
 

@@ -1,5 +1,5 @@
 import { moneyOf } from '../../contract/common.ts'
-import { bizId, type HandlerTable, handlerTable, mapPage, type Words } from '../../kernel/index.ts'
+import { bizId, createHandlerTable, type HandlerTable, mapPage, type Words } from '../../kernel/index.ts'
 import { memberContext, toOrderQuery, viewerOf } from '../../ledger/index.ts'
 import { actOf } from '../../platform/audit/index.ts'
 import * as contract from './contract.ts'
@@ -15,7 +15,7 @@ import {
 import { toExchangeView, toQuoteView, toRateView } from './view.ts'
 
 export const exchangeHandlers = (ports: ExchangesPorts, words: Words): HandlerTable =>
-  handlerTable(contract, {
+  createHandlerTable(contract, {
     quoteExchange: async (request) => {
       const { body, workspace, caller } = request
       const fixedCurrency = body.fixedSide === 'SOURCE' ? body.sourceCurrency : body.targetCurrency

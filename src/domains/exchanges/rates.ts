@@ -1,5 +1,5 @@
 import type { Database } from '../../database/index.ts'
-import { type AccountId, inverse, parseRatio, type Ratio } from '../../kernel/index.ts'
+import { type AccountId, invert, parseRatio, type Ratio } from '../../kernel/index.ts'
 import type { Rate, Rates } from '../../platform/exchange-rates.ts'
 import { listSetRates, readSetRate } from './store.ts'
 
@@ -34,8 +34,8 @@ const isRateOf = (rate: Pair, a: string, b: string): boolean =>
 /** The rate as a ratio with this source currency. */
 const toRatio = (rate: { source: string; rate: string }, source: string): Ratio => {
   const parsed = parseRatio(rate.rate)
-  if (!parsed || parsed.over === 0n) throw new RangeError(`${rate.rate} is not a rate`)
-  return rate.source === source ? parsed : inverse(parsed)
+  if (!parsed || parsed.numerator === 0n) throw new RangeError(`${rate.rate} is not a rate`)
+  return rate.source === source ? parsed : invert(parsed)
 }
 
 /**

@@ -1,16 +1,16 @@
 import {
-  cutOff,
+  complement,
   exponentOf,
+  formatTruncated,
   invalid,
-  isKept,
+  isStorable,
   type Money,
   money,
-  oneLess,
+  multiplyRatios,
+  multiplyRoundingDown,
+  multiplyRoundingUp,
   type Ratio,
   ratio,
-  roundedDown,
-  roundedUp,
-  times,
 } from '../../kernel/index.ts'
 import type { FixedSide } from './contract.ts'
 
@@ -34,11 +34,12 @@ export interface Figures {
 /** Significant digits of a displayed rate, so that a small rate is not shown as zero. Figures are computed exactly. */
 const rateDigits = 12
 
-const formatRate = (rate: Ratio): string => cutOff(rate, rateDigits + (rate.under / rate.over).toString().length - 1)
+const formatRate = (rate: Ratio): string =>
+  formatTruncated(rate, rateDigits + (rate.denominator / rate.numerator).toString().length - 1)
 
 /** Converts a rate between whole units to one between minor units. */
 const toMinorUnits = (rate: Ratio, source: string, target: string): Ratio =>
-  times(rate, ratio(10n ** BigInt(exponentOf(target)), 10n ** BigInt(exponentOf(source))))
+  multiplyRatios(rate, ratio(10n ** BigInt(exponentOf(target)), 10n ** BigInt(exponentOf(source))))
 
 /**
  * The figures of an exchange at the mid rate. Rounds in the house's favor: the source amount and the fee up, the target amount
@@ -50,16 +51,19 @@ export const computeFigures = (
   { spread, feeRate }: ExchangeTerms,
 ): Figures => {
   const { sourceCurrency, targetCurrency, amount, fixedSide } = input
-  const rate = times(mid, oneLess(spread))
+  const rate = multiplyRatios(mid, complement(spread))
   const perMinor = toMinorUnits(rate, sourceCurrency, targetCurrency)
-  const source = fixedSide === 'SOURCE' ? amount.minor : roundedUp(amount.minor, ratio(perMinor.under, perMinor.over))
-  const target = fixedSide === 'TARGET' ? amount.minor : roundedDown(amount.minor, perMinor)
+  const source =
+    fixedSide === 'SOURCE'
+      ? amount.minor
+      : multiplyRoundingUp(amount.minor, ratio(perMinor.denominator, perMinor.numerator))
+  const target = fixedSide === 'TARGET' ? amount.minor : multiplyRoundingDown(amount.minor, perMinor)
   if (target <= 0n) throw invalid('amount', 'less than one minor unit of the target currency')
   const figures = {
     source: money(source, sourceCurrency),
     target: money(target, targetCurrency),
-    fee: money(roundedUp(source, feeRate), sourceCurrency),
+    fee: money(multiplyRoundingUp(source, feeRate), sourceCurrency),
   }
-  if (!Object.values(figures).every(isKept)) throw invalid('amount', 'above the largest amount of the ledger')
+  if (!Object.values(figures).every(isStorable)) throw invalid('amount', 'above the largest amount of the ledger')
   return { ...figures, rate: formatRate(rate), fixedSide }
 }

@@ -1,6 +1,7 @@
 import { inTransaction, sqlState } from '../../database/index.ts'
 import {
   type AccountId,
+  addMs,
   areWithin,
   type Clock,
   days,
@@ -10,7 +11,6 @@ import {
   type Money,
   notFound,
   type OrderId,
-  plus,
   Refusal,
   type WalletId,
   type WorkspaceId,
@@ -82,7 +82,7 @@ export const quoteExchange = async (
     figures: toFiguresData(figures),
     createdBy: actor,
     createdAt,
-    expiresAt: plus(createdAt, terms.quoteLifeMs),
+    expiresAt: addMs(createdAt, terms.quoteLifeMs),
   }
   await insertQuote(ports.database, quote)
   return { id: quote.id, figures, expiresAt: quote.expiresAt, status: 'OPEN' }
@@ -164,5 +164,5 @@ export const deleteExpiredQuotes = async (
   signal: AbortSignal,
 ): Promise<void> => {
   for (let deleted = batchSize; deleted === batchSize && !signal.aborted; )
-    deleted = await deleteUnusedQuotes(database, plus(clock.now(), -unusedQuoteRetentionMs), batchSize)
+    deleted = await deleteUnusedQuotes(database, addMs(clock.now(), -unusedQuoteRetentionMs), batchSize)
 }

@@ -1,4 +1,4 @@
-import { formatMoney, type Instant, isoOrNull, toIso } from '../../kernel/index.ts'
+import { formatMoney, type Instant, toIso, toIsoOrNull } from '../../kernel/index.ts'
 import { type Order, reachedAt, toCodedValue, toOrderView, type Viewer } from '../../ledger/index.ts'
 import { exchangeStatus, fixedSide, type QuoteStatus, quoteStatus } from './contract.ts'
 import { parseFigures } from './order.ts'
@@ -43,7 +43,7 @@ export const toExchangeView = (order: Order, viewer: Viewer) => {
     targetWalletBizId,
     exchangeStatus: toCodedValue(exchangeStatus, order.status, viewer),
     failureCode: data.failureCode ?? null,
-    completedAt: isoOrNull(reachedAt(order, 'COMPLETED')),
+    completedAt: toIsoOrNull(reachedAt(order, 'COMPLETED')),
   }
 }
 

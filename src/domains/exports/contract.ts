@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { bizId, coded, codeOf, id, inOrder, interval, listQuery, page, timestamp } from '../../contract/common.ts'
+import { bizId, coded, codeOf, id, interval, isForward, listQuery, page, timestamp } from '../../contract/common.ts'
 import type { Permissions } from '../../contract/permissions.ts'
 import { member } from '../../contract/policies.ts'
 import { type CodeOf, codedFamily, operation } from '../../kernel/index.ts'
@@ -67,7 +67,7 @@ const ExportRequest = z
     requestFor('WITHDRAWALS'),
     requestFor('LOGIN_HISTORY'),
   ])
-  .refine((body) => inOrder(body.filters ?? {}), { path: ['filters', 'endTime'] })
+  .refine((body) => isForward(body.filters ?? {}), { path: ['filters', 'endTime'] })
 
 const Export = z.object({
   bizId,

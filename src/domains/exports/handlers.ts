@@ -1,4 +1,4 @@
-import { bizId, type HandlerTable, handlerTable, mapPage, type Words } from '../../kernel/index.ts'
+import { bizId, createHandlerTable, type HandlerTable, mapPage, type Words } from '../../kernel/index.ts'
 import { toListParameters } from '../../ledger/index.ts'
 
 import { actOf } from '../../platform/audit/index.ts'
@@ -8,7 +8,7 @@ import { toExportView } from './view.ts'
 
 export const createHandlers = (ports: ExportPorts & { words: Words }): HandlerTable => {
   const { words } = ports
-  return handlerTable(contract, {
+  return createHandlerTable(contract, {
     listExports: async ({ query, workspace, caller, receivedAt: at, locale }) => {
       const { sortBy, exportType: type, exportStatus: status } = query
       const viewer = { workspace: workspace.id, account: caller.accountId, at }

@@ -1,7 +1,7 @@
 import { pipeline } from 'node:stream/promises'
 import { z } from 'zod'
 import { type Database, inTransaction, type ReadSnapshot } from '../../database/index.ts'
-import { bizId, type Clock, days, type Ids, plus } from '../../kernel/index.ts'
+import { addMs, bizId, type Clock, days, type Ids } from '../../kernel/index.ts'
 import type { Ledger } from '../../ledger/index.ts'
 import { addOrphanBlobs, type Blobs, claimBlob, createByteMeter } from '../../platform/blobs/index.ts'
 import type { JobFacts } from '../../platform/jobs/index.ts'
@@ -56,7 +56,7 @@ const writeExport = async (ports: ExportJobPorts, run: Run, signal: AbortSignal)
   if (!request) return
   const format = formats[request.format]
   const blobKey = `exports/${ids.next<'blob'>()}`
-  await addOrphanBlobs(database, [blobKey], plus(clock.now(), maxAttemptMs))
+  await addOrphanBlobs(database, [blobKey], addMs(clock.now(), maxAttemptMs))
   const measure = createByteMeter()
   let rowCount = 0
   try {
@@ -84,7 +84,7 @@ const writeExport = async (ports: ExportJobPorts, run: Run, signal: AbortSignal)
     sizeBytes: measure.size(),
     sha256: measure.sha256(),
     at,
-    expiresAt: plus(at, settings.lifeMs),
+    expiresAt: addMs(at, settings.lifeMs),
   }
   // If the commit fails, it may still have succeeded: leave the bytes to the sweep, which spares those that a row names.
   const isOurs = await inTransaction(database, async (tx) => {

@@ -4,7 +4,7 @@ import {
   notFound,
   type Page,
   Refusal,
-  type RequestFacts,
+  type RequestContext,
   type StreamReply,
   type WorkspaceAccess,
 } from '../../kernel/index.ts'
@@ -75,7 +75,7 @@ export const downloadExport = async (
   ports: ExportPorts,
   id: string,
   { act, access }: ExportContext,
-  request: Pick<RequestFacts, 'range' | 'ifNoneMatch' | 'ifRange' | 'headOnly'>,
+  request: Pick<RequestContext, 'range' | 'ifNoneMatch' | 'ifRange' | 'headOnly'>,
 ): Promise<StreamReply> => {
   const found = await readExport(ports, { workspace: access.id, account: act.accountId, at: act.at }, id)
   assertListPermission(found.type, access)

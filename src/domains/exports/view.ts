@@ -1,4 +1,4 @@
-import { isoOrNull, type Locale, toIso, type Words } from '../../kernel/index.ts'
+import { type Locale, toIso, toIsoOrNull, type Words } from '../../kernel/index.ts'
 import { exportFormat, exportStatus, exportType } from './contract.ts'
 import type { ExportRow } from './store.ts'
 
@@ -12,6 +12,6 @@ export const toExportView = (words: Words, row: ExportRow, locale: Locale) => ({
   sizeBytes: row.sizeBytes,
   failureCode: row.failureCode,
   createdAt: toIso(row.createdAt),
-  completedAt: isoOrNull(row.completedAt),
-  expiresAt: isoOrNull(row.expiresAt),
+  completedAt: toIsoOrNull(row.completedAt),
+  expiresAt: toIsoOrNull(row.expiresAt),
 })

@@ -1,4 +1,4 @@
-import { bizId, type HandlerTable, handlerTable, type Words } from '../../kernel/index.ts'
+import { bizId, createHandlerTable, type HandlerTable, type Words } from '../../kernel/index.ts'
 import { actOf } from '../../platform/audit/index.ts'
 import * as contract from './contract.ts'
 import { downloadFile, type FilePorts, readFile, uploadFile } from './service.ts'
@@ -6,7 +6,7 @@ import { toFileView } from './view.ts'
 
 export const createHandlers = (ports: FilePorts & { words: Words }): HandlerTable => {
   const { words } = ports
-  return handlerTable(contract, {
+  return createHandlerTable(contract, {
     uploadFile: async (request) => {
       const input = { workspaceId: request.workspace.id, form: request.upload }
       return toFileView(words, await uploadFile(ports, input, actOf(request)), request.locale)

@@ -1,10 +1,10 @@
 import { type Database, inTransaction, type Tx } from '../../database/index.ts'
 import {
+  addMs,
   type Ids,
   notFound,
-  plus,
   Refusal,
-  type RequestFacts,
+  type RequestContext,
   type StreamReply,
   type Upload,
   type WorkspaceId,
@@ -68,7 +68,7 @@ export const uploadFile = async (
   act: Act,
 ): Promise<FileRow> => {
   const blobKey = `files/${ports.ids.next<'blob'>()}`
-  await addOrphanBlobs(ports.database, [blobKey], plus(act.at, ports.orphanAfterMs))
+  await addOrphanBlobs(ports.database, [blobKey], addMs(act.at, ports.orphanAfterMs))
   const file = { ...(await receiveUpload(ports, blobKey, form)), id: ports.ids.next<'file'>(), createdAt: act.at }
   await storeFile(ports, workspaceId, file, act)
   return { ...file, status: 'AVAILABLE' }
@@ -94,7 +94,7 @@ export const downloadFile = async (
   ports: FilePorts,
   workspaceId: WorkspaceId,
   fileId: string,
-  request: Pick<RequestFacts, 'range' | 'ifNoneMatch' | 'ifRange'>,
+  request: Pick<RequestContext, 'range' | 'ifNoneMatch' | 'ifRange'>,
 ): Promise<StreamReply> => {
   const file = await readFile(ports, workspaceId, fileId)
   return download(ports.blobs, { ...file, key: file.blobKey }, request)

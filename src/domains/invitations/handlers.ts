@@ -1,4 +1,4 @@
-import { bizId, type HandlerTable, handlerTable, type Words } from '../../kernel/index.ts'
+import { bizId, createHandlerTable, type HandlerTable, type Words } from '../../kernel/index.ts'
 import { actOf } from '../../platform/audit/index.ts'
 import * as contract from './contract.ts'
 import {
@@ -14,7 +14,7 @@ import { toInvitationView } from './view.ts'
 
 export const createHandlers = (ports: InvitationPorts & { words: Words }): HandlerTable => {
   const { words } = ports
-  return handlerTable(contract, {
+  return createHandlerTable(contract, {
     listMyInvitations: async ({ caller, query, receivedAt, locale }) => {
       const filter = { accountId: caller.accountId, status: query.invitationStatus }
       const invitations = await listMyInvitations(ports, filter, receivedAt)

@@ -1,12 +1,12 @@
 import { type Database, inTransaction, type Tx } from '../../database/index.ts'
 import {
   type AccountId,
+  addMs,
   type Ids,
   type Instant,
   type Locale,
   notFound,
   parseLocale,
-  plus,
   Refusal,
   type RoleId,
   type WorkspaceAccess,
@@ -117,7 +117,7 @@ const storeInvitation = (
     if (!role) throw notFound('no such role in this workspace')
     assertMayOffer(access, role)
     const recipient = { workspaceId, inviterId: act.accountId, email }
-    const exhausted = await findExhaustedLimit(tx, recipient, plus(act.at, -limitPeriod), settings)
+    const exhausted = await findExhaustedLimit(tx, recipient, addMs(act.at, -limitPeriod), settings)
     const pending = await countPending(tx, workspaceId, act.at)
     assertWithinLimits({ exhausted, pending }, settings, act.at)
     // Look up a membership for unknown addresses, too: the response time must not reveal which ones have an account.
@@ -125,7 +125,7 @@ const storeInvitation = (
     if (await members.find(tx, invitee, workspaceId)) throw conflict('already a member')
     await expireOverdue(tx, workspaceId, email, act.at)
     const id = ids.next<'invitation'>()
-    const offer = { roleId, roleName: role.name, message, expiresAt: plus(act.at, settings.lifeMs) }
+    const offer = { roleId, roleName: role.name, message, expiresAt: addMs(act.at, settings.lifeMs) }
     if (!(await insertInvitation(tx, { ...recipient, ...offer, id }, act.at)))
       throw conflict('an invitation to this address is pending')
     await recordAct(tx, act, { workspaceId, targetId: id, detail: { role: roleId } })

@@ -1,4 +1,4 @@
-import { isoOrNull, type Locale, toIso, type Words } from '../../kernel/index.ts'
+import { type Locale, toIso, toIsoOrNull, type Words } from '../../kernel/index.ts'
 import { invitationStatus } from './contract.ts'
 import type { InvitationRow } from './store.ts'
 
@@ -14,7 +14,7 @@ export const toInvitationView = (words: Words, row: InvitationRow, locale: Local
   declineReason: row.declineReason,
   message: row.message,
   expiresAt: toIso(row.expiresAt),
-  respondedAt: isoOrNull(row.respondedAt),
+  respondedAt: toIsoOrNull(row.respondedAt),
   createdAt: toIso(row.createdAt),
   updatedAt: toIso(row.updatedAt),
 })

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { bizId, coded, id, listQuery, nothing, page, text, timestamp } from '../../contract/common.ts'
-import { reason, someOf } from '../../contract/formats.ts'
+import { partialUpdate, reason } from '../../contract/formats.ts'
 import type { Permissions } from '../../contract/permissions.ts'
 import { member, operator, own } from '../../contract/policies.ts'
 import { type CodeOf, codedFamily, operation, workspaceKind } from '../../kernel/index.ts'
@@ -62,7 +62,7 @@ const Member = Membership.pick({
 }).extend({ accountName: z.string(), accountEmail: z.string() })
 
 /** Limits of a membership in addition to its role. A field that is left out sets no limit. */
-const PolicyConfig = someOf({
+const PolicyConfig = partialUpdate({
   enterable: z.boolean().optional(),
   defaultEligible: z.boolean().optional(),
   readOnly: z.boolean().optional(),

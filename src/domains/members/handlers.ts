@@ -1,9 +1,9 @@
 import {
   bizId,
+  createHandlerTable,
   type HandlerTable,
-  handlerTable,
-  intervalOf,
   mapPage,
+  parseInterval,
   type Request,
   type Words,
   type WorkspaceId,
@@ -32,13 +32,13 @@ const toMemberQuery = (workspaceId: WorkspaceId, query: Query): MemberQuery => {
     name,
     email,
     roleId: roleBizId === undefined ? undefined : bizId(roleBizId),
-    ...intervalOf({ startTime, endTime }),
+    ...parseInterval({ startTime, endTime }),
   }
 }
 
 export const createHandlers = (ports: MemberPorts & { words: Words }): HandlerTable => {
   const { words } = ports
-  return handlerTable(contract, {
+  return createHandlerTable(contract, {
     listMyWorkspaces: async ({ caller, locale }) =>
       (await listMyMemberships(ports, caller.accountId)).map((row) => toMembershipView(words, row, locale)),
     setDefaultWorkspace: async (request) => {

@@ -2,8 +2,8 @@ import type { Database } from '../../database/index.ts'
 import {
   bizId,
   type Clock,
+  createHandlerTable,
   type HandlerTable,
-  handlerTable,
   mapPage,
   type Request,
   toIso,
@@ -33,7 +33,7 @@ export const createAccountHandlers = (ports: AccountPorts): HandlerTable => {
     return toAccountView(words, await changeAccountStatus(ports, input, actOf(request)), request.locale)
   }
 
-  return handlerTable(contract, {
+  return createHandlerTable(contract, {
     listAccounts: async ({ query, locale }) => {
       const { sortBy, accountStatus: status, accountPortal: portal, accountEmail: email } = query
       const accounts = await listAccounts(ports, { ...toListParameters(query), sortBy, status, portal, email })
@@ -54,7 +54,7 @@ export const createAccountHandlers = (ports: AccountPorts): HandlerTable => {
 
 export const createLedgerHandlers = (ports: LedgerPorts): HandlerTable => {
   const check = new LedgerCheck(ports)
-  return handlerTable(contract, {
+  return createHandlerTable(contract, {
     checkLedgerInvariants: async () => toInvariantsView(await check.run()),
     listOrderPostings: async ({ params }) => {
       const id = bizId<'order'>(params.order_id)
@@ -71,7 +71,7 @@ export interface AuditPorts {
 }
 
 export const createAuditHandlers = ({ database, clock, words }: AuditPorts): HandlerTable =>
-  handlerTable(contract, {
+  createHandlerTable(contract, {
     listAuditLog: async ({ query, locale }) => {
       const { actorId, workspaceId, action, targetId, outcome } = query
       const filters = { actorId, workspaceId, action, targetId, outcome }

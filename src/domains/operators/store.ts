@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import { containsEmail, type Database, moment, readPage, type Tx } from '../../database/index.ts'
-import type { AuditOutcome } from '../../kernel/coded.ts'
+import type { AuditOutcome } from '../../kernel/coded-values.ts'
 import {
   type AccountId,
   type AccountStatus,

@@ -3,10 +3,10 @@ import {
   accountStatus,
   auditOutcome,
   formatMoney,
-  isoOrNull,
   type Locale,
   type OrderId,
   toIso,
+  toIsoOrNull,
   type Words,
 } from '../../kernel/index.ts'
 import type { Posting } from '../../ledger/index.ts'
@@ -27,7 +27,7 @@ export const toAccountView = (words: Words, row: AccountRow, locale: Locale) => 
   defaultLanguage: row.language,
   defaultTimezone: row.timezone,
   defaultCountry: row.country,
-  lastLoginAt: isoOrNull(row.lastLoginAt),
+  lastLoginAt: toIsoOrNull(row.lastLoginAt),
 })
 
 const toHex = (bytes: Uint8Array | null): string | null => (bytes === null ? null : Buffer.from(bytes).toString('hex'))

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { bizId, coded, text, timestamp } from '../../contract/common.ts'
-import { country, language, phone, someOf, timezone } from '../../contract/formats.ts'
+import { country, language, partialUpdate, phone, timezone } from '../../contract/formats.ts'
 import { everyPortal, own } from '../../contract/policies.ts'
 import { accountPortal, accountStatus, operation } from '../../kernel/index.ts'
 
@@ -23,7 +23,7 @@ export const Profile = z.object({
   defaultCountry: z.string(),
 })
 
-const ProfileUpdate = someOf({
+const ProfileUpdate = partialUpdate({
   accountName: text(128).optional(),
   accountPhone: phone.optional(),
   defaultLanguage: language.optional(),

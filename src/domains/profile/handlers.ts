@@ -1,4 +1,4 @@
-import { type HandlerTable, handlerTable, type Words } from '../../kernel/index.ts'
+import { createHandlerTable, type HandlerTable, type Words } from '../../kernel/index.ts'
 import { actOf } from '../../platform/audit/index.ts'
 import * as contract from './contract.ts'
 import { type ProfilePorts, readProfile, updateProfile } from './service.ts'
@@ -6,7 +6,7 @@ import { toProfileView } from './view.ts'
 
 export const createHandlers = (ports: ProfilePorts & { words: Words }): HandlerTable => {
   const { words } = ports
-  return handlerTable(contract, {
+  return createHandlerTable(contract, {
     readProfile: async ({ caller, locale }) => toProfileView(words, await readProfile(ports, caller.accountId), locale),
     updateProfile: async (request) => {
       const { accountName, accountPhone, defaultLanguage, defaultTimezone, defaultCountry } = request.body

@@ -1,7 +1,7 @@
 import {
   bizId,
+  createHandlerTable,
   type HandlerTable,
-  handlerTable,
   mapPage,
   type Page,
   type Words,
@@ -51,7 +51,7 @@ const toInput = (body: { walletBizId: string; channelCode: string; amount: strin
 })
 
 export const rechargeHandlers = (ports: RechargesPorts, words: Words): HandlerTable =>
-  handlerTable(contract, {
+  createHandlerTable(contract, {
     listRechargeChannels: async (request) => {
       const { currency } = request.query
       return [...ports.channels.values()]

@@ -1,5 +1,5 @@
 import { inTransaction } from '../../database/index.ts'
-import { notFound, type OrderId, type RequestFacts, type StreamReply } from '../../kernel/index.ts'
+import { notFound, type OrderId, type RequestContext, type StreamReply } from '../../kernel/index.ts'
 import { type Act, recordAct } from '../../platform/audit/index.ts'
 import { download } from '../../platform/blobs/index.ts'
 import { toRecharge } from './order.ts'
@@ -8,7 +8,7 @@ import { type RechargesPorts, readRecharge } from './service.ts'
 /** The file of a recharge's proof, for operators. Records the download in the audit log. */
 export const downloadRechargeProof = async (
   ports: RechargesPorts,
-  { id, request }: { id: OrderId; request: Pick<RequestFacts, 'range' | 'ifNoneMatch' | 'ifRange' | 'headOnly'> },
+  { id, request }: { id: OrderId; request: Pick<RequestContext, 'range' | 'ifNoneMatch' | 'ifRange' | 'headOnly'> },
   act: Act,
 ): Promise<StreamReply> => {
   const order = await readRecharge(ports, { id, workspace: null })

@@ -1,12 +1,12 @@
 import type { Database } from '../../database/index.ts'
 import {
   add,
+  addMs,
   type Clock,
   compare,
   invalid,
   notFound,
   type OrderId,
-  plus,
   Refusal,
   toIso,
   type WalletId,
@@ -105,7 +105,7 @@ const openOrder = async (
 ): Promise<Order> => {
   const { workspace, audit } = context
   const terms = await computeTerms(ports, input, workspace)
-  const expiresAt = toIso(plus(ports.clock.now(), ports.lifeMs))
+  const expiresAt = toIso(addMs(ports.clock.now(), ports.lifeMs))
   const execute = () =>
     ports.ledger.execute({
       ...commandOrigin(context),

@@ -1,4 +1,4 @@
-import { formatMoney, isoOrNull, type WalletId } from '../../kernel/index.ts'
+import { formatMoney, toIsoOrNull, type WalletId } from '../../kernel/index.ts'
 import {
   type Charge,
   type ListedOrder,
@@ -31,7 +31,7 @@ export const toRechargeView = (order: Order, viewer: Viewer) => {
     ...details,
     ...toFiguresView(wallet, details.channelCode, charge),
     rechargeStatus: toCodedValue(rechargeStatus, order.status, viewer),
-    completedAt: isoOrNull(reachedAt(order, 'COMPLETED')),
+    completedAt: toIsoOrNull(reachedAt(order, 'COMPLETED')),
   }
 }
 

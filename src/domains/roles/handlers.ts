@@ -1,10 +1,10 @@
 import {
   bizId,
   type Caller,
+  createHandlerTable,
   type HandlerTable,
-  handlerTable,
   type Locale,
-  type RequestFacts,
+  type RequestContext,
   toIso,
   type Words,
   type WorkspaceAccess,
@@ -32,7 +32,7 @@ export interface RoleHandlerPorts extends RolePorts {
   trees: PermissionTrees
 }
 
-const contextOf = (request: RequestFacts & { caller: Caller; workspace: WorkspaceAccess }): RoleContext => ({
+const contextOf = (request: RequestContext & { caller: Caller; workspace: WorkspaceAccess }): RoleContext => ({
   act: actOf(request),
   access: request.workspace,
 })
@@ -41,7 +41,7 @@ export const createHandlers = (ports: RoleHandlerPorts): HandlerTable => {
   const { words, trees, permissions } = ports
   const toView = (role: RoleRow, locale: Locale) => toRoleView(words, role, permissions, locale)
 
-  return handlerTable(contract, {
+  return createHandlerTable(contract, {
     listRoles: async ({ workspace, locale }) =>
       (await listRoles(ports, workspace.id)).map((role) => toView(role, locale)),
     readRole: async ({ workspace, params, locale }) =>

@@ -1,6 +1,6 @@
 import { v5 } from 'uuid'
 import type { PermissionRow } from '../../contract/permissions.ts'
-import { constant, type Locale, type Words } from '../../kernel/index.ts'
+import { freezeReply, type Locale, type Words } from '../../kernel/index.ts'
 
 export type TreeRow = Pick<PermissionRow, 'code' | 'group' | 'sortOrder'>
 
@@ -58,7 +58,7 @@ export class PermissionTrees {
   }
 
   in(locale: Locale): PermissionNode[] {
-    const tree = this.#trees.get(locale) ?? constant(buildTree(this.#table, this.#words, locale))
+    const tree = this.#trees.get(locale) ?? freezeReply(buildTree(this.#table, this.#words, locale))
     this.#trees.set(locale, tree)
     return tree
   }

@@ -6,7 +6,7 @@ import {
   codeOf,
   currency,
   decimal,
-  fits,
+  fitsCurrency,
   id,
   orderFields,
   statusHistory,
@@ -43,7 +43,7 @@ const TransferRequest = z
     remark: text(256).optional(),
     clientReference: text(64).optional(),
   })
-  .refine((body) => fits(body.amount, body.currency), { path: ['amount'] })
+  .refine((body) => fitsCurrency(body.amount, body.currency), { path: ['amount'] })
   .refine((body) => body.sourceWalletBizId !== body.targetWalletBizId, { path: ['targetWalletBizId'] })
 
 const TransferOrder = z.object({

@@ -1,12 +1,12 @@
 import { moneyOf } from '../../contract/common.ts'
-import { bizId, emptyPage, type HandlerTable, handlerTable, mapPage, type Words } from '../../kernel/index.ts'
+import { bizId, createHandlerTable, emptyPage, type HandlerTable, mapPage, type Words } from '../../kernel/index.ts'
 import { memberContext, operatorContext, toOrderQuery, viewerOf } from '../../ledger/index.ts'
 import * as contract from './contract.ts'
 import { approveTransfer, createTransfer, readTransfer, rejectTransfer, type TransfersPorts } from './service.ts'
 import { toListedTransferView, toTransferView } from './view.ts'
 
 export const transferHandlers = (ports: TransfersPorts, words: Words): HandlerTable =>
-  handlerTable(contract, {
+  createHandlerTable(contract, {
     createTransfer: async (request) => {
       const { sourceWalletBizId, targetWalletBizId, amount, currency, ...notes } = request.body
       const input = {

@@ -1,4 +1,4 @@
-import { formatMoney, isoOrNull } from '../../kernel/index.ts'
+import { formatMoney, toIsoOrNull } from '../../kernel/index.ts'
 import {
   isOwnOrder,
   type ListedOrder,
@@ -26,7 +26,7 @@ export const toTransferView = (order: Order, viewer: Viewer) => {
     clientReference: isOwnOrder(order, viewer) ? transfer.clientReference : null,
     transferStatus: toCodedValue(transferStatus, order.status, viewer),
     failureCode: transfer.failureCode,
-    completedAt: isoOrNull(reachedAt(order, 'COMPLETED')),
+    completedAt: toIsoOrNull(reachedAt(order, 'COMPLETED')),
   }
 }
 

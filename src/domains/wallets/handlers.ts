@@ -1,7 +1,7 @@
 import {
   bizId,
+  createHandlerTable,
   type HandlerTable,
-  handlerTable,
   mapPage,
   parseInstant,
   type Request,
@@ -32,7 +32,7 @@ export const walletHandlers = (ports: WalletsPorts, words: Words): HandlerTable 
     return toWalletView(await changeWalletStatus(ports, input, actOf(request)), viewerOf(words, request))
   }
 
-  return handlerTable(contract, {
+  return createHandlerTable(contract, {
     listWallets: async (request) => {
       const wallets = await ports.ledger.listWallets(request.workspace.id)
       return wallets.map((wallet) => toWalletView(wallet, viewerOf(words, request)))

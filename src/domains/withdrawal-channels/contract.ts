@@ -1,15 +1,15 @@
 import * as z from 'zod'
 import {
   bizId,
-  byWorkspace,
   coded,
   codeOf,
   currency,
   listQuery,
-  ofWorkspace,
   page,
   text,
   timestamp,
+  workspaceFields,
+  workspaceFilters,
 } from '../../contract/common.ts'
 import { country, reason } from '../../contract/formats.ts'
 import type { Permissions } from '../../contract/permissions.ts'
@@ -113,9 +113,9 @@ export const listAllWithdrawalChannels = operation({
   chains: ['system'],
   summary: 'List the withdrawal channels of all workspaces',
   policy: { ...operator, permission: 'withdrawal-channel:read' },
-  query: listQuery(['createdAt', 'updatedAt'], { ...filters, ...byWorkspace }),
+  query: listQuery(['createdAt', 'updatedAt'], { ...filters, ...workspaceFilters }),
   body: 'none',
-  reply: page(WithdrawalChannel.extend(ofWorkspace)),
+  reply: page(WithdrawalChannel.extend(workspaceFields)),
   refuses: [],
 })
 

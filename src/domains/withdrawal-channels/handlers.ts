@@ -1,4 +1,4 @@
-import { bizId, type HandlerTable, handlerTable, mapPage, type Words } from '../../kernel/index.ts'
+import { bizId, createHandlerTable, type HandlerTable, mapPage, type Words } from '../../kernel/index.ts'
 import { memberContext, toListParameters, viewerOf } from '../../ledger/index.ts'
 import { actOf } from '../../platform/audit/index.ts'
 import * as contract from './contract.ts'
@@ -7,7 +7,7 @@ import { listAllChannels, listChannels } from './store.ts'
 import { toChannelView, toListedChannelView } from './view.ts'
 
 export const channelHandlers = (ports: ChannelsPorts, words: Words): HandlerTable =>
-  handlerTable(contract, {
+  createHandlerTable(contract, {
     listWithdrawalChannels: async (request) => {
       const channels = await listChannels(ports.database, request.workspace.id, request.query)
       return channels.map((channel) => toChannelView(channel, viewerOf(words, request)))

@@ -5,10 +5,10 @@ import {
   bizId,
   type Clock,
   type Ids,
-  instantOf,
   invalid,
   notFound,
   Refusal,
+  toInstant,
   type WorkspaceAccess,
   type WorkspaceId,
 } from '../../kernel/index.ts'
@@ -103,7 +103,7 @@ const idempotencyKey = (
 })
 
 const idOf = <Kind extends string>() => z.string().transform((text) => bizId<Kind>(text))
-const instant = z.number().transform(instantOf)
+const instant = z.number().transform(toInstant)
 
 /** The channel as the stored result of its request. */
 const storedChannel: z.ZodType<Channel> = z.object({

@@ -1,4 +1,4 @@
-import { bizId, type HandlerTable, handlerTable, mapPage, type Words } from '../../kernel/index.ts'
+import { bizId, createHandlerTable, type HandlerTable, mapPage, type Words } from '../../kernel/index.ts'
 import { memberContext, operatorContext, toOrderQuery, viewerOf } from '../../ledger/index.ts'
 import * as contract from './contract.ts'
 import {
@@ -14,7 +14,7 @@ import {
 import { toListedWithdrawalView, toWithdrawalView } from './view.ts'
 
 export const withdrawalHandlers = (ports: WithdrawalsPorts, words: Words): HandlerTable =>
-  handlerTable(contract, {
+  createHandlerTable(contract, {
     listWithdrawals: async (request) => {
       const { query, workspace } = request
       const scope = { type: 'WITHDRAWAL', workspace: workspace.id, status: query.withdrawalStatus } as const

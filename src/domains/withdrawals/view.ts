@@ -1,4 +1,4 @@
-import { formatMoney, isoOrNull } from '../../kernel/index.ts'
+import { formatMoney, toIsoOrNull } from '../../kernel/index.ts'
 import {
   type ListedOrder,
   type Order,
@@ -22,7 +22,7 @@ export const toWithdrawalView = (order: Order, viewer: Viewer) => {
     feeAmount: formatMoney(fee),
     netAmount: formatMoney(net),
     withdrawalStatus: toCodedValue(withdrawalStatus, order.status, viewer),
-    completedAt: isoOrNull(reachedAt(order, 'COMPLETED')),
+    completedAt: toIsoOrNull(reachedAt(order, 'COMPLETED')),
   }
 }
 

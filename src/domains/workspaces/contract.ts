@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { bizId, coded, codeOf, listQuery, page, text, timestamp } from '../../contract/common.ts'
-import { reason, someOf, timezone } from '../../contract/formats.ts'
+import { partialUpdate, reason, timezone } from '../../contract/formats.ts'
 import type { Permissions } from '../../contract/permissions.ts'
 import { member, operator, own } from '../../contract/policies.ts'
 import { operation, workspaceKind, workspaceStatus } from '../../kernel/index.ts'
@@ -69,7 +69,7 @@ export const updateCurrentWorkspace = operation({
   path: '/workspaces/current/update',
   summary: 'Change the fields of the workspace that are given',
   policy: { ...member, workspace: 'optional', permission: 'workspace:update' },
-  body: someOf({
+  body: partialUpdate({
     workspaceName: workspaceName.optional(),
     workspaceTimezone,
     extraData: extraData.optional(),

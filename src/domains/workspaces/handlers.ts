@@ -1,4 +1,4 @@
-import { bizId, type HandlerTable, handlerTable, mapPage, type Request, type Words } from '../../kernel/index.ts'
+import { bizId, createHandlerTable, type HandlerTable, mapPage, type Request, type Words } from '../../kernel/index.ts'
 import { toListParameters } from '../../ledger/index.ts'
 import { actOf } from '../../platform/audit/index.ts'
 import * as contract from './contract.ts'
@@ -23,7 +23,7 @@ export const createHandlers = (ports: WorkspaceServicePorts & { words: Words }):
     return toWorkspaceView(words, await changeWorkspaceStatus(ports, input, actOf(request)), request.locale)
   }
 
-  return handlerTable(contract, {
+  return createHandlerTable(contract, {
     createWorkspace: async (request) => {
       const { workspaceName: name, workspaceTimezone: timezone, workspaceKind: kind = 'LIVE' } = request.body
       const created = await createWorkspace(ports, { name, timezone, kind }, actOf(request))

@@ -1,6 +1,6 @@
 import type { ErrorRequestHandler } from 'express'
 import type { Logger } from 'pino'
-import { chainAt, fallbackLocale, Refusal } from '../../kernel/index.ts'
+import { fallbackLocale, findChain, Refusal } from '../../kernel/index.ts'
 import { closeIfBodyUnread } from './connection.ts'
 import type { ResponseWriter } from './response-writer.ts'
 
@@ -25,6 +25,6 @@ export const createErrorHandler =
     }
     closeIfBodyUnread(request, response)
     const refusal = new Refusal('SYSTEM.INTERNAL_ERROR', { cause: error })
-    const context = { chainId: chainAt(request.path), locale: fallbackLocale, limit: null }
+    const context = { chainId: findChain(request.path), locale: fallbackLocale, limit: null }
     responses.write(response, '', responses.renderRefusal(refusal, context))
   }

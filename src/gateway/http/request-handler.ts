@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Request as HttpRequest, Response as HttpResponse, NextFunction } from 'express'
 import { headers as knownHeaders } from '../../contract/headers.ts'
-import { type Clock, chainAt, chains, type Ids, parseLocale, Refusal } from '../../kernel/index.ts'
+import { type Clock, chains, findChain, type Ids, parseLocale, Refusal } from '../../kernel/index.ts'
 import type { Metrics } from '../../platform/telemetry/index.ts'
 import type { FinishedRequest } from '../observability/request-log.ts'
 import { Call, runStages, type Stage } from '../pipeline/call.ts'
@@ -53,7 +53,7 @@ const toCall = ({ router, clock }: RequestHandlerPorts, request: HttpRequest, re
 
 /** The facts of a request without a call; reads the locale as the edge stage does. */
 const toUnmatched = (request: HttpRequest): UnmatchedRequest & RefusalContext => {
-  const chainId = chainAt(splitUrl(request.url).path)
+  const chainId = findChain(splitUrl(request.url).path)
   const headers = new Headers(request)
   const locale = parseLocale(headers.informative(localeHeaderOf(chains[chainId])))
   const peer = request.socket.remoteAddress ?? ''

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto'
 import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
 import type { Request, RequestHandler, Response } from 'express'
-import { hasTag } from '../../kernel/index.ts'
+import { matchesIfNoneMatch } from '../../kernel/index.ts'
 import { type JsonObject, type PageFile, referencePageFiles, referencePolicy } from '../../openapi/index.ts'
 import { closeIfBodyUnread } from '../http/connection.ts'
 import { buildSecurityHeaders } from '../http/security-headers.ts'
@@ -44,7 +44,7 @@ async function sendPage(
 ): Promise<void> {
   const isGzip = request.acceptsEncodings('gzip') === 'gzip'
   const etag = `"${page.etag}${isGzip ? '-gzip' : ''}"`
-  if (hasTag(request.headers['if-none-match'], etag)) {
+  if (matchesIfNoneMatch(request.headers['if-none-match'], etag)) {
     response.writeHead(304, { ...headers, etag }).end()
     return
   }

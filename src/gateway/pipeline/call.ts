@@ -5,6 +5,7 @@ import {
   type Chain,
   type ChainId,
   chains,
+  type ExceededLimit,
   fallbackLocale,
   type Idempotency,
   type Instant,
@@ -12,7 +13,6 @@ import {
   type MaybePromise,
   type Operation,
   type Portal,
-  type SpentLimit,
   type StreamReply,
   type Upload,
   type WorkspaceAccess,
@@ -81,7 +81,7 @@ export class Call implements IncomingRequest {
   /** required-headers */
   clientHash = ''
   /** limits: the tightest limit of this call, for the RateLimit headers */
-  limit: (SpentLimit & { remaining: number }) | null = null
+  limit: (ExceededLimit & { remaining: number }) | null = null
   /** body: the parsed JSON, undefined without a body */
   payload: unknown = undefined
   upload: Upload | null = null

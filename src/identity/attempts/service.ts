@@ -1,4 +1,4 @@
-import { type Instant, type Portal, plus, Refusal, type RequestFacts } from '../../kernel/index.ts'
+import { addMs, type Instant, type Portal, Refusal, type RequestContext } from '../../kernel/index.ts'
 import type { CodeOwner } from '../codes/store.ts'
 import type { IdentityPorts } from '../ports.ts'
 import type { IdentitySettings } from '../settings.ts'
@@ -21,13 +21,13 @@ export const attemptDigestOf = ({ digest }: IdentityPorts, sessionId: string): U
 export const prepareAttempt = (
   ports: IdentityPorts,
   { attempts, sessionTtlMs }: IdentitySettings['login'],
-  { portal, clientHash }: RequestFacts,
+  { portal, clientHash }: RequestContext,
 ): { sessionId: string; attempt: NewAttempt; now: Instant } => {
   const { clock, digest, randomness } = ports
   const sessionId = mintToken(randomness)
   const now = clock.now()
   const clientDigest = digest('client-hash', clientHash)
-  const expiresAt = plus(now, sessionTtlMs)
+  const expiresAt = addMs(now, sessionTtlMs)
   const attempt = { digest: attemptDigestOf(ports, sessionId), portal, clientDigest, tries: attempts, expiresAt }
   return { sessionId, attempt, now }
 }
@@ -47,7 +47,7 @@ export const findAttempt = async (
   ports: IdentityPorts,
   kind: AttemptKind,
   sessionId: string,
-  { portal, clientHash }: RequestFacts,
+  { portal, clientHash }: RequestContext,
   now: Instant,
 ): Promise<PendingAttempt> => {
   const { database, digest } = ports

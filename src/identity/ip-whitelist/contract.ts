@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { bizId, nothing, timestamp } from '../../contract/common.ts'
-import { addressRange, distinct } from '../../contract/formats.ts'
+import { addressRange, uniqueList } from '../../contract/formats.ts'
 import { everyPortal, own } from '../../contract/policies.ts'
 import { operation } from '../../kernel/index.ts'
 
@@ -41,7 +41,7 @@ export const replaceIpWhitelist = operation({
   id: 'ipWhitelist.replace',
   path: '/security/ip-whitelist',
   summary: 'Replace the IP whitelist',
-  body: z.strictObject({ addresses: distinct(addressRange, 256) }),
+  body: z.strictObject({ addresses: uniqueList(addressRange, 256) }),
   reply: IpWhitelist,
   refuses: ['STATE.CONFLICT'],
 })

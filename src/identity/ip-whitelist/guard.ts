@@ -1,5 +1,5 @@
 import { isDatabaseUnavailable, type Tx } from '../../database/index.ts'
-import { type Instant, type MaybePromise, plus, Refusal } from '../../kernel/index.ts'
+import { addMs, type Instant, type MaybePromise, Refusal } from '../../kernel/index.ts'
 import { createTtlCache } from '../../platform/cache/index.ts'
 import { covers, type IpRange, parseRange } from '../../platform/ip-ranges.ts'
 import type { AddressGuard, GuardedAccount, IdentityPorts } from '../ports.ts'
@@ -34,7 +34,7 @@ export const createAddressGuard = (
     tx: Tx | undefined,
   ): Promise<void> => {
     try {
-      await recordMatch(tx ?? database, { portal, accountId, id }, now, plus(now, -activityIntervalMs))
+      await recordMatch(tx ?? database, { portal, accountId, id }, now, addMs(now, -activityIntervalMs))
     } catch (error) {
       if (tx || !isDatabaseUnavailable(error)) throw error
     }

@@ -1,11 +1,11 @@
-import { type HandlerTable, handlerTable } from '../../kernel/index.ts'
+import { createHandlerTable, type HandlerTable } from '../../kernel/index.ts'
 import * as contract from './contract.ts'
 import { disableWhitelist, enableWhitelist, getWhitelist, replaceWhitelist, type WhitelistPorts } from './service.ts'
 import { toWhitelistView } from './view.ts'
 
 /** The IP whitelist of the caller's account. */
 export const ipWhitelistHandlers = (ports: WhitelistPorts): HandlerTable =>
-  handlerTable(contract, {
+  createHandlerTable(contract, {
     readIpWhitelist: async ({ caller }) => toWhitelistView(await getWhitelist(ports, caller)),
     replaceIpWhitelist: async (request) =>
       toWhitelistView(await replaceWhitelist(ports, request.body.addresses, request)),

@@ -1,4 +1,4 @@
-import { isoOrNull, toIso } from '../../kernel/index.ts'
+import { toIso, toIsoOrNull } from '../../kernel/index.ts'
 import type { WhitelistEntry } from './store.ts'
 
 /** An account's IP whitelist. */
@@ -13,6 +13,6 @@ export const toWhitelistView = ({ enabled, entries }: Whitelist) => ({
     bizId: id,
     ...entry,
     createdAt: toIso(createdAt),
-    lastMatchedAt: isoOrNull(lastMatchedAt),
+    lastMatchedAt: toIsoOrNull(lastMatchedAt),
   })),
 })

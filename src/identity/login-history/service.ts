@@ -1,5 +1,5 @@
 import { inTransaction, type Tx } from '../../database/index.ts'
-import type { AccountId, Instant, RequestFacts } from '../../kernel/index.ts'
+import type { AccountId, Instant, RequestContext } from '../../kernel/index.ts'
 import { actBy, recordAct, recordRefusedAct } from '../../platform/audit/index.ts'
 import type { IdentityPorts } from '../ports.ts'
 import { insertLoginHistory, type LoginFailure } from './store.ts'
@@ -18,7 +18,7 @@ const recordResult = async (
   { ids }: IdentityPorts,
   tx: Tx,
   { accountId, failure, method }: LoginResult,
-  facts: RequestFacts,
+  facts: RequestContext,
   at: Instant,
 ): Promise<void> => {
   const { portal, clientIp, userAgent } = facts
@@ -36,10 +36,10 @@ export const recordLogin = (
   ports: IdentityPorts,
   tx: Tx,
   login: { accountId: AccountId; method: string },
-  facts: RequestFacts,
+  facts: RequestContext,
   at: Instant,
 ): Promise<void> => recordResult(ports, tx, { ...login, failure: null }, facts, at)
 
 /** Records a failed sign-in, in a transaction of its own. */
-export const recordFailedLogin = (ports: IdentityPorts, failed: LoginResult, facts: RequestFacts): Promise<void> =>
+export const recordFailedLogin = (ports: IdentityPorts, failed: LoginResult, facts: RequestContext): Promise<void> =>
   inTransaction(ports.database, (tx) => recordResult(ports, tx, failed, facts, ports.clock.now()))

@@ -1,5 +1,5 @@
 import { inTransaction, type Tx } from '../../database/index.ts'
-import { type Code, Refusal, type RequestFacts } from '../../kernel/index.ts'
+import { type Code, Refusal, type RequestContext } from '../../kernel/index.ts'
 import { type Account, lockAccount, recordLastLogin } from '../accounts/store.ts'
 import { attemptDigestOf } from '../attempts/service.ts'
 import { spendAttempt, takeTry } from '../attempts/store.ts'
@@ -29,7 +29,7 @@ const recordingFailure = async <T>(
   ports: LoginPorts,
   account: Account,
   { method }: PresentedFactor,
-  context: RequestFacts,
+  context: RequestContext,
   work: Promise<T>,
 ): Promise<T> => {
   try {
@@ -47,7 +47,7 @@ const finish = async (
   tx: Tx,
   login: PendingLogin,
   factor: PresentedFactor,
-  context: RequestFacts,
+  context: RequestContext,
 ): Promise<StartedSession> => {
   const { clock, ids, lockout } = ports
   const { portal } = context
@@ -70,13 +70,17 @@ const finish = async (
 const assertTryLeft = async (
   { clock, database }: LoginPorts,
   attempt: Uint8Array,
-  { portal }: RequestFacts,
+  { portal }: RequestContext,
 ): Promise<void> => {
   if (!(await takeTry(database, portal, attempt, clock.now()))) throw sessionNotFound('no tries left')
 }
 
 /** Finds the sign-in. A changed client hash costs a try, as a wrong code does. */
-const findCountedLogin = async (ports: LoginPorts, sessionId: string, context: RequestFacts): Promise<PendingLogin> => {
+const findCountedLogin = async (
+  ports: LoginPorts,
+  sessionId: string,
+  context: RequestContext,
+): Promise<PendingLogin> => {
   try {
     return await findLogin(ports, sessionId, context, ports.clock.now())
   } catch (error) {
@@ -91,7 +95,7 @@ const verifyAndFinish = async (
   ports: LoginPorts,
   login: PendingLogin,
   factor: PresentedFactor,
-  context: RequestFacts,
+  context: RequestContext,
 ): Promise<StartedSession> => {
   const { database, lockout } = ports
   const subject = lockout.loginSubject(context.portal, login.account.email)
@@ -108,7 +112,7 @@ const verifyAndFinish = async (
 export const completeLogin = async (
   ports: LoginPorts,
   { sessionId, ...factor }: PresentedFactor & { sessionId: string },
-  context: RequestFacts,
+  context: RequestContext,
 ): Promise<CompletedLogin> => {
   const { addressGuard, clock, sessionCache, tokens } = ports
   const { portal, clientIp, clientHash } = context

@@ -1,4 +1,4 @@
-import { type HandlerTable, handlerTable } from '../../kernel/index.ts'
+import { createHandlerTable, type HandlerTable } from '../../kernel/index.ts'
 import { toMethodView } from '../mfa/view.ts'
 import { refreshTokens } from '../sessions/refresh.ts'
 import { logout } from '../sessions/service.ts'
@@ -12,9 +12,9 @@ import { toInitiatedLoginView } from './view.ts'
 /** Sign-in, token refresh and sign-out. */
 export const loginHandlers = (ports: LoginPorts): HandlerTable => {
   const { concurrency, words } = ports
-  return handlerTable(contract, {
+  return createHandlerTable(contract, {
     initiateLogin: async (request) => {
-      const initiated = await concurrency.firstStep.inTurn(() => initiateLogin(ports, request.body, request))
+      const initiated = await concurrency.firstStep.runLimited(() => initiateLogin(ports, request.body, request))
       return toInitiatedLoginView(words, initiated, request.locale)
     },
     sendLoginCode: async (request) => {
@@ -25,7 +25,7 @@ export const loginHandlers = (ports: LoginPorts): HandlerTable => {
     completeLogin: async (request) => {
       const { sessionId, mfaMethod: method, code } = request.body
       const complete = () => completeLogin(ports, { sessionId, method, code }, request)
-      return { ...(await concurrency.laterSteps.inTurn(complete)), tokenType: 'Bearer' }
+      return { ...(await concurrency.laterSteps.runLimited(complete)), tokenType: 'Bearer' }
     },
     refreshToken: (request) => refreshTokens(ports, request.body.refreshToken, request),
     logout: async (request) => ({ success: true, terminatedSessions: await logout(ports, request) }),

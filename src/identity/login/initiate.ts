@@ -1,4 +1,4 @@
-import { type AccountStatus, Refusal, type RequestFacts } from '../../kernel/index.ts'
+import { type AccountStatus, Refusal, type RequestContext } from '../../kernel/index.ts'
 import { type Account, accountByEmail } from '../accounts/store.ts'
 import { prepareAttempt } from '../attempts/service.ts'
 import { insertLoginAttempt } from '../attempts/store.ts'
@@ -30,7 +30,7 @@ const canInitiate = (account: Account): boolean => account.status === 'ACTIVE' |
 const verifyPassword = async (
   ports: LoginPorts,
   { email, password }: Credentials,
-  context: RequestFacts,
+  context: RequestContext,
 ): Promise<Account> => {
   const account = await accountByEmail(ports.database, context.portal, email)
   const matches = await ports.passwords.verify(account?.passwordHash ?? null, password)
@@ -44,7 +44,7 @@ const verifyPassword = async (
 const verifyCountedPassword = async (
   ports: LoginPorts,
   credentials: Credentials,
-  context: RequestFacts,
+  context: RequestContext,
 ): Promise<Account> => {
   const { lockout } = ports
   const subject = lockout.loginSubject(context.portal, credentials.email)
@@ -66,7 +66,7 @@ const verifyCountedPassword = async (
 export const initiateLogin = async (
   ports: LoginPorts,
   credentials: Credentials,
-  context: RequestFacts,
+  context: RequestContext,
 ): Promise<InitiatedLogin> => {
   const account = await verifyCountedPassword(ports, credentials, context)
   if (account.status !== 'ACTIVE') return { sessionId: null, methods: [], expiresIn: 0, accountStatus: account.status }

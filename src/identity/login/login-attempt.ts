@@ -1,4 +1,4 @@
-import { type Instant, Refusal, type RequestFacts } from '../../kernel/index.ts'
+import { type Instant, Refusal, type RequestContext } from '../../kernel/index.ts'
 import { type Account, accountById } from '../accounts/store.ts'
 import { findAttempt, type PendingAttempt } from '../attempts/service.ts'
 import type { MfaPorts } from '../mfa/service.ts'
@@ -24,7 +24,7 @@ export interface PendingLogin extends PendingAttempt {
 export const findLogin = async (
   ports: IdentityPorts,
   sessionId: string,
-  context: RequestFacts,
+  context: RequestContext,
   now: Instant,
 ): Promise<PendingLogin> => {
   const pending = await findAttempt(ports, 'LOGIN', sessionId, context, now)

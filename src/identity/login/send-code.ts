@@ -1,5 +1,5 @@
 import { inTransaction } from '../../database/index.ts'
-import { type Instant, invalid, plus, type RequestFacts, wholeMinutes, wholeSeconds } from '../../kernel/index.ts'
+import { addMs, type Instant, invalid, type RequestContext, wholeMinutes, wholeSeconds } from '../../kernel/index.ts'
 import { claimCodeSending } from '../attempts/store.ts'
 import { countMail } from '../codes/mail-quota.ts'
 import { assertResendable, codeDigest, maskEmail, mintCode, resendTooSoon, type SentCode } from '../codes/rules.ts'
@@ -14,7 +14,7 @@ const storeCode = async (
   now: Instant,
 ): Promise<number> => {
   const { codeTtlMs, resendMs } = settings.login
-  const expiresAt = plus(now, Math.min(codeTtlMs, attempt.expiresAt - now))
+  const expiresAt = addMs(now, Math.min(codeTtlMs, attempt.expiresAt - now))
   const claimed = await inTransaction(database, async (tx) => {
     const isClaimed = await claimCodeSending(tx, owner.portal, attemptDigest, now, resendMs)
     if (isClaimed) await replaceCode(tx, owner, codeDigest(digest, owner, code), now, expiresAt)
@@ -29,7 +29,7 @@ const issueCode = async (
   ports: LoginPorts,
   sessionId: string,
   code: string,
-  context: RequestFacts,
+  context: RequestContext,
 ): Promise<{ login: PendingLogin; ttlMs: number }> => {
   const { cache, clock, settings } = ports
   const { portal } = context
@@ -46,12 +46,14 @@ const issueCode = async (
 export const sendLoginCode = async (
   ports: LoginPorts,
   { sessionId, method }: { sessionId: string; method: string },
-  context: RequestFacts,
+  context: RequestContext,
 ): Promise<SentCode> => {
   if (method !== 'EMAIL') throw invalid('mfaMethod')
   const code = mintCode(ports.randomness)
   // Sending the mail does not count towards the concurrency limit.
-  const { login, ttlMs } = await ports.concurrency.laterSteps.inTurn(() => issueCode(ports, sessionId, code, context))
+  const { login, ttlMs } = await ports.concurrency.laterSteps.runLimited(() =>
+    issueCode(ports, sessionId, code, context),
+  )
   await ports.mailer.send({
     to: login.account.email,
     template: 'login-code',

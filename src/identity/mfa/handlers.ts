@@ -1,4 +1,4 @@
-import { type HandlerTable, handlerTable, toIso } from '../../kernel/index.ts'
+import { createHandlerTable, type HandlerTable, toIso } from '../../kernel/index.ts'
 import { ownAccount } from '../accounts/service.ts'
 import type { CallerContext } from '../ports.ts'
 import { revokeAuthenticator, setupAuthenticator, verifyAuthenticator } from './authenticator.ts'
@@ -24,7 +24,7 @@ export const mfaHandlers = (ports: MfaPorts): HandlerTable => {
     return toMfaEntryView(words, found, locale)
   }
 
-  return handlerTable(contract, {
+  return createHandlerTable(contract, {
     listMfaMethods: listEntries,
     readBackupCodeStatus: ({ caller: { portal, accountId } }) => readBackupCodeCounts(database, portal, accountId),
     generateBackupCodes: async (request) => {

@@ -1,4 +1,4 @@
-import { plus, wholeMinutes, wholeSeconds } from '../../kernel/index.ts'
+import { addMs, wholeMinutes, wholeSeconds } from '../../kernel/index.ts'
 import { actOf, recordAct } from '../../platform/audit/index.ts'
 import { ownAccount } from '../accounts/service.ts'
 import { countMail } from '../codes/mail-quota.ts'
@@ -28,7 +28,7 @@ export const sendStepUpCode = async (ports: MfaPorts, context: CallerContext): P
   const owner = stepUpCodeOwner(session)
   const now = clock.now()
   const code = mintCode(randomness)
-  const expiresAt = plus(now, codeTtlMs)
+  const expiresAt = addMs(now, codeTtlMs)
   assertResendable(await readCodeSentAt(database, owner), now, resendMs)
   // Counted before the code is replaced: if the quota is exhausted, the previous code stays valid.
   await countMail(cache, { portal, subject: accountId, kind: 'code', limit: settings.portals[portal].codeSends })

@@ -1,5 +1,5 @@
 import { inTransaction, type Tx } from '../../database/index.ts'
-import { Refusal, type RequestFacts } from '../../kernel/index.ts'
+import { Refusal, type RequestContext } from '../../kernel/index.ts'
 import { actBy, recordRefusedAct } from '../../platform/audit/index.ts'
 import type { OwnSession } from '../sessions/rules.ts'
 import type { MfaPorts } from './service.ts'
@@ -12,7 +12,7 @@ import type { MfaPorts } from './service.ts'
 export const verifyCode = async <T>(
   { database, clock, lockout }: MfaPorts,
   session: OwnSession,
-  context: RequestFacts,
+  context: RequestContext,
   verify: (tx: Tx) => Promise<T | undefined>,
 ): Promise<T> => {
   const subject = lockout.factorSubject(session.portal, session.accountId)

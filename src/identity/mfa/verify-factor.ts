@@ -1,5 +1,5 @@
 import type { Tx } from '../../database/index.ts'
-import type { AccountId, Instant, Portal, RequestFacts } from '../../kernel/index.ts'
+import type { AccountId, Instant, Portal, RequestContext } from '../../kernel/index.ts'
 import { codeDigest } from '../codes/rules.ts'
 import { type CodeOwner, spendCode } from '../codes/store.ts'
 import { queueNotice } from '../notices/service.ts'
@@ -41,7 +41,7 @@ const verifyBackupCode = async (
   tx: Tx,
   { portal, accountId }: FactorOwner,
   code: string,
-  context: RequestFacts,
+  context: RequestContext,
   now: Instant,
 ): Promise<boolean> => {
   const codeHash = backupCodeDigest(digest, portal, accountId, code)
@@ -59,7 +59,7 @@ export const verifyFactor = (
   tx: Tx,
   owner: FactorOwner,
   { method, code }: PresentedFactor,
-  context: RequestFacts,
+  context: RequestContext,
   now: Instant,
 ): Promise<boolean> => {
   if (method === 'OTP') return verifyTotp(ports, tx, owner, code, now)

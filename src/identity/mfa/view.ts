@@ -1,4 +1,4 @@
-import { isoOrNull, type Locale, type Words } from '../../kernel/index.ts'
+import { type Locale, toIsoOrNull, type Words } from '../../kernel/index.ts'
 import { type MfaMethod, mfaMethod } from './contract.ts'
 import type { MfaEntry } from './service.ts'
 
@@ -8,5 +8,5 @@ export const toMethodView = (words: Words, method: MfaMethod, locale: Locale) =>
 export const toMfaEntryView = (words: Words, { method, verifiedAt, ...flags }: MfaEntry, locale: Locale) => ({
   mfaMethod: toMethodView(words, method, locale),
   ...flags,
-  verifiedAt: isoOrNull(verifiedAt),
+  verifiedAt: toIsoOrNull(verifiedAt),
 })

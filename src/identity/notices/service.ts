@@ -5,10 +5,10 @@ import {
   bizId,
   type Ids,
   type Instant,
-  instantOf,
   type Portal,
   portals,
-  type RequestFacts,
+  type RequestContext,
+  toInstant,
 } from '../../kernel/index.ts'
 import { enqueueJob } from '../../platform/jobs/index.ts'
 
@@ -35,7 +35,7 @@ export const Notice = z.object({
   about: z.enum([...credentialChanges, 'NEW_DEVICE']),
   clientIp: z.string(),
   device: z.string(),
-  at: z.int().transform(instantOf),
+  at: z.int().transform(toInstant),
 })
 export type Notice = z.output<typeof Notice>
 
@@ -50,7 +50,7 @@ export const queueNotice = (
   ids: Ids,
   { portal, id: accountId }: { portal: Portal; id: AccountId },
   about: Notice['about'],
-  { clientIp, userAgent }: Pick<RequestFacts, 'clientIp' | 'userAgent'>,
+  { clientIp, userAgent }: Pick<RequestContext, 'clientIp' | 'userAgent'>,
   at: Instant,
 ): Promise<void> => {
   const payload: Notice = { portal, accountId, about, clientIp, device: userAgent.slice(0, maxDeviceLength), at }

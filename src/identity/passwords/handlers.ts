@@ -1,11 +1,11 @@
-import { type HandlerTable, handlerTable, toIso } from '../../kernel/index.ts'
+import { createHandlerTable, type HandlerTable, toIso } from '../../kernel/index.ts'
 import * as contract from './contract.ts'
 import { setPasswordByToken } from './reset.ts'
 import { changePassword, type PasswordPorts, requestPasswordReset } from './service.ts'
 
 /** Recovery and change of passwords. */
 export const passwordHandlers = (ports: PasswordPorts): HandlerTable =>
-  handlerTable(contract, {
+  createHandlerTable(contract, {
     forgotPassword: async (request) => {
       await requestPasswordReset(ports, request.body, request)
       return { success: true, message: ports.words.text('notice.PASSWORD_FORGOT', request.locale) }

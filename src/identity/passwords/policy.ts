@@ -1,4 +1,4 @@
-import { invalid, longestPassword, passwordLength, shortestPassword } from '../../kernel/index.ts'
+import { invalid, maxPasswordLength, minPasswordLength, passwordLength } from '../../kernel/index.ts'
 import type { IdentityPorts } from '../ports.ts'
 import type { IdentitySettings } from '../settings.ts'
 import { strengthEstimator } from './strength.ts'
@@ -37,7 +37,7 @@ export const assertPasswordAllowed = async (
   const { minimumScore, blocklist } = settings.passwords
   const normalized = password.normalize('NFKC')
   const length = passwordLength(normalized)
-  if (length < shortestPassword || length > longestPassword) throw refused('too short or too long')
+  if (length < minPasswordLength || length > maxPasswordLength) throw refused('too short or too long')
   const words = [...blocklist, ...wordsOf(owner)]
   if (withoutWords(normalized, words).length < minOtherCharacters) throw refused('made of words on the blocklist')
   const estimate = await strengthEstimator()

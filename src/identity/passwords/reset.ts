@@ -1,5 +1,5 @@
 import { inTransaction, type Tx } from '../../database/index.ts'
-import type { Instant, RequestFacts } from '../../kernel/index.ts'
+import type { Instant, RequestContext } from '../../kernel/index.ts'
 import { actBy, recordAct } from '../../platform/audit/index.ts'
 import { type Account, accountById, lockAccount } from '../accounts/store.ts'
 import { cancelLoginAttempts } from '../attempts/store.ts'
@@ -26,7 +26,7 @@ const spendTokenAndSetPassword = async (
   key: TokenKey,
   { portal, id }: Account,
   hash: string,
-  context: RequestFacts,
+  context: RequestContext,
   now: Instant,
 ) => {
   const account = await lockAccount(tx, portal, id)
@@ -53,7 +53,7 @@ const spendTokenAndSetPassword = async (
 export const setPasswordByToken = async (
   ports: PasswordPorts,
   { purpose, token, newPassword }: { purpose: PasswordTokenPurpose; token: string; newPassword: string },
-  context: RequestFacts,
+  context: RequestContext,
 ): Promise<number> => {
   const { clock, database, digest, passwords, sessionCache } = ports
   assertOpaqueToken(token)

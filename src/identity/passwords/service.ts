@@ -1,5 +1,5 @@
 import { inTransaction, type Tx } from '../../database/index.ts'
-import { type Instant, invalid, plus, Refusal, type RequestFacts, wholeMinutes } from '../../kernel/index.ts'
+import { addMs, type Instant, invalid, Refusal, type RequestContext, wholeMinutes } from '../../kernel/index.ts'
 import { actBy, actOf, recordAct, recordRefusedAct } from '../../platform/audit/index.ts'
 import { ownAccount } from '../accounts/service.ts'
 import { type Account, accountByEmail, lockAccount } from '../accounts/store.ts'
@@ -27,7 +27,7 @@ const canReset = (account: Account | undefined): account is Account =>
   account?.status === 'ACTIVE' || account?.status === 'PENDING_APPROVAL'
 
 /** Mails a reset link if the address has an account. */
-const sendResetLink = async (ports: PasswordPorts, email: string, context: RequestFacts): Promise<void> => {
+const sendResetLink = async (ports: PasswordPorts, email: string, context: RequestContext): Promise<void> => {
   const { clock, database, digest, mailer, randomness, settings } = ports
   const { portal, locale } = context
   const account = await accountByEmail(database, portal, email)
@@ -37,7 +37,7 @@ const sendResetLink = async (ports: PasswordPorts, email: string, context: Reque
   const { resetTtlMs } = settings.passwords
   const stored = { digest: digest('password-token', token), portal, accountId: account.id, purpose: 'RESET' } as const
   await inTransaction(database, async (tx) => {
-    await insertPasswordToken(tx, { ...stored, expiresAt: plus(now, resetTtlMs) }, now)
+    await insertPasswordToken(tx, { ...stored, expiresAt: addMs(now, resetTtlMs) }, now)
     // The request is anonymous: the account is the target, not the actor.
     await recordAct(tx, actBy(null, context, now), { workspaceId: null, targetId: account.id })
   })
@@ -54,7 +54,7 @@ const sendResetLink = async (ports: PasswordPorts, email: string, context: Reque
 export const requestPasswordReset = async (
   ports: PasswordPorts,
   { email, turnstileToken }: { email: string; turnstileToken: string },
-  context: RequestFacts,
+  context: RequestContext,
 ): Promise<void> => {
   const { background, cache, digest, robots, settings } = ports
   const { portal, clientIp } = context

@@ -2,11 +2,11 @@ import { inTransaction, type Tx } from '../../database/index.ts'
 import {
   type AccountId,
   type AccountStatus,
+  addMs,
   type Instant,
   invalid,
-  plus,
   Refusal,
-  type RequestFacts,
+  type RequestContext,
 } from '../../kernel/index.ts'
 import { actBy, recordAct } from '../../platform/audit/index.ts'
 import { insertAccount, type NewAccount } from '../accounts/store.ts'
@@ -41,7 +41,7 @@ const toNewAccount = (
   ports: RegistrationPorts,
   { email }: PendingRegistration,
   profile: Profile,
-  context: RequestFacts,
+  context: RequestContext,
   now: Instant,
 ): NewAccount => ({
   id: ports.ids.next<'account'>(),
@@ -66,7 +66,7 @@ const insertRegistered = async (
   tx: Tx,
   registration: PendingRegistration,
   account: NewAccount,
-  context: RequestFacts,
+  context: RequestContext,
   now: Instant,
 ): Promise<string> => {
   const { portal } = context
@@ -77,7 +77,7 @@ const insertRegistered = async (
   await openWorkspace(tx, { ...opening, at: now })
   const token = mintToken(randomness)
   const stored = { digest: digest('password-token', token), portal, accountId: account.id }
-  const expiresAt = plus(now, settings.passwords.initTtlMs)
+  const expiresAt = addMs(now, settings.passwords.initTtlMs)
   await insertPasswordToken(tx, { ...stored, purpose: 'INIT', expiresAt }, now)
   const target = { workspaceId: null, targetId: account.id, detail: { status: account.status } }
   await recordAct(tx, actBy(account.id, context, now), target)
@@ -91,7 +91,7 @@ const insertRegistered = async (
 export const completeRegistration = async (
   ports: RegistrationPorts,
   { sessionId, ...profile }: Profile & { sessionId: string },
-  context: RequestFacts,
+  context: RequestContext,
 ): Promise<RegisteredAccount> => {
   const now = ports.clock.now()
   assertRegistrationOpen(ports, context.portal)

@@ -1,4 +1,4 @@
-import { accountStatus, type HandlerTable, handlerTable } from '../../kernel/index.ts'
+import { accountStatus, createHandlerTable, type HandlerTable } from '../../kernel/index.ts'
 import { completeRegistration } from './complete.ts'
 import * as contract from './contract.ts'
 import { initiateRegistration } from './initiate.ts'
@@ -7,7 +7,7 @@ import { verifyRegistrationEmail } from './verify-email.ts'
 
 /** Self-registration. */
 export const registrationHandlers = (ports: RegistrationPorts): HandlerTable =>
-  handlerTable(contract, {
+  createHandlerTable(contract, {
     initiateRegistration: (request) => initiateRegistration(ports, request.body, request),
     verifyRegistrationEmail: async (request) => {
       await verifyRegistrationEmail(ports, request.body, request)

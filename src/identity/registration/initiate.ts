@@ -1,5 +1,5 @@
 import { inTransaction } from '../../database/index.ts'
-import { invalid, parseLocale, plus, type RequestFacts, wholeMinutes, wholeSeconds } from '../../kernel/index.ts'
+import { addMs, invalid, parseLocale, type RequestContext, wholeMinutes, wholeSeconds } from '../../kernel/index.ts'
 import { type Account, accountByEmail } from '../accounts/store.ts'
 import { attemptCodeOwner, prepareAttempt } from '../attempts/service.ts'
 import { insertRegistrationAttempt, type NewAttempt } from '../attempts/store.ts'
@@ -27,14 +27,14 @@ const mailCode = async (
   ports: RegistrationPorts,
   email: string,
   attempt: NewAttempt,
-  { portal, locale }: RequestFacts,
+  { portal, locale }: RequestContext,
 ): Promise<void> => {
   const { clock, database, digest, mailer, randomness, settings } = ports
   const owner = attemptCodeOwner(portal, 'REGISTRATION', attempt.digest)
   const code = mintCode(randomness)
   const now = clock.now()
   const ttlMs = Math.min(settings.login.codeTtlMs, attempt.expiresAt - now)
-  const expiresAt = plus(now, ttlMs)
+  const expiresAt = addMs(now, ttlMs)
   await inTransaction(database, (tx) => replaceCode(tx, owner, codeDigest(digest, owner, code), now, expiresAt))
   const minutes = String(wholeMinutes(ttlMs))
   await mailer.send({ to: email, template: 'registration-code', locale, values: { code, minutes } })
@@ -47,7 +47,7 @@ const mailCode = async (
 export const initiateRegistration = async (
   ports: RegistrationPorts,
   { email, turnstileToken }: { email: string; turnstileToken: string },
-  context: RequestFacts,
+  context: RequestContext,
 ): Promise<InitiatedRegistration> => {
   const { background, cache, database, digest, robots, settings } = ports
   const { portal, clientIp } = context

@@ -1,4 +1,4 @@
-import { type Instant, type Portal, Refusal, type RequestFacts } from '../../kernel/index.ts'
+import { type Instant, type Portal, Refusal, type RequestContext } from '../../kernel/index.ts'
 import { findAttempt, type PendingAttempt } from '../attempts/service.ts'
 import type { Lockout } from '../lockout/service.ts'
 import type { IdentityPorts } from '../ports.ts'
@@ -27,7 +27,7 @@ export const assertRegistrationOpen = ({ settings }: RegistrationPorts, portal: 
 export const findRegistration = async (
   ports: RegistrationPorts,
   sessionId: string,
-  context: RequestFacts,
+  context: RequestContext,
   now: Instant,
 ): Promise<PendingRegistration> => {
   const { digest, code, attempt } = await findAttempt(ports, 'REGISTRATION', sessionId, context, now)

@@ -1,5 +1,5 @@
 import { inTransaction } from '../../database/index.ts'
-import { Refusal, type RequestFacts } from '../../kernel/index.ts'
+import { Refusal, type RequestContext } from '../../kernel/index.ts'
 import { actBy, recordRefusedAct } from '../../platform/audit/index.ts'
 import { recordVerifiedEmail, takeTry } from '../attempts/store.ts'
 import { codeDigest } from '../codes/rules.ts'
@@ -17,7 +17,7 @@ const verifyCode = async (
   { clock, database, digest, lockout }: RegistrationPorts,
   { email, code: owner, digest: attemptDigest }: PendingRegistration,
   code: string,
-  { portal }: RequestFacts,
+  { portal }: RequestContext,
 ): Promise<void> => {
   const subject = lockout.registrationSubject(portal, email)
   const now = clock.now()
@@ -36,7 +36,7 @@ const verifyCode = async (
 export const verifyRegistrationEmail = async (
   ports: RegistrationPorts,
   { sessionId, code }: { sessionId: string; code: string },
-  context: RequestFacts,
+  context: RequestContext,
 ): Promise<void> => {
   const { clock, database } = ports
   assertRegistrationOpen(ports, context.portal)

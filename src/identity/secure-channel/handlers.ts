@@ -1,4 +1,4 @@
-import { type HandlerTable, handlerTable, Refusal } from '../../kernel/index.ts'
+import { createHandlerTable, type HandlerTable, Refusal } from '../../kernel/index.ts'
 import type { ChannelSessions } from './channel-sessions.ts'
 import * as contract from './contract.ts'
 import type { KeyExchangeReader } from './key-exchange.ts'
@@ -13,7 +13,7 @@ interface ChannelServices {
 
 /** Opens and closes channel sessions. */
 export const secureChannelHandlers = ({ keys, sessions, keyExchange }: ChannelServices): HandlerTable =>
-  handlerTable(contract, {
+  createHandlerTable(contract, {
     readPublicKey: async () => toPublicKeyView(await keys.offered()),
     openSecureChannel: async ({ body, portal, clientHash }) => {
       const sessionKey = await keyExchange.read(body.payload, clientHash)

@@ -1,5 +1,5 @@
 import type { ChannelPort, SealedRequest } from '../../gateway/pipeline/ports.ts'
-import { type Randomness, whenReady } from '../../kernel/index.ts'
+import { type Randomness, thenSync } from '../../kernel/index.ts'
 import type { ChannelSession, ChannelSessions } from './channel-sessions.ts'
 import { type CompactJwe, hasExactly, parseCompactJwe } from './compact-jwe.ts'
 import { decryptDirect, encryptDirect } from './direct-encryption.ts'
@@ -40,7 +40,7 @@ export const createSealedBodies = (sessions: ChannelSessions, randomness: Random
     if (!plaintext || !session || seq === undefined) return undefined
     const header = { alg: 'dir', enc: 'A256GCM', kid: sealed.sessionId, seq }
     const opened = { plaintext, seal: (text: string) => seal(header, session.key, text) }
-    return whenReady(sessions.spend(session, seq), (isSpent) => (isSpent ? opened : undefined))
+    return thenSync(sessions.spend(session, seq), (isSpent) => (isSpent ? opened : undefined))
   }
 
   return {
@@ -50,7 +50,7 @@ export const createSealedBodies = (sessions: ChannelSessions, randomness: Random
       if (!session) return undefined
       const header = { alg: 'dir', enc: 'A256GCM', kid: sessionId }
       const sealReply = (text: string) => seal(header, session.key, text)
-      return whenReady(sessions.isOpen(session), (isOpen) => (isOpen ? sealReply : undefined))
+      return thenSync(sessions.isOpen(session), (isOpen) => (isOpen ? sealReply : undefined))
     },
   }
 }

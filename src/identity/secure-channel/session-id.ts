@@ -1,4 +1,4 @@
-import { type Instant, instantOf, type Portal } from '../../kernel/index.ts'
+import { type Instant, type Portal, toInstant } from '../../kernel/index.ts'
 import { decodeBase64url, type SecretBox } from '../../platform/crypto/index.ts'
 
 /** The owner of a channel session. Only the owner can use it. */
@@ -64,6 +64,6 @@ export const openSessionId = (
     // A copy: a view would keep the whole 64 KB pool of the buffer in memory while the session is cached.
     key: Uint8Array.from(bytes.subarray(afterEpoch, afterKey)),
     openedInMinute: bytes.readUIntBE(afterKey, numberBytes),
-    expiresAt: instantOf(bytes.readUIntBE(afterKey + numberBytes, numberBytes)),
+    expiresAt: toInstant(bytes.readUIntBE(afterKey + numberBytes, numberBytes)),
   }
 }

@@ -2,7 +2,7 @@ import { timingSafeEqual } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
 import { isDatabaseUnavailable } from '../../database/index.ts'
 import type { Credential } from '../../gateway/pipeline/ports.ts'
-import { type Caller, type MaybePromise, type Permission, plus, Refusal, whenReady } from '../../kernel/index.ts'
+import { addMs, type Caller, type MaybePromise, type Permission, Refusal, thenSync } from '../../kernel/index.ts'
 import type { AddressGuard } from '../ports.ts'
 
 import type { IdentitySettings } from '../settings.ts'
@@ -56,11 +56,11 @@ export class SessionAuthenticator {
   /** Returns the caller of a valid token whose session is open. Throws ACCESS.TOKEN_INVALID or ACCESS.IP_NOT_ALLOWED. */
   authenticate(credential: Credential): MaybePromise<Caller> {
     const { clock, sessionCache, verifiedTokens } = this.#ports
-    return whenReady(verifiedTokens.read(credential.token, credential.receivedAt ?? clock.now()), (claims) => {
+    return thenSync(verifiedTokens.read(credential.token, credential.receivedAt ?? clock.now()), (claims) => {
       if (!claims) throw invalidToken('the token is not valid')
       this.#assertBound(claims, credential)
       const { bypassCache } = credential
-      return whenReady(sessionCache.find(claims.portal, claims.sessionId, bypassCache), (session) => {
+      return thenSync(sessionCache.find(claims.portal, claims.sessionId, bypassCache), (session) => {
         const clientIp = credential.resolveClientIp?.(claims.portal) ?? credential.clientIp
         return this.#admit(this.#assertOpen(session, claims), clientIp, bypassCache)
       })
@@ -106,7 +106,7 @@ export class SessionAuthenticator {
     const { clock, database, sessionCache } = this.#ports
     const now = clock.now()
     try {
-      await recordActivity(database, session, now, plus(now, this.#settings.idleMs))
+      await recordActivity(database, session, now, addMs(now, this.#settings.idleMs))
     } catch (error) {
       // A store that is read-only (such as a full disk) still serves reads; the session then expires earlier.
       if (!isDatabaseUnavailable(error)) throw error

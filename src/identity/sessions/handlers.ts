@@ -1,4 +1,4 @@
-import { type HandlerTable, handlerTable, intervalOf, mapPage } from '../../kernel/index.ts'
+import { createHandlerTable, type HandlerTable, mapPage, parseInterval } from '../../kernel/index.ts'
 import { listLoginHistory } from '../login-history/store.ts'
 import * as contract from './contract.ts'
 import {
@@ -13,7 +13,7 @@ import { toActiveSessionView, toLoginHistoryView, toSessionConfigurationView } f
 
 /** The sessions and the login history of the caller's account. */
 export const sessionHandlers = (ports: SessionPorts): HandlerTable =>
-  handlerTable(contract, {
+  createHandlerTable(contract, {
     listSessions: async ({ caller: { portal, accountId, sessionId } }) => {
       const sessions = await listActiveSessions(ports.database, portal, accountId, ports.clock.now())
       return sessions.map((session) => toActiveSessionView(session, sessionId))
@@ -25,7 +25,7 @@ export const sessionHandlers = (ports: SessionPorts): HandlerTable =>
       toSessionConfigurationView(await configureSessions(ports, request.body.maxConcurrentSessions, request)),
     listLoginHistory: async ({ caller: { portal, accountId }, query }) => {
       const { startTime, endTime, sortOrder, ...page } = query
-      const { from, to: until } = intervalOf({ startTime, endTime })
+      const { from, to: until } = parseInterval({ startTime, endTime })
       const history = await listLoginHistory(ports.database, { portal, accountId, sortOrder, from, until, ...page })
       return mapPage(history, toLoginHistoryView)
     },

@@ -1,5 +1,5 @@
 import { inTransaction, type Tx } from '../../database/index.ts'
-import { areWithin, type Instant, plus, type RequestFacts } from '../../kernel/index.ts'
+import { addMs, areWithin, type Instant, type RequestContext } from '../../kernel/index.ts'
 import { actBy, recordRefusedAct } from '../../platform/audit/index.ts'
 import type { AddressGuard } from '../ports.ts'
 import type { IdentitySettings } from '../settings.ts'
@@ -44,7 +44,7 @@ const recentSuccessor = async (
   { secretBox, settings }: RefreshPorts,
   tx: Tx,
   used: Uint8Array,
-  { portal }: RequestFacts,
+  { portal }: RequestContext,
   now: Instant,
 ): Promise<string | undefined> => {
   const { usedAt, successor } = (await usedRefreshToken(tx, portal, used)) ?? {}
@@ -52,13 +52,13 @@ const recentSuccessor = async (
   return Buffer.from(secretBox.open('refresh-successor', successorContext(used), successor)).toString('utf8')
 }
 
-const endReusedFamily = async (tx: Tx, session: OpenSession, context: RequestFacts, now: Instant): Promise<void> => {
+const endReusedFamily = async (tx: Tx, session: OpenSession, context: RequestContext, now: Instant): Promise<void> => {
   await endSession(tx, session, 'REFRESH_REUSED', now)
   const event = { workspaceId: null, targetId: session.id, detail: { reason: 'REFRESH_REUSED' } }
   await recordRefusedAct(tx, actBy(session.accountId, context, now), event)
 }
 
-const rotate = async (ports: RefreshPorts, tx: Tx, presented: string, context: RequestFacts): Promise<Rotation> => {
+const rotate = async (ports: RefreshPorts, tx: Tx, presented: string, context: RequestContext): Promise<Rotation> => {
   const { clock, digest, randomness, secretBox, settings } = ports
   const now = clock.now()
   const { portal } = context
@@ -87,7 +87,7 @@ const rotate = async (ports: RefreshPorts, tx: Tx, presented: string, context: R
     }
     await insertRefreshToken(tx, token, now)
   }
-  await recordActivity(tx, session, now, plus(now, settings.sessions.idleMs))
+  await recordActivity(tx, session, now, addMs(now, settings.sessions.idleMs))
   return { kind: 'rotated', session, refreshToken }
 }
 
@@ -99,7 +99,7 @@ const rotate = async (ports: RefreshPorts, tx: Tx, presented: string, context: R
 export const refreshTokens = async (
   ports: RefreshPorts,
   refreshToken: string,
-  context: RequestFacts,
+  context: RequestContext,
 ): Promise<TokenPair> => {
   assertOpaqueToken(refreshToken)
   const rotation = await inTransaction(ports.database, (tx) => rotate(ports, tx, refreshToken, context))

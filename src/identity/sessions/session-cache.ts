@@ -1,4 +1,4 @@
-import { bizId, type MaybePromise, type Portal, type SessionId, whenReady } from '../../kernel/index.ts'
+import { bizId, type MaybePromise, type Portal, type SessionId, thenSync } from '../../kernel/index.ts'
 import { createTtlCache } from '../../platform/cache/index.ts'
 import type { IdentityPorts } from '../ports.ts'
 import type { IdentitySettings } from '../settings.ts'
@@ -27,7 +27,7 @@ export const createSessionCache = (
   return {
     find: (portal, id, bypassCache) => {
       if (bypassCache) sessions.forget(id)
-      return whenReady(
+      return thenSync(
         sessions.read(id, () => readOpenSession(database, portal, id)),
         (session) => (session?.portal === portal ? session : undefined),
       )

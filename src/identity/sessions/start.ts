@@ -1,5 +1,5 @@
 import type { Tx } from '../../database/index.ts'
-import { type Instant, plus, type RequestFacts, type SessionId } from '../../kernel/index.ts'
+import { addMs, type Instant, type RequestContext, type SessionId } from '../../kernel/index.ts'
 import type { Account } from '../accounts/store.ts'
 import type { IdentityPorts } from '../ports.ts'
 import type { IdentitySettings } from '../settings.ts'
@@ -27,7 +27,7 @@ export const startSession = async (
   { ids, randomness, digest, settings }: StartPorts,
   tx: Tx,
   account: Account,
-  { clientHash, clientIp, userAgent }: RequestFacts,
+  { clientHash, clientIp, userAgent }: RequestContext,
   now: Instant,
 ): Promise<StartedSession> => {
   const { portal, id: accountId } = account
@@ -35,8 +35,8 @@ export const startSession = async (
   const displaced = await endOldestSessions(tx, ending, now)
   const sessionId = ids.next<'session'>()
   const clientDigest = digest('client-hash', clientHash)
-  const expiresAt = plus(now, settings.sessions.absoluteMs)
-  const idleExpiresAt = plus(now, settings.sessions.idleMs)
+  const expiresAt = addMs(now, settings.sessions.absoluteMs)
+  const idleExpiresAt = addMs(now, settings.sessions.idleMs)
   const session = { id: sessionId, portal, accountId, clientDigest, clientIp, userAgent, idleExpiresAt, expiresAt }
   await insertSession(tx, session, now)
   const refreshToken = mintToken(randomness)

@@ -1,4 +1,4 @@
-import { isoOrNull, type SessionId, toIso } from '../../kernel/index.ts'
+import { type SessionId, toIso, toIsoOrNull } from '../../kernel/index.ts'
 import type { LoginHistoryLine } from '../login-history/store.ts'
 import type { SessionConfiguration } from './limit-store.ts'
 import type { ActiveSession } from './store.ts'
@@ -7,8 +7,8 @@ export const toSessionConfigurationView = (found: SessionConfiguration) => ({
   accountBizId: found.accountId,
   ssoEnabled: found.ssoEnabled,
   maxSessions: found.maxSessions,
-  passwordChangedAt: isoOrNull(found.passwordChangedAt),
-  lastLoginAt: isoOrNull(found.lastLoginAt),
+  passwordChangedAt: toIsoOrNull(found.passwordChangedAt),
+  lastLoginAt: toIsoOrNull(found.lastLoginAt),
   lastLoginIp: found.lastLoginIp,
 })
 

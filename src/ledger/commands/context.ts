@@ -1,4 +1,11 @@
-import type { AccountId, Caller, Idempotency, RequestFacts, WorkspaceAccess, WorkspaceId } from '../../kernel/index.ts'
+import type {
+  AccountId,
+  Caller,
+  Idempotency,
+  RequestContext,
+  WorkspaceAccess,
+  WorkspaceId,
+} from '../../kernel/index.ts'
 import type { IdempotencyKey, PostingCommand } from './command.ts'
 
 /** Who sends a command, for which workspace, and with which request. An operator acts for no workspace. */
@@ -9,7 +16,7 @@ export interface CommandContext<W extends WorkspaceId | null = WorkspaceId | nul
   audit: NonNullable<PostingCommand['audit']>
 }
 
-type CommandRequest = RequestFacts & { caller: Caller; idempotency: Idempotency }
+type CommandRequest = RequestContext & { caller: Caller; idempotency: Idempotency }
 
 const contextOf = <W extends WorkspaceId | null>(request: CommandRequest, workspace: W): CommandContext<W> => {
   const { operationId, portal, requestId, clientIp, caller, idempotency } = request

@@ -8,7 +8,7 @@ import {
   offsetOf,
   type Page,
   type PageRequest,
-  pageOf,
+  toPage,
   type WalletId,
   type WorkspaceId,
 } from '../../kernel/index.ts'
@@ -105,7 +105,7 @@ export const readFlows = async (database: Database, query: FlowQuery): Promise<F
 /** One page of flows with the total. */
 export const listFlows = async (database: Database, query: FlowQuery): Promise<Page<Flow>> => {
   const { total } = await countQuery(matchingEntries(database, query)).executeTakeFirstOrThrow()
-  return pageOf(await readFlows(database, query), total, query)
+  return toPage(await readFlows(database, query), total, query)
 }
 
 /** One posting of an order, those of house accounts included. For operators. */

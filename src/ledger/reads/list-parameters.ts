@@ -1,8 +1,8 @@
 import {
   bizId,
   type Instant,
-  intervalOf,
   type PageRequest,
+  parseInterval,
   type WorkspaceId,
   type WorkspaceKind,
 } from '../../kernel/index.ts'
@@ -32,7 +32,7 @@ export const toListParameters = ({
   currentPage,
   pageSize,
   sortOrder,
-  ...intervalOf({ startTime, endTime }),
+  ...parseInterval({ startTime, endTime }),
 })
 
 /** The parameters of the order lists, of members and of operators. */

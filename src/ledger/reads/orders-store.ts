@@ -7,8 +7,8 @@ import {
   offsetOf,
   type Page,
   type PageRequest,
-  pageOf,
   toIso,
+  toPage,
   type WalletId,
   type WorkspaceId,
   type WorkspaceKind,
@@ -180,5 +180,5 @@ export const listOrders = async (database: Database, query: OrderQuery): Promise
     .reduce((all, count) => all.unionAll(count))
     .execute()
   const total = counts.reduce((sum, count) => sum + count.total, 0)
-  return pageOf(await readOrders(database, query), total, query)
+  return toPage(await readOrders(database, query), total, query)
 }

@@ -1,5 +1,5 @@
 import type { Database, Tx } from '../../database/index.ts'
-import type { AccountId, Caller, Instant, Portal, RequestFacts, WorkspaceId } from '../../kernel/index.ts'
+import type { AccountId, Caller, Instant, Portal, RequestContext, WorkspaceId } from '../../kernel/index.ts'
 import { type AuditEvent, recordAudit } from './store.ts'
 
 interface RequestedAct {
@@ -20,7 +20,7 @@ export interface Act extends RequestedAct {
 }
 
 /** The act of a request without a token: by an account that the use case has found, or by an unknown caller. */
-export const actBy = (accountId: AccountId | null, facts: RequestFacts, at: Instant): RequestedAct => ({
+export const actBy = (accountId: AccountId | null, facts: RequestContext, at: Instant): RequestedAct => ({
   operationId: facts.operationId,
   accountId,
   apiKeyId: null,
@@ -31,7 +31,7 @@ export const actBy = (accountId: AccountId | null, facts: RequestFacts, at: Inst
 })
 
 /** The act of an authenticated request. */
-export const actOf = (request: RequestFacts & { caller: Caller }): Act => {
+export const actOf = (request: RequestContext & { caller: Caller }): Act => {
   const { accountId, apiKeyId } = request.caller
   return { ...actBy(accountId, request, request.receivedAt), accountId, apiKeyId }
 }

@@ -1,5 +1,5 @@
 import { Readable } from 'node:stream'
-import { hasTag, Refusal, type RequestFacts, StreamReply } from '../../kernel/index.ts'
+import { matchesIfNoneMatch, Refusal, type RequestContext, StreamReply } from '../../kernel/index.ts'
 import { type Blobs, BlobsUnavailable, type ByteRange } from './blobs.ts'
 import { parseByteRange } from './byte-range.ts'
 
@@ -12,7 +12,7 @@ export interface Downloadable {
   sha256: string
 }
 
-type Conditions = Pick<RequestFacts, 'range' | 'ifNoneMatch' | 'ifRange'>
+type Conditions = Pick<RequestContext, 'range' | 'ifNoneMatch' | 'ifRange'>
 
 /** An attachment's Content-Disposition (RFC 6266): the name in ASCII for old clients, and in UTF-8 (RFC 8187). */
 const disposition = (name: string): string => {
@@ -35,7 +35,7 @@ export const download = async (blobs: Blobs, item: Downloadable, request: Condit
   const { key, sizeBytes } = item
   const tag = `"${item.sha256}"`
   const validator = { etag: tag, 'accept-ranges': 'bytes' }
-  if (hasTag(request.ifNoneMatch, tag)) return new StreamReply(304, validator, Readable.from([]))
+  if (matchesIfNoneMatch(request.ifNoneMatch, tag)) return new StreamReply(304, validator, Readable.from([]))
   const headers = {
     ...validator,
     'content-type': item.contentType,

@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache'
 import { isValidAt, type Validity } from '../../database/index.ts'
-import { type Clock, type Instant, plus } from '../../kernel/index.ts'
+import { addMs, type Clock, type Instant } from '../../kernel/index.ts'
 import type { Cache, WindowName } from './cache.ts'
 import { emptyWindow, type ReplayWindow, spendIn } from './replay-window.ts'
 
@@ -41,7 +41,7 @@ export const createMemoryCache = (clock: Clock, maximumEntries: number): Cache =
   const put = (key: string, value: Entry['value'], ttl: number): void => {
     const at = clock.now()
     evictExpired(at)
-    entries.set(key, { value, from: at, until: plus(at, ttl) })
+    entries.set(key, { value, from: at, until: addMs(at, ttl) })
   }
 
   const groupAt = (key: string): WindowGroup | undefined => {

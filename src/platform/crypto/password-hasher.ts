@@ -1,5 +1,5 @@
 import { hash, verify } from '@node-rs/argon2'
-import { boundedQueue, type QueueLimits, type Randomness } from '../../kernel/index.ts'
+import { type ConcurrencyLimits, createConcurrencyLimiter, type Randomness } from '../../kernel/index.ts'
 
 export interface PasswordHasher {
   /** Returns a PHC string. Normalizes the password to NFKC (NIST SP 800-63B-4, section 3.1.1.2). */
@@ -18,16 +18,16 @@ const current = `$argon2id$v=19$m=${cost.memoryCost},t=${cost.timeCost},p=${cost
 const decoyBytes = 24
 
 /** Hashes passwords in a bounded queue, because each hash takes about 11 ms and 19 MiB. Throws SYSTEM.UNAVAILABLE if full. */
-export const createPasswordHasher = (limits: QueueLimits, randomness: Randomness): PasswordHasher => {
-  const queue = boundedQueue(limits)
+export const createPasswordHasher = (limits: ConcurrencyLimits, randomness: Randomness): PasswordHasher => {
+  const queue = createConcurrencyLimiter(limits)
   // Computed at the start, so that the first sign-in to an unknown account takes no longer than later ones.
   const decoy = hash(Buffer.from(randomness.bytes(decoyBytes)), cost)
   decoy.catch(() => undefined)
   return {
-    hash: (password) => queue.inTurn(() => hash(password.normalize('NFKC'), cost)),
+    hash: (password) => queue.runLimited(() => hash(password.normalize('NFKC'), cost)),
     verify: async (hashed, password) => {
       const against = hashed ?? (await decoy)
-      const matches = await queue.inTurn(() => verify(against, password.normalize('NFKC')))
+      const matches = await queue.runLimited(() => verify(against, password.normalize('NFKC')))
       return matches && hashed !== null
     },
     isOutdated: (hashed) => !hashed.startsWith(current),

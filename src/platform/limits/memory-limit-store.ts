@@ -1,5 +1,5 @@
 import { type ClientRateLimitInfo, MemoryStore, type Options } from 'express-rate-limit'
-import { type Clock, longestTimer, type MaybePromise } from '../../kernel/index.ts'
+import { type Clock, type MaybePromise, maxTimerMs } from '../../kernel/index.ts'
 
 /**
  * express-rate-limit's MemoryStore with three changes. It returns a copy of the count: MemoryStore returns its live
@@ -18,7 +18,7 @@ export class MemoryLimitStore extends MemoryStore {
   override init({ windowMs }: Options): void {
     this.windowMs = windowMs
     // A timer above the maximum fires immediately and would reset the counters, so a long window is timed in parts.
-    const parts = Math.ceil(windowMs / longestTimer)
+    const parts = Math.ceil(windowMs / maxTimerMs)
     let passed = 0
     const part = (): void => {
       passed = (passed + 1) % parts

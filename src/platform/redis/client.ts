@@ -1,5 +1,5 @@
 import { Cluster, Redis, type RedisOptions } from 'ioredis'
-import { longestTimer } from '../../kernel/index.ts'
+import { maxTimerMs } from '../../kernel/index.ts'
 
 export interface RedisTarget {
   url: string
@@ -57,7 +57,7 @@ export const createClient = (target: RedisTarget): Redis | Cluster => {
   return new Cluster([{ host: hostname, port: Number(port || 6379) }], {
     ...waitless,
     // For this option 0 means no time at all, unlike elsewhere in ioredis.
-    slotsRefreshTimeout: target.connectTimeoutMs || longestTimer,
+    slotsRefreshTimeout: target.connectTimeoutMs || maxTimerMs,
     clusterRetryStrategy: retryDelay,
     // Without this, ioredis drops a node whose connection breaks and sends its pending commands again to another node.
     clusterNodeRetryStrategy: retryDelay,

@@ -1,9 +1,9 @@
 import { randomFillSync, randomInt } from 'node:crypto'
 import { v7 } from 'uuid'
-import { bizId, type Clock, type Ids, instantOf, type Randomness } from '../../kernel/index.ts'
+import { bizId, type Clock, type Ids, type Randomness, toInstant } from '../../kernel/index.ts'
 
 /** The system's clock. */
-export const systemClock: Clock = { now: () => instantOf(Date.now()) }
+export const systemClock: Clock = { now: () => toInstant(Date.now()) }
 
 /** The operating system's random generator, through node:crypto. */
 export const systemRandomness: Randomness = {

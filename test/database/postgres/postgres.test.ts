@@ -11,7 +11,7 @@ import { readPage } from '../../../src/database/pagination.ts'
 import { openPostgres } from '../../../src/database/postgres/open-postgres.ts'
 import { acquireSingletonLock } from '../../../src/database/postgres/singleton-lock.ts'
 import { measureClockSkew } from '../../../src/database/startup-checks.ts'
-import { plus } from '../../../src/kernel/index.ts'
+import { addMs } from '../../../src/kernel/index.ts'
 import { systemClock } from '../../../src/platform/runtime/index.ts'
 import { startPgBouncer } from '../../harness/pgbouncer.ts'
 import { startPostgres } from '../../harness/postgres.ts'
@@ -87,7 +87,7 @@ test.skipIf(!server)('a connection that breaks is told of once', async () => {
 test.skipIf(!server)('how far the server’s clock is from ours: nothing within the time of asking', async () => {
   const store = await openPostgres(target(server?.url ?? '', 1))
   const differenceAt = (shift: number) =>
-    measureClockSkew(store.database, { now: () => plus(systemClock.now(), shift) })
+    measureClockSkew(store.database, { now: () => addMs(systemClock.now(), shift) })
   expect(await differenceAt(0)).toBe(0)
   expect(Math.abs((await differenceAt(120_000)) + 120_000)).toBeLessThan(60_000)
   expect(Math.abs((await differenceAt(-120_000)) - 120_000)).toBeLessThan(60_000)

@@ -61,7 +61,7 @@ test(`an exchange never yields more than its exact worth, and less by under one 
       fc.pre(source !== target)
       const amount = decimalOf(minor, fixedSide === 'SOURCE' ? source : target)
       const body = { sourceCurrency: source, targetCurrency: target, amount, fixedSide }
-      const figures = figuresUnlessTooLittle(body, { over: rateUnits, under: tenTo(6) })
+      const figures = figuresUnlessTooLittle(body, { numerator: rateUnits, denominator: tenTo(6) })
       if (!figures) return
       figured += 1
       // What the source is worth in the target's units at the customer's rate, as a fraction over `under`.

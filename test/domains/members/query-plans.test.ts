@@ -7,7 +7,7 @@ import type { Database, Tx } from '../../../src/database/tables.ts'
 import { removeMembership, setRole } from '../../../src/domains/members/membership-store.ts'
 import { membershipIn } from '../../../src/domains/members/store.ts'
 import { deleteRole, isInUse } from '../../../src/domains/roles/store.ts'
-import { type AccountId, bizId, instantOf, type RoleId, type WorkspaceId } from '../../../src/kernel/index.ts'
+import { type AccountId, bizId, type RoleId, toInstant, type WorkspaceId } from '../../../src/kernel/index.ts'
 import { startPostgres } from '../../harness/postgres.ts'
 import { postgresTarget } from '../../harness/postgres-target.ts'
 
@@ -15,7 +15,7 @@ import { postgresTarget } from '../../harness/postgres-target.ts'
 const server = await startPostgres({ plan_cache_mode: 'force_generic_plan', autovacuum: 'off' })
 afterAll(() => server?.stop())
 
-const now = instantOf(Date.UTC(2026, 10, 23))
+const now = toInstant(Date.UTC(2026, 10, 23))
 const small = { number: 1, members: 100 }
 const large = { number: 2, members: 10_000 }
 

@@ -16,7 +16,7 @@ import {
   type LimitUnmatched,
 } from '../../../src/gateway/index.ts'
 import type { Call } from '../../../src/gateway/pipeline/call.ts'
-import { type Code, instantOf, Refusal, rateLimited, StreamReply } from '../../../src/kernel/index.ts'
+import { type Code, Refusal, rateLimited, StreamReply, toInstant } from '../../../src/kernel/index.ts'
 import { systemIds } from '../../../src/platform/runtime/index.ts'
 import { createMetrics } from '../../../src/platform/telemetry/index.ts'
 import { captureLog } from '../../harness/log.ts'
@@ -34,7 +34,7 @@ beforeEach(() => {
   limitUnmatched = () => undefined
 })
 
-const clock = { now: () => instantOf(0) }
+const clock = { now: () => toInstant(0) }
 const words = { refusal: (code: Code) => `said of ${code}`, coded: () => expect.fail(), text: () => expect.fail() }
 const responses = createResponseWriter({ clock, words, securityHeaders: {}, includesField: false, stallMs: 0 })
 const handler = createRequestHandler({

@@ -2,13 +2,13 @@ import { describe, expect, test } from 'vitest'
 import { statusOf } from '../../../src/contract/index.ts'
 import { listTransfers } from '../../../src/domains/transfers/contract.ts'
 import { createExplainLog } from '../../../src/gateway/observability/explain.ts'
-import { instantOf, Refusal } from '../../../src/kernel/index.ts'
+import { Refusal, toInstant } from '../../../src/kernel/index.ts'
 import { systemIds } from '../../../src/platform/runtime/index.ts'
 import { arrivedCall } from '../../harness/call.ts'
 
 const explaining = (entries: number) => {
   let now = 1_000
-  const explain = createExplainLog({ now: () => instantOf(now) }, ['edge', 'serve'], { entries, ttlMs: 600 })
+  const explain = createExplainLog({ now: () => toInstant(now) }, ['edge', 'serve'], { entries, ttlMs: 600 })
   const record = (requestId: string, refusal: Refusal | null = null) =>
     explain.record({ requestId, call: null, refusal, status: refusal ? statusOf(refusal.code) : 200, ms: 1 })
   return {
@@ -63,7 +63,7 @@ describe('an explain log is limited in time and size', () => {
 test('an explanation holds the caller, the operation and the duration of each asynchronous stage', () => {
   const [account, workspace] = [systemIds.next<'account'>(), systemIds.next<'workspace'>()]
   const names = ['edge', 'authenticate', 'body', 'serve']
-  const { record, explain, close } = createExplainLog({ now: () => instantOf(0) }, names, { entries: 2, ttlMs: 600 })
+  const { record, explain, close } = createExplainLog({ now: () => toInstant(0) }, names, { entries: 2, ttlMs: 600 })
   const call = arrivedCall(listTransfers)
   const caller = { accountId: account, portal: 'CONSUMER', sessionId: null, apiKeyId: null, steppedUpAt: null }
   Object.assign(call, {

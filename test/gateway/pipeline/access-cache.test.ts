@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { createAccessCache } from '../../../src/gateway/index.ts'
-import { bizId, type Caller, instantOf, Refusal, type WorkspaceAccess } from '../../../src/kernel/index.ts'
+import { bizId, type Caller, Refusal, toInstant, type WorkspaceAccess } from '../../../src/kernel/index.ts'
 
 const caller: Caller = {
   accountId: bizId('01990000-0000-7000-8000-000000000001'),
@@ -22,7 +22,7 @@ const createCache = () => {
     if (workspaceId !== null) throw new Refusal('ACCESS.PERMISSION_DENIED')
     return standard
   }
-  return createAccessCache({ enter }, { now: () => instantOf(0) }, { leaseMs: 250, shared: false })
+  return createAccessCache({ enter }, { now: () => toInstant(0) }, { leaseMs: 250, shared: false })
 }
 
 const refused = { code: 'ACCESS.PERMISSION_DENIED' }
@@ -48,7 +48,7 @@ describe('cached rights', () => {
       at.asked += 1
       return standard
     }
-    return { at, access: createAccessCache({ enter }, { now: () => instantOf(at.ms) }, { leaseMs, shared }) }
+    return { at, access: createAccessCache({ enter }, { now: () => toInstant(at.ms) }, { leaseMs, shared }) }
   }
 
   test('expire after the TTL where other replicas exist', async () => {

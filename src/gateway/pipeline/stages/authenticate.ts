@@ -1,4 +1,4 @@
-import { type Caller, type Portal, Refusal, type WorkspaceAccess, whenReady } from '../../../kernel/index.ts'
+import { type Caller, type Portal, Refusal, thenSync, type WorkspaceAccess } from '../../../kernel/index.ts'
 import type { Call, Stage } from '../call.ts'
 import type { AuthenticationPort, Credential } from '../ports.ts'
 import type { ResolveClient } from '../trusted-proxies.ts'
@@ -47,5 +47,5 @@ export const authenticateStage =
     const credential = toCredential(call, resolveClient)
     const byKey = call.chain.perimeter === 'machine' ? authentication.apiKey(credential) : undefined
     if (byKey) return byKey.then(({ caller, workspace }) => setCaller(call, caller, workspace))
-    return whenReady(authentication.accessToken(credential), (caller) => setCaller(call, caller, null))
+    return thenSync(authentication.accessToken(credential), (caller) => setCaller(call, caller, null))
   }

@@ -31,7 +31,7 @@ async function readPayload(
   readMediaType(call, jsonType)
   const parsed = parseStrictJson(bytes, maxDepth)
   if (!parsed.ok) {
-    const { unreadable } = call.operation
+    const { malformedBody: unreadable } = call.operation
     throw unreadable ? new Refusal(unreadable, { internal: parsed.reason }) : invalid('body', parsed.reason)
   }
   call.payload = parsed.value

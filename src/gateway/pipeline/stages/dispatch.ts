@@ -1,6 +1,6 @@
 import type { z } from 'zod'
 import type { Backend } from '../../../backends/backend.ts'
-import { isConstant, type Operation, StreamReply } from '../../../kernel/index.ts'
+import { isFrozenReply, type Operation, StreamReply } from '../../../kernel/index.ts'
 import type { Stage } from '../call.ts'
 
 type ReplyError = Backend['replyError']
@@ -18,7 +18,7 @@ class ReplySerializer {
   readonly #constants = new WeakMap<object, { schema: z.ZodType; text: string }>()
 
   serialize(schema: z.ZodType, reply: unknown, replyError: ReplyError): string {
-    if (!isConstant(reply)) return serialize(schema, reply, replyError)
+    if (!isFrozenReply(reply)) return serialize(schema, reply, replyError)
     const cached = this.#constants.get(reply)
     if (cached?.schema === schema) return cached.text
     const text = serialize(schema, reply, replyError)

@@ -7,7 +7,7 @@ import {
   portalOfChain,
   type RateGroup,
   rateLimited,
-  whenReady,
+  thenSync,
 } from '../../../kernel/index.ts'
 import type { Call, Stage } from '../call.ts'
 import type { LimitPort, SpendResult } from '../ports.ts'
@@ -37,8 +37,7 @@ const spend = (
   name: string,
   key: string,
   rule: LimitRule,
-): MaybePromise<void> =>
-  whenReady(limits.spend(name, key, rule), (result) => assertAllowed(request, name, rule, result))
+): MaybePromise<void> => thenSync(limits.spend(name, key, rule), (result) => assertAllowed(request, name, rule, result))
 
 /** Returns the limits of each portal; those common to both while the portal is unknown. */
 const limitsByPortal = (settings: Settings): ((portal: Portal | null) => PortalLimits) => {
@@ -77,11 +76,11 @@ export function addressLimitStage(limits: LimitPort, settings: Settings): Stage 
       const rule = rules?.[scope]
       return rule ? spend(limits, call, `${group}-${scope}`, spender, rule) : undefined
     }
-    const byAddress = whenReady(spendAddress(call, call.portal), () => spendGroup('address', portalKey))
-    const byNetwork = whenReady(byAddress, () =>
+    const byAddress = thenSync(spendAddress(call, call.portal), () => spendGroup('address', portalKey))
+    const byNetwork = thenSync(byAddress, () =>
       spendGroup('network', `${call.portal}:${limits.networkKey(call.clientIp)}`),
     )
-    return whenReady(byNetwork, () => spendGroup('total', `${call.portal}`))
+    return thenSync(byNetwork, () => spendGroup('total', `${call.portal}`))
   }
 }
 

@@ -1,7 +1,7 @@
 import type { Configuration } from '../../../config/index.ts'
 import { headers } from '../../../contract/headers.ts'
-import { SealedBody } from '../../../contract/sealed.ts'
-import { invalid, type MaybePromise, type Portal, parseStrictJson, Refusal, whenReady } from '../../../kernel/index.ts'
+import { SealedBody } from '../../../contract/sealed-bodies.ts'
+import { invalid, type MaybePromise, type Portal, parseStrictJson, Refusal, thenSync } from '../../../kernel/index.ts'
 import type { Call, Stage } from '../call.ts'
 import type { ChannelPort } from '../ports.ts'
 
@@ -31,7 +31,7 @@ const openPayload = (
 ): MaybePromise<void> => {
   const { method, path } = call
   const payload = sealedPayload(call.payload)
-  return whenReady(channel.open({ ...session, method, path, payload }), (opened) => {
+  return thenSync(channel.open({ ...session, method, path, payload }), (opened) => {
     if (!opened) throw invalidPayload('the payload cannot be opened')
     if (sealsReply) call.sealReply = opened.seal
     const parsed = parseStrictJson(opened.plaintext, maxDepth)
@@ -65,7 +65,7 @@ export function secureChannelStage(channel: ChannelPort, settings: Configuration
     const session = { sessionId, portal, clientHash }
     if (call.payload !== undefined) return openPayload(channel, call, session, { sealsReply, maxDepth })
     if (!sealsReply) return
-    return whenReady(channel.sealer(session), (seal) => {
+    return thenSync(channel.sealer(session), (seal) => {
       if (!seal) throw invalidPayload('no such session')
       call.sealReply = seal
     })

@@ -1,5 +1,5 @@
 import { headers } from '../../../contract/headers.ts'
-import { Refusal, whenReady } from '../../../kernel/index.ts'
+import { Refusal, thenSync } from '../../../kernel/index.ts'
 import type { AccessCache } from '../access-cache.ts'
 import type { Call, Stage } from '../call.ts'
 
@@ -23,7 +23,7 @@ export const workspaceStage =
     if (call.workspace) return assertSameWorkspace(call, named)
     if (named === null && rule === 'required' && call.chain.perimeter === 'portal')
       throw new Refusal('ACCESS.WORKSPACE_REQUIRED')
-    return whenReady(workspaces.enter(call.caller, named), (access) => {
+    return thenSync(workspaces.enter(call.caller, named), (access) => {
       call.workspace = access
     })
   }

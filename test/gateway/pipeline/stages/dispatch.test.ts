@@ -4,7 +4,7 @@ import * as z from 'zod'
 import { listTimezones } from '../../../../src/domains/constants/contract.ts'
 import { downloadFile } from '../../../../src/domains/files/contract.ts'
 import { dispatchStage } from '../../../../src/gateway/pipeline/stages/index.ts'
-import { constant, type Operation, Refusal, StreamReply } from '../../../../src/kernel/index.ts'
+import { freezeReply, type Operation, Refusal, StreamReply } from '../../../../src/kernel/index.ts'
 import { portalCall, refused } from './portal-call.ts'
 
 describe('a reply', () => {
@@ -27,7 +27,7 @@ describe('a reply', () => {
   })
 
   test('a constant one is cached per schema', async () => {
-    const both = constant({ a: 1, b: 2 })
+    const both = freezeReply({ a: 1, b: 2 })
     const stage = dispatchStage(() => backendOf(both))
     for (const name of ['a', 'b', 'a', 'b'])
       expect(await served(promising(z.object({ [name]: z.number() })), both, stage)).toBe(

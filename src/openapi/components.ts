@@ -1,0 +1,70 @@
+import { codedFamilies } from '../contract/index.ts'
+import { type CodedFamily, chains, successCode, successMessage } from '../kernel/index.ts'
+import type { JsonObject } from './json.ts'
+import { toPascalCase } from './names.ts'
+
+const componentOf = ({ codes, values }: CodedFamily): JsonObject => {
+  const numbers = Object.values(values)
+  const table = codes.map((code, index) => `\`${code}\` ${numbers[index]}`).join(', ')
+  return {
+    type: 'object',
+    description: `Coded value: ${table}. A deployment may use other numbers.`,
+    properties: {
+      code: { type: 'string', enum: [...codes] },
+      value: { type: 'integer', format: 'int64', examples: numbers },
+      label: { type: 'string', description: 'in the language asked for' },
+      description: { type: 'string', description: 'in the language asked for' },
+    },
+    required: ['code', 'value', 'label', 'description'],
+  }
+}
+
+/** One schema component per family of coded values. */
+export const codedComponents = (): Record<string, JsonObject> =>
+  Object.fromEntries([...codedFamilies.values()].map((family) => [toPascalCase(family.name), componentOf(family)]))
+
+const frame: JsonObject = {
+  version: { type: 'string', examples: [chains.consumer.envelope, chains.self.envelope] },
+  timestamp: { type: 'integer', format: 'int64', description: 'Epoch milliseconds.' },
+}
+// No type `null`: of a frame that has one, and is narrowed beside it, some generators make no client at all.
+const nothing: JsonObject = { const: null }
+const required = ['version', 'timestamp', 'success', 'code', 'message', 'data']
+
+/** The frames of every JSON answer (interface.md 2.1). */
+export const envelopeComponents: Record<string, JsonObject> = {
+  Success: {
+    type: 'object',
+    properties: {
+      ...frame,
+      success: { const: true },
+      code: { type: 'string', const: successCode },
+      message: { type: 'string', examples: [successMessage] },
+      data: {},
+    },
+    required,
+  },
+  Refusal: {
+    type: 'object',
+    properties: {
+      ...frame,
+      success: { const: false },
+      code: { type: 'string' },
+      message: { type: 'string', description: 'For people, in their language; it may name the input at fault.' },
+      data: nothing,
+    },
+    required,
+  },
+  SelfRefusal: {
+    type: 'object',
+    description: 'The refusals of users/self have numeric codes; the 401 carries nothing but these three members.',
+    properties: {
+      ...frame,
+      success: { const: false },
+      code: { type: 'string' },
+      message: { type: 'string' },
+      data: nothing,
+    },
+    required: ['success', 'code', 'message'],
+  },
+}
