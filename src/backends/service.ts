@@ -5,13 +5,13 @@ import {
   bizId,
   type Clock,
   chains,
-  instantOf,
   type Operation,
   type Permission,
   type Portal,
   parseLocale,
   Refusal,
   toDate,
+  toInstant,
 } from '../kernel/index.ts'
 import { Claims } from './assertion.ts'
 
@@ -33,7 +33,7 @@ const adopt = (call: Call, claims: z.output<typeof Claims>): void => {
       portal: claims.portal,
       sessionId: sid ? bizId(sid) : null,
       apiKeyId: key ?? null,
-      steppedUpAt: steppedUpAt === undefined ? null : instantOf(steppedUpAt),
+      steppedUpAt: steppedUpAt === undefined ? null : toInstant(steppedUpAt),
       permissions: setOf(claims.permissions),
     }
   if (workspace) call.workspace = { ...workspace, id: bizId(workspace.id), permissions: setOf(workspace.permissions) }

@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer'
 import { isCode } from '../contract/index.ts'
-import { type Code, isRecord, Refusal, type SpentLimit } from '../kernel/index.ts'
+import { type Code, type ExceededLimit, isRecord, Refusal } from '../kernel/index.ts'
 
 export const invalidReply = (internal: string, cause?: unknown): Refusal =>
   new Refusal('SYSTEM.UPSTREAM_INVALID_RESPONSE', { internal, cause })
@@ -41,7 +41,7 @@ const waitOf = (code: Code, told: string): { retryAfter?: number } => {
 const policy = /^"(?<name>[a-z][a-z-]{0,63})";q=(?<limit>\d{1,9});w=(?<seconds>\d{1,9})$/
 
 /** The limit that the upstream refuses by, where it names it: that is what the caller waits for, and none of the gateway's. */
-const limitOf = (code: Code, told: string, { retryAfter = 1 }: { retryAfter?: number }): { limit?: SpentLimit } => {
+const limitOf = (code: Code, told: string, { retryAfter = 1 }: { retryAfter?: number }): { limit?: ExceededLimit } => {
   const { name, limit, seconds } = policy.exec(told)?.groups ?? {}
   if (code !== 'ACCESS.RATE_LIMITED' || name === undefined) return {}
   return { limit: { name, limit: Number(limit), windowMs: Number(seconds) * 1_000, resetMs: retryAfter * 1_000 } }

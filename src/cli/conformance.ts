@@ -1,6 +1,6 @@
 import { stderr, stdout } from 'node:process'
 import { setTimeout as pause } from 'node:timers/promises'
-import { conform, type Result } from '../conformance/index.ts'
+import { checkDeployment, type Result } from '../conformance/index.ts'
 import { systemIds } from '../platform/system/index.ts'
 import { type Command, UsageError } from './command.ts'
 import { bar } from './progress.ts'
@@ -52,7 +52,7 @@ export const conformance: Command = {
       requestId: () => systemIds.next(),
       pause,
     }
-    const results = await conform(target, bar(stderr))
+    const results = await checkDeployment(target, bar(stderr))
     stdout.write(`${'promise'.padEnd(width)} asked  kept\n${results.map(line).join('\n')}\n`)
     return results.every(({ findings }) => findings.length === 0) ? 0 : 1
   },

@@ -5,12 +5,14 @@ import { breachCheckOf, identitySettings } from '../compose/identity.ts'
 import { schemaOwners } from '../compose/migrations.ts'
 import { readVariables } from '../config/env.ts'
 import { type Configuration, loadConfiguration } from '../config/index.ts'
-import { mailbox, text as printable } from '../contract/common.ts'
+import { mailbox, maxPasswordLength, passwordLength } from '../contract/account-fields.ts'
+import { text as printable } from '../contract/fields.ts'
 import { type OperatorPermission, operatorPermissions } from '../contract/permissions.ts'
 import { inTransaction } from '../database/index.ts'
 import { operatorRoles } from '../domains/operators/index.ts'
 import { accountProvider, passwordRule } from '../identity/index.ts'
-import { longestPassword, passwordLength, Refusal } from '../kernel/index.ts'
+
+import { Refusal } from '../kernel/index.ts'
 import { createPasswordHasher } from '../platform/crypto/index.ts'
 import { systemClock, systemIds, systemRandomness } from '../platform/system/index.ts'
 import { createLogger } from '../platform/telemetry/index.ts'
@@ -61,8 +63,8 @@ const shortest = 12
 const readPassword = async (): Promise<string> => {
   const password = (await text(stdin)).split(/\r?\n/)[0] ?? ''
   const length = passwordLength(password)
-  if (length < shortest || length > longestPassword)
-    throw new Error(`the password must have ${shortest} to ${longestPassword} characters`)
+  if (length < shortest || length > maxPasswordLength)
+    throw new Error(`the password must have ${shortest} to ${maxPasswordLength} characters`)
   if (password === developmentPassword) throw new Error('this password is in the documentation')
   return password
 }

@@ -1,5 +1,5 @@
 import type { ChannelPort, LimitPort } from '../gateway/ports.ts'
-import { type AnyHandler, type HandlerTable, whenReady } from '../kernel/index.ts'
+import { type AnyHandler, type HandlerTable, thenSync } from '../kernel/index.ts'
 import type { PerimeterMetrics } from '../platform/telemetry/index.ts'
 
 /** The same limits, with every refusal counted by the limit's name. */
@@ -7,7 +7,7 @@ export const meteredLimits = (limits: LimitPort, metrics: PerimeterMetrics): Lim
   addressKey: limits.addressKey,
   networkKey: limits.networkKey,
   spend: (name, key, rule) =>
-    whenReady(limits.spend(name, key, rule), (spent) => {
+    thenSync(limits.spend(name, key, rule), (spent) => {
       if (!spent.allowed) metrics.limitHit(name)
       return spent
     }),
@@ -17,7 +17,7 @@ export const meteredLimits = (limits: LimitPort, metrics: PerimeterMetrics): Lim
 export const meteredChannel = (channel: ChannelPort, metrics: PerimeterMetrics): ChannelPort => ({
   sealer: channel.sealer,
   open: (sealed) =>
-    whenReady(channel.open(sealed), (opened) => {
+    thenSync(channel.open(sealed), (opened) => {
       metrics.channelBody(opened ? 'opened' : 'refused')
       return opened
     }),

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { isCurrency, isRate, parseMoney, parseRatio, roundedUp } from '../kernel/index.ts'
+import { isCurrency, isRate, multiplyRoundingUp, parseMoney, parseRatio } from '../kernel/index.ts'
 import { life, wait } from './durations.ts'
 import { secretUrl } from './http-url.ts'
 
@@ -31,7 +31,7 @@ const tariffTerms = z.object(tariff)
 /** What the least order costs, as `chargeOf` of the ledger reckons it; of a larger one more is left. */
 const leastFee = (fixed: bigint, rate: string, least: bigint): bigint => {
   const share = parseRatio(rate)
-  return share ? fixed + roundedUp(least, share) : fixed
+  return share ? fixed + multiplyRoundingUp(least, share) : fixed
 }
 
 const holdsTogether = (given: unknown): boolean => {

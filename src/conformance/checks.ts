@@ -1,12 +1,12 @@
 import { statusOf } from '../contract/index.ts'
 import { type ChainId, type Code, chains, type Operation } from '../kernel/index.ts'
-import type { Change } from './probe.ts'
+import type { HeaderChanges } from './probe.ts'
 
 /** One promise of the contract: which operations it holds for, what is changed in a proper call, what that gets. */
 export interface Check {
   name: string
   applies(operation: Operation, chainId: ChainId): boolean
-  change: Change
+  change: HeaderChanges
   status: number
   /** Null where the chain speaks other codes. */
   code: string | null
@@ -16,7 +16,7 @@ const behindPortal = (_operation: Operation, chainId: ChainId): boolean => chain
 const forAccounts = ({ policy }: Operation, chainId: ChainId): boolean =>
   policy.caller === 'account' && chains[chainId].perimeter !== 'self'
 
-const refused = (name: string, applies: Check['applies'], change: Change, code: Code): Check => ({
+const refused = (name: string, applies: Check['applies'], change: HeaderChanges, code: Code): Check => ({
   name,
   applies,
   change,

@@ -1,7 +1,7 @@
 import { catalogue } from '../contract/index.ts'
 import { type ChainId, chains, type Operation } from '../kernel/index.ts'
 import { type Check, checks } from './checks.ts'
-import { ask, type Target } from './probe.ts'
+import { probe, type Target } from './probe.ts'
 
 export type { Target } from './probe.ts'
 
@@ -32,7 +32,7 @@ const run = async (
   operation: Operation,
   chainId: ChainId,
 ): Promise<Finding | 'kept' | 'limited'> => {
-  const got = await ask(target, operation, chainId, check.change)
+  const got = await probe(target, operation, chainId, check.change)
   if (!got) return 'limited'
   const isExpected = got.status === check.status && (check.code === null || got.code === check.code) && got.isEnvelope
   if (isExpected) return 'kept'
@@ -41,7 +41,7 @@ const run = async (
 }
 
 /** What the contract implies of every operation, asked of a running deployment. Only refusals are provoked: nothing is changed there. */
-export const conform = async (target: Target, told: (done: number, all: number) => void): Promise<Result[]> => {
+export const checkDeployment = async (target: Target, told: (done: number, all: number) => void): Promise<Result[]> => {
   const ways = catalogue.flatMap((operation) => operation.chains.map((chainId) => ({ operation, chainId })))
   const asked = checks.map((check) => ({
     check,

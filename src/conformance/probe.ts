@@ -11,7 +11,7 @@ export interface Target {
   pause(milliseconds: number): Promise<void>
 }
 
-export type Change = Record<string, string | null>
+export type HeaderChanges = Record<string, string | null>
 
 const unknownId = '01990000-0000-7000-8000-00000000dead'
 
@@ -22,9 +22,9 @@ const edge = {
   'cf-ipcountry': 'DE',
 }
 
-const headersFor = (target: Target, chainId: ChainId, change: Change): Headers => {
+const headersFor = (target: Target, chainId: ChainId, change: HeaderChanges): Headers => {
   const portal = chains[chainId].portal === 'SYSTEM' ? 'SYSTEM' : 'CONSUMER'
-  const all: Change = {
+  const all: HeaderChanges = {
     'x-portal-access-code': target.accessCodes[portal] ?? null,
     'x-request-id': target.requestId(),
     'x-client-hash': 'portico-conformance',
@@ -38,13 +38,13 @@ const headersFor = (target: Target, chainId: ChainId, change: Change): Headers =
   return headers
 }
 
-export interface Got {
+export interface ProbeResult {
   status: number
   code: string
   isEnvelope: boolean
 }
 
-const read = (text: string): Omit<Got, 'status'> => {
+const read = (text: string): Omit<ProbeResult, 'status'> => {
   try {
     const body: unknown = JSON.parse(text)
     if (typeof body === 'object' && body !== null && 'code' in body && 'success' in body && 'message' in body)
@@ -73,12 +73,12 @@ const patiently = async ({ pause }: Target, send: () => Promise<Response>): Prom
  * Asks for an operation with the headers that the interface demands, changed in the one way that a check is about; null
  * where a limit would have to be waited for too long to be told.
  */
-export const ask = async (
+export const probe = async (
   target: Target,
   operation: Operation,
   chainId: ChainId,
-  change: Change,
-): Promise<Got | null> => {
+  change: HeaderChanges,
+): Promise<ProbeResult | null> => {
   const path = chains[chainId].prefix + operation.path.replace(/\{\w+\}/g, unknownId)
   const headers = headersFor(target, chainId, change)
   const url = target.url.replace(/\/$/, '') + path

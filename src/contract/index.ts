@@ -22,7 +22,7 @@ import * as password from '../identity/passwords/contract.ts'
 import * as registration from '../identity/registration/contract.ts'
 import * as secureChannel from '../identity/secure-channel/contract.ts'
 import * as sessions from '../identity/sessions/contract.ts'
-import * as kernel from '../kernel/coded.ts'
+import * as kernel from '../kernel/coded-values.ts'
 import {
   type Code,
   type CodedFamily,

@@ -1,4 +1,4 @@
-import { instantOf } from '../kernel/index.ts'
+import { toInstant } from '../kernel/index.ts'
 
 const safeInteger = (text: string): number => {
   const value = Number(text)
@@ -13,5 +13,5 @@ const safeInteger = (text: string): number => {
 export const parsers: Record<number, (text: string) => unknown> = {
   20: safeInteger,
   1700: BigInt,
-  1184: (text) => instantOf(Date.parse(text)),
+  1184: (text) => toInstant(Date.parse(text)),
 }

@@ -1,5 +1,5 @@
 import type { SelectQueryBuilder } from 'kysely'
-import { offsetOf, type Page, type PageRequest, pageOf } from '../kernel/index.ts'
+import { offsetOf, type Page, type PageRequest, toPage } from '../kernel/index.ts'
 
 /** A statement in the order of its list, of which a slice can be read. */
 interface Ordered<Row> {
@@ -18,5 +18,5 @@ export const readPage = async <Tables, From extends keyof Tables, Row>(
 ): Promise<Page<Row>> => {
   const { total } = await counting(found).executeTakeFirstOrThrow()
   const items = await ordered.limit(request.pageSize).offset(offsetOf(request)).execute()
-  return pageOf(items, total, request)
+  return toPage(items, total, request)
 }

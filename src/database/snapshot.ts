@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import { type Clock, type Instant, plus } from '../kernel/index.ts'
+import { addMs, type Clock, type Instant } from '../kernel/index.ts'
 import type { OpenDatabase } from './open.ts'
 import { silentFor } from './session.ts'
 import type { Database } from './tables.ts'
@@ -29,7 +29,7 @@ export const snapshots =
         return work({ store, asOf: null })
       })
     }
-    const asOf = plus(clock.now(), -1)
+    const asOf = addMs(clock.now(), -1)
     await sql`SELECT 1`.execute(database)
     return work({ store: database, asOf })
   }

@@ -1,15 +1,15 @@
 import type { ServerResponse } from 'node:http'
 import { numericCode, statusOf } from '../contract/index.ts'
-import type { SealedReply } from '../contract/sealed.ts'
+import type { SealedReply } from '../contract/sealed-bodies.ts'
 import {
   type ChainId,
   type Clock,
   chains,
-  failureText,
+  failureEnvelope,
   type Instant,
   type Refusal,
   type StreamReply,
-  successText,
+  successEnvelope,
   type Words,
   wholeSeconds,
 } from '../kernel/index.ts'
@@ -51,11 +51,11 @@ const limitFields = (spent: Call['limit']): string[] => {
 
 const failure = (chainId: ChainId, refusal: Refusal, at: Instant, message: string, field?: string): string => {
   const { envelope } = chains[chainId]
-  if (chainId !== 'self') return failureText(envelope, at, refusal.code, message, field)
+  if (chainId !== 'self') return failureEnvelope(envelope, at, refusal.code, message, field)
   const code = numericCode(refusal.code)
   return statusOf(refusal.code) === 401
     ? JSON.stringify({ success: false, code, message })
-    : failureText(envelope, at, code, message)
+    : failureEnvelope(envelope, at, code, message)
 }
 
 interface AnswerPorts {
@@ -79,7 +79,7 @@ export const createAnswers = ({ clock, words, securityFields, asksForFields, sta
       return {
         status: 200,
         fields: limitFields(call.limit),
-        body: successText(call.chain.envelope, clock.now(), shown),
+        body: successEnvelope(call.chain.envelope, clock.now(), shown),
       }
     },
     refusal: (refusal, { chainId, locale, limit }) => {

@@ -4,6 +4,7 @@ import {
   type Chain,
   type ChainId,
   chains,
+  type ExceededLimit,
   fallbackLocale,
   type Idempotency,
   type Instant,
@@ -11,7 +12,6 @@ import {
   type MaybePromise,
   type Operation,
   type Portal,
-  type SpentLimit,
   type StreamReply,
   type Upload,
   type WorkspaceAccess,
@@ -72,7 +72,7 @@ export class Call implements Arrival {
   /** client-hash */
   clientHash = ''
   /** limits: what the answer says of the tightest limit that it spent from */
-  limit: (SpentLimit & { remaining: number }) | null = null
+  limit: (ExceededLimit & { remaining: number }) | null = null
   /** body: the JSON that came, undefined where none did */
   payload: unknown = undefined
   upload: Upload | null = null

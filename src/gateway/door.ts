@@ -1,6 +1,6 @@
 import { setImmediate as parsed } from 'node:timers/promises'
 import type { Request as HttpRequest, Response as HttpResponse, NextFunction } from 'express'
-import { type Clock, chainAt, chains, type Ids, parseLocale, Refusal } from '../kernel/index.ts'
+import { type Clock, chains, findChain, type Ids, parseLocale, Refusal } from '../kernel/index.ts'
 import type { Metrics } from '../platform/telemetry/index.ts'
 import type { Answers, Asked } from './answer.ts'
 import { Call, runStages, type Stage } from './call.ts'
@@ -55,7 +55,7 @@ export const createDoor = ({ router, stages, answers, clock, ids, metrics, log, 
 
   /** As the stage `edge` reads it, for what is refused before there is a call. */
   const askedOf = ({ headers, url }: HttpRequest): Asked => {
-    const chainId = chainAt(splitUrl(url).path)
+    const chainId = findChain(splitUrl(url).path)
     const told = headers[localeField(chains[chainId])]
     return { chainId, locale: parseLocale(typeof told === 'string' ? told : undefined), limit: null }
   }

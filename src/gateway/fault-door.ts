@@ -1,6 +1,6 @@
 import type { ErrorRequestHandler } from 'express'
 import type { Logger } from 'pino'
-import { chainAt, fallbackLocale, Refusal } from '../kernel/index.ts'
+import { fallbackLocale, findChain, Refusal } from '../kernel/index.ts'
 import type { Answers } from './answer.ts'
 import { answerOverRest } from './rest-of-body.ts'
 
@@ -16,7 +16,7 @@ export const faultDoor =
       answers.write(
         response,
         '',
-        answers.refusal(refusal, { chainId: chainAt(request.path), locale: fallbackLocale, limit: null }),
+        answers.refusal(refusal, { chainId: findChain(request.path), locale: fallbackLocale, limit: null }),
       )
     }
   }

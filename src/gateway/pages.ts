@@ -2,7 +2,7 @@ import { hash } from 'node:crypto'
 import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
 import type { Request, RequestHandler, Response } from 'express'
-import { hasTag } from '../kernel/index.ts'
+import { matchesIfNoneMatch } from '../kernel/index.ts'
 import { type JsonObject, type PageFile, referencePageFiles, referencePolicy } from '../openapi/index.ts'
 import { answerOverRest } from './rest-of-body.ts'
 import { securityHeaders } from './security-headers.ts'
@@ -54,7 +54,7 @@ export const referencePages = (document: () => Promise<JsonObject>): RequestHand
   const send = async (page: Page, request: Request, response: Response): Promise<void> => {
     const zipped = takesGzip(request.headers['accept-encoding'])
     const etag = `"${page.etag}${zipped ? '-gzip' : ''}"`
-    if (hasTag(request.headers['if-none-match'], etag)) {
+    if (matchesIfNoneMatch(request.headers['if-none-match'], etag)) {
       response.writeHead(304, { ...fields, etag }).end()
       return
     }

@@ -1,8 +1,9 @@
-import { malformedParamCode, pathParameterSchema } from '../contract/path-parameters.ts'
+import { pathParameterSchema } from '../contract/fields.ts'
+import { codeForMalformedParam } from '../contract/refusals.ts'
 import { type Operation, Refusal } from '../kernel/index.ts'
 
 const malformed = (operation: Operation, name: string): Refusal =>
-  new Refusal(malformedParamCode(operation), { field: name, internal: `malformed ${name}` })
+  new Refusal(codeForMalformedParam(operation), { field: name, internal: `malformed ${name}` })
 
 /**
  * Returns the path parameters in their declared form, ids in lower case. Throws RESOURCE.NOT_FOUND or

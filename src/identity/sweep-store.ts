@@ -1,6 +1,6 @@
 import { type RawBuilder, type SqlBool, sql } from 'kysely'
 import { type Database, moment } from '../database/index.ts'
-import { days, type Instant, plus } from '../kernel/index.ts'
+import { addMs, days, type Instant } from '../kernel/index.ts'
 import { type FailureRule, rememberedMs } from './login/failure-store.ts'
 
 /** Long enough to answer a question about what happened; nothing here is looked at any more. */
@@ -38,8 +38,8 @@ export const sweepIdentity = async (
   failures: Pick<FailureRule, 'windowMs'>,
   signal?: AbortSignal,
 ): Promise<void> => {
-  const briefly = plus(now, -keptBriefly)
-  const uncounted = plus(now, -rememberedMs(failures))
+  const briefly = addMs(now, -keptBriefly)
+  const uncounted = addMs(now, -rememberedMs(failures))
   const noWait = sql<SqlBool>`(blocked_until IS NULL OR blocked_until < ${moment(uncounted)})`
   const all: Done[] = [
     { table: 'one_time_codes', column: 'expires_at', before: briefly },
@@ -47,7 +47,7 @@ export const sweepIdentity = async (
     { table: 'login_failures', column: 'window_started_at', before: uncounted, where: noWait },
     { table: 'password_tokens', column: 'expires_at', before: briefly },
     { table: 'refresh_tokens', column: 'expires_at', before: briefly },
-    { table: 'sessions', column: 'expires_at', before: plus(now, -kept) },
+    { table: 'sessions', column: 'expires_at', before: addMs(now, -kept) },
   ]
   for (const done of all) {
     for (let gone = most; gone === most; ) {

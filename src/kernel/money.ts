@@ -1,34 +1,68 @@
-import { exponentOf } from './currency.ts'
-import { decimalDigits } from './decimal.ts'
+/** Currencies by decimal places: ISO 4217 (List One) and crypto assets. */
+const byExponent: Record<number, string> = {
+  0: 'BIF CLP DJF GNF ISK JPY KMF KRW PYG RWF UGX UYI VND VUV XAF XOF XPF',
+  2: `AED AFN ALL AMD AOA ARS AUD AWG AZN BAM BBD BDT BGN BMD BND BOB BRL BSD BTN BWP BYN BZD CAD CDF CHF CNY
+      COP CRC CUP CVE CZK DKK DOP DZD EGP ERN ETB EUR FJD FKP GBP GEL GHS GIP GMD GTQ GYD HKD HNL HTG HUF IDR
+      ILS INR IRR JMD KES KGS KHR KPW KYD KZT LAK LBP LKR LRD LSL MAD MDL MGA MKD MMK MNT MOP MRU MUR MVR MWK
+      MXN MYR MZN NAD NGN NIO NOK NPR NZD PAB PEN PGK PHP PKR PLN QAR RON RSD RUB SAR SBD SCR SDG SEK SGD SHP
+      SLE SOS SRD SSP STN SVC SYP SZL THB TJS TMT TOP TRY TTD TWD TZS UAH USD UYU UZS VED VES WST XCD XCG YER ZAR
+      ZMW ZWG`,
+  3: 'BHD IQD JOD KWD LYD OMR TND',
+  4: 'CLF UYW',
+  6: 'USDC USDT',
+  8: 'BTC LTC',
+  18: 'ETH DAI',
+}
 
-/** An exact amount: `minor` units of a currency, whose exponent says how many of them make one. */
+const exponents = new Map<string, number>(
+  Object.entries(byExponent).flatMap(([exponent, list]) =>
+    list.split(/\s+/).map((currency): [string, number] => [currency, Number(exponent)]),
+  ),
+)
+
+export const isCurrency = (text: string): boolean => exponents.has(text)
+
+/** Decimal places of a currency. Throws RangeError for an unknown one. */
+export const exponentOf = (currency: string): number => {
+  const exponent = exponents.get(currency)
+  if (exponent === undefined) throw new RangeError(`unknown currency ${currency}`)
+  return exponent
+}
+
+/** The digits before and after the decimal point; undefined for a sign, an exponent or a leading zero. */
+const splitDecimal = (text: string): { whole: string; fraction: string } | undefined => {
+  const [matched, whole = '', fraction = ''] = /^(0|[1-9]\d*)(?:\.(\d+))?$/.exec(text) ?? []
+  return matched === undefined ? undefined : { whole, fraction }
+}
+
+/** An exact amount in minor units of a currency: 1250 for 12.50 USD. */
 export interface Money {
   readonly minor: bigint
   readonly currency: string
 }
 
-/** The most digits that the book keeps of one amount (the ledger's columns hold less than 10^38). */
-const maximumDigits = 30
+/** Maximum number of digits of an amount. The ledger's columns hold sums below 10^38. */
+const maxDigits = 30
 
 export const money = (minor: bigint, currency: string): Money => ({ minor, currency })
 
 /**
- * The amount that a decimal string names, or undefined for anything else: a sign, an exponent, a leading zero,
- * more decimal places than the currency has, or more digits than the book keeps. It never rounds.
+ * Parses a decimal string without rounding. Undefined for a sign, an exponent, a leading zero, more decimal places than the
+ * currency has, or more than 30 digits.
  */
 export const parseMoney = (text: string, currency: string): Money | undefined => {
-  const digits = text.length <= maximumDigits + 1 ? decimalDigits(text) : undefined
+  const digits = text.length <= maxDigits + 1 ? splitDecimal(text) : undefined
   if (!digits) return undefined
   const { whole, fraction } = digits
   const exponent = exponentOf(currency)
-  if (fraction.length > exponent || whole.length + exponent > maximumDigits) return undefined
+  if (fraction.length > exponent || whole.length + exponent > maxDigits) return undefined
   return { minor: BigInt(whole + fraction.padEnd(exponent, '0')), currency }
 }
 
-/** Whether an amount that was worked out, not parsed, is one that the book keeps. */
-export const isKept = ({ minor }: Money): boolean => minor >= 0n && minor < 10n ** BigInt(maximumDigits)
+/** Whether the ledger can store a calculated amount: not negative, at most 30 digits. */
+export const isStorable = ({ minor }: Money): boolean => minor >= 0n && minor < 10n ** BigInt(maxDigits)
 
-/** The decimal string of the wire, always with all of the currency's decimal places. */
+/** The decimal string with all of the currency's decimal places. */
 export const formatMoney = ({ minor, currency }: Money): string => {
   const exponent = exponentOf(currency)
   const digits = (minor < 0n ? -minor : minor).toString().padStart(exponent + 1, '0')
@@ -37,21 +71,77 @@ export const formatMoney = ({ minor, currency }: Money): string => {
   return minor < 0n ? `-${text}` : text
 }
 
-const sameCurrency = (a: Money, b: Money): void => {
+const assertSameCurrency = (a: Money, b: Money): void => {
   if (a.currency !== b.currency) throw new TypeError(`mixed currencies ${a.currency} and ${b.currency}`)
 }
 
 export const add = (a: Money, b: Money): Money => {
-  sameCurrency(a, b)
+  assertSameCurrency(a, b)
   return { minor: a.minor + b.minor, currency: a.currency }
 }
 
 export const subtract = (a: Money, b: Money): Money => {
-  sameCurrency(a, b)
+  assertSameCurrency(a, b)
   return { minor: a.minor - b.minor, currency: a.currency }
 }
 
 export const compare = (a: Money, b: Money): number => {
-  sameCurrency(a, b)
+  assertSameCurrency(a, b)
   return a.minor < b.minor ? -1 : a.minor > b.minor ? 1 : 0
+}
+
+/** An exact fraction with a positive denominator, for exchange rates and fees. */
+export interface Ratio {
+  readonly numerator: bigint
+  readonly denominator: bigint
+}
+
+/** Throws RangeError unless the denominator is positive. */
+export const ratio = (over: bigint, under: bigint): Ratio => {
+  if (under <= 0n) throw new RangeError('a ratio has a denominator above zero')
+  return { numerator: over, denominator: under }
+}
+
+/** Parses a decimal string; undefined for a sign, an exponent or a leading zero. */
+export const parseRatio = (text: string): Ratio | undefined => {
+  const digits = splitDecimal(text)
+  return (
+    digits && { numerator: BigInt(digits.whole + digits.fraction), denominator: 10n ** BigInt(digits.fraction.length) }
+  )
+}
+
+/** The form of an exchange rate; `isRate` also requires it to be above zero. */
+export const ratePattern = /^(0|[1-9]\d{0,11})(\.\d{1,12})?$/
+
+/** Whether a text is an exchange rate: above zero, at most twelve digits before and after the decimal point. */
+export const isRate = (text: string): boolean => ratePattern.test(text) && /[1-9]/.test(text)
+
+export const multiplyRatios = (a: Ratio, b: Ratio): Ratio => ({
+  numerator: a.numerator * b.numerator,
+  denominator: a.denominator * b.denominator,
+})
+
+/** Throws RangeError for zero. */
+export const invert = ({ numerator: over, denominator: under }: Ratio): Ratio => ratio(under, over)
+
+/** One minus the ratio, for a ratio of at most one. */
+export const complement = ({ numerator: over, denominator: under }: Ratio): Ratio => ({
+  numerator: under - over,
+  denominator: under,
+})
+
+/** `units * ratio` rounded down. `units` must not be negative. */
+export const multiplyRoundingDown = (units: bigint, { numerator: over, denominator: under }: Ratio): bigint =>
+  (units * over) / under
+
+/** `units * ratio` rounded up. `units` must not be negative. */
+export const multiplyRoundingUp = (units: bigint, { numerator: over, denominator: under }: Ratio): bigint =>
+  (units * over + under - 1n) / under
+
+/** The decimal string truncated to a number of places, without trailing zeros. */
+export const formatTruncated = ({ numerator: over, denominator: under }: Ratio, places: number): string => {
+  const digits = ((over * 10n ** BigInt(places)) / under).toString().padStart(places + 1, '0')
+  const fraction = digits.slice(-places).replace(/0+$/, '')
+  const whole = digits.slice(0, -places)
+  return fraction === '' ? whole : `${whole}.${fraction}`
 }

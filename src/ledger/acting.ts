@@ -1,4 +1,4 @@
-import type { AccountId, Caller, Idempotency, RequestFacts, WorkspaceAccess, WorkspaceId } from '../kernel/index.ts'
+import type { AccountId, Caller, Idempotency, RequestContext, WorkspaceAccess, WorkspaceId } from '../kernel/index.ts'
 import type { IdempotencyKey, PostingCommand } from './command.ts'
 
 /** Who commands, where, and under which request. An operator acts in no workspace. */
@@ -9,7 +9,7 @@ export interface Acting<W extends WorkspaceId | null = WorkspaceId | null> {
   audit: NonNullable<PostingCommand['audit']>
 }
 
-type CommandRequest = RequestFacts & { caller: Caller; idempotency: Idempotency }
+type CommandRequest = RequestContext & { caller: Caller; idempotency: Idempotency }
 
 const acting = <W extends WorkspaceId | null>(request: CommandRequest, workspace: W): Acting<W> => {
   const { operationId, portal, requestId, clientIp, caller, idempotency } = request

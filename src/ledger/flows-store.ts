@@ -8,7 +8,7 @@ import {
   offsetOf,
   type Page,
   type PageRequest,
-  pageOf,
+  toPage,
   type WalletId,
   type WorkspaceId,
 } from '../kernel/index.ts'
@@ -108,7 +108,7 @@ export const readFlows = async (database: Database, query: FlowQuery): Promise<F
 
 export const listFlows = async (database: Database, query: FlowQuery): Promise<Page<Flow>> => {
   const { total } = await counting(matching(database, query)).executeTakeFirstOrThrow()
-  return pageOf(await readFlows(database, query), total, query)
+  return toPage(await readFlows(database, query), total, query)
 }
 
 /** One side of a booking, the house's included: for operators. */

@@ -1,4 +1,4 @@
-import { type Instant, intervalOf, type PageRequest } from '../kernel/index.ts'
+import { type Instant, type PageRequest, parseInterval } from '../kernel/index.ts'
 
 /** A list's query as the contract lets it through (listQuery). */
 interface ListParameters extends PageRequest {
@@ -18,5 +18,5 @@ export const listing = ({ currentPage, pageSize, sortOrder, startTime, endTime }
   currentPage,
   pageSize,
   sortOrder,
-  ...intervalOf({ startTime, endTime }),
+  ...parseInterval({ startTime, endTime }),
 })

@@ -1,8 +1,8 @@
 import { z } from 'zod'
-import { bizId, instantOf } from '../kernel/index.ts'
+import { bizId, toInstant } from '../kernel/index.ts'
 
 const idOf = <Kind extends string>() => z.string().transform((text) => bizId<Kind>(text))
-const instant = z.string().transform((text) => instantOf(Date.parse(text)))
+const instant = z.string().transform((text) => toInstant(Date.parse(text)))
 
 /** An order as the store tells it (order_json), fresh or replayed. */
 export const storedOrder = z.object({

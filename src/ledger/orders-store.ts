@@ -6,8 +6,8 @@ import {
   offsetOf,
   type Page,
   type PageRequest,
-  pageOf,
   toIso,
+  toPage,
   type WalletId,
   type WorkspaceId,
   type WorkspaceKind,
@@ -176,5 +176,5 @@ export const listOrders = async (database: Database, query: OrderQuery): Promise
     .reduce((all, side) => all.unionAll(side))
     .execute()
   const counted = counts.reduce((sum, { total }) => sum + total, 0)
-  return pageOf(await readOrders(database, query), counted, query)
+  return toPage(await readOrders(database, query), counted, query)
 }

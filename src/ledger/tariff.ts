@@ -4,11 +4,11 @@ import {
   invalid,
   type Money,
   money,
+  multiplyRoundingUp,
   parseMoney,
   parseRatio,
   type Ratio,
   Refusal,
-  roundedUp,
   subtract,
 } from '../kernel/index.ts'
 import type { Party } from './command.ts'
@@ -42,7 +42,7 @@ const configured = (text: string, currency: string): Money => {
 /** Throws where a text is no amount or no share, so that a wrong one stops the start and no order. */
 export const tariffOf = ({ currency, minAmount, maxAmount, dailyMax, fixedFee, feeRate }: TariffTerms): Tariff => {
   const share = parseRatio(feeRate)
-  if (!share || share.over >= share.under) throw new RangeError(`${feeRate} is no share below one`)
+  if (!share || share.numerator >= share.denominator) throw new RangeError(`${feeRate} is no share below one`)
   return {
     minimum: configured(minAmount, currency),
     maximum: configured(maxAmount, currency),
@@ -66,7 +66,7 @@ export const chargeOf = ({ minimum, maximum, fixedFee, feeRate }: Tariff, text: 
   if (!amount || amount.minor <= 0n) throw invalid('amount')
   const outside = compare(amount, minimum) < 0 || compare(amount, maximum) > 0
   if (outside) throw new Refusal('WALLET.LIMIT_EXCEEDED', { internal: 'below the minimum or above the maximum' })
-  const fee = add(fixedFee, money(roundedUp(amount.minor, feeRate), currency))
+  const fee = add(fixedFee, money(multiplyRoundingUp(amount.minor, feeRate), currency))
   const net = subtract(amount, fee)
   if (net.minor <= 0n) throw new Refusal('WALLET.LIMIT_EXCEEDED', { internal: 'the fee leaves nothing' })
   return { amount, fee, net }

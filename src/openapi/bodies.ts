@@ -1,20 +1,20 @@
 import { z } from 'zod'
-import { isSealable } from '../contract/sealed.ts'
+import { isSealable } from '../contract/sealed-bodies.ts'
 import { filePurpose } from '../domains/files/contract.ts'
 import type { Chain, Operation } from '../kernel/index.ts'
 import type { Example } from './examples.ts'
-import { inTurns } from './in-turns.ts'
 import { type JsonObject, reference } from './json.ts'
-import { codeNameOf, pascal } from './names.ts'
-import { schemaOf } from './schema.ts'
+import { exportNameOf, toPascalCase } from './names.ts'
+import { inBatches, toJsonSchema } from './schemas.ts'
 
-const nameOf = (operation: Operation): string => `${pascal(codeNameOf(operation))}Request`
+const componentName = (operation: Operation): string => `${toPascalCase(exportNameOf(operation))}Request`
 
-/** The bodies of all operations, a component each. */
+/** A schema component per operation with a JSON body. */
 export const bodyComponents = async (operations: readonly Operation[]): Promise<Record<string, JsonObject>> => {
   const components: Record<string, JsonObject> = {}
-  for await (const operation of inTurns(operations))
-    if (operation.body instanceof z.ZodType) components[nameOf(operation)] = schemaOf(operation.body, 'input')
+  for await (const operation of inBatches(operations))
+    if (operation.body instanceof z.ZodType)
+      components[componentName(operation)] = toJsonSchema(operation.body, 'input')
   return components
 }
 
@@ -28,15 +28,15 @@ const uploadForm: JsonObject = {
   additionalProperties: false,
 }
 
-/** The request body of an operation, as far as it has one. */
-export const bodyOf = (operation: Operation, chain: Chain, example: Example): JsonObject => {
+/** The `requestBody` member of an operation; empty without a body. */
+export const toRequestBody = (operation: Operation, chain: Chain, example: Example): JsonObject => {
   const { body } = operation
   if (body === 'none') return {}
   const { request } = example
   const examples = request === undefined ? {} : { examples: { recorded: { value: request } } }
   if (body === 'multipart')
     return { requestBody: { required: true, content: { 'multipart/form-data': { schema: uploadForm, ...examples } } } }
-  const plain = reference('schemas', nameOf(operation))
+  const plain = reference('schemas', componentName(operation))
   const schema = isSealable(operation, chain) ? { anyOf: [plain, reference('schemas', 'SealedBody')] } : plain
   const required = !(body instanceof z.ZodOptional)
   return { requestBody: { required, content: { 'application/json': { schema, ...examples } } } }

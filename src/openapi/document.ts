@@ -1,77 +1,64 @@
-import { SealedBody, SealedReply } from '../contract/sealed.ts'
-import { type Chain, type ChainId, chains, type Operation } from '../kernel/index.ts'
-import { bodyComponents, bodyOf } from './bodies.ts'
-import { codedComponents } from './coded.ts'
-import { descriptionOf, introduction, securityOf, securitySchemes } from './description.ts'
-import { envelopeComponents } from './envelopes.ts'
+import { chains, type Operation } from '../kernel/index.ts'
+import { bodyComponents } from './bodies.ts'
+import { codedComponents, envelopeComponents, sealedComponents } from './components.ts'
 import { type Examples, noExamples } from './examples.ts'
-import { inTurns } from './in-turns.ts'
-import { isJsonObject, type JsonObject } from './json.ts'
-import { operationIdOf } from './names.ts'
-import { headerComponents, parametersOf } from './parameters.ts'
-import { refusalAnswers, type Sentence } from './refusals.ts'
-import { headerFields, repliesOf } from './replies.ts'
-import { schemaOf } from './schema.ts'
+import { isJsonObject, type JsonObject, pickReferenced } from './json.ts'
+import { listTags } from './names.ts'
+import { type OperationParts, securitySchemes, toOperationObject } from './operations.ts'
+import { headerComponents } from './parameters.ts'
+import { createRefusalResponses, type Sentence } from './refusals.ts'
+import { responseHeaderComponents } from './replies.ts'
+import { inBatches } from './schemas.ts'
 import { shareSchemas } from './shared-schemas.ts'
-import { tagOf, tagsOf } from './tags.ts'
-import { used } from './used.ts'
 
 export interface DocumentOptions {
   version: string
   /** Recorded requests and replies. */
   examples?: Examples
-  /** The public sentence of a refusal; otherwise its code. */
+  /** The public sentence of a refusal. Default: its code. */
   sentence?: Sentence
 }
 
-const sealedComponents = { SealedBody: schemaOf(SealedBody, 'input'), SealedReply: schemaOf(SealedReply, 'output') }
+const codeAsSentence: Sentence = (code) => code
 
-const itself: Sentence = (code) => code
+const introduction = [
+  'The interface of a portal gateway: sign-in and security, workspaces and their members, money.',
+  'Every JSON answer comes in an envelope; `code` is `2000` or says why not. Amounts are decimal strings beside their currency, times ISO 8601 in UTC, ids `bizId`.',
+  'Bodies may be sealed: fetch the public key, open a session of the secure channel, send `{payload}`.',
+].join('\n\n')
 
-/** The interface as an OpenAPI 3.1 document: each operation on each chain that serves it. */
-export const openApiDocument = async (
-  catalogue: readonly Operation[],
-  options: DocumentOptions,
-): Promise<JsonObject> => {
-  const { version, examples = noExamples, sentence = itself } = options
-  const fixed = {
-    ...envelopeComponents,
-    ...codedComponents(),
-    ...(await bodyComponents(catalogue)),
-    ...sealedComponents,
-  }
-  const shared = await shareSchemas(catalogue, Object.keys(fixed))
-  const refusals = refusalAnswers(sentence, examples.refusals)
-
-  const operationObject = (operation: Operation, chainId: ChainId, chain: Chain): JsonObject => {
-    const example = examples.operations.get(operation.id) ?? {}
-    return {
-      operationId: operationIdOf(operation, chainId),
-      tags: [tagOf(operation)],
-      summary: operation.summary,
-      description: descriptionOf(operation, chain),
-      security: securityOf(operation, chain),
-      parameters: parametersOf(operation, chain, example),
-      ...bodyOf(operation, chain, example),
-      responses: {
-        ...repliesOf(operation, chain, shared.dataOf(operation), example),
-        ...refusals.of(operation, chainId),
-      },
-    }
-  }
-
+/** The Paths Object: each operation on each of its chains. */
+const buildPaths = async (catalogue: readonly Operation[], parts: OperationParts): Promise<JsonObject> => {
   const paths: JsonObject = {}
-  for await (const operation of inTurns(catalogue)) {
+  for await (const operation of inBatches(catalogue)) {
     for (const chainId of operation.chains) {
       const path = chains[chainId].prefix + operation.path
       const item = paths[path]
       const method = operation.method.toLowerCase()
       paths[path] = {
         ...(isJsonObject(item) ? item : {}),
-        [method]: operationObject(operation, chainId, chains[chainId]),
+        [method]: toOperationObject(parts, operation, chainId),
       }
     }
   }
+  return paths
+}
+
+/** The operations of a catalogue as an OpenAPI 3.1 document. */
+export const openApiDocument = async (
+  catalogue: readonly Operation[],
+  options: DocumentOptions,
+): Promise<JsonObject> => {
+  const { version, examples = noExamples, sentence = codeAsSentence } = options
+  const ownSchemas = {
+    ...envelopeComponents,
+    ...codedComponents(),
+    ...(await bodyComponents(catalogue)),
+    ...sealedComponents,
+  }
+  const schemas = await shareSchemas(catalogue, Object.keys(ownSchemas))
+  const refusals = createRefusalResponses(sentence, examples.refusals)
+  const paths = await buildPaths(catalogue, { examples, schemas, refusals })
   const body: JsonObject = { paths, responses: refusals.components }
   return {
     openapi: '3.1.1',
@@ -81,15 +68,15 @@ export const openApiDocument = async (
       description: introduction,
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
-    // Wherever the document itself is served.
+    // Relative: the origin that serves the document.
     servers: [{ url: '/' }],
-    tags: tagsOf(catalogue),
+    tags: listTags(catalogue),
     paths,
     components: {
-      schemas: used({ ...fixed, ...shared.components }, 'schemas', body),
-      parameters: used(headerComponents(), 'parameters', paths),
+      schemas: pickReferenced({ ...ownSchemas, ...schemas.components }, 'schemas', body),
+      parameters: pickReferenced(headerComponents(), 'parameters', paths),
       responses: refusals.components,
-      headers: used(headerFields, 'headers', body),
+      headers: pickReferenced(responseHeaderComponents, 'headers', body),
       securitySchemes,
     },
   }

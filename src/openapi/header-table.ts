@@ -1,5 +1,5 @@
-import { observedErrors } from '../contract/observed-errors.ts'
-import { isSealable } from '../contract/sealed.ts'
+import { observedErrors } from '../contract/refusals.ts'
+import { isSealable } from '../contract/sealed-bodies.ts'
 import { type Chain, locales, type Operation } from '../kernel/index.ts'
 import type { JsonObject } from './json.ts'
 

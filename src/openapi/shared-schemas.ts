@@ -1,22 +1,50 @@
 import { z } from 'zod'
 import type { Operation } from '../kernel/index.ts'
-import { inTurns } from './in-turns.ts'
 import { isJsonObject, type JsonObject, mapMembers, mapObjects, reference } from './json.ts'
-import { codeNameOf, pascal } from './names.ts'
-import { recordName, recordOf } from './records.ts'
-import { schemaOf } from './schema.ts'
+import { exportNameOf, toPascalCase } from './names.ts'
+import { inBatches, toJsonSchema } from './schemas.ts'
 
-/** What replies have in common, each once under a name. */
+/** The schemas that replies share, as named components. */
 export interface SharedSchemas {
   components: Record<string, JsonObject>
   /** The schema of an operation's `data`. */
   dataOf(operation: Operation): JsonObject
 }
 
+/** The parts of a reply to name: the item of a page or list and the pagination, otherwise the reply itself. */
+const splitRecord = (reply: JsonObject): { record: JsonObject; pagination: JsonObject | null } => {
+  if (reply.type === 'array' && isJsonObject(reply.items)) return { record: reply.items, pagination: null }
+  const { items, pagination } = isJsonObject(reply.properties) ? reply.properties : {}
+  if (isJsonObject(pagination) && isJsonObject(items) && isJsonObject(items.items))
+    return { record: items.items, pagination }
+  return { record: reply, pagination: null }
+}
+
+const singular = (name: string): string => name.replace(/ies$/, 'y').replace(/([^s])s$/, '$1')
+const unchanged = (name: string): string => name
+
+/** Verbs of export names that end with a record's name: readTransfer, createTransfer, listTransfers. */
+const verbs: readonly [RegExp, (rest: string) => string][] = [
+  [/^read(?=[A-Z])/, unchanged],
+  [/^create(?=[A-Z])/, unchanged],
+  [/^list(?=[A-Z])/, singular],
+]
+
+/** The shortest unused name for the record that these operations return. */
+const chooseRecordName = (operations: readonly Operation[], taken: ReadonlySet<string>): string => {
+  const names = operations.map(exportNameOf)
+  const candidates = verbs.flatMap(([verb, shape]) =>
+    names.filter((name) => verb.test(name)).map((name) => shape(name.replace(verb, ''))),
+  )
+  const wanted = candidates.toSorted((a, b) => a.length - b.length)
+  const entries = wanted.map((name) => `${name}Entry`)
+  return [...wanted, ...entries].find((name) => !taken.has(name)) ?? `${toPascalCase(names[0] ?? '')}Reply`
+}
+
 const recursion = '#/$defs/__schema0'
 
-/** A recursive record comes with its definition beside it, which becomes a component. */
-const hoist = (reply: JsonObject, name: string): { data: JsonObject; node: JsonObject | null } => {
+/** Moves the definition of a recursive schema, which zod puts into `$defs`, to a component. */
+const hoistDefinition = (reply: JsonObject, name: string): { data: JsonObject; node: JsonObject | null } => {
   const { $defs, ...rest } = reply
   const definition = isJsonObject($defs) ? $defs.__schema0 : null
   if (!isJsonObject(definition)) return { data: reply, node: null }
@@ -25,8 +53,8 @@ const hoist = (reply: JsonObject, name: string): { data: JsonObject; node: JsonO
 }
 
 /**
- * Names what replies share. Two schemas are the same where their JSON is, so the contract needs no marks for it;
- * `reserved` names are taken already.
+ * Finds the schemas that replies share and names them. Two schemas are equal if their JSON is, so the contract needs no
+ * annotations. `reserved` names are not used.
  */
 export const shareSchemas = async (
   operations: readonly Operation[],
@@ -34,39 +62,39 @@ export const shareSchemas = async (
 ): Promise<SharedSchemas> => {
   const components: Record<string, JsonObject> = {}
   const data = new Map<Operation, JsonObject>()
-  const sharers = new Map<string, { record: JsonObject; operations: Operation[] }>()
+  const records = new Map<string, { record: JsonObject; operations: Operation[] }>()
   const names = new Map<string, string>()
 
-  for await (const operation of inTurns(operations)) {
+  for await (const operation of inBatches(operations)) {
     if (!(operation.reply instanceof z.ZodType)) continue
-    const nodeName = `${pascal(codeNameOf(operation))}Node`
-    const hoisted = hoist(schemaOf(operation.reply, 'output'), nodeName)
+    const nodeName = `${toPascalCase(exportNameOf(operation))}Node`
+    const hoisted = hoistDefinition(toJsonSchema(operation.reply, 'output'), nodeName)
     if (hoisted.node) components[nodeName] = hoisted.node
     data.set(operation, hoisted.data)
-    const { record, pagination } = recordOf(hoisted.data)
+    const { record, pagination } = splitRecord(hoisted.data)
     if (pagination) names.set(JSON.stringify(pagination), 'Pagination')
     if (record.type !== 'object') continue
     const text = JSON.stringify(record)
-    const known = sharers.get(text)
+    const known = records.get(text)
     if (known) known.operations.push(operation)
-    else sharers.set(text, { record, operations: [operation] })
+    else records.set(text, { record, operations: [operation] })
     if (pagination) components.Pagination = pagination
   }
   const taken = new Set([...reserved, ...Object.keys(components)])
-  for (const [text, { operations: answering }] of sharers) {
-    const name = recordName(answering, taken)
+  for (const [text, { operations: returning }] of records) {
+    const name = chooseRecordName(returning, taken)
     taken.add(name)
     names.set(text, name)
   }
-  const point = (object: JsonObject): JsonObject | undefined => {
+  const toReference = (object: JsonObject): JsonObject | undefined => {
     const name = names.get(JSON.stringify(object))
     return name === undefined ? undefined : reference('schemas', name)
   }
-  for (const [text, { record }] of sharers) components[names.get(text) ?? ''] = mapMembers(record, point)
+  for (const [text, { record }] of records) components[names.get(text) ?? ''] = mapMembers(record, toReference)
   return {
     components,
     dataOf: (operation) => {
-      const schema = mapObjects(data.get(operation) ?? {}, point)
+      const schema = mapObjects(data.get(operation) ?? {}, toReference)
       return isJsonObject(schema) ? schema : {}
     },
   }

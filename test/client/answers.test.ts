@@ -1,8 +1,8 @@
 import { getEventListeners } from 'node:events'
 import { afterEach, describe, expect, it, vi } from 'vitest'
+import { shouldSeal } from '../../src/client/channel/sealed-request.ts'
 import { createClient, type Exchange } from '../../src/client/index.ts'
-import { settle } from '../../src/client/options.ts'
-import { isSealed } from '../../src/client/seal-rule.ts'
+import { resolveOptions } from '../../src/client/options.ts'
 import { catalogue, resources } from '../../src/contract/index.ts'
 import { begun, completed, consumer, order, pair, sent, transfer, wallet, walletId } from './fixtures.ts'
 import { hangUp, ok, refuse, type ScriptedGateway, type Step, scriptedGateway } from './scripted-gateway.ts'
@@ -204,7 +204,7 @@ describe('signing in and out', () => {
 
 describe('what is not said', () => {
   it('is settled as the options tell it', () => {
-    expect(settle({ baseUrl: 'http://gateway//' })).toMatchObject({
+    expect(resolveOptions({ baseUrl: 'http://gateway//' })).toMatchObject({
       baseUrl: 'http://gateway',
       locale: 'en',
       edge: null,
@@ -217,24 +217,24 @@ describe('what is not said', () => {
   it('is what an option says that is undefined', () => {
     const retry = { attempts: undefined, firstDelayMs: undefined, maxDelayMs: 20 }
     // @ts-expect-error: a project without exactOptionalPropertyTypes may say so
-    expect(settle({ baseUrl: '', retry }).retry).toEqual({ attempts: 5, firstDelayMs: 250, maxDelayMs: 20 })
+    expect(resolveOptions({ baseUrl: '', retry }).retry).toEqual({ attempts: 5, firstDelayMs: 250, maxDelayMs: 20 })
   })
 
   it.each([
-    ['baseUrl: localhost:8080 begins with none of http://, https:// and /', { baseUrl: 'localhost:8080' }],
-    ['baseUrl: 127.0.0.1:8080 begins with none of http://, https:// and /', { baseUrl: '127.0.0.1:8080' }],
-    ['baseUrl: ws://portal begins with none of http://, https:// and /', { baseUrl: 'ws://portal' }],
-    ['timeoutMs: NaN is no time that an answer could take', { timeoutMs: Number.NaN }],
-    ['timeoutMs: -1 is no time that an answer could take', { timeoutMs: -1 }],
-    ['timeoutMs: 0 is no time that an answer could take', { timeoutMs: 0 }],
-    ['retry.attempts: NaN is no number from 0 on', { retry: { attempts: Number.NaN } }],
-    ['retry.firstDelayMs: -1 is no number from 0 on', { retry: { firstDelayMs: -1 } }],
+    ['baseUrl: localhost:8080 must start with http://, https:// or /', { baseUrl: 'localhost:8080' }],
+    ['baseUrl: 127.0.0.1:8080 must start with http://, https:// or /', { baseUrl: '127.0.0.1:8080' }],
+    ['baseUrl: ws://portal must start with http://, https:// or /', { baseUrl: 'ws://portal' }],
+    ['timeoutMs: NaN must be greater than 0', { timeoutMs: Number.NaN }],
+    ['timeoutMs: -1 must be greater than 0', { timeoutMs: -1 }],
+    ['timeoutMs: 0 must be greater than 0', { timeoutMs: 0 }],
+    ['retry.attempts: NaN must be at least 0', { retry: { attempts: Number.NaN } }],
+    ['retry.firstDelayMs: -1 must be at least 0', { retry: { firstDelayMs: -1 } }],
   ])('can be nothing that calls would fail by or never end by: %s', (complaint, options) => {
-    expect(() => settle({ baseUrl: '', ...options })).toThrow(new TypeError(complaint))
+    expect(() => resolveOptions({ baseUrl: '', ...options })).toThrow(new TypeError(complaint))
   })
 
   it('is the global fetch at the time of the call, called on the global object', async () => {
-    const { fetch } = settle({ baseUrl: 'http://gateway' })
+    const { fetch } = resolveOptions({ baseUrl: 'http://gateway' })
     const called = vi.fn(function (this: unknown) {
       return Promise.resolve(new Response(String(this === globalThis)))
     })
@@ -249,7 +249,7 @@ describe('what is not said', () => {
   })
 
   it('is sealed where a secret goes in or comes out', () => {
-    const sealed = catalogue.filter((operation) => isSealed(operation, 'sensitive', undefined)).map(({ id }) => id)
+    const sealed = catalogue.filter((operation) => shouldSeal(operation, 'sensitive', undefined)).map(({ id }) => id)
     expect(sealed.toSorted()).toEqual([
       'apiKeys.create',
       'auth.loginComplete',

@@ -1,9 +1,9 @@
 import { CompactEncrypt, exportSPKI, generateKeyPair } from 'jose'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { createChannel } from '../../src/client/channel/channel.ts'
-import { importSessionKey, type JweHeader, openDirect, sealDirect } from '../../src/client/channel/direct.ts'
-import { createChannelKeeper } from '../../src/client/channel/keeper.ts'
-import { propose } from '../../src/client/channel/opening.ts'
+import { createChannelCache } from '../../src/client/channel/channel-cache.ts'
+import { wrapSessionKey } from '../../src/client/channel/handshake.ts'
+import { decryptJwe, encryptJwe, importSessionKey, type JweHeader } from '../../src/client/channel/jwe.ts'
 
 const raw = new Uint8Array(32).fill(3)
 let key: CryptoKey
@@ -28,9 +28,9 @@ describe('a channel', () => {
     ['a reply by another way of wrapping', { ...header, alg: 'A256KW' }, 1, false],
     ['a reply by another cipher', { ...header, enc: 'A128GCM' }, 1, false],
   ])('opens %s (%j to %s): %s', async (_name, told, seq, opens) => {
-    const reply = channel().open(await sealDirect(told, key, 'text'), seq)
+    const reply = channel().open(await encryptJwe(told, key, 'text'), seq)
     if (opens) expect(await reply).toBe('text')
-    else await expect(reply).rejects.toThrow('answers something else')
+    else await expect(reply).rejects.toThrow('belongs to another request')
   })
 
   it('numbers its bodies from one on', async () => {
@@ -45,7 +45,7 @@ describe('a channel', () => {
       let now = 0
       let failures = fails
       const opened: string[] = []
-      const keeper = createChannelKeeper(
+      const keeper = createChannelCache(
         async (clientHash) => {
           opened.push(clientHash)
           if (failures-- > 0) throw new Error('closed')
@@ -61,41 +61,41 @@ describe('a channel', () => {
 
     it('serves until five seconds before its end', async () => {
       const { keeper, opened, pass } = kept()
-      const first = await keeper.current('one')
+      const first = await keeper.get('one')
       pass(54_999)
-      expect(await keeper.current('one')).toBe(first)
+      expect(await keeper.get('one')).toBe(first)
       pass(1)
-      expect(await keeper.current('one')).not.toBe(first)
+      expect(await keeper.get('one')).not.toBe(first)
       expect(opened).toHaveLength(2)
     })
 
     it('is opened anew for another client hash', async () => {
       const { keeper, opened } = kept()
-      await keeper.current('one')
-      expect((await keeper.current('two')).clientHash).toBe('two')
+      await keeper.get('one')
+      expect((await keeper.get('two')).clientHash).toBe('two')
       expect(opened).toEqual(['one', 'two'])
     })
 
     it('is opened once, however many notice that it is of no use any more', async () => {
       const { keeper, opened } = kept()
-      keeper.drop(await keeper.current('one'))
-      const all = await Promise.all([1, 2, 3].map(() => keeper.current('one')))
+      keeper.invalidate(await keeper.get('one'))
+      const all = await Promise.all([1, 2, 3].map(() => keeper.get('one')))
       expect([new Set(all).size, opened.length]).toEqual([1, 2])
     })
 
     it('is nobody’s who has another client hash, also where several ask at once', async () => {
       const { keeper } = kept()
-      await keeper.current('one')
-      const all = await Promise.all(['two', 'three', 'two', 'three'].map((hash) => keeper.current(hash)))
+      await keeper.get('one')
+      const all = await Promise.all(['two', 'three', 'two', 'three'].map((hash) => keeper.get(hash)))
       expect(all.map(({ clientHash }) => clientHash)).toEqual(['two', 'three', 'two', 'three'])
     })
 
     it('is handed over once; an opening that fails leaves none to hand over', async () => {
       const { keeper } = kept()
-      const channelNow = await keeper.current('one')
+      const channelNow = await keeper.get('one')
       expect([await keeper.take(), await keeper.take()]).toEqual([channelNow, null])
       const failing = kept(1).keeper
-      const opening = failing.current('one')
+      const opening = failing.get('one')
       const taken = failing.take()
       await expect(opening).rejects.toThrow('closed')
       expect(await taken).toBeNull()
@@ -107,25 +107,25 @@ describe('a channel', () => {
         Promise.withResolvers<ReturnType<typeof channel>>(),
       ]
       let opened = 0
-      const keeper = createChannelKeeper(
+      const keeper = createChannelCache(
         () => ends[opened++]?.promise ?? Promise.reject(new Error('a third one')),
         () => 0,
       )
-      const failing = keeper.current('one')
+      const failing = keeper.get('one')
       const taken = keeper.take()
-      const good = keeper.current('one')
+      const good = keeper.get('one')
       ends[0]?.reject(new Error('closed'))
       ends[1]?.resolve(channel(60_000, 'one'))
       await expect(failing).rejects.toThrow('closed')
       expect(await taken).toBeNull()
-      expect(await keeper.current('one')).toBe(await good)
+      expect(await keeper.get('one')).toBe(await good)
     })
   })
 })
 
 describe('what is sealed', () => {
   it('has a nonce of its own each time, and a key that nobody can take out', async () => {
-    const nonces = await Promise.all([1, 2, 3].map(async () => (await sealDirect(header, key, 'text')).split('.')[2]))
+    const nonces = await Promise.all([1, 2, 3].map(async () => (await encryptJwe(header, key, 'text')).split('.')[2]))
     expect(new Set(nonces).size).toBe(3)
     expect(key.extractable).toBe(false)
   })
@@ -134,18 +134,18 @@ describe('what is sealed', () => {
     let parts: string[] = []
     // One whose tag ends with a zero, which is not to be left out.
     for (let ends = false; !ends; ends = /AA$/.test(parts[4] ?? ''))
-      parts = (await sealDirect(header, key, 'text')).split('.')
-    expect((await openDirect(parts.join('.'), key)).text).toBe('text')
+      parts = (await encryptJwe(header, key, 'text')).split('.')
+    expect((await decryptJwe(parts.join('.'), key)).text).toBe('text')
     const cut = Buffer.from(parts[4] ?? '', 'base64url')
       .subarray(0, 15)
       .toString('base64url')
-    await expect(openDirect(parts.with(4, cut).join('.'), key)).rejects.toThrow('a tag of another length')
-    await expect(openDirect(parts.with(1, 'AAAA').join('.'), key)).rejects.toThrow('no compact JWE')
+    await expect(decryptJwe(parts.with(4, cut).join('.'), key)).rejects.toThrow('the authentication tag has the wrong length')
+    await expect(decryptJwe(parts.with(1, 'AAAA').join('.'), key)).rejects.toThrow('not a compact JWE')
   })
 
   it('opens only where it is UTF-8', async () => {
     const bytes = await new CompactEncrypt(Uint8Array.of(0xff)).setProtectedHeader({ ...header }).encrypt(raw)
-    await expect(openDirect(bytes, key)).rejects.toThrow()
+    await expect(decryptJwe(bytes, key)).rejects.toThrow()
   })
 
   it('of a proposal has two fresh keys each time', async () => {
@@ -153,10 +153,10 @@ describe('what is sealed', () => {
     const spki = (await exportSPKI(publicKey)).replaceAll(/-----[^-]+-----|\s/g, '')
     const seen = new Set<string>()
     for (let round = 0; round < 2; round++) {
-      const { payload } = await propose({ keyId: 'k', publicKey: spki, clientHash: 'hash', iat: 1 })
+      const { payload } = await wrapSessionKey({ keyId: 'k', publicKey: spki, clientHash: 'hash', iat: 1 })
       const [head = '', wrapped = '', ...rest] = payload.split('.')
       const content = await crypto.subtle.decrypt('RSA-OAEP', privateKey, Buffer.from(wrapped, 'base64url'))
-      const { text } = await openDirect([head, '', ...rest].join('.'), await importSessionKey(new Uint8Array(content)))
+      const { text } = await decryptJwe([head, '', ...rest].join('.'), await importSessionKey(new Uint8Array(content)))
       seen.add(Buffer.from(content).toString('base64url')).add(JSON.parse(text).key)
     }
     expect(seen.size).toBe(4)

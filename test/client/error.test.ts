@@ -1,11 +1,11 @@
 import { expect, it, vi } from 'vitest'
-import * as own from '../../src/client/error.ts'
+import * as own from '../../src/client/errors.ts'
 
 const facts = { status: 403, code: 'ACCESS.STEP_UP_REQUIRED', message: 'a fresh code is needed', requestId: 'x' }
 
 it('an error of another copy of the client, as each front end of a page may bring one, is known for what it is', async () => {
   vi.resetModules()
-  const other = await import('../../src/client/error.ts')
+  const other = await import('../../src/client/errors.ts')
   const error = new other.PorticoError(facts)
   expect(other.PorticoError).not.toBe(own.PorticoError)
   expect(error).toBeInstanceOf(own.PorticoError)

@@ -1,7 +1,7 @@
 import { getEventListeners } from 'node:events'
 import { afterEach, describe, expect, it, vi } from 'vitest'
-import { type ErrorCode, PorticoError } from '../../src/client/error.ts'
-import { retrying } from '../../src/client/retry.ts'
+import { type ErrorCode, PorticoError } from '../../src/client/errors.ts'
+import { retry } from '../../src/client/retry.ts'
 
 afterEach(() => vi.restoreAllMocks())
 
@@ -9,9 +9,9 @@ const failure = (retryAfter: number | null = null, code: ErrorCode = 'CLIENT.NET
   new PorticoError({ status: 0, code, message: 'no answer came', requestId: 'one', retryAfter })
 
 /** The waits between the tries of what always fails so. */
-const waitsOf = async (rule: Parameters<typeof retrying>[0], error: PorticoError): Promise<(number | undefined)[]> => {
+const waitsOf = async (rule: Parameters<typeof retry>[0], error: PorticoError): Promise<(number | undefined)[]> => {
   const timers = vi.spyOn(globalThis, 'setTimeout')
-  await expect(retrying(rule, undefined, () => Promise.reject(error))).rejects.toBe(error)
+  await expect(retry(rule, undefined, () => Promise.reject(error))).rejects.toBe(error)
   const waits = timers.mock.calls.map(([, milliseconds]) => milliseconds)
   timers.mockRestore()
   return waits
@@ -52,7 +52,7 @@ describe('a caller that gives up', () => {
     const cleared = vi.spyOn(globalThis, 'clearTimeout')
     const caller = new AbortController()
     const task = vi.fn(() => Promise.reject(failure()))
-    const call = retrying(rule, caller.signal, task)
+    const call = retry(rule, caller.signal, task)
     await vi.waitFor(() => expect(getEventListeners(caller.signal, 'abort')).toHaveLength(1))
     caller.abort(reason)
     await expect(call).rejects.toBe(reason)
@@ -63,7 +63,7 @@ describe('a caller that gives up', () => {
 
   it('during a try waits for no other one', async () => {
     const caller = new AbortController()
-    const call = retrying(rule, caller.signal, () => {
+    const call = retry(rule, caller.signal, () => {
       caller.abort(reason)
       return Promise.reject(failure())
     })
@@ -72,7 +72,7 @@ describe('a caller that gives up', () => {
 
   it('never, leaves nothing on the signal', async () => {
     const { signal } = new AbortController()
-    await expect(retrying({ ...rule, firstDelayMs: 1 }, signal, () => Promise.reject(failure()))).rejects.toThrow()
+    await expect(retry({ ...rule, firstDelayMs: 1 }, signal, () => Promise.reject(failure()))).rejects.toThrow()
     expect(getEventListeners(signal, 'abort')).toEqual([])
   })
 })

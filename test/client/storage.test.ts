@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest'
-import { keptAnyway, type Storage } from '../../src/client/session/storage.ts'
+import { type Storage, withMemoryFallback } from '../../src/client/session/storage.ts'
 import { consumer, pair, wallet } from './fixtures.ts'
 import { ok, refuse, type ScriptedGateway, type Step, scriptedGateway } from './scripted-gateway.ts'
 
@@ -78,7 +78,7 @@ describe('what a storage refused', () => {
       setItem: (key, value) => void items.set(key, value),
       removeItem: (key) => void items.delete(key),
     }
-    return { items, storage, takes: storage.setItem, anyway: keptAnyway(storage) }
+    return { items, storage, takes: storage.setItem, anyway: withMemoryFallback(storage) }
   }
 
   it('is kept once the value of before has left, which is waited for', async () => {

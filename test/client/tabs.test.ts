@@ -1,12 +1,12 @@
 import { afterEach, describe, expect, it, vi } from 'vitest'
-import { clientHashOf } from '../../src/client/client-hash.ts'
+import { createClientHash } from '../../src/client/session/client-hash.ts'
 import {
-  arrived,
+  createTabLock,
   createTokenStore,
-  keptAnyway,
-  lockFor,
   memoryStorage,
+  readUntilChanged,
   type Storage,
+  withMemoryFallback,
 } from '../../src/client/session/index.ts'
 import { pair } from './fixtures.ts'
 
@@ -32,14 +32,14 @@ describe('kept tokens', () => {
     'that live for %i s are renewed after %i ms: half a minute before their end, or in its last quarter',
     async (expiresIn, after) => {
       const store = createTokenStore(memoryStorage(), 'tokens', () => 1_000_000)
-      expect((await store.keep(pair('1', expiresIn), 'hash')).renewAt).toBe(1_000_000 + after)
+      expect((await store.save(pair('1', expiresIn), 'hash')).renewAt).toBe(1_000_000 + after)
     },
   )
 
   it.each(['accessToken', 'refreshToken', 'clientHash', 'renewAt'])('without their %s are none', async (part) => {
     const storage = memoryStorage()
     const store = createTokenStore(storage, 'tokens', () => 0)
-    const whole = Object.entries(await store.keep(pair('1'), 'hash'))
+    const whole = Object.entries(await store.save(pair('1'), 'hash'))
     expect(await store.read()).not.toBeNull()
     await storage.setItem('tokens', JSON.stringify(Object.fromEntries(whole.filter(([name]) => name !== part))))
     expect(await store.read()).toBeNull()
@@ -47,7 +47,7 @@ describe('kept tokens', () => {
 
   it('are there, or gone, when a slow storage says so', async () => {
     const store = createTokenStore(slowStorage(), 'tokens', () => 0)
-    await store.keep(pair('1'), 'hash')
+    await store.save(pair('1'), 'hash')
     expect(await store.read()).toMatchObject({ accessToken: 'access-1' })
     await store.clear()
     expect(await store.read()).toBeNull()
@@ -58,7 +58,7 @@ describe('what another tab should have written', () => {
   it('is waited for half a second, and then what is there counts', async () => {
     const times = vi.spyOn(globalThis, 'setTimeout')
     const read = vi.fn(async () => 'old')
-    expect(await arrived(read, (value) => value === 'new')).toBe('old')
+    expect(await readUntilChanged(read, (value) => value === 'new')).toBe('old')
     const waits = times.mock.calls.map(([, milliseconds]) => milliseconds).filter((each) => each === 25)
     times.mockRestore()
     expect([read.mock.calls.length, waits.length]).toEqual([21, 20])
@@ -67,7 +67,7 @@ describe('what another tab should have written', () => {
 
 describe('the lock', () => {
   /** Who was in it, one after the other, and whether each was told of another one before. */
-  const turns = async (locks: ReturnType<typeof lockFor>[]) => {
+  const turns = async (locks: ReturnType<typeof createTabLock>[]) => {
     const seen: string[] = []
     await Promise.all(
       locks.map((lock, place) =>
@@ -82,7 +82,7 @@ describe('the lock', () => {
   }
 
   it('lets one tab in after the other, and tells who had to wait', async () => {
-    expect(await turns([lockFor(true), lockFor(true)])).toEqual([
+    expect(await turns([createTabLock(true), createTabLock(true)])).toEqual([
       '0 in, waited: false',
       '0 out',
       '1 in, waited: true',
@@ -93,12 +93,12 @@ describe('the lock', () => {
   const together = ['0 in, waited: false', '1 in, waited: false', '0 out', '1 out']
 
   it('is none between clients that share no storage', async () => {
-    expect(await turns([lockFor(false), lockFor(false)])).toEqual(together)
+    expect(await turns([createTabLock(false), createTabLock(false)])).toEqual(together)
   })
 
   it('is none in a browser that has none', async () => {
     vi.stubGlobal('navigator', {})
-    expect(await turns([lockFor(true), lockFor(true)])).toEqual(together)
+    expect(await turns([createTabLock(true), createTabLock(true)])).toEqual(together)
   })
 
   it.each([0, 1])('is none where the browser refuses it after %i requests', async (granted) => {
@@ -108,14 +108,14 @@ describe('the lock', () => {
       throw new DOMException('forbidden', 'SecurityError')
     }
     vi.stubGlobal('navigator', { locks: { request } })
-    expect(await lockFor(true)('portico:test', async (waited) => waited)).toBe(granted > 0)
+    expect(await createTabLock(true)('portico:test', async (waited) => waited)).toBe(granted > 0)
   })
 
   it('hands on what the task itself fails with, and runs it once', async () => {
     const task = vi.fn(() => Promise.reject(new Error('the task failed')))
-    await expect(lockFor(true)('portico:test', task)).rejects.toThrow('the task failed')
-    const [first, second] = [lockFor(true)('portico:test', () => new Promise((end) => setTimeout(end, 20))), task]
-    await expect(lockFor(true)('portico:test', second)).rejects.toThrow('the task failed')
+    await expect(createTabLock(true)('portico:test', task)).rejects.toThrow('the task failed')
+    const [first, second] = [createTabLock(true)('portico:test', () => new Promise((end) => setTimeout(end, 20))), task]
+    await expect(createTabLock(true)('portico:test', second)).rejects.toThrow('the task failed')
     await first
     expect(task).toHaveBeenCalledTimes(2)
   })
@@ -126,11 +126,11 @@ describe('a client hash', () => {
 
   it('is made once for tabs that ask at the same time, from 24 random bytes, and stays', async () => {
     const storage = slowStorage()
-    const tabs = [1, 2, 3].map(() => clientHashOf(null, storage, key, lockFor(true)))
+    const tabs = [1, 2, 3].map(() => createClientHash(null, storage, key, createTabLock(true)))
     const hashes = await Promise.all(tabs.map((tab) => tab()))
     expect(new Set(hashes).size).toBe(1)
     expect(hashes[0]).toMatch(/^[\w-]{32}$/)
-    expect(await clientHashOf(null, storage, key, lockFor(true))()).toBe(hashes[0])
+    expect(await createClientHash(null, storage, key, createTabLock(true))()).toBe(hashes[0])
   })
 
   it.each(['', 'ä', 'a b', 'a\n', 'x'.repeat(257)])(
@@ -138,7 +138,7 @@ describe('a client hash', () => {
     async (garbled) => {
       const storage = memoryStorage()
       await storage.setItem(key, garbled)
-      const hash = await clientHashOf(null, storage, key, lockFor(true))()
+      const hash = await createClientHash(null, storage, key, createTabLock(true))()
       expect(hash).toMatch(/^[\w-]{32}$/)
       expect(await storage.getItem(key)).toBe(hash)
     },
@@ -153,7 +153,7 @@ describe('a client hash', () => {
         setTimeout(() => two.setItem(name, value), 60)
       },
     }
-    const tabs = [late, two].map((storage) => clientHashOf(null, storage, key, lockFor(true)))
+    const tabs = [late, two].map((storage) => createClientHash(null, storage, key, createTabLock(true)))
     const [first, second] = await Promise.all(tabs.map((tab) => tab()))
     expect(second).toBe(first)
   })
@@ -170,7 +170,7 @@ describe('a storage that has refused a value', () => {
     const heal = () => {
       storage.setItem = items.setItem
     }
-    return { items, heal, kept: keptAnyway(storage) }
+    return { items, heal, kept: withMemoryFallback(storage) }
   }
 
   it('has its next one alone: the refused one does not come back when another tab signs out', async () => {
@@ -204,7 +204,7 @@ describe('a storage that has refused a value', () => {
     const items = memoryStorage()
     await items.setItem('tokens', 'before')
     const full = () => Promise.reject(new DOMException('full', 'QuotaExceededError'))
-    const kept = keptAnyway({ ...slowStorage(items), setItem: full })
+    const kept = withMemoryFallback({ ...slowStorage(items), setItem: full })
     const written = kept.setItem('tokens', 'refused')
     await new Promise((resolve) => setTimeout(resolve, 1))
     expect(await kept.getItem('tokens')).toBe('refused')

@@ -1,7 +1,7 @@
 import { pino } from 'pino'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { watchBook } from '../../src/compose/book-watch.ts'
-import { instantOf } from '../../src/kernel/index.ts'
+import { toInstant } from '../../src/kernel/index.ts'
 import type { Ledger } from '../../src/ledger/index.ts'
 
 const logger = pino({ level: 'silent' })
@@ -13,11 +13,11 @@ beforeEach(() => void vi.useFakeTimers())
 afterEach(() => void vi.useRealTimers())
 
 test('a replica is not ready while the last check has found the book broken, and is again once one has not', async () => {
-  let found: Awaited<ReturnType<Ledger['readCheck']>> = { at: instantOf(0), broken }
+  let found: Awaited<ReturnType<Ledger['readCheck']>> = { at: toInstant(0), broken }
   const book = watch(async () => found)
   await vi.advanceTimersByTimeAsync(0)
   await expect(book.check()).rejects.toThrow(broken.rule)
-  found = { at: instantOf(1), broken: null }
+  found = { at: toInstant(1), broken: null }
   await vi.advanceTimersByTimeAsync(1_000)
   await expect(book.check()).resolves.toBeUndefined()
   await book.close()

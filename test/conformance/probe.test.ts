@@ -1,5 +1,5 @@
 import { afterEach, expect, test, vi } from 'vitest'
-import { ask } from '../../src/conformance/probe.ts'
+import { probe } from '../../src/conformance/probe.ts'
 import { listWallets } from '../../src/domains/wallets/contract.ts'
 
 afterEach(() => vi.unstubAllGlobals())
@@ -17,6 +17,6 @@ test('a target whose limit never ends is asked for two minutes in all, and then 
     waited += milliseconds
   }
   const target = { url: 'http://limits.test', accessCodes: {}, edgeHeaders: false, requestId: () => 'one', pause }
-  expect(await ask(target, listWallets, 'consumer', {})).toBeNull()
+  expect(await probe(target, listWallets, 'consumer', {})).toBeNull()
   expect(waited).toBe(100_000)
 })

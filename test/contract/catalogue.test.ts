@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { catalogue, resources } from '../../src/contract/index.ts'
-import { observedErrors } from '../../src/contract/observed-errors.ts'
-import { allRefusals } from '../../src/contract/refusals.ts'
-import { operationsIn, paramNames } from '../../src/kernel/index.ts'
+import { listRefusals, observedErrors } from '../../src/contract/refusals.ts'
+import { operationsIn, pathParamNames } from '../../src/kernel/index.ts'
 import { additions, besideTheTables, secondChain, webChain } from './interface.ts'
 import { routes, routesOf, shapeOf } from './routes.ts'
 
@@ -27,7 +26,7 @@ describe.each(everyRow)('$method $path', ({ method, path, workspace, observed })
   })
 
   it('can answer every error that was observed', () => {
-    expect(route && allRefusals(route.operation, route.chain)).toEqual(expect.arrayContaining(observed))
+    expect(route && listRefusals(route.operation, route.chain)).toEqual(expect.arrayContaining(observed))
   })
 })
 
@@ -73,7 +72,7 @@ describe.each(catalogue.map((operation) => ({ id: operation.id, operation })))('
     expect(operation.id).toMatch(/^[a-z]+([A-Z][a-z]+)*\.[a-z]+([A-Z][a-z]+)*$/)
     expect(operation.path).toMatch(/^(\/([a-z]+(-[a-z]+)*|\{[a-z]+(_[a-z]+)*\}))+$/)
     expect(operation.summary.trim()).not.toBe('')
-    expect(duplicates(paramNames(operation.path))).toEqual([])
+    expect(duplicates(pathParamNames(operation.path))).toEqual([])
     expect(duplicates([...operation.refuses])).toEqual([])
     expect(duplicates([...operation.chains])).toEqual([])
   })

@@ -6,7 +6,7 @@ import {
   permissionTable,
   workspacePermissions,
 } from '../../src/contract/permissions.ts'
-import { impliedRefusals } from '../../src/contract/refusals.ts'
+import { listImpliedRefusals } from '../../src/contract/refusals.ts'
 import type { ChainId, Policy } from '../../src/kernel/index.ts'
 import { routes, routesOf } from './routes.ts'
 
@@ -225,7 +225,7 @@ describe('policies', () => {
   it('no operation repeats what its policy implies on every chain', () => {
     const repeated = catalogue.filter((operation) =>
       operation.refuses.some((code) =>
-        operation.chains.every((chain) => impliedRefusals(operation, chain).includes(code)),
+        operation.chains.every((chain) => listImpliedRefusals(operation, chain).includes(code)),
       ),
     )
     expect(repeated.map(({ id }) => id)).toEqual([])
@@ -233,14 +233,14 @@ describe('policies', () => {
 
   it('whatever is called, a GET too, can refuse a body that does not arrive in time', () => {
     const silent = routes.filter(
-      ({ operation, chain }) => !impliedRefusals(operation, chain).includes('REQUEST.TIMEOUT'),
+      ({ operation, chain }) => !listImpliedRefusals(operation, chain).includes('REQUEST.TIMEOUT'),
     )
     expect(silent.map(({ name }) => name)).toEqual([])
   })
 
   it('only the portal chains can refuse a portal or a sealed body', () => {
     for (const { operation, chain } of routes) {
-      const implied = impliedRefusals(operation, chain)
+      const implied = listImpliedRefusals(operation, chain)
       const portal = chain !== 'api' && chain !== 'self'
       expect(implied.includes('ACCESS.PORTAL_MISMATCH')).toBe(portal)
       if (!portal) expect(implied).not.toContain('SECURE_CHANNEL.INVALID_PAYLOAD')

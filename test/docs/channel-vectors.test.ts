@@ -3,11 +3,11 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { z } from 'zod'
-import { importSessionKey, openDirect } from '../../src/client/channel/direct.ts'
+import { decryptJwe, importSessionKey } from '../../src/client/channel/jwe.ts'
 import { parseCompactJwe } from '../../src/identity/secure-channel/compact-jwe.ts'
 import { decryptDirect, encryptDirect } from '../../src/identity/secure-channel/direct-encryption.ts'
 import { openingReader } from '../../src/identity/secure-channel/opening.ts'
-import { instantOf } from '../../src/kernel/index.ts'
+import { toInstant } from '../../src/kernel/index.ts'
 import { systemRandomness } from '../../src/platform/system/index.ts'
 import { root } from '../harness/settings.ts'
 
@@ -38,7 +38,7 @@ test('the vector of an opening is one that the gateway takes, and brings the key
   const privateKey = createPrivateKey({ key: Buffer.from(opening.privateKey, 'base64'), format: 'der', type: 'pkcs8' })
   const publicKey = createPublicKey(privateKey).export({ type: 'spki', format: 'der' })
   expect(publicKey.toString('base64')).toBe(opening.publicKey)
-  const now = instantOf(opening.iat * 1_000)
+  const now = toInstant(opening.iat * 1_000)
   const key = { keyId: opening.keyId, publicKey, privateKey, createdAt: now, expiresAt: now }
   const ring = { offered: async () => key, find: async (keyId: string) => (keyId === key.keyId ? key : undefined) }
   const read = openingReader(ring, { now: () => now }, systemRandomness, 0)
@@ -58,7 +58,7 @@ test.each(Object.entries(sealed))(
     expect(encryptDirect(header, one.plaintext, key, bytes(one.nonce))).toBe(one.payload)
     const jwe = parseCompactJwe(one.payload)
     expect(jwe && decryptDirect(jwe, key)?.toString('utf8')).toBe(one.plaintext)
-    const opened = await openDirect(one.payload, await importSessionKey(key))
+    const opened = await decryptJwe(one.payload, await importSessionKey(key))
     expect(opened).toEqual({ header, text: one.plaintext })
   },
 )

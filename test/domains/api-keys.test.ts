@@ -6,11 +6,11 @@ import { type ApiKeys, createApiKeys } from '../../src/domains/api-keys/index.ts
 import { recordUse } from '../../src/domains/api-keys/presented-store.ts'
 import {
   type AccountId,
+  addMs,
   bizId as asId,
   hours,
   minutes,
   type Permission,
-  plus,
   Refusal,
   toIso,
 } from '../../src/kernel/index.ts'
@@ -252,7 +252,7 @@ describe('an API key', () => {
     expect(await lastUse()).toEqual([second, '203.0.113.9'])
     // Another replica, which tells of an earlier one later.
     const scope = { workspaceId: asId<'workspace'>(workspace), id: asId<'apiKey'>(bizId) }
-    await recordUse(world.database, scope, '203.0.113.10', plus(world.clock.now(), -1))
+    await recordUse(world.database, scope, '203.0.113.10', addMs(world.clock.now(), -1))
     expect(await lastUse()).toEqual([second, '203.0.113.9'])
   })
 })

@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest'
 import * as contract from '../../src/domains/constants/contract.ts'
 import { createConstants, isCountry } from '../../src/domains/constants/index.ts'
-import { type Instant, instantOf, type Locale, locales } from '../../src/kernel/index.ts'
+import { type Instant, type Locale, locales, toInstant } from '../../src/kernel/index.ts'
 
 const { handlers } = createConstants()
-const summer = instantOf(Date.parse('2026-07-01T12:00:00Z'))
-const winter = instantOf(Date.parse('2026-01-01T12:00:00Z'))
+const summer = toInstant(Date.parse('2026-07-01T12:00:00Z'))
+const winter = toInstant(Date.parse('2026-01-01T12:00:00Z'))
 
 const ask = async (id: string, locale: Locale, receivedAt: Instant): Promise<unknown> =>
   handlers.get(id)?.({ locale, receivedAt } as never)
@@ -68,8 +68,8 @@ describe('time zones', () => {
   })
 
   test('an offset changes with the quarter of an hour in which it does', async () => {
-    const before = instantOf(Date.parse('2026-03-29T00:59:59Z'))
-    const after = instantOf(Date.parse('2026-03-29T01:00:00Z'))
+    const before = toInstant(Date.parse('2026-03-29T00:59:59Z'))
+    const after = toInstant(Date.parse('2026-03-29T01:00:00Z'))
     expect([await offset('Europe/Berlin', before), await offset('Europe/Berlin', after)]).toEqual(['UTC+1', 'UTC+2'])
   })
 

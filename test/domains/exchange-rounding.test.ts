@@ -47,7 +47,7 @@ test(`an exchange never yields more than its exact worth, and less by under one 
       fc.pre(source !== target)
       const amount = decimalOf(minor, fixedSide === 'SOURCE' ? source : target)
       const body = { sourceCurrency: source, targetCurrency: target, amount, fixedSide }
-      const figures = figuresUnlessTooLittle(body, { over: rateUnits, under: tenTo(6) })
+      const figures = figuresUnlessTooLittle(body, { numerator: rateUnits, denominator: tenTo(6) })
       if (!figures) return
       figured += 1
       // What the source is worth in the target's units at the customer's rate, as a fraction over `under`.
@@ -75,15 +75,24 @@ test.each([
   expect(figuresOf(asked, exact(mid), terms).rate).toBe(rate)
 })
 
-const one = { over: 1n, under: 1n }
-const free = { ...terms, spread: { over: 0n, under: 1n }, feeRate: { over: 0n, under: 1n } }
+const one = { numerator: 1n, denominator: 1n }
+const free = { ...terms, spread: { numerator: 0n, denominator: 1n }, feeRate: { numerator: 0n, denominator: 1n } }
 const most = '9'.repeat(30)
 
 test.each([
   ['what is got is the most that the book keeps', 'JPY', 'KRW', most, 'SOURCE', one, free, true],
   ['what is got is more', 'JPY', 'USD', most, 'SOURCE', one, free, false],
   ['what is given is more', 'USD', 'JPY', most, 'TARGET', one, free, false],
-  ['the fee is more', 'JPY', 'KRW', most, 'SOURCE', one, { ...free, feeRate: { over: 2n, under: 1n } }, false],
+  [
+    'the fee is more',
+    'JPY',
+    'KRW',
+    most,
+    'SOURCE',
+    one,
+    { ...free, feeRate: { numerator: 2n, denominator: 1n } },
+    false,
+  ],
 ] as const)(
   'exchanges.quote 400 VAL, or not: %s',
   (_, sourceCurrency, targetCurrency, amount, fixedSide, mid, by, isKept) => {
@@ -100,8 +109,8 @@ test(`there and back again is never a profit (seed ${seed})`, () => {
       const there = { sourceCurrency: 'USD', targetCurrency: 'JPY', fixedSide: 'SOURCE' } as const
       const back = { sourceCurrency: 'JPY', targetCurrency: 'USD', fixedSide: 'SOURCE' } as const
       const [dearer, cheaper] = [
-        { over: rateUnits, under: tenTo(6) },
-        { over: tenTo(6), under: rateUnits },
+        { numerator: rateUnits, denominator: tenTo(6) },
+        { numerator: tenTo(6), denominator: rateUnits },
       ]
       const first = figuresUnlessTooLittle({ ...there, amount: decimalOf(minor, 'USD') }, dearer)
       const second = first && figuresUnlessTooLittle({ ...back, amount: first.target.minor.toString() }, cheaper)
@@ -115,12 +124,12 @@ test(`there and back again is never a profit (seed ${seed})`, () => {
 })
 
 test('each of ten thousand tiny exchanges, to and fro, leaves the customer poorer', () => {
-  const euro = { over: 9_215n, under: 10_000n }
+  const euro = { numerator: 9_215n, denominator: 10_000n }
   const holds = { USD: 1_000_000n, EUR: 1_000_000n }
-  const worth = () => holds.USD * euro.over + holds.EUR * euro.under
+  const worth = () => holds.USD * euro.numerator + holds.EUR * euro.denominator
   for (let turn = 0; turn < 10_000; turn++) {
     const [source, target] = turn % 2 === 0 ? (['USD', 'EUR'] as const) : (['EUR', 'USD'] as const)
-    const mid = source === 'USD' ? euro : { over: euro.under, under: euro.over }
+    const mid = source === 'USD' ? euro : { numerator: euro.denominator, denominator: euro.numerator }
     const fixedSide = turn % 4 < 2 ? 'SOURCE' : 'TARGET'
     const amount = decimalOf(BigInt(1 + (turn % 7)) + 1n, 'USD')
     const before = worth()

@@ -3,7 +3,7 @@ import { readXlsx } from 'hucre/xlsx'
 import { expect, test } from 'vitest'
 import { formats, inWorkbook, neutral } from '../../src/domains/exports/formats.ts'
 import { everyRow } from '../../src/domains/exports/sources/paging.ts'
-import { instantOf, plus } from '../../src/kernel/index.ts'
+import { addMs, toInstant } from '../../src/kernel/index.ts'
 
 test.each([
   ['=1+1', "'=1+1"],
@@ -57,10 +57,10 @@ test('a CSV has no cell that would be run for readers who divide by semicolons o
 })
 
 test('every row comes once, however many share an instant', async () => {
-  const start = instantOf(1_000)
+  const start = toInstant(1_000)
   const rows = Array.from({ length: 50 }, (_, index) => ({
     bizId: String(index).padStart(3, '0'),
-    createdAt: plus(start, index < 10 ? index : index < 40 ? 20 : index),
+    createdAt: addMs(start, index < 10 ? index : index < 40 ? 20 : index),
   }))
   for (const size of [1, 3, 7, 10, 49, 50, 51]) {
     const found: string[] = []

@@ -8,7 +8,7 @@ import { type Database, inTransaction, snapshots } from '../../src/database/inde
 import { createExports } from '../../src/domains/exports/index.ts'
 import { beginRun, completeRun, failRun, recordProgress } from '../../src/domains/exports/run-store.ts'
 import { exportById, listExports } from '../../src/domains/exports/store.ts'
-import { plus } from '../../src/kernel/index.ts'
+import { addMs } from '../../src/kernel/index.ts'
 import type { Ledger } from '../../src/ledger/index.ts'
 import { type Blobs, openBlobs } from '../../src/platform/blobs/index.ts'
 import type { JobFacts } from '../../src/platform/jobs/index.ts'
@@ -261,7 +261,7 @@ describe('an export over one snapshot', () => {
       const file = { blobKey: `exports/${randomUUID()}`, fileName: 'late.csv', rowCount: 1, sizeBytes: 1, sha256: '00' }
       expect(await recordProgress(database, late, 1)).toBe(false)
       expect(
-        await inTransaction(database, (tx) => completeRun(tx, late, { ...file, at, expiresAt: plus(at, 1_000) })),
+        await inTransaction(database, (tx) => completeRun(tx, late, { ...file, at, expiresAt: addMs(at, 1_000) })),
       ).toBe(false)
       await failRun(database, late, 'SYSTEM.INTERNAL_ERROR')
       expect(await state(exportId)).toMatchObject({ export_status: 'RUNNING', row_count: 0, blob_key: null })
@@ -279,12 +279,12 @@ describe('an export over one snapshot', () => {
       const at = book.clock.now()
       const file = { blobKey: `exports/${randomUUID()}`, fileName: 'once.csv', rowCount: 1, sizeBytes: 1, sha256: '00' }
       expect(
-        await inTransaction(database, (tx) => completeRun(tx, run, { ...file, at, expiresAt: plus(at, 1_000) })),
+        await inTransaction(database, (tx) => completeRun(tx, run, { ...file, at, expiresAt: addMs(at, 1_000) })),
       ).toBe(true)
       const completed = await state(exportId)
       expect(await recordProgress(database, run, 2)).toBe(false)
       expect(
-        await inTransaction(database, (tx) => completeRun(tx, run, { ...file, at, expiresAt: plus(at, 2_000) })),
+        await inTransaction(database, (tx) => completeRun(tx, run, { ...file, at, expiresAt: addMs(at, 2_000) })),
       ).toBe(false)
       await failRun(database, run, 'SYSTEM.INTERNAL_ERROR')
       expect(await state(exportId)).toEqual(completed)
@@ -315,7 +315,7 @@ describe('an export over one snapshot', () => {
       const end = (await state(exportId)).expires_at ?? expect.fail()
       const paging = { currentPage: 1, pageSize: 1, sortBy: 'createdAt', sortOrder: 'asc' } as const
       for (const [at, status] of [
-        [plus(end, -1), 'COMPLETED'],
+        [addMs(end, -1), 'COMPLETED'],
         [end, 'EXPIRED'],
       ] as const) {
         const viewer = { workspace, account: book.account(), at }

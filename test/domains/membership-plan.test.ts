@@ -5,7 +5,7 @@ import { type OpenDatabase, openDatabase } from '../../src/database/open.ts'
 import type { Database, Tx } from '../../src/database/tables.ts'
 import { deleteRole, isInUse } from '../../src/domains/roles/store.ts'
 import { membershipIn, removeMembership, setRole } from '../../src/domains/workspaces/membership-store.ts'
-import { type AccountId, bizId, instantOf, type RoleId, type WorkspaceId } from '../../src/kernel/index.ts'
+import { type AccountId, bizId, type RoleId, toInstant, type WorkspaceId } from '../../src/kernel/index.ts'
 import { startPostgres } from '../harness/postgres.ts'
 import { postgresTarget } from '../harness/postgres-target.ts'
 
@@ -13,7 +13,7 @@ import { postgresTarget } from '../harness/postgres-target.ts'
 const server = await startPostgres({ plan_cache_mode: 'force_generic_plan', autovacuum: 'off' })
 afterAll(() => server?.stop())
 
-const now = instantOf(Date.UTC(2026, 10, 23))
+const now = toInstant(Date.UTC(2026, 10, 23))
 const small = { number: 1, members: 100 }
 const large = { number: 2, members: 10_000 }
 

@@ -6,10 +6,10 @@ import { createRoles } from '../../src/domains/roles/index.ts'
 import * as workspaceContract from '../../src/domains/workspaces/contract.ts'
 import {
   type AccountId,
+  addMs,
   bizId,
   type HandlerTable,
   type Permission,
-  plus,
   type RoleId,
   toDate,
   toIso,
@@ -330,7 +330,7 @@ test('roles.delete 200: an offer that was answered or is too old keeps no role',
         invitation_status: status,
         decline_reason: null,
         message: null,
-        expires_at: toDate(plus(world.clock.now(), livesMs)),
+        expires_at: toDate(addMs(world.clock.now(), livesMs)),
         created_at: toDate(world.clock.now()),
         updated_at: toDate(world.clock.now()),
       })

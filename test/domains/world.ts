@@ -9,13 +9,13 @@ import {
   type Caller,
   type HandlerTable,
   type Instant,
-  instantOf,
   type Locale,
   type Operation,
   type Permission,
   type Portal,
   Refusal,
   toDate,
+  toInstant,
   type WorkspaceAccess,
 } from '../../src/kernel/index.ts'
 import { createWords } from '../../src/platform/i18n/index.ts'
@@ -37,7 +37,7 @@ export const { access: accessSettings } = testSettings({})
 export const testClock = (start = '2026-03-01T09:00:00Z') => {
   let now = Date.parse(start)
   return {
-    now: (): Instant => instantOf(now),
+    now: (): Instant => toInstant(now),
     advance: (milliseconds: number) => {
       now += milliseconds
     },

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, test } from 'vitest'
-import { chains, paramNames } from '../../src/kernel/index.ts'
+import { chains, pathParamNames } from '../../src/kernel/index.ts'
 import { developmentIds } from '../../src/seed/development.ts'
 import { type Route, routes, unknownId } from '../harness/catalogue.ts'
 import type { Answer } from '../harness/http.ts'
@@ -39,7 +39,7 @@ const hostile = [
 /** Rows of the interface that do not list RESOURCE.NOT_FOUND. */
 const isInvalidParameter = new Set(['transfers.completed', 'transfers.listOfWallet'])
 
-const parameterRoutes = routes.filter(({ operation }) => paramNames(operation.path).length > 0)
+const parameterRoutes = routes.filter(({ operation }) => pathParamNames(operation.path).length > 0)
 
 const pathWith = ({ chainId, operation }: Route, name: string, value: string): string =>
   chains[chainId].prefix +
@@ -106,7 +106,7 @@ describe.skipIf(inject('topology') !== 'embedded')('a path parameter outside its
   })
 
   test.each(parameterRoutes)('$name 404 or 400: refused before any backend', async (route) => {
-    for (const name of paramNames(route.operation.path)) {
+    for (const name of pathParamNames(route.operation.path)) {
       const expected = isInvalidParameter.has(route.operation.id)
         ? [400, 'VALIDATION.INVALID_PARAMETER', true]
         : [404, 'RESOURCE.NOT_FOUND', false]

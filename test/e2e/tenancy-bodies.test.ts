@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { ZodObject } from 'zod'
-import { paramNames } from '../../src/kernel/index.ts'
+import { pathParamNames } from '../../src/kernel/index.ts'
 import { routes, unknownId } from '../harness/catalogue.ts'
 import { formOf } from '../harness/form.ts'
 import type { Answer } from '../harness/http.ts'
@@ -117,7 +117,7 @@ describe.skipIf(!storeIsAvailable())('another workspace’s id in a body', () =>
     const asked = askedBy[each.name]
     if (!asked) throw new Error(`nothing says what ${each.name} is to be asked with`)
     const path = each.operation.path.replace('{recharge_id}', here.recharge)
-    expect(paramNames(path)).toEqual([])
+    expect(pathParamNames(path)).toEqual([])
     const ask = (body: object) => world.call(world.owner, 'POST', path, { workspace: here.workspace, body })
     const field = each.name.split(' ')[1] ?? ''
     const foreign = asked(there, here, across)

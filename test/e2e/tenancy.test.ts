@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { domainOf, paramNames } from '../../src/kernel/index.ts'
+import { domainOf, pathParamNames } from '../../src/kernel/index.ts'
 import { developmentIds } from '../../src/seed/development.ts'
 import { type Route, routes, unknownId } from '../harness/catalogue.ts'
 import { formOf } from '../harness/form.ts'
@@ -92,7 +92,10 @@ const bodiesOf = (ownFile: string): Record<string, object> => ({
 
 const tenantRoutes = routes.filter(
   ({ operation: { id, path, policy }, chainId }) =>
-    policy.workspace !== 'none' && paramNames(path).length > 0 && chainId !== 'system' && !notImplemented.includes(id),
+    policy.workspace !== 'none' &&
+    pathParamNames(path).length > 0 &&
+    chainId !== 'system' &&
+    !notImplemented.includes(id),
 )
 
 /** All that a caller can tell one answer from another by, but the time. */
@@ -131,7 +134,7 @@ describe.skipIf(!storeIsAvailable())('another workspace’s id', () => {
   test('there are routes to walk', () => expect(tenantRoutes.length).toBeGreaterThan(10))
 
   test.each(tenantRoutes)('$name answers as for an unknown one', async (route) => {
-    const [name = ''] = paramNames(route.operation.path)
+    const [name = ''] = pathParamNames(route.operation.path)
     const id = foreign[`${domainOf(route.operation.id)} ${name}`]
     if (!id) throw new Error(`furnish() puts nothing into the other workspace for ${route.operation.id}`)
     const unknown = await ask(route)

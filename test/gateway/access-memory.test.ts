@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { rememberAccess } from '../../src/gateway/index.ts'
-import { bizId, type Caller, instantOf, Refusal, type WorkspaceAccess } from '../../src/kernel/index.ts'
+import { bizId, type Caller, Refusal, toInstant, type WorkspaceAccess } from '../../src/kernel/index.ts'
 
 const caller: Caller = {
   accountId: bizId('01990000-0000-7000-8000-000000000001'),
@@ -22,7 +22,7 @@ const memory = () => {
     if (workspaceId !== null) throw new Refusal('ACCESS.PERMISSION_DENIED')
     return standard
   }
-  return rememberAccess({ enter }, { now: () => instantOf(0) }, { leaseMs: 250, shared: false })
+  return rememberAccess({ enter }, { now: () => toInstant(0) }, { leaseMs: 250, shared: false })
 }
 
 const refused = { code: 'ACCESS.PERMISSION_DENIED' }
@@ -48,7 +48,7 @@ describe('rights that are remembered', () => {
       at.asked += 1
       return standard
     }
-    return { at, access: rememberAccess({ enter }, { now: () => instantOf(at.ms) }, { leaseMs, shared }) }
+    return { at, access: rememberAccess({ enter }, { now: () => toInstant(at.ms) }, { leaseMs, shared }) }
   }
 
   test('serve for the lease alone where another replica may have changed them', async () => {

@@ -8,7 +8,7 @@ import type { Call } from '../../src/gateway/call.ts'
 import { stages } from '../../src/gateway/stages/index.ts'
 import { logout } from '../../src/identity/login/contract.ts'
 import { closeSecureChannel, openSecureChannel } from '../../src/identity/secure-channel/contract.ts'
-import { type ChainId, constant, type Operation, Refusal, StreamReply } from '../../src/kernel/index.ts'
+import { type ChainId, freezeReply, type Operation, Refusal, StreamReply } from '../../src/kernel/index.ts'
 import { arrivedCall, headersOf } from '../harness/call.ts'
 import { testSettings } from '../harness/settings.ts'
 
@@ -203,7 +203,7 @@ describe('a reply', () => {
   })
 
   test('that never changes keeps each promise for itself', async () => {
-    const both = constant({ a: 1, b: 2 })
+    const both = freezeReply({ a: 1, b: 2 })
     const stage = stages.serve(() => backendOf(both))
     for (const name of ['a', 'b', 'a', 'b'])
       expect(await served(promising(z.object({ [name]: z.number() })), both, stage)).toBe(

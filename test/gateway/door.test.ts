@@ -16,7 +16,7 @@ import {
   faultDoor,
   refusalOf,
 } from '../../src/gateway/index.ts'
-import { type Code, instantOf, Refusal, rateLimited, StreamReply } from '../../src/kernel/index.ts'
+import { type Code, Refusal, rateLimited, StreamReply, toInstant } from '../../src/kernel/index.ts'
 import { systemIds } from '../../src/platform/system/index.ts'
 import { createMetrics } from '../../src/platform/telemetry/index.ts'
 import { captureLog } from '../harness/log.ts'
@@ -32,7 +32,7 @@ beforeEach(() => {
   behave = () => undefined
 })
 
-const clock = { now: () => instantOf(0) }
+const clock = { now: () => toInstant(0) }
 const words = { refusal: (code: Code) => `said of ${code}`, coded: () => expect.fail(), text: () => expect.fail() }
 const answers = createAnswers({ clock, words, securityFields: {}, asksForFields: false, stallMs: 0 })
 const door = createDoor({

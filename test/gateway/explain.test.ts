@@ -2,13 +2,13 @@ import { describe, expect, test } from 'vitest'
 import { statusOf } from '../../src/contract/index.ts'
 import { listTransfers } from '../../src/domains/transfers/contract.ts'
 import { createExplain } from '../../src/gateway/explain.ts'
-import { instantOf, Refusal } from '../../src/kernel/index.ts'
+import { Refusal, toInstant } from '../../src/kernel/index.ts'
 import { systemIds } from '../../src/platform/system/index.ts'
 import { arrivedCall } from '../harness/call.ts'
 
 const explaining = (entries: number) => {
   let now = 1_000
-  const explain = createExplain({ now: () => instantOf(now) }, ['edge', 'serve'], { entries, ttlMs: 600 })
+  const explain = createExplain({ now: () => toInstant(now) }, ['edge', 'serve'], { entries, ttlMs: 600 })
   const record = (requestId: string, refusal: Refusal | null = null) =>
     explain.record({ requestId, call: null, refusal, status: refusal ? statusOf(refusal.code) : 200, ms: 1 })
   return {
@@ -63,7 +63,7 @@ describe('a decision is kept for a bounded time, and so many of them', () => {
 test('what is explained is who asked for what, and of each stage that was waited for the time from the one before', () => {
   const [account, workspace] = [systemIds.next<'account'>(), systemIds.next<'workspace'>()]
   const names = ['edge', 'authenticate', 'body', 'serve']
-  const { record, explain, close } = createExplain({ now: () => instantOf(0) }, names, { entries: 2, ttlMs: 600 })
+  const { record, explain, close } = createExplain({ now: () => toInstant(0) }, names, { entries: 2, ttlMs: 600 })
   const call = arrivedCall(listTransfers)
   const caller = { accountId: account, portal: 'CONSUMER', sessionId: null, apiKeyId: null, steppedUpAt: null }
   Object.assign(call, {

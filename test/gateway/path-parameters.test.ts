@@ -5,7 +5,7 @@ import { listTimezones } from '../../src/domains/constants/contract.ts'
 import { isTransferCompleted, listWalletTransfers, readTransfer } from '../../src/domains/transfers/contract.ts'
 import { readWallet } from '../../src/domains/wallets/contract.ts'
 import { stages } from '../../src/gateway/stages/index.ts'
-import { type Operation, paramNames } from '../../src/kernel/index.ts'
+import { type Operation, pathParamNames } from '../../src/kernel/index.ts'
 import { arrivedCall } from '../harness/call.ts'
 import { testSettings } from '../harness/settings.ts'
 
@@ -38,10 +38,10 @@ const hostile = [
 ]
 
 describe('validate', () => {
-  const withParameters = catalogue.filter(({ path }) => paramNames(path).length > 0)
+  const withParameters = catalogue.filter(({ path }) => pathParamNames(path).length > 0)
 
   test.each(withParameters)('$id 404 or 400: a path parameter outside its form is refused', async (operation) => {
-    for (const name of paramNames(operation.path))
+    for (const name of pathParamNames(operation.path))
       for (const value of hostile) {
         const [code] = (await refusedWith(operation, { [name]: value })) ?? []
         expect(['RESOURCE.NOT_FOUND', 'VALIDATION.INVALID_PARAMETER'], value).toContain(code)

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { catalogue } from '../../src/contract/index.ts'
 import { createRouter } from '../../src/gateway/router.ts'
-import { chains, paramNames } from '../../src/kernel/index.ts'
+import { chains, pathParamNames } from '../../src/kernel/index.ts'
 import { refusalOf } from '../domains/world.ts'
 
 const route = createRouter(catalogue)
@@ -19,7 +19,7 @@ describe('the router', () => {
 
   test('a parameter is what stands in its place', () => {
     const { operation, params } = route('GET', '/api/v1/consumer/wallets/a%20b')
-    expect(paramNames(operation.path)).toEqual(Object.keys(params))
+    expect(pathParamNames(operation.path)).toEqual(Object.keys(params))
     expect(Object.values(params)).toEqual(['a b'])
   })
 

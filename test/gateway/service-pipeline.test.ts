@@ -6,7 +6,7 @@ import { servicePipeline } from '../../src/app.ts'
 import { assertedCall, type Backend } from '../../src/backends/index.ts'
 import { catalogue } from '../../src/contract/index.ts'
 import { runStages } from '../../src/gateway/call.ts'
-import { instantOf } from '../../src/kernel/index.ts'
+import { toInstant } from '../../src/kernel/index.ts'
 import { systemClock } from '../../src/platform/system/index.ts'
 import { arrivedCall, headersOf } from '../harness/call.ts'
 import { testSettings } from '../harness/settings.ts'
@@ -99,7 +99,7 @@ describe('the pipeline of a domain service', () => {
     const [chainId] = operation.chains
     const token = await sign(claims, kid, said)
     const headers = headersOf({ authorization: `Bearer ${token}`, 'x-request-id': 'one', ...extra })
-    const call = arrivedCall(operation, { chainId, headers, params, receivedAt: instantOf(Date.now()) })
+    const call = arrivedCall(operation, { chainId, headers, params, receivedAt: toInstant(Date.now()) })
     await runStages(Object.values(way), call)
   }
 

@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream'
 import { type Arrival, Call } from '../../src/gateway/call.ts'
 import { Headers } from '../../src/gateway/headers.ts'
-import { instantOf, type Operation } from '../../src/kernel/index.ts'
+import { type Operation, toInstant } from '../../src/kernel/index.ts'
 
 export const headersOf = (headers: Record<string, string>): Headers =>
   new Headers({ headers, rawHeaders: Object.entries(headers).flat() })
@@ -18,7 +18,7 @@ export const arrivedCall = (operation: Operation, said: Partial<Arrival> = {}): 
     headers: headersOf({}),
     peer: '127.0.0.1',
     body: Readable.from([]),
-    receivedAt: instantOf(0),
+    receivedAt: toInstant(0),
     requestId: 'one',
     ...said,
   })

@@ -1,8 +1,8 @@
 import { z } from 'zod'
-import { type Clock, fallbackLocale, invalid, type RequestFacts } from '../../src/kernel/index.ts'
+import { type Clock, fallbackLocale, invalid, type RequestContext } from '../../src/kernel/index.ts'
 
 /** What the pipeline tells of a request, before a test says what matters to it. */
-export const facts = (clock: Clock, more: Partial<RequestFacts> = {}): RequestFacts => ({
+export const facts = (clock: Clock, more: Partial<RequestContext> = {}): RequestContext => ({
   operationId: 'test',
   requestId: 'request-1',
   receivedAt: clock.now(),

@@ -4,7 +4,7 @@ import { createServer } from 'node:http'
 import { exportSPKI, importJWK, type JWTPayload, SignJWT, UnsecuredJWT } from 'jose'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { createIdentity } from '../../src/identity/index.ts'
-import { bizId, plus } from '../../src/kernel/index.ts'
+import { addMs, bizId } from '../../src/kernel/index.ts'
 import { codeOf, credential, type Harness, harness, signIn } from './harness.ts'
 
 let at: Harness
@@ -108,7 +108,7 @@ describe('a token that is not one of ours is ACCESS.TOKEN_INVALID', () => {
   test('another typ, an assertion for an upstream, another issuer, another audience, several audiences', async () => {
     for (const typ of ['JWT', 'portico-call+jwt', undefined])
       expect(await codeOf(read(await signed(claims, { typ })))).toBe('ACCESS.TOKEN_INVALID')
-    const assertion = await at.identity.signer.sign({ audience: String(claims.aud), claims, ttl: 60_000 })
+    const assertion = await at.identity.signer.sign({ audience: String(claims.aud), claims, ttlMs: 60_000 })
     expect(await codeOf(read(assertion))).toBe('ACCESS.TOKEN_INVALID')
     for (const wrong of [{ iss: 'other' }, { aud: 'portico/other' }, { aud: ['portico/consumer', 'portico/system'] }])
       expect(await codeOf(read(await signed({ ...claims, ...wrong })))).toBe('ACCESS.TOKEN_INVALID')
@@ -226,7 +226,7 @@ describe('signing keys', () => {
     const old = at.ports.database.selectFrom('signing_keys').select('retires_at').where('kid', '=', kid)
     const { retires_at: end } = await old.executeTakeFirstOrThrow()
     const published = async () => (await at.identity.jwks()).keys.map((key) => key.kid)
-    at.clock.set(plus(end ?? expect.fail(), -1))
+    at.clock.set(addMs(end ?? expect.fail(), -1))
     expect(await published()).toContain(kid)
     at.clock.advance(1)
     expect(await published()).toEqual([next])
@@ -239,7 +239,7 @@ describe('signing keys', () => {
       ...at.settings,
       tokens: { ...at.settings.tokens, assertionTtlMs },
     })
-    const assertion = await other.signer.sign({ audience: 'service', claims: {}, ttl: assertionTtlMs })
+    const assertion = await other.signer.sign({ audience: 'service', claims: {}, ttlMs: assertionTtlMs })
     await other.rotateSigningKey()
     at.clock.advance(assertionTtlMs - 1_000)
     expect((await other.jwks()).keys.map((key) => key.kid)).toContain(part(assertion, 0).kid)
@@ -250,7 +250,7 @@ describe('signing keys', () => {
     const keys = database.selectFrom('signing_keys').select(['kid', 'activates_at']).orderBy('activates_at')
     const first = await keys.executeTakeFirstOrThrow()
     for (const by of [2_000, 3_600_000]) {
-      at.clock.set(plus(first.activates_at, -by))
+      at.clock.set(addMs(first.activates_at, -by))
       const { accessToken } = await signIn(at, 'tok@demo.test')
       expect(part(accessToken, 0).kid).toBe(first.kid)
       const other = await at.replica()

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createChannelSessions } from '../../src/identity/secure-channel/channel-sessions.ts'
-import { instantOf, plus } from '../../src/kernel/index.ts'
+import { addMs, toInstant } from '../../src/kernel/index.ts'
 import type { Cache } from '../../src/platform/cache/index.ts'
 import type { SecretBox } from '../../src/platform/crypto/index.ts'
 import { type Harness, harness, refusalOf, settingsAsDelivered } from './harness.ts'
@@ -32,7 +32,7 @@ describe('the sessions of one portal', () => {
 
   test('secureChannel.open 429: 62 sessions of 30 minutes are two openings a minute', async () => {
     const sessions = limited()
-    at.clock.set(plus(instantOf(Math.ceil(at.clock.now() / 60_000) * 60_000), 120_000))
+    at.clock.set(addMs(toInstant(Math.ceil(at.clock.now() / 60_000) * 60_000), 120_000))
     for (let minute = 0; minute < 3; minute += 1) {
       for (let count = 0; count < 2; count += 1) await sessions.open(owner, randomBytes(32))
       at.clock.advance(15_000)

@@ -1,4 +1,4 @@
-import { type Clock, type Instant, instantOf, plus } from '../../src/kernel/index.ts'
+import { addMs, type Clock, type Instant, toInstant } from '../../src/kernel/index.ts'
 
 /** A clock that stands still until it is told to move. */
 export interface TestClock extends Clock {
@@ -6,12 +6,12 @@ export interface TestClock extends Clock {
   set(at: Instant): void
 }
 
-export const testClock = (start = instantOf(Date.UTC(2026, 0, 5, 12))): TestClock => {
+export const testClock = (start = toInstant(Date.UTC(2026, 0, 5, 12))): TestClock => {
   let now = start
   return {
     now: () => now,
     advance: (milliseconds) => {
-      now = plus(now, milliseconds)
+      now = addMs(now, milliseconds)
     },
     set: (at) => {
       now = at

@@ -11,7 +11,7 @@ import {
   type Operation,
   Refusal,
   type Request,
-  type RequestFacts,
+  type RequestContext,
 } from '../../src/kernel/index.ts'
 import { type Background, createBackground } from '../../src/platform/background/index.ts'
 import { createMemoryCache } from '../../src/platform/cache/index.ts'
@@ -114,7 +114,7 @@ const Erased = z.custom<Request<Operation>>(() => true)
 export const call = async <O extends Operation>(
   identity: Identity,
   operation: O,
-  request: RequestFacts,
+  request: RequestContext,
   body: unknown = null,
   caller: Caller | null = null,
 ): Promise<z.output<Extract<O['reply'], z.ZodType>>> => {
@@ -159,7 +159,7 @@ export const refusalOf = async (promise: Promise<unknown>): Promise<Refusal> => 
 }
 export const codeOf = async (promise: Promise<unknown>): Promise<string> => (await refusalOf(promise)).code
 
-export const initiate = (at: Harness, email: string, more: Partial<RequestFacts> = {}, pass = password) =>
+export const initiate = (at: Harness, email: string, more: Partial<RequestContext> = {}, pass = password) =>
   call(at.identity, auth.initiateLogin, facts(at.clock, more), { email, password: pass })
 
 /** The code in the newest mail to an address. */
@@ -174,21 +174,21 @@ export const complete = (
   at: Harness,
   sessionId: string | null,
   code: string,
-  more: Partial<RequestFacts> = {},
+  more: Partial<RequestContext> = {},
   identity = at.identity,
 ) => call(identity, auth.completeLogin, facts(at.clock, more), { sessionId, mfaMethod: 'EMAIL', code })
 
-export const send = (at: Harness, sessionId: string | null, more: Partial<RequestFacts> = {}) =>
+export const send = (at: Harness, sessionId: string | null, more: Partial<RequestContext> = {}) =>
   call(at.identity, auth.sendLoginCode, facts(at.clock, more), { sessionId, mfaMethod: 'EMAIL' })
 
 /** A login up to its code. */
-export const begin = async (at: Harness, email: string, more: Partial<RequestFacts> = {}) => {
+export const begin = async (at: Harness, email: string, more: Partial<RequestContext> = {}) => {
   const { sessionId } = await initiate(at, email, more)
   await send(at, sessionId, more)
   return { sessionId, code: mailedCode(at, email) }
 }
 
-export const signIn = async (at: Harness, email: string, more: Partial<RequestFacts> = {}) => {
+export const signIn = async (at: Harness, email: string, more: Partial<RequestContext> = {}) => {
   const { sessionId, code } = await begin(at, email, more)
   return complete(at, sessionId, code, more)
 }

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import * as auth from '../../src/identity/login/contract.ts'
-import { instantOf, type RequestFacts } from '../../src/kernel/index.ts'
+import { type RequestContext, toInstant } from '../../src/kernel/index.ts'
 import { keptPlainly } from '../harness/rows.ts'
 import { call, codeOf, credential, facts, type Harness, harness, signIn } from './harness.ts'
 
@@ -18,7 +18,7 @@ beforeEach(async () => {
 })
 afterAll(() => at.close())
 
-const refresh = (refreshToken: string, more: Partial<RequestFacts> = {}) =>
+const refresh = (refreshToken: string, more: Partial<RequestContext> = {}) =>
   call(at.identity, auth.refreshToken, facts(at.clock, more), { refreshToken })
 const lives = async (token: string) => at.identity.authentication.accessToken(credential(token))
 
@@ -82,7 +82,7 @@ test('auth.refresh refuses a suspended account', async () => {
 test.each([0, 1, 500, 999])(
   'an access token is good for all the seconds that are told of it, made %i ms after one',
   async (offset) => {
-    at.clock.set(instantOf(Math.ceil(at.clock.now() / 1_000) * 1_000 + offset))
+    at.clock.set(toInstant(Math.ceil(at.clock.now() / 1_000) * 1_000 + offset))
     let pair: { refreshToken: string; accessToken: string; expiresIn: number } = await signIn(at, email)
     const isGoodForAll = async () => {
       at.clock.advance(pair.expiresIn * 1_000 - 1)

@@ -2,7 +2,7 @@ import { createPublicKey, randomBytes } from 'node:crypto'
 import { CompactEncrypt, compactDecrypt } from 'jose'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import * as contract from '../../src/identity/secure-channel/contract.ts'
-import { instantOf, plus, type RequestFacts } from '../../src/kernel/index.ts'
+import { addMs, type RequestContext, toInstant } from '../../src/kernel/index.ts'
 import { call, codeOf, facts, type Harness, harness, refusalOf } from './harness.ts'
 
 const invalid = 'SECURE_CHANNEL.INVALID_PAYLOAD'
@@ -13,7 +13,7 @@ beforeAll(async () => {
 afterAll(() => at.close())
 
 const publicKey = () => call(at.identity, contract.readPublicKey, facts(at.clock))
-const open = (payload: unknown, more: Partial<RequestFacts> = {}) =>
+const open = (payload: unknown, more: Partial<RequestContext> = {}) =>
   call(at.identity, contract.openSecureChannel, facts(at.clock, more), { payload })
 
 /** The payload of an opening, as a client makes it that has been offered a key. */
@@ -38,7 +38,7 @@ const openingBy = (
 type OpeningParts = Parameters<typeof openingBy> extends [unknown, ...infer Rest] ? Rest : never
 const opening = async (...parts: OpeningParts): Promise<string> => openingBy(await publicKey(), ...parts)
 
-const opened = async (more: Partial<RequestFacts> = {}) => {
+const opened = async (more: Partial<RequestContext> = {}) => {
   const key = randomBytes(32)
   const { sessionId } = await open(await opening(key, {}, more.clientHash ? { clientHash: more.clientHash } : {}), more)
   return { key, sessionId }
@@ -325,7 +325,7 @@ describe('secureChannel.close', () => {
 describe('channel keys', () => {
   test('the next key is offered an hour before the old one ends, which opens until then and nothing from then on', async () => {
     const first = await publicKey()
-    at.clock.set(plus(instantOf(Date.parse(first.expiresAt ?? '')), -3_600_000))
+    at.clock.set(addMs(toInstant(Date.parse(first.expiresAt ?? '')), -3_600_000))
     expect((await publicKey()).keyId).not.toBe(first.keyId)
     at.clock.advance(3_600_000 - 1)
     expect((await open(await openingBy(first, randomBytes(32)))).expiresIn).toBe(1_800)

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { logout } from '../../src/identity/login/contract.ts'
 import { configureSessions } from '../../src/identity/sessions/contract.ts'
 import { recordActivity } from '../../src/identity/sessions/store.ts'
-import { plus } from '../../src/kernel/index.ts'
+import { addMs } from '../../src/kernel/index.ts'
 import { call, credential, facts, type Harness, harness, signIn } from './harness.ts'
 
 let at: Harness
@@ -38,7 +38,7 @@ test('auth.loginComplete 200 ends no older session in the place of one that has 
   const { idleMs } = at.settings.sessions
   at.clock.advance(idleMs - 60_000)
   const now = at.clock.now()
-  await recordActivity(at.ports.database, { portal: 'CONSUMER', id }, now, plus(now, idleMs))
+  await recordActivity(at.ports.database, { portal: 'CONSUMER', id }, now, addMs(now, idleMs))
   at.clock.advance(60_000)
   await signIn(at, 'idle@demo.test')
   const open = at.ports.database.selectFrom('sessions').select('biz_id').where('ended_at', 'is', null)

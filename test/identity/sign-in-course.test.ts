@@ -6,7 +6,7 @@ import * as auth from '../../src/identity/login/contract.ts'
 import * as mfa from '../../src/identity/mfa/contract.ts'
 import * as passwords from '../../src/identity/passwords/contract.ts'
 import * as contract from '../../src/identity/sessions/contract.ts'
-import { type Caller, type Operation, Refusal, type RequestFacts } from '../../src/kernel/index.ts'
+import { type Caller, type Operation, Refusal, type RequestContext } from '../../src/kernel/index.ts'
 import { localAnnouncements } from '../../src/platform/pubsub/index.ts'
 import { call, credential, facts, harness, mailedCode } from './harness.ts'
 import { type Command, deviceOf, limits, type Proof, plainSignIns, recent } from './sign-in-model.ts'
@@ -79,8 +79,12 @@ const openWorld = async () => {
     if (!found) throw new Error(`nobody is number ${index}`)
     return found
   }
-  const ask = <O extends Operation>(operation: O, more: Partial<RequestFacts>, body: unknown = null, caller?: Caller) =>
-    call(here, operation, facts(at.clock, more), body, caller ?? null)
+  const ask = <O extends Operation>(
+    operation: O,
+    more: Partial<RequestContext>,
+    body: unknown = null,
+    caller?: Caller,
+  ) => call(here, operation, facts(at.clock, more), body, caller ?? null)
 
   const begin = async (account: number, device: number, right: boolean): Promise<void> => {
     const { email, password } = person(account)

@@ -2,14 +2,14 @@ import { type RawBuilder, sql } from 'kysely'
 import { afterAll, describe, expect, test } from 'vitest'
 import type { Database } from '../../src/database/index.ts'
 import { sweepIdentity } from '../../src/identity/sweep-store.ts'
-import { days, instantOf, plus, toDate } from '../../src/kernel/index.ts'
+import { addMs, days, toDate, toInstant } from '../../src/kernel/index.ts'
 import { rowsRead } from '../harness/rows-read.ts'
 import { everyStore } from '../ledger/stores.ts'
 
 const stores = await everyStore()
 afterAll(() => Promise.all(stores.map((store) => store.close())))
 
-const now = instantOf(Date.UTC(2026, 10, 23))
+const now = toInstant(Date.UTC(2026, 10, 23))
 const settings = { windowMs: 900_000 }
 const account = sql`'01990000-0000-7000-8000-0000000000aa'::uuid`
 const idOf = (n: RawBuilder<unknown>) => sql`('01990000-0000-7000-8000-' || lpad(to_hex(${n}), 12, '0'))::uuid`
@@ -39,7 +39,7 @@ describe.each(stores)('the sweep of identity on $name', ({ name, database }) => 
     await fill(database, 31 * 24)
     await sweepIdentity(database, now, settings)
     expect(await left()).toEqual([30 * 24 + 1, 25, 25])
-    await sweepIdentity(database, plus(now, days(31)), settings)
+    await sweepIdentity(database, addMs(now, days(31)), settings)
     expect(await left()).toEqual([0, 0, 0])
   })
 
@@ -60,7 +60,7 @@ describe.each(stores)('the sweep of identity on $name', ({ name, database }) => 
     expect(parts).toEqual([1_000, 1_000])
     await sweepIdentity(database, now, settings)
     expect(await left()).toEqual([30 * 24 + 1, 25, 25])
-    await sweepIdentity(database, plus(now, days(31)), settings)
+    await sweepIdentity(database, addMs(now, days(31)), settings)
   })
 
   test.skipIf(name === 'PGlite')('a failure that is being counted stays, and holds nothing up', async () => {
@@ -70,13 +70,13 @@ describe.each(stores)('the sweep of identity on $name', ({ name, database }) => 
       await sweepIdentity(database, now, settings)
     })
     expect((await left())[2]).toBe(26)
-    await sweepIdentity(database, plus(now, days(31)), settings)
+    await sweepIdentity(database, addMs(now, days(31)), settings)
   })
 
   test('what still counts is passed over, however much of it there is', async () => {
     await fill(database, 5_000)
     await sql`ANALYZE`.execute(database)
-    const before = plus(now, -5_000 * 3_600_000)
+    const before = addMs(now, -5_000 * 3_600_000)
     const read = await rowsRead(database, (watched) => sweepIdentity(watched, before, settings))
     expect(tables.map(read)).toEqual([0, 0, 0])
   })

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { boundedQueue, chainAt, isBizId } from '../../src/kernel/index.ts'
+import { createConcurrencyLimiter, findChain, isBizId } from '../../src/kernel/index.ts'
 
 test.each([
   ['/web/v1/consumer', 'consumer'],
@@ -13,7 +13,7 @@ test.each([
   ['/api/v1/other', 'consumer'],
   ['/', 'consumer'],
 ])('%s stands below the chain %s', (path, chain) => {
-  expect(chainAt(path)).toBe(chain)
+  expect(findChain(path)).toBe(chain)
 })
 
 const id = '01933b6e-7c1a-7e0a-8f35-4c2d1f5b9a10'
@@ -51,10 +51,13 @@ const controlled = () => {
 
 test('so many are under way and so many wait, in order; a failure makes room, and one more is refused for a second', async () => {
   const { begun, work, end, fail } = controlled()
-  const queue = boundedQueue({ concurrency: 2, waiting: 2 })
-  const asked = ['a', 'b', 'c', 'd'].map((name) => queue.inTurn(work(name)))
+  const queue = createConcurrencyLimiter({ concurrency: 2, waiting: 2 })
+  const asked = ['a', 'b', 'c', 'd'].map((name) => queue.runLimited(work(name)))
   const failed = asked[0]?.catch((error: Error) => error.message)
-  await expect(queue.inTurn(work('e'))).rejects.toMatchObject({ code: 'SYSTEM.UNAVAILABLE', detail: { retryAfter: 1 } })
+  await expect(queue.runLimited(work('e'))).rejects.toMatchObject({
+    code: 'SYSTEM.UNAVAILABLE',
+    detail: { retryAfter: 1 },
+  })
   expect([begun, queue.waiting()]).toEqual([['a', 'b'], 2])
   fail('a')
   expect(await failed).toBe('a')
@@ -64,7 +67,7 @@ test('so many are under way and so many wait, in order; a failure makes room, an
   await expect.poll(() => begun).toEqual(['a', 'b', 'c', 'd'])
   end('d')
   await Promise.all(asked.slice(1))
-  const more = ['f', 'g', 'h'].map((name) => queue.inTurn(work(name)))
+  const more = ['f', 'g', 'h'].map((name) => queue.runLimited(work(name)))
   await expect.poll(() => begun.slice(4)).toEqual(['f', 'g'])
   for (const name of ['f', 'g']) end(name)
   await expect.poll(() => begun.slice(4)).toEqual(['f', 'g', 'h'])

@@ -3,21 +3,21 @@ import { describe, expect, test } from 'vitest'
 import {
   add,
   compare,
-  cutOff,
+  complement,
   exponentOf,
   formatMoney,
-  inverse,
-  isKept,
+  formatTruncated,
+  invert,
   isRate,
+  isStorable,
   money,
-  oneLess,
+  multiplyRatios,
+  multiplyRoundingDown,
+  multiplyRoundingUp,
   parseMoney,
   parseRatio,
   ratio,
-  roundedDown,
-  roundedUp,
   subtract,
-  times,
 } from '../../src/kernel/index.ts'
 
 const minorOf = (text: string, currency: string) => parseMoney(text, currency)?.minor
@@ -69,7 +69,7 @@ describe('an amount', () => {
     [10n ** 30n - 1n, true],
     [10n ** 30n, false],
   ])('of %d units is kept by the book: %s', (minor, kept) => {
-    expect(isKept(money(minor, 'USD'))).toBe(kept)
+    expect(isStorable(money(minor, 'USD'))).toBe(kept)
   })
 
   test('has its sum, difference and order with one of its own currency alone', () => {
@@ -82,18 +82,18 @@ describe('an amount', () => {
 
 describe('a ratio', () => {
   test('of texts and of each other is exact', () => {
-    expect(parseRatio('0.0250')).toEqual({ over: 250n, under: 10_000n })
-    expect(parseRatio('12')).toEqual({ over: 12n, under: 1n })
+    expect(parseRatio('0.0250')).toEqual({ numerator: 250n, denominator: 10_000n })
+    expect(parseRatio('12')).toEqual({ numerator: 12n, denominator: 1n })
     for (const text of ['', '01', '-1', '1e3', '.5', '1.']) expect(parseRatio(text)).toBeUndefined()
-    expect(times(ratio(2n, 3n), ratio(5n, 7n))).toEqual({ over: 10n, under: 21n })
-    expect(oneLess(ratio(3n, 1_000n))).toEqual({ over: 997n, under: 1_000n })
-    expect(inverse(ratio(2n, 3n))).toEqual({ over: 3n, under: 2n })
+    expect(multiplyRatios(ratio(2n, 3n), ratio(5n, 7n))).toEqual({ numerator: 10n, denominator: 21n })
+    expect(complement(ratio(3n, 1_000n))).toEqual({ numerator: 997n, denominator: 1_000n })
+    expect(invert(ratio(2n, 3n))).toEqual({ numerator: 3n, denominator: 2n })
   })
 
   test('has a denominator above zero, so nothing has no inverse', () => {
     expect(() => ratio(1n, 0n)).toThrow(RangeError)
     expect(() => ratio(1n, -1n)).toThrow(RangeError)
-    expect(() => inverse(ratio(0n, 5n))).toThrow(RangeError)
+    expect(() => invert(ratio(0n, 5n))).toThrow(RangeError)
   })
 
   test('rounds down and up to the units on either side, and not at all where it is a whole number of them', () => {
@@ -103,7 +103,10 @@ describe('a ratio', () => {
         fc.bigInt(0n, 10n ** 20n),
         fc.bigInt(1n, 10n ** 20n),
         (units, over, under) => {
-          const [down, up] = [roundedDown(units, ratio(over, under)), roundedUp(units, ratio(over, under))]
+          const [down, up] = [
+            multiplyRoundingDown(units, ratio(over, under)),
+            multiplyRoundingUp(units, ratio(over, under)),
+          ]
           expect(down * under <= units * over && units * over < (down + 1n) * under).toBe(true)
           expect(up).toBe((units * over) % under === 0n ? down : down + 1n)
         },
@@ -119,7 +122,7 @@ describe('a ratio', () => {
     [ratio(30n, 1n), 2, '30'],
     [ratio(123n, 100n), 1, '1.2'],
   ])('is written cut off, without zeros at its end', (given, places, text) => {
-    expect(cutOff(given, places)).toBe(text)
+    expect(formatTruncated(given, places)).toBe(text)
   })
 })
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { emptyPage, mapPage, offsetOf, pageOf } from '../../src/kernel/index.ts'
+import { emptyPage, mapPage, offsetOf, toPage } from '../../src/kernel/index.ts'
 
 test('a page begins after those before it', () => {
   expect([1, 2, 7].map((currentPage) => offsetOf({ currentPage, pageSize: 20 }))).toEqual([0, 20, 120])
@@ -35,7 +35,7 @@ test.each([
   ],
 ])('a page, %s', (_name, rows, counted, currentPage, told) => {
   const items = Array.from({ length: rows }, (_, place) => place)
-  const page = pageOf(items, counted, { currentPage, pageSize: 20 })
+  const page = toPage(items, counted, { currentPage, pageSize: 20 })
   expect(page).toEqual({ items, pagination: { ...told, currentPage, pageSize: 20, paginated: true } })
   expect(mapPage(page, String)).toEqual({ items: items.map(String), pagination: page.pagination })
 })

@@ -1,14 +1,14 @@
 import { expect, test } from 'vitest'
+import { passwordLength } from '../../src/contract/account-fields.ts'
 import {
   areWithin,
   days,
   hours,
-  instantOf,
-  intervalOf,
   minutes,
   parseInstant,
-  passwordLength,
+  parseInterval,
   rateLimited,
+  toInstant,
   wholeMinutes,
   wholeSeconds,
 } from '../../src/kernel/index.ts'
@@ -32,7 +32,7 @@ test('units are what they are called', () => {
 })
 
 test('two instants are within a time of each other whichever is first, its last millisecond too', () => {
-  const [one, other] = [instantOf(1_000), instantOf(1_500)]
+  const [one, other] = [toInstant(1_000), toInstant(1_500)]
   for (const [first, second] of [
     [one, other],
     [other, one],
@@ -64,14 +64,14 @@ test.each([
   ['2026-01-31T12:00:00.1229999Z', 1],
   ['2026-01-31T12:00:00Z', 0],
 ])('%s as the beginning of an interval is %i ms after the millisecond that it names as its end', (text, after) => {
-  const { from, to } = intervalOf({ startTime: text, endTime: text })
+  const { from, to } = parseInterval({ startTime: text, endTime: text })
   expect([from, to]).toEqual([Date.parse(text) + after, Date.parse(text)])
 })
 
 test('an interval may be open at either end, and ends with the years that the store has', () => {
-  expect(intervalOf({})).toEqual({ from: undefined, to: undefined })
+  expect(parseInterval({})).toEqual({ from: undefined, to: undefined })
   const last = '9999-12-31T23:59:59.999Z'
-  expect(intervalOf({ startTime: last.replace('Z', '9Z') })).toEqual({ from: Date.parse(last), to: undefined })
+  expect(parseInterval({ startTime: last.replace('Z', '9Z') })).toEqual({ from: Date.parse(last), to: undefined })
 })
 
 test('a password is as long as it has characters in NFKC', () => {

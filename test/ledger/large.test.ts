@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Database } from '../../src/database/index.ts'
-import { type Instant, plus } from '../../src/kernel/index.ts'
+import { addMs, type Instant } from '../../src/kernel/index.ts'
 import { createLedger, type Ledger, rechargeRunsOut } from '../../src/ledger/index.ts'
 import { systemIds } from '../../src/platform/system/index.ts'
 import { rowsRead } from '../harness/rows-read.ts'
@@ -68,7 +68,7 @@ describe.each(stores)('a wallet with thousands of entries on $name', ({ database
 
   test('wallets.readBalance 200: the balance of a past instant is read from the last entry before it', async () => {
     const scope = { wallet: wallet.id, workspace: wallet.workspace }
-    const at = plus(began, 2_500_500)
+    const at = addMs(began, 2_500_500)
     expect(await book.ledger.readBalanceAt(scope, at)).toMatchObject({ total: { minor: 2_500n }, version: 2_500 })
     const read = await reading((ledger) => ledger.readBalanceAt(scope, at))
     expect(read('ledger_entries')).toBeLessThan(10)

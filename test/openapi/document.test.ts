@@ -2,8 +2,8 @@ import { isDeepStrictEqual } from 'node:util'
 import { createConfig, lintFromString } from '@redocly/openapi-core'
 import { describe, expect, it } from 'vitest'
 import { catalogue, codedFamilies, numericCode, statusOf } from '../../src/contract/index.ts'
-import { allRefusals } from '../../src/contract/refusals.ts'
-import { type ChainId, paramNames } from '../../src/kernel/index.ts'
+import { listRefusals } from '../../src/contract/refusals.ts'
+import { type ChainId, pathParamNames } from '../../src/kernel/index.ts'
 import type { Example, Examples } from '../../src/openapi/index.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../src/openapi/json.ts'
 import { routes } from '../contract/routes.ts'
@@ -103,7 +103,7 @@ describe.each(routes)('$chain $operation.id', ({ chain, operation }) => {
   const documented = operationOf(chain, operation.id)
 
   it('lists every refusal under its status', () => {
-    for (const code of allRefusals(operation, chain)) {
+    for (const code of listRefusals(operation, chain)) {
       const response = objectAt(documented, 'responses', String(statusOf(code)))
       const schema = at(response, 'content', 'application/json', 'schema', 'allOf', '1', 'properties', 'code', 'enum')
       expect(schema, code).toContain(chain === 'self' ? numericCode(code) : code)
@@ -112,7 +112,7 @@ describe.each(routes)('$chain $operation.id', ({ chain, operation }) => {
 
   it('has its path parameters, its token and its workspace', () => {
     const inPath = parametersOf(documented).filter((each) => each.in === 'path')
-    expect(inPath.map(({ name }) => name)).toEqual(paramNames(operation.path))
+    expect(inPath.map(({ name }) => name)).toEqual(pathParamNames(operation.path))
     expect(inPath.map(({ schema }) => schema)).toEqual(inPath.map(() => ({ type: 'string', format: 'uuid' })))
     expect(documented.security).toHaveLength(operation.policy.caller === 'anonymous' ? 0 : chain === 'api' ? 2 : 1)
     const { workspace } = operation.policy

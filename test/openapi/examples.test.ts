@@ -2,8 +2,8 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { catalogue, codedFamilies, codes, numericCode } from '../../src/contract/index.ts'
 
-import { allRefusals } from '../../src/contract/refusals.ts'
-import { type Code, chains, paramNames } from '../../src/kernel/index.ts'
+import { listRefusals } from '../../src/contract/refusals.ts'
+import { type Code, chains, pathParamNames } from '../../src/kernel/index.ts'
 import { readExamples } from '../../src/openapi/index.ts'
 import { isJsonObject, type Json } from '../../src/openapi/json.ts'
 import { createWords } from '../../src/platform/i18n/index.ts'
@@ -28,7 +28,7 @@ describe(`the recorded examples (${again})`, () => {
       const example = operations.get(id)
       if (!example) throw new Error(again)
       expect(faultsOfExample(operation, example)).toEqual([])
-      expect(Object.keys(example.params ?? {})).toEqual(paramNames(operation.path))
+      expect(Object.keys(example.params ?? {})).toEqual(pathParamNames(operation.path))
     },
   )
 
@@ -46,7 +46,7 @@ describe(`the recorded examples (${again})`, () => {
   })
 
   test('every refusal of every operation is among them', () => {
-    const all = new Set(served.flatMap((each) => each.chains.flatMap((chain) => allRefusals(each, chain))))
+    const all = new Set(served.flatMap((each) => each.chains.flatMap((chain) => listRefusals(each, chain))))
     expect([...all].filter((code) => !refusals.has(code) && !unseen.has(code))).toEqual([])
     const names = new Set<string>([...codes, ...codes.map(numericCode)])
     expect([...refusals.keys()].filter((code) => !names.has(code))).toEqual([])

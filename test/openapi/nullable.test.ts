@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import type { JsonObject } from '../../src/openapi/json.ts'
-import { foldNull } from '../../src/openapi/nullable.ts'
+import { foldNullable } from '../../src/openapi/schemas.ts'
 
 const none = { type: 'null' }
 const text = { type: 'string' }
@@ -8,7 +8,7 @@ const text = { type: 'string' }
 it('a value or null is one schema of two types, and so is what it holds', () => {
   const inner = { anyOf: [text, none], description: 'of it' }
   const record = { type: 'object', properties: { inner } }
-  expect(foldNull({ anyOf: [record, none], title: 'T' })).toEqual({
+  expect(foldNullable({ anyOf: [record, none], title: 'T' })).toEqual({
     title: 'T',
     type: ['object', 'null'],
     properties: { inner: { type: ['string', 'null'], description: 'of it' } },
@@ -22,5 +22,5 @@ it.each<[string, JsonObject]>([
   ['two values', { anyOf: [text, { type: 'number' }] }],
   ['a map of anything', { anyOf: [{ type: 'object', additionalProperties: {} }, none] }],
 ])('%s stays as it is', (_what, schema) => {
-  expect(foldNull(schema)).toBeUndefined()
+  expect(foldNullable(schema)).toBeUndefined()
 })

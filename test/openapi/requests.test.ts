@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import { z } from 'zod'
 import { catalogue } from '../../src/contract/index.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../src/openapi/json.ts'
-import { schemaOf } from '../../src/openapi/schema.ts'
+import { toJsonSchema } from '../../src/openapi/schemas.ts'
 
 interface Field {
   name: string
@@ -10,7 +10,7 @@ interface Field {
 }
 
 const isText = (schema: z.ZodType): boolean =>
-  schemaOf(schema, 'input').type === 'string' && schemaOf(schema, 'output').type === 'string'
+  toJsonSchema(schema, 'input').type === 'string' && toJsonSchema(schema, 'output').type === 'string'
 
 /** Every field of a request that is a text, in lists and inner objects as well. */
 const textsIn = (name: string, schema: unknown): Field[] => {
@@ -48,7 +48,7 @@ const probes = ['', ' ', '\t\n', '\u3000\ufeff', '0', '0.0', '007', '-1', 'a', '
 it('a text that the document’s schema allows is refused only where a description says more', () => {
   expect(texts.length).toBeGreaterThan(100)
   const untold = texts.flatMap(({ name, schema }) => {
-    const told = schemaOf(schema, 'input')
+    const told = toJsonSchema(schema, 'input')
     if (typeof told.description === 'string') return []
     const refused = probes.filter((probe) => allows(told, probe) && !schema.safeParse(probe).success)
     return refused.map((probe) => `${name}: ${JSON.stringify(probe)}`)

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Database } from '../../src/database/index.ts'
-import { type Instant, plus } from '../../src/kernel/index.ts'
+import { addMs, type Instant } from '../../src/kernel/index.ts'
 import { entryBesideChain } from '../../src/platform/audit/chain-store.ts'
 import { linkOf } from '../../src/platform/audit/entry.ts'
 import { recordAudit, sealAuditLog, verifyAuditLog } from '../../src/platform/audit/index.ts'
@@ -63,7 +63,7 @@ describe('the audit log’s chain', () => {
 
   each('what is sealed at once is chained by its time, and what is of one moment by its id', async (database) => {
     const moment = clock.now()
-    for (const back of [1, 3, 2, 3, 3, 3, 3]) await write(database, back, plus(moment, -back))
+    for (const back of [1, 3, 2, 3, 3, 3, 3]) await write(database, back, addMs(moment, -back))
     expect(await sealAuditLog(database)).toBe(7)
     const { rows } = await sql<{ sequence: number; id: string; back: string }>`
       SELECT sequence, biz_id AS id, detail->>'b' AS back FROM audit_log ORDER BY sequence DESC LIMIT 7`.execute(

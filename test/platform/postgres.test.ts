@@ -11,7 +11,7 @@ import { databaseFault, sqlState } from '../../src/database/fault.ts'
 import { sqlMigration } from '../../src/database/migration.ts'
 import { openPostgres } from '../../src/database/postgres.ts'
 import { readPage } from '../../src/database/read-page.ts'
-import { plus } from '../../src/kernel/index.ts'
+import { addMs } from '../../src/kernel/index.ts'
 import { systemClock } from '../../src/platform/system/index.ts'
 import { startPgBouncer } from '../harness/pgbouncer.ts'
 import { startPostgres } from '../harness/postgres.ts'
@@ -86,7 +86,8 @@ test.skipIf(!server)('a connection that breaks is told of once', async () => {
 
 test.skipIf(!server)('how far the server’s clock is from ours: nothing within the time of asking', async () => {
   const store = await openPostgres(target(server?.url ?? '', 1))
-  const differenceAt = (shift: number) => clockDifference(store.database, { now: () => plus(systemClock.now(), shift) })
+  const differenceAt = (shift: number) =>
+    clockDifference(store.database, { now: () => addMs(systemClock.now(), shift) })
   expect(await differenceAt(0)).toBe(0)
   expect(Math.abs((await differenceAt(120_000)) + 120_000)).toBeLessThan(60_000)
   expect(Math.abs((await differenceAt(-120_000)) - 120_000)).toBeLessThan(60_000)

@@ -6,7 +6,7 @@ import { Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { inTransaction } from '../../src/database/index.ts'
-import { instantOf } from '../../src/kernel/index.ts'
+import { toInstant } from '../../src/kernel/index.ts'
 import { addUnnamed, type Blobs, nameBlob, openBlobs, sweepUnnamed } from '../../src/platform/blobs/index.ts'
 import { everyStore } from '../ledger/stores.ts'
 
@@ -22,7 +22,7 @@ afterAll(async () => {
   await rm(directory, { recursive: true, force: true })
 })
 
-const due = instantOf(1_000)
+const due = toInstant(1_000)
 
 describe.each(stores)('bytes that no row names, on $name', ({ database }) => {
   beforeEach(() => database.deleteFrom('unnamed_blobs').execute())
@@ -44,7 +44,7 @@ describe.each(stores)('bytes that no row names, on $name', ({ database }) => {
     const [unnamed, named, elsewhere, foreign] = [await put(), await put(), await put('exports'), await put()]
     await addUnnamed(database, [unnamed, named, elsewhere], due)
     expect(await name(named)).toBe(true)
-    expect(await sweep(instantOf(due - 1))).toBe(0)
+    expect(await sweep(toInstant(due - 1))).toBe(0)
     expect(await isThere(unnamed)).toBe(true)
     expect(await sweep()).toBe(1)
     expect(await Promise.all([unnamed, named, elsewhere, foreign].map(isThere))).toEqual([false, true, true, true])
@@ -89,7 +89,7 @@ describe.each(stores)('bytes that no row names, on $name', ({ database }) => {
   test('some that cannot be deleted hold up no others; the sweep fails by their keys, and the next one tries them again', async () => {
     const keys = [await put(), await put(), await put()]
     const [first = '', kept = '', last = ''] = keys
-    await addUnnamed(database, [kept], instantOf(due - 1))
+    await addUnnamed(database, [kept], toInstant(due - 1))
     await addUnnamed(database, [first, last], due)
     await expect(sweep(due, holding([kept]))).rejects.toThrow(`1 could not be deleted, ${kept}: not allowed`)
     expect(await Promise.all(keys.map(isThere))).toEqual([false, true, false])
@@ -101,8 +101,8 @@ describe.each(stores)('bytes that no row names, on $name', ({ database }) => {
   test('many that cannot be deleted end a sweep, and the next one begins with the others', async () => {
     const kept = await Promise.all(Array.from({ length: 12 }, () => put()))
     const other = await put()
-    await addUnnamed(database, kept, instantOf(due - 2))
-    await addUnnamed(database, [other], instantOf(due - 1))
+    await addUnnamed(database, kept, toInstant(due - 2))
+    await addUnnamed(database, [other], toInstant(due - 1))
     const tried: string[] = []
     const down = holding(kept)
     const asked = { ...down, delete: (key: string) => down.delete(key).finally(() => tried.push(key)) }

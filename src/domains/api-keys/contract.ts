@@ -1,6 +1,8 @@
 import * as z from 'zod'
-import { bizId, coded, codeOf, id, instant, listQuery, page, text, timestamp } from '../../contract/common.ts'
-import { addressRange, distinct } from '../../contract/formats.ts'
+import { addressRange } from '../../contract/account-fields.ts'
+import { bizId, coded, codeOf, id, instant, text, timestamp, uniqueList } from '../../contract/fields.ts'
+import { listQuery, page } from '../../contract/lists.ts'
+
 import { apiKeyPermissions } from '../../contract/permissions.ts'
 import { member } from '../../contract/policies.ts'
 import { type CodeOf, codedFamily, operation } from '../../kernel/index.ts'
@@ -35,8 +37,8 @@ const ApiKey = z.object({
 
 const ApiKeyRequest = z.strictObject({
   apiKeyName: text(64),
-  permissionCodes: distinct(z.enum(apiKeyPermissions), apiKeyPermissions.length).min(1),
-  ipAllowlist: distinct(addressRange, 64).optional(),
+  permissionCodes: uniqueList(z.enum(apiKeyPermissions), apiKeyPermissions.length).min(1),
+  ipAllowlist: uniqueList(addressRange, 64).optional(),
   expiresAt: instant.optional(),
 })
 

@@ -1,17 +1,17 @@
 import {
   bizId,
   type Caller,
+  createHandlerTable,
   type HandlerTable,
-  handlerTable,
   type Instant,
-  intervalOf,
-  isoOrNull,
   type Locale,
   mapPage,
   type Permission,
   parseInstant,
-  type RequestFacts,
+  parseInterval,
+  type RequestContext,
   toIso,
+  toIsoOrNull,
   type Words,
   type WorkspaceAccess,
 } from '../../kernel/index.ts'
@@ -22,7 +22,7 @@ import { statusAt } from './rules.ts'
 import type { ApiKeyCommand, ApiKeyService } from './service.ts'
 import type { ApiKeyRow } from './store.ts'
 
-type CommandRequest = RequestFacts & { caller: Caller; workspace: WorkspaceAccess; body: { apiKeyBizId: string } }
+type CommandRequest = RequestContext & { caller: Caller; workspace: WorkspaceAccess; body: { apiKeyBizId: string } }
 
 export const createHandlers = (
   service: ApiKeyService,
@@ -38,8 +38,8 @@ export const createHandlers = (
     apiKeyStatus: words.coded(apiKeyStatus, statusAt(row, receivedAt), locale),
     permissionCodes: row.permissionCodes,
     ipAllowlist: row.ipAllowlist,
-    expiresAt: isoOrNull(row.expiresAt),
-    lastUsedAt: isoOrNull(row.lastUsedAt),
+    expiresAt: toIsoOrNull(row.expiresAt),
+    lastUsedAt: toIsoOrNull(row.lastUsedAt),
     lastUsedIp: row.lastUsedIp,
     createdBy: row.createdBy,
     createdAt: toIso(row.createdAt),
@@ -50,10 +50,10 @@ export const createHandlers = (
     return reply(await service.command(actOf(request), request.workspace, id, name), request)
   }
 
-  return handlerTable(contract, {
+  return createHandlerTable(contract, {
     listApiKeys: async (request) => {
       const { apiKeyStatus, keyPrefix, startTime, endTime, ...paging } = request.query
-      const filters = { status: apiKeyStatus, prefix: keyPrefix, ...intervalOf({ startTime, endTime }) }
+      const filters = { status: apiKeyStatus, prefix: keyPrefix, ...parseInterval({ startTime, endTime }) }
       const query = { ...paging, ...filters, workspaceId: request.workspace.id }
       return mapPage(await service.list(query, request.receivedAt), (row) => reply(row, request))
     },

@@ -1,4 +1,4 @@
-import { type Instant, invalid, type Permission, plus, Refusal, type WorkspaceAccess } from '../../kernel/index.ts'
+import { addMs, type Instant, invalid, type Permission, Refusal, type WorkspaceAccess } from '../../kernel/index.ts'
 import { covers, parseRange } from '../../platform/addresses/index.ts'
 import type { ApiKeyStatus } from './contract.ts'
 
@@ -11,7 +11,7 @@ export interface ApiKeySettings {
 
 /** When a new key ends: within the longest life that one may have, and at its end where nothing is asked for. */
 export const endOf = (asked: Instant | null, at: Instant, { maxLifeMs }: ApiKeySettings): Instant | null => {
-  const latest = maxLifeMs === null ? null : plus(at, maxLifeMs)
+  const latest = maxLifeMs === null ? null : addMs(at, maxLifeMs)
   const end = asked ?? latest
   if (end !== null && (end <= at || (latest !== null && end > latest))) throw invalid('expiresAt')
   return end

@@ -1,4 +1,11 @@
-import { constant, type HandlerTable, handlerTable, type Instant, type Locale, minutes } from '../../kernel/index.ts'
+import {
+  createHandlerTable,
+  freezeReply,
+  type HandlerTable,
+  type Instant,
+  type Locale,
+  minutes,
+} from '../../kernel/index.ts'
 import * as contract from './contract.ts'
 import { countriesIn } from './countries.ts'
 import { createTimezones } from './timezones.ts'
@@ -13,7 +20,7 @@ const remembered = <T extends object>(make: (locale: Locale, at: Instant) => T, 
     const key = keyOf(at)
     const known = latest.get(locale)
     if (known?.key === key) return known.value
-    const value = constant(make(locale, at))
+    const value = freezeReply(make(locale, at))
     latest.set(locale, { key, value })
     return value
   }
@@ -22,7 +29,7 @@ const remembered = <T extends object>(make: (locale: Locale, at: Instant) => T, 
 export const createHandlers = (): HandlerTable => {
   const countries = remembered(countriesIn, () => 0)
   const timezones = remembered(createTimezones(), (at) => Math.floor(at / period))
-  return handlerTable(contract, {
+  return createHandlerTable(contract, {
     listCountries: async ({ locale, receivedAt }) => countries(locale, receivedAt),
     listTimezones: async ({ locale, receivedAt }) => timezones(locale, receivedAt),
   })

@@ -1,21 +1,9 @@
 import * as z from 'zod'
-import {
-  amount,
-  bizId,
-  coded,
-  codeOf,
-  currency,
-  decimal,
-  fits,
-  id,
-  listQuery,
-  orderFields,
-  page,
-  statusHistory,
-  timestamp,
-} from '../../contract/common.ts'
+import { amount, bizId, coded, codeOf, currency, decimal, fitsCurrency, id, timestamp } from '../../contract/fields.ts'
+import { listQuery, page } from '../../contract/lists.ts'
+import { orderFields, statusHistory } from '../../contract/orders.ts'
 import { member, money, operator } from '../../contract/policies.ts'
-import { type CodeOf, codedFamily, isRate, operation, rateText } from '../../kernel/index.ts'
+import { type CodeOf, codedFamily, isRate, operation, ratePattern } from '../../kernel/index.ts'
 
 /** The description of the OpenAPI tag. */
 export const summary = 'Quotes and exchanges between currencies. Operators list and set the rates.'
@@ -46,9 +34,12 @@ const differs = (pair: { sourceCurrency: string; targetCurrency: string }): bool
 const QuoteRequest = z
   .strictObject({ sourceCurrency: currency, targetCurrency: currency, amount, fixedSide: codeOf(fixedSide) })
   .refine(differs, { path: ['targetCurrency'] })
-  .refine((body) => fits(body.amount, body.fixedSide === 'SOURCE' ? body.sourceCurrency : body.targetCurrency), {
-    path: ['amount'],
-  })
+  .refine(
+    (body) => fitsCurrency(body.amount, body.fixedSide === 'SOURCE' ? body.sourceCurrency : body.targetCurrency),
+    {
+      path: ['amount'],
+    },
+  )
 
 /** What a quote fixes, and an exchange carries out. */
 const figures = {
@@ -96,7 +87,7 @@ const ExchangeRate = z.object({
  */
 const rate = z
   .string()
-  .regex(rateText)
+  .regex(ratePattern)
   .refine(isRate)
   .meta({ not: { pattern: '^[0.]+$' }, examples: ['0.9215'] })
 

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { formatMoney, type Instant, isoOrNull, type Money, money, toIso } from '../../kernel/index.ts'
+import { formatMoney, type Instant, type Money, money, toIso, toIsoOrNull } from '../../kernel/index.ts'
 import { type Order, reachedAt, type Teller, tellCode, tellOrder } from '../../ledger/index.ts'
 import { exchangeStatus, fixedSide, type QuoteStatus, quoteStatus } from './contract.ts'
 import type { Figures } from './rules.ts'
@@ -75,6 +75,6 @@ export const tellExchange = (order: Order, teller: Teller) => {
     targetWalletBizId,
     exchangeStatus: tellCode(exchangeStatus, order.status, teller),
     failureCode: data.failureCode ?? null,
-    completedAt: isoOrNull(reachedAt(order, 'COMPLETED')),
+    completedAt: toIsoOrNull(reachedAt(order, 'COMPLETED')),
   }
 }

@@ -1,5 +1,5 @@
 import type { Database } from '../../database/index.ts'
-import { type Clock, days, plus } from '../../kernel/index.ts'
+import { addMs, type Clock, days } from '../../kernel/index.ts'
 import { deleteUnusedQuotes } from './quotes-store.ts'
 
 /** Long enough for who asks what became of a quote. */
@@ -12,5 +12,5 @@ export const forgetQuotes = async (
   signal: AbortSignal,
 ): Promise<void> => {
   for (let gone = most; gone === most && !signal.aborted; )
-    gone = await deleteUnusedQuotes(database, plus(clock.now(), -kept), most)
+    gone = await deleteUnusedQuotes(database, addMs(clock.now(), -kept), most)
 }

@@ -1,4 +1,12 @@
-import { bizId, type HandlerTable, handlerTable, mapPage, notFound, toIso, type Words } from '../../kernel/index.ts'
+import {
+  bizId,
+  createHandlerTable,
+  type HandlerTable,
+  mapPage,
+  notFound,
+  toIso,
+  type Words,
+} from '../../kernel/index.ts'
 
 import { listing, memberActing } from '../../ledger/index.ts'
 import { actOf } from '../../platform/audit/index.ts'
@@ -16,7 +24,7 @@ const tellRate = ({ source, target, rate, updatedBy, asOf }: RateInForce) => ({
 })
 
 export const exchangeHandlers = (ports: ExchangesPorts, words: Words): HandlerTable =>
-  handlerTable(contract, {
+  createHandlerTable(contract, {
     quoteExchange: async ({ body, workspace, caller, locale }) => {
       const by = { actor: caller.accountId, workspace: workspace.id }
       const { quote: made, figures } = await quote(ports, body, by)

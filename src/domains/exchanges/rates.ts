@@ -1,5 +1,5 @@
 import type { Database } from '../../database/index.ts'
-import { type AccountId, inverse, parseRatio, type Ratio } from '../../kernel/index.ts'
+import { type AccountId, invert, parseRatio, type Ratio } from '../../kernel/index.ts'
 import type { Rate, Rates } from '../../platform/rates/index.ts'
 import { listSetRates, readSetRate } from './store.ts'
 
@@ -32,8 +32,8 @@ const isOf = (rate: Pair, a: string, b: string): boolean =>
 
 const ratioOf = (rate: { source: string; rate: string }, source: string): Ratio => {
   const parsed = parseRatio(rate.rate)
-  if (!parsed || parsed.over === 0n) throw new RangeError(`${rate.rate} is no rate`)
-  return rate.source === source ? parsed : inverse(parsed)
+  if (!parsed || parsed.numerator === 0n) throw new RangeError(`${rate.rate} is no rate`)
+  return rate.source === source ? parsed : invert(parsed)
 }
 
 /**

@@ -1,17 +1,17 @@
 import {
-  cutOff,
+  complement,
   exponentOf,
+  formatTruncated,
   invalid,
-  isKept,
+  isStorable,
   type Money,
   money,
-  oneLess,
+  multiplyRatios,
+  multiplyRoundingDown,
+  multiplyRoundingUp,
   parseMoney,
   type Ratio,
   ratio,
-  roundedDown,
-  roundedUp,
-  times,
 } from '../../kernel/index.ts'
 import type { FixedSide } from './contract.ts'
 
@@ -37,11 +37,12 @@ export interface Figures {
  */
 const ratePlaces = 12
 
-const told = (rate: Ratio): string => cutOff(rate, ratePlaces + (rate.under / rate.over).toString().length - 1)
+const told = (rate: Ratio): string =>
+  formatTruncated(rate, ratePlaces + (rate.denominator / rate.numerator).toString().length - 1)
 
 /** A rate of whole units as one of minor units: the currencies' decimal places differ. */
 const ofMinorUnits = (rate: Ratio, source: string, target: string): Ratio =>
-  times(rate, ratio(10n ** BigInt(exponentOf(target)), 10n ** BigInt(exponentOf(source))))
+  multiplyRatios(rate, ratio(10n ** BigInt(exponentOf(target)), 10n ** BigInt(exponentOf(source))))
 
 /**
  * The figures of an exchange at the middle rate `mid`. What the customer gives is rounded up, what they get down, the
@@ -53,19 +54,22 @@ export const figuresOf = (
   { spread, feeRate }: ExchangeTerms,
 ): Figures => {
   const { sourceCurrency, targetCurrency, fixedSide } = asked
-  const rate = times(mid, oneLess(spread))
+  const rate = multiplyRatios(mid, complement(spread))
   const perMinor = ofMinorUnits(rate, sourceCurrency, targetCurrency)
   const fixed = parseMoney(asked.amount, fixedSide === 'SOURCE' ? sourceCurrency : targetCurrency)
   if (!fixed) throw invalid('amount')
-  const source = fixedSide === 'SOURCE' ? fixed.minor : roundedUp(fixed.minor, ratio(perMinor.under, perMinor.over))
-  const target = fixedSide === 'TARGET' ? fixed.minor : roundedDown(fixed.minor, perMinor)
+  const source =
+    fixedSide === 'SOURCE'
+      ? fixed.minor
+      : multiplyRoundingUp(fixed.minor, ratio(perMinor.denominator, perMinor.numerator))
+  const target = fixedSide === 'TARGET' ? fixed.minor : multiplyRoundingDown(fixed.minor, perMinor)
   if (target <= 0n) throw invalid('amount', 'too little to make one unit of the other currency')
   const figures = {
     source: money(source, sourceCurrency),
     target: money(target, targetCurrency),
-    fee: money(roundedUp(source, feeRate), sourceCurrency),
+    fee: money(multiplyRoundingUp(source, feeRate), sourceCurrency),
   }
-  if (!Object.values(figures).every(isKept)) throw invalid('amount', 'more than the book keeps of one amount')
+  if (!Object.values(figures).every(isStorable)) throw invalid('amount', 'more than the book keeps of one amount')
   return {
     ...figures,
     rate: told(rate),

@@ -1,6 +1,7 @@
 import { inTransaction, sqlState } from '../../database/index.ts'
 import {
   type AccountId,
+  addMs,
   areWithin,
   bizId,
   type Clock,
@@ -8,7 +9,6 @@ import {
   type Instant,
   invalid,
   notFound,
-  plus,
   Refusal,
   type WorkspaceId,
 } from '../../kernel/index.ts'
@@ -77,7 +77,7 @@ export const quote = async (
     figures: stored(figures),
     createdBy: actor,
     createdAt,
-    expiresAt: plus(createdAt, terms.quoteLifeMs),
+    expiresAt: addMs(createdAt, terms.quoteLifeMs),
   }
   await insertQuote(ports.database, made)
   return { quote: made, figures }

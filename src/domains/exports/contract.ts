@@ -1,5 +1,6 @@
 import * as z from 'zod'
-import { bizId, coded, codeOf, id, inOrder, interval, listQuery, page, timestamp } from '../../contract/common.ts'
+import { bizId, coded, codeOf, id, timestamp } from '../../contract/fields.ts'
+import { interval, isForward, listQuery, page } from '../../contract/lists.ts'
 import { member } from '../../contract/policies.ts'
 import { type CodeOf, codedFamily, operation } from '../../kernel/index.ts'
 
@@ -62,7 +63,7 @@ const ExportRequest = z
     requestFor('WITHDRAWALS'),
     requestFor('LOGIN_HISTORY'),
   ])
-  .refine((body) => inOrder(body.filters ?? {}), { path: ['filters', 'endTime'] })
+  .refine((body) => isForward(body.filters ?? {}), { path: ['filters', 'endTime'] })
 
 const Export = z.object({
   bizId,

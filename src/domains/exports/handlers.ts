@@ -1,11 +1,11 @@
 import {
   bizId,
+  createHandlerTable,
   type HandlerTable,
-  handlerTable,
-  isoOrNull,
   type Locale,
   mapPage,
   toIso,
+  toIsoOrNull,
   type Words,
 } from '../../kernel/index.ts'
 import { listing } from '../../ledger/index.ts'
@@ -26,10 +26,10 @@ export const exportHandlers = (ports: ExportPorts, words: Words): HandlerTable =
     sizeBytes: row.sizeBytes,
     failureCode: row.failureCode,
     createdAt: toIso(row.createdAt),
-    completedAt: isoOrNull(row.completedAt),
-    expiresAt: isoOrNull(row.expiresAt),
+    completedAt: toIsoOrNull(row.completedAt),
+    expiresAt: toIsoOrNull(row.expiresAt),
   })
-  return handlerTable(contract, {
+  return createHandlerTable(contract, {
     listExports: async ({ query, workspace, caller, receivedAt: at, locale }) => {
       const { sortBy, exportType: type, exportStatus: status } = query
       const viewer = { workspace: workspace.id, account: caller.accountId, at }

@@ -3,7 +3,7 @@ import {
   type Ids,
   notFound,
   Refusal,
-  type RequestFacts,
+  type RequestContext,
   type StreamReply,
   type WorkspaceAccess,
 } from '../../kernel/index.ts'
@@ -60,7 +60,7 @@ export const open = async (
   act: Act,
   workspace: WorkspaceAccess,
   id: string,
-  asked: Pick<RequestFacts, 'range' | 'ifNoneMatch' | 'ifRange' | 'headOnly'>,
+  asked: Pick<RequestContext, 'range' | 'ifNoneMatch' | 'ifRange' | 'headOnly'>,
 ): Promise<StreamReply> => {
   const found = await read(ports, { workspace: workspace.id, account: act.accountId, at: act.at }, id)
   demandListRight(found.type, workspace)

@@ -1,7 +1,7 @@
 import { pipeline } from 'node:stream/promises'
 import { z } from 'zod'
 import { type Database, type InSnapshot, inTransaction } from '../../database/index.ts'
-import { bizId, type Clock, days, type Ids, plus } from '../../kernel/index.ts'
+import { addMs, bizId, type Clock, days, type Ids } from '../../kernel/index.ts'
 import type { Ledger } from '../../ledger/index.ts'
 import { addUnnamed, type Blobs, meter, nameBlob } from '../../platform/blobs/index.ts'
 import type { JobFacts } from '../../platform/jobs/index.ts'
@@ -56,7 +56,7 @@ const carryOut = async (ports: ExportWorkPorts, run: Run, signal: AbortSignal): 
   if (!asked) return
   const format = formats[asked.format]
   const blobKey = `exports/${ids.next<'blob'>()}`
-  await addUnnamed(database, [blobKey], plus(clock.now(), longestAttemptMs))
+  await addUnnamed(database, [blobKey], addMs(clock.now(), longestAttemptMs))
   const measure = meter()
   let rowCount = 0
   try {
@@ -84,7 +84,7 @@ const carryOut = async (ports: ExportWorkPorts, run: Run, signal: AbortSignal): 
     sizeBytes: measure.size(),
     sha256: measure.sha256(),
     at,
-    expiresAt: plus(at, settings.lifeMs),
+    expiresAt: addMs(at, settings.lifeMs),
   }
   // Where no answer comes the row may be written: the bytes are the sweep's then, unless that row has named them.
   const isOurs = await inTransaction(database, async (tx) => {

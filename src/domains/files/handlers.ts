@@ -1,4 +1,4 @@
-import { bizId, type HandlerTable, handlerTable, type Locale, toIso, type Words } from '../../kernel/index.ts'
+import { bizId, createHandlerTable, type HandlerTable, type Locale, toIso, type Words } from '../../kernel/index.ts'
 
 import { actOf } from '../../platform/audit/index.ts'
 import * as contract from './contract.ts'
@@ -17,7 +17,7 @@ export const fileHandlers = (ports: FilePorts, words: Words): HandlerTable => {
     fileStatus: words.coded(fileStatus, file.status, locale),
     createdAt: toIso(file.createdAt),
   })
-  return handlerTable(contract, {
+  return createHandlerTable(contract, {
     uploadFile: async (request) =>
       render(await upload(ports, actOf(request), request.workspace.id, request.upload), request.locale),
     readFile: async ({ params, workspace, locale }) =>

@@ -1,10 +1,10 @@
 import { type Database, inTransaction, type Tx } from '../../database/index.ts'
 import {
+  addMs,
   type Ids,
   notFound,
-  plus,
   Refusal,
-  type RequestFacts,
+  type RequestContext,
   type StreamReply,
   type Upload,
   type WorkspaceId,
@@ -64,7 +64,7 @@ const take = async ({ blobs, purposes }: FilePorts, blobKey: string, form: Uploa
  */
 export const upload = async (ports: FilePorts, act: Act, workspaceId: WorkspaceId, form: Upload): Promise<FileRow> => {
   const blobKey = `files/${ports.ids.next<'blob'>()}`
-  await addUnnamed(ports.database, [blobKey], plus(act.at, ports.orphanAfterMs))
+  await addUnnamed(ports.database, [blobKey], addMs(act.at, ports.orphanAfterMs))
   const file = { ...(await take(ports, blobKey, form)), id: ports.ids.next<'file'>(), createdAt: act.at }
   await record(ports, act, workspaceId, file)
   return { ...file, status: 'AVAILABLE' }
@@ -90,7 +90,7 @@ export const open = async (
   ports: FilePorts,
   workspaceId: WorkspaceId,
   fileId: string,
-  asked: Pick<RequestFacts, 'range' | 'ifNoneMatch' | 'ifRange'>,
+  asked: Pick<RequestContext, 'range' | 'ifNoneMatch' | 'ifRange'>,
 ): Promise<StreamReply> => {
   const file = await read(ports, workspaceId, fileId)
   return download(ports.blobs, { ...file, key: file.blobKey }, asked)

@@ -1,10 +1,10 @@
 import {
   bizId,
+  createHandlerTable,
   type HandlerTable,
-  handlerTable,
-  isoOrNull,
   type Locale,
   toIso,
+  toIsoOrNull,
   type Words,
 } from '../../kernel/index.ts'
 import { actOf } from '../../platform/audit/index.ts'
@@ -26,12 +26,12 @@ export const createHandlers = (service: InvitationService, words: Words): Handle
     declineReason: row.declineReason,
     message: row.message,
     expiresAt: toIso(row.expiresAt),
-    respondedAt: isoOrNull(row.respondedAt),
+    respondedAt: toIsoOrNull(row.respondedAt),
     createdAt: toIso(row.createdAt),
     updatedAt: toIso(row.updatedAt),
   })
 
-  return handlerTable(contract, {
+  return createHandlerTable(contract, {
     listMyInvitations: async ({ caller, query, receivedAt, locale }) =>
       (await service.listTo(caller.accountId, query.invitationStatus, receivedAt)).map((row) => reply(row, locale)),
     listInvitations: async ({ workspace, query, receivedAt, locale }) =>

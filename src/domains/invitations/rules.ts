@@ -1,4 +1,4 @@
-import { days, type Instant, plus, Refusal, rateLimited, type WorkspaceAccess } from '../../kernel/index.ts'
+import { addMs, days, type Instant, Refusal, rateLimited, type WorkspaceAccess } from '../../kernel/index.ts'
 import type { FullLimit } from './count-store.ts'
 import type { OfferedRole } from './people-store.ts'
 
@@ -22,7 +22,7 @@ export const requireWithinLimits = (
 ): void => {
   if (full !== null) {
     const { name, limit, since } = full
-    throw rateLimited(plus(since, limitPeriod) - at, 'invitations of a day', { name, limit, windowMs: limitPeriod })
+    throw rateLimited(addMs(since, limitPeriod) - at, 'invitations of a day', { name, limit, windowMs: limitPeriod })
   }
   if (pending >= maxPending) throw new Refusal('STATE.CONFLICT', { internal: 'as many wait as may' })
 }

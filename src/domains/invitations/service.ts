@@ -1,10 +1,10 @@
 import { inTransaction, type Tx } from '../../database/index.ts'
 import {
   type AccountId,
+  addMs,
   type Locale,
   notFound,
   parseLocale,
-  plus,
   Refusal,
   type RoleId,
   type WorkspaceAccess,
@@ -54,7 +54,7 @@ export const createService = (ports: InvitationPorts) => {
       const role = await roleIn(tx, workspace, roleId)
       if (!role) throw notFound('no such role in this workspace')
       requireMayOffer(by, role)
-      const since = plus(act.at, -limitPeriod)
+      const since = addMs(act.at, -limitPeriod)
       requireWithinLimits(
         {
           full: await fullLimit(tx, { workspaceId: workspace, inviterId: act.accountId, email }, since, settings),
@@ -68,7 +68,7 @@ export const createService = (ports: InvitationPorts) => {
       if (await members.find(tx, invitee, workspace)) throw conflict('a member already')
       await expireOverdue(tx, workspace, email, act.at)
       const id = ids.next<'invitation'>()
-      const offer = { roleId, roleName: role.name, message, expiresAt: plus(act.at, settings.lifeMs) }
+      const offer = { roleId, roleName: role.name, message, expiresAt: addMs(act.at, settings.lifeMs) }
       const made = { id, workspaceId: workspace, email, inviterId: act.accountId, ...offer }
       if (!(await insertInvitation(tx, made, act.at))) throw conflict('an invitation to this address waits')
       await recordAct(tx, act, { workspaceId: workspace, targetId: id, detail: { role: roleId } })

@@ -1,6 +1,7 @@
 import * as z from 'zod'
-import { id, listQuery, page, text } from '../../contract/common.ts'
-import { reason, someOf } from '../../contract/formats.ts'
+import { id, partialUpdate, reason, text } from '../../contract/fields.ts'
+import { listQuery, page } from '../../contract/lists.ts'
+
 import { member, operator } from '../../contract/policies.ts'
 import { operation } from '../../kernel/index.ts'
 import { Membership } from '../workspaces/contract.ts'
@@ -31,7 +32,7 @@ const Member = Membership.pick({
 }).extend({ accountName: z.string(), accountEmail: z.string() })
 
 /** What a membership is limited to, beside its role; what is left out is not limited. */
-const PolicyConfig = someOf({
+const PolicyConfig = partialUpdate({
   enterable: z.boolean().optional(),
   defaultEligible: z.boolean().optional(),
   readOnly: z.boolean().optional(),

@@ -2,13 +2,13 @@ import {
   accountPortal,
   accountStatus,
   bizId,
+  createHandlerTable,
   type HandlerTable,
-  handlerTable,
-  isoOrNull,
   type Locale,
   mapPage,
   type Request,
   toIso,
+  toIsoOrNull,
   type Words,
 } from '../../kernel/index.ts'
 
@@ -35,14 +35,14 @@ const renderer = (words: Words) => (row: AccountRow, locale: Locale) => ({
   defaultLanguage: row.language,
   defaultTimezone: row.timezone,
   defaultCountry: row.country,
-  lastLoginAt: isoOrNull(row.lastLoginAt),
+  lastLoginAt: toIsoOrNull(row.lastLoginAt),
 })
 
 export const accountHandlers = (ports: AccountPorts, words: Words): HandlerTable => {
   const render = renderer(words)
   const deciding = async (request: Deciding, step: keyof typeof accountChanges, reason: string | null) =>
     render(await change(ports, actOf(request), bizId(request.params.account_id), step, reason), request.locale)
-  return handlerTable(contract, {
+  return createHandlerTable(contract, {
     listAccounts: async ({ query, locale }) => {
       const { sortBy, accountStatus: status, accountPortal: portal, accountEmail: email } = query
       const found = await listAccounts(ports.database, { ...listing(query), sortBy, status, portal, email })

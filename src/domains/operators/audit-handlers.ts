@@ -3,8 +3,8 @@ import {
   accountPortal,
   auditOutcome,
   type Clock,
+  createHandlerTable,
   type HandlerTable,
-  handlerTable,
   type Locale,
   mapPage,
   toIso,
@@ -37,7 +37,7 @@ export const auditHandlers = (database: Database, clock: Clock, words: Words): H
     previousHash: hex(row.previousHash),
     hash: hex(row.hash),
   })
-  return handlerTable(contract, {
+  return createHandlerTable(contract, {
     listAuditLog: async ({ query, locale }) => {
       const { actorId, workspaceId, action, targetId, outcome } = query
       const asked = { ...listing(query), actorId, workspaceId, action, targetId, outcome }

@@ -1,5 +1,5 @@
 import { type Database, moment, readPage } from '../../database/index.ts'
-import type { AuditOutcome } from '../../kernel/coded.ts'
+import type { AuditOutcome } from '../../kernel/coded-values.ts'
 import type { Instant, PageRequest } from '../../kernel/index.ts'
 
 const columns = [

@@ -2,9 +2,9 @@ import type { OpenDatabase } from '../../database/index.ts'
 import {
   bizId,
   type Clock,
+  createHandlerTable,
   formatMoney,
   type HandlerTable,
-  handlerTable,
   notFound,
   type OrderId,
   toIso,
@@ -55,7 +55,7 @@ const checkTogether = ({ ledger, clock, patiently }: LedgerPorts) => {
 
 export const ledgerHandlers = (ports: LedgerPorts): HandlerTable => {
   const { ledger } = ports
-  return handlerTable(contract, {
+  return createHandlerTable(contract, {
     checkLedgerInvariants: checkTogether(ports),
     listOrderPostings: async ({ params }) => {
       const id = bizId<'order'>(params.order_id)

@@ -1,6 +1,7 @@
 import * as z from 'zod'
-import { bizId, coded, text, timestamp } from '../../contract/common.ts'
-import { country, language, phone, someOf, timezone } from '../../contract/formats.ts'
+import { country, language, phone, timezone } from '../../contract/account-fields.ts'
+import { bizId, coded, partialUpdate, text, timestamp } from '../../contract/fields.ts'
+
 import { everyPortal, own } from '../../contract/policies.ts'
 import { accountPortal, accountStatus, operation } from '../../kernel/index.ts'
 
@@ -23,7 +24,7 @@ export const Profile = z.object({
   defaultCountry: z.string(),
 })
 
-const ProfileUpdate = someOf({
+const ProfileUpdate = partialUpdate({
   accountName: text(128).optional(),
   accountPhone: phone.optional(),
   defaultLanguage: language.optional(),

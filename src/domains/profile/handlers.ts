@@ -2,8 +2,8 @@ import type { z } from 'zod'
 import {
   accountPortal,
   accountStatus,
+  createHandlerTable,
   type HandlerTable,
-  handlerTable,
   type Locale,
   toIso,
   type Words,
@@ -31,7 +31,7 @@ const profileReply = (words: Words, row: ProfileRow, locale: Locale): z.input<ty
 })
 
 export const createHandlers = (service: ProfileService, words: Words): HandlerTable =>
-  handlerTable(contract, {
+  createHandlerTable(contract, {
     readProfile: async ({ caller, locale }) => profileReply(words, await service.read(caller.accountId), locale),
     updateProfile: async (request) => {
       const { accountName, accountPhone, defaultLanguage, defaultTimezone, defaultCountry } = request.body

@@ -1,22 +1,8 @@
 import * as z from 'zod'
-import {
-  amount,
-  bizId,
-  byWorkspace,
-  coded,
-  codeOf,
-  currency,
-  decimal,
-  id,
-  listQuery,
-  ofWorkspace,
-  orderFields,
-  page,
-  statusHistory,
-  text,
-  timestamp,
-} from '../../contract/common.ts'
-import { reason } from '../../contract/formats.ts'
+import { amount, bizId, coded, codeOf, currency, decimal, id, reason, text, timestamp } from '../../contract/fields.ts'
+import { listQuery, page } from '../../contract/lists.ts'
+import { orderFields, statusHistory, workspaceFields, workspaceFilters } from '../../contract/orders.ts'
+
 import { decision, member, money, operator } from '../../contract/policies.ts'
 import { type CodeOf, codedFamily, operation } from '../../kernel/index.ts'
 import { channelType } from '../withdrawal-channels/contract.ts'
@@ -164,8 +150,8 @@ export const listAllRecharges = operation({
   id: 'recharges.listAll',
   path: '/recharges',
   summary: 'Recharge orders of every workspace, by filter',
-  query: listQuery(sortable, { ...rechargeFilters, ...byWorkspace }),
-  reply: page(RechargeOrder.extend(ofWorkspace)),
+  query: listQuery(sortable, { ...rechargeFilters, ...workspaceFilters }),
+  reply: page(RechargeOrder.extend(workspaceFields)),
   refuses: [],
 })
 
@@ -174,7 +160,7 @@ export const readAnyRecharge = operation({
   id: 'recharges.readAny',
   path: '/recharges/{recharge_id}',
   summary: 'One recharge order of any workspace',
-  reply: RechargeOrder.extend(ofWorkspace),
+  reply: RechargeOrder.extend(workspaceFields),
   refuses: ['RESOURCE.NOT_FOUND'],
 })
 

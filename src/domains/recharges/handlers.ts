@@ -1,8 +1,8 @@
 import {
   bizId,
+  createHandlerTable,
   formatMoney,
   type HandlerTable,
-  handlerTable,
   type Locale,
   mapPage,
   type Words,
@@ -72,7 +72,7 @@ export const rechargeHandlers = (ports: RechargesPorts, words: Words): HandlerTa
     })
     return mapPage(orders, (order) => tellRead(seenAt(order, now), { words, locale }))
   }
-  return handlerTable(contract, {
+  return createHandlerTable(contract, {
     listRechargeChannels: async ({ query: { currency }, locale }) =>
       [...ports.channels.values()]
         .filter(({ terms }) => terms.enabled && (currency === undefined || terms.currency === currency))

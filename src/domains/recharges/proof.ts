@@ -1,5 +1,5 @@
 import { inTransaction } from '../../database/index.ts'
-import { notFound, type OrderId, type RequestFacts, type StreamReply } from '../../kernel/index.ts'
+import { notFound, type OrderId, type RequestContext, type StreamReply } from '../../kernel/index.ts'
 import { type Act, recordAct } from '../../platform/audit/index.ts'
 import { download } from '../../platform/blobs/index.ts'
 import { rechargeOf } from './recharge.ts'
@@ -10,7 +10,7 @@ export const openProof = async (
   ports: RechargesPorts,
   act: Act,
   id: OrderId,
-  asked: Pick<RequestFacts, 'range' | 'ifNoneMatch' | 'ifRange' | 'headOnly'>,
+  asked: Pick<RequestContext, 'range' | 'ifNoneMatch' | 'ifRange' | 'headOnly'>,
 ): Promise<StreamReply> => {
   const order = await read(ports, id, null)
   const { proofFileBizId: proof } = rechargeOf(order).told

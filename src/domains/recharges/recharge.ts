@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { formatMoney, isoOrNull, type Money, money, subtract, type WalletId } from '../../kernel/index.ts'
+import { formatMoney, type Money, money, subtract, toIsoOrNull, type WalletId } from '../../kernel/index.ts'
 import { type Charge, type Order, reachedAt, type Teller, tellCode, tellOrder } from '../../ledger/index.ts'
 import { rechargeStatus } from './contract.ts'
 
@@ -59,6 +59,6 @@ export const tellRecharge = (order: Order, teller: Teller) => {
     ...told,
     ...tellFigures(wallet, told.channelCode, charge),
     rechargeStatus: tellCode(rechargeStatus, order.status, teller),
-    completedAt: isoOrNull(reachedAt(order, 'COMPLETED')),
+    completedAt: toIsoOrNull(reachedAt(order, 'COMPLETED')),
   }
 }

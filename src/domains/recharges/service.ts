@@ -1,12 +1,12 @@
 import type { Database } from '../../database/index.ts'
 import {
   add,
+  addMs,
   type Clock,
   compare,
   invalid,
   notFound,
   type OrderId,
-  plus,
   Refusal,
   toIso,
   type WalletId,
@@ -101,7 +101,7 @@ const isTooMuchForTheDay = (error: unknown): boolean =>
 const announce = async (ports: RechargesPorts, asked: Asked, acting: Acting<WorkspaceId>): Promise<Order> => {
   const { workspace, audit } = acting
   const terms = await termsOf(ports, asked, workspace)
-  const expiresAt = toIso(plus(ports.clock.now(), ports.lifeMs))
+  const expiresAt = toIso(addMs(ports.clock.now(), ports.lifeMs))
   const order = () =>
     ports.ledger.execute({
       ...signedBy(acting),

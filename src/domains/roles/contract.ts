@@ -1,6 +1,6 @@
 import * as z from 'zod'
-import { bizId, coded, id, nothing, text, timestamp } from '../../contract/common.ts'
-import { changesSomething, distinct } from '../../contract/formats.ts'
+import { bizId, changesSomething, coded, id, nothing, text, timestamp, uniqueList } from '../../contract/fields.ts'
+
 import { workspacePermissions } from '../../contract/permissions.ts'
 import { member } from '../../contract/policies.ts'
 import { operation, roleType } from '../../kernel/index.ts'
@@ -10,7 +10,7 @@ import { Membership } from '../workspaces/contract.ts'
 /** The description of the OpenAPI tag. */
 export const summary = 'Roles of a workspace, their permissions, and their assignment to members.'
 
-const permissionCodes = distinct(z.enum(workspacePermissions), workspacePermissions.length)
+const permissionCodes = uniqueList(z.enum(workspacePermissions), workspacePermissions.length)
 
 const Role = z.object({
   bizId,

@@ -1,11 +1,11 @@
 import {
   bizId,
   type Caller,
+  createHandlerTable,
   type HandlerTable,
-  handlerTable,
   type Locale,
   type Permission,
-  type RequestFacts,
+  type RequestContext,
   roleType,
   toIso,
   type Words,
@@ -27,7 +27,7 @@ export interface RoleHandlerPorts {
   tree(locale: Locale): PermissionNode[]
 }
 
-const acting = (request: RequestFacts & { caller: Caller; workspace: WorkspaceAccess }): Acting => ({
+const acting = (request: RequestContext & { caller: Caller; workspace: WorkspaceAccess }): Acting => ({
   act: actOf(request),
   by: request.workspace,
 })
@@ -44,7 +44,7 @@ export const createHandlers = ({ service, words, all, tree }: RoleHandlerPorts):
     updatedAt: toIso(role.updatedAt),
   })
 
-  return handlerTable(contract, {
+  return createHandlerTable(contract, {
     listRoles: async ({ workspace, locale }) => (await service.list(workspace.id)).map((role) => reply(role, locale)),
     readRole: async ({ workspace, params, locale }) =>
       reply(await service.read(workspace.id, bizId(params.role_id)), locale),

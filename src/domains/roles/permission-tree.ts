@@ -1,5 +1,5 @@
 import { v5 } from 'uuid'
-import { constant, type Locale, type Words } from '../../kernel/index.ts'
+import { freezeReply, type Locale, type Words } from '../../kernel/index.ts'
 
 /** A row of the permission table. */
 export interface PermissionRow {
@@ -54,7 +54,7 @@ const treeIn = (table: readonly PermissionRow[], words: Words, locale: Locale): 
 export const permissionTrees = (table: readonly PermissionRow[], words: Words) => {
   const trees = new Map<Locale, PermissionNode[]>()
   return (locale: Locale): PermissionNode[] => {
-    const tree = trees.get(locale) ?? constant(treeIn(table, words, locale))
+    const tree = trees.get(locale) ?? freezeReply(treeIn(table, words, locale))
     trees.set(locale, tree)
     return tree
   }

@@ -2,22 +2,19 @@ import * as z from 'zod'
 import {
   amount,
   bizId,
-  byWorkspace,
   coded,
   codeOf,
   currency,
   decimal,
-  fits,
+  fitsCurrency,
   id,
-  listQuery,
-  ofWorkspace,
-  orderFields,
-  page,
-  statusHistory,
+  reason,
   text,
   timestamp,
-} from '../../contract/common.ts'
-import { reason } from '../../contract/formats.ts'
+} from '../../contract/fields.ts'
+import { listQuery, page } from '../../contract/lists.ts'
+import { orderFields, statusHistory, workspaceFields, workspaceFilters } from '../../contract/orders.ts'
+
 import { decision, member, money, operator } from '../../contract/policies.ts'
 import { type CodeOf, codedFamily, operation } from '../../kernel/index.ts'
 
@@ -41,7 +38,7 @@ const TransferRequest = z
     remark: text(256).optional(),
     clientReference: text(64).optional(),
   })
-  .refine((body) => fits(body.amount, body.currency), { path: ['amount'] })
+  .refine((body) => fitsCurrency(body.amount, body.currency), { path: ['amount'] })
   .refine((body) => body.sourceWalletBizId !== body.targetWalletBizId, { path: ['targetWalletBizId'] })
 
 const TransferOrder = z.object({
@@ -134,9 +131,9 @@ export const listPendingTransfers = operation({
   chains: ['system'],
   summary: 'Transfers that wait for approval',
   policy: { ...operator, permission: 'transfer:read' },
-  query: listQuery(sortable, byWorkspace),
+  query: listQuery(sortable, workspaceFilters),
   body: 'none',
-  reply: page(TransferOrder.extend(ofWorkspace)),
+  reply: page(TransferOrder.extend(workspaceFields)),
   refuses: [],
 })
 

@@ -1,8 +1,8 @@
 import {
   bizId,
+  createHandlerTable,
   emptyPage,
   type HandlerTable,
-  handlerTable,
   mapPage,
   type Request,
   type WalletId,
@@ -29,7 +29,7 @@ export const transferHandlers = (ports: TransfersPorts, words: Words): HandlerTa
     })
     return mapPage(orders, (order) => renderTransfer(order, workspace.id, { words, locale }))
   }
-  return handlerTable(contract, {
+  return createHandlerTable(contract, {
     createTransfer: async (request) => {
       const { body, workspace, locale } = request
       const { amount, currency, remark = null, clientReference = null } = body

@@ -1,4 +1,4 @@
-import { formatMoney, isoOrNull, type WorkspaceId } from '../../kernel/index.ts'
+import { formatMoney, toIsoOrNull, type WorkspaceId } from '../../kernel/index.ts'
 import { type Order, reachedAt, type Teller, tellCode, tellOrder } from '../../ledger/index.ts'
 import { transferStatus } from './contract.ts'
 import { transferOf } from './transfer.ts'
@@ -18,6 +18,6 @@ export const renderTransfer = (order: Order, viewer: WorkspaceId | null, teller:
     clientReference: own ? transfer.clientReference : null,
     transferStatus: tellCode(transferStatus, order.status, teller),
     failureCode: transfer.failureCode,
-    completedAt: isoOrNull(reachedAt(order, 'COMPLETED')),
+    completedAt: toIsoOrNull(reachedAt(order, 'COMPLETED')),
   }
 }

@@ -1,7 +1,7 @@
 import {
   bizId,
+  createHandlerTable,
   type HandlerTable,
-  handlerTable,
   mapPage,
   notFound,
   parseInstant,
@@ -35,7 +35,7 @@ export const walletHandlers = (ports: WalletsPorts, words: Words): HandlerTable 
     return renderWallet(wallet, { words, locale: request.locale })
   }
 
-  return handlerTable(contract, {
+  return createHandlerTable(contract, {
     listWallets: async ({ workspace, locale }) => {
       const wallets = await ledger.listWallets(workspace.id)
       return wallets.map((wallet) => renderWallet(wallet, { words, locale }))

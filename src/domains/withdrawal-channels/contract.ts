@@ -1,17 +1,9 @@
 import * as z from 'zod'
-import {
-  bizId,
-  byWorkspace,
-  coded,
-  codeOf,
-  currency,
-  listQuery,
-  ofWorkspace,
-  page,
-  text,
-  timestamp,
-} from '../../contract/common.ts'
-import { country, reason } from '../../contract/formats.ts'
+import { country } from '../../contract/account-fields.ts'
+import { bizId, coded, codeOf, currency, reason, text, timestamp } from '../../contract/fields.ts'
+import { listQuery, page } from '../../contract/lists.ts'
+import { workspaceFields, workspaceFilters } from '../../contract/orders.ts'
+
 import { member, money, operator } from '../../contract/policies.ts'
 import { type CodeOf, codedFamily, operation } from '../../kernel/index.ts'
 
@@ -107,9 +99,9 @@ export const listAllWithdrawalChannels = operation({
   chains: ['system'],
   summary: 'Withdrawal channels of every workspace, by filter',
   policy: { ...operator, permission: 'withdrawal-channel:read' },
-  query: listQuery(['createdAt', 'updatedAt'], { ...filters, ...byWorkspace }),
+  query: listQuery(['createdAt', 'updatedAt'], { ...filters, ...workspaceFilters }),
   body: 'none',
-  reply: page(WithdrawalChannel.extend(ofWorkspace)),
+  reply: page(WithdrawalChannel.extend(workspaceFields)),
   refuses: [],
 })
 

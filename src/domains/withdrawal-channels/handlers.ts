@@ -1,4 +1,12 @@
-import { bizId, type HandlerTable, handlerTable, type Locale, mapPage, toIso, type Words } from '../../kernel/index.ts'
+import {
+  bizId,
+  createHandlerTable,
+  type HandlerTable,
+  type Locale,
+  mapPage,
+  toIso,
+  type Words,
+} from '../../kernel/index.ts'
 
 import { listing, memberActing, tellKind } from '../../ledger/index.ts'
 import { actOf } from '../../platform/audit/index.ts'
@@ -16,7 +24,7 @@ const told = ({ createdBy: _, ...channel }: Channel, words: Words, locale: Local
 })
 
 export const channelHandlers = (ports: ChannelPorts, words: Words): HandlerTable =>
-  handlerTable(contract, {
+  createHandlerTable(contract, {
     listWithdrawalChannels: async ({ query, workspace, locale }) => {
       const channels = await listChannels(ports.database, workspace.id, query)
       return channels.map((channel) => told(channel, words, locale))

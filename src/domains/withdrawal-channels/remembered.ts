@@ -1,10 +1,10 @@
 import { z } from 'zod'
-import { bizId, instantOf } from '../../kernel/index.ts'
+import { bizId, toInstant } from '../../kernel/index.ts'
 import { withdrawalChannelStatus } from './contract.ts'
 import type { Channel } from './store.ts'
 
 const idOf = <Kind extends string>() => z.string().transform((text) => bizId<Kind>(text))
-const instant = z.number().transform(instantOf)
+const instant = z.number().transform(toInstant)
 
 const remembered: z.ZodType<Channel> = z.object({
   bizId: idOf<'withdrawalChannel'>(),

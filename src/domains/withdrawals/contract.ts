@@ -1,21 +1,8 @@
 import * as z from 'zod'
-import {
-  amount,
-  bizId,
-  byWorkspace,
-  coded,
-  codeOf,
-  decimal,
-  id,
-  listQuery,
-  ofWorkspace,
-  orderFields,
-  page,
-  statusHistory,
-  text,
-  timestamp,
-} from '../../contract/common.ts'
-import { reason } from '../../contract/formats.ts'
+import { amount, bizId, coded, codeOf, decimal, id, reason, text, timestamp } from '../../contract/fields.ts'
+import { listQuery, page } from '../../contract/lists.ts'
+import { orderFields, statusHistory, workspaceFields, workspaceFilters } from '../../contract/orders.ts'
+
 import { decision, member, money, operator } from '../../contract/policies.ts'
 import { type CodeOf, codedFamily, operation } from '../../kernel/index.ts'
 
@@ -123,8 +110,8 @@ export const listAllWithdrawals = operation({
   id: 'withdrawals.listAll',
   path: '/withdrawals',
   summary: 'Withdrawal orders of every workspace, by filter',
-  query: listQuery(sortable, { ...withdrawalFilters, ...byWorkspace }),
-  reply: page(WithdrawalOrder.extend(ofWorkspace)),
+  query: listQuery(sortable, { ...withdrawalFilters, ...workspaceFilters }),
+  reply: page(WithdrawalOrder.extend(workspaceFields)),
   refuses: [],
 })
 
@@ -133,7 +120,7 @@ export const readAnyWithdrawal = operation({
   id: 'withdrawals.readAny',
   path: '/withdrawals/{withdrawal_id}',
   summary: 'One withdrawal order of any workspace',
-  reply: WithdrawalOrder.extend(ofWorkspace),
+  reply: WithdrawalOrder.extend(workspaceFields),
   refuses: ['RESOURCE.NOT_FOUND'],
 })
 

@@ -1,7 +1,7 @@
 import {
   bizId,
+  createHandlerTable,
   type HandlerTable,
-  handlerTable,
   mapPage,
   type Words,
   type WorkspaceId,
@@ -37,7 +37,7 @@ const tellRead = (order: ReadOrder, teller: Teller) => ({
 })
 
 export const withdrawalHandlers = (ports: WithdrawalsPorts, words: Words): HandlerTable =>
-  handlerTable(contract, {
+  createHandlerTable(contract, {
     listWithdrawals: async ({ query, workspace, locale }) => {
       const orders = await ports.ledger.listOrders(wanted(query, workspace.id))
       return mapPage(orders, (order) => tellWithdrawal(order, { words, locale }))

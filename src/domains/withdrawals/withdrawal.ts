@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { formatMoney, isoOrNull, type Money, money, subtract, type WalletId } from '../../kernel/index.ts'
+import { formatMoney, type Money, money, subtract, toIsoOrNull, type WalletId } from '../../kernel/index.ts'
 import { type Order, reachedAt, type Teller, tellCode, tellOrder } from '../../ledger/index.ts'
 import { withdrawalStatus } from './contract.ts'
 
@@ -46,6 +46,6 @@ export const tellWithdrawal = (order: Order, teller: Teller) => {
     feeAmount: formatMoney(fee),
     netAmount: formatMoney(net),
     withdrawalStatus: tellCode(withdrawalStatus, order.status, teller),
-    completedAt: isoOrNull(reachedAt(order, 'COMPLETED')),
+    completedAt: toIsoOrNull(reachedAt(order, 'COMPLETED')),
   }
 }

@@ -1,6 +1,6 @@
 import * as z from 'zod'
-import { bizId, coded, codeOf, nothing, text, timestamp } from '../../contract/common.ts'
-import { someOf, timezone } from '../../contract/formats.ts'
+import { timezone } from '../../contract/account-fields.ts'
+import { bizId, coded, codeOf, nothing, partialUpdate, text, timestamp } from '../../contract/fields.ts'
 import { member, own } from '../../contract/policies.ts'
 import { type CodeOf, codedFamily, operation, workspaceKind, workspaceStatus } from '../../kernel/index.ts'
 
@@ -101,7 +101,7 @@ export const updateCurrentWorkspace = operation({
   path: '/workspaces/current/update',
   summary: 'Change the fields of the workspace that are given',
   policy: { ...member, workspace: 'optional', permission: 'workspace:update' },
-  body: someOf({
+  body: partialUpdate({
     workspaceName: workspaceName.optional(),
     workspaceTimezone,
     extraData: extraData.optional(),

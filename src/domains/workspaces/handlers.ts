@@ -1,5 +1,5 @@
 import type { z } from 'zod'
-import { type HandlerTable, handlerTable, type Locale, type Words, workspaceKind } from '../../kernel/index.ts'
+import { createHandlerTable, type HandlerTable, type Locale, type Words, workspaceKind } from '../../kernel/index.ts'
 
 import { actOf } from '../../platform/audit/index.ts'
 import * as contract from './contract.ts'
@@ -16,7 +16,7 @@ const membershipReply = (words: Words, row: MembershipRow, locale: Locale): z.in
 })
 
 export const createHandlers = (service: WorkspaceService, words: Words): HandlerTable =>
-  handlerTable(contract, {
+  createHandlerTable(contract, {
     createWorkspace: async (request) => {
       const { workspaceName, workspaceTimezone, workspaceKind } = request.body
       const asked = { name: workspaceName, timezone: workspaceTimezone, kind: workspaceKind ?? 'LIVE' } as const

@@ -1,10 +1,10 @@
 import {
   bizId,
+  createHandlerTable,
   type HandlerTable,
-  handlerTable,
-  intervalOf,
   type Locale,
   mapPage,
+  parseInterval,
   type Request,
   type Words,
   type WorkspaceId,
@@ -25,7 +25,7 @@ const asked = (workspaceId: WorkspaceId, query: Query): MemberQuery => {
     name,
     email,
     roleId: roleBizId === undefined ? undefined : bizId(roleBizId),
-    ...intervalOf({ startTime, endTime }),
+    ...parseInterval({ startTime, endTime }),
   }
 }
 
@@ -35,7 +35,7 @@ export const createMemberHandlers = (service: MemberService, words: Words): Hand
     accountName: row.accountName,
     accountEmail: row.accountEmail,
   })
-  return handlerTable(contract, {
+  return createHandlerTable(contract, {
     listMembers: async ({ workspace, query, locale }) =>
       mapPage(await service.list(asked(workspace.id, query)), (row) => reply(row, locale)),
     listMembersOf: async ({ params, query, locale }) =>

@@ -1,5 +1,5 @@
 import type { Database } from '../../database/index.ts'
-import { bizId, type HandlerTable, handlerTable, mapPage, type Words } from '../../kernel/index.ts'
+import { bizId, createHandlerTable, type HandlerTable, mapPage, type Words } from '../../kernel/index.ts'
 
 import { listing } from '../../ledger/index.ts'
 import { actOf } from '../../platform/audit/index.ts'
@@ -15,7 +15,7 @@ interface OperatorPorts {
 }
 
 export const createOperatorHandlers = (ports: OperatorPorts, words: Words): HandlerTable =>
-  handlerTable(contract, {
+  createHandlerTable(contract, {
     listWorkspaces: async ({ query, locale }) => {
       const { sortBy, workspaceStatus: status, workspaceKind: kind, workspaceName: name } = query
       const found = await listWorkspaces(ports.database, { ...listing(query), sortBy, status, kind, name })

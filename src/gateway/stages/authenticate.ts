@@ -1,4 +1,4 @@
-import { type Caller, type Portal, Refusal, type WorkspaceAccess, whenReady } from '../../kernel/index.ts'
+import { type Caller, type Portal, Refusal, thenSync, type WorkspaceAccess } from '../../kernel/index.ts'
 import type { Call, Stage } from '../call.ts'
 import type { EdgeView } from '../edge-view.ts'
 import type { AuthenticationPort, Credential } from '../ports.ts'
@@ -41,5 +41,5 @@ export const authenticate =
     const credential: Credential = portal === null ? { ...known, clientIpAt: addressBy(call, lookAt) } : known
     const byKey = call.chain.perimeter === 'machine' ? authentication.apiKey(credential) : undefined
     if (byKey) return byKey.then(({ caller, workspace }) => admit(call, caller, workspace))
-    return whenReady(authentication.accessToken(credential), (caller) => admit(call, caller, null))
+    return thenSync(authentication.accessToken(credential), (caller) => admit(call, caller, null))
   }

@@ -32,8 +32,8 @@ const read = async (
   mediaType(call, json)
   const parsed = parseStrictJson(bytes, maxDepth)
   if (!parsed.ok) {
-    const { unreadable } = call.operation
-    throw unreadable ? new Refusal(unreadable, { internal: parsed.reason }) : invalid('body', parsed.reason)
+    const { malformedBody } = call.operation
+    throw malformedBody ? new Refusal(malformedBody, { internal: parsed.reason }) : invalid('body', parsed.reason)
   }
   call.payload = parsed.value
 }

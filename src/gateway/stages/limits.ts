@@ -5,7 +5,7 @@ import {
   type Portal,
   type RateGroup,
   rateLimited,
-  whenReady,
+  thenSync,
 } from '../../kernel/index.ts'
 import type { Call, Stage } from '../call.ts'
 import type { LimitPort, Spent } from '../ports.ts'
@@ -21,7 +21,7 @@ const judge = (call: Call, name: string, rule: LimitRule, { allowed, limit, rema
 }
 
 const spend = (limits: LimitPort, call: Call, name: string, key: string, rule: LimitRule): MaybePromise<void> =>
-  whenReady(limits.spend(name, key, rule), (spent) => judge(call, name, rule, spent))
+  thenSync(limits.spend(name, key, rule), (spent) => judge(call, name, rule, spent))
 
 /** Each portal's limits; those of the configuration alone while a portal is not known yet. */
 const byPortal = (settings: Settings): ((portal: Portal | null) => PortalLimits) => {
@@ -47,11 +47,11 @@ export const addressLimit = (limits: LimitPort, settings: Settings): Stage => {
       return rule ? spend(limits, call, `${group}-${scope}`, name, rule) : undefined
     }
     const spent = spend(limits, call, 'address', isAddressOwn ? atPortal : key, address)
-    const byAddress = whenReady(spent, () => spendGroup('address', atPortal))
-    const byNetwork = whenReady(byAddress, () =>
+    const byAddress = thenSync(spent, () => spendGroup('address', atPortal))
+    const byNetwork = thenSync(byAddress, () =>
       spendGroup('network', `${call.portal}:${limits.networkKey(call.clientIp)}`),
     )
-    return whenReady(byNetwork, () => spendGroup('total', `${call.portal}`))
+    return thenSync(byNetwork, () => spendGroup('total', `${call.portal}`))
   }
 }
 

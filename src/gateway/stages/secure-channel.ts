@@ -1,6 +1,6 @@
 import type { Configuration } from '../../config/index.ts'
-import { SealedBody } from '../../contract/sealed.ts'
-import { invalid, type MaybePromise, type Portal, parseStrictJson, Refusal, whenReady } from '../../kernel/index.ts'
+import { SealedBody } from '../../contract/sealed-bodies.ts'
+import { invalid, type MaybePromise, type Portal, parseStrictJson, Refusal, thenSync } from '../../kernel/index.ts'
 import type { Call, Stage } from '../call.ts'
 import type { ChannelPort } from '../ports.ts'
 
@@ -31,7 +31,7 @@ export const secureChannel = (channel: ChannelPort, settings: Configuration): St
   const open = (call: Call, portal: Portal, sessionId: string, sealsReply: boolean): MaybePromise<void> => {
     const { clientHash, method, path } = call
     const payload = sealedPayload(call.payload)
-    return whenReady(channel.open({ sessionId, portal, clientHash, method, path, payload }), (opened) => {
+    return thenSync(channel.open({ sessionId, portal, clientHash, method, path, payload }), (opened) => {
       if (!opened) throw invalidPayload('the payload does not open')
       if (sealsReply) call.sealReply = opened.seal
       const parsed = parseStrictJson(opened.plaintext, maxDepth)
@@ -40,7 +40,7 @@ export const secureChannel = (channel: ChannelPort, settings: Configuration): St
     })
   }
   const sealReply = (call: Call, portal: Portal, sessionId: string): MaybePromise<void> =>
-    whenReady(channel.sealer({ sessionId, portal, clientHash: call.clientHash }), (seal) => {
+    thenSync(channel.sealer({ sessionId, portal, clientHash: call.clientHash }), (seal) => {
       if (!seal) throw invalidPayload('no such session')
       call.sealReply = seal
     })

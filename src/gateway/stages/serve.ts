@@ -1,6 +1,6 @@
 import type { z } from 'zod'
 import type { Backend } from '../../backends/index.ts'
-import { isConstant, type Operation, StreamReply } from '../../kernel/index.ts'
+import { isFrozenReply, type Operation, StreamReply } from '../../kernel/index.ts'
 import type { Stage } from '../call.ts'
 
 /** The reply as the contract promises it, in JSON; whatever else the back-end said is left out, or breaks the promise. */
@@ -16,7 +16,7 @@ export const serve = (backendOf: (operation: Operation) => Backend): Stage => {
   // What never changes is checked and written once for each promise that it keeps.
   const constants = new WeakMap<object, { promised: z.ZodType; text: string }>()
   const textOf = (promised: z.ZodType, reply: unknown, broken: Backend['broken']): string => {
-    if (!isConstant(reply)) return written(promised, reply, broken)
+    if (!isFrozenReply(reply)) return written(promised, reply, broken)
     const known = constants.get(reply)
     if (known?.promised === promised) return known.text
     const text = written(promised, reply, broken)

@@ -1,6 +1,6 @@
 import type { z } from 'zod'
 import type { Configuration } from '../../config/index.ts'
-import { type ObservedError, observedErrors } from '../../contract/observed-errors.ts'
+import { type ObservedError, observedErrors } from '../../contract/refusals.ts'
 import { invalid, isRecord, Refusal } from '../../kernel/index.ts'
 import type { Call, Stage } from '../call.ts'
 import { namedChannelSession } from '../named-channel-session.ts'

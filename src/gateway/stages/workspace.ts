@@ -1,4 +1,4 @@
-import { Refusal, type WorkspaceAccess, whenReady } from '../../kernel/index.ts'
+import { Refusal, thenSync, type WorkspaceAccess } from '../../kernel/index.ts'
 import type { AccessMemory } from '../access-memory.ts'
 import type { Stage } from '../call.ts'
 
@@ -20,5 +20,5 @@ export const workspace =
     const enter = (access: WorkspaceAccess): void => {
       call.workspace = access
     }
-    return whenReady(workspaces.enter(call.caller, named), enter)
+    return thenSync(workspaces.enter(call.caller, named), enter)
   }

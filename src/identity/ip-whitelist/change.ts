@@ -1,5 +1,5 @@
 import { inTransaction, type Tx } from '../../database/index.ts'
-import { type Caller, type Ids, Refusal, type RequestFacts } from '../../kernel/index.ts'
+import { type Caller, type Ids, Refusal, type RequestContext } from '../../kernel/index.ts'
 import { covers, parseRange, versionOf } from '../../platform/addresses/index.ts'
 import { actOf, recordAct } from '../../platform/audit/index.ts'
 import type { Account } from '../accounts/account.ts'
@@ -18,7 +18,7 @@ export interface Whitelist {
   entries: WhitelistEntry[]
 }
 
-type Request = RequestFacts & { caller: Caller }
+type Request = RequestContext & { caller: Caller }
 
 interface Parts {
   ports: IdentityPorts

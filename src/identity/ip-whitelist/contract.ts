@@ -1,6 +1,7 @@
 import * as z from 'zod'
-import { bizId, nothing, timestamp } from '../../contract/common.ts'
-import { addressRange, distinct } from '../../contract/formats.ts'
+import { addressRange } from '../../contract/account-fields.ts'
+import { bizId, nothing, timestamp, uniqueList } from '../../contract/fields.ts'
+
 import { everyPortal, own } from '../../contract/policies.ts'
 import { operation } from '../../kernel/index.ts'
 
@@ -41,7 +42,7 @@ export const replaceIpWhitelist = operation({
   id: 'ipWhitelist.replace',
   path: '/security/ip-whitelist',
   summary: 'Replace the set; one in force has to cover the caller',
-  body: z.strictObject({ addresses: distinct(addressRange, 256) }),
+  body: z.strictObject({ addresses: uniqueList(addressRange, 256) }),
   reply: IpWhitelist,
   refuses: ['STATE.CONFLICT'],
 })

@@ -1,5 +1,5 @@
 import { databaseFault, type Tx } from '../../database/index.ts'
-import { type AccountId, type Instant, type MaybePromise, type Portal, plus, Refusal } from '../../kernel/index.ts'
+import { type AccountId, addMs, type Instant, type MaybePromise, type Portal, Refusal } from '../../kernel/index.ts'
 import { type AddressRange, covers, parseRange } from '../../platform/addresses/index.ts'
 import { createLease } from '../../platform/cache/index.ts'
 import type { IdentityPorts } from '../ports.ts'
@@ -51,7 +51,7 @@ export const createIpWhitelistGuard = (
     tx: Tx | undefined,
   ): Promise<void> => {
     try {
-      await recordMatch(tx ?? database, { portal, accountId, id }, now, plus(now, -activityMs))
+      await recordMatch(tx ?? database, { portal, accountId, id }, now, addMs(now, -activityMs))
     } catch (error) {
       if (tx || !databaseFault(error)) throw error
     }

@@ -1,4 +1,4 @@
-import { type HandlerTable, handlerTable, isoOrNull, toIso } from '../../kernel/index.ts'
+import { createHandlerTable, type HandlerTable, toIso, toIsoOrNull } from '../../kernel/index.ts'
 import { ownAccount } from '../accounts/own-account.ts'
 import type { IdentityPorts } from '../ports.ts'
 import type { Whitelist, whitelistChanges } from './change.ts'
@@ -11,7 +11,7 @@ const render = ({ enabled, entries }: Whitelist) => ({
     bizId: id,
     ...entry,
     createdAt: toIso(createdAt),
-    lastMatchedAt: isoOrNull(lastMatchedAt),
+    lastMatchedAt: toIsoOrNull(lastMatchedAt),
   })),
 })
 
@@ -20,7 +20,7 @@ export const ipWhitelistHandlers = (
   { database }: IdentityPorts,
   changes: ReturnType<typeof whitelistChanges>,
 ): HandlerTable =>
-  handlerTable(contract, {
+  createHandlerTable(contract, {
     readIpWhitelist: async ({ caller }) => {
       const { portal, id, ipWhitelistEnabled } = await ownAccount(database, caller)
       return render({ enabled: ipWhitelistEnabled, entries: await whitelistOf(database, portal, id) })

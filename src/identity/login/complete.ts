@@ -1,5 +1,5 @@
 import { inTransaction, type Tx } from '../../database/index.ts'
-import { type Code, Refusal, type RequestFacts } from '../../kernel/index.ts'
+import { type Code, Refusal, type RequestContext } from '../../kernel/index.ts'
 import type { Account } from '../accounts/account.ts'
 import { lockAccount, recordLastLogin } from '../accounts/store.ts'
 import type { AddressGuard } from '../ip-whitelist/guard.ts'
@@ -47,7 +47,7 @@ export const loginCompleter = (parts: Parts) => {
 
   /** What the account's owner gets to see in the history when a login is refused here. */
   const toldIn = async <T>(
-    facts: RequestFacts,
+    facts: RequestContext,
     account: Account,
     { method }: FactorProof,
     work: Promise<T>,
@@ -64,7 +64,7 @@ export const loginCompleter = (parts: Parts) => {
   /** Under the account's lock: one session per login, and no more sessions than the account may have. */
   const finish = async (
     tx: Tx,
-    facts: RequestFacts,
+    facts: RequestContext,
     login: LiveLogin,
     factor: FactorProof,
   ): Promise<StartedSession> => {
@@ -84,7 +84,7 @@ export const loginCompleter = (parts: Parts) => {
     return started
   }
 
-  return async (facts: RequestFacts, sessionId: string, factor: FactorProof): Promise<CompletedLogin> => {
+  return async (facts: RequestContext, sessionId: string, factor: FactorProof): Promise<CompletedLogin> => {
     const login = await findLogin(ports, facts, sessionId, clock.now())
     const { account } = login
     await toldIn(facts, account, factor, admit({ ...account, accountId: account.id }, facts.clientIp))

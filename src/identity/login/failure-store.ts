@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely'
 import { type Database, type Given, moment, statement, type Tx } from '../../database/index.ts'
-import { days, type Instant, type Portal, plus, toDate } from '../../kernel/index.ts'
+import { addMs, days, type Instant, type Portal, toDate } from '../../kernel/index.ts'
 
 export interface FailureSubject {
   portal: Portal
@@ -108,8 +108,8 @@ export const failuresOf = async (
   rule: FailureRule,
   now: Instant,
 ): Promise<number> => {
-  const windowSince = moment(plus(now, -rule.windowMs))
-  const since = moment(plus(now, -rememberedMs(rule)))
+  const windowSince = moment(addMs(now, -rule.windowMs))
+  const since = moment(addMs(now, -rememberedMs(rule)))
   const counted = judged(
     sql`CASE WHEN window_started_at > ${windowSince} OR blocked_until > ${since} THEN failures ELSE 0 END`,
     sql`CASE WHEN greatest(window_started_at, blocked_until) > ${since} THEN in_a_row ELSE 0 END`,

@@ -1,9 +1,9 @@
 import {
   accountStatus,
   type Caller,
+  createHandlerTable,
   type HandlerTable,
-  handlerTable,
-  type RequestFacts,
+  type RequestContext,
   type Words,
 } from '../../kernel/index.ts'
 import { mfaMethod } from '../mfa/contract.ts'
@@ -19,12 +19,12 @@ interface UseCases {
   sendCode: ReturnType<typeof codeSender>
   complete: ReturnType<typeof loginCompleter>
   refresh: ReturnType<typeof refresher>
-  logout(request: RequestFacts & { caller: Caller }): Promise<number>
+  logout(request: RequestContext & { caller: Caller }): Promise<number>
 }
 
 /** Signing in and out: interface.md 4.2, completions.md, Auth. */
 export const loginHandlers = (words: Words, useCases: UseCases): HandlerTable =>
-  handlerTable(contract, {
+  createHandlerTable(contract, {
     initiateLogin: async (request) => {
       const { email, password } = request.body
       const { sessionId, methods, expiresIn, accountStatus: status } = await useCases.initiate(request, email, password)

@@ -37,9 +37,9 @@ export const createLogin = (parts: LoginParts): HandlerTable => {
   const initiate = loginInitiator(ports, throttle, settings.login)
   const complete = loginCompleter({ ...parts, startSession })
   return loginHandlers(ports.words, {
-    initiate: (facts, email, password) => turns.begin.inTurn(() => initiate(facts, email, password)),
-    sendCode: codeSender(ports, turns.goOn.inTurn, quota, settings.login),
-    complete: (facts, sessionId, factor) => turns.goOn.inTurn(() => complete(facts, sessionId, factor)),
+    initiate: (facts, email, password) => turns.begin.runLimited(() => initiate(facts, email, password)),
+    sendCode: codeSender(ports, turns.goOn.runLimited, quota, settings.login),
+    complete: (facts, sessionId, factor) => turns.goOn.runLimited(() => complete(facts, sessionId, factor)),
     refresh: refresher(parts),
     logout: logout(ports, liveness),
   })

@@ -1,4 +1,4 @@
-import { type AccountStatus, Refusal, type RequestFacts } from '../../kernel/index.ts'
+import { type AccountStatus, Refusal, type RequestContext } from '../../kernel/index.ts'
 import type { Account } from '../accounts/account.ts'
 import { accountByEmail } from '../accounts/store.ts'
 import type { MfaMethod } from '../mfa/contract.ts'
@@ -27,7 +27,7 @@ const mayKnow = (account: Account): boolean => account.status === 'ACTIVE' || ac
 export const loginInitiator = (ports: IdentityPorts, throttle: Throttle, settings: IdentitySettings['login']) => {
   const { database, passwords } = ports
 
-  const verify = async (facts: RequestFacts, email: string, password: string): Promise<Account> => {
+  const verify = async (facts: RequestContext, email: string, password: string): Promise<Account> => {
     const account = await accountByEmail(database, facts.portal, email)
     const matches = await passwords.verify(account?.passwordHash ?? null, password)
     if (account && matches && mayKnow(account)) return account
@@ -37,7 +37,7 @@ export const loginInitiator = (ports: IdentityPorts, throttle: Throttle, setting
   }
 
   /** Only a wrong password counts; a service that is too busy to look at it takes the count back. */
-  const counted = async (facts: RequestFacts, email: string, password: string): Promise<Account> => {
+  const counted = async (facts: RequestContext, email: string, password: string): Promise<Account> => {
     const subject = throttle.subject(facts.portal, email)
     await throttle.count(subject)
     try {
@@ -50,7 +50,7 @@ export const loginInitiator = (ports: IdentityPorts, throttle: Throttle, setting
     }
   }
 
-  const initiate = async (facts: RequestFacts, email: string, password: string): Promise<InitiatedLogin> => {
+  const initiate = async (facts: RequestContext, email: string, password: string): Promise<InitiatedLogin> => {
     const account = await counted(facts, email, password)
     if (account.status !== 'ACTIVE')
       return { sessionId: null, methods: [], expiresIn: 0, accountStatus: account.status }

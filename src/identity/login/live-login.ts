@@ -1,4 +1,4 @@
-import { type Instant, Refusal, type RequestFacts } from '../../kernel/index.ts'
+import { type Instant, Refusal, type RequestContext } from '../../kernel/index.ts'
 import type { Account } from '../accounts/account.ts'
 import { accountById } from '../accounts/store.ts'
 import type { IdentityPorts } from '../ports.ts'
@@ -13,7 +13,7 @@ export interface LiveLogin extends PreLogin {
 /** The login that a session id names, for the client that began it. */
 export const findLogin = async (
   ports: IdentityPorts,
-  facts: RequestFacts,
+  facts: RequestContext,
   sessionId: string,
   now: Instant,
 ): Promise<LiveLogin> => {

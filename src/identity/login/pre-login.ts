@@ -1,4 +1,4 @@
-import { type Instant, type Portal, plus, Refusal, type RequestFacts } from '../../kernel/index.ts'
+import { addMs, type Instant, type Portal, Refusal, type RequestContext } from '../../kernel/index.ts'
 import type { IdentityPorts } from '../ports.ts'
 import { sessionNotFound } from '../session-not-found.ts'
 import type { IdentitySettings } from '../settings.ts'
@@ -16,13 +16,13 @@ export interface PreLogin {
 /** A session that begins: its id leaves once, and what is kept of it is a digest. */
 export const newPreLogin = (
   { clock, digest, randomness }: IdentityPorts,
-  { portal, clientHash }: RequestFacts,
+  { portal, clientHash }: RequestContext,
   { attempts, sessionTtlMs }: IdentitySettings['login'],
 ): { sessionId: string; session: NewLoginSession; now: Instant } => {
   const sessionId = mintToken(randomness)
   const now = clock.now()
   const clientDigest = digest('client-hash', clientHash)
-  const expiresAt = plus(now, sessionTtlMs)
+  const expiresAt = addMs(now, sessionTtlMs)
   return {
     sessionId,
     session: { digest: digest('login-session', sessionId), portal, clientDigest, attempts, expiresAt },
@@ -43,7 +43,7 @@ export const preLoginCode = (portal: Portal, purpose: PreLoginKind, digest: Uint
  */
 export const findPreLogin = async (
   { database, digest }: IdentityPorts,
-  { portal, clientHash }: RequestFacts,
+  { portal, clientHash }: RequestContext,
   kind: PreLoginKind,
   sessionId: string,
   now: Instant,

@@ -1,5 +1,5 @@
 import { inTransaction, type Tx } from '../../database/index.ts'
-import type { AccountId, Instant, RequestFacts } from '../../kernel/index.ts'
+import type { AccountId, Instant, RequestContext } from '../../kernel/index.ts'
 import { actBy, recordAct, recordRefusedAct } from '../../platform/audit/index.ts'
 import type { MfaMethod } from '../mfa/contract.ts'
 import type { IdentityPorts } from '../ports.ts'
@@ -16,7 +16,7 @@ interface Outcome {
 const record = async (
   { ids }: IdentityPorts,
   tx: Tx,
-  facts: RequestFacts,
+  facts: RequestContext,
   { accountId, failure, method }: Outcome,
   at: Instant,
 ): Promise<void> => {
@@ -33,10 +33,10 @@ const record = async (
 export const recordLogin = (
   ports: IdentityPorts,
   tx: Tx,
-  facts: RequestFacts,
+  facts: RequestContext,
   login: { accountId: AccountId; method: MfaMethod },
   at: Instant,
 ): Promise<void> => record(ports, tx, facts, { ...login, failure: null }, at)
 
-export const recordFailedLogin = (ports: IdentityPorts, facts: RequestFacts, failed: Outcome): Promise<void> =>
+export const recordFailedLogin = (ports: IdentityPorts, facts: RequestContext, failed: Outcome): Promise<void> =>
   inTransaction(ports.database, (tx) => record(ports, tx, facts, failed, ports.clock.now()))

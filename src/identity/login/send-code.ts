@@ -1,10 +1,10 @@
 import { inTransaction } from '../../database/index.ts'
 import {
+  addMs,
   type Instant,
-  type InTurn,
   invalid,
-  plus,
-  type RequestFacts,
+  type RequestContext,
+  type RunLimited,
   wholeMinutes,
   wholeSeconds,
 } from '../../kernel/index.ts'
@@ -28,7 +28,7 @@ export interface SentCode {
 /** Mails a code for a login under way. A new code replaces the one before. */
 export const codeSender = (
   ports: IdentityPorts,
-  inTurn: InTurn,
+  inTurn: RunLimited,
   quota: MailQuota,
   settings: IdentitySettings['login'],
 ) => {
@@ -36,7 +36,7 @@ export const codeSender = (
 
   /** Claims the sending and keeps the code in one transaction, so that only the last code sent counts. */
   const putCode = async ({ digest: login, code: owner, session }: LiveLogin, code: string, now: Instant) => {
-    const expiresAt = plus(now, Math.min(settings.codeTtlMs, session.expiresAt - now))
+    const expiresAt = addMs(now, Math.min(settings.codeTtlMs, session.expiresAt - now))
     const claimed = await inTransaction(database, async (tx) => {
       const due = await claimCodeSending(tx, owner.portal, login, now, settings.resendMs)
       if (due) await replaceCode(tx, owner, codeDigest(digest, owner, code), now, expiresAt)
@@ -46,7 +46,7 @@ export const codeSender = (
     return expiresAt - now
   }
 
-  return async (facts: RequestFacts, sessionId: string, method: string): Promise<SentCode> => {
+  return async (facts: RequestContext, sessionId: string, method: string): Promise<SentCode> => {
     if (method !== 'EMAIL') throw invalid('mfaMethod')
     const code = mintCode(randomness)
     const { login, goodFor } = await inTurn(async () => {

@@ -1,8 +1,8 @@
-import { type BoundedQueue, boundedQueue, type QueueLimits } from '../../kernel/index.ts'
+import { type ConcurrencyLimiter, type ConcurrencyLimits, createConcurrencyLimiter } from '../../kernel/index.ts'
 
 export interface LoginTurns {
-  begin: BoundedQueue
-  goOn: BoundedQueue
+  begin: ConcurrencyLimiter
+  goOn: ConcurrencyLimiter
 }
 
 /**
@@ -10,7 +10,7 @@ export interface LoginTurns {
  * theirs: where many sign in at once they wait, and not whoever is signed in already. Logins under way have a line of
  * their own: what has begun is finished, however many would begin.
  */
-export const loginTurns = (limits: QueueLimits): LoginTurns => ({
-  begin: boundedQueue(limits),
-  goOn: boundedQueue(limits),
+export const loginTurns = (limits: ConcurrencyLimits): LoginTurns => ({
+  begin: createConcurrencyLimiter(limits),
+  goOn: createConcurrencyLimiter(limits),
 })

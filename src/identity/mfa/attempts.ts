@@ -1,5 +1,5 @@
 import { inTransaction, type Tx } from '../../database/index.ts'
-import { Refusal, type RequestFacts } from '../../kernel/index.ts'
+import { Refusal, type RequestContext } from '../../kernel/index.ts'
 import { actBy, recordRefusedAct } from '../../platform/audit/index.ts'
 import type { Throttle } from '../login/throttle.ts'
 import type { IdentityPorts } from '../ports.ts'
@@ -7,7 +7,7 @@ import type { OwnSession } from '../sessions/own-session.ts'
 
 /** Tries a code of a session that is under way. `work` answers undefined for a wrong one, having changed nothing. */
 export type TryCode = <T>(
-  facts: RequestFacts,
+  facts: RequestContext,
   session: OwnSession,
   work: (tx: Tx) => Promise<T | undefined>,
 ) => Promise<T>
@@ -17,7 +17,7 @@ export type TryCode = <T>(
  * neither guess on nor keep the owner out. A wrong code is AUTH.CODE_INVALID; too many are ACCESS.RATE_LIMITED.
  */
 export const codeTrial = ({ database, clock }: IdentityPorts, throttle: Throttle): TryCode => {
-  const recordFailure = (facts: RequestFacts, { accountId, sessionId }: OwnSession) => {
+  const recordFailure = (facts: RequestContext, { accountId, sessionId }: OwnSession) => {
     const told = { workspaceId: null, targetId: sessionId, detail: { reason: 'CODE_INVALID' } }
     return recordRefusedAct(database, actBy(accountId, facts, clock.now()), told)
   }

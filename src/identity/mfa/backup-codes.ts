@@ -1,5 +1,5 @@
 import { inTransaction } from '../../database/index.ts'
-import type { Caller, Instant, RequestFacts } from '../../kernel/index.ts'
+import type { Caller, Instant, RequestContext } from '../../kernel/index.ts'
 import { actOf, recordAct } from '../../platform/audit/index.ts'
 import { lockOwnAccount } from '../accounts/own-account.ts'
 import type { Notices } from '../notices/notices.ts'
@@ -10,7 +10,7 @@ import { replaceBackupCodes } from './backup-code-store.ts'
 /** A new set of backup codes, which leaves in clear this once. The old set is dead. */
 export const backupCodeGenerator =
   ({ database, clock, digest, randomness }: IdentityPorts, notices: Notices) =>
-  async (request: RequestFacts & { caller: Caller }): Promise<{ codes: string[]; generatedAt: Instant }> => {
+  async (request: RequestContext & { caller: Caller }): Promise<{ codes: string[]; generatedAt: Instant }> => {
     const codes = mintBackupCodes(randomness)
     const generatedAt = clock.now()
     await inTransaction(database, async (tx) => {

@@ -1,5 +1,12 @@
 import type { Database } from '../../database/index.ts'
-import { type HandlerTable, handlerTable, isoOrNull, type Locale, toIso, type Words } from '../../kernel/index.ts'
+import {
+  createHandlerTable,
+  type HandlerTable,
+  type Locale,
+  toIso,
+  toIsoOrNull,
+  type Words,
+} from '../../kernel/index.ts'
 import { ownAccount } from '../accounts/own-account.ts'
 import { backupCodeCount } from './backup-code.ts'
 import { backupCodeStatus } from './backup-code-store.ts'
@@ -27,7 +34,7 @@ export const mfaHandlers = (parts: Parts): HandlerTable => {
   const render = ({ method, verifiedAt, ...flags }: MfaEntry, locale: Locale) => ({
     mfaMethod: coded(method, locale),
     ...flags,
-    verifiedAt: isoOrNull(verifiedAt),
+    verifiedAt: toIsoOrNull(verifiedAt),
   })
   type Request = Parameters<typeof otp.setup>[0]
   const methodsOf = async ({ caller, locale }: Request) => {
@@ -41,7 +48,7 @@ export const mfaHandlers = (parts: Parts): HandlerTable => {
     return render(found, request.locale)
   }
 
-  return handlerTable(contract, {
+  return createHandlerTable(contract, {
     listMfaMethods: methodsOf,
     readBackupCodeStatus: ({ caller: { portal, accountId } }) => backupCodeStatus(database, portal, accountId),
     generateBackupCodes: async (request) => {

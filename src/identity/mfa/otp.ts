@@ -1,5 +1,5 @@
 import { inTransaction, type Tx } from '../../database/index.ts'
-import { areWithin, type Caller, Refusal, type RequestFacts } from '../../kernel/index.ts'
+import { areWithin, type Caller, Refusal, type RequestContext } from '../../kernel/index.ts'
 import { actOf, recordAct } from '../../platform/audit/index.ts'
 import type { Account } from '../accounts/account.ts'
 import { lockOwnAccount, ownAccount } from '../accounts/own-account.ts'
@@ -14,7 +14,7 @@ import { activatePendingSecret, putPendingSecret, readOtp, removeOtp } from './o
 import type { FactorProver } from './prove.ts'
 import { otpauthUri, secretBytes, secretText, stepOf } from './totp.ts'
 
-type Request = RequestFacts & { caller: Caller }
+type Request = RequestContext & { caller: Caller }
 
 interface Parts {
   ports: IdentityPorts

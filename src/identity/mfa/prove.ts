@@ -1,5 +1,5 @@
 import type { Tx } from '../../database/index.ts'
-import type { AccountId, Instant, Portal, RequestFacts } from '../../kernel/index.ts'
+import type { AccountId, Instant, Portal, RequestContext } from '../../kernel/index.ts'
 import { type CodeOwner, spendCode } from '../login/code-store.ts'
 import { codeDigest } from '../login/one-time-code.ts'
 import type { Notices } from '../notices/notices.ts'
@@ -32,7 +32,7 @@ export type FactorProver = (
   tx: Tx,
   owner: FactorOwner,
   proof: FactorProof,
-  facts: RequestFacts,
+  facts: RequestContext,
   now: Instant,
 ) => Promise<boolean>
 

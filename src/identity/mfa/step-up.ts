@@ -1,4 +1,4 @@
-import { type Caller, plus, type RequestFacts, wholeMinutes, wholeSeconds } from '../../kernel/index.ts'
+import { addMs, type Caller, type RequestContext, wholeMinutes, wholeSeconds } from '../../kernel/index.ts'
 import { actOf, recordAct } from '../../platform/audit/index.ts'
 import { ownAccount } from '../accounts/own-account.ts'
 import { requireResendable, sentTooSoon } from '../login/code-resend.ts'
@@ -15,7 +15,7 @@ import type { IdentitySettings } from '../settings.ts'
 import type { TryCode } from './attempts.ts'
 import type { FactorProof, FactorProver } from './prove.ts'
 
-type Request = RequestFacts & { caller: Caller }
+type Request = RequestContext & { caller: Caller }
 
 const codeOwner = ({ portal, sessionId }: OwnSession) => ({ portal, owner: sessionId, purpose: 'STEP_UP' }) as const
 
@@ -29,7 +29,7 @@ export const stepUpSender =
     const owner = codeOwner(session)
     const now = clock.now()
     const code = mintCode(randomness)
-    const expiresAt = plus(now, codeTtlMs)
+    const expiresAt = addMs(now, codeTtlMs)
     requireResendable(await codeSentAt(database, owner), now, resendMs)
     // Where it refuses, the code that was mailed before stays good.
     await quota(session.portal, session.accountId)

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { bizId, instantOf, portals } from '../../kernel/index.ts'
+import { bizId, portals, toInstant } from '../../kernel/index.ts'
 
 const credentialChanges = [
   'PASSWORD_SET',
@@ -24,6 +24,6 @@ export const Notice = z.object({
   about: z.enum([...credentialChanges, 'NEW_DEVICE']),
   clientIp: z.string(),
   device: z.string(),
-  at: z.int().transform(instantOf),
+  at: z.int().transform(toInstant),
 })
 export type Notice = z.output<typeof Notice>

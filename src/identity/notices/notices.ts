@@ -1,5 +1,5 @@
 import type { Tx } from '../../database/index.ts'
-import type { AccountId, Ids, Instant, Portal, RequestFacts } from '../../kernel/index.ts'
+import type { AccountId, Ids, Instant, Portal, RequestContext } from '../../kernel/index.ts'
 import { enqueueJob } from '../../platform/jobs/index.ts'
 import { type CredentialChange, type Notice, noticeJob } from './notice.ts'
 
@@ -7,7 +7,7 @@ interface Addressee {
   portal: Portal
   id: AccountId
 }
-type Where = Pick<RequestFacts, 'clientIp' | 'userAgent'>
+type Where = Pick<RequestContext, 'clientIp' | 'userAgent'>
 
 /**
  * Mails that nobody asked for. Each is a job that is written in the transaction of what it tells of, so that neither comes

@@ -1,5 +1,5 @@
 import { inTransaction, type Tx } from '../../database/index.ts'
-import { type Caller, type Instant, invalid, Refusal, type RequestFacts } from '../../kernel/index.ts'
+import { type Caller, type Instant, invalid, Refusal, type RequestContext } from '../../kernel/index.ts'
 import { actOf, recordAct, recordRefusedAct } from '../../platform/audit/index.ts'
 import type { Account } from '../accounts/account.ts'
 import { ownAccount } from '../accounts/own-account.ts'
@@ -14,7 +14,7 @@ import { setPassword } from './password-store.ts'
 import type { PasswordRule } from './rule.ts'
 import { voidPasswordTokens } from './token-store.ts'
 
-type Request = RequestFacts & { caller: Caller }
+type Request = RequestContext & { caller: Caller }
 
 interface Parts {
   ports: IdentityPorts

@@ -1,5 +1,5 @@
 import { inTransaction } from '../../database/index.ts'
-import { invalid, plus, type RequestFacts, wholeMinutes } from '../../kernel/index.ts'
+import { addMs, invalid, type RequestContext, wholeMinutes } from '../../kernel/index.ts'
 import { actBy, recordAct } from '../../platform/audit/index.ts'
 import type { Account } from '../accounts/account.ts'
 import { accountByEmail } from '../accounts/store.ts'
@@ -20,7 +20,7 @@ export const forgotPassword = (ports: IdentityPorts, { passwords: settings, port
   const { background, cache, clock, database, digest, mailer, randomness, robots } = ports
   const quota = mailQuota(cache, 'forgot', (portal) => portals[portal].forgot)
 
-  const sendLink = async (facts: RequestFacts, email: string): Promise<void> => {
+  const sendLink = async (facts: RequestContext, email: string): Promise<void> => {
     const { portal, locale } = facts
     const account = await accountByEmail(database, portal, email)
     if (!mayReset(account)) return
@@ -28,7 +28,7 @@ export const forgotPassword = (ports: IdentityPorts, { passwords: settings, port
     const now = clock.now()
     const kept = { digest: digest('password-token', token), portal, accountId: account.id, purpose: 'RESET' } as const
     await inTransaction(database, async (tx) => {
-      await insertPasswordToken(tx, { ...kept, expiresAt: plus(now, settings.resetTtlMs) }, now)
+      await insertPasswordToken(tx, { ...kept, expiresAt: addMs(now, settings.resetTtlMs) }, now)
       // Whoever asks has not said who they are: the account is what it is about.
       await recordAct(tx, actBy(null, facts, now), { workspaceId: null, targetId: account.id })
     })
@@ -38,7 +38,7 @@ export const forgotPassword = (ports: IdentityPorts, { passwords: settings, port
     await mailer.send({ to: account.email, template: 'password-reset', locale, values: { url, minutes } })
   }
 
-  return async (facts: RequestFacts, email: string, turnstileToken: string): Promise<void> => {
+  return async (facts: RequestContext, email: string, turnstileToken: string): Promise<void> => {
     if (!(await robots.passes(turnstileToken, facts.clientIp))) throw invalid('turnstileToken')
     await quota(facts.portal, addressSubject(digest, email))
     background.run('password-forgot', () => sendLink(facts, email))

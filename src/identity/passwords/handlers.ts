@@ -1,4 +1,4 @@
-import { type HandlerTable, handlerTable, toIso, type Words } from '../../kernel/index.ts'
+import { createHandlerTable, type HandlerTable, toIso, type Words } from '../../kernel/index.ts'
 import type { passwordChanger } from './change.ts'
 import * as contract from './contract.ts'
 import type { forgotPassword } from './forgot.ts'
@@ -12,7 +12,7 @@ interface UseCases {
 
 /** Recovery and rotation of passwords: completions.md, Auth. */
 export const passwordHandlers = (words: Words, { forgot, setByToken, change }: UseCases): HandlerTable =>
-  handlerTable(contract, {
+  createHandlerTable(contract, {
     forgotPassword: async (request) => {
       const { email, turnstileToken } = request.body
       await forgot(request, email, turnstileToken)

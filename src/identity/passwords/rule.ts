@@ -1,4 +1,5 @@
-import { invalid, longestPassword, passwordLength, shortestPassword } from '../../kernel/index.ts'
+import { maxPasswordLength, minPasswordLength, passwordLength } from '../../contract/account-fields.ts'
+import { invalid } from '../../kernel/index.ts'
 import type { IdentityPorts } from '../ports.ts'
 import type { IdentitySettings } from '../settings.ts'
 import { strengthEstimate } from './strength.ts'
@@ -34,7 +35,7 @@ export const passwordRule = (
   return async (password, about) => {
     const normal = password.normalize('NFKC')
     const length = passwordLength(normal)
-    if (length < shortestPassword || length > longestPassword) throw refused('too short or too long')
+    if (length < minPasswordLength || length > maxPasswordLength) throw refused('too short or too long')
     const words = [...blocklist, ...wordsOf(about)]
     if (beside(normal, words).length < leastBeside) throw refused('made of words on the blocklist')
     const estimate = await strengthEstimate()

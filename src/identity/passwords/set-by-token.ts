@@ -1,5 +1,5 @@
 import { inTransaction, type Tx } from '../../database/index.ts'
-import type { Instant, RequestFacts } from '../../kernel/index.ts'
+import type { Instant, RequestContext } from '../../kernel/index.ts'
 import { actBy, recordAct } from '../../platform/audit/index.ts'
 import type { Account } from '../accounts/account.ts'
 import { accountById, lockAccount } from '../accounts/store.ts'
@@ -42,7 +42,7 @@ export const passwordSetter = ({ ports, rule, throttle, liveness, notices }: Par
   /** The account is held before its token is spent: whatever else changes a password takes them in this order. */
   const set = async (
     tx: Tx,
-    facts: RequestFacts,
+    facts: RequestContext,
     named: NamedToken,
     { portal, id }: Account,
     hash: string,
@@ -71,7 +71,7 @@ export const passwordSetter = ({ ports, rule, throttle, liveness, notices }: Par
   }
 
   return async (
-    facts: RequestFacts,
+    facts: RequestContext,
     purpose: PasswordTokenPurpose,
     token: string,
     password: string,

@@ -2,11 +2,11 @@ import { inTransaction, type Tx } from '../../database/index.ts'
 import {
   type AccountId,
   type AccountStatus,
+  addMs,
   type Instant,
   invalid,
-  plus,
   Refusal,
-  type RequestFacts,
+  type RequestContext,
 } from '../../kernel/index.ts'
 
 import { actBy, recordAct } from '../../platform/audit/index.ts'
@@ -40,7 +40,7 @@ const fallbackCountry = 'US'
 export const registrationCompleter = (ports: IdentityPorts, settings: IdentitySettings) => {
   const { database, clock, digest, ids, isCountry, openWorkspace, randomness } = ports
 
-  const accountOf = (facts: RequestFacts, { email }: LiveRegistration, person: Person, now: Instant): NewAccount => ({
+  const accountOf = (facts: RequestContext, { email }: LiveRegistration, person: Person, now: Instant): NewAccount => ({
     id: ids.next<'account'>(),
     portal: facts.portal,
     institutionId: ids.next<'institution'>(),
@@ -59,7 +59,7 @@ export const registrationCompleter = (ports: IdentityPorts, settings: IdentitySe
 
   const make = async (
     tx: Tx,
-    facts: RequestFacts,
+    facts: RequestContext,
     registration: LiveRegistration,
     account: NewAccount,
     now: Instant,
@@ -72,14 +72,14 @@ export const registrationCompleter = (ports: IdentityPorts, settings: IdentitySe
     await openWorkspace(tx, { ...opening, at: now })
     const token = mintToken(randomness)
     const kept = { digest: digest('password-token', token), portal: facts.portal, accountId: account.id }
-    const expiresAt = plus(now, settings.passwords.initTtlMs)
+    const expiresAt = addMs(now, settings.passwords.initTtlMs)
     await insertPasswordToken(tx, { ...kept, purpose: 'INIT', expiresAt }, now)
     const told = { workspaceId: null, targetId: account.id, detail: { status: account.status } }
     await recordAct(tx, actBy(account.id, facts, now), told)
     return token
   }
 
-  return async (facts: RequestFacts, sessionId: string, person: Person): Promise<NewcomerAccount> => {
+  return async (facts: RequestContext, sessionId: string, person: Person): Promise<NewcomerAccount> => {
     const now = clock.now()
     openRegistration(settings.portals, facts.portal)
     const registration = await findRegistration(ports, facts, sessionId, now)

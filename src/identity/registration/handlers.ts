@@ -1,4 +1,4 @@
-import { accountStatus, type HandlerTable, handlerTable } from '../../kernel/index.ts'
+import { accountStatus, createHandlerTable, type HandlerTable } from '../../kernel/index.ts'
 
 import type { Throttle } from '../login/throttle.ts'
 import type { IdentityPorts } from '../ports.ts'
@@ -17,7 +17,7 @@ export const registrationHandlers = (
   const initiate = registrationInitiator(ports, settings)
   const verify = emailVerifier(ports, throttle, settings.portals)
   const complete = registrationCompleter(ports, settings)
-  return handlerTable(contract, {
+  return createHandlerTable(contract, {
     initiateRegistration: (request) => initiate(request, request.body.email, request.body.turnstileToken),
     verifyRegistrationEmail: async (request) => {
       const { sessionId, code } = request.body

@@ -1,5 +1,5 @@
 import { inTransaction } from '../../database/index.ts'
-import { invalid, parseLocale, plus, type RequestFacts, wholeMinutes, wholeSeconds } from '../../kernel/index.ts'
+import { addMs, invalid, parseLocale, type RequestContext, wholeMinutes, wholeSeconds } from '../../kernel/index.ts'
 import type { Account } from '../accounts/account.ts'
 import { accountByEmail } from '../accounts/store.ts'
 import { replaceCode } from '../login/code-store.ts'
@@ -31,19 +31,19 @@ export const registrationInitiator = (ports: IdentityPorts, { login: settings, p
     return mailer.send({ to: email, template: 'account-exists', locale: parseLocale(language), values })
   }
 
-  const sendCode = async (facts: RequestFacts, email: string, session: NewLoginSession): Promise<void> => {
+  const sendCode = async (facts: RequestContext, email: string, session: NewLoginSession): Promise<void> => {
     const { portal, locale } = facts
     const owner = preLoginCode(portal, 'REGISTRATION', session.digest)
     const code = mintCode(randomness)
     const now = clock.now()
     const goodFor = Math.min(settings.codeTtlMs, session.expiresAt - now)
-    const expiresAt = plus(now, goodFor)
+    const expiresAt = addMs(now, goodFor)
     await inTransaction(database, (tx) => replaceCode(tx, owner, codeDigest(digest, owner, code), now, expiresAt))
     const minutes = String(wholeMinutes(goodFor))
     await mailer.send({ to: email, template: 'registration-code', locale, values: { code, minutes } })
   }
 
-  return async (facts: RequestFacts, email: string, turnstileToken: string): Promise<InitiatedRegistration> => {
+  return async (facts: RequestContext, email: string, turnstileToken: string): Promise<InitiatedRegistration> => {
     const { portal } = facts
     openRegistration(portals, portal)
     if (!(await robots.passes(turnstileToken, facts.clientIp))) throw invalid('turnstileToken')

@@ -1,4 +1,4 @@
-import { type Instant, type Portal, Refusal, type RequestFacts } from '../../kernel/index.ts'
+import { type Instant, type Portal, Refusal, type RequestContext } from '../../kernel/index.ts'
 import { findPreLogin, type PreLogin } from '../login/pre-login.ts'
 import type { IdentityPorts } from '../ports.ts'
 import { sessionNotFound } from '../session-not-found.ts'
@@ -20,7 +20,7 @@ export const openRegistration = (portals: IdentitySettings['portals'], portal: P
 /** The registration that a session id names, for the client that began it. */
 export const findRegistration = async (
   ports: IdentityPorts,
-  facts: RequestFacts,
+  facts: RequestContext,
   sessionId: string,
   now: Instant,
 ): Promise<LiveRegistration> => {

@@ -1,5 +1,5 @@
 import { inTransaction } from '../../database/index.ts'
-import { Refusal, type RequestFacts } from '../../kernel/index.ts'
+import { Refusal, type RequestContext } from '../../kernel/index.ts'
 import { actBy, recordRefusedAct } from '../../platform/audit/index.ts'
 import { spendCode } from '../login/code-store.ts'
 import { countAttempt, recordVerifiedEmail } from '../login/login-session-store.ts'
@@ -18,7 +18,7 @@ export const emailVerifier = (ports: IdentityPorts, throttle: Throttle, portals:
   const { database, clock, digest } = ports
 
   const prove = async (
-    { portal }: RequestFacts,
+    { portal }: RequestContext,
     { email, code: owner, digest: session }: LiveRegistration,
     code: string,
   ): Promise<void> => {
@@ -34,7 +34,7 @@ export const emailVerifier = (ports: IdentityPorts, throttle: Throttle, portals:
     })
   }
 
-  return async (facts: RequestFacts, sessionId: string, code: string): Promise<void> => {
+  return async (facts: RequestContext, sessionId: string, code: string): Promise<void> => {
     openRegistration(portals, facts.portal)
     const registration = await findRegistration(ports, facts, sessionId, clock.now())
     try {

@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache'
-import { type Instant, type MaybePromise, type Portal, plus, rateLimited } from '../../kernel/index.ts'
+import { addMs, type Instant, type MaybePromise, type Portal, rateLimited } from '../../kernel/index.ts'
 import type { WindowName } from '../../platform/cache/index.ts'
 import type { IdentityPorts } from '../ports.ts'
 import type { IdentitySettings } from '../settings.ts'
@@ -83,7 +83,7 @@ export const createChannelSessions = (
       })
       if (epoch === undefined)
         throw rateLimited(minuteMs - (createdAt % minuteMs), 'too many channel sessions in this minute')
-      const expiresAt = plus(createdAt, sessionTtlMs)
+      const expiresAt = addMs(createdAt, sessionTtlMs)
       const content = {
         windowId: Buffer.from(randomness.bytes(windowIdBytes)),
         epoch: Buffer.from(epoch, 'base64url'),

@@ -1,4 +1,4 @@
-import { type HandlerTable, handlerTable, Refusal, toIso } from '../../kernel/index.ts'
+import { createHandlerTable, type HandlerTable, Refusal, toIso } from '../../kernel/index.ts'
 import type { ChannelSessions } from './channel-sessions.ts'
 import * as contract from './contract.ts'
 import type { ChannelKeyRing } from './key-ring.ts'
@@ -12,7 +12,7 @@ export const secureChannelHandlers = (
   sessions: ChannelSessions,
   readOpening: ReturnType<typeof openingReader>,
 ): HandlerTable =>
-  handlerTable(contract, {
+  createHandlerTable(contract, {
     readPublicKey: async () => {
       const key = await ring.offered()
       return {

@@ -1,6 +1,6 @@
 import { createPrivateKey, generateKeyPair, type KeyObject } from 'node:crypto'
 import { promisify } from 'node:util'
-import { type Instant, plus } from '../../kernel/index.ts'
+import { addMs, type Instant } from '../../kernel/index.ts'
 import type { IdentityPorts } from '../ports.ts'
 import type { IdentitySettings } from '../settings.ts'
 import { addChannelKey, readChannelKeys } from './key-store.ts'
@@ -46,7 +46,7 @@ export const createChannelKeyRing = (
   }
 
   const lasting = (): ChannelKey | undefined => {
-    const until = plus(clock.now(), keyOverlapMs)
+    const until = addMs(clock.now(), keyOverlapMs)
     return keys.find((key) => key.expiresAt > until && key.createdAt <= clock.now())
   }
 
@@ -62,7 +62,7 @@ export const createChannelKeyRing = (
     const keyId: string = ids.next<'channelKey'>()
     const createdAt = clock.now()
     const privateKey = secretBox.seal('channel-key', keyId, pair.privateKey)
-    const key = { keyId, publicKey: pair.publicKey, privateKey, createdAt, expiresAt: plus(createdAt, keyTtlMs) }
+    const key = { keyId, publicKey: pair.publicKey, privateKey, createdAt, expiresAt: addMs(createdAt, keyTtlMs) }
     await addChannelKey(database, key, keyOverlapMs)
     await read()
     const made = lasting()

@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import { type Database, inTransaction, moment } from '../../database/index.ts'
-import { type Instant, plus, toDate } from '../../kernel/index.ts'
+import { addMs, type Instant, toDate } from '../../kernel/index.ts'
 
 /** A channel key as it lies in the store: its private half sealed. */
 export interface StoredChannelKey {
@@ -36,7 +36,7 @@ export const addChannelKey = (database: Database, key: StoredChannelKey, overlap
     const fresh = await tx
       .selectFrom('channel_keys')
       .select('key_id')
-      .where('expires_at', '>', moment(plus(key.createdAt, overlap)))
+      .where('expires_at', '>', moment(addMs(key.createdAt, overlap)))
       .where('created_at', '<=', moment(key.createdAt))
       .executeTakeFirst()
     if (fresh) return

@@ -1,5 +1,5 @@
 import type { ChannelPort, SealedRequest } from '../../gateway/ports.ts'
-import { type Randomness, whenReady } from '../../kernel/index.ts'
+import { type Randomness, thenSync } from '../../kernel/index.ts'
 import type { ChannelSession, ChannelSessions } from './channel-sessions.ts'
 import { type CompactJwe, hasExactly, parseCompactJwe } from './compact-jwe.ts'
 import { decryptDirect, encryptDirect } from './direct-encryption.ts'
@@ -41,7 +41,7 @@ export const createSealedBodies = (sessions: ChannelSessions, randomness: Random
     const seq = jwe?.encryptedKey.length === 0 ? sequenceOf(jwe.header, sealed) : undefined
     if (!plaintext || !session || seq === undefined) return undefined
     const seal = sealer({ alg: 'dir', enc: 'A256GCM', kid: sealed.sessionId, seq }, session.key)
-    return whenReady(sessions.spend(session, seq), (isGood) => (isGood ? { plaintext, seal } : undefined))
+    return thenSync(sessions.spend(session, seq), (isGood) => (isGood ? { plaintext, seal } : undefined))
   }
 
   return {
@@ -50,7 +50,7 @@ export const createSealedBodies = (sessions: ChannelSessions, randomness: Random
       const session = sessions.read(sessionId, owner)
       if (!session) return undefined
       const seal = sealer({ alg: 'dir', enc: 'A256GCM', kid: sessionId }, session.key)
-      return whenReady(sessions.isOpen(session), (isOpen) => (isOpen ? seal : undefined))
+      return thenSync(sessions.isOpen(session), (isOpen) => (isOpen ? seal : undefined))
     },
   }
 }

@@ -1,4 +1,4 @@
-import { type Instant, instantOf, type Portal } from '../../kernel/index.ts'
+import { type Instant, type Portal, toInstant } from '../../kernel/index.ts'
 import type { SecretBox } from '../../platform/crypto/index.ts'
 import { decodeBase64url } from './compact-jwe.ts'
 
@@ -65,6 +65,6 @@ export const openSessionId = (
     // Not a view of the pool of 64 KB that the bytes may lie in: a remembered session would keep all of it.
     key: Uint8Array.from(bytes.subarray(afterEpoch, afterKey)),
     openedInMinute: bytes.readUIntBE(afterKey, numberBytes),
-    expiresAt: instantOf(bytes.readUIntBE(afterKey + numberBytes, numberBytes)),
+    expiresAt: toInstant(bytes.readUIntBE(afterKey + numberBytes, numberBytes)),
   }
 }

@@ -2,14 +2,14 @@ import { timingSafeEqual } from 'node:crypto'
 import { type Database, databaseFault } from '../../database/index.ts'
 import type { Credential } from '../../gateway/ports.ts'
 import {
+  addMs,
   type Caller,
   type Clock,
   type Instant,
   type MaybePromise,
   type Permission,
-  plus,
   Refusal,
-  whenReady,
+  thenSync,
 } from '../../kernel/index.ts'
 import type { IpWhitelistGuard } from '../ip-whitelist/guard.ts'
 import { rememberDigests } from '../remembered-digests.ts'
@@ -69,7 +69,7 @@ export const authenticator = (parts: Parts): ((credential: Credential) => MaybeP
   const noteActivity = async (session: OpenSession): Promise<void> => {
     const now = clock.now()
     try {
-      await recordActivity(database, session, now, plus(now, settings.idleMs))
+      await recordActivity(database, session, now, addMs(now, settings.idleMs))
     } catch (error) {
       // A store that can be read and not written (its disk is full) still serves reading; the session ends the sooner.
       if (!databaseFault(error)) throw error
@@ -90,11 +90,11 @@ export const authenticator = (parts: Parts): ((credential: Credential) => MaybeP
   }
 
   return (credential) =>
-    whenReady(parts.readToken(credential.token, credential.cameAt ?? clock.now()), (claims) => {
+    thenSync(parts.readToken(credential.token, credential.cameAt ?? clock.now()), (claims) => {
       if (!claims) throw refuse('the token is not one of ours, or not good now')
       checkBinding(claims, credential)
       const { anew } = credential
-      return whenReady(liveness.find(claims.portal, claims.sessionId, anew), (session) =>
+      return thenSync(liveness.find(claims.portal, claims.sessionId, anew), (session) =>
         admit(checkAlive(session, claims), credential.clientIpAt?.(claims.portal) ?? credential.clientIp, anew),
       )
     })

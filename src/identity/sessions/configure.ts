@@ -1,5 +1,5 @@
 import { type Database, inTransaction, type Tx } from '../../database/index.ts'
-import { type Caller, Refusal, type RequestFacts } from '../../kernel/index.ts'
+import { type Caller, Refusal, type RequestContext } from '../../kernel/index.ts'
 import { actOf, recordAct } from '../../platform/audit/index.ts'
 import { lockAccount } from '../accounts/store.ts'
 import type { IdentityPorts } from '../ports.ts'
@@ -21,7 +21,7 @@ export const sessionConfiguration =
 /** Bounds the account's sessions. Where it has more, the oldest ones end; the one that asks stays. */
 export const sessionBounder =
   ({ database, clock }: IdentityPorts, liveness: Liveness) =>
-  async (request: RequestFacts & { caller: Caller }, maxSessions: number): Promise<SessionConfiguration> => {
+  async (request: RequestContext & { caller: Caller }, maxSessions: number): Promise<SessionConfiguration> => {
     const { portal, accountId, sessionId } = ownSession(request.caller)
     const bound = async (tx: Tx) => {
       const now = clock.now()

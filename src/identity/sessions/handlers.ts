@@ -1,4 +1,11 @@
-import { type HandlerTable, handlerTable, intervalOf, isoOrNull, mapPage, toIso } from '../../kernel/index.ts'
+import {
+  createHandlerTable,
+  type HandlerTable,
+  mapPage,
+  parseInterval,
+  toIso,
+  toIsoOrNull,
+} from '../../kernel/index.ts'
 import { loginHistory } from '../login/history-store.ts'
 import type { IdentityPorts } from '../ports.ts'
 import type { SessionConfiguration } from './config-store.ts'
@@ -12,8 +19,8 @@ const render = (found: SessionConfiguration) => ({
   accountBizId: found.accountId,
   ssoEnabled: found.ssoEnabled,
   maxSessions: found.maxSessions,
-  passwordChangedAt: isoOrNull(found.passwordChangedAt),
-  lastLoginAt: isoOrNull(found.lastLoginAt),
+  passwordChangedAt: toIsoOrNull(found.passwordChangedAt),
+  lastLoginAt: toIsoOrNull(found.lastLoginAt),
   lastLoginIp: found.lastLoginIp,
 })
 
@@ -24,7 +31,7 @@ export const sessionHandlers = (ports: IdentityPorts, liveness: Liveness): Handl
   const bound = sessionBounder(ports, liveness)
   const terminate = sessionTerminator(ports, liveness)
   const terminateOthers = otherSessionsTerminator(ports, liveness)
-  return handlerTable(contract, {
+  return createHandlerTable(contract, {
     listSessions: async ({ caller: { portal, accountId, sessionId } }) => {
       const sessions = await activeSessions(database, portal, accountId, clock.now())
       return sessions.map(({ loginAt, lastActivityAt, ...session }) => ({
@@ -39,7 +46,7 @@ export const sessionHandlers = (ports: IdentityPorts, liveness: Liveness): Handl
     configureSessions: async (request) => render(await bound(request, request.body.maxConcurrentSessions)),
     listLoginHistory: async ({ caller: { portal, accountId }, query }) => {
       const { startTime, endTime, sortOrder, ...page } = query
-      const { from, to: until } = intervalOf({ startTime, endTime })
+      const { from, to: until } = parseInterval({ startTime, endTime })
       const history = await loginHistory(database, { portal, accountId, sortOrder, from, until, ...page })
       return mapPage(history, ({ loginAt, id, ...entry }) => ({ bizId: id, loginTime: toIso(loginAt), ...entry }))
     },

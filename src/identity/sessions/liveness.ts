@@ -1,5 +1,5 @@
 import type { Database } from '../../database/index.ts'
-import { type Clock, type MaybePromise, type Portal, type SessionId, whenReady } from '../../kernel/index.ts'
+import { type Clock, type MaybePromise, type Portal, type SessionId, thenSync } from '../../kernel/index.ts'
 import { createLease } from '../../platform/cache/index.ts'
 import type { IdentitySettings } from '../settings.ts'
 import { type OpenSession, readOpenSession } from './store.ts'
@@ -21,7 +21,7 @@ export const createLiveness = (
   return {
     find: (portal, id, anew) => {
       if (anew) sessions.forget(id)
-      return whenReady(
+      return thenSync(
         sessions.read(id, () => readOpenSession(database, portal, id)),
         (session) => (session?.portal === portal ? session : undefined),
       )

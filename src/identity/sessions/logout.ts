@@ -1,5 +1,5 @@
 import { inTransaction } from '../../database/index.ts'
-import type { Caller, RequestFacts } from '../../kernel/index.ts'
+import type { Caller, RequestContext } from '../../kernel/index.ts'
 import { actOf, recordAct } from '../../platform/audit/index.ts'
 import type { IdentityPorts } from '../ports.ts'
 import type { Liveness } from './liveness.ts'
@@ -9,7 +9,7 @@ import { endSession } from './store.ts'
 /** Ends the caller's own session; answers how many that ended, 0 where another call was faster. */
 export const logout =
   ({ database, clock }: IdentityPorts, liveness: Liveness) =>
-  async (request: RequestFacts & { caller: Caller }): Promise<number> => {
+  async (request: RequestContext & { caller: Caller }): Promise<number> => {
     const { portal, accountId, sessionId } = ownSession(request.caller)
     const ended = await inTransaction(database, async (tx) => {
       const open = await endSession(tx, { portal, accountId, id: sessionId }, 'LOGOUT', clock.now())

@@ -1,5 +1,5 @@
 import type { Tx } from '../../database/index.ts'
-import { type Instant, plus, type RequestFacts, type SessionId } from '../../kernel/index.ts'
+import { addMs, type Instant, type RequestContext, type SessionId } from '../../kernel/index.ts'
 import type { Account } from '../accounts/account.ts'
 import type { IdentityPorts } from '../ports.ts'
 import type { IdentitySettings } from '../settings.ts'
@@ -21,15 +21,15 @@ export interface StartedSession {
 /** Begins a session with its first refresh token. The caller holds the account's row, so the bound holds as well. */
 export const sessionStarter =
   ({ ids, randomness, digest }: IdentityPorts, settings: IdentitySettings['sessions']) =>
-  async (tx: Tx, account: Account, facts: RequestFacts, now: Instant): Promise<StartedSession> => {
+  async (tx: Tx, account: Account, facts: RequestContext, now: Instant): Promise<StartedSession> => {
     const { portal, id: accountId } = account
     const bound = { portal, accountId, keep: account.maxSessions - 1, except: null, reason: 'DISPLACED' } as const
     const displaced = await endOldestSessions(tx, bound, now)
     const sessionId = ids.next<'session'>()
     const clientDigest = digest('client-hash', facts.clientHash)
-    const expiresAt = plus(now, settings.absoluteMs)
+    const expiresAt = addMs(now, settings.absoluteMs)
     const { clientIp, userAgent } = facts
-    const idleExpiresAt = plus(now, settings.idleMs)
+    const idleExpiresAt = addMs(now, settings.idleMs)
     const session = { id: sessionId, portal, accountId, clientDigest, clientIp, userAgent, idleExpiresAt, expiresAt }
     await insertSession(tx, session, now)
     const refreshToken = mintToken(randomness)

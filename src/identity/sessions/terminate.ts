@@ -1,5 +1,5 @@
 import { inTransaction } from '../../database/index.ts'
-import { bizId, type Caller, isBizId, notFound, type RequestFacts } from '../../kernel/index.ts'
+import { bizId, type Caller, isBizId, notFound, type RequestContext } from '../../kernel/index.ts'
 import { actOf, recordAct } from '../../platform/audit/index.ts'
 import { lockAccount } from '../accounts/store.ts'
 import type { IdentityPorts } from '../ports.ts'
@@ -8,7 +8,7 @@ import type { Liveness } from './liveness.ts'
 import { ownSession } from './own-session.ts'
 import { endSession } from './store.ts'
 
-type Request = RequestFacts & { caller: Caller }
+type Request = RequestContext & { caller: Caller }
 
 /** Ends one of the caller's sessions, its current one too. Another account's is as unknown as one that never was. */
 export const sessionTerminator =

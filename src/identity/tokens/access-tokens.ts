@@ -1,5 +1,5 @@
 import { decodeProtectedHeader, jwtVerify, SignJWT } from 'jose'
-import { type AccountId, type Instant, type Portal, plus, type SessionId, toDate } from '../../kernel/index.ts'
+import { type AccountId, addMs, type Instant, type Portal, type SessionId, toDate } from '../../kernel/index.ts'
 import type { IdentityPorts } from '../ports.ts'
 import type { IdentitySettings } from '../settings.ts'
 import { type AccessClaims, accessTokenType, audienceOf, keyIdOf, parseClaims } from './claims.ts'
@@ -50,7 +50,7 @@ export const createAccessTokens = (
       const now = clock.now()
       const { kid, privateKey } = await keys.signing()
       const issued = epochSeconds(now)
-      const expires = Math.min(Math.ceil(plus(now, accessTtlMs) / 1_000), epochSeconds(sessionExpiresAt))
+      const expires = Math.min(Math.ceil(addMs(now, accessTtlMs) / 1_000), epochSeconds(sessionExpiresAt))
       const accessToken = await new SignJWT({ sid: sessionId, client: clientOf(clientHash) })
         .setProtectedHeader({ alg: 'EdDSA', typ: accessTokenType, kid })
         .setIssuer(issuer)

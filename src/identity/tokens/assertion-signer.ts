@@ -1,11 +1,11 @@
 import { SignJWT } from 'jose'
-import { type AssertionSigner, type Clock, type Ids, plus } from '../../kernel/index.ts'
+import { type AssertionSigner, addMs, type Clock, type Ids } from '../../kernel/index.ts'
 import { assertionType } from './claims.ts'
 import type { SigningKeys } from './signing-keys.ts'
 
 /** Signs with the keys of the access tokens, so that one JWK Set checks both. */
 export const createAssertionSigner = (keys: SigningKeys, clock: Clock, ids: Ids, issuer: string): AssertionSigner => ({
-  sign: async ({ audience, claims, ttl }) => {
+  sign: async ({ audience, claims, ttlMs: ttl }) => {
     const { kid, privateKey } = await keys.signing()
     const now = clock.now()
     const issued = Math.floor(now / 1_000)
@@ -16,7 +16,7 @@ export const createAssertionSigner = (keys: SigningKeys, clock: Clock, ids: Ids,
       .setJti(ids.next<'assertion'>())
       .setIssuedAt(issued)
       .setNotBefore(issued)
-      .setExpirationTime(Math.ceil(plus(now, ttl) / 1_000))
+      .setExpirationTime(Math.ceil(addMs(now, ttl) / 1_000))
       .sign(privateKey)
   },
 })

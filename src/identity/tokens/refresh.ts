@@ -1,5 +1,5 @@
 import { inTransaction, type Tx } from '../../database/index.ts'
-import { areWithin, type Instant, plus, type RequestFacts } from '../../kernel/index.ts'
+import { addMs, areWithin, type Instant, type RequestContext } from '../../kernel/index.ts'
 import { actBy, recordRefusedAct } from '../../platform/audit/index.ts'
 import type { AddressGuard } from '../ip-whitelist/guard.ts'
 import type { IdentityPorts } from '../ports.ts'
@@ -46,7 +46,7 @@ export const refresher = ({ ports, tokens, liveness, admit, settings }: Parts) =
   /** The token that this one yielded, if that was a moment ago. */
   const recentSuccessor = async (
     tx: Tx,
-    facts: RequestFacts,
+    facts: RequestContext,
     used: Uint8Array,
     now: Instant,
   ): Promise<string | undefined> => {
@@ -55,7 +55,7 @@ export const refresher = ({ ports, tokens, liveness, admit, settings }: Parts) =
     return Buffer.from(secretBox.open('refresh-successor', contextOf(used), successor)).toString('utf8')
   }
 
-  const rotate = async (tx: Tx, facts: RequestFacts, presented: string): Promise<Outcome> => {
+  const rotate = async (tx: Tx, facts: RequestContext, presented: string): Promise<Outcome> => {
     const now = clock.now()
     const { portal } = facts
     const used = digestOf(presented)
@@ -79,11 +79,11 @@ export const refresher = ({ ports, tokens, liveness, admit, settings }: Parts) =
       const token = { digest: digestOf(next), portal, sessionId, parent: used, expiresAt: session.expiresAt }
       await insertRefreshToken(tx, token, now)
     }
-    await recordActivity(tx, session, now, plus(now, settings.sessions.idleMs))
+    await recordActivity(tx, session, now, addMs(now, settings.sessions.idleMs))
     return { kind: 'rotated', session, refreshToken }
   }
 
-  return async (facts: RequestFacts, presented: string): Promise<TokenPair> => {
+  return async (facts: RequestContext, presented: string): Promise<TokenPair> => {
     if (!isOpaqueToken(presented)) throw sessionNotFound('no refresh token of ours')
     const outcome = await inTransaction(database, (tx) => rotate(tx, facts, presented))
     liveness.forget(outcome.session.id)

@@ -1,7 +1,7 @@
 import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject } from 'node:crypto'
 import type { JSONWebKeySet } from 'jose'
 import { inTransaction, type Tx } from '../../database/index.ts'
-import { type Instant, plus, Refusal } from '../../kernel/index.ts'
+import { addMs, type Instant, Refusal } from '../../kernel/index.ts'
 import type { IdentityPorts } from '../ports.ts'
 import type { IdentitySettings } from '../settings.ts'
 import { insertSigningKey, lockSigningKeys, readSigningKeys, retireSigningKeys } from './signing-key-store.ts'
@@ -77,10 +77,10 @@ export const createSigningKeys = (ports: SigningKeyPorts, settings: IdentitySett
       const known = (await readSigningKeys(tx, now)).length
       if (!needed(known)) return false
       // The very first key has nobody to be announced to, and nothing could be signed before it.
-      const activatesAt = known === 0 ? now : plus(now, settings.keyPublicationMs)
-      const lastUse = plus(activatesAt, settings.keyRefreshMs + settings.clockSkewMs)
+      const activatesAt = known === 0 ? now : addMs(now, settings.keyPublicationMs)
+      const lastUse = addMs(activatesAt, settings.keyRefreshMs + settings.clockSkewMs)
       const lifeMs = Math.max(settings.accessTtlMs, settings.assertionTtlMs)
-      await retireSigningKeys(tx, plus(lastUse, lifeMs + graceMs), now)
+      await retireSigningKeys(tx, addMs(lastUse, lifeMs + graceMs), now)
       const privateKey = secretBox.seal('signing-key', kid, pair.privateKey)
       await insertSigningKey(tx, { kid, publicKey: pair.publicKey, privateKey, activatesAt }, now)
       await record(tx, kid)

@@ -1,5 +1,5 @@
 import type { Database, Tx } from '../../database/index.ts'
-import type { AccountId, Caller, Instant, Portal, RequestFacts, WorkspaceId } from '../../kernel/index.ts'
+import type { AccountId, Caller, Instant, Portal, RequestContext, WorkspaceId } from '../../kernel/index.ts'
 import { type AuditEvent, recordAudit } from './store.ts'
 
 interface AskedAct {
@@ -20,7 +20,7 @@ export interface Act extends AskedAct {
 }
 
 /** The act of a request without a token: of an account that the use case has found, or of nobody. */
-export const actBy = (accountId: AccountId | null, facts: RequestFacts, at: Instant): AskedAct => ({
+export const actBy = (accountId: AccountId | null, facts: RequestContext, at: Instant): AskedAct => ({
   operationId: facts.operationId,
   accountId,
   apiKeyId: null,
@@ -30,7 +30,7 @@ export const actBy = (accountId: AccountId | null, facts: RequestFacts, at: Inst
   clientIp: facts.clientIp,
 })
 
-export const actOf = (request: RequestFacts & { caller: Caller }): Act => {
+export const actOf = (request: RequestContext & { caller: Caller }): Act => {
   const { accountId, apiKeyId } = request.caller
   return { ...actBy(accountId, request, request.receivedAt), accountId, apiKeyId }
 }

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Logger } from 'pino'
-import { boundedQueue, longestTimer, type Randomness } from '../../kernel/index.ts'
+import { createConcurrencyLimiter, maxTimerMs, type Randomness } from '../../kernel/index.ts'
 
 /**
  * Work that nobody waits for, in this process alone: mails whose sending an answer must not depend on, in bytes or in
@@ -42,7 +42,10 @@ export const createBackground = (
 ): Background => {
   const stopping = new AbortController()
   // As many may wait as `run` lets in.
-  const { inTurn } = boundedQueue({ concurrency: settings.concurrency, waiting: Number.POSITIVE_INFINITY })
+  const { runLimited: inTurn } = createConcurrencyLimiter({
+    concurrency: settings.concurrency,
+    waiting: Number.POSITIVE_INFINITY,
+  })
   const held = new Set<Promise<void>>()
   let lost = 0
 
@@ -62,7 +65,7 @@ export const createBackground = (
         if (attempt >= settings.attempts || stopping.signal.aborted)
           return giveUp({ err: error, task: name, attempt }, 'background work was given up')
         log.warn({ err: error, task: name, attempt }, 'background work failed and is tried again')
-        await wait(Math.min(settings.retryMs * 2 ** (attempt - 1), longestTimer))
+        await wait(Math.min(settings.retryMs * 2 ** (attempt - 1), maxTimerMs))
       }
     }
   }

@@ -1,5 +1,5 @@
 import { Readable } from 'node:stream'
-import { hasTag, Refusal, type RequestFacts, StreamReply } from '../../kernel/index.ts'
+import { matchesIfNoneMatch, Refusal, type RequestContext, StreamReply } from '../../kernel/index.ts'
 import type { Blobs, ByteRange } from './blobs.ts'
 import { BlobsUnavailable } from './fault.ts'
 import { judgeRange } from './range.ts'
@@ -13,7 +13,7 @@ export interface Downloadable {
   sha256: string
 }
 
-type Conditions = Pick<RequestFacts, 'range' | 'ifNoneMatch' | 'ifRange'>
+type Conditions = Pick<RequestContext, 'range' | 'ifNoneMatch' | 'ifRange'>
 
 /** RFC 6266: a name in ASCII for old clients, and the real one (RFC 8187). It is never shown inline. */
 const disposition = (name: string): string => {
@@ -36,7 +36,7 @@ export const download = async (blobs: Blobs, item: Downloadable, asked: Conditio
   const { key, sizeBytes } = item
   const tag = `"${item.sha256}"`
   const validator = { etag: tag, 'accept-ranges': 'bytes' }
-  if (hasTag(asked.ifNoneMatch, tag)) return new StreamReply(304, validator, Readable.from([]))
+  if (matchesIfNoneMatch(asked.ifNoneMatch, tag)) return new StreamReply(304, validator, Readable.from([]))
   const headers = {
     ...validator,
     'content-type': item.contentType,

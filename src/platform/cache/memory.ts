@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache'
-import { areWithin, type Clock, type Instant, plus } from '../../kernel/index.ts'
+import { addMs, areWithin, type Clock, type Instant } from '../../kernel/index.ts'
 import type { Cache, WindowName } from './cache.ts'
 import { emptyWindow, type ReplayWindow, spendIn } from './replay-window.ts'
 
@@ -46,7 +46,7 @@ export const createMemoryCache = (clock: Clock, maximumEntries: number): Cache =
   const put = (key: string, value: Entry['value'], ttl: number): void => {
     const at = clock.now()
     forget(at)
-    entries.set(key, { value, at, expiresAt: plus(at, ttl) })
+    entries.set(key, { value, at, expiresAt: addMs(at, ttl) })
   }
 
   const groupAt = (key: string): WindowGroup | undefined => {

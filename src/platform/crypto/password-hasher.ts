@@ -1,5 +1,5 @@
 import { hash, verify } from '@node-rs/argon2'
-import { boundedQueue, type QueueLimits, type Randomness } from '../../kernel/index.ts'
+import { type ConcurrencyLimits, createConcurrencyLimiter, type Randomness } from '../../kernel/index.ts'
 
 export interface PasswordHasher {
   /** A PHC string; the password is taken in NFKC (NIST SP 800-63B-4, 3.1.1.2). */
@@ -18,16 +18,16 @@ const current = `$argon2id$v=19$m=${cost.memoryCost},t=${cost.timeCost},p=${cost
 const decoyBytes = 24
 
 /** Hashing takes about 11 ms and 19 MiB each, so a bounded number runs at once (SYSTEM.UNAVAILABLE beyond). */
-export const createPasswordHasher = (limits: QueueLimits, randomness: Randomness): PasswordHasher => {
-  const queue = boundedQueue(limits)
+export const createPasswordHasher = (limits: ConcurrencyLimits, randomness: Randomness): PasswordHasher => {
+  const queue = createConcurrencyLimiter(limits)
   // Made at once, so that the first unknown account costs what later ones do, and in a thread of its own.
   const decoy = hash(Buffer.from(randomness.bytes(decoyBytes)), cost)
   decoy.catch(() => undefined)
   return {
-    hash: (password) => queue.inTurn(() => hash(password.normalize('NFKC'), cost)),
+    hash: (password) => queue.runLimited(() => hash(password.normalize('NFKC'), cost)),
     verify: async (hashed, password) => {
       const against = hashed ?? (await decoy)
-      const matches = await queue.inTurn(() => verify(against, password.normalize('NFKC')))
+      const matches = await queue.runLimited(() => verify(against, password.normalize('NFKC')))
       return matches && hashed !== null
     },
     isOutdated: (hashed) => !hashed.startsWith(current),

@@ -1,5 +1,5 @@
 import type { Database } from '../../database/index.ts'
-import { type Clock, hours, plus } from '../../kernel/index.ts'
+import { addMs, type Clock, hours } from '../../kernel/index.ts'
 import type { JobKind } from './job.ts'
 import { deleteFailedJobs } from './store.ts'
 
@@ -15,5 +15,5 @@ export const forgettingFailedJobs = ({ database, clock, failedKeptMs }: Ports): 
   name: 'jobs.forgetFailed',
   attempts: 1,
   everyMs: hours(1),
-  work: () => deleteFailedJobs(database, plus(clock.now(), -failedKeptMs)),
+  work: () => deleteFailedJobs(database, addMs(clock.now(), -failedKeptMs)),
 })

@@ -1,5 +1,5 @@
 import type { Database } from '../../database/index.ts'
-import { type Clock, plus } from '../../kernel/index.ts'
+import { addMs, type Clock } from '../../kernel/index.ts'
 import { type Lease, prolongLease } from './store.ts'
 
 /**
@@ -11,10 +11,10 @@ export const keepLease = (
   lease: Lease,
   lost: (reason: Error) => void,
 ): { stop(): Promise<void> } => {
-  let until = plus(clock.now(), leaseMs)
+  let until = addMs(clock.now(), leaseMs)
   let beating: Promise<void> = Promise.resolve()
   const beat = async (): Promise<void> => {
-    const next = plus(clock.now(), leaseMs)
+    const next = addMs(clock.now(), leaseMs)
     try {
       if (await prolongLease(database, lease, next)) until = next
       else lost(new Error('the lease was lost'))

@@ -1,5 +1,5 @@
 import type { Database } from '../../database/index.ts'
-import { type Clock, type Ids, messageOf, plus } from '../../kernel/index.ts'
+import { addMs, type Clock, type Ids, messageOf } from '../../kernel/index.ts'
 import type { JobKind } from './job.ts'
 import { keepLease } from './lease.ts'
 import { deleteJob, keepRecurring, type Lease, leaseJob, longestPauseMs, returnJob } from './store.ts'
@@ -58,12 +58,12 @@ export const createJobRunner = ({ database, clock, ids, settings, kinds, onFailu
       return returnJob(database, lease, { runAt: clock.now(), failure, attempts: attempt - 1 })
     if (failure !== null) onFailure({ kind: kind.name, jobId: lease.jobId, attempt, error })
     if (kind.everyMs !== undefined)
-      return returnJob(database, lease, { runAt: plus(clock.now(), kind.everyMs), failure, attempts: 0 })
+      return returnJob(database, lease, { runAt: addMs(clock.now(), kind.everyMs), failure, attempts: 0 })
     if (failure === null) return deleteJob(database, lease)
     const isOver = attempt >= kind.attempts
     // Where this fails the lease runs out, and whoever takes the job next comes here again.
     if (isOver) await kind.abandon?.(lease.payload)
-    const runAt = isOver ? null : plus(clock.now(), backoffMs(attempt))
+    const runAt = isOver ? null : addMs(clock.now(), backoffMs(attempt))
     return returnJob(database, lease, { runAt, failure, attempts: attempt })
   }
 
@@ -137,7 +137,7 @@ export const createJobRunner = ({ database, clock, ids, settings, kinds, onFailu
       const at = clock.now()
       for (const { name, everyMs, firstAfterMs = 0 } of kinds)
         if (everyMs !== undefined)
-          await keepRecurring(database, ids, { kind: name, everyMs, at, firstAt: plus(at, firstAfterMs) })
+          await keepRecurring(database, ids, { kind: name, everyMs, at, firstAt: addMs(at, firstAfterMs) })
       timer = setInterval(poll, settings.pollMs)
     },
     runOne,

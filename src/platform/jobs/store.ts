@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import { type Database, moment, type Tx } from '../../database/index.ts'
-import { type Ids, type Instant, plus, toDate } from '../../kernel/index.ts'
+import { addMs, type Ids, type Instant, toDate } from '../../kernel/index.ts'
 
 export interface Lease {
   jobId: string
@@ -38,7 +38,7 @@ export const keepRecurring = async (
   ids: Ids,
   { kind, everyMs, at, firstAt }: { kind: string; everyMs: number; at: Instant; firstAt: Instant },
 ): Promise<void> => {
-  const next = moment(plus(at, everyMs))
+  const next = moment(addMs(at, everyMs))
   await database
     .insertInto('jobs')
     .values({ ...waiting(ids, kind, at), run_at: toDate(firstAt), payload: '{}', every_ms: everyMs })
@@ -71,7 +71,7 @@ export const leaseJob = async (
     .where((eb) =>
       eb.or([
         eb('run_at', '<=', moment(at)),
-        sql<boolean>`run_at > ${moment(plus(at, leaseMs))} + coalesce(every_ms, ${longestPauseMs}) * interval '1 ms'`,
+        sql<boolean>`run_at > ${moment(addMs(at, leaseMs))} + coalesce(every_ms, ${longestPauseMs}) * interval '1 ms'`,
       ]),
     )
     .where((eb) => eb.or([eb('lease_until', 'is', null), eb('lease_until', '<=', moment(at))]))
@@ -84,7 +84,7 @@ export const leaseJob = async (
     .set({
       status: 'LEASED',
       lease_biz_id: leaseId,
-      lease_until: toDate(plus(at, leaseMs)),
+      lease_until: toDate(addMs(at, leaseMs)),
       attempts: sql<number>`attempts + 1`,
     })
     .where('biz_id', '=', (eb) => eb.selectFrom(due.as('due')).select('due.biz_id'))

@@ -1,5 +1,5 @@
 import { type ClientRateLimitInfo, MemoryStore, type Options } from 'express-rate-limit'
-import { type Clock, longestTimer, type MaybePromise } from '../../kernel/index.ts'
+import { type Clock, type MaybePromise, maxTimerMs } from '../../kernel/index.ts'
 
 /**
  * MemoryStore answers with its live record, which later callers have counted up by the time it is read: of many that
@@ -18,7 +18,7 @@ export class CountingStore extends MemoryStore {
   override init({ windowMs }: Options): void {
     this.windowMs = windowMs
     // A timer that fired at once would forget what was counted.
-    const parts = Math.ceil(windowMs / longestTimer)
+    const parts = Math.ceil(windowMs / maxTimerMs)
     let passed = 0
     const part = (): void => {
       passed = (passed + 1) % parts

@@ -1,5 +1,5 @@
 import { ipKeyGenerator, type Store } from 'express-rate-limit'
-import { type Clock, type MaybePromise, whenReady } from '../../kernel/index.ts'
+import { type Clock, type MaybePromise, thenSync } from '../../kernel/index.ts'
 import { CountingStore } from './counting-store.ts'
 
 export { redisCounters } from './redis-counters.ts'
@@ -52,7 +52,7 @@ export const createLimits = (
     spend: (name, key, rule) => {
       const store = stores.get(name)?.get(rule.windowMs) ?? open(name, rule.windowMs)
       const counted = store instanceof CountingStore ? store.count(key) : store.increment(key)
-      return whenReady(counted, ({ totalHits, resetTime }) => {
+      return thenSync(counted, ({ totalHits, resetTime }) => {
         const limit = scaledLimit(rule.limit, scale)
         const resetMs = resetTime ? Math.max(0, resetTime.getTime() - clock.now()) : rule.windowMs
         return { allowed: totalHits <= limit, limit, remaining: Math.max(0, limit - totalHits), resetMs }

@@ -1,4 +1,4 @@
-import { type Clock, type Instant, type Locale, oneMailbox } from '../../kernel/index.ts'
+import { type Clock, type Instant, type Locale, parseMailbox } from '../../kernel/index.ts'
 import type { Mail, Mailer, MailTemplate } from './mailer.ts'
 import { renderMail } from './render.ts'
 import type { MailText, MailTexts } from './templates.ts'
@@ -22,7 +22,7 @@ export interface Outbox extends ReadableOutbox {
 /** A mail as it would leave now. */
 export const composed = <T extends MailTemplate>(texts: MailTexts, clock: Clock, mail: Mail<T>): OutboxMail => ({
   ...renderMail(texts, mail),
-  to: oneMailbox(mail.to),
+  to: parseMailbox(mail.to),
   template: mail.template,
   locale: mail.locale,
   at: clock.now(),

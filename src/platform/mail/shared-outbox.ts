@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { Database } from '../../database/index.ts'
-import { type Clock, instantOf, locales } from '../../kernel/index.ts'
+import { type Clock, locales, toInstant } from '../../kernel/index.ts'
 import { mailTemplateNames } from './mailer.ts'
 import { composed, type ReadableOutbox } from './outbox.ts'
 import { keepMail, keptMails } from './outbox-store.ts'
@@ -13,7 +13,7 @@ const Kept = z.object({
   subject: z.string(),
   text: z.string(),
   html: z.string(),
-  at: z.int().transform(instantOf),
+  at: z.int().transform(toInstant),
 })
 
 /** The same in the store: what any process of a deployment sends is read at the /mail of every other. */

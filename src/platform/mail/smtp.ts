@@ -1,4 +1,4 @@
-import { boundedQueue, oneMailbox, Refusal, sender } from '../../kernel/index.ts'
+import { createConcurrencyLimiter, parseMailbox, parseSender, Refusal } from '../../kernel/index.ts'
 import type { Mailer } from './mailer.ts'
 import { renderMail } from './render.ts'
 import type { MailTexts } from './templates.ts'
@@ -35,7 +35,7 @@ const failureOf = (error: unknown): { internal: string; cause?: unknown } => {
 /** Sends through an SMTP server. Attachments by path or URL are switched off: no mail has any. */
 export const openSmtpMailer = async (settings: SmtpSettings, texts: MailTexts): Promise<Mailer> => {
   const { createTransport } = await import('nodemailer')
-  const from = sender(settings.from)
+  const from = parseSender(settings.from)
   const transport = createTransport({
     url: settings.url,
     pool: true,
@@ -48,10 +48,13 @@ export const openSmtpMailer = async (settings: SmtpSettings, texts: MailTexts): 
     disableUrlAccess: true,
   })
   // Whoever waits in vain is told so; what nobody waits for any more is not begun, and a dialogue ends with its connection.
-  const { inTurn } = boundedQueue({ concurrency: maxConnections, waiting: Number.POSITIVE_INFINITY })
+  const { runLimited: inTurn } = createConcurrencyLimiter({
+    concurrency: maxConnections,
+    waiting: Number.POSITIVE_INFINITY,
+  })
   return {
     send: async (mail) => {
-      const to = { name: '', address: oneMailbox(mail.to) }
+      const to = { name: '', address: parseMailbox(mail.to) }
       const content = renderMail(texts, mail)
       const deadline = AbortSignal.timeout(settings.timeoutMs)
       const dialogue = inTurn(async () => {

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { areWithin, type Clock, type Instant, instantOf, isCurrency, isRate } from '../../kernel/index.ts'
+import { areWithin, type Clock, type Instant, isCurrency, isRate, toInstant } from '../../kernel/index.ts'
 import { ask, jsonIn } from '../system/index.ts'
 
 export interface Rate {
@@ -47,7 +47,7 @@ const read = async ({ url, timeoutMs }: ProviderSettings, clock: Clock): Promise
   const { ok, status, text } = await ask(url, { timeoutMs, longestAnswer })
   if (!ok) throw new Error(`the rate provider answered ${status}`)
   const told = Told.parse(jsonIn(text))
-  const asOf = instantOf(Math.min(Date.parse(told.asOf), clock.now()))
+  const asOf = toInstant(Math.min(Date.parse(told.asOf), clock.now()))
   const rates = new Map<string, Rate>()
   for (const [pair, rate] of Object.entries(told.rates)) {
     const [source = '', target = ''] = pair.split('/')

@@ -1,5 +1,5 @@
 import { Cluster, Redis, type RedisOptions } from 'ioredis'
-import { longestTimer } from '../../kernel/index.ts'
+import { maxTimerMs } from '../../kernel/index.ts'
 
 export interface RedisTarget {
   url: string
@@ -57,7 +57,7 @@ export const createClient = (target: RedisTarget): Redis | Cluster => {
   return new Cluster([{ host: hostname, port: Number(port || 6379) }], {
     ...waitless,
     // Elsewhere ioredis takes 0 for no bound; here it would wait for nothing at all.
-    slotsRefreshTimeout: target.connectTimeoutMs || longestTimer,
+    slotsRefreshTimeout: target.connectTimeoutMs || maxTimerMs,
     clusterRetryStrategy: retryDelay,
     // Without it a node's connection that breaks is over, and ioredis sends what was under way on it again, elsewhere.
     clusterNodeRetryStrategy: retryDelay,

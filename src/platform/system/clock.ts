@@ -1,4 +1,4 @@
-import { type Clock, instantOf } from '../../kernel/index.ts'
+import { type Clock, toInstant } from '../../kernel/index.ts'
 
 /** The machine's own time. */
-export const systemClock: Clock = { now: () => instantOf(Date.now()) }
+export const systemClock: Clock = { now: () => toInstant(Date.now()) }

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { Snapshot } from '../../../database/index.ts'
-import { type AccountId, type Clock, type Instant, intervalOf, type WorkspaceId } from '../../../kernel/index.ts'
+import { type AccountId, type Clock, type Instant, parseInterval, type WorkspaceId } from '../../../kernel/index.ts'
 import { flowDirection, flowType } from '../../../ledger/contract.ts'
 import type { Ledger } from '../../../ledger/index.ts'
 import type { ExportType } from '../contract.ts'
@@ -56,7 +56,7 @@ export const sourceOf = (
   const { startTime, endTime, walletId, flowType, direction, sourceCurrency, targetCurrency, ...statuses } =
     Filters.parse(scope.filters)
   const { workspace, account, type } = scope
-  const { from, to } = intervalOf({ startTime, endTime })
+  const { from, to } = parseInterval({ startTime, endTime })
   const interval = { from, to: until(to, asOf) }
   if (type === 'LOGIN_HISTORY') return loginHistorySource(store, { account, ...interval }, pageSize)
   const book = ledger.within(store)

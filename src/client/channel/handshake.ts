@@ -1,0 +1,52 @@
+import { closeSecureChannel, openSecureChannel, readPublicKey } from '../../identity/secure-channel/contract.ts'
+import type { OperationCaller } from '../operation-types.ts'
+import { type Channel, createChannel } from './channel.ts'
+import { encodeHeader, encryptParts, fromBase64, importSessionKey, toBase64url } from './jwe.ts'
+
+/** The gateway's public key and the claims of the handshake (docs/secure-channel.md). */
+export interface KeyOffer {
+  keyId: string
+  /** base64 of the SubjectPublicKeyInfo DER. */
+  publicKey: string
+  clientHash: string
+  /** Epoch seconds by the gateway's clock, which the gateway compares with. */
+  iat: number
+}
+
+const keyBytes = 32
+const randomKey = (): Uint8Array<ArrayBuffer> => crypto.getRandomValues(new Uint8Array(keyBytes))
+
+/** A new session key, and the compact JWE (RSA-OAEP-256, A256GCM) that sends it to the gateway. */
+export const wrapSessionKey = async ({ keyId, publicKey, clientHash, iat }: KeyOffer) => {
+  const rsa = { name: 'RSA-OAEP', hash: 'SHA-256' }
+  const wrappingKey = await crypto.subtle.importKey('spki', fromBase64(publicKey), rsa, false, ['encrypt'])
+  const contentKey = randomKey()
+  const sessionKey = randomKey()
+  const header = encodeHeader({ alg: 'RSA-OAEP-256', enc: 'A256GCM', kid: keyId })
+  const encryptedKey = toBase64url(new Uint8Array(await crypto.subtle.encrypt(rsa, wrappingKey, contentKey)))
+  const text = JSON.stringify({ key: toBase64url(sessionKey), clientHash, iat })
+  const payload = `${header}.${encryptedKey}.${await encryptParts(header, await importSessionKey(contentKey), text)}`
+  return { payload, key: await importSessionKey(sessionKey) }
+}
+
+const assertWebCrypto = (): void => {
+  if (crypto.subtle !== undefined) return
+  const where = 'which browsers provide on https and localhost pages only'
+  throw new TypeError(`the secure channel needs crypto.subtle, ${where}; disable it on other pages by seal: 'none'`)
+}
+
+/** Opens a channel session: fetches the gateway's public key and sends a session key under it. */
+export const openChannel = async (caller: OperationCaller, clientHash: string, now: () => number): Promise<Channel> => {
+  assertWebCrypto()
+  const offer = await caller.answer(readPublicKey, {})
+  const iat = Math.floor((offer.timestamp ?? now()) / 1_000)
+  const { payload, key } = await wrapSessionKey({ ...offer.data, clientHash, iat })
+  const { data } = await caller.answer(openSecureChannel, { body: { payload } })
+  return createChannel({ sessionId: data.sessionId, clientHash, expiresAt: now() + data.expiresIn * 1_000 }, key)
+}
+
+/** Closes a channel session at the gateway. */
+export const closeChannel = async (caller: OperationCaller, { sessionId, clientHash }: Channel): Promise<void> => {
+  const headers = { 'x-secure-channel-session-id': sessionId, 'x-client-hash': clientHash }
+  await caller.answer(closeSecureChannel, { headers })
+}

@@ -1,0 +1,83 @@
+import type { Progress } from './operation-types.ts'
+
+/** A request as it is sent. */
+export interface WireRequest {
+  method: string
+  url: string
+  headers: Record<string, string>
+  body: string | FormData | null
+  /** Aborts the request and the reading of its response. */
+  signal: AbortSignal | null
+  onProgress: ((progress: Progress) => void) | undefined
+}
+
+/** Sends a request. Rejects only if no response arrives. */
+export type Transport = (request: WireRequest) => Promise<Response>
+
+/**
+ * The interface uses no cookies, caches or redirects. `redirect: 'error'` would look like a lost response and be retried, and
+ * workerd does not support it.
+ */
+const isolation = { credentials: 'omit', cache: 'no-store', redirect: 'manual', referrerPolicy: 'no-referrer' } as const
+
+const sendByFetch = (
+  fetch: typeof globalThis.fetch,
+  { method, url, headers, body, signal }: WireRequest,
+): Promise<Response> => fetch(url, { ...isolation, method, headers, body, signal })
+
+const parseHeaders = (raw: string): [string, string][] =>
+  raw
+    .trim()
+    .split(/\r?\n/)
+    .filter(Boolean)
+    .map((line) => {
+      const at = line.indexOf(':')
+      return [line.slice(0, at).trim(), line.slice(at + 1).trim()]
+    })
+
+/** Statuses whose Response must not have a body. */
+const bodilessStatuses = new Set([204, 205, 304])
+
+const toResponse = (xhr: XMLHttpRequest): Response => {
+  const { status, response } = xhr
+  const init = { status, headers: parseHeaders(xhr.getAllResponseHeaders()) }
+  return new Response(bodilessStatuses.has(status) ? null : response, init)
+}
+
+/**
+ * Sends by XMLHttpRequest, the only browser API that reports upload progress. It cannot omit cookies of its origin or refuse
+ * redirects.
+ */
+const sendByXhr: Transport = ({ method, url, headers, body, signal, onProgress }) =>
+  new Promise((resolve, reject) => {
+    const xhr = new XMLHttpRequest()
+    xhr.open(method, url)
+    xhr.responseType = 'arraybuffer'
+    for (const [name, value] of Object.entries(headers)) xhr.setRequestHeader(name, value)
+    xhr.upload.onprogress = ({ loaded, total }) => onProgress?.({ loaded, total })
+    xhr.onload = () => {
+      try {
+        resolve(toResponse(xhr))
+      } catch (cause) {
+        // A status that Response rejects, such as 999.
+        reject(cause)
+      }
+    }
+    xhr.onerror = () => reject(new TypeError('no response to the upload'))
+    // The browser itself aborts on window.stop() and when the page is left.
+    xhr.onabort = () => reject(new DOMException('the upload was aborted', 'AbortError'))
+    const abort = (): void => {
+      reject(signal?.reason)
+      xhr.abort()
+    }
+    if (signal?.aborted) return abort()
+    signal?.addEventListener('abort', abort, { once: true })
+    xhr.onloadend = () => signal?.removeEventListener('abort', abort)
+    xhr.send(body)
+  })
+
+/** Sends by fetch, or by XMLHttpRequest for an upload with `onProgress` where the browser has it. */
+export const createTransport =
+  (fetch: typeof globalThis.fetch): Transport =>
+  (request) =>
+    request.onProgress && typeof XMLHttpRequest !== 'undefined' ? sendByXhr(request) : sendByFetch(fetch, request)

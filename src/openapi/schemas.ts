@@ -1,0 +1,73 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { z } from 'zod'
+import { codedFamilies } from '../contract/index.ts'
+import { isJsonObject, type JsonObject, mapMembers, reference, toJsonObject } from './json.ts'
+import { toPascalCase } from './names.ts'
+
+/** Formats that say the same as zod's patterns for them. */
+const formatsWithoutPattern = new Set(['date-time', 'uuid', 'email', 'ipv4', 'ipv6', 'cidrv4', 'cidrv6'])
+
+/** Client generators assume 32-bit integers unless the schema has another format. */
+const maxInt32 = 2_147_483_647
+
+/** Removes redundant keywords: patterns of known formats, the bounds of safe integers, object defaults. */
+const simplify = (schema: Record<string, unknown>, io: 'input' | 'output'): void => {
+  if (typeof schema.format === 'string' && formatsWithoutPattern.has(schema.format)) delete schema.pattern
+  // RegExp.source escapes slashes, which JSON Schema patterns do not need.
+  if (typeof schema.pattern === 'string') schema.pattern = schema.pattern.replaceAll('\\/', '/')
+  if (schema.minimum === Number.MIN_SAFE_INTEGER) delete schema.minimum
+  if (schema.maximum === Number.MAX_SAFE_INTEGER) delete schema.maximum
+  if (schema.type === 'integer' && !(Number(schema.maximum) <= maxInt32)) schema.format = 'int64'
+  if (typeof schema.default === 'object') delete schema.default
+  // Replies can gain fields; requests reject unknown ones.
+  if (io === 'output' && schema.additionalProperties === false) delete schema.additionalProperties
+  if (JSON.stringify(schema.propertyNames) === '{"type":"string"}') delete schema.propertyNames
+}
+
+/** Replaces a coded value, whose title is its family's name, by a reference to the family's component. */
+const referToFamily = (schema: Record<string, unknown>): void => {
+  const { title } = schema
+  if (typeof title !== 'string' || !codedFamilies.has(title)) return
+  for (const name of Object.keys(schema)) delete schema[name]
+  Object.assign(schema, reference('schemas', toPascalCase(title)))
+}
+
+/** Generators read a nullable map of anything as never null, so such a schema is not folded. */
+const isAnyMap = ({ additionalProperties: values }: JsonObject): boolean =>
+  isJsonObject(values) && Object.keys(values).length === 0
+
+/** `T | null` as one schema with two types, because some generators fail on an `anyOf` with an object. */
+export const foldNullable = (schema: JsonObject): JsonObject | undefined => {
+  const { anyOf, ...rest } = schema
+  if (!Array.isArray(anyOf) || anyOf.length !== 2) return undefined
+  const [value, other] = anyOf
+  if (!isJsonObject(value) || !isJsonObject(other) || other.type !== 'null') return undefined
+  if (typeof value.type !== 'string' || 'enum' in value || 'const' in value || isAnyMap(value)) return undefined
+  return mapMembers({ ...rest, ...value, type: [value.type, 'null'] }, foldNullable)
+}
+
+/** A zod schema as JSON Schema 2020-12: `input` for requests, `output` for replies. */
+export const toJsonSchema = (schema: z.ZodType, io: 'input' | 'output'): JsonObject => {
+  const { $schema: _, ...rest } = toJsonObject(
+    z.toJSONSchema(schema, {
+      io,
+      target: 'draft-2020-12',
+      override: ({ jsonSchema }) => {
+        simplify(jsonSchema, io)
+        referToFamily(jsonSchema)
+      },
+    }),
+  )
+  return mapMembers(rest, foldNullable)
+}
+
+/** One or two milliseconds of schema conversion. More would block requests, fewer would delay the document. */
+const batchSize = 8
+
+/** Yields the items in batches with a turn of the event loop between them, so that the process keeps serving requests. */
+export async function* inBatches<Item>(items: readonly Item[]): AsyncGenerator<Item> {
+  for (const [index, item] of items.entries()) {
+    if (index % batchSize === 0) await nextTurn()
+    yield item
+  }
+}
