@@ -31,5 +31,5 @@ const keyOf = ({ portal, caller, workspace }: Call): string =>
 export const cachedAssertions = (signer: AssertionSigner, audience: string, ttlMs: number, clock: Clock) => {
   const signed = createLease<string>(clock, { ms: ttlMs / 2, max: remembered })
   return (call: Call): MaybePromise<string> =>
-    signed.read(keyOf(call), () => signer.sign({ audience, claims: claimsOf(call), ttlMs: ttlMs }))
+    signed.read(keyOf(call), () => signer.sign({ audience, claims: claimsOf(call), ttlMs }))
 }

@@ -97,9 +97,9 @@ export interface Ratio {
 }
 
 /** Throws RangeError unless the denominator is positive. */
-export const ratio = (over: bigint, under: bigint): Ratio => {
-  if (under <= 0n) throw new RangeError('a ratio has a denominator above zero')
-  return { numerator: over, denominator: under }
+export const ratio = (numerator: bigint, denominator: bigint): Ratio => {
+  if (denominator <= 0n) throw new RangeError('a ratio has a denominator above zero')
+  return { numerator, denominator }
 }
 
 /** Parses a decimal string; undefined for a sign, an exponent or a leading zero. */
@@ -122,25 +122,25 @@ export const multiplyRatios = (a: Ratio, b: Ratio): Ratio => ({
 })
 
 /** Throws RangeError for zero. */
-export const invert = ({ numerator: over, denominator: under }: Ratio): Ratio => ratio(under, over)
+export const invert = ({ numerator, denominator }: Ratio): Ratio => ratio(denominator, numerator)
 
 /** One minus the ratio, for a ratio of at most one. */
-export const complement = ({ numerator: over, denominator: under }: Ratio): Ratio => ({
-  numerator: under - over,
-  denominator: under,
+export const complement = ({ numerator, denominator }: Ratio): Ratio => ({
+  numerator: denominator - numerator,
+  denominator,
 })
 
 /** `units * ratio` rounded down. `units` must not be negative. */
-export const multiplyRoundingDown = (units: bigint, { numerator: over, denominator: under }: Ratio): bigint =>
-  (units * over) / under
+export const multiplyRoundingDown = (units: bigint, { numerator, denominator }: Ratio): bigint =>
+  (units * numerator) / denominator
 
 /** `units * ratio` rounded up. `units` must not be negative. */
-export const multiplyRoundingUp = (units: bigint, { numerator: over, denominator: under }: Ratio): bigint =>
-  (units * over + under - 1n) / under
+export const multiplyRoundingUp = (units: bigint, { numerator, denominator }: Ratio): bigint =>
+  (units * numerator + denominator - 1n) / denominator
 
 /** The decimal string truncated to a number of places, without trailing zeros. */
-export const formatTruncated = ({ numerator: over, denominator: under }: Ratio, places: number): string => {
-  const digits = ((over * 10n ** BigInt(places)) / under).toString().padStart(places + 1, '0')
+export const formatTruncated = ({ numerator, denominator }: Ratio, places: number): string => {
+  const digits = ((numerator * 10n ** BigInt(places)) / denominator).toString().padStart(places + 1, '0')
   const fraction = digits.slice(-places).replace(/0+$/, '')
   const whole = digits.slice(0, -places)
   return fraction === '' ? whole : `${whole}.${fraction}`

@@ -5,7 +5,7 @@ import type { SigningKeys } from './signing-keys.ts'
 
 /** Signs with the keys of the access tokens, so that one JWK Set checks both. */
 export const createAssertionSigner = (keys: SigningKeys, clock: Clock, ids: Ids, issuer: string): AssertionSigner => ({
-  sign: async ({ audience, claims, ttlMs: ttl }) => {
+  sign: async ({ audience, claims, ttlMs }) => {
     const { kid, privateKey } = await keys.signing()
     const now = clock.now()
     const issued = Math.floor(now / 1_000)
@@ -16,7 +16,7 @@ export const createAssertionSigner = (keys: SigningKeys, clock: Clock, ids: Ids,
       .setJti(ids.next<'assertion'>())
       .setIssuedAt(issued)
       .setNotBefore(issued)
-      .setExpirationTime(Math.ceil(addMs(now, ttl) / 1_000))
+      .setExpirationTime(Math.ceil(addMs(now, ttlMs) / 1_000))
       .sign(privateKey)
   },
 })

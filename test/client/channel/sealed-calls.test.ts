@@ -1,10 +1,10 @@
 import { CompactEncrypt, compactDecrypt, exportSPKI, generateKeyPair } from 'jose'
 import { afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { wrapSessionKey } from '../../src/client/channel/handshake.ts'
-import { decryptJwe, encryptJwe, importSessionKey } from '../../src/client/channel/jwe.ts'
-import type { Exchange } from '../../src/client/index.ts'
-import { begun, consumer, pair, wallet } from './fixtures.ts'
-import { ok, refuse, type ScriptedGateway, type Step, scriptedGateway } from './scripted-gateway.ts'
+import { wrapSessionKey } from '../../../src/client/channel/handshake.ts'
+import { decryptJwe, encryptJwe, importSessionKey } from '../../../src/client/channel/jwe.ts'
+import type { Exchange } from '../../../src/client/index.ts'
+import { begun, consumer, pair, wallet } from '../fixtures.ts'
+import { ok, refuse, type ScriptedGateway, type Step, scriptedGateway } from '../scripted-gateway.ts'
 
 const bytes = (size: number) => crypto.getRandomValues(new Uint8Array(size))
 const utf8 = new TextEncoder()

@@ -1,9 +1,9 @@
 import { CompactEncrypt, exportSPKI, generateKeyPair } from 'jose'
 import { beforeAll, describe, expect, it } from 'vitest'
-import { createChannel } from '../../src/client/channel/channel.ts'
-import { createChannelCache } from '../../src/client/channel/channel-cache.ts'
-import { wrapSessionKey } from '../../src/client/channel/handshake.ts'
-import { decryptJwe, encryptJwe, importSessionKey, type JweHeader } from '../../src/client/channel/jwe.ts'
+import { createChannel } from '../../../src/client/channel/channel.ts'
+import { createChannelCache } from '../../../src/client/channel/channel-cache.ts'
+import { wrapSessionKey } from '../../../src/client/channel/handshake.ts'
+import { decryptJwe, encryptJwe, importSessionKey, type JweHeader } from '../../../src/client/channel/jwe.ts'
 
 const raw = new Uint8Array(32).fill(3)
 let key: CryptoKey
@@ -139,7 +139,9 @@ describe('what is sealed', () => {
     const cut = Buffer.from(parts[4] ?? '', 'base64url')
       .subarray(0, 15)
       .toString('base64url')
-    await expect(decryptJwe(parts.with(4, cut).join('.'), key)).rejects.toThrow('the authentication tag has the wrong length')
+    await expect(decryptJwe(parts.with(4, cut).join('.'), key)).rejects.toThrow(
+      'the authentication tag has the wrong length',
+    )
     await expect(decryptJwe(parts.with(1, 'AAAA').join('.'), key)).rejects.toThrow('not a compact JWE')
   })
 
