@@ -8,7 +8,7 @@ import { progressBar } from './progress.ts'
 const width = 44
 const shownFindings = 5
 
-const line = ({ check, asked, limited, findings }: Result): string => {
+const line = ({ check, requests, limited, findings }: Result): string => {
   const kept = findings.length === 0 ? 'ok' : `${findings.length} not`
   const verdict = limited === 0 ? kept : `${kept}, ${limited} limited`
   const named = findings
@@ -16,7 +16,7 @@ const line = ({ check, asked, limited, findings }: Result): string => {
     .map(
       ({ operationId, chainId, expected, got }) => `    ${operationId} on ${chainId}: expected ${expected}, got ${got}`,
     )
-  return [`${check.padEnd(width)} ${String(asked).padStart(5)}  ${verdict}`, ...named].join('\n')
+  return [`${check.padEnd(width)} ${String(requests).padStart(5)}  ${verdict}`, ...named].join('\n')
 }
 
 const text = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined)

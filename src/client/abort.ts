@@ -1,35 +1,35 @@
 import { maxTimerMs, type Operation } from '../kernel/index.ts'
 
+/** The gateway repeats the reply to a refresh for 30 s; a lost reply must be requested again within that time. */
+const refreshTimeoutMs = 10_000
+
 /**
- * A task's outcome, or the signal's reason as soon as the caller gives up: the task may be waiting for what is not the
- * caller's alone to end, a renewal or the opening of a channel, and that goes on for the others.
+ * Rejects with the signal's reason as soon as it aborts. The task continues: other calls may wait for the renewal or the
+ * channel that it has started.
  */
 export const withAbort = <T>(signal: AbortSignal | undefined, task: () => Promise<T>): Promise<T> => {
   if (!signal) return task()
   return new Promise((resolve, reject) => {
     signal.throwIfAborted()
-    const giveUp = (): void => reject(signal.reason)
-    signal.addEventListener('abort', giveUp, { once: true })
+    const abort = (): void => reject(signal.reason)
+    signal.addEventListener('abort', abort, { once: true })
     task()
       .then(resolve, reject)
-      .finally(() => signal.removeEventListener('abort', giveUp))
+      .finally(() => signal.removeEventListener('abort', abort))
   })
 }
 
-/** The gateway takes a refresh token again for 30 s after it has answered it; a lost answer is asked for again before. */
-const refreshTimeoutMs = 10_000
-
-/** Ends an attempt that takes longer than it may; null for bytes, which take as long as they take. */
+/** The timeout of one attempt; null for uploads, downloads and an infinite timeout. */
 export const attemptTimeout = ({ reply, body, policy }: Operation, timeoutMs: number): AbortSignal | null => {
   if (reply === 'stream' || body === 'multipart') return null
-  const bound = policy.rate === 'refresh' ? Math.min(timeoutMs, refreshTimeoutMs) : timeoutMs
+  const limitMs = policy.rate === 'refresh' ? Math.min(timeoutMs, refreshTimeoutMs) : timeoutMs
   // AbortSignal.timeout takes whole milliseconds.
-  return bound > maxTimerMs ? null : AbortSignal.timeout(Math.ceil(bound))
+  return limitMs > maxTimerMs ? null : AbortSignal.timeout(Math.ceil(limitMs))
 }
 
-/** What ends a request: its caller or its time. */
-export const anySignal = (caller: AbortSignal | undefined, limit: AbortSignal | null): AbortSignal | null => {
-  if (!caller || !limit) return caller ?? limit
-  // Where signals cannot be put together the caller's ends the call all the same (giving-up.ts), and its time the request.
-  return 'any' in AbortSignal ? AbortSignal.any([caller, limit]) : limit
+/** Aborts with the caller's signal or the timeout. */
+export const anySignal = (caller: AbortSignal | undefined, timeout: AbortSignal | null): AbortSignal | null => {
+  if (!caller || !timeout) return caller ?? timeout
+  // Without AbortSignal.any the caller's signal still ends the call (withAbort); the timeout ends the request.
+  return 'any' in AbortSignal ? AbortSignal.any([caller, timeout]) : timeout
 }

@@ -2,9 +2,8 @@ import './zod-config.ts'
 
 import { refreshToken } from '../identity/login/contract.ts'
 import type { Portal } from '../kernel/index.ts'
-import { createExchange } from './attempt.ts'
 import { closeChannel, createChannelCache, openChannel } from './channel/index.ts'
-import { createCalling, createMethods } from './operation-caller.ts'
+import { createMethods, GatewayCaller } from './operation-caller.ts'
 import type { OperationCaller, Operations } from './operation-types.ts'
 import { type ClientOptions, resolveOptions } from './options.ts'
 import { listRoutes, portalChains } from './routes.ts'
@@ -21,24 +20,24 @@ import { type SignedIn, type SignIn, signIn, signOut } from './session/sign-in.t
 import { createTransport } from './transport.ts'
 
 export interface ClientFrame {
-  /** Signs in by e-mail, password and second factor; the tokens are kept and renewed from then on. */
-  signIn(asked: SignIn): Promise<SignedIn>
+  /** Signs in by email, password and second factor. The client keeps the tokens and renews them. */
+  signIn(input: SignIn): Promise<SignedIn>
   signOut(): Promise<void>
-  /** Ends the secure-channel session, if one is open. The sign-in lives on. */
+  /** Closes the secure-channel session if one is open. The sign-in stays. */
   close(): Promise<void>
   readonly session: Session
-  /** X-Client-Hash, to which tokens and channel are bound. */
+  /** X-Client-Hash, which tokens and channel sessions are bound to. */
   clientHash(): Promise<string>
-  /** Calls any operation of the portal by its declaration, for code that goes over the catalogue. */
+  /** Calls any operation of the portal by its declaration, for code that iterates over the catalogue. */
   readonly answer: OperationCaller['answer']
 }
 
 export type Client<P extends Portal> = Operations<P> & ClientFrame
 
 /**
- * The client of one portal: a method per operation, named as in the contract, and the sign-in around them. A call rejects with
- * a PorticoError, with its signal's reason once it is given up, and with a TypeError where it could not be made at all.
- * A client is one sign-in: a server that calls for several users makes one for each of them.
+ * Creates the client of one portal: a method per operation, named as in the contract, and the sign-in. A call rejects with
+ * a PorticoError, with the reason of its aborted signal, or with a TypeError if the request could not be built.
+ * A client holds one sign-in. A server that calls on behalf of several users creates one client for each.
  */
 export const createClient = <const P extends Portal>(options: ClientOptions<P>): Client<P> => {
   const settings = resolveOptions(options)
@@ -50,11 +49,10 @@ export const createClient = <const P extends Portal>(options: ClientOptions<P>):
   const ownHash = createClientHash(options.clientHash ?? null, storage, key('client-hash'), lock)
   const clientHash = async (): Promise<string> => (await store.read())?.clientHash ?? ownHash()
   const routes = listRoutes(portalChains[options.portal])
-  const exchange = createExchange(settings, createTransport(settings.fetch))
-  const calling: OperationCaller = createCalling({
+  const caller: OperationCaller = new GatewayCaller({
     settings,
     routes,
-    exchange,
+    transport: createTransport(settings.fetch),
     clientHash,
     tokens: () => ({
       current: async () => (await session.fresh())?.accessToken ?? null,
@@ -62,26 +60,26 @@ export const createClient = <const P extends Portal>(options: ClientOptions<P>):
     }),
     channels: () => channels,
   })
-  const channels = createChannelCache((hash) => openChannel(calling, hash, now), now)
+  const channels = createChannelCache((hash) => openChannel(caller, hash, now), now)
   const session = createSession({
     store,
     clientHash,
     lock,
     lockName: key('refresh'),
     now,
-    refresh: async (token) => (await calling.answer(refreshToken, { body: { refreshToken: token } })).data,
+    refresh: async (token) => (await caller.answer(refreshToken, { body: { refreshToken: token } })).data,
     onSignedOut: options.onSignedOut ?? (() => undefined),
   })
   const frame: ClientFrame = {
-    signIn: (asked) => signIn(calling, session, asked),
-    signOut: () => signOut(calling, session),
+    signIn: (input) => signIn(caller, session, input),
+    signOut: () => signOut(caller, session),
     close: async () => {
       const channel = await channels.take()
-      if (channel) await closeChannel(calling, channel)
+      if (channel) await closeChannel(caller, channel)
     },
     session,
     clientHash,
-    answer: calling.answer,
+    answer: caller.answer,
   }
-  return Object.assign(createMethods<Operations<P>>(routes, calling), frame)
+  return Object.assign(createMethods<Operations<P>>(routes, caller), frame)
 }

@@ -11,10 +11,22 @@ export interface HeaderFacts {
   accessToken: string | null
 }
 
+/**
+ * A random UUID (RFC 9562, 5.4). crypto.randomUUID needs a secure context, which a page on http://192.168.0.10 has not.
+ */
+export const newRequestId = (): string => {
+  const bytes = crypto.getRandomValues(new Uint8Array(16))
+  const view = new DataView(bytes.buffer)
+  view.setUint8(6, (view.getUint8(6) & 0x0f) | 0x40)
+  view.setUint8(8, (view.getUint8(8) & 0x3f) | 0x80)
+  const hex = Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('')
+  return hex.replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-')
+}
+
 const rayOf = (requestId: string): string => requestId.replaceAll(/[^0-9a-f]/gi, '').slice(0, 16) || '0'
 
-/** What the edge proxy would add (interface.md 4.1). */
-const edgeFields = ({ edge }: Settings, requestId: string): Record<string, string> =>
+/** The headers that the edge proxy would add. */
+const edgeHeaders = ({ edge }: Settings, requestId: string): Record<string, string> =>
   edge
     ? {
         'x-forwarded-proto': 'https',
@@ -24,48 +36,36 @@ const edgeFields = ({ edge }: Settings, requestId: string): Record<string, strin
       }
     : {}
 
-/** Which way in it is, and the language, which each way names differently. */
-const chainFields = ({ accessCode, locale }: Settings, { perimeter }: Chain): Record<string, string> => {
+/** Access code and language, whose header differs by chain. */
+const chainHeaders = ({ accessCode, locale }: Settings, { perimeter }: Chain): Record<string, string> => {
   if (perimeter === 'self') return { 'accept-language': locale }
   return { 'x-locale': locale, ...(perimeter === 'portal' ? { 'x-portal-access-code': accessCode } : {}) }
 }
 
-/** fetch's own complaint would pass for a lost answer, and be tried again. The value may be a secret, and is not told. */
-const sendable = (id: string, fields: Record<string, string>): Record<string, string> => {
+/** Throws TypeError for an invalid value, because fetch's own error would look like a lost response and be retried. */
+const assertHeaders = (id: string, fields: Record<string, string>): Record<string, string> => {
   for (const [name, value] of Object.entries(fields))
     try {
       new Headers([[name, value]])
     } catch {
-      throw new TypeError(`${id}: no header field '${name}' can carry what is given for it`)
+      // The value may be a secret: name the header only.
+      throw new TypeError(`${id}: the value of header '${name}' is invalid`)
     }
   return fields
 }
 
-/** The header fields of a request by interface.md 4.1, and 4.4 for users/self. A form's type is left to fetch, which knows its boundary. */
+/** The request headers of a call. fetch sets the content type of a form, because it chooses the boundary. */
 export const buildHeaders = (settings: Settings, facts: HeaderFacts): Record<string, string> => {
   const { route, args, requestId, clientHash, accessToken } = facts
-  return sendable(route.operation.id, {
-    ...chainFields(settings, route.chain),
+  return assertHeaders(route.operation.id, {
+    ...chainHeaders(settings, route.chain),
     ...(route.operation.reply === 'stream' ? {} : { accept: 'application/json' }),
     ...(route.operation.body === 'multipart' ? {} : { 'content-type': 'application/json' }),
     'x-request-id': requestId,
     ...(clientHash === null ? {} : { 'x-client-hash': clientHash }),
-    ...edgeFields(settings, requestId),
+    ...edgeHeaders(settings, requestId),
     ...(accessToken === null ? {} : { authorization: `Bearer ${accessToken}` }),
     ...(args.workspaceId === undefined ? {} : { 'x-workspace-id': args.workspaceId }),
     ...Object.fromEntries(Object.entries(args.headers ?? {}).map(([name, value]) => [name.toLowerCase(), value])),
   })
-}
-
-/**
- * A random UUID (RFC 9562, 5.4). crypto.randomUUID makes one too, but only in a secure context: a page that a development
- * machine serves over http by its address has none.
- */
-export const newRequestId = (): string => {
-  const bytes = crypto.getRandomValues(new Uint8Array(16))
-  const view = new DataView(bytes.buffer)
-  view.setUint8(6, (view.getUint8(6) & 0x0f) | 0x40)
-  view.setUint8(8, (view.getUint8(8) & 0x3f) | 0x80)
-  const hex = Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('')
-  return hex.replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-')
 }

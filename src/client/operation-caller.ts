@@ -1,6 +1,6 @@
 import type { Operation } from '../kernel/index.ts'
 import { withAbort } from './abort.ts'
-import type { createExchange } from './attempt.ts'
+import { sendAttempt } from './attempt.ts'
 import type { Channel, ChannelCache } from './channel/index.ts'
 import { shouldSeal } from './channel/sealed-request.ts'
 import { isPorticoError } from './errors.ts'
@@ -9,91 +9,98 @@ import type { Answer, AnyArgs, Args, OperationCaller, Result } from './operation
 import type { Settings } from './options.ts'
 import { retry } from './retry.ts'
 import type { Route } from './routes.ts'
+import type { Transport } from './transport.ts'
 
-export interface CallingParts {
+/** What a caller needs. `tokens` and `channels` are functions because both make calls of their own. */
+export interface CallerPorts {
   settings: Settings
   routes: readonly Route[]
-  exchange: ReturnType<typeof createExchange>
+  transport: Transport
   clientHash(): Promise<string | null>
   tokens(): TokenSource
-  /** Null where there is no secure channel: on the second chain. */
+  /** Null on the api chain, which has no secure channel. */
   channels(): ChannelCache | null
 }
 
-/** Where bearer tokens come from. */
+/** The source of bearer tokens. */
 interface TokenSource {
-  /** The token for the next call; null where there is none. */
+  /** The token for the next call; null without a sign-in. */
   current(): Promise<string | null>
-  /** Another one in the place of one that was refused; false where that is not to be had. */
-  replace(refused: string): Promise<boolean>
+  /** Renews a token that the gateway rejected. False if there is no successor. */
+  replace(rejected: string): Promise<boolean>
 }
 
-const carriesOwnToken = ({ headers = {} }: AnyArgs): boolean =>
+const hasAuthorization = ({ headers = {} }: AnyArgs): boolean =>
   Object.keys(headers).some((name) => name.toLowerCase() === 'authorization')
 
-/** The way of a call: tokens and channel as it needs them, each put right once, and the whole tried again where that is safe. */
-export const createCalling = (parts: CallingParts): OperationCaller => {
-  const { settings, exchange, tokens, channels } = parts
-  const routes = new Map<Operation, Route>(parts.routes.map((route) => [route.operation, route]))
+/** Calls operations with the token and channel that they need, and retries idempotent ones. */
+export class GatewayCaller implements OperationCaller {
+  private readonly ports: CallerPorts
+  private readonly routes: ReadonlyMap<Operation, Route>
 
-  /** In the clear goes nothing that somebody wants sealed. */
-  const openChannel = async ({ id }: Operation, clientHash: string | null): Promise<Channel> => {
-    const channel = clientHash === null ? null : await channels()?.get(clientHash)
-    if (!channel) throw new TypeError(`${id} cannot be sealed: this client has no secure channel`)
-    return channel
+  constructor(ports: CallerPorts) {
+    this.ports = ports
+    this.routes = new Map(ports.routes.map((route) => [route.operation, route]))
   }
 
-  /** Makes good what an attempt was refused for; false where that is not to be had. */
-  const putRight = async (error: unknown, token: string | null, channel: Channel | null): Promise<boolean> => {
-    if (token !== null && isPorticoError(error, 'ACCESS.TOKEN_INVALID', '4010')) return tokens().replace(token)
-    if (!channel || !isPorticoError(error, 'SECURE_CHANNEL.INVALID_PAYLOAD')) return false
-    channels()?.invalidate(channel)
-    return true
+  readonly answer = async <O extends Operation>(operation: O, args: Args<O>): Promise<Answer<Result<O>>> => {
+    const route = this.routes.get(operation)
+    if (!route) throw new TypeError(`${operation.id} is not served to this client`)
+    const requestId = args.requestId ?? newRequestId()
+    const { idempotent, rate } = operation.policy
+    const task = () => this.callOnce(route, args, requestId)
+    // The gateway repeats the reply to a refresh for 30 s, so a refresh can be retried like a money command.
+    const isRetried = idempotent || rate === 'refresh'
+    const answer = await withAbort(args.signal, () =>
+      isRetried ? retry(this.ports.settings.retry, args.signal, task) : task(),
+    )
+    // sendAttempt has validated the data against this operation's schema.
+    return answer as Answer<Result<O>>
   }
 
-  const once = async (route: Route, args: AnyArgs, requestId: string): Promise<Answer<unknown>> => {
+  /** Sends a call, and sends it again after renewing a rejected token or reopening a lost channel, each once. */
+  private async callOnce(route: Route, args: AnyArgs, requestId: string): Promise<Answer<unknown>> {
+    const { settings, clientHash: readClientHash, tokens } = this.ports
     const { operation } = route
-    const signedIn = operation.policy.caller === 'account' && !carriesOwnToken(args)
-    const sealed = shouldSeal(operation, settings.seal, args.seal)
-    const righted = new Set<string>()
+    const needsToken = operation.policy.caller === 'account' && !hasAuthorization(args)
+    const isSealed = shouldSeal(operation, settings.seal, args.seal)
+    const recovered = new Set<string>()
     for (;;) {
-      const clientHash = await parts.clientHash()
-      const accessToken = signedIn ? await tokens().current() : null
-      const channel = sealed ? await openChannel(operation, clientHash) : null
+      const clientHash = await readClientHash()
+      const accessToken = needsToken ? await tokens().current() : null
+      const channel = isSealed ? await this.openChannel(operation, clientHash) : null
       try {
-        return await exchange({ route, args, requestId, clientHash, accessToken, channel })
+        return await sendAttempt(this.ports, { route, args, requestId, clientHash, accessToken, channel })
       } catch (error) {
         const code = isPorticoError(error) ? error.code : ''
-        if (righted.has(code) || !(await putRight(error, accessToken, channel))) throw error
-        righted.add(code)
+        if (recovered.has(code) || !(await this.recover(error, accessToken, channel))) throw error
+        recovered.add(code)
       }
     }
   }
 
-  return {
-    answer: async <O extends Operation>(operation: O, args: Args<O>): Promise<Answer<Result<O>>> => {
-      const route = routes.get(operation)
-      if (!route) throw new TypeError(`${operation.id} is not served to this client`)
-      const requestId = args.requestId ?? newRequestId()
-      const { idempotent, rate } = operation.policy
-      const task = () => once(route, args, requestId)
-      // A refresh is answered with the same successor for a while, so it may be tried again like a money command.
-      const isRetried = idempotent || rate === 'refresh'
-      const answer = await withAbort(args.signal, () => (isRetried ? retry(settings.retry, args.signal, task) : task()))
-      // The exchange has checked the data against this operation's schema.
-      return answer as Answer<Result<O>>
-    },
+  /** Never falls back to plain text: a call that must be sealed fails without a channel. */
+  private async openChannel({ id }: Operation, clientHash: string | null): Promise<Channel> {
+    const channel = clientHash === null ? null : await this.ports.channels()?.get(clientHash)
+    if (!channel) throw new TypeError(`${id} cannot be sealed: this client has no secure channel`)
+    return channel
+  }
+
+  /** Fixes the cause of a refusal. False if it cannot be fixed. */
+  private async recover(error: unknown, token: string | null, channel: Channel | null): Promise<boolean> {
+    if (token !== null && isPorticoError(error, 'ACCESS.TOKEN_INVALID', '4010'))
+      return this.ports.tokens().replace(token)
+    if (!channel || !isPorticoError(error, 'SECURE_CHANNEL.INVALID_PAYLOAD')) return false
+    this.ports.channels()?.invalidate(channel)
+    return true
   }
 }
 
-/**
- * A method per route, under the operation's export name. `Methods` follows from the same catalogue as the routes do;
- * test/client holds the two lists against each other.
- */
-export const createMethods = <Methods>(routes: readonly Route[], calling: OperationCaller): Methods =>
+/** A method per route, by the operation's export name. `Methods` derives from the same catalogue as the routes. */
+export const createMethods = <Methods>(routes: readonly Route[], caller: OperationCaller): Methods =>
   Object.fromEntries(
     routes.map(({ name, operation }) => [
       name,
-      async (args: object = {}) => (await calling.answer(operation, args)).data,
+      async (args: object = {}) => (await caller.answer(operation, args)).data,
     ]),
   ) as Methods

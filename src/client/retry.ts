@@ -3,10 +3,10 @@ import { isPorticoError, PorticoError } from './errors.ts'
 import type { RetryRule } from './options.ts'
 
 /**
- * Failures that may pass, and after which the same request id resolves what became of the effect. From 502 on it is an edge
- * that got no answer (520 to 530 are Cloudflare's), or the gateway that got none of a service.
+ * Failures after which a retry with the same request id finds out whether the command took effect. A status from 502 on means
+ * that an edge got no response from the gateway (520 to 530 are Cloudflare's), or the gateway none from a service.
  */
-const mayPass = (error: unknown): error is PorticoError =>
+const isTransient = (error: unknown): error is PorticoError =>
   isPorticoError(error, 'CLIENT.NETWORK', 'CLIENT.TIMEOUT', 'REQUEST.IN_PROGRESS') ||
   (error instanceof PorticoError && error.status >= 502)
 
@@ -27,13 +27,13 @@ const sleep = (milliseconds: number, signal: AbortSignal | undefined): Promise<v
     signal?.addEventListener('abort', abort, { once: true })
   })
 
-/** Half of the delay is chance, so that clients that failed together do not come back together. */
-const delayOf = (rule: RetryRule, failures: number): number => {
+/** Exponential backoff in milliseconds. Half of it is random, so that clients that failed together do not return together. */
+const backoffMs = (rule: RetryRule, failures: number): number => {
   const delay = Math.min(rule.firstDelayMs * 2 ** (failures - 1), rule.maxDelayMs)
   return delay / 2 + (Math.random() * delay) / 2
 }
 
-/** Tries a task again while its failures may pass, up to the rule's bound; the last failure is the one that is thrown. */
+/** Retries a task after transient failures, up to the rule's number of attempts. Throws the last failure. */
 export const retry = async <T>(
   rule: RetryRule,
   signal: AbortSignal | undefined,
@@ -43,10 +43,10 @@ export const retry = async <T>(
     try {
       return await task()
     } catch (error) {
-      if (!mayPass(error) || failures >= rule.attempts) throw error
-      const asked = (error.retryAfter ?? 0) * 1_000
-      if (asked > rule.maxDelayMs) throw error
-      await sleep(Math.max(asked, delayOf(rule, failures)), signal)
+      if (!isTransient(error) || failures >= rule.attempts) throw error
+      const retryAfterMs = (error.retryAfter ?? 0) * 1_000
+      if (retryAfterMs > rule.maxDelayMs) throw error
+      await sleep(Math.max(retryAfterMs, backoffMs(rule, failures)), signal)
     }
   }
 }

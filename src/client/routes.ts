@@ -1,40 +1,40 @@
 import { namedOperations } from '../contract/index.ts'
 import { type Chain, type ChainId, chains, type Operation, type Portal } from '../kernel/index.ts'
 
-/** An operation by the way that this client takes to it. */
+/** An operation and the chain on which this client calls it. */
 export interface Route {
-  /** The export name in the contract, which is the method's. */
+  /** The export name in the contract, which is the method's name. */
   name: string
   operation: Operation
   chain: Chain
 }
 
-/** A portal's own chain comes first; `self` has what no portal's chain has. */
+/** The chains of each portal's client in order of preference. */
 export const portalChains = {
   CONSUMER: ['consumer', 'self'],
   SYSTEM: ['system', 'self'],
 } as const satisfies Record<Portal, readonly ChainId[]>
 
-/** Every operation that one of these chains serves, by the first that does. */
+/** Every operation of these chains, on the first chain that serves it. */
 export const listRoutes = (preference: readonly ChainId[]): Route[] =>
   namedOperations.flatMap(([name, operation]): Route[] => {
     const chainId = preference.find((each) => operation.chains.includes(each))
     return chainId ? [{ name, operation, chain: chains[chainId] }] : []
   })
 
-/** What a URL leaves out or goes up by: the call would be another operation's. */
-const isNoSegment = (param: string): boolean => /^\.{0,2}$/.test(param)
+/** Empty and dot segments change the path: the request would reach another operation. */
+const isUnsafeSegment = (param: string): boolean => /^\.{0,2}$/.test(param)
 
-/** The path of a call below the base URL; parameters are percent-encoded. Throws where one is no part of a path. */
+/** The path of a call below the base URL, with percent-encoded parameters. Throws TypeError for an unsafe parameter. */
 export const buildPath = ({ operation, chain }: Route, params: Record<string, string> = {}): string =>
   chain.prefix +
   operation.path.replaceAll(/\{(\w+)\}/g, (_, name: string) => {
     const param = params[name] ?? ''
-    if (isNoSegment(param)) throw new TypeError(`${operation.id}: '${param}' is no ${name}`)
+    if (isUnsafeSegment(param)) throw new TypeError(`${operation.id}: '${param}' is not a valid ${name}`)
     return encodeURIComponent(param)
   })
 
-/** The query string with its question mark, empty without parameters; an undefined parameter is left out. */
+/** The query string with its question mark; empty without parameters. Undefined parameters are left out. */
 export const buildQuery = (query: object = {}): string => {
   const given = Object.entries(query).filter(([, value]) => value !== undefined)
   return given.length === 0 ? '' : `?${new URLSearchParams(given.map(([name, value]) => [name, String(value)]))}`

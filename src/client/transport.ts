@@ -1,31 +1,31 @@
 import type { Progress } from './operation-types.ts'
 
-/** What goes over the wire. */
+/** A request as it is sent. */
 export interface WireRequest {
   method: string
   url: string
   headers: Record<string, string>
   body: string | FormData | null
-  /** Ends all of it, reading the answer included. */
+  /** Aborts the request and the reading of its response. */
   signal: AbortSignal | null
   onProgress: ((progress: Progress) => void) | undefined
 }
 
-/** Sends a request; rejects only where no answer arrives. */
+/** Sends a request. Rejects only if no response arrives. */
 export type Transport = (request: WireRequest) => Promise<Response>
 
 /**
- * Cookies, caches and redirects are no part of the interface: none is sent, used or followed. A redirect taken for an error
- * would pass for a lost answer, and workerd has no such mode.
+ * The interface uses no cookies, caches or redirects. `redirect: 'error'` would look like a lost response and be retried, and
+ * workerd does not support it.
  */
 const isolation = { credentials: 'omit', cache: 'no-store', redirect: 'manual', referrerPolicy: 'no-referrer' } as const
 
-export const byFetch =
-  (fetch: typeof globalThis.fetch): Transport =>
-  ({ method, url, headers, body, signal }) =>
-    fetch(url, { ...isolation, method, headers, body, signal })
+const sendByFetch = (
+  fetch: typeof globalThis.fetch,
+  { method, url, headers, body, signal }: WireRequest,
+): Promise<Response> => fetch(url, { ...isolation, method, headers, body, signal })
 
-const headersOf = (raw: string): [string, string][] =>
+const parseHeaders = (raw: string): [string, string][] =>
   raw
     .trim()
     .split(/\r?\n/)
@@ -35,20 +35,20 @@ const headersOf = (raw: string): [string, string][] =>
       return [line.slice(0, at).trim(), line.slice(at + 1).trim()]
     })
 
-/** Statuses whose responses may not be built with a body. */
-const bodiless = new Set([204, 205, 304])
+/** Statuses whose Response must not have a body. */
+const bodilessStatuses = new Set([204, 205, 304])
 
-const responseOf = (xhr: XMLHttpRequest): Response => {
+const toResponse = (xhr: XMLHttpRequest): Response => {
   const { status, response } = xhr
-  const init = { status, headers: headersOf(xhr.getAllResponseHeaders()) }
-  return new Response(bodiless.has(status) ? null : response, init)
+  const init = { status, headers: parseHeaders(xhr.getAllResponseHeaders()) }
+  return new Response(bodilessStatuses.has(status) ? null : response, init)
 }
 
 /**
- * XMLHttpRequest, which alone among a browser's means tells how much of an upload has left. Unlike fetch it cannot be told
- * to leave out its origin's cookies, nor to follow no redirect.
+ * Sends by XMLHttpRequest, the only browser API that reports upload progress. It cannot omit cookies of its origin or refuse
+ * redirects.
  */
-export const byXhr: Transport = ({ method, url, headers, body, signal, onProgress }) =>
+const sendByXhr: Transport = ({ method, url, headers, body, signal, onProgress }) =>
   new Promise((resolve, reject) => {
     const xhr = new XMLHttpRequest()
     xhr.open(method, url)
@@ -57,15 +57,15 @@ export const byXhr: Transport = ({ method, url, headers, body, signal, onProgres
     xhr.upload.onprogress = ({ loaded, total }) => onProgress?.({ loaded, total })
     xhr.onload = () => {
       try {
-        resolve(responseOf(xhr))
+        resolve(toResponse(xhr))
       } catch (cause) {
-        // A status that no Response may have, such as 999.
+        // A status that Response rejects, such as 999.
         reject(cause)
       }
     }
-    xhr.onerror = () => reject(new TypeError('the upload found no answer'))
-    // The browser's own end of it: window.stop(), a page that is left.
-    xhr.onabort = () => reject(new DOMException('the upload was broken off', 'AbortError'))
+    xhr.onerror = () => reject(new TypeError('no response to the upload'))
+    // The browser itself aborts on window.stop() and when the page is left.
+    xhr.onabort = () => reject(new DOMException('the upload was aborted', 'AbortError'))
     const abort = (): void => {
       reject(signal?.reason)
       xhr.abort()
@@ -76,8 +76,8 @@ export const byXhr: Transport = ({ method, url, headers, body, signal, onProgres
     xhr.send(body)
   })
 
-/** fetch; for an upload whose progress is asked for, XMLHttpRequest where there is one. */
-export const createTransport = (fetch: typeof globalThis.fetch): Transport => {
-  const usual = byFetch(fetch)
-  return (request) => (request.onProgress && typeof XMLHttpRequest !== 'undefined' ? byXhr(request) : usual(request))
-}
+/** Sends by fetch, or by XMLHttpRequest for an upload with `onProgress` where the browser has it. */
+export const createTransport =
+  (fetch: typeof globalThis.fetch): Transport =>
+  (request) =>
+    request.onProgress && typeof XMLHttpRequest !== 'undefined' ? sendByXhr(request) : sendByFetch(fetch, request)

@@ -1,8 +1,8 @@
 import { config } from 'zod'
 
 /*
- * Imported before the contract, by each module that makes a client: a bundler passes over a door such as index.ts and what
- * that imports for its effect. zod compiles validators where it may, and finds out whether it may by trying, which a page's
- * strict content security policy reports as a violation; in a browser it is told not to try.
+ * Imported before the contract by each module that creates a client, because bundlers skip the side effects of an index.ts.
+ * zod tries to compile validators at load time, which a strict content security policy reports as a violation. Disable
+ * that in browsers.
  */
 if (typeof document !== 'undefined') config({ jitless: true })

@@ -1,3 +1,7 @@
+/*
+ * Checks a running deployment against the contract: for every operation it provokes the refusals that the policy implies and
+ * compares status and code. It depends on the contract and the kernel only. Start reading with `checks.ts`.
+ */
 import { catalogue } from '../contract/index.ts'
 import { type ChainId, chains, type Operation } from '../kernel/index.ts'
 import { type Check, checks } from './checks.ts'
@@ -5,6 +9,7 @@ import { probe, type Target } from './probe.ts'
 
 export type { Target } from './probe.ts'
 
+/** An unexpected response. */
 export interface Finding {
   operationId: string
   chainId: ChainId
@@ -14,53 +19,63 @@ export interface Finding {
 
 export interface Result {
   check: string
-  asked: number
-  /** Of those, what a limit of the target kept from being judged. */
+  /** Number of requests. */
+  requests: number
+  /** Number of requests that a rate limit of the target answered. */
   limited: number
   findings: Finding[]
 }
 
-const reachable = ({ accessCodes }: Target, chainId: ChainId): boolean => {
+interface Endpoint {
+  operation: Operation
+  chainId: ChainId
+}
+
+const isReachable = ({ accessCodes }: Target, chainId: ChainId): boolean => {
   const { portal, perimeter } = chains[chainId]
   if (perimeter !== 'portal') return true
   return accessCodes[portal === 'SYSTEM' ? 'SYSTEM' : 'CONSUMER'] !== undefined
 }
 
-const run = async (
+const runCheck = async (
   target: Target,
   check: Check,
-  operation: Operation,
-  chainId: ChainId,
-): Promise<Finding | 'kept' | 'limited'> => {
+  { operation, chainId }: Endpoint,
+): Promise<Finding | 'ok' | 'limited'> => {
   const got = await probe(target, operation, chainId, check.change)
   if (!got) return 'limited'
   const isExpected = got.status === check.status && (check.code === null || got.code === check.code) && got.isEnvelope
-  if (isExpected) return 'kept'
-  const shown = got.isEnvelope ? `${got.status} ${got.code}` : `${got.status} and no envelope`
-  return { operationId: operation.id, chainId, expected: `${check.status} ${check.code ?? ''}`.trim(), got: shown }
+  if (isExpected) return 'ok'
+  const actual = got.isEnvelope ? `${got.status} ${got.code}` : `${got.status} and no envelope`
+  return { operationId: operation.id, chainId, expected: `${check.status} ${check.code ?? ''}`.trim(), got: actual }
 }
 
-/** What the contract implies of every operation, asked of a running deployment. Only refusals are provoked: nothing is changed there. */
-export const checkDeployment = async (target: Target, told: (done: number, all: number) => void): Promise<Result[]> => {
-  const ways = catalogue.flatMap((operation) => operation.chains.map((chainId) => ({ operation, chainId })))
-  const asked = checks.map((check) => ({
+/** Runs every check against a deployment. All requests are refused, so they change nothing there. */
+export const checkDeployment = async (
+  target: Target,
+  onProgress: (done: number, all: number) => void,
+): Promise<Result[]> => {
+  const endpoints = catalogue.flatMap((operation) => operation.chains.map((chainId) => ({ operation, chainId })))
+  const plan = checks.map((check) => ({
     check,
-    ways: ways.filter(({ operation, chainId }) => reachable(target, chainId) && check.applies(operation, chainId)),
+    endpoints: endpoints.filter(
+      ({ operation, chainId }) => isReachable(target, chainId) && check.applies(operation, chainId),
+    ),
   }))
-  const all = asked.reduce((sum, { ways: each }) => sum + each.length, 0)
+  const all = plan.reduce((sum, each) => sum + each.endpoints.length, 0)
   let done = 0
   const results: Result[] = []
-  for (const { check, ways: each } of asked) {
+  for (const { check, endpoints: checked } of plan) {
     const findings: Finding[] = []
     let limited = 0
-    for (const { operation, chainId } of each) {
-      const found = await run(target, check, operation, chainId)
-      if (found === 'limited') limited += 1
-      else if (found !== 'kept') findings.push(found)
+    for (const endpoint of checked) {
+      const outcome = await runCheck(target, check, endpoint)
+      if (outcome === 'limited') limited += 1
+      else if (outcome !== 'ok') findings.push(outcome)
       done += 1
-      told(done, all)
+      onProgress(done, all)
     }
-    results.push({ check: check.name, asked: each.length, limited, findings })
+    results.push({ check: check.name, requests: checked.length, limited, findings })
   }
   return results
 }

@@ -1,16 +1,17 @@
 import { type ChainId, chains, type Operation, type Portal } from '../kernel/index.ts'
 
-/** A running deployment, and what is needed to get past its first doors. */
+/** A running deployment and what a request needs to pass its perimeter. */
 export interface Target {
   url: string
   accessCodes: Partial<Record<Portal, string>>
-  /** Sends the headers that the edge would (CF-*, X-Forwarded-Proto); off when an edge is in front of the target. */
+  /** Send the edge's headers (CF-*, X-Forwarded-Proto). Off if an edge is in front of the target. */
   edgeHeaders: boolean
-  /** A fresh request id. */
+  /** A new request id. */
   requestId(): string
   pause(milliseconds: number): Promise<void>
 }
 
+/** Headers to set, or to remove where the value is null. */
 export type HeaderChanges = Record<string, string | null>
 
 const unknownId = '01990000-0000-7000-8000-00000000dead'
@@ -22,7 +23,7 @@ const edge = {
   'cf-ipcountry': 'DE',
 }
 
-const headersFor = (target: Target, chainId: ChainId, change: HeaderChanges): Headers => {
+const buildHeaders = (target: Target, chainId: ChainId, change: HeaderChanges): Headers => {
   const portal = chains[chainId].portal === 'SYSTEM' ? 'SYSTEM' : 'CONSUMER'
   const all: HeaderChanges = {
     'x-portal-access-code': target.accessCodes[portal] ?? null,
@@ -44,35 +45,32 @@ export interface ProbeResult {
   isEnvelope: boolean
 }
 
-const read = (text: string): Omit<ProbeResult, 'status'> => {
+const parseReply = (text: string): Omit<ProbeResult, 'status'> => {
   try {
     const body: unknown = JSON.parse(text)
     if (typeof body === 'object' && body !== null && 'code' in body && 'success' in body && 'message' in body)
       return { code: String(body.code), isEnvelope: typeof body.success === 'boolean' }
   } catch {
-    // No JSON is no envelope, which is what is told.
+    // Not JSON, so not an envelope.
   }
   return { code: '', isEnvelope: false }
 }
 
-const longestWaitSeconds = 120
+const maxWaitSeconds = 120
 
-/** A target that limits us is asked again when it says so, for so long in all: the limit is its right, and not what is being checked. */
-const withoutTimeouts = async ({ pause }: Target, send: () => Promise<Response>): Promise<Response> => {
-  for (let patience = longestWaitSeconds; ; ) {
+/** Retries after the target's Retry-After, up to two minutes in total: rate limits are not what is checked. */
+const fetchWithinLimit = async ({ pause }: Target, send: () => Promise<Response>): Promise<Response> => {
+  for (let remaining = maxWaitSeconds; ; ) {
     const response = await send()
     const wait = Number(response.headers.get('retry-after') ?? Number.NaN)
-    if (response.status !== 429 || !(wait > 0 && wait <= patience)) return response
+    if (response.status !== 429 || !(wait > 0 && wait <= remaining)) return response
     await response.body?.cancel()
     await pause(wait * 1_000)
-    patience -= wait
+    remaining -= wait
   }
 }
 
-/**
- * Asks for an operation with the headers that the interface demands, changed in the one way that a check is about; null
- * where a limit would have to be waited for too long to be told.
- */
+/** Calls an operation with its required headers and the changes of a check. Null if the rate limit does not clear in time. */
 export const probe = async (
   target: Target,
   operation: Operation,
@@ -80,11 +78,11 @@ export const probe = async (
   change: HeaderChanges,
 ): Promise<ProbeResult | null> => {
   const path = chains[chainId].prefix + operation.path.replace(/\{\w+\}/g, unknownId)
-  const headers = headersFor(target, chainId, change)
+  const headers = buildHeaders(target, chainId, change)
   const url = target.url.replace(/\/$/, '') + path
-  const response = await withoutTimeouts(target, () =>
+  const response = await fetchWithinLimit(target, () =>
     fetch(url, { method: operation.method, headers, redirect: 'manual' }),
   )
-  const got = { status: response.status, ...read(await response.text()) }
+  const got = { status: response.status, ...parseReply(await response.text()) }
   return got.status === 429 && got.code === 'ACCESS.RATE_LIMITED' ? null : got
 }

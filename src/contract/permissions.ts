@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { invalid, operationsIn, type Permission } from '../kernel/index.ts'
 import { joinDeclarations } from './declarations.ts'
-import { uniqueList } from './formats.ts'
+import { uniqueList } from './fields.ts'
 
 /** The permissions of one group, such as `role`: each action is a permission `<group>:<action>`. */
 export interface PermissionGroup {

@@ -1,11 +1,11 @@
 import type { Policy } from '../kernel/index.ts'
 
 /*
- * What policies are spread from. A base leaves out what each operation has to decide for itself, so that
- * forgetting it stays a type error: `member` lacks the workspace and the permission, `operator` the permission.
+ * Bases that policies spread. A base omits what each operation must decide, so that forgetting it is a type error:
+ * `member` omits the workspace and the permission, `operator` the permission.
  */
 
-/** Before sign-in, and for what anybody may know. */
+/** Public operations, before and after sign-in. */
 export const anonymous = {
   caller: 'anonymous',
   workspace: 'none',
@@ -17,10 +17,10 @@ export const anonymous = {
   changesRights: false,
 } as const satisfies Policy
 
-/** What belongs to the account itself: being who one is suffices. */
+/** Operations on the caller's own account. They need no permission. */
 export const own = { ...anonymous, caller: 'account' } as const satisfies Policy
 
-/** What a member does in a workspace. */
+/** Operations of a workspace's members. */
 export const member = {
   caller: 'account',
   stepUp: false,
@@ -30,14 +30,14 @@ export const member = {
   changesRights: false,
 } as const
 
-/** A member's money command: it happens once per X-Request-Id. */
+/** A member's money command, idempotent by X-Request-Id. */
 export const money = { ...member, rate: 'money', idempotent: true } as const
 
-/** What an operator does on the SYSTEM portal. */
+/** Operations of the SYSTEM portal's operators. */
 export const operator = { ...member, workspace: 'none' } as const
 
-/** An operator's decision over an order. */
+/** An operator's decision on an order, idempotent by X-Request-Id. */
 export const decision = { ...operator, rate: 'money', idempotent: true } as const
 
-/** The chains of what either portal offers its accounts. */
+/** The chains of operations that both portals offer. */
 export const everyPortal = ['consumer', 'system'] as const

@@ -2,15 +2,16 @@ import { type ChainId, type Code, chains, type Operation } from '../kernel/index
 import { isSealable } from './sealed-bodies.ts'
 
 /**
- * Where the interface is observed to answer 500 for what is a caller's mistake (interface.md 4.3, 4.7). Documented
- * behaviour, not a fault; `compatibility.observedErrors: false` in a portal's configuration makes it a 400.
+ * A mistake of the caller that the interface answers with 500. It is documented behavior, not a fault;
+ * `compatibility.observedErrors: false` in a portal's configuration turns it into a 400.
  */
 export interface ObservedError {
-  /** `no-query`: the call has no query parameter at all. `no-channel-session`: no header names a channel session. */
+  /** `no-query`: the call has no query parameter. `no-channel-session`: no header names a channel session. */
   condition: 'no-query' | 'no-channel-session'
   code: Code
 }
 
+/** The observed errors by operation id. */
 export const observedErrors: ReadonlyMap<string, ObservedError> = new Map<string, ObservedError>([
   ['transfers.list', { condition: 'no-query', code: 'SYSTEM.INTERNAL_ERROR' }],
   ['secureChannel.close', { condition: 'no-channel-session', code: 'SYSTEM.INTERNAL_ERROR' }],
@@ -23,21 +24,21 @@ const failures: readonly Code[] = [
   'SYSTEM.UPSTREAM_TIMEOUT',
 ]
 
-/** What a body can meet on its way in; one may come with a GET too (RFC 9110, 9.3.1), and is read like any other. */
-const arriving: readonly Code[] = [
+/** Refusals while a body is read. A GET can have a body, too (RFC 9110, 9.3.1). */
+const bodyRefusals: readonly Code[] = [
   'REQUEST.MALFORMED',
   'REQUEST.TIMEOUT',
   'REQUEST.TOO_LARGE',
   'REQUEST.UNSUPPORTED_MEDIA_TYPE',
 ]
 
-/** What the pipeline may refuse for an operation on a chain: it follows from the perimeter and the policy. */
+/** The codes with which the pipeline can refuse an operation on a chain, by its perimeter and policy. */
 export const listImpliedRefusals = (operation: Operation, chainId: ChainId): Code[] => {
   const { policy } = operation
-  const behindPortal = chains[chainId].perimeter === 'portal'
+  const isBehindPortal = chains[chainId].perimeter === 'portal'
   const rules: [boolean, readonly Code[]][] = [
-    [behindPortal, ['ACCESS.PORTAL_MISMATCH']],
-    [true, ['VALIDATION.INVALID_PARAMETER', 'ACCESS.RATE_LIMITED', ...arriving]],
+    [isBehindPortal, ['ACCESS.PORTAL_MISMATCH']],
+    [true, ['VALIDATION.INVALID_PARAMETER', 'ACCESS.RATE_LIMITED', ...bodyRefusals]],
     [isSealable(operation, chains[chainId]), ['SECURE_CHANNEL.INVALID_PAYLOAD']],
     [policy.caller === 'account', ['ACCESS.TOKEN_MISSING', 'ACCESS.TOKEN_INVALID', 'ACCESS.IP_NOT_ALLOWED']],
     [policy.workspace !== 'none', ['ACCESS.WORKSPACE_REQUIRED', 'ACCESS.PERMISSION_DENIED', 'WORKSPACE.NOT_ACTIVE']],
@@ -49,7 +50,7 @@ export const listImpliedRefusals = (operation: Operation, chainId: ChainId): Cod
   return [...new Set(rules.flatMap(([applies, codes]) => (applies ? codes : [])))]
 }
 
-/** Every code that an operation can answer on a chain, each once. */
+/** Every refusal code of an operation on a chain, without duplicates. */
 export const listRefusals = (operation: Operation, chainId: ChainId): Code[] => {
   const observed = observedErrors.get(operation.id)
   return [
@@ -60,3 +61,7 @@ export const listRefusals = (operation: Operation, chainId: ChainId): Code[] => 
     ]),
   ]
 }
+
+/** The code for a path parameter that does not match its schema. */
+export const codeForMalformedParam = ({ malformedParam, refuses }: Operation): Code =>
+  malformedParam ?? (refuses.includes('RESOURCE.NOT_FOUND') ? 'RESOURCE.NOT_FOUND' : 'VALIDATION.INVALID_PARAMETER')

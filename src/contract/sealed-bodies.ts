@@ -1,14 +1,14 @@
 import * as z from 'zod'
 import type { Chain, Operation } from '../kernel/index.ts'
 
-/** What stands in a body's place when it comes through the secure channel (docs/secure-channel.md, 3). */
+/** The request body sent through the secure channel (docs/secure-channel.md, 3). */
 export const SealedBody = z.strictObject({ payload: z.string() }).meta({
   description:
     'The body through the secure channel: a compact JWE (RFC 7516), header `{alg: dir, enc: A256GCM, kid, seq, htm, htu}`, ' +
     'whose plaintext is the body in its usual form.',
 })
 
-/** What stands in the place of an envelope's `data` when a sealed reply was asked for (docs/secure-channel.md, 4). */
+/** The envelope's `data` in a sealed reply (docs/secure-channel.md, 4). */
 export const SealedReply = z.object({ payload: z.string() }).meta({
   description:
     'The data through the secure channel, where `X-Secure-Channel-Reply` asks for that: a compact JWE (RFC 7516), header ' +
@@ -16,6 +16,6 @@ export const SealedReply = z.object({ payload: z.string() }).meta({
 })
 export type SealedReply = z.output<typeof SealedReply>
 
-/** Whether body and reply of an operation may go through the secure channel: behind a portal, and by the policy. */
+/** Whether an operation's body and reply can go through the secure channel: portal chains only, by the policy. */
 export const isSealable = ({ policy }: Operation, { perimeter }: Chain): boolean =>
   perimeter === 'portal' && policy.channel === 'optional'

@@ -1,4 +1,4 @@
-/** An enumeration that travels as `{code, value, label, description}`: its codes and the numbers they stand for. */
+/** An enumeration that is sent as `{code, value, label, description}`: its codes and their numbers. */
 export interface CodedFamily<C extends string = string> {
   readonly name: string
   readonly values: Readonly<Record<C, number>>
@@ -9,8 +9,8 @@ export interface CodedFamily<C extends string = string> {
 export type CodeOf<F extends CodedFamily> = F extends CodedFamily<infer C> ? C : never
 
 /**
- * Declares a family of coded values. Labels and descriptions are in config/locales under `coded.<name>.<code>`;
- * a deployment may override any number (`codedValues` in the configuration).
+ * Declares a family of coded values. Labels and descriptions are in config/locales under `coded.<name>.<code>`.
+ * `codedValues` in the configuration overrides the numbers.
  */
 export const codedFamily = <const V extends Record<string, number>>(
   name: string,
@@ -20,7 +20,7 @@ export const codedFamily = <const V extends Record<string, number>>(
 export const isCodedFamily = (value: unknown): value is CodedFamily =>
   typeof value === 'object' && value !== null && 'codes' in value && 'values' in value
 
-/** A coded value as a response carries it, in the language of the request. */
+/** A coded value in a response, in the language of the request. */
 export interface CodedValue {
   code: string
   value: number
@@ -28,7 +28,7 @@ export interface CodedValue {
   description: string
 }
 
-/* Families that more than one owner uses. */
+/* Families that several domains use. */
 
 export const accountPortal = codedFamily('accountPortal', { SYSTEM: 10010101, CONSUMER: 10010104 })
 export type AccountPortal = CodeOf<typeof accountPortal>

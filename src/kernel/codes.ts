@@ -1,9 +1,9 @@
-/** Refusal codes with the HTTP status that each one answers. */
+/** Refusal codes with their HTTP status. */
 export type CodeTable = Readonly<Record<string, { readonly status: number }>>
 
 /**
- * The codes of the gateway's own pipeline. Every other code is declared by its owner, in `contract.ts`.
- * The public sentence of a code is in config/locales under `refusal.<code>`, one per language.
+ * The codes of the gateway's pipeline. Each domain declares its own codes in its `contract.ts`.
+ * The public sentence of a code is in config/locales under `refusal.<code>`.
  */
 export const pipelineCodes = {
   'VALIDATION.INVALID_PARAMETER': { status: 400 },
@@ -35,8 +35,7 @@ export const pipelineCodes = {
 } as const satisfies CodeTable
 
 /**
- * Every code table by its owner. An owner adds its table by declaration merging, so that a code that nobody declares
- * does not compile: `declare module '../../kernel/codes.ts' { interface CodesByOwner { transfers: typeof codes } }`.
+ * Every code table by its owner. Owners add theirs by declaration merging, so that an undeclared code does not compile: `declare module '../../kernel/codes.ts' { interface CodesByOwner { transfers: typeof codes } }`.
  */
 export interface CodesByOwner {
   pipeline: typeof pipelineCodes
@@ -44,5 +43,5 @@ export interface CodesByOwner {
 
 type KeyOf<T> = T extends unknown ? keyof T & string : never
 
-/** A refusal code that some owner declares. */
+/** A declared refusal code. */
 export type Code = KeyOf<CodesByOwner[keyof CodesByOwner]>

@@ -1,49 +1,47 @@
 import { Refusal } from './refusal.ts'
 
-/**
- * A value that is there already, or a promise of it. Most of what a request needs is remembered, and a dozen awaits for
- * values that are there would cost as much as the work between them.
- */
+/** A value that is available now, or a promise of it. Awaiting the cached values of a request would double its cost. */
 export type MaybePromise<T> = T | Promise<T>
 
-/** Goes on with a value at once where it is there, and otherwise when it comes. */
+/** Continues synchronously with a value that is available, otherwise once its promise resolves. */
 export const thenSync = <T, U>(value: MaybePromise<T>, next: (value: T) => MaybePromise<U>): MaybePromise<U> =>
   value instanceof Promise ? value.then(next) : next(value)
 
-/** Runs work when its turn comes. */
-export type RunLimited = <T>(work: () => Promise<T>) => Promise<T>
+/** Runs a task once a slot is free; resolves with its result. */
+export type RunLimited = <T>(task: () => Promise<T>) => Promise<T>
 
 export interface ConcurrencyLimiter {
+  /** Throws SYSTEM.UNAVAILABLE if the queue is full. */
   runLimited: RunLimited
-  /** How many wait at this moment. */
+  /** Number of tasks in the queue. */
   waiting(): number
 }
 
 export interface ConcurrencyLimits {
-  /** How many run at once. */
+  /** Maximum number of running tasks. */
   concurrency: number
-  /** How many may wait; one more is refused. */
+  /** Maximum number of queued tasks. */
   waiting: number
 }
 
-/** Runs work a few at a time, in order; beyond the waiting room it refuses with SYSTEM.UNAVAILABLE. */
+/** A first-in, first-out limiter with a bounded queue. A full queue refuses further tasks with SYSTEM.UNAVAILABLE. */
 export const createConcurrencyLimiter = ({ concurrency, waiting }: ConcurrencyLimits): ConcurrencyLimiter => {
   let running = 0
   const queue: (() => void)[] = []
 
-  const enter = async (): Promise<void> => {
+  const acquire = async (): Promise<void> => {
     if (running < concurrency) {
       running++
       return
     }
     if (queue.length >= waiting) {
-      throw new Refusal('SYSTEM.UNAVAILABLE', { internal: 'the queue of costly work is full', retryAfter: 1 })
+      throw new Refusal('SYSTEM.UNAVAILABLE', { internal: 'the concurrency limiter’s queue is full', retryAfter: 1 })
     }
     await new Promise<void>((resolve) => queue.push(resolve))
   }
 
-  /** The place goes straight to whoever waits longest, so `running` stays as it is. */
-  const leave = (): void => {
+  /** Hands the slot to the first task in the queue, so that no new task can overtake it. */
+  const release = (): void => {
     const next = queue.shift()
     if (next) next()
     else running--
@@ -51,12 +49,12 @@ export const createConcurrencyLimiter = ({ concurrency, waiting }: ConcurrencyLi
 
   return {
     waiting: () => queue.length,
-    runLimited: async (work) => {
-      await enter()
+    runLimited: async (task) => {
+      await acquire()
       try {
-        return await work()
+        return await task()
       } finally {
-        leave()
+        release()
       }
     },
   }

@@ -1,22 +1,22 @@
-/** The form in which addresses are compared: one account and one counter, however case and width are typed. */
+/** The form in which addresses are stored and compared: NFKC, trimmed, lower case. */
 export const canonicalEmail = (email: string): string => email.normalize('NFKC').trim().toLowerCase()
 
-/** One plain mailbox: nothing that could begin another header, another recipient or a display name. */
-const mailbox = /^[^\s<>()[\]\\,;:"@\p{Cc}]{1,64}@[^\s<>()[\]\\,;:"@\p{Cc}]{1,253}$/u
+/** One plain mailbox: no character that could start another header, another recipient or a display name. */
+const mailboxPattern = /^[^\s<>()[\]\\,;:"@\p{Cc}]{1,64}@[^\s<>()[\]\\,;:"@\p{Cc}]{1,253}$/u
 
-/** The address as it is; throws for whatever is not one mailbox (RFC 5321, 4.1.2, without its quoted forms). */
+/** Returns the address unchanged. Throws TypeError unless it is one mailbox (RFC 5321, 4.1.2, without quoted forms). */
 export const parseMailbox = (address: string): string => {
-  if (!mailbox.test(address)) throw new TypeError('no plain mail address')
+  if (!mailboxPattern.test(address)) throw new TypeError('not a plain mail address')
   return address
 }
 
-/** The sender as the configuration gives it: `name <address>` or an address alone. */
+/** Parses a configured sender: `name <address>` or an address. Throws TypeError for an invalid address. */
 export const parseSender = (text: string): { name: string; address: string } => {
   const named = /^([^<>\p{Cc}]*)<([^<>]+)>$/u.exec(text.trim())
   return { name: named?.[1]?.trim() ?? '', address: parseMailbox(named?.[2] ?? text.trim()) }
 }
 
-/** Whether mail can be sent from it. */
+/** Whether a text is a valid sender. */
 export const isSender = (text: string): boolean => {
   try {
     return parseSender(text).address !== ''

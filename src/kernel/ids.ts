@@ -1,5 +1,5 @@
 declare const kind: unique symbol
-/** A business id: a UUIDv7 string (RFC 9562), branded by what it names. */
+/** A business id: a UUIDv7 string (RFC 9562), branded by its kind. */
 export type BizId<Kind extends string> = string & { readonly [kind]: Kind }
 
 export type AccountId = BizId<'account'>
@@ -9,12 +9,12 @@ export type RoleId = BizId<'role'>
 export type WalletId = BizId<'wallet'>
 export type OrderId = BizId<'order'>
 
-/** Ids are handed in, so that a test can name them. */
+/** Generates ids. Injected, so that tests can predict them. */
 export interface Ids {
   next<Kind extends string>(): BizId<Kind>
 }
 
-/** Unguessable bytes are handed in as well. */
+/** Cryptographically secure randomness. Injected. */
 export interface Randomness {
   bytes(count: number): Uint8Array
   /** A uniform integer in [0, limit). */
@@ -23,8 +23,8 @@ export interface Randomness {
 
 const pattern = /^[0-9a-f]{8}-[0-9a-f]{4}-[1-8][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/
 
-/** Whether a text can be one of our ids at all; a store is asked only about those. */
+/** Whether a text has the form of an id. Check it before a query. */
 export const isBizId = (text: string): boolean => pattern.test(text)
 
-/** The id inside a text that has been checked, or that comes from our own store. */
+/** Brands a text that has been validated or read from the database. */
 export const bizId = <Kind extends string>(text: string): BizId<Kind> => text as BizId<Kind>

@@ -1,7 +1,7 @@
 import type { CodedFamily, CodedValue } from './coded-values.ts'
 import type { Code } from './codes.ts'
 
-/** The languages of the interface (section 9); the first one is the fallback. */
+/** The languages of the interface. */
 export const locales = ['en', 'zh', 'zh-Hant', 'ja', 'vi'] as const
 export type Locale = (typeof locales)[number]
 export const fallbackLocale: Locale = 'en'
@@ -14,12 +14,12 @@ const byLowerCase = new Map<string, Locale>([
   ['zh-mo', 'zh-Hant'],
 ])
 
-/** Beyond that it is none of ours with anything behind it: a header's whole length, looked up subtag by subtag, takes a tenth of a second. */
-const longestTag = 64
+/** Longer tags are ignored: looking up a header-sized tag subtag by subtag takes a tenth of a second. */
+const maxTagLength = 64
 
-const known = (tag: string): Locale | undefined => {
+const lookUp = (tag: string): Locale | undefined => {
   const trimmed = tag.trim()
-  if (trimmed.length > longestTag) return undefined
+  if (trimmed.length > maxTagLength) return undefined
   let name = trimmed.replaceAll('_', '-').toLowerCase()
   while (name !== '') {
     const found = byLowerCase.get(name)
@@ -29,7 +29,7 @@ const known = (tag: string): Locale | undefined => {
   return undefined
 }
 
-/** The best language for an X-LOCALE or Accept-Language header (RFC 4647 lookup); an unknown one falls back to en. */
+/** The best language for an X-LOCALE or Accept-Language header (RFC 4647 lookup); `en` if none matches. */
 export const parseLocale = (header: string | undefined): Locale => {
   if (header === undefined) return fallbackLocale
   const exact = byTag.get(header)
@@ -44,18 +44,18 @@ export const parseLocale = (header: string | undefined): Locale => {
     })
   ranges.sort((a, b) => b.q - a.q)
   for (const { tag, q } of ranges) {
-    const locale = q > 0 ? known(tag) : undefined
+    const locale = q > 0 ? lookUp(tag) : undefined
     if (locale) return locale
   }
   return fallbackLocale
 }
 
-/** Every text that people read, in their language (config/locales). */
+/** The translated texts of config/locales. */
 export interface Words {
-  /** The public sentence of a refusal; it names the invalid field where there is one. */
+  /** The public sentence of a refusal, with the name of the invalid field if there is one. */
   refusal(code: Code, locale: Locale, field?: string): string
-  /** A coded value with its label and description. Throws RangeError for a code that is not in the family. */
+  /** A coded value with its label and description. Throws RangeError for a code outside the family. */
   coded<C extends string>(family: CodedFamily<C>, code: C, locale: Locale): CodedValue
-  /** Any other text by its key, with its {{placeholders}} filled. */
+  /** Any other text by its key, with `values` in place of its {{placeholders}}. */
   text(key: string, locale: Locale, values?: Record<string, string>): string
 }

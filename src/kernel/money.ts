@@ -1,4 +1,4 @@
-/** Decimal places per currency: ISO 4217 (List One), and the crypto assets' own. */
+/** Currencies by decimal places: ISO 4217 (List One) and crypto assets. */
 const byExponent: Record<number, string> = {
   0: 'BIF CLP DJF GNF ISK JPY KMF KRW PYG RWF UGX UYI VND VUV XAF XOF XPF',
   2: `AED AFN ALL AMD AOA ARS AUD AWG AZN BAM BBD BDT BGN BMD BND BOB BRL BSD BTN BWP BYN BZD CAD CDF CHF CNY
@@ -22,33 +22,33 @@ const exponents = new Map<string, number>(
 
 export const isCurrency = (text: string): boolean => exponents.has(text)
 
-/** Decimal places of a currency that is known; throws for any other one. */
+/** Decimal places of a currency. Throws RangeError for an unknown one. */
 export const exponentOf = (currency: string): number => {
   const exponent = exponents.get(currency)
   if (exponent === undefined) throw new RangeError(`unknown currency ${currency}`)
   return exponent
 }
 
-/** The digits of a decimal string on either side of its point; undefined for a sign, an exponent or a leading zero. */
-export const splitDecimal = (text: string): { whole: string; fraction: string } | undefined => {
+/** The digits before and after the decimal point; undefined for a sign, an exponent or a leading zero. */
+const splitDecimal = (text: string): { whole: string; fraction: string } | undefined => {
   const [matched, whole = '', fraction = ''] = /^(0|[1-9]\d*)(?:\.(\d+))?$/.exec(text) ?? []
   return matched === undefined ? undefined : { whole, fraction }
 }
 
-/** An exact amount: `minor` units of a currency, whose exponent says how many of them make one. */
+/** An exact amount in minor units of a currency: 1250 for 12.50 USD. */
 export interface Money {
   readonly minor: bigint
   readonly currency: string
 }
 
-/** The most digits that the book keeps of one amount (the ledger's columns hold less than 10^38). */
+/** Maximum number of digits of an amount. The ledger's columns hold sums below 10^38. */
 const maxDigits = 30
 
 export const money = (minor: bigint, currency: string): Money => ({ minor, currency })
 
 /**
- * The amount that a decimal string names, or undefined for anything else: a sign, an exponent, a leading zero,
- * more decimal places than the currency has, or more digits than the book keeps. It never rounds.
+ * Parses a decimal string without rounding. Undefined for a sign, an exponent, a leading zero, more decimal places than the
+ * currency has, or more than 30 digits.
  */
 export const parseMoney = (text: string, currency: string): Money | undefined => {
   const digits = text.length <= maxDigits + 1 ? splitDecimal(text) : undefined
@@ -59,10 +59,10 @@ export const parseMoney = (text: string, currency: string): Money | undefined =>
   return { minor: BigInt(whole + fraction.padEnd(exponent, '0')), currency }
 }
 
-/** Whether an amount that was worked out, not parsed, is one that the book keeps. */
+/** Whether the ledger can store a calculated amount: not negative, at most 30 digits. */
 export const isStorable = ({ minor }: Money): boolean => minor >= 0n && minor < 10n ** BigInt(maxDigits)
 
-/** The decimal string of the wire, always with all of the currency's decimal places. */
+/** The decimal string with all of the currency's decimal places. */
 export const formatMoney = ({ minor, currency }: Money): string => {
   const exponent = exponentOf(currency)
   const digits = (minor < 0n ? -minor : minor).toString().padStart(exponent + 1, '0')
@@ -90,18 +90,19 @@ export const compare = (a: Money, b: Money): number => {
   return a.minor < b.minor ? -1 : a.minor > b.minor ? 1 : 0
 }
 
-/** An exact fraction of BigInts, its denominator above zero: rates and shares, for which floats would lie. */
+/** An exact fraction with a positive denominator, for exchange rates and fees. */
 export interface Ratio {
   readonly numerator: bigint
   readonly denominator: bigint
 }
 
-export const ratio = (over: bigint, under: bigint): Ratio => {
-  if (under <= 0n) throw new RangeError('a ratio has a denominator above zero')
-  return { numerator: over, denominator: under }
+/** Throws RangeError unless the denominator is positive. */
+export const ratio = (numerator: bigint, denominator: bigint): Ratio => {
+  if (denominator <= 0n) throw new RangeError('a ratio has a denominator above zero')
+  return { numerator, denominator }
 }
 
-/** The fraction that a decimal string without sign or exponent names; undefined for anything else. */
+/** Parses a decimal string; undefined for a sign, an exponent or a leading zero. */
 export const parseRatio = (text: string): Ratio | undefined => {
   const digits = splitDecimal(text)
   return (
@@ -109,10 +110,10 @@ export const parseRatio = (text: string): Ratio | undefined => {
   )
 }
 
-/** How a rate is written; it is more than nothing besides. */
+/** The form of an exchange rate; `isRate` also requires it to be above zero. */
 export const ratePattern = /^(0|[1-9]\d{0,11})(\.\d{1,12})?$/
 
-/** Whether a text is an exchange rate: a decimal string above zero, of twelve places before the point and after it at most. */
+/** Whether a text is an exchange rate: above zero, at most twelve digits before and after the decimal point. */
 export const isRate = (text: string): boolean => ratePattern.test(text) && /[1-9]/.test(text)
 
 export const multiplyRatios = (a: Ratio, b: Ratio): Ratio => ({
@@ -120,26 +121,26 @@ export const multiplyRatios = (a: Ratio, b: Ratio): Ratio => ({
   denominator: a.denominator * b.denominator,
 })
 
-/** Throws for nothing, which has no inverse. */
-export const invert = ({ numerator: over, denominator: under }: Ratio): Ratio => ratio(under, over)
+/** Throws RangeError for zero. */
+export const invert = ({ numerator, denominator }: Ratio): Ratio => ratio(denominator, numerator)
 
-/** One less the share, for a share of at most one. */
-export const complement = ({ numerator: over, denominator: under }: Ratio): Ratio => ({
-  numerator: under - over,
-  denominator: under,
+/** One minus the ratio, for a ratio of at most one. */
+export const complement = ({ numerator, denominator }: Ratio): Ratio => ({
+  numerator: denominator - numerator,
+  denominator,
 })
 
-/** Of units that are not negative: what they make, rounded down. */
-export const multiplyRoundingDown = (units: bigint, { numerator: over, denominator: under }: Ratio): bigint =>
-  (units * over) / under
+/** `units * ratio` rounded down. `units` must not be negative. */
+export const multiplyRoundingDown = (units: bigint, { numerator, denominator }: Ratio): bigint =>
+  (units * numerator) / denominator
 
-/** The same, rounded up. */
-export const multiplyRoundingUp = (units: bigint, { numerator: over, denominator: under }: Ratio): bigint =>
-  (units * over + under - 1n) / under
+/** `units * ratio` rounded up. `units` must not be negative. */
+export const multiplyRoundingUp = (units: bigint, { numerator, denominator }: Ratio): bigint =>
+  (units * numerator + denominator - 1n) / denominator
 
-/** The decimal string cut off after so many places, without trailing zeros. */
-export const formatTruncated = ({ numerator: over, denominator: under }: Ratio, places: number): string => {
-  const digits = ((over * 10n ** BigInt(places)) / under).toString().padStart(places + 1, '0')
+/** The decimal string truncated to a number of places, without trailing zeros. */
+export const formatTruncated = ({ numerator, denominator }: Ratio, places: number): string => {
+  const digits = ((numerator * 10n ** BigInt(places)) / denominator).toString().padStart(places + 1, '0')
   const fraction = digits.slice(-places).replace(/0+$/, '')
   const whole = digits.slice(0, -places)
   return fraction === '' ? whole : `${whole}.${fraction}`

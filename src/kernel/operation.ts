@@ -4,36 +4,36 @@ import type { Policy } from './policy.ts'
 
 export type Method = 'GET' | 'POST'
 
-/** What an operation takes as its body: a JSON schema, no body at all, or a streamed multipart form. */
+/** The request body: a JSON schema, no body, or a streamed multipart form. */
 export type BodyKind = z.ZodType | 'none' | 'multipart'
 
-/** What an operation answers: the schema of `data`, or bytes. */
+/** The reply: the schema of the envelope's `data`, or bytes. */
 export type ReplyKind = z.ZodType | 'stream'
 
-/** An operation, declared once as data. Routes, stages, handler types, OpenAPI, client and tests derive from it. */
+/** An operation declared as data. Routes, pipeline stages, handler types, OpenAPI, client and tests derive from it. */
 export interface Operation {
-  /** `<domain>.<name>`; the domain decides which back-end serves it. */
+  /** `<domain>.<name>`; the domain determines the backend. */
   id: string
   method: Method
-  /** Below the chain's prefix; `{name}` are path parameters. */
+  /** Path below the chain's prefix, with `{name}` for parameters. */
   path: string
   chains: readonly [ChainId, ...ChainId[]]
   summary: string
   policy: Policy
-  /** Schemas of the path parameters that are not ids. Every other path parameter is an id (a UUID). */
+  /** Schemas of the path parameters that are not ids (UUIDs). */
   params?: Readonly<Record<string, z.ZodType<string>>>
   /**
    * Code for a path parameter that does not match its schema. Default: RESOURCE.NOT_FOUND if `refuses` lists it,
    * otherwise VALIDATION.INVALID_PARAMETER.
    */
   malformedParam?: Code
-  /** A strict object; an operation without query parameters takes none. */
+  /** A strict object. Without a schema, the operation rejects query parameters. */
   query?: z.ZodType
   body: BodyKind
-  /** What a body is refused with that is no JSON: VALIDATION.INVALID_PARAMETER where nothing else is said. */
+  /** Code for a body that is not valid JSON. Default: VALIDATION.INVALID_PARAMETER. */
   malformedBody?: Code
   reply: ReplyKind
-  /** What the operation itself refuses, beyond what its policy implies. */
+  /** The operation's own refusal codes, in addition to those that its policy implies. */
   refuses: readonly Code[]
 }
 
@@ -41,7 +41,7 @@ type ParamNames<Path extends string> = Path extends `${string}{${infer Name}}${i
   ? Name | ParamNames<Rest>
   : never
 
-/** An operation as its handler sees it. */
+/** The types of an operation as its handler sees them. */
 export interface OperationTypes<O extends Operation> {
   params: Record<ParamNames<O['path']>, string>
   query: O['query'] extends z.ZodType ? z.output<O['query']> : Record<string, never>
@@ -49,26 +49,25 @@ export interface OperationTypes<O extends Operation> {
   reply: O['reply'] extends z.ZodType ? z.input<O['reply']> : never
 }
 
-/** Keeps the literal types of a declaration. */
+/** Declares an operation and keeps its literal types. */
 export const operation = <const O extends Operation>(declared: O): O => declared
 
+/** The domain of an operation id: `transfers` for `transfers.create`. */
 export const domainOf = (id: string): string => id.slice(0, id.indexOf('.'))
 
-/** The names inside a path's braces, in their order. */
+/** The names of a path's parameters in order. */
 export const pathParamNames = (path: string): string[] =>
   [...path.matchAll(/\{(\w+)\}/g)].map((match) => match[1] ?? '')
 
-/**
- * The ways in. A chain is a path prefix with its perimeter: which portal it belongs to, whether the portal
- * and edge headers of section 4.1 are demanded, and the envelope version that it speaks (section 9).
- */
 export const portals = ['CONSUMER', 'SYSTEM'] as const
 export type Portal = (typeof portals)[number]
 
+/** A path prefix with its perimeter: its portal, the headers that it requires, and its envelope version. */
 export interface Chain {
   prefix: string
-  /** `code`: whichever portal the access code names; `token`: whichever portal the token names. */
+  /** `code`: the portal of the access code. `token`: the portal of the token. */
   portal: Portal | 'code' | 'token'
+  /** `portal` requires an access code and the edge headers, `self` a token, `machine` an API key or a token. */
   perimeter: 'portal' | 'self' | 'machine'
   envelope: string
 }
@@ -83,17 +82,17 @@ export const chains = {
 
 export type ChainId = keyof typeof chains
 
-/** The portal that a chain belongs to; null where the access code or the token decides. */
+/** The portal of a chain; null where the access code or the token determines it. */
 export const portalOfChain = ({ portal }: Chain): Portal | null =>
   portal === 'code' || portal === 'token' ? null : portal
 
 const isChainId = (text: string): text is ChainId => Object.hasOwn(chains, text)
 
-/** The longest prefix first: one may stand below another. */
+/** Longest prefix first, because one prefix can contain another. */
 const byPrefix = Object.keys(chains)
   .filter(isChainId)
   .sort((a, b) => chains[b].prefix.length - chains[a].prefix.length)
 
-/** The chain that a path stands below, whether or not there is anything; the CONSUMER portal's where it is none's. */
+/** The chain of a path, whether or not an operation exists there. Default: the CONSUMER portal's chain. */
 export const findChain = (path: string): ChainId =>
   byPrefix.find((id) => `${path}/`.startsWith(`${chains[id].prefix}/`)) ?? 'consumer'

@@ -1,4 +1,4 @@
-/** The limits' groups (config `limits`); each operation spends from one of them. */
+/** Rate limit groups (`limits` in the configuration). Each operation counts towards one of them. */
 export const rateGroups = [
   'login',
   'mfaSend',
@@ -13,27 +13,27 @@ export const rateGroups = [
 ] as const
 export type RateGroup = (typeof rateGroups)[number]
 
-/** A right of the form group:action. */
+/** A permission code `group:action`. */
 export type Permission = `${string}:${string}`
 
-/** What the pipeline does for an operation. No key is optional: to forget one is a type error. */
+/** What the pipeline does for an operation. No key is optional, so that forgetting one is a type error. */
 export interface Policy {
-  /** `anonymous`: no token is looked at. `account`: a live session, or on the api chain an API key. */
+  /** `anonymous`: tokens are ignored. `account`: a live session, or an API key on the api chain. */
   caller: 'anonymous' | 'account'
-  /** The X-Workspace-Id header: unused, else the account's default, or demanded. */
+  /** The X-Workspace-Id header: ignored, defaulting to the account's workspace, or required. */
   workspace: 'none' | 'optional' | 'required'
-  /** The right that the caller's role must hold; null where being who one is suffices. */
+  /** The permission that the caller needs; null if authentication is enough. */
   permission: Permission | null
-  /** A second factor that was proved within the last `mfa.stepUpMs`. */
+  /** Requires a second factor verified within the last `mfa.stepUpMs`. */
   stepUp: boolean
-  /** Whether a body may come through the secure channel; a portal's configuration can make it mandatory. */
+  /** Whether the secure channel can carry the body. A portal's configuration can require it. */
   channel: 'none' | 'optional'
   rate: RateGroup
-  /** X-Request-Id is the key under which the effect happens once. */
+  /** Whether X-Request-Id is the idempotency key. */
   idempotent: boolean
   /**
-   * It may change what somebody may do, or which workspace is meant where none is named: it is answered when no replica goes
-   * by what was so before (docs/decisions/0008).
+   * Whether the operation can change permissions or the default workspace. The response is sent once every replica has
+   * dropped its cached access (docs/decisions/0008).
    */
   changesRights: boolean
 }

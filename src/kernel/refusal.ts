@@ -1,7 +1,7 @@
 import type { Code } from './codes.ts'
 import { wholeSeconds } from './time.ts'
 
-/** A limit that is used up, as an answer's RateLimit fields tell it. */
+/** The limit that a caller exceeded, for the RateLimit response headers. */
 export interface ExceededLimit {
   name: string
   limit: number
@@ -10,22 +10,22 @@ export interface ExceededLimit {
 }
 
 export interface RefusalDetail {
-  /** What an operator needs to know; it reaches the log alone. */
+  /** For operators: written to the log only. */
   internal?: string
-  /** The input at fault: shown to the caller inside the public sentence. Names only, never values. */
+  /** The name of the invalid input, shown in the public sentence. Never its value. */
   field?: string
-  /** Seconds until another try makes sense. */
+  /** Seconds to wait before a retry. */
   retryAfter?: number
-  /** The limit that refuses, where it is none of the pipeline's, which the answer would speak of else. */
+  /** The exceeded limit, if it is not one of the pipeline's own. */
   limit?: ExceededLimit
   /** Extra response headers, such as Allow. */
   headers?: Record<string, string>
-  /** Documented behaviour that answers with a fault's status: logged at info, not counted as a fault. */
+  /** Documented behavior with a 5xx status: logged at info and not counted as a fault. */
   documented?: boolean
   cause?: unknown
 }
 
-/** The one way to say no. The code fixes the status and the public sentence; all else is for the log. */
+/** The only way to reject a request. The code determines the status and the public sentence; the detail is logged. */
 export class Refusal extends Error {
   readonly code: Code
   readonly detail: RefusalDetail
@@ -38,21 +38,22 @@ export class Refusal extends Error {
   }
 }
 
-/** A refusal for an input that is not what the contract asks for. */
+/** VALIDATION.INVALID_PARAMETER for one input. */
 export const invalid = (field: string, internal?: string): Refusal =>
   new Refusal('VALIDATION.INVALID_PARAMETER', { field, internal: internal ?? `invalid ${field}` })
 
+/** RESOURCE.NOT_FOUND. */
 export const notFound = (internal?: string): Refusal => new Refusal('RESOURCE.NOT_FOUND', internal ? { internal } : {})
 
-/** A refusal of what is let in again after a wait, by a limit that the caller is told of. */
+/** ACCESS.RATE_LIMITED with Retry-After, and the RateLimit headers of the exceeded limit if one is given. */
 export const rateLimited = (waitMs: number, internal: string, by?: Omit<ExceededLimit, 'resetMs'>): Refusal => {
-  const waits = { internal, retryAfter: wholeSeconds(waitMs) }
-  return new Refusal('ACCESS.RATE_LIMITED', by ? { ...waits, limit: { ...by, resetMs: waitMs } } : waits)
+  const detail = { internal, retryAfter: wholeSeconds(waitMs) }
+  return new Refusal('ACCESS.RATE_LIMITED', by ? { ...detail, limit: { ...by, resetMs: waitMs } } : detail)
 }
 
-/** What an error says of itself; anything may be thrown. */
+/** The message of a thrown value, which may be anything. */
 export const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
 
-/** The code that Node, a library or the store has given an error, if it has. */
+/** The `code` of an error from Node, a library or the database; undefined without one. */
 export const errorCode = (error: unknown): string | undefined =>
   error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined

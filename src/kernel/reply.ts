@@ -1,6 +1,6 @@
 import type { Instant } from './time.ts'
 
-/** The pagination object of interface.md 2.3. */
+/** The pagination object of a list. */
 export interface Pagination {
   totalPages: number
   totalRecords: number
@@ -16,17 +16,18 @@ export interface Page<T> {
   pagination: Pagination
 }
 
-/** A slice that a list is asked for; `currentPage` counts from 1. */
+/** The requested page of a list; `currentPage` starts at 1. */
 export interface PageRequest {
   currentPage: number
   pageSize: number
 }
 
+/** The number of rows before the requested page. */
 export const offsetOf = ({ currentPage, pageSize }: PageRequest): number => (currentPage - 1) * pageSize
 
 /**
- * How many there are, by the count and by the rows that were read after it: what came or went in between shows in the
- * rows. A page that is not full is the last one; an empty one begins where all have been counted.
+ * The total that agrees with the rows, which were read after the count and may have changed since. A page that is not full
+ * is the last one; an empty page starts after the last record.
  */
 const reconcileTotal = (rows: number, counted: number, request: PageRequest): number => {
   const before = offsetOf(request)
@@ -34,6 +35,7 @@ const reconcileTotal = (rows: number, counted: number, request: PageRequest): nu
   return rows < request.pageSize ? before + rows : Math.max(counted, before + rows)
 }
 
+/** A page of a list from its rows and the count of all records. */
 export const toPage = <T>(items: T[], counted: number, request: PageRequest): Page<T> => {
   const totalRecords = reconcileTotal(items.length, counted, request)
   const totalPages = Math.ceil(totalRecords / request.pageSize)
@@ -51,7 +53,7 @@ export const toPage = <T>(items: T[], counted: number, request: PageRequest): Pa
   }
 }
 
-/** What a list answers for something that it cannot know: empty and unpaginated (interface.md 2.3). */
+/** An empty list without pages, for a list whose subject is unknown. */
 export const emptyPage = <T>(): Page<T> => ({
   items: [],
   pagination: {
@@ -70,35 +72,35 @@ export const mapPage = <A, B>(page: Page<A>, map: (item: A) => B): Page<B> => ({
   pagination: page.pagination,
 })
 
-export const successCode = '2000'
-export const successMessage = 'Success'
+const frozenReplies = new WeakSet<object>()
 
-/** The frame around a payload that is JSON already, so that it need not be parsed and written again. */
-export const successEnvelope = (version: string, at: Instant, dataText: string): string =>
-  `{"version":"${version}","timestamp":${at},"success":true,"code":"${successCode}","message":"${successMessage}","data":${dataText}}`
-
-/** `field` is told apart by services alone, for the gateway to name it in words of its own. */
-export const failureEnvelope = (version: string, at: Instant, code: string, message: string, field?: string): string =>
-  JSON.stringify({ version, timestamp: at, success: false, code, message, field, data: null })
-
-const constants = new WeakSet<object>()
-
-const freeze = (value: unknown): void => {
+const deepFreeze = (value: unknown): void => {
   if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return
   Object.freeze(value)
-  for (const member of Object.values(value)) freeze(member)
+  for (const member of Object.values(value)) deepFreeze(member)
 }
 
-/** Freezes an answer that will be given again and again, wholly, and marks it so that it is checked and written out once. */
+/** Freezes a reply that never changes, so that the gateway validates and serializes it only once. */
 export const freezeReply = <T extends object>(value: T): T => {
-  freeze(value)
-  constants.add(value)
+  deepFreeze(value)
+  frozenReplies.add(value)
   return value
 }
 
 export const isFrozenReply = (value: unknown): value is object =>
-  typeof value === 'object' && value !== null && constants.has(value)
+  typeof value === 'object' && value !== null && frozenReplies.has(value)
 
-/** Whether the client has what an entity tag names, by its If-None-Match: a weak comparison (RFC 9110, 13.1.2). */
+export const successCode = '2000'
+export const successMessage = 'Success'
+
+/** The envelope of a success as JSON text. `dataText` is JSON already and is not parsed again. */
+export const successEnvelope = (version: string, at: Instant, dataText: string): string =>
+  `{"version":"${version}","timestamp":${at},"success":true,"code":"${successCode}","message":"${successMessage}","data":${dataText}}`
+
+/** The envelope of a refusal as JSON text. Only upstream services send `field`; the gateway then writes its own sentence. */
+export const failureEnvelope = (version: string, at: Instant, code: string, message: string, field?: string): string =>
+  JSON.stringify({ version, timestamp: at, success: false, code, message, field, data: null })
+
+/** Whether an If-None-Match header matches an entity tag by weak comparison (RFC 9110, 13.1.2). */
 export const matchesIfNoneMatch = (ifNoneMatch: string | null | undefined, tag: string): boolean =>
   (ifNoneMatch ?? '').split(',').some((each) => each.trim() === '*' || each.trim().replace(/^W\//, '') === tag)

@@ -4,49 +4,46 @@ import type { Operation, OperationTypes, Portal } from './operation.ts'
 import type { Permission } from './policy.ts'
 import type { Instant } from './time.ts'
 
-/** Who calls: an account by a live session, or by an API key. */
+/** The authenticated caller: an account with a live session or an API key. */
 export interface Caller {
   accountId: AccountId
   portal: Portal
-  /** Null when an API key calls. */
+  /** Null for an API key. */
   sessionId: SessionId | null
-  /** Null when a session calls. */
+  /** Null for a session. */
   apiKeyId: string | null
-  /** When the session last proved a second factor; null for API keys and where it never did. */
+  /** When the session last verified a second factor; null if it never did, and for API keys. */
   steppedUpAt: Instant | null
-  /** Rights outside any workspace: an operator's on the SYSTEM portal, none for others. */
+  /** Permissions outside any workspace: those of an operator on the SYSTEM portal. Empty for others. */
   permissions: ReadonlySet<Permission>
 }
 
-/** The workspace that a call works in, and what its caller may do there. */
+/** The workspace of a request, and the caller's permissions in it. */
 export interface WorkspaceAccess {
   id: WorkspaceId
   isOwner: boolean
   permissions: ReadonlySet<Permission>
 }
 
-/** The key under which a command's effect happens once: completions.md, Money. */
+/** The idempotency key of a command. */
 export interface Idempotency {
   requestId: string
-  /** SHA-256 of the command's parameters and body in canonical form, hex. */
+  /** Hex SHA-256 of the command's parameters and body as canonical JSON. */
   bodyHash: string
 }
 
-/**
- * Bytes as they come. What bears them says what they are made of (platform/runtime/index.ts): the kernel names nothing
- * of Node's, for the client takes its types into browsers.
- */
+/** A stream of bytes. Its type is in platform/system/byte-stream.ts: the kernel runs in browsers and names no Node type. */
 export interface ByteStream {
   readonly destroyed: boolean
 }
 
-/** A multipart upload, not yet read. */
+/** An unread multipart upload. */
 export interface Upload {
   contentType: string
   bytes: ByteStream
 }
 
-/** What every handler is told beside its input. */
+/** What every handler receives in addition to its input. */
 export interface RequestContext {
   operationId: string
   requestId: string
@@ -54,22 +51,22 @@ export interface RequestContext {
   portal: Portal
   locale: Locale
   clientIp: string
-  /** Empty where the chain demands none. */
+  /** Empty if the chain does not require it. */
   clientHash: string
   userAgent: string
-  /** ISO 3166 alpha-2 as the edge tells it, or XX. */
+  /** ISO 3166 alpha-2 from the edge, or XX. */
   country: string
-  /** The secure-channel session named by the request's header, for the operation that closes it. */
+  /** The secure-channel session of the request's header, for the operation that closes it. */
   channelSessionId: string | null
   /** Range and conditional headers of a download. */
   range: string | null
   ifNoneMatch: string | null
   ifRange: string | null
-  /** HEAD: the head of the answer is told, and nothing is handed out. */
+  /** HEAD: send the headers of the reply without its body. */
   headOnly: boolean
 }
 
-/** A request that has passed every stage, as a handler sees it: its types follow from the operation's policy. */
+/** A request that has passed every stage. Its types derive from the operation's schemas and policy. */
 export interface Request<O extends Operation> extends RequestContext {
   params: OperationTypes<O>['params']
   query: OperationTypes<O>['query']
@@ -80,7 +77,7 @@ export interface Request<O extends Operation> extends RequestContext {
   upload: O['body'] extends 'multipart' ? Upload : null
 }
 
-/** Bytes that leave as they are, with their own status and headers. */
+/** A reply of bytes with its own status and headers, sent without an envelope. */
 export class StreamReply {
   readonly status: number
   readonly headers: Record<string, string>
@@ -102,12 +99,12 @@ type OperationNames<Contract> = {
   [K in keyof Contract]: Contract[K] extends Operation ? K : never
 }[keyof Contract]
 
-/** A handler for each operation of a contract file, under the operation's export name. */
+/** A handler for each operation of a contract file, by export name. */
 export type HandlersOf<Contract> = {
   [K in OperationNames<Contract>]: Contract[K] extends Operation ? Handler<Contract[K]> : never
 }
 
-/** A request before its types are narrowed by one operation's policy and schemas. */
+/** A request of any operation. */
 export interface AnyRequest extends RequestContext {
   params: Record<string, string>
   query: unknown
@@ -118,20 +115,20 @@ export interface AnyRequest extends RequestContext {
   upload: Upload | null
 }
 
-/** A handler as the pipeline calls it: whatever it is given has been checked against the operation's schemas. */
+/** A handler as the pipeline calls it. The validation stage has parsed the request by the operation's schemas. */
 export type AnyHandler = (request: AnyRequest) => Promise<unknown>
 export type HandlerTable = ReadonlyMap<string, AnyHandler>
 
 const isOperation = (value: unknown): value is Operation =>
   typeof value === 'object' && value !== null && 'policy' in value && 'chains' in value
 
-/** Every operation that a contract file exports, under its name there. */
+/** Every operation that a contract file exports, with its export name. */
 export const operationsIn = (contract: object): [name: string, operation: Operation][] =>
   Object.entries(contract).filter((entry): entry is [string, Operation] => isOperation(entry[1]))
 
 /**
- * Pairs a contract file's operations with their handlers by export name. Operations without one answer 501.
- * The erased type is safe because the validation stage parses each request by the same operation's schemas.
+ * Pairs a contract file's operations with their handlers by export name. Operations without a handler reply with 501.
+ * The erased type is safe because the validation stage parses each request by the operation's schemas.
  */
 export const createHandlerTable = <Contract extends object>(
   contract: Contract,
@@ -140,22 +137,22 @@ export const createHandlerTable = <Contract extends object>(
   const table = new Map<string, AnyHandler>()
   for (const [name, handler] of Object.entries(handlers)) {
     const declared: unknown = Reflect.get(contract, name)
-    if (!isOperation(declared)) throw new TypeError(`${name} is no operation of this contract file`)
+    if (!isOperation(declared)) throw new TypeError(`${name} is not an operation of this contract file`)
     table.set(declared.id, handler as AnyHandler)
   }
   return table
 }
 
-/** What the gateway asserts of a call to an upstream. */
+/** The claims about a call that the gateway asserts to an upstream. */
 export interface CallAssertion {
-  /** The one upstream that it is for. */
+  /** The upstream's name. */
   audience: string
   claims: Record<string, unknown>
-  /** How long it is good, in ms. */
   ttlMs: number
 }
 
-/** Makes it a JWT with `iss`, `iat` and `exp`, verifiable against the gateway's JWKS. */
+/** Signs call assertions as JWTs. */
 export interface AssertionSigner {
+  /** A JWT with `iss`, `iat` and `exp` that the gateway's JWKS verifies. */
   sign(assertion: CallAssertion): Promise<string>
 }

@@ -1,8 +1,8 @@
 declare const instant: unique symbol
-/** Epoch milliseconds. ISO 8601 UTC outside. */
+/** Epoch milliseconds; ISO 8601 UTC on the wire. */
 export type Instant = number & { readonly [instant]: true }
 
-/** The clock is handed in; nothing else may ask the machine for the time. */
+/** The injected clock, the only source of the current time. */
 export interface Clock {
   now(): Instant
 }
@@ -13,24 +13,23 @@ export const toIso = (at: Instant): string => new Date(at).toISOString()
 export const toIsoOrNull = (at: Instant | null): string | null => (at === null ? null : toIso(at))
 export const toDate = (at: Instant): Date => new Date(at)
 
-/** The years 1 to 9999 of UTC: the store has no year 0, and ISO 8601 writes no more than four digits. */
+/** The years 1 to 9999 UTC: PostgreSQL has no year 0, and ISO 8601 years have four digits. */
 const earliest = Date.parse('0001-01-01T00:00:00.000Z')
 const latest = Date.parse('9999-12-31T23:59:59.999Z')
 
 /**
- * The instant that a text names: ISO 8601 with a zone, a form that the contract's schemas see to. Undefined where there is no
- * text, where it names none, and where that is of none of those years.
+ * Parses ISO 8601 with a zone; the contract's schemas validate the form. Undefined for a missing or invalid text and outside
+ * the years 1 to 9999.
  */
 export const parseInstant = (text: string | undefined): Instant | undefined => {
   const milliseconds = Date.parse(text ?? '')
   return milliseconds >= earliest && milliseconds <= latest ? toInstant(milliseconds) : undefined
 }
 
-const isFiner = /\.\d{3}\d*[1-9]/
+const hasSubMilliseconds = /\.\d{3}\d*[1-9]/
 
 /**
- * What lies between two instants that texts name, both of them included. A store knows whole milliseconds: of one that is
- * finer, what came before it in the same millisecond is not from it on.
+ * The interval between two instants, both included. The database stores whole milliseconds, so a finer start is rounded up.
  */
 export const parseInterval = ({
   startTime,
@@ -40,21 +39,21 @@ export const parseInterval = ({
   endTime?: string | undefined
 }) => {
   const from = parseInstant(startTime)
-  const isWithin = from !== undefined && from < latest && isFiner.test(startTime ?? '')
-  return { from: isWithin ? addMs(from, 1) : from, to: parseInstant(endTime) }
+  const isRoundedUp = from !== undefined && from < latest && hasSubMilliseconds.test(startTime ?? '')
+  return { from: isRoundedUp ? addMs(from, 1) : from, to: parseInstant(endTime) }
 }
 
-/** Whether two instants are no further apart than that, whichever is first: a clock that was set back prolongs nothing. */
+/** Whether two instants are at most this far apart in either direction, so that setting the clock back extends nothing. */
 export const areWithin = (milliseconds: number, one: Instant, other: Instant): boolean =>
   Math.abs(one - other) <= milliseconds
 
-/** A wait as people and Retry-After are told it: whole seconds, at least one, and none too few. */
+/** A waiting time for Retry-After: whole seconds, rounded up, at least one. */
 export const wholeSeconds = (milliseconds: number): number => Math.max(1, Math.ceil(milliseconds / 1_000))
 
-/** What is left, as mails tell it: whole minutes, at least one, and none too many. */
+/** A remaining time for mails: whole minutes, rounded down, at least one. */
 export const wholeMinutes = (milliseconds: number): number => Math.max(1, Math.floor(milliseconds / 60_000))
 
-/** Node's timers hold no more milliseconds; one that is asked for more fires at once. */
+/** The longest delay of a timer in milliseconds; a longer one fires immediately. */
 export const maxTimerMs = 2 ** 31 - 1
 
 export const minutes = (count: number): number => count * 60_000

@@ -1,6 +1,7 @@
 import * as z from 'zod'
-import { listQuery, page, workspaceFields, workspaceFilters } from '../contract/common.ts'
-import { reason } from '../contract/formats.ts'
+import { reason } from '../contract/fields.ts'
+import { listQuery, page } from '../contract/lists.ts'
+import { workspaceFields, workspaceFilters } from '../contract/orders.ts'
 import { decision, operator } from '../contract/policies.ts'
 import { type CodeOf, codedFamily, type Permission } from '../kernel/index.ts'
 

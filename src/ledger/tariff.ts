@@ -1,4 +1,4 @@
-import { moneyOf } from '../contract/common.ts'
+import { moneyOf } from '../contract/fields.ts'
 import {
   add,
   compare,

@@ -7,13 +7,14 @@ import { type JsonObject, reference } from './json.ts'
 import { exportNameOf, toPascalCase } from './names.ts'
 import { inBatches, toJsonSchema } from './schemas.ts'
 
-const nameOf = (operation: Operation): string => `${toPascalCase(exportNameOf(operation))}Request`
+const componentName = (operation: Operation): string => `${toPascalCase(exportNameOf(operation))}Request`
 
-/** The bodies of all operations, a component each. */
+/** A schema component per operation with a JSON body. */
 export const bodyComponents = async (operations: readonly Operation[]): Promise<Record<string, JsonObject>> => {
   const components: Record<string, JsonObject> = {}
   for await (const operation of inBatches(operations))
-    if (operation.body instanceof z.ZodType) components[nameOf(operation)] = toJsonSchema(operation.body, 'input')
+    if (operation.body instanceof z.ZodType)
+      components[componentName(operation)] = toJsonSchema(operation.body, 'input')
   return components
 }
 
@@ -27,7 +28,7 @@ const uploadForm: JsonObject = {
   additionalProperties: false,
 }
 
-/** The request body of an operation, as far as it has one. */
+/** The `requestBody` member of an operation; empty without a body. */
 export const toRequestBody = (operation: Operation, chain: Chain, example: Example): JsonObject => {
   const { body } = operation
   if (body === 'none') return {}
@@ -35,7 +36,7 @@ export const toRequestBody = (operation: Operation, chain: Chain, example: Examp
   const examples = request === undefined ? {} : { examples: { recorded: { value: request } } }
   if (body === 'multipart')
     return { requestBody: { required: true, content: { 'multipart/form-data': { schema: uploadForm, ...examples } } } }
-  const plain = reference('schemas', nameOf(operation))
+  const plain = reference('schemas', componentName(operation))
   const schema = isSealable(operation, chain) ? { anyOf: [plain, reference('schemas', 'SealedBody')] } : plain
   const required = !(body instanceof z.ZodOptional)
   return { requestBody: { required, content: { 'application/json': { schema, ...examples } } } }

@@ -1,9 +1,11 @@
 import { codedFamilies } from '../contract/index.ts'
+import { SealedBody, SealedReply } from '../contract/sealed-bodies.ts'
 import { type CodedFamily, chains, successCode, successMessage } from '../kernel/index.ts'
 import type { JsonObject } from './json.ts'
 import { toPascalCase } from './names.ts'
+import { toJsonSchema } from './schemas.ts'
 
-const componentOf = ({ codes, values }: CodedFamily): JsonObject => {
+const toFamilySchema = ({ codes, values }: CodedFamily): JsonObject => {
   const numbers = Object.values(values)
   const table = codes.map((code, index) => `\`${code}\` ${numbers[index]}`).join(', ')
   return {
@@ -19,24 +21,24 @@ const componentOf = ({ codes, values }: CodedFamily): JsonObject => {
   }
 }
 
-/** One schema component per family of coded values. */
+/** A schema component per family of coded values. */
 export const codedComponents = (): Record<string, JsonObject> =>
-  Object.fromEntries([...codedFamilies.values()].map((family) => [toPascalCase(family.name), componentOf(family)]))
+  Object.fromEntries([...codedFamilies.values()].map((family) => [toPascalCase(family.name), toFamilySchema(family)]))
 
-const frame: JsonObject = {
+const commonProperties: JsonObject = {
   version: { type: 'string', examples: [chains.consumer.envelope, chains.self.envelope] },
   timestamp: { type: 'integer', format: 'int64', description: 'Epoch milliseconds.' },
 }
-// No type `null`: of a frame that has one, and is narrowed beside it, some generators make no client at all.
+// `const` without the type `null`: some generators fail on an envelope that has it and is narrowed by `allOf`.
 const nothing: JsonObject = { const: null }
 const required = ['version', 'timestamp', 'success', 'code', 'message', 'data']
 
-/** The frames of every JSON answer (interface.md 2.1). */
+/** The envelopes of JSON responses. */
 export const envelopeComponents: Record<string, JsonObject> = {
   Success: {
     type: 'object',
     properties: {
-      ...frame,
+      ...commonProperties,
       success: { const: true },
       code: { type: 'string', const: successCode },
       message: { type: 'string', examples: [successMessage] },
@@ -47,7 +49,7 @@ export const envelopeComponents: Record<string, JsonObject> = {
   Refusal: {
     type: 'object',
     properties: {
-      ...frame,
+      ...commonProperties,
       success: { const: false },
       code: { type: 'string' },
       message: { type: 'string', description: 'For people, in their language; it may name the input at fault.' },
@@ -59,7 +61,7 @@ export const envelopeComponents: Record<string, JsonObject> = {
     type: 'object',
     description: 'The refusals of users/self have numeric codes; the 401 carries nothing but these three members.',
     properties: {
-      ...frame,
+      ...commonProperties,
       success: { const: false },
       code: { type: 'string' },
       message: { type: 'string' },
@@ -67,4 +69,10 @@ export const envelopeComponents: Record<string, JsonObject> = {
     },
     required: ['success', 'code', 'message'],
   },
+}
+
+/** The payloads of the secure channel. */
+export const sealedComponents: Record<string, JsonObject> = {
+  SealedBody: toJsonSchema(SealedBody, 'input'),
+  SealedReply: toJsonSchema(SealedReply, 'output'),
 }

@@ -1,64 +1,34 @@
-import { SealedBody, SealedReply } from '../contract/sealed-bodies.ts'
-import { type Chain, type ChainId, chains, type Operation } from '../kernel/index.ts'
-import { bodyComponents, toRequestBody } from './bodies.ts'
-import { codedComponents, envelopeComponents } from './components.ts'
+import { chains, type Operation } from '../kernel/index.ts'
+import { bodyComponents } from './bodies.ts'
+import { codedComponents, envelopeComponents, sealedComponents } from './components.ts'
 import { type Examples, noExamples } from './examples.ts'
 import { isJsonObject, type JsonObject, pickReferenced } from './json.ts'
-import { listTags, operationIdOf, toTag } from './names.ts'
-import { describePolicy, introduction, securitySchemes, toSecurity } from './operations.ts'
-import { headerComponents, listParameters } from './parameters.ts'
+import { listTags } from './names.ts'
+import { type OperationParts, securitySchemes, toOperationObject } from './operations.ts'
+import { headerComponents } from './parameters.ts'
 import { createRefusalResponses, type Sentence } from './refusals.ts'
-import { responseHeaderComponents, toSuccessResponses } from './replies.ts'
-import { inBatches, toJsonSchema } from './schemas.ts'
+import { responseHeaderComponents } from './replies.ts'
+import { inBatches } from './schemas.ts'
 import { shareSchemas } from './shared-schemas.ts'
 
 export interface DocumentOptions {
   version: string
   /** Recorded requests and replies. */
   examples?: Examples
-  /** The public sentence of a refusal; otherwise its code. */
+  /** The public sentence of a refusal. Default: its code. */
   sentence?: Sentence
 }
 
-const sealedComponents = {
-  SealedBody: toJsonSchema(SealedBody, 'input'),
-  SealedReply: toJsonSchema(SealedReply, 'output'),
-}
+const codeAsSentence: Sentence = (code) => code
 
-const itself: Sentence = (code) => code
+const introduction = [
+  'The interface of a portal gateway: sign-in and security, workspaces and their members, money.',
+  'Every JSON answer comes in an envelope; `code` is `2000` or says why not. Amounts are decimal strings beside their currency, times ISO 8601 in UTC, ids `bizId`.',
+  'Bodies may be sealed: fetch the public key, open a session of the secure channel, send `{payload}`.',
+].join('\n\n')
 
-/** The interface as an OpenAPI 3.1 document: each operation on each chain that serves it. */
-export const openApiDocument = async (
-  catalogue: readonly Operation[],
-  options: DocumentOptions,
-): Promise<JsonObject> => {
-  const { version, examples = noExamples, sentence = itself } = options
-  const fixed = {
-    ...envelopeComponents,
-    ...codedComponents(),
-    ...(await bodyComponents(catalogue)),
-    ...sealedComponents,
-  }
-  const shared = await shareSchemas(catalogue, Object.keys(fixed))
-  const refusals = createRefusalResponses(sentence, examples.refusals)
-
-  const operationObject = (operation: Operation, chainId: ChainId, chain: Chain): JsonObject => {
-    const example = examples.operations.get(operation.id) ?? {}
-    return {
-      operationId: operationIdOf(operation, chainId),
-      tags: [toTag(operation)],
-      summary: operation.summary,
-      description: describePolicy(operation, chain),
-      security: toSecurity(operation, chain),
-      parameters: listParameters(operation, chain, example),
-      ...toRequestBody(operation, chain, example),
-      responses: {
-        ...toSuccessResponses(operation, chain, shared.dataOf(operation), example),
-        ...refusals.of(operation, chainId),
-      },
-    }
-  }
-
+/** The Paths Object: each operation on each of its chains. */
+const buildPaths = async (catalogue: readonly Operation[], parts: OperationParts): Promise<JsonObject> => {
   const paths: JsonObject = {}
   for await (const operation of inBatches(catalogue)) {
     for (const chainId of operation.chains) {
@@ -67,10 +37,28 @@ export const openApiDocument = async (
       const method = operation.method.toLowerCase()
       paths[path] = {
         ...(isJsonObject(item) ? item : {}),
-        [method]: operationObject(operation, chainId, chains[chainId]),
+        [method]: toOperationObject(parts, operation, chainId),
       }
     }
   }
+  return paths
+}
+
+/** The operations of a catalogue as an OpenAPI 3.1 document. */
+export const openApiDocument = async (
+  catalogue: readonly Operation[],
+  options: DocumentOptions,
+): Promise<JsonObject> => {
+  const { version, examples = noExamples, sentence = codeAsSentence } = options
+  const ownSchemas = {
+    ...envelopeComponents,
+    ...codedComponents(),
+    ...(await bodyComponents(catalogue)),
+    ...sealedComponents,
+  }
+  const schemas = await shareSchemas(catalogue, Object.keys(ownSchemas))
+  const refusals = createRefusalResponses(sentence, examples.refusals)
+  const paths = await buildPaths(catalogue, { examples, schemas, refusals })
   const body: JsonObject = { paths, responses: refusals.components }
   return {
     openapi: '3.1.1',
@@ -80,12 +68,12 @@ export const openApiDocument = async (
       description: introduction,
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
-    // Wherever the document itself is served.
+    // Relative: the origin that serves the document.
     servers: [{ url: '/' }],
     tags: listTags(catalogue),
     paths,
     components: {
-      schemas: pickReferenced({ ...fixed, ...shared.components }, 'schemas', body),
+      schemas: pickReferenced({ ...ownSchemas, ...schemas.components }, 'schemas', body),
       parameters: pickReferenced(headerComponents(), 'parameters', paths),
       responses: refusals.components,
       headers: pickReferenced(responseHeaderComponents, 'headers', body),

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { isJsonObject, type Json, type JsonObject, parseJsonObject } from './json.ts'
 
-/** What a test has sent to an operation, and the envelope that it was answered; of a stream, what its bytes are. */
+/** A recorded request and the envelope of its response; for a stream a description of its bytes. */
 export interface Example {
   params?: JsonObject
   query?: JsonObject
@@ -10,9 +10,9 @@ export interface Example {
 }
 
 export interface Examples {
-  /** By the operation's id in the contract, which its chains share. */
+  /** By operation id; all chains of an operation share an example. */
   operations: ReadonlyMap<string, Example>
-  /** Envelopes by their code. */
+  /** Envelopes by code. */
   refusals: ReadonlyMap<string, Json>
 }
 
@@ -20,20 +20,20 @@ export const noExamples: Examples = { operations: new Map(), refusals: new Map()
 
 const membersOf = (value: Json | undefined): [string, Json][] => (isJsonObject(value) ? Object.entries(value) : [])
 
-const exampleOf = ({ params, query, request, reply }: JsonObject): Example => ({
+const toExample = ({ params, query, request, reply }: JsonObject): Example => ({
   ...(isJsonObject(params) && { params }),
   ...(isJsonObject(query) && { query }),
   ...(request !== undefined && { request }),
   ...(reply !== undefined && { reply }),
 })
 
-/** The recorded examples (docs/examples.json); none where nothing has been recorded. */
+/** Reads the recorded examples (docs/examples.json); none if the file does not exist. */
 export const readExamples = (file: URL | string): Examples => {
   if (!existsSync(file)) return noExamples
   const { operations, refusals } = parseJsonObject(readFileSync(file, 'utf8'))
   const examples = membersOf(operations).map(([id, each]): [string, Example] => [
     id,
-    isJsonObject(each) ? exampleOf(each) : {},
+    isJsonObject(each) ? toExample(each) : {},
   ])
   return { operations: new Map(examples), refusals: new Map(membersOf(refusals)) }
 }

@@ -1,53 +1,54 @@
 import { isRecord } from '../kernel/index.ts'
 
-/** JSON as the document is made of it. */
 export type Json = null | boolean | number | string | Json[] | JsonObject
 export interface JsonObject {
   [name: string]: Json
 }
 
+/** The kinds of components that the document refers to. */
+type ComponentKind = 'schemas' | 'parameters' | 'responses' | 'headers'
+
 export const isJsonObject = (value: Json | undefined): value is JsonObject => isRecord(value)
 
-/** What zod gives, as JSON; members that are undefined are left out. */
+/** Converts a value such as zod's output to JSON. Undefined members are left out. */
 export const toJsonObject = (value: unknown): JsonObject => parseJsonObject(JSON.stringify(value))
 
+/** Throws TypeError unless the text is a JSON object. */
 export const parseJsonObject = (text: string): JsonObject => {
   const json: Json = JSON.parse(text)
-  if (!isJsonObject(json)) throw new TypeError('no JSON object')
+  if (!isJsonObject(json)) throw new TypeError('not a JSON object')
   return json
 }
 
-export const reference = (kind: 'schemas' | 'parameters' | 'responses' | 'headers', name: string): JsonObject => ({
-  $ref: `#/components/${kind}/${name}`,
-})
+/** A reference to a component. */
+export const reference = (kind: ComponentKind, name: string): JsonObject => ({ $ref: `#/components/${kind}/${name}` })
 
-/** The value with other objects in it: where `change` gives one it stands, elsewhere the search goes on inside. */
+/** Replaces each object for which `change` returns another; searches the members of all others. */
 export const mapObjects = (value: Json, change: (object: JsonObject) => JsonObject | undefined): Json => {
   if (Array.isArray(value)) return value.map((item) => mapObjects(item, change))
   return isJsonObject(value) ? (change(value) ?? mapMembers(value, change)) : value
 }
 
-/** The same for an object that itself stays. */
+/** Like `mapObjects`, but never replaces the object itself. */
 export const mapMembers = (object: JsonObject, change: (object: JsonObject) => JsonObject | undefined): JsonObject =>
   Object.fromEntries(Object.entries(object).map(([name, member]) => [name, mapObjects(member, change)]))
 
-/** Every reference into the components of one kind. */
-const pointedTo = (value: Json, kind: string): Set<string> => {
+const findReferences = (value: Json, kind: ComponentKind): Set<string> => {
   const references = JSON.stringify(value).matchAll(new RegExp(`"\\$ref":"#/components/${kind}/([^"]+)"`, 'g'))
   return new Set(references.map(([, name = '']) => name))
 }
 
-/** The components that something points to, others of the same kind among them. */
-export const pickReferenced = (all: Record<string, JsonObject>, kind: string, from: Json): JsonObject => {
-  const kept: JsonObject = {}
+/** The components that `from` refers to, directly or through other components of the same kind, sorted by name. */
+export const pickReferenced = (all: Record<string, JsonObject>, kind: ComponentKind, from: Json): JsonObject => {
+  const picked: JsonObject = {}
   const visit = (value: Json): void => {
-    for (const name of pointedTo(value, kind)) {
+    for (const name of findReferences(value, kind)) {
       const component = all[name]
-      if (name in kept || !component) continue
-      kept[name] = component
+      if (name in picked || !component) continue
+      picked[name] = component
       visit(component)
     }
   }
   visit(from)
-  return Object.fromEntries(Object.entries(kept).toSorted(([a], [b]) => (a < b ? -1 : 1)))
+  return Object.fromEntries(Object.entries(picked).toSorted(([a], [b]) => (a < b ? -1 : 1)))
 }

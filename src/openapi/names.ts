@@ -7,19 +7,19 @@ export const toPascalCase = (text: string): string =>
 
 const exportNames = new Map(namedOperations.map(([name, operation]) => [operation, name]))
 
-/** What code calls the operation: its export name in the contract, `transfersCreate` for one from elsewhere. */
+/** The operation's export name in the contract; its id if it is not part of the contract. */
 export const exportNameOf = (operation: Operation): string => exportNames.get(operation) ?? operation.id
 
-/** Unique in the document: an operation has one per chain that serves it. */
+/** A unique id per operation and chain. */
 export const operationIdOf = (operation: Operation, chainId: ChainId): string => `${chainId}.${operation.id}`
 
-const spaced = (domain: string): string => domain.replaceAll(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`)
+const toWords = (domain: string): string => domain.replaceAll(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`)
 
-export const toTag = ({ id }: Operation): string => spaced(domainOf(id))
+export const toTag = ({ id }: Operation): string => toWords(domainOf(id))
 
-/** The tags of these operations. */
+/** The tags of these operations with their descriptions. */
 export const listTags = (operations: readonly Operation[]): JsonObject[] =>
   [...new Set(operations.map(({ id }) => domainOf(id)))].map((domain) => ({
-    name: spaced(domain),
+    name: toWords(domain),
     description: summaries.get(domain) ?? '',
   }))

@@ -1,9 +1,23 @@
 import { isSealable } from '../contract/sealed-bodies.ts'
-import type { Chain, Operation } from '../kernel/index.ts'
+import { type Chain, type ChainId, chains, type Operation } from '../kernel/index.ts'
+import { toRequestBody } from './bodies.ts'
+import type { Examples } from './examples.ts'
 import type { JsonObject } from './json.ts'
+import { operationIdOf, toTag } from './names.ts'
+import { listParameters } from './parameters.ts'
+import type { RefusalResponses } from './refusals.ts'
+import { toSuccessResponses } from './replies.ts'
+import type { SharedSchemas } from './shared-schemas.ts'
 
-/** What the policy means to a caller, a sentence each. */
-export const describePolicy = (operation: Operation, chain: Chain): string => {
+/** What the operations of a document share. */
+export interface OperationParts {
+  examples: Examples
+  schemas: SharedSchemas
+  refusals: RefusalResponses
+}
+
+/** What the policy means to a caller, a sentence per rule. */
+const describePolicy = (operation: Operation, chain: Chain): string => {
   const { policy, body } = operation
   const rules: [boolean, string][] = [
     [policy.caller === 'anonymous', 'No token is needed.'],
@@ -19,8 +33,8 @@ export const describePolicy = (operation: Operation, chain: Chain): string => {
   return rules.flatMap(([applies, sentence]) => (applies ? [sentence] : [])).join(' ')
 }
 
-/** Who may call, as OpenAPI's security requirements: on the second chain an API key does as well. */
-export const toSecurity = ({ policy }: Operation, { perimeter }: Chain): JsonObject[] => {
+/** The security requirements. The api chain also accepts API keys. */
+const toSecurity = ({ policy }: Operation, { perimeter }: Chain): JsonObject[] => {
   if (policy.caller === 'anonymous') return []
   return [{ accessToken: [] }, ...(perimeter === 'machine' ? [{ apiKey: [] }] : [])]
 }
@@ -39,9 +53,21 @@ export const securitySchemes: Record<string, JsonObject> = {
   },
 }
 
-/** The document's own introduction. */
-export const introduction = [
-  'The interface of a portal gateway: sign-in and security, workspaces and their members, money.',
-  'Every JSON answer comes in an envelope; `code` is `2000` or says why not. Amounts are decimal strings beside their currency, times ISO 8601 in UTC, ids `bizId`.',
-  'Bodies may be sealed: fetch the public key, open a session of the secure channel, send `{payload}`.',
-].join('\n\n')
+/** The Operation Object of an operation on one of its chains. */
+export const toOperationObject = (parts: OperationParts, operation: Operation, chainId: ChainId): JsonObject => {
+  const chain = chains[chainId]
+  const example = parts.examples.operations.get(operation.id) ?? {}
+  return {
+    operationId: operationIdOf(operation, chainId),
+    tags: [toTag(operation)],
+    summary: operation.summary,
+    description: describePolicy(operation, chain),
+    security: toSecurity(operation, chain),
+    parameters: listParameters(operation, chain, example),
+    ...toRequestBody(operation, chain, example),
+    responses: {
+      ...toSuccessResponses(operation, chain, parts.schemas.dataOf(operation), example),
+      ...parts.refusals.of(operation, chainId),
+    },
+  }
+}

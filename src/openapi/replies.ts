@@ -3,7 +3,7 @@ import type { Chain, Operation } from '../kernel/index.ts'
 import type { Example } from './examples.ts'
 import { type JsonObject, reference } from './json.ts'
 
-/** Header fields of answers. */
+/** The response headers as components. */
 export const responseHeaderComponents: Record<string, JsonObject> = {
   RequestId: { description: 'The request’s id.', schema: { type: 'string' } },
   RateLimit: {
@@ -26,47 +26,49 @@ export const responseHeaderComponents: Record<string, JsonObject> = {
   AcceptRanges: { description: 'Parts can be asked for, by `bytes`.', schema: { type: 'string' } },
 }
 
-const fields = (names: Record<string, string>): JsonObject => ({
+const toHeaders = (names: Record<string, string>): JsonObject => ({
   headers: Object.fromEntries(
-    Object.entries(names).map(([field, component]) => [field, reference('headers', component)]),
+    Object.entries(names).map(([header, component]) => [header, reference('headers', component)]),
   ),
 })
 
-const everyAnswer = {
+const commonHeaders = {
   'X-Request-Id': 'RequestId',
   RateLimit: 'RateLimit',
   'RateLimit-Policy': 'RateLimitPolicy',
 }
-export const responseHeaders = (more: Record<string, string> = {}): JsonObject => fields({ ...everyAnswer, ...more })
+/** The headers of every response, and additional ones by component name. */
+export const responseHeaders = (more: Record<string, string> = {}): JsonObject =>
+  toHeaders({ ...commonHeaders, ...more })
 
-const version = { ETag: 'ETag', 'Accept-Ranges': 'AcceptRanges' }
-const file = { ...version, 'Content-Disposition': 'ContentDisposition' }
+const versionHeaders = { ETag: 'ETag', 'Accept-Ranges': 'AcceptRanges' }
+const fileHeaders = { ...versionHeaders, 'Content-Disposition': 'ContentDisposition' }
 
-/** Of whatever type the file is. */
-const bytes = (examples: JsonObject = {}): JsonObject => ({
+/** A file of any type. */
+const toBinaryContent = (examples: JsonObject = {}): JsonObject => ({
   '*/*': { schema: { type: 'string', format: 'binary' }, ...examples },
 })
 
-const streams = (examples: JsonObject): Record<string, JsonObject> => ({
-  200: { description: 'The bytes.', ...responseHeaders(file), content: bytes(examples) },
+const streamResponses = (examples: JsonObject): Record<string, JsonObject> => ({
+  200: { description: 'The bytes.', ...responseHeaders(fileHeaders), content: toBinaryContent(examples) },
   206: {
     description: 'The part that was asked for.',
-    ...responseHeaders({ ...file, 'Content-Range': 'ContentRange' }),
-    content: bytes(),
+    ...responseHeaders({ ...fileHeaders, 'Content-Range': 'ContentRange' }),
+    content: toBinaryContent(),
   },
-  304: { description: 'The caller has these bytes already.', ...responseHeaders(version) },
+  304: { description: 'The caller has these bytes already.', ...responseHeaders(versionHeaders) },
 })
 
-/** The successful answers of an operation. */
+/** The successful responses of an operation, with `data` as its plain schema. */
 export const toSuccessResponses = (
   operation: Operation,
   chain: Chain,
-  plain: JsonObject,
+  plainData: JsonObject,
   { reply }: Example,
 ): Record<string, JsonObject> => {
   const examples: JsonObject = reply === undefined ? {} : { examples: { recorded: { value: reply } } }
-  if (operation.reply === 'stream') return streams(examples)
-  const data = isSealable(operation, chain) ? { anyOf: [plain, reference('schemas', 'SealedReply')] } : plain
+  if (operation.reply === 'stream') return streamResponses(examples)
+  const data = isSealable(operation, chain) ? { anyOf: [plainData, reference('schemas', 'SealedReply')] } : plainData
   const schema: JsonObject = {
     allOf: [reference('schemas', 'Success'), { type: 'object', properties: { data }, required: ['data'] }],
   }

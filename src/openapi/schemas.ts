@@ -1,31 +1,31 @@
-import { setImmediate as turn } from 'node:timers/promises'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { z } from 'zod'
 import { codedFamilies, permissionLists } from '../contract/index.ts'
 import { isJsonObject, type JsonObject, mapMembers, reference, toJsonObject } from './json.ts'
 import { toPascalCase } from './names.ts'
 
-/** Formats that say all that zod's own patterns for them say. */
-const selfExplaining = new Set(['date-time', 'uuid', 'email', 'ipv4', 'ipv6', 'cidrv4', 'cidrv6'])
+/** Formats that say the same as zod's patterns for them. */
+const formatsWithoutPattern = new Set(['date-time', 'uuid', 'email', 'ipv4', 'ipv6', 'cidrv4', 'cidrv6'])
 
-/** Generators of clients take an integer for one of 32 bits unless it says otherwise. */
-const largestInt32 = 2_147_483_647
+/** Client generators assume 32-bit integers unless the schema has another format. */
+const maxInt32 = 2_147_483_647
 
-/** Drops what a reader gains nothing from: patterns behind formats, the bounds of safe integers, object defaults. */
-const tidy = (schema: Record<string, unknown>, io: 'input' | 'output'): void => {
-  if (typeof schema.format === 'string' && selfExplaining.has(schema.format)) delete schema.pattern
-  // JavaScript escapes a slash where it writes an expression down; the expression itself has none to escape.
+/** Removes redundant keywords: patterns of known formats, the bounds of safe integers, object defaults. */
+const simplify = (schema: Record<string, unknown>, io: 'input' | 'output'): void => {
+  if (typeof schema.format === 'string' && formatsWithoutPattern.has(schema.format)) delete schema.pattern
+  // RegExp.source escapes slashes, which JSON Schema patterns do not need.
   if (typeof schema.pattern === 'string') schema.pattern = schema.pattern.replaceAll('\\/', '/')
   if (schema.minimum === Number.MIN_SAFE_INTEGER) delete schema.minimum
   if (schema.maximum === Number.MAX_SAFE_INTEGER) delete schema.maximum
-  if (schema.type === 'integer' && !(Number(schema.maximum) <= largestInt32)) schema.format = 'int64'
+  if (schema.type === 'integer' && !(Number(schema.maximum) <= maxInt32)) schema.format = 'int64'
   if (typeof schema.default === 'object') delete schema.default
-  // A reply may grow; a request that names an unknown field is refused.
+  // Replies can gain fields; requests reject unknown ones.
   if (io === 'output' && schema.additionalProperties === false) delete schema.additionalProperties
   if (JSON.stringify(schema.propertyNames) === '{"type":"string"}') delete schema.propertyNames
 }
 
-/** The contract marks a coded value by its family's name as title; all of a family share one component. */
-const share = (schema: Record<string, unknown>): void => {
+/** Replaces a coded value, whose title is its family's name, by a reference to the family's component. */
+const referToFamily = (schema: Record<string, unknown>): void => {
   const { title } = schema
   if (typeof title !== 'string' || !codedFamilies.has(title)) return
   for (const name of Object.keys(schema)) delete schema[name]
@@ -40,27 +40,11 @@ const listPermissions = (schema: Record<string, unknown>): void => {
   Object.assign(schema, { items: { type: 'string', enum: [...codes] }, maxItems: codes.length })
 }
 
-/** A zod schema as JSON Schema 2020-12: `input` is what a request may say, `output` what a reply will. */
-export const toJsonSchema = (schema: z.ZodType, io: 'input' | 'output'): JsonObject => {
-  const { $schema: _, ...rest } = toJsonObject(
-    z.toJSONSchema(schema, {
-      io,
-      target: 'draft-2020-12',
-      override: ({ jsonSchema }) => {
-        tidy(jsonSchema, io)
-        share(jsonSchema)
-        listPermissions(jsonSchema)
-      },
-    }),
-  )
-  return mapMembers(rest, foldNullable)
-}
-
-/** Of a map of anything it is the other way about: its type with null beside it is read as never null. */
+/** Generators read a nullable map of anything as never null, so such a schema is not folded. */
 const isAnyMap = ({ additionalProperties: values }: JsonObject): boolean =>
   isJsonObject(values) && Object.keys(values).length === 0
 
-/** `T or null` as one schema of two types: of an `anyOf` with a record in it some generators make no client at all. */
+/** `T | null` as one schema with two types, because some generators fail on an `anyOf` with an object. */
 export const foldNullable = (schema: JsonObject): JsonObject | undefined => {
   const { anyOf, ...rest } = schema
   if (!Array.isArray(anyOf) || anyOf.length !== 2) return undefined
@@ -70,13 +54,29 @@ export const foldNullable = (schema: JsonObject): JsonObject | undefined => {
   return mapMembers({ ...rest, ...value, type: [value.type, 'null'] }, foldNullable)
 }
 
-/** A millisecond's work or two. A busy process may take ten times that for a turn, and whoever waits for the document all turns. */
-const atOnce = 8
+/** A zod schema as JSON Schema 2020-12: `input` for requests, `output` for replies. */
+export const toJsonSchema = (schema: z.ZodType, io: 'input' | 'output'): JsonObject => {
+  const { $schema: _, ...rest } = toJsonObject(
+    z.toJSONSchema(schema, {
+      io,
+      target: 'draft-2020-12',
+      override: ({ jsonSchema }) => {
+        simplify(jsonSchema, io)
+        referToFamily(jsonSchema)
+        listPermissions(jsonSchema)
+      },
+    }),
+  )
+  return mapMembers(rest, foldNullable)
+}
 
-/** A few in each turn of the event loop: the process that makes the document serves others meanwhile. */
+/** One or two milliseconds of schema conversion. More would block requests, fewer would delay the document. */
+const batchSize = 8
+
+/** Yields the items in batches with a turn of the event loop between them, so that the process keeps serving requests. */
 export async function* inBatches<Item>(items: readonly Item[]): AsyncGenerator<Item> {
   for (const [index, item] of items.entries()) {
-    if (index % atOnce === 0) await turn()
+    if (index % batchSize === 0) await nextTurn()
     yield item
   }
 }

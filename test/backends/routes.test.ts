@@ -125,7 +125,7 @@ test('retire: metrics omit its breakers, which would stay open for ever', async 
 
 const { assertion } = testSettings({})
 /** All domains here, as long as nobody says otherwise. */
-const startHere = (registry = new Registry(), sign = async (_: { ttl: number }) => 'an assertion') =>
+const startHere = (registry = new Registry(), sign = async (_: { ttlMs: number }) => 'an assertion') =>
   createBackends({
     identity: new Map(),
     domains: new Map(),
@@ -138,7 +138,7 @@ const startHere = (registry = new Registry(), sign = async (_: { ttl: number }) 
 test('replace: changes placements only; assertions keep their lifetime', async () => {
   const service = await startMisbehaving((socket) => socket.write(json([])))
   const lives: number[] = []
-  const sign = async ({ ttl }: { ttl: number }) => `assertion ${lives.push(ttl)}`
+  const sign = async ({ ttlMs }: { ttlMs: number }) => `assertion ${lives.push(ttlMs)}`
   const { replace, backendOf, close } = await startHere(new Registry(), sign)
   const changed = { assertion: { ...assertion, ttlMs: 1_000 }, backends: { default: upstreamAt(service.url) } }
   await replace(changed)

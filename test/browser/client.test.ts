@@ -217,7 +217,7 @@ describe.skipIf(chromiumPath === null)('the client in Chromium', () => {
         const { code, status, message } = await client.listWallets().catch((error) => error)
         return { code, status, message, kept: (await client.session.tokens())?.accessToken }
       }, pair('1'))
-      const message = 'the answer that leads elsewhere is no envelope of the interface'
+      const message = 'the redirect has no envelope'
       expect(seen).toEqual({ code: 'CLIENT.INVALID_REPLY', status: 0, message, kept: 'access-1' })
       expect([gateway.to('/token/refresh').length, gateway.to('/elsewhere').length]).toEqual([1, 0])
     })

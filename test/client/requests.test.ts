@@ -86,7 +86,9 @@ describe('a request', () => {
     gateway = await scriptedGateway({})
     const client = consumer(gateway.baseUrl)
     for (const wallet_id of ['', '.', '..'])
-      await expect(client.listFlows({ params: { wallet_id } })).rejects.toThrow(`'${wallet_id}' is no wallet_id`)
+      await expect(client.listFlows({ params: { wallet_id } })).rejects.toThrow(
+        `'${wallet_id}' is not a valid wallet_id`,
+      )
     expect(gateway.seen).toEqual([])
   })
 
@@ -99,7 +101,7 @@ describe('a request', () => {
       ['bad name', { headers: { 'bad name': 'x' } }],
     ] as const
     for (const [name, given] of fields) {
-      const complaint = `transfers.create: no header field '${name}' can carry what is given for it`
+      const complaint = `transfers.create: the value of header '${name}' is invalid`
       await expect(client.createTransfer({ body: transfer, ...given })).rejects.toThrow(new TypeError(complaint))
     }
     expect(gateway.seen).toEqual([])

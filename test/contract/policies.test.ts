@@ -6,7 +6,6 @@ import {
   permissionTable,
   workspacePermissions,
 } from '../../src/contract/index.ts'
-
 import { listImpliedRefusals } from '../../src/contract/refusals.ts'
 import type { ChainId, Policy } from '../../src/kernel/index.ts'
 import { routes, routesOf } from './routes.ts'

@@ -3,12 +3,13 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { z } from 'zod'
-import { importSessionKey } from '../../src/client/channel/jwe.ts'
+import { decryptJwe, importSessionKey } from '../../src/client/channel/jwe.ts'
 import { parseCompactJwe } from '../../src/identity/secure-channel/compact-jwe.ts'
 import { decryptDirect, encryptDirect } from '../../src/identity/secure-channel/direct-encryption.ts'
 import { KeyExchangeReader } from '../../src/identity/secure-channel/key-exchange.ts'
 import { toInstant } from '../../src/kernel/index.ts'
 import { systemRandomness } from '../../src/platform/runtime/index.ts'
+
 import { root } from '../harness/settings.ts'
 
 const Sealed = z.strictObject({ header: z.string(), nonce: z.string(), plaintext: z.string(), payload: z.string() })
@@ -58,7 +59,7 @@ test.each(Object.entries(sealed))(
     expect(encryptDirect(header, one.plaintext, key, bytes(one.nonce))).toBe(one.payload)
     const jwe = parseCompactJwe(one.payload)
     expect(jwe && decryptDirect(jwe, key)?.toString('utf8')).toBe(one.plaintext)
-    const opened = await decryptDirect(one.payload, await importSessionKey(key))
+    const opened = await decryptJwe(one.payload, await importSessionKey(key))
     expect(opened).toEqual({ header, text: one.plaintext })
   },
 )

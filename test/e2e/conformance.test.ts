@@ -29,7 +29,7 @@ describe.skipIf(!storeIsAvailable())('portico conformance', () => {
 
   test('a running deployment keeps every promise: a table, exit code 0', async () => {
     const { code, output } = await conformance(portico.url)
-    expect(output).toContain('a token is demanded')
+    expect(output).toContain('a token is required')
     expect(output).not.toContain(' not\n')
     expect(code, output).toBe(0)
   })
@@ -46,7 +46,7 @@ describe.skipIf(!storeIsAvailable())('portico conformance', () => {
     })
     const { code, output } = await conformance(limited.url)
     await limited.stop()
-    expect(output).toMatch(/^a token is demanded +\d+ {2}ok, 2 limited$/m)
+    expect(output).toMatch(/^a token is required +\d+ {2}ok, 2 limited$/m)
     expect(output).not.toContain('RATE_LIMITED')
     expect(code, output).toBe(0)
   })

@@ -82,12 +82,12 @@ describe('an amount', () => {
 
 describe('a ratio', () => {
   test('of texts and of each other is exact', () => {
-    expect(parseRatio('0.0250')).toEqual({ over: 250n, under: 10_000n })
-    expect(parseRatio('12')).toEqual({ over: 12n, under: 1n })
+    expect(parseRatio('0.0250')).toEqual({ numerator: 250n, denominator: 10_000n })
+    expect(parseRatio('12')).toEqual({ numerator: 12n, denominator: 1n })
     for (const text of ['', '01', '-1', '1e3', '.5', '1.']) expect(parseRatio(text)).toBeUndefined()
-    expect(multiplyRatios(ratio(2n, 3n), ratio(5n, 7n))).toEqual({ over: 10n, under: 21n })
-    expect(complement(ratio(3n, 1_000n))).toEqual({ over: 997n, under: 1_000n })
-    expect(invert(ratio(2n, 3n))).toEqual({ over: 3n, under: 2n })
+    expect(multiplyRatios(ratio(2n, 3n), ratio(5n, 7n))).toEqual({ numerator: 10n, denominator: 21n })
+    expect(complement(ratio(3n, 1_000n))).toEqual({ numerator: 997n, denominator: 1_000n })
+    expect(invert(ratio(2n, 3n))).toEqual({ numerator: 3n, denominator: 2n })
   })
 
   test('has a denominator above zero, so nothing has no inverse', () => {

@@ -6,8 +6,6 @@ import {
   minutes,
   parseInstant,
   parseInterval,
-  passwordLength,
-  rateLimited,
   toInstant,
   wholeMinutes,
   wholeSeconds,
@@ -72,18 +70,4 @@ test('an interval may be open at either end, and ends with the years that the st
   expect(parseInterval({})).toEqual({ from: undefined, to: undefined })
   const last = '9999-12-31T23:59:59.999Z'
   expect(parseInterval({ startTime: last.replace('Z', '9Z') })).toEqual({ from: Date.parse(last), to: undefined })
-})
-
-test('a password is as long as it has characters in NFKC', () => {
-  expect(['ﬁ', '😀', 'é', '①', 'e\u0301'].map(passwordLength)).toEqual([2, 1, 1, 1, 1])
-})
-
-test('who is to wait is told whole seconds, and of the limit when it lets in again', () => {
-  const by = { name: 'code', limit: 3, windowMs: 60_000 }
-  expect(rateLimited(1_500, 'too many', by).detail).toEqual({
-    internal: 'too many',
-    retryAfter: 2,
-    limit: { ...by, resetMs: 1_500 },
-  })
-  expect(rateLimited(1_500, 'too many').detail).toEqual({ internal: 'too many', retryAfter: 2 })
 })

@@ -7,7 +7,7 @@ import { type ChainId, pathParamNames } from '../../src/kernel/index.ts'
 import type { Example, Examples } from '../../src/openapi/index.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../src/openapi/json.ts'
 import { routes } from '../contract/routes.ts'
-import { at, document, make, objectAt, operationOf, parametersOf } from './described.ts'
+import { at, document, make, objectAt, operationOf, parametersOf } from './document-reader.ts'
 
 const having = (id: string, example: Example): Examples => ({
   operations: new Map([[id, example]]),

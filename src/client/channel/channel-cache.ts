@@ -1,51 +1,51 @@
 import type { Channel } from './channel.ts'
 
 export interface ChannelCache {
-  /** The open channel of a client hash; opened where there is none or its time is up. */
+  /** The open channel of a client hash, opened if there is none or it expires soon. */
   get(clientHash: string): Promise<Channel>
-  /** This channel is of no use any more. */
+  /** Marks a channel that the gateway no longer accepts. */
   invalidate(channel: Channel): void
-  /** Hands over the channel, if one is open, for its end. */
+  /** Removes and returns the open channel, so that it can be closed. */
   take(): Promise<Channel | null>
 }
 
-/** A channel that ends this soon is not begun with. */
+/** A channel that expires this soon is not used for a new call. */
 const marginMs = 5_000
 
-/** Keeps one channel open for all calls of a client, however many ask for it at once. */
+/** Caches one channel for all calls of a client. Concurrent calls share its opening. */
 export const createChannelCache = (open: (clientHash: string) => Promise<Channel>, now: () => number): ChannelCache => {
-  const dropped = new WeakSet<Channel>()
-  let kept: Promise<Channel> | null = null
+  const invalid = new WeakSet<Channel>()
+  let cached: Promise<Channel> | null = null
 
-  const begin = (clientHash: string): Promise<Channel> => {
+  const openAndCache = (clientHash: string): Promise<Channel> => {
     const opening = open(clientHash)
-    kept = opening
+    cached = opening
     opening.catch(() => {
-      if (kept === opening) kept = null
+      if (cached === opening) cached = null
     })
     return opening
   }
 
-  const serves = (channel: Channel, clientHash: string): boolean =>
-    !dropped.has(channel) && channel.clientHash === clientHash && channel.expiresAt - marginMs > now()
+  const isUsable = (channel: Channel, clientHash: string): boolean =>
+    !invalid.has(channel) && channel.clientHash === clientHash && channel.expiresAt - marginMs > now()
 
-  const current = async (clientHash: string): Promise<Channel> => {
-    if (!kept) return begin(clientHash)
-    const opening = kept
+  const get = async (clientHash: string): Promise<Channel> => {
+    if (!cached) return openAndCache(clientHash)
+    const opening = cached
     const channel = await opening
-    if (serves(channel, clientHash)) return channel
-    // Whoever notices first begins the next one; the others wait for it, and see whether it is theirs.
-    return kept === opening ? begin(clientHash) : current(clientHash)
+    if (isUsable(channel, clientHash)) return channel
+    // The first call to notice opens the next channel. The others wait for it and check that it has their client hash.
+    return cached === opening ? openAndCache(clientHash) : get(clientHash)
   }
 
   return {
-    get: current,
+    get,
     invalidate: (channel) => {
-      dropped.add(channel)
+      invalid.add(channel)
     },
     take: async () => {
-      const opening = kept
-      kept = null
+      const opening = cached
+      cached = null
       return opening ? opening.catch(() => null) : null
     },
   }

@@ -3,53 +3,50 @@ import type { OperationCaller } from '../operation-types.ts'
 import { type Channel, createChannel } from './channel.ts'
 import { encodeHeader, encryptParts, fromBase64, importSessionKey, toBase64url } from './jwe.ts'
 
-/** What a session is opened with: completions.md, Secure channel. */
+/** The gateway's public key and the claims of the handshake (docs/secure-channel.md). */
 export interface KeyOffer {
   keyId: string
   /** base64 of the SubjectPublicKeyInfo DER. */
   publicKey: string
   clientHash: string
-  /** Epoch seconds by the gateway's clock, which alone judges it. */
+  /** Epoch seconds by the gateway's clock, which the gateway compares with. */
   iat: number
 }
 
 const keyBytes = 32
-const random = (): Uint8Array<ArrayBuffer> => crypto.getRandomValues(new Uint8Array(keyBytes))
+const randomKey = (): Uint8Array<ArrayBuffer> => crypto.getRandomValues(new Uint8Array(keyBytes))
 
-/** A fresh session key, and the compact JWE (RSA-OAEP-256, A256GCM) that brings it to the gateway. */
+/** A new session key, and the compact JWE (RSA-OAEP-256, A256GCM) that sends it to the gateway. */
 export const wrapSessionKey = async ({ keyId, publicKey, clientHash, iat }: KeyOffer) => {
   const rsa = { name: 'RSA-OAEP', hash: 'SHA-256' }
-  const wrapping = await crypto.subtle.importKey('spki', fromBase64(publicKey), rsa, false, ['encrypt'])
-  const contentKey = random()
-  const sessionKey = random()
-  const head = encodeHeader({ alg: 'RSA-OAEP-256', enc: 'A256GCM', kid: keyId })
-  const encryptedKey = toBase64url(new Uint8Array(await crypto.subtle.encrypt(rsa, wrapping, contentKey)))
+  const wrappingKey = await crypto.subtle.importKey('spki', fromBase64(publicKey), rsa, false, ['encrypt'])
+  const contentKey = randomKey()
+  const sessionKey = randomKey()
+  const header = encodeHeader({ alg: 'RSA-OAEP-256', enc: 'A256GCM', kid: keyId })
+  const encryptedKey = toBase64url(new Uint8Array(await crypto.subtle.encrypt(rsa, wrappingKey, contentKey)))
   const text = JSON.stringify({ key: toBase64url(sessionKey), clientHash, iat })
-  const payload = `${head}.${encryptedKey}.${await encryptParts(head, await importSessionKey(contentKey), text)}`
+  const payload = `${header}.${encryptedKey}.${await encryptParts(header, await importSessionKey(contentKey), text)}`
   return { payload, key: await importSessionKey(sessionKey) }
 }
 
-const requireCrypto = (): void => {
+const assertWebCrypto = (): void => {
   if (crypto.subtle !== undefined) return
-  const where = 'which a browser gives to pages of https and of localhost alone'
-  throw new TypeError(`the secure channel needs crypto.subtle, ${where}; any other page does without by seal: 'none'`)
+  const where = 'which browsers provide on https and localhost pages only'
+  throw new TypeError(`the secure channel needs crypto.subtle, ${where}; disable it on other pages by seal: 'none'`)
 }
 
-/** Opens a session: the gateway's key, a fresh session key under it. */
-export const openChannel = async (
-  calling: OperationCaller,
-  clientHash: string,
-  now: () => number,
-): Promise<Channel> => {
-  requireCrypto()
-  const offered = await calling.answer(readPublicKey, {})
-  const iat = Math.floor((offered.timestamp ?? now()) / 1_000)
-  const { payload, key } = await wrapSessionKey({ ...offered.data, clientHash, iat })
-  const { data } = await calling.answer(openSecureChannel, { body: { payload } })
+/** Opens a channel session: fetches the gateway's public key and sends a session key under it. */
+export const openChannel = async (caller: OperationCaller, clientHash: string, now: () => number): Promise<Channel> => {
+  assertWebCrypto()
+  const offer = await caller.answer(readPublicKey, {})
+  const iat = Math.floor((offer.timestamp ?? now()) / 1_000)
+  const { payload, key } = await wrapSessionKey({ ...offer.data, clientHash, iat })
+  const { data } = await caller.answer(openSecureChannel, { body: { payload } })
   return createChannel({ sessionId: data.sessionId, clientHash, expiresAt: now() + data.expiresIn * 1_000 }, key)
 }
 
-export const closeChannel = async (calling: OperationCaller, { sessionId, clientHash }: Channel): Promise<void> => {
+/** Closes a channel session at the gateway. */
+export const closeChannel = async (caller: OperationCaller, { sessionId, clientHash }: Channel): Promise<void> => {
   const headers = { 'x-secure-channel-session-id': sessionId, 'x-client-hash': clientHash }
-  await calling.answer(closeSecureChannel, { headers })
+  await caller.answer(closeSecureChannel, { headers })
 }

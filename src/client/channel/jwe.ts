@@ -1,62 +1,62 @@
-/* Base64 and its URL form by what every browser and Node have. */
+/*
+ * Compact JWE with direct encryption and A256GCM (RFC 7518, sections 4.5 and 5.3) by WebCrypto, and base64 by what every
+ * browser and Node have. The tests compare both directions with jose.
+ */
+const nonceBytes = 12
+const tagBytes = 16
 
-/** Texts are decoded in pieces, since a call takes only so many arguments. */
-const piece = 8_192
+/** String.fromCharCode takes a limited number of arguments. */
+const chunkBytes = 8_192
 
 export const toBase64url = (bytes: Uint8Array): string => {
   let binary = ''
-  for (let at = 0; at < bytes.length; at += piece) binary += String.fromCharCode(...bytes.subarray(at, at + piece))
+  for (let at = 0; at < bytes.length; at += chunkBytes)
+    binary += String.fromCharCode(...bytes.subarray(at, at + chunkBytes))
   return btoa(binary).replaceAll('+', '-').replaceAll('/', '_').replace(/=+$/, '')
 }
 
-/** Throws where the text is no base64, in either form. */
+/** Decodes base64 or base64url. Throws for any other text. */
 export const fromBase64 = (text: string): Uint8Array<ArrayBuffer> => {
   const binary = atob(text.replaceAll('-', '+').replaceAll('_', '/'))
   return Uint8Array.from(binary, (char) => char.charCodeAt(0))
 }
 
-export const utf8 = (text: string): Uint8Array<ArrayBuffer> => new TextEncoder().encode(text)
-
-/*
- * Compact JWE with direct encryption, A256GCM (RFC 7518, sections 4.5 and 5.3), by WebCrypto. The tests hold it
- * against jose both ways.
- */
-const nonceBytes = 12
-const tagBytes = 16
+const utf8 = (text: string): Uint8Array<ArrayBuffer> => new TextEncoder().encode(text)
 
 export type JweHeader = Record<string, string | number>
 
+/** Imports a non-extractable AES-GCM key. */
 export const importSessionKey = (key: Uint8Array<ArrayBuffer>): Promise<CryptoKey> =>
   crypto.subtle.importKey('raw', key, 'AES-GCM', false, ['encrypt', 'decrypt'])
 
-/** The last three parts of a compact JWE: nonce, ciphertext and tag, with the header part authenticated. */
-export const encryptParts = async (head: string, key: CryptoKey, text: string): Promise<string> => {
+/** The last three parts of a compact JWE: nonce, ciphertext and tag. The encoded header is authenticated. */
+export const encryptParts = async (encodedHeader: string, key: CryptoKey, text: string): Promise<string> => {
   const iv = crypto.getRandomValues(new Uint8Array(nonceBytes))
-  const sealed = await crypto.subtle.encrypt({ name: 'AES-GCM', iv, additionalData: utf8(head) }, key, utf8(text))
-  const bytes = new Uint8Array(sealed)
-  const end = bytes.length - tagBytes
-  return [iv, bytes.subarray(0, end), bytes.subarray(end)].map(toBase64url).join('.')
+  const algorithm = { name: 'AES-GCM', iv, additionalData: utf8(encodedHeader) }
+  const encrypted = new Uint8Array(await crypto.subtle.encrypt(algorithm, key, utf8(text)))
+  const end = encrypted.length - tagBytes
+  return [iv, encrypted.subarray(0, end), encrypted.subarray(end)].map(toBase64url).join('.')
 }
 
 export const encodeHeader = (header: JweHeader): string => toBase64url(utf8(JSON.stringify(header)))
 
-export const encryptDirect = async (header: JweHeader, key: CryptoKey, text: string): Promise<string> => {
-  const head = encodeHeader(header)
-  return `${head}..${await encryptParts(head, key, text)}`
+export const encryptJwe = async (header: JweHeader, key: CryptoKey, text: string): Promise<string> => {
+  const encodedHeader = encodeHeader(header)
+  return `${encodedHeader}..${await encryptParts(encodedHeader, key, text)}`
 }
 
-/** What a compact JWE says of itself, authenticated, and its text. Throws for whatever the key does not open. */
-export const decryptDirect = async (compact: string, key: CryptoKey): Promise<{ header: unknown; text: string }> => {
-  const [head = '', encryptedKey, nonce = '', ciphertext = '', tag = '', ...rest] = compact.split('.')
-  if (encryptedKey !== '' || rest.length > 0) throw new TypeError('no compact JWE with direct encryption')
+/** The authenticated header and the text of a compact JWE. Throws if it is malformed or the key does not decrypt it. */
+export const decryptJwe = async (compact: string, key: CryptoKey): Promise<{ header: unknown; text: string }> => {
+  const [encodedHeader = '', encryptedKey, nonce = '', ciphertext = '', tag = '', ...rest] = compact.split('.')
+  if (encryptedKey !== '' || rest.length > 0) throw new TypeError('not a compact JWE with direct encryption')
   const body = fromBase64(ciphertext)
-  const mark = fromBase64(tag)
-  if (mark.length !== tagBytes) throw new TypeError('a tag of another length')
-  const sealed = new Uint8Array(body.length + tagBytes)
-  sealed.set(body)
-  sealed.set(mark, body.length)
-  const gcm = { name: 'AES-GCM', iv: fromBase64(nonce), additionalData: utf8(head) }
-  const plain = await crypto.subtle.decrypt(gcm, key, sealed)
+  const tagPart = fromBase64(tag)
+  if (tagPart.length !== tagBytes) throw new TypeError('the authentication tag has the wrong length')
+  const encrypted = new Uint8Array(body.length + tagBytes)
+  encrypted.set(body)
+  encrypted.set(tagPart, body.length)
+  const algorithm = { name: 'AES-GCM', iv: fromBase64(nonce), additionalData: utf8(encodedHeader) }
+  const plain = await crypto.subtle.decrypt(algorithm, key, encrypted)
   const decoder = new TextDecoder('utf-8', { fatal: true })
-  return { header: JSON.parse(decoder.decode(fromBase64(head))), text: decoder.decode(plain) }
+  return { header: JSON.parse(decoder.decode(fromBase64(encodedHeader))), text: decoder.decode(plain) }
 }

@@ -1,27 +1,32 @@
 import { toBase64url } from '../channel/jwe.ts'
-import { isHeaderValue, readUntilChanged, type Storage, type TabLock } from './index.ts'
+import type { Storage } from './storage.ts'
+import { readUntilChanged, type TabLock } from './tab-lock.ts'
+import { isHeaderValue } from './tokens.ts'
 
-/** What the gateway takes; with any other one no call would get through. */
-const isHash = (value: string | null): value is string => isHeaderValue(value) && value.length <= 256
+/** Whether the gateway accepts a value as X-Client-Hash. */
+const isClientHash = (value: string | null): value is string => isHeaderValue(value) && value.length <= 256
 
-/** X-Client-Hash: the given one, the stored one, or a fresh random one that is stored, so that tabs have the same. */
+/**
+ * Returns a function that resolves with X-Client-Hash: the given one, the stored one, or a new random one. A new hash is
+ * stored, so that all tabs use the same.
+ */
 export const createClientHash = (given: string | null, storage: Storage, key: string, lock: TabLock) => {
-  const settle = (): Promise<string> =>
+  const readOrCreate = (): Promise<string> =>
     lock(key, async (waited) => {
       const read = async () => storage.getItem(key)
-      const stored = waited ? await readUntilChanged(read, isHash) : await read()
-      if (isHash(stored)) return stored
-      const made = toBase64url(crypto.getRandomValues(new Uint8Array(24)))
-      await storage.setItem(key, made)
-      return made
+      const stored = waited ? await readUntilChanged(read, isClientHash) : await read()
+      if (isClientHash(stored)) return stored
+      const created = toBase64url(crypto.getRandomValues(new Uint8Array(24)))
+      await storage.setItem(key, created)
+      return created
     })
-  let settled: Promise<string> | null = given === null ? null : Promise.resolve(given)
+  let hash: Promise<string> | null = given === null ? null : Promise.resolve(given)
   return (): Promise<string> => {
-    // A storage that could not be read is asked again by the next call.
-    settled ??= settle().catch((error: unknown) => {
-      settled = null
+    // After a storage error the next call tries again.
+    hash ??= readOrCreate().catch((error: unknown) => {
+      hash = null
       throw error
     })
-    return settled
+    return hash
   }
 }

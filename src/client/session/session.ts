@@ -2,39 +2,18 @@ import { isPorticoError, isRefusal } from '../errors.ts'
 import { readUntilChanged, type TabLock } from './tab-lock.ts'
 import type { TokenPair, TokenStore, Tokens } from './tokens.ts'
 
-/**
- * Tells of a sign-in's end, whichever tab has ended it, as soon as this client looks for its tokens and finds none.
- * A client that has known nobody signed in is told nothing.
- */
-export const createDeparture = (onSignedOut: () => void) => {
-  let isKnown = false
-  return {
-    /** What was found, as it is. */
-    seen: <T>(tokens: T | null): T | null => {
-      const isGone = isKnown && tokens === null
-      isKnown = tokens !== null
-      if (isGone) onSignedOut()
-      return tokens
-    },
-    /** The end that comes is this client's own doing. */
-    expect: (): void => {
-      isKnown = false
-    },
-  }
-}
-
 /** A client's sign-in: its tokens and their renewal. */
 export interface Session {
-  /** The tokens as they are kept; null where nobody is signed in. */
+  /** The stored tokens; null without a sign-in. */
   tokens(): Promise<Tokens | null>
-  /** Takes over tokens that were obtained elsewhere. */
+  /** Stores tokens that were obtained elsewhere. */
   adopt(pair: TokenPair): Promise<void>
-  /** Forgets the tokens; the session at the gateway lives on. */
+  /** Deletes the tokens. The session at the gateway continues. */
   clear(): Promise<void>
-  /** Tokens for the next call, renewed first where their end is near. */
+  /** Tokens for the next call, renewed first if they expire soon. */
   fresh(): Promise<Tokens | null>
-  /** Successors of tokens that serve no more; null where the session is over. */
-  renew(spent: Pick<Tokens, 'accessToken'>): Promise<Tokens | null>
+  /** Renews tokens that the gateway rejected; null if the session has ended. */
+  renew(rejected: Pick<Tokens, 'accessToken'>): Promise<Tokens | null>
 }
 
 export interface SessionParts {
@@ -42,40 +21,63 @@ export interface SessionParts {
   lock: TabLock
   lockName: string
   now: () => number
-  /** X-Client-Hash, to which a sign-in is bound. */
+  /** X-Client-Hash, which a sign-in is bound to. */
   clientHash(): Promise<string>
   refresh(refreshToken: string): Promise<TokenPair>
   onSignedOut(): void
 }
 
-/** The gateway knows the refresh token no more. Any other failure, a proxy's own 401 too, says nothing about the session. */
-const isOver = (error: unknown): boolean =>
+/** Whether the gateway has ended the session. Any other failure, such as a proxy's own 401, does not prove that. */
+const endsSession = (error: unknown): boolean =>
   isPorticoError(error, 'AUTH.SESSION_NOT_FOUND') || (isRefusal(error) && error.status === 401)
+
+/** Reports once that known tokens have disappeared, whichever tab signed out. */
+class SignOutDetector {
+  private readonly onSignedOut: () => void
+  private hasTokens = false
+
+  constructor(onSignedOut: () => void) {
+    this.onSignedOut = onSignedOut
+  }
+
+  /** Returns the tokens unchanged. */
+  observe(tokens: Tokens | null): Tokens | null {
+    const isSignedOut = this.hasTokens && tokens === null
+    this.hasTokens = tokens !== null
+    if (isSignedOut) this.onSignedOut()
+    return tokens
+  }
+
+  /** Ignores the next disappearance: this client signs out itself. */
+  ignoreNext(): void {
+    this.hasTokens = false
+  }
+}
 
 export const createSession = (parts: SessionParts): Session => {
   const { store, lock, lockName, now, clientHash, refresh, onSignedOut } = parts
-  const departure = createDeparture(onSignedOut)
-  const read = async (): Promise<Tokens | null> => departure.seen(await store.read())
+  const detector = new SignOutDetector(onSignedOut)
+  const read = async (): Promise<Tokens | null> => detector.observe(await store.read())
   let renewal: Promise<Tokens | null> | null = null
 
-  const exchange = async (spent: Pick<Tokens, 'accessToken'>, waited: boolean): Promise<Tokens | null> => {
-    const isNews = (tokens: Tokens | null): boolean => tokens?.accessToken !== spent.accessToken
-    const stored = waited ? await readUntilChanged(read, isNews) : await read()
-    if (!stored || isNews(stored)) return stored
+  const exchange = async (rejected: Pick<Tokens, 'accessToken'>, waited: boolean): Promise<Tokens | null> => {
+    const hasChanged = (tokens: Tokens | null): boolean => tokens?.accessToken !== rejected.accessToken
+    const stored = waited ? await readUntilChanged(read, hasChanged) : await read()
+    if (!stored || hasChanged(stored)) return stored
     const pair = await refresh(stored.refreshToken).catch((error: unknown) => {
-      if (isOver(error)) return null
+      if (endsSession(error)) return null
       throw error
     })
-    const kept = await read()
-    // Whoever signed out or in meanwhile stays so: neither the pair nor its end is theirs.
-    if (kept?.refreshToken !== stored.refreshToken) return kept
+    const current = await read()
+    // Another sign-in or a sign-out in the meantime wins over this renewal and its failure.
+    if (current?.refreshToken !== stored.refreshToken) return current
     if (pair) return store.save(pair, stored.clientHash)
     await store.clear()
-    return departure.seen<Tokens>(null)
+    return detector.observe(null)
   }
 
-  const renew = (spent: Pick<Tokens, 'accessToken'>): Promise<Tokens | null> => {
-    renewal ??= lock(lockName, (waited) => exchange(spent, waited)).finally(() => {
+  const renew = (rejected: Pick<Tokens, 'accessToken'>): Promise<Tokens | null> => {
+    renewal ??= lock(lockName, (waited) => exchange(rejected, waited)).finally(() => {
       renewal = null
     })
     return renewal
@@ -84,16 +86,16 @@ export const createSession = (parts: SessionParts): Session => {
   return {
     tokens: read,
     adopt: async (pair) => {
-      departure.seen(await store.save(pair, await clientHash()))
+      detector.observe(await store.save(pair, await clientHash()))
     },
     clear: () => {
-      departure.expect()
+      detector.ignoreNext()
       return store.clear()
     },
     fresh: async () => {
       const tokens = await read()
       if (!tokens || tokens.renewAt > now()) return tokens
-      // A renewal that fails before the end of the old token is not the call's failure yet.
+      // The old token is still valid, so a failed early renewal must not fail the call.
       return renew(tokens).catch(() => tokens)
     },
     renew,

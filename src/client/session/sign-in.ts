@@ -3,72 +3,75 @@ import { completeLogin, initiateLogin, logout, sendLoginCode } from '../../ident
 import { type CodeDelivery, type MfaMethod, mfaMethod } from '../../identity/mfa/contract.ts'
 import { isPorticoError, isRefusal, PorticoError } from '../errors.ts'
 import type { OperationCaller, Result } from '../operation-types.ts'
-import type { Session } from './index.ts'
+import type { Session } from './session.ts'
 
-/** What a sign-in needs: the credentials, and a way to the second factor's code. */
+/** The credentials of a sign-in, and how to ask the user for the second factor's code. */
 export interface SignIn {
   email: string
   password: string
   /**
-   * Asks the user for the code; `sent` says where one went, null where it is in the user's hands already. `refused` is what
-   * became of the code before, null at first.
+   * Asks the user for the code. `sent` tells where the code was sent; null if the user generates it. `refused` is the refusal
+   * of the previous code; null at first.
    */
   code(sent: z.output<typeof CodeDelivery> | null, refused: PorticoError | null): Promise<string> | string
-  /** How many codes are asked for, as long as they are wrong. Default 1; a sign-in takes five at most (`attemptsRemaining`). */
+  /** Maximum number of codes to ask for while they are wrong. Default 1. The gateway allows five (`attemptsRemaining`). */
   attempts?: number
-  /** Default: the first one that the account is offered. */
+  /** Default: the first method that the account offers. */
   mfaMethod?: MfaMethod
 }
 
-/** The tokens, which the client keeps by itself, their lives in seconds, the session, and whether the device is a new one. */
+/** The tokens, which the client stores itself, their lifetimes in seconds, the session, and whether the device is new. */
 export type SignedIn = Result<typeof completeLogin>
 
 const isMethod = (code: string | undefined): code is MfaMethod => mfaMethod.codes.some((known) => known === code)
 
-const pending = (): PorticoError =>
+const pendingApproval = (): PorticoError =>
   new PorticoError({
     status: 403,
     code: 'AUTH.PENDING_APPROVAL',
-    message: 'the account waits for approval',
+    message: 'the account is pending approval',
     requestId: '',
   })
 
-/** Tries again with another code while the code is what is wrong, so often at most; the last refusal is the one that is thrown. */
-const untilRight = async <T>(complete: (refused: PorticoError | null) => Promise<T>, attempts: number): Promise<T> => {
+/** Tries again with another code while the code is wrong, up to `attempts` times. Throws the last refusal. */
+const retryWrongCode = async <T>(
+  complete: (refused: PorticoError | null) => Promise<T>,
+  attempts: number,
+): Promise<T> => {
   let refused: PorticoError | null = null
-  for (let tried = 1; ; tried++) {
+  for (let attempt = 1; ; attempt++) {
     try {
       return await complete(refused)
     } catch (error) {
-      if (!isPorticoError(error, 'AUTH.CODE_INVALID') || !(tried < attempts)) throw error
+      if (!isPorticoError(error, 'AUTH.CODE_INVALID') || !(attempt < attempts)) throw error
       refused = error
     }
   }
 }
 
-/** The login of interface.md section 3, sequence 1; the tokens are kept. */
-export const signIn = async (calling: OperationCaller, session: Session, asked: SignIn): Promise<SignedIn> => {
-  const { email, password } = asked
-  const { data: begun } = await calling.answer(initiateLogin, { body: { email, password } })
-  const { sessionId, mfaMethods } = begun
-  if (sessionId === null) throw pending()
+/** Signs in by email, password and code, and stores the tokens. */
+export const signIn = async (caller: OperationCaller, session: Session, input: SignIn): Promise<SignedIn> => {
+  const { email, password } = input
+  const { data: login } = await caller.answer(initiateLogin, { body: { email, password } })
+  const { sessionId, mfaMethods } = login
+  if (sessionId === null) throw pendingApproval()
   const offered = mfaMethods[0]?.code
-  const mfaMethod = asked.mfaMethod ?? (isMethod(offered) ? offered : 'EMAIL')
+  const mfaMethod = input.mfaMethod ?? (isMethod(offered) ? offered : 'EMAIL')
   const sent =
-    mfaMethod === 'EMAIL' ? (await calling.answer(sendLoginCode, { body: { sessionId, mfaMethod } })).data : null
+    mfaMethod === 'EMAIL' ? (await caller.answer(sendLoginCode, { body: { sessionId, mfaMethod } })).data : null
   const complete = async (refused: PorticoError | null) => {
-    const code = await asked.code(sent, refused)
-    return (await calling.answer(completeLogin, { body: { sessionId, mfaMethod, code } })).data
+    const code = await input.code(sent, refused)
+    return (await caller.answer(completeLogin, { body: { sessionId, mfaMethod, code } })).data
   }
-  const data = await untilRight(complete, asked.attempts ?? 1)
+  const data = await retryWrongCode(complete, input.attempts ?? 1)
   await session.adopt(data)
   return data
 }
 
-/** Ends the session at the gateway and forgets the tokens, also where the gateway has ended it before or is not there. */
-export const signOut = async (calling: OperationCaller, session: Session): Promise<void> => {
+/** Ends the session at the gateway and deletes the tokens, even if the session has already ended or the request fails. */
+export const signOut = async (caller: OperationCaller, session: Session): Promise<void> => {
   try {
-    if (await session.tokens()) await calling.answer(logout, {})
+    if (await session.tokens()) await caller.answer(logout, {})
   } catch (error) {
     if (!isRefusal(error) || error.status !== 401) throw error
   } finally {

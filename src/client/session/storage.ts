@@ -1,4 +1,4 @@
-/** Where a client keeps its tokens; localStorage and sessionStorage are such, and so is whatever is asynchronous. */
+/** Where a client keeps its tokens: localStorage, sessionStorage, or an asynchronous store of the same shape. */
 export interface Storage {
   getItem(key: string): string | null | Promise<string | null>
   setItem(key: string, value: string): void | Promise<void>
@@ -18,47 +18,47 @@ export const memoryStorage = (): Storage => {
   }
 }
 
-/** A page that may keep nothing is told so at each touch of a storage, and by nothing else. */
-const unlessForbidden = async <T>(touch: () => T | Promise<T>, otherwise: T): Promise<T> => {
+/** Returns `fallback` if the page may not use the storage, which every access reports as a SecurityError. */
+const unlessForbidden = async <T>(access: () => T | Promise<T>, fallback: T): Promise<T> => {
   try {
-    return await touch()
+    return await access()
   } catch (error) {
-    if (error instanceof DOMException && error.name === 'SecurityError') return otherwise
+    if (error instanceof DOMException && error.name === 'SecurityError') return fallback
     throw error
   }
 }
 
 /**
- * A storage that takes nothing, being full or forbidden, costs nobody their sign-in: what it refuses stays in this
- * client's memory. The value of before, which serves no more, leaves the storage; what is there later is another tab's.
+ * Keeps values that a full or forbidden storage rejects in this client's memory, so that the sign-in survives. The rejected
+ * value's predecessor is removed from the storage; a later value there is another tab's and wins.
  */
 export const withMemoryFallback = (storage: Storage): Storage => {
-  const refused = new Map<string, string>()
-  /** Over when no value of before is in the storage any more. */
+  const rejected = new Map<string, string>()
+  /** Resolves once the predecessor of the last rejected value has been removed. */
   let removal: Promise<void> = Promise.resolve()
   return {
     getItem: async (key) => {
-      const own = refused.get(key)
+      const own = rejected.get(key)
       await removal
       const stored = await unlessForbidden(() => storage.getItem(key), null)
-      if (stored === null) return refused.get(key) ?? null
-      // Another tab's: when that one goes, ours must not sign anybody in again.
-      if (refused.get(key) === own) refused.delete(key)
+      if (stored === null) return rejected.get(key) ?? null
+      // Forget our value: when the other tab's is deleted later, ours must not sign anybody in again.
+      if (rejected.get(key) === own) rejected.delete(key)
       return stored
     },
     setItem: async (key, value) => {
       try {
         await storage.setItem(key, value)
-        refused.delete(key)
+        rejected.delete(key)
       } catch {
         const removed = unlessForbidden(() => storage.removeItem(key), undefined)
         removal = removed.catch(() => undefined)
-        refused.set(key, value)
+        rejected.set(key, value)
         await removed
       }
     },
     removeItem: async (key) => {
-      refused.delete(key)
+      rejected.delete(key)
       await unlessForbidden(() => storage.removeItem(key), undefined)
     },
   }

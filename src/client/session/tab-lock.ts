@@ -1,63 +1,64 @@
 /**
- * Runs a task while no other tab of the same origin runs one under the same name; `waited` tells it that another one
- * has just done so.
+ * Runs a task exclusively among the tabs of an origin, by name. `waited` is true if another tab held the lock before.
  */
 export type TabLock = <T>(name: string, task: (waited: boolean) => Promise<T>) => Promise<T>
 
-const alone: TabLock = (_, task) => task(false)
+const noLock: TabLock = (_, task) => task(false)
 
-/** More than one try of a renewal takes (attempt.ts). */
-const patienceMs = 11_000
+/** Longer than one attempt of a token renewal takes (abort.ts). */
+const lockTimeoutMs = 11_000
 
-/** By a lock, as `ask` has it; without one where that is not to be had. What the task itself fails with is handed on. */
-const orWithout = async <T>(task: () => Promise<T>, ask: (work: () => Promise<T>) => Promise<T>): Promise<T> => {
-  const has = { turn: false }
-  const work = (): Promise<T> => {
-    has.turn = true
+/** Runs a task under a lock, or without it if the request for the lock fails. Errors of the task itself are rethrown. */
+const withLock = async <T>(
+  task: () => Promise<T>,
+  requestLock: (locked: () => Promise<T>) => Promise<T>,
+): Promise<T> => {
+  const state = { started: false }
+  const locked = (): Promise<T> => {
+    state.started = true
     return task()
   }
   try {
-    return await ask(work)
+    return await requestLock(locked)
   } catch (error) {
-    if (has.turn) throw error
+    if (state.started) throw error
     return task()
   }
 }
 
-/** A tab that the browser has frozen, or the debugger stopped, keeps its lock; nobody waits for it for ever. */
-const inTurn: TabLock = (name, task) =>
-  orWithout(
+/** Waits for the lock with a timeout, because a frozen or debugged tab never releases it. */
+const waitForLock: TabLock = (name, task) =>
+  withLock(
     () => task(true),
-    (work) => navigator.locks.request(name, { signal: AbortSignal.timeout(patienceMs) }, work),
+    (locked) => navigator.locks.request(name, { signal: AbortSignal.timeout(lockTimeoutMs) }, locked),
   )
 
-const acrossTabs: TabLock = async <T>(name: string, task: (waited: boolean) => Promise<T>) => {
+const webLock: TabLock = async <T>(name: string, task: (waited: boolean) => Promise<T>) => {
   const first = async (): Promise<{ result: T } | null> => ({ result: await task(false) })
-  const atOnce = await orWithout(first, (work) =>
-    navigator.locks.request(name, { ifAvailable: true }, async (lock) => (lock ? work() : null)),
+  const immediate = await withLock(first, (locked) =>
+    navigator.locks.request(name, { ifAvailable: true }, async (lock) => (lock ? locked() : null)),
   )
-  return atOnce ? atOnce.result : inTurn(name, task)
+  return immediate ? immediate.result : waitForLock(name, task)
 }
 
 /**
- * Web Locks where the storage is shared and the browser has them. Without them, where it refuses them (a sandboxed frame,
- * forbidden site data), or tired of waiting, two tabs may refresh at once, which the gateway answers with the same successor
- * within 30 s.
+ * A Web Lock if the storage is shared between tabs and the browser has them. Without a lock (a sandboxed frame, forbidden site
+ * data, a timeout) two tabs can refresh concurrently; the gateway then gives both the same successor within 30 s.
  */
 export const createTabLock = (shared: boolean): TabLock =>
-  shared && typeof navigator !== 'undefined' && 'locks' in navigator ? acrossTabs : alone
+  shared && typeof navigator !== 'undefined' && 'locks' in navigator ? webLock : noLock
 
-const stepMs = 25
-const patienceMs = 500
+const pollMs = 25
+const maxPollMs = 500
 
 /**
- * Reads until the value is what another tab should have written. Browsers bring a tab's writes to another tab's
- * localStorage a moment late, and a lock does not wait for that. After half a second what is there is taken for the truth.
+ * Reads until the value has changed. A browser shows one tab's localStorage write to another tab with a delay that locks do
+ * not cover. Returns the unchanged value after half a second.
  */
-export const readUntilChanged = async <T>(read: () => Promise<T>, isNews: (value: T) => boolean): Promise<T> => {
-  for (let waitedMs = 0; ; waitedMs += stepMs) {
+export const readUntilChanged = async <T>(read: () => Promise<T>, hasChanged: (value: T) => boolean): Promise<T> => {
+  for (let waitedMs = 0; ; waitedMs += pollMs) {
     const value = await read()
-    if (isNews(value) || waitedMs >= patienceMs) return value
-    await new Promise((resolve) => setTimeout(resolve, stepMs))
+    if (hasChanged(value) || waitedMs >= maxPollMs) return value
+    await new Promise((resolve) => setTimeout(resolve, pollMs))
   }
 }

@@ -1,22 +1,19 @@
 import type { Storage } from './storage.ts'
 
-/** Whether a value is a text that a header field can carry, as tokens and client hashes are. A garbled one cannot be sent. */
-export const isHeaderValue = (value: unknown): value is string =>
-  typeof value === 'string' && /^[\x21-\x7e]+$/.test(value)
-
-/** What a sign-in or a refresh yields (interface.md 2.5); `expiresIn` in seconds. */
+/** The tokens of a sign-in or refresh; `expiresIn` in seconds. */
 export interface TokenPair {
   accessToken: string
   refreshToken: string
   expiresIn: number
 }
 
+/** Stored tokens. */
 export interface Tokens {
   accessToken: string
   refreshToken: string
-  /** X-Client-Hash that the tokens are bound to, whichever tab they came to. */
+  /** X-Client-Hash that the tokens are bound to; another tab may have created it. */
   clientHash: string
-  /** From when on the pair is exchanged before it is used; epoch milliseconds by the client's clock. */
+  /** When to renew the tokens before use; epoch milliseconds by the client's clock. */
   renewAt: number
 }
 
@@ -26,14 +23,18 @@ export interface TokenStore {
   clear(): Promise<void>
 }
 
-/** A pair is renewed this long before its end; a short-lived one in its last quarter. */
+/** Whether a value can be sent in a header: visible ASCII, as tokens and client hashes are. */
+export const isHeaderValue = (value: unknown): value is string =>
+  typeof value === 'string' && /^[\x21-\x7e]+$/.test(value)
+
+/** Tokens are renewed 30 s before they expire, short-lived ones in the last quarter of their life. */
 const marginMs = 30_000
-const renewAt = (now: number, expiresIn: number): number => {
-  const lifetime = expiresIn * 1_000
-  return now + lifetime - Math.min(marginMs, lifetime / 4)
+const renewalTime = (now: number, expiresIn: number): number => {
+  const lifetimeMs = expiresIn * 1_000
+  return now + lifetimeMs - Math.min(marginMs, lifetimeMs / 4)
 }
 
-const parse = (text: string | null): Tokens | null => {
+const parseTokens = (text: string | null): Tokens | null => {
   if (text === null) return null
   try {
     const value: Partial<Record<keyof Tokens, unknown>> | null = JSON.parse(text)
@@ -42,16 +43,16 @@ const parse = (text: string | null): Tokens | null => {
     if (!isHeaderValue(clientHash) || typeof renewAt !== 'number') return null
     return { accessToken, refreshToken, clientHash, renewAt }
   } catch {
-    // Somebody else's text under our key: as good as none.
+    // Another program's text under our key.
     return null
   }
 }
 
-/** The tokens in their storage. They are read at each use, since another tab may have renewed or ended them. */
+/** The stored tokens. They are read on each use, because another tab may have renewed or deleted them. */
 export const createTokenStore = (storage: Storage, key: string, now: () => number): TokenStore => ({
-  read: async () => parse(await storage.getItem(key)),
+  read: async () => parseTokens(await storage.getItem(key)),
   save: async ({ accessToken, refreshToken, expiresIn }, clientHash) => {
-    const tokens = { accessToken, refreshToken, clientHash, renewAt: renewAt(now(), expiresIn) }
+    const tokens = { accessToken, refreshToken, clientHash, renewAt: renewalTime(now(), expiresIn) }
     await storage.setItem(key, JSON.stringify(tokens))
     return tokens
   },

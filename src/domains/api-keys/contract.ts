@@ -1,6 +1,8 @@
 import * as z from 'zod'
-import { bizId, coded, codeOf, id, instant, listQuery, page, text, timestamp } from '../../contract/common.ts'
-import { addressRange, uniqueList } from '../../contract/formats.ts'
+import { addressRange } from '../../contract/account-fields.ts'
+import { bizId, coded, codeOf, id, instant, text, timestamp, uniqueList } from '../../contract/fields.ts'
+import { listQuery, page } from '../../contract/lists.ts'
+
 import { type Permissions, permissionCodes } from '../../contract/permissions.ts'
 import { member } from '../../contract/policies.ts'
 import { type CodeOf, codedFamily, operation } from '../../kernel/index.ts'

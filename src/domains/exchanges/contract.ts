@@ -1,17 +1,6 @@
 import * as z from 'zod'
-import {
-  amount,
-  bizId,
-  coded,
-  codeOf,
-  currency,
-  decimal,
-  fitsCurrency,
-  id,
-  orderFields,
-  statusHistory,
-  timestamp,
-} from '../../contract/common.ts'
+import { amount, bizId, coded, codeOf, currency, decimal, fitsCurrency, id, timestamp } from '../../contract/fields.ts'
+import { orderFields, statusHistory } from '../../contract/orders.ts'
 import type { Permissions } from '../../contract/permissions.ts'
 import { member, money, operator } from '../../contract/policies.ts'
 import { type CodeOf, codedFamily, isRate, operation, ratePattern } from '../../kernel/index.ts'

@@ -1,6 +1,7 @@
-import { moneyOf } from '../../contract/common.ts'
+import { moneyOf } from '../../contract/fields.ts'
 import { bizId, createHandlerTable, type HandlerTable, mapPage, type Words } from '../../kernel/index.ts'
 import { memberContext, toOrderQuery, viewerOf } from '../../ledger/index.ts'
+
 import { actOf } from '../../platform/audit/index.ts'
 import * as contract from './contract.ts'
 import { listRates } from './rates.ts'

@@ -1,5 +1,6 @@
 import * as z from 'zod'
-import { bizId, coded, codeOf, id, interval, isForward, listQuery, page, timestamp } from '../../contract/common.ts'
+import { bizId, coded, codeOf, id, timestamp } from '../../contract/fields.ts'
+import { interval, isForward, listQuery, page } from '../../contract/lists.ts'
 import type { Permissions } from '../../contract/permissions.ts'
 import { member } from '../../contract/policies.ts'
 import { type CodeOf, codedFamily, operation } from '../../kernel/index.ts'

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { bizId, coded, timestamp } from '../../contract/common.ts'
+import { bizId, coded, timestamp } from '../../contract/fields.ts'
 import type { Permissions } from '../../contract/permissions.ts'
 import { member } from '../../contract/policies.ts'
 import { type CodeOf, codedFamily, operation } from '../../kernel/index.ts'

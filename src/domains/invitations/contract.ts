@@ -1,6 +1,7 @@
 import * as z from 'zod'
-import { bizId, coded, codeOf, email, id, text, timestamp } from '../../contract/common.ts'
-import { reason } from '../../contract/formats.ts'
+import { email } from '../../contract/account-fields.ts'
+import { bizId, coded, codeOf, id, reason, text, timestamp } from '../../contract/fields.ts'
+
 import type { Permissions } from '../../contract/permissions.ts'
 import { member, own } from '../../contract/policies.ts'
 import { type CodeOf, codedFamily, operation } from '../../kernel/index.ts'

@@ -1,4 +1,5 @@
 import { bizId, createHandlerTable, type HandlerTable, type Words } from '../../kernel/index.ts'
+
 import { actOf } from '../../platform/audit/index.ts'
 import * as contract from './contract.ts'
 import {

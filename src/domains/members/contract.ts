@@ -1,6 +1,7 @@
 import * as z from 'zod'
-import { bizId, coded, id, listQuery, nothing, page, text, timestamp } from '../../contract/common.ts'
-import { partialUpdate, reason } from '../../contract/formats.ts'
+import { bizId, coded, id, nothing, partialUpdate, reason, text, timestamp } from '../../contract/fields.ts'
+import { listQuery, page } from '../../contract/lists.ts'
+
 import type { Permissions } from '../../contract/permissions.ts'
 import { member, operator, own } from '../../contract/policies.ts'
 import { type CodeOf, codedFamily, operation, workspaceKind } from '../../kernel/index.ts'

@@ -1,6 +1,7 @@
 import * as z from 'zod'
-import { bizId, coded, codeOf, decimal, id, listQuery, page, text, timestamp } from '../../contract/common.ts'
-import { reason } from '../../contract/formats.ts'
+import { bizId, coded, codeOf, decimal, id, reason, text, timestamp } from '../../contract/fields.ts'
+import { listQuery, page } from '../../contract/lists.ts'
+
 import type { Permissions } from '../../contract/permissions.ts'
 import { operator } from '../../contract/policies.ts'
 import { accountPortal, accountStatus, auditOutcome, operation } from '../../kernel/index.ts'

@@ -1,6 +1,7 @@
 import * as z from 'zod'
-import { bizId, coded, text, timestamp } from '../../contract/common.ts'
-import { country, language, partialUpdate, phone, timezone } from '../../contract/formats.ts'
+import { country, language, phone, timezone } from '../../contract/account-fields.ts'
+import { bizId, coded, partialUpdate, text, timestamp } from '../../contract/fields.ts'
+
 import { everyPortal, own } from '../../contract/policies.ts'
 import { accountPortal, accountStatus, operation } from '../../kernel/index.ts'
 

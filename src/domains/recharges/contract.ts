@@ -1,20 +1,10 @@
 import * as z from 'zod'
-import {
-  amount,
-  bizId,
-  coded,
-  codeOf,
-  currency,
-  decimal,
-  id,
-  orderFields,
-  statusHistory,
-  text,
-  timestamp,
-} from '../../contract/common.ts'
-import { reason } from '../../contract/formats.ts'
+import { amount, bizId, coded, codeOf, currency, decimal, id, reason, text, timestamp } from '../../contract/fields.ts'
+import { orderFields, statusHistory } from '../../contract/orders.ts'
+
 import type { Permissions } from '../../contract/permissions.ts'
 import { member, money, operator } from '../../contract/policies.ts'
+
 import { type CodeOf, codedFamily, operation } from '../../kernel/index.ts'
 import {
   operatorOrderList,

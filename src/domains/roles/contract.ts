@@ -1,7 +1,8 @@
 import * as z from 'zod'
-import { bizId, coded, id, nothing, text, timestamp } from '../../contract/common.ts'
-import { changesSomething } from '../../contract/formats.ts'
+import { bizId, changesSomething, coded, id, nothing, text, timestamp } from '../../contract/fields.ts'
+
 import { type Permissions, permissionCodes as permissionCodesOf } from '../../contract/permissions.ts'
+
 import { member } from '../../contract/policies.ts'
 import { operation, roleType } from '../../kernel/index.ts'
 

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { timestamp } from '../../contract/common.ts'
+import { timestamp } from '../../contract/fields.ts'
 import type { Permissions } from '../../contract/permissions.ts'
 import { member } from '../../contract/policies.ts'
 import { operation } from '../../kernel/index.ts'

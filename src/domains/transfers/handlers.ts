@@ -1,6 +1,7 @@
-import { moneyOf } from '../../contract/common.ts'
+import { moneyOf } from '../../contract/fields.ts'
 import { bizId, createHandlerTable, emptyPage, type HandlerTable, mapPage, type Words } from '../../kernel/index.ts'
 import { memberContext, operatorContext, toOrderQuery, viewerOf } from '../../ledger/index.ts'
+
 import * as contract from './contract.ts'
 import { approveTransfer, createTransfer, readTransfer, rejectTransfer, type TransfersPorts } from './service.ts'
 import { toListedTransferView, toTransferView } from './view.ts'

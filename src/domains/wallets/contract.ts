@@ -1,6 +1,7 @@
 import * as z from 'zod'
-import { bizId, coded, codeOf, decimal, instant, listQuery, page, timestamp } from '../../contract/common.ts'
-import { reason } from '../../contract/formats.ts'
+import { bizId, coded, codeOf, decimal, instant, reason, timestamp } from '../../contract/fields.ts'
+import { listQuery, page } from '../../contract/lists.ts'
+
 import type { Permissions } from '../../contract/permissions.ts'
 import { member, operator } from '../../contract/policies.ts'
 import { operation } from '../../kernel/index.ts'

@@ -1,17 +1,9 @@
 import * as z from 'zod'
-import {
-  bizId,
-  coded,
-  codeOf,
-  currency,
-  listQuery,
-  page,
-  text,
-  timestamp,
-  workspaceFields,
-  workspaceFilters,
-} from '../../contract/common.ts'
-import { country, reason } from '../../contract/formats.ts'
+import { country } from '../../contract/account-fields.ts'
+import { bizId, coded, codeOf, currency, reason, text, timestamp } from '../../contract/fields.ts'
+import { listQuery, page } from '../../contract/lists.ts'
+import { workspaceFields, workspaceFilters } from '../../contract/orders.ts'
+
 import type { Permissions } from '../../contract/permissions.ts'
 import { member, money, operator } from '../../contract/policies.ts'
 import { type CodeOf, codedFamily, operation } from '../../kernel/index.ts'

@@ -1,5 +1,6 @@
 import { bizId, createHandlerTable, type HandlerTable, mapPage, type Words } from '../../kernel/index.ts'
 import { memberContext, toListParameters, viewerOf } from '../../ledger/index.ts'
+
 import { actOf } from '../../platform/audit/index.ts'
 import * as contract from './contract.ts'
 import { type ChannelsPorts, createChannel, rejectChannel, verifyChannel } from './service.ts'

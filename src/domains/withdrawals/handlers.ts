@@ -1,5 +1,6 @@
 import { bizId, createHandlerTable, type HandlerTable, mapPage, type Words } from '../../kernel/index.ts'
 import { memberContext, operatorContext, toOrderQuery, viewerOf } from '../../ledger/index.ts'
+
 import * as contract from './contract.ts'
 import {
   approveWithdrawal,

@@ -1,5 +1,6 @@
 import { bizId, createHandlerTable, type HandlerTable, mapPage, type Request, type Words } from '../../kernel/index.ts'
 import { toListParameters } from '../../ledger/index.ts'
+
 import { actOf } from '../../platform/audit/index.ts'
 import * as contract from './contract.ts'
 import type { StatusCommand } from './rules.ts'

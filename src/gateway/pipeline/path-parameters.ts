@@ -1,4 +1,5 @@
-import { codeForMalformedParam, pathParameterSchema } from '../../contract/path-parameters.ts'
+import { pathParameterSchema } from '../../contract/fields.ts'
+import { codeForMalformedParam } from '../../contract/refusals.ts'
 import { type Operation, Refusal } from '../../kernel/index.ts'
 
 const malformed = (operation: Operation, name: string): Refusal =>

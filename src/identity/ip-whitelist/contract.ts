@@ -1,6 +1,7 @@
 import * as z from 'zod'
-import { bizId, nothing, timestamp } from '../../contract/common.ts'
-import { addressRange, uniqueList } from '../../contract/formats.ts'
+import { addressRange } from '../../contract/account-fields.ts'
+import { bizId, nothing, timestamp, uniqueList } from '../../contract/fields.ts'
+
 import { everyPortal, own } from '../../contract/policies.ts'
 import { operation } from '../../kernel/index.ts'
 

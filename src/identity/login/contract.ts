@@ -1,6 +1,7 @@
 import * as z from 'zod'
-import { coded, codeOf, email, password } from '../../contract/common.ts'
-import { oneTimeCode, opaque, sessionId } from '../../contract/formats.ts'
+import { email, oneTimeCode, password } from '../../contract/account-fields.ts'
+import { coded, codeOf, opaque, sessionId } from '../../contract/fields.ts'
+
 import { anonymous, everyPortal, own } from '../../contract/policies.ts'
 import { accountStatus, operation } from '../../kernel/index.ts'
 import { CodeDelivery, DeliveredMethod, mfaMethod } from '../mfa/contract.ts'

@@ -3,6 +3,7 @@ import { toMethodView } from '../mfa/view.ts'
 import { refreshTokens } from '../sessions/refresh.ts'
 import { logout } from '../sessions/service.ts'
 import { completeLogin } from './complete.ts'
+
 import * as contract from './contract.ts'
 import { initiateLogin } from './initiate.ts'
 import type { LoginPorts } from './login-attempt.ts'

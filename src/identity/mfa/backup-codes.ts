@@ -1,5 +1,6 @@
 import { inTransaction } from '../../database/index.ts'
 import type { AccountId, Instant, Portal, Randomness } from '../../kernel/index.ts'
+
 import { actOf, recordAct } from '../../platform/audit/index.ts'
 import type { KeyedDigest } from '../../platform/crypto/index.ts'
 import { lockOwnAccount } from '../accounts/service.ts'

@@ -1,6 +1,6 @@
 import * as z from 'zod'
-import { coded, codeOf, timestamp } from '../../contract/common.ts'
-import { oneTimeCode } from '../../contract/formats.ts'
+import { oneTimeCode } from '../../contract/account-fields.ts'
+import { coded, codeOf, timestamp } from '../../contract/fields.ts'
 import { everyPortal, own } from '../../contract/policies.ts'
 import { type CodeOf, codedFamily, operation } from '../../kernel/index.ts'
 

@@ -4,6 +4,7 @@ import type { CallerContext } from '../ports.ts'
 import { revokeAuthenticator, setupAuthenticator, verifyAuthenticator } from './authenticator.ts'
 import { readBackupCodeCounts } from './backup-code-store.ts'
 import { backupCodeCount, generateBackupCodes } from './backup-codes.ts'
+
 import * as contract from './contract.ts'
 import { listMfaMethods, type MfaPorts } from './service.ts'
 import { sendStepUpCode, stepUp } from './step-up.ts'

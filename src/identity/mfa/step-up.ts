@@ -1,4 +1,5 @@
 import { addMs, wholeMinutes, wholeSeconds } from '../../kernel/index.ts'
+
 import { actOf, recordAct } from '../../platform/audit/index.ts'
 import { ownAccount } from '../accounts/service.ts'
 import { countMail } from '../codes/mail-quota.ts'

@@ -1,6 +1,7 @@
 import * as z from 'zod'
-import { email, newPassword, password, timestamp } from '../../contract/common.ts'
-import { opaque } from '../../contract/formats.ts'
+import { email, newPassword, password } from '../../contract/account-fields.ts'
+import { opaque, timestamp } from '../../contract/fields.ts'
+
 import { anonymous, everyPortal, own } from '../../contract/policies.ts'
 import { operation } from '../../kernel/index.ts'
 

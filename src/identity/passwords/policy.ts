@@ -1,4 +1,5 @@
-import { invalid, maxPasswordLength, minPasswordLength, passwordLength } from '../../kernel/index.ts'
+import { maxPasswordLength, minPasswordLength, passwordLength } from '../../contract/account-fields.ts'
+import { invalid } from '../../kernel/index.ts'
 import type { IdentityPorts } from '../ports.ts'
 import type { IdentitySettings } from '../settings.ts'
 import { strengthEstimator } from './strength.ts'

@@ -1,6 +1,7 @@
 import * as z from 'zod'
-import { bizId, coded, email, text } from '../../contract/common.ts'
-import { country, language, oneTimeCode, phone, sessionId, timezone } from '../../contract/formats.ts'
+import { country, email, language, oneTimeCode, phone, timezone } from '../../contract/account-fields.ts'
+import { bizId, coded, sessionId, text } from '../../contract/fields.ts'
+
 import { anonymous } from '../../contract/policies.ts'
 import { accountStatus, operation } from '../../kernel/index.ts'
 

@@ -1,5 +1,6 @@
 import { accountStatus, createHandlerTable, type HandlerTable } from '../../kernel/index.ts'
 import { completeRegistration } from './complete.ts'
+
 import * as contract from './contract.ts'
 import { initiateRegistration } from './initiate.ts'
 import type { RegistrationPorts } from './registration-attempt.ts'

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { nothing, timestamp } from '../../contract/common.ts'
+import { nothing, timestamp } from '../../contract/fields.ts'
 import { anonymous } from '../../contract/policies.ts'
 import { operation } from '../../kernel/index.ts'
 
@@ -56,7 +56,7 @@ export const openSecureChannel = operation({
   summary: 'Open a channel session',
   policy: { ...policy, rate: 'channelOpen' },
   body: ChannelRequest,
-  unreadable: 'SECURE_CHANNEL.INVALID_PAYLOAD',
+  malformedBody: 'SECURE_CHANNEL.INVALID_PAYLOAD',
   reply: ChannelSession,
   refuses: ['SECURE_CHANNEL.INVALID_PAYLOAD'],
 })

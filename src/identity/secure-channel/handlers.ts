@@ -1,4 +1,5 @@
 import { createHandlerTable, type HandlerTable, Refusal } from '../../kernel/index.ts'
+
 import type { ChannelSessions } from './channel-sessions.ts'
 import * as contract from './contract.ts'
 import type { KeyExchangeReader } from './key-exchange.ts'

@@ -1,6 +1,7 @@
 import * as z from 'zod'
-import { bizId, listQuery, nothing, page, timestamp } from '../../contract/common.ts'
-import { sessionId } from '../../contract/formats.ts'
+import { bizId, nothing, sessionId, timestamp } from '../../contract/fields.ts'
+import { listQuery, page } from '../../contract/lists.ts'
+
 import { everyPortal, own } from '../../contract/policies.ts'
 import { operation } from '../../kernel/index.ts'
 

@@ -1,6 +1,7 @@
 import { LRUCache } from 'lru-cache'
 import { isValidAt, type Validity } from '../../database/index.ts'
 import { addMs, type Clock, type Instant } from '../../kernel/index.ts'
+
 import type { Cache, WindowName } from './cache.ts'
 import { emptyWindow, type ReplayWindow, spendIn } from './replay-window.ts'
 

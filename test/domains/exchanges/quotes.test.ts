@@ -13,7 +13,7 @@ import { createBook } from '../../ledger/book.ts'
 import { refusalOf, words } from '../world.ts'
 
 const quoteLifeMs = 30_000
-const share = { over: 0n, under: 1n }
+const share = { numerator: 0n, denominator: 1n }
 
 const bench = async (database: Database, kind: 'LIVE' | 'SANDBOX', currencies = ['USD', 'EUR']) => {
   const book = await createBook(database)

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { moneyOf } from '../../../src/contract/common.ts'
+import { moneyOf } from '../../../src/contract/fields.ts'
 import { computeFigures, type ExchangeTerms } from '../../../src/domains/exchanges/rules.ts'
 import { exponentOf, parseRatio, type Ratio, Refusal } from '../../../src/kernel/index.ts'
 
@@ -89,15 +89,24 @@ test.each([
   expect(figuresOf(asked, exact(mid), terms).rate).toBe(rate)
 })
 
-const one = { over: 1n, under: 1n }
-const free = { ...terms, spread: { over: 0n, under: 1n }, feeRate: { over: 0n, under: 1n } }
+const one = { numerator: 1n, denominator: 1n }
+const free = { ...terms, spread: { numerator: 0n, denominator: 1n }, feeRate: { numerator: 0n, denominator: 1n } }
 const most = '9'.repeat(30)
 
 test.each([
   ['what is got is the most that the book keeps', 'JPY', 'KRW', most, 'SOURCE', one, free, true],
   ['what is got is more', 'JPY', 'USD', most, 'SOURCE', one, free, false],
   ['what is given is more', 'USD', 'JPY', most, 'TARGET', one, free, false],
-  ['the fee is more', 'JPY', 'KRW', most, 'SOURCE', one, { ...free, feeRate: { over: 2n, under: 1n } }, false],
+  [
+    'the fee is more',
+    'JPY',
+    'KRW',
+    most,
+    'SOURCE',
+    one,
+    { ...free, feeRate: { numerator: 2n, denominator: 1n } },
+    false,
+  ],
 ] as const)(
   'exchanges.quote 400 VAL, or not: %s',
   (_, sourceCurrency, targetCurrency, amount, fixedSide, mid, by, isKept) => {
@@ -114,8 +123,8 @@ test(`there and back again is never a profit (seed ${seed})`, () => {
       const there = { sourceCurrency: 'USD', targetCurrency: 'JPY', fixedSide: 'SOURCE' } as const
       const back = { sourceCurrency: 'JPY', targetCurrency: 'USD', fixedSide: 'SOURCE' } as const
       const [dearer, cheaper] = [
-        { over: rateUnits, under: tenTo(6) },
-        { over: tenTo(6), under: rateUnits },
+        { numerator: rateUnits, denominator: tenTo(6) },
+        { numerator: tenTo(6), denominator: rateUnits },
       ]
       const first = figuresUnlessTooLittle({ ...there, amount: decimalOf(minor, 'USD') }, dearer)
       const second = first && figuresUnlessTooLittle({ ...back, amount: first.target.minor.toString() }, cheaper)
@@ -129,12 +138,12 @@ test(`there and back again is never a profit (seed ${seed})`, () => {
 })
 
 test('each of ten thousand tiny exchanges, to and fro, leaves the customer poorer', () => {
-  const euro = { over: 9_215n, under: 10_000n }
+  const euro = { numerator: 9_215n, denominator: 10_000n }
   const holds = { USD: 1_000_000n, EUR: 1_000_000n }
-  const worth = () => holds.USD * euro.over + holds.EUR * euro.under
+  const worth = () => holds.USD * euro.numerator + holds.EUR * euro.denominator
   for (let turn = 0; turn < 10_000; turn++) {
     const [source, target] = turn % 2 === 0 ? (['USD', 'EUR'] as const) : (['EUR', 'USD'] as const)
-    const mid = source === 'USD' ? euro : { over: euro.under, under: euro.over }
+    const mid = source === 'USD' ? euro : { numerator: euro.denominator, denominator: euro.numerator }
     const fixedSide = turn % 4 < 2 ? 'SOURCE' : 'TARGET'
     const amount = decimalOf(BigInt(1 + (turn % 7)) + 1n, 'USD')
     const before = worth()

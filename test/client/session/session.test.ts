@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it, vi } from 'vitest'
-import { isPorticoError } from '../../src/client/index.ts'
-import { begun, completed, consumer, pair, sent, wallet } from './fixtures.ts'
-import { hangUp, ok, refuse, type ScriptedGateway, type Step, scriptedGateway } from './scripted-gateway.ts'
+import { isPorticoError } from '../../../src/client/index.ts'
+import { begun, completed, consumer, pair, sent, wallet } from '../fixtures.ts'
+import { hangUp, ok, refuse, type ScriptedGateway, type Step, scriptedGateway } from '../scripted-gateway.ts'
 
 let gateway: ScriptedGateway
 afterEach(() => gateway.close())

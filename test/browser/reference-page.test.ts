@@ -4,7 +4,7 @@ import express from 'express'
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { catalogue } from '../../src/contract/index.ts'
-import { createReferencePages } from '../../src/gateway/operations/reference-pages.ts'
+import { createReferencePages } from '../../src/gateway/index.ts'
 import { openApiDocument } from '../../src/openapi/index.ts'
 import { chromiumPath, launchChromium, openPage } from './chromium.ts'
 

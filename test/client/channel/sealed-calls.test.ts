@@ -1,10 +1,10 @@
 import { CompactEncrypt, compactDecrypt, exportSPKI, generateKeyPair } from 'jose'
 import { afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { wrapSessionKey } from '../../src/client/channel/handshake.ts'
-import { decryptDirect, encryptDirect, importSessionKey } from '../../src/client/channel/jwe.ts'
-import type { Exchange } from '../../src/client/index.ts'
-import { begun, consumer, pair, wallet } from './fixtures.ts'
-import { ok, refuse, type ScriptedGateway, type Step, scriptedGateway } from './scripted-gateway.ts'
+import { wrapSessionKey } from '../../../src/client/channel/handshake.ts'
+import { decryptJwe, encryptJwe, importSessionKey } from '../../../src/client/channel/jwe.ts'
+import type { Exchange } from '../../../src/client/index.ts'
+import { begun, consumer, pair, wallet } from '../fixtures.ts'
+import { ok, refuse, type ScriptedGateway, type Step, scriptedGateway } from '../scripted-gateway.ts'
 
 const bytes = (size: number) => crypto.getRandomValues(new Uint8Array(size))
 const utf8 = new TextEncoder()
@@ -24,23 +24,23 @@ describe('WebCrypto beside jose', () => {
     const raw = bytes(32)
     const key = await importSessionKey(raw)
     const message = 'ü€😀'.repeat(Math.ceil(size / 9)).slice(0, size)
-    const ours = await compactDecrypt(await encryptDirect(header, key, message), raw)
+    const ours = await compactDecrypt(await encryptJwe(header, key, message), raw)
     expect([text(ours.plaintext), ours.protectedHeader]).toEqual([message.toWellFormed(), header])
     const theirs = await new CompactEncrypt(utf8.encode(message)).setProtectedHeader({ ...header }).encrypt(raw)
-    expect(await decryptDirect(theirs, key)).toEqual({ header, text: message.toWellFormed() })
+    expect(await decryptJwe(theirs, key)).toEqual({ header, text: message.toWellFormed() })
   })
 
   it('we open nothing that was tampered with', async () => {
     const key = await importSessionKey(bytes(32))
-    const parts = (await encryptDirect(header, key, 'secret')).split('.')
+    const parts = (await encryptJwe(header, key, 'secret')).split('.')
     for (const at of [0, 2, 3, 4]) {
       const other = parts.map((part, place) =>
         place === at ? (part.startsWith('A') ? 'B' : 'A') + part.slice(1) : part,
       )
-      await expect(decryptDirect(other.join('.'), key)).rejects.toThrow()
+      await expect(decryptJwe(other.join('.'), key)).rejects.toThrow()
     }
-    await expect(decryptDirect([...parts, 'A'].join('.'), key)).rejects.toThrow()
-    await expect(decryptDirect('', key)).rejects.toThrow()
+    await expect(decryptJwe([...parts, 'A'].join('.'), key)).rejects.toThrow()
+    await expect(decryptJwe('', key)).rejects.toThrow()
   })
 
   it('jose opens what a session is opened with', async () => {
@@ -57,7 +57,7 @@ describe('WebCrypto beside jose', () => {
     const theirs = await new CompactEncrypt(utf8.encode('x'))
       .setProtectedHeader(header)
       .encrypt(Buffer.from(proposal.key, 'base64url'))
-    expect((await decryptDirect(theirs, key)).text).toBe('x')
+    expect((await decryptJwe(theirs, key)).text).toBe('x')
   })
 })
 

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it, vi } from 'vitest'
-import type { Storage } from '../../src/client/index.ts'
-import { consumer, pair, wallet } from './fixtures.ts'
-import { ok, refuse, type ScriptedGateway, type Step, scriptedGateway } from './scripted-gateway.ts'
+import type { Storage } from '../../../src/client/index.ts'
+import { consumer, pair, wallet } from '../fixtures.ts'
+import { ok, refuse, type ScriptedGateway, type Step, scriptedGateway } from '../scripted-gateway.ts'
 
 let gateway: ScriptedGateway
 afterEach(() => gateway.close())

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it, vi } from 'vitest'
-import { createClientHash } from '../../src/client/session/client-hash.ts'
+import { createClientHash } from '../../../src/client/session/client-hash.ts'
 import {
   createTabLock,
   createTokenStore,
@@ -7,8 +7,8 @@ import {
   readUntilChanged,
   type Storage,
   withMemoryFallback,
-} from '../../src/client/session/index.ts'
-import { pair } from './fixtures.ts'
+} from '../../../src/client/session/index.ts'
+import { pair } from '../fixtures.ts'
 
 afterEach(() => vi.unstubAllGlobals())
 

@@ -221,14 +221,14 @@ describe('what is not said', () => {
   })
 
   it.each([
-    ['baseUrl: localhost:8080 begins with none of http://, https:// and /', { baseUrl: 'localhost:8080' }],
-    ['baseUrl: 127.0.0.1:8080 begins with none of http://, https:// and /', { baseUrl: '127.0.0.1:8080' }],
-    ['baseUrl: ws://portal begins with none of http://, https:// and /', { baseUrl: 'ws://portal' }],
-    ['timeoutMs: NaN is no time that an answer could take', { timeoutMs: Number.NaN }],
-    ['timeoutMs: -1 is no time that an answer could take', { timeoutMs: -1 }],
-    ['timeoutMs: 0 is no time that an answer could take', { timeoutMs: 0 }],
-    ['retry.attempts: NaN is no number from 0 on', { retry: { attempts: Number.NaN } }],
-    ['retry.firstDelayMs: -1 is no number from 0 on', { retry: { firstDelayMs: -1 } }],
+    ['baseUrl: localhost:8080 must start with http://, https:// or /', { baseUrl: 'localhost:8080' }],
+    ['baseUrl: 127.0.0.1:8080 must start with http://, https:// or /', { baseUrl: '127.0.0.1:8080' }],
+    ['baseUrl: ws://portal must start with http://, https:// or /', { baseUrl: 'ws://portal' }],
+    ['timeoutMs: NaN must be greater than 0', { timeoutMs: Number.NaN }],
+    ['timeoutMs: -1 must be greater than 0', { timeoutMs: -1 }],
+    ['timeoutMs: 0 must be greater than 0', { timeoutMs: 0 }],
+    ['retry.attempts: NaN must be at least 0', { retry: { attempts: Number.NaN } }],
+    ['retry.firstDelayMs: -1 must be at least 0', { retry: { firstDelayMs: -1 } }],
   ])('can be nothing that calls would fail by or never end by: %s', (complaint, options) => {
     expect(() => resolveOptions({ baseUrl: '', ...options })).toThrow(new TypeError(complaint))
   })

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest'
-import { type Storage, withMemoryFallback } from '../../src/client/session/storage.ts'
-import { consumer, pair, wallet } from './fixtures.ts'
-import { ok, refuse, type ScriptedGateway, type Step, scriptedGateway } from './scripted-gateway.ts'
+import { type Storage, withMemoryFallback } from '../../../src/client/session/storage.ts'
+import { consumer, pair, wallet } from '../fixtures.ts'
+import { ok, refuse, type ScriptedGateway, type Step, scriptedGateway } from '../scripted-gateway.ts'
 
 let gateway: ScriptedGateway | undefined
 afterEach(() => gateway?.close())

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { at, document, objectAt, operationOf } from './described.ts'
+import { at, document, objectAt, operationOf } from './document-reader.ts'
 
 describe('what generators of clients read', () => {
   it('a time fits its type, a code is a text, a file is bytes', () => {

@@ -1,37 +1,7 @@
 import { expect, test } from 'vitest'
-import { createConcurrencyLimiter, findChain, isBizId } from '../../src/kernel/index.ts'
+import { createConcurrencyLimiter } from '../../src/kernel/index.ts'
 
-test.each([
-  ['/web/v1/consumer', 'consumer'],
-  ['/web/v1/consumer/wallets', 'consumer'],
-  ['/web/v1/consumers', 'shared'],
-  ['/web/v1/system/x', 'system'],
-  ['/web/v1/users/self/x', 'self'],
-  ['/web/v1/users/selfish', 'shared'],
-  ['/web/v1/constants', 'shared'],
-  ['/api/v1/consumer/x', 'api'],
-  ['/api/v1/other', 'consumer'],
-  ['/', 'consumer'],
-])('%s stands below the chain %s', (path, chain) => {
-  expect(findChain(path)).toBe(chain)
-})
-
-const id = '01933b6e-7c1a-7e0a-8f35-4c2d1f5b9a10'
-
-test.each([
-  [id, true],
-  [id.toUpperCase(), false],
-  [`x${id}`, false],
-  [`${id}\n`, false],
-  [id.replace('-7e0a', '-0e0a'), false],
-  [id.replace('-7e0a', '-9e0a'), false],
-  [id.replace('-8f35', '-7f35'), false],
-  [id.replaceAll('-', ''), false],
-])('%j can be an id of ours: %s', (text, can) => {
-  expect(isBizId(text)).toBe(can)
-})
-
-/** Work that begins in its turn and ends when it is told to. */
+/** Tasks that record their start and end on request. */
 const controlled = () => {
   const begun: string[] = []
   const ends = new Map<string, PromiseWithResolvers<void>>()
@@ -49,7 +19,7 @@ const controlled = () => {
   }
 }
 
-test('so many are under way and so many wait, in order; a failure makes room, and one more is refused for a second', async () => {
+test('runs up to the limit, queues in order, and refuses with a full queue; a failed task frees its slot', async () => {
   const { begun, work, end, fail } = controlled()
   const queue = createConcurrencyLimiter({ concurrency: 2, waiting: 2 })
   const asked = ['a', 'b', 'c', 'd'].map((name) => queue.runLimited(work(name)))

@@ -4,7 +4,7 @@ import { gunzipSync } from 'node:zlib'
 import express, { type ErrorRequestHandler } from 'express'
 import request from 'supertest'
 import { expect, it } from 'vitest'
-import { createReferencePages } from '../../src/gateway/operations/reference-pages.ts'
+import { createReferencePages } from '../../src/gateway/index.ts'
 import { sendRaw } from '../harness/raw.ts'
 
 const document = { openapi: '3.1.1', info: { title: 'Portico', version: '1.0.0' } }

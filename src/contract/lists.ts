@@ -1,0 +1,54 @@
+import * as z from 'zod'
+import { instant, zoneDescription } from './fields.ts'
+
+/** An integer query parameter. */
+const count = (min: number, max: number, initial: number) =>
+  z
+    .string()
+    .regex(/^\d{1,7}$/)
+    .transform(Number)
+    .pipe(z.int().min(min).max(max))
+    .default(initial)
+
+/** A time interval, both ends included. Either end can be open. */
+export const interval = {
+  startTime: instant.meta({ description: `The first instant that counts. ${zoneDescription}` }).optional(),
+  endTime: instant.meta({ description: `The last instant that counts. ${zoneDescription}` }).optional(),
+}
+
+const Interval = z.object({ startTime: z.string().optional(), endTime: z.string().optional() })
+
+/** Whether an interval with both ends does not end before it starts. */
+export const isForward = (query: unknown): boolean => {
+  const { startTime, endTime } = Interval.parse(query)
+  return !startTime || !endTime || Date.parse(startTime) <= Date.parse(endTime)
+}
+
+/** The query of a list: page, sorting, interval, and the list's own filters. The first sortable field is the default. */
+export const listQuery = <const S extends readonly [string, ...string[]], F extends z.ZodRawShape>(
+  sortable: S,
+  filters: F,
+) =>
+  z
+    .strictObject({
+      currentPage: count(1, 1_000_000, 1),
+      pageSize: count(1, 100, 20),
+      sortBy: z.enum(sortable).default(sortable[0]),
+      sortOrder: z.enum(['asc', 'desc']).default('desc'),
+      ...interval,
+      ...filters,
+    })
+    .refine(isForward, { path: ['endTime'], message: 'endTime is before startTime' })
+
+const pagination = z.object({
+  totalPages: z.int(),
+  totalRecords: z.int(),
+  currentPage: z.int(),
+  pageSize: z.int(),
+  hasNext: z.boolean(),
+  empty: z.boolean(),
+  paginated: z.boolean(),
+})
+
+/** A page of a list, in replies. */
+export const page = <T extends z.ZodType>(item: T) => z.object({ items: z.array(item), pagination })
