@@ -2,7 +2,7 @@ import { stdout } from 'node:process'
 import { buildOpenApiDocument } from '../compose/catalogue.ts'
 import { inPackage } from '../config/package.ts'
 import { codedFamilies, codes } from '../contract/index.ts'
-import { createWords } from '../platform/i18n/words.ts'
+import { createWords } from '../platform/i18n/index.ts'
 import type { Command } from './command.ts'
 
 export const openapi: Command = {

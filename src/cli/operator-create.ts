@@ -22,15 +22,15 @@ import { type Command, parseOptions, UsageError } from './command.ts'
 import { auditCommand, withStore } from './store.ts'
 
 const isMailbox = (text: string): boolean => mailbox.safeParse(text).success
-const longestName = 128
-const noName = { error: `--name: a name of at most ${longestName} printable characters is needed` }
+const maxNameLength = 128
+const noName = { error: `--name: a name of at most ${maxNameLength} printable characters is needed` }
 const noMailbox = { error: '--email: an e-mail address is needed' }
 
 const Values = z.object({
   email: z.string(noMailbox).refine(isMailbox, noMailbox),
   name: z
     .string(noName)
-    .refine((name) => printable(longestName).safeParse(name).success, noName)
+    .refine((name) => printable(maxNameLength).safeParse(name).success, noName)
     .trim(),
   role: z.string().optional(),
   permissions: z.string().optional(),
@@ -70,7 +70,7 @@ const readPassword = async (): Promise<string> => {
 }
 
 /** Asserts the password policy beyond the length. */
-const demandStrength = async (settings: Configuration, { password, email, name }: Operator): Promise<void> => {
+const assertStrength = async (settings: Configuration, { password, email, name }: Operator): Promise<void> => {
   const breaches = breachCheckOf(settings, createLogger('warn'))
   try {
     await assertPasswordAllowed({ breaches, settings: identitySettings(settings) }, password, { email, name })
@@ -131,7 +131,7 @@ export const operatorCreate: Command = {
       ? await readPassword()
       : Buffer.from(systemRandomness.bytes(generatedBytes)).toString('base64url')
     const operator = { email, name, password, permissions }
-    await demandStrength(settings, operator)
+    await assertStrength(settings, operator)
     if (!(await create(settings, operator)))
       throw new Error(`${email} has an account on the SYSTEM portal already; nothing was changed`)
     stdout.write(`made the operator ${email} with ${permissions.length} permissions\n`)

@@ -43,7 +43,7 @@ export const serve: Command = {
     '  --role gateway|domains   what to serve (gateway)',
     '',
     'Configuration: PORTICO_CONFIG names a YAML file; PORT, OPS_PORT, HOST and others override it (docs/configuration.md).',
-    'SIGHUP, or a change of that file, takes `backends` anew; all else needs a restart.',
+    'SIGHUP, or a change of that file, reloads `backends`; other changes need a restart.',
     'SIGTERM and SIGINT drain: readiness drops, after shutdown.delayMs the listener closes, accepted requests finish (at',
     'most shutdown.timeoutMs), exit code 0. While it starts, and the second time, they end it at once (143 and 130). It ends by',
     'itself, with exit code 1, where the embedded store has broken down, or after an error that nothing caught.',
@@ -70,7 +70,7 @@ export const serve: Command = {
     ])
     const reload = createReload(variables, running, logger)
     const reloads = watchConfiguration(variables.PORTICO_CONFIG, reload, (error) =>
-      logger.warn({ err: error }, 'the file of the configuration is not watched: SIGHUP alone takes `backends` anew'),
+      logger.warn({ err: error }, 'the file of the configuration is not watched: only SIGHUP reloads `backends`'),
     )
     if (isAsked) await reload()
     const end = await Promise.race([nextSignal(), running.onFatal, failed])

@@ -18,7 +18,7 @@ export const whitelistDisable: Command = {
   name: 'whitelist disable',
   summary: 'let in an account that its own IP whitelist keeps out',
   help: [
-    '  --email address          whose whitelist is put out of force; its addresses stay, its owner is told by mail',
+    '  --email address          whose whitelist is put out of force; its addresses stay; the owner gets a mail',
     `  --portal name            ${portals.join(' or ')} (CONSUMER)`,
     '',
     'Be sure who asks: the password and the second factor are asked for as before, the address no longer. Running gateways',

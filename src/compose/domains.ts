@@ -50,7 +50,7 @@ export const composeDomains = async (
   const wallets = createWallets({
     ...outside,
     ledger,
-    members: { demandOutsider: (tx, account, workspace) => memberships.assertOutsider(tx, account, workspace) },
+    members: { assertOutsider: (tx, account, workspace) => memberships.assertOutsider(tx, account, workspace) },
     currencies,
   })
   // Do not delete the bytes of an upload in progress.

@@ -11,7 +11,7 @@ import {
 import type { Portal, RateGroup } from '../kernel/index.ts'
 import { type BreachCheck, createBreachCheck, noBreachCheck } from '../platform/breached-passwords.ts'
 import { createTurnstile, noCaptcha } from '../platform/captcha.ts'
-import { scaledLimit } from '../platform/limits/limits.ts'
+import { scaledLimit } from '../platform/limits/index.ts'
 import type { Infrastructure } from './infrastructure.ts'
 import { linksOf } from './links.ts'
 

@@ -13,8 +13,8 @@ import { hours } from '../kernel/index.ts'
 import { createBackgroundWork } from '../platform/background-work.ts'
 import { openBlobs } from '../platform/blobs/index.ts'
 import { createKeyedDigest, createPasswordHasher, createSecretBox } from '../platform/crypto/index.ts'
-import { createWords } from '../platform/i18n/words.ts'
-import { createLimits } from '../platform/limits/limits.ts'
+import { createWords } from '../platform/i18n/index.ts'
+import { createLimits } from '../platform/limits/index.ts'
 import {
   createOutbox,
   createSharedOutbox,

@@ -3,8 +3,8 @@ import type { Configuration } from '../config/index.ts'
 import { acquireSingletonLock } from '../database/index.ts'
 import type { Clock } from '../kernel/index.ts'
 import { type Cache, createMemoryCache, createRedisCache } from '../platform/cache/index.ts'
-import type { StoreFactory } from '../platform/limits/limits.ts'
-import { createRedisLimitStores } from '../platform/limits/redis-limit-store.ts'
+import { createRedisLimitStores, type StoreFactory } from '../platform/limits/index.ts'
+
 import { createLocalPubSub, createRedisPubSub, type PubSub } from '../platform/pubsub.ts'
 import { openRedis } from '../platform/redis/index.ts'
 

@@ -70,7 +70,7 @@ const errorOf = (family: string, own: Readonly<Record<string, number>>): string 
   return new Set(all).size < all.length ? `two codes of ${family} share a number` : undefined
 }
 
-export const codedValueErrors = ({ codedValues }: Settings): string[] =>
+const codedValueErrors = ({ codedValues }: Settings): string[] =>
   Object.entries(codedValues)
     .map(([family, own]) => errorOf(family, own))
     .filter((fault) => fault !== undefined)

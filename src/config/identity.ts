@@ -57,7 +57,7 @@ export const login = z.strictObject({
   failures: z.strictObject({
     ...allowance,
     firstWaitMs: lifetimeMs(100).describe('First wait in milliseconds after too many failures. Later waits grow.'),
-    longestWaitMs: lifetimeMs(100).describe('Maximum wait in milliseconds after failures.'),
+    maxWaitMs: lifetimeMs(100).describe('Maximum wait in milliseconds after failures.'),
   }),
 })
 

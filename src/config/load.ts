@@ -14,7 +14,7 @@ import { Secret } from './values.ts'
 export type Tree = Record<string, unknown>
 
 /** Merges two configurations key by key. Lists and plain values are replaced as a whole. */
-export const mergeSettings = (base: unknown, over: unknown): unknown => {
+const mergeSettings = (base: unknown, over: unknown): unknown => {
   if (over === undefined || over === null) return base
   if (!isRecord(base) || !isRecord(over)) return over
   const merged: Tree = { ...base }
@@ -25,7 +25,7 @@ export const mergeSettings = (base: unknown, over: unknown): unknown => {
 const inherited = '__proto__'
 
 /** Whether a value contains the key `__proto__`, whose settings no schema would see. */
-export const namesPrototype = (value: unknown): boolean =>
+const namesPrototype = (value: unknown): boolean =>
   typeof value === 'object' &&
   value !== null &&
   (Object.hasOwn(value, inherited) || Object.values(value).some(namesPrototype))
@@ -125,4 +125,4 @@ const toErrorLine = ({ path, message }: Issue): string =>
   path.length === 0 ? message : `${settingName(path.join('.'))}: ${message}`
 
 /** One line per issue of the schema. It names the setting and its variable, and never the value. */
-export const toErrorLines = (issues: readonly Issue[]): string[] => issues.flatMap(unfoldUnion).map(toErrorLine)
+const toErrorLines = (issues: readonly Issue[]): string[] => issues.flatMap(unfoldUnion).map(toErrorLine)

@@ -58,7 +58,7 @@ export interface IdentitySettings {
     codeTtlMs: number
     resendMs: number
     /** Failures per e-mail address and window. Beyond the limit the lockout starts at `firstWaitMs` and doubles. */
-    failures: WindowLimit & { firstWaitMs: number; longestWaitMs: number }
+    failures: WindowLimit & { firstWaitMs: number; maxWaitMs: number }
   }
   portals: Record<Portal, PortalIdentity>
   passwords: {

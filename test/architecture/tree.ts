@@ -58,17 +58,3 @@ export const importCycles = (sources: readonly Source[]): string[] => {
   for (const { path } of sources) visit(path, [])
   return cycles
 }
-
-/** The files that `from` reaches by its imports, itself included; what `stops` names is not entered. */
-export const reachableFiles = (sources: readonly Source[], from: readonly string[]): Set<string> => {
-  const byPath = new Map(sources.map((source) => [source.path, source]))
-  const reached = new Set<string>()
-  const queue = [...from]
-  for (let path = queue.pop(); path !== undefined; path = queue.pop()) {
-    const source = byPath.get(path)
-    if (!source || reached.has(path)) continue
-    reached.add(path)
-    queue.push(...importsOf(source))
-  }
-  return reached
-}

@@ -50,7 +50,7 @@ const createTestMembers = (database: Database, settings = { ...accessSettings.wo
 /** What wallets take from the members of workspaces. */
 export const walletMembers = (database: Database): Parameters<typeof createWallets>[0]['members'] => {
   const { memberships } = createTestMembers(database)
-  return { demandOutsider: (tx, account, workspace) => memberships.assertOutsider(tx, account, workspace) }
+  return { assertOutsider: (tx, account, workspace) => memberships.assertOutsider(tx, account, workspace) }
 }
 
 /** A clock that a test moves. It starts at a fixed instant. */

@@ -1,6 +1,13 @@
 import { addMs, days, type Instant, Refusal, rateLimited, type WorkspaceAccess } from '../../kernel/index.ts'
 import type { OfferedRole } from './people-store.ts'
-import type { ExhaustedLimit } from './store.ts'
+
+/** A daily limit that is used up. */
+export interface ExhaustedLimit {
+  name: 'invitations' | 'invitations-of-account' | 'invitations-to-address'
+  limit: number
+  /** Creation of the invitation that has to be a day old before the next one is allowed. */
+  since: Instant
+}
 
 export interface InvitationSettings {
   /** How long an invitation stays pending: whole days. */

@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import { type Database, moment, type Tx } from '../../database/index.ts'
 import { type AccountId, type BizId, type Instant, type RoleId, toDate, type WorkspaceId } from '../../kernel/index.ts'
 import type { InvitationStatus } from './contract.ts'
-import type { InvitationSettings } from './rules.ts'
+import type { ExhaustedLimit, InvitationSettings } from './rules.ts'
 
 export type InvitationId = BizId<'invitation'>
 
@@ -152,14 +152,6 @@ export const settleInvitation = async (
     .returning('biz_id')
     .executeTakeFirst()
   return settled !== undefined
-}
-
-/** A daily limit that is used up. */
-export interface ExhaustedLimit {
-  name: 'invitations' | 'invitations-of-account' | 'invitations-to-address'
-  limit: number
-  /** Creation of the invitation that has to be a day old before the next one is allowed. */
-  since: Instant
 }
 
 interface Recipient {

@@ -12,7 +12,7 @@ import {
 import { toListParameters } from '../../ledger/index.ts'
 import { actOf, verifyAuditLog } from '../../platform/audit/index.ts'
 import * as contract from './contract.ts'
-import { LedgerCheck, type LedgerPorts, listOrderPostings } from './ledger-service.ts'
+import { LedgerCheck, type LedgerPorts, listOrderPostings } from './ledger-check.ts'
 import type { AccountCommand } from './rules.ts'
 import { type AccountPorts, changeAccountStatus, listAccounts, readAccount, terminateSessions } from './service.ts'
 import { listAuditLog } from './store.ts'

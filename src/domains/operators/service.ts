@@ -44,7 +44,7 @@ export interface AccountPorts {
   onSessionsEnded(ids: readonly SessionId[]): void
 }
 
-export const decisionMailJob = 'operators.tellDecision'
+export const decisionMailJob = 'operators.mailDecision'
 
 /**
  * Locks the account together with the operator's own. Of two operators who suspend each other one remains, and an

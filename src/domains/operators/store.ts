@@ -1,9 +1,9 @@
 import { sql } from 'kysely'
 import { containsEmail, type Database, moment, readPage, type Tx } from '../../database/index.ts'
-import type { AuditOutcome } from '../../kernel/coded-values.ts'
 import {
   type AccountId,
   type AccountStatus,
+  type AuditOutcome,
   type Instant,
   type Page,
   type PageRequest,

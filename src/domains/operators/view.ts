@@ -10,7 +10,7 @@ import {
   type Words,
 } from '../../kernel/index.ts'
 import type { Posting } from '../../ledger/index.ts'
-import type { LedgerReport } from './ledger-service.ts'
+import type { LedgerReport } from './ledger-check.ts'
 import type { AccountRow, AuditRow } from './store.ts'
 
 export const toAccountView = (words: Words, row: AccountRow, locale: Locale) => ({

@@ -19,7 +19,7 @@ export interface WalletsPorts {
   clock: Clock
   ids: Ids
   /** Throws if the person belongs to the workspace with any of their accounts. */
-  members: { demandOutsider(tx: Tx, accountId: AccountId, workspaceId: WorkspaceId): Promise<void> }
+  members: { assertOutsider(tx: Tx, accountId: AccountId, workspaceId: WorkspaceId): Promise<void> }
   /** A new workspace gets a wallet in each, in this order. */
   currencies: readonly string[]
 }
@@ -92,7 +92,7 @@ export const changeWalletStatus = (
     const isChanged = await within.changeWalletStatus({ wallet, ...changes[change], at: act.at })
     const found = await within.readWallet({ wallet, workspace: null })
     if (!found) throw notFound('no such wallet')
-    if (change === 'unfreeze') await members.demandOutsider(tx, act.accountId, found.workspaceBizId)
+    if (change === 'unfreeze') await members.assertOutsider(tx, act.accountId, found.workspaceBizId)
     if (!isChanged) throw new Refusal('STATE.CONFLICT', { internal: `the wallet is ${found.status}, or has funds` })
     await recordAct(tx, act, { workspaceId: found.workspaceBizId, targetId: wallet, detail: { reason } })
     return found

@@ -1,7 +1,7 @@
 import type { Tx } from '../../database/index.ts'
 import type { HandlerTable, Words } from '../../kernel/index.ts'
 import { createHandlers } from './handlers.ts'
-import { type OpenedWorkspace, type Opening, openWorkspace, openWorkspaceWithWallets } from './opening.ts'
+import { type OpenedWorkspace, type Opening, openWorkspace, openWorkspaceWithWallets } from './open-workspace.ts'
 import type { WorkspaceServicePorts } from './service.ts'
 import { insertRole } from './store.ts'
 

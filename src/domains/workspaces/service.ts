@@ -8,7 +8,7 @@ import {
   type WorkspaceKind,
 } from '../../kernel/index.ts'
 import { type Act, recordAct } from '../../platform/audit/index.ts'
-import { type OpeningPorts, openWorkspaceWithWallets } from './opening.ts'
+import { type OpeningPorts, openWorkspaceWithWallets } from './open-workspace.ts'
 import { assertStatus, type StatusCommand, statusChanges } from './rules.ts'
 import {
   listWorkspaces as listWorkspaceRows,

@@ -11,7 +11,7 @@ export interface LockoutRule {
   limit: number
   windowMs: number
   firstWaitMs: number
-  longestWaitMs: number
+  maxWaitMs: number
 }
 
 /**
@@ -33,7 +33,7 @@ const effectiveFailures = (failures: RawBuilder<number>, inARow: RawBuilder<numb
 /** The wait after failure number `failures`, as an interval: null below the limit, then doubling. */
 const waitAfter = (failures: RawBuilder<number>, rule: LockoutRule): RawBuilder<unknown> =>
   sql`CASE WHEN ${failures} >= ${rule.limit}::float8 THEN make_interval(secs => least(
-    ${rule.longestWaitMs / 1_000}::float8,
+    ${rule.maxWaitMs / 1_000}::float8,
     ${rule.firstWaitMs / 1_000}::float8 * power(2, least(${failures} - ${rule.limit}::float8, 30)))) END`
 
 /**

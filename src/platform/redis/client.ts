@@ -19,7 +19,7 @@ export interface RedisTarget {
 
 /** Reconnect if a command gets no data for this long. */
 const silenceMs = 4_000
-const longestRetryMs = 250
+const maxRetryMs = 250
 
 /** Maximum number of redirections and retries of a command that a cluster has not executed. */
 const maxRedirections = 5
@@ -30,7 +30,7 @@ const maxRedirections = 5
  */
 const refusesToWrite = /^(ERR Error running script.* -)?(READONLY|NOREPLICAS|MASTERDOWN) /
 
-const retryDelay = (times: number): number => Math.min(times * 50, longestRetryMs)
+const retryDelay = (times: number): number => Math.min(times * 50, maxRetryMs)
 
 /**
  * Nothing is queued: a command is sent over an open connection or fails. A command whose connection breaks fails and is

@@ -31,14 +31,14 @@ const rowOf = ({ bizId: walletBizId }: Wallet, flow: Flow): Row => ({
   createdAt: toIso(flow.createdAt),
 })
 
-type Asked = Pick<FlowQuery, 'workspace' | 'flowType' | 'direction'> & {
+type FlowExportRequest = Pick<FlowQuery, 'workspace' | 'flowType' | 'direction'> & {
   walletId: string | undefined
   from: Instant | undefined
   to: Instant | undefined
 }
 
 /** The flows of one wallet or of all, wallet by wallet, oldest first. */
-export const flowSource = (ledger: Ledger, asked: Asked, pageSize: number): Source => {
+export const flowSource = (ledger: Ledger, asked: FlowExportRequest, pageSize: number): Source => {
   async function* rows(): AsyncGenerator<Row> {
     const { walletId, from: start, ...query } = asked
     for (const wallet of await ledger.listWallets(asked.workspace)) {

@@ -3,7 +3,7 @@ import { expiredAt, type Ledger, type Order } from '../../../ledger/index.ts'
 import type { DataField, OrderKind } from './order-columns.ts'
 import { everyRow, type Row, type Source } from './source.ts'
 
-interface Asked {
+interface OrderExportRequest {
   workspace: WorkspaceId
   walletId: string | undefined
   status: string | undefined
@@ -53,7 +53,11 @@ const standing = ({ expiry }: OrderKind, { data }: Order, steps: Order['history'
 }
 
 /** The order as of the snapshot; undefined if it did not exist, had not reached the workspace, or does not match. */
-const rowOf = (kind: OrderKind, order: Order, { asOf, now, status, workspace }: Asked): Row | undefined => {
+const rowOf = (
+  kind: OrderKind,
+  order: Order,
+  { asOf, now, status, workspace }: OrderExportRequest,
+): Row | undefined => {
   const steps = order.history.filter((step) => asOf === null || step.at <= asOf)
   const stood = standing(kind, order, steps, asOf ?? now)
   if (!stood || (status !== undefined && stood.status !== status)) return undefined
@@ -85,7 +89,7 @@ const rowOf = (kind: OrderKind, order: Order, { asOf, now, status, workspace }: 
 export const orderSource = (
   ledger: Pick<Ledger, 'readOrders'>,
   kind: OrderKind,
-  asked: Asked,
+  asked: OrderExportRequest,
   pageSize: number,
 ): Source => {
   async function* rows(): AsyncGenerator<Row> {

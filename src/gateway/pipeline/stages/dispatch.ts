@@ -1,5 +1,5 @@
 import type { z } from 'zod'
-import type { Backend } from '../../../backends/backend.ts'
+import type { Backend } from '../../../backends/index.ts'
 import { isFrozenReply, type Operation, StreamReply } from '../../../kernel/index.ts'
 import type { Stage } from '../call.ts'
 
