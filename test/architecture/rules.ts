@@ -1,6 +1,6 @@
 import { readdirSync } from 'node:fs'
 
-/** A rule of the house (design.md section 2). Paths are relative to src, with forward slashes. */
+/** An import rule. Paths are relative to src, with forward slashes. */
 export interface ImportRule {
   name: string
   /** Files that the rule speaks of. */

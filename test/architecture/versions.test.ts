@@ -7,7 +7,7 @@ const { packages } = z
   .object({ packages: z.record(z.string(), z.object({ version: z.string().optional() })) })
   .parse(read('package-lock.json'))
 
-/** hardening.md, rule 21: what came before these has holes that are known. */
+/** Earlier versions have known vulnerabilities. */
 const floors = {
   'body-parser': '2.3.0',
   'path-to-regexp': '8.4.0',

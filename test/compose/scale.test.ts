@@ -8,7 +8,7 @@ const atScale = (scale: string) => {
   return [login.failures.limit, codeSends.limit, forgot.limit]
 }
 
-/** completions.md, Limits, typed by hand: ten failures, five codes and five links. */
+/** The documented limits, typed by hand: ten failures, five codes and five links. */
 test('PORTICO_RATE_LIMIT_SCALE multiplies what identity counts by itself as well', () => {
   expect(atScale('1')).toEqual([10, 5, 5])
   expect(atScale('100')).toEqual([1_000, 500, 500])

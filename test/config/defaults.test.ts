@@ -5,8 +5,8 @@ const settings = loadConfiguration({})
 const minute = 60_000
 const hour = 60 * minute
 
-/** completions.md, Limits, typed by hand. */
-test('where nothing is said, the limits are those of completions.md', () => {
+/** The documented default limits, typed by hand. */
+test('the default limits are the documented ones', () => {
   const { address, groups, scale } = settings.limits
   expect({ scale, address }).toEqual({ scale: 1, address: { limit: 1_200, windowMs: minute } })
   expect(groups).toMatchObject({
@@ -22,7 +22,7 @@ test('where nothing is said, the limits are those of completions.md', () => {
   expect(settings.login.failures).toMatchObject({ limit: 10, windowMs: 15 * minute })
 })
 
-test('where nothing is said, sizes and lives are those of completions.md', () => {
+test('the default sizes and lifetimes are the documented ones', () => {
   const { requests, tokens, sessions, login, mfa, files } = settings
   expect(requests.maxBodyBytes).toBe(256 * 1_024)
   expect(files.purposes.RECHARGE_PROOF?.maxBytes).toBe(25 * 1_024 * 1_024)

@@ -1,5 +1,5 @@
 /**
- * interface.md 4.2 to 4.9, typed by hand: what the catalogue is held against. Columns: method, path, the workspace
+ * The endpoints of the interface, typed by hand, to compare the catalogue with. Columns: method, path, the workspace
  * header (R, O, - or * where the document does not say), the errors that were observed.
  */
 const VAL = 'VALIDATION.INVALID_PARAMETER'
@@ -163,7 +163,7 @@ export const secondChain = rows(
   `,
 )
 
-/** Steps that the interface leaves open and completions.md names, and step-up, which is ours. */
+/** Steps that the interface leaves open, and step-up, which is ours. */
 export const additions = [
   'POST /web/v1/consumer/auth/register/verify-email',
   'POST /web/v1/consumer/auth/register/complete',

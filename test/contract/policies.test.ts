@@ -129,7 +129,7 @@ describe('policies', () => {
     ])
   })
 
-  it('a group’s limits are over what completions.md names: sign-in, secrets, mails, exports and money', () => {
+  it('the operations of each limit group: sign-in, secrets, mails, exports and money', () => {
     const { general: _everythingElse, money, ...groups } = idsBy(({ rate }) => rate)
     expect(groups).toEqual({
       channelOpen: ['secureChannel.open'],
@@ -181,7 +181,7 @@ describe('policies', () => {
     ])
   })
 
-  it('a step-up is asked for where completions.md says so', () => {
+  it('the operations that require step-up', () => {
     const steppedUp = catalogue.filter((operation) => operation.policy.stepUp).map(({ id }) => id)
     expect(steppedUp.toSorted()).toEqual([
       'apiKeys.create',

@@ -10,6 +10,7 @@ export interface ShellBlock {
 /** What users and contributors read. */
 export const documentationFiles = (): string[] => [
   'README.md',
+  'ARCHITECTURE.md',
   'CONTRIBUTING.md',
   ...readdirSync(join(root, 'docs'))
     .filter((name) => name.endsWith('.md'))

@@ -12,7 +12,7 @@ const path = '/web/v1/consumer/secure-channel/public-key'
 const initiate = '/web/v1/consumer/auth/login/initiate'
 const changePassword = '/web/v1/consumer/auth/password/change'
 
-/** hardening.md, Framing and path: what each gets, byte by byte. */
+/** Malformed requests on a raw socket, and the response to each. */
 describe.skipIf(!storeIsAvailable())('framing and path', () => {
   let portico: Portico
   let session: Session

@@ -8,7 +8,7 @@ import { storeIsAvailable } from '../harness/store.ts'
 const password = 'Portico-demo-2026'
 const email = 'checker@demo.test'
 
-/** What interface.md 4.2 to 4.4 offer is an operator's too, under the SYSTEM portal's own paths. */
+/** Operators have the same sign-in and security operations, under the paths of the SYSTEM portal. */
 describe.skipIf(!storeIsAvailable())('an operator’s own account', () => {
   let portico: Portico
   beforeAll(async () => {

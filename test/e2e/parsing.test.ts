@@ -8,7 +8,7 @@ import { storeIsAvailable } from '../harness/store.ts'
 const initiate = '/web/v1/consumer/auth/login/initiate'
 const good = '"email":"owner@demo.test","password":"wrong"'
 
-/** hardening.md, Parsing and injection, and the money amounts that are none. */
+/** Malformed bodies, injection attempts and invalid amounts. */
 describe.skipIf(!storeIsAvailable())('parsing', () => {
   let portico: Portico
   let session: Session

@@ -9,7 +9,7 @@ const hour = 3_600_000
 const limited = [429, 'ACCESS.RATE_LIMITED']
 const system = '/web/v1/system'
 
-/** Each limit is the deployment's, unless the portal has its own (completions.md, Limits). */
+/** A portal's own limits replace those of the deployment. */
 describe.skipIf(!storeIsAvailable())('limits of a portal of its own', () => {
   let portico: Portico
   beforeAll(async () => {

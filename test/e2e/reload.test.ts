@@ -15,7 +15,7 @@ import { createStore, type TestStore } from '../harness/store.ts'
 const path = '/web/v1/consumer/constants/timezones'
 const timezone = (label: string) => ({ code: 'UTC', label, zoneIdCode: 'Etc/UTC', utcOffset: 'UTC+0', value: 1 })
 
-/** Places of domains, changed under load: design.md section 4. */
+/** Moves domains to other backends under load. */
 describe.skipIf(inject('topology') !== 'embedded')('reload of the backends', () => {
   let store: TestStore
   let first: Misbehaving

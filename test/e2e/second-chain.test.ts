@@ -9,7 +9,7 @@ const permissionCodes = ['wallet:read', 'transfer:read', 'transfer:create']
 /** Wide enough for whatever happens here, and no reason to be slow. */
 const since = `startTime=${new Date(Date.now() - 3_600_000).toISOString()}`
 
-/** Operations of interface.md 4.9 by what is asked of them; the order is one that was made by the same means. */
+/** The operations of the second chain. The order was created on the same chain. */
 const reads = (order: string): Record<string, string> => ({
   'transfers.list': `/transfer/query/orders?walletId=${mainUsd}&${since}`,
   'transfers.listOfWallet': `/transfer/query/orders/wallet/${mainUsd}?${since}`,

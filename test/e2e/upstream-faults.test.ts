@@ -11,7 +11,7 @@ const secret = 'stack trace of the upstream'
 /** Made beforehand, since the time that it takes is none of the upstream's. */
 const huge = Buffer.from(answer('200 OK', { 'content-type': 'application/json' }, 'x'.repeat(50_000_000)))
 
-/** hardening.md, Upstream: what a service behind the gateway does wrong, and what the caller gets. */
+/** Faults of an upstream, and the response that the caller gets. */
 describe.skipIf(inject('topology') !== 'embedded')('upstream faults', () => {
   let portico: Portico
   let session: Session

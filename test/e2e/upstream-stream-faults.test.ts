@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, inject, test } from 
 import { answer, type Behaviour, json } from '../harness/misbehaving.ts'
 import { codeOf, file, type StreamsWorld, secret, startStreamsWorld } from './streams-world.ts'
 
-/** hardening.md, rules 3 to 5, for what is streamed: the upstream of files does wrong, and what the caller gets. */
+/** Faults of an upstream during uploads and downloads, and the response that the caller gets. */
 describe.skipIf(inject('topology') !== 'embedded')('faults of upstream streams', () => {
   let world: StreamsWorld
   beforeAll(async () => {

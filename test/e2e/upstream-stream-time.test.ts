@@ -7,7 +7,7 @@ import { codeOf, type StreamsWorld, secret, soonMs, stallMs, startStreamsWorld }
 
 const missing = json({ success: false, code: 'RESOURCE.NOT_FOUND', message: '', data: null }, '404 Not Found')
 
-/** hardening.md, rules 3 to 5, for streams that take their time: who is waited for, who is cut off, who is blamed. */
+/** Slow streams: whom the gateway waits for, whom it disconnects, and which response it sends. */
 describe.skipIf(inject('topology') !== 'embedded')('the time of upstream streams', () => {
   let world: StreamsWorld
   beforeAll(async () => {

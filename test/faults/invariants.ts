@@ -6,7 +6,7 @@ import { verifyLedger } from '../../src/ledger/index.ts'
 import { developmentIds } from '../../src/seed/development.ts'
 import { type Attempt, ask, transfer, type User } from './client.ts'
 
-/** What hardening.md allows as an answer to a transfer while something is broken. */
+/** The allowed responses to a transfer during a fault. */
 const allowed = new Set([0, 200, 409, 502, 503, 504])
 
 const settle = async (user: User, { requestId }: Attempt): Promise<string> => {

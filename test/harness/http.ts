@@ -17,7 +17,7 @@ export interface Call {
   workspace?: string
 }
 
-/** The headers of interface.md 4.1, as the edge and a browser of one client would send them. */
+/** The required headers, as the edge and a browser of one client send them. */
 export const requiredHeaders = (accessCode = 'consumer-dev'): Record<string, string> => ({
   'x-portal-access-code': accessCode,
   'x-request-id': randomUUID(),

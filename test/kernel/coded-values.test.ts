@@ -3,7 +3,7 @@ import { codedFamilies as families } from '../../src/contract/index.ts'
 
 const codedFamilies = Object.fromEntries([...families].map(([name, { values }]) => [name, values]))
 
-/** interface.md 2.2, typed by hand. */
+/** The coded values of the interface, typed by hand. */
 test('the coded values that the interface knows have its numbers', () => {
   expect(codedFamilies).toMatchObject({
     mfaMethod: { EMAIL: 10011001, BACKUP_CODE: 10011005 },
@@ -18,7 +18,7 @@ test('the coded values that the interface knows have its numbers', () => {
 
 const blockOf = (value: number): number => Math.floor(value / 100)
 
-/** completions.md, Conventions, typed by hand. */
+/** The number blocks of the interface's families, typed by hand. */
 const blocks = new Map([
   ['accountPortal', 100101],
   ['accountStatus', 100102],

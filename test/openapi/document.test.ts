@@ -24,7 +24,7 @@ const lint = async (source: object) => {
   return lintFromString({ source: JSON.stringify(source), absoluteRef: '/openapi.json', config })
 }
 
-/** Two paths of interface.md that a router tells apart and a strict reader does not: orders/{order_id}/completed and orders/wallet/{wallet_id}. */
+/** Two paths that a router distinguishes and a strict OpenAPI reader does not: orders/{order_id}/completed and orders/wallet/{wallet_id}. */
 const stated = (problem: { ruleId: string; message: string }): boolean =>
   problem.ruleId === 'no-ambiguous-paths' && /orders\/wallet\/\{wallet_id\}/.test(problem.message)
 

@@ -8,7 +8,7 @@ import { listFlows } from '../../../src/domains/wallets/contract.ts'
 import { listWithdrawals } from '../../../src/domains/withdrawals/contract.ts'
 import { bizId, type Permission } from '../../../src/kernel/index.ts'
 
-/** completions.md, Files and exports: the lists that a user can read. */
+/** The lists that a user can read. */
 const lists = {
   FLOWS: listFlows,
   TRANSFERS: listTransfers,

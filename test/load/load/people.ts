@@ -6,7 +6,7 @@ import type { Gateway } from '../rig/gateway.ts'
 export const password = 'Portico-demo-2026'
 export const chain = '/web/v1/consumer'
 
-/** The headers of interface.md 4.1, as the edge and a browser of one client send them. */
+/** The required headers, as the edge and a browser of one client send them. */
 export const perimeter = (client = 'bench-client', ip = '203.0.113.7'): Record<string, string> => ({
   'x-portal-access-code': 'consumer-dev',
   'x-request-id': randomUUID(),
