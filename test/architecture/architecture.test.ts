@@ -25,6 +25,15 @@ test.each(['src', 'test', 'scripts'])(
   },
 )
 
+test.each(['src', 'test', 'scripts'])('no file below %s cites a document that is not in the repository', (folder) => {
+  const citation = new RegExp(`\\b(${['interface', 'completions', 'design', 'hardening'].join('|')})[.]md\\b`)
+  expect(
+    sourcesOf(folder)
+      .filter(({ text }) => citation.test(text))
+      .map(({ path }) => path),
+  ).toEqual([])
+})
+
 const broken: [string, Source][] = [
   ['kernel imports nothing of ours', { path: 'kernel/a.ts', text: "import { x } from '../config/index.ts'" }],
   [
