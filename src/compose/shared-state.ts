@@ -38,13 +38,13 @@ const openLocalState = async (
   const shared = { cache, announcements: createLocalPubSub(), counters: undefined }
   // The embedded store already belongs to one process.
   if (!databaseUrl || mayBeSeveral) return { ...shared, probes: [] }
-  const alone = await acquireSingletonLock({
+  const lock = await acquireSingletonLock({
     url: databaseUrl.reveal(),
     connectTimeoutMs: database.connectTimeoutMs,
     onChange: (state) => logger[state === 'held' ? 'info' : 'error'](states[state]),
   })
-  stack.defer(() => alone.release())
-  return { ...shared, probes: [{ name: 'alone', check: alone.check }] }
+  stack.defer(() => lock.release())
+  return { ...shared, probes: [{ name: 'alone', check: () => lock.check() }] }
 }
 
 /**

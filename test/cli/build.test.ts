@@ -84,9 +84,9 @@ describe('the build', () => {
   })
 
   it('gives way as well to a source that is gone, and to other versions of packages', async () => {
-    renameSync(join(copy, 'src/cli/signals.ts'), join(copy, 'watch.ts'))
-    await expect(portico('serve')).rejects.toThrow(/watch\.ts/)
-    renameSync(join(copy, 'watch.ts'), join(copy, 'src/cli/signals.ts'))
+    renameSync(join(copy, 'src/compose/jobs.ts'), join(copy, 'jobs.ts'))
+    await expect(portico('serve')).rejects.toThrow(/jobs\.ts/)
+    renameSync(join(copy, 'jobs.ts'), join(copy, 'src/compose/jobs.ts'))
     expect((await portico('config', 'check')).stdout).toBe('the build')
     appendFileSync(join(copy, 'package-lock.json'), '\n')
     expect((await portico('config', 'check')).stdout).toMatch(/the changed sources$/)
