@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { catalogue, resources } from '../../src/contract/index.ts'
 import { listRefusals, observedErrors } from '../../src/contract/refusals.ts'
-import { operationsIn, pathParamNames } from '../../src/kernel/index.ts'
+import { domainOf, operationsIn, pathParamNames } from '../../src/kernel/index.ts'
 import { additions, besideTheTables, secondChain, webChain } from './interface.ts'
 import { routes, routesOf, shapeOf } from './routes.ts'
 
@@ -57,9 +57,15 @@ describe('the catalogue', () => {
     expect(duplicates(catalogue.map((operation) => operation.id))).toEqual([])
     expect(duplicates(names)).toEqual([])
     expect(duplicates(routes.map((route) => route.shape))).toEqual([])
-    const operations = Object.values(resources).flatMap(operationsIn)
-    expect(operations).toHaveLength(catalogue.length)
-    expect(new Set(operations.map(([, operation]) => operation))).toEqual(new Set(catalogue))
+  })
+
+  it('holds every declared operation once, those of a domain together in the order of their declaration', () => {
+    const declared = Object.values(resources)
+      .flatMap(operationsIn)
+      .map(([, operation]) => operation)
+    expect(catalogue).toEqual(
+      Object.keys(resources).flatMap((domain) => declared.filter(({ id }) => domainOf(id) === domain)),
+    )
   })
 
   it('declares the observed 500s of existing operations only', () => {
