@@ -61,7 +61,7 @@ const asksForTlsInVain = (text: string): boolean => {
 const rules = [
   'a port is at most 65535',
   'an IPv6 address stands in brackets',
-  'what a password holds beside letters and digits is written with %',
+  'characters of a password other than letters and digits are percent-encoded',
   'a database of Redis is a number',
 ].join(', ')
 
