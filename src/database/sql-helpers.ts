@@ -2,7 +2,7 @@ import { type RawBuilder, type SqlBool, sql } from 'kysely'
 import { canonicalEmail, type Instant, toDate } from '../kernel/index.ts'
 
 /** An `Instant`, or the placeholder of one, as a timestamptz parameter. A column of it is read as an `Instant`. */
-export const moment = (at: Instant | RawBuilder<Date>): RawBuilder<Instant> =>
+export const timestamptz = (at: Instant | RawBuilder<Date>): RawBuilder<Instant> =>
   sql<Instant>`${typeof at === 'number' ? toDate(at) : at}::timestamptz`
 
 /**
@@ -14,7 +14,7 @@ export const differsByAtLeast = (
   at: Instant | RawBuilder<Date>,
   milliseconds: number | RawBuilder<number>,
 ): RawBuilder<SqlBool> =>
-  sql<SqlBool>`abs(extract(epoch FROM ${sql.ref(column)} - ${moment(at)})) * 1000 >= ${milliseconds}::float8`
+  sql<SqlBool>`abs(extract(epoch FROM ${sql.ref(column)} - ${timestamptz(at)})) * 1000 >= ${milliseconds}::float8`
 
 /**
  * Whether a text column contains a text, ignoring case. PostgreSQL folds both sides: folded in JavaScript, some letters

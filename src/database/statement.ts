@@ -4,7 +4,7 @@ import type { Database, Tx } from './tables.ts'
 type Store = Database | Tx
 
 /** The placeholder of a value that is passed by name with each execution. */
-export type Given<Values extends object> = <Name extends keyof Values>(name: Name) => RawBuilder<Values[Name]>
+export type Param<Values extends object> = <Name extends keyof Values>(name: Name) => RawBuilder<Values[Name]>
 
 /** A statement that is compiled once. */
 export interface Statement<Values extends object, Row> {
@@ -13,7 +13,7 @@ export interface Statement<Values extends object, Row> {
 }
 
 /** A parameter of a compiled statement whose value is not known yet. */
-class Parameter<Values> {
+class Placeholder<Values> {
   readonly valueIn: (values: Values) => unknown
 
   constructor(valueIn: (values: Values) => unknown) {
@@ -26,13 +26,13 @@ class Parameter<Values> {
  * it each time, so use this for statements that most requests run.
  */
 export const statement = <Values extends object, Row>(
-  build: (store: Store, given: Given<Values>) => Compilable<Row>,
+  build: (store: Store, given: Param<Values>) => Compilable<Row>,
 ): Statement<Values, Row> => {
-  const given: Given<Values> = (name) => sql`${new Parameter<Values>((values) => values[name])}`
+  const given: Param<Values> = (name) => sql`${new Placeholder<Values>((values) => values[name])}`
   let compiled: CompiledQuery<Row> | undefined
   const all = async (store: Store, values: Values): Promise<Row[]> => {
     compiled ??= build(store, given).compile()
-    const parameters = compiled.parameters.map((each) => (each instanceof Parameter ? each.valueIn(values) : each))
+    const parameters = compiled.parameters.map((each) => (each instanceof Placeholder ? each.valueIn(values) : each))
     const { rows } = await store.executeQuery<Row>({ ...compiled, parameters })
     return rows
   }

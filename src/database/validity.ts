@@ -1,6 +1,6 @@
 import { type RawBuilder, type SqlBool, sql } from 'kysely'
 import { areWithin, type Instant } from '../kernel/index.ts'
-import { moment } from './sql-helpers.ts'
+import { timestamptz } from './sql-helpers.ts'
 
 /**
  * The time in which a code, token or session is valid: after `from`, before `until`. It ends early if the clock is set
@@ -19,5 +19,5 @@ export const isValidAt = ({ from, until }: Validity, at: Instant): boolean =>
 /** The same rule in SQL, over the two timestamp columns of a row. */
 export const validAt = (from: string, until: string, at: Instant | RawBuilder<Date>): RawBuilder<SqlBool> => {
   const [begin, end] = [sql.ref(from), sql.ref(until)]
-  return sql<SqlBool>`(${end} > ${moment(at)} AND ${begin} - (${end} - ${begin}) <= ${moment(at)})`
+  return sql<SqlBool>`(${end} > ${timestamptz(at)} AND ${begin} - (${end} - ${begin}) <= ${timestamptz(at)})`
 }

@@ -10,7 +10,7 @@ const toSafeInteger = (text: string): number => {
  * How values are read from both stores, by type OID: int8 as a number (counts and sequences), numeric as a BigInt (our
  * numeric columns hold whole minor units), timestamptz as an Instant.
  */
-export const parsers: Record<number, (text: string) => unknown> = {
+export const valueParsers: Record<number, (text: string) => unknown> = {
   20: toSafeInteger,
   1700: BigInt,
   1184: (text) => toInstant(Date.parse(text)),

@@ -30,8 +30,8 @@ export const watchFreeSpace = (
   onChange: (isFull: boolean) => void,
 ): { stop(): void } => {
   let isFull = false
-  let looking = false
-  const look = async (): Promise<void> => {
+  let isChecking = false
+  const check = async (): Promise<void> => {
     const full = (await freeBytes(directory)) < minimum
     if (full === isFull) return
     await sql`SET default_transaction_read_only = ${sql.raw(full ? 'on' : 'off')}`.execute(database)
@@ -39,12 +39,12 @@ export const watchFreeSpace = (
     onChange(full)
   }
   const timer = setInterval(() => {
-    if (looking) return
-    looking = true
-    look()
+    if (isChecking) return
+    isChecking = true
+    check()
       .catch(() => undefined)
       .finally(() => {
-        looking = false
+        isChecking = false
       })
   }, intervalMs).unref()
   return { stop: () => clearInterval(timer) }

@@ -4,7 +4,7 @@ import { isRecord } from '../../kernel/index.ts'
 import { migrate } from '../migrator/migrate.ts'
 import type { OpenDatabase } from '../port.ts'
 import type { Tables } from '../tables.ts'
-import { parsers } from '../value-parsers.ts'
+import { valueParsers } from '../value-parsers.ts'
 import { embeddedStorePath, makeDirectory } from './data-directory.ts'
 import { embeddedDialect } from './dialect.ts'
 import { lockDirectory } from './directory-lock.ts'
@@ -41,7 +41,7 @@ const toError = (error: unknown): unknown =>
     : error
 
 const openPglite = async (folder: string, isDurable: boolean): Promise<PGlite> => {
-  const options = { parsers, postgresqlconf: settings }
+  const options = { parsers: valueParsers, postgresqlconf: settings }
   if (!isDurable) return PGlite.create({ ...options, dataDir: folder })
   const pglite = await PGlite.create({ ...options, fs: new DurableNodeFS(folder), startParams: durableStartParams })
   // PGlite copies a new store into place without a flush, and an earlier process may have run without durability.

@@ -20,7 +20,7 @@ export interface EntryContent {
  * An entry's hash: SHA-256 over the previous hash, and a canonical JSON array of the sequence number and the content. It
  * needs no key, so anybody with the rows can verify it.
  */
-export const linkOf = (previous: Uint8Array, sequence: number, entry: EntryContent): Uint8Array => {
+export const hashEntry = (previous: Uint8Array, sequence: number, entry: EntryContent): Uint8Array => {
   const { bizId, atMicros, portal, actorId, workspaceId, action, targetId, outcome, requestId, clientIp } = entry
   const content = [sequence, bizId, atMicros, portal, actorId, workspaceId, action, targetId, outcome, requestId]
   return createHash('sha256')

@@ -47,7 +47,7 @@ const firstSealed = (database: Database) =>
  * The first sealed entry outside the chain: before its beginning or after its head, read in one statement, because sealing
  * changes both together. Two index scans: a condition with OR would read the whole chain.
  */
-export const entryOutsideChain = (database: Database): Promise<{ sequence: number; bizId: string } | undefined> => {
+export const unlinkedEntry = (database: Database): Promise<{ sequence: number; bizId: string } | undefined> => {
   const before = firstSealed(database).where('sequence', '<', 1)
   const behind = firstSealed(database).where('sequence', '>', (head) =>
     head.selectFrom('audit_chain').select('sequence'),

@@ -4,7 +4,7 @@
  * triggers that make them append-only.
  */
 
-export { type Act, actBy, actOf, recordAct, recordRefusedAct } from './record-act.ts'
+export { type AuditContext, unauthenticatedAuditContext, auditContextOf, recordSuccess, recordRefusal } from './record-act.ts'
 export { sealAuditLog } from './seal.ts'
-export { recordAudit } from './store.ts'
+export { insertAuditEntry } from './store.ts'
 export { type ChainBreak, verifyAuditLog } from './verify.ts'

@@ -1,8 +1,8 @@
 import type { Database, Tx } from '../../database/index.ts'
 import type { AccountId, Caller, Instant, Portal, RequestContext, WorkspaceId } from '../../kernel/index.ts'
-import { type AuditEvent, recordAudit } from './store.ts'
+import { type AuditEntry, insertAuditEntry } from './store.ts'
 
-interface RequestedAct {
+interface RequestedContext {
   operationId: string
   /** Null if the caller is unknown. */
   accountId: AccountId | null
@@ -15,12 +15,12 @@ interface RequestedAct {
 }
 
 /** Who does what, when and from where: the part of a request that a use case needs for its audit entry. */
-export interface Act extends RequestedAct {
+export interface AuditContext extends RequestedContext {
   accountId: AccountId
 }
 
 /** The act of a request without a token: by an account that the use case has found, or by an unknown caller. */
-export const actBy = (accountId: AccountId | null, facts: RequestContext, at: Instant): RequestedAct => ({
+export const unauthenticatedAuditContext = (accountId: AccountId | null, facts: RequestContext, at: Instant): RequestedContext => ({
   operationId: facts.operationId,
   accountId,
   apiKeyId: null,
@@ -31,12 +31,12 @@ export const actBy = (accountId: AccountId | null, facts: RequestContext, at: In
 })
 
 /** The act of an authenticated request. */
-export const actOf = (request: RequestContext & { caller: Caller }): Act => {
+export const auditContextOf = (request: RequestContext & { caller: Caller }): AuditContext => {
   const { accountId, apiKeyId } = request.caller
-  return { ...actBy(accountId, request, request.receivedAt), accountId, apiKeyId }
+  return { ...unauthenticatedAuditContext(accountId, request, request.receivedAt), accountId, apiKeyId }
 }
 
-const entryOf = (act: RequestedAct, detail: AuditEvent['detail']) => ({
+const entryOf = (act: RequestedContext, detail: AuditEntry['detail']) => ({
   at: act.at,
   portal: act.portal,
   actorId: act.accountId,
@@ -47,18 +47,18 @@ const entryOf = (act: RequestedAct, detail: AuditEvent['detail']) => ({
 })
 
 /** Inserts the audit entry of a successful act. */
-export const recordAct = (
+export const recordSuccess = (
   tx: Tx,
-  act: RequestedAct,
-  { detail = {}, ...on }: { workspaceId: WorkspaceId | null; targetId: string | null; detail?: AuditEvent['detail'] },
-): Promise<void> => recordAudit(tx, { ...on, ...entryOf(act, detail), outcome: 'SUCCESS' })
+  act: RequestedContext,
+  { detail = {}, ...on }: { workspaceId: WorkspaceId | null; targetId: string | null; detail?: AuditEntry['detail'] },
+): Promise<void> => insertAuditEntry(tx, { ...on, ...entryOf(act, detail), outcome: 'SUCCESS' })
 
 /** Inserts the audit entry of a refused act, usually outside a transaction. */
-export const recordRefusedAct = (
+export const recordRefusal = (
   store: Database | Tx,
-  act: RequestedAct,
+  act: RequestedContext,
   {
     detail,
     ...on
-  }: { workspaceId: WorkspaceId | null; targetId: string | null; detail: AuditEvent['detail'] & { reason: string } },
-): Promise<void> => recordAudit(store, { ...on, ...entryOf(act, detail), outcome: 'REFUSED' })
+  }: { workspaceId: WorkspaceId | null; targetId: string | null; detail: AuditEntry['detail'] & { reason: string } },
+): Promise<void> => insertAuditEntry(store, { ...on, ...entryOf(act, detail), outcome: 'REFUSED' })

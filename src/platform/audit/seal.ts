@@ -1,5 +1,5 @@
 import { type Database, inTransaction } from '../../database/index.ts'
-import { linkOf } from './chain-entry.ts'
+import { hashEntry } from './chain-entry.ts'
 import { lockHead, type Seal, unsealedEntries, writeSeals } from './chain-store.ts'
 
 const batchSize = 500
@@ -11,7 +11,7 @@ const sealBatch = (database: Database): Promise<number> =>
     for (const entry of await unsealedEntries(tx, batchSize)) {
       const previousHash = hash
       sequence += 1
-      hash = linkOf(previousHash, sequence, entry)
+      hash = hashEntry(previousHash, sequence, entry)
       seals.push({ bizId: entry.bizId, sequence, previousHash, hash })
     }
     if (seals.length > 0) await writeSeals(tx, seals, { sequence, hash })

@@ -1,9 +1,9 @@
-import { type Database, type Given, statement, type Tx } from '../../database/index.ts'
+import { type Database, type Param, statement, type Tx } from '../../database/index.ts'
 
 import { type AuditOutcome, type Instant, type Portal, toDate } from '../../kernel/index.ts'
 
 /** One audit entry. `detail` holds codes, ids, amounts and a stated reason, never secrets or addresses. */
-export interface AuditEvent {
+export interface AuditEntry {
   at: Instant
   portal: Portal
   actorId: string | null
@@ -17,7 +17,7 @@ export interface AuditEvent {
   detail: Record<string, string | number | boolean | null>
 }
 
-const insertEntry = statement((store, given: Given<Omit<AuditEvent, 'at' | 'detail'> & { at: Date; detail: string }>) =>
+const insertEntry = statement((store, given: Param<Omit<AuditEntry, 'at' | 'detail'> & { at: Date; detail: string }>) =>
   store.insertInto('audit_log').values({
     at: given('at'),
     portal: given('portal'),
@@ -33,6 +33,6 @@ const insertEntry = statement((store, given: Given<Omit<AuditEvent, 'at' | 'deta
 )
 
 /** Inserts an entry in the transaction of the action that it records, so that neither exists without the other. */
-export const recordAudit = async (tx: Tx | Database, event: AuditEvent): Promise<void> => {
+export const insertAuditEntry = async (tx: Tx | Database, event: AuditEntry): Promise<void> => {
   await insertEntry.all(tx, { ...event, at: toDate(event.at), detail: JSON.stringify(event.detail) })
 }

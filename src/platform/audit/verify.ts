@@ -1,6 +1,6 @@
 import type { Database } from '../../database/index.ts'
-import { linkOf } from './chain-entry.ts'
-import { entryOutsideChain, type Head, readHead, type SealedEntry, sealedEntries } from './chain-store.ts'
+import { hashEntry } from './chain-entry.ts'
+import { unlinkedEntry, type Head, readHead, type SealedEntry, sealedEntries } from './chain-store.ts'
 
 export interface ChainBreak {
   /** Sequence number of the first broken or missing entry; 0 if the head is missing. */
@@ -23,13 +23,13 @@ const checkEntry = (entry: SealedEntry, sequence: number, previous: Uint8Array):
   const { bizId } = entry.content
   if (entry.sequence !== sequence) return { sequence, bizId: null, reason: 'missing' }
   if (!same(entry.previousHash, previous)) return { sequence, bizId, reason: 'unlinked' }
-  if (!same(entry.hash, linkOf(previous, sequence, entry.content))) return { sequence, bizId, reason: 'changed' }
+  if (!same(entry.hash, hashEntry(previous, sequence, entry.content))) return { sequence, bizId, reason: 'changed' }
   return null
 }
 
 /** Finds sealed entries outside the chain: the head was set back, or they were sealed by hand. */
-const checkOutside = async (database: Database): Promise<ChainBreak | null> => {
-  const entry = await entryOutsideChain(database)
+const findUnlinkedEntry = async (database: Database): Promise<ChainBreak | null> => {
+  const entry = await unlinkedEntry(database)
   return entry ? { ...entry, reason: 'unlinked' } : null
 }
 
@@ -55,7 +55,7 @@ const followChain = async (
       return { entriesChecked: sequence, broken: { sequence: sequence + 1, bizId: null, reason: 'missing' } }
   }
   const broken = same(previous, head.hash)
-    ? await checkOutside(database)
+    ? await findUnlinkedEntry(database)
     : ({ sequence, bizId: null, reason: 'unlinked' } as const)
   return { entriesChecked: sequence, broken }
 }

@@ -6,7 +6,7 @@ import { closeWindowScript, incrementScript, isOpenScript, joinGroupScript, spen
 const Text = z.string().nullable()
 const Pair = z.tuple([z.number(), z.number()])
 
-const parsed = <T>(schema: z.ZodType<T>, answer: unknown): T => {
+const parseReply = <T>(schema: z.ZodType<T>, answer: unknown): T => {
   const result = schema.safeParse(answer)
   if (!result.success) throw new RedisUnavailable(new Error('an answer of an unknown form'))
   return result.data
@@ -14,21 +14,21 @@ const parsed = <T>(schema: z.ZodType<T>, answer: unknown): T => {
 
 /** The cache shared by all replicas. Each call is one command or one script on one key, so it is atomic. */
 export const createRedisCache = (redis: RedisConnection) => {
-  const named = (key: string): string => `portico:${key}`
-  const onWindow = async (script: Script, { group, epoch, member }: WindowName, ...values: number[]) =>
-    (await redis.script(script, [named(group)], [epoch, member, ...values])) === 1
+  const redisKey = (key: string): string => `portico:${key}`
+  const runWindowScript = async (script: Script, { group, epoch, member }: WindowName, ...values: number[]) =>
+    (await redis.script(script, [redisKey(group)], [epoch, member, ...values])) === 1
   return {
     increment: async (key, window) => {
-      const answer = await redis.script(incrementScript, [named(key)], [Math.ceil(window)])
-      const [count, remaining] = parsed(Pair, answer)
+      const answer = await redis.script(incrementScript, [redisKey(key)], [Math.ceil(window)])
+      const [count, remaining] = parseReply(Pair, answer)
       return { count, remaining }
     },
     joinGroup: async (group, { epoch, max, ttl }) =>
-      parsed(Text, await redis.script(joinGroupScript, [named(group)], [epoch, max, Math.ceil(ttl)])) ?? undefined,
+      parseReply(Text, await redis.script(joinGroupScript, [redisKey(group)], [epoch, max, Math.ceil(ttl)])) ?? undefined,
     spend: async (window, sequence, size) =>
-      Number.isSafeInteger(sequence) && sequence >= 1 && onWindow(spendScript, window, sequence, size),
-    isOpen: async (window) => onWindow(isOpenScript, window),
-    closeWindow: async (window) => void (await onWindow(closeWindowScript, window)),
+      Number.isSafeInteger(sequence) && sequence >= 1 && runWindowScript(spendScript, window, sequence, size),
+    isOpen: async (window) => runWindowScript(isOpenScript, window),
+    closeWindow: async (window) => void (await runWindowScript(closeWindowScript, window)),
     // The caller owns the connection.
     close: async () => undefined,
   } satisfies Cache

@@ -25,18 +25,18 @@ const tagBytes = 16
 
 /** AES-256-GCM (NIST SP 800-38D) with a key per purpose and the context as additional authenticated data. */
 export const createSecretBox = (secretKey: Uint8Array, randomness: Randomness): SecretBox => {
-  const keyFor = createKeyDerivation(secretKey, 'box')
+  const keyOf = createKeyDerivation(secretKey, 'box')
   return {
     seal: (purpose, context, plaintext) => {
       const nonce = randomness.bytes(nonceBytes)
-      const cipher = createCipheriv('aes-256-gcm', keyFor(purpose), nonce).setAAD(Buffer.from(context))
+      const cipher = createCipheriv('aes-256-gcm', keyOf(purpose), nonce).setAAD(Buffer.from(context))
       const body = Buffer.concat([cipher.update(plaintext), cipher.final()])
       return Buffer.concat([Uint8Array.of(version), nonce, body, cipher.getAuthTag()])
     },
     open: (purpose, context, sealed) => {
       if (sealed.length < 1 + nonceBytes + tagBytes || sealed[0] !== version) throw new Error('no sealed secret')
       const body = 1 + nonceBytes
-      const decipher = createDecipheriv('aes-256-gcm', keyFor(purpose), sealed.subarray(1, body), {
+      const decipher = createDecipheriv('aes-256-gcm', keyOf(purpose), sealed.subarray(1, body), {
         authTagLength: tagBytes,
       })
       decipher.setAAD(Buffer.from(context)).setAuthTag(sealed.subarray(-tagBytes))

@@ -2,7 +2,7 @@ import type { Database } from '../../database/index.ts'
 import { addMs, type Clock, type Ids, messageOf } from '../../kernel/index.ts'
 import type { JobKind } from './job.ts'
 import { startLeaseRenewal } from './lease.ts'
-import { deleteJob, keepRecurring, type Lease, leaseJob, maxBackoffMs, returnJob } from './store.ts'
+import { deleteJob, upsertRecurringJob, type Lease, leaseJob, maxBackoffMs, returnJob } from './store.ts'
 
 export interface JobSettings {
   /** Maximum number of concurrent jobs in this process. */
@@ -139,7 +139,7 @@ export const createJobRunner = ({ database, clock, ids, settings, kinds, onFailu
       const at = clock.now()
       for (const { name, everyMs, initialDelayMs = 0 } of kinds)
         if (everyMs !== undefined)
-          await keepRecurring(database, ids, { kind: name, everyMs, at, firstAt: addMs(at, initialDelayMs) })
+          await upsertRecurringJob(database, ids, { kind: name, everyMs, at, firstAt: addMs(at, initialDelayMs) })
       timer = setInterval(poll, settings.pollMs)
     },
     runOne,

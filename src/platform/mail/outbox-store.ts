@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import type { Database } from '../../database/index.ts'
 
 /** Stores a mail, and deletes all but the last `limit` mails. */
-export const keepMail = async (database: Database, mail: object, limit: number): Promise<void> => {
+export const insertMail = async (database: Database, mail: object, limit: number): Promise<void> => {
   await database
     .insertInto('development_outbox')
     .values({ mail: JSON.stringify(mail) })
@@ -14,7 +14,7 @@ export const keepMail = async (database: Database, mail: object, limit: number):
 }
 
 /** Newest first. */
-export const keptMails = async (database: Database): Promise<unknown[]> => {
+export const readMails = async (database: Database): Promise<unknown[]> => {
   const rows = await database.selectFrom('development_outbox').select('mail').orderBy('sequence', 'desc').execute()
   return rows.map(({ mail }) => mail)
 }

@@ -3,7 +3,7 @@ import type { Database } from '../../database/index.ts'
 import { type Clock, locales, toInstant } from '../../kernel/index.ts'
 import { mailTemplateNames } from './mailer.ts'
 import { composeMail, type ReadableOutbox } from './outbox.ts'
-import { keepMail, keptMails } from './outbox-store.ts'
+import { insertMail, readMails } from './outbox-store.ts'
 import type { MailTexts } from './templates.ts'
 
 const StoredMail = z.object({
@@ -23,7 +23,7 @@ export const createSharedOutbox = (
   limit: number,
   database: Database,
 ): ReadableOutbox => ({
-  send: async (mail) => keepMail(database, composeMail(texts, clock, mail), limit),
-  list: async () => z.array(StoredMail).parse(await keptMails(database)),
+  send: async (mail) => insertMail(database, composeMail(texts, clock, mail), limit),
+  list: async () => z.array(StoredMail).parse(await readMails(database)),
   close: async () => undefined,
 })

@@ -3,11 +3,11 @@ import type { RedisTarget } from './client.ts'
 import { RedisUnavailable, withoutArguments } from './errors.ts'
 import { runScript, type Script, scriptOf } from './script.ts'
 
-type Parts = [command: string, ...values: (string | number)[]]
+type CommandParts = [command: string, ...values: (string | number)[]]
 
 /** A connection to Redis. Every failure and timeout is a `RedisUnavailable`. */
 export interface RedisConnection {
-  command(...parts: Parts): Promise<unknown>
+  command(...parts: CommandParts): Promise<unknown>
   /** Runs a Lua script, atomically. All its keys must share one hash tag. */
   script(script: Script, keys: readonly string[], values: readonly (string | number)[]): Promise<unknown>
   /** Rejects if Redis does not respond or cannot run a script that writes, because it is full or a replica. */
@@ -30,9 +30,9 @@ export const openRedis = async (target: RedisTarget): Promise<RedisConnection> =
   const client = createClient(target)
   const subscriber = createClient(target)
   const listeners = new Map<string, (text: string) => void>()
-  const send = (...[name, ...values]: Parts): Promise<unknown> =>
+  const send = (...[name, ...values]: CommandParts): Promise<unknown> =>
     withTimeout(client.call(name, ...values), target.commandTimeoutMs)
-  const command = (...parts: Parts): Promise<unknown> => send(...parts).catch(unavailable)
+  const command = (...parts: CommandParts): Promise<unknown> => send(...parts).catch(unavailable)
   const script: RedisConnection['script'] = (text, keys, values) =>
     runScript(send, text, keys, values).catch(unavailable)
 

@@ -5,7 +5,7 @@ export interface BatchedHistogram {
   observe(first: string, second: string, seconds: number): void
 }
 
-interface Form {
+interface Options {
   name: string
   help: string
   labels: [first: string, second: string]
@@ -22,7 +22,7 @@ interface Series {
   pending: number[]
 }
 
-const count = (series: Series): void => {
+const flush = (series: Series): void => {
   for (const seconds of series.pending) series.observe(seconds)
   series.pending.length = 0
 }
@@ -31,7 +31,7 @@ const count = (series: Series): void => {
  * A histogram of durations with two labels. Observations are collected and counted in batches, at a scrape or when there
  * are 1,000: prom-client validates and joins the labels for each one, which is cheaper in a batch.
  */
-export const createBatchedHistogram = ({ name, help, labels, buckets, registry }: Form): BatchedHistogram => {
+export const createBatchedHistogram = ({ name, help, labels, buckets, registry }: Options): BatchedHistogram => {
   const known = new Map<string, Map<string, Series>>()
   const histogram = new Histogram({
     name,
@@ -40,7 +40,7 @@ export const createBatchedHistogram = ({ name, help, labels, buckets, registry }
     buckets,
     registers: [registry],
     collect: () => {
-      for (const seconds of known.values()) for (const series of seconds.values()) count(series)
+      for (const seconds of known.values()) for (const series of seconds.values()) flush(series)
     },
   })
   const open = (first: string, second: string): Series => {
@@ -52,7 +52,7 @@ export const createBatchedHistogram = ({ name, help, labels, buckets, registry }
   return {
     observe: (first, second, seconds) => {
       const series = known.get(first)?.get(second) ?? open(first, second)
-      if (series.pending.push(seconds) >= maxPending) count(series)
+      if (series.pending.push(seconds) >= maxPending) flush(series)
     },
   }
 }
