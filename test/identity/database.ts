@@ -3,8 +3,7 @@ import { Kysely } from 'kysely'
 import { schemaOwners } from '../../src/compose/migrations.ts'
 import { embeddedDialect } from '../../src/database/embedded/dialect.ts'
 import { migrate } from '../../src/database/migrator/migrate.ts'
-import type { Database, Tables } from '../../src/database/tables.ts'
-import { valueParsers } from '../../src/database/value-parsers.ts'
+import { type Database, type Tables, valueParsers } from '../../src/database/tables.ts'
 
 export interface TestDatabase {
   database: Database

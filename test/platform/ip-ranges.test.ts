@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { containsAddress, parseRange, ipVersion } from '../../src/platform/ip-ranges.ts'
+import { containsAddress, ipVersion, parseRange } from '../../src/platform/ip-ranges.ts'
 
 test.each([
   ['192.0.2.7', '192.0.2.7', true],

@@ -2,9 +2,8 @@ import { Client, type ClientConfig, type Pool, types } from 'pg'
 import { sqlState } from '../errors.ts'
 import { migrate } from '../migrator/migrate.ts'
 import type { OpenDatabase, WithoutTimeouts } from '../port.ts'
-import { valueParsers } from '../value-parsers.ts'
-import { runWithoutTimeouts } from './long-running-statements.ts'
-import { openPool } from './pool.ts'
+import { valueParsers } from '../tables.ts'
+import { openPool, runWithoutTimeouts } from './pool.ts'
 import { maxIdleMs, setIdleTimeout } from './session.ts'
 
 export interface PostgresTarget {

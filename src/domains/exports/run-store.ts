@@ -1,4 +1,4 @@
-import { type Database, timestamptz, type Tx } from '../../database/index.ts'
+import { type Database, type Tx, timestamptz } from '../../database/index.ts'
 import { type Instant, toDate, type WorkspaceId } from '../../kernel/index.ts'
 import type { ExportFormat } from './contract.ts'
 import type { ExportScope } from './sources/index.ts'

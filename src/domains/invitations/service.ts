@@ -13,7 +13,7 @@ import {
   type WorkspaceId,
   type WorkspaceStatus,
 } from '../../kernel/index.ts'
-import { type AuditContext, recordSuccess, recordRefusal } from '../../platform/audit/index.ts'
+import { type AuditContext, recordRefusal, recordSuccess } from '../../platform/audit/index.ts'
 import type { Mailer } from '../../platform/mail/index.ts'
 import type { InvitationStatus } from './contract.ts'
 import { personByEmail, personById, roleIn } from './people-store.ts'

@@ -4,10 +4,10 @@ import {
   containsText,
   type Database,
   type Param,
-  timestamptz,
   readPage,
   statement,
   type Tx,
+  timestamptz,
 } from '../../database/index.ts'
 import type { AccountId, Instant, Page, PageRequest, RoleId, WorkspaceId } from '../../kernel/index.ts'
 

@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import { containsEmail, type Database, timestamptz, readPage, type Tx } from '../../database/index.ts'
+import { containsEmail, type Database, readPage, type Tx, timestamptz } from '../../database/index.ts'
 import {
   type AccountId,
   type AccountStatus,

@@ -16,6 +16,8 @@ export const downloadRechargeProof = async (
   const file = proofFileBizId === null ? undefined : await ports.fileOf(order.workspaceBizId, proofFileBizId)
   if (!file) throw notFound('the recharge has no available proof')
   if (!request.headOnly)
-    await inTransaction(ports.database, (tx) => recordSuccess(tx, act, { workspaceId: order.workspaceBizId, targetId: id }))
+    await inTransaction(ports.database, (tx) =>
+      recordSuccess(tx, act, { workspaceId: order.workspaceBizId, targetId: id }),
+    )
   return download(ports.blobs, file, request)
 }

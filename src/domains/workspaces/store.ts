@@ -1,4 +1,4 @@
-import { containsText, type Database, timestamptz, readPage, type Tx } from '../../database/index.ts'
+import { containsText, type Database, readPage, type Tx, timestamptz } from '../../database/index.ts'
 import {
   type AccountId,
   type Instant,

@@ -1,5 +1,5 @@
 import { type Ids, Refusal } from '../../kernel/index.ts'
-import { containsAddress, parseRange, ipVersion } from '../../platform/ip-ranges.ts'
+import { containsAddress, ipVersion, parseRange } from '../../platform/ip-ranges.ts'
 
 /** A whitelist entry for an address or a range. */
 export const toNewEntry = (ids: Ids, address: string) => ({

@@ -1,4 +1,4 @@
-import { type Database, timestamptz, type Tx } from '../../database/index.ts'
+import { type Database, type Tx, timestamptz } from '../../database/index.ts'
 import { type AccountId, type Instant, type Portal, toDate } from '../../kernel/index.ts'
 
 /** An address or range that an account can be used from. */

@@ -1,5 +1,5 @@
 import { type RawBuilder, sql } from 'kysely'
-import { type Database, type Param, timestamptz, statement, type Tx } from '../../database/index.ts'
+import { type Database, type Param, statement, type Tx, timestamptz } from '../../database/index.ts'
 import { addMs, days, type Instant, type Portal, toDate } from '../../kernel/index.ts'
 
 export interface FailureSubject {

@@ -1,6 +1,6 @@
 import { inTransaction, type Tx } from '../../database/index.ts'
 import type { AccountId, Instant, RequestContext } from '../../kernel/index.ts'
-import { unauthenticatedAuditContext, recordSuccess, recordRefusal } from '../../platform/audit/index.ts'
+import { recordRefusal, recordSuccess, unauthenticatedAuditContext } from '../../platform/audit/index.ts'
 import type { IdentityPorts } from '../ports.ts'
 import { insertLoginHistory, type LoginFailure } from './store.ts'
 

@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import { type Database, timestamptz, readPage, type Tx } from '../../database/index.ts'
+import { type Database, readPage, type Tx, timestamptz } from '../../database/index.ts'
 import { type AccountId, type Instant, type Page, type PageRequest, type Portal, toDate } from '../../kernel/index.ts'
 
 export type LoginFailure = 'INVALID_CREDENTIALS' | 'CODE_INVALID' | 'IP_NOT_ALLOWED'

@@ -54,7 +54,11 @@ export const stepUp = async (ports: MfaPorts, factor: PresentedFactor, context: 
     const now = ports.clock.now()
     if (!(await verifyFactor(ports, tx, owner, factor, context, now))) return undefined
     await recordStepUp(tx, session, now)
-    await recordSuccess(tx, auditContextOf(context), { workspaceId: null, targetId: sessionId, detail: { method: factor.method } })
+    await recordSuccess(tx, auditContextOf(context), {
+      workspaceId: null,
+      targetId: sessionId,
+      detail: { method: factor.method },
+    })
     return true
   })
   ports.sessionCache.invalidate(sessionId)

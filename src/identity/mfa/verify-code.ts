@@ -1,6 +1,6 @@
 import { inTransaction, type Tx } from '../../database/index.ts'
 import { Refusal, type RequestContext } from '../../kernel/index.ts'
-import { unauthenticatedAuditContext, recordRefusal } from '../../platform/audit/index.ts'
+import { recordRefusal, unauthenticatedAuditContext } from '../../platform/audit/index.ts'
 import type { OwnSession } from '../sessions/rules.ts'
 import type { MfaPorts } from './service.ts'
 

@@ -1,6 +1,6 @@
 import { inTransaction, type Tx } from '../../database/index.ts'
 import type { Instant, RequestContext } from '../../kernel/index.ts'
-import { unauthenticatedAuditContext, recordSuccess } from '../../platform/audit/index.ts'
+import { recordSuccess, unauthenticatedAuditContext } from '../../platform/audit/index.ts'
 import { type Account, accountById, lockAccount } from '../accounts/store.ts'
 import { cancelLoginAttempts } from '../attempts/store.ts'
 import { queueNotice } from '../notices/service.ts'

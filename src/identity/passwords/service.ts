@@ -1,6 +1,11 @@
 import { inTransaction, type Tx } from '../../database/index.ts'
 import { addMs, type Instant, invalid, Refusal, type RequestContext, wholeMinutes } from '../../kernel/index.ts'
-import { unauthenticatedAuditContext, auditContextOf, recordSuccess, recordRefusal } from '../../platform/audit/index.ts'
+import {
+  auditContextOf,
+  recordRefusal,
+  recordSuccess,
+  unauthenticatedAuditContext,
+} from '../../platform/audit/index.ts'
 import { ownAccount } from '../accounts/service.ts'
 import { type Account, accountByEmail, lockAccount } from '../accounts/store.ts'
 import { cancelLoginAttempts } from '../attempts/store.ts'
@@ -39,7 +44,10 @@ const sendResetLink = async (ports: PasswordPorts, email: string, context: Reque
   await inTransaction(database, async (tx) => {
     await insertPasswordToken(tx, { ...stored, expiresAt: addMs(now, resetTtlMs) }, now)
     // The request is anonymous: the account is the target, not the actor.
-    await recordSuccess(tx, unauthenticatedAuditContext(null, context, now), { workspaceId: null, targetId: account.id })
+    await recordSuccess(tx, unauthenticatedAuditContext(null, context, now), {
+      workspaceId: null,
+      targetId: account.id,
+    })
   })
   // The fragment with the token reaches no server and no Referer header.
   const url = `${settings.portals[portal].links.passwordReset}#token=${token}`

@@ -8,7 +8,7 @@ import {
   Refusal,
   type RequestContext,
 } from '../../kernel/index.ts'
-import { unauthenticatedAuditContext, recordSuccess } from '../../platform/audit/index.ts'
+import { recordSuccess, unauthenticatedAuditContext } from '../../platform/audit/index.ts'
 import { insertAccount, type NewAccount } from '../accounts/store.ts'
 import { spendAttempt } from '../attempts/store.ts'
 import { insertPasswordToken } from '../passwords/token-store.ts'

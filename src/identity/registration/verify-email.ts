@@ -1,6 +1,6 @@
 import { inTransaction } from '../../database/index.ts'
 import { Refusal, type RequestContext } from '../../kernel/index.ts'
-import { unauthenticatedAuditContext, recordRefusal } from '../../platform/audit/index.ts'
+import { recordRefusal, unauthenticatedAuditContext } from '../../platform/audit/index.ts'
 import { recordVerifiedEmail, takeTry } from '../attempts/store.ts'
 import { codeDigest } from '../codes/rules.ts'
 import { spendCode } from '../codes/store.ts'

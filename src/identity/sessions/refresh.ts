@@ -1,6 +1,6 @@
 import { inTransaction, type Tx } from '../../database/index.ts'
 import { addMs, areWithin, type Instant, type RequestContext } from '../../kernel/index.ts'
-import { unauthenticatedAuditContext, recordRefusal } from '../../platform/audit/index.ts'
+import { recordRefusal, unauthenticatedAuditContext } from '../../platform/audit/index.ts'
 import type { AddressGuard } from '../ports.ts'
 import type { IdentitySettings } from '../settings.ts'
 import type { AccessTokens } from '../tokens/access-tokens.ts'

@@ -41,7 +41,11 @@ export const configureSessions = async (
     await setMaxSessions(tx, portal, accountId, maxSessions, now)
     const ending = { portal, accountId, keep: maxSessions - 1, except: sessionId, reason: 'DISPLACED' } as const
     const ended = await endOldestSessions(tx, ending, now)
-    await recordSuccess(tx, auditContextOf(context), { workspaceId: null, targetId: accountId, detail: { maxSessions } })
+    await recordSuccess(tx, auditContextOf(context), {
+      workspaceId: null,
+      targetId: accountId,
+      detail: { maxSessions },
+    })
     return { ended, configuration: assertFound(await readSessionConfiguration(tx, portal, accountId)) }
   })
   for (const id of ended) sessionCache.invalidate(id)

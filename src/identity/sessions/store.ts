@@ -1,5 +1,5 @@
 import { type RawBuilder, type SqlBool, sql } from 'kysely'
-import { type Database, type Param, timestamptz, statement, type Tx, validAt } from '../../database/index.ts'
+import { type Database, type Param, statement, type Tx, timestamptz, validAt } from '../../database/index.ts'
 import {
   type AccountId,
   type AccountStatus,

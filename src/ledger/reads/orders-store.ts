@@ -1,5 +1,5 @@
 import { type Expression, type ExpressionBuilder, type SqlBool, sql } from 'kysely'
-import { countQuery, type Database, timestamptz, type Tables } from '../../database/index.ts'
+import { countQuery, type Database, type Tables, timestamptz } from '../../database/index.ts'
 import {
   type Instant,
   notFound,

@@ -4,7 +4,13 @@
  * triggers that make them append-only.
  */
 
-export { type AuditContext, unauthenticatedAuditContext, auditContextOf, recordSuccess, recordRefusal } from './record-act.ts'
+export {
+  type AuditContext,
+  auditContextOf,
+  recordRefusal,
+  recordSuccess,
+  unauthenticatedAuditContext,
+} from './record.ts'
 export { sealAuditLog } from './seal.ts'
 export { insertAuditEntry } from './store.ts'
 export { type ChainBreak, verifyAuditLog } from './verify.ts'

@@ -1,6 +1,6 @@
 import type { Database } from '../../database/index.ts'
-import { hashEntry } from './chain-entry.ts'
-import { unlinkedEntry, type Head, readHead, type SealedEntry, sealedEntries } from './chain-store.ts'
+import { hashEntry } from './seal.ts'
+import { type Head, readHead, type SealedEntry, sealedEntries, unlinkedEntry } from './store.ts'
 
 export interface ChainBreak {
   /** Sequence number of the first broken or missing entry; 0 if the head is missing. */

@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import { type Database, timestamptz, type Tx } from '../../database/index.ts'
+import { type Database, type Tx, timestamptz } from '../../database/index.ts'
 import type { Instant } from '../../kernel/index.ts'
 
 /** Records keys before their blobs are written. Blobs that no row has claimed at `dueAt` are deleted. */
@@ -53,7 +53,9 @@ export const markForDeletion = async (
 
 /** Moves marked keys behind all other due keys. */
 export const postponeDeletion = async (database: Database, keys: readonly string[], at: Instant): Promise<void> => {
-  await sql`UPDATE unnamed_blobs SET due_at = ${timestamptz(at)} WHERE blob_key = ANY (${keys}::text[])`.execute(database)
+  await sql`UPDATE unnamed_blobs SET due_at = ${timestamptz(at)} WHERE blob_key = ANY (${keys}::text[])`.execute(
+    database,
+  )
 }
 
 /** Removes marked keys, once their blobs are deleted. */

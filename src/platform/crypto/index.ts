@@ -4,6 +4,5 @@
  */
 
 export { decodeBase64url, isCompactJws } from './base64url.ts'
-export { createKeyedDigest, type KeyedDigest } from './keyed-digest.ts'
 export { createPasswordHasher, type PasswordHasher } from './password-hasher.ts'
-export { createSecretBox, type SecretBox } from './secret-box.ts'
+export { createKeyedDigest, createSecretBox, type KeyedDigest, type SecretBox } from './secret-key.ts'

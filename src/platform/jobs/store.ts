@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import { type Database, timestamptz, type Tx } from '../../database/index.ts'
+import { type Database, type Tx, timestamptz } from '../../database/index.ts'
 import { addMs, type Ids, type Instant, toDate } from '../../kernel/index.ts'
 
 export interface Lease {

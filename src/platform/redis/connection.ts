@@ -1,7 +1,59 @@
+import { hash } from 'node:crypto'
 import { withTimeout } from '../runtime/index.ts'
 import type { RedisTarget } from './client.ts'
-import { RedisUnavailable, withoutArguments } from './errors.ts'
-import { runScript, type Script, scriptOf } from './script.ts'
+
+/** A failure of Redis: unreachable, too slow, out of memory, or failing over. */
+export class RedisUnavailable extends Error {
+  constructor(cause: unknown) {
+    super(cause instanceof Error ? `Redis: ${cause.message}` : 'Redis', { cause })
+    this.name = 'RedisUnavailable'
+  }
+}
+
+const quotedArguments = /, with args beginning with:.*/
+
+/** Removes the arguments that Redis quotes in the error of an unknown command. They may be a password. */
+export const withoutArguments = <E>(error: E): E => {
+  if (error instanceof Error) {
+    error.message = error.message.replace(quotedArguments, '')
+    if (error.stack) error.stack = error.stack.replace(quotedArguments, '')
+  }
+  return error
+}
+
+/** Whether an error means that Redis is unavailable. The request then fails with 503. */
+export const isRedisUnavailable = (error: unknown): boolean => error instanceof RedisUnavailable
+
+/** A Lua script and its SHA-1. */
+export interface Script {
+  text: string
+  sha: string
+}
+
+export const scriptOf = (text: string): Script => ({ text, sha: hash('sha1', text) })
+
+type Send = (...parts: [string, ...(string | number)[]]) => Promise<unknown>
+
+const isUnknown = (error: unknown): boolean => error instanceof Error && error.message.startsWith('NOSCRIPT')
+
+/**
+ * Runs a script by its SHA-1, and sends its text only if Redis does not know it: the first time on each node, and after a
+ * restart, a failover or SCRIPT FLUSH. Nothing is loaded in advance, so no load can fail.
+ */
+export const runScript = async (
+  send: Send,
+  { text, sha }: Script,
+  keys: readonly string[],
+  values: readonly (string | number)[],
+): Promise<unknown> => {
+  const rest = [keys.length, ...keys, ...values]
+  try {
+    return await send('EVALSHA', sha, ...rest)
+  } catch (error) {
+    if (!isUnknown(error)) throw error
+    return send('EVAL', text, ...rest)
+  }
+}
 
 type CommandParts = [command: string, ...values: (string | number)[]]
 

@@ -4,9 +4,12 @@
  */
 
 export { createApprovalMetrics } from './approval-metrics.ts'
-export { createBatchedHistogram } from './batched-histogram.ts'
-export { createLedgerMetrics } from './ledger-metrics.ts'
+export {
+  createBackgroundMetrics,
+  createJobMetrics,
+  createLedgerMetrics,
+  createQueueMetrics,
+} from './background-metrics.ts'
 export { createLogger } from './logger.ts'
 export { createPerimeterMetrics, type PerimeterMetrics } from './perimeter-metrics.ts'
-export { createMetrics, type Metrics } from './request-metrics.ts'
-export { createBackgroundMetrics, createJobMetrics, createQueueMetrics } from './work-metrics.ts'
+export { createBatchedHistogram, createMetrics, type Metrics } from './request-metrics.ts'

@@ -3,7 +3,7 @@ import { Kysely, sql } from 'kysely'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { embeddedDialect } from '../../src/database/embedded/dialect.ts'
 import { type Database, type Param, statement, type Tables } from '../../src/database/index.ts'
-import { valueParsers } from '../../src/database/value-parsers.ts'
+import { valueParsers } from '../../src/database/tables.ts'
 
 interface Values {
   text: string | null

@@ -20,7 +20,11 @@ export interface AuditContext extends RequestedContext {
 }
 
 /** The act of a request without a token: by an account that the use case has found, or by an unknown caller. */
-export const unauthenticatedAuditContext = (accountId: AccountId | null, facts: RequestContext, at: Instant): RequestedContext => ({
+export const unauthenticatedAuditContext = (
+  accountId: AccountId | null,
+  facts: RequestContext,
+  at: Instant,
+): RequestedContext => ({
   operationId: facts.operationId,
   accountId,
   apiKeyId: null,

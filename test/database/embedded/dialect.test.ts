@@ -3,7 +3,7 @@ import { AbortedTransactionError, Kysely, sql } from 'kysely'
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
 import { embeddedDialect } from '../../../src/database/embedded/dialect.ts'
 import { isDatabaseUnavailable, sqlState } from '../../../src/database/errors.ts'
-import { valueParsers } from '../../../src/database/value-parsers.ts'
+import { valueParsers } from '../../../src/database/tables.ts'
 
 let pglite: PGlite
 let database: Kysely<{ things: { id: number; n: number } }>

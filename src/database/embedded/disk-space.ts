@@ -1,6 +1,7 @@
 import { statfs } from 'node:fs/promises'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { type Kysely, sql } from 'kysely'
-import type { Tables } from '../tables.ts'
+import type { Database, Tables } from '../tables.ts'
 
 const intervalMs = 250
 const megabytes = (bytes: number): string => `${Math.floor(bytes / 1_048_576)} MB`
@@ -48,4 +49,19 @@ export const watchFreeSpace = (
       })
   }, intervalMs).unref()
   return { stop: () => clearInterval(timer) }
+}
+
+/**
+ * Vacuums all tables of the embedded store, because PGlite has no autovacuum. Yields to the event loop after each table:
+ * PGlite runs in this thread. ANALYZE is left out: it would cost 20 MB of memory, and our statements use keys.
+ */
+export const vacuum = async (database: Database, signal: AbortSignal): Promise<void> => {
+  const { rows } = await sql<{ name: string }>`
+    SELECT relname AS name FROM pg_class WHERE relkind = 'r' AND relnamespace = current_schema()::regnamespace
+  `.execute(database)
+  for (const { name } of rows) {
+    signal.throwIfAborted()
+    await sql`VACUUM ${sql.table(name)}`.execute(database)
+    await nextTurn()
+  }
 }

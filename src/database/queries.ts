@@ -1,4 +1,5 @@
-import { type Compilable, type CompiledQuery, type RawBuilder, sql } from 'kysely'
+import { type Compilable, type CompiledQuery, type RawBuilder, type SelectQueryBuilder, sql } from 'kysely'
+import { offsetOf, type Page, type PageRequest, toPage } from '../kernel/index.ts'
 import type { Database, Tx } from './tables.ts'
 
 type Store = Database | Tx
@@ -37,4 +38,24 @@ export const statement = <Values extends object, Row>(
     return rows
   }
   return { all, first: async (store, values) => (await all(store, values))[0] }
+}
+
+/** A query with its columns and its order, ready to be sliced. */
+interface OrderedQuery<Row> {
+  limit(rows: number): { offset(rows: number): { execute(): Promise<Row[]> } }
+}
+
+/** The query that counts the rows of another query. */
+export const countQuery = <Tables, From extends keyof Tables>(found: SelectQueryBuilder<Tables, From, object>) =>
+  found.select((rows) => rows.fn.countAll().as('total')).$castTo<{ total: number }>()
+
+/** Reads one page of a list: the total number of rows in `found`, and the requested slice of `ordered`. */
+export const readPage = async <Tables, From extends keyof Tables, Row>(
+  found: SelectQueryBuilder<Tables, From, object>,
+  ordered: OrderedQuery<Row>,
+  request: PageRequest,
+): Promise<Page<Row>> => {
+  const { total } = await countQuery(found).executeTakeFirstOrThrow()
+  const items = await ordered.limit(request.pageSize).offset(offsetOf(request)).execute()
+  return toPage(items, total, request)
 }

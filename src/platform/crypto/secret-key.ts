@@ -1,6 +1,52 @@
-import { createCipheriv, createDecipheriv } from 'node:crypto'
+import { createCipheriv, createDecipheriv, createHmac, hkdfSync } from 'node:crypto'
 import type { Randomness } from '../../kernel/index.ts'
-import { createKeyDerivation } from './key-derivation.ts'
+
+const keyBytes = 32
+
+/** Derives the key of one purpose from the deployment's 32-byte secret by HKDF-SHA-256 (RFC 5869). */
+const deriveKey = (secretKey: Uint8Array, purpose: string): Uint8Array => {
+  if (secretKey.length !== keyBytes) throw new RangeError('the secret key has 32 bytes')
+  return new Uint8Array(hkdfSync('sha256', secretKey, 'portico', purpose, keyBytes))
+}
+
+/** Derives and caches the keys of one use. `use` separates the families: a box key is never a digest key. */
+export const createKeyDerivation = (secretKey: Uint8Array, use: string): ((purpose: string) => Uint8Array) => {
+  const keys = new Map<string, Uint8Array>()
+  return (purpose) => {
+    const known = keys.get(purpose)
+    if (known) return known
+    const key = deriveKey(secretKey, `${use}:${purpose}`)
+    keys.set(purpose, key)
+    return key
+  }
+}
+
+/** Digests values that are only compared (tokens, codes, addresses), so that a stolen database does not reveal them. */
+export type KeyedDigest = (purpose: DigestPurpose, ...parts: string[]) => Uint8Array
+
+/** A closed set, so that a digest of one kind never matches one of another. */
+export type DigestPurpose =
+  | 'login-session'
+  | 'one-time-code'
+  | 'refresh-token'
+  | 'client-hash'
+  | 'login-failures'
+  | 'mail-quota'
+  | 'password-token'
+  | 'backup-code'
+  | 'api-key'
+  | 'withdrawal-account'
+  | 'withdrawal-channel-request'
+
+/** HMAC-SHA-256 (RFC 2104) with a key per purpose. Includes the length of each part, so that parts cannot shift. */
+export const createKeyedDigest = (secretKey: Uint8Array): KeyedDigest => {
+  const keyFor = createKeyDerivation(secretKey, 'digest')
+  return (purpose, ...parts) => {
+    const hmac = createHmac('sha256', keyFor(purpose))
+    for (const part of parts) hmac.update(`${part.length}:`).update(part)
+    return hmac.digest()
+  }
+}
 
 /** Encryption at rest. A secret opens only with the purpose and the context (such as the row's id) it was sealed with. */
 export interface SecretBox {
