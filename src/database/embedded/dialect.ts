@@ -34,7 +34,7 @@ const bytesOf = ({ buffer, byteOffset, byteLength }: ArrayBufferView): Buffer =>
  * A parameter in the wire format, the same as node-postgres sends: text, which PostgreSQL converts to the parameter's
  * type, or bytes unchanged.
  */
-export const wireValue = (value: unknown): string | ArrayBufferView | null => {
+const wireValue = (value: unknown): string | ArrayBufferView | null => {
   if (value === null || value === undefined) return null
   if (ArrayBuffer.isView(value)) return value
   if (value instanceof Date) return value.toISOString()
@@ -57,7 +57,7 @@ const isPanic = (error: unknown): boolean => error instanceof Error && 'severity
  * time. This sends all messages of the extended query protocol (PostgreSQL documentation, "Message Flow") in one batch
  * and reuses prepared statements, which takes a quarter of the time.
  */
-export class EmbeddedConnection implements DatabaseConnection {
+class EmbeddedConnection implements DatabaseConnection {
   readonly #pglite: PGlite
   readonly #onPanic: OnPanic
   readonly #names = new LRUCache<string, string>({ max: maxStatements, dispose: (name) => this.#unused.push(name) })

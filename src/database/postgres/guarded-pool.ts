@@ -18,7 +18,7 @@ const isListQuery = (text: string): boolean =>
  * Names for prepared statements, so that a connection parses and plans a statement once (PostgreSQL documentation,
  * PREPARE). List queries and statements beyond the maximum get no name and are planned each time.
  */
-export class StatementNames {
+class StatementNames {
   readonly #names = new Map<string, string>()
 
   nameOf(text: string): string | undefined {

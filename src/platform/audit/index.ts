@@ -1,7 +1,7 @@
 /**
- * The audit log. record-act.ts inserts an entry in the transaction of the action that it records. A background job seals
- * committed entries into a hash chain (seal.ts), and verify.ts checks the chain. schema.ts has the tables and the
- * triggers that make them append-only.
+ * The audit log. Start with record.ts: operations insert an entry in the transaction that they record. A background job
+ * seals committed entries into a hash chain (seal.ts), and verify.ts checks the chain. schema.ts has the tables and the
+ * triggers that make them append-only. Depends on the kernel and the database.
  */
 
 export {

@@ -2,11 +2,11 @@ import type { Database, Tx } from '../../database/index.ts'
 import type { AccountId, Caller, Instant, Portal, RequestContext, WorkspaceId } from '../../kernel/index.ts'
 import { type AuditEntry, insertAuditEntry } from './store.ts'
 
-interface RequestedContext {
+/** The part of a request that an audit entry records. `accountId` is null if the caller is unknown. */
+export interface AuditContext<Account extends AccountId | null = AccountId> {
   operationId: string
-  /** Null if the caller is unknown. */
-  accountId: AccountId | null
-  /** The API key of the request, which the account has created; null if there is none. */
+  accountId: Account
+  /** The API key that authenticated the request, if any. Its creator is `accountId`. */
   apiKeyId: string | null
   portal: Portal
   at: Instant
@@ -14,55 +14,47 @@ interface RequestedContext {
   clientIp: string
 }
 
-/** Who does what, when and from where: the part of a request that a use case needs for its audit entry. */
-export interface AuditContext extends RequestedContext {
-  accountId: AccountId
-}
-
-/** The act of a request without a token: by an account that the use case has found, or by an unknown caller. */
-export const unauthenticatedAuditContext = (
-  accountId: AccountId | null,
-  facts: RequestContext,
+/** The audit context of a request without a token. The operation itself may have identified the account. */
+export const unauthenticatedAuditContext = <Account extends AccountId | null>(
+  accountId: Account,
+  { operationId, portal, requestId, clientIp }: RequestContext,
   at: Instant,
-): RequestedContext => ({
-  operationId: facts.operationId,
-  accountId,
-  apiKeyId: null,
-  portal: facts.portal,
-  at,
-  requestId: facts.requestId,
-  clientIp: facts.clientIp,
-})
+): AuditContext<Account> => ({ operationId, accountId, apiKeyId: null, portal, at, requestId, clientIp })
 
-/** The act of an authenticated request. */
+/** The audit context of an authenticated request. */
 export const auditContextOf = (request: RequestContext & { caller: Caller }): AuditContext => {
   const { accountId, apiKeyId } = request.caller
-  return { ...unauthenticatedAuditContext(accountId, request, request.receivedAt), accountId, apiKeyId }
+  return { ...unauthenticatedAuditContext(accountId, request, request.receivedAt), apiKeyId }
 }
 
-const entryOf = (act: RequestedContext, detail: AuditEntry['detail']) => ({
-  at: act.at,
-  portal: act.portal,
-  actorId: act.accountId,
-  action: act.operationId,
-  requestId: act.requestId,
-  clientIp: act.clientIp,
-  detail: { ...detail, ...(act.apiKeyId !== null && { apiKey: act.apiKeyId }) },
+type AnyContext = AuditContext<AccountId | null>
+
+/** The object of an operation: a row, its workspace, and further facts. */
+interface Subject {
+  workspaceId: WorkspaceId | null
+  targetId: string | null
+  detail?: AuditEntry['detail']
+}
+
+const toEntry = (context: AnyContext, { workspaceId, targetId, detail }: Subject): Omit<AuditEntry, 'outcome'> => ({
+  at: context.at,
+  portal: context.portal,
+  actorId: context.accountId,
+  workspaceId,
+  action: context.operationId,
+  targetId,
+  requestId: context.requestId,
+  clientIp: context.clientIp,
+  detail: { ...detail, ...(context.apiKeyId !== null && { apiKey: context.apiKeyId }) },
 })
 
-/** Inserts the audit entry of a successful act. */
-export const recordSuccess = (
-  tx: Tx,
-  act: RequestedContext,
-  { detail = {}, ...on }: { workspaceId: WorkspaceId | null; targetId: string | null; detail?: AuditEntry['detail'] },
-): Promise<void> => insertAuditEntry(tx, { ...on, ...entryOf(act, detail), outcome: 'SUCCESS' })
+/** Inserts the audit entry of a successful operation, in its transaction. */
+export const recordSuccess = (tx: Tx, context: AnyContext, subject: Subject): Promise<void> =>
+  insertAuditEntry(tx, { ...toEntry(context, subject), outcome: 'SUCCESS' })
 
-/** Inserts the audit entry of a refused act, usually outside a transaction. */
+/** Inserts the audit entry of a refused operation, usually outside a transaction, which would roll back. */
 export const recordRefusal = (
   store: Database | Tx,
-  act: RequestedContext,
-  {
-    detail,
-    ...on
-  }: { workspaceId: WorkspaceId | null; targetId: string | null; detail: AuditEntry['detail'] & { reason: string } },
-): Promise<void> => insertAuditEntry(store, { ...on, ...entryOf(act, detail), outcome: 'REFUSED' })
+  context: AnyContext,
+  subject: Subject & { detail: { reason: string } },
+): Promise<void> => insertAuditEntry(store, { ...toEntry(context, subject), outcome: 'REFUSED' })

@@ -1,26 +1,11 @@
 import { createHash } from 'node:crypto'
 import { type Database, inTransaction } from '../../database/index.ts'
 import { canonicalJson } from '../../kernel/index.ts'
-import { lockHead, type Seal, unsealedEntries, writeSeals } from './store.ts'
-
-/** The hashed content of an entry. `at` is in microseconds, the database's resolution. */
-export interface EntryContent {
-  bizId: string
-  atMicros: string
-  portal: string
-  actorId: string | null
-  workspaceId: string | null
-  action: string
-  targetId: string | null
-  outcome: string
-  requestId: string
-  clientIp: string
-  detail: unknown
-}
+import { type EntryContent, lockHead, type Seal, unsealedEntries, writeSeals } from './store.ts'
 
 /**
- * An entry's hash: SHA-256 over the previous hash, and a canonical JSON array of the sequence number and the content. It
- * needs no key, so anybody with the rows can verify it.
+ * Hashes an entry: SHA-256 over the previous hash and a canonical JSON array of the sequence number and the content. Anyone
+ * with the rows can verify it, because it needs no key.
  */
 export const hashEntry = (previous: Uint8Array, sequence: number, entry: EntryContent): Uint8Array => {
   const { bizId, atMicros, portal, actorId, workspaceId, action, targetId, outcome, requestId, clientIp } = entry
@@ -47,7 +32,7 @@ const sealBatch = (database: Database): Promise<number> =>
     return seals.length
   })
 
-/** Seals all committed entries in batches, and returns their number. Aborting the signal stops it between two batches. */
+/** Seals all committed entries in batches and returns their number. Stops between two batches if the signal is aborted. */
 export const sealAuditLog = async (database: Database, signal?: AbortSignal): Promise<number> => {
   let sealed = 0
   for (;;) {

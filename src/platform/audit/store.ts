@@ -1,9 +1,8 @@
 import { sql } from 'kysely'
 import { type Database, type Param, statement, type Tx } from '../../database/index.ts'
 import { type AuditOutcome, type Instant, type Portal, toDate } from '../../kernel/index.ts'
-import type { EntryContent } from './seal.ts'
 
-/** One audit entry. `detail` holds codes, ids, amounts and a stated reason, never secrets or addresses. */
+/** One audit entry. `detail` holds codes, ids, amounts and a stated reason, but no secrets and no addresses. */
 export interface AuditEntry {
   at: Instant
   portal: Portal
@@ -18,26 +17,42 @@ export interface AuditEntry {
   detail: Record<string, string | number | boolean | null>
 }
 
-const insertEntry = statement((store, given: Param<Omit<AuditEntry, 'at' | 'detail'> & { at: Date; detail: string }>) =>
+const insertEntry = statement((store, param: Param<Omit<AuditEntry, 'at' | 'detail'> & { at: Date; detail: string }>) =>
   store.insertInto('audit_log').values({
-    at: given('at'),
-    portal: given('portal'),
-    actor_biz_id: given('actorId'),
-    workspace_biz_id: given('workspaceId'),
-    action: given('action'),
-    target_biz_id: given('targetId'),
-    outcome: given('outcome'),
-    request_id: given('requestId'),
-    client_ip: given('clientIp'),
-    detail: given('detail'),
+    at: param('at'),
+    portal: param('portal'),
+    actor_biz_id: param('actorId'),
+    workspace_biz_id: param('workspaceId'),
+    action: param('action'),
+    target_biz_id: param('targetId'),
+    outcome: param('outcome'),
+    request_id: param('requestId'),
+    client_ip: param('clientIp'),
+    detail: param('detail'),
   }),
 )
 
 /** Inserts an entry in the transaction of the action that it records, so that neither exists without the other. */
-export const insertAuditEntry = async (tx: Tx | Database, event: AuditEntry): Promise<void> => {
-  await insertEntry.all(tx, { ...event, at: toDate(event.at), detail: JSON.stringify(event.detail) })
+export const insertAuditEntry = async (tx: Tx | Database, entry: AuditEntry): Promise<void> => {
+  await insertEntry.all(tx, { ...entry, at: toDate(entry.at), detail: JSON.stringify(entry.detail) })
 }
 
+/** The hashed content of an entry. `at` is in microseconds, the database's resolution. */
+export interface EntryContent {
+  bizId: string
+  atMicros: string
+  portal: string
+  actorId: string | null
+  workspaceId: string | null
+  action: string
+  targetId: string | null
+  outcome: string
+  requestId: string
+  clientIp: string
+  detail: unknown
+}
+
+/** The end of the hash chain: the last sequence number and its hash. */
 export interface Head {
   sequence: number
   hash: Uint8Array
@@ -80,24 +95,24 @@ const firstSealed = (database: Database) =>
     .limit(1)
 
 /**
- * The first sealed entry outside the chain: before its beginning or after its head, read in one statement, because sealing
- * changes both together. Two index scans: a condition with OR would read the whole chain.
+ * Reads the first sealed entry that the chain does not include: before its beginning or after its head. One statement,
+ * because sealing changes entries and head together. Two index scans: a condition with OR would read the whole chain.
  */
 export const unlinkedEntry = (database: Database): Promise<{ sequence: number; bizId: string } | undefined> => {
   const before = firstSealed(database).where('sequence', '<', 1)
-  const behind = firstSealed(database).where('sequence', '>', (head) =>
+  const after = firstSealed(database).where('sequence', '>', (head) =>
     head.selectFrom('audit_chain').select('sequence'),
   )
   return database
     .selectFrom(before.as('before'))
     .selectAll()
-    .unionAll(database.selectFrom(behind.as('behind')).selectAll())
+    .unionAll(database.selectFrom(after.as('after')).selectAll())
     .orderBy('sequence')
     .limit(1)
     .executeTakeFirst()
 }
 
-/** Committed entries that are not sealed yet, oldest first. */
+/** Reads up to `limit` committed entries that are not sealed yet, oldest first. */
 export const unsealedEntries = (tx: Tx, limit: number): Promise<EntryContent[]> =>
   tx
     .selectFrom('audit_log')
@@ -135,7 +150,7 @@ export const writeSeals = async (tx: Tx, seals: readonly Seal[], head: Head): Pr
     .execute()
 }
 
-/** Sealed entries after a sequence number, in order. */
+/** Reads up to `limit` sealed entries after a sequence number, in order. */
 export const sealedEntries = async (database: Database, after: number, limit: number): Promise<SealedEntry[]> => {
   const rows = await database
     .selectFrom('audit_log')

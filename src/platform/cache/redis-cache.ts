@@ -6,7 +6,7 @@ import type { Cache, WindowName } from './cache.ts'
  * KEYS: counter. ARGV: window in ms. Sets the TTL again if it is missing (an aborted write, a persisted key) or longer than
  * the window (Redis's clock was set back, or a new master has another clock).
  */
-export const incrementScript = scriptOf(`
+const incrementScript = scriptOf(`
 local count = redis.call('INCR', KEYS[1])
 local remaining = redis.call('PTTL', KEYS[1])
 if remaining < 0 or remaining > tonumber(ARGV[1]) then
@@ -21,7 +21,7 @@ return {count, remaining}`)
  */
 
 /** KEYS: group. ARGV: epoch of a new group, maximum number of members, TTL in ms. */
-export const joinGroupScript = scriptOf(`
+const joinGroupScript = scriptOf(`
 local epoch = redis.call('HGET', KEYS[1], 'epoch')
 local joined = tonumber(redis.call('HGET', KEYS[1], 'joined') or 0)
 if joined >= tonumber(ARGV[2]) then return nil end
@@ -38,7 +38,7 @@ return epoch`)
  * `highest - n + 1` is spent, and missing digits are 0. A closed window is empty. The highest number is stored as it was
  * sent, because Lua would round numbers near 2^53 to 14 digits.
  */
-export const spendScript = scriptOf(`
+const spendScript = scriptOf(`
 if redis.call('HGET', KEYS[1], 'epoch') ~= ARGV[1] then return 0 end
 local window = redis.call('HGET', KEYS[1], ARGV[2]) or '0:'
 local highest, digits = string.match(window, '^(%d+):([01]*)$')
@@ -59,7 +59,7 @@ redis.call('HSET', KEYS[1], ARGV[2], highest .. ':' .. digits)
 return 1`)
 
 /** KEYS: group. ARGV: epoch, member. */
-export const isOpenScript = scriptOf(`
+const isOpenScript = scriptOf(`
 if redis.call('HGET', KEYS[1], 'epoch') ~= ARGV[1] then return 0 end
 if redis.call('HGET', KEYS[1], ARGV[2]) == '' then return 0 end
 return 1`)
@@ -68,7 +68,7 @@ return 1`)
  * KEYS: group. ARGV: epoch, member. A full Redis rejects HSET unless the script has written before. So PEXPIRE, which
  * needs no memory and changes nothing here, runs first.
  */
-export const closeWindowScript = scriptOf(`
+const closeWindowScript = scriptOf(`
 if redis.call('HGET', KEYS[1], 'epoch') ~= ARGV[1] then return 0 end
 redis.call('PEXPIRE', KEYS[1], redis.call('PTTL', KEYS[1]))
 redis.call('HSET', KEYS[1], ARGV[2], '')

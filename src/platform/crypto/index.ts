@@ -1,6 +1,6 @@
 /**
- * Keyed digests, encryption at rest and password hashes. All keys derive from the deployment's secret key, one for each
- * purpose (key-derivation.ts).
+ * Keyed digests, encryption at rest and password hashes. Start with secret-key.ts: it derives one key per purpose from the
+ * deployment's secret key. Depends on the kernel only.
  */
 
 export { decodeBase64url, isCompactJws } from './base64url.ts'

@@ -3,20 +3,24 @@ import type { Randomness } from '../../kernel/index.ts'
 
 const keyBytes = 32
 
-/** Derives the key of one purpose from the deployment's 32-byte secret by HKDF-SHA-256 (RFC 5869). */
-const deriveKey = (secretKey: Uint8Array, purpose: string): Uint8Array => {
-  if (secretKey.length !== keyBytes) throw new RangeError('the secret key has 32 bytes')
-  return new Uint8Array(hkdfSync('sha256', secretKey, 'portico', purpose, keyBytes))
-}
+/** Derives the key of each purpose from the deployment's 32-byte secret by HKDF-SHA-256 (RFC 5869). */
+class DerivedKeys<Purpose extends string> {
+  readonly #secretKey: Uint8Array
+  readonly #use: 'digest' | 'box'
+  readonly #keys = new Map<Purpose, Uint8Array>()
 
-/** Derives and caches the keys of one use. `use` separates the families: a box key is never a digest key. */
-export const createKeyDerivation = (secretKey: Uint8Array, use: string): ((purpose: string) => Uint8Array) => {
-  const keys = new Map<string, Uint8Array>()
-  return (purpose) => {
-    const known = keys.get(purpose)
+  /** `use` separates digests from encryption, so that they never share a key. */
+  constructor(secretKey: Uint8Array, use: 'digest' | 'box') {
+    this.#secretKey = secretKey
+    this.#use = use
+  }
+
+  keyFor(purpose: Purpose): Uint8Array {
+    const known = this.#keys.get(purpose)
     if (known) return known
-    const key = deriveKey(secretKey, `${use}:${purpose}`)
-    keys.set(purpose, key)
+    if (this.#secretKey.length !== keyBytes) throw new RangeError('the secret key must have 32 bytes')
+    const key = new Uint8Array(hkdfSync('sha256', this.#secretKey, 'portico', `${this.#use}:${purpose}`, keyBytes))
+    this.#keys.set(purpose, key)
     return key
   }
 }
@@ -38,11 +42,11 @@ export type DigestPurpose =
   | 'withdrawal-account'
   | 'withdrawal-channel-request'
 
-/** HMAC-SHA-256 (RFC 2104) with a key per purpose. Includes the length of each part, so that parts cannot shift. */
+/** HMAC-SHA-256 (RFC 2104) with a key per purpose. The input includes the length of each part: parts cannot shift. */
 export const createKeyedDigest = (secretKey: Uint8Array): KeyedDigest => {
-  const keyFor = createKeyDerivation(secretKey, 'digest')
+  const keys = new DerivedKeys<DigestPurpose>(secretKey, 'digest')
   return (purpose, ...parts) => {
-    const hmac = createHmac('sha256', keyFor(purpose))
+    const hmac = createHmac('sha256', keys.keyFor(purpose))
     for (const part of parts) hmac.update(`${part.length}:`).update(part)
     return hmac.digest()
   }
@@ -71,18 +75,18 @@ const tagBytes = 16
 
 /** AES-256-GCM (NIST SP 800-38D) with a key per purpose and the context as additional authenticated data. */
 export const createSecretBox = (secretKey: Uint8Array, randomness: Randomness): SecretBox => {
-  const keyOf = createKeyDerivation(secretKey, 'box')
+  const keys = new DerivedKeys<SecretPurpose>(secretKey, 'box')
   return {
     seal: (purpose, context, plaintext) => {
       const nonce = randomness.bytes(nonceBytes)
-      const cipher = createCipheriv('aes-256-gcm', keyOf(purpose), nonce).setAAD(Buffer.from(context))
+      const cipher = createCipheriv('aes-256-gcm', keys.keyFor(purpose), nonce).setAAD(Buffer.from(context))
       const body = Buffer.concat([cipher.update(plaintext), cipher.final()])
       return Buffer.concat([Uint8Array.of(version), nonce, body, cipher.getAuthTag()])
     },
     open: (purpose, context, sealed) => {
-      if (sealed.length < 1 + nonceBytes + tagBytes || sealed[0] !== version) throw new Error('no sealed secret')
+      if (sealed.length < 1 + nonceBytes + tagBytes || sealed[0] !== version) throw new Error('not a sealed secret')
       const body = 1 + nonceBytes
-      const decipher = createDecipheriv('aes-256-gcm', keyOf(purpose), sealed.subarray(1, body), {
+      const decipher = createDecipheriv('aes-256-gcm', keys.keyFor(purpose), sealed.subarray(1, body), {
         authTagLength: tagBytes,
       })
       decipher.setAAD(Buffer.from(context)).setAuthTag(sealed.subarray(-tagBytes))
@@ -90,7 +94,7 @@ export const createSecretBox = (secretKey: Uint8Array, randomness: Randomness): 
         return Buffer.concat([decipher.update(sealed.subarray(body, -tagBytes)), decipher.final()])
       } catch (cause) {
         // An operator sees this when starting with the wrong key.
-        throw new Error(`a sealed ${purpose} does not open: it is of another PORTICO_SECRET_KEY, or was changed`, {
+        throw new Error(`a sealed ${purpose} cannot be opened: PORTICO_SECRET_KEY differs, or the bytes were changed`, {
           cause,
         })
       }

@@ -40,7 +40,7 @@ export const readTexts = (directory: string, locale: Locale): Texts => {
 export type CodedOverrides = Readonly<Record<string, Readonly<Record<string, number>>>>
 
 /** All coded values of one language by `<family>.<code>`. The values are frozen, because all responses share them. */
-export const codedValues = (
+const codedValues = (
   families: Iterable<CodedFamily>,
   textOf: (key: string) => string,
   overrides: CodedOverrides,

@@ -7,7 +7,7 @@ import { type Clock, type MaybePromise, maxTimerMs, thenSync } from '../../kerne
  * has counted when it returns its promise. And it closes a window that ends too far in the future, because it was opened
  * before the clock was set back and would block its client until then.
  */
-export class MemoryLimitStore extends MemoryStore {
+class MemoryLimitStore extends MemoryStore {
   readonly #clock: Clock
 
   constructor(clock: Clock) {

@@ -7,7 +7,7 @@ import { composeMail, type ReadableOutbox } from './outbox.ts'
 import type { MailTexts } from './templates.ts'
 
 /** Stores a mail, and deletes all but the last `limit` mails. */
-export const insertMail = async (database: Database, mail: object, limit: number): Promise<void> => {
+const insertMail = async (database: Database, mail: object, limit: number): Promise<void> => {
   await database
     .insertInto('development_outbox')
     .values({ mail: JSON.stringify(mail) })
@@ -19,7 +19,7 @@ export const insertMail = async (database: Database, mail: object, limit: number
 }
 
 /** Newest first. */
-export const readMails = async (database: Database): Promise<unknown[]> => {
+const readMails = async (database: Database): Promise<unknown[]> => {
   const rows = await database.selectFrom('development_outbox').select('mail').orderBy('sequence', 'desc').execute()
   return rows.map(({ mail }) => mail)
 }

@@ -13,7 +13,7 @@ export class RedisUnavailable extends Error {
 const quotedArguments = /, with args beginning with:.*/
 
 /** Removes the arguments that Redis quotes in the error of an unknown command. They may be a password. */
-export const withoutArguments = <E>(error: E): E => {
+const withoutArguments = <E>(error: E): E => {
   if (error instanceof Error) {
     error.message = error.message.replace(quotedArguments, '')
     if (error.stack) error.stack = error.stack.replace(quotedArguments, '')
@@ -40,7 +40,7 @@ const isUnknown = (error: unknown): boolean => error instanceof Error && error.m
  * Runs a script by its SHA-1, and sends its text only if Redis does not know it: the first time on each node, and after a
  * restart, a failover or SCRIPT FLUSH. Nothing is loaded in advance, so no load can fail.
  */
-export const runScript = async (
+const runScript = async (
   send: Send,
   { text, sha }: Script,
   keys: readonly string[],

@@ -1,31 +1,36 @@
 import { Counter, Gauge, type Registry } from 'prom-client'
 
+export interface LedgerMetrics {
+  /** Sets the result of a ledger check. `epochMs` is its time in epoch milliseconds. */
+  checked(violations: number, epochMs: number): void
+}
+
 /** Registers the result of the last ledger check: the violations of the first broken rule, and the time of the check. */
-export const createLedgerMetrics = (registry: Registry) => {
+export const createLedgerMetrics = (registry: Registry): LedgerMetrics => {
   const registers = [registry]
   const discrepancies = new Gauge({
     name: 'portico_ledger_discrepancies',
-    help: 'Violations of the first broken rule of the book; 0 when it adds up',
+    help: 'Violations of the first broken ledger rule; 0 if the ledger balances',
     registers,
   })
   const checkedAt = new Gauge({
     name: 'portico_ledger_checked_timestamp_seconds',
-    help: 'When the book was last checked, by whichever replica; 0 when it was not yet',
+    help: 'Time of the last ledger check on any replica; 0 before the first check',
     registers,
   })
   return {
-    checked: (violations: number, epochMs: number): void => {
+    checked: (violations, epochMs) => {
       discrepancies.set(violations)
       checkedAt.set(epochMs / 1_000)
     },
   }
 }
 
-/** Registers the number of dropped background tasks. No response reports them. `dropped` is read at each scrape. */
+/** Registers the number of dropped background tasks, which no response reports. `dropped` is read at each scrape. */
 export const createBackgroundMetrics = (registry: Registry, dropped: () => number): void => {
   new Counter({
     name: 'portico_background_given_up_total',
-    help: 'Work in the background that was given up',
+    help: 'Background tasks dropped',
     registers: [registry],
     collect() {
       this.reset()
@@ -35,22 +40,22 @@ export const createBackgroundMetrics = (registry: Registry, dropped: () => numbe
 }
 
 /** Registers the number of failed job attempts. Each kind starts with 0, so that alerts can use it from the start. */
-export const createJobMetrics = (registry: Registry, kinds: readonly string[]) => {
+export const createJobMetrics = (registry: Registry, kinds: readonly string[]): { failed(kind: string): void } => {
   const failures = new Counter({
     name: 'portico_job_failures_total',
-    help: 'Attempts of jobs that failed, by kind',
+    help: 'Failed job attempts by kind',
     labelNames: ['kind'],
     registers: [registry],
   })
   for (const kind of kinds) failures.inc({ kind }, 0)
-  return { failed: (kind: string): void => failures.inc({ kind }) }
+  return { failed: (kind) => failures.inc({ kind }) }
 }
 
 /** Registers the length of each bounded queue. The lengths are read at each scrape. */
 export const createQueueMetrics = (registry: Registry, queues: Readonly<Record<string, () => number>>): void => {
   new Gauge({
     name: 'portico_waiting',
-    help: 'Work that waits for its turn, by the line that it stands in',
+    help: 'Waiting tasks by queue',
     labelNames: ['queue'],
     registers: [registry],
     collect() {

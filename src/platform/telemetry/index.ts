@@ -1,6 +1,7 @@
 /**
- * Logs and metrics. logger.ts writes JSON lines through pino, in batches, to log-sink.ts. The *-metrics.ts files declare
- * Prometheus metrics; request-metrics.ts creates the registry that the others are added to.
+ * Logs and metrics. Start with logger.ts, which writes JSON lines through pino, in batches, to log-sink.ts. The
+ * *-metrics.ts files declare Prometheus metrics; request-metrics.ts creates their registry. Depends on the kernel and
+ * platform/runtime.
  */
 
 export { createApprovalMetrics } from './approval-metrics.ts'
