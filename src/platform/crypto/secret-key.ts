@@ -94,7 +94,7 @@ export const createSecretBox = (secretKey: Uint8Array, randomness: Randomness): 
         return Buffer.concat([decipher.update(sealed.subarray(body, -tagBytes)), decipher.final()])
       } catch (cause) {
         // An operator sees this when starting with the wrong key.
-        throw new Error(`a sealed ${purpose} cannot be opened: PORTICO_SECRET_KEY differs, or the bytes were changed`, {
+        throw new Error(`a sealed ${purpose} does not open: PORTICO_SECRET_KEY differs, or the bytes were changed`, {
           cause,
         })
       }
