@@ -1,6 +1,6 @@
 import type { FinishedRequest } from '../gateway/index.ts'
 import { isBizId } from '../kernel/index.ts'
-import { recordRefusedAct } from '../platform/audit/index.ts'
+import { recordRefusal } from '../platform/audit/index.ts'
 import type { Infrastructure } from './infrastructure.ts'
 
 /** The id in the path of a command, which is its target. Null where it is not a UUID. */
@@ -25,5 +25,5 @@ export const auditDenials =
       targetId: targetIn(call.params),
       detail: { reason: refusal.code },
     }
-    background.run('audit-refused', () => recordRefusedAct(database, act, on))
+    background.run('audit-refused', () => recordRefusal(database, act, on))
   }

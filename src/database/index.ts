@@ -6,18 +6,28 @@
  */
 
 export { hasEmbeddedStore, makeDirectory } from './embedded/data-directory.ts'
-export { vacuum } from './embedded/vacuum.ts'
+export { vacuum } from './embedded/disk-space.ts'
 export { isDatabaseUnavailable, sqlState } from './errors.ts'
 export { hasSchema } from './migrator/migrate.ts'
 export { type SchemaOwner, sqlMigration } from './migrator/migration.ts'
-export { type DatabaseTarget, openDatabase } from './open-database.ts'
-export { countQuery, readPage } from './pagination.ts'
+export { assertWritable, type DatabaseTarget, measureClockSkew, openDatabase } from './open-database.ts'
 export type { OpenDatabase } from './port.ts'
 export { acquireSingletonLock } from './postgres/singleton-lock.ts'
-export { createSnapshotReader, type ReadSnapshot, type Snapshot } from './snapshot.ts'
-export { containsEmail, containsText, differsByAtLeast, moment } from './sql-helpers.ts'
-export { assertWritable, measureClockSkew } from './startup-checks.ts'
-export { type Given, statement } from './statement.ts'
+export {
+  containsEmail,
+  containsText,
+  differsByAtLeast,
+  isValidAt,
+  timestamptz,
+  type Validity,
+  validAt,
+} from './predicates.ts'
+export { countQuery, type Param, readPage, statement } from './queries.ts'
 export type { Database, Json, Minor, NullableTimestamp, Tables, Timestamp, Tx } from './tables.ts'
-export { inTransaction, retryOnConflict } from './transaction.ts'
-export { isValidAt, type Validity, validAt } from './validity.ts'
+export {
+  createSnapshotReader,
+  inTransaction,
+  type ReadSnapshot,
+  retryOnConflict,
+  type Snapshot,
+} from './transaction.ts'

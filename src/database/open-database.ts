@@ -1,6 +1,9 @@
+import { sql } from 'kysely'
+import type { Clock } from '../kernel/index.ts'
 import type { EmbeddedTarget } from './embedded/open-embedded.ts'
 import type { OpenDatabase } from './port.ts'
 import type { PostgresTarget } from './postgres/open-postgres.ts'
+import type { Database } from './tables.ts'
 
 export type DatabaseTarget = EmbeddedTarget | PostgresTarget
 
@@ -8,4 +11,32 @@ export type DatabaseTarget = EmbeddedTarget | PostgresTarget
 export const openDatabase = async (target: DatabaseTarget): Promise<OpenDatabase> => {
   if (target.kind === 'embedded') return (await import('./embedded/open-embedded.ts')).openEmbedded(target)
   return (await import('./postgres/open-postgres.ts')).openPostgres(target)
+}
+
+/** Throws if the database is read-only. `portico audit verify` skips this check, because it can read a standby. */
+export const assertWritable = async (database: Database): Promise<void> => {
+  const { rows } = await sql<{ readOnly: boolean; standby: boolean }>`
+    SELECT current_setting('transaction_read_only')::boolean AS "readOnly", pg_is_in_recovery() AS standby`.execute(
+    database,
+  )
+  if (!rows[0]?.readOnly) return
+  throw new Error(
+    rows[0].standby
+      ? 'the server of DATABASE_URL is a standby, which can only be read'
+      : 'the database of DATABASE_URL can only be read: default_transaction_read_only is on for it, its role or its server',
+  )
+}
+
+/**
+ * How far the database's clock is ahead of this process's clock (negative: behind), in milliseconds. Differences that the
+ * round trip explains count as 0.
+ */
+export const measureClockSkew = async (database: Database, clock: Clock): Promise<number> => {
+  const sentAt = clock.now()
+  const { rows } = await sql<{ at: number }>`SELECT extract(epoch FROM clock_timestamp())::float8 * 1000 AS at`.execute(
+    database,
+  )
+  const receivedAt = clock.now()
+  const at = Math.floor(rows[0]?.at ?? sentAt)
+  return Math.min(0, at - sentAt) + Math.max(0, at - receivedAt)
 }

@@ -1,5 +1,5 @@
 import type { ColumnType, Generated, Kysely, Transaction } from 'kysely'
-import type { Instant } from '../kernel/index.ts'
+import { type Instant, toInstant } from '../kernel/index.ts'
 
 /** timestamptz: an Instant when read, a Date when written. */
 export type Timestamp = ColumnType<Instant, Date, Date>
@@ -33,3 +33,19 @@ interface MigrationsTable {
 export type Database = Kysely<Tables>
 /** An open transaction, passed from store to store. */
 export type Tx = Transaction<Tables>
+
+const toSafeInteger = (text: string): number => {
+  const value = Number(text)
+  if (!Number.isSafeInteger(value)) throw new RangeError(`${text} is not a safe integer`)
+  return value
+}
+
+/**
+ * How values are read from both stores, by type OID: int8 as a number (counts and sequences), numeric as a BigInt (our
+ * numeric columns hold whole minor units), timestamptz as an Instant.
+ */
+export const valueParsers: Record<number, (text: string) => unknown> = {
+  20: toSafeInteger,
+  1700: BigInt,
+  1184: (text) => toInstant(Date.parse(text)),
+}

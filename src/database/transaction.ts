@@ -1,4 +1,8 @@
+import { sql } from 'kysely'
+import { addMs, type Clock, type Instant } from '../kernel/index.ts'
 import { sqlState } from './errors.ts'
+import type { OpenDatabase } from './port.ts'
+import { setIdleTimeout } from './postgres/session.ts'
 import type { Database, Tx } from './tables.ts'
 
 const maxAttempts = 5
@@ -19,3 +23,33 @@ export const retryOnConflict = async <T>(work: () => Promise<T>): Promise<T> => 
 /** Runs work in one transaction, and runs the transaction again after a conflict. */
 export const inTransaction = <T>(database: Database, work: (tx: Tx) => Promise<T>): Promise<T> =>
   retryOnConflict(() => database.transaction().execute(work))
+
+/** A consistent view of the store. The reader must ignore rows written after `asOf`; null if the store does so. */
+export interface Snapshot {
+  store: Database
+  asOf: Instant | null
+}
+
+export type ReadSnapshot = <T>(work: (snapshot: Snapshot) => Promise<T>) => Promise<T>
+
+/**
+ * Reads many pages as of one instant (docs/decisions). PostgreSQL: one REPEATABLE READ transaction, which blocks nobody.
+ * PGlite has one connection, which a transaction would hold for its whole length. So each page is a statement of its
+ * own there, and the reader is limited to rows up to `asOf`. That is exact because statements run in order: every row
+ * with an earlier timestamp is queued before the statement that is awaited here.
+ */
+export const createSnapshotReader =
+  ({ database, kind }: Pick<OpenDatabase, 'database' | 'kind'>, clock: Clock): ReadSnapshot =>
+  async (work) => {
+    if (kind === 'postgres') {
+      const transaction = database.transaction().setIsolationLevel('repeatable read').setAccessMode('read only')
+      return transaction.execute(async (store) => {
+        // The transaction is idle while the client reads a page, and holds no locks meanwhile.
+        await sql.raw(setIdleTimeout(0)).execute(store)
+        return work({ store, asOf: null })
+      })
+    }
+    const asOf = addMs(clock.now(), -1)
+    await sql`SELECT 1`.execute(database)
+    return work({ store: database, asOf })
+  }

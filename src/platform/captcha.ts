@@ -33,7 +33,7 @@ export const noCaptcha: Captcha = { passes: async () => true }
  * The service accepts a token once, for five minutes. If it is unavailable, throws SYSTEM.UNAVAILABLE.
  */
 export const createTurnstile = ({ secret, verifyUrl, timeoutMs }: TurnstileSettings): Captcha => {
-  const verdictOn = async (token: string, clientIp: string): Promise<unknown> => {
+  const requestVerdict = async (token: string, clientIp: string): Promise<unknown> => {
     const body = new URLSearchParams({ secret, response: token, remoteip: clientIp })
     try {
       return parseJson(
@@ -46,7 +46,7 @@ export const createTurnstile = ({ secret, verifyUrl, timeoutMs }: TurnstileSetti
   return {
     passes: async (token, clientIp) => {
       if (token === '') return false
-      const verdict = Verdict.safeParse(await verdictOn(token, clientIp)).data
+      const verdict = Verdict.safeParse(await requestVerdict(token, clientIp)).data
       if (!verdict) throw unavailable('an answer of another form')
       const fault = verdict['error-codes'].find((code) => faults.has(code))
       if (!verdict.success && fault) throw unavailable(fault)

@@ -26,7 +26,7 @@ const loadUndici = async () => {
   return { fetch, dispatcher }
 }
 
-let loaded: ReturnType<typeof loadUndici> | undefined
+let undici: ReturnType<typeof loadUndici> | undefined
 
 /**
  * Sends one request to an external service and returns the response body as text. Follows no redirect. Rejects with a
@@ -36,15 +36,15 @@ export const fetchText = async (
   url: string,
   { timeoutMs, maxBytes, ...request }: FetchOptions,
 ): Promise<TextResponse> => {
-  loaded ??= loadUndici()
-  const { fetch, dispatcher } = await loaded
-  // Starts only now, because loading undici must not count against the service.
+  undici ??= loadUndici()
+  const { fetch, dispatcher } = await undici
+  // Start the timer only now: loading undici must not count against the service.
   const timeout = new AbortController()
   const timer = setDeadline(
-    () => timeout.abort(new DOMException(`no answer within ${timeoutMs} ms`, 'TimeoutError')),
+    () => timeout.abort(new DOMException(`no response within ${timeoutMs} ms`, 'TimeoutError')),
     timeoutMs,
   )
-  const tooLarge = () => new Error(`an answer of more than ${maxBytes} bytes`)
+  const tooLarge = () => new Error(`response larger than ${maxBytes} bytes`)
   try {
     const response = await fetch(url, { ...request, redirect: 'error', signal: timeout.signal, dispatcher })
     const bytes = response.body ? await readUpTo(response.body, maxBytes, tooLarge) : Buffer.alloc(0)
@@ -59,7 +59,7 @@ export const parseJson = (text: string): unknown => {
   try {
     return JSON.parse(text)
   } catch {
-    throw new Error('the answer is not valid JSON')
+    throw new Error('the response is not valid JSON')
   }
 }
 

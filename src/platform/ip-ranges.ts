@@ -19,10 +19,10 @@ export const parseRange = (text: string): IpRange => {
   return [address, bits]
 }
 
-export const versionOf = ([network]: IpRange): 4 | 6 => (network.kind() === 'ipv4' ? 4 : 6)
+export const ipVersion = ([network]: IpRange): 4 | 6 => (network.kind() === 'ipv4' ? 4 : 6)
 
 /** Whether a range contains an address. False if the text is not a valid address. */
-export const covers = ([network, bits]: IpRange, address: string): boolean => {
+export const containsAddress = ([network, bits]: IpRange, address: string): boolean => {
   if (!ipaddr.isValid(address)) return false
   const ip = ipaddr.process(address)
   return ip.kind() === network.kind() && ip.match(network, bits)

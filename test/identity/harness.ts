@@ -144,8 +144,8 @@ export const jobRunner = (at: Harness) =>
     onFailure: ({ error }) => void at.faults.push(error),
   })
 
-export const doJobs = async (at: Harness, { runOne } = jobRunner(at)): Promise<void> => {
-  while (await runOne());
+export const doJobs = async (at: Harness, runner = jobRunner(at)): Promise<void> => {
+  while (await runner.runOne());
 }
 
 /** The refusal that a promise rejects with. */

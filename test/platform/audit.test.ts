@@ -3,10 +3,9 @@ import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Database } from '../../src/database/index.ts'
 import { addMs, type Instant } from '../../src/kernel/index.ts'
-import { linkOf } from '../../src/platform/audit/chain-entry.ts'
-import { entryOutsideChain } from '../../src/platform/audit/chain-store.ts'
-
-import { recordAudit, sealAuditLog, verifyAuditLog } from '../../src/platform/audit/index.ts'
+import { insertAuditEntry, sealAuditLog, verifyAuditLog } from '../../src/platform/audit/index.ts'
+import { hashEntry } from '../../src/platform/audit/seal.ts'
+import { unlinkedEntry } from '../../src/platform/audit/store.ts'
 import { rowsRead } from '../harness/rows-read.ts'
 import { testClock } from '../identity/clock.ts'
 import { embeddedStore, everyStore, type TestStore } from '../ledger/stores.ts'
@@ -58,7 +57,7 @@ describe('the audit log’s chain', () => {
   })
 
   each('what lies beside the chain is looked for at its ends, without another look at the chain', async (database) => {
-    const read = await rowsRead(database, entryOutsideChain)
+    const read = await rowsRead(database, unlinkedEntry)
     expect(read('audit_log')).toBe(0)
   })
 
@@ -204,7 +203,7 @@ test('an entry’s link is SHA-256 over the one before, and all that the entry h
   const text =
     '[7,"an id","1767614400000001","SYSTEM","somebody","a workspace","test.write","something","SUCCESS","a request","203.0.113.7",{"a":null,"b":1}]'
   const previous = new Uint8Array(32).fill(5)
-  expect(linkOf(previous, 7, entry)).toEqual(createHash('sha256').update(previous).update(text).digest())
+  expect(hashEntry(previous, 7, entry)).toEqual(createHash('sha256').update(previous).update(text).digest())
 })
 
 const clock = testClock()
@@ -215,7 +214,7 @@ const next = (): Instant => {
 }
 
 const write = (database: Database, count: number, at = next()): Promise<void> =>
-  recordAudit(database, {
+  insertAuditEntry(database, {
     at,
     portal: 'SYSTEM',
     actorId: null,

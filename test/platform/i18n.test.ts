@@ -6,8 +6,7 @@ import { codedFamilies, codes, operatorPermissions, workspacePermissions } from 
 
 import { locales, roleType } from '../../src/kernel/index.ts'
 
-import { readTexts } from '../../src/platform/i18n/catalogue.ts'
-import { createWords } from '../../src/platform/i18n/words.ts'
+import { createWords, readTexts } from '../../src/platform/i18n/words.ts'
 
 const directory = join(import.meta.dirname, '../../config/locales')
 const catalogue = new Map(locales.map((locale) => [locale, readTexts(directory, locale)]))

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { covers, parseRange, versionOf } from '../../src/platform/ip-ranges.ts'
+import { containsAddress, ipVersion, parseRange } from '../../src/platform/ip-ranges.ts'
 
 test.each([
   ['192.0.2.7', '192.0.2.7', true],
@@ -21,12 +21,12 @@ test.each([
   ['0.0.0.0/0', 'nobody', false],
   ['0.0.0.0/0', '', false],
 ])('%s covers %j: %s', (range, address, covered) => {
-  expect(covers(parseRange(range), address)).toBe(covered)
+  expect(containsAddress(parseRange(range), address)).toBe(covered)
 })
 
 test('what is IPv4 inside IPv6 is IPv4; a range that holds more of IPv6 than that is IPv6', () => {
   const versions = ['192.0.2.0/24', '::ffff:192.0.2.7', '::ffff:0:0/96', '::ffff:0:0/95', '2001:db8::/32'].map((text) =>
-    versionOf(parseRange(text)),
+    ipVersion(parseRange(text)),
   )
   expect(versions).toEqual([4, 4, 4, 6, 6])
 })

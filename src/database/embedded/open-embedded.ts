@@ -3,13 +3,11 @@ import { Kysely, sql } from 'kysely'
 import { isRecord } from '../../kernel/index.ts'
 import { migrate } from '../migrator/migrate.ts'
 import type { OpenDatabase } from '../port.ts'
-import type { Tables } from '../tables.ts'
-import { parsers } from '../value-parsers.ts'
-import { embeddedStorePath, makeDirectory } from './data-directory.ts'
+import { type Tables, valueParsers } from '../tables.ts'
+import { embeddedStorePath, lockDirectory, makeDirectory } from './data-directory.ts'
 import { embeddedDialect } from './dialect.ts'
-import { lockDirectory } from './directory-lock.ts'
+import { assertFreeSpace, watchFreeSpace } from './disk-space.ts'
 import { DurableNodeFS, durableStartParams, syncFolder } from './durable-files.ts'
-import { assertFreeSpace, watchFreeSpace } from './free-space.ts'
 import { markStoreOpened, recoverIncompleteStore } from './incomplete-store.ts'
 
 /** Applied when a store is created. Small, because there is one connection and PGlite's main cost is memory. */
@@ -41,7 +39,7 @@ const toError = (error: unknown): unknown =>
     : error
 
 const openPglite = async (folder: string, isDurable: boolean): Promise<PGlite> => {
-  const options = { parsers, postgresqlconf: settings }
+  const options = { parsers: valueParsers, postgresqlconf: settings }
   if (!isDurable) return PGlite.create({ ...options, dataDir: folder })
   const pglite = await PGlite.create({ ...options, fs: new DurableNodeFS(folder), startParams: durableStartParams })
   // PGlite copies a new store into place without a flush, and an earlier process may have run without durability.

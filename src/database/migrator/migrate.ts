@@ -3,8 +3,7 @@ import { sql } from 'kysely'
 import { sqlState } from '../errors.ts'
 import type { Database, Tx } from '../tables.ts'
 import { inTransaction } from '../transaction.ts'
-import type { SchemaOwner } from './migration.ts'
-import { type AppliedMigration, pendingMigrations } from './pending-migrations.ts'
+import { type AppliedMigration, pendingMigrations, type SchemaOwner } from './migration.ts'
 
 /** An arbitrary number. A transaction-level lock also works behind a pooler in transaction mode. */
 const lockKey = 7_095_213_844_126

@@ -22,3 +22,52 @@ export const sqlMigration = (name: string, statements: readonly string[]): Migra
     for (const statement of statements) await sql.raw(statement).execute(tx)
   },
 })
+
+/** A migration as the store records it. */
+export interface AppliedMigration {
+  owner: string
+  name: string
+}
+
+export interface PendingMigration extends Migration {
+  owner: string
+}
+
+const migrationName = /^\d{3}-[a-z0-9-]+$/
+const numberOf = (name: string): string => name.slice(0, 3)
+
+const assertNumbered = ({ owner, migrations }: SchemaOwner): void => {
+  for (const [index, { name }] of migrations.entries()) {
+    if (!migrationName.test(name)) throw new Error(`migration ${owner}/${name} is not named like 001-baseline`)
+    const previous = migrations[index - 1]?.name
+    if (previous !== undefined && numberOf(previous) >= numberOf(name))
+      throw new Error(`migration ${owner}/${name} must have a higher number than ${previous}`)
+  }
+}
+
+/**
+ * What an owner still has to run, given the names it has applied. The store may be ahead, because a newer version has
+ * migrated it: during a rollout replicas of both versions run. Rejects a removed, renamed or inserted migration.
+ */
+const pendingOf = ({ owner, migrations }: SchemaOwner, applied: readonly string[]): PendingMigration[] => {
+  for (const [index, { name }] of migrations.entries()) {
+    const found = applied[index]
+    if (found !== undefined && found !== name)
+      throw new Error(`the store has applied ${owner}/${found} where this version has ${owner}/${name}`)
+  }
+  return migrations.slice(applied.length).map((migration) => ({ ...migration, owner }))
+}
+
+/** Returns the migrations to run, in order. Throws if an owner's list is invalid or contradicts the store. */
+export const pendingMigrations = (
+  owners: readonly SchemaOwner[],
+  applied: readonly AppliedMigration[],
+): PendingMigration[] => {
+  const duplicate = owners.find(({ owner }, index) => owners.slice(0, index).some((other) => other.owner === owner))
+  if (duplicate) throw new Error(`two owners of migrations have the name ${duplicate.owner}`)
+  owners.forEach(assertNumbered)
+  return owners.flatMap((each) => {
+    const names = applied.filter(({ owner }) => owner === each.owner).map(({ name }) => name)
+    return pendingOf(each, names.sort())
+  })
+}

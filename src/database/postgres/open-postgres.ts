@@ -2,9 +2,8 @@ import { Client, type ClientConfig, type Pool, types } from 'pg'
 import { sqlState } from '../errors.ts'
 import { migrate } from '../migrator/migrate.ts'
 import type { OpenDatabase, WithoutTimeouts } from '../port.ts'
-import { parsers } from '../value-parsers.ts'
-import { runWithoutTimeouts } from './long-running-statements.ts'
-import { openPool } from './pool.ts'
+import { valueParsers } from '../tables.ts'
+import { openPool, runWithoutTimeouts } from './pool.ts'
 import { maxIdleMs, setIdleTimeout } from './session.ts'
 
 export interface PostgresTarget {
@@ -60,7 +59,7 @@ export const openPostgres = async (target: PostgresTarget): Promise<OpenDatabase
     application_name: 'portico',
     connectionTimeoutMillis: target.connectTimeoutMs,
     keepAlive: true,
-    types: { getTypeParser: (oid, format) => parsers[oid] ?? types.getTypeParser(oid, format) },
+    types: { getTypeParser: (oid, format) => valueParsers[oid] ?? types.getTypeParser(oid, format) },
   } satisfies ClientConfig
   const timeouts = {
     statement_timeout: statementTimeoutMs,

@@ -9,7 +9,7 @@ import {
   type RequestContext,
   type Words,
 } from '../../kernel/index.ts'
-import { actOf } from '../../platform/audit/index.ts'
+import { auditContextOf } from '../../platform/audit/index.ts'
 import * as contract from './contract.ts'
 import type { ApiKeyCommand } from './rules.ts'
 import {
@@ -34,7 +34,7 @@ export const createHandlers = (ports: ApiKeyServicePorts & { words: Words }): Ha
 
   const changeStatus = async (request: StatusRequest, command: ApiKeyCommand) => {
     const input = { id: bizId<'apiKey'>(request.body.apiKeyBizId), command }
-    const context = { act: actOf(request), access: request.workspace }
+    const context = { act: auditContextOf(request), access: request.workspace }
     return toView(await changeApiKeyStatus(ports, input, context), request)
   }
 
@@ -51,7 +51,7 @@ export const createHandlers = (ports: ApiKeyServicePorts & { words: Words }): Ha
     createApiKey: async (request) => {
       const { apiKeyName: name, permissionCodes, ipAllowlist = [], expiresAt } = request.body
       const input = { name, permissionCodes, ipAllowlist, expiresAt: parseInstant(expiresAt) ?? null }
-      const context = { act: actOf(request), access: request.workspace }
+      const context = { act: auditContextOf(request), access: request.workspace }
       const { row, key } = await createApiKey(ports, input, context)
       return { ...toView(row, request), secret: key }
     },

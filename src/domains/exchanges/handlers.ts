@@ -2,7 +2,7 @@ import { moneyOf } from '../../contract/fields.ts'
 import { bizId, createHandlerTable, type HandlerTable, mapPage, type Words } from '../../kernel/index.ts'
 import { memberContext, toOrderQuery, viewerOf } from '../../ledger/index.ts'
 
-import { actOf } from '../../platform/audit/index.ts'
+import { auditContextOf } from '../../platform/audit/index.ts'
 import * as contract from './contract.ts'
 import { listRates } from './rates.ts'
 import {
@@ -55,6 +55,6 @@ export const exchangeHandlers = (ports: ExchangesPorts, words: Words): HandlerTa
 
     setExchangeRate: async (request) => {
       const { sourceCurrency: source, targetCurrency: target, rate } = request.body
-      return toRateView(await setExchangeRate(ports, { source, target, rate }, actOf(request)))
+      return toRateView(await setExchangeRate(ports, { source, target, rate }, auditContextOf(request)))
     },
   })

@@ -1,4 +1,4 @@
-import { type Database, moment, type Tx } from '../../database/index.ts'
+import { type Database, type Tx, timestamptz } from '../../database/index.ts'
 import { type Instant, toDate, type WorkspaceId } from '../../kernel/index.ts'
 import type { ExportFormat } from './contract.ts'
 import type { ExportScope } from './sources/index.ts'
@@ -81,7 +81,7 @@ export const expireExports = async (tx: Tx, at: Instant): Promise<string[]> => {
         .selectFrom('exports')
         .select(['workspace_biz_id', 'biz_id', 'blob_key'])
         .where('export_status', '=', 'COMPLETED')
-        .where('expires_at', '<=', moment(at))
+        .where('expires_at', '<=', timestamptz(at))
         .as('over'),
     )
     .set({ export_status: 'EXPIRED', blob_key: null })

@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import { type Database, moment, readPage, type Tx } from '../../database/index.ts'
+import { type Database, readPage, type Tx, timestamptz } from '../../database/index.ts'
 import {
   type AccountId,
   type Instant,
@@ -59,7 +59,7 @@ export interface Viewer {
 
 /** A completed export past `expires_at` counts as EXPIRED, even if no job has stored that yet. */
 const statusAt = (at: Instant) => sql<ExportRow['status']>`CASE
-  WHEN export_status = 'COMPLETED' AND expires_at <= ${moment(at)} THEN 'EXPIRED' ELSE export_status END`
+  WHEN export_status = 'COMPLETED' AND expires_at <= ${timestamptz(at)} THEN 'EXPIRED' ELSE export_status END`
 
 export type NewExport = Pick<ExportRow, 'id' | 'workspaceId' | 'type' | 'format' | 'createdBy' | 'createdAt'> & {
   filters: object
@@ -118,8 +118,8 @@ export const listExports = (store: Store, viewer: Viewer, query: ExportQuery): P
   let found = visible(store, viewer)
   if (query.type) found = found.where('export_type', '=', query.type)
   if (query.status) found = found.where(status, '=', query.status)
-  if (query.from !== undefined) found = found.where('created_at', '>=', moment(query.from))
-  if (query.to !== undefined) found = found.where('created_at', '<=', moment(query.to))
+  if (query.from !== undefined) found = found.where('created_at', '>=', timestamptz(query.from))
+  if (query.to !== undefined) found = found.where('created_at', '<=', timestamptz(query.to))
   const ordered = found
     .select(columns)
     .select(status.as('status'))

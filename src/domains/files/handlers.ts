@@ -1,6 +1,6 @@
 import { bizId, createHandlerTable, type HandlerTable, type Words } from '../../kernel/index.ts'
 
-import { actOf } from '../../platform/audit/index.ts'
+import { auditContextOf } from '../../platform/audit/index.ts'
 import * as contract from './contract.ts'
 import { downloadFile, type FilePorts, readFile, uploadFile } from './service.ts'
 import { toFileView } from './view.ts'
@@ -10,7 +10,7 @@ export const createHandlers = (ports: FilePorts & { words: Words }): HandlerTabl
   return createHandlerTable(contract, {
     uploadFile: async (request) => {
       const input = { workspaceId: request.workspace.id, form: request.upload }
-      return toFileView(words, await uploadFile(ports, input, actOf(request)), request.locale)
+      return toFileView(words, await uploadFile(ports, input, auditContextOf(request)), request.locale)
     },
     readFile: async ({ params, workspace, locale }) =>
       toFileView(words, await readFile(ports, workspace.id, bizId(params.file_id)), locale),

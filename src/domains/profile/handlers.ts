@@ -1,6 +1,6 @@
 import { createHandlerTable, type HandlerTable, type Words } from '../../kernel/index.ts'
 
-import { actOf } from '../../platform/audit/index.ts'
+import { auditContextOf } from '../../platform/audit/index.ts'
 import * as contract from './contract.ts'
 import { type ProfilePorts, readProfile, updateProfile } from './service.ts'
 import { toProfileView } from './view.ts'
@@ -18,7 +18,7 @@ export const createHandlers = (ports: ProfilePorts & { words: Words }): HandlerT
         timezone: defaultTimezone,
         country: defaultCountry,
       }
-      return toProfileView(words, await updateProfile(ports, changes, actOf(request)), request.locale)
+      return toProfileView(words, await updateProfile(ports, changes, auditContextOf(request)), request.locale)
     },
   })
 }

@@ -16,7 +16,7 @@ import {
   toOrderQuery,
   viewerOf,
 } from '../../ledger/index.ts'
-import { actOf } from '../../platform/audit/index.ts'
+import { auditContextOf } from '../../platform/audit/index.ts'
 import * as contract from './contract.ts'
 import { downloadRechargeProof } from './proof.ts'
 import { withExpiry } from './rules.ts'
@@ -102,7 +102,7 @@ export const rechargeHandlers = (ports: RechargesPorts, words: Words): HandlerTa
     },
 
     downloadRechargeProof: (request) =>
-      downloadRechargeProof(ports, { id: bizId(request.params.recharge_id), request }, actOf(request)),
+      downloadRechargeProof(ports, { id: bizId(request.params.recharge_id), request }, auditContextOf(request)),
 
     confirmRecharge: async (request) => {
       const input = { id: bizId<'order'>(request.params.recharge_id) }

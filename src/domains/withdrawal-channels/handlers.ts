@@ -1,7 +1,7 @@
 import { bizId, createHandlerTable, type HandlerTable, mapPage, type Words } from '../../kernel/index.ts'
 import { memberContext, toListParameters, viewerOf } from '../../ledger/index.ts'
 
-import { actOf } from '../../platform/audit/index.ts'
+import { auditContextOf } from '../../platform/audit/index.ts'
 import * as contract from './contract.ts'
 import { type ChannelsPorts, createChannel, rejectChannel, verifyChannel } from './service.ts'
 import { listAllChannels, listChannels } from './store.ts'
@@ -16,7 +16,7 @@ export const channelHandlers = (ports: ChannelsPorts, words: Words): HandlerTabl
 
     createWithdrawalChannel: async (request) => {
       const { bankCode = null, network = null, ...body } = request.body
-      const context = { command: memberContext(request), by: request.workspace, act: actOf(request) }
+      const context = { command: memberContext(request), by: request.workspace, act: auditContextOf(request) }
       const channel = await createChannel(ports, { ...body, bankCode, network }, context)
       return toChannelView(channel, viewerOf(words, request))
     },
@@ -33,12 +33,12 @@ export const channelHandlers = (ports: ChannelsPorts, words: Words): HandlerTabl
 
     verifyWithdrawalChannel: async (request) => {
       const input = { id: bizId<'withdrawalChannel'>(request.params.withdrawal_channel_id) }
-      return toChannelView(await verifyChannel(ports, input, actOf(request)), viewerOf(words, request))
+      return toChannelView(await verifyChannel(ports, input, auditContextOf(request)), viewerOf(words, request))
     },
 
     rejectWithdrawalChannel: async (request) => {
       const { params, body } = request
       const input = { id: bizId<'withdrawalChannel'>(params.withdrawal_channel_id), reason: body.reason }
-      return toChannelView(await rejectChannel(ports, input, actOf(request)), viewerOf(words, request))
+      return toChannelView(await rejectChannel(ports, input, auditContextOf(request)), viewerOf(words, request))
     },
   })

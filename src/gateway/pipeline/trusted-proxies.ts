@@ -1,6 +1,6 @@
 import type { PortalConfiguration } from '../../config/index.ts'
 import type { Portal } from '../../kernel/index.ts'
-import { covers, parseRange } from '../../platform/ip-ranges.ts'
+import { containsAddress, parseRange } from '../../platform/ip-ranges.ts'
 import type { Call } from './call.ts'
 import { clientAddress, normalizeAddress } from './client-address.ts'
 
@@ -18,7 +18,7 @@ const createTrustCheck = (ranges: string[]): ((address: string) => boolean) => {
   return (address) => {
     let isTrusted = cache.get(address)
     if (isTrusted === undefined) {
-      isTrusted = parsed.some((range) => covers(range, address))
+      isTrusted = parsed.some((range) => containsAddress(range, address))
       if (cache.size < maxCachedPeers) cache.set(address, isTrusted)
     }
     return isTrusted

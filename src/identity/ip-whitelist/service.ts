@@ -1,6 +1,6 @@
 import { inTransaction, type Tx } from '../../database/index.ts'
 import type { AccountId, Caller, Portal } from '../../kernel/index.ts'
-import { actOf, recordAct } from '../../platform/audit/index.ts'
+import { auditContextOf, recordSuccess } from '../../platform/audit/index.ts'
 import { lockOwnAccount, ownAccount } from '../accounts/service.ts'
 import { type Account, accountByEmail, lockAccount } from '../accounts/store.ts'
 import { type CredentialChange, queueNotice } from '../notices/service.ts'
@@ -29,7 +29,7 @@ const changeWhitelist = async <T>(
   const { result, sessions } = await inTransaction(database, async (tx) => {
     const account = await lockOwnAccount(tx, context.caller)
     const result = await work(tx, account)
-    await recordAct(tx, actOf(context), { workspaceId: null, targetId: accountId, detail: { change } })
+    await recordSuccess(tx, auditContextOf(context), { workspaceId: null, targetId: accountId, detail: { change } })
     await queueNotice(tx, ids, account, change, context, clock.now())
     return { result, sessions: await listActiveSessions(tx, portal, accountId, clock.now()) }
   })

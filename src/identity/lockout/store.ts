@@ -1,5 +1,5 @@
 import { type RawBuilder, sql } from 'kysely'
-import { type Database, type Given, moment, statement, type Tx } from '../../database/index.ts'
+import { type Database, type Param, statement, type Tx, timestamptz } from '../../database/index.ts'
 import { addMs, days, type Instant, type Portal, toDate } from '../../kernel/index.ts'
 
 export interface FailureSubject {
@@ -48,7 +48,7 @@ export const countFailure = async (
   rule: LockoutRule,
   now: Instant,
 ): Promise<Instant | undefined> => {
-  const at = moment(now)
+  const at = timestamptz(now)
   const hasPassed = (since: RawBuilder<unknown>, ms: number) =>
     sql`abs(extract(epoch FROM ${since} - ${at})) * 1000 >= ${ms}::float8`
   const failures = sql<number>`(CASE
@@ -108,8 +108,8 @@ export const readFailures = async (
   rule: LockoutRule,
   now: Instant,
 ): Promise<number> => {
-  const windowSince = moment(addMs(now, -rule.windowMs))
-  const since = moment(addMs(now, -failureRetentionMs(rule)))
+  const windowSince = timestamptz(addMs(now, -rule.windowMs))
+  const since = timestamptz(addMs(now, -failureRetentionMs(rule)))
   const counted = effectiveFailures(
     sql`CASE WHEN window_started_at > ${windowSince} OR blocked_until > ${since} THEN failures ELSE 0 END`,
     sql`CASE WHEN greatest(window_started_at, blocked_until) > ${since} THEN in_a_row ELSE 0 END`,
@@ -124,7 +124,7 @@ export const readFailures = async (
   return Math.max(found?.counted ?? 0, 0)
 }
 
-const deleteFailures = statement((store, given: Given<{ portal: Portal; digest: Uint8Array }>) =>
+const deleteFailures = statement((store, given: Param<{ portal: Portal; digest: Uint8Array }>) =>
   store
     .deleteFrom('login_failures')
     .where('portal', '=', given('portal'))

@@ -1,6 +1,6 @@
 import { inTransaction, type Tx } from '../../database/index.ts'
 import type { AccountId, Instant, RequestContext } from '../../kernel/index.ts'
-import { actBy, recordAct, recordRefusedAct } from '../../platform/audit/index.ts'
+import { recordRefusal, recordSuccess, unauthenticatedAuditContext } from '../../platform/audit/index.ts'
 import type { IdentityPorts } from '../ports.ts'
 import { insertLoginHistory, type LoginFailure } from './store.ts'
 
@@ -24,11 +24,11 @@ const recordResult = async (
   const { portal, clientIp, userAgent } = facts
   const entry = { id: ids.next<'login'>(), portal, clientIp, userAgent, failure }
   await insertLoginHistory(tx, { ...entry, accountId: accountId ?? ids.next<'account'>() }, at)
-  const act = actBy(accountId, facts, at)
+  const act = unauthenticatedAuditContext(accountId, facts, at)
   const target = { workspaceId: null, targetId: accountId }
   const factor = method === null ? {} : { method }
-  if (failure === null) await recordAct(tx, act, { ...target, detail: factor })
-  else await recordRefusedAct(tx, act, { ...target, detail: { ...factor, reason: failure } })
+  if (failure === null) await recordSuccess(tx, act, { ...target, detail: factor })
+  else await recordRefusal(tx, act, { ...target, detail: { ...factor, reason: failure } })
 }
 
 /** Records a completed sign-in, in the transaction that starts its session. */

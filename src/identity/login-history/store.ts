@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import { type Database, moment, readPage, type Tx } from '../../database/index.ts'
+import { type Database, readPage, type Tx, timestamptz } from '../../database/index.ts'
 import { type AccountId, type Instant, type Page, type PageRequest, type Portal, toDate } from '../../kernel/index.ts'
 
 export type LoginFailure = 'INVALID_CREDENTIALS' | 'CODE_INVALID' | 'IP_NOT_ALLOWED'
@@ -55,8 +55,8 @@ export const listLoginHistory = (database: Database, request: HistoryRequest): P
     .selectFrom('login_history')
     .where('portal', '=', request.portal)
     .where('account_biz_id', '=', request.accountId)
-  if (from !== undefined) matching = matching.where('login_at', '>=', moment(from))
-  if (until !== undefined) matching = matching.where('login_at', '<=', moment(until))
+  if (from !== undefined) matching = matching.where('login_at', '>=', timestamptz(from))
+  if (until !== undefined) matching = matching.where('login_at', '<=', timestamptz(until))
   const ordered = matching
     .select([
       'biz_id as id',

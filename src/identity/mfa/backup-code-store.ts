@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import { type Database, type Given, statement, type Tx } from '../../database/index.ts'
+import { type Database, type Param, statement, type Tx } from '../../database/index.ts'
 import { type AccountId, type Instant, type Portal, toDate } from '../../kernel/index.ts'
 
 export interface BackupCodeCounts {
@@ -9,7 +9,7 @@ export interface BackupCodeCounts {
   generatedAt: Instant | null
 }
 
-const countCodes = statement((store, given: Given<{ portal: Portal; accountId: AccountId }>) =>
+const countCodes = statement((store, given: Param<{ portal: Portal; accountId: AccountId }>) =>
   store
     .selectFrom('backup_codes')
     .select((row) => [

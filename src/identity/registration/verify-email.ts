@@ -1,6 +1,6 @@
 import { inTransaction } from '../../database/index.ts'
 import { Refusal, type RequestContext } from '../../kernel/index.ts'
-import { actBy, recordRefusedAct } from '../../platform/audit/index.ts'
+import { recordRefusal, unauthenticatedAuditContext } from '../../platform/audit/index.ts'
 import { recordVerifiedEmail, takeTry } from '../attempts/store.ts'
 import { codeDigest } from '../codes/rules.ts'
 import { spendCode } from '../codes/store.ts'
@@ -46,7 +46,7 @@ export const verifyRegistrationEmail = async (
   } catch (error) {
     if (error instanceof Refusal && error.code === 'AUTH.CODE_INVALID') {
       const event = { workspaceId: null, targetId: null, detail: { reason: 'CODE_INVALID' } }
-      await recordRefusedAct(database, actBy(null, context, clock.now()), event)
+      await recordRefusal(database, unauthenticatedAuditContext(null, context, clock.now()), event)
     }
     throw error
   }

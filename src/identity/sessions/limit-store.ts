@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import { type Database, type Given, statement, type Tx } from '../../database/index.ts'
+import { type Database, type Param, statement, type Tx } from '../../database/index.ts'
 import { type AccountId, type Instant, type Portal, type SessionId, toDate } from '../../kernel/index.ts'
 import type { SessionEndReason } from './schema.ts'
 import { isUnexpired } from './store.ts'
@@ -58,7 +58,7 @@ export interface SessionsToEnd {
   reason: SessionEndReason
 }
 
-const updateOldest = statement((store, given: Given<SessionsToEnd & { now: Date }>) =>
+const updateOldest = statement((store, given: Param<SessionsToEnd & { now: Date }>) =>
   store
     .updateTable('sessions')
     .set({ ended_at: given('now'), end_reason: given('reason') })

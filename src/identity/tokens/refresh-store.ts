@@ -1,4 +1,4 @@
-import { type Given, statement, type Tx } from '../../database/index.ts'
+import { type Param, statement, type Tx } from '../../database/index.ts'
 import { type Instant, type Portal, type SessionId, toDate } from '../../kernel/index.ts'
 
 export interface NewRefreshToken {
@@ -10,7 +10,7 @@ export interface NewRefreshToken {
 }
 
 const insertRow = statement(
-  (store, given: Given<Omit<NewRefreshToken, 'expiresAt'> & Record<'at' | 'expiresAt', Date>>) =>
+  (store, given: Param<Omit<NewRefreshToken, 'expiresAt'> & Record<'at' | 'expiresAt', Date>>) =>
     store.insertInto('refresh_tokens').values({
       token_digest: given('digest'),
       portal: given('portal'),

@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import { type Database, moment, type Tx } from '../../database/index.ts'
+import { type Database, type Tx, timestamptz } from '../../database/index.ts'
 import { type Instant, toDate } from '../../kernel/index.ts'
 
 /** A stored signing key. Its private half is encrypted. */
@@ -23,7 +23,7 @@ export const readSigningKeys = (store: Database | Tx, now: Instant): Promise<Sto
       'activates_at as activatesAt',
       'retires_at as retiresAt',
     ])
-    .where((where) => where.or([where('retires_at', 'is', null), where('retires_at', '>', moment(now))]))
+    .where((where) => where.or([where('retires_at', 'is', null), where('retires_at', '>', timestamptz(now))]))
     .orderBy('activates_at', 'desc')
     .execute()
 
@@ -52,7 +52,7 @@ export const insertSigningKey = async (
 
 /** Sets the retirement of every key that has none, and deletes retired keys. */
 export const retireSigningKeys = async (tx: Tx, retiresAt: Instant, now: Instant): Promise<void> => {
-  await tx.deleteFrom('signing_keys').where('retires_at', '<=', moment(now)).execute()
+  await tx.deleteFrom('signing_keys').where('retires_at', '<=', timestamptz(now)).execute()
   await tx
     .updateTable('signing_keys')
     .set({ retires_at: toDate(retiresAt) })

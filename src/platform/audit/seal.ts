@@ -1,6 +1,20 @@
+import { createHash } from 'node:crypto'
 import { type Database, inTransaction } from '../../database/index.ts'
-import { linkOf } from './chain-entry.ts'
-import { lockHead, type Seal, unsealedEntries, writeSeals } from './chain-store.ts'
+import { canonicalJson } from '../../kernel/index.ts'
+import { type EntryContent, lockHead, type Seal, unsealedEntries, writeSeals } from './store.ts'
+
+/**
+ * Hashes an entry: SHA-256 over the previous hash and a canonical JSON array of the sequence number and the content. Anyone
+ * with the rows can verify it, because it needs no key.
+ */
+export const hashEntry = (previous: Uint8Array, sequence: number, entry: EntryContent): Uint8Array => {
+  const { bizId, atMicros, portal, actorId, workspaceId, action, targetId, outcome, requestId, clientIp } = entry
+  const content = [sequence, bizId, atMicros, portal, actorId, workspaceId, action, targetId, outcome, requestId]
+  return createHash('sha256')
+    .update(previous)
+    .update(canonicalJson([...content, clientIp, entry.detail]))
+    .digest()
+}
 
 const batchSize = 500
 
@@ -11,14 +25,14 @@ const sealBatch = (database: Database): Promise<number> =>
     for (const entry of await unsealedEntries(tx, batchSize)) {
       const previousHash = hash
       sequence += 1
-      hash = linkOf(previousHash, sequence, entry)
+      hash = hashEntry(previousHash, sequence, entry)
       seals.push({ bizId: entry.bizId, sequence, previousHash, hash })
     }
     if (seals.length > 0) await writeSeals(tx, seals, { sequence, hash })
     return seals.length
   })
 
-/** Seals all committed entries in batches, and returns their number. Aborting the signal stops it between two batches. */
+/** Seals all committed entries in batches and returns their number. Stops between two batches if the signal is aborted. */
 export const sealAuditLog = async (database: Database, signal?: AbortSignal): Promise<number> => {
   let sealed = 0
   for (;;) {

@@ -1,6 +1,6 @@
 import type { Database } from '../../database/index.ts'
-import { linkOf } from './chain-entry.ts'
-import { entryOutsideChain, type Head, readHead, type SealedEntry, sealedEntries } from './chain-store.ts'
+import { hashEntry } from './seal.ts'
+import { type Head, readHead, type SealedEntry, sealedEntries, unlinkedEntry } from './store.ts'
 
 export interface ChainBreak {
   /** Sequence number of the first broken or missing entry; 0 if the head is missing. */
@@ -15,29 +15,27 @@ export interface ChainVerdict {
   broken: ChainBreak | null
 }
 
+type OnProgress = (checked: number, total: number) => void
+
 const batchSize = 1_000
 
-const same = (a: Uint8Array, b: Uint8Array): boolean => Buffer.compare(a, b) === 0
+const areEqual = (a: Uint8Array, b: Uint8Array): boolean => Buffer.compare(a, b) === 0
 
 const checkEntry = (entry: SealedEntry, sequence: number, previous: Uint8Array): ChainBreak | null => {
   const { bizId } = entry.content
   if (entry.sequence !== sequence) return { sequence, bizId: null, reason: 'missing' }
-  if (!same(entry.previousHash, previous)) return { sequence, bizId, reason: 'unlinked' }
-  if (!same(entry.hash, linkOf(previous, sequence, entry.content))) return { sequence, bizId, reason: 'changed' }
+  if (!areEqual(entry.previousHash, previous)) return { sequence, bizId, reason: 'unlinked' }
+  if (!areEqual(entry.hash, hashEntry(previous, sequence, entry.content))) return { sequence, bizId, reason: 'changed' }
   return null
 }
 
-/** Finds sealed entries outside the chain: the head was set back, or they were sealed by hand. */
-const checkOutside = async (database: Database): Promise<ChainBreak | null> => {
-  const entry = await entryOutsideChain(database)
+/** Finds a sealed entry that the chain does not include: the head was set back, or the entry was sealed by hand. */
+const findUnlinkedEntry = async (database: Database): Promise<ChainBreak | null> => {
+  const entry = await unlinkedEntry(database)
   return entry ? { ...entry, reason: 'unlinked' } : null
 }
 
-const followChain = async (
-  database: Database,
-  head: Head,
-  onProgress: (done: number, all: number) => void,
-): Promise<ChainVerdict> => {
+const verifyChain = async (database: Database, head: Head, onProgress: OnProgress): Promise<ChainVerdict> => {
   let previous: Uint8Array = new Uint8Array(32)
   let sequence = 0
   onProgress(sequence, head.sequence)
@@ -54,21 +52,21 @@ const followChain = async (
     if (entries.length === 0)
       return { entriesChecked: sequence, broken: { sequence: sequence + 1, bizId: null, reason: 'missing' } }
   }
-  const broken = same(previous, head.hash)
-    ? await checkOutside(database)
+  const broken = areEqual(previous, head.hash)
+    ? await findUnlinkedEntry(database)
     : ({ sequence, bizId: null, reason: 'unlinked' } as const)
   return { entriesChecked: sequence, broken }
 }
 
 /**
- * Verifies the chain from its beginning to the head as of the start, in batches that do not block writers. Ignores entries
- * that are not sealed yet. Returns the first break, if any; `onProgress` gets the checked and the total number of entries.
+ * Verifies the chain up to the head as of the start, in batches that do not block writers. Ignores entries that are not
+ * sealed yet. Returns the first break, if any. `onProgress` gets the checked and the total number of entries.
  */
 export const verifyAuditLog = async (
   database: Database,
-  onProgress: (done: number, all: number) => void = () => undefined,
+  onProgress: OnProgress = () => undefined,
 ): Promise<ChainVerdict> => {
   const head = await readHead(database)
   if (!head) return { entriesChecked: 0, broken: { sequence: 0, bizId: null, reason: 'missing' } }
-  return followChain(database, head, onProgress)
+  return verifyChain(database, head, onProgress)
 }

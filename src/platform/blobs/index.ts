@@ -4,8 +4,7 @@
  * orphan-cleanup.ts deletes it. download.ts serves a blob with ranges and conditions.
  */
 
-export { type Blobs, isBlobStoreUnavailable } from './blobs.ts'
-export { createByteMeter } from './byte-meter.ts'
+export { type Blobs, createByteMeter, isBlobStoreUnavailable } from './blobs.ts'
 export { type Downloadable, download } from './download.ts'
 export { openBlobs } from './open-blobs.ts'
 export { deleteOrphanBlobs } from './orphan-cleanup.ts'

@@ -1,11 +1,11 @@
 import { sql } from 'kysely'
-import { type Database, moment, type Tx } from '../../database/index.ts'
+import { type Database, type Tx, timestamptz } from '../../database/index.ts'
 import type { Instant } from '../../kernel/index.ts'
 
 /** Records keys before their blobs are written. Blobs that no row has claimed at `dueAt` are deleted. */
 export const addOrphanBlobs = async (store: Database | Tx, keys: readonly string[], dueAt: Instant): Promise<void> => {
   if (keys.length === 0) return
-  await sql`INSERT INTO unnamed_blobs (blob_key, due_at) SELECT unnest(${keys}::text[]), ${moment(dueAt)}`.execute(
+  await sql`INSERT INTO unnamed_blobs (blob_key, due_at) SELECT unnest(${keys}::text[]), ${timestamptz(dueAt)}`.execute(
     store,
   )
 }
@@ -37,7 +37,7 @@ export const markForDeletion = async (
   const due = database
     .selectFrom('unnamed_blobs')
     .select('blob_key')
-    .where('due_at', '<=', moment(at))
+    .where('due_at', '<=', timestamptz(at))
     .where('blob_key', 'like', `${area}/%`)
     .where(sql<boolean>`blob_key <> ALL (${excluded}::text[])`)
     .orderBy('due_at')
@@ -53,7 +53,9 @@ export const markForDeletion = async (
 
 /** Moves marked keys behind all other due keys. */
 export const postponeDeletion = async (database: Database, keys: readonly string[], at: Instant): Promise<void> => {
-  await sql`UPDATE unnamed_blobs SET due_at = ${moment(at)} WHERE blob_key = ANY (${keys}::text[])`.execute(database)
+  await sql`UPDATE unnamed_blobs SET due_at = ${timestamptz(at)} WHERE blob_key = ANY (${keys}::text[])`.execute(
+    database,
+  )
 }
 
 /** Removes marked keys, once their blobs are deleted. */

@@ -1,9 +1,29 @@
 import { LRUCache } from 'lru-cache'
 import { isValidAt, type Validity } from '../../database/index.ts'
 import { addMs, type Clock, type Instant } from '../../kernel/index.ts'
-
 import type { Cache, WindowName } from './cache.ts'
-import { emptyWindow, type ReplayWindow, spendIn } from './replay-window.ts'
+
+/** The spent sequence numbers: the highest, and a bit for each of the preceding ones (RFC 4303, section 3.4.3). */
+export interface ReplayWindow {
+  highest: number
+  /** Bit n: whether `highest - n` is spent. */
+  bits: bigint
+}
+
+export const emptyWindow: ReplayWindow = { highest: 0, bits: 0n }
+
+/** The window after spending a number; undefined if the number is spent, too old, or not a positive integer. */
+export const spendIn = (window: ReplayWindow, sequence: number, size: number): ReplayWindow | undefined => {
+  if (!Number.isSafeInteger(sequence) || sequence < 1) return undefined
+  const age = window.highest - sequence
+  if (age >= size) return undefined
+  if (age >= 0) {
+    const bit = 1n << BigInt(age)
+    return window.bits & bit ? undefined : { highest: window.highest, bits: window.bits | bit }
+  }
+  const moved = -age >= size ? 0n : BigInt.asUintN(size, window.bits << BigInt(-age))
+  return { highest: sequence, bits: moved | 1n }
+}
 
 interface WindowGroup {
   epoch: string
@@ -24,7 +44,7 @@ export const createMemoryCache = (clock: Clock, maximumEntries: number): Cache =
   // Bounded by sizes of 1, because `max` would allocate all entries in advance.
   const entries = new LRUCache<string, Entry>({ maxSize: maximumEntries, sizeCalculation: () => 1 })
 
-  const live = (key: string): Entry | undefined => {
+  const findLive = (key: string): Entry | undefined => {
     const entry = entries.get(key)
     if (entry && isValidAt(entry, clock.now())) return entry
     if (entry) entries.delete(key)
@@ -39,36 +59,36 @@ export const createMemoryCache = (clock: Clock, maximumEntries: number): Cache =
       entries.delete(key)
     }
   }
-  const put = (key: string, value: Entry['value'], ttl: number): void => {
+  const store = (key: string, value: Entry['value'], ttl: number): void => {
     const at = clock.now()
     evictExpired(at)
     entries.set(key, { value, from: at, until: addMs(at, ttl) })
   }
 
-  const groupAt = (key: string): WindowGroup | undefined => {
-    const value = live(key)?.value
+  const findGroup = (key: string): WindowGroup | undefined => {
+    const value = findLive(key)?.value
     return typeof value === 'object' ? value : undefined
   }
   const groupOf = ({ group, epoch }: WindowName): WindowGroup | undefined => {
-    const known = groupAt(group)
+    const known = findGroup(group)
     return known?.epoch === epoch ? known : undefined
   }
 
   return {
     increment: async (key, window) => {
-      const entry = live(key)
+      const entry = findLive(key)
       if (!entry || typeof entry.value !== 'number') {
-        put(key, 1, window)
+        store(key, 1, window)
         return { count: 1, remaining: window }
       }
       entry.value += 1
       return { count: entry.value, remaining: entry.until - clock.now() }
     },
     joinGroup: (key, { epoch, max, ttl }) => {
-      const group = groupAt(key) ?? { epoch, joined: 0, windows: new Map() }
+      const group = findGroup(key) ?? { epoch, joined: 0, windows: new Map() }
       if (group.joined >= max) return undefined
       group.joined += 1
-      put(key, group, ttl)
+      store(key, group, ttl)
       return group.epoch
     },
     spend: (window, sequence, size) => {

@@ -1,12 +1,83 @@
 import { z } from 'zod'
-import { type RedisConnection, RedisUnavailable, type Script } from '../redis/index.ts'
+import { type RedisConnection, RedisUnavailable, type Script, scriptOf } from '../redis/index.ts'
 import type { Cache, WindowName } from './cache.ts'
-import { closeWindowScript, incrementScript, isOpenScript, joinGroupScript, spendScript } from './redis-scripts.ts'
+
+/**
+ * KEYS: counter. ARGV: window in ms. Sets the TTL again if it is missing (an aborted write, a persisted key) or longer than
+ * the window (Redis's clock was set back, or a new master has another clock).
+ */
+const incrementScript = scriptOf(`
+local count = redis.call('INCR', KEYS[1])
+local remaining = redis.call('PTTL', KEYS[1])
+if remaining < 0 or remaining > tonumber(ARGV[1]) then
+  redis.call('PEXPIRE', KEYS[1], ARGV[1])
+  remaining = tonumber(ARGV[1])
+end
+return {count, remaining}`)
+
+/*
+ * A group of replay windows is one hash, so that Redis loses a group as a whole, including its epoch. Fields: `epoch`,
+ * `joined`, and the member id of each window in use. Ids are longer than both names.
+ */
+
+/** KEYS: group. ARGV: epoch of a new group, maximum number of members, TTL in ms. */
+const joinGroupScript = scriptOf(`
+local epoch = redis.call('HGET', KEYS[1], 'epoch')
+local joined = tonumber(redis.call('HGET', KEYS[1], 'joined') or 0)
+if joined >= tonumber(ARGV[2]) then return nil end
+if not epoch then
+  epoch = ARGV[1]
+  redis.call('HSET', KEYS[1], 'epoch', epoch)
+end
+redis.call('HSET', KEYS[1], 'joined', joined + 1)
+redis.call('PEXPIRE', KEYS[1], ARGV[3])
+return epoch`)
+
+/**
+ * KEYS: group. ARGV: epoch, member, sequence, size. A window is `<highest>:<digits>`: the digit at place n is 1 where
+ * `highest - n + 1` is spent, and missing digits are 0. A closed window is empty. The highest number is stored as it was
+ * sent, because Lua would round numbers near 2^53 to 14 digits.
+ */
+const spendScript = scriptOf(`
+if redis.call('HGET', KEYS[1], 'epoch') ~= ARGV[1] then return 0 end
+local window = redis.call('HGET', KEYS[1], ARGV[2]) or '0:'
+local highest, digits = string.match(window, '^(%d+):([01]*)$')
+if not highest then return 0 end
+local size = tonumber(ARGV[4])
+local age = tonumber(highest) - tonumber(ARGV[3])
+if age >= size then return 0 end
+if age < 0 then
+  highest = ARGV[3]
+  digits = string.sub('1' .. string.rep('0', math.min(-age, size) - 1) .. digits, 1, size)
+else
+  local place = age + 1
+  if string.sub(digits, place, place) == '1' then return 0 end
+  digits = digits .. string.rep('0', place - #digits)
+  digits = string.sub(digits, 1, place - 1) .. '1' .. string.sub(digits, place + 1)
+end
+redis.call('HSET', KEYS[1], ARGV[2], highest .. ':' .. digits)
+return 1`)
+
+/** KEYS: group. ARGV: epoch, member. */
+const isOpenScript = scriptOf(`
+if redis.call('HGET', KEYS[1], 'epoch') ~= ARGV[1] then return 0 end
+if redis.call('HGET', KEYS[1], ARGV[2]) == '' then return 0 end
+return 1`)
+
+/**
+ * KEYS: group. ARGV: epoch, member. A full Redis rejects HSET unless the script has written before. So PEXPIRE, which
+ * needs no memory and changes nothing here, runs first.
+ */
+const closeWindowScript = scriptOf(`
+if redis.call('HGET', KEYS[1], 'epoch') ~= ARGV[1] then return 0 end
+redis.call('PEXPIRE', KEYS[1], redis.call('PTTL', KEYS[1]))
+redis.call('HSET', KEYS[1], ARGV[2], '')
+return 1`)
 
 const Text = z.string().nullable()
 const Pair = z.tuple([z.number(), z.number()])
 
-const parsed = <T>(schema: z.ZodType<T>, answer: unknown): T => {
+const parseReply = <T>(schema: z.ZodType<T>, answer: unknown): T => {
   const result = schema.safeParse(answer)
   if (!result.success) throw new RedisUnavailable(new Error('an answer of an unknown form'))
   return result.data
@@ -14,21 +85,22 @@ const parsed = <T>(schema: z.ZodType<T>, answer: unknown): T => {
 
 /** The cache shared by all replicas. Each call is one command or one script on one key, so it is atomic. */
 export const createRedisCache = (redis: RedisConnection) => {
-  const named = (key: string): string => `portico:${key}`
-  const onWindow = async (script: Script, { group, epoch, member }: WindowName, ...values: number[]) =>
-    (await redis.script(script, [named(group)], [epoch, member, ...values])) === 1
+  const redisKey = (key: string): string => `portico:${key}`
+  const runWindowScript = async (script: Script, { group, epoch, member }: WindowName, ...values: number[]) =>
+    (await redis.script(script, [redisKey(group)], [epoch, member, ...values])) === 1
   return {
     increment: async (key, window) => {
-      const answer = await redis.script(incrementScript, [named(key)], [Math.ceil(window)])
-      const [count, remaining] = parsed(Pair, answer)
+      const answer = await redis.script(incrementScript, [redisKey(key)], [Math.ceil(window)])
+      const [count, remaining] = parseReply(Pair, answer)
       return { count, remaining }
     },
     joinGroup: async (group, { epoch, max, ttl }) =>
-      parsed(Text, await redis.script(joinGroupScript, [named(group)], [epoch, max, Math.ceil(ttl)])) ?? undefined,
+      parseReply(Text, await redis.script(joinGroupScript, [redisKey(group)], [epoch, max, Math.ceil(ttl)])) ??
+      undefined,
     spend: async (window, sequence, size) =>
-      Number.isSafeInteger(sequence) && sequence >= 1 && onWindow(spendScript, window, sequence, size),
-    isOpen: async (window) => onWindow(isOpenScript, window),
-    closeWindow: async (window) => void (await onWindow(closeWindowScript, window)),
+      Number.isSafeInteger(sequence) && sequence >= 1 && runWindowScript(spendScript, window, sequence, size),
+    isOpen: async (window) => runWindowScript(isOpenScript, window),
+    closeWindow: async (window) => void (await runWindowScript(closeWindowScript, window)),
     // The caller owns the connection.
     close: async () => undefined,
   } satisfies Cache

@@ -6,8 +6,8 @@ export interface TtlCache<T> {
   /** Returns the cached value, synchronously if it is resolved; otherwise the result of `load`. */
   read(key: string, load: () => Promise<T>): MaybePromise<T>
   /** The next read loads the value again. Call this after the change is committed. */
-  forget(key: string): void
-  forgetAll(): void
+  invalidate(key: string): void
+  clear(): void
 }
 
 interface Entry<T> {
@@ -38,7 +38,7 @@ export const createTtlCache = <T>(clock: Clock, { ms, max }: { ms: number; max: 
       )
       return entry.pending
     },
-    forget: (key) => void entries.delete(key),
-    forgetAll: () => entries.clear(),
+    invalidate: (key) => void entries.delete(key),
+    clear: () => entries.clear(),
   }
 }

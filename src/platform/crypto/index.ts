@@ -1,9 +1,8 @@
 /**
- * Keyed digests, encryption at rest and password hashes. All keys derive from the deployment's secret key, one for each
- * purpose (key-derivation.ts).
+ * Keyed digests, encryption at rest and password hashes. Start with secret-key.ts: it derives one key per purpose from the
+ * deployment's secret key. Depends on the kernel only.
  */
 
 export { decodeBase64url, isCompactJws } from './base64url.ts'
-export { createKeyedDigest, type KeyedDigest } from './keyed-digest.ts'
 export { createPasswordHasher, type PasswordHasher } from './password-hasher.ts'
-export { createSecretBox, type SecretBox } from './secret-box.ts'
+export { createKeyedDigest, createSecretBox, type KeyedDigest, type SecretBox } from './secret-key.ts'

@@ -1,7 +1,60 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import i18next from 'i18next'
-import { type Code, type CodedFamily, fallbackLocale, type Locale, locales, type Words } from '../../kernel/index.ts'
-import { readTexts } from './catalogue.ts'
-import { type CodedOverrides, codedValues } from './coded-values.ts'
+import { load } from 'js-yaml'
+import {
+  type Code,
+  type CodedFamily,
+  type CodedValue,
+  fallbackLocale,
+  type Locale,
+  locales,
+  type Words,
+} from '../../kernel/index.ts'
+
+/** The texts of one language by full key, such as `coded.roleType.OWNER.label`. */
+export type Texts = Readonly<Record<string, string>>
+
+const flatten = (node: unknown, key: string, into: Record<string, string>): void => {
+  if (typeof node === 'string') {
+    into[key] = node
+    return
+  }
+  if (typeof node !== 'object' || node === null) throw new TypeError(`${key || 'the file'} holds no text`)
+  for (const [name, child] of Object.entries(node)) flatten(child, key === '' ? name : `${key}.${name}`, into)
+}
+
+/** Reads `<directory>/<locale>.yaml`. Keys are flat, because codes contain dots and colons. */
+export const readTexts = (directory: string, locale: Locale): Texts => {
+  const file = join(directory, `${locale}.yaml`)
+  const texts: Record<string, string> = {}
+  try {
+    flatten(load(readFileSync(file, 'utf8')), '', texts)
+  } catch (cause) {
+    throw new Error(`the texts of ${file} cannot be read`, { cause })
+  }
+  return texts
+}
+
+/** A deployment's own numbers, by family and code (`codedValues` in the configuration). */
+export type CodedOverrides = Readonly<Record<string, Readonly<Record<string, number>>>>
+
+/** All coded values of one language by `<family>.<code>`. The values are frozen, because all responses share them. */
+const codedValues = (
+  families: Iterable<CodedFamily>,
+  textOf: (key: string) => string,
+  overrides: CodedOverrides,
+): ReadonlyMap<string, CodedValue> => {
+  const result = new Map<string, CodedValue>()
+  for (const { name, values } of families) {
+    for (const [code, number] of Object.entries(values)) {
+      const key = `${name}.${code}`
+      const text = { label: textOf(`coded.${key}.label`), description: textOf(`coded.${key}.description`) }
+      result.set(key, Object.freeze({ code, value: overrides[name]?.[code] ?? number, ...text }))
+    }
+  }
+  return result
+}
 
 export interface WordsOptions {
   /** Contains `<locale>.yaml` for each language: config/locales. */

@@ -4,7 +4,7 @@
  * that may be lost with the process belongs in background-work.ts instead.
  */
 
-export { failedJobCleanup } from './cleanup.ts'
 export type { JobFacts, JobKind } from './job.ts'
+export { failedJobCleanup } from './job.ts'
 export { createJobRunner, queueFailureKind } from './runner.ts'
 export { enqueueJob } from './store.ts'

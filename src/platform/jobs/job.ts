@@ -1,3 +1,7 @@
+import type { Database } from '../../database/index.ts'
+import { addMs, type Clock, hours } from '../../kernel/index.ts'
+import { deleteFailedJobs } from './store.ts'
+
 /** The context of one attempt. */
 export interface JobFacts {
   jobId: string
@@ -22,3 +26,18 @@ export interface JobKind {
   /** Runs before a job is given up. Must be idempotent, too. */
   abandon?(payload: unknown): Promise<void>
 }
+
+interface Ports {
+  database: Database
+  clock: Clock
+  /** How long failed jobs are kept for inspection. */
+  failedKeptMs: number
+}
+
+/** The recurring job that deletes old failed jobs. */
+export const failedJobCleanup = ({ database, clock, failedKeptMs }: Ports): JobKind => ({
+  name: 'jobs.forgetFailed',
+  attempts: 1,
+  everyMs: hours(1),
+  work: () => deleteFailedJobs(database, addMs(clock.now(), -failedKeptMs)),
+})

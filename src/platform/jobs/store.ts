@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import { type Database, moment, type Tx } from '../../database/index.ts'
+import { type Database, type Tx, timestamptz } from '../../database/index.ts'
 import { addMs, type Ids, type Instant, toDate } from '../../kernel/index.ts'
 
 export interface Lease {
@@ -18,11 +18,11 @@ export const enqueueJob = async (
 ): Promise<void> => {
   await tx
     .insertInto('jobs')
-    .values({ ...waiting(ids, kind, at), payload: JSON.stringify(payload), every_ms: null })
+    .values({ ...newJob(ids, kind, at), payload: JSON.stringify(payload), every_ms: null })
     .execute()
 }
 
-const waiting = (ids: Ids, kind: string, at: Instant) => ({
+const newJob = (ids: Ids, kind: string, at: Instant) => ({
   biz_id: ids.next<'job'>(),
   kind,
   status: 'WAITING' as const,
@@ -33,15 +33,15 @@ const waiting = (ids: Ids, kind: string, at: Instant) => ({
 })
 
 /** Creates the row of a recurring kind if it is missing. A shortened interval applies immediately. */
-export const keepRecurring = async (
+export const upsertRecurringJob = async (
   database: Database,
   ids: Ids,
   { kind, everyMs, at, firstAt }: { kind: string; everyMs: number; at: Instant; firstAt: Instant },
 ): Promise<void> => {
-  const next = moment(addMs(at, everyMs))
+  const next = timestamptz(addMs(at, everyMs))
   await database
     .insertInto('jobs')
-    .values({ ...waiting(ids, kind, at), run_at: toDate(firstAt), payload: '{}', every_ms: everyMs })
+    .values({ ...newJob(ids, kind, at), run_at: toDate(firstAt), payload: '{}', every_ms: everyMs })
     .onConflict((conflict) =>
       conflict
         .column('kind')
@@ -70,11 +70,11 @@ export const leaseJob = async (
     .where('status', '!=', 'FAILED')
     .where((eb) =>
       eb.or([
-        eb('run_at', '<=', moment(at)),
-        sql<boolean>`run_at > ${moment(addMs(at, leaseMs))} + coalesce(every_ms, ${maxBackoffMs}) * interval '1 ms'`,
+        eb('run_at', '<=', timestamptz(at)),
+        sql<boolean>`run_at > ${timestamptz(addMs(at, leaseMs))} + coalesce(every_ms, ${maxBackoffMs}) * interval '1 ms'`,
       ]),
     )
-    .where((eb) => eb.or([eb('lease_until', 'is', null), eb('lease_until', '<=', moment(at))]))
+    .where((eb) => eb.or([eb('lease_until', 'is', null), eb('lease_until', '<=', timestamptz(at))]))
     .orderBy('run_at')
     .limit(1)
     .forUpdate()
@@ -136,5 +136,5 @@ export const returnJob = async (
 
 /** Deletes failed jobs whose last attempt was due before an instant. */
 export const deleteFailedJobs = async (database: Database, before: Instant): Promise<void> => {
-  await database.deleteFrom('jobs').where('status', '=', 'FAILED').where('run_at', '<', moment(before)).execute()
+  await database.deleteFrom('jobs').where('status', '=', 'FAILED').where('run_at', '<', timestamptz(before)).execute()
 }

@@ -5,8 +5,7 @@
  */
 
 export type { Mailer, MailTemplate } from './mailer.ts'
-export { createOutbox, type Outbox } from './outbox.ts'
-export { outboxPage } from './outbox-page.ts'
-export { createSharedOutbox } from './shared-outbox.ts'
+export { createOutbox, type Outbox, outboxPage } from './outbox.ts'
+export { createSharedOutbox } from './outbox-store.ts'
 export { openSmtpMailer } from './smtp.ts'
 export { type MailTexts, readMailTexts } from './templates.ts'

@@ -1,8 +1,13 @@
 import { sql } from 'kysely'
+import { z } from 'zod'
 import type { Database } from '../../database/index.ts'
+import { type Clock, locales, toInstant } from '../../kernel/index.ts'
+import { mailTemplateNames } from './mailer.ts'
+import { composeMail, type ReadableOutbox } from './outbox.ts'
+import type { MailTexts } from './templates.ts'
 
 /** Stores a mail, and deletes all but the last `limit` mails. */
-export const keepMail = async (database: Database, mail: object, limit: number): Promise<void> => {
+const insertMail = async (database: Database, mail: object, limit: number): Promise<void> => {
   await database
     .insertInto('development_outbox')
     .values({ mail: JSON.stringify(mail) })
@@ -14,7 +19,29 @@ export const keepMail = async (database: Database, mail: object, limit: number):
 }
 
 /** Newest first. */
-export const keptMails = async (database: Database): Promise<unknown[]> => {
+const readMails = async (database: Database): Promise<unknown[]> => {
   const rows = await database.selectFrom('development_outbox').select('mail').orderBy('sequence', 'desc').execute()
   return rows.map(({ mail }) => mail)
 }
+
+const StoredMail = z.object({
+  to: z.string(),
+  template: z.enum(mailTemplateNames),
+  locale: z.enum(locales),
+  subject: z.string(),
+  text: z.string(),
+  html: z.string(),
+  at: z.int().transform(toInstant),
+})
+
+/** The development mailer of several processes. Keeps mails in the database, so that each process shows all of them. */
+export const createSharedOutbox = (
+  texts: MailTexts,
+  clock: Clock,
+  limit: number,
+  database: Database,
+): ReadableOutbox => ({
+  send: async (mail) => insertMail(database, composeMail(texts, clock, mail), limit),
+  list: async () => z.array(StoredMail).parse(await readMails(database)),
+  close: async () => undefined,
+})

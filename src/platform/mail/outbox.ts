@@ -1,6 +1,7 @@
-import { type Clock, type Instant, type Locale, parseMailbox } from '../../kernel/index.ts'
+import { hash } from 'node:crypto'
+import { type Clock, type Instant, type Locale, parseMailbox, toIso } from '../../kernel/index.ts'
 import type { Mail, Mailer, MailTemplate } from './mailer.ts'
-import { renderMail } from './render.ts'
+import { escapeHtml, renderMail } from './render.ts'
 import type { MailText, MailTexts } from './templates.ts'
 
 export interface OutboxMail extends MailText {
@@ -39,3 +40,32 @@ export const createOutbox = (texts: MailTexts, clock: Clock, limit: number): Out
     close: async () => undefined,
   }
 }
+
+/** Break long links and names at the edge of the screen. */
+const style = 'body{overflow-wrap:anywhere}pre{white-space:pre-wrap}'
+
+const head = [
+  '<meta charset="utf-8">',
+  '<meta name="viewport" content="width=device-width, initial-scale=1">',
+  '<meta name="color-scheme" content="light dark">',
+  '<title>Outbox</title>',
+  `<style>${style}</style>`,
+].join('')
+
+/** Mails cannot run or load anything. Only this page's style applies. */
+const policy = `default-src 'none'; style-src 'sha256-${hash('sha256', style, 'base64')}'; frame-ancestors 'none'`
+
+const article = ({ at, to, locale, subject, text }: OutboxMail): string => {
+  const mail = `<h2 lang="${locale}">${escapeHtml(subject)}</h2><p>${toIso(at)} · to ${escapeHtml(to)}</p>`
+  return `<article>${mail}<pre lang="${locale}">${escapeHtml(text)}</pre></article>`
+}
+
+/** Renders the development outbox as a page (/mail) and as JSON (/mail.json: an array, newest first). */
+export const outboxPage = (outbox: ReadableOutbox) => ({
+  policy,
+  json: async () => (await outbox.list()).map((mail) => ({ ...mail, at: toIso(mail.at) })),
+  html: async () =>
+    `<!doctype html><html lang="en">${head}<main><h1>Outbox</h1>${
+      (await outbox.list()).map(article).join('') || '<p>No mail yet.</p>'
+    }</main></html>`,
+})

@@ -18,12 +18,12 @@ const placeholders = (text: string): string[] => [...text.matchAll(placeholder)]
 /** The errors of a text by field: an unknown value, or a missing one. */
 const findErrors = (mail: MailText, names: readonly string[]): string[] =>
   parts.flatMap((part) => {
-    const held = placeholders(mail[part])
-    const lacking = part === 'subject' ? [] : names.filter((name) => !held.includes(name))
-    const unknown = held.filter((name) => !names.includes(name))
+    const used = placeholders(mail[part])
+    const missing = part === 'subject' ? [] : names.filter((name) => !used.includes(name))
+    const unknown = used.filter((name) => !names.includes(name))
     return [
       ...unknown.map((name) => `${part}: the mail has no value ${name}`),
-      ...lacking.map((name) => `${part}: {{${name}}} is missing`),
+      ...missing.map((name) => `${part}: {{${name}}} is missing`),
     ]
   })
 

@@ -51,11 +51,11 @@ const connectionOptions = ({ connectTimeoutMs }: RedisTarget) =>
 /** Creates a client of a server or a cluster, not connected yet. */
 export const createClient = (target: RedisTarget): Redis | Cluster => {
   const options = connectionOptions(target)
-  const waitless = { lazyConnect: true, enableOfflineQueue: false } as const
-  if (!target.cluster) return new Redis(target.url, { ...options, ...waitless, retryStrategy: retryDelay })
+  const failFast = { lazyConnect: true, enableOfflineQueue: false } as const
+  if (!target.cluster) return new Redis(target.url, { ...options, ...failFast, retryStrategy: retryDelay })
   const { hostname, port, username, password, protocol } = new URL(target.url)
   return new Cluster([{ host: hostname, port: Number(port || 6379) }], {
-    ...waitless,
+    ...failFast,
     // For this option 0 means no time at all, unlike elsewhere in ioredis.
     slotsRefreshTimeout: target.connectTimeoutMs || maxTimerMs,
     clusterRetryStrategy: retryDelay,

@@ -1,13 +1,65 @@
+import { hash } from 'node:crypto'
 import { withTimeout } from '../runtime/index.ts'
 import type { RedisTarget } from './client.ts'
-import { RedisUnavailable, withoutArguments } from './errors.ts'
-import { runScript, type Script, scriptOf } from './script.ts'
 
-type Parts = [command: string, ...values: (string | number)[]]
+/** A failure of Redis: unreachable, too slow, out of memory, or failing over. */
+export class RedisUnavailable extends Error {
+  constructor(cause: unknown) {
+    super(cause instanceof Error ? `Redis: ${cause.message}` : 'Redis', { cause })
+    this.name = 'RedisUnavailable'
+  }
+}
+
+const quotedArguments = /, with args beginning with:.*/
+
+/** Removes the arguments that Redis quotes in the error of an unknown command. They may be a password. */
+const withoutArguments = <E>(error: E): E => {
+  if (error instanceof Error) {
+    error.message = error.message.replace(quotedArguments, '')
+    if (error.stack) error.stack = error.stack.replace(quotedArguments, '')
+  }
+  return error
+}
+
+/** Whether an error means that Redis is unavailable. The request then fails with 503. */
+export const isRedisUnavailable = (error: unknown): boolean => error instanceof RedisUnavailable
+
+/** A Lua script and its SHA-1. */
+export interface Script {
+  text: string
+  sha: string
+}
+
+export const scriptOf = (text: string): Script => ({ text, sha: hash('sha1', text) })
+
+type Send = (...parts: [string, ...(string | number)[]]) => Promise<unknown>
+
+const isUnknown = (error: unknown): boolean => error instanceof Error && error.message.startsWith('NOSCRIPT')
+
+/**
+ * Runs a script by its SHA-1, and sends its text only if Redis does not know it: the first time on each node, and after a
+ * restart, a failover or SCRIPT FLUSH. Nothing is loaded in advance, so no load can fail.
+ */
+const runScript = async (
+  send: Send,
+  { text, sha }: Script,
+  keys: readonly string[],
+  values: readonly (string | number)[],
+): Promise<unknown> => {
+  const rest = [keys.length, ...keys, ...values]
+  try {
+    return await send('EVALSHA', sha, ...rest)
+  } catch (error) {
+    if (!isUnknown(error)) throw error
+    return send('EVAL', text, ...rest)
+  }
+}
+
+type CommandParts = [command: string, ...values: (string | number)[]]
 
 /** A connection to Redis. Every failure and timeout is a `RedisUnavailable`. */
 export interface RedisConnection {
-  command(...parts: Parts): Promise<unknown>
+  command(...parts: CommandParts): Promise<unknown>
   /** Runs a Lua script, atomically. All its keys must share one hash tag. */
   script(script: Script, keys: readonly string[], values: readonly (string | number)[]): Promise<unknown>
   /** Rejects if Redis does not respond or cannot run a script that writes, because it is full or a replica. */
@@ -30,9 +82,9 @@ export const openRedis = async (target: RedisTarget): Promise<RedisConnection> =
   const client = createClient(target)
   const subscriber = createClient(target)
   const listeners = new Map<string, (text: string) => void>()
-  const send = (...[name, ...values]: Parts): Promise<unknown> =>
+  const send = (...[name, ...values]: CommandParts): Promise<unknown> =>
     withTimeout(client.call(name, ...values), target.commandTimeoutMs)
-  const command = (...parts: Parts): Promise<unknown> => send(...parts).catch(unavailable)
+  const command = (...parts: CommandParts): Promise<unknown> => send(...parts).catch(unavailable)
   const script: RedisConnection['script'] = (text, keys, values) =>
     runScript(send, text, keys, values).catch(unavailable)
 

@@ -3,6 +3,11 @@
  * failure is a `RedisUnavailable`. client.ts configures ioredis; script.ts runs Lua scripts by their SHA-1.
  */
 
-export { openRedis, type RedisConnection } from './connection.ts'
-export { isRedisUnavailable, RedisUnavailable } from './errors.ts'
-export { type Script, scriptOf } from './script.ts'
+export {
+  isRedisUnavailable,
+  openRedis,
+  type RedisConnection,
+  RedisUnavailable,
+  type Script,
+  scriptOf,
+} from './connection.ts'

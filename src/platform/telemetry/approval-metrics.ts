@@ -7,13 +7,13 @@ const freshMs = 5_000
 const timeoutMs = 1_000
 
 interface Ports {
-  /** Number of waiting accounts by portal. Portals without any may be missing. */
+  /** Returns the number of waiting accounts by portal. Portals without any may be missing. */
   count(): Promise<ReadonlyMap<Portal, number>>
   clock: Clock
   onFault(error: unknown): void
 }
 
-/** Registers the number of accounts that wait for an operator's approval. Operators have no other notification. */
+/** Registers the number of accounts that wait for an operator's approval. Operators get no other notification. */
 export const createApprovalMetrics = (registry: Registry, { count, clock, onFault }: Ports): void => {
   let refreshedAt: Instant | null = null
   let refreshing: Promise<void> | null = null

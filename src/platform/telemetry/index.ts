@@ -1,12 +1,16 @@
 /**
- * Logs and metrics. logger.ts writes JSON lines through pino, in batches, to log-sink.ts. The *-metrics.ts files declare
- * Prometheus metrics; request-metrics.ts creates the registry that the others are added to.
+ * Logs and metrics. Start with logger.ts, which writes JSON lines through pino, in batches, to log-sink.ts. The
+ * *-metrics.ts files declare Prometheus metrics; request-metrics.ts creates their registry. Depends on the kernel and
+ * platform/runtime.
  */
 
 export { createApprovalMetrics } from './approval-metrics.ts'
-export { createBatchedHistogram } from './batched-histogram.ts'
-export { createLedgerMetrics } from './ledger-metrics.ts'
+export {
+  createBackgroundMetrics,
+  createJobMetrics,
+  createLedgerMetrics,
+  createQueueMetrics,
+} from './background-metrics.ts'
 export { createLogger } from './logger.ts'
 export { createPerimeterMetrics, type PerimeterMetrics } from './perimeter-metrics.ts'
-export { createMetrics, type Metrics } from './request-metrics.ts'
-export { createBackgroundMetrics, createJobMetrics, createQueueMetrics } from './work-metrics.ts'
+export { createBatchedHistogram, createMetrics, type Metrics } from './request-metrics.ts'

@@ -15,54 +15,67 @@ const countLines = (text: string): number => text.split('\n').length - 1
 /**
  * Writes texts of whole lines to a descriptor or file, in order and without blocking. Text that is not accepted (a full
  * disk, a closed reader) is tried again with the next text, so that logging never stops the process. `onResume` gets the
- * number of lines lost meanwhile.
+ * number of lines lost in between.
  */
-export const createLogSink = (dest: number | string, onResume: (lostLines: number) => void) => {
-  let isRefusing = false
-  let isLast = false
-  let isWriting = false
-  let attempts = 0
-  let lost = 0
-  const retryEAGAIN = (): boolean => !isLast || ++attempts < maxFinalAttempts
-  const fd = typeof dest === 'string' ? openSync(dest, 'a') : dest
-  const sink = new sonicBoom.SonicBoom({ fd, sync: false, maxLength: maxBufferedLength, retryEAGAIN })
-  sink.on('drop', (text: string) => {
-    lost += countLines(text)
-  })
-  sink.on('error', () => {
-    isRefusing = true
-  })
-  sink.on('write', () => {
-    isRefusing = false
-    const lostLines = lost
-    lost = 0
-    if (lostLines > 0) onResume(lostLines)
-  })
-  sink.on('drain', () => {
-    isWriting = false
-  })
-  return {
-    write: (text: string): void => {
-      isWriting = true
-      sink.write(text)
-    },
-    /**
-     * Writes the buffer and a last text synchronously at exit, if the destination accepts data. A libuv thread would end
-     * with the process, usually before it has written.
-     */
-    end: (text: string): void => {
-      isLast = true
-      // flushSync would retry a full disk forever.
-      if (isRefusing) return
-      try {
-        if (isWriting) wait(pendingWriteMs)
-        sink.flushSync()
-        const last = new sonicBoom.SonicBoom({ fd, sync: true, retryEAGAIN })
-        last.on('error', () => undefined)
-        last.write(text)
-      } catch {
-        // There is no other place to report it.
-      }
-    },
+export class LogSink {
+  readonly #fd: number
+  readonly #sink: sonicBoom.SonicBoom
+  #isRefusing = false
+  #isWriting = false
+  #isEnding = false
+  #finalAttempts = 0
+
+  constructor(destination: number | string, onResume: (lostLines: number) => void) {
+    this.#fd = typeof destination === 'string' ? openSync(destination, 'a') : destination
+    this.#sink = new sonicBoom.SonicBoom({
+      fd: this.#fd,
+      sync: false,
+      maxLength: maxBufferedLength,
+      retryEAGAIN: () => this.#mayRetry(),
+    })
+    let lost = 0
+    this.#sink.on('drop', (text: string) => {
+      lost += countLines(text)
+    })
+    this.#sink.on('error', () => {
+      this.#isRefusing = true
+    })
+    this.#sink.on('write', () => {
+      this.#isRefusing = false
+      const lostLines = lost
+      lost = 0
+      if (lostLines > 0) onResume(lostLines)
+    })
+    this.#sink.on('drain', () => {
+      this.#isWriting = false
+    })
+  }
+
+  write(text: string): void {
+    this.#isWriting = true
+    this.#sink.write(text)
+  }
+
+  /**
+   * Writes the buffer and a last text synchronously at exit, if the destination accepts data. A libuv thread would end with
+   * the process, usually before it has written.
+   */
+  end(text: string): void {
+    this.#isEnding = true
+    // flushSync would retry a full disk forever.
+    if (this.#isRefusing) return
+    try {
+      if (this.#isWriting) wait(pendingWriteMs)
+      this.#sink.flushSync()
+      const last = new sonicBoom.SonicBoom({ fd: this.#fd, sync: true, retryEAGAIN: () => this.#mayRetry() })
+      last.on('error', () => undefined)
+      last.write(text)
+    } catch {
+      // There is no other place to report it.
+    }
+  }
+
+  #mayRetry(): boolean {
+    return !this.#isEnding || ++this.#finalAttempts < maxFinalAttempts
   }
 }

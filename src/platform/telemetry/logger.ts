@@ -1,15 +1,49 @@
-import { type DestinationStream, type Logger, pino, stdSerializers } from 'pino'
+import { type DestinationStream, type Logger, levels, pino, stdSerializers, symbols } from 'pino'
 import { errorCode, toIso } from '../../kernel/index.ts'
 import { systemClock } from '../runtime/index.ts'
-import { createLogSink } from './log-sink.ts'
-import { speedUpPlainLines } from './plain-lines.ts'
+import { LogSink } from './log-sink.ts'
 
-/** Lines are written in batches of up to this many characters or milliseconds. One write per line costs more than the line. */
+/** pino's function that formats a line. `this` is the logger or a child of it. */
+type AsJson = (this: object, fields: object, message: string | undefined, level: number, time: string) => string
+
+const isAsJson = (value: unknown): value is AsJson => typeof value === 'function'
+
+/** The start of a line by level. */
+const starts = new Map(Object.entries(levels.values).map(([label, level]) => [level, `{"level":"${label}"`]))
+
+/** The JSON of plain fields without its last brace; undefined if only pino can represent them. */
+const openLine = (start: string, fields: object): string | undefined => {
+  try {
+    const text = JSON.stringify(fields)
+    return text === '{}' ? start : `${start},${text.slice(1, -1)}`
+  } catch {
+    return undefined
+  }
+}
+
+/**
+ * Formats plain lines with one JSON.stringify call, in a fifth of the time that pino needs to format each field. The
+ * logger must use level names, and have no fields of its own and no serializers or redaction except for `err`. Lines with
+ * an error and child loggers still go through pino, whose serializers remove secrets.
+ */
+export const speedUpPlainLines = (logger: Logger): void => {
+  const own: unknown = Reflect.get(logger, symbols.asJsonSym)
+  if (!isAsJson(own)) return
+  const asJson: AsJson = function (fields, message, level, time) {
+    const start = this === logger && !('err' in fields) ? starts.get(level) : undefined
+    const head = start === undefined ? undefined : openLine(start + time, fields)
+    if (head === undefined) return own.call(this, fields, message, level, time)
+    return message === undefined ? `${head}}\n` : `${head},"msg":${JSON.stringify(message)}}\n`
+  }
+  Reflect.set(logger, symbols.asJsonSym, asJson)
+}
+
+/** Limits of a batch, in characters and milliseconds. One write per line would cost more than the line itself. */
 const maxBatchLength = 65_536
 const flushIntervalMs = 100
 
 /** A destination that writes lines in batches. sonic-boom's own batching copies the whole buffer for each line. */
-const createBatchedDestination = (sink: ReturnType<typeof createLogSink>): DestinationStream => {
+const createBatchedDestination = (sink: LogSink): DestinationStream => {
   let batch = ''
   const flush = (): void => {
     if (batch === '') return
@@ -28,10 +62,10 @@ const createBatchedDestination = (sink: ReturnType<typeof createLogSink>): Desti
 }
 
 /**
- * Formats a line's time as ISO 8601, by the same clock as all stored times: a monotonic clock ignores corrections and
- * suspended machines. Caches the text for lines of the same millisecond.
+ * pino's `timestamp` option: the time in ISO 8601, by the same clock as all stored times. A monotonic clock would ignore
+ * corrections and suspended machines. Caches the text for lines of the same millisecond.
  */
-const isoTime = () => {
+const isoTime = (): (() => string) => {
   let last = 0
   let text = ''
   return (): string => {
@@ -59,12 +93,10 @@ const errorFields = (error: unknown): unknown => {
  * client input, so an event stays one line.
  */
 export const createLogger = (level: string, file?: string): Logger => {
-  const sink = createLogSink(file ?? 1, (lines) =>
-    logger.error({ lines }, 'lines of the log were lost: nothing took them'),
-  )
+  const sink = new LogSink(file ?? 1, (lines) => logger.error({ lines }, 'log lines lost: destination unavailable'))
   const formatters = { level: (label: string) => ({ level: label }) }
-  const form = { level, base: null, timestamp: isoTime(), formatters, serializers: { err: errorFields } }
-  const logger = pino(form, createBatchedDestination(sink))
+  const options = { level, base: null, timestamp: isoTime(), formatters, serializers: { err: errorFields } }
+  const logger = pino(options, createBatchedDestination(sink))
   speedUpPlainLines(logger)
   return logger
 }

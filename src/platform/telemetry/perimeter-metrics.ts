@@ -1,6 +1,6 @@
 import { Counter, type Registry } from 'prom-client'
 
-/** Counters of the perimeter. Every label has few values, and none that a client chooses. */
+/** Counters of requests that the perimeter rejects. Labels have few values, and clients cannot choose them. */
 export interface PerimeterMetrics {
   limitHit(limit: string): void
   channelSession(outcome: 'opened' | 'refused' | 'closed'): void
@@ -12,25 +12,25 @@ export const createPerimeterMetrics = (registry: Registry): PerimeterMetrics => 
   const registers = [registry]
   const limits = new Counter({
     name: 'portico_limit_hits_total',
-    help: 'Requests refused because a limit was spent, by limit',
+    help: 'Requests refused by a rate limit, by limit',
     labelNames: ['limit'],
     registers,
   })
   const sessions = new Counter({
     name: 'portico_channel_sessions_total',
-    help: 'Sessions of the secure channel, by what became of them',
+    help: 'Channel sessions opened, refused and closed',
     labelNames: ['outcome'],
     registers,
   })
   const bodies = new Counter({
     name: 'portico_channel_bodies_total',
-    help: 'Bodies that came through the secure channel, opened or refused',
+    help: 'Encrypted request bodies opened and refused',
     labelNames: ['outcome'],
     registers,
   })
   const malformed = new Counter({
     name: 'portico_malformed_requests_total',
-    help: 'Requests refused at the level of the parser, before any operation is known, by status',
+    help: 'Requests that the HTTP parser refused, by status',
     labelNames: ['status'],
     registers,
   })

@@ -12,7 +12,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import S3rver from '@20minutes/s3rver'
 import { ListObjectsV2Command, S3Client } from '@aws-sdk/client-s3'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
-import { parseByteRange } from '../../../src/platform/blobs/byte-range.ts'
+import { parseByteRange } from '../../../src/platform/blobs/download.ts'
 import { type Blobs, isBlobStoreUnavailable, openBlobs } from '../../../src/platform/blobs/index.ts'
 
 const key = () => `files/${randomUUID()}`

@@ -3,7 +3,7 @@ import { runInNewContext } from 'node:vm'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { createMemoryCache } from '../../../src/platform/cache/index.ts'
-import { emptyWindow, type ReplayWindow, spendIn } from '../../../src/platform/cache/replay-window.ts'
+import { emptyWindow, type ReplayWindow, spendIn } from '../../../src/platform/cache/memory-cache.ts'
 import { testClock } from '../../identity/clock.ts'
 
 setFlagsFromString('--expose-gc')

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { createRedisCache } from '../../../src/platform/cache/index.ts'
-import { emptyWindow, spendIn } from '../../../src/platform/cache/replay-window.ts'
+import { emptyWindow, spendIn } from '../../../src/platform/cache/memory-cache.ts'
 import { openRedis, type RedisConnection } from '../../../src/platform/redis/index.ts'
 import { startRedis } from '../../harness/redis.ts'
 import { startRedisCluster } from '../../harness/redis-cluster.ts'

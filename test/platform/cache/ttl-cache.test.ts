@@ -46,8 +46,8 @@ test('an answer that was under way when its key was forgotten is neither used ag
   const { lease, ask, asked } = created()
   const [come, failed] = [Promise.withResolvers<number>(), Promise.withResolvers<number>()]
   const before = [lease.read('a', () => come.promise), lease.read('b', () => failed.promise)]
-  lease.forget('a')
-  lease.forgetAll()
+  lease.invalidate('a')
+  lease.clear()
   expect([await lease.read('a', ask), await lease.read('b', ask)]).toEqual([1, 2])
   come.resolve(7)
   failed.reject(new Error('too late'))
@@ -58,9 +58,9 @@ test('an answer that was under way when its key was forgotten is neither used ag
 test('what is forgotten is asked for anew, by its key and all of it', async () => {
   const { lease, ask } = created()
   for (const key of ['a', 'b']) await lease.read(key, ask)
-  lease.forget('a')
+  lease.invalidate('a')
   expect([await lease.read('a', ask), lease.read('b', ask)]).toEqual([3, 2])
-  lease.forgetAll()
+  lease.clear()
   expect([await lease.read('a', ask), await lease.read('b', ask)]).toEqual([4, 5])
 })
 

@@ -302,9 +302,9 @@ describe('jobs on the database', () => {
     async (world) => {
       const { clock, left } = world
       const startedWith = async (everyMs: number, initialDelayMs = 0) => {
-        const { start, stop } = world.replica(async () => undefined, { everyMs, initialDelayMs, concurrency: 0 })
-        await start()
-        await stop()
+        const runner = world.replica(async () => undefined, { everyMs, initialDelayMs, concurrency: 0 })
+        await runner.start()
+        await runner.stop()
         return (await left()).map(({ run_at }) => run_at - clock.now())
       }
       expect([await startedWith(50_000, 3_000), await startedWith(50_000)]).toEqual([[3_000], [3_000]])

@@ -8,7 +8,7 @@ import { inspect } from 'node:util'
 import { afterAll, expect, test } from 'vitest'
 import { openRedis } from '../../../src/platform/redis/index.ts'
 import { createLogger } from '../../../src/platform/telemetry/index.ts'
-import { createLogSink } from '../../../src/platform/telemetry/log-sink.ts'
+import { LogSink } from '../../../src/platform/telemetry/log-sink.ts'
 import { startRedis } from '../../harness/redis.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'portico-logger-'))
@@ -103,10 +103,10 @@ withPipes('of what nobody takes no more than 16 MB are kept; how many lines were
   const filling = 'x'.repeat(1_048_576)
   const lines = await withoutReader((logger) => {
     for (let line = 0; line < 20; line += 1) logger.info({ line, filling })
-  }, 'were lost')
+  }, 'lines lost')
   const kept = lines.filter((line) => 'filling' in line).map(({ line }) => line)
   expect(kept).toEqual(Array.from({ length: 15 }, (_, line) => line))
-  const told = { level: 'error', lines: 5, msg: 'lines of the log were lost: nothing took them' }
+  const told = { level: 'error', lines: 5, msg: 'log lines lost: destination unavailable' }
   // Before or behind the next line: it is told as soon as the process hears that anything was taken.
   expect(lines.filter(({ level }) => level === 'error')).toMatchObject([told])
 })
@@ -118,7 +118,7 @@ withPipes(
     execFileSync('mkfifo', [pipe])
     const reader = () => openSync(pipe, constants.O_RDONLY | constants.O_NONBLOCK)
     const first = reader()
-    const sink = createLogSink(pipe, () => undefined)
+    const sink = new LogSink(pipe, () => undefined)
     sink.write('taken\n')
     await expect.poll(() => readNow(first)).toBe('taken\n')
     closeSync(first)

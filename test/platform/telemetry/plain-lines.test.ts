@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { type Logger, pino } from 'pino'
 import { describe, expect, test, vi } from 'vitest'
-import { speedUpPlainLines } from '../../../src/platform/telemetry/plain-lines.ts'
+import { speedUpPlainLines } from '../../../src/platform/telemetry/logger.ts'
 
 /** Two loggers of the same form, of which one writes plain lines, and what each has written. */
 const pair = () => {

@@ -1,4 +1,4 @@
-import { type Database, moment } from '../../../database/index.ts'
+import { type Database, timestamptz } from '../../../database/index.ts'
 import { type AccountId, type Instant, toIso } from '../../../kernel/index.ts'
 import { everyRow, type Row, type Source } from './source.ts'
 
@@ -12,8 +12,8 @@ export const loginHistorySource = (
 ): Source => {
   const page = ({ from, currentPage }: { from: Instant | undefined; currentPage: number }) => {
     let found = store.selectFrom('login_history').where('account_biz_id', '=', account)
-    if (from !== undefined) found = found.where('login_at', '>=', moment(from))
-    if (to !== undefined) found = found.where('login_at', '<=', moment(to))
+    if (from !== undefined) found = found.where('login_at', '>=', timestamptz(from))
+    if (to !== undefined) found = found.where('login_at', '<=', timestamptz(to))
     return found
       .select(['biz_id as bizId', 'login_at as createdAt', 'client_ip as clientIp', 'user_agent as userAgent'])
       .select(['login_result as loginResult', 'failure_reason as failureReason'])

@@ -2,8 +2,8 @@ import { PGlite } from '@electric-sql/pglite'
 import { Kysely, sql } from 'kysely'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { embeddedDialect } from '../../src/database/embedded/dialect.ts'
-import { type Database, type Given, statement, type Tables } from '../../src/database/index.ts'
-import { parsers } from '../../src/database/value-parsers.ts'
+import { type Database, type Param, statement, type Tables } from '../../src/database/index.ts'
+import { valueParsers } from '../../src/database/tables.ts'
 
 interface Values {
   text: string | null
@@ -14,7 +14,7 @@ interface Values {
 let pglite: PGlite
 let database: Database
 let built = 0
-const asked = statement((store, given: Given<Values>) => {
+const asked = statement((store, given: Param<Values>) => {
   built += 1
   return store.selectNoFrom([
     sql<string | null>`${given('text')}::text`.as('text'),
@@ -26,7 +26,7 @@ const asked = statement((store, given: Given<Values>) => {
 })
 
 beforeAll(async () => {
-  pglite = await PGlite.create({ parsers })
+  pglite = await PGlite.create({ parsers: valueParsers })
   database = new Kysely<Tables>({ dialect: embeddedDialect(pglite) })
 })
 afterAll(() => pglite.close())

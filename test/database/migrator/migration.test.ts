@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest'
-import { type SchemaOwner, sqlMigration } from '../../../src/database/migrator/migration.ts'
-import { pendingMigrations } from '../../../src/database/migrator/pending-migrations.ts'
+import { pendingMigrations, type SchemaOwner, sqlMigration } from '../../../src/database/migrator/migration.ts'
 
 const owner = (name: string, ...migrations: string[]): SchemaOwner => ({
   owner: name,

@@ -3,12 +3,12 @@ import { AbortedTransactionError, Kysely, sql } from 'kysely'
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
 import { embeddedDialect } from '../../../src/database/embedded/dialect.ts'
 import { isDatabaseUnavailable, sqlState } from '../../../src/database/errors.ts'
-import { parsers } from '../../../src/database/value-parsers.ts'
+import { valueParsers } from '../../../src/database/tables.ts'
 
 let pglite: PGlite
 let database: Kysely<{ things: { id: number; n: number } }>
 beforeAll(async () => {
-  pglite = await PGlite.create({ parsers })
+  pglite = await PGlite.create({ parsers: valueParsers })
   database = new Kysely({ dialect: embeddedDialect(pglite) })
   await sql`CREATE TABLE things (id int PRIMARY KEY, n int NOT NULL)`.execute(database)
 })
@@ -206,7 +206,7 @@ describe('a transaction', () => {
 })
 
 test('a store that has panicked is asked nothing any more, for it would never answer: all is refused as not available', async () => {
-  const own = await PGlite.create({ parsers })
+  const own = await PGlite.create({ parsers: valueParsers })
   const onPanic = vi.fn()
   const broken = new Kysely<object>({ dialect: embeddedDialect(own, onPanic) })
   const refused = () => sql`SELECT 1`.execute(broken).then(() => false, isDatabaseUnavailable)

@@ -1,6 +1,7 @@
 import { statfs } from 'node:fs/promises'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { type Kysely, sql } from 'kysely'
-import type { Tables } from '../tables.ts'
+import type { Database, Tables } from '../tables.ts'
 
 const intervalMs = 250
 const megabytes = (bytes: number): string => `${Math.floor(bytes / 1_048_576)} MB`
@@ -30,8 +31,8 @@ export const watchFreeSpace = (
   onChange: (isFull: boolean) => void,
 ): { stop(): void } => {
   let isFull = false
-  let looking = false
-  const look = async (): Promise<void> => {
+  let isChecking = false
+  const check = async (): Promise<void> => {
     const full = (await freeBytes(directory)) < minimum
     if (full === isFull) return
     await sql`SET default_transaction_read_only = ${sql.raw(full ? 'on' : 'off')}`.execute(database)
@@ -39,13 +40,28 @@ export const watchFreeSpace = (
     onChange(full)
   }
   const timer = setInterval(() => {
-    if (looking) return
-    looking = true
-    look()
+    if (isChecking) return
+    isChecking = true
+    check()
       .catch(() => undefined)
       .finally(() => {
-        looking = false
+        isChecking = false
       })
   }, intervalMs).unref()
   return { stop: () => clearInterval(timer) }
+}
+
+/**
+ * Vacuums all tables of the embedded store, because PGlite has no autovacuum. Yields to the event loop after each table:
+ * PGlite runs in this thread. ANALYZE is left out: it would cost 20 MB of memory, and our statements use keys.
+ */
+export const vacuum = async (database: Database, signal: AbortSignal): Promise<void> => {
+  const { rows } = await sql<{ name: string }>`
+    SELECT relname AS name FROM pg_class WHERE relkind = 'r' AND relnamespace = current_schema()::regnamespace
+  `.execute(database)
+  for (const { name } of rows) {
+    signal.throwIfAborted()
+    await sql`VACUUM ${sql.table(name)}`.execute(database)
+    await nextTurn()
+  }
 }

@@ -2,7 +2,7 @@ import { PGlite } from '@electric-sql/pglite'
 import { Kysely, sql } from 'kysely'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { embeddedDialect } from '../../../src/database/embedded/dialect.ts'
-import { vacuum } from '../../../src/database/embedded/vacuum.ts'
+import { vacuum } from '../../../src/database/embedded/disk-space.ts'
 import type { Tables } from '../../../src/database/tables.ts'
 
 let pglite: PGlite

@@ -3,7 +3,7 @@ import { Kysely, sql } from 'kysely'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { embeddedDialect } from '../../src/database/embedded/dialect.ts'
 import { isValidAt, validAt } from '../../src/database/index.ts'
-import { parsers } from '../../src/database/value-parsers.ts'
+import { valueParsers } from '../../src/database/tables.ts'
 import { type Instant, toDate, toInstant } from '../../src/kernel/index.ts'
 
 const from = toInstant(Date.UTC(2026, 0, 31, 12))
@@ -13,7 +13,7 @@ const until = toInstant(from + lifetimeMs)
 let pglite: PGlite
 let database: Kysely<object>
 beforeAll(async () => {
-  pglite = await PGlite.create({ parsers })
+  pglite = await PGlite.create({ parsers: valueParsers })
   database = new Kysely({ dialect: embeddedDialect(pglite) })
 })
 afterAll(() => pglite.close())
