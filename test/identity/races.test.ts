@@ -7,12 +7,6 @@ import { lockAccount } from '../../src/identity/accounts/store.ts'
 import { cancelLoginAttempts } from '../../src/identity/attempts/store.ts'
 import { refreshToken } from '../../src/identity/login/contract.ts'
 import {
-  activatePendingSecret,
-  putPendingSecret,
-  readOtp,
-  removeOtp,
-} from '../../src/identity/mfa/authenticator-store.ts'
-import {
   generateBackupCodes,
   revokeOtp,
   sendStepUpCode,
@@ -20,10 +14,11 @@ import {
   stepUp,
   verifyOtp,
 } from '../../src/identity/mfa/contract.ts'
+import { activatePendingSecret, putPendingSecret, readOtp, removeOtp } from '../../src/identity/mfa/store.ts'
 import { sealSecret } from '../../src/identity/mfa/totp.ts'
 import { forgotPassword, resetPassword } from '../../src/identity/passwords/contract.ts'
-import { strengthEstimator } from '../../src/identity/passwords/strength.ts'
-import { cancelPasswordTokens } from '../../src/identity/passwords/token-store.ts'
+import { strengthEstimator } from '../../src/identity/passwords/policy.ts'
+import { cancelPasswordTokens } from '../../src/identity/passwords/store.ts'
 import { configureSessions, terminateAllSessions } from '../../src/identity/sessions/contract.ts'
 import { toDate } from '../../src/kernel/index.ts'
 import { embeddedStore, postgresStore } from '../ledger/stores.ts'
