@@ -115,13 +115,13 @@ const verifyCountedPassword = async (
 ): Promise<Account> => {
   const { lockout } = ports
   const subject = lockout.loginSubject(context.portal, credentials.email)
-  await lockout.countFailure(subject)
+  const counted = await lockout.countFailure(subject)
   try {
     const account = await verifyPassword(ports, credentials, context)
-    await lockout.withdrawFailure(subject)
+    await lockout.withdrawFailure(counted)
     return account
   } catch (error) {
-    if (error instanceof Refusal && error.code === 'SYSTEM.UNAVAILABLE') await lockout.withdrawFailure(subject)
+    if (error instanceof Refusal && error.code === 'SYSTEM.UNAVAILABLE') await lockout.withdrawFailure(counted)
     throw error
   }
 }
