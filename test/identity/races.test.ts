@@ -35,7 +35,7 @@ import {
   mailedCode,
   signIn,
 } from './harness.ts'
-import { type Meanwhile, meanwhileIn } from './meanwhile.ts'
+import { interceptVerify, type RunAfterVerify } from './intercept-verify.ts'
 
 const stores = [
   { name: 'PGlite', open: embeddedStore, rounds: 6 },
@@ -47,7 +47,7 @@ describe.each(stores)('races on $name', ({ open, rounds }) => {
   let at: Harness
   let other: Harness['identity']
   let isThere = false
-  let meanwhile: Meanwhile
+  let meanwhile: RunAfterVerify
 
   beforeAll(async () => {
     const store = await open()
@@ -60,7 +60,7 @@ describe.each(stores)('races on $name', ({ open, rounds }) => {
         settings.portals.CONSUMER.forgot.limit = 10_000
       },
       (ports) => {
-        meanwhile = meanwhileIn(ports)
+        meanwhile = interceptVerify(ports)
       },
       store,
     )

@@ -53,7 +53,7 @@ export interface SentCode {
 export const addressSubject = (digest: KeyedDigest, email: string): string =>
   Buffer.from(digest('mail-quota', canonicalEmail(email))).toString('base64url')
 
-export interface MailToCount {
+export interface MailCount {
   portal: Portal
   /** An account id, or an `addressSubject`. */
   subject: string
@@ -66,7 +66,7 @@ export interface MailToCount {
  * is looked up, so that the refusal does not reveal whether it exists. Do not call inside a transaction: it would hold
  * the connection, and a retry would count twice.
  */
-export const countMail = async (cache: Cache, { portal, subject, kind, limit: rule }: MailToCount): Promise<void> => {
+export const countMail = async (cache: Cache, { portal, subject, kind, limit: rule }: MailCount): Promise<void> => {
   const { limit, windowMs } = rule
   const { count, remaining } = await cache.increment(`{mails:${portal}:${subject}}:${kind}`, windowMs)
   if (count <= limit) return

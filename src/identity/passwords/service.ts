@@ -78,7 +78,7 @@ const replacePassword = async (
   if (!(await setPassword(tx, account, hash, at))) throw wrongPassword('the password was changed concurrently')
   await cancelPasswordTokens(tx, portal, accountId, at)
   await cancelLoginAttempts(tx, portal, accountId, at)
-  const ending = { portal, accountId, keep: 0, except: sessionId, reason: 'PASSWORD_CHANGED' } as const
+  const ending = { portal, accountId, maxRemaining: 0, except: sessionId, reason: 'PASSWORD_CHANGED' } as const
   const ended = await endOldestSessions(tx, ending, at)
   const detail = { sessions: ended.length }
   await recordAct(tx, actOf(context), { workspaceId: null, targetId: accountId, detail })

@@ -32,7 +32,7 @@ const failed = 0
  * Inserts a line into an account's login history. The statement is the same if the account does not exist, so that a
  * failed sign-in takes as long for an unknown address as for a known one.
  */
-export const insertLoginHistory = async (tx: Tx, entry: LoginHistoryEntry, at: Instant): Promise<void> => {
+const insertLoginHistory = async (tx: Tx, entry: LoginHistoryEntry, at: Instant): Promise<void> => {
   await sql`
     INSERT INTO login_history
       (biz_id, portal, account_biz_id, login_at, client_ip, user_agent, login_result, failure_reason)

@@ -23,7 +23,7 @@ import {
   endSession,
   insertSession,
   readSessionConfiguration,
-  rememberDevice,
+  recordDevice,
   type SessionConfiguration,
   setMaxSessions,
 } from './store.ts'
@@ -54,7 +54,7 @@ export const configureSessions = async (
     const now = clock.now()
     await lockAccount(tx, portal, accountId)
     await setMaxSessions(tx, portal, accountId, maxSessions, now)
-    const ending = { portal, accountId, keep: maxSessions - 1, except: sessionId, reason: 'DISPLACED' } as const
+    const ending = { portal, accountId, maxRemaining: maxSessions - 1, except: sessionId, reason: 'DISPLACED' } as const
     const ended = await endOldestSessions(tx, ending, now)
     await recordAct(tx, actOf(context), { workspaceId: null, targetId: accountId, detail: { maxSessions } })
     return { ended, configuration: assertFound(await readSessionConfiguration(tx, portal, accountId)) }
@@ -89,7 +89,7 @@ export const terminateOtherSessions = async (
   const { portal, accountId, sessionId } = assertSession(context.caller)
   const ended = await inTransaction(database, async (tx) => {
     await lockAccount(tx, portal, accountId)
-    const ending = { portal, accountId, keep: 0, except: sessionId, reason: 'TERMINATED' } as const
+    const ending = { portal, accountId, maxRemaining: 0, except: sessionId, reason: 'TERMINATED' } as const
     const sessions = await endOldestSessions(tx, ending, clock.now())
     const detail = { sessions: sessions.length }
     await recordAct(tx, actOf(context), { workspaceId: null, targetId: accountId, detail })
@@ -136,7 +136,13 @@ export const startSession = async (
   now: Instant,
 ): Promise<StartedSession> => {
   const { portal, id: accountId } = account
-  const ending = { portal, accountId, keep: account.maxSessions - 1, except: null, reason: 'DISPLACED' } as const
+  const ending = {
+    portal,
+    accountId,
+    maxRemaining: account.maxSessions - 1,
+    except: null,
+    reason: 'DISPLACED',
+  } as const
   const displaced = await endOldestSessions(tx, ending, now)
   const sessionId = ids.next<'session'>()
   const clientDigest = digest('client-hash', clientHash)
@@ -147,6 +153,6 @@ export const startSession = async (
   const refreshToken = mintToken(randomness)
   const first = { digest: digest('refresh-token', refreshToken), portal, sessionId, parent: null, expiresAt }
   await insertRefreshToken(tx, first, now)
-  const isNewDevice = await rememberDevice(tx, accountId, clientDigest, now)
+  const isNewDevice = await recordDevice(tx, accountId, clientDigest, now)
   return { sessionId, refreshToken, expiresAt, isNewDevice, displaced }
 }

@@ -12,7 +12,7 @@ import {
 import type { SessionEndReason } from './schema.ts'
 
 /** SQL condition: the session has not expired. The same rule as `hasExpired` in rules.ts. */
-export const isUnexpired = (now: Instant | RawBuilder<Date>): RawBuilder<SqlBool> =>
+const isUnexpired = (now: Instant | RawBuilder<Date>): RawBuilder<SqlBool> =>
   sql<SqlBool>`(expires_at > ${moment(now)} AND ${validAt('last_activity_at', 'idle_expires_at', now)})`
 
 /** A session that has not ended, with the current rights of its account. It may have expired: see `hasExpired`. */
@@ -214,9 +214,9 @@ export const setMaxSessions = async (
 export interface SessionsToEnd {
   portal: Portal
   accountId: AccountId
-  /** Number of newest sessions to keep. */
-  keep: number
-  /** A session to keep in addition. */
+  /** Number of newest sessions that stay open. */
+  maxRemaining: number
+  /** A session that stays open in addition. */
   except: SessionId | null
   reason: SessionEndReason
 }
@@ -240,13 +240,13 @@ const updateOldest = statement((store, given: Given<SessionsToEnd & { now: Date 
         .where('biz_id', 'is distinct from', sql<SessionId>`${given('except')}::uuid`)
         .orderBy('login_at', 'desc')
         .orderBy('biz_id', 'desc')
-        .limit(given('keep')),
+        .limit(given('maxRemaining')),
     )
     .returning(['biz_id', isUnexpired(given('now')).as('wasActive')]),
 )
 
 /**
- * Ends an account's oldest sessions, down to `keep`. Returns those that were active. Expired sessions are ended as well:
+ * Ends an account's oldest sessions, down to `maxRemaining`. Returns those that were active. Expired sessions are ended as well:
  * they would be valid again after a clock that ran ahead is corrected. The caller must have locked the account's row.
  */
 export const endOldestSessions = async (tx: Tx, ending: SessionsToEnd, at: Instant): Promise<SessionId[]> => {
@@ -260,10 +260,10 @@ export const endSessions = (
   { portal, id }: { portal: Portal; id: AccountId },
   reason: SessionEndReason,
   at: Instant,
-): Promise<SessionId[]> => endOldestSessions(tx, { portal, accountId: id, keep: 0, except: null, reason }, at)
+): Promise<SessionId[]> => endOldestSessions(tx, { portal, accountId: id, maxRemaining: 0, except: null, reason }, at)
 
 /** Stores the client that an account signs in with. Returns whether it is new. */
-export const rememberDevice = async (
+export const recordDevice = async (
   tx: Tx,
   accountId: AccountId,
   clientDigest: Uint8Array,
