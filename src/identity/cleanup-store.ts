@@ -1,7 +1,7 @@
 import { type RawBuilder, type SqlBool, sql } from 'kysely'
 import { type Database, timestamptz } from '../database/index.ts'
 import { addMs, days, type Instant } from '../kernel/index.ts'
-import { failureRetentionMs, type LockoutRule } from './lockout/store.ts'
+import { failureRetentionMs, type LockoutRule } from './lockout/rules.ts'
 
 /** Kept to answer questions about past sessions; the code no longer reads them. */
 const sessionRetentionMs = days(30)

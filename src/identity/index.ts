@@ -1,8 +1,8 @@
 /*
  * What the gateway serves itself: sign-in, sessions, second factors, passwords, registration, IP whitelists and the secure
  * channel. One folder per capability; a folder imports only from folders before it in this order: accounts, notices,
- * tokens, codes, lockout, login-history, attempts, sessions, mfa, ip-whitelist, passwords, login, registration. The secure
- * channel stands alone. Start with `createIdentity`, then read the `contract.ts` and `handlers.ts` of a capability.
+ * tokens, codes, lockout, attempts, sessions, mfa, passwords, ip-whitelist, login, registration. The secure channel imports
+ * none of them. Start with `createIdentity`, then read the `contract.ts`, `handlers.ts` and `service.ts` of a capability.
  */
 import type { JSONWebKeySet } from 'jose'
 import type { Database, Tx } from '../database/index.ts'
@@ -15,10 +15,10 @@ import { deleteExpired } from './cleanup-store.ts'
 import { createAddressGuard } from './ip-whitelist/guard.ts'
 import { ipWhitelistHandlers } from './ip-whitelist/handlers.ts'
 import { Lockout } from './lockout/service.ts'
-import { createLoginConcurrency } from './login/concurrency.ts'
 import { loginHandlers } from './login/handlers.ts'
+import { createLoginConcurrency } from './login/service.ts'
 import { mfaHandlers } from './mfa/handlers.ts'
-import { noticeMailJob } from './notices/mail-job.ts'
+import { noticeMailJob } from './notices/service.ts'
 import { passwordHandlers } from './passwords/handlers.ts'
 import type { GuardedAccount, IdentityPorts } from './ports.ts'
 import { registrationHandlers } from './registration/handlers.ts'
@@ -27,8 +27,7 @@ import { SessionAuthenticator } from './sessions/authenticate.ts'
 import { sessionHandlers } from './sessions/handlers.ts'
 import { createSessionCache } from './sessions/session-cache.ts'
 import type { IdentitySettings } from './settings.ts'
-import { createAccessTokens } from './tokens/access-tokens.ts'
-import { createAssertionSigner } from './tokens/assertion-signer.ts'
+import { createAccessTokens, createAssertionSigner } from './tokens/jwt.ts'
 import { createSigningKeys } from './tokens/signing-keys.ts'
 import { VerifiedTokens } from './tokens/verified-tokens.ts'
 
@@ -37,9 +36,9 @@ export { accountByEmail } from './accounts/store.ts'
 export { disableWhitelistByEmail } from './ip-whitelist/service.ts'
 export { assertPasswordAllowed } from './passwords/policy.ts'
 export type { IdentityPorts, OpenOwnWorkspace } from './ports.ts'
-export { endSessions } from './sessions/limit-store.ts'
+export { endSessions } from './sessions/store.ts'
 export { fixedSettings, type IdentitySettings } from './settings.ts'
-export { assertionType } from './tokens/claims.ts'
+export { assertionType } from './tokens/rules.ts'
 export { createSigningKeys } from './tokens/signing-keys.ts'
 
 export interface Identity {

@@ -4,11 +4,10 @@ import { attempts } from './attempts/schema.ts'
 import { codes } from './codes/schema.ts'
 import { ipWhitelist } from './ip-whitelist/schema.ts'
 import { lockout } from './lockout/schema.ts'
-import { loginHistory } from './login-history/schema.ts'
 import { mfa } from './mfa/schema.ts'
 import { passwords } from './passwords/schema.ts'
 import { secureChannel } from './secure-channel/schema.ts'
-import { sessions } from './sessions/schema.ts'
+import { loginHistory, sessions } from './sessions/schema.ts'
 import { tokens } from './tokens/schema.ts'
 
 /** Each capability defines its tables in its own `schema.ts`. Most tables reference `accounts`; `tokens` references `sessions`. */

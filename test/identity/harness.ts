@@ -30,7 +30,7 @@ import { type TestDatabase, testDatabase } from './database.ts'
 export { facts } from '../harness/facts.ts'
 
 /** Settings of a gateway without any configuration. */
-export const settingsAsDelivered = (): IdentitySettings => identitySettings(loadConfiguration({}))
+export const defaultSettings = (): IdentitySettings => identitySettings(loadConfiguration({}))
 
 const secretKey = new Uint8Array(32).fill(7)
 const password = 'correct horse battery staple'
@@ -43,7 +43,7 @@ export interface Harness {
   outbox: Outbox
   background: BackgroundWork
   /** Everything that was logged as an error. */
-  faults: unknown[]
+  loggedErrors: unknown[]
   /** Another replica on the same store. */
   replica(): Promise<Identity>
   account(
@@ -66,7 +66,7 @@ export const harness = async (
     systemRandomness,
   )
   const clock = testClock()
-  const settings = settingsAsDelivered()
+  const settings = defaultSettings()
   change(settings)
   const outbox = createOutbox(await readMailTexts('config/mail'), clock, 50)
   const ports: IdentityPorts = {
@@ -96,7 +96,7 @@ export const harness = async (
     clock,
     outbox,
     background,
-    faults,
+    loggedErrors: faults,
     replica: () => createIdentity(ports, settings),
     account: async (email, { portal = 'CONSUMER', ...more } = {}) => {
       const made = await identity.provideAccount({ portal, email, password, name: 'Test', ...more })
@@ -141,11 +141,11 @@ export const jobRunner = (at: Harness) =>
     ...at.ports,
     settings: { concurrency: 1, pollMs: 1_000, leaseMs: 30_000 },
     kinds: at.identity.jobs,
-    onFailure: ({ error }) => void at.faults.push(error),
+    onFailure: ({ error }) => void at.loggedErrors.push(error),
   })
 
-export const doJobs = async (at: Harness, runner = jobRunner(at)): Promise<void> => {
-  while (await runner.runOne());
+export const runJobs = async (at: Harness, { runOne } = jobRunner(at)): Promise<void> => {
+  while (await runOne());
 }
 
 /** The refusal that a promise rejects with. */

@@ -7,12 +7,6 @@ import { lockAccount } from '../../src/identity/accounts/store.ts'
 import { cancelLoginAttempts } from '../../src/identity/attempts/store.ts'
 import { refreshToken } from '../../src/identity/login/contract.ts'
 import {
-  activatePendingSecret,
-  putPendingSecret,
-  readOtp,
-  removeOtp,
-} from '../../src/identity/mfa/authenticator-store.ts'
-import {
   generateBackupCodes,
   revokeOtp,
   sendStepUpCode,
@@ -20,10 +14,11 @@ import {
   stepUp,
   verifyOtp,
 } from '../../src/identity/mfa/contract.ts'
+import { activatePendingSecret, putPendingSecret, readOtp, removeOtp } from '../../src/identity/mfa/store.ts'
 import { sealSecret } from '../../src/identity/mfa/totp.ts'
 import { forgotPassword, resetPassword } from '../../src/identity/passwords/contract.ts'
-import { strengthEstimator } from '../../src/identity/passwords/strength.ts'
-import { cancelPasswordTokens } from '../../src/identity/passwords/token-store.ts'
+import { strengthEstimator } from '../../src/identity/passwords/policy.ts'
+import { cancelPasswordTokens } from '../../src/identity/passwords/store.ts'
 import { configureSessions, terminateAllSessions } from '../../src/identity/sessions/contract.ts'
 import { toDate } from '../../src/kernel/index.ts'
 import { embeddedStore, postgresStore } from '../ledger/stores.ts'
@@ -40,7 +35,7 @@ import {
   mailedCode,
   signIn,
 } from './harness.ts'
-import { type Meanwhile, meanwhileIn } from './meanwhile.ts'
+import { interceptVerify, type RunAfterVerify } from './intercept-verify.ts'
 
 const stores = [
   { name: 'PGlite', open: embeddedStore, rounds: 6 },
@@ -52,7 +47,7 @@ describe.each(stores)('races on $name', ({ open, rounds }) => {
   let at: Harness
   let other: Harness['identity']
   let isThere = false
-  let meanwhile: Meanwhile
+  let meanwhile: RunAfterVerify
 
   beforeAll(async () => {
     const store = await open()
@@ -65,7 +60,7 @@ describe.each(stores)('races on $name', ({ open, rounds }) => {
         settings.portals.CONSUMER.forgot.limit = 10_000
       },
       (ports) => {
-        meanwhile = meanwhileIn(ports)
+        meanwhile = interceptVerify(ports)
       },
       store,
     )

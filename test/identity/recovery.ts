@@ -13,22 +13,22 @@ export const recoveryHarness = (changePorts: (ports: IdentityPorts) => void): Pr
   }, changePorts)
 
 /** Calls an operation anonymously. */
-export const ask = <O extends Parameters<typeof call>[1]>(at: Harness, operation: O, body: unknown) =>
+export const callAnonymously = <O extends Parameters<typeof call>[1]>(at: Harness, operation: O, body: unknown) =>
   call(at.identity, operation, facts(at.clock), body)
 
 /** Requests a reset link and waits for its mail. */
-export const forgot = async (at: Harness, email: string): Promise<void> => {
-  await ask(at, forgotPassword, { email, turnstileToken: '' })
+export const requestResetLink = async (at: Harness, email: string): Promise<void> => {
+  await callAnonymously(at, forgotPassword, { email, turnstileToken: '' })
   await at.background.idle()
 }
 
 /** The token of the newest reset link to an address. */
-export const linkOf = (at: Harness, email: string): string | undefined =>
+export const resetTokenOf = (at: Harness, email: string): string | undefined =>
   /#token=([\w-]+)/.exec(at.outbox.list().find((mail) => mail.to === email)?.text ?? '')?.[1]
 
 /** A registration up to its code. */
 export const beginRegistration = async (at: Harness, email: string) => {
-  const { sessionId } = await ask(at, initiateRegistration, { email, turnstileToken: '' })
+  const { sessionId } = await callAnonymously(at, initiateRegistration, { email, turnstileToken: '' })
   await at.background.idle()
   return { sessionId, code: mailedCode(at, email) }
 }

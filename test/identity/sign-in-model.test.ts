@@ -9,13 +9,13 @@ import * as contract from '../../src/identity/sessions/contract.ts'
 import { type Caller, type Operation, Refusal, type RequestContext } from '../../src/kernel/index.ts'
 import { createLocalPubSub } from '../../src/platform/pubsub.ts'
 import { call, credential, facts, harness, mailedCode } from './harness.ts'
-import { type Command, deviceOf, limits, type Proof, plainSignIns, recent } from './sign-in-model.ts'
+import { type Command, createSignInModel, deviceOf, limits, type Proof, recent } from './sign-in-model.ts'
 
 const at = await harness(
   ({ portals, login, sessions }) => {
     portals.CONSUMER.codeSends.limit = 100_000
     portals.CONSUMER.forgot.limit = 100_000
-    sessions.maxConcurrent = limits.most
+    sessions.maxConcurrent = limits.maxSessions
     Object.assign(login, { attempts: limits.attempts, resendMs: 0 })
     login.failures.limit = limits.failures
   },
@@ -174,7 +174,7 @@ const openWorld = async () => {
       case 'terminate':
         return asOne(contract.terminateSession, { sessionId: recent(families, command.target)?.sessionId })
       case 'bound':
-        return asOne(contract.configureSessions, { maxConcurrentSessions: command.most })
+        return asOne(contract.configureSessions, { maxConcurrentSessions: command.maxSessions })
       case 'generate':
         own.oldCodes.push(...own.codes)
         own.codes = (await asOne(mfa.generateBackupCodes)).codes
@@ -225,7 +225,7 @@ const [account, device, place] = [fc.nat(crowd - 1), fc.nat(1), fc.constantFrom(
 const [login, session, target, link, token] = [fc.nat(3), fc.nat(3), fc.nat(7), fc.nat(2), fc.nat(2)]
 const other = fc.constantFrom(0, 0, 0, 0, 0, 1)
 const kind = <const K extends string>(name: K) => fc.constant(name)
-const [right, tabs, most] = [
+const [right, tabs, maxSessions] = [
   fc.constantFrom(true, true, false),
   fc.integer({ min: 1, max: 3 }),
   fc.integer({ min: 1, max: 4 }),
@@ -241,7 +241,7 @@ const command: fc.Arbitrary<Command> = fc.oneof(
   { weight: 10, arbitrary: fc.record({ kind: kind('refresh'), session, token, other, place, tabs }) },
   { weight: 4, arbitrary: fc.record({ kind: plain, session, place }) },
   { weight: 2, arbitrary: fc.record({ kind: kind('terminate'), session, target, place }) },
-  { weight: 1, arbitrary: fc.record({ kind: kind('bound'), session, most, place }) },
+  { weight: 1, arbitrary: fc.record({ kind: kind('bound'), session, maxSessions, place }) },
   { weight: 3, arbitrary: fc.record({ kind: kind('stepUp'), session, place, right }) },
   { weight: 3, arbitrary: fc.record({ kind: kind('allow'), session, place, places: set }) },
   { weight: 3, arbitrary: fc.record({ kind: kind('enable'), session, place }) },
@@ -267,7 +267,7 @@ const seed = Number(process.env.FC_SEED ?? Date.now() % 2 ** 31)
 test('any sequence of sign-ins, refreshes, step-ups, changes and ends matches the model', async () => {
   const course = fc.asyncProperty(courses, async (commands) => {
     const real = await openWorld()
-    const model = plainSignIns(crowd)
+    const model = createSignInModel(crowd)
     for (const [one, replica] of [...beginning, ...commands]) {
       expect(await refusalOf(real.act(one, replica)), JSON.stringify([one, replica])).toBe(model.act(one))
       at.clock.advance(1_000)

@@ -1,6 +1,6 @@
 /*
- * Who is signed in, and with what, in plain words. Accounts, devices and places go by their numbers, logins, sessions and
- * links by how many are newer; times in seconds.
+ * A model of sign-ins in plain data. Accounts, devices and client addresses (places) are indexes; sign-ins, sessions and
+ * links are indexes from the newest back. Times are in seconds.
  */
 
 /** A mailed code, right or wrong; or a backup code: valid, used, or of an older set. */
@@ -13,7 +13,7 @@ export type Command =
   | { kind: 'refresh'; session: number; token: number; other: number; place: number; tabs: number }
   | { kind: 'change' | 'logout' | 'terminateAll' | 'generate' | 'enable' | 'disable'; session: number; place: number }
   | { kind: 'terminate'; session: number; target: number; place: number }
-  | { kind: 'bound'; session: number; most: number; place: number }
+  | { kind: 'bound'; session: number; maxSessions: number; place: number }
   | { kind: 'stepUp'; session: number; place: number; right: boolean }
   | { kind: 'allow'; session: number; place: number; places: readonly number[] }
   | { kind: 'forgot'; account: number }
@@ -28,7 +28,7 @@ interface Failures {
   blockedUntil: number | null
 }
 interface Account {
-  most: number
+  maxSessions: number
   /** The addresses of the whitelist, once it is enabled. */
   places: readonly number[]
   guarded: boolean
@@ -40,24 +40,24 @@ interface Account {
 interface Login {
   account: Account
   device: number
-  begun: number
-  left: number
-  over: boolean
+  startedAt: number
+  triesLeft: number
+  spent: boolean
 }
 interface Session {
   account: Account
   device: number
-  begun: number
-  used: number
+  startedAt: number
+  usedAt: number
   steppedUp: number
   /** When its newest access token expires. */
   accessUntil: number
   ended: boolean
-  /** When each refresh token was used, in the order of the family. */
-  spent: (number | null)[]
+  /** When each refresh token of the family was used, oldest first. */
+  tokens: (number | null)[]
 }
 
-export const limits = { failures: 3, attempts: 3, most: 3, backups: 10 }
+export const limits = { failures: 3, attempts: 3, maxSessions: 3, backups: 10 }
 const [minute, hour] = [60, 3_600]
 const lives = { login: 10 * minute, link: 30 * minute, access: 15 * minute, idle: 30 * minute, session: 12 * hour }
 const window = 15 * minute
@@ -70,12 +70,19 @@ export const recent = <T>(list: readonly T[], index: number): T | undefined => l
 
 const none = (): Failures => ({ since: 0, count: 0, inARow: 0, blockedUntil: null })
 /** With a limit of ten per window, a hundred failures in a row lead to waits, too. */
-const judged = ({ count, inARow }: Failures): number => Math.max(count, inARow - 9 * limits.failures)
+const effectiveFailures = ({ count, inARow }: Failures): number => Math.max(count, inARow - 9 * limits.failures)
 
-export const plainSignIns = (accounts: number) => {
+export const createSignInModel = (accounts: number) => {
   const people = Array.from(
     { length: accounts },
-    (): Account => ({ most: limits.most, places: [], guarded: false, backups: 0, logins: none(), factors: none() }),
+    (): Account => ({
+      maxSessions: limits.maxSessions,
+      places: [],
+      guarded: false,
+      backups: 0,
+      logins: none(),
+      factors: none(),
+    }),
   )
   const person = (index: number): Account => {
     const found = people[index]
@@ -84,12 +91,12 @@ export const plainSignIns = (accounts: number) => {
   }
   const logins: Login[] = []
   const sessions: Session[] = []
-  const links: { account: Account; made: number; over: boolean }[] = []
+  const links: { account: Account; made: number; spent: boolean }[] = []
   let now = 0
 
-  const isRunning = ({ ended, begun, used }: Session): boolean =>
-    !ended && now < begun + lives.session && now < used + lives.idle
-  const isIn = ({ guarded, places }: Account, place: number): boolean => !guarded || places.includes(place)
+  const isRunning = ({ ended, startedAt, usedAt }: Session): boolean =>
+    !ended && now < startedAt + lives.session && now < usedAt + lives.idle
+  const isAllowedFrom = ({ guarded, places }: Account, place: number): boolean => !guarded || places.includes(place)
 
   /** Counts a failure in advance. Returns whether the check may go on. */
   const count = (tried: Failures): boolean => {
@@ -102,12 +109,12 @@ export const plainSignIns = (accounts: number) => {
     tried.inARow = now - last >= 24 * hour ? 1 : tried.inARow + 1
     if (tried.count === 0 || isOver) Object.assign(tried, { since: now, count: 1 })
     else tried.count += 1
-    const wait = Math.min(hour, minute * 2 ** (judged(tried) - limits.failures))
-    tried.blockedUntil = judged(tried) >= limits.failures ? now + wait : null
+    const wait = Math.min(hour, minute * 2 ** (effectiveFailures(tried) - limits.failures))
+    tried.blockedUntil = effectiveFailures(tried) >= limits.failures ? now + wait : null
     return true
   }
-  const uncount = (tried: Failures): void => {
-    tried.blockedUntil = judged(tried) > limits.failures ? now : null
+  const withdraw = (tried: Failures): void => {
+    tried.blockedUntil = effectiveFailures(tried) > limits.failures ? now : null
     tried.count -= 1
     tried.inARow -= 1
   }
@@ -117,68 +124,68 @@ export const plainSignIns = (accounts: number) => {
     const stay = new Set(keep === 0 ? [] : all.filter(isRunning).slice(-keep))
     for (const session of all) session.ended ||= !stay.has(session)
   }
-  const voidAll = (account: Account): void => {
-    for (const one of [...logins, ...links]) if (one.account === account) one.over = true
+  const cancelPending = (account: Account): void => {
+    for (const one of [...logins, ...links]) if (one.account === account) one.spent = true
   }
 
   const begin = (account: Account, device: number, right: boolean): string => {
     if (!count(account.logins)) return 'ACCESS.RATE_LIMITED'
     if (!right) return 'AUTH.INVALID_CREDENTIALS'
-    uncount(account.logins)
-    logins.push({ account, device, begun: now, left: limits.attempts, over: false })
+    withdraw(account.logins)
+    logins.push({ account, device, startedAt: now, triesLeft: limits.attempts, spent: false })
     return 'none'
   }
   const finish = (login: Login | undefined, other: number, place: number, proof: Proof): string => {
-    if (!login || login.over || login.left === 0 || now >= login.begun + lives.login) return unknown
+    if (!login || login.spent || login.triesLeft === 0 || now >= login.startedAt + lives.login) return unknown
     if (deviceOf(login, other) !== login.device) {
-      login.left -= 1
+      login.triesLeft -= 1
       return 'AUTH.CLIENT_MISMATCH'
     }
     const { account } = login
-    if (!isIn(account, place)) return 'ACCESS.IP_NOT_ALLOWED'
+    if (!isAllowedFrom(account, place)) return 'ACCESS.IP_NOT_ALLOWED'
     if (!count(account.logins)) return 'ACCESS.RATE_LIMITED'
-    login.left -= 1
+    login.triesLeft -= 1
     const isGood = proof === 'right' || (proof === 'backup' && account.backups > 0)
     if (!isGood) return 'AUTH.CODE_INVALID'
     if (proof === 'backup') account.backups -= 1
-    login.over = true
+    login.spent = true
     account.logins = none()
-    endAll(account, account.most - 1)
-    const times = { begun: now, used: now, steppedUp: now, accessUntil: now + lives.access }
-    sessions.push({ account, device: login.device, ...times, ended: false, spent: [null] })
+    endAll(account, account.maxSessions - 1)
+    const times = { startedAt: now, usedAt: now, steppedUp: now, accessUntil: now + lives.access }
+    sessions.push({ account, device: login.device, ...times, ended: false, tokens: [null] })
     return 'none'
   }
 
   /** A request with a session's newest access token from its own device. */
-  const enter = (session: Session | undefined, place: number): string => {
+  const authenticate = (session: Session | undefined, place: number): string => {
     if (!session || now >= session.accessUntil || !isRunning(session)) return invalid
-    if (!isIn(session.account, place)) return 'ACCESS.IP_NOT_ALLOWED'
-    if (now - session.used >= minute) session.used = now
+    if (!isAllowedFrom(session.account, place)) return 'ACCESS.IP_NOT_ALLOWED'
+    if (now - session.usedAt >= minute) session.usedAt = now
     return 'none'
   }
   const refresh = (session: Session | undefined, token: number, other: number, place: number): string => {
     if (!session || deviceOf(session, other) !== session.device || !isRunning(session)) return unknown
-    if (!isIn(session.account, place)) return 'ACCESS.IP_NOT_ALLOWED'
-    const at = session.spent.length - 1 - (token % session.spent.length)
-    const spent = session.spent[at] ?? null
+    if (!isAllowedFrom(session.account, place)) return 'ACCESS.IP_NOT_ALLOWED'
+    const at = session.tokens.length - 1 - (token % session.tokens.length)
+    const spent = session.tokens[at] ?? null
     if (spent !== null && now - spent > 30) {
       session.ended = true
       return unknown
     }
     if (spent === null) {
-      session.spent[at] = now
-      session.spent.push(null)
+      session.tokens[at] = now
+      session.tokens.push(null)
     }
-    session.used = now
-    session.accessUntil = Math.min(now + lives.access, session.begun + lives.session)
+    session.usedAt = now
+    session.accessUntil = Math.min(now + lives.access, session.startedAt + lives.session)
     return 'none'
   }
 
-  const within = (session: Session, command: Command): string => {
+  const perform = (session: Session, command: Command): string => {
     const { account } = session
     switch (command.kind) {
       case 'change':
-        voidAll(account)
+        cancelPending(account)
         endAll(account, 0, session)
         return 'none'
       case 'logout':
@@ -194,8 +201,8 @@ export const plainSignIns = (accounts: number) => {
         return 'none'
       }
       case 'bound':
-        account.most = command.most
-        endAll(account, command.most - 1, session)
+        account.maxSessions = command.maxSessions
+        endAll(account, command.maxSessions - 1, session)
         return 'none'
       case 'generate':
         account.backups = limits.backups
@@ -224,8 +231,8 @@ export const plainSignIns = (accounts: number) => {
 
   const reset = (index: number): string => {
     const link = recent(links, index)
-    if (!link || link.over || now >= link.made + lives.link) return unknown
-    voidAll(link.account)
+    if (!link || link.spent || now >= link.made + lives.link) return unknown
+    cancelPending(link.account)
     link.account.logins = none()
     endAll(link.account, 0)
     return 'none'
@@ -237,15 +244,15 @@ export const plainSignIns = (accounts: number) => {
       case 'begin':
         return begin(person(command.account), command.device, command.right)
       case 'signIn': {
-        const begun = begin(person(command.account), command.device, true)
-        return begun === 'none' ? finish(logins.at(-1), 0, 0, 'right') : begun
+        const startedAt = begin(person(command.account), command.device, true)
+        return startedAt === 'none' ? finish(logins.at(-1), 0, 0, 'right') : startedAt
       }
       case 'finish':
         return finish(recent(logins, command.login), command.other, command.place, command.proof)
       case 'refresh':
         return refresh(recent(sessions, command.session), command.token, command.other, command.place)
       case 'forgot':
-        links.push({ account: person(command.account), made: now, over: false })
+        links.push({ account: person(command.account), made: now, spent: false })
         return 'none'
       case 'reset':
         return reset(command.link)
@@ -256,10 +263,10 @@ export const plainSignIns = (accounts: number) => {
         return 'none'
       default: {
         const session = recent(sessions, command.session)
-        const entered = enter(session, command.place)
-        return session && entered === 'none' ? within(session, command) : entered
+        const entered = authenticate(session, command.place)
+        return session && entered === 'none' ? perform(session, command) : entered
       }
     }
   }
-  return { act, enter, sessions }
+  return { act, enter: authenticate, sessions }
 }

@@ -15,7 +15,7 @@ import { Ledger } from '../../src/ledger/index.ts'
 import { systemIds } from '../../src/platform/runtime/index.ts'
 import { type TestClock, testClock, walletMembers, words } from '../domains/world.ts'
 
-import { asker } from './ask.ts'
+import { handlerCaller } from './ask.ts'
 
 export interface TestWallet {
   id: WalletId
@@ -34,7 +34,7 @@ export interface Book {
   database: Database
   clock: TestClock
   ledger: Ledger
-  ask: ReturnType<typeof asker>
+  ask: ReturnType<typeof handlerCaller>
   workspace(kind?: 'LIVE' | 'SANDBOX'): Promise<WorkspaceId>
   /** A wallet with its opening funds, if any; in a workspace of its own unless one is given. */
   wallet(currency: string, funds?: string, workspace?: WorkspaceId): Promise<TestWallet>
@@ -95,7 +95,7 @@ export const createBook = async (database: Database, rules: Partial<TransferSett
     database,
     clock,
     ledger,
-    ask: asker([wallets.handlers, transfers.handlers], clock),
+    ask: handlerCaller([wallets.handlers, transfers.handlers], clock),
     workspace,
     wallet,
     available: async ({ id, workspace: home }) => {

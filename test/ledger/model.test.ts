@@ -3,7 +3,7 @@ import { afterAll, describe, expect, test } from 'vitest'
 import { approveTransfer, createTransfer, rejectTransfer } from '../../src/domains/transfers/contract.ts'
 import { systemIds } from '../../src/platform/runtime/index.ts'
 import { refusalOf } from '../domains/world.ts'
-import { createBook, type TestWallet } from './book.ts'
+import { createTestBank, type TestWallet } from './book.ts'
 import { type Answered, type Command, explained, opened, type Transfer } from './model.ts'
 import { everyStore } from './stores.ts'
 
@@ -33,7 +33,7 @@ describe.each(stores)('the book on $name', ({ name, database }) => {
   const checker = systemIds.next<'account'>()
 
   const openBook = async () => {
-    const book = await createBook(database, {
+    const book = await createTestBank(database, {
       approvalThreshold: { JPY: terms.limit.toString() },
       fixedFee: { JPY: terms.fee.toString() },
     })

@@ -2,7 +2,7 @@ import { addMs, type Instant, type Portal, Refusal, type RequestContext } from '
 import type { CodeOwner } from '../codes/store.ts'
 import type { IdentityPorts } from '../ports.ts'
 import type { IdentitySettings } from '../settings.ts'
-import { assertOpaqueToken, mintToken, sessionNotFound } from '../tokens/opaque-token.ts'
+import { assertOpaqueToken, mintToken, sessionNotFound } from '../tokens/rules.ts'
 import { type Attempt, type AttemptKind, type NewAttempt, readAttempt } from './store.ts'
 
 /** A pending attempt, found by the session id that its client presents. */

@@ -59,7 +59,7 @@ export const insertLoginAttempt = async (
   at: Instant,
 ): Promise<boolean> => {
   const row = rowOf(attempt, at)
-  const begun = await sql`
+  const inserted = await sql`
     INSERT INTO login_sessions
       (token_digest, portal, kind, account_biz_id, client_digest, attempts_left, created_at, expires_at)
     SELECT ${row.token_digest}::bytea, portal, 'LOGIN', biz_id, ${row.client_digest}::bytea, ${row.attempts_left}::int,
@@ -68,12 +68,12 @@ export const insertLoginAttempt = async (
     WHERE portal = ${row.portal} AND biz_id = ${verified.id} AND password_hash = ${verified.passwordHash}
     FOR SHARE
     RETURNING token_digest`.execute(store)
-  return begun.rows.length > 0
+  return inserted.rows.length > 0
 }
 
-type Named = { portal: Portal; digest: Uint8Array; now: Date }
+type PendingKey = { portal: Portal; digest: Uint8Array; now: Date }
 
-const findPending = statement((store, given: Param<Named & { kind: AttemptKind }>) =>
+const findPending = statement((store, given: Param<PendingKey & { kind: AttemptKind }>) =>
   store
     .selectFrom('login_sessions')
     .select([
@@ -103,7 +103,7 @@ export const readAttempt = (
 ): Promise<Attempt | undefined> => findPending.first(store, { portal, kind, digest, now: toDate(now) })
 
 /** Updates apply to pending attempts only. */
-const updatePending = (store: Store, given: Param<Named>) =>
+const updatePending = (store: Store, given: Param<PendingKey>) =>
   store
     .updateTable('login_sessions')
     .where('portal', '=', given('portal'))
@@ -112,7 +112,7 @@ const updatePending = (store: Store, given: Param<Named>) =>
     .where(validAt('created_at', 'expires_at', given('now')))
     .returning('token_digest')
 
-const decrementTries = statement((store, given: Param<Named>) =>
+const decrementTries = statement((store, given: Param<PendingKey>) =>
   updatePending(store, given)
     .set((row) => ({ attempts_left: row('attempts_left', '-', 1) }))
     .where('attempts_left', '>', 0),
@@ -122,7 +122,7 @@ const decrementTries = statement((store, given: Param<Named>) =>
 export const takeTry = async (database: Database, portal: Portal, digest: Uint8Array, now: Instant): Promise<boolean> =>
   (await decrementTries.first(database, { portal, digest, now: toDate(now) })) !== undefined
 
-const updateCodeSentAt = statement((store, given: Param<Named & { resendMs: number }>) =>
+const updateCodeSentAt = statement((store, given: Param<PendingKey & { resendMs: number }>) =>
   updatePending(store, given)
     .set({ code_sent_at: given('now') })
     .where((row) =>
@@ -139,7 +139,7 @@ export const claimCodeSending = async (
   resendMs: number,
 ): Promise<boolean> => (await updateCodeSentAt.first(tx, { portal, digest, now: toDate(now), resendMs })) !== undefined
 
-const updateEmailVerifiedAt = statement((store, given: Param<Named>) =>
+const updateEmailVerifiedAt = statement((store, given: Param<PendingKey>) =>
   updatePending(store, given)
     .set({ email_verified_at: given('now') })
     .where('kind', '=', 'REGISTRATION'),
@@ -149,7 +149,7 @@ const updateEmailVerifiedAt = statement((store, given: Param<Named>) =>
 export const recordVerifiedEmail = async (tx: Tx, portal: Portal, digest: Uint8Array, now: Instant): Promise<boolean> =>
   (await updateEmailVerifiedAt.first(tx, { portal, digest, now: toDate(now) })) !== undefined
 
-const updateSpentAt = statement((store, given: Param<Named>) =>
+const updateSpentAt = statement((store, given: Param<PendingKey>) =>
   updatePending(store, given).set({ spent_at: given('now') }),
 )
 

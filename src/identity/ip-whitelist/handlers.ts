@@ -1,7 +1,23 @@
-import { createHandlerTable, type HandlerTable } from '../../kernel/index.ts'
+import { createHandlerTable, type HandlerTable, toIso, toIsoOrNull } from '../../kernel/index.ts'
 import * as contract from './contract.ts'
-import { disableWhitelist, enableWhitelist, getWhitelist, replaceWhitelist, type WhitelistPorts } from './service.ts'
-import { toWhitelistView } from './view.ts'
+import {
+  disableWhitelist,
+  enableWhitelist,
+  getWhitelist,
+  replaceWhitelist,
+  type Whitelist,
+  type WhitelistPorts,
+} from './service.ts'
+
+const toWhitelistView = ({ enabled, entries }: Whitelist) => ({
+  enabled,
+  entries: entries.map(({ id, createdAt, lastMatchedAt, ...entry }) => ({
+    bizId: id,
+    ...entry,
+    createdAt: toIso(createdAt),
+    lastMatchedAt: toIsoOrNull(lastMatchedAt),
+  })),
+})
 
 /** The IP whitelist of the caller's account. */
 export const ipWhitelistHandlers = (ports: WhitelistPorts): HandlerTable =>

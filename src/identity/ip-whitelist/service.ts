@@ -1,20 +1,37 @@
 import { inTransaction, type Tx } from '../../database/index.ts'
-import type { AccountId, Caller, Portal } from '../../kernel/index.ts'
+import { type AccountId, type Caller, type Ids, type Portal, Refusal } from '../../kernel/index.ts'
 import { auditContextOf, recordSuccess } from '../../platform/audit/index.ts'
+import { containsAddress, ipVersion, parseRange } from '../../platform/ip-ranges.ts'
 import { lockOwnAccount, ownAccount } from '../accounts/service.ts'
 import { type Account, accountByEmail, lockAccount } from '../accounts/store.ts'
 import { type CredentialChange, queueNotice } from '../notices/service.ts'
 import type { AddressGuard, CallerContext, IdentityPorts } from '../ports.ts'
 import { assertSession } from '../sessions/rules.ts'
-
 import type { SessionPorts } from '../sessions/service.ts'
 import { listActiveSessions } from '../sessions/store.ts'
-import { assertCoversCaller, toNewEntry } from './rules.ts'
-import { listWhitelist, replaceEntries, setWhitelistEnabled } from './store.ts'
-import type { Whitelist } from './view.ts'
+import { listWhitelist, replaceEntries, setWhitelistEnabled, type WhitelistEntry } from './store.ts'
 
 export interface WhitelistPorts extends SessionPorts {
   addressGuard: AddressGuard
+}
+
+/** An account's IP whitelist. */
+export interface Whitelist {
+  enabled: boolean
+  entries: WhitelistEntry[]
+}
+
+/** A whitelist entry for an address or a range. */
+const toNewEntry = (ids: Ids, address: string) => ({
+  id: ids.next<'ipWhitelistEntry'>(),
+  address,
+  ipVersion: ipVersion(parseRange(address)),
+})
+
+/** Throws STATE.CONFLICT if the addresses do not cover the caller, who would lock themselves out. */
+const assertCoversCaller = (addresses: string[], clientIp: string): void => {
+  if (addresses.some((address) => containsAddress(parseRange(address), clientIp))) return
+  throw new Refusal('STATE.CONFLICT', { internal: 'the whitelist does not cover the caller' })
 }
 
 /** Changes the whitelist under the account's lock, records the change and mails a notice. */

@@ -1,14 +1,31 @@
-import type { Tx } from '../../database/index.ts'
+import { inTransaction, type Tx } from '../../database/index.ts'
 import { type AccountId, type Code, canonicalEmail, type Portal, Refusal, rateLimited } from '../../kernel/index.ts'
 import type { IdentityPorts } from '../ports.ts'
 import {
-  clearFailures,
-  countFailure,
-  type FailureSubject,
+  addFailure,
+  type Failures,
+  isLockedOut,
   type LockoutRule,
+  noFailures,
+  remainingFailures,
+  removeFailure,
+} from './rules.ts'
+import {
+  deleteFailures,
+  deleteSingleFailure,
+  type FailureSubject,
+  insertFailures,
+  lockFailures,
   readFailures,
-  withdrawFailure,
+  updateFailures,
 } from './store.ts'
+
+/** A failure that was counted before the password or code was checked. */
+export interface CountedFailure {
+  subject: FailureSubject
+  /** The failures of the subject, including this one. */
+  failures: Failures
+}
 
 /**
  * Limits wrong passwords and codes. A failure is counted before the password or code is checked, so that parallel
@@ -39,38 +56,60 @@ export class Lockout {
   }
 
   /** Counts a failure in advance. Throws ACCESS.RATE_LIMITED if the subject is locked out. */
-  async countFailure(subject: FailureSubject): Promise<void> {
-    const now = this.#ports.clock.now()
-    const blockedUntil = await countFailure(this.#ports.database, subject, this.#rule, now)
-    if (blockedUntil === undefined) return
-    const { limit, windowMs } = this.#rule
-    throw rateLimited(blockedUntil - now, 'too many failures for this e-mail', { name: 'failures', limit, windowMs })
+  async countFailure(subject: FailureSubject): Promise<CountedFailure> {
+    const { database, clock } = this.#ports
+    const now = clock.now()
+    // Most subjects have no failures: one statement suffices.
+    const first = addFailure(noFailures(now), this.#rule, now)
+    if (await insertFailures(database, subject, first)) return { subject, failures: first }
+    const failures = await inTransaction(database, async (tx) => {
+      const known = await lockFailures(tx, subject)
+      if (!known) return undefined
+      if (isLockedOut(known, this.#rule, now)) throw this.#lockedOut(known.lockedUntil - now)
+      const added = addFailure(known, this.#rule, now)
+      await updateFailures(tx, subject, added)
+      return added
+    })
+    // The failures were deleted after the insert: try it again.
+    return failures ? { subject, failures } : this.countFailure(subject)
   }
 
   /** Withdraws a failure that was counted in advance. */
-  withdrawFailure(subject: FailureSubject): Promise<void> {
-    return withdrawFailure(this.#ports.database, subject, this.#rule, this.#ports.clock.now())
+  async withdrawFailure({ subject, failures }: CountedFailure): Promise<void> {
+    const { database, clock } = this.#ports
+    const isOnly = failures.inWindow === 1 && failures.consecutive === 1
+    if (isOnly && (await deleteSingleFailure(database, subject, failures))) return
+    await inTransaction(database, async (tx) => {
+      const known = await lockFailures(tx, subject)
+      if (known) await updateFailures(tx, subject, removeFailure(known, this.#rule, clock.now()))
+    })
   }
 
   /** Runs `check` and counts a failure only if it is refused with `wrong`. */
   async countIfRefused<T>(subject: FailureSubject, wrong: Code, check: () => Promise<T>): Promise<T> {
-    await this.countFailure(subject)
+    const counted = await this.countFailure(subject)
     try {
       return await check()
     } catch (error) {
-      if (!(error instanceof Refusal && error.code === wrong)) await this.withdrawFailure(subject)
+      if (!(error instanceof Refusal && error.code === wrong)) await this.withdrawFailure(counted)
       throw error
     }
   }
 
   /** Deletes the failures of a subject. */
   clear(tx: Tx, subject: FailureSubject): Promise<void> {
-    return clearFailures(tx, subject)
+    return deleteFailures(tx, subject)
   }
 
-  /** How many more failures lead to no wait. */
+  /** Returns how many more failures are possible before a lockout. */
   async remainingFailures(subject: FailureSubject): Promise<number> {
     const { database, clock } = this.#ports
-    return Math.max(0, this.#rule.limit - (await readFailures(database, subject, this.#rule, clock.now())))
+    const now = clock.now()
+    return remainingFailures((await readFailures(database, subject)) ?? noFailures(now), this.#rule, now)
+  }
+
+  #lockedOut(remainingMs: number): Refusal {
+    const { limit, windowMs } = this.#rule
+    return rateLimited(remainingMs, 'too many failures for this e-mail', { name: 'failures', limit, windowMs })
   }
 }

@@ -1,14 +1,22 @@
-import { createHandlerTable, type HandlerTable } from '../../kernel/index.ts'
+import { accountStatus, createHandlerTable, type HandlerTable, type Locale, type Words } from '../../kernel/index.ts'
 import { toMethodView } from '../mfa/view.ts'
 import { refreshTokens } from '../sessions/refresh.ts'
 import { logout } from '../sessions/service.ts'
 import { completeLogin } from './complete.ts'
-
 import * as contract from './contract.ts'
-import { initiateLogin } from './initiate.ts'
-import type { LoginPorts } from './login-attempt.ts'
-import { sendLoginCode } from './send-code.ts'
-import { toInitiatedLoginView } from './view.ts'
+import { type InitiatedLogin, initiateLogin, type LoginPorts, sendLoginCode } from './service.ts'
+
+const toInitiatedLoginView = (
+  words: Words,
+  { sessionId, methods, expiresIn, accountStatus: status }: InitiatedLogin,
+  locale: Locale,
+) => ({
+  sessionId,
+  mfaMethods: methods.map((method) => toMethodView(words, method, locale)),
+  expiresIn,
+  accountStatus: status && words.coded(accountStatus, status, locale),
+  pendingApproval: status === 'PENDING_APPROVAL',
+})
 
 /** Sign-in, token refresh and sign-out. */
 export const loginHandlers = (ports: LoginPorts): HandlerTable => {

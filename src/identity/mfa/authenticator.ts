@@ -7,12 +7,10 @@ import { queueNotice } from '../notices/service.ts'
 import type { CallerContext } from '../ports.ts'
 import { readLastStepUp } from '../sessions/activity-store.ts'
 import { assertSession } from '../sessions/rules.ts'
-import { activatePendingSecret, putPendingSecret, readOtp, removeOtp } from './authenticator-store.ts'
-import type { MfaPorts } from './service.ts'
-import { stepUpCodeOwner } from './step-up.ts'
+import { type MfaPorts, stepUpCodeOwner } from './service.ts'
+import { activatePendingSecret, putPendingSecret, readOtp, removeOtp } from './store.ts'
 import { openSecret, otpauthUri, sealSecret, secretBytes, secretText, timeStepOf } from './totp.ts'
-import { verifyCode } from './verify-code.ts'
-import { verifyFactor } from './verify-factor.ts'
+import { verifyCode, verifyFactor } from './verify.ts'
 
 const conflict = (internal: string): Refusal => new Refusal('STATE.CONFLICT', { internal })
 

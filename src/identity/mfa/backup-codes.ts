@@ -7,7 +7,7 @@ import { lockOwnAccount } from '../accounts/service.ts'
 import { queueNotice } from '../notices/service.ts'
 import type { CallerContext, IdentityPorts } from '../ports.ts'
 
-import { replaceBackupCodes } from './backup-code-store.ts'
+import { replaceBackupCodes } from './store.ts'
 
 /** Crockford's base 32 (crockford.com/base32.html), which has no ambiguous letters. */
 const alphabet = '0123456789ABCDEFGHJKMNPQRSTVWXYZ'

@@ -2,12 +2,10 @@ import { createHandlerTable, type HandlerTable, toIso } from '../../kernel/index
 import { ownAccount } from '../accounts/service.ts'
 import type { CallerContext } from '../ports.ts'
 import { revokeAuthenticator, setupAuthenticator, verifyAuthenticator } from './authenticator.ts'
-import { readBackupCodeCounts } from './backup-code-store.ts'
 import { backupCodeCount, generateBackupCodes } from './backup-codes.ts'
-
 import * as contract from './contract.ts'
-import { listMfaMethods, type MfaPorts } from './service.ts'
-import { sendStepUpCode, stepUp } from './step-up.ts'
+import { listMfaMethods, type MfaPorts, sendStepUpCode, stepUp } from './service.ts'
+import { readBackupCodeCounts } from './store.ts'
 
 import { toMethodView, toMfaEntryView } from './view.ts'
 

@@ -4,13 +4,12 @@ import { recordSuccess, unauthenticatedAuditContext } from '../../platform/audit
 import { type Account, accountById, lockAccount } from '../accounts/store.ts'
 import { cancelLoginAttempts } from '../attempts/store.ts'
 import { queueNotice } from '../notices/service.ts'
-import { endSessions } from '../sessions/limit-store.ts'
-import { assertOpaqueToken, sessionNotFound } from '../tokens/opaque-token.ts'
+import { endSessions } from '../sessions/store.ts'
+import { assertOpaqueToken, sessionNotFound } from '../tokens/rules.ts'
 import { assertPasswordAllowed } from './policy.ts'
 import type { PasswordTokenPurpose } from './schema.ts'
 import type { PasswordPorts } from './service.ts'
-import { setPassword } from './store.ts'
-import { cancelPasswordTokens, findTokenAccount, spendPasswordToken, type TokenKey } from './token-store.ts'
+import { cancelPasswordTokens, findTokenAccount, setPassword, spendPasswordToken, type TokenKey } from './store.ts'
 
 const accountOfToken = async ({ database, clock }: PasswordPorts, key: TokenKey): Promise<Account> => {
   const id = await findTokenAccount(database, key, clock.now())

@@ -9,19 +9,17 @@ import {
 import { ownAccount } from '../accounts/service.ts'
 import { type Account, accountByEmail, lockAccount } from '../accounts/store.ts'
 import { cancelLoginAttempts } from '../attempts/store.ts'
-import { addressSubject, countMail } from '../codes/mail-quota.ts'
+import { addressSubject, countMail } from '../codes/service.ts'
 import type { Lockout } from '../lockout/service.ts'
 import { queueNotice } from '../notices/service.ts'
 import type { CallerContext, IdentityPorts } from '../ports.ts'
-import { endOldestSessions } from '../sessions/limit-store.ts'
 import { assertSession } from '../sessions/rules.ts'
-
 import type { SessionPorts } from '../sessions/service.ts'
+import { endOldestSessions } from '../sessions/store.ts'
 import type { IdentitySettings } from '../settings.ts'
-import { mintToken } from '../tokens/opaque-token.ts'
+import { mintToken } from '../tokens/rules.ts'
 import { assertPasswordAllowed } from './policy.ts'
-import { replaceHash, setPassword } from './store.ts'
-import { cancelPasswordTokens, insertPasswordToken } from './token-store.ts'
+import { cancelPasswordTokens, insertPasswordToken, replaceHash, setPassword } from './store.ts'
 
 export interface PasswordPorts extends SessionPorts {
   settings: IdentitySettings
@@ -88,7 +86,7 @@ const replacePassword = async (
   if (!(await setPassword(tx, account, hash, at))) throw wrongPassword('the password was changed concurrently')
   await cancelPasswordTokens(tx, portal, accountId, at)
   await cancelLoginAttempts(tx, portal, accountId, at)
-  const ending = { portal, accountId, keep: 0, except: sessionId, reason: 'PASSWORD_CHANGED' } as const
+  const ending = { portal, accountId, maxRemaining: 0, except: sessionId, reason: 'PASSWORD_CHANGED' } as const
   const ended = await endOldestSessions(tx, ending, at)
   const detail = { sessions: ended.length }
   await recordSuccess(tx, auditContextOf(context), { workspaceId: null, targetId: accountId, detail })

@@ -11,14 +11,14 @@ import {
 import { recordSuccess, unauthenticatedAuditContext } from '../../platform/audit/index.ts'
 import { insertAccount, type NewAccount } from '../accounts/store.ts'
 import { spendAttempt } from '../attempts/store.ts'
-import { insertPasswordToken } from '../passwords/token-store.ts'
-import { mintToken, sessionNotFound } from '../tokens/opaque-token.ts'
+import { insertPasswordToken } from '../passwords/store.ts'
+import { mintToken, sessionNotFound } from '../tokens/rules.ts'
 import {
   assertRegistrationOpen,
   findRegistration,
   type PendingRegistration,
   type RegistrationPorts,
-} from './registration-attempt.ts'
+} from './service.ts'
 
 /** What a person enters about themselves. */
 export interface Profile {

@@ -2,9 +2,7 @@ import { accountStatus, createHandlerTable, type HandlerTable } from '../../kern
 import { completeRegistration } from './complete.ts'
 
 import * as contract from './contract.ts'
-import { initiateRegistration } from './initiate.ts'
-import type { RegistrationPorts } from './registration-attempt.ts'
-import { verifyRegistrationEmail } from './verify-email.ts'
+import { initiateRegistration, type RegistrationPorts, verifyRegistrationEmail } from './service.ts'
 
 /** Self-registration. */
 export const registrationHandlers = (ports: RegistrationPorts): HandlerTable =>

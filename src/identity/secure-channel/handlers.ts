@@ -1,16 +1,42 @@
-import { createHandlerTable, type HandlerTable, Refusal } from '../../kernel/index.ts'
-
+import { createHandlerTable, type HandlerTable, type Instant, Refusal, toIso } from '../../kernel/index.ts'
 import type { ChannelSessions } from './channel-sessions.ts'
 import * as contract from './contract.ts'
 import type { KeyExchangeReader } from './key-exchange.ts'
-import type { ChannelKeyRing } from './key-ring.ts'
-import { toChannelSessionView, toPublicKeyView } from './view.ts'
+import type { ChannelKey, ChannelKeyRing } from './key-ring.ts'
 
 interface ChannelServices {
   keys: ChannelKeyRing
   sessions: ChannelSessions
   keyExchange: KeyExchangeReader
 }
+
+/** Instants have milliseconds; the contract requires nanoseconds. */
+const withNanoseconds = (iso: string): string => iso.replace('Z', '000000Z')
+
+const toPublicKeyView = ({ keyId, publicKey, createdAt, expiresAt }: ChannelKey) => ({
+  keyId,
+  publicKey: Buffer.from(publicKey).toString('base64'),
+  algorithm: 'RSA-OAEP-2048' as const,
+  keySize: 2048 as const,
+  createdAt: withNanoseconds(toIso(createdAt)),
+  expiresAt: toIso(expiresAt),
+})
+
+const toChannelSessionView = ({
+  sessionId,
+  createdAt,
+  expiresAt,
+}: {
+  sessionId: string
+  createdAt: Instant
+  expiresAt: Instant
+}) => ({
+  sessionId,
+  algorithm: 'A256GCM' as const,
+  expiresIn: Math.floor((expiresAt - createdAt) / 1_000),
+  createdAt: toIso(createdAt),
+  expiresAt: toIso(expiresAt),
+})
 
 /** Opens and closes channel sessions. */
 export const secureChannelHandlers = ({ keys, sessions, keyExchange }: ChannelServices): HandlerTable =>

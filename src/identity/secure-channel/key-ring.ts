@@ -3,7 +3,7 @@ import { promisify } from 'node:util'
 import { addMs, type Instant } from '../../kernel/index.ts'
 import type { IdentityPorts } from '../ports.ts'
 import type { IdentitySettings } from '../settings.ts'
-import { addChannelKey, readChannelKeys } from './key-store.ts'
+import { addChannelKey, readChannelKeys } from './store.ts'
 
 export interface ChannelKey {
   keyId: string

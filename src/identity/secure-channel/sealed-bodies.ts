@@ -1,8 +1,7 @@
 import type { ChannelPort, SealedRequest } from '../../gateway/pipeline/ports.ts'
 import { type Randomness, thenSync } from '../../kernel/index.ts'
 import type { ChannelSession, ChannelSessions } from './channel-sessions.ts'
-import { type CompactJwe, hasExactly, parseCompactJwe } from './compact-jwe.ts'
-import { decryptDirect, encryptDirect } from './direct-encryption.ts'
+import { type CompactJwe, decryptDirect, encryptDirect, hasExactly, parseCompactJwe } from './compact-jwe.ts'
 
 const nonceBytes = 12
 const keyBytes = 32

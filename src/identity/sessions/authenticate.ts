@@ -6,8 +6,8 @@ import { addMs, type Caller, type MaybePromise, type Permission, Refusal, thenSy
 import type { AddressGuard } from '../ports.ts'
 
 import type { IdentitySettings } from '../settings.ts'
-import type { AccessTokens } from '../tokens/access-tokens.ts'
-import type { AccessClaims } from '../tokens/claims.ts'
+import type { AccessTokens } from '../tokens/jwt.ts'
+import type { AccessClaims } from '../tokens/rules.ts'
 import type { VerifiedTokens } from '../tokens/verified-tokens.ts'
 import { recordActivity } from './activity-store.ts'
 import { hasExpired } from './rules.ts'

@@ -1,7 +1,6 @@
 import { createHandlerTable, type HandlerTable, mapPage, parseInterval } from '../../kernel/index.ts'
-import { listLoginHistory } from '../login-history/store.ts'
-
 import * as contract from './contract.ts'
+import { listLoginHistory } from './history-store.ts'
 import {
   configureSessions,
   getSessionConfiguration,

@@ -3,14 +3,9 @@ import { addMs, areWithin, type Instant, type RequestContext } from '../../kerne
 import { recordRefusal, unauthenticatedAuditContext } from '../../platform/audit/index.ts'
 import type { AddressGuard } from '../ports.ts'
 import type { IdentitySettings } from '../settings.ts'
-import type { AccessTokens } from '../tokens/access-tokens.ts'
-import { assertOpaqueToken, mintToken, sessionNotFound } from '../tokens/opaque-token.ts'
-import {
-  insertRefreshToken,
-  sessionOfRefreshToken,
-  spendRefreshToken,
-  usedRefreshToken,
-} from '../tokens/refresh-store.ts'
+import type { AccessTokens } from '../tokens/jwt.ts'
+import { assertOpaqueToken, mintToken, sessionNotFound } from '../tokens/rules.ts'
+import { insertRefreshToken, sessionOfRefreshToken, spendRefreshToken, usedRefreshToken } from '../tokens/store.ts'
 import { recordActivity } from './activity-store.ts'
 import { hasExpired } from './rules.ts'
 import type { SessionPorts } from './service.ts'

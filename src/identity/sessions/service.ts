@@ -1,17 +1,32 @@
-import { inTransaction } from '../../database/index.ts'
-import { bizId, type Caller, isBizId, notFound, Refusal } from '../../kernel/index.ts'
-import { auditContextOf, recordSuccess } from '../../platform/audit/index.ts'
-import { lockAccount } from '../accounts/store.ts'
-import type { CallerContext, IdentityPorts } from '../ports.ts'
+import { inTransaction, type Tx } from '../../database/index.ts'
 import {
-  endOldestSessions,
-  readSessionConfiguration,
-  type SessionConfiguration,
-  setMaxSessions,
-} from './limit-store.ts'
+  addMs,
+  bizId,
+  type Caller,
+  type Instant,
+  isBizId,
+  notFound,
+  Refusal,
+  type RequestContext,
+  type SessionId,
+} from '../../kernel/index.ts'
+import { auditContextOf, recordSuccess } from '../../platform/audit/index.ts'
+import { type Account, lockAccount } from '../accounts/store.ts'
+import type { CallerContext, IdentityPorts } from '../ports.ts'
+import type { IdentitySettings } from '../settings.ts'
+import { mintToken } from '../tokens/rules.ts'
+import { insertRefreshToken } from '../tokens/store.ts'
 import { assertSession } from './rules.ts'
 import type { SessionCache } from './session-cache.ts'
-import { endSession } from './store.ts'
+import {
+  endOldestSessions,
+  endSession,
+  insertSession,
+  readSessionConfiguration,
+  recordDevice,
+  type SessionConfiguration,
+  setMaxSessions,
+} from './store.ts'
 
 export interface SessionPorts extends IdentityPorts {
   sessionCache: SessionCache
@@ -39,7 +54,7 @@ export const configureSessions = async (
     const now = clock.now()
     await lockAccount(tx, portal, accountId)
     await setMaxSessions(tx, portal, accountId, maxSessions, now)
-    const ending = { portal, accountId, keep: maxSessions - 1, except: sessionId, reason: 'DISPLACED' } as const
+    const ending = { portal, accountId, maxRemaining: maxSessions - 1, except: sessionId, reason: 'DISPLACED' } as const
     const ended = await endOldestSessions(tx, ending, now)
     await recordSuccess(tx, auditContextOf(context), {
       workspaceId: null,
@@ -78,7 +93,7 @@ export const terminateOtherSessions = async (
   const { portal, accountId, sessionId } = assertSession(context.caller)
   const ended = await inTransaction(database, async (tx) => {
     await lockAccount(tx, portal, accountId)
-    const ending = { portal, accountId, keep: 0, except: sessionId, reason: 'TERMINATED' } as const
+    const ending = { portal, accountId, maxRemaining: 0, except: sessionId, reason: 'TERMINATED' } as const
     const sessions = await endOldestSessions(tx, ending, clock.now())
     const detail = { sessions: sessions.length }
     await recordSuccess(tx, auditContextOf(context), { workspaceId: null, targetId: accountId, detail })
@@ -101,4 +116,47 @@ export const logout = async (
   })
   sessionCache.invalidate(sessionId)
   return ended ? 1 : 0
+}
+
+export interface StartedSession {
+  sessionId: SessionId
+  refreshToken: string
+  expiresAt: Instant
+  isNewDevice: boolean
+  /** Sessions that were ended to stay within the limit. Invalidate them once the transaction is committed. */
+  displaced: SessionId[]
+}
+
+interface StartPorts extends IdentityPorts {
+  settings: IdentitySettings
+}
+
+/** Starts a session with its first refresh token. The caller must have locked the account's row. */
+export const startSession = async (
+  { ids, randomness, digest, settings }: StartPorts,
+  tx: Tx,
+  account: Account,
+  { clientHash, clientIp, userAgent }: RequestContext,
+  now: Instant,
+): Promise<StartedSession> => {
+  const { portal, id: accountId } = account
+  const ending = {
+    portal,
+    accountId,
+    maxRemaining: account.maxSessions - 1,
+    except: null,
+    reason: 'DISPLACED',
+  } as const
+  const displaced = await endOldestSessions(tx, ending, now)
+  const sessionId = ids.next<'session'>()
+  const clientDigest = digest('client-hash', clientHash)
+  const expiresAt = addMs(now, settings.sessions.absoluteMs)
+  const idleExpiresAt = addMs(now, settings.sessions.idleMs)
+  const session = { id: sessionId, portal, accountId, clientDigest, clientIp, userAgent, idleExpiresAt, expiresAt }
+  await insertSession(tx, session, now)
+  const refreshToken = mintToken(randomness)
+  const first = { digest: digest('refresh-token', refreshToken), portal, sessionId, parent: null, expiresAt }
+  await insertRefreshToken(tx, first, now)
+  const isNewDevice = await recordDevice(tx, accountId, clientDigest, now)
+  return { sessionId, refreshToken, expiresAt, isNewDevice, displaced }
 }

@@ -12,7 +12,7 @@ import {
 import type { SessionEndReason } from './schema.ts'
 
 /** SQL condition: the session has not expired. The same rule as `hasExpired` in rules.ts. */
-export const isUnexpired = (now: Instant | RawBuilder<Date>): RawBuilder<SqlBool> =>
+const isUnexpired = (now: Instant | RawBuilder<Date>): RawBuilder<SqlBool> =>
   sql<SqlBool>`(expires_at > ${timestamptz(now)} AND ${validAt('last_activity_at', 'idle_expires_at', now)})`
 
 /** A session that has not ended, with the current rights of its account. It may have expired: see `hasExpired`. */
@@ -166,3 +166,122 @@ export const listActiveSessions = (
     .orderBy('login_at', 'desc')
     .orderBy('biz_id', 'desc')
     .execute()
+
+/** The session settings of an account, and its last sign-in. */
+export interface SessionConfiguration {
+  accountId: AccountId
+  ssoEnabled: boolean
+  maxSessions: number
+  passwordChangedAt: Instant | null
+  lastLoginAt: Instant | null
+  lastLoginIp: string | null
+}
+
+export const readSessionConfiguration = (
+  store: Database | Tx,
+  portal: Portal,
+  accountId: AccountId,
+): Promise<SessionConfiguration | undefined> =>
+  store
+    .selectFrom('accounts')
+    .select([
+      'biz_id as accountId',
+      'sso_enabled as ssoEnabled',
+      'max_sessions as maxSessions',
+      'password_changed_at as passwordChangedAt',
+      'last_login_at as lastLoginAt',
+      'last_login_ip as lastLoginIp',
+    ])
+    .where('portal', '=', portal)
+    .where('biz_id', '=', accountId)
+    .executeTakeFirst()
+
+export const setMaxSessions = async (
+  tx: Tx,
+  portal: Portal,
+  accountId: AccountId,
+  maxSessions: number,
+  at: Instant,
+): Promise<void> => {
+  await tx
+    .updateTable('accounts')
+    .set({ max_sessions: maxSessions, updated_at: toDate(at) })
+    .where('portal', '=', portal)
+    .where('biz_id', '=', accountId)
+    .execute()
+}
+
+export interface SessionsToEnd {
+  portal: Portal
+  accountId: AccountId
+  /** Number of newest sessions that stay open. */
+  maxRemaining: number
+  /** A session that stays open in addition. */
+  except: SessionId | null
+  reason: SessionEndReason
+}
+
+const updateOldest = statement((store, given: Param<SessionsToEnd & { now: Date }>) =>
+  store
+    .updateTable('sessions')
+    .set({ ended_at: given('now'), end_reason: given('reason') })
+    .where('portal', '=', given('portal'))
+    .where('account_biz_id', '=', given('accountId'))
+    .where('ended_at', 'is', null)
+    .where('biz_id', 'is distinct from', sql<SessionId>`${given('except')}::uuid`)
+    .where('biz_id', 'not in', (within) =>
+      within
+        .selectFrom('sessions')
+        .select('biz_id')
+        .where('portal', '=', given('portal'))
+        .where('account_biz_id', '=', given('accountId'))
+        .where('ended_at', 'is', null)
+        .where(isUnexpired(given('now')))
+        .where('biz_id', 'is distinct from', sql<SessionId>`${given('except')}::uuid`)
+        .orderBy('login_at', 'desc')
+        .orderBy('biz_id', 'desc')
+        .limit(given('maxRemaining')),
+    )
+    .returning(['biz_id', isUnexpired(given('now')).as('wasActive')]),
+)
+
+/**
+ * Ends an account's oldest sessions, down to `maxRemaining`. Returns those that were active. Expired sessions are ended as well:
+ * they would be valid again after a clock that ran ahead is corrected. The caller must have locked the account's row.
+ */
+export const endOldestSessions = async (tx: Tx, ending: SessionsToEnd, at: Instant): Promise<SessionId[]> => {
+  const ended = await updateOldest.all(tx, { ...ending, now: toDate(at) })
+  return ended.filter((row) => row.wasActive).map((row) => row.biz_id)
+}
+
+/** Ends all sessions of an account. Returns those that were active. */
+export const endSessions = (
+  tx: Tx,
+  { portal, id }: { portal: Portal; id: AccountId },
+  reason: SessionEndReason,
+  at: Instant,
+): Promise<SessionId[]> => endOldestSessions(tx, { portal, accountId: id, maxRemaining: 0, except: null, reason }, at)
+
+/** Stores the client that an account signs in with. Returns whether it is new. */
+export const recordDevice = async (
+  tx: Tx,
+  accountId: AccountId,
+  clientDigest: Uint8Array,
+  at: Instant,
+): Promise<boolean> => {
+  const { isNew } = await tx
+    .insertInto('known_devices')
+    .values({
+      account_biz_id: accountId,
+      client_digest: clientDigest,
+      first_seen_at: toDate(at),
+      last_seen_at: toDate(at),
+    })
+    .onConflict((conflict) =>
+      conflict.columns(['account_biz_id', 'client_digest']).doUpdateSet({ last_seen_at: toDate(at) }),
+    )
+    // PostgreSQL leaves xmax at 0 for a row that was inserted, and sets it for one that was updated.
+    .returning(sql<boolean>`xmax = 0`.as('isNew'))
+    .executeTakeFirstOrThrow()
+  return isNew
+}

@@ -1,7 +1,6 @@
 import { type SessionId, toIso, toIsoOrNull } from '../../kernel/index.ts'
-import type { LoginHistoryLine } from '../login-history/store.ts'
-import type { SessionConfiguration } from './limit-store.ts'
-import type { ActiveSession } from './store.ts'
+import type { LoginHistoryLine } from './history-store.ts'
+import type { ActiveSession, SessionConfiguration } from './store.ts'
 
 export const toSessionConfigurationView = (found: SessionConfiguration) => ({
   accountBizId: found.accountId,

@@ -4,7 +4,7 @@ import { inTransaction, type Tx } from '../../database/index.ts'
 import { addMs, type Instant, Refusal } from '../../kernel/index.ts'
 import type { IdentityPorts } from '../ports.ts'
 import type { IdentitySettings } from '../settings.ts'
-import { insertSigningKey, lockSigningKeys, readSigningKeys, retireSigningKeys } from './signing-key-store.ts'
+import { insertSigningKey, lockSigningKeys, readSigningKeys, retireSigningKeys } from './store.ts'
 
 export interface SigningKey {
   kid: string

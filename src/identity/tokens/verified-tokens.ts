@@ -1,8 +1,8 @@
 import { LRUCache } from 'lru-cache'
 import type { Instant, MaybePromise } from '../../kernel/index.ts'
 import type { IdentitySettings } from '../settings.ts'
-import type { AccessTokens } from './access-tokens.ts'
-import type { AccessClaims } from './claims.ts'
+import type { AccessTokens } from './jwt.ts'
+import type { AccessClaims } from './rules.ts'
 import type { SigningKeys } from './signing-keys.ts'
 
 type VerifiedClaims = AccessClaims & { kid: string }

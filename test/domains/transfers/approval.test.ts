@@ -7,7 +7,7 @@ import { bizId as bizIdOf, type Instant, toIso, type WorkspaceId } from '../../.
 import type { Party } from '../../../src/ledger/index.ts'
 import type { OrderType } from '../../../src/ledger/schema/tables.ts'
 import { systemIds } from '../../../src/platform/runtime/index.ts'
-import { type Book, createBook, type TestWallet } from '../../ledger/book.ts'
+import { createTestBank, type TestBank, type TestWallet } from '../../ledger/book.ts'
 import { everyStore } from '../../ledger/stores.ts'
 import { refusalOf } from '../world.ts'
 
@@ -15,11 +15,11 @@ const stores = await everyStore()
 afterAll(() => Promise.all(stores.map((store) => store.close())))
 
 describe.each(stores)('transfers that wait for approval on $name', ({ database }) => {
-  let book: Book
+  let book: TestBank
   const maker = systemIds.next<'account'>()
   const checker = systemIds.next<'account'>()
   beforeAll(async () => {
-    book = await createBook(database, { approvalThreshold: { USD: '50' }, fixedFee: { USD: '1' } })
+    book = await createTestBank(database, { approvalThreshold: { USD: '50' }, fixedFee: { USD: '1' } })
   })
 
   const pair = async (funds: string): Promise<[TestWallet, TestWallet]> => [

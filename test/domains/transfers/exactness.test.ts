@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createTransfer } from '../../../src/domains/transfers/contract.ts'
 import { readBalance } from '../../../src/domains/wallets/contract.ts'
 import { systemIds } from '../../../src/platform/runtime/index.ts'
-import { type Book, createBook } from '../../ledger/book.ts'
+import { createTestBank, type TestBank } from '../../ledger/book.ts'
 import { everyStore } from '../../ledger/stores.ts'
 import { refusalOf } from '../world.ts'
 
@@ -19,10 +19,10 @@ const cases: [currency: string, funds: string, sent: string, left: string][] = [
 ]
 
 describe.each(stores)('amounts on $name', ({ database }) => {
-  let book: Book
+  let book: TestBank
   const caller = systemIds.next<'account'>()
   beforeAll(async () => {
-    book = await createBook(database)
+    book = await createTestBank(database)
   })
 
   test.each(cases)('%s %s less %s is %s, to the last digit', async (currency, funds, sent, left) => {

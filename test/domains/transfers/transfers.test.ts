@@ -4,7 +4,7 @@ import * as contract from '../../../src/domains/transfers/contract.ts'
 import { hours } from '../../../src/kernel/index.ts'
 import { executePosting } from '../../../src/ledger/commands/execute-store.ts'
 import { systemIds } from '../../../src/platform/runtime/index.ts'
-import { type Book, createBook, type TestWallet } from '../../ledger/book.ts'
+import { createTestBank, type TestBank, type TestWallet } from '../../ledger/book.ts'
 import { everyStore } from '../../ledger/stores.ts'
 import { refusalOf } from '../world.ts'
 
@@ -12,9 +12,9 @@ const stores = await everyStore()
 afterAll(() => Promise.all(stores.map((store) => store.close())))
 
 describe.each(stores)('transfers on $name', ({ database }) => {
-  let book: Book
+  let book: TestBank
   beforeAll(async () => {
-    book = await createBook(database)
+    book = await createTestBank(database)
   })
 
   const transfer = (from: TestWallet, to: { id: string }, amount: string, more: object = {}, requestId?: string) =>
@@ -252,7 +252,7 @@ describe.each(stores)('transfers on $name', ({ database }) => {
   })
 
   test('a fee comes on top of the amount and goes to the house', async () => {
-    const dear = await createBook(database, { fixedFee: { EUR: '0.25' } })
+    const dear = await createTestBank(database, { fixedFee: { EUR: '0.25' } })
     const a = await dear.wallet('EUR', '10.00')
     const b = await dear.wallet('EUR')
     const body = { sourceWalletBizId: a.id, targetWalletBizId: b.id, currency: 'EUR' }

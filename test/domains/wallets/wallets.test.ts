@@ -5,7 +5,7 @@ import { createWallets } from '../../../src/domains/wallets/index.ts'
 import type { WorkspaceId } from '../../../src/kernel/ids.ts'
 import { toIso } from '../../../src/kernel/time.ts'
 import { systemIds } from '../../../src/platform/runtime/system.ts'
-import { type Book, createBook, type TestWallet } from '../../ledger/book.ts'
+import { createTestBank, type TestBank, type TestWallet } from '../../ledger/book.ts'
 import { everyStore } from '../../ledger/stores.ts'
 import { refusalOf, walletMembers, words } from '../world.ts'
 
@@ -13,13 +13,13 @@ const stores = await everyStore()
 afterAll(() => Promise.all(stores.map((store) => store.close())))
 
 describe.each(stores)('wallets on $name', ({ database }) => {
-  let book: Book
+  let book: TestBank
   let a: TestWallet
   let b: TestWallet
   const caller = systemIds.next<'account'>()
   const members = walletMembers(database)
   beforeAll(async () => {
-    book = await createBook(database, { approvalThreshold: { USD: '50' } })
+    book = await createTestBank(database, { approvalThreshold: { USD: '50' } })
     a = await book.wallet('USD', '100.00')
     b = await book.wallet('USD')
   })

@@ -57,7 +57,7 @@ test('operations with a step-up use the current whitelist, even if another repli
   expect(await codeOf((async () => lives('198.51.100.1', true))())).toBe('ACCESS.IP_NOT_ALLOWED')
 })
 
-test('a read-only store still allows the addresses that the whitelist covers, and no others', async () => {
+test('a read-only store still allows the addresses that the whitelist containsAddress, and no others', async () => {
   await at.account('full@demo.test')
   const { accessToken } = await signIn(at, 'full@demo.test')
   const lives = async (clientIp: string) =>
@@ -76,7 +76,7 @@ test('a read-only store still allows the addresses that the whitelist covers, an
   }
 })
 
-test('a range covers exactly the addresses with its prefix', () => {
+test('a range containsAddress exactly the addresses with its prefix', () => {
   const toText = (value: number) => [24, 16, 8, 0].map((shift) => (value >>> shift) & 255).join('.')
   const address = fc.integer({ min: 0, max: 0xffff_ffff })
   fc.assert(

@@ -16,12 +16,12 @@ import {
   call,
   codeOf,
   credential,
-  doJobs,
   facts,
   type Harness,
   harness,
   mailedCode,
   refusalOf,
+  runJobs,
   signedIn,
   signIn,
 } from '../harness.ts'
@@ -49,7 +49,7 @@ const ask = <O extends Parameters<typeof call>[1]>(operation: O, body: unknown =
 const prove = (code: string) => ask(stepUp, { mfaMethod: 'OTP', code })
 /** The security mails to the account's owner. */
 const securityMails = async (): Promise<string[]> => {
-  await doJobs(at)
+  await runJobs(at)
   const mails = at.outbox.list().filter(({ to, template }) => to === email && template === 'security-change')
   return mails.map(({ text }) => text)
 }

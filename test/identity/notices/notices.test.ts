@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { changePassword } from '../../../src/identity/passwords/contract.ts'
 import type { Caller } from '../../../src/kernel/index.ts'
 import type { Mailer } from '../../../src/platform/mail/index.ts'
-import { call, codeOf, credential, doJobs, facts, type Harness, harness, jobRunner, signIn } from '../harness.ts'
+import { call, codeOf, credential, facts, type Harness, harness, jobRunner, runJobs, signIn } from '../harness.ts'
 
 let at: Harness
 let isMailDown = false
@@ -27,7 +27,7 @@ const noticesTo = (email: string): string[] =>
 const signedIn = async (email: string): Promise<Caller> => {
   await at.account(email)
   const { accessToken } = await signIn(at, email)
-  await doJobs(at)
+  await runJobs(at)
   return at.identity.authentication.accessToken(credential(accessToken))
 }
 const change = (caller: Caller, currentPassword: string) =>
@@ -51,9 +51,9 @@ test('a notice is retried until the mail server works, by another process if the
   await first.stop()
   expect(noticesTo(email)).toEqual(before)
   at.clock.advance(5_000)
-  await doJobs(at, second)
+  await runJobs(at, second)
   expect(noticesTo(email)).toEqual(['security-change', ...before])
-  await doJobs(at)
+  await runJobs(at)
   expect(noticesTo(email)).toHaveLength(before.length + 1)
 })
 
@@ -63,6 +63,6 @@ test('an event that was rolled back is not mailed', async () => {
   const before = noticesTo(email)
   expect(await codeOf(change(caller, 'not the present password'))).toBe('AUTH.INVALID_CREDENTIALS')
   at.clock.advance(5_000)
-  await doJobs(at)
+  await runJobs(at)
   expect(noticesTo(email)).toEqual(before)
 })

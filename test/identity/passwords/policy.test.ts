@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest'
 import { assertPasswordAllowed } from '../../../src/identity/passwords/policy.ts'
 import { noBreachCheck } from '../../../src/platform/breached-passwords.ts'
-import { codeOf, settingsAsDelivered } from '../harness.ts'
+import { codeOf, defaultSettings } from '../harness.ts'
 
 describe('the password policy', () => {
-  const ports = { breaches: noBreachCheck, settings: settingsAsDelivered() }
+  const ports = { breaches: noBreachCheck, settings: defaultSettings() }
   const owner = { email: 'nora.newcomer@people.test', name: 'Nora Newcomer' }
 
   test.each([

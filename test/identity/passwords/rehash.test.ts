@@ -3,24 +3,24 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { IdentityPorts } from '../../../src/identity/index.ts'
 import { resetPassword } from '../../../src/identity/passwords/contract.ts'
 import { codeOf, type Harness, initiate } from '../harness.ts'
-import { type Meanwhile, meanwhileIn } from '../meanwhile.ts'
+import { interceptVerify, type RunAfterVerify } from '../intercept-verify.ts'
 import {
-  ask as askAnonymously,
-  linkOf as mailedToken,
+  callAnonymously as askAnonymously,
+  resetTokenOf as mailedToken,
   newPassword,
   recoveryHarness,
-  forgot as requestLink,
+  requestResetLink as requestLink,
 } from '../recovery.ts'
 
 type Hash = IdentityPorts['passwords']['hash']
 
 let at: Harness
-let meanwhile: Meanwhile
+let meanwhile: RunAfterVerify
 /** Replaces the next hash. */
 let nextHash: ((password: string, hash: Hash) => Promise<string>) | undefined
 beforeAll(async () => {
   at = await recoveryHarness((ports) => {
-    meanwhile = meanwhileIn(ports)
+    meanwhile = interceptVerify(ports)
     const { passwords } = ports
     const hash: Hash = (password) => {
       const hooked = nextHash
@@ -31,7 +31,7 @@ beforeAll(async () => {
   })
 })
 afterAll(async () => {
-  expect(at.faults).toEqual([])
+  expect(at.loggedErrors).toEqual([])
   await at.close()
 })
 

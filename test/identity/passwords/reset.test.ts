@@ -5,25 +5,25 @@ import { resetPassword } from '../../../src/identity/passwords/contract.ts'
 import { verifyRegistrationEmail } from '../../../src/identity/registration/contract.ts'
 import { keptPlainly } from '../../harness/rows.ts'
 import { begin as beginLogin, codeOf, complete, type Harness, initiate, signIn } from '../harness.ts'
-import { type Meanwhile, meanwhileIn } from '../meanwhile.ts'
+import { interceptVerify, type RunAfterVerify } from '../intercept-verify.ts'
 import {
-  ask as askAnonymously,
+  callAnonymously as askAnonymously,
   beginRegistration,
-  linkOf as mailedToken,
+  resetTokenOf as mailedToken,
   newPassword,
   recoveryHarness,
-  forgot as requestLink,
+  requestResetLink as requestLink,
 } from '../recovery.ts'
 
 let at: Harness
-let meanwhile: Meanwhile
+let meanwhile: RunAfterVerify
 beforeAll(async () => {
   at = await recoveryHarness((ports) => {
-    meanwhile = meanwhileIn(ports)
+    meanwhile = interceptVerify(ports)
   })
 })
 afterAll(async () => {
-  expect(at.faults).toEqual([])
+  expect(at.loggedErrors).toEqual([])
   await at.close()
 })
 

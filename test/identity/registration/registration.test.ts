@@ -7,12 +7,12 @@ import {
 } from '../../../src/identity/registration/contract.ts'
 import { call, codeOf, facts, type Harness, initiate } from '../harness.ts'
 import {
-  ask as askAnonymously,
+  callAnonymously as askAnonymously,
   beginRegistration,
-  linkOf as mailedToken,
+  resetTokenOf as mailedToken,
   newPassword,
   recoveryHarness,
-  forgot as requestLink,
+  requestResetLink as requestLink,
 } from '../recovery.ts'
 
 let at: Harness
@@ -24,7 +24,7 @@ beforeAll(async () => {
   })
 })
 afterAll(async () => {
-  expect(at.faults).toEqual([])
+  expect(at.loggedErrors).toEqual([])
   await at.close()
 })
 

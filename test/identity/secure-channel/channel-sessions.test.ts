@@ -4,7 +4,7 @@ import { createChannelSessions } from '../../../src/identity/secure-channel/chan
 import { addMs, toInstant } from '../../../src/kernel/index.ts'
 import type { Cache } from '../../../src/platform/cache/index.ts'
 import type { SecretBox } from '../../../src/platform/crypto/index.ts'
-import { type Harness, harness, refusalOf, settingsAsDelivered } from '../harness.ts'
+import { defaultSettings, type Harness, harness, refusalOf } from '../harness.ts'
 
 let at: Harness
 beforeAll(async () => {
@@ -12,7 +12,7 @@ beforeAll(async () => {
 })
 afterAll(() => at.close())
 
-const settings = settingsAsDelivered().secureChannel
+const settings = defaultSettings().secureChannel
 const owner = { portal: 'CONSUMER', clientHash: 'client-one' } as const
 
 test('a channel session expires even if the cache keeps its window for longer', async () => {

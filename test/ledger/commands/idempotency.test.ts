@@ -4,19 +4,19 @@ import { createTransfer } from '../../../src/domains/transfers/contract.ts'
 import { hours, minutes } from '../../../src/kernel/index.ts'
 import { systemClock, systemIds } from '../../../src/platform/runtime/index.ts'
 import { refusalOf } from '../../domains/world.ts'
-import { type Book, createBook, type TestWallet } from '../book.ts'
+import { createTestBank, type TestBank, type TestWallet } from '../book.ts'
 import { everyStore } from '../stores.ts'
 
 const stores = await everyStore()
 afterAll(() => Promise.all(stores.map((store) => store.close())))
 
 describe.each(stores)('X-Request-Id on $name', ({ name, database }) => {
-  let book: Book
+  let book: TestBank
   let a: TestWallet
   let b: TestWallet
   const caller = systemIds.next<'account'>()
   beforeAll(async () => {
-    book = await createBook(database)
+    book = await createTestBank(database)
     a = await book.wallet('USD', '100.00')
     b = await book.wallet('USD', '100.00')
   })

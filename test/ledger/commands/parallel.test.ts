@@ -2,7 +2,7 @@ import { afterAll, describe, expect, test } from 'vitest'
 import { createTransfer, listTransfers } from '../../../src/domains/transfers/contract.ts'
 import { systemIds } from '../../../src/platform/runtime/index.ts'
 import { refusalOf } from '../../domains/world.ts'
-import { createBook, type TestWallet } from '../book.ts'
+import { createTestBank, type TestWallet } from '../book.ts'
 import { everyStore } from '../stores.ts'
 
 const stores = await everyStore()
@@ -12,7 +12,7 @@ describe.each(stores)('transfers at once on $name', ({ database }) => {
   const caller = systemIds.next<'account'>()
 
   const sending = async (options = {}) => {
-    const book = await createBook(database, options)
+    const book = await createTestBank(database, options)
     const send = (from: TestWallet, to: TestWallet, amount: string) =>
       refusalOf(
         book.ask(createTransfer, {

@@ -3,7 +3,7 @@ import { afterAll, beforeEach, describe, expect, test } from 'vitest'
 import { inTransaction } from '../../../src/database/index.ts'
 import { createTransfer } from '../../../src/domains/transfers/contract.ts'
 import { systemIds } from '../../../src/platform/runtime/index.ts'
-import { createBook } from '../book.ts'
+import { createTestBank } from '../book.ts'
 import { everyStore } from '../stores.ts'
 
 const stores = await everyStore()
@@ -37,7 +37,7 @@ describe.each(stores)('a race that the database gives up, on $name', ({ database
   })
 
   const sending = async () => {
-    const book = await createBook(database)
+    const book = await createTestBank(database)
     const [a, b] = [await book.wallet('USD', '10.00'), await book.wallet('USD')]
     const as = systemIds.next<'account'>()
     const body = { sourceWalletBizId: a.id, targetWalletBizId: b.id, amount: '1.00', currency: 'USD' }

@@ -1,9 +1,19 @@
 import { decodeProtectedHeader, jwtVerify, SignJWT } from 'jose'
-import { type AccountId, addMs, type Instant, type Portal, type SessionId, toDate } from '../../kernel/index.ts'
+import {
+  type AccountId,
+  type AssertionSigner,
+  addMs,
+  type Clock,
+  type Ids,
+  type Instant,
+  type Portal,
+  type SessionId,
+  toDate,
+} from '../../kernel/index.ts'
 import { isCompactJws } from '../../platform/crypto/index.ts'
 import type { IdentityPorts } from '../ports.ts'
 import type { IdentitySettings } from '../settings.ts'
-import { type AccessClaims, accessTokenType, audienceOf, keyIdOf, parseClaims } from './claims.ts'
+import { type AccessClaims, accessTokenType, assertionType, audienceOf, keyIdOf, parseClaims } from './rules.ts'
 import type { SigningKeys } from './signing-keys.ts'
 
 /** The session that a token is issued for. */
@@ -81,3 +91,21 @@ export const createAccessTokens = (
     },
   }
 }
+
+/** Signs call assertions with the keys of the access tokens, so that one JWK Set verifies both. */
+export const createAssertionSigner = (keys: SigningKeys, clock: Clock, ids: Ids, issuer: string): AssertionSigner => ({
+  sign: async ({ audience, claims, ttlMs: ttl }) => {
+    const { kid, privateKey } = await keys.signing()
+    const now = clock.now()
+    const issued = Math.floor(now / 1_000)
+    return new SignJWT(claims)
+      .setProtectedHeader({ alg: 'EdDSA', typ: assertionType, kid })
+      .setIssuer(issuer)
+      .setAudience(audience)
+      .setJti(ids.next<'assertion'>())
+      .setIssuedAt(issued)
+      .setNotBefore(issued)
+      .setExpirationTime(Math.ceil(addMs(now, ttl) / 1_000))
+      .sign(privateKey)
+  },
+})

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { begin, codeOf, complete, type Harness, harness, mailedCode, send } from './harness.ts'
+import { begin, codeOf, complete, type Harness, harness, mailedCode, send } from '../harness.ts'
 
 let at: Harness
 beforeAll(async () => {

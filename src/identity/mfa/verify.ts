@@ -1,14 +1,20 @@
-import type { Tx } from '../../database/index.ts'
-import type { AccountId, Instant, Portal, RequestContext } from '../../kernel/index.ts'
-import { codeDigest } from '../codes/rules.ts'
+import { inTransaction, type Tx } from '../../database/index.ts'
+import { type AccountId, type Instant, type Portal, Refusal, type RequestContext } from '../../kernel/index.ts'
+import { recordRefusal, unauthenticatedAuditContext } from '../../platform/audit/index.ts'
+import { codeDigest } from '../codes/service.ts'
 import { type CodeOwner, spendCode } from '../codes/store.ts'
+import type { Lockout } from '../lockout/service.ts'
 import { queueNotice } from '../notices/service.ts'
 import type { IdentityPorts } from '../ports.ts'
-import { readOtp, spendTimeStep } from './authenticator-store.ts'
-import { spendBackupCode } from './backup-code-store.ts'
+import type { OwnSession } from '../sessions/rules.ts'
 import { backupCodeDigest } from './backup-codes.ts'
 import type { MfaMethod } from './contract.ts'
+import { readOtp, spendBackupCode, spendTimeStep } from './store.ts'
 import { openSecret, timeStepOf } from './totp.ts'
+
+interface VerifyPorts extends Pick<IdentityPorts, 'database' | 'clock'> {
+  lockout: Lockout
+}
 
 /** A second factor that a client presents. */
 export interface PresentedFactor {
@@ -65,4 +71,34 @@ export const verifyFactor = (
   if (method === 'OTP') return verifyTotp(ports, tx, owner, code, now)
   if (method === 'BACKUP_CODE') return verifyBackupCode(ports, tx, owner, code, context, now)
   return spendCode(tx, owner.code, codeDigest(ports.digest, owner.code, code), now)
+}
+
+/**
+ * Verifies a code of a signed-in session. `verify` returns undefined for a wrong code and has then changed nothing. Every
+ * try is counted in advance, per account and apart from sign-ins, so that a stolen token allows neither guessing nor
+ * locking the owner out. Throws AUTH.CODE_INVALID or ACCESS.RATE_LIMITED.
+ */
+export const verifyCode = async <T>(
+  { database, clock, lockout }: VerifyPorts,
+  session: OwnSession,
+  context: RequestContext,
+  verify: (tx: Tx) => Promise<T | undefined>,
+): Promise<T> => {
+  const subject = lockout.factorSubject(session.portal, session.accountId)
+  try {
+    return await lockout.countIfRefused(subject, 'AUTH.CODE_INVALID', () =>
+      inTransaction(database, async (tx) => {
+        const result = await verify(tx)
+        if (result === undefined) throw new Refusal('AUTH.CODE_INVALID')
+        await lockout.clear(tx, subject)
+        return result
+      }),
+    )
+  } catch (error) {
+    if (error instanceof Refusal && error.code === 'AUTH.CODE_INVALID') {
+      const event = { workspaceId: null, targetId: session.sessionId, detail: { reason: 'CODE_INVALID' } }
+      await recordRefusal(database, unauthenticatedAuditContext(session.accountId, context, clock.now()), event)
+    }
+    throw error
+  }
 }

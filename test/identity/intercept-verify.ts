@@ -1,9 +1,9 @@
 import type { IdentityPorts } from '../../src/identity/index.ts'
 
 /** Runs something once, after the next verification of a password and before its result is used. */
-export type Meanwhile = (happens: () => Promise<unknown>) => void
+export type RunAfterVerify = (happens: () => Promise<unknown>) => void
 
-export const meanwhileIn = (ports: IdentityPorts): Meanwhile => {
+export const interceptVerify = (ports: IdentityPorts): RunAfterVerify => {
   const { passwords } = ports
   let next: (() => Promise<unknown>) | undefined
   ports.passwords = {

@@ -1,0 +1,107 @@
+import { addMs, days, type Instant } from '../../kernel/index.ts'
+
+/** When failures lead to a lockout. Durations are milliseconds. */
+export interface LockoutRule {
+  /** Number of failures in a window that leads to a lockout. */
+  limit: number
+  windowMs: number
+  /** Length of the first lockout. Every further failure doubles it, up to `maxWaitMs`. */
+  firstWaitMs: number
+  maxWaitMs: number
+}
+
+/** The failures of one subject. */
+export interface Failures {
+  windowStartedAt: Instant
+  inWindow: number
+  /** Failures since the last sign-in, or since a day without failures. */
+  consecutive: number
+  /** End of the lockout; null without one. */
+  lockedUntil: Instant | null
+}
+
+/** The state before the first failure. */
+export const noFailures = (now: Instant): Failures => ({
+  windowStartedAt: now,
+  inWindow: 0,
+  consecutive: 0,
+  lockedUntil: null,
+})
+
+/**
+ * How long failures are retained after the last lockout. With the window alone, someone who pauses for a window between
+ * guesses would get the shortest lockout every time: 900 guesses a day.
+ */
+export const failureRetentionMs = ({ windowMs }: Pick<LockoutRule, 'windowMs'>): number => Math.max(windowMs, days(1))
+
+/**
+ * Consecutive failures lead to lockouts from this many times the limit on, however far apart they are: 100 by default, the
+ * maximum of NIST SP 800-63B-4, section 3.2.2. Otherwise, staying below the limit in every window would allow guesses forever.
+ */
+const maxWindows = 10
+
+/** The number that determines the lockout: failures in the window, or consecutive failures beyond their maximum. */
+const effectiveFailures = ({ inWindow, consecutive }: Failures, { limit }: LockoutRule): number =>
+  Math.max(inWindow, consecutive - (maxWindows - 1) * limit)
+
+/** Length of the lockout after a number of failures; undefined below the limit. */
+const lockoutMs = (failures: number, { limit, firstWaitMs, maxWaitMs }: LockoutRule): number | undefined =>
+  failures < limit ? undefined : Math.min(maxWaitMs, firstWaitMs * 2 ** Math.min(failures - limit, 30))
+
+/** The difference is absolute: an instant in the future was stored before the clock was set back. */
+const hasPassed = (since: Instant, ms: number, now: Instant): boolean => Math.abs(now - since) >= ms
+
+const lastFailureAt = ({ windowStartedAt, lockedUntil }: Failures): Instant =>
+  lockedUntil !== null && lockedUntil > windowStartedAt ? lockedUntil : windowStartedAt
+
+/**
+ * Whether a subject is locked out. A lockout whose end lies further ahead than twice its length was stored before the clock
+ * was set back, and is over.
+ */
+export const isLockedOut = (
+  failures: Failures,
+  rule: LockoutRule,
+  now: Instant,
+): failures is Failures & { lockedUntil: Instant } => {
+  const { lockedUntil } = failures
+  if (lockedUntil === null || lockedUntil <= now) return false
+  const waitMs = lockoutMs(effectiveFailures(failures, rule), rule)
+  return waitMs === undefined || lockedUntil <= now + 2 * waitMs
+}
+
+/** A window ends after its length; once it has led to a lockout, only when its failures are no longer retained. */
+const hasWindowEnded = (failures: Failures, rule: LockoutRule, now: Instant): boolean =>
+  failures.inWindow < rule.limit
+    ? hasPassed(failures.windowStartedAt, rule.windowMs, now)
+    : hasPassed(failures.lockedUntil ?? failures.windowStartedAt, failureRetentionMs(rule), now)
+
+/** Returns the failures after another one, which may start a lockout. */
+export const addFailure = (failures: Failures, rule: LockoutRule, now: Instant): Failures => {
+  const inWindow = hasWindowEnded(failures, rule, now) ? 1 : failures.inWindow + 1
+  const consecutive = hasPassed(lastFailureAt(failures), failureRetentionMs(rule), now) ? 1 : failures.consecutive + 1
+  const windowStartedAt = inWindow === 1 ? now : failures.windowStartedAt
+  const added = { windowStartedAt, inWindow, consecutive, lockedUntil: null }
+  const waitMs = lockoutMs(effectiveFailures(added, rule), rule)
+  return waitMs === undefined ? added : { ...added, lockedUntil: addMs(now, waitMs) }
+}
+
+/** Returns the failures without the last one and its lockout. If an earlier lockout remains, it ends now. */
+export const removeFailure = (failures: Failures, rule: LockoutRule, now: Instant): Failures => ({
+  windowStartedAt: failures.windowStartedAt,
+  inWindow: Math.max(failures.inWindow - 1, 0),
+  consecutive: Math.max(failures.consecutive - 1, 0),
+  lockedUntil: effectiveFailures(failures, rule) > rule.limit ? now : null,
+})
+
+/** Returns how many more failures are possible before a lockout. */
+export const remainingFailures = (failures: Failures, rule: LockoutRule, now: Instant): number => {
+  const { windowStartedAt, lockedUntil } = failures
+  const retainedFrom = addMs(now, -failureRetentionMs(rule))
+  const isWindowOpen = windowStartedAt > now - rule.windowMs || (lockedUntil !== null && lockedUntil > retainedFrom)
+  const counted = {
+    ...failures,
+    inWindow: isWindowOpen ? failures.inWindow : 0,
+    consecutive: lastFailureAt(failures) > retainedFrom ? failures.consecutive : 0,
+  }
+  return Math.max(0, rule.limit - Math.max(0, effectiveFailures(counted, rule)))
+}

@@ -1,0 +1,149 @@
+import { inTransaction } from '../../database/index.ts'
+import {
+  addMs,
+  type Instant,
+  invalid,
+  type Portal,
+  parseLocale,
+  Refusal,
+  type RequestContext,
+  wholeMinutes,
+  wholeSeconds,
+} from '../../kernel/index.ts'
+import { recordRefusal, unauthenticatedAuditContext } from '../../platform/audit/index.ts'
+import { type Account, accountByEmail } from '../accounts/store.ts'
+import { attemptCodeOwner, findAttempt, type PendingAttempt, prepareAttempt } from '../attempts/service.ts'
+import { insertRegistrationAttempt, type NewAttempt, recordVerifiedEmail, takeTry } from '../attempts/store.ts'
+import { addressSubject, codeDigest, countMail, mintCode } from '../codes/service.ts'
+import { replaceCode, spendCode } from '../codes/store.ts'
+import type { Lockout } from '../lockout/service.ts'
+import type { IdentityPorts } from '../ports.ts'
+import type { IdentitySettings } from '../settings.ts'
+import { sessionNotFound } from '../tokens/rules.ts'
+
+export interface RegistrationPorts extends IdentityPorts {
+  settings: IdentitySettings
+  lockout: Lockout
+}
+
+/** A pending registration. */
+export interface PendingRegistration extends Pick<PendingAttempt, 'digest' | 'code'> {
+  email: string
+  emailVerifiedAt: Instant | null
+}
+
+/** Returns how people can register on a portal. Throws AUTH.REGISTRATION_CLOSED if they cannot. */
+export const assertRegistrationOpen = ({ settings }: RegistrationPorts, portal: Portal): 'open' | 'approval' => {
+  const { selfRegistration } = settings.portals[portal]
+  if (selfRegistration === 'closed') throw new Refusal('AUTH.REGISTRATION_CLOSED')
+  return selfRegistration
+}
+
+/** Returns the pending registration with a session id. Throws the refusals of `findAttempt`. */
+export const findRegistration = async (
+  ports: RegistrationPorts,
+  sessionId: string,
+  context: RequestContext,
+  now: Instant,
+): Promise<PendingRegistration> => {
+  const { digest, code, attempt } = await findAttempt(ports, 'REGISTRATION', sessionId, context, now)
+  if (attempt.email === null) throw sessionNotFound('a registration without an address')
+  return { digest, code, email: attempt.email, emailVerifiedAt: attempt.emailVerifiedAt }
+}
+
+/** Times in seconds. */
+export interface InitiatedRegistration {
+  sessionId: string
+  expiresIn: number
+  resendAfter: number
+}
+
+const mailExistingOwner = (
+  { mailer, settings }: RegistrationPorts,
+  { portal, email, language }: Account,
+): Promise<void> => {
+  const values = { url: settings.portals[portal].links.signIn }
+  return mailer.send({ to: email, template: 'account-exists', locale: parseLocale(language), values })
+}
+
+const mailCode = async (
+  ports: RegistrationPorts,
+  email: string,
+  attempt: NewAttempt,
+  { portal, locale }: RequestContext,
+): Promise<void> => {
+  const { clock, database, digest, mailer, randomness, settings } = ports
+  const owner = attemptCodeOwner(portal, 'REGISTRATION', attempt.digest)
+  const code = mintCode(randomness)
+  const now = clock.now()
+  const ttlMs = Math.min(settings.login.codeTtlMs, attempt.expiresAt - now)
+  const expiresAt = addMs(now, ttlMs)
+  await inTransaction(database, (tx) => replaceCode(tx, owner, codeDigest(digest, owner, code), now, expiresAt))
+  const minutes = String(wholeMinutes(ttlMs))
+  await mailer.send({ to: email, template: 'registration-code', locale, values: { code, minutes } })
+}
+
+/**
+ * Starts a registration and mails a code. The response for an address that has an account is the same: its session id can
+ * never be verified, and the owner gets a mail that says so. Throws AUTH.REGISTRATION_CLOSED or ACCESS.RATE_LIMITED.
+ */
+export const initiateRegistration = async (
+  ports: RegistrationPorts,
+  { email, turnstileToken }: { email: string; turnstileToken: string },
+  context: RequestContext,
+): Promise<InitiatedRegistration> => {
+  const { background, cache, database, digest, robots, settings } = ports
+  const { portal, clientIp } = context
+  assertRegistrationOpen(ports, portal)
+  if (!(await robots.passes(turnstileToken, clientIp))) throw invalid('turnstileToken')
+  const limit = settings.portals[portal].codeSends
+  await countMail(cache, { portal, subject: addressSubject(digest, email), kind: 'registration', limit })
+  const { sessionId, attempt, now } = prepareAttempt(ports, settings.login, context)
+  await insertRegistrationAttempt(database, attempt, email, now)
+  background.run('registration-mail', async () => {
+    const account = await accountByEmail(database, portal, email)
+    await (account ? mailExistingOwner(ports, account) : mailCode(ports, email, attempt, context))
+  })
+  const { sessionTtlMs, resendMs } = settings.login
+  return { sessionId, expiresIn: Math.floor(sessionTtlMs / 1_000), resendAfter: wholeSeconds(resendMs) }
+}
+
+/** Every try counts for the registration and for the address, so that a new registration does not allow more guesses. */
+const verifyCode = async (
+  { clock, database, digest, lockout }: RegistrationPorts,
+  { email, code: owner, digest: attemptDigest }: PendingRegistration,
+  code: string,
+  { portal }: RequestContext,
+): Promise<void> => {
+  const subject = lockout.registrationSubject(portal, email)
+  const now = clock.now()
+  await lockout.countIfRefused(subject, 'AUTH.CODE_INVALID', async () => {
+    if (!(await takeTry(database, portal, attemptDigest, now))) throw sessionNotFound('no tries left')
+    await inTransaction(database, async (tx) => {
+      const isRight = await spendCode(tx, owner, codeDigest(digest, owner, code), now)
+      if (!isRight || !(await recordVerifiedEmail(tx, portal, attemptDigest, now)))
+        throw new Refusal('AUTH.CODE_INVALID')
+      await lockout.clear(tx, subject)
+    })
+  })
+}
+
+/** Verifies the address with the mailed code. Throws AUTH.SESSION_NOT_FOUND, AUTH.CODE_INVALID or ACCESS.RATE_LIMITED. */
+export const verifyRegistrationEmail = async (
+  ports: RegistrationPorts,
+  { sessionId, code }: { sessionId: string; code: string },
+  context: RequestContext,
+): Promise<void> => {
+  const { clock, database } = ports
+  assertRegistrationOpen(ports, context.portal)
+  const registration = await findRegistration(ports, sessionId, context, clock.now())
+  try {
+    await verifyCode(ports, registration, code, context)
+  } catch (error) {
+    if (error instanceof Refusal && error.code === 'AUTH.CODE_INVALID') {
+      const event = { workspaceId: null, targetId: null, detail: { reason: 'CODE_INVALID' } }
+      await recordRefusal(database, unauthenticatedAuditContext(null, context, clock.now()), event)
+    }
+    throw error
+  }
+}

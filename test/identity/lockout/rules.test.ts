@@ -1,0 +1,162 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import {
+  addFailure,
+  type Failures,
+  isLockedOut,
+  noFailures,
+  remainingFailures,
+  removeFailure,
+} from '../../../src/identity/lockout/rules.ts'
+import { addMs, type Instant, toInstant } from '../../../src/kernel/index.ts'
+
+const [second, minute, hour, day] = [1_000, 60_000, 3_600_000, 86_400_000]
+const rule = { limit: 10, windowMs: 15 * minute, firstWaitMs: minute, maxWaitMs: hour }
+const start = toInstant(Date.UTC(2026, 0, 5, 12))
+
+/** The failures after `count` failures at one instant, lockouts ignored. */
+const failTimes = (count: number, now: Instant, from: Failures = noFailures(now)): Failures =>
+  Array.from({ length: count }).reduce<Failures>((failures) => addFailure(failures, rule, now), from)
+
+const lockoutMs = ({ lockedUntil }: Failures, now: Instant): number | null => lockedUntil && lockedUntil - now
+
+describe('a lockout', () => {
+  test.each([
+    [1, null],
+    [9, null],
+    [10, minute],
+    [11, 2 * minute],
+    [12, 4 * minute],
+    [15, 32 * minute],
+    [16, hour],
+    [60, hour],
+    [2_000, hour],
+  ])('after %i failures in a window lasts %s ms', (count, expected) => {
+    expect(lockoutMs(failTimes(count, start), start)).toBe(expected)
+  })
+
+  test.each([
+    ['at its start', 0, true],
+    ['before its end', minute - 1, true],
+    ['at its end', minute, false],
+    ['after the clock was set back by its length', -minute, true],
+    ['after the clock was set back by more', -minute - 1, false],
+  ])('%s: %i ms later, locked out is %s', (_, ms, expected) => {
+    expect(isLockedOut(failTimes(10, start), rule, addMs(start, ms))).toBe(expected)
+  })
+
+  test.each([
+    [15 * minute, 2 * minute],
+    [day - 1, 2 * minute],
+    [day, null],
+  ])('doubles with the next failure %i ms after its end, until a day has passed: %s ms', (pause, expected) => {
+    const later = addMs(start, minute + pause)
+    expect(lockoutMs(addFailure(failTimes(10, start), rule, later), later)).toBe(expected)
+  })
+})
+
+describe('a window', () => {
+  test.each([
+    ['before its end', 15 * minute - 1, 10, minute],
+    ['at its end', 15 * minute, 1, null],
+    ['after the clock was set back by less than its length', -15 * minute + 1, 10, minute],
+    ['after the clock was set back by its length', -15 * minute, 1, null],
+  ])('%s: the tenth failure, %i ms later, is number %i', (_, ms, inWindow, expected) => {
+    const now = addMs(start, ms)
+    const failures = addFailure(failTimes(9, start), rule, now)
+    expect([failures.inWindow, lockoutMs(failures, now)]).toEqual([inWindow, expected])
+  })
+})
+
+describe('consecutive failures', () => {
+  const inWindows = (windows: number, pauseMs: number) =>
+    Array.from({ length: windows }).reduce<{ failures: Failures; now: Instant }>(
+      ({ failures, now }) => {
+        const next = addMs(now, pauseMs)
+        return { failures: failTimes(9, next, failures), now: next }
+      },
+      { failures: noFailures(start), now: start },
+    )
+
+  test('lead to a lockout from the hundredth on, however few are in each window', () => {
+    const { failures, now } = inWindows(11, 15 * minute)
+    expect([failures.consecutive, failures.lockedUntil]).toEqual([99, null])
+    const next = addMs(now, 15 * minute)
+    expect(lockoutMs(addFailure(failures, rule, next), next)).toBe(minute)
+  })
+
+  test('start again after a day without any', () => {
+    const { failures, now } = inWindows(11, 15 * minute)
+    const next = addMs(now, day)
+    expect(addFailure(failures, rule, next)).toMatchObject({ consecutive: 1, lockedUntil: null })
+  })
+})
+
+describe('a withdrawn failure', () => {
+  test('that was the only one leaves none', () => {
+    const failures = removeFailure(addFailure(noFailures(start), rule, start), rule, addMs(start, second))
+    expect(failures).toEqual(noFailures(start))
+  })
+
+  test('takes its own lockout with it, and ends an earlier one', () => {
+    expect(removeFailure(failTimes(10, start), rule, start).lockedUntil).toBeNull()
+    const later = addMs(start, 2 * minute)
+    const eleven = addFailure(failTimes(10, start), rule, later)
+    expect(removeFailure(eleven, rule, later)).toMatchObject({ inWindow: 10, lockedUntil: later })
+  })
+})
+
+test('remaining failures count down to 0, and start again with the window', () => {
+  const remaining = (count: number, ms: number) => remainingFailures(failTimes(count, start), rule, addMs(start, ms))
+  expect([remaining(0, 0), remaining(1, 0), remaining(9, 0), remaining(12, 0)]).toEqual([10, 9, 1, 0])
+  expect([remaining(9, 15 * minute), remaining(12, hour), remaining(12, 2 * day)]).toEqual([10, 0, 10])
+})
+
+/** Guesses whenever no lockout prevents it, with pauses and with the clock set back. */
+const pauses = fc.array(fc.constantFrom(0, 0, 0, 0, second, minute, 15 * minute, hour, day, -second, -minute, -hour), {
+  minLength: 200,
+  maxLength: 400,
+  size: 'max',
+})
+
+test('any sequence of failures: at most 10 in a row without a pause, and no lockout is longer than an hour', () => {
+  fc.assert(
+    fc.property(pauses, (sequence) => {
+      let now = start
+      let failures = noFailures(now)
+      let withoutPause = 0
+      for (const pause of sequence) {
+        now = addMs(now, pause)
+        if (pause !== 0) withoutPause = 0
+        if (isLockedOut(failures, rule, now)) {
+          const end = failures.lockedUntil ?? now
+          expect(end - now).toBeLessThanOrEqual(2 * hour)
+          expect(isLockedOut(failures, rule, end)).toBe(false)
+          continue
+        }
+        failures = addFailure(failures, rule, now)
+        withoutPause += 1
+        expect(withoutPause).toBeLessThanOrEqual(rule.limit)
+        expect(lockoutMs(failures, now) ?? 0).toBeLessThanOrEqual(hour)
+      }
+    }),
+  )
+})
+
+test('any sequence of failures: adding and withdrawing one changes no later lockout', () => {
+  fc.assert(
+    fc.property(pauses, (sequence) => {
+      let now = start
+      let failures = noFailures(now)
+      for (const pause of sequence) {
+        now = addMs(now, pause)
+        if (isLockedOut(failures, rule, now)) continue
+        const added = addFailure(failures, rule, now)
+        const withdrawn = removeFailure(added, rule, now)
+        expect(isLockedOut(withdrawn, rule, now)).toBe(false)
+        expect(addFailure(withdrawn, rule, now)).toEqual(added)
+        failures = added
+      }
+    }),
+  )
+})
