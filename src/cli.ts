@@ -3,7 +3,7 @@ import { parseArgs } from 'node:util'
 import { UsageError } from './cli/command.ts'
 import { commands } from './cli/index.ts'
 import { exitOnSignals } from './cli/signals.ts'
-import { packageVersion } from './config/package.ts'
+import { packageVersion } from './config/env.ts'
 import { errorCode, messageOf } from './kernel/index.ts'
 
 const usage = async (): Promise<string> =>

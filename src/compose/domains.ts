@@ -21,9 +21,8 @@ import { createWorkspaces, freezeOwnWorkspace, hasWorkspace, lockWorkspace } fro
 import { endSessions, type Identity } from '../identity/index.ts'
 import type { HandlerTable, Portal } from '../kernel/index.ts'
 import { Ledger, ledgerCheckJob, resultCleanupJob, verifyLedger } from '../ledger/index.ts'
+import { linksOf } from './identity.ts'
 import type { Infrastructure } from './infrastructure.ts'
-
-import { linksOf } from './links.ts'
 import { exchangeTerms, liquidityOf, openRates } from './rates.ts'
 
 /** Builds every domain and passes the ports that it takes from other domains: the only place where domains meet. */

@@ -42,15 +42,14 @@ import {
   type Metrics,
   type PerimeterMetrics,
 } from '../platform/telemetry/index.ts'
-import { auditDenials } from './audit-denials.ts'
 import { buildOpenApiDocument, findUnservedOperations } from './catalogue.ts'
 import { composeDomains, type Domains } from './domains.ts'
 import { composeIdentity } from './identity.ts'
 import { type Infrastructure, openInfrastructure } from './infrastructure.ts'
 import { startJobs } from './jobs.ts'
 import { watchLedger } from './ledger-readiness.ts'
+import { auditDenials, withChannelMetrics, withChannelSessionMetrics, withLimitMetrics } from './portal.ts'
 import { assertNoSeededAccounts, composeSeed } from './seed.ts'
-import { withChannelMetrics, withChannelSessionMetrics, withLimitMetrics } from './with-metrics.ts'
 
 const roles = ['gateway', 'domains'] as const
 export type Role = (typeof roles)[number]

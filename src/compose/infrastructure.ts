@@ -1,6 +1,6 @@
 import type { Logger } from 'pino'
+import { inPackage } from '../config/env.ts'
 import type { Configuration } from '../config/index.ts'
-import { inPackage } from '../config/package.ts'
 import { codedFamilies, codes } from '../contract/index.ts'
 import {
   assertWritable,

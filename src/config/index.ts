@@ -1,6 +1,5 @@
-export { isHttps } from './addresses.ts'
 export { settingName } from './env.ts'
 export { ConfigurationError, loadConfiguration } from './load.ts'
 export type { Configuration, LimitRule, PortalConfiguration, UpstreamConfiguration } from './schema.ts'
 export { limitsOf, type PortalLimits, placeOf } from './selectors.ts'
-export { Secret } from './values.ts'
+export { isHttps, Secret } from './values.ts'

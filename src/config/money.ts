@@ -1,7 +1,6 @@
 import { z } from 'zod'
 import { isCurrency, isRate, multiplyRoundingUp, parseMoney, parseRatio } from '../kernel/index.ts'
-import { secretUrl } from './addresses.ts'
-import { lifetimeMs, timeoutMs } from './values.ts'
+import { lifetimeMs, secretUrl, timeoutMs } from './values.ts'
 
 const currency = z.string().refine(isCurrency, 'a known currency')
 

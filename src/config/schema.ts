@@ -2,10 +2,9 @@ import { hash } from 'node:crypto'
 import { z } from 'zod'
 import { routableDomains } from '../contract/index.ts'
 import { isSender, rateGroups } from '../kernel/index.ts'
-import { accessSettings } from './access.ts'
-import { baseUrl, cidr, coverInternet, host, httpUrl } from './addresses.ts'
 import { auditSettings, exportSettings, fileSettings, jobSettings } from './files.ts'
 import * as identity from './identity.ts'
+import { accessSettings } from './identity.ts'
 import {
   databaseSettings,
   explainSettings,
@@ -14,7 +13,7 @@ import {
   tracingSettings,
 } from './infrastructure.ts'
 import { moneySettings } from './money.ts'
-import { lifetimeMs, type Secret, timeoutMs } from './values.ts'
+import { baseUrl, cidr, coverInternet, host, httpUrl, lifetimeMs, type Secret, timeoutMs } from './values.ts'
 
 const port = z.int().min(0).max(65_535)
 /** The digest of an empty text would accept requests without an access code. */

@@ -1,4 +1,4 @@
-import type { Instant } from './time.ts'
+import type { Instant } from './scalars.ts'
 
 /** The pagination object of a list. */
 export interface Pagination {

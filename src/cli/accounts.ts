@@ -10,23 +10,21 @@ import { text as printable } from '../contract/fields.ts'
 import { operatorPermissions } from '../contract/index.ts'
 import { inTransaction } from '../database/index.ts'
 import { operatorRoles } from '../domains/operators/index.ts'
-import { assertPasswordAllowed, provideAccount } from '../identity/index.ts'
-
-import { type Permission, Refusal } from '../kernel/index.ts'
-
+import { assertPasswordAllowed, disableWhitelistByEmail, provideAccount } from '../identity/index.ts'
+import { type Permission, portals, Refusal } from '../kernel/index.ts'
 import { createPasswordHasher } from '../platform/crypto/index.ts'
 import { systemClock, systemIds, systemRandomness } from '../platform/runtime/index.ts'
 import { createLogger } from '../platform/telemetry/index.ts'
 import { developmentPassword } from '../seed/development.ts'
 import { type Command, parseOptions, UsageError } from './command.ts'
-import { auditCommand, withStore } from './store.ts'
+import { auditCommand, withExistingStore, withStore } from './store.ts'
 
 const isMailbox = (text: string): boolean => mailbox.safeParse(text).success
 const maxNameLength = 128
 const noName = { error: `--name: a name of at most ${maxNameLength} printable characters is needed` }
 const noMailbox = { error: '--email: an e-mail address is needed' }
 
-const Values = z.object({
+const OperatorOptions = z.object({
   email: z.string(noMailbox).refine(isMailbox, noMailbox),
   name: z
     .string(noName)
@@ -88,7 +86,7 @@ interface Operator {
 }
 
 /** Creates the account and its audit entry. Resolves with false if the e-mail address already has an account. */
-const create = (settings: Configuration, operator: Operator): Promise<boolean> =>
+const createOperator = (settings: Configuration, operator: Operator): Promise<boolean> =>
   withStore(settings, async ({ database, migrate }) => {
     await migrate(schemaOwners)
     const passwords = createPasswordHasher({ concurrency: 1, waiting: 1 }, systemRandomness)
@@ -124,7 +122,7 @@ export const operatorCreate: Command = {
     'password-stdin': { type: 'boolean' },
   },
   run: async (values) => {
-    const { email, name, role, permissions: list, 'password-stdin': given } = parseOptions(Values, values)
+    const { email, name, role, permissions: list, 'password-stdin': given } = parseOptions(OperatorOptions, values)
     const permissions = chosenPermissions(role, list)
     const settings = loadConfiguration(readVariables())
     const password = given
@@ -132,10 +130,44 @@ export const operatorCreate: Command = {
       : Buffer.from(systemRandomness.bytes(generatedBytes)).toString('base64url')
     const operator = { email, name, password, permissions }
     await assertStrength(settings, operator)
-    if (!(await create(settings, operator)))
+    if (!(await createOperator(settings, operator)))
       throw new Error(`${email} has an account on the SYSTEM portal already; nothing was changed`)
     stdout.write(`made the operator ${email} with ${permissions.length} permissions\n`)
     if (!given) stdout.write(`password, shown this once: ${password}\n`)
+    return 0
+  },
+}
+
+const WhitelistOptions = z.object({
+  email: z.string('--email: the account’s e-mail address is needed'),
+  portal: z.enum(portals, `--portal: one of ${portals.join(', ')}`),
+})
+
+export const whitelistDisable: Command = {
+  name: 'whitelist disable',
+  summary: 'let in an account that its own IP whitelist keeps out',
+  help: [
+    '  --email address          whose whitelist is put out of force; its addresses stay; the owner gets a mail',
+    `  --portal name            ${portals.join(' or ')} (CONSUMER)`,
+    '',
+    'Be sure who asks: the password and the second factor are asked for as before, the address no longer. Running gateways',
+    'go by it within a second. The embedded store belongs to one process: stop the gateway first, or use PostgreSQL.',
+  ].join('\n'),
+  options: { email: { type: 'string' }, portal: { type: 'string', default: 'CONSUMER' } },
+  run: async (values) => {
+    const settings = loadConfiguration(readVariables())
+    const owner = parseOptions(WhitelistOptions, values)
+    const { email, portal } = owner
+    const lifted = await withExistingStore(settings, async ({ database, migrate }) => {
+      await migrate(schemaOwners)
+      const ports = { database, clock: systemClock, ids: systemIds }
+      return disableWhitelistByEmail(ports, owner, (tx, targetId) =>
+        auditCommand(tx, whitelistDisable.name, { targetId, detail: { portal } }),
+      )
+    })
+    if (lifted === undefined) throw new Error(`${email} has no account on the ${portal} portal`)
+    if (!lifted) throw new Error(`the whitelist of ${email} is not in force; nothing was changed`)
+    stdout.write(`the whitelist of ${email} is out of force\n`)
     return 0
   },
 }
