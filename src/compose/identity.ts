@@ -71,13 +71,13 @@ export const breachCheckOf = ({ passwords }: Configuration, logger: Logger): Bre
 /** Builds identity with the captcha and breach check that the configuration selects. */
 export const composeIdentity = (
   settings: Configuration,
-  outside: Infrastructure,
+  infrastructure: Infrastructure,
   logger: Logger,
   openWorkspace: OpenOwnWorkspace,
 ): Promise<Identity> => {
   const { secret, verifyUrl, timeoutMs } = settings.turnstile
   const ports = {
-    ...outside,
+    ...infrastructure,
     openWorkspace,
     isCountry,
     robots: secret ? createTurnstile({ secret: secret.reveal(), verifyUrl, timeoutMs }) : noCaptcha,

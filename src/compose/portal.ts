@@ -1,9 +1,143 @@
-import type { FinishedRequest } from '../gateway/index.ts'
+import type { Logger } from 'pino'
+import { createApp, gatewayPipeline, type Pipeline, servicePipeline, unmatchedLimit } from '../app.ts'
+import { type Backends, callAssertionStage } from '../backends/index.ts'
+import type { Configuration } from '../config/index.ts'
+import { catalogue } from '../contract/index.ts'
+import { isDatabaseUnavailable } from '../database/index.ts'
+import {
+  buildSecurityHeaders,
+  createAccessCache,
+  createErrorHandler,
+  createPageLog,
+  createReferencePages,
+  createRequestHandler,
+  createResponseWriter,
+  createRouter,
+  type FinishedRequest,
+  type Tracing,
+} from '../gateway/index.ts'
 import type { ChannelPort, LimitPort } from '../gateway/pipeline/ports.ts'
+import { assertionType, type Identity } from '../identity/index.ts'
 import { type AnyHandler, type HandlerTable, isBizId, thenSync } from '../kernel/index.ts'
 import { recordRefusedAct } from '../platform/audit/index.ts'
-import type { PerimeterMetrics } from '../platform/telemetry/index.ts'
+import { isBlobStoreUnavailable } from '../platform/blobs/index.ts'
+import { isRedisUnavailable } from '../platform/redis/index.ts'
+import type { Metrics, PerimeterMetrics } from '../platform/telemetry/index.ts'
+import { buildOpenApiDocument } from './catalogue.ts'
+import type { Domains } from './domains.ts'
 import type { Infrastructure } from './infrastructure.ts'
+
+/** The parts of a process before it serves. */
+export interface Parts {
+  isGateway: boolean
+  settings: Configuration
+  infrastructure: Infrastructure
+  logger: Logger
+  metrics: Metrics
+  perimeter: PerimeterMetrics
+  identity: Identity
+  domains: Domains
+}
+
+/** The pipeline of the gateway, or of a domain service behind one. */
+export const buildPipeline = (
+  { isGateway, settings, infrastructure, perimeter, identity, domains }: Parts,
+  backends: Backends,
+  tracing: Tracing | null,
+): Pipeline =>
+  isGateway
+    ? gatewayPipeline({
+        settings,
+        tracing,
+        limits: withLimitMetrics(infrastructure.limits, perimeter),
+        channel: withChannelMetrics(identity.channel, perimeter),
+        authentication: { ...identity.authentication, apiKey: domains.apiKeys.authenticate },
+        access: createAccessCache(domains.members, infrastructure.clock, {
+          leaseMs: settings.access.leaseMs,
+          shared: settings.databaseUrl !== null,
+        }),
+        backends,
+      })
+    : servicePipeline({
+        settings,
+        tracing,
+        backends,
+        callAssertion: callAssertionStage(
+          { ...settings.tokens, type: assertionType, ...settings.assertion },
+          infrastructure.clock,
+        ),
+      })
+
+/** The app of the portal listener. `listeners` are called after every response. */
+export const portalApp = (
+  { isGateway, settings, infrastructure, logger, metrics, perimeter, domains }: Parts,
+  pipeline: Pipeline,
+  listeners: readonly ((finished: FinishedRequest) => void)[],
+) => {
+  const { clock, ids, words } = infrastructure
+  const responses = createResponseWriter({
+    clock,
+    words,
+    securityHeaders: buildSecurityHeaders(),
+    includesField: !isGateway,
+    // The gateway in front of a service detects slow clients.
+    stallMs: isGateway ? settings.requests.downloadStallMs : 0,
+  })
+  const router = createRouter(isGateway ? catalogue : catalogue.filter(({ id }) => domains.handlers.has(id)))
+  const stages = Object.values(pipeline)
+  const log = (finished: FinishedRequest) => {
+    for (const listener of listeners) listener(finished)
+  }
+  const isUnavailable = (error: unknown): boolean =>
+    isDatabaseUnavailable(error) || isRedisUnavailable(error) || isBlobStoreUnavailable(error)
+  const requestHandler = createRequestHandler({
+    router,
+    stages,
+    // The gateway in front of a service has already counted the address.
+    limitUnmatched: isGateway
+      ? unmatchedLimit({ settings, limits: withLimitMetrics(infrastructure.limits, perimeter) })
+      : () => undefined,
+    responses,
+    clock,
+    ids,
+    metrics,
+    log,
+    isUnavailable,
+  })
+  const pages = isGateway ? createReferencePages(() => buildOpenApiDocument(words)) : null
+  return createApp({
+    ...requestHandler,
+    pageLog: createPageLog(logger),
+    pages,
+    errorHandler: createErrorHandler(responses, logger),
+  })
+}
+
+/** The id in the path of a command, which is its target. Null where it is not a UUID. */
+const targetIn = (params: Record<string, string>): string | null => {
+  const [id = ''] = Object.values(params)
+  return isBizId(id) ? id : null
+}
+
+/**
+ * Writes a command that was refused for lack of a permission to the audit log, in the background. Refused reads are in the
+ * request log only.
+ */
+export function auditDenial(
+  { database, background }: Pick<Infrastructure, 'database' | 'background'>,
+  { requestId, call, refusal }: FinishedRequest,
+): void {
+  if (refusal?.code !== 'ACCESS.PERMISSION_DENIED' || !call?.caller || call.method !== 'POST') return
+  const { accountId, portal, apiKeyId } = call.caller
+  const operationId = call.operation.id
+  const act = { operationId, accountId, apiKeyId, portal, at: call.receivedAt, requestId, clientIp: call.clientIp }
+  const on = {
+    workspaceId: call.workspace?.id ?? null,
+    targetId: targetIn(call.params),
+    detail: { reason: refusal.code },
+  }
+  background.run('audit-refused', () => recordRefusedAct(database, act, on))
+}
 
 /** Counts every refusal of a limit by the limit's name. */
 export const withLimitMetrics = (limits: LimitPort, metrics: PerimeterMetrics): LimitPort => ({
@@ -50,28 +184,3 @@ export const withChannelSessionMetrics = (handlers: HandlerTable, metrics: Perim
   }
   return table
 }
-
-/** The id in the path of a command, which is its target. Null where it is not a UUID. */
-const targetIn = (params: Record<string, string>): string | null => {
-  const [id = ''] = Object.values(params)
-  return isBizId(id) ? id : null
-}
-
-/**
- * Writes commands that were refused for lack of a permission to the audit log, in the background. Refused reads are in
- * the request log only.
- */
-export const auditDenials =
-  ({ database, background }: Pick<Infrastructure, 'database' | 'background'>) =>
-  ({ requestId, call, refusal }: FinishedRequest): void => {
-    if (refusal?.code !== 'ACCESS.PERMISSION_DENIED' || !call?.caller || call.method !== 'POST') return
-    const { accountId, portal, apiKeyId } = call.caller
-    const operationId = call.operation.id
-    const act = { operationId, accountId, apiKeyId, portal, at: call.receivedAt, requestId, clientIp: call.clientIp }
-    const on = {
-      workspaceId: call.workspace?.id ?? null,
-      targetId: targetIn(call.params),
-      detail: { reason: refusal.code },
-    }
-    background.run('audit-refused', () => recordRefusedAct(database, act, on))
-  }

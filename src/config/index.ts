@@ -1,5 +1,6 @@
+export { placeOf, type UpstreamConfiguration } from './backends.ts'
 export { settingName } from './env.ts'
 export { ConfigurationError, loadConfiguration } from './load.ts'
-export type { Configuration, LimitRule, PortalConfiguration, UpstreamConfiguration } from './schema.ts'
-export { limitsOf, type PortalLimits, placeOf } from './selectors.ts'
+export { type LimitRule, limitsOf, type PortalConfiguration, type PortalLimits } from './portals.ts'
+export type { Configuration } from './schema.ts'
 export { isHttps, Secret } from './values.ts'
