@@ -14,8 +14,6 @@ import {
   createHttpServer,
   createOperationsApp,
   createParseErrorLog,
-  createRequestLog,
-  type FinishedRequest,
   loadTracing,
 } from '../gateway/index.ts'
 import { outboxPage } from '../platform/mail/index.ts'
@@ -33,7 +31,7 @@ import { composeIdentity } from './identity.ts'
 import { openInfrastructure } from './infrastructure.ts'
 import { startJobs } from './jobs.ts'
 import { watchLedger } from './ledger-readiness.ts'
-import { auditDenial, buildPipeline, type Parts, portalApp, withChannelSessionMetrics } from './portal.ts'
+import { buildPipeline, createDraining, type Parts, portalApp, withChannelSessionMetrics } from './portal.ts'
 import { assertNoSeededAccounts, composeSeed } from './seed.ts'
 
 const roles = ['gateway', 'domains'] as const
@@ -126,20 +124,14 @@ export const compose = async (settings: Configuration, role: Role, logger: Logge
   const pipeline = buildPipeline(parts, backends, tracing)
   const explain = createExplainLog(infrastructure.clock, Object.keys(pipeline), settings.explain)
   building.defer(() => explain.close())
-  const app = portalApp(parts, pipeline, [
-    createRequestLog(logger),
-    explain.record,
-    ...(tracing ? [tracing.endSpan] : []),
-    ...(isGateway ? [(finished: FinishedRequest) => auditDenial(infrastructure, finished)] : []),
-  ])
+  const app = portalApp(parts, pipeline, explain, tracing)
   const unserved = findUnserved(parts)
   const book = watchLedger({ ledger: domains.ledger, logger, metrics: createLedgerMetrics(metrics.registry) })
   building.defer(() => book.close())
-  let draining = false
-  const isDraining = () => draining
+  const draining = createDraining()
   const operations = createOperationsApp({
     probes: [...infrastructure.probes, { name: 'ledger', check: book.check }],
-    isDraining,
+    isDraining: draining.isDraining,
     metrics,
     explain: explain.explain,
     jwks: identity.jwks,
@@ -153,7 +145,7 @@ export const compose = async (settings: Configuration, role: Role, logger: Logge
   )
   const listening = {
     settings: settings.requests,
-    isDraining,
+    isDraining: draining.isDraining,
     onParseError: createParseErrorLog(logger, perimeter.malformedRequest),
   }
   const built = building.move()
@@ -162,9 +154,7 @@ export const compose = async (settings: Configuration, role: Role, logger: Logge
     operations: createHttpServer({ app: operations, ...listening }),
     unserved,
     replaceBackends: (changed) => backends.replace(withLocalBackends(isGateway, changed)),
-    startDraining: () => {
-      draining = true
-    },
+    startDraining: draining.start,
     onFatal: infrastructure.storeIsOver,
     close: () => built.disposeAsync(),
   }

@@ -11,6 +11,7 @@ import {
   createPageLog,
   createReferencePages,
   createRequestHandler,
+  createRequestLog,
   createResponseWriter,
   createRouter,
   type FinishedRequest,
@@ -68,12 +69,24 @@ export const buildPipeline = (
         ),
       })
 
-/** The app of the portal listener. `listeners` are called after every response. */
-export const portalApp = (
+/** Whether the process is shutting down. Draining starts once and never ends. */
+export function createDraining(): { start(): void; isDraining(): boolean } {
+  let draining = false
+  return {
+    start: () => {
+      draining = true
+    },
+    isDraining: () => draining,
+  }
+}
+
+/** The app of the portal listener: the chains, the request log, and the public pages of a gateway. */
+export function portalApp(
   { isGateway, settings, infrastructure, logger, metrics, perimeter, domains }: Parts,
   pipeline: Pipeline,
-  listeners: readonly ((finished: FinishedRequest) => void)[],
-) => {
+  explain: { record(finished: FinishedRequest): void },
+  tracing: Tracing | null,
+) {
   const { clock, ids, words } = infrastructure
   const responses = createResponseWriter({
     clock,
@@ -85,8 +98,12 @@ export const portalApp = (
   })
   const router = createRouter(isGateway ? catalogue : catalogue.filter(({ id }) => domains.handlers.has(id)))
   const stages = Object.values(pipeline)
-  const log = (finished: FinishedRequest) => {
-    for (const listener of listeners) listener(finished)
+  const logRequest = createRequestLog(logger)
+  const log = (finished: FinishedRequest): void => {
+    logRequest(finished)
+    explain.record(finished)
+    tracing?.endSpan(finished)
+    if (isGateway) auditDenial(infrastructure, finished)
   }
   const isUnavailable = (error: unknown): boolean =>
     isDatabaseUnavailable(error) || isRedisUnavailable(error) || isBlobStoreUnavailable(error)
