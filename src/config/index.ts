@@ -1,6 +1,7 @@
 export { placeOf, type UpstreamConfiguration } from './backends.ts'
 export { settingName } from './env.ts'
 export { ConfigurationError, loadConfiguration } from './load.ts'
+export type { TariffSettings } from './money.ts'
 export { type LimitRule, limitsOf, type PortalConfiguration, type PortalLimits } from './portals.ts'
 export type { Configuration } from './schema.ts'
 export { isHttps, Secret } from './values.ts'
