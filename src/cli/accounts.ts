@@ -21,14 +21,14 @@ import { auditCommand, withExistingStore, withStore } from './store.ts'
 
 const isMailbox = (text: string): boolean => mailbox.safeParse(text).success
 const maxNameLength = 128
-const noName = { error: `--name: a name of at most ${maxNameLength} printable characters is needed` }
-const noMailbox = { error: '--email: an e-mail address is needed' }
+const nameRequired = { error: `--name: a name of at most ${maxNameLength} printable characters is needed` }
+const emailRequired = { error: '--email: an e-mail address is needed' }
 
 const OperatorOptions = z.object({
-  email: z.string(noMailbox).refine(isMailbox, noMailbox),
+  email: z.string(emailRequired).refine(isMailbox, emailRequired),
   name: z
-    .string(noName)
-    .refine((name) => printable(maxNameLength).safeParse(name).success, noName)
+    .string(nameRequired)
+    .refine((name) => printable(maxNameLength).safeParse(name).success, nameRequired)
     .trim(),
   role: z.string().optional(),
   permissions: z.string().optional(),
@@ -39,7 +39,7 @@ const OperatorOptions = z.object({
 const generatedBytes = 18
 
 /** The permissions of the operator: those of a role, or those that are listed. */
-const chosenPermissions = (role: string | undefined, list: string | undefined): Permission[] => {
+const selectPermissions = (role: string | undefined, list: string | undefined): Permission[] => {
   if (list === undefined) {
     const name = role ?? 'administrator'
     const holds = Object.hasOwn(operatorRoles, name) ? operatorRoles[name] : undefined
@@ -55,14 +55,14 @@ const chosenPermissions = (role: string | undefined, list: string | undefined): 
 }
 
 /** Operators need a longer password than the policy asks of everybody. */
-const shortest = 12
+const minOperatorPasswordLength = 12
 
 /** Reads the first line of standard input. Command lines are visible to other users, so a password is never an option. */
 const readPassword = async (): Promise<string> => {
   const password = (await text(stdin)).split(/\r?\n/)[0] ?? ''
   const length = passwordLength(password)
-  if (length < shortest || length > maxPasswordLength)
-    throw new Error(`the password must have ${shortest} to ${maxPasswordLength} characters`)
+  if (length < minOperatorPasswordLength || length > maxPasswordLength)
+    throw new Error(`the password must have ${minOperatorPasswordLength} to ${maxPasswordLength} characters`)
   if (password === developmentPassword) throw new Error('this password is in the documentation')
   return password
 }
@@ -94,10 +94,10 @@ const createOperator = (settings: Configuration, operator: Operator): Promise<bo
     const ports = { database, clock: systemClock, ids: systemIds, passwords, maxSessions }
     const { permissions: operatorPermissions, ...account } = operator
     return inTransaction(database, async (tx) => {
-      const made = await provideAccount(ports, { ...account, portal: 'SYSTEM', operatorPermissions }, tx)
-      if (!made.created) return false
+      const provided = await provideAccount(ports, { ...account, portal: 'SYSTEM', operatorPermissions }, tx)
+      if (!provided.created) return false
       const detail = { permissions: operatorPermissions.join(',') }
-      await auditCommand(tx, operatorCreate.name, { targetId: made.accountId, detail })
+      await auditCommand(tx, operatorCreate.name, { targetId: provided.accountId, detail })
       return true
     })
   })
@@ -122,10 +122,10 @@ export const operatorCreate: Command = {
     'password-stdin': { type: 'boolean' },
   },
   run: async (values) => {
-    const { email, name, role, permissions: list, 'password-stdin': given } = parseOptions(OperatorOptions, values)
-    const permissions = chosenPermissions(role, list)
+    const { email, name, role, permissions: list, 'password-stdin': usesStdin } = parseOptions(OperatorOptions, values)
+    const permissions = selectPermissions(role, list)
     const settings = loadConfiguration(readVariables())
-    const password = given
+    const password = usesStdin
       ? await readPassword()
       : Buffer.from(systemRandomness.bytes(generatedBytes)).toString('base64url')
     const operator = { email, name, password, permissions }
@@ -133,7 +133,7 @@ export const operatorCreate: Command = {
     if (!(await createOperator(settings, operator)))
       throw new Error(`${email} has an account on the SYSTEM portal already; nothing was changed`)
     stdout.write(`made the operator ${email} with ${permissions.length} permissions\n`)
-    if (!given) stdout.write(`password, shown this once: ${password}\n`)
+    if (!usesStdin) stdout.write(`password, shown this once: ${password}\n`)
     return 0
   },
 }
@@ -158,15 +158,15 @@ export const whitelistDisable: Command = {
     const settings = loadConfiguration(readVariables())
     const owner = parseOptions(WhitelistOptions, values)
     const { email, portal } = owner
-    const lifted = await withExistingStore(settings, async ({ database, migrate }) => {
+    const disabled = await withExistingStore(settings, async ({ database, migrate }) => {
       await migrate(schemaOwners)
       const ports = { database, clock: systemClock, ids: systemIds }
       return disableWhitelistByEmail(ports, owner, (tx, targetId) =>
         auditCommand(tx, whitelistDisable.name, { targetId, detail: { portal } }),
       )
     })
-    if (lifted === undefined) throw new Error(`${email} has no account on the ${portal} portal`)
-    if (!lifted) throw new Error(`the whitelist of ${email} is not in force; nothing was changed`)
+    if (disabled === undefined) throw new Error(`${email} has no account on the ${portal} portal`)
+    if (!disabled) throw new Error(`the whitelist of ${email} is not in force; nothing was changed`)
     stdout.write(`the whitelist of ${email} is out of force\n`)
     return 0
   },

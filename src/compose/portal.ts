@@ -140,7 +140,7 @@ const targetIn = (params: Record<string, string>): string | null => {
  * Writes a command that was refused for lack of a permission to the audit log, in the background. Refused reads are in the
  * request log only.
  */
-export function auditDenial(
+function auditDenial(
   { database, background }: Pick<Infrastructure, 'database' | 'background'>,
   { requestId, call, refusal }: FinishedRequest,
 ): void {
