@@ -3,7 +3,7 @@ import { parseArgs } from 'node:util'
 import { UsageError } from './cli/command.ts'
 import { commands } from './cli/index.ts'
 import { exitOnSignals } from './cli/signals.ts'
-import { packageVersion } from './config/package.ts'
+import { packageVersion } from './config/env.ts'
 import { errorCode, messageOf } from './kernel/index.ts'
 
 const usage = async (): Promise<string> =>
@@ -27,11 +27,11 @@ const main = async (args: string[]): Promise<number> => {
   }
   const load = commandOf(args.slice(0, 2).join(' ')) ?? commandOf(args[0] ?? '')
   if (!load) {
-    const asked = args.length === 0 || ['help', '--help', '-h'].includes(args[0] ?? '')
-    ;(asked ? stdout : stderr).write(
-      asked ? await usage() : `portico: no command '${args.join(' ')}'\n\n${await usage()}`,
+    const isHelp = args.length === 0 || ['help', '--help', '-h'].includes(args[0] ?? '')
+    ;(isHelp ? stdout : stderr).write(
+      isHelp ? await usage() : `portico: no command '${args.join(' ')}'\n\n${await usage()}`,
     )
-    return asked ? 0 : 2
+    return isHelp ? 0 : 2
   }
   const command = await load()
   const rest = args.slice(command.name.split(' ').length)
@@ -44,8 +44,8 @@ const main = async (args: string[]): Promise<number> => {
 }
 
 /** The message of an error. An AggregateError, such as one of a host with several addresses, has none itself. */
-const said = (error: unknown): string => {
-  if (error instanceof AggregateError && error.message === '') return error.errors.map(said).join(', ')
+const describeError = (error: unknown): string => {
+  if (error instanceof AggregateError && error.message === '') return error.errors.map(describeError).join(', ')
   return messageOf(error)
 }
 
@@ -54,7 +54,7 @@ exitOnSignals()
 /** A closed pipe, as by `head`, is a success. Every other write error is a failure. */
 stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code === 'EPIPE') return
-  stderr.write(`portico: ${said(error)}\n`)
+  stderr.write(`portico: ${describeError(error)}\n`)
   process.exitCode = 1
 })
 
@@ -64,7 +64,7 @@ try {
 } catch (error) {
   const isParse = errorCode(error)?.startsWith('ERR_PARSE_ARGS')
   const { ConfigurationError } = await import('./config/index.ts')
-  const causes = error instanceof Error && error.cause instanceof Error ? `: ${said(error.cause)}` : ''
-  stderr.write(`portico: ${said(error)}${causes}\n`)
+  const causes = error instanceof Error && error.cause instanceof Error ? `: ${describeError(error.cause)}` : ''
+  stderr.write(`portico: ${describeError(error)}${causes}\n`)
   exit(isParse || error instanceof UsageError || error instanceof ConfigurationError ? 2 : 1)
 }

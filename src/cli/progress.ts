@@ -9,23 +9,23 @@ const everyMs = 120
 const clearLine = '\r\u001b[K'
 
 /** Draws a progress bar for a known total, and ends the line when it is complete. */
-export const progressBar = (screen: Screen): ((done: number, all: number) => void) => {
-  let drawn = -1
-  return (done, all) => {
-    const filled = all === 0 ? width : Math.round((done / all) * width)
-    if (!screen.isTTY || (filled === drawn && done !== all)) return
-    drawn = filled
-    screen.write(`\r[${'#'.repeat(filled).padEnd(width)}] ${done}/${all}${done === all ? '\n' : ''}`)
+export const progressBar = (screen: Screen): ((done: number, total: number) => void) => {
+  let drawnWidth = -1
+  return (done, total) => {
+    const filled = total === 0 ? width : Math.round((done / total) * width)
+    if (!screen.isTTY || (filled === drawnWidth && done !== total)) return
+    drawnWidth = filled
+    screen.write(`\r[${'#'.repeat(filled).padEnd(width)}] ${done}/${total}${done === total ? '\n' : ''}`)
   }
 }
 
 /** Shows a spinner during `work`, and clears it afterwards. */
-export const withSpinner = async <T>(screen: Screen, what: string, work: () => Promise<T>): Promise<T> => {
+export const withSpinner = async <T>(screen: Screen, label: string, work: () => Promise<T>): Promise<T> => {
   if (!screen.isTTY) return work()
   let step = 0
   const draw = (): void => {
-    const place = step++ % (width - 2)
-    screen.write(`\r[${' '.repeat(place)}###${' '.repeat(width - 3 - place)}] ${what}`)
+    const position = step++ % (width - 2)
+    screen.write(`\r[${' '.repeat(position)}###${' '.repeat(width - 3 - position)}] ${label}`)
   }
   draw()
   const timer = setInterval(draw, everyMs)

@@ -10,13 +10,13 @@ import { type Command, UsageError } from './command.ts'
 import { nextSignal, watchConfiguration } from './signals.ts'
 
 /** Reloads `backends` from the configuration. An invalid configuration is refused as a whole, and the old one stays. */
-const createReload = (variables: Variables, running: Running, logger: Logger) => async () => {
+const reloadBackends = async (variables: Variables, running: Running, logger: Logger): Promise<void> => {
   try {
     await running.replaceBackends(loadConfiguration(variables))
     logger.info('backends reloaded')
   } catch (error) {
-    const why = error instanceof ConfigurationError ? { faults: error.errors } : { err: error }
-    logger.error(why, 'the changed configuration is refused; the old one stays')
+    const details = error instanceof ConfigurationError ? { faults: error.errors } : { err: error }
+    logger.error(details, 'the changed configuration is refused; the old one stays')
   }
 }
 
@@ -27,11 +27,11 @@ const graceMs = 5_000
  * Reports every uncaught exception and resolves with the first one: the process state is unknown after it. Node's default
  * would drop every request and print the error with its properties, which can hold a command and its password.
  */
-const onUncaughtException = (tell: (error: Error) => void): Promise<Error> =>
+const onUncaughtException = (report: (error: Error) => void): Promise<Error> =>
   new Promise((resolve) => {
     process.on('uncaughtException', (thrown: unknown) => {
       const error = thrown instanceof Error ? thrown : new Error(messageOf(thrown))
-      tell(error)
+      report(error)
       resolve(error)
     })
   })
@@ -52,9 +52,9 @@ export const serve: Command = {
   run: async ({ role }) => {
     if (!isRole(role)) throw new UsageError(`--role is gateway or domains, not '${String(role)}'`)
     // Without a listener SIGHUP would end the process while it starts or drains.
-    let isAsked = false
+    let isReloadPending = false
     process.on('SIGHUP', () => {
-      isAsked = true
+      isReloadPending = true
     })
     const variables = readVariables()
     const settings = loadConfiguration(variables)
@@ -68,24 +68,24 @@ export const serve: Command = {
       startServer(settings, role, logger),
       failed.then((error) => Promise.reject(error)),
     ])
-    const reload = createReload(variables, running, logger)
+    const reload = () => reloadBackends(variables, running, logger)
     const reloads = watchConfiguration(variables.PORTICO_CONFIG, reload, (error) =>
       logger.warn({ err: error }, 'the file of the configuration is not watched: only SIGHUP reloads `backends`'),
     )
-    if (isAsked) await reload()
-    const end = await Promise.race([nextSignal(), running.onFatal, failed])
-    if (end instanceof Error) {
+    if (isReloadPending) await reload()
+    const outcome = await Promise.race([nextSignal(), running.onFatal, failed])
+    if (outcome instanceof Error) {
       code = 1
-      logger.error({ err: end }, 'the process ends, to be started again')
-    } else logger.info({ signal: end }, 'draining')
+      logger.error({ err: outcome }, 'the process ends, to be started again')
+    } else logger.info({ signal: outcome }, 'draining')
     reloads.close()
     const { delayMs, timeoutMs } = settings.shutdown
     // End the process even if a part hangs, such as a database that does not respond.
-    const leave = (): void => {
+    const exitAfterGrace = (): void => {
       logger.error('not everything could be taken down in time: the process ends without it')
       exit(code)
     }
-    setTimeout(leave, delayMs + timeoutMs + graceMs).unref()
+    setTimeout(exitAfterGrace, delayMs + timeoutMs + graceMs).unref()
     await running.stop()
     logger.info('stopped')
     return code

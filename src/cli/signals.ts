@@ -5,24 +5,24 @@ import { exit } from 'node:process'
 
 const signals = ['SIGTERM', 'SIGINT'] as const
 
-const end = (signal: NodeJS.Signals) => exit(128 + constants.signals[signal])
+const terminate = (signal: NodeJS.Signals) => exit(128 + constants.signals[signal])
 
 /**
  * Ends the process on SIGTERM and SIGINT. The first process of a container ignores signals without a listener, so a
  * stopped container would wait for SIGKILL.
  */
 export const exitOnSignals = (): void => {
-  for (const signal of signals) process.on(signal, end)
+  for (const signal of signals) process.on(signal, terminate)
 }
 
 /** Resolves with the next signal instead of ending the process. The signal after it ends the process again. */
 export const nextSignal = (): Promise<NodeJS.Signals> =>
   new Promise((resolve) => {
-    const heard = (signal: NodeJS.Signals) => {
-      for (const each of signals) process.off(each, heard).on(each, end)
+    const receive = (signal: NodeJS.Signals) => {
+      for (const each of signals) process.off(each, receive).on(each, terminate)
       resolve(signal)
     }
-    for (const signal of signals) process.off(signal, end).on(signal, heard)
+    for (const signal of signals) process.off(signal, terminate).on(signal, receive)
   })
 
 const settleMs = 200
@@ -38,7 +38,7 @@ export const watchConfiguration = (
   onFault: (error: unknown) => void,
 ): { close(): void } => {
   let timer: NodeJS.Timeout | undefined
-  const watched = (path: string): FSWatcher =>
+  const watchFolder = (path: string): FSWatcher =>
     watch(dirname(path), (_event, name) => {
       // Kubernetes replaces the link `..data` next to the file, and not the file.
       if (name !== null && name !== basename(path) && name !== '..data') return
@@ -47,7 +47,7 @@ export const watchConfiguration = (
     }).on('error', onFault)
   let watcher: FSWatcher | undefined
   try {
-    if (file !== undefined) watcher = watched(resolve(file))
+    if (file !== undefined) watcher = watchFolder(resolve(file))
   } catch (error) {
     onFault(error)
   }

@@ -1,5 +1,5 @@
+import { inPackage, packageVersion } from '../config/env.ts'
 import { type Configuration, placeOf } from '../config/index.ts'
-import { inPackage, packageVersion } from '../config/package.ts'
 import { catalogue, isRoutable } from '../contract/index.ts'
 import { domainOf, fallbackLocale, type Words } from '../kernel/index.ts'
 import { type JsonObject, openApiDocument, readExamples } from '../openapi/index.ts'

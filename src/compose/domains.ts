@@ -21,66 +21,65 @@ import { createWorkspaces, freezeOwnWorkspace, hasWorkspace, lockWorkspace } fro
 import { endSessions, type Identity } from '../identity/index.ts'
 import type { HandlerTable, Portal } from '../kernel/index.ts'
 import { Ledger, ledgerCheckJob, resultCleanupJob, verifyLedger } from '../ledger/index.ts'
+import { linksOf } from './identity.ts'
 import type { Infrastructure } from './infrastructure.ts'
-
-import { linksOf } from './links.ts'
 import { exchangeTerms, liquidityOf, openRates } from './rates.ts'
 
 /** Builds every domain and passes the ports that it takes from other domains: the only place where domains meet. */
 export const composeDomains = async (
   settings: Configuration,
-  outside: Infrastructure,
+  infrastructure: Infrastructure,
   logger: Logger,
   identity: Pick<Identity, 'invalidateSessions' | 'assertAddressAllowed'>,
 ) => {
-  const { words } = outside
+  const { words } = infrastructure
   const { currencies, transferFee, transferApprovalFrom } = settings.money
   const signInUrl = (portal: Portal): string => linksOf(settings, portal).signIn
   const { expiryMs, ledgerCheckMs } = settings.money.background
-  const ledger = new Ledger(outside)
+  const ledger = new Ledger(infrastructure)
   await ledger.ensureHouseAccounts(currencies)
   const members = createMembers({
-    ...outside,
+    ...infrastructure,
     permissions: workspacePermissions,
     settings: settings.access.workspaces,
     lockWorkspace,
-    hasWorkspace: (id) => hasWorkspace(outside.database, id),
+    hasWorkspace: (id) => hasWorkspace(infrastructure.database, id),
   })
   const { memberships } = members
   const wallets = createWallets({
-    ...outside,
+    ...infrastructure,
     ledger,
     members: { assertOutsider: (tx, account, workspace) => memberships.assertOutsider(tx, account, workspace) },
     currencies,
   })
   // Do not delete the bytes of an upload in progress.
   const orphanAfterMs = Math.max(settings.files.orphanAfterMs, 2 * settings.requests.uploadTimeoutMs)
-  const files = createFiles({ ...outside, settings: { ...settings.files, orphanAfterMs } })
+  const files = createFiles({ ...infrastructure, settings: { ...settings.files, orphanAfterMs } })
   const recharges = createRecharges({
-    ...outside,
+    ...infrastructure,
     ledger,
     settings: settings.money.recharge,
     expiryMs,
     fileOf: files.fileOf,
     isProof: (file) => files.serves('RECHARGE_PROOF', file),
   })
-  const exports = createExports({ ...outside, ledger, settings: settings.exports })
-  const rates = await openRates(settings.money.exchange, outside.clock, logger)
+  const exports = createExports({ ...infrastructure, ledger, settings: settings.exports })
+  const rates = await openRates(settings.money.exchange, infrastructure.clock, logger)
   await ledger.provideLiquidity(liquidityOf(settings.money.exchange))
   const terms = exchangeTerms(settings.money.exchange)
-  const exchanges = createExchanges({ ...outside, ledger, rates, currencies, terms, expiryMs })
+  const exchanges = createExchanges({ ...infrastructure, ledger, rates, currencies, terms, expiryMs })
   const constants = createConstants()
   const withdrawalChannels = createWithdrawalChannels({
-    ...outside,
+    ...infrastructure,
     ledger,
     members: { holdFor: (tx, account, access) => memberships.assertAccess(tx, account, access) },
     isCountry,
     maxPerWorkspace: settings.money.withdrawal.maxChannelsPerWorkspace,
   })
   const cleaners = [files, exports, exchanges, withdrawalChannels].map(({ clean }) => clean)
-  const sandbox = createSandbox({ ...outside, ledger, members: memberships, cleaners })
+  const sandbox = createSandbox({ ...infrastructure, ledger, members: memberships, cleaners })
   const workspaces = createWorkspaces({
-    ...outside,
+    ...infrastructure,
     members: memberships,
     openWallets: async (tx, workspace) => {
       await wallets.openWallets(tx, workspace)
@@ -88,19 +87,19 @@ export const composeDomains = async (
     },
   })
   const roles = createRoles({
-    ...outside,
+    ...infrastructure,
     members: memberships,
     permissionTable: permissionTable.workspace,
     settings: settings.access.roles,
   })
   const invitations = createInvitations({
-    ...outside,
+    ...infrastructure,
     members: memberships,
     portalUrl: signInUrl('CONSUMER'),
     settings: settings.access.invitations,
   })
   const apiKeys = createApiKeys({
-    ...outside,
+    ...infrastructure,
     members: {
       assertAccess: (tx, account, access) => memberships.assertAccess(tx, account, access),
       enter: members.enter,
@@ -113,9 +112,9 @@ export const composeDomains = async (
   const transfers = createTransfers({ ledger, words, fixedFee: transferFee, approvalThreshold: transferApprovalFrom })
   const { channelOf } = withdrawalChannels
   const withdrawals = createWithdrawals({ ledger, words, channelOf, payouts: settings.money.withdrawal.payouts })
-  const profile = createProfile({ ...outside, isCountry })
+  const profile = createProfile({ ...infrastructure, isCountry })
   const operators = createOperators({
-    ...outside,
+    ...infrastructure,
     ledger,
     signInUrl,
     endSessions,
@@ -152,9 +151,9 @@ export const composeDomains = async (
       resultCleanupJob(ledger, expiryMs),
       ledgerCheckJob({
         ledger,
-        clock: outside.clock,
+        clock: infrastructure.clock,
         everyMs: ledgerCheckMs,
-        verifyLedger: (signal) => outside.withoutTimeouts(verifyLedger, signal),
+        verifyLedger: (signal) => infrastructure.withoutTimeouts(verifyLedger, signal),
         onBroken: (broken) => logger.error(broken, 'the book does not add up'),
       }),
     ],

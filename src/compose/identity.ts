@@ -1,5 +1,11 @@
 import type { Logger } from 'pino'
-import { type Configuration, ConfigurationError, type LimitRule, limitsOf } from '../config/index.ts'
+import {
+  type Configuration,
+  ConfigurationError,
+  type LimitRule,
+  limitsOf,
+  type PortalConfiguration,
+} from '../config/index.ts'
 import { isCountry } from '../domains/constants/index.ts'
 import {
   createIdentity,
@@ -13,7 +19,16 @@ import { type BreachCheck, createBreachCheck, noBreachCheck } from '../platform/
 import { createTurnstile, noCaptcha } from '../platform/captcha.ts'
 import { scaledLimit } from '../platform/limits/index.ts'
 import type { Infrastructure } from './infrastructure.ts'
-import { linksOf } from './links.ts'
+
+/** Absolute links for mails. They come from the configuration only, never from the Host of a request. */
+export const linksOf = (
+  { publicUrl, portals }: Pick<Configuration, 'publicUrl' | 'portals'>,
+  portal: Portal,
+): PortalConfiguration['links'] => {
+  const whole = (page: string) => (page.startsWith('/') ? publicUrl.replace(/\/$/, '') + page : page)
+  const { signIn, passwordReset } = portals[portal].links
+  return { signIn: whole(signIn), passwordReset: whole(passwordReset) }
+}
 
 const scaled = <R extends { limit: number }>(rule: R, scale: number): R => ({
   ...rule,
@@ -56,13 +71,13 @@ export const breachCheckOf = ({ passwords }: Configuration, logger: Logger): Bre
 /** Builds identity with the captcha and breach check that the configuration selects. */
 export const composeIdentity = (
   settings: Configuration,
-  outside: Infrastructure,
+  infrastructure: Infrastructure,
   logger: Logger,
   openWorkspace: OpenOwnWorkspace,
 ): Promise<Identity> => {
   const { secret, verifyUrl, timeoutMs } = settings.turnstile
   const ports = {
-    ...outside,
+    ...infrastructure,
     openWorkspace,
     isCountry,
     robots: secret ? createTurnstile({ secret: secret.reveal(), verifyUrl, timeoutMs }) : noCaptcha,

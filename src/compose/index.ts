@@ -5,33 +5,18 @@
  */
 import type { Server } from 'node:http'
 import type { Logger } from 'pino'
-import { createApp, gatewayPipeline, type Pipeline, servicePipeline, unmatchedLimit } from '../app.ts'
-import { type Backends, callAssertionStage, createBackends, createUpstreamMetrics } from '../backends/index.ts'
+import { createBackends, createUpstreamMetrics } from '../backends/index.ts'
 import type { Configuration } from '../config/index.ts'
 import { catalogue } from '../contract/index.ts'
-import { isDatabaseUnavailable } from '../database/index.ts'
 import {
   buildSecurityHeaders,
-  createAccessCache,
-  createErrorHandler,
   createExplainLog,
   createHttpServer,
   createOperationsApp,
-  createPageLog,
   createParseErrorLog,
-  createReferencePages,
-  createRequestHandler,
-  createRequestLog,
-  createResponseWriter,
-  createRouter,
-  type FinishedRequest,
   loadTracing,
-  type Tracing,
 } from '../gateway/index.ts'
-import { assertionType, type Identity } from '../identity/index.ts'
-import { isBlobStoreUnavailable } from '../platform/blobs/index.ts'
 import { outboxPage } from '../platform/mail/index.ts'
-import { isRedisUnavailable } from '../platform/redis/index.ts'
 import {
   createApprovalMetrics,
   createBackgroundMetrics,
@@ -39,18 +24,15 @@ import {
   createMetrics,
   createPerimeterMetrics,
   createQueueMetrics,
-  type Metrics,
-  type PerimeterMetrics,
 } from '../platform/telemetry/index.ts'
-import { auditDenials } from './audit-denials.ts'
-import { buildOpenApiDocument, findUnservedOperations } from './catalogue.ts'
-import { composeDomains, type Domains } from './domains.ts'
+import { findUnservedOperations } from './catalogue.ts'
+import { composeDomains } from './domains.ts'
 import { composeIdentity } from './identity.ts'
-import { type Infrastructure, openInfrastructure } from './infrastructure.ts'
+import { openInfrastructure } from './infrastructure.ts'
 import { startJobs } from './jobs.ts'
 import { watchLedger } from './ledger-readiness.ts'
+import { buildPipeline, createDraining, type Parts, portalApp, withChannelSessionMetrics } from './portal.ts'
 import { assertNoSeededAccounts, composeSeed } from './seed.ts'
-import { withChannelMetrics, withChannelSessionMetrics, withLimitMetrics } from './with-metrics.ts'
 
 const roles = ['gateway', 'domains'] as const
 export type Role = (typeof roles)[number]
@@ -70,30 +52,18 @@ export interface Deployment {
   close(): Promise<void>
 }
 
-/** The parts of a process before it serves. */
-interface Parts {
-  isGateway: boolean
-  settings: Configuration
-  outside: Infrastructure
-  logger: Logger
-  metrics: Metrics
-  perimeter: PerimeterMetrics
-  identity: Identity
-  domains: Domains
-}
-
 /** Registers the metrics that read their value from a part when they are scraped. */
-const createMetricsOfParts = ({ outside, logger, metrics, identity, domains }: Parts): void => {
+const createMetricsOfParts = ({ infrastructure, logger, metrics, identity, domains }: Parts): void => {
   createApprovalMetrics(metrics.registry, {
     count: domains.accountsAwaiting,
-    clock: outside.clock,
+    clock: infrastructure.clock,
     onFault: (error) => logger.warn({ err: error }, 'the accounts that wait for approval could not be counted'),
   })
-  createBackgroundMetrics(metrics.registry, outside.background.dropped)
+  createBackgroundMetrics(metrics.registry, infrastructure.background.dropped)
   createQueueMetrics(metrics.registry, {
     ...identity.queueLengths,
-    'password-hash': outside.passwords.waiting,
-    database: outside.waitingForDatabase,
+    'password-hash': infrastructure.passwords.waiting,
+    database: infrastructure.waitingForDatabase,
   })
 }
 
@@ -101,88 +71,15 @@ const createMetricsOfParts = ({ outside, logger, metrics, identity, domains }: P
 const withLocalBackends = (isGateway: boolean, settings: Configuration): Configuration =>
   isGateway ? settings : { ...settings, backends: { default: 'in-process' } }
 
-const buildBackends = ({ isGateway, settings, outside, metrics, perimeter, identity, domains }: Parts) =>
+const buildBackends = ({ isGateway, settings, infrastructure, metrics, perimeter, identity, domains }: Parts) =>
   createBackends({
     identity: isGateway ? withChannelSessionMetrics(identity.handlers, perimeter) : new Map(),
     domains: domains.handlers,
     settings: withLocalBackends(isGateway, settings),
     signer: identity.signer,
-    clock: outside.clock,
+    clock: infrastructure.clock,
     metrics: createUpstreamMetrics(metrics.registry),
   })
-
-const buildPipeline = (
-  { isGateway, settings, outside, perimeter, identity, domains }: Parts,
-  backends: Backends,
-  tracing: Tracing | null,
-): Pipeline =>
-  isGateway
-    ? gatewayPipeline({
-        settings,
-        tracing,
-        limits: withLimitMetrics(outside.limits, perimeter),
-        channel: withChannelMetrics(identity.channel, perimeter),
-        authentication: { ...identity.authentication, apiKey: domains.apiKeys.authenticate },
-        access: createAccessCache(domains.members, outside.clock, {
-          leaseMs: settings.access.leaseMs,
-          shared: settings.databaseUrl !== null,
-        }),
-        backends,
-      })
-    : servicePipeline({
-        settings,
-        tracing,
-        backends,
-        callAssertion: callAssertionStage(
-          { ...settings.tokens, type: assertionType, ...settings.assertion },
-          outside.clock,
-        ),
-      })
-
-/** `listeners` are called after every response. */
-const portalApp = (
-  { isGateway, settings, outside, logger, metrics, perimeter, domains }: Parts,
-  pipeline: Pipeline,
-  listeners: readonly ((finished: FinishedRequest) => void)[],
-) => {
-  const { clock, ids, words } = outside
-  const responses = createResponseWriter({
-    clock,
-    words,
-    securityHeaders: buildSecurityHeaders(),
-    includesField: !isGateway,
-    // The gateway in front of a service detects slow clients.
-    stallMs: isGateway ? settings.requests.downloadStallMs : 0,
-  })
-  const router = createRouter(isGateway ? catalogue : catalogue.filter(({ id }) => domains.handlers.has(id)))
-  const stages = Object.values(pipeline)
-  const log = (finished: FinishedRequest) => {
-    for (const listener of listeners) listener(finished)
-  }
-  const isUnavailable = (error: unknown): boolean =>
-    isDatabaseUnavailable(error) || isRedisUnavailable(error) || isBlobStoreUnavailable(error)
-  const requestHandler = createRequestHandler({
-    router,
-    stages,
-    // The gateway in front of a service has already counted the address.
-    limitUnmatched: isGateway
-      ? unmatchedLimit({ settings, limits: withLimitMetrics(outside.limits, perimeter) })
-      : () => undefined,
-    responses,
-    clock,
-    ids,
-    metrics,
-    log,
-    isUnavailable,
-  })
-  const pages = isGateway ? createReferencePages(() => buildOpenApiDocument(words)) : null
-  return createApp({
-    ...requestHandler,
-    pageLog: createPageLog(logger),
-    pages,
-    errorHandler: createErrorHandler(responses, logger),
-  })
-}
 
 /** Declared operations without a handler in this process. Warns about those that no upstream serves either. */
 const findUnserved = ({ isGateway, settings, logger, identity, domains }: Parts): string[] => {
@@ -200,58 +97,55 @@ const composeParts = async (
   building: AsyncDisposableStack,
 ): Promise<Parts> => {
   const isGateway = role === 'gateway'
-  const outside = await openInfrastructure(settings, !isGateway, logger, building)
+  const infrastructure = await openInfrastructure(settings, !isGateway, logger, building)
   const metrics = createMetrics()
   const perimeter = createPerimeterMetrics(metrics.registry)
   // Identity and the domains need each other: registration opens workspaces, and operators end sessions.
-  const identity = await composeIdentity(settings, outside, logger, (tx, opening) =>
+  const identity = await composeIdentity(settings, infrastructure, logger, (tx, opening) =>
     domains.workspaces.openWithWallets(tx, opening),
   )
-  const domains = await composeDomains(settings, outside, logger, identity)
+  const domains = await composeDomains(settings, infrastructure, logger, identity)
   building.defer(() => domains.apiKeys.settle())
   building.defer(() => domains.rates.close())
-  return { isGateway, settings, outside, logger, metrics, perimeter, identity, domains }
+  return { isGateway, settings, infrastructure, logger, metrics, perimeter, identity, domains }
 }
 
 /** Builds every part once, in order; `close` disposes of them in reverse order. A failed start disposes of what it built. */
 export const compose = async (settings: Configuration, role: Role, logger: Logger): Promise<Deployment> => {
   await using building = new AsyncDisposableStack()
   const parts = await composeParts(settings, role, logger, building)
-  const { isGateway, outside, metrics, perimeter, identity, domains } = parts
+  const { isGateway, infrastructure, metrics, perimeter, identity, domains } = parts
   createMetricsOfParts(parts)
-  if (settings.profile === 'production') await assertNoSeededAccounts(outside)
-  else if (isGateway) await composeSeed(outside, identity, domains)
+  if (settings.profile === 'production') await assertNoSeededAccounts(infrastructure)
+  else if (isGateway) await composeSeed(infrastructure, identity, domains)
   const backends = await buildBackends(parts)
   building.defer(() => backends.close())
   const tracing = settings.tracing.enabled ? await loadTracing() : null
   const pipeline = buildPipeline(parts, backends, tracing)
-  const explain = createExplainLog(outside.clock, Object.keys(pipeline), settings.explain)
+  const explain = createExplainLog(infrastructure.clock, Object.keys(pipeline), settings.explain)
   building.defer(() => explain.close())
-  const app = portalApp(parts, pipeline, [
-    createRequestLog(logger),
-    explain.record,
-    ...(tracing ? [tracing.endSpan] : []),
-    ...(isGateway ? [auditDenials(outside)] : []),
-  ])
+  const app = portalApp(parts, pipeline, explain, tracing)
   const unserved = findUnserved(parts)
   const book = watchLedger({ ledger: domains.ledger, logger, metrics: createLedgerMetrics(metrics.registry) })
   building.defer(() => book.close())
-  let draining = false
-  const isDraining = () => draining
+  const draining = createDraining()
   const operations = createOperationsApp({
-    probes: [...outside.probes, { name: 'ledger', check: book.check }],
-    isDraining,
+    probes: [...infrastructure.probes, { name: 'ledger', check: book.check }],
+    isDraining: draining.isDraining,
     metrics,
     explain: explain.explain,
     jwks: identity.jwks,
-    outbox: outside.outbox && outboxPage(outside.outbox),
+    outbox: infrastructure.outbox && outboxPage(infrastructure.outbox),
     securityHeaders: buildSecurityHeaders(),
     logger,
   })
-  await startJobs({ settings, outside, logger, registry: metrics.registry, isGateway, identity, domains }, building)
+  await startJobs(
+    { settings, infrastructure, logger, registry: metrics.registry, isGateway, identity, domains },
+    building,
+  )
   const listening = {
     settings: settings.requests,
-    isDraining,
+    isDraining: draining.isDraining,
     onParseError: createParseErrorLog(logger, perimeter.malformedRequest),
   }
   const built = building.move()
@@ -260,10 +154,8 @@ export const compose = async (settings: Configuration, role: Role, logger: Logge
     operations: createHttpServer({ app: operations, ...listening }),
     unserved,
     replaceBackends: (changed) => backends.replace(withLocalBackends(isGateway, changed)),
-    startDraining: () => {
-      draining = true
-    },
-    onFatal: outside.storeIsOver,
+    startDraining: draining.start,
+    onFatal: infrastructure.storeIsOver,
     close: () => built.disposeAsync(),
   }
 }

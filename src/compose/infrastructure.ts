@@ -1,6 +1,6 @@
 import type { Logger } from 'pino'
+import { inPackage } from '../config/env.ts'
 import type { Configuration } from '../config/index.ts'
-import { inPackage } from '../config/package.ts'
 import { codedFamilies, codes } from '../contract/index.ts'
 import {
   assertWritable,
@@ -59,8 +59,8 @@ export const openInfrastructure = async (
   const onConnectionBroken = (error: Error) => logger.warn({ err: error }, 'a database connection broke')
   const onDiskFull = (isFull: boolean) =>
     isFull
-      ? logger.error('disk full: the embedded store is read-only until space is free')
-      : logger.info('disk space available: the embedded store is writable again')
+      ? logger.error('THE DISK IS FULL: the embedded store is read only until there is room')
+      : logger.info('there is room on the disk again')
   const texts = await readMailTexts(inPackage('config/mail'))
   const store = await openDatabase(databaseTarget(settings, onConnectionBroken, onDiskFull))
   stack.defer(() => store.close())
@@ -68,7 +68,8 @@ export const openInfrastructure = async (
   const aheadMs = -(await measureClockSkew(store.database, systemClock))
   if (Math.abs(aheadMs) >= maxSkewMs)
     throw new Error(`the clock of this process is ${aheadMs} ms ahead of the store's: one of the two is wrong`)
-  if (Math.abs(aheadMs) >= warnSkewMs) logger.warn({ aheadMs }, 'clock skew between this process and the database')
+  if (Math.abs(aheadMs) >= warnSkewMs)
+    logger.warn({ aheadMs }, 'THE STORE HAS ANOTHER TIME THAN THIS PROCESS: one of the two clocks is wrong')
   const migrated = await store.migrate(schemaOwners)
   if (migrated.length > 0) logger.info({ migrated }, 'schema brought up to date')
   const shared = await openSharedState(settings, mayBeSeveral, systemClock, logger, stack)

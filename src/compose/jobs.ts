@@ -11,7 +11,7 @@ import type { Infrastructure } from './infrastructure.ts'
 
 interface Parts {
   settings: Configuration
-  outside: Infrastructure
+  infrastructure: Infrastructure
   logger: Logger
   registry: Registry
   isGateway: boolean
@@ -23,20 +23,20 @@ interface Parts {
  * The jobs of this process. The jobs of a domain run where its handlers run, since both need the same blobs and settings.
  * Jobs that send mail run in the gateway.
  */
-const kindsOf = ({ settings, outside, isGateway, identity, domains }: Parts): JobKind[] => {
+const kindsOf = ({ settings, infrastructure, isGateway, identity, domains }: Parts): JobKind[] => {
   const { jobs } = domains
   const isHere = (domain: 'files' | 'exports' | 'recharges' | 'exchanges'): boolean =>
     !isGateway || placeOf(settings, domain) === 'in-process'
   const seal: JobKind['work'] = async (_payload, { signal }) => {
-    await sealAuditLog(outside.database, signal)
+    await sealAuditLog(infrastructure.database, signal)
   }
   const sweep: JobKind['work'] = (_payload, { signal }) =>
-    outside.withoutTimeouts((database) => identity.deleteExpired(database, signal), signal)
+    infrastructure.withoutTimeouts((database) => identity.deleteExpired(database, signal), signal)
   const { vacuumEveryMs } = settings.database
-  const tidy: JobKind['work'] = (_payload, { signal }) => vacuum(outside.database, signal)
+  const tidy: JobKind['work'] = (_payload, { signal }) => vacuum(infrastructure.database, signal)
   return [
     { name: 'audit.seal', attempts: 1, everyMs: settings.audit.sealEveryMs, work: seal },
-    failedJobCleanup({ ...outside, ...settings.jobs }),
+    failedJobCleanup({ ...infrastructure, ...settings.jobs }),
     ...(settings.databaseUrl === null
       ? [{ name: 'database.vacuum', attempts: 1, everyMs: vacuumEveryMs, initialDelayMs: vacuumEveryMs, work: tidy }]
       : []),
@@ -54,11 +54,11 @@ const kindsOf = ({ settings, outside, isGateway, identity, domains }: Parts): Jo
 
 /** Starts the background jobs; `stack` stops them before it closes what they use. */
 export const startJobs = async (parts: Parts, stack: AsyncDisposableStack): Promise<void> => {
-  const { outside, settings, logger, registry } = parts
+  const { infrastructure, settings, logger, registry } = parts
   const kinds = kindsOf(parts)
   const metrics = createJobMetrics(registry, [queueFailureKind, ...kinds.map(({ name }) => name)])
   const runner = createJobRunner({
-    ...outside,
+    ...infrastructure,
     settings: settings.jobs,
     kinds,
     onFailure: ({ error, ...failure }) => {

@@ -7,13 +7,13 @@ import type { Infrastructure } from './infrastructure.ts'
 
 /** Runs the development seed with the functions that registration and the domains use. */
 export const composeSeed = (
-  outside: Infrastructure,
+  infrastructure: Infrastructure,
   identity: Identity,
   { ledger, workspaces, members }: Domains,
 ): Promise<void> =>
   seedDevelopment({
-    database: outside.database,
-    clock: outside.clock,
+    database: infrastructure.database,
+    clock: infrastructure.clock,
     workspacePermissions,
     operatorPermissions,
     createAccount: identity.provideAccount,

@@ -21,9 +21,9 @@ export interface SharedState {
 const cacheEntries = 200_000
 
 const states = {
-  lost: 'singleton lock lost: its connection broke',
-  held: 'singleton lock held again',
-  taken: 'another gateway runs on this database without Redis: this one is not ready',
+  lost: 'the connection that keeps other gateways away broke',
+  held: 'other gateways are kept away again',
+  taken: 'ANOTHER GATEWAY RUNS ON THIS DATABASE WITHOUT REDIS: this one is not ready any more',
 }
 
 const openLocalState = async (
@@ -75,7 +75,7 @@ export const openSharedState = async (
     onEvicting: (policy) =>
       logger.warn(
         { policy },
-        'Redis evicts keys, including used limits, when it is full: set maxmemory-policy noeviction',
+        'REDIS FORGETS WHEN IT IS FULL, who has used up a limit too: set maxmemory-policy noeviction',
       ),
   })
   stack.defer(() => redis.close())

@@ -1,6 +1,6 @@
 import { codedFamilies } from '../contract/index.ts'
-import { isHttps } from './addresses.ts'
 import type { Settings } from './schema.ts'
+import { isHttps } from './values.ts'
 
 const upstreamsOf = ({ backends }: Settings) =>
   Object.entries(backends).flatMap(([name, place]) =>

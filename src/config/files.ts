@@ -1,8 +1,7 @@
 import { z } from 'zod'
 import { filePurpose } from '../domains/files/contract.ts'
 import { days } from '../kernel/index.ts'
-import { httpUrl } from './addresses.ts'
-import { lifetimeMs, timeoutMs } from './values.ts'
+import { httpUrl, lifetimeMs, timeoutMs } from './values.ts'
 
 const storage = z.discriminatedUnion('kind', [
   z.strictObject({

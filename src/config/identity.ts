@@ -1,8 +1,44 @@
 import { z } from 'zod'
-import { httpUrl, secretPrefix } from './addresses.ts'
-import { lifetimeMs, Secret, timeoutMs } from './values.ts'
+import { days } from '../kernel/index.ts'
+import { httpUrl, lifetimeMs, Secret, secretPrefix, timeoutMs } from './values.ts'
 
-const allowance = {
+const positive = z.int().min(1)
+
+const invitations = z.strictObject({
+  lifeMs: lifetimeMs(days(1)).multipleOf(days(1)).describe('Lifetime of an invitation in milliseconds. Whole days.'),
+  maxPending: positive.max(500).describe('Maximum number of pending invitations per workspace.'),
+  maxPerDay: positive.describe(
+    'Maximum number of invitations within 24 hours per workspace, and per inviting account over all its workspaces.',
+  ),
+  maxPerDayToAddress: positive.describe('Maximum number of invitations within 24 hours to one address.'),
+})
+
+const apiKeys = z.strictObject({
+  maxPerWorkspace: positive.describe('Maximum number of API keys per workspace. Deleted keys do not count.'),
+  maxLifeMs: lifetimeMs(60_000)
+    .nullable()
+    .describe('Maximum lifetime of a new API key in milliseconds, and the default. `null` sets no maximum.'),
+})
+
+export const accessSettings = z.strictObject({
+  leaseMs: z
+    .int()
+    .min(0)
+    .max(5_000)
+    .describe(
+      'Time in milliseconds that a replica on PostgreSQL caches a membership. A change of permissions is answered after that time, so use the same value on all replicas.',
+    ),
+  invitations,
+  apiKeys,
+  workspaces: z.strictObject({
+    maxPerAccount: positive.describe('Maximum number of workspaces that an account belongs to.'),
+  }),
+  roles: z.strictObject({
+    maxPerWorkspace: positive.describe('Maximum number of roles per workspace, including OWNER.'),
+  }),
+})
+
+const failureWindow = {
   limit: z.int().min(1).describe('Number of failures per window that have no consequence.'),
   windowMs: lifetimeMs(1_000).describe('Length of that window in milliseconds.'),
 }
@@ -55,7 +91,7 @@ export const login = z.strictObject({
   codeTtlMs: lifetimeMs(100).describe('Lifetime of a mailed code in milliseconds.'),
   resendMs: lifetimeMs(0).describe('Time in milliseconds before another code can be requested.'),
   failures: z.strictObject({
-    ...allowance,
+    ...failureWindow,
     firstWaitMs: lifetimeMs(100).describe('First wait in milliseconds after too many failures. Later waits grow.'),
     maxWaitMs: lifetimeMs(100).describe('Maximum wait in milliseconds after failures.'),
   }),

@@ -3,13 +3,11 @@ import { resolve } from 'node:path'
 import { CORE_SCHEMA, loadAll, mergeTag } from 'js-yaml'
 import { z } from 'zod'
 import { isRecord } from '../kernel/index.ts'
-import { serverUrl } from './addresses.ts'
 import { crossFieldErrors } from './cross-field-rules.ts'
-import { defaultDataDirectory, settingName, type Variables, variableSettings } from './env.ts'
-import { inPackage } from './package.ts'
+import { defaultDataDirectory, inPackage, settingName, type Variables, variableSettings } from './env.ts'
 import { developmentKey, productionErrors } from './production.ts'
 import { type Configuration, schema } from './schema.ts'
-import { Secret } from './values.ts'
+import { Secret, serverUrl } from './values.ts'
 
 export type Tree = Record<string, unknown>
 

@@ -1,7 +1,6 @@
 import { z } from 'zod'
 import { isCurrency, isRate, multiplyRoundingUp, parseMoney, parseRatio } from '../kernel/index.ts'
-import { secretUrl } from './addresses.ts'
-import { lifetimeMs, timeoutMs } from './values.ts'
+import { lifetimeMs, secretUrl, timeoutMs } from './values.ts'
 
 const currency = z.string().refine(isCurrency, 'a known currency')
 
@@ -27,6 +26,8 @@ const tariff = {
   feeRate: share.describe('Fee as a share of the amount, in addition to `fixedFee`.'),
 }
 const tariffTerms = z.object(tariff)
+/** The limits and fees of one payment method: decimal strings in `currency`. The rate is a share below one. */
+export type TariffSettings = z.output<typeof tariffTerms>
 
 /** The fees of the minimum order, as the ledger charges them. Larger orders leave more after fees. */
 const leastFee = (fixed: bigint, rate: string, least: bigint): bigint => {

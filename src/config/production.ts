@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 import { z } from 'zod'
-import { isHttps } from './addresses.ts'
 import { settingName, type Variables } from './env.ts'
+import { isHttps } from './values.ts'
 
 /* Public values of the development profile and of the examples. Production refuses each of them. */
 const sha256 = (text: string): string => hash('sha256', text)

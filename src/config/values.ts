@@ -1,4 +1,6 @@
+import { isIP } from 'node:net'
 import { inspect } from 'node:util'
+import ipaddr from 'ipaddr.js'
 import { z } from 'zod'
 import { days } from '../kernel/index.ts'
 
@@ -39,4 +41,122 @@ export class Secret<T> {
   [inspect.custom](): string {
     return mask
   }
+}
+
+/** An address or host name that a listener can bind to. */
+const isHost = (text: string): boolean => isIP(text) !== 0 || /^[\w.-]+$/.test(text)
+
+export const host = z.string().refine(isHost, 'an address such as 127.0.0.1 or ::1, or a host name')
+
+/** Credentials in a URL would appear in logs, metrics and `config check`. */
+const isWithoutUser = (text: string): boolean => {
+  const url = URL.parse(text)
+  return url === null || (url.username === '' && url.password === '')
+}
+
+/** A scheme may be written in either case. */
+export const isHttps = (text: string): boolean => URL.parse(text)?.protocol === 'https:'
+
+const isBare = (text: string): boolean => !/[?#]/.test(text)
+
+export const httpUrl = z
+  .url({ protocol: /^https?$/, error: 'a URL that begins with http:// or https://' })
+  .refine(isWithoutUser, 'a URL without credentials')
+
+/** A URL that paths are appended to. */
+export const baseUrl = httpUrl.refine(isBare, 'a URL without a query or fragment')
+
+/** A URL whose query can contain a key. */
+export const secretUrl = httpUrl.transform((text) => new Secret(text))
+
+/** A URL prefix. Without the final `/` or `=` the appended text would change the last name or key. */
+export const secretPrefix = httpUrl
+  .refine((text) => /[/=]$/.test(text), 'a URL that ends with / or =')
+  .transform((text) => new Secret(text))
+
+const decoded = (text: string): string | undefined => {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return undefined
+  }
+}
+
+/** False for URLs on which the client library throws an unclear error or ends the process. */
+const isReadable = (text: string): boolean => {
+  const url = URL.parse(text)
+  if (url === null || !(Number(url.searchParams.get('port')) <= 65_535)) return false
+  if (!url.protocol.startsWith('redis')) return true
+  return decoded(`${url.username}:${url.password}`) !== undefined && /^\/?\d*$/.test(url.pathname)
+}
+
+/** The PostgreSQL library ignores unknown TLS parameters and connects without TLS. */
+const asksForTlsInVain = (text: string): boolean => {
+  const asked = [...(URL.parse(text)?.searchParams ?? [])].filter(([name]) => /ssl|tls/i.test(name))
+  const isHeeded = ([name, value]: [string, string]): boolean =>
+    name === 'ssl' ? /^(true|1|0)$/.test(value) : /^ssl(mode|rootcert|cert|key|negotiation)$/.test(name) && value !== ''
+  return text.startsWith('postgres') && asked.length > 0 && !asked.some(isHeeded)
+}
+
+const rules = [
+  'a port is at most 65535',
+  'an IPv6 address stands in brackets',
+  'characters of a password other than letters and digits are percent-encoded',
+  'a database of Redis is a number',
+].join(', ')
+
+/** The URL of a server with its credentials. Errors never contain it. */
+export const serverUrl = (name: string, text: string | undefined, protocols: string[], errors: string[]) => {
+  if (text === undefined) return null
+  const starts = protocols.map((protocol) => `${protocol}://`)
+  if (!starts.some((start) => text.startsWith(start)))
+    errors.push(`${name}: must be a URL beginning with ${starts.join(' or ')}`)
+  else if (!isReadable(text)) errors.push(`${name}: cannot be read: ${rules}`)
+  else if (asksForTlsInVain(text))
+    errors.push(`${name}: asks for TLS by a name or a value that is not heeded: ?sslmode=verify-full is`)
+  return new Secret(text)
+}
+
+/** inet_aton would accept `172.16/12` and `010.0.0.0/8` as other ranges than intended. */
+const isRange = (text: string): boolean => ipaddr.IPv4.isValidCIDRFourPartDecimal(text) || ipaddr.IPv6.isValidCIDR(text)
+
+export const cidr = z.string().refine(isRange, 'an address range such as 10.0.0.0/8')
+
+interface Interval {
+  first: bigint
+  last: bigint
+}
+
+/** A range as numbers of IPv6; IPv4 stands at `::ffff:0:0/96`. */
+const intervalOf = (range: string): Interval => {
+  const [network, bits] = ipaddr.parseCIDR(range)
+  const [address, length] =
+    network instanceof ipaddr.IPv4 ? [network.toIPv4MappedAddress(), bits + 96] : [network, bits]
+  const hostBits = BigInt(128 - length)
+  const prefix = BigInt(`0x${Buffer.from(address.toByteArray()).toString('hex')}`) >> hostBits
+  return { first: prefix << hostBits, last: ((prefix + 1n) << hostBits) - 1n }
+}
+
+/** What is routed on the internet: IPv4 below multicast and without 0.0.0.0/8, and the global unicast addresses of IPv6. */
+const internets: Interval[] = [
+  { first: intervalOf('1.0.0.0/8').first, last: intervalOf('223.0.0.0/8').last },
+  intervalOf('2000::/3'),
+]
+
+const areCovered = ({ first, last }: Interval, sorted: readonly Interval[]): boolean => {
+  let next = first
+  for (const interval of sorted) {
+    if (interval.first > next) break
+    if (interval.last >= next) next = interval.last + 1n
+  }
+  return next > last
+}
+
+/** Whether the ranges together hold every public address of IPv4 or of IPv6. Ranges that are malformed do not count. */
+export const coverInternet = (ranges: readonly string[]): boolean => {
+  const sorted = ranges
+    .filter(isRange)
+    .map(intervalOf)
+    .sort((a, b) => (a.first < b.first ? -1 : 1))
+  return internets.some((internet) => areCovered(internet, sorted))
 }

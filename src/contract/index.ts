@@ -35,10 +35,10 @@ import {
   pipelineCodes,
 } from '../kernel/index.ts'
 import * as ledger from '../ledger/contract.ts'
-import { joinDeclarations } from './declarations.ts'
 import {
   assertDeclaredPermissions,
   collectPermissions,
+  joinDeclarations,
   type PermissionList,
   type PermissionRow,
 } from './permissions.ts'

@@ -1,4 +1,5 @@
-import type { Policy } from '../kernel/index.ts'
+import * as z from 'zod'
+import { type Chain, type ChainId, type Code, chains, type Operation, type Policy } from '../kernel/index.ts'
 
 /*
  * Bases that policies spread. A base omits what each operation must decide, so that forgetting it is a type error:
@@ -41,3 +42,87 @@ export const decision = { ...operator, rate: 'money', idempotent: true } as cons
 
 /** The chains of operations that both portals offer. */
 export const everyPortal = ['consumer', 'system'] as const
+
+/** The request body sent through the secure channel (docs/secure-channel.md, 3). */
+export const SealedBody = z.strictObject({ payload: z.string() }).meta({
+  description:
+    'The body through the secure channel: a compact JWE (RFC 7516), header `{alg: dir, enc: A256GCM, kid, seq, htm, htu}`, ' +
+    'whose plaintext is the body in its usual form.',
+})
+
+/** The envelope's `data` in a sealed reply (docs/secure-channel.md, 4). */
+export const SealedReply = z.object({ payload: z.string() }).meta({
+  description:
+    'The data through the secure channel, where `X-Secure-Channel-Reply` asks for that: a compact JWE (RFC 7516), header ' +
+    '`{alg: dir, enc: A256GCM, kid, seq}`, without `seq` where no body was sealed, whose plaintext is the data in its usual form.',
+})
+export type SealedReply = z.output<typeof SealedReply>
+
+/** Whether an operation's body and reply can go through the secure channel: portal chains only, by the policy. */
+export const isSealable = ({ policy }: Operation, { perimeter }: Chain): boolean =>
+  perimeter === 'portal' && policy.channel === 'optional'
+
+/**
+ * A mistake of the caller that the interface answers with 500. It is documented behavior, not a fault;
+ * `compatibility.observedErrors: false` in a portal's configuration turns it into a 400.
+ */
+export interface ObservedError {
+  /** `no-query`: the call has no query parameter. `no-channel-session`: no header names a channel session. */
+  condition: 'no-query' | 'no-channel-session'
+  code: Code
+}
+
+/** The observed errors by operation id. */
+export const observedErrors: ReadonlyMap<string, ObservedError> = new Map<string, ObservedError>([
+  ['transfers.list', { condition: 'no-query', code: 'SYSTEM.INTERNAL_ERROR' }],
+  ['secureChannel.close', { condition: 'no-channel-session', code: 'SYSTEM.INTERNAL_ERROR' }],
+])
+
+const failures: readonly Code[] = [
+  'SYSTEM.INTERNAL_ERROR',
+  'SYSTEM.UPSTREAM_INVALID_RESPONSE',
+  'SYSTEM.UNAVAILABLE',
+  'SYSTEM.UPSTREAM_TIMEOUT',
+]
+
+/** Refusals while a body is read. A GET can have a body, too (RFC 9110, 9.3.1). */
+const bodyRefusals: readonly Code[] = [
+  'REQUEST.MALFORMED',
+  'REQUEST.TIMEOUT',
+  'REQUEST.TOO_LARGE',
+  'REQUEST.UNSUPPORTED_MEDIA_TYPE',
+]
+
+/** The codes with which the pipeline can refuse an operation on a chain, by its perimeter and policy. */
+export const listImpliedRefusals = (operation: Operation, chainId: ChainId): Code[] => {
+  const { policy } = operation
+  const isBehindPortal = chains[chainId].perimeter === 'portal'
+  const rules: [boolean, readonly Code[]][] = [
+    [isBehindPortal, ['ACCESS.PORTAL_MISMATCH']],
+    [true, ['VALIDATION.INVALID_PARAMETER', 'ACCESS.RATE_LIMITED', ...bodyRefusals]],
+    [isSealable(operation, chains[chainId]), ['SECURE_CHANNEL.INVALID_PAYLOAD']],
+    [policy.caller === 'account', ['ACCESS.TOKEN_MISSING', 'ACCESS.TOKEN_INVALID', 'ACCESS.IP_NOT_ALLOWED']],
+    [policy.workspace !== 'none', ['ACCESS.WORKSPACE_REQUIRED', 'ACCESS.PERMISSION_DENIED', 'WORKSPACE.NOT_ACTIVE']],
+    [policy.permission !== null, ['ACCESS.PERMISSION_DENIED']],
+    [policy.stepUp, ['ACCESS.STEP_UP_REQUIRED']],
+    [policy.idempotent, ['REQUEST.IN_PROGRESS', 'REQUEST.ID_REUSED']],
+    [true, failures],
+  ]
+  return [...new Set(rules.flatMap(([applies, codes]) => (applies ? codes : [])))]
+}
+
+/** Every refusal code of an operation on a chain, without duplicates. */
+export const listRefusals = (operation: Operation, chainId: ChainId): Code[] => {
+  const observed = observedErrors.get(operation.id)
+  return [
+    ...new Set([
+      ...listImpliedRefusals(operation, chainId),
+      ...operation.refuses,
+      ...(observed ? [observed.code] : []),
+    ]),
+  ]
+}
+
+/** The code for a path parameter that does not match its schema. */
+export const codeForMalformedParam = ({ malformedParam, refuses }: Operation): Code =>
+  malformedParam ?? (refuses.includes('RESOURCE.NOT_FOUND') ? 'RESOURCE.NOT_FOUND' : 'VALIDATION.INVALID_PARAMETER')

@@ -1,12 +1,5 @@
 import { Refusal } from './refusal.ts'
 
-/** A value that is available now, or a promise of it. Awaiting the cached values of a request would double its cost. */
-export type MaybePromise<T> = T | Promise<T>
-
-/** Continues synchronously with a value that is available, otherwise once its promise resolves. */
-export const thenSync = <T, U>(value: MaybePromise<T>, next: (value: T) => MaybePromise<U>): MaybePromise<U> =>
-  value instanceof Promise ? value.then(next) : next(value)
-
 /** Runs a task once a slot is free; resolves with its result. */
 export type RunLimited = <T>(task: () => Promise<T>) => Promise<T>
 

@@ -1,5 +1,5 @@
 import type { Code } from './codes.ts'
-import { wholeSeconds } from './time.ts'
+import { wholeSeconds } from './scalars.ts'
 
 /** The limit that a caller exceeded, for the RateLimit response headers. */
 export interface ExceededLimit {

@@ -1,4 +1,11 @@
-import type { Instant } from './time.ts'
+import type { Instant } from './scalars.ts'
+
+/** A value that is available now, or a promise of it. Awaiting the cached values of a request would double its cost. */
+export type MaybePromise<T> = T | Promise<T>
+
+/** Continues synchronously with a value that is available, otherwise once its promise resolves. */
+export const thenSync = <T, U>(value: MaybePromise<T>, next: (value: T) => MaybePromise<U>): MaybePromise<U> =>
+  value instanceof Promise ? value.then(next) : next(value)
 
 /** The pagination object of a list. */
 export interface Pagination {

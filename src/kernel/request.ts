@@ -1,8 +1,6 @@
-import type { AccountId, SessionId, WorkspaceId } from './ids.ts'
 import type { Locale } from './locale.ts'
-import type { Operation, OperationTypes, Portal } from './operation.ts'
-import type { Permission } from './policy.ts'
-import type { Instant } from './time.ts'
+import type { Operation, OperationTypes, Permission, Portal } from './operation.ts'
+import type { AccountId, Instant, SessionId, WorkspaceId } from './scalars.ts'
 
 /** The authenticated caller: an account with a live session or an API key. */
 export interface Caller {

@@ -36,5 +36,4 @@ export {
   parseConfiguredAmount,
   parseTariff,
   type Tariff,
-  type TariffSettings,
 } from './tariff.ts'

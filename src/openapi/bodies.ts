@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { isSealable } from '../contract/sealed-bodies.ts'
+import { isSealable } from '../contract/policies.ts'
 import { filePurpose } from '../domains/files/contract.ts'
 import type { Chain, Operation } from '../kernel/index.ts'
 import type { Example } from './examples.ts'

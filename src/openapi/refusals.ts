@@ -1,5 +1,5 @@
 import { numericCode, statusOf } from '../contract/index.ts'
-import { listRefusals, observedErrors } from '../contract/refusals.ts'
+import { listRefusals, observedErrors } from '../contract/policies.ts'
 import { type ChainId, type Code, chains, type Operation } from '../kernel/index.ts'
 import { type Json, type JsonObject, reference } from './json.ts'
 import { responseHeaders } from './replies.ts'

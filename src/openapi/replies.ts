@@ -1,4 +1,4 @@
-import { isSealable } from '../contract/sealed-bodies.ts'
+import { isSealable } from '../contract/policies.ts'
 import type { Chain, Operation } from '../kernel/index.ts'
 import type { Example } from './examples.ts'
 import { type JsonObject, reference } from './json.ts'

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { cidr, coverInternet } from '../../src/config/addresses.ts'
+import { cidr, coverInternet } from '../../src/config/values.ts'
 
 const halves = (first: string, second: string): string[] => [first, second]
 /** Every IPv4 range of 8 bits but some. */

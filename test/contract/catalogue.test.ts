@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { catalogue, resources } from '../../src/contract/index.ts'
-import { listRefusals, observedErrors } from '../../src/contract/refusals.ts'
+import { listRefusals, observedErrors } from '../../src/contract/policies.ts'
 import { domainOf, operationsIn, pathParamNames } from '../../src/kernel/index.ts'
 import { additions, besideTheTables, secondChain, webChain } from './interface.ts'
 import { routes, routesOf, shapeOf } from './routes.ts'

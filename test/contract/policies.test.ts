@@ -6,7 +6,7 @@ import {
   permissionTable,
   workspacePermissions,
 } from '../../src/contract/index.ts'
-import { listImpliedRefusals } from '../../src/contract/refusals.ts'
+import { listImpliedRefusals } from '../../src/contract/policies.ts'
 import type { ChainId, Policy } from '../../src/kernel/index.ts'
 import { routes, routesOf } from './routes.ts'
 

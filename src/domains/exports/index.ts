@@ -1,3 +1,4 @@
+import type { Configuration } from '../../config/index.ts'
 import { inTransaction, type Tx } from '../../database/index.ts'
 import type { HandlerTable, Instant, Words, WorkspaceId } from '../../kernel/index.ts'
 import { addOrphanBlobs, deleteOrphanBlobs } from '../../platform/blobs/index.ts'
@@ -15,7 +16,7 @@ import { deleteExportsOf } from './store.ts'
 
 export interface ExportsOptions extends Omit<ExportJobPorts, 'settings'> {
   words: Words
-  settings: { pageSize: number; lifeMs: number; attempts: number; sweepEveryMs: number }
+  settings: Configuration['exports']
 }
 
 export interface Exports {

@@ -1,5 +1,6 @@
 import { pipeline } from 'node:stream/promises'
 import { z } from 'zod'
+import type { Configuration } from '../../config/index.ts'
 import { type Database, inTransaction, type ReadSnapshot } from '../../database/index.ts'
 import { addMs, bizId, type Clock, days, type Ids } from '../../kernel/index.ts'
 import type { Ledger } from '../../ledger/index.ts'
@@ -18,7 +19,7 @@ export interface ExportJobPorts {
   blobs: Blobs
   clock: Clock
   ids: Ids
-  settings: { pageSize: number; lifeMs: number }
+  settings: Pick<Configuration['exports'], 'pageSize' | 'lifeMs'>
 }
 
 const ExportJob = z.object({ workspaceId: z.string(), exportId: z.string() })

@@ -1,3 +1,4 @@
+import type { Configuration } from '../../config/index.ts'
 import { addMs, days, type Instant, Refusal, rateLimited, type WorkspaceAccess } from '../../kernel/index.ts'
 import type { OfferedRole } from './people-store.ts'
 
@@ -9,13 +10,7 @@ export interface ExhaustedLimit {
   since: Instant
 }
 
-export interface InvitationSettings {
-  /** How long an invitation stays pending: whole days. */
-  lifeMs: number
-  maxPending: number
-  maxPerDay: number
-  maxPerDayToAddress: number
-}
+export type InvitationSettings = Configuration['access']['invitations']
 
 export const limitPeriod = days(1)
 

@@ -1,21 +1,9 @@
+import type { Configuration } from '../../config/index.ts'
 import type { Instant } from '../../kernel/index.ts'
-import {
-  expiredAt,
-  type Order,
-  parseTariff,
-  rechargeExpiry,
-  type Tariff,
-  type TariffSettings,
-} from '../../ledger/index.ts'
+import { expiredAt, type Order, parseTariff, rechargeExpiry, type Tariff } from '../../ledger/index.ts'
 
 /** A channel for incoming payments, as configured. */
-export type ChannelSettings = TariffSettings & {
-  channelCode: string
-  channelName: string
-  channelType: 'BANK' | 'CRYPTO' | 'CARD'
-  proofRequired: boolean
-  enabled: boolean
-}
+export type ChannelSettings = Configuration['money']['recharge']['channels'][number]
 
 export interface Channel {
   settings: ChannelSettings

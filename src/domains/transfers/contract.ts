@@ -8,10 +8,11 @@ import {
   decimal,
   fitsCurrency,
   id,
+  orderFields,
+  statusHistory,
   text,
   timestamp,
 } from '../../contract/fields.ts'
-import { orderFields, statusHistory } from '../../contract/orders.ts'
 import type { Permissions } from '../../contract/permissions.ts'
 import { member, money } from '../../contract/policies.ts'
 import { type CodeOf, codedFamily, operation } from '../../kernel/index.ts'

@@ -1,6 +1,16 @@
 import * as z from 'zod'
-import { amount, bizId, coded, codeOf, decimal, id, text, timestamp } from '../../contract/fields.ts'
-import { orderFields, statusHistory } from '../../contract/orders.ts'
+import {
+  amount,
+  bizId,
+  coded,
+  codeOf,
+  decimal,
+  id,
+  orderFields,
+  statusHistory,
+  text,
+  timestamp,
+} from '../../contract/fields.ts'
 import type { Permissions } from '../../contract/permissions.ts'
 import { member, money } from '../../contract/policies.ts'
 

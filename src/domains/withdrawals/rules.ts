@@ -1,9 +1,10 @@
-import { parseTariff, type Tariff, type TariffSettings } from '../../ledger/index.ts'
+import type { Configuration } from '../../config/index.ts'
+import { parseTariff, type Tariff } from '../../ledger/index.ts'
 
-export type PayoutType = 'BANK' | 'CRYPTO'
+export type PayoutType = PayoutSettings['channelType']
 
 /** The limits and fees of payouts, by channel type and currency, as configured. */
-export type PayoutSettings = TariffSettings & { channelType: PayoutType }
+export type PayoutSettings = Configuration['money']['withdrawal']['payouts'][number]
 
 const keyOf = (channelType: PayoutType, currency: string): string => `${channelType} ${currency}`
 

@@ -1,5 +1,5 @@
 import { pathParameterSchema } from '../../contract/fields.ts'
-import { codeForMalformedParam } from '../../contract/refusals.ts'
+import { codeForMalformedParam } from '../../contract/policies.ts'
 import { type Operation, Refusal } from '../../kernel/index.ts'
 
 const malformed = (operation: Operation, name: string): Refusal =>

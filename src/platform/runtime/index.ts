@@ -10,7 +10,13 @@ declare module '../../kernel/request.ts' {
   interface ByteStream extends Readable {}
 }
 
-export { setDeadline, withTimeout } from './deadline.ts'
-export { Agent, IncomingMessage, Server, ServerResponse } from './node-http.ts'
-export { countStreamedBytes, limitHeapGrowth, lowerWorkerPriority } from './process-tuning.ts'
-export { systemClock, systemIds, systemRandomness } from './system.ts'
+export { setDeadline, systemClock, systemIds, systemRandomness, withTimeout } from './system.ts'
+export {
+  Agent,
+  countStreamedBytes,
+  IncomingMessage,
+  limitHeapGrowth,
+  lowerWorkerPriority,
+  Server,
+  ServerResponse,
+} from './tuning.ts'

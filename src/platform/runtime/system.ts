@@ -2,6 +2,21 @@ import { randomFillSync, randomInt } from 'node:crypto'
 import { v7 } from 'uuid'
 import { bizId, type Clock, type Ids, type Randomness, toInstant } from '../../kernel/index.ts'
 
+/**
+ * Calls `onExpired` after a number of milliseconds. If this process was busy or suspended, a response may lie unread in
+ * the socket: it is read before the deadline counts as missed. So `onExpired` may run just after the response.
+ */
+export const setDeadline = (onExpired: () => void, milliseconds: number): NodeJS.Timeout =>
+  setTimeout(() => setImmediate(onExpired), milliseconds)
+
+/** Resolves like `response`, or rejects if it takes longer than a number of milliseconds. */
+export const withTimeout = (response: Promise<unknown>, milliseconds: number): Promise<unknown> =>
+  new Promise((resolve, reject) => {
+    const expire = (): void => reject(new Error(`no answer within ${milliseconds} ms`))
+    const timer = setDeadline(expire, milliseconds)
+    response.then(resolve, reject).finally(() => clearTimeout(timer))
+  })
+
 /** The system's clock. */
 export const systemClock: Clock = { now: () => toInstant(Date.now()) }
 

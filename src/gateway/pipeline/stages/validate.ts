@@ -1,7 +1,7 @@
 import type { z } from 'zod'
 import type { Configuration } from '../../../config/index.ts'
 import { headers } from '../../../contract/headers.ts'
-import { type ObservedError, observedErrors } from '../../../contract/refusals.ts'
+import { type ObservedError, observedErrors } from '../../../contract/policies.ts'
 import { invalid, isRecord, Refusal } from '../../../kernel/index.ts'
 import type { Call, Stage } from '../call.ts'
 import { readChannelSessionId } from '../headers.ts'

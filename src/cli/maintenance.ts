@@ -1,4 +1,4 @@
-import { stdout } from 'node:process'
+import { stderr, stdout } from 'node:process'
 import { identitySettings } from '../compose/identity.ts'
 import { schemaOwners } from '../compose/migrations.ts'
 import { readVariables } from '../config/env.ts'
@@ -7,7 +7,23 @@ import { createSigningKeys } from '../identity/index.ts'
 import { createSecretBox } from '../platform/crypto/index.ts'
 import { systemClock, systemIds, systemRandomness } from '../platform/runtime/index.ts'
 import type { Command } from './command.ts'
-import { auditCommand, withExistingStore } from './store.ts'
+import { withSpinner } from './progress.ts'
+import { auditCommand, withExistingStore, withStore } from './store.ts'
+
+export const migrate: Command = {
+  name: 'migrate',
+  summary: 'bring the schema of the store up to date',
+  help: 'Replicas may run it at once: they take turns. `serve` does the same when it starts.',
+  options: {},
+  run: async () => {
+    const settings = loadConfiguration(readVariables())
+    const done = await withStore(settings, (store) =>
+      withSpinner(stderr, 'migrating', () => store.migrate(schemaOwners)),
+    )
+    stdout.write(done.length === 0 ? 'the schema is up to date\n' : `${done.join('\n')}\n`)
+    return 0
+  },
+}
 
 export const keysRotate: Command = {
   name: 'keys rotate',

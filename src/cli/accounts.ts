@@ -10,27 +10,25 @@ import { text as printable } from '../contract/fields.ts'
 import { operatorPermissions } from '../contract/index.ts'
 import { inTransaction } from '../database/index.ts'
 import { operatorRoles } from '../domains/operators/index.ts'
-import { assertPasswordAllowed, provideAccount } from '../identity/index.ts'
-
-import { type Permission, Refusal } from '../kernel/index.ts'
-
+import { assertPasswordAllowed, disableWhitelistByEmail, provideAccount } from '../identity/index.ts'
+import { type Permission, portals, Refusal } from '../kernel/index.ts'
 import { createPasswordHasher } from '../platform/crypto/index.ts'
 import { systemClock, systemIds, systemRandomness } from '../platform/runtime/index.ts'
 import { createLogger } from '../platform/telemetry/index.ts'
 import { developmentPassword } from '../seed/development.ts'
 import { type Command, parseOptions, UsageError } from './command.ts'
-import { auditCommand, withStore } from './store.ts'
+import { auditCommand, withExistingStore, withStore } from './store.ts'
 
 const isMailbox = (text: string): boolean => mailbox.safeParse(text).success
 const maxNameLength = 128
-const noName = { error: `--name: a name of at most ${maxNameLength} printable characters is needed` }
-const noMailbox = { error: '--email: an e-mail address is needed' }
+const nameRequired = { error: `--name: a name of at most ${maxNameLength} printable characters is needed` }
+const emailRequired = { error: '--email: an e-mail address is needed' }
 
-const Values = z.object({
-  email: z.string(noMailbox).refine(isMailbox, noMailbox),
+const OperatorOptions = z.object({
+  email: z.string(emailRequired).refine(isMailbox, emailRequired),
   name: z
-    .string(noName)
-    .refine((name) => printable(maxNameLength).safeParse(name).success, noName)
+    .string(nameRequired)
+    .refine((name) => printable(maxNameLength).safeParse(name).success, nameRequired)
     .trim(),
   role: z.string().optional(),
   permissions: z.string().optional(),
@@ -41,7 +39,7 @@ const Values = z.object({
 const generatedBytes = 18
 
 /** The permissions of the operator: those of a role, or those that are listed. */
-const chosenPermissions = (role: string | undefined, list: string | undefined): Permission[] => {
+const selectPermissions = (role: string | undefined, list: string | undefined): Permission[] => {
   if (list === undefined) {
     const name = role ?? 'administrator'
     const holds = Object.hasOwn(operatorRoles, name) ? operatorRoles[name] : undefined
@@ -57,14 +55,14 @@ const chosenPermissions = (role: string | undefined, list: string | undefined): 
 }
 
 /** Operators need a longer password than the policy asks of everybody. */
-const shortest = 12
+const minOperatorPasswordLength = 12
 
 /** Reads the first line of standard input. Command lines are visible to other users, so a password is never an option. */
 const readPassword = async (): Promise<string> => {
   const password = (await text(stdin)).split(/\r?\n/)[0] ?? ''
   const length = passwordLength(password)
-  if (length < shortest || length > maxPasswordLength)
-    throw new Error(`the password must have ${shortest} to ${maxPasswordLength} characters`)
+  if (length < minOperatorPasswordLength || length > maxPasswordLength)
+    throw new Error(`the password must have ${minOperatorPasswordLength} to ${maxPasswordLength} characters`)
   if (password === developmentPassword) throw new Error('this password is in the documentation')
   return password
 }
@@ -88,7 +86,7 @@ interface Operator {
 }
 
 /** Creates the account and its audit entry. Resolves with false if the e-mail address already has an account. */
-const create = (settings: Configuration, operator: Operator): Promise<boolean> =>
+const createOperator = (settings: Configuration, operator: Operator): Promise<boolean> =>
   withStore(settings, async ({ database, migrate }) => {
     await migrate(schemaOwners)
     const passwords = createPasswordHasher({ concurrency: 1, waiting: 1 }, systemRandomness)
@@ -96,10 +94,10 @@ const create = (settings: Configuration, operator: Operator): Promise<boolean> =
     const ports = { database, clock: systemClock, ids: systemIds, passwords, maxSessions }
     const { permissions: operatorPermissions, ...account } = operator
     return inTransaction(database, async (tx) => {
-      const made = await provideAccount(ports, { ...account, portal: 'SYSTEM', operatorPermissions }, tx)
-      if (!made.created) return false
+      const provided = await provideAccount(ports, { ...account, portal: 'SYSTEM', operatorPermissions }, tx)
+      if (!provided.created) return false
       const detail = { permissions: operatorPermissions.join(',') }
-      await auditCommand(tx, operatorCreate.name, { targetId: made.accountId, detail })
+      await auditCommand(tx, operatorCreate.name, { targetId: provided.accountId, detail })
       return true
     })
   })
@@ -124,18 +122,52 @@ export const operatorCreate: Command = {
     'password-stdin': { type: 'boolean' },
   },
   run: async (values) => {
-    const { email, name, role, permissions: list, 'password-stdin': given } = parseOptions(Values, values)
-    const permissions = chosenPermissions(role, list)
+    const { email, name, role, permissions: list, 'password-stdin': usesStdin } = parseOptions(OperatorOptions, values)
+    const permissions = selectPermissions(role, list)
     const settings = loadConfiguration(readVariables())
-    const password = given
+    const password = usesStdin
       ? await readPassword()
       : Buffer.from(systemRandomness.bytes(generatedBytes)).toString('base64url')
     const operator = { email, name, password, permissions }
     await assertStrength(settings, operator)
-    if (!(await create(settings, operator)))
+    if (!(await createOperator(settings, operator)))
       throw new Error(`${email} has an account on the SYSTEM portal already; nothing was changed`)
     stdout.write(`made the operator ${email} with ${permissions.length} permissions\n`)
-    if (!given) stdout.write(`password, shown this once: ${password}\n`)
+    if (!usesStdin) stdout.write(`password, shown this once: ${password}\n`)
+    return 0
+  },
+}
+
+const WhitelistOptions = z.object({
+  email: z.string('--email: the account’s e-mail address is needed'),
+  portal: z.enum(portals, `--portal: one of ${portals.join(', ')}`),
+})
+
+export const whitelistDisable: Command = {
+  name: 'whitelist disable',
+  summary: 'let in an account that its own IP whitelist keeps out',
+  help: [
+    '  --email address          whose whitelist is put out of force; its addresses stay; the owner gets a mail',
+    `  --portal name            ${portals.join(' or ')} (CONSUMER)`,
+    '',
+    'Be sure who asks: the password and the second factor are asked for as before, the address no longer. Running gateways',
+    'go by it within a second. The embedded store belongs to one process: stop the gateway first, or use PostgreSQL.',
+  ].join('\n'),
+  options: { email: { type: 'string' }, portal: { type: 'string', default: 'CONSUMER' } },
+  run: async (values) => {
+    const settings = loadConfiguration(readVariables())
+    const owner = parseOptions(WhitelistOptions, values)
+    const { email, portal } = owner
+    const disabled = await withExistingStore(settings, async ({ database, migrate }) => {
+      await migrate(schemaOwners)
+      const ports = { database, clock: systemClock, ids: systemIds }
+      return disableWhitelistByEmail(ports, owner, (tx, targetId) =>
+        auditCommand(tx, whitelistDisable.name, { targetId, detail: { portal } }),
+      )
+    })
+    if (disabled === undefined) throw new Error(`${email} has no account on the ${portal} portal`)
+    if (!disabled) throw new Error(`the whitelist of ${email} is not in force; nothing was changed`)
+    stdout.write(`the whitelist of ${email} is out of force\n`)
     return 0
   },
 }

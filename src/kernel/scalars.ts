@@ -1,3 +1,34 @@
+declare const kind: unique symbol
+/** A business id: a UUIDv7 string (RFC 9562), branded by its kind. */
+export type BizId<Kind extends string> = string & { readonly [kind]: Kind }
+
+export type AccountId = BizId<'account'>
+export type WorkspaceId = BizId<'workspace'>
+export type SessionId = BizId<'session'>
+export type RoleId = BizId<'role'>
+export type WalletId = BizId<'wallet'>
+export type OrderId = BizId<'order'>
+
+/** Generates ids. Injected, so that tests can predict them. */
+export interface Ids {
+  next<Kind extends string>(): BizId<Kind>
+}
+
+/** Cryptographically secure randomness. Injected. */
+export interface Randomness {
+  bytes(count: number): Uint8Array
+  /** A uniform integer in [0, limit). */
+  integer(limit: number): number
+}
+
+const pattern = /^[0-9a-f]{8}-[0-9a-f]{4}-[1-8][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/
+
+/** Whether a text has the form of an id. Check it before a query. */
+export const isBizId = (text: string): boolean => pattern.test(text)
+
+/** Brands a text that has been validated or read from the database. */
+export const bizId = <Kind extends string>(text: string): BizId<Kind> => text as BizId<Kind>
+
 declare const instant: unique symbol
 /** Epoch milliseconds; ISO 8601 UTC on the wire. */
 export type Instant = number & { readonly [instant]: true }
@@ -59,3 +90,30 @@ export const maxTimerMs = 2 ** 31 - 1
 export const minutes = (count: number): number => count * 60_000
 export const hours = (count: number): number => count * 3_600_000
 export const days = (count: number): number => count * 86_400_000
+
+/** The form in which addresses are stored and compared: NFKC, trimmed, lower case. */
+export const canonicalEmail = (email: string): string => email.normalize('NFKC').trim().toLowerCase()
+
+/** One plain mailbox: no character that could start another header, another recipient or a display name. */
+const mailboxPattern = /^[^\s<>()[\]\\,;:"@\p{Cc}]{1,64}@[^\s<>()[\]\\,;:"@\p{Cc}]{1,253}$/u
+
+/** Returns the address unchanged. Throws TypeError unless it is one mailbox (RFC 5321, 4.1.2, without quoted forms). */
+export const parseMailbox = (address: string): string => {
+  if (!mailboxPattern.test(address)) throw new TypeError('not a plain mail address')
+  return address
+}
+
+/** Parses a configured sender: `name <address>` or an address. Throws TypeError for an invalid address. */
+export const parseSender = (text: string): { name: string; address: string } => {
+  const named = /^([^<>\p{Cc}]*)<([^<>]+)>$/u.exec(text.trim())
+  return { name: named?.[1]?.trim() ?? '', address: parseMailbox(named?.[2] ?? text.trim()) }
+}
+
+/** Whether a text is a valid sender. */
+export const isSender = (text: string): boolean => {
+  try {
+    return parseSender(text).address !== ''
+  } catch {
+    return false
+  }
+}
