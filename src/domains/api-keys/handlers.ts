@@ -2,16 +2,21 @@ import {
   bizId,
   createHandlerTable,
   type HandlerTable,
+  type Instant,
+  type Locale,
   mapPage,
   parseInstant,
   parseInterval,
   type Request,
   type RequestContext,
+  toIso,
+  toIsoOrNull,
   type Words,
 } from '../../kernel/index.ts'
 import { actOf } from '../../platform/audit/index.ts'
 import * as contract from './contract.ts'
-import type { ApiKeyCommand } from './rules.ts'
+import { apiKeyStatus } from './contract.ts'
+import { type ApiKeyCommand, statusAt } from './rules.ts'
 import {
   type ApiKeyServicePorts,
   changeApiKeyStatus,
@@ -21,7 +26,24 @@ import {
   readApiKey,
 } from './service.ts'
 import type { ApiKeyRow } from './store.ts'
-import { toApiKeyView } from './view.ts'
+
+/** An API key with its status at `at`, without its secret. */
+export const toApiKeyView = (words: Words, row: ApiKeyRow, at: Instant, locale: Locale) => ({
+  bizId: row.id,
+  workspaceBizId: row.workspaceId,
+  apiKeyName: row.name,
+  keyPrefix: row.prefix,
+  keyLast4: row.last4,
+  apiKeyStatus: words.coded(apiKeyStatus, statusAt(row, at), locale),
+  permissionCodes: row.permissionCodes,
+  ipAllowlist: row.ipAllowlist,
+  expiresAt: toIsoOrNull(row.expiresAt),
+  lastUsedAt: toIsoOrNull(row.lastUsedAt),
+  lastUsedIp: row.lastUsedIp,
+  createdBy: row.createdBy,
+  createdAt: toIso(row.createdAt),
+  updatedAt: toIso(row.updatedAt),
+})
 
 type StatusRequest =
   | Request<typeof contract.enableApiKey>

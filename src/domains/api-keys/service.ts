@@ -14,6 +14,7 @@ import {
 } from '../../kernel/index.ts'
 import { type Act, recordAct } from '../../platform/audit/index.ts'
 import type { KeyedDigest } from '../../platform/crypto/index.ts'
+import { generateKey } from './authentication.ts'
 import {
   type ApiKeyCommand,
   type ApiKeySettings,
@@ -23,7 +24,6 @@ import {
   statusAt,
   statusChanges,
 } from './rules.ts'
-import { generateKey } from './secret.ts'
 import {
   type ApiKeyId,
   type ApiKeyQuery,

@@ -1,7 +1,8 @@
 import { Readable } from 'node:stream'
 import { stringify } from 'csv-stringify/sync'
-import type { ExportFormat } from './contract.ts'
-import type { Row, Source } from './sources/source.ts'
+import { type Instant, toIso } from '../../kernel/index.ts'
+import type { ExportFormat, ExportType } from './contract.ts'
+import type { Row, Source } from './source.ts'
 
 /** Starts of a formula or of another cell in a spreadsheet, including full-width forms (OWASP, CSV injection). */
 const active = /^[=+\-@\t\r\n＝＋－＠]/
@@ -93,3 +94,7 @@ export const formats: Record<ExportFormat, ExportWriter> = {
     write: xlsx,
   },
 }
+
+/** A file name such as `withdrawals-2026-01-31.csv`, with the day (UTC) of the request. */
+export const exportName = (type: ExportType, createdAt: Instant, ending: string): string =>
+  `${type.toLowerCase().replaceAll('_', '-')}-${toIso(createdAt).slice(0, 10)}.${ending}`

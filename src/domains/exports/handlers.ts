@@ -1,10 +1,33 @@
-import { bizId, createHandlerTable, type HandlerTable, mapPage, type Words } from '../../kernel/index.ts'
+import {
+  bizId,
+  createHandlerTable,
+  type HandlerTable,
+  type Locale,
+  mapPage,
+  toIso,
+  toIsoOrNull,
+  type Words,
+} from '../../kernel/index.ts'
 import { toListParameters } from '../../ledger/index.ts'
-
 import { actOf } from '../../platform/audit/index.ts'
 import * as contract from './contract.ts'
+import { exportFormat, exportStatus, exportType } from './contract.ts'
 import { createExport, downloadExport, type ExportPorts, listExports, readExport } from './service.ts'
-import { toExportView } from './view.ts'
+import type { ExportRow } from './store.ts'
+
+export const toExportView = (words: Words, row: ExportRow, locale: Locale) => ({
+  bizId: row.id,
+  exportType: words.coded(exportType, row.type, locale),
+  format: words.coded(exportFormat, row.format, locale),
+  exportStatus: words.coded(exportStatus, row.status, locale),
+  fileName: row.fileName,
+  rowCount: row.rowCount,
+  sizeBytes: row.sizeBytes,
+  failureCode: row.failureCode,
+  createdAt: toIso(row.createdAt),
+  completedAt: toIsoOrNull(row.completedAt),
+  expiresAt: toIsoOrNull(row.expiresAt),
+})
 
 export const createHandlers = (ports: ExportPorts & { words: Words }): HandlerTable => {
   const { words } = ports

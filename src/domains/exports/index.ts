@@ -4,9 +4,8 @@ import { addOrphanBlobs, deleteOrphanBlobs } from '../../platform/blobs/index.ts
 import type { JobKind } from '../../platform/jobs/index.ts'
 import { createHandlers } from './handlers.ts'
 import { abandonExport, type ExportJobPorts, runExport } from './job.ts'
-import { expireExports } from './run-store.ts'
 import { exportJobName } from './service.ts'
-import { deleteExportsOf } from './store.ts'
+import { deleteExportsOf, expireExports } from './store.ts'
 
 /*
  * Lists exported as files by background jobs. `sources/` reads the rows of each list, `formats.ts` writes them, and `job.ts`

@@ -5,11 +5,10 @@ import { addMs, bizId, type Clock, days, type Ids } from '../../kernel/index.ts'
 import type { Ledger } from '../../ledger/index.ts'
 import { addOrphanBlobs, type Blobs, claimBlob, createByteMeter } from '../../platform/blobs/index.ts'
 import type { JobFacts } from '../../platform/jobs/index.ts'
-import { formats } from './formats.ts'
-import { exportName } from './rules.ts'
-import { beginRun, completeRun, failRun, type Run, recordProgress } from './run-store.ts'
-import { sourceOf } from './sources/index.ts'
-import type { Row, Source } from './sources/source.ts'
+import { exportName, formats } from './formats.ts'
+import type { Row, Source } from './source.ts'
+import { sourceOf } from './sources.ts'
+import { beginRun, completeRun, failRun, type Run, recordProgress } from './store.ts'
 
 export interface ExportJobPorts {
   database: Database

@@ -3,6 +3,7 @@ import {
   type Ids,
   notFound,
   type Page,
+  type Permission,
   Refusal,
   type RequestContext,
   type StreamReply,
@@ -13,7 +14,6 @@ import { type Blobs, download } from '../../platform/blobs/index.ts'
 import { enqueueJob } from '../../platform/jobs/index.ts'
 import type { ExportFormat, ExportType } from './contract.ts'
 import { formats } from './formats.ts'
-import { assertListPermission } from './rules.ts'
 import {
   type ExportQuery,
   type ExportRow,
@@ -22,6 +22,23 @@ import {
   listExports as listExportRows,
   type Viewer,
 } from './store.ts'
+
+/** The permission to read each list. A person's own logins need none. */
+const listPermissions: Record<ExportType, Permission | null> = {
+  FLOWS: 'wallet:read',
+  TRANSFERS: 'transfer:read',
+  EXCHANGES: 'exchange:read',
+  RECHARGES: 'recharge:read',
+  WITHDRAWALS: 'withdrawal:read',
+  LOGIN_HISTORY: null,
+}
+
+/** An export needs the permission of its list, when it is created and at each download. */
+export const assertListPermission = (type: ExportType, { permissions }: WorkspaceAccess): void => {
+  const required = listPermissions[type]
+  if (required !== null && !permissions.has(required))
+    throw new Refusal('ACCESS.PERMISSION_DENIED', { internal: `lacks ${required}` })
+}
 
 export interface ExportPorts {
   database: Database

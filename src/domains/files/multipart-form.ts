@@ -2,7 +2,6 @@ import type { Readable } from 'node:stream'
 import { finished } from 'node:stream/promises'
 import { Busboy } from '@fastify/busboy'
 import { invalid, Refusal, type Upload } from '../../kernel/index.ts'
-import { tooLarge } from './rules.ts'
 
 export interface FilePart {
   fileName: string
@@ -33,6 +32,9 @@ const drain = async (source: Readable): Promise<void> => {
   await finished(source, { writable: false, signal: enough.signal }).catch(() => undefined)
   clearTimeout(timer)
 }
+
+/** The refusal of an upload above its maximum size. */
+export const tooLarge = (): Refusal => new Refusal('REQUEST.TOO_LARGE', { field: 'file', internal: 'file' })
 
 const asRefusal = (error: unknown): Refusal =>
   error instanceof Refusal ? error : invalid('body', error instanceof Error ? error.message : 'multipart')

@@ -2,6 +2,7 @@ import { type Database, inTransaction, type Tx } from '../../database/index.ts'
 import {
   addMs,
   type Ids,
+  invalid,
   notFound,
   Refusal,
   type RequestContext,
@@ -12,10 +13,40 @@ import {
 import { type Act, recordAct } from '../../platform/audit/index.ts'
 import { addOrphanBlobs, type Blobs, claimBlob, download } from '../../platform/blobs/index.ts'
 import { storeContent } from './content.ts'
-import type { FilePurpose } from './contract.ts'
-import { readForm } from './multipart-form.ts'
-import { assertPurpose, maxBytesOf, type PurposeRules, parsePurpose } from './rules.ts'
+import { type FilePurpose, filePurpose } from './contract.ts'
+import { readForm, tooLarge } from './multipart-form.ts'
 import { type FileRow, fileById, insertFile } from './store.ts'
+
+/** The allowed size and media types of files for a purpose. */
+export interface PurposeRule {
+  maxBytes: number
+  types: readonly string[]
+}
+
+export type PurposeRules = Readonly<Record<FilePurpose, PurposeRule>>
+
+/** Refuses a text that is not a purpose. */
+export const parsePurpose = (text: string | undefined): FilePurpose => {
+  const found = filePurpose.codes.find((code) => code === text)
+  if (!found) throw invalid('purpose')
+  return found
+}
+
+/** Refuses a file whose type or size the purpose does not allow. */
+export const assertPurpose = ({ maxBytes, types }: PurposeRule, file: { size: number; type: string }): void => {
+  if (!types.includes(file.type)) throw invalid('file', 'a type that the purpose does not take')
+  if (file.size > maxBytes) throw tooLarge()
+}
+
+/** Whether a stored file could also serve this purpose. */
+export const servesPurpose = (
+  { maxBytes, types }: PurposeRule,
+  file: { contentType: string; sizeBytes: number },
+): boolean => types.includes(file.contentType) && file.sizeBytes <= maxBytes
+
+/** The maximum size over all purposes, for uploads whose purpose is not known yet. */
+export const maxBytesOf = (rules: PurposeRules): number =>
+  Math.max(...Object.values(rules).map((rule) => rule.maxBytes))
 
 export interface FilePorts {
   database: Database

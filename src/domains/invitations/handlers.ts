@@ -1,7 +1,15 @@
-import { bizId, createHandlerTable, type HandlerTable, type Words } from '../../kernel/index.ts'
-
+import {
+  bizId,
+  createHandlerTable,
+  type HandlerTable,
+  type Locale,
+  toIso,
+  toIsoOrNull,
+  type Words,
+} from '../../kernel/index.ts'
 import { actOf } from '../../platform/audit/index.ts'
 import * as contract from './contract.ts'
+import { invitationStatus } from './contract.ts'
 import {
   acceptInvitation,
   cancelInvitation,
@@ -11,7 +19,24 @@ import {
   listMyInvitations,
   listWorkspaceInvitations,
 } from './service.ts'
-import { toInvitationView } from './view.ts'
+import type { InvitationRow } from './store.ts'
+
+export const toInvitationView = (words: Words, row: InvitationRow, locale: Locale) => ({
+  bizId: row.id,
+  workspaceBizId: row.workspaceId,
+  workspaceName: row.workspaceName,
+  inviteeEmail: row.email,
+  roleBizId: row.roleId,
+  roleName: row.roleName,
+  inviterBizId: row.inviterId,
+  invitationStatus: words.coded(invitationStatus, row.status, locale),
+  declineReason: row.declineReason,
+  message: row.message,
+  expiresAt: toIso(row.expiresAt),
+  respondedAt: toIsoOrNull(row.respondedAt),
+  createdAt: toIso(row.createdAt),
+  updatedAt: toIso(row.updatedAt),
+})
 
 export const createHandlers = (ports: InvitationPorts & { words: Words }): HandlerTable => {
   const { words } = ports

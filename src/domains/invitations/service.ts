@@ -16,7 +16,6 @@ import {
 import { type Act, recordAct, recordRefusedAct } from '../../platform/audit/index.ts'
 import type { Mailer } from '../../platform/mail/index.ts'
 import type { InvitationStatus } from './contract.ts'
-import { personByEmail, personById, roleIn } from './people-store.ts'
 import {
   assertMayOffer,
   assertWithinLimits,
@@ -34,6 +33,9 @@ import {
   insertInvitation,
   invitationById,
   listInvitations,
+  personByEmail,
+  personById,
+  roleIn,
   settleInvitation,
 } from './store.ts'
 

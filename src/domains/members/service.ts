@@ -1,10 +1,21 @@
 import { type Database, inTransaction } from '../../database/index.ts'
-import { type AccountId, notFound, type Page, Refusal, type WorkspaceId } from '../../kernel/index.ts'
+import {
+  type AccountId,
+  bizId,
+  type Caller,
+  isBizId,
+  notFound,
+  type Page,
+  Refusal,
+  type WorkspaceAccess,
+  type WorkspaceId,
+} from '../../kernel/index.ts'
 import { type Act, recordAct } from '../../platform/audit/index.ts'
 import { makeDefault, type PolicyConfig, setLimits } from './membership-store.ts'
 import type { Memberships } from './memberships.ts'
-import { findDefault, isDefaultEligible } from './rules.ts'
+import { type AccessRules, findDefault, isDefaultEligible, isEnterable } from './rules.ts'
 import {
+  firstMembershipOf,
   listMembers as listMemberRows,
   type MemberQuery,
   type MemberRow,
@@ -96,3 +107,40 @@ export const limitMember = (
     await recordAct(tx, act, { workspaceId, targetId: accountId, detail })
     return memberIn(tx, workspaceId, accountId)
   })
+
+const denied = (internal: string): Refusal => new Refusal('ACCESS.PERMISSION_DENIED', { internal })
+
+const findNamed = (database: Database, caller: Caller, id: string): Promise<MembershipRow | undefined> =>
+  isBizId(id)
+    ? membershipIn(database, caller.accountId, bizId<'workspace'>(id) satisfies WorkspaceId)
+    : Promise.resolve(undefined)
+
+const readDefault = async (database: Database, caller: Caller): Promise<MembershipRow> => {
+  const first = await firstMembershipOf(database, caller.accountId)
+  if (first?.isDefault) return first
+  const found = first && findDefault(await membershipsOf(database, caller.accountId))
+  if (!found) throw new Refusal('ACCESS.WORKSPACE_REQUIRED', { internal: 'no workspace may be the default' })
+  return found
+}
+
+export interface AccessPorts {
+  database: Database
+  rules: AccessRules
+}
+
+/**
+ * A caller's access to the named workspace, or to the default one for null. Reads the store on every call: the gateway
+ * decides how long a result is cached (docs/decisions/0008). Unknown, foreign and malformed ids get the same refusal.
+ */
+export const enterWorkspace = async (
+  { database, rules }: AccessPorts,
+  caller: Caller,
+  workspaceId: string | null,
+): Promise<WorkspaceAccess> => {
+  const membership = await (workspaceId === null
+    ? readDefault(database, caller)
+    : findNamed(database, caller, workspaceId))
+  if (!membership) throw denied('not a member of this workspace')
+  if (!isEnterable(membership)) throw denied('the workspace cannot be entered')
+  return rules.accessOf(membership)
+}

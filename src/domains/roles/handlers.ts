@@ -4,7 +4,9 @@ import {
   createHandlerTable,
   type HandlerTable,
   type Locale,
+  type Permission,
   type RequestContext,
+  roleType,
   toIso,
   type Words,
   type WorkspaceAccess,
@@ -25,7 +27,18 @@ import {
   updateRole,
 } from './service.ts'
 import type { RoleRow } from './store.ts'
-import { toRoleView } from './view.ts'
+
+/** `permissions` is every workspace permission that exists. */
+export const toRoleView = (words: Words, role: RoleRow, permissions: readonly Permission[], locale: Locale) => ({
+  bizId: role.id,
+  workspaceBizId: role.workspaceId,
+  roleName: role.name,
+  description: role.description,
+  roleType: words.coded(roleType, role.type, locale),
+  permissionCodes: heldCodes(role, permissions),
+  createdAt: toIso(role.createdAt),
+  updatedAt: toIso(role.updatedAt),
+})
 
 export interface RoleHandlerPorts extends RolePorts {
   words: Words

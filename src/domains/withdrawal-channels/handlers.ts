@@ -1,11 +1,32 @@
-import { bizId, createHandlerTable, type HandlerTable, mapPage, type Words } from '../../kernel/index.ts'
-import { memberContext, toListParameters, viewerOf } from '../../ledger/index.ts'
-
+import { bizId, createHandlerTable, type HandlerTable, mapPage, toIso, type Words } from '../../kernel/index.ts'
+import {
+  memberContext,
+  toCodedValue,
+  toListParameters,
+  toWorkspaceKindView,
+  type Viewer,
+  viewerOf,
+} from '../../ledger/index.ts'
 import { actOf } from '../../platform/audit/index.ts'
 import * as contract from './contract.ts'
+import { channelType, withdrawalChannelStatus } from './contract.ts'
 import { type ChannelsPorts, createChannel, rejectChannel, verifyChannel } from './service.ts'
-import { listAllChannels, listChannels } from './store.ts'
-import { toChannelView, toListedChannelView } from './view.ts'
+import { type Channel, type ListedChannel, listAllChannels, listChannels } from './store.ts'
+
+/** A channel with its masked account. */
+export const toChannelView = ({ createdBy: _, ...channel }: Channel, viewer: Viewer) => ({
+  ...channel,
+  channelType: toCodedValue(channelType, channel.channelType, viewer),
+  channelStatus: toCodedValue(withdrawalChannelStatus, channel.channelStatus, viewer),
+  createdAt: toIso(channel.createdAt),
+  updatedAt: toIso(channel.updatedAt),
+})
+
+/** The same with the kind of the workspace, for operators. */
+export const toListedChannelView = (channel: ListedChannel, viewer: Viewer) => ({
+  ...toChannelView(channel, viewer),
+  ...toWorkspaceKindView(channel.workspaceKind, viewer),
+})
 
 export const channelHandlers = (ports: ChannelsPorts, words: Words): HandlerTable =>
   createHandlerTable(contract, {

@@ -6,10 +6,10 @@ import {
   Refusal,
   type WorkspaceId,
   type WorkspaceKind,
+  type WorkspaceStatus,
 } from '../../kernel/index.ts'
 import { type Act, recordAct } from '../../platform/audit/index.ts'
 import { type OpeningPorts, openWorkspaceWithWallets } from './open-workspace.ts'
-import { assertStatus, type StatusCommand, statusChanges } from './rules.ts'
 import {
   listWorkspaces as listWorkspaceRows,
   lockWorkspace,
@@ -20,6 +20,23 @@ import {
   type WorkspaceRow,
   workspaceById,
 } from './store.ts'
+
+interface StatusChange {
+  from: WorkspaceStatus
+  to: WorkspaceStatus
+}
+
+/** The status changes that operators make. */
+export const statusChanges = {
+  freeze: { from: 'ACTIVE', to: 'FROZEN' },
+  unfreeze: { from: 'FROZEN', to: 'ACTIVE' },
+} as const satisfies Record<string, StatusChange>
+
+export type StatusCommand = keyof typeof statusChanges
+
+export const assertStatus = (current: WorkspaceStatus, { from }: StatusChange): void => {
+  if (current !== from) throw new Refusal('STATE.CONFLICT', { internal: `it is ${current}, not ${from}` })
+}
 
 export interface WorkspaceServicePorts extends OpeningPorts {
   database: Database

@@ -6,8 +6,14 @@ import { text } from 'node:stream/consumers'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createSnapshotReader, type Database, inTransaction } from '../../../src/database/index.ts'
 import { createExports } from '../../../src/domains/exports/index.ts'
-import { beginRun, completeRun, failRun, recordProgress } from '../../../src/domains/exports/run-store.ts'
-import { exportById, listExports } from '../../../src/domains/exports/store.ts'
+import {
+  beginRun,
+  completeRun,
+  exportById,
+  failRun,
+  listExports,
+  recordProgress,
+} from '../../../src/domains/exports/store.ts'
 import { addMs } from '../../../src/kernel/index.ts'
 import type { Ledger } from '../../../src/ledger/index.ts'
 import { type Blobs, openBlobs } from '../../../src/platform/blobs/index.ts'

@@ -2,7 +2,7 @@ import { buffer, text } from 'node:stream/consumers'
 import { readXlsx } from 'hucre/xlsx'
 import { expect, test } from 'vitest'
 import { formats, inWorkbook, neutral } from '../../../src/domains/exports/formats.ts'
-import { everyRow } from '../../../src/domains/exports/sources/source.ts'
+import { everyRow } from '../../../src/domains/exports/source.ts'
 import { addMs, toInstant } from '../../../src/kernel/index.ts'
 
 test.each([

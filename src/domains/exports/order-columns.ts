@@ -1,4 +1,4 @@
-import { type OrderExpiry, type OrderQuery, rechargeExpiry } from '../../../ledger/index.ts'
+import { type OrderExpiry, type OrderQuery, rechargeExpiry } from '../../ledger/index.ts'
 
 /** A column from an order's data: plain text, or minor units of the currency that another field names. */
 export interface DataField {

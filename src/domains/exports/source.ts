@@ -1,4 +1,13 @@
-import type { Instant } from '../../../kernel/index.ts'
+import type { AccountId, Instant, WorkspaceId } from '../../kernel/index.ts'
+import type { ExportType } from './contract.ts'
+
+/** What an export contains: a list of a workspace or, for LOGIN_HISTORY, of an account. */
+export interface ExportScope {
+  type: ExportType
+  workspace: WorkspaceId
+  account: AccountId
+  filters: unknown
+}
 
 /** A row of an export, by column. Amounts and instants are formatted already. */
 export type Row = Readonly<Record<string, string | number | null>>

@@ -1,5 +1,5 @@
-import { bizId, formatMoney, type Instant, isCurrency, money, toIso, type WorkspaceId } from '../../../kernel/index.ts'
-import { expiredAt, type Ledger, type Order } from '../../../ledger/index.ts'
+import { bizId, formatMoney, type Instant, isCurrency, money, toIso, type WorkspaceId } from '../../kernel/index.ts'
+import { expiredAt, type Ledger, type Order } from '../../ledger/index.ts'
 import type { DataField, OrderKind } from './order-columns.ts'
 import { everyRow, type Row, type Source } from './source.ts'
 
