@@ -73,7 +73,7 @@ export const composeDomains = async (
   const withdrawalChannels = createWithdrawalChannels({
     ...outside,
     ledger,
-    members: { holdFor: (tx, account, access) => memberships.assertAccess(tx, account, access) },
+    members: { assertAccess: (tx, account, access) => memberships.assertAccess(tx, account, access) },
     isCountry,
     maxPerWorkspace: settings.money.withdrawal.maxChannelsPerWorkspace,
   })
@@ -108,7 +108,7 @@ export const composeDomains = async (
     permissions: apiKeyPermissions,
     assertAddressAllowed: identity.assertAddressAllowed,
     settings: settings.access.apiKeys,
-    onFault: (error) => logger.warn({ err: error }, 'the last use of an API key could not be written'),
+    onError: (error) => logger.warn({ err: error }, 'the last use of an API key could not be written'),
   })
   const transfers = createTransfers({ ledger, words, fixedFee: transferFee, approvalThreshold: transferApprovalFrom })
   const { channelOf } = withdrawalChannels
@@ -159,7 +159,7 @@ export const composeDomains = async (
       }),
     ],
   }
-  const { accountsAwaiting } = operators
+  const { countPendingApprovals: accountsAwaiting } = operators
   return {
     ledger,
     workspaces,

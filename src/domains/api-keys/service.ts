@@ -57,7 +57,7 @@ export interface ApiKeyContext {
 
 const conflict = (internal: string): Refusal => new Refusal('STATE.CONFLICT', { internal })
 
-const found = (key: ApiKeyRow | undefined): ApiKeyRow => {
+const assertFound = (key: ApiKeyRow | undefined): ApiKeyRow => {
   if (!key) throw notFound('no such API key in this workspace')
   return key
 }
@@ -72,7 +72,7 @@ export const readApiKey = async (
   { database }: ApiKeyServicePorts,
   workspaceId: WorkspaceId,
   id: ApiKeyId,
-): Promise<ApiKeyRow> => found(await keyById(database, { workspaceId, id }))
+): Promise<ApiKeyRow> => assertFound(await keyById(database, { workspaceId, id }))
 
 /** The permissions that a member may give to an API key. */
 export const grantablePermissions = ({ permissions }: ApiKeyServicePorts, access: WorkspaceAccess): Permission[] =>
@@ -117,7 +117,7 @@ export const changeApiKeyStatus = (
   inTransaction(database, async (tx) => {
     // The lock of the workspace also covers its keys.
     await members.assertAccess(tx, act.accountId, access)
-    const key = found(await keyById(tx, { workspaceId: access.id, id }))
+    const key = assertFound(await keyById(tx, { workspaceId: access.id, id }))
     // Enabling a key grants its permissions again.
     if (command === 'enable') assertMayGrant(access, key.permissionCodes)
     assertStatus(statusAt(key, act.at), command)

@@ -76,22 +76,22 @@ export interface NewApiKey extends ApiKeyScope {
 }
 
 /** Undefined if a key of the workspace has that name. */
-export const insertKey = (tx: Tx, made: NewApiKey, at: Instant): Promise<ApiKeyRow | undefined> =>
+export const insertKey = (tx: Tx, key: NewApiKey, at: Instant): Promise<ApiKeyRow | undefined> =>
   tx
     .insertInto('api_keys')
     .values({
-      workspace_biz_id: made.workspaceId,
-      biz_id: made.id,
-      api_key_name: made.name,
-      key_prefix: made.prefix,
-      key_last4: made.last4,
-      secret_digest: made.digest,
+      workspace_biz_id: key.workspaceId,
+      biz_id: key.id,
+      api_key_name: key.name,
+      key_prefix: key.prefix,
+      key_last4: key.last4,
+      secret_digest: key.digest,
       api_key_status: 'ACTIVE',
-      permission_codes: made.permissionCodes,
-      ip_allowlist: made.ipAllowlist,
-      expires_at: made.expiresAt === null ? null : toDate(made.expiresAt),
+      permission_codes: key.permissionCodes,
+      ip_allowlist: key.ipAllowlist,
+      expires_at: key.expiresAt === null ? null : toDate(key.expiresAt),
       last_used_ip: null,
-      created_by: made.createdBy,
+      created_by: key.createdBy,
       created_at: toDate(at),
       updated_at: toDate(at),
     })
@@ -165,7 +165,7 @@ export const listKeys = (database: Database, query: ApiKeyQuery, at: Instant): P
   return readPage(found, sorted, query)
 }
 
-/** A key with the account that made it, for authentication. */
+/** A key with its creator's account, for authentication. */
 export interface KeyWithCreator {
   id: ApiKeyId
   workspaceId: WorkspaceId

@@ -7,7 +7,7 @@ import { addOrphanBlobs, type Blobs, claimBlob, createByteMeter } from '../../pl
 import type { JobFacts } from '../../platform/jobs/index.ts'
 import { exportName, formats } from './formats.ts'
 import type { Row, Source } from './source.ts'
-import { sourceOf } from './sources.ts'
+import { createSource } from './sources.ts'
 import { beginRun, completeRun, failRun, type Run, recordProgress } from './store.ts'
 
 export interface ExportJobPorts {
@@ -60,7 +60,7 @@ const writeExport = async (ports: ExportJobPorts, run: Run, signal: AbortSignal)
   let rowCount = 0
   try {
     await ports.inSnapshot(async (snapshot) => {
-      const source = sourceOf(ports, snapshot, request)
+      const source = createSource(ports, snapshot, request)
       const rows = countRows(ports, run, source, signal, (count) => {
         rowCount = count
       })

@@ -70,11 +70,11 @@ export const createExport = async (
   return inTransaction(database, async (tx) => {
     const id = ids.next<'export'>()
     const workspaceId = access.id
-    const made = await insertExport(tx, { ...input, id, workspaceId, createdBy: act.accountId, createdAt: act.at })
+    const created = await insertExport(tx, { ...input, id, workspaceId, createdBy: act.accountId, createdAt: act.at })
     await enqueueJob(tx, ids, { kind: exportJobName, payload: { workspaceId, exportId: id }, at: act.at })
     const detail = { exportType: input.type, format: input.format }
     await recordAct(tx, act, { workspaceId, targetId: id, detail })
-    return made
+    return created
   })
 }
 

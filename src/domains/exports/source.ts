@@ -25,7 +25,7 @@ export type ReadPage<T> = (slice: {
   pageSize: number
 }) => Promise<readonly T[]>
 
-interface Placed {
+interface KeysetRow {
   bizId: string
   createdAt: Instant
 }
@@ -34,7 +34,7 @@ interface Placed {
  * All rows of a list by keyset: each page starts at the last instant of the previous one and skips the rows already seen.
  * Only an instant with more rows than a page is read by page number.
  */
-export async function* everyRow<T extends Placed>(
+export async function* readAllRows<T extends KeysetRow>(
   readPage: ReadPage<T>,
   start: Instant | undefined,
   pageSize: number,

@@ -3,9 +3,8 @@ import type { Database, Snapshot } from '../../database/index.ts'
 import { type AccountId, type Clock, formatMoney, type Instant, parseInterval, toIso } from '../../kernel/index.ts'
 import { flowDirection, flowType } from '../../ledger/contract.ts'
 import { type Flow, type FlowQuery, type Ledger, toFlowAmountView, type Wallet } from '../../ledger/index.ts'
-import { orderKinds } from './order-columns.ts'
-import { orderSource } from './order-source.ts'
-import { type ExportScope, everyRow, type Row, type Source } from './source.ts'
+import { createOrderSource, orderKinds } from './order-source.ts'
+import { type ExportScope, type Row, readAllRows, type Source } from './source.ts'
 import { readLogins } from './store.ts'
 
 const flowColumns = [
@@ -44,13 +43,13 @@ type FlowExportRequest = Pick<FlowQuery, 'workspace' | 'flowType' | 'direction'>
 }
 
 /** The flows of one wallet or of all, wallet by wallet, oldest first. */
-const flowSource = (ledger: Ledger, request: FlowExportRequest, pageSize: number): Source => {
+const createFlowSource = (ledger: Ledger, request: FlowExportRequest, pageSize: number): Source => {
   async function* rows(): AsyncGenerator<Row> {
     const { walletId, from: start, ...query } = request
     for (const wallet of await ledger.listWallets(request.workspace)) {
       if (walletId !== undefined && wallet.bizId !== walletId) continue
       const ofWallet = { ...query, wallet: wallet.bizId, sortOrder: 'asc' } as const
-      const flows = everyRow<Flow>((slice) => ledger.readFlows({ ...ofWallet, ...slice }), start, pageSize)
+      const flows = readAllRows<Flow>((slice) => ledger.readFlows({ ...ofWallet, ...slice }), start, pageSize)
       for await (const flow of flows) yield toFlowRow(wallet, flow)
     }
   }
@@ -62,13 +61,13 @@ const loginColumns = ['bizId', 'loginTime', 'clientIp', 'userAgent', 'loginResul
 type Login = Awaited<ReturnType<typeof readLogins>>[number]
 
 /** The logins of an account, oldest first. */
-const loginHistorySource = (
+const createLoginHistorySource = (
   store: Database,
   { account, from: start, to }: { account: AccountId; from: Instant | undefined; to: Instant | undefined },
   pageSize: number,
 ): Source => {
   async function* rows(): AsyncGenerator<Row> {
-    const logins = everyRow<Login>((slice) => readLogins(store, { account, to, ...slice }), start, pageSize)
+    const logins = readAllRows<Login>((slice) => readLogins(store, { account, to, ...slice }), start, pageSize)
     for await (const { createdAt, ...login } of logins) yield { ...login, loginTime: toIso(createdAt) }
   }
   return { columns: loginColumns, rows: rows() }
@@ -105,7 +104,7 @@ export interface SourcePorts {
 }
 
 /** The list of an export, read from one snapshot. */
-export const sourceOf = (
+export const createSource = (
   { ledger, clock, settings: { pageSize } }: SourcePorts,
   { store, asOf }: Snapshot,
   scope: ExportScope,
@@ -115,12 +114,13 @@ export const sourceOf = (
   const { workspace, account, type } = scope
   const { from, to } = parseInterval({ startTime, endTime })
   const interval = { from, to: endOf(to, asOf) }
-  if (type === 'LOGIN_HISTORY') return loginHistorySource(store, { account, ...interval }, pageSize)
+  if (type === 'LOGIN_HISTORY') return createLoginHistorySource(store, { account, ...interval }, pageSize)
   const within = ledger.within(store)
-  if (type === 'FLOWS') return flowSource(within, { workspace, walletId, flowType, direction, ...interval }, pageSize)
+  if (type === 'FLOWS')
+    return createFlowSource(within, { workspace, walletId, flowType, direction, ...interval }, pageSize)
   const kind = orderKinds[type]
   const data = { ...(sourceCurrency && { sourceCurrency }), ...(targetCurrency && { targetCurrency }) }
-  return orderSource(
+  return createOrderSource(
     within,
     kind,
     { workspace, walletId, data, status: statuses[kind.status], asOf, now: clock.now(), ...interval },

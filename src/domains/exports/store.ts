@@ -66,15 +66,15 @@ export type NewExport = Pick<ExportRow, 'id' | 'workspaceId' | 'type' | 'format'
   filters: object
 }
 
-export const insertExport = (tx: Tx, made: NewExport): Promise<ExportRow> =>
+export const insertExport = (tx: Tx, created: NewExport): Promise<ExportRow> =>
   tx
     .insertInto('exports')
     .values({
-      workspace_biz_id: made.workspaceId,
-      biz_id: made.id,
-      export_type: made.type,
-      format: made.format,
-      filters: JSON.stringify(made.filters),
+      workspace_biz_id: created.workspaceId,
+      biz_id: created.id,
+      export_type: created.type,
+      format: created.format,
+      filters: JSON.stringify(created.filters),
       export_status: 'QUEUED',
       run_biz_id: null,
       blob_key: null,
@@ -83,8 +83,8 @@ export const insertExport = (tx: Tx, made: NewExport): Promise<ExportRow> =>
       size_bytes: null,
       sha256: null,
       failure_code: null,
-      created_by: made.createdBy,
-      created_at: toDate(made.createdAt),
+      created_by: created.createdBy,
+      created_at: toDate(created.createdAt),
     })
     .returning([...columns, 'export_status as status'])
     .executeTakeFirstOrThrow()
@@ -131,12 +131,12 @@ export const listExports = (store: Store, viewer: Viewer, query: ExportQuery): P
 
 /** Deletes the rows of a workspace's exports; returns the keys of their blobs. */
 export const deleteExportsOf = async (tx: Tx, workspace: WorkspaceId): Promise<string[]> => {
-  const gone = await tx
+  const deleted = await tx
     .deleteFrom('exports')
     .where('workspace_biz_id', '=', workspace)
     .returning('blob_key as blobKey')
     .execute()
-  return gone.flatMap(({ blobKey }) => blobKey ?? [])
+  return deleted.flatMap(({ blobKey }) => blobKey ?? [])
 }
 
 export interface LoginQuery {
@@ -169,7 +169,7 @@ export interface Run {
   runId: string
 }
 
-const ownRow = (database: Database | Tx, { workspaceId, exportId, runId }: Run) =>
+const updateRun = (database: Database | Tx, { workspaceId, exportId, runId }: Run) =>
   database
     .updateTable('exports')
     .where('workspace_biz_id', '=', workspaceId)
@@ -195,8 +195,8 @@ export const beginRun = async (
 
 /** False if another attempt has taken over the row. */
 export const recordProgress = async (database: Database, run: Run, rowCount: number): Promise<boolean> => {
-  const kept = await ownRow(database, run).set({ row_count: rowCount }).returning('biz_id').executeTakeFirst()
-  return kept !== undefined
+  const updated = await updateRun(database, run).set({ row_count: rowCount }).returning('biz_id').executeTakeFirst()
+  return updated !== undefined
 }
 
 export interface Completed {
@@ -211,7 +211,7 @@ export interface Completed {
 
 /** Stores the result; false if another attempt has taken over the row. */
 export const completeRun = async (tx: Tx, run: Run, result: Completed): Promise<boolean> => {
-  const done = await ownRow(tx, run)
+  const updated = await updateRun(tx, run)
     .set({
       export_status: 'COMPLETED',
       blob_key: result.blobKey,
@@ -224,11 +224,11 @@ export const completeRun = async (tx: Tx, run: Run, result: Completed): Promise<
     })
     .returning('biz_id')
     .executeTakeFirst()
-  return done !== undefined
+  return updated !== undefined
 }
 
 export const failRun = async (database: Database, run: Run, failureCode: string): Promise<void> => {
-  await ownRow(database, run).set({ export_status: 'FAILED', failure_code: failureCode }).execute()
+  await updateRun(database, run).set({ export_status: 'FAILED', failure_code: failureCode }).execute()
 }
 
 /** Expires the exports past `expires_at`; returns the keys of their blobs. */
@@ -241,13 +241,13 @@ export const expireExports = async (tx: Tx, at: Instant): Promise<string[]> => {
         .select(['workspace_biz_id', 'biz_id', 'blob_key'])
         .where('export_status', '=', 'COMPLETED')
         .where('expires_at', '<=', moment(at))
-        .as('over'),
+        .as('overdue'),
     )
     .set({ export_status: 'EXPIRED', blob_key: null })
-    .whereRef('exports.workspace_biz_id', '=', 'over.workspace_biz_id')
-    .whereRef('exports.biz_id', '=', 'over.biz_id')
+    .whereRef('exports.workspace_biz_id', '=', 'overdue.workspace_biz_id')
+    .whereRef('exports.biz_id', '=', 'overdue.biz_id')
     .where('exports.export_status', '=', 'COMPLETED')
-    .returning('over.blob_key as blobKey')
+    .returning('overdue.blob_key as blobKey')
     .execute()
   return rows.flatMap(({ blobKey }) => blobKey ?? [])
 }

@@ -58,9 +58,9 @@ const nameLength = 120
  * file systems, and with an ending that fits the type. Refuses NUL and invalid UTF-8, which the form parser turns into
  * U+FFFD.
  */
-export const sanitizeName = (given: string, type: string): string => {
-  if (/[\0\ufffd]/.test(given) || !given.isWellFormed()) throw invalid('file', 'file name')
-  const last = given.normalize('NFC').split(/[/\\]/).at(-1) ?? ''
+export const sanitizeName = (name: string, type: string): string => {
+  if (/[\0\ufffd]/.test(name) || !name.isWellFormed()) throw invalid('file', 'file name')
+  const last = name.normalize('NFC').split(/[/\\]/).at(-1) ?? ''
   const plain = last.replace(unprintable, '').replace(reserved, '_').trimEnd()
   const fitting = endings[type] ?? []
   const ending = fitting.find((each) => plain.toLowerCase().endsWith(each))

@@ -74,14 +74,14 @@ const receiveUpload = async ({ blobs, purposes }: FilePorts, blobKey: string, fo
   const maxBytes = maxBytesOf(purposes)
   let isStored = false
   try {
-    const { purpose: named, taken } = await readForm(form, maxBytes, async (part) => {
-      const received = await storeContent(blobs, blobKey, part, maxBytes)
+    const { purpose: purposeText, received } = await readForm(form, maxBytes, async (part) => {
+      const content = await storeContent(blobs, blobKey, part, maxBytes)
       isStored = true
-      return received
+      return content
     })
-    const purpose: FilePurpose = parsePurpose(named)
-    assertPurpose(purposes[purpose], { size: taken.sizeBytes, type: taken.contentType })
-    return { ...taken, purpose }
+    const purpose: FilePurpose = parsePurpose(purposeText)
+    assertPurpose(purposes[purpose], { size: received.sizeBytes, type: received.contentType })
+    return { ...received, purpose }
   } catch (error) {
     // Report the fault of the upload. The sweep deletes the bytes if this fails.
     if (isStored) await blobs.delete(blobKey).catch(() => undefined)

@@ -74,7 +74,7 @@ export interface InvitationContext {
 
 const conflict = (internal: string): Refusal => new Refusal('STATE.CONFLICT', { internal })
 
-const found = (row: InvitationRow | undefined): InvitationRow => {
+const assertFound = (row: InvitationRow | undefined): InvitationRow => {
   if (!row) throw notFound('no such invitation for this workspace or address')
   return row
 }
@@ -131,7 +131,7 @@ const storeInvitation = (
     if (!(await insertInvitation(tx, { ...recipient, ...offer, id }, act.at)))
       throw conflict('an invitation to this address is pending')
     await recordAct(tx, act, { workspaceId, targetId: id, detail: { role: roleId } })
-    return found(await invitationById(tx, id, { workspaceId }, act.at))
+    return assertFound(await invitationById(tx, id, { workspaceId }, act.at))
   })
 
 /** Mails an invitation in the invitee's language, or in `fallback` if that is unknown. */
@@ -187,13 +187,13 @@ export const cancelInvitation = (
   act: Act,
 ): Promise<InvitationRow> =>
   inTransaction(database, async (tx) => {
-    const invitation = found(await invitationById(tx, id, { workspaceId }, act.at))
+    const invitation = assertFound(await invitationById(tx, id, { workspaceId }, act.at))
     if (!(await settleInvitation(tx, invitation, 'CANCELLED', null, act.at)))
       throw conflict(`it is ${invitation.status}`)
     const target = { workspaceId, targetId: id }
     if (failure === undefined) await recordAct(tx, act, target)
     else await recordRefusedAct(tx, act, { ...target, detail: { reason: failure } })
-    return found(await invitationById(tx, id, { workspaceId }, act.at))
+    return assertFound(await invitationById(tx, id, { workspaceId }, act.at))
   })
 
 /** Lets the invitee answer an invitation to their own address. */
@@ -205,10 +205,10 @@ const answerInvitation = (
 ): Promise<InvitationRow> =>
   inTransaction(database, async (tx) => {
     const email = (await ownEmail(tx, act.accountId)) ?? ''
-    const invitation = found(await invitationById(tx, id, { email }, act.at))
+    const invitation = assertFound(await invitationById(tx, id, { email }, act.at))
     await answer(tx, invitation)
     await recordAct(tx, act, { workspaceId: invitation.workspaceId, targetId: id })
-    return found(await invitationById(tx, id, { email }, act.at))
+    return assertFound(await invitationById(tx, id, { email }, act.at))
   })
 
 /** The inviter's current access; undefined if their account is not active or they may no longer enter. */

@@ -106,20 +106,20 @@ export const expireOverdue = async (tx: Tx, workspaceId: WorkspaceId, email: str
 }
 
 /** False if an invitation to the same address is pending. */
-export const insertInvitation = async (tx: Tx, made: NewInvitation, at: Instant): Promise<boolean> => {
+export const insertInvitation = async (tx: Tx, invitation: NewInvitation, at: Instant): Promise<boolean> => {
   const inserted = await tx
     .insertInto('invitations')
     .values({
-      workspace_biz_id: made.workspaceId,
-      biz_id: made.id,
-      invitee_email: made.email,
-      role_biz_id: made.roleId,
-      role_name: made.roleName,
-      inviter_biz_id: made.inviterId,
+      workspace_biz_id: invitation.workspaceId,
+      biz_id: invitation.id,
+      invitee_email: invitation.email,
+      role_biz_id: invitation.roleId,
+      role_name: invitation.roleName,
+      inviter_biz_id: invitation.inviterId,
       invitation_status: 'PENDING',
       decline_reason: null,
-      message: made.message,
-      expires_at: toDate(made.expiresAt),
+      message: invitation.message,
+      expires_at: toDate(invitation.expiresAt),
       created_at: toDate(at),
       updated_at: toDate(at),
     })
@@ -184,18 +184,18 @@ export const findExhaustedLimit = async (
       eb.selectFrom('memberships').select('workspace_biz_id').where('account_biz_id', '=', inviterId),
     )
   const rules = [
-    { name: 'invitations', limit: maxPerDay, made: ofWorkspace },
-    { name: 'invitations-of-account', limit: maxPerDay, made: ofInviter },
-    { name: 'invitations-to-address', limit: maxPerDayToAddress, made: ofWorkspace.where('invitee_email', '=', email) },
-    { name: 'invitations-to-address', limit: maxPerDayToAddress, made: ofInviter.where('invitee_email', '=', email) },
+    { name: 'invitations', limit: maxPerDay, sent: ofWorkspace },
+    { name: 'invitations-of-account', limit: maxPerDay, sent: ofInviter },
+    { name: 'invitations-to-address', limit: maxPerDayToAddress, sent: ofWorkspace.where('invitee_email', '=', email) },
+    { name: 'invitations-to-address', limit: maxPerDayToAddress, sent: ofInviter.where('invitee_email', '=', email) },
   ] as const
-  let longest: ExhaustedLimit | null = null
-  for (const { name, limit, made } of rules) {
-    const oldest = await made.offset(limit - 1).executeTakeFirst()
-    if (oldest && (longest === null || oldest.created_at > longest.since))
-      longest = { name, limit, since: oldest.created_at }
+  let latest: ExhaustedLimit | null = null
+  for (const { name, limit, sent } of rules) {
+    const oldest = await sent.offset(limit - 1).executeTakeFirst()
+    if (oldest && (latest === null || oldest.created_at > latest.since))
+      latest = { name, limit, since: oldest.created_at }
   }
-  return longest
+  return latest
 }
 
 /** Number of pending invitations of a workspace. */

@@ -14,7 +14,7 @@ interface MembershipsTable {
   updated_at: Timestamp
 }
 
-interface MembershipLimitsKeptTable {
+interface FormerMembershipLimitsTable {
   workspace_biz_id: WorkspaceId
   account_biz_id: AccountId
   policy_config: Json
@@ -23,7 +23,7 @@ interface MembershipLimitsKeptTable {
 declare module '../../database/tables.ts' {
   interface Tables {
     memberships: MembershipsTable
-    membership_limits_kept: MembershipLimitsKeptTable
+    former_membership_limits: FormerMembershipLimitsTable
   }
 }
 
@@ -46,7 +46,7 @@ export const migrations = [
     `CREATE INDEX memberships_role_workspace ON memberships (role_biz_id, workspace_biz_id)`,
     `CREATE UNIQUE INDEX memberships_one_default ON memberships (account_biz_id) WHERE is_default`,
     // The limits of ended memberships: they apply again when the member returns.
-    `CREATE TABLE membership_limits_kept (
+    `CREATE TABLE former_membership_limits (
       workspace_biz_id uuid NOT NULL REFERENCES workspaces,
       account_biz_id uuid NOT NULL REFERENCES accounts,
       policy_config jsonb NOT NULL,

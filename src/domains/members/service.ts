@@ -32,7 +32,7 @@ export interface MemberPorts {
 }
 
 /** A membership can end between authorization and the service. Refuse as authorization would. */
-const found = (row: MembershipRow | undefined): MembershipRow => {
+const assertFound = (row: MembershipRow | undefined): MembershipRow => {
   if (row === undefined) throw new Refusal('ACCESS.PERMISSION_DENIED', { internal: 'the membership has just ended' })
   return row
 }
@@ -52,7 +52,7 @@ export const setDefaultMembership = (
   inTransaction(database, async (tx) => {
     await makeDefault(tx, act.accountId, workspaceId, act.at)
     // Read under the lock: the membership cannot lose its eligibility in between.
-    const membership = found(await membershipIn(tx, act.accountId, workspaceId))
+    const membership = assertFound(await membershipIn(tx, act.accountId, workspaceId))
     if (!isDefaultEligible(membership)) {
       throw new Refusal('ACCESS.PERMISSION_DENIED', { internal: 'the membership may not be the default' })
     }
@@ -67,7 +67,7 @@ export const leaveWorkspace = (
 ): Promise<void> =>
   inTransaction(database, async (tx) => {
     await memberships.lock(tx, workspaceId)
-    await memberships.remove(tx, found(await memberships.find(tx, act.accountId, workspaceId)))
+    await memberships.remove(tx, assertFound(await memberships.find(tx, act.accountId, workspaceId)))
     await recordAct(tx, act, { workspaceId, targetId: act.accountId })
   })
 
@@ -110,7 +110,7 @@ export const limitMember = (
 
 const denied = (internal: string): Refusal => new Refusal('ACCESS.PERMISSION_DENIED', { internal })
 
-const findNamed = (database: Database, caller: Caller, id: string): Promise<MembershipRow | undefined> =>
+const findByWorkspace = (database: Database, caller: Caller, id: string): Promise<MembershipRow | undefined> =>
   isBizId(id)
     ? membershipIn(database, caller.accountId, bizId<'workspace'>(id) satisfies WorkspaceId)
     : Promise.resolve(undefined)
@@ -139,7 +139,7 @@ export const enterWorkspace = async (
 ): Promise<WorkspaceAccess> => {
   const membership = await (workspaceId === null
     ? readDefault(database, caller)
-    : findNamed(database, caller, workspaceId))
+    : findByWorkspace(database, caller, workspaceId))
   if (!membership) throw denied('not a member of this workspace')
   if (!isEnterable(membership)) throw denied('the workspace cannot be entered')
   return rules.accessOf(membership)

@@ -97,7 +97,7 @@ export const listAccounts = (store: Store, query: AccountQuery): Promise<Page<Ac
 }
 
 /** Number of accounts per portal that wait for approval. The literal status lets the planner use the partial index. */
-export const countAwaiting = async (store: Store): Promise<ReadonlyMap<Portal, number>> => {
+export const countPendingApprovals = async (store: Store): Promise<ReadonlyMap<Portal, number>> => {
   const rows = await store
     .selectFrom('accounts')
     .where(sql<boolean>`account_status = 'PENDING_APPROVAL'`)

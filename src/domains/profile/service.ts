@@ -9,13 +9,13 @@ export interface ProfilePorts {
   isCountry(alpha2: string): boolean
 }
 
-const found = (row: ProfileRow | undefined): ProfileRow => {
+const assertFound = (row: ProfileRow | undefined): ProfileRow => {
   if (!row) throw new Refusal('ACCESS.TOKEN_INVALID', { internal: 'the account is gone' })
   return row
 }
 
 export const readProfile = async ({ database }: ProfilePorts, id: AccountId): Promise<ProfileRow> =>
-  found(await profileById(database, id))
+  assertFound(await profileById(database, id))
 
 export const updateProfile = async (
   { database, isCountry }: ProfilePorts,
@@ -24,7 +24,7 @@ export const updateProfile = async (
 ): Promise<ProfileRow> => {
   if (changes.country !== undefined && !isCountry(changes.country)) throw invalid('defaultCountry')
   return inTransaction(database, async (tx) => {
-    const changed = found(await updateProfileRow(tx, act.accountId, changes, act.at))
+    const changed = assertFound(await updateProfileRow(tx, act.accountId, changes, act.at))
     await recordAct(tx, act, { workspaceId: null, targetId: act.accountId })
     return changed
   })

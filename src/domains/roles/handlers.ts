@@ -61,7 +61,7 @@ export const createHandlers = (ports: RoleHandlerPorts): HandlerTable => {
       toView(await readRole(ports, workspace.id, bizId(params.role_id)), locale),
     listRolePermissions: async ({ workspace, params }) =>
       heldCodes(await readRole(ports, workspace.id, bizId(params.role_id)), permissions),
-    readPermissionTree: async ({ locale }) => trees.in(locale),
+    readPermissionTree: async ({ locale }) => trees.read(locale),
     createRole: async (request) => {
       const { roleName: name, description = '', permissionCodes } = request.body
       const created = await createRole(ports, { name, description, permissionCodes }, contextOf(request))

@@ -57,7 +57,7 @@ export interface RoleContext {
   access: WorkspaceAccess
 }
 
-const found = (role: RoleRow | undefined): RoleRow => {
+const assertFound = (role: RoleRow | undefined): RoleRow => {
   if (!role) throw notFound('no such role in this workspace')
   return role
 }
@@ -71,7 +71,7 @@ export const listRoles = ({ database }: RolePorts, workspaceId: WorkspaceId): Pr
   listRoleRows(database, workspaceId)
 
 export const readRole = async ({ database }: RolePorts, workspaceId: WorkspaceId, id: RoleId): Promise<RoleRow> =>
-  found(await roleById(database, { workspaceId, id }))
+  assertFound(await roleById(database, { workspaceId, id }))
 
 export interface CreateRoleInput {
   name: string
@@ -108,7 +108,7 @@ const changeRole = <T>(
 ): Promise<T> =>
   inTransaction(database, async (tx) => {
     await members.assertAccess(tx, act.accountId, access)
-    const role = found(await roleById(tx, { workspaceId: access.id, id }))
+    const role = assertFound(await roleById(tx, { workspaceId: access.id, id }))
     assertCustom(role)
     const result = await change(tx, role)
     await recordAct(tx, act, { workspaceId: access.id, targetId: id, detail })
@@ -154,7 +154,7 @@ export const changeMemberRole = (
 ): Promise<RoleRow> =>
   inTransaction(database, async (tx) => {
     await members.assertAccess(tx, act.accountId, access)
-    const role = found(await roleById(tx, { workspaceId: access.id, id: roleId }))
+    const role = assertFound(await roleById(tx, { workspaceId: access.id, id: roleId }))
     const member = await members.find(tx, accountId, access.id)
     if (!member) throw notFound('no such member of this workspace')
     assertMayReassign(access, member.roleType)

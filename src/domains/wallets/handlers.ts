@@ -25,7 +25,7 @@ type StatusRequest =
   | Request<typeof contract.unfreezeWallet>
   | Request<typeof contract.closeWallet>
 
-export const walletHandlers = (ports: WalletsPorts, words: Words): HandlerTable => {
+export const createHandlers = (ports: WalletsPorts, words: Words): HandlerTable => {
   const changeStatus = async (request: StatusRequest, change: WalletChange['change']) => {
     const { params, body } = request
     const input = { wallet: bizId<'wallet'>(params.wallet_id), change, reason: body.reason }

@@ -28,7 +28,7 @@ export const toListedChannelView = (channel: ListedChannel, viewer: Viewer) => (
   ...toWorkspaceKindView(channel.workspaceKind, viewer),
 })
 
-export const channelHandlers = (ports: ChannelsPorts, words: Words): HandlerTable =>
+export const createHandlers = (ports: ChannelsPorts, words: Words): HandlerTable =>
   createHandlerTable(contract, {
     listWithdrawalChannels: async (request) => {
       const channels = await listChannels(ports.database, request.workspace.id, request.query)
@@ -37,7 +37,7 @@ export const channelHandlers = (ports: ChannelsPorts, words: Words): HandlerTabl
 
     createWithdrawalChannel: async (request) => {
       const { bankCode = null, network = null, ...body } = request.body
-      const context = { command: memberContext(request), by: request.workspace, act: actOf(request) }
+      const context = { command: memberContext(request), access: request.workspace, act: actOf(request) }
       const channel = await createChannel(ports, { ...body, bankCode, network }, context)
       return toChannelView(channel, viewerOf(words, request))
     },

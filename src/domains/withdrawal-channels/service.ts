@@ -23,7 +23,14 @@ import {
   maskAccount,
   statusAfterRejection,
 } from './rules.ts'
-import { type Channel, type ChannelId, countOpenChannels, insertChannel, lockChannel, moveChannel } from './store.ts'
+import {
+  type Channel,
+  type ChannelId,
+  countOpenChannels,
+  insertChannel,
+  lockChannel,
+  setChannelStatus,
+} from './store.ts'
 
 export interface ChannelsPorts {
   database: Database
@@ -36,7 +43,7 @@ export interface ChannelsPorts {
   /** Whether a country has this ISO 3166 alpha-2 code. */
   isCountry(alpha2: string): boolean
   /** Serializes changes of a workspace. Throws if the caller has lost the permission since it was read. */
-  members: { holdFor(tx: Tx, accountId: AccountId, by: WorkspaceAccess): Promise<unknown> }
+  members: { assertAccess(tx: Tx, accountId: AccountId, by: WorkspaceAccess): Promise<unknown> }
   /** Maximum number of pending and active channels per workspace. */
   maxPerWorkspace: number
 }
@@ -54,7 +61,7 @@ export interface ChannelInput {
 /** Who creates a channel: the command's context, the caller's access, and the audit entry. */
 export interface ChannelContext {
   command: CommandContext<WorkspaceId>
-  by: WorkspaceAccess
+  access: WorkspaceAccess
   act: Act
 }
 
@@ -127,7 +134,7 @@ const storedChannel: z.ZodType<Channel> = z.object({
 export const createChannel = async (
   ports: ChannelsPorts,
   input: ChannelInput,
-  { command, by, act }: ChannelContext,
+  { command, access: by, act }: ChannelContext,
 ): Promise<Channel> => {
   if (!ports.isCountry(input.country)) throw invalid('country')
   return inTransaction(ports.database, async (tx) => {
@@ -135,7 +142,7 @@ export const createChannel = async (
     const key = idempotencyKey(ports, command)
     const stored = await ledger.findStoredResult(key)
     if (stored) return storedChannel.parse(stored.result)
-    await ports.members.holdFor(tx, command.actor, by)
+    await ports.members.assertAccess(tx, command.actor, by)
     if ((await countOpenChannels(tx, command.workspace)) >= ports.maxPerWorkspace)
       throw new Refusal('STATE.CONFLICT', { internal: 'the workspace has the maximum number of withdrawal channels' })
     const channel = await insertNewChannel(ports, tx, input, command)
@@ -161,7 +168,7 @@ const decideOnChannel = (
     const to = decide(channel.channelStatus)
     if (!to) throw new Refusal('STATE.CONFLICT', { internal: `the channel is ${channel.channelStatus}` })
     await recordAct(tx, act, { workspaceId: channel.workspaceBizId, targetId: id, detail: { status: to.status } })
-    return moveChannel(tx, channel, { ...to, at: act.at })
+    return setChannelStatus(tx, channel, { ...to, at: act.at })
   })
 
 /** Makes a pending channel active. */

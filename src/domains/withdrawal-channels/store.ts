@@ -174,7 +174,7 @@ export const lockChannel = (tx: Tx, channel: ChannelId): Promise<Channel | undef
   tx.selectFrom('withdrawal_channels').where('biz_id', '=', channel).select(columns).forUpdate().executeTakeFirst()
 
 /** Sets the channel's status. */
-export const moveChannel = (
+export const setChannelStatus = (
   tx: Tx,
   { bizId, workspaceBizId }: Channel,
   to: { status: ChannelStatus; rejectReason: string | null; at: Instant },

@@ -49,13 +49,13 @@ export interface WorkspaceServicePorts extends OpeningPorts {
 }
 
 /** A membership or workspace can end between authorization and the service. Refuse as authorization would. */
-const found = (row: WorkspaceRow | undefined): WorkspaceRow => {
+const assertFound = (row: WorkspaceRow | undefined): WorkspaceRow => {
   if (row === undefined) throw new Refusal('ACCESS.PERMISSION_DENIED', { internal: 'the membership has just ended' })
   return row
 }
 
 export const readWorkspace = async ({ database }: WorkspaceServicePorts, id: WorkspaceId): Promise<WorkspaceRow> =>
-  found(await workspaceById(database, id))
+  assertFound(await workspaceById(database, id))
 
 export interface CreateWorkspaceInput {
   name: string
@@ -74,7 +74,7 @@ export const createWorkspace = (
     const opening = { ...input, ownerId: act.accountId, joinSource: 'CREATION', at: act.at } as const
     const { workspaceId } = await openWorkspaceWithWallets(ports, opening, tx)
     await recordAct(tx, act, { workspaceId, targetId: workspaceId, detail: { kind: input.kind } })
-    return found(await workspaceById(tx, workspaceId))
+    return assertFound(await workspaceById(tx, workspaceId))
   })
 
 export const updateWorkspace = (

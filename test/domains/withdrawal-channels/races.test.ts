@@ -24,7 +24,7 @@ const scene = async ({ database }: TestStore) => {
     ...{ database, ledger, clock, ids: systemIds, words },
     secretBox: createSecretBox(key, systemRandomness),
     digest: createKeyedDigest(key),
-    members: { holdFor: async () => undefined },
+    members: { assertAccess: async () => undefined },
     maxPerWorkspace: 20,
     isCountry: () => true,
   })
