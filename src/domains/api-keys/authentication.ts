@@ -26,7 +26,7 @@ export interface PresentedKey {
 }
 
 /** Undefined if the text is not an API key. */
-export const parseKey = (text: string): PresentedKey | undefined => {
+const parseKey = (text: string): PresentedKey | undefined => {
   const [, prefix, secret] = shape.exec(text) ?? []
   return prefix === undefined || secret === undefined ? undefined : { prefix, secret }
 }
@@ -40,7 +40,7 @@ export interface NewKey {
 }
 
 /** The keyed digest of a secret, which is what the store holds. */
-export const keyDigest = (digest: KeyedDigest, { prefix, secret }: PresentedKey): Uint8Array =>
+const keyDigest = (digest: KeyedDigest, { prefix, secret }: PresentedKey): Uint8Array =>
   digest('api-key', prefix, secret)
 
 /** A new random key. */

@@ -28,7 +28,7 @@ import {
 import type { ApiKeyRow } from './store.ts'
 
 /** An API key with its status at `at`, without its secret. */
-export const toApiKeyView = (words: Words, row: ApiKeyRow, at: Instant, locale: Locale) => ({
+const toApiKeyView = (words: Words, row: ApiKeyRow, at: Instant, locale: Locale) => ({
   bizId: row.id,
   workspaceBizId: row.workspaceId,
   apiKeyName: row.name,

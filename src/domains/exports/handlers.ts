@@ -15,7 +15,7 @@ import { exportFormat, exportStatus, exportType } from './contract.ts'
 import { createExport, downloadExport, type ExportPorts, listExports, readExport } from './service.ts'
 import type { ExportRow } from './store.ts'
 
-export const toExportView = (words: Words, row: ExportRow, locale: Locale) => ({
+const toExportView = (words: Words, row: ExportRow, locale: Locale) => ({
   bizId: row.id,
   exportType: words.coded(exportType, row.type, locale),
   format: words.coded(exportFormat, row.format, locale),

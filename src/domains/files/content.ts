@@ -35,7 +35,7 @@ const isText = (head: Uint8Array, isWhole: boolean): boolean => {
  * The type of a file by its first bytes: `sniffed` by signature, or a declared plain text. Refuses a file whose declared
  * type differs, and any file that a browser could take for a page.
  */
-export const detectType = (
+const detectType = (
   { head, isWhole }: { head: Uint8Array; isWhole: boolean },
   declared: string,
   sniffed: string | undefined,
@@ -58,7 +58,7 @@ const nameLength = 120
  * file systems, and with an ending that fits the type. Refuses NUL and invalid UTF-8, which the form parser turns into
  * U+FFFD.
  */
-export const sanitizeName = (name: string, type: string): string => {
+const sanitizeName = (name: string, type: string): string => {
   if (/[\0\ufffd]/.test(name) || !name.isWellFormed()) throw invalid('file', 'file name')
   const last = name.normalize('NFC').split(/[/\\]/).at(-1) ?? ''
   const plain = last.replace(unprintable, '').replace(reserved, '_').trimEnd()

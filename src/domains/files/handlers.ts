@@ -6,7 +6,7 @@ import { downloadFile, type FilePorts, readFile, uploadFile } from './service.ts
 import type { FileRow } from './store.ts'
 
 /** The metadata of a file. */
-export const toFileView = (words: Words, file: FileRow, locale: Locale) => ({
+const toFileView = (words: Words, file: FileRow, locale: Locale) => ({
   bizId: file.id,
   fileName: file.fileName,
   contentType: file.contentType,

@@ -26,14 +26,14 @@ export interface PurposeRule {
 export type PurposeRules = Readonly<Record<FilePurpose, PurposeRule>>
 
 /** Refuses a text that is not a purpose. */
-export const parsePurpose = (text: string | undefined): FilePurpose => {
+const parsePurpose = (text: string | undefined): FilePurpose => {
   const found = filePurpose.codes.find((code) => code === text)
   if (!found) throw invalid('purpose')
   return found
 }
 
 /** Refuses a file whose type or size the purpose does not allow. */
-export const assertPurpose = ({ maxBytes, types }: PurposeRule, file: { size: number; type: string }): void => {
+const assertPurpose = ({ maxBytes, types }: PurposeRule, file: { size: number; type: string }): void => {
   if (!types.includes(file.type)) throw invalid('file', 'a type that the purpose does not take')
   if (file.size > maxBytes) throw tooLarge()
 }
@@ -45,8 +45,7 @@ export const servesPurpose = (
 ): boolean => types.includes(file.contentType) && file.sizeBytes <= maxBytes
 
 /** The maximum size over all purposes, for uploads whose purpose is not known yet. */
-export const maxBytesOf = (rules: PurposeRules): number =>
-  Math.max(...Object.values(rules).map((rule) => rule.maxBytes))
+const maxBytesOf = (rules: PurposeRules): number => Math.max(...Object.values(rules).map((rule) => rule.maxBytes))
 
 export interface FilePorts {
   database: Database

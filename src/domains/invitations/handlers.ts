@@ -21,7 +21,7 @@ import {
 } from './service.ts'
 import type { InvitationRow } from './store.ts'
 
-export const toInvitationView = (words: Words, row: InvitationRow, locale: Locale) => ({
+const toInvitationView = (words: Words, row: InvitationRow, locale: Locale) => ({
   bizId: row.id,
   workspaceBizId: row.workspaceId,
   workspaceName: row.workspaceName,

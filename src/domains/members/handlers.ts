@@ -46,7 +46,7 @@ const toSharedFields = (words: Words, row: MembershipRow, locale: Locale) => ({
 })
 
 /** A membership for its own member. */
-export const toMembershipView = (words: Words, row: MembershipRow, locale: Locale): z.input<typeof Membership> => ({
+const toMembershipView = (words: Words, row: MembershipRow, locale: Locale): z.input<typeof Membership> => ({
   ...toSharedFields(words, row, locale),
   workspaceName: row.workspaceName,
   workspaceKind: words.coded(workspaceKind, row.workspaceKind, locale),
@@ -55,7 +55,7 @@ export const toMembershipView = (words: Words, row: MembershipRow, locale: Local
 })
 
 /** A membership for others: fellow members and operators. */
-export const toMemberView = (words: Words, row: MemberRow, locale: Locale) => ({
+const toMemberView = (words: Words, row: MemberRow, locale: Locale) => ({
   ...toSharedFields(words, row, locale),
   accountName: row.accountName,
   accountEmail: row.accountEmail,

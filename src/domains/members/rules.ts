@@ -25,7 +25,7 @@ const unlimited: Limits = { enterable: true, defaultEligible: true, readOnly: fa
 const strictest: Limits = { enterable: false, defaultEligible: false, readOnly: true }
 
 /** The limits of a membership. Limits that cannot be parsed count as the strictest ones. */
-export const parseLimits = (policyConfig: unknown): Limits => {
+const parseLimits = (policyConfig: unknown): Limits => {
   if (policyConfig === null) return unlimited
   const parsed = Limits.safeParse(policyConfig)
   return parsed.success ? parsed.data : strictest

@@ -10,6 +10,7 @@ import {
   type Portal,
   toDate,
 } from '../../kernel/index.ts'
+import type { ProfileRow } from '../profile/contract.ts'
 
 type Store = Database | Tx
 
@@ -30,21 +31,8 @@ const accountColumns = [
   'updated_at as updatedAt',
 ] as const
 
-export interface AccountRow {
-  id: AccountId
-  portal: Portal
-  institutionId: string
-  status: AccountStatus
-  email: string
-  phone: string
-  name: string
-  remark: string | null
-  language: string
-  timezone: string
-  country: string
+export interface AccountRow extends ProfileRow {
   lastLoginAt: Instant | null
-  createdAt: Instant
-  updatedAt: Instant
 }
 
 /** Undefined if there is no such account. */

@@ -1,7 +1,8 @@
 import { type Database, inTransaction } from '../../database/index.ts'
 import { type AccountId, invalid, Refusal } from '../../kernel/index.ts'
 import { type Act, recordAct } from '../../platform/audit/index.ts'
-import { type ProfileChanges, type ProfileRow, profileById, updateProfile as updateProfileRow } from './store.ts'
+import type { ProfileRow } from './contract.ts'
+import { type ProfileChanges, profileById, updateProfile as updateProfileRow } from './store.ts'
 
 export interface ProfilePorts {
   database: Database

@@ -29,7 +29,7 @@ import {
 import type { RoleRow } from './store.ts'
 
 /** `permissions` is every workspace permission that exists. */
-export const toRoleView = (words: Words, role: RoleRow, permissions: readonly Permission[], locale: Locale) => ({
+const toRoleView = (words: Words, role: RoleRow, permissions: readonly Permission[], locale: Locale) => ({
   bizId: role.id,
   workspaceBizId: role.workspaceId,
   roleName: role.name,

@@ -24,7 +24,7 @@ const seedBalance = ({ isDefault, currency }: SandboxWallet): bigint =>
   isDefault ? (parseMoney(openingUnits, currency)?.minor ?? 0n) : 0n
 
 /** The amount that brings a wallet to its seed balance, negative if it holds too much. Undefined: nothing to do. */
-export const correctionOf = (wallet: SandboxWallet): Money | undefined => {
+const correctionOf = (wallet: SandboxWallet): Money | undefined => {
   if (wallet.status === 'CLOSED') return undefined
   const minor = seedBalance(wallet) - wallet.balance
   return minor === 0n ? undefined : { minor, currency: wallet.currency }
@@ -44,7 +44,7 @@ const reasonFields: Partial<Record<string, string>> = {
 }
 
 /** The last step of an open order, and the data to store with it. */
-export const endingOf = (order: OpenOrder, at: Instant): Pick<OrderMove, 'steps' | 'data'> => {
+const endingOf = (order: OpenOrder, at: Instant): Pick<OrderMove, 'steps' | 'data'> => {
   const status = finalStatusOf(order, at)
   const field = reasonFields[`${order.type} ${status}`]
   return { steps: [{ status, reason }], ...(field !== undefined && { data: { [field]: reason } }) }

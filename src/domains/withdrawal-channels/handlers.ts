@@ -14,7 +14,7 @@ import { type ChannelsPorts, createChannel, rejectChannel, verifyChannel } from 
 import { type Channel, type ListedChannel, listAllChannels, listChannels } from './store.ts'
 
 /** A channel with its masked account. */
-export const toChannelView = ({ createdBy: _, ...channel }: Channel, viewer: Viewer) => ({
+const toChannelView = ({ createdBy: _, ...channel }: Channel, viewer: Viewer) => ({
   ...channel,
   channelType: toCodedValue(channelType, channel.channelType, viewer),
   channelStatus: toCodedValue(withdrawalChannelStatus, channel.channelStatus, viewer),
@@ -23,7 +23,7 @@ export const toChannelView = ({ createdBy: _, ...channel }: Channel, viewer: Vie
 })
 
 /** The same with the kind of the workspace, for operators. */
-export const toListedChannelView = (channel: ListedChannel, viewer: Viewer) => ({
+const toListedChannelView = (channel: ListedChannel, viewer: Viewer) => ({
   ...toChannelView(channel, viewer),
   ...toWorkspaceKindView(channel.workspaceKind, viewer),
 })

@@ -31,7 +31,7 @@ const toRecord = (value: unknown): Record<string, unknown> | null =>
   typeof value === 'object' && value !== null ? { ...value } : null
 
 /** A workspace for its members and for operators. */
-export const toWorkspaceView = (words: Words, row: WorkspaceRow, locale: Locale): z.input<typeof Workspace> => ({
+const toWorkspaceView = (words: Words, row: WorkspaceRow, locale: Locale): z.input<typeof Workspace> => ({
   bizId: row.id,
   institutionBizId: row.institutionId,
   entityBizId: row.entityId,

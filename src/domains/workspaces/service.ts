@@ -34,7 +34,7 @@ export const statusChanges = {
 
 export type StatusCommand = keyof typeof statusChanges
 
-export const assertStatus = (current: WorkspaceStatus, { from }: StatusChange): void => {
+const assertStatus = (current: WorkspaceStatus, { from }: StatusChange): void => {
   if (current !== from) throw new Refusal('STATE.CONFLICT', { internal: `it is ${current}, not ${from}` })
 }
 
