@@ -72,7 +72,7 @@ export const composeDomains = async (
   const withdrawalChannels = createWithdrawalChannels({
     ...infrastructure,
     ledger,
-    members: { holdFor: (tx, account, access) => memberships.assertAccess(tx, account, access) },
+    members: { assertAccess: (tx, account, access) => memberships.assertAccess(tx, account, access) },
     isCountry,
     maxPerWorkspace: settings.money.withdrawal.maxChannelsPerWorkspace,
   })
@@ -107,7 +107,7 @@ export const composeDomains = async (
     permissions: apiKeyPermissions,
     assertAddressAllowed: identity.assertAddressAllowed,
     settings: settings.access.apiKeys,
-    onFault: (error) => logger.warn({ err: error }, 'the last use of an API key could not be written'),
+    onError: (error) => logger.warn({ err: error }, 'the last use of an API key could not be written'),
   })
   const transfers = createTransfers({ ledger, words, fixedFee: transferFee, approvalThreshold: transferApprovalFrom })
   const { channelOf } = withdrawalChannels
@@ -158,7 +158,7 @@ export const composeDomains = async (
       }),
     ],
   }
-  const { accountsAwaiting } = operators
+  const { countPendingApprovals: accountsAwaiting } = operators
   return {
     ledger,
     workspaces,

@@ -2,16 +2,21 @@ import {
   bizId,
   createHandlerTable,
   type HandlerTable,
+  type Instant,
+  type Locale,
   mapPage,
   parseInstant,
   parseInterval,
   type Request,
   type RequestContext,
+  toIso,
+  toIsoOrNull,
   type Words,
 } from '../../kernel/index.ts'
-import { auditContextOf } from '../../platform/audit/index.ts'
+import { actOf } from '../../platform/audit/index.ts'
 import * as contract from './contract.ts'
-import type { ApiKeyCommand } from './rules.ts'
+import { apiKeyStatus } from './contract.ts'
+import { type ApiKeyCommand, statusAt } from './rules.ts'
 import {
   type ApiKeyServicePorts,
   changeApiKeyStatus,
@@ -21,7 +26,24 @@ import {
   readApiKey,
 } from './service.ts'
 import type { ApiKeyRow } from './store.ts'
-import { toApiKeyView } from './view.ts'
+
+/** An API key with its status at `at`, without its secret. */
+const toApiKeyView = (words: Words, row: ApiKeyRow, at: Instant, locale: Locale) => ({
+  bizId: row.id,
+  workspaceBizId: row.workspaceId,
+  apiKeyName: row.name,
+  keyPrefix: row.prefix,
+  keyLast4: row.last4,
+  apiKeyStatus: words.coded(apiKeyStatus, statusAt(row, at), locale),
+  permissionCodes: row.permissionCodes,
+  ipAllowlist: row.ipAllowlist,
+  expiresAt: toIsoOrNull(row.expiresAt),
+  lastUsedAt: toIsoOrNull(row.lastUsedAt),
+  lastUsedIp: row.lastUsedIp,
+  createdBy: row.createdBy,
+  createdAt: toIso(row.createdAt),
+  updatedAt: toIso(row.updatedAt),
+})
 
 type StatusRequest =
   | Request<typeof contract.enableApiKey>
@@ -34,7 +56,7 @@ export const createHandlers = (ports: ApiKeyServicePorts & { words: Words }): Ha
 
   const changeStatus = async (request: StatusRequest, command: ApiKeyCommand) => {
     const input = { id: bizId<'apiKey'>(request.body.apiKeyBizId), command }
-    const context = { act: auditContextOf(request), access: request.workspace }
+    const context = { act: actOf(request), access: request.workspace }
     return toView(await changeApiKeyStatus(ports, input, context), request)
   }
 
@@ -51,7 +73,7 @@ export const createHandlers = (ports: ApiKeyServicePorts & { words: Words }): Ha
     createApiKey: async (request) => {
       const { apiKeyName: name, permissionCodes, ipAllowlist = [], expiresAt } = request.body
       const input = { name, permissionCodes, ipAllowlist, expiresAt: parseInstant(expiresAt) ?? null }
-      const context = { act: auditContextOf(request), access: request.workspace }
+      const context = { act: actOf(request), access: request.workspace }
       const { row, key } = await createApiKey(ports, input, context)
       return { ...toView(row, request), secret: key }
     },

@@ -13,7 +13,7 @@ export interface ApiKeyPorts extends ApiKeyServicePorts, AuthenticationPorts {
   members: ApiKeyServicePorts['members'] & AuthenticationPorts['members']
   words: Words
   /** Called when the last use of a key could not be written. */
-  onFault(error: unknown): void
+  onError(error: unknown): void
 }
 
 export interface ApiKeys {
@@ -24,7 +24,7 @@ export interface ApiKeys {
 }
 
 export const createApiKeys = (ports: ApiKeyPorts): ApiKeys => {
-  const lastUse = new LastUseRecorder(ports.database, (error) => ports.onFault(error))
+  const lastUse = new LastUseRecorder(ports.database, (error) => ports.onError(error))
   const authentication = new ApiKeyAuthentication(ports, lastUse)
   return {
     handlers: createHandlers(ports),

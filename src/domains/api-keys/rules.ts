@@ -1,9 +1,13 @@
-import type { Configuration } from '../../config/index.ts'
 import { addMs, type Instant, invalid, type Permission, Refusal, type WorkspaceAccess } from '../../kernel/index.ts'
-import { containsAddress, parseRange } from '../../platform/ip-ranges.ts'
+import { covers, parseRange } from '../../platform/ip-ranges.ts'
 import type { ApiKeyStatus } from './contract.ts'
 
-export type ApiKeySettings = Configuration['access']['apiKeys']
+export interface ApiKeySettings {
+  /** Maximum number of keys per workspace that are not deleted. */
+  maxPerWorkspace: number
+  /** Maximum life of a key. Null: no limit. */
+  maxLifeMs: number | null
+}
 
 /** The expiry of a new key: the requested one within the maximum life, else the maximum. Null: the key never expires. */
 export const expiryOf = (requested: Instant | null, at: Instant, { maxLifeMs }: ApiKeySettings): Instant | null => {
@@ -35,7 +39,7 @@ export const assertStatus = (current: ApiKeyStatus, command: ApiKeyCommand): voi
 
 /** Whether an address is on the list. */
 export const isAllowedFrom = (allowlist: readonly string[], clientIp: string): boolean =>
-  allowlist.some((entry) => containsAddress(parseRange(entry), clientIp))
+  allowlist.some((entry) => covers(parseRange(entry), clientIp))
 
 /** Nobody gives a key a permission that they lack. */
 export const assertMayGrant = (access: WorkspaceAccess, permissionCodes: readonly string[]): void => {

@@ -12,8 +12,9 @@ import {
   type WorkspaceAccess,
   type WorkspaceId,
 } from '../../kernel/index.ts'
-import { type AuditContext, recordSuccess } from '../../platform/audit/index.ts'
+import { type Act, recordAct } from '../../platform/audit/index.ts'
 import type { KeyedDigest } from '../../platform/crypto/index.ts'
+import { generateKey } from './authentication.ts'
 import {
   type ApiKeyCommand,
   type ApiKeySettings,
@@ -23,7 +24,6 @@ import {
   statusAt,
   statusChanges,
 } from './rules.ts'
-import { generateKey } from './secret.ts'
 import {
   type ApiKeyId,
   type ApiKeyQuery,
@@ -51,13 +51,13 @@ export interface ApiKeyServicePorts {
 
 /** Who acts, and with which access to the workspace. */
 export interface ApiKeyContext {
-  act: AuditContext
+  act: Act
   access: WorkspaceAccess
 }
 
 const conflict = (internal: string): Refusal => new Refusal('STATE.CONFLICT', { internal })
 
-const found = (key: ApiKeyRow | undefined): ApiKeyRow => {
+const assertFound = (key: ApiKeyRow | undefined): ApiKeyRow => {
   if (!key) throw notFound('no such API key in this workspace')
   return key
 }
@@ -72,7 +72,7 @@ export const readApiKey = async (
   { database }: ApiKeyServicePorts,
   workspaceId: WorkspaceId,
   id: ApiKeyId,
-): Promise<ApiKeyRow> => found(await keyById(database, { workspaceId, id }))
+): Promise<ApiKeyRow> => assertFound(await keyById(database, { workspaceId, id }))
 
 /** The permissions that a member may give to an API key. */
 export const grantablePermissions = ({ permissions }: ApiKeyServicePorts, access: WorkspaceAccess): Permission[] =>
@@ -103,7 +103,7 @@ export const createApiKey = async (
     const row = await insertKey(tx, { ...input, ...secret, ...owner, expiresAt }, act.at)
     if (!row) throw conflict('an API key has that name')
     const detail = { permissions: input.permissionCodes.join(',') }
-    await recordSuccess(tx, act, { workspaceId: access.id, targetId: row.id, detail })
+    await recordAct(tx, act, { workspaceId: access.id, targetId: row.id, detail })
     return { row, key }
   })
 }
@@ -117,11 +117,11 @@ export const changeApiKeyStatus = (
   inTransaction(database, async (tx) => {
     // The lock of the workspace also covers its keys.
     await members.assertAccess(tx, act.accountId, access)
-    const key = found(await keyById(tx, { workspaceId: access.id, id }))
+    const key = assertFound(await keyById(tx, { workspaceId: access.id, id }))
     // Enabling a key grants its permissions again.
     if (command === 'enable') assertMayGrant(access, key.permissionCodes)
     assertStatus(statusAt(key, act.at), command)
     const changed = await setStatus(tx, key, statusChanges[command].to, act.at)
-    await recordSuccess(tx, act, { workspaceId: access.id, targetId: id })
+    await recordAct(tx, act, { workspaceId: access.id, targetId: id })
     return changed
   })

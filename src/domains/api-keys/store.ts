@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import { type Database, readPage, type Tx, timestamptz } from '../../database/index.ts'
+import { type Database, moment, readPage, type Tx } from '../../database/index.ts'
 import {
   type AccountId,
   type AccountStatus,
@@ -76,22 +76,22 @@ export interface NewApiKey extends ApiKeyScope {
 }
 
 /** Undefined if a key of the workspace has that name. */
-export const insertKey = (tx: Tx, made: NewApiKey, at: Instant): Promise<ApiKeyRow | undefined> =>
+export const insertKey = (tx: Tx, key: NewApiKey, at: Instant): Promise<ApiKeyRow | undefined> =>
   tx
     .insertInto('api_keys')
     .values({
-      workspace_biz_id: made.workspaceId,
-      biz_id: made.id,
-      api_key_name: made.name,
-      key_prefix: made.prefix,
-      key_last4: made.last4,
-      secret_digest: made.digest,
+      workspace_biz_id: key.workspaceId,
+      biz_id: key.id,
+      api_key_name: key.name,
+      key_prefix: key.prefix,
+      key_last4: key.last4,
+      secret_digest: key.digest,
       api_key_status: 'ACTIVE',
-      permission_codes: made.permissionCodes,
-      ip_allowlist: made.ipAllowlist,
-      expires_at: made.expiresAt === null ? null : toDate(made.expiresAt),
+      permission_codes: key.permissionCodes,
+      ip_allowlist: key.ipAllowlist,
+      expires_at: key.expiresAt === null ? null : toDate(key.expiresAt),
       last_used_ip: null,
-      created_by: made.createdBy,
+      created_by: key.createdBy,
       created_at: toDate(at),
       updated_at: toDate(at),
     })
@@ -142,7 +142,7 @@ const afterPrefix = '~'
 
 const matching = (database: Database, query: ApiKeyQuery, at: Instant) => {
   let found = database.selectFrom('api_keys').where('workspace_biz_id', '=', query.workspaceId)
-  const expired = sql<boolean>`(expires_at IS NOT NULL AND expires_at <= ${timestamptz(at)})`
+  const expired = sql<boolean>`(expires_at IS NOT NULL AND expires_at <= ${moment(at)})`
   if (query.status === undefined) found = found.where('api_key_status', '!=', 'DELETED')
   else if (query.status === 'EXPIRED') found = found.where('api_key_status', '!=', 'DELETED').where(expired)
   else found = found.where('api_key_status', '=', query.status)
@@ -151,8 +151,8 @@ const matching = (database: Database, query: ApiKeyQuery, at: Instant) => {
     const bytes = sql<string>`key_prefix COLLATE "C"`
     found = found.where(bytes, '>=', query.prefix).where(bytes, '<', query.prefix + afterPrefix)
   }
-  if (query.from !== undefined) found = found.where('created_at', '>=', timestamptz(query.from))
-  if (query.to !== undefined) found = found.where('created_at', '<=', timestamptz(query.to))
+  if (query.from !== undefined) found = found.where('created_at', '>=', moment(query.from))
+  if (query.to !== undefined) found = found.where('created_at', '<=', moment(query.to))
   return found
 }
 
@@ -165,7 +165,7 @@ export const listKeys = (database: Database, query: ApiKeyQuery, at: Instant): P
   return readPage(found, sorted, query)
 }
 
-/** A key with the account that made it, for authentication. */
+/** A key with its creator's account, for authentication. */
 export interface KeyWithCreator {
   id: ApiKeyId
   workspaceId: WorkspaceId
@@ -213,6 +213,6 @@ export const recordUse = async (
     .set({ last_used_at: toDate(at), last_used_ip: clientIp })
     .where('workspace_biz_id', '=', workspaceId)
     .where('biz_id', '=', id)
-    .where((eb) => eb.or([eb('last_used_at', 'is', null), eb('last_used_at', '<', timestamptz(at))]))
+    .where((eb) => eb.or([eb('last_used_at', 'is', null), eb('last_used_at', '<', moment(at))]))
     .execute()
 }

@@ -1,35 +1,37 @@
 import { Readable } from 'node:stream'
 import { stringify } from 'csv-stringify/sync'
-import type { ExportFormat } from './contract.ts'
-import type { Row, Source } from './sources/source.ts'
+import { type Instant, toIso } from '../../kernel/index.ts'
+import type { ExportFormat, ExportType } from './contract.ts'
+import type { Row, Source } from './source.ts'
 
 /** Starts of a formula or of another cell in a spreadsheet, including full-width forms (OWASP, CSV injection). */
-const active = /^[=+\-@\t\r\n＝＋－＠]/
+const formulaStart = /^[=+\-@\t\r\n＝＋－＠]/
 
 /** A cell as text. An apostrophe in front keeps a spreadsheet from running it. */
-export const neutral = (value: string | number | null): string => {
+export const neutralizeFormula = (value: string | number | null): string => {
   const text = value === null ? '' : String(value)
-  return typeof value === 'string' && active.test(text) ? `'${text}` : text
+  return typeof value === 'string' && formulaStart.test(text) ? `'${text}` : text
 }
 
-const cells = (columns: readonly string[], row: Row): string[] => columns.map((column) => neutral(row[column] ?? null))
+const toCells = (columns: readonly string[], row: Row): string[] =>
+  columns.map((column) => neutralizeFormula(row[column] ?? null))
 
 /**
  * Formulas after a semicolon, tab or line break: spreadsheets of many countries split there, and our quotes do not protect
  * such a cell.
  */
-const begun = /(?<=[;\t\r\n])[=+\-@＝＋－＠]/g
+const embeddedFormulaStart = /(?<=[;\t\r\n])[=+\-@＝＋－＠]/g
 
 /** Also quotes a lone CR or LF (RFC 4180, 2.6) and other separators, which the writer would leave unquoted. */
-const line = (texts: string[]): string =>
-  stringify([texts.map((text) => text.replace(begun, "'$&"))], {
+const toCsvLine = (texts: string[]): string =>
+  stringify([texts.map((text) => text.replace(embeddedFormulaStart, "'$&"))], {
     record_delimiter: 'windows',
     quoted_match: /[\r\n;\t]/,
   })
 
 async function* csv({ columns, rows }: Source): AsyncGenerator<string> {
-  yield line([...columns])
-  for await (const row of rows) yield line(cells(columns, row))
+  yield toCsvLine([...columns])
+  for await (const row of rows) yield toCsvLine(toCells(columns, row))
 }
 
 async function* jsonLines({ columns, rows }: Source): AsyncGenerator<string> {
@@ -37,16 +39,17 @@ async function* jsonLines({ columns, rows }: Source): AsyncGenerator<string> {
     yield `${JSON.stringify(Object.fromEntries(columns.map((column) => [column, row[column] ?? null])))}\n`
 }
 
-const byNumber = (char: string): string => `_x${char.charCodeAt(0).toString(16).toUpperCase().padStart(4, '0')}_`
+const escapeCharacter = (char: string): string => `_x${char.charCodeAt(0).toString(16).toUpperCase().padStart(4, '0')}_`
 
 /**
  * A text as a workbook stores it (ECMA-376, ST_Xstring). Escapes two characters that XML forbids and the writer passes
  * through, and any underscore that would start such an escape.
  */
-export const inWorkbook = (text: string): string => text.replace(/_(?=x[0-9a-f]{4}_)|[\ufffe\uffff]/gi, byNumber)
+export const escapeXmlText = (text: string): string =>
+  text.replace(/_(?=x[0-9a-f]{4}_)|[\ufffe\uffff]/gi, escapeCharacter)
 
 async function* grid({ columns, rows }: Source): AsyncGenerator<string[]> {
-  for await (const row of rows) yield cells(columns, row).map(inWorkbook)
+  for await (const row of rows) yield toCells(columns, row).map(escapeXmlText)
 }
 
 async function* sheet(source: Source): AsyncGenerator<Uint8Array> {
@@ -69,7 +72,7 @@ export interface ExportWriter {
 /** Lines are joined into chunks: one chunk per row would cost more than the row. */
 const chunkLength = 32 * 1024
 
-async function* gathered(lines: AsyncIterable<string>): AsyncGenerator<Buffer> {
+async function* joinLines(lines: AsyncIterable<string>): AsyncGenerator<Buffer> {
   let text = ''
   for await (const line of lines) {
     text += line
@@ -80,16 +83,23 @@ async function* gathered(lines: AsyncIterable<string>): AsyncGenerator<Buffer> {
   if (text !== '') yield Buffer.from(text)
 }
 
-const textual = (lines: (source: Source) => AsyncIterable<string>) => (source: Source) =>
-  Readable.from(gathered(lines(source)), { objectMode: false })
+const readText = (lines: AsyncIterable<string>): Readable => Readable.from(joinLines(lines), { objectMode: false })
 
 /** The formats of an export: CSV (RFC 4180), JSON Lines with raw values, and XLSX. */
 export const formats: Record<ExportFormat, ExportWriter> = {
-  CSV: { ending: 'csv', contentType: 'text/csv; charset=utf-8', write: textual(csv) },
-  JSONL: { ending: 'jsonl', contentType: 'application/jsonl; charset=utf-8', write: textual(jsonLines) },
+  CSV: { ending: 'csv', contentType: 'text/csv; charset=utf-8', write: (source) => readText(csv(source)) },
+  JSONL: {
+    ending: 'jsonl',
+    contentType: 'application/jsonl; charset=utf-8',
+    write: (source) => readText(jsonLines(source)),
+  },
   XLSX: {
     ending: 'xlsx',
     contentType: 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet',
     write: xlsx,
   },
 }
+
+/** A file name such as `withdrawals-2026-01-31.csv`, with the day (UTC) of the request. */
+export const exportName = (type: ExportType, createdAt: Instant, ending: string): string =>
+  `${type.toLowerCase().replaceAll('_', '-')}-${toIso(createdAt).slice(0, 10)}.${ending}`

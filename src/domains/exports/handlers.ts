@@ -1,10 +1,33 @@
-import { bizId, createHandlerTable, type HandlerTable, mapPage, type Words } from '../../kernel/index.ts'
+import {
+  bizId,
+  createHandlerTable,
+  type HandlerTable,
+  type Locale,
+  mapPage,
+  toIso,
+  toIsoOrNull,
+  type Words,
+} from '../../kernel/index.ts'
 import { toListParameters } from '../../ledger/index.ts'
-
-import { auditContextOf } from '../../platform/audit/index.ts'
+import { actOf } from '../../platform/audit/index.ts'
 import * as contract from './contract.ts'
+import { exportFormat, exportStatus, exportType } from './contract.ts'
 import { createExport, downloadExport, type ExportPorts, listExports, readExport } from './service.ts'
-import { toExportView } from './view.ts'
+import type { ExportRow } from './store.ts'
+
+const toExportView = (words: Words, row: ExportRow, locale: Locale) => ({
+  bizId: row.id,
+  exportType: words.coded(exportType, row.type, locale),
+  format: words.coded(exportFormat, row.format, locale),
+  exportStatus: words.coded(exportStatus, row.status, locale),
+  fileName: row.fileName,
+  rowCount: row.rowCount,
+  sizeBytes: row.sizeBytes,
+  failureCode: row.failureCode,
+  createdAt: toIso(row.createdAt),
+  completedAt: toIsoOrNull(row.completedAt),
+  expiresAt: toIsoOrNull(row.expiresAt),
+})
 
 export const createHandlers = (ports: ExportPorts & { words: Words }): HandlerTable => {
   const { words } = ports
@@ -17,7 +40,7 @@ export const createHandlers = (ports: ExportPorts & { words: Words }): HandlerTa
     },
     createExport: async (request) => {
       const { exportType: type, format, filters = {} } = request.body
-      const context = { act: auditContextOf(request), access: request.workspace }
+      const context = { act: actOf(request), access: request.workspace }
       return toExportView(words, await createExport(ports, { type, format, filters }, context), request.locale)
     },
     readExport: async ({ params, workspace, caller, receivedAt: at, locale }) => {
@@ -25,7 +48,7 @@ export const createHandlers = (ports: ExportPorts & { words: Words }): HandlerTa
       return toExportView(words, await readExport(ports, viewer, bizId(params.export_id)), locale)
     },
     downloadExport: (request) => {
-      const context = { act: auditContextOf(request), access: request.workspace }
+      const context = { act: actOf(request), access: request.workspace }
       return downloadExport(ports, bizId(request.params.export_id), context, request)
     },
   })

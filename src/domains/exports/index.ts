@@ -1,13 +1,11 @@
-import type { Configuration } from '../../config/index.ts'
 import { inTransaction, type Tx } from '../../database/index.ts'
 import type { HandlerTable, Instant, Words, WorkspaceId } from '../../kernel/index.ts'
 import { addOrphanBlobs, deleteOrphanBlobs } from '../../platform/blobs/index.ts'
 import type { JobKind } from '../../platform/jobs/index.ts'
 import { createHandlers } from './handlers.ts'
 import { abandonExport, type ExportJobPorts, runExport } from './job.ts'
-import { expireExports } from './run-store.ts'
 import { exportJobName } from './service.ts'
-import { deleteExportsOf } from './store.ts'
+import { deleteExportsOf, expireExports } from './store.ts'
 
 /*
  * Lists exported as files by background jobs. `sources/` reads the rows of each list, `formats.ts` writes them, and `job.ts`
@@ -16,7 +14,7 @@ import { deleteExportsOf } from './store.ts'
 
 export interface ExportsOptions extends Omit<ExportJobPorts, 'settings'> {
   words: Words
-  settings: Configuration['exports']
+  settings: { pageSize: number; lifeMs: number; attempts: number; sweepEveryMs: number }
 }
 
 export interface Exports {

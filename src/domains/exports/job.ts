@@ -1,16 +1,14 @@
 import { pipeline } from 'node:stream/promises'
 import { z } from 'zod'
-import type { Configuration } from '../../config/index.ts'
 import { type Database, inTransaction, type ReadSnapshot } from '../../database/index.ts'
 import { addMs, bizId, type Clock, days, type Ids } from '../../kernel/index.ts'
 import type { Ledger } from '../../ledger/index.ts'
 import { addOrphanBlobs, type Blobs, claimBlob, createByteMeter } from '../../platform/blobs/index.ts'
 import type { JobFacts } from '../../platform/jobs/index.ts'
-import { formats } from './formats.ts'
-import { exportName } from './rules.ts'
-import { beginRun, completeRun, failRun, type Run, recordProgress } from './run-store.ts'
-import { sourceOf } from './sources/index.ts'
-import type { Row, Source } from './sources/source.ts'
+import { exportName, formats } from './formats.ts'
+import type { Row, Source } from './source.ts'
+import { createSource } from './sources.ts'
+import { beginRun, completeRun, failRun, type Run, recordProgress } from './store.ts'
 
 export interface ExportJobPorts {
   database: Database
@@ -19,7 +17,7 @@ export interface ExportJobPorts {
   blobs: Blobs
   clock: Clock
   ids: Ids
-  settings: Pick<Configuration['exports'], 'pageSize' | 'lifeMs'>
+  settings: { pageSize: number; lifeMs: number }
 }
 
 const ExportJob = z.object({ workspaceId: z.string(), exportId: z.string() })
@@ -62,7 +60,7 @@ const writeExport = async (ports: ExportJobPorts, run: Run, signal: AbortSignal)
   let rowCount = 0
   try {
     await ports.inSnapshot(async (snapshot) => {
-      const source = sourceOf(ports, snapshot, request)
+      const source = createSource(ports, snapshot, request)
       const rows = countRows(ports, run, source, signal, (count) => {
         rowCount = count
       })

@@ -3,17 +3,17 @@ import {
   type Ids,
   notFound,
   type Page,
+  type Permission,
   Refusal,
   type RequestContext,
   type StreamReply,
   type WorkspaceAccess,
 } from '../../kernel/index.ts'
-import { type AuditContext, recordSuccess } from '../../platform/audit/index.ts'
+import { type Act, recordAct } from '../../platform/audit/index.ts'
 import { type Blobs, download } from '../../platform/blobs/index.ts'
 import { enqueueJob } from '../../platform/jobs/index.ts'
 import type { ExportFormat, ExportType } from './contract.ts'
 import { formats } from './formats.ts'
-import { assertListPermission } from './rules.ts'
 import {
   type ExportQuery,
   type ExportRow,
@@ -22,6 +22,23 @@ import {
   listExports as listExportRows,
   type Viewer,
 } from './store.ts'
+
+/** The permission to read each list. A person's own logins need none. */
+const listPermissions: Record<ExportType, Permission | null> = {
+  FLOWS: 'wallet:read',
+  TRANSFERS: 'transfer:read',
+  EXCHANGES: 'exchange:read',
+  RECHARGES: 'recharge:read',
+  WITHDRAWALS: 'withdrawal:read',
+  LOGIN_HISTORY: null,
+}
+
+/** An export needs the permission of its list, when it is created and at each download. */
+export const assertListPermission = (type: ExportType, { permissions }: WorkspaceAccess): void => {
+  const required = listPermissions[type]
+  if (required !== null && !permissions.has(required))
+    throw new Refusal('ACCESS.PERMISSION_DENIED', { internal: `lacks ${required}` })
+}
 
 export interface ExportPorts {
   database: Database
@@ -39,7 +56,7 @@ export interface CreateExportInput {
 
 /** Who acts, and with which access to the workspace. */
 export interface ExportContext {
-  act: AuditContext
+  act: Act
   access: WorkspaceAccess
 }
 
@@ -53,11 +70,11 @@ export const createExport = async (
   return inTransaction(database, async (tx) => {
     const id = ids.next<'export'>()
     const workspaceId = access.id
-    const made = await insertExport(tx, { ...input, id, workspaceId, createdBy: act.accountId, createdAt: act.at })
+    const created = await insertExport(tx, { ...input, id, workspaceId, createdBy: act.accountId, createdAt: act.at })
     await enqueueJob(tx, ids, { kind: exportJobName, payload: { workspaceId, exportId: id }, at: act.at })
     const detail = { exportType: input.type, format: input.format }
-    await recordSuccess(tx, act, { workspaceId, targetId: id, detail })
-    return made
+    await recordAct(tx, act, { workspaceId, targetId: id, detail })
+    return created
   })
 }
 
@@ -84,6 +101,6 @@ export const downloadExport = async (
     throw new Refusal('STATE.CONFLICT', { internal: `the export is ${status}` })
   const { contentType } = formats[found.format]
   if (!request.headOnly)
-    await inTransaction(ports.database, (tx) => recordSuccess(tx, act, { workspaceId: access.id, targetId: id }))
+    await inTransaction(ports.database, (tx) => recordAct(tx, act, { workspaceId: access.id, targetId: id }))
   return download(ports.blobs, { key: blobKey, fileName, contentType, sizeBytes, sha256 }, request)
 }

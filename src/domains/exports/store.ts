@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import { type Database, readPage, type Tx, timestamptz } from '../../database/index.ts'
+import { type Database, moment, readPage, type Tx } from '../../database/index.ts'
 import {
   type AccountId,
   type Instant,
@@ -9,6 +9,7 @@ import {
   type WorkspaceId,
 } from '../../kernel/index.ts'
 import type { ExportFormat, ExportStatus, ExportType } from './contract.ts'
+import type { ExportScope } from './source.ts'
 
 type Store = Database | Tx
 
@@ -59,21 +60,21 @@ export interface Viewer {
 
 /** A completed export past `expires_at` counts as EXPIRED, even if no job has stored that yet. */
 const statusAt = (at: Instant) => sql<ExportRow['status']>`CASE
-  WHEN export_status = 'COMPLETED' AND expires_at <= ${timestamptz(at)} THEN 'EXPIRED' ELSE export_status END`
+  WHEN export_status = 'COMPLETED' AND expires_at <= ${moment(at)} THEN 'EXPIRED' ELSE export_status END`
 
 export type NewExport = Pick<ExportRow, 'id' | 'workspaceId' | 'type' | 'format' | 'createdBy' | 'createdAt'> & {
   filters: object
 }
 
-export const insertExport = (tx: Tx, made: NewExport): Promise<ExportRow> =>
+export const insertExport = (tx: Tx, created: NewExport): Promise<ExportRow> =>
   tx
     .insertInto('exports')
     .values({
-      workspace_biz_id: made.workspaceId,
-      biz_id: made.id,
-      export_type: made.type,
-      format: made.format,
-      filters: JSON.stringify(made.filters),
+      workspace_biz_id: created.workspaceId,
+      biz_id: created.id,
+      export_type: created.type,
+      format: created.format,
+      filters: JSON.stringify(created.filters),
       export_status: 'QUEUED',
       run_biz_id: null,
       blob_key: null,
@@ -82,8 +83,8 @@ export const insertExport = (tx: Tx, made: NewExport): Promise<ExportRow> =>
       size_bytes: null,
       sha256: null,
       failure_code: null,
-      created_by: made.createdBy,
-      created_at: toDate(made.createdAt),
+      created_by: created.createdBy,
+      created_at: toDate(created.createdAt),
     })
     .returning([...columns, 'export_status as status'])
     .executeTakeFirstOrThrow()
@@ -118,8 +119,8 @@ export const listExports = (store: Store, viewer: Viewer, query: ExportQuery): P
   let found = visible(store, viewer)
   if (query.type) found = found.where('export_type', '=', query.type)
   if (query.status) found = found.where(status, '=', query.status)
-  if (query.from !== undefined) found = found.where('created_at', '>=', timestamptz(query.from))
-  if (query.to !== undefined) found = found.where('created_at', '<=', timestamptz(query.to))
+  if (query.from !== undefined) found = found.where('created_at', '>=', moment(query.from))
+  if (query.to !== undefined) found = found.where('created_at', '<=', moment(query.to))
   const ordered = found
     .select(columns)
     .select(status.as('status'))
@@ -130,10 +131,123 @@ export const listExports = (store: Store, viewer: Viewer, query: ExportQuery): P
 
 /** Deletes the rows of a workspace's exports; returns the keys of their blobs. */
 export const deleteExportsOf = async (tx: Tx, workspace: WorkspaceId): Promise<string[]> => {
-  const gone = await tx
+  const deleted = await tx
     .deleteFrom('exports')
     .where('workspace_biz_id', '=', workspace)
     .returning('blob_key as blobKey')
     .execute()
-  return gone.flatMap(({ blobKey }) => blobKey ?? [])
+  return deleted.flatMap(({ blobKey }) => blobKey ?? [])
+}
+
+export interface LoginQuery {
+  account: AccountId
+  from: Instant | undefined
+  to: Instant | undefined
+  currentPage: number
+  pageSize: number
+}
+
+/** One page of an account's logins, oldest first. The table belongs to identity. */
+export const readLogins = (store: Store, { account, from, to, currentPage, pageSize }: LoginQuery) => {
+  let found = store.selectFrom('login_history').where('account_biz_id', '=', account)
+  if (from !== undefined) found = found.where('login_at', '>=', moment(from))
+  if (to !== undefined) found = found.where('login_at', '<=', moment(to))
+  return found
+    .select(['biz_id as bizId', 'login_at as createdAt', 'client_ip as clientIp', 'user_agent as userAgent'])
+    .select(['login_result as loginResult', 'failure_reason as failureReason'])
+    .orderBy('login_at')
+    .orderBy('biz_id')
+    .limit(pageSize)
+    .offset((currentPage - 1) * pageSize)
+    .execute()
+}
+
+/** One attempt at an export. Only the latest attempt may update the row. */
+export interface Run {
+  workspaceId: WorkspaceId
+  exportId: string
+  runId: string
+}
+
+const updateRun = (database: Database | Tx, { workspaceId, exportId, runId }: Run) =>
+  database
+    .updateTable('exports')
+    .where('workspace_biz_id', '=', workspaceId)
+    .where('biz_id', '=', exportId)
+    .where('run_biz_id', '=', runId)
+    .where('export_status', '=', 'RUNNING')
+
+/** Assigns the row to this attempt; undefined if the export has ended. */
+export const beginRun = async (
+  database: Database,
+  { workspaceId, exportId, runId }: Run,
+): Promise<(ExportScope & { format: ExportFormat; createdAt: Instant }) | undefined> => {
+  const row = await database
+    .updateTable('exports')
+    .set({ export_status: 'RUNNING', run_biz_id: runId, row_count: 0 })
+    .where('workspace_biz_id', '=', workspaceId)
+    .where('biz_id', '=', exportId)
+    .where('export_status', 'in', ['QUEUED', 'RUNNING'])
+    .returning(['export_type as type', 'filters', 'format', 'created_by as account', 'created_at as createdAt'])
+    .executeTakeFirst()
+  return row && { ...row, workspace: workspaceId }
+}
+
+/** False if another attempt has taken over the row. */
+export const recordProgress = async (database: Database, run: Run, rowCount: number): Promise<boolean> => {
+  const updated = await updateRun(database, run).set({ row_count: rowCount }).returning('biz_id').executeTakeFirst()
+  return updated !== undefined
+}
+
+export interface Completed {
+  blobKey: string
+  fileName: string
+  rowCount: number
+  sizeBytes: number
+  sha256: string
+  at: Instant
+  expiresAt: Instant
+}
+
+/** Stores the result; false if another attempt has taken over the row. */
+export const completeRun = async (tx: Tx, run: Run, result: Completed): Promise<boolean> => {
+  const updated = await updateRun(tx, run)
+    .set({
+      export_status: 'COMPLETED',
+      blob_key: result.blobKey,
+      file_name: result.fileName,
+      row_count: result.rowCount,
+      size_bytes: result.sizeBytes,
+      sha256: result.sha256,
+      completed_at: toDate(result.at),
+      expires_at: toDate(result.expiresAt),
+    })
+    .returning('biz_id')
+    .executeTakeFirst()
+  return updated !== undefined
+}
+
+export const failRun = async (database: Database, run: Run, failureCode: string): Promise<void> => {
+  await updateRun(database, run).set({ export_status: 'FAILED', failure_code: failureCode }).execute()
+}
+
+/** Expires the exports past `expires_at`; returns the keys of their blobs. */
+export const expireExports = async (tx: Tx, at: Instant): Promise<string[]> => {
+  const rows = await tx
+    .updateTable('exports')
+    .from(
+      tx
+        .selectFrom('exports')
+        .select(['workspace_biz_id', 'biz_id', 'blob_key'])
+        .where('export_status', '=', 'COMPLETED')
+        .where('expires_at', '<=', moment(at))
+        .as('overdue'),
+    )
+    .set({ export_status: 'EXPIRED', blob_key: null })
+    .whereRef('exports.workspace_biz_id', '=', 'overdue.workspace_biz_id')
+    .whereRef('exports.biz_id', '=', 'overdue.biz_id')
+    .where('exports.export_status', '=', 'COMPLETED')
+    .returning('overdue.blob_key as blobKey')
+    .execute()
+  return rows.flatMap(({ blobKey }) => blobKey ?? [])
 }

@@ -1,16 +1,28 @@
-import { bizId, createHandlerTable, type HandlerTable, type Words } from '../../kernel/index.ts'
-
-import { auditContextOf } from '../../platform/audit/index.ts'
+import { bizId, createHandlerTable, type HandlerTable, type Locale, toIso, type Words } from '../../kernel/index.ts'
+import { actOf } from '../../platform/audit/index.ts'
 import * as contract from './contract.ts'
+import { filePurpose, fileStatus } from './contract.ts'
 import { downloadFile, type FilePorts, readFile, uploadFile } from './service.ts'
-import { toFileView } from './view.ts'
+import type { FileRow } from './store.ts'
+
+/** The metadata of a file. */
+const toFileView = (words: Words, file: FileRow, locale: Locale) => ({
+  bizId: file.id,
+  fileName: file.fileName,
+  contentType: file.contentType,
+  sizeBytes: file.sizeBytes,
+  sha256: file.sha256,
+  purpose: words.coded(filePurpose, file.purpose, locale),
+  fileStatus: words.coded(fileStatus, file.status, locale),
+  createdAt: toIso(file.createdAt),
+})
 
 export const createHandlers = (ports: FilePorts & { words: Words }): HandlerTable => {
   const { words } = ports
   return createHandlerTable(contract, {
     uploadFile: async (request) => {
       const input = { workspaceId: request.workspace.id, form: request.upload }
-      return toFileView(words, await uploadFile(ports, input, auditContextOf(request)), request.locale)
+      return toFileView(words, await uploadFile(ports, input, actOf(request)), request.locale)
     },
     readFile: async ({ params, workspace, locale }) =>
       toFileView(words, await readFile(ports, workspace.id, bizId(params.file_id)), locale),

@@ -4,8 +4,7 @@ import { addOrphanBlobs, type Downloadable, deleteOrphanBlobs } from '../../plat
 import type { JobKind } from '../../platform/jobs/index.ts'
 import type { FilePurpose } from './contract.ts'
 import { createHandlers } from './handlers.ts'
-import { type PurposeRules, servesPurpose } from './rules.ts'
-import { type FilePorts, findFile } from './service.ts'
+import { type FilePorts, findFile, type PurposeRules, servesPurpose } from './service.ts'
 import { deleteFilesOf } from './store.ts'
 
 /*

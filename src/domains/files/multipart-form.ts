@@ -2,7 +2,6 @@ import type { Readable } from 'node:stream'
 import { finished } from 'node:stream/promises'
 import { Busboy } from '@fastify/busboy'
 import { invalid, Refusal, type Upload } from '../../kernel/index.ts'
-import { tooLarge } from './rules.ts'
 
 export interface FilePart {
   fileName: string
@@ -34,6 +33,9 @@ const drain = async (source: Readable): Promise<void> => {
   clearTimeout(timer)
 }
 
+/** The refusal of an upload above its maximum size. */
+export const tooLarge = (): Refusal => new Refusal('REQUEST.TOO_LARGE', { field: 'file', internal: 'file' })
+
 const asRefusal = (error: unknown): Refusal =>
   error instanceof Refusal ? error : invalid('body', error instanceof Error ? error.message : 'multipart')
 
@@ -46,19 +48,19 @@ const open = ({ contentType }: Upload) => {
 }
 
 /**
- * Reads a form of exactly one `file` and one `purpose`, in either order, as a stream. `take` gets the file's bytes as they
+ * Reads a form of exactly one `file` and one `purpose`, in either order, as a stream. `receive` gets the file's bytes as they
  * arrive; its stream breaks if the rest of the form is invalid. Refuses any other form, and one that is longer than a
  * file of `maxBytes` allows.
  */
 export const readForm = async <T>(
   upload: Upload,
   maxBytes: number,
-  take: (part: FilePart) => Promise<T>,
-): Promise<{ purpose: string; taken: T }> => {
+  receive: (part: FilePart) => Promise<T>,
+): Promise<{ purpose: string; received: T }> => {
   const parser = open(upload)
   const source = upload.bytes
   let purpose: string | undefined
-  let taking: Promise<T> | undefined
+  let receiving: Promise<T> | undefined
   let file: Readable | undefined
   let left = maxBytes + surroundingBytes
   const parsed = Promise.withResolvers<void>()
@@ -70,15 +72,15 @@ export const readForm = async <T>(
   }
 
   parser.on('file', (name, bytes, fileName, _encoding, declaredType) => {
-    // The parser or `take` reports the error.
+    // The parser or `receive` reports the error.
     bytes.on('error', () => undefined)
     if (name !== 'file' || file) {
       bytes.resume()
       return fail(invalid('file', 'another file'))
     }
     file = bytes
-    taking = take({ fileName: fileName ?? '', declaredType, bytes })
-    taking.catch(fail)
+    receiving = receive({ fileName: fileName ?? '', declaredType, bytes })
+    receiving.catch(fail)
   })
   parser.on('field', (name, value, _nameTruncated, truncated) => {
     if (name !== 'purpose' || purpose !== undefined || truncated) return fail(invalid('body', 'another field'))
@@ -104,12 +106,12 @@ export const readForm = async <T>(
 
   try {
     await parsed.promise
-    if (!taking) throw invalid('file', 'no file')
+    if (!receiving) throw invalid('file', 'no file')
     if (purpose === undefined) throw invalid('purpose')
-    return { purpose, taken: await taking }
+    return { purpose, received: await receiving }
   } catch (error) {
-    // Wait for `take`, so that it has cleaned up before the response.
-    await taking?.catch(() => undefined)
+    // Wait for `receive`, so that it has cleaned up before the response.
+    await receiving?.catch(() => undefined)
     source.unpipe(parser)
     await drain(source)
     throw error

@@ -2,6 +2,7 @@ import { type Database, inTransaction, type Tx } from '../../database/index.ts'
 import {
   addMs,
   type Ids,
+  invalid,
   notFound,
   Refusal,
   type RequestContext,
@@ -9,13 +10,42 @@ import {
   type Upload,
   type WorkspaceId,
 } from '../../kernel/index.ts'
-import { type AuditContext, recordSuccess } from '../../platform/audit/index.ts'
+import { type Act, recordAct } from '../../platform/audit/index.ts'
 import { addOrphanBlobs, type Blobs, claimBlob, download } from '../../platform/blobs/index.ts'
 import { storeContent } from './content.ts'
-import type { FilePurpose } from './contract.ts'
-import { readForm } from './multipart-form.ts'
-import { assertPurpose, maxBytesOf, type PurposeRules, parsePurpose } from './rules.ts'
+import { type FilePurpose, filePurpose } from './contract.ts'
+import { readForm, tooLarge } from './multipart-form.ts'
 import { type FileRow, fileById, insertFile } from './store.ts'
+
+/** The allowed size and media types of files for a purpose. */
+export interface PurposeRule {
+  maxBytes: number
+  types: readonly string[]
+}
+
+export type PurposeRules = Readonly<Record<FilePurpose, PurposeRule>>
+
+/** Refuses a text that is not a purpose. */
+const parsePurpose = (text: string | undefined): FilePurpose => {
+  const found = filePurpose.codes.find((code) => code === text)
+  if (!found) throw invalid('purpose')
+  return found
+}
+
+/** Refuses a file whose type or size the purpose does not allow. */
+const assertPurpose = ({ maxBytes, types }: PurposeRule, file: { size: number; type: string }): void => {
+  if (!types.includes(file.type)) throw invalid('file', 'a type that the purpose does not take')
+  if (file.size > maxBytes) throw tooLarge()
+}
+
+/** Whether a stored file could also serve this purpose. */
+export const servesPurpose = (
+  { maxBytes, types }: PurposeRule,
+  file: { contentType: string; sizeBytes: number },
+): boolean => types.includes(file.contentType) && file.sizeBytes <= maxBytes
+
+/** The maximum size over all purposes, for uploads whose purpose is not known yet. */
+const maxBytesOf = (rules: PurposeRules): number => Math.max(...Object.values(rules).map((rule) => rule.maxBytes))
 
 export interface FilePorts {
   database: Database
@@ -26,7 +56,7 @@ export interface FilePorts {
   orphanAfterMs: number
 }
 
-const storeFile = (ports: FilePorts, workspaceId: WorkspaceId, file: Omit<FileRow, 'status'>, act: AuditContext) =>
+const storeFile = (ports: FilePorts, workspaceId: WorkspaceId, file: Omit<FileRow, 'status'>, act: Act) =>
   inTransaction(ports.database, async (tx) => {
     if (!(await claimBlob(tx, file.blobKey)))
       throw new Refusal('SYSTEM.UNAVAILABLE', {
@@ -35,7 +65,7 @@ const storeFile = (ports: FilePorts, workspaceId: WorkspaceId, file: Omit<FileRo
       })
     await insertFile(tx, { ...file, workspaceId, createdBy: act.accountId })
     const { purpose, contentType, sizeBytes } = file
-    await recordSuccess(tx, act, { workspaceId, targetId: file.id, detail: { purpose, contentType, sizeBytes } })
+    await recordAct(tx, act, { workspaceId, targetId: file.id, detail: { purpose, contentType, sizeBytes } })
   })
 
 /** Stores the bytes of an upload. A refused or broken one leaves nothing behind. */
@@ -43,14 +73,14 @@ const receiveUpload = async ({ blobs, purposes }: FilePorts, blobKey: string, fo
   const maxBytes = maxBytesOf(purposes)
   let isStored = false
   try {
-    const { purpose: named, taken } = await readForm(form, maxBytes, async (part) => {
-      const received = await storeContent(blobs, blobKey, part, maxBytes)
+    const { purpose: purposeText, received } = await readForm(form, maxBytes, async (part) => {
+      const content = await storeContent(blobs, blobKey, part, maxBytes)
       isStored = true
-      return received
+      return content
     })
-    const purpose: FilePurpose = parsePurpose(named)
-    assertPurpose(purposes[purpose], { size: taken.sizeBytes, type: taken.contentType })
-    return { ...taken, purpose }
+    const purpose: FilePurpose = parsePurpose(purposeText)
+    assertPurpose(purposes[purpose], { size: received.sizeBytes, type: received.contentType })
+    return { ...received, purpose }
   } catch (error) {
     // Report the fault of the upload. The sweep deletes the bytes if this fails.
     if (isStored) await blobs.delete(blobKey).catch(() => undefined)
@@ -65,7 +95,7 @@ const receiveUpload = async ({ blobs, purposes }: FilePorts, blobKey: string, fo
 export const uploadFile = async (
   ports: FilePorts,
   { workspaceId, form }: { workspaceId: WorkspaceId; form: Upload },
-  act: AuditContext,
+  act: Act,
 ): Promise<FileRow> => {
   const blobKey = `files/${ports.ids.next<'blob'>()}`
   await addOrphanBlobs(ports.database, [blobKey], addMs(act.at, ports.orphanAfterMs))

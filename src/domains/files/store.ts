@@ -62,10 +62,10 @@ export const fileById = (store: Database | Tx, workspace: WorkspaceId, id: strin
 
 /** Deletes the rows of a workspace's files; returns the keys of their blobs. */
 export const deleteFilesOf = async (tx: Tx, workspace: WorkspaceId): Promise<string[]> => {
-  const gone = await tx
+  const deleted = await tx
     .deleteFrom('files')
     .where('workspace_biz_id', '=', workspace)
     .returning('blob_key as blobKey')
     .execute()
-  return gone.map(({ blobKey }) => blobKey)
+  return deleted.map(({ blobKey }) => blobKey)
 }

@@ -1,6 +1,21 @@
-import type { Configuration } from '../../config/index.ts'
-import { addMs, days, type Instant, Refusal, rateLimited, type WorkspaceAccess } from '../../kernel/index.ts'
-import type { OfferedRole } from './people-store.ts'
+import {
+  addMs,
+  days,
+  type Instant,
+  Refusal,
+  type RoleId,
+  type RoleType,
+  rateLimited,
+  type WorkspaceAccess,
+} from '../../kernel/index.ts'
+
+/** A role that an invitation offers. */
+export interface OfferedRole {
+  id: RoleId
+  name: string
+  type: RoleType
+  permissionCodes: string[]
+}
 
 /** A daily limit that is used up. */
 export interface ExhaustedLimit {
@@ -10,7 +25,13 @@ export interface ExhaustedLimit {
   since: Instant
 }
 
-export type InvitationSettings = Configuration['access']['invitations']
+export interface InvitationSettings {
+  /** How long an invitation stays pending: whole days. */
+  lifeMs: number
+  maxPending: number
+  maxPerDay: number
+  maxPerDayToAddress: number
+}
 
 export const limitPeriod = days(1)
 
@@ -31,16 +52,16 @@ export const assertWithinLimits = (
 }
 
 /** Nobody offers a permission that they lack, and only owners make owners. */
-const covers = (access: WorkspaceAccess, role: OfferedRole): boolean => {
+const mayGrant = (access: WorkspaceAccess, role: OfferedRole): boolean => {
   const held: ReadonlySet<string> = access.permissions
   return role.type === 'OWNER' ? access.isOwner : role.permissionCodes.every((code) => held.has(code))
 }
 
 export const assertMayOffer = (access: WorkspaceAccess, role: OfferedRole): void => {
-  if (!covers(access, role))
+  if (!mayGrant(access, role))
     throw new Refusal('ACCESS.PERMISSION_DENIED', { internal: 'the role holds a permission that the caller lacks' })
 }
 
 /** Whether the inviter could make the invitation now, with their current access and the current role. */
 export const mayStillOffer = (access: WorkspaceAccess | undefined, role: OfferedRole): boolean =>
-  access?.permissions.has('invitation:manage') === true && covers(access, role)
+  access?.permissions.has('invitation:manage') === true && mayGrant(access, role)

@@ -13,10 +13,9 @@ import {
   type WorkspaceId,
   type WorkspaceStatus,
 } from '../../kernel/index.ts'
-import { type AuditContext, recordRefusal, recordSuccess } from '../../platform/audit/index.ts'
+import { type Act, recordAct, recordRefusedAct } from '../../platform/audit/index.ts'
 import type { Mailer } from '../../platform/mail/index.ts'
 import type { InvitationStatus } from './contract.ts'
-import { personByEmail, personById, roleIn } from './people-store.ts'
 import {
   assertMayOffer,
   assertWithinLimits,
@@ -34,6 +33,9 @@ import {
   insertInvitation,
   invitationById,
   listInvitations,
+  personByEmail,
+  personById,
+  roleIn,
   settleInvitation,
 } from './store.ts'
 
@@ -66,13 +68,13 @@ export interface InvitationPorts {
 
 /** Who acts, and with which access to the workspace. */
 export interface InvitationContext {
-  act: AuditContext
+  act: Act
   access: WorkspaceAccess
 }
 
 const conflict = (internal: string): Refusal => new Refusal('STATE.CONFLICT', { internal })
 
-const found = (row: InvitationRow | undefined): InvitationRow => {
+const assertFound = (row: InvitationRow | undefined): InvitationRow => {
   if (!row) throw notFound('no such invitation for this workspace or address')
   return row
 }
@@ -128,8 +130,8 @@ const storeInvitation = (
     const offer = { roleId, roleName: role.name, message, expiresAt: addMs(act.at, settings.lifeMs) }
     if (!(await insertInvitation(tx, { ...recipient, ...offer, id }, act.at)))
       throw conflict('an invitation to this address is pending')
-    await recordSuccess(tx, act, { workspaceId, targetId: id, detail: { role: roleId } })
-    return found(await invitationById(tx, id, { workspaceId }, act.at))
+    await recordAct(tx, act, { workspaceId, targetId: id, detail: { role: roleId } })
+    return assertFound(await invitationById(tx, id, { workspaceId }, act.at))
   })
 
 /** Mails an invitation in the invitee's language, or in `fallback` if that is unknown. */
@@ -182,31 +184,31 @@ export interface CancelInvitationInput {
 export const cancelInvitation = (
   { database }: InvitationPorts,
   { workspaceId, id, failure }: CancelInvitationInput,
-  act: AuditContext,
+  act: Act,
 ): Promise<InvitationRow> =>
   inTransaction(database, async (tx) => {
-    const invitation = found(await invitationById(tx, id, { workspaceId }, act.at))
+    const invitation = assertFound(await invitationById(tx, id, { workspaceId }, act.at))
     if (!(await settleInvitation(tx, invitation, 'CANCELLED', null, act.at)))
       throw conflict(`it is ${invitation.status}`)
     const target = { workspaceId, targetId: id }
-    if (failure === undefined) await recordSuccess(tx, act, target)
-    else await recordRefusal(tx, act, { ...target, detail: { reason: failure } })
-    return found(await invitationById(tx, id, { workspaceId }, act.at))
+    if (failure === undefined) await recordAct(tx, act, target)
+    else await recordRefusedAct(tx, act, { ...target, detail: { reason: failure } })
+    return assertFound(await invitationById(tx, id, { workspaceId }, act.at))
   })
 
 /** Lets the invitee answer an invitation to their own address. */
 const answerInvitation = (
   { database }: InvitationPorts,
   id: InvitationId,
-  act: AuditContext,
+  act: Act,
   answer: (tx: Tx, invitation: InvitationRow) => Promise<void>,
 ): Promise<InvitationRow> =>
   inTransaction(database, async (tx) => {
     const email = (await ownEmail(tx, act.accountId)) ?? ''
-    const invitation = found(await invitationById(tx, id, { email }, act.at))
+    const invitation = assertFound(await invitationById(tx, id, { email }, act.at))
     await answer(tx, invitation)
-    await recordSuccess(tx, act, { workspaceId: invitation.workspaceId, targetId: id })
-    return found(await invitationById(tx, id, { email }, act.at))
+    await recordAct(tx, act, { workspaceId: invitation.workspaceId, targetId: id })
+    return assertFound(await invitationById(tx, id, { email }, act.at))
   })
 
 /** The inviter's current access; undefined if their account is not active or they may no longer enter. */
@@ -217,7 +219,7 @@ const inviterAccess = async (
 ): Promise<WorkspaceAccess | undefined> =>
   (await personById(tx, inviterId))?.isActive ? members.accessOf(tx, inviterId, workspaceId) : undefined
 
-export const acceptInvitation = (ports: InvitationPorts, id: InvitationId, act: AuditContext): Promise<InvitationRow> =>
+export const acceptInvitation = (ports: InvitationPorts, id: InvitationId, act: Act): Promise<InvitationRow> =>
   answerInvitation(ports, id, act, async (tx, invitation) => {
     const { workspaceId, roleId } = invitation
     const workspace = await ports.members.lock(tx, workspaceId)
@@ -235,7 +237,7 @@ export const acceptInvitation = (ports: InvitationPorts, id: InvitationId, act: 
 export const declineInvitation = (
   ports: InvitationPorts,
   { id, reason }: { id: InvitationId; reason: string },
-  act: AuditContext,
+  act: Act,
 ): Promise<InvitationRow> =>
   answerInvitation(ports, id, act, async (tx, invitation) => {
     if (!(await settleInvitation(tx, invitation, 'DECLINED', reason, act.at)))

@@ -1,15 +1,15 @@
 import { sql } from 'kysely'
-import { type Database, type Tx, timestamptz } from '../../database/index.ts'
+import { type Database, moment, type Tx } from '../../database/index.ts'
 import { type AccountId, type BizId, type Instant, type RoleId, toDate, type WorkspaceId } from '../../kernel/index.ts'
 import type { InvitationStatus } from './contract.ts'
-import type { ExhaustedLimit, InvitationSettings } from './rules.ts'
+import type { ExhaustedLimit, InvitationSettings, OfferedRole } from './rules.ts'
 
 export type InvitationId = BizId<'invitation'>
 
 /** The status at an instant: a pending invitation past `expires_at` counts as EXPIRED. */
 const statusAt = (at: Instant) =>
   sql<InvitationStatus>`
-    CASE WHEN i.invitation_status = 'PENDING' AND i.expires_at <= ${timestamptz(at)} THEN 'EXPIRED'
+    CASE WHEN i.invitation_status = 'PENDING' AND i.expires_at <= ${moment(at)} THEN 'EXPIRED'
          ELSE i.invitation_status END`
 
 const invitations = (store: Database | Tx, at: Instant) =>
@@ -101,25 +101,25 @@ export const expireOverdue = async (tx: Tx, workspaceId: WorkspaceId, email: str
     .where('workspace_biz_id', '=', workspaceId)
     .where('invitee_email', '=', email)
     .where('invitation_status', '=', 'PENDING')
-    .where('expires_at', '<=', timestamptz(at))
+    .where('expires_at', '<=', moment(at))
     .execute()
 }
 
 /** False if an invitation to the same address is pending. */
-export const insertInvitation = async (tx: Tx, made: NewInvitation, at: Instant): Promise<boolean> => {
+export const insertInvitation = async (tx: Tx, invitation: NewInvitation, at: Instant): Promise<boolean> => {
   const inserted = await tx
     .insertInto('invitations')
     .values({
-      workspace_biz_id: made.workspaceId,
-      biz_id: made.id,
-      invitee_email: made.email,
-      role_biz_id: made.roleId,
-      role_name: made.roleName,
-      inviter_biz_id: made.inviterId,
+      workspace_biz_id: invitation.workspaceId,
+      biz_id: invitation.id,
+      invitee_email: invitation.email,
+      role_biz_id: invitation.roleId,
+      role_name: invitation.roleName,
+      inviter_biz_id: invitation.inviterId,
       invitation_status: 'PENDING',
       decline_reason: null,
-      message: made.message,
-      expires_at: toDate(made.expiresAt),
+      message: invitation.message,
+      expires_at: toDate(invitation.expiresAt),
       created_at: toDate(at),
       updated_at: toDate(at),
     })
@@ -148,7 +148,7 @@ export const settleInvitation = async (
     .where('workspace_biz_id', '=', workspaceId)
     .where('biz_id', '=', id)
     .where('invitation_status', '=', 'PENDING')
-    .where('expires_at', '>', timestamptz(at))
+    .where('expires_at', '>', moment(at))
     .returning('biz_id')
     .executeTakeFirst()
   return settled !== undefined
@@ -174,7 +174,7 @@ export const findExhaustedLimit = async (
   const newest = tx
     .selectFrom('invitations')
     .select('created_at')
-    .where('created_at', '>', timestamptz(since))
+    .where('created_at', '>', moment(since))
     .orderBy('created_at', 'desc')
     .limit(1)
   const ofWorkspace = newest.where('workspace_biz_id', '=', workspaceId)
@@ -184,18 +184,18 @@ export const findExhaustedLimit = async (
       eb.selectFrom('memberships').select('workspace_biz_id').where('account_biz_id', '=', inviterId),
     )
   const rules = [
-    { name: 'invitations', limit: maxPerDay, made: ofWorkspace },
-    { name: 'invitations-of-account', limit: maxPerDay, made: ofInviter },
-    { name: 'invitations-to-address', limit: maxPerDayToAddress, made: ofWorkspace.where('invitee_email', '=', email) },
-    { name: 'invitations-to-address', limit: maxPerDayToAddress, made: ofInviter.where('invitee_email', '=', email) },
+    { name: 'invitations', limit: maxPerDay, sent: ofWorkspace },
+    { name: 'invitations-of-account', limit: maxPerDay, sent: ofInviter },
+    { name: 'invitations-to-address', limit: maxPerDayToAddress, sent: ofWorkspace.where('invitee_email', '=', email) },
+    { name: 'invitations-to-address', limit: maxPerDayToAddress, sent: ofInviter.where('invitee_email', '=', email) },
   ] as const
-  let longest: ExhaustedLimit | null = null
-  for (const { name, limit, made } of rules) {
-    const oldest = await made.offset(limit - 1).executeTakeFirst()
-    if (oldest && (longest === null || oldest.created_at > longest.since))
-      longest = { name, limit, since: oldest.created_at }
+  let latest: ExhaustedLimit | null = null
+  for (const { name, limit, sent } of rules) {
+    const oldest = await sent.offset(limit - 1).executeTakeFirst()
+    if (oldest && (latest === null || oldest.created_at > latest.since))
+      latest = { name, limit, since: oldest.created_at }
   }
-  return longest
+  return latest
 }
 
 /** Number of pending invitations of a workspace. */
@@ -204,8 +204,49 @@ export const countPending = async (tx: Tx, workspaceId: WorkspaceId, at: Instant
     .selectFrom('invitations')
     .where('workspace_biz_id', '=', workspaceId)
     .where('invitation_status', '=', 'PENDING')
-    .where('expires_at', '>', timestamptz(at))
+    .where('expires_at', '>', moment(at))
     .select((eb) => eb.fn.countAll<number>().as('pending'))
     .executeTakeFirstOrThrow()
   return pending
 }
+
+/** An account of the CONSUMER portal. */
+export interface Person {
+  accountId: AccountId
+  name: string
+  isActive: boolean
+  /** In canonical form; null if the address is not verified. */
+  verifiedEmail: string | null
+  language: string
+}
+
+const people = (store: Database | Tx) =>
+  store
+    .selectFrom('accounts')
+    .select(['biz_id', 'account_name', 'account_status', 'email_canonical', 'email_verified_at', 'default_language'])
+    .where('portal', '=', 'CONSUMER')
+
+type Found = Awaited<ReturnType<ReturnType<typeof people>['executeTakeFirstOrThrow']>>
+
+const personOf = (row: Found | undefined): Person | undefined =>
+  row && {
+    accountId: row.biz_id,
+    name: row.account_name,
+    isActive: row.account_status === 'ACTIVE',
+    verifiedEmail: row.email_verified_at === null ? null : row.email_canonical,
+    language: row.default_language,
+  }
+
+export const personById = async (store: Database | Tx, id: AccountId): Promise<Person | undefined> =>
+  personOf(await people(store).where('biz_id', '=', id).executeTakeFirst())
+
+export const personByEmail = async (store: Database | Tx, email: string): Promise<Person | undefined> =>
+  personOf(await people(store).where('email_canonical', '=', email).executeTakeFirst())
+
+export const roleIn = (tx: Tx, workspaceId: WorkspaceId, id: RoleId): Promise<OfferedRole | undefined> =>
+  tx
+    .selectFrom('roles')
+    .select(['biz_id as id', 'role_name as name', 'role_type as type', 'permission_codes as permissionCodes'])
+    .where('workspace_biz_id', '=', workspaceId)
+    .where('biz_id', '=', id)
+    .executeTakeFirst()

@@ -1,15 +1,21 @@
+import type { z } from 'zod'
 import {
   bizId,
   createHandlerTable,
   type HandlerTable,
+  type Locale,
   mapPage,
   parseInterval,
   type Request,
+  toIso,
   type Words,
   type WorkspaceId,
+  workspaceKind,
 } from '../../kernel/index.ts'
-import { auditContextOf } from '../../platform/audit/index.ts'
+import { actOf } from '../../platform/audit/index.ts'
 import * as contract from './contract.ts'
+import { joinSource, type Membership } from './contract.ts'
+import { isDefaultEligible, isEnterable } from './rules.ts'
 import {
   leaveWorkspace,
   limitMember,
@@ -19,8 +25,41 @@ import {
   type MemberPorts,
   setDefaultMembership,
 } from './service.ts'
-import type { MemberQuery } from './store.ts'
-import { toMembershipView, toMemberView } from './view.ts'
+import type { MemberQuery, MemberRow, MembershipRow } from './store.ts'
+
+/** The value of a JSON column if it is an object, else null. */
+const toRecord = (value: unknown): Record<string, unknown> | null =>
+  typeof value === 'object' && value !== null ? { ...value } : null
+
+const toSharedFields = (words: Words, row: MembershipRow, locale: Locale) => ({
+  userBizId: row.accountId,
+  workspaceBizId: row.workspaceId,
+  workspaceRoleBizId: row.roleId,
+  workspaceRoleName: row.roleName,
+  joinSource: words.coded(joinSource, row.joinSource, locale),
+  isOwner: row.roleType === 'OWNER',
+  enterable: isEnterable(row),
+  defaultEligible: isDefaultEligible(row),
+  policyConfig: toRecord(row.policyConfig),
+  createdAt: toIso(row.createdAt),
+  updatedAt: toIso(row.updatedAt),
+})
+
+/** A membership for its own member. */
+const toMembershipView = (words: Words, row: MembershipRow, locale: Locale): z.input<typeof Membership> => ({
+  ...toSharedFields(words, row, locale),
+  workspaceName: row.workspaceName,
+  workspaceKind: words.coded(workspaceKind, row.workspaceKind, locale),
+  institutionBizId: row.institutionId,
+  isDefault: row.isDefault,
+})
+
+/** A membership for others: fellow members and operators. */
+const toMemberView = (words: Words, row: MemberRow, locale: Locale) => ({
+  ...toSharedFields(words, row, locale),
+  accountName: row.accountName,
+  accountEmail: row.accountEmail,
+})
 
 type Query = Request<typeof contract.listMembers>['query']
 
@@ -42,11 +81,11 @@ export const createHandlers = (ports: MemberPorts & { words: Words }): HandlerTa
     listMyWorkspaces: async ({ caller, locale }) =>
       (await listMyMemberships(ports, caller.accountId)).map((row) => toMembershipView(words, row, locale)),
     setDefaultWorkspace: async (request) => {
-      const membership = await setDefaultMembership(ports, request.workspace.id, auditContextOf(request))
+      const membership = await setDefaultMembership(ports, request.workspace.id, actOf(request))
       return toMembershipView(words, membership, request.locale)
     },
     leaveWorkspace: async (request) => {
-      await leaveWorkspace(ports, request.workspace.id, auditContextOf(request))
+      await leaveWorkspace(ports, request.workspace.id, actOf(request))
       return null
     },
     listMembers: async ({ workspace, query, locale }) =>
@@ -59,7 +98,7 @@ export const createHandlers = (ports: MemberPorts & { words: Words }): HandlerTa
       const { userBizId, policyConfig, reason } = request.body
       const workspaceId = bizId<'workspace'>(request.params.workspace_id)
       const limits = { workspaceId, accountId: bizId<'account'>(userBizId), policyConfig, reason }
-      return toMemberView(words, await limitMember(ports, limits, auditContextOf(request)), request.locale)
+      return toMemberView(words, await limitMember(ports, limits, actOf(request)), request.locale)
     },
   })
 }

@@ -1,8 +1,9 @@
 import type { Database } from '../../database/index.ts'
 import type { Caller, HandlerTable, Permission, Words, WorkspaceAccess, WorkspaceId } from '../../kernel/index.ts'
-import { AccessRules, enterWorkspace } from './access.ts'
 import { createHandlers } from './handlers.ts'
 import { Memberships, type MembershipsPorts } from './memberships.ts'
+import { AccessRules } from './rules.ts'
+import { enterWorkspace } from './service.ts'
 
 /*
  * Who belongs to a workspace, with which role and which limits. `memberships.ts` is what other domains use to change

@@ -11,7 +11,11 @@ interface MembershipId {
 }
 
 /** Keeps the limits of a membership that ends: leaving and joining again must not lift them. */
-const keepLimits = async (tx: Tx, { workspaceId, accountId }: MembershipId, policyConfig: unknown): Promise<void> => {
+const storeFormerLimits = async (
+  tx: Tx,
+  { workspaceId, accountId }: MembershipId,
+  policyConfig: unknown,
+): Promise<void> => {
   const limits = {
     workspace_biz_id: workspaceId,
     account_biz_id: accountId,
@@ -19,7 +23,7 @@ const keepLimits = async (tx: Tx, { workspaceId, accountId }: MembershipId, poli
   }
   // A row may exist: a membership added while the previous one is being removed does not see its limits.
   await tx
-    .insertInto('membership_limits_kept')
+    .insertInto('former_membership_limits')
     .values(limits)
     .onConflict((conflict) =>
       conflict.columns(['workspace_biz_id', 'account_biz_id']).doUpdateSet({ policy_config: limits.policy_config }),
@@ -28,14 +32,14 @@ const keepLimits = async (tx: Tx, { workspaceId, accountId }: MembershipId, poli
 }
 
 /** Removes and returns the limits kept for a returning member; null if there are none. */
-const takeLimits = async (tx: Tx, { workspaceId, accountId }: MembershipId): Promise<unknown> => {
-  const kept = await tx
-    .deleteFrom('membership_limits_kept')
+const removeFormerLimits = async (tx: Tx, { workspaceId, accountId }: MembershipId): Promise<unknown> => {
+  const former = await tx
+    .deleteFrom('former_membership_limits')
     .where('workspace_biz_id', '=', workspaceId)
     .where('account_biz_id', '=', accountId)
     .returning('policy_config')
     .executeTakeFirst()
-  return kept?.policy_config ?? null
+  return former?.policy_config ?? null
 }
 
 export type PolicyConfig = {
@@ -100,19 +104,19 @@ export interface NewMembership {
 
 const insertMembership = async (
   tx: Tx,
-  made: NewMembership & { policyConfig: unknown },
+  member: NewMembership & { policyConfig: unknown },
   isDefault: boolean,
   at: Instant,
 ): Promise<boolean> => {
   const inserted = await tx
     .insertInto('memberships')
     .values({
-      workspace_biz_id: made.workspaceId,
-      account_biz_id: made.accountId,
-      role_biz_id: made.roleId,
-      join_source: made.joinSource,
+      workspace_biz_id: member.workspaceId,
+      account_biz_id: member.accountId,
+      role_biz_id: member.roleId,
+      join_source: member.joinSource,
       is_default: isDefault,
-      policy_config: made.policyConfig === null ? null : JSON.stringify(made.policyConfig),
+      policy_config: member.policyConfig === null ? null : JSON.stringify(member.policyConfig),
       created_at: toDate(at),
       updated_at: toDate(at),
     })
@@ -127,10 +131,10 @@ const insertMembership = async (
  * becomes the default of an account without one. Of two concurrent first memberships, the unique index over defaults
  * makes the later one an ordinary one.
  */
-export const addMembership = async (tx: Tx, made: NewMembership, at: Instant): Promise<boolean> => {
-  const current = findDefault(await membershipsOf(tx, made.accountId))
-  const policyConfig = await takeLimits(tx, made)
-  const limited = { ...made, policyConfig }
+export const addMembership = async (tx: Tx, member: NewMembership, at: Instant): Promise<boolean> => {
+  const current = findDefault(await membershipsOf(tx, member.accountId))
+  const policyConfig = await removeFormerLimits(tx, member)
+  const limited = { ...member, policyConfig }
   const isFirst = !current && mayBeDefault(policyConfig)
   return (isFirst && (await insertMembership(tx, limited, true, at))) || insertMembership(tx, limited, false, at)
 }
@@ -143,7 +147,8 @@ export const removeMembership = async (tx: Tx, accountId: AccountId, workspaceId
     .where('workspace_biz_id', '=', workspaceId)
     .returning('policy_config')
     .executeTakeFirst()
-  if (ended && ended.policy_config !== null) await keepLimits(tx, { workspaceId, accountId }, ended.policy_config)
+  if (ended && ended.policy_config !== null)
+    await storeFormerLimits(tx, { workspaceId, accountId }, ended.policy_config)
 }
 
 export const setRole = async (tx: Tx, member: MembershipId, roleId: RoleId, at: Instant): Promise<void> => {

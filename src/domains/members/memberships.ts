@@ -8,9 +8,8 @@ import {
   type WorkspaceKind,
   type WorkspaceStatus,
 } from '../../kernel/index.ts'
-import type { AccessRules } from './access.ts'
 import { addMembership, type NewMembership, removeMembership, setRole } from './membership-store.ts'
-import { isEnterable, mayActAsOwner } from './rules.ts'
+import { type AccessRules, isEnterable, mayActAsOwner } from './rules.ts'
 import { countMemberships, isPersonIn, type MembershipRow, membershipIn, otherOwners } from './store.ts'
 
 /** The part of a membership that changing or ending it needs. */

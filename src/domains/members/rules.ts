@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { RoleType, WorkspaceId, WorkspaceStatus } from '../../kernel/index.ts'
+import type { Permission, RoleType, WorkspaceAccess, WorkspaceId, WorkspaceStatus } from '../../kernel/index.ts'
 
 /** The facts that decide how far a membership reaches. */
 export interface MembershipFacts {
@@ -25,7 +25,7 @@ const unlimited: Limits = { enterable: true, defaultEligible: true, readOnly: fa
 const strictest: Limits = { enterable: false, defaultEligible: false, readOnly: true }
 
 /** The limits of a membership. Limits that cannot be parsed count as the strictest ones. */
-export const parseLimits = (policyConfig: unknown): Limits => {
+const parseLimits = (policyConfig: unknown): Limits => {
   if (policyConfig === null) return unlimited
   const parsed = Limits.safeParse(policyConfig)
   return parsed.success ? parsed.data : strictest
@@ -55,3 +55,23 @@ export const isDefaultEligible = (membership: MembershipFacts): boolean =>
 export const findDefault = <M extends MembershipFacts & { isDefault: boolean }>(
   memberships: readonly M[],
 ): M | undefined => memberships.find(({ isDefault }) => isDefault) ?? memberships.find(isDefaultEligible)
+
+/** Derives a member's access to a workspace from the role and the limits of the membership. */
+export class AccessRules {
+  readonly #all: ReadonlySet<Permission>
+  readonly #reads: ReadonlySet<Permission>
+
+  /** @param permissions every workspace permission that exists */
+  constructor(permissions: readonly Permission[]) {
+    this.#all = new Set(permissions)
+    this.#reads = new Set(permissions.filter((code) => code.endsWith(':read')))
+  }
+
+  /** Owners hold every permission. Codes that no longer exist are dropped. */
+  accessOf({ workspaceId, roleType, permissionCodes, policyConfig }: MembershipFacts): WorkspaceAccess {
+    const isOwner = roleType === 'OWNER'
+    const held = isOwner ? this.#all : this.#all.intersection(new Set(permissionCodes))
+    const permissions = parseLimits(policyConfig).readOnly ? held.intersection(this.#reads) : held
+    return { id: workspaceId, isOwner, permissions }
+  }
+}

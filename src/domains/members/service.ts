@@ -1,10 +1,21 @@
 import { type Database, inTransaction } from '../../database/index.ts'
-import { type AccountId, notFound, type Page, Refusal, type WorkspaceId } from '../../kernel/index.ts'
-import { type AuditContext, recordSuccess } from '../../platform/audit/index.ts'
+import {
+  type AccountId,
+  bizId,
+  type Caller,
+  isBizId,
+  notFound,
+  type Page,
+  Refusal,
+  type WorkspaceAccess,
+  type WorkspaceId,
+} from '../../kernel/index.ts'
+import { type Act, recordAct } from '../../platform/audit/index.ts'
 import { makeDefault, type PolicyConfig, setLimits } from './membership-store.ts'
 import type { Memberships } from './memberships.ts'
-import { findDefault, isDefaultEligible } from './rules.ts'
+import { type AccessRules, findDefault, isDefaultEligible, isEnterable } from './rules.ts'
 import {
+  firstMembershipOf,
   listMembers as listMemberRows,
   type MemberQuery,
   type MemberRow,
@@ -21,7 +32,7 @@ export interface MemberPorts {
 }
 
 /** A membership can end between authorization and the service. Refuse as authorization would. */
-const found = (row: MembershipRow | undefined): MembershipRow => {
+const assertFound = (row: MembershipRow | undefined): MembershipRow => {
   if (row === undefined) throw new Refusal('ACCESS.PERMISSION_DENIED', { internal: 'the membership has just ended' })
   return row
 }
@@ -36,28 +47,28 @@ export const listMyMemberships = async ({ database }: MemberPorts, accountId: Ac
 export const setDefaultMembership = (
   { database }: MemberPorts,
   workspaceId: WorkspaceId,
-  act: AuditContext,
+  act: Act,
 ): Promise<MembershipRow> =>
   inTransaction(database, async (tx) => {
     await makeDefault(tx, act.accountId, workspaceId, act.at)
     // Read under the lock: the membership cannot lose its eligibility in between.
-    const membership = found(await membershipIn(tx, act.accountId, workspaceId))
+    const membership = assertFound(await membershipIn(tx, act.accountId, workspaceId))
     if (!isDefaultEligible(membership)) {
       throw new Refusal('ACCESS.PERMISSION_DENIED', { internal: 'the membership may not be the default' })
     }
-    await recordSuccess(tx, act, { workspaceId, targetId: act.accountId })
+    await recordAct(tx, act, { workspaceId, targetId: act.accountId })
     return membership
   })
 
 export const leaveWorkspace = (
   { database, memberships }: MemberPorts,
   workspaceId: WorkspaceId,
-  act: AuditContext,
+  act: Act,
 ): Promise<void> =>
   inTransaction(database, async (tx) => {
     await memberships.lock(tx, workspaceId)
-    await memberships.remove(tx, found(await memberships.find(tx, act.accountId, workspaceId)))
-    await recordSuccess(tx, act, { workspaceId, targetId: act.accountId })
+    await memberships.remove(tx, assertFound(await memberships.find(tx, act.accountId, workspaceId)))
+    await recordAct(tx, act, { workspaceId, targetId: act.accountId })
   })
 
 export const listMembers = ({ database }: MemberPorts, query: MemberQuery): Promise<Page<MemberRow>> =>
@@ -83,7 +94,7 @@ export interface MemberLimits {
 export const limitMember = (
   { database, memberships }: MemberPorts,
   { workspaceId, accountId, policyConfig, reason }: MemberLimits,
-  act: AuditContext,
+  act: Act,
 ): Promise<MemberRow> =>
   inTransaction(database, async (tx) => {
     await memberships.lock(tx, workspaceId)
@@ -93,6 +104,43 @@ export const limitMember = (
     if (!member) throw notFound('no such member of this workspace')
     await setLimits(tx, member, policyConfig, act.at)
     const detail = { reason, policyConfig: policyConfig && JSON.stringify(policyConfig) }
-    await recordSuccess(tx, act, { workspaceId, targetId: accountId, detail })
+    await recordAct(tx, act, { workspaceId, targetId: accountId, detail })
     return memberIn(tx, workspaceId, accountId)
   })
+
+const denied = (internal: string): Refusal => new Refusal('ACCESS.PERMISSION_DENIED', { internal })
+
+const findByWorkspace = (database: Database, caller: Caller, id: string): Promise<MembershipRow | undefined> =>
+  isBizId(id)
+    ? membershipIn(database, caller.accountId, bizId<'workspace'>(id) satisfies WorkspaceId)
+    : Promise.resolve(undefined)
+
+const readDefault = async (database: Database, caller: Caller): Promise<MembershipRow> => {
+  const first = await firstMembershipOf(database, caller.accountId)
+  if (first?.isDefault) return first
+  const found = first && findDefault(await membershipsOf(database, caller.accountId))
+  if (!found) throw new Refusal('ACCESS.WORKSPACE_REQUIRED', { internal: 'no workspace may be the default' })
+  return found
+}
+
+export interface AccessPorts {
+  database: Database
+  rules: AccessRules
+}
+
+/**
+ * A caller's access to the named workspace, or to the default one for null. Reads the store on every call: the gateway
+ * decides how long a result is cached (docs/decisions/0008). Unknown, foreign and malformed ids get the same refusal.
+ */
+export const enterWorkspace = async (
+  { database, rules }: AccessPorts,
+  caller: Caller,
+  workspaceId: string | null,
+): Promise<WorkspaceAccess> => {
+  const membership = await (workspaceId === null
+    ? readDefault(database, caller)
+    : findByWorkspace(database, caller, workspaceId))
+  if (!membership) throw denied('not a member of this workspace')
+  if (!isEnterable(membership)) throw denied('the workspace cannot be entered')
+  return rules.accessOf(membership)
+}

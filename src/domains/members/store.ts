@@ -3,11 +3,11 @@ import {
   containsEmail,
   containsText,
   type Database,
-  type Param,
+  type Given,
+  moment,
   readPage,
   statement,
   type Tx,
-  timestamptz,
 } from '../../database/index.ts'
 import type { AccountId, Instant, Page, PageRequest, RoleId, WorkspaceId } from '../../kernel/index.ts'
 
@@ -46,8 +46,8 @@ const memberships = (store: Store, accountId: RawBuilder<AccountId>) =>
 type RowOf<Q> = Q extends SelectQueryBuilder<infer _DB, infer _TB, infer O> ? O : never
 export type MembershipRow = RowOf<ReturnType<typeof memberships>>
 
-const membership = statement((store, given: Param<{ accountId: AccountId; workspaceId: WorkspaceId }>) =>
-  memberships(store, given('accountId')).where('m.workspace_biz_id', '=', given('workspaceId')),
+const membership = statement((store, parameter: Given<{ accountId: AccountId; workspaceId: WorkspaceId }>) =>
+  memberships(store, parameter('accountId')).where('m.workspace_biz_id', '=', parameter('workspaceId')),
 )
 
 export const membershipIn = (
@@ -69,20 +69,20 @@ export const isPersonIn = async (store: Store, accountId: AccountId, workspaceId
 }
 
 /** The default one first, then those of active workspaces, then the oldest first. */
-const ordered = statement((store, given: Param<{ accountId: AccountId; limit: number | null }>) =>
-  memberships(store, given('accountId'))
+const orderedMemberships = statement((store, parameter: Given<{ accountId: AccountId; limit: number | null }>) =>
+  memberships(store, parameter('accountId'))
     .orderBy('m.is_default', 'desc')
     .orderBy(sql`w.workspace_status = 'ACTIVE'`, 'desc')
     .orderBy('m.created_at')
     .orderBy('m.workspace_biz_id')
-    .limit(given('limit')),
+    .limit(parameter('limit')),
 )
 
 export const membershipsOf = (store: Store, accountId: AccountId): Promise<MembershipRow[]> =>
-  ordered.all(store, { accountId, limit: null })
+  orderedMemberships.all(store, { accountId, limit: null })
 
 export const firstMembershipOf = (store: Store, accountId: AccountId): Promise<MembershipRow | undefined> =>
-  ordered.first(store, { accountId, limit: 1 })
+  orderedMemberships.first(store, { accountId, limit: 1 })
 
 /** Number of workspaces that an account belongs to. Locks the account, so that it cannot join another one meanwhile. */
 export const countMemberships = async (tx: Tx, accountId: AccountId): Promise<number> => {
@@ -155,8 +155,8 @@ export const listMembers = (database: Database, query: MemberQuery): Promise<Pag
   if (roleId) found = found.where('m.role_biz_id', '=', roleId)
   if (name) found = found.where(containsText('a.account_name', name))
   if (email) found = found.where(containsEmail('a.email_canonical', email))
-  if (from !== undefined) found = found.where('m.created_at', '>=', timestamptz(from))
-  if (to !== undefined) found = found.where('m.created_at', '<=', timestamptz(to))
+  if (from !== undefined) found = found.where('m.created_at', '>=', moment(from))
+  if (to !== undefined) found = found.where('m.created_at', '<=', moment(to))
   const sorted = found
     .select(memberColumns)
     .orderBy(sortColumns[query.sortBy], query.sortOrder)

@@ -32,7 +32,7 @@ const change = {
   reply: Account,
   refuses: ['RESOURCE.NOT_FOUND', 'STATE.CONFLICT'],
 } as const
-const Grounds = z.strictObject({ reason })
+const ReasonBody = z.strictObject({ reason })
 
 export const listAccounts = operation({
   ...readAccounts,
@@ -72,7 +72,7 @@ export const rejectAccount = operation({
   path: '/accounts/{account_id}/reject',
   summary: 'Refuse an account that waits for approval',
   policy: approving,
-  body: Grounds,
+  body: ReasonBody,
 })
 
 export const suspendAccount = operation({
@@ -81,7 +81,7 @@ export const suspendAccount = operation({
   path: '/accounts/{account_id}/suspend',
   summary: 'Suspend an account; ends its sessions; never one’s own',
   policy: suspending,
-  body: Grounds,
+  body: ReasonBody,
 })
 
 export const reactivateAccount = operation({

@@ -5,7 +5,7 @@ import { createAccountHandlers, createAuditHandlers, createLedgerHandlers } from
 import type { LedgerPorts } from './ledger-check.ts'
 import { decisions } from './rules.ts'
 import { type AccountPorts, decisionMailJob, mailDecision } from './service.ts'
-import { countAwaiting } from './store.ts'
+import { countPendingApprovals } from './store.ts'
 
 /*
  * What operators do outside the other domains: decide about accounts, check the ledger, and read the audit log. All of it
@@ -26,11 +26,11 @@ export interface Operators {
   handlers: HandlerTable
   jobs: JobKind[]
   /** Number of accounts per portal that wait for approval, for the metrics. Portals without any may be missing. */
-  accountsAwaiting(): Promise<ReadonlyMap<Portal, number>>
+  countPendingApprovals(): Promise<ReadonlyMap<Portal, number>>
 }
 
 export const createOperators = (ports: OperatorsPorts): Operators => ({
   handlers: new Map([...createAccountHandlers(ports), ...createLedgerHandlers(ports), ...createAuditHandlers(ports)]),
   jobs: [{ name: decisionMailJob, attempts: 10, work: (payload) => mailDecision(ports, DecisionMail.parse(payload)) }],
-  accountsAwaiting: () => countAwaiting(ports.database),
+  countPendingApprovals: () => countPendingApprovals(ports.database),
 })

@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import { containsEmail, type Database, readPage, type Tx, timestamptz } from '../../database/index.ts'
+import { containsEmail, type Database, moment, readPage, type Tx } from '../../database/index.ts'
 import {
   type AccountId,
   type AccountStatus,
@@ -10,6 +10,7 @@ import {
   type Portal,
   toDate,
 } from '../../kernel/index.ts'
+import type { ProfileRow } from '../profile/contract.ts'
 
 type Store = Database | Tx
 
@@ -30,21 +31,8 @@ const accountColumns = [
   'updated_at as updatedAt',
 ] as const
 
-export interface AccountRow {
-  id: AccountId
-  portal: Portal
-  institutionId: string
-  status: AccountStatus
-  email: string
-  phone: string
-  name: string
-  remark: string | null
-  language: string
-  timezone: string
-  country: string
+export interface AccountRow extends ProfileRow {
   lastLoginAt: Instant | null
-  createdAt: Instant
-  updatedAt: Instant
 }
 
 /** Undefined if there is no such account. */
@@ -87,8 +75,8 @@ export const listAccounts = (store: Store, query: AccountQuery): Promise<Page<Ac
   if (query.status) found = found.where('account_status', '=', query.status)
   if (query.portal) found = found.where('portal', '=', query.portal)
   if (query.email) found = found.where(containsEmail('email_canonical', query.email))
-  if (query.from !== undefined) found = found.where('created_at', '>=', timestamptz(query.from))
-  if (query.to !== undefined) found = found.where('created_at', '<=', timestamptz(query.to))
+  if (query.from !== undefined) found = found.where('created_at', '>=', moment(query.from))
+  if (query.to !== undefined) found = found.where('created_at', '<=', moment(query.to))
   const sorted = found
     .select(accountColumns)
     .orderBy(sortColumns[query.sortBy], query.sortOrder)
@@ -97,7 +85,7 @@ export const listAccounts = (store: Store, query: AccountQuery): Promise<Page<Ac
 }
 
 /** Number of accounts per portal that wait for approval. The literal status lets the planner use the partial index. */
-export const countAwaiting = async (store: Store): Promise<ReadonlyMap<Portal, number>> => {
+export const countPendingApprovals = async (store: Store): Promise<ReadonlyMap<Portal, number>> => {
   const rows = await store
     .selectFrom('accounts')
     .where(sql<boolean>`account_status = 'PENDING_APPROVAL'`)
@@ -142,8 +130,8 @@ const findAudit = (database: Database, query: AuditQuery) => {
   if (query.action) found = found.where('action', '=', query.action)
   if (query.targetId) found = found.where('target_biz_id', '=', query.targetId)
   if (query.outcome) found = found.where('outcome', '=', query.outcome)
-  if (query.from !== undefined) found = found.where('at', '>=', timestamptz(query.from))
-  if (query.to !== undefined) found = found.where('at', '<=', timestamptz(query.to))
+  if (query.from !== undefined) found = found.where('at', '>=', moment(query.from))
+  if (query.to !== undefined) found = found.where('at', '<=', moment(query.to))
   return found
 }
 

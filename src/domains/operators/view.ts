@@ -1,6 +1,5 @@
 import {
   accountPortal,
-  accountStatus,
   auditOutcome,
   formatMoney,
   type Locale,
@@ -10,23 +9,12 @@ import {
   type Words,
 } from '../../kernel/index.ts'
 import type { Posting } from '../../ledger/index.ts'
+import { toProfileView } from '../profile/contract.ts'
 import type { LedgerReport } from './ledger-check.ts'
 import type { AccountRow, AuditRow } from './store.ts'
 
 export const toAccountView = (words: Words, row: AccountRow, locale: Locale) => ({
-  bizId: row.id,
-  institutionBizId: row.institutionId,
-  accountEmail: row.email,
-  accountPhone: row.phone,
-  accountName: row.name,
-  accountRemark: row.remark,
-  accountPortal: words.coded(accountPortal, row.portal, locale),
-  accountStatus: words.coded(accountStatus, row.status, locale),
-  createdAt: toIso(row.createdAt),
-  updatedAt: toIso(row.updatedAt),
-  defaultLanguage: row.language,
-  defaultTimezone: row.timezone,
-  defaultCountry: row.country,
+  ...toProfileView(words, row, locale),
   lastLoginAt: toIsoOrNull(row.lastLoginAt),
 })
 

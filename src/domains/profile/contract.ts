@@ -3,7 +3,18 @@ import { country, language, phone, timezone } from '../../contract/account-field
 import { bizId, coded, partialUpdate, text, timestamp } from '../../contract/fields.ts'
 
 import { everyPortal, own } from '../../contract/policies.ts'
-import { accountPortal, accountStatus, operation } from '../../kernel/index.ts'
+import {
+  type AccountId,
+  type AccountStatus,
+  accountPortal,
+  accountStatus,
+  type Instant,
+  type Locale,
+  operation,
+  type Portal,
+  toIso,
+  type Words,
+} from '../../kernel/index.ts'
 
 /** The description of the OpenAPI tag. */
 export const summary = 'The profile of the signed-in account.'
@@ -22,6 +33,40 @@ export const Profile = z.object({
   defaultLanguage: z.string(),
   defaultTimezone: z.string(),
   defaultCountry: z.string(),
+})
+
+/** The stored fields of a profile. */
+export interface ProfileRow {
+  id: AccountId
+  institutionId: string
+  email: string
+  phone: string
+  name: string
+  remark: string | null
+  portal: Portal
+  status: AccountStatus
+  createdAt: Instant
+  updatedAt: Instant
+  language: string
+  timezone: string
+  country: string
+}
+
+/** A profile as the account itself and operators see it. */
+export const toProfileView = (words: Words, row: ProfileRow, locale: Locale): z.input<typeof Profile> => ({
+  bizId: row.id,
+  institutionBizId: row.institutionId,
+  accountEmail: row.email,
+  accountPhone: row.phone,
+  accountName: row.name,
+  accountRemark: row.remark,
+  accountPortal: words.coded(accountPortal, row.portal, locale),
+  accountStatus: words.coded(accountStatus, row.status, locale),
+  createdAt: toIso(row.createdAt),
+  updatedAt: toIso(row.updatedAt),
+  defaultLanguage: row.language,
+  defaultTimezone: row.timezone,
+  defaultCountry: row.country,
 })
 
 const ProfileUpdate = partialUpdate({

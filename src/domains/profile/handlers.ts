@@ -1,14 +1,13 @@
 import { createHandlerTable, type HandlerTable, type Words } from '../../kernel/index.ts'
-
-import { auditContextOf } from '../../platform/audit/index.ts'
+import { actOf } from '../../platform/audit/index.ts'
 import * as contract from './contract.ts'
 import { type ProfilePorts, readProfile, updateProfile } from './service.ts'
-import { toProfileView } from './view.ts'
 
 export const createHandlers = (ports: ProfilePorts & { words: Words }): HandlerTable => {
   const { words } = ports
   return createHandlerTable(contract, {
-    readProfile: async ({ caller, locale }) => toProfileView(words, await readProfile(ports, caller.accountId), locale),
+    readProfile: async ({ caller, locale }) =>
+      contract.toProfileView(words, await readProfile(ports, caller.accountId), locale),
     updateProfile: async (request) => {
       const { accountName, accountPhone, defaultLanguage, defaultTimezone, defaultCountry } = request.body
       const changes = {
@@ -18,7 +17,7 @@ export const createHandlers = (ports: ProfilePorts & { words: Words }): HandlerT
         timezone: defaultTimezone,
         country: defaultCountry,
       }
-      return toProfileView(words, await updateProfile(ports, changes, auditContextOf(request)), request.locale)
+      return contract.toProfileView(words, await updateProfile(ports, changes, actOf(request)), request.locale)
     },
   })
 }

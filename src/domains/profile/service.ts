@@ -1,7 +1,8 @@
 import { type Database, inTransaction } from '../../database/index.ts'
 import { type AccountId, invalid, Refusal } from '../../kernel/index.ts'
-import { type AuditContext, recordSuccess } from '../../platform/audit/index.ts'
-import { type ProfileChanges, type ProfileRow, profileById, updateProfile as updateProfileRow } from './store.ts'
+import { type Act, recordAct } from '../../platform/audit/index.ts'
+import type { ProfileRow } from './contract.ts'
+import { type ProfileChanges, profileById, updateProfile as updateProfileRow } from './store.ts'
 
 export interface ProfilePorts {
   database: Database
@@ -9,23 +10,23 @@ export interface ProfilePorts {
   isCountry(alpha2: string): boolean
 }
 
-const found = (row: ProfileRow | undefined): ProfileRow => {
+const assertFound = (row: ProfileRow | undefined): ProfileRow => {
   if (!row) throw new Refusal('ACCESS.TOKEN_INVALID', { internal: 'the account is gone' })
   return row
 }
 
 export const readProfile = async ({ database }: ProfilePorts, id: AccountId): Promise<ProfileRow> =>
-  found(await profileById(database, id))
+  assertFound(await profileById(database, id))
 
 export const updateProfile = async (
   { database, isCountry }: ProfilePorts,
   changes: ProfileChanges,
-  act: AuditContext,
+  act: Act,
 ): Promise<ProfileRow> => {
   if (changes.country !== undefined && !isCountry(changes.country)) throw invalid('defaultCountry')
   return inTransaction(database, async (tx) => {
-    const changed = found(await updateProfileRow(tx, act.accountId, changes, act.at))
-    await recordSuccess(tx, act, { workspaceId: null, targetId: act.accountId })
+    const changed = assertFound(await updateProfileRow(tx, act.accountId, changes, act.at))
+    await recordAct(tx, act, { workspaceId: null, targetId: act.accountId })
     return changed
   })
 }

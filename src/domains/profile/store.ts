@@ -1,5 +1,6 @@
 import type { Database, Tx } from '../../database/index.ts'
-import { type AccountId, type AccountStatus, type Instant, type Portal, toDate } from '../../kernel/index.ts'
+import { type AccountId, type Instant, toDate } from '../../kernel/index.ts'
+import type { ProfileRow } from './contract.ts'
 
 const columns = [
   'biz_id as id',
@@ -16,22 +17,6 @@ const columns = [
   'default_timezone as timezone',
   'default_country as country',
 ] as const
-
-export interface ProfileRow {
-  id: AccountId
-  institutionId: string
-  email: string
-  phone: string
-  name: string
-  remark: string | null
-  portal: Portal
-  status: AccountStatus
-  createdAt: Instant
-  updatedAt: Instant
-  language: string
-  timezone: string
-  country: string
-}
 
 export const profileById = (database: Database, id: AccountId): Promise<ProfileRow | undefined> =>
   database.selectFrom('accounts').select(columns).where('biz_id', '=', id).executeTakeFirst()

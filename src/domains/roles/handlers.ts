@@ -4,12 +4,14 @@ import {
   createHandlerTable,
   type HandlerTable,
   type Locale,
+  type Permission,
   type RequestContext,
+  roleType,
   toIso,
   type Words,
   type WorkspaceAccess,
 } from '../../kernel/index.ts'
-import { auditContextOf } from '../../platform/audit/index.ts'
+import { actOf } from '../../platform/audit/index.ts'
 import * as contract from './contract.ts'
 import type { PermissionTrees } from './permission-tree.ts'
 import { heldCodes } from './rules.ts'
@@ -25,7 +27,18 @@ import {
   updateRole,
 } from './service.ts'
 import type { RoleRow } from './store.ts'
-import { toRoleView } from './view.ts'
+
+/** `permissions` is every workspace permission that exists. */
+const toRoleView = (words: Words, role: RoleRow, permissions: readonly Permission[], locale: Locale) => ({
+  bizId: role.id,
+  workspaceBizId: role.workspaceId,
+  roleName: role.name,
+  description: role.description,
+  roleType: words.coded(roleType, role.type, locale),
+  permissionCodes: heldCodes(role, permissions),
+  createdAt: toIso(role.createdAt),
+  updatedAt: toIso(role.updatedAt),
+})
 
 export interface RoleHandlerPorts extends RolePorts {
   words: Words
@@ -33,7 +46,7 @@ export interface RoleHandlerPorts extends RolePorts {
 }
 
 const contextOf = (request: RequestContext & { caller: Caller; workspace: WorkspaceAccess }): RoleContext => ({
-  act: auditContextOf(request),
+  act: actOf(request),
   access: request.workspace,
 })
 
@@ -48,7 +61,7 @@ export const createHandlers = (ports: RoleHandlerPorts): HandlerTable => {
       toView(await readRole(ports, workspace.id, bizId(params.role_id)), locale),
     listRolePermissions: async ({ workspace, params }) =>
       heldCodes(await readRole(ports, workspace.id, bizId(params.role_id)), permissions),
-    readPermissionTree: async ({ locale }) => trees.in(locale),
+    readPermissionTree: async ({ locale }) => trees.read(locale),
     createRole: async (request) => {
       const { roleName: name, description = '', permissionCodes } = request.body
       const created = await createRole(ports, { name, description, permissionCodes }, contextOf(request))

@@ -57,7 +57,7 @@ export class PermissionTrees {
     this.#words = words
   }
 
-  in(locale: Locale): PermissionNode[] {
+  read(locale: Locale): PermissionNode[] {
     const tree = this.#trees.get(locale) ?? freezeReply(buildTree(this.#table, this.#words, locale))
     this.#trees.set(locale, tree)
     return tree

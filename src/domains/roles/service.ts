@@ -11,7 +11,7 @@ import {
   type WorkspaceAccess,
   type WorkspaceId,
 } from '../../kernel/index.ts'
-import { type AuditContext, recordSuccess } from '../../platform/audit/index.ts'
+import { type Act, recordAct } from '../../platform/audit/index.ts'
 import { addedCodes, assertCustom, assertMayGrant, assertMayReassign } from './rules.ts'
 import {
   countRoles,
@@ -53,11 +53,11 @@ export interface RolePorts {
 
 /** Who acts, and with which access to the workspace. */
 export interface RoleContext {
-  act: AuditContext
+  act: Act
   access: WorkspaceAccess
 }
 
-const found = (role: RoleRow | undefined): RoleRow => {
+const assertFound = (role: RoleRow | undefined): RoleRow => {
   if (!role) throw notFound('no such role in this workspace')
   return role
 }
@@ -71,7 +71,7 @@ export const listRoles = ({ database }: RolePorts, workspaceId: WorkspaceId): Pr
   listRoleRows(database, workspaceId)
 
 export const readRole = async ({ database }: RolePorts, workspaceId: WorkspaceId, id: RoleId): Promise<RoleRow> =>
-  found(await roleById(database, { workspaceId, id }))
+  assertFound(await roleById(database, { workspaceId, id }))
 
 export interface CreateRoleInput {
   name: string
@@ -93,7 +93,7 @@ export const createRole = async (
     const role = await insertRole(tx, { ...input, workspaceId: access.id, id: ids.next<'role'>() }, act.at)
     if (!role) throw conflict('a role has that name')
     const detail = grantDetail(role.permissionCodes)
-    await recordSuccess(tx, act, { workspaceId: access.id, targetId: role.id, detail })
+    await recordAct(tx, act, { workspaceId: access.id, targetId: role.id, detail })
     return role
   })
 }
@@ -108,10 +108,10 @@ const changeRole = <T>(
 ): Promise<T> =>
   inTransaction(database, async (tx) => {
     await members.assertAccess(tx, act.accountId, access)
-    const role = found(await roleById(tx, { workspaceId: access.id, id }))
+    const role = assertFound(await roleById(tx, { workspaceId: access.id, id }))
     assertCustom(role)
     const result = await change(tx, role)
-    await recordSuccess(tx, act, { workspaceId: access.id, targetId: id, detail })
+    await recordAct(tx, act, { workspaceId: access.id, targetId: id, detail })
     return result
   })
 
@@ -154,12 +154,12 @@ export const changeMemberRole = (
 ): Promise<RoleRow> =>
   inTransaction(database, async (tx) => {
     await members.assertAccess(tx, act.accountId, access)
-    const role = found(await roleById(tx, { workspaceId: access.id, id: roleId }))
+    const role = assertFound(await roleById(tx, { workspaceId: access.id, id: roleId }))
     const member = await members.find(tx, accountId, access.id)
     if (!member) throw notFound('no such member of this workspace')
     assertMayReassign(access, member.roleType)
     assertMayGrant(access, role)
     await members.assign(tx, member, { roleId: role.id, roleType: role.type }, act.at)
-    await recordSuccess(tx, act, { workspaceId: access.id, targetId: accountId, detail: { role: roleId } })
+    await recordAct(tx, act, { workspaceId: access.id, targetId: accountId, detail: { role: roleId } })
     return role
   })

@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import { type Database, type Tx, timestamptz } from '../../database/index.ts'
+import { type Database, moment, type Tx } from '../../database/index.ts'
 import { type Instant, type RoleId, type RoleType, toDate, type WorkspaceId } from '../../kernel/index.ts'
 
 const columns = [
@@ -55,16 +55,16 @@ export interface NewRole extends RoleKey {
 }
 
 /** Undefined if the workspace has a role of that name, in any case. */
-export const insertRole = (tx: Tx, made: NewRole, at: Instant): Promise<RoleRow | undefined> =>
+export const insertRole = (tx: Tx, role: NewRole, at: Instant): Promise<RoleRow | undefined> =>
   tx
     .insertInto('roles')
     .values({
-      biz_id: made.id,
-      workspace_biz_id: made.workspaceId,
-      role_name: made.name,
-      description: made.description,
+      biz_id: role.id,
+      workspace_biz_id: role.workspaceId,
+      role_name: role.name,
+      description: role.description,
       role_type: 'CUSTOM',
-      permission_codes: made.permissionCodes,
+      permission_codes: role.permissionCodes,
       created_at: toDate(at),
       updated_at: toDate(at),
     })
@@ -130,7 +130,7 @@ export const isInUse = async (tx: Tx, { workspaceId, id }: RoleKey, at: Instant)
     .where('workspace_biz_id', '=', workspaceId)
     .where('role_biz_id', '=', id)
     .where('invitation_status', '=', 'PENDING')
-    .where('expires_at', '>', timestamptz(at))
+    .where('expires_at', '>', moment(at))
   return (await held.unionAll(offered).limit(1).executeTakeFirst()) !== undefined
 }
 

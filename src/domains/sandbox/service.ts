@@ -2,15 +2,53 @@ import { type Database, inTransaction, type Tx } from '../../database/index.ts'
 import {
   type AccountId,
   type Instant,
+  type Money,
+  parseMoney,
   Refusal,
   type WorkspaceAccess,
   type WorkspaceId,
   type WorkspaceKind,
 } from '../../kernel/index.ts'
-import type { Ledger } from '../../ledger/index.ts'
-import { type AuditContext, recordSuccess } from '../../platform/audit/index.ts'
-import { correctionOf, endingOf } from './rules.ts'
+import { expiredAt, type Ledger, type OrderMove, rechargeExpiry } from '../../ledger/index.ts'
+import { type Act, recordAct } from '../../platform/audit/index.ts'
 import { lockOpenOrders, lockWallets, type OpenOrder, type SandboxWallet } from './store.ts'
+
+/** The reason in an order's history and data: a code, as `failureCode` is one. */
+const reason = 'SANDBOX_RESET'
+
+/** Opening balance of each default wallet, in whole units of its currency. */
+const openingUnits = '10000'
+
+/** A wallet's balance in the seed state, in minor units. */
+const seedBalance = ({ isDefault, currency }: SandboxWallet): bigint =>
+  isDefault ? (parseMoney(openingUnits, currency)?.minor ?? 0n) : 0n
+
+/** The amount that brings a wallet to its seed balance, negative if it holds too much. Undefined: nothing to do. */
+const correctionOf = (wallet: SandboxWallet): Money | undefined => {
+  if (wallet.status === 'CLOSED') return undefined
+  const minor = seedBalance(wallet) - wallet.balance
+  return minor === 0n ? undefined : { minor, currency: wallet.currency }
+}
+
+/** The final status of an open order. An order past its expiry counts as EXPIRED already. */
+const finalStatusOf = ({ type, status, expiresAt }: OpenOrder, at: Instant): 'CANCELLED' | 'EXPIRED' | 'FAILED' => {
+  if (expiredAt({ status, data: { expiresAt } }, rechargeExpiry, at) !== null) return 'EXPIRED'
+  return type === 'RECHARGE' || (type === 'WITHDRAWAL' && status === 'PENDING_APPROVAL') ? 'CANCELLED' : 'FAILED'
+}
+
+/** The field of an order's data that repeats the reason from its history. */
+const reasonFields: Partial<Record<string, string>> = {
+  'TRANSFER FAILED': 'failureCode',
+  'WITHDRAWAL FAILED': 'failureReason',
+  'RECHARGE CANCELLED': 'cancelReason',
+}
+
+/** The last step of an open order, and the data to store with it. */
+const endingOf = (order: OpenOrder, at: Instant): Pick<OrderMove, 'steps' | 'data'> => {
+  const status = finalStatusOf(order, at)
+  const field = reasonFields[`${order.type} ${status}`]
+  return { steps: [{ status, reason }], ...(field !== undefined && { data: { [field]: reason } }) }
+}
 
 /** Deletes a domain's data of a sandbox within the transaction of the reset. */
 export type Cleaner = (tx: Tx, workspace: { workspaceId: WorkspaceId; at: Instant }) => Promise<void>
@@ -28,7 +66,7 @@ export interface SandboxPorts {
 
 /** Who acts, and with which access to the workspace. */
 export interface SandboxContext {
-  act: AuditContext
+  act: Act
   access: WorkspaceAccess
 }
 
@@ -43,7 +81,7 @@ const correctWallet = async (
   if (amount) await ledger.fundWallet({ wallet: wallet.id, workspace, amount, actor })
 }
 
-const endOrder = (ledger: Ledger, workspace: WorkspaceId, order: OpenOrder, { accountId, at }: AuditContext) =>
+const endOrder = (ledger: Ledger, workspace: WorkspaceId, order: OpenOrder, { accountId, at }: Act) =>
   ledger.execute({
     actor: accountId,
     parties: [],
@@ -90,6 +128,6 @@ export const resetSandbox = async (
     for (const wallet of wallets) await correctWallet(within, access.id, wallet, act.accountId)
     await within.deleteDailyUsage(access.id)
     for (const clean of cleaners) await clean(tx, { workspaceId: access.id, at: act.at })
-    await recordSuccess(tx, act, { workspaceId: access.id, targetId: access.id })
+    await recordAct(tx, act, { workspaceId: access.id, targetId: access.id })
   })
 }

@@ -4,7 +4,7 @@
  */
 import type { Database } from '../../database/index.ts'
 import type { HandlerTable, Instant, Words, WorkspaceId } from '../../kernel/index.ts'
-import { walletHandlers } from './handlers.ts'
+import { createHandlers } from './handlers.ts'
 import { openWallets, type WalletsPorts } from './service.ts'
 
 export type { WalletsPorts } from './service.ts'
@@ -16,6 +16,6 @@ export interface Wallets {
 }
 
 export const createWallets = (ports: WalletsPorts & { words: Words }): Wallets => ({
-  handlers: walletHandlers(ports, ports.words),
+  handlers: createHandlers(ports, ports.words),
   openWallets: (tx, workspace) => openWallets(ports, tx, workspace),
 })

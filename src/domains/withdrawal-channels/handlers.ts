@@ -1,13 +1,34 @@
-import { bizId, createHandlerTable, type HandlerTable, mapPage, type Words } from '../../kernel/index.ts'
-import { memberContext, toListParameters, viewerOf } from '../../ledger/index.ts'
-
-import { auditContextOf } from '../../platform/audit/index.ts'
+import { bizId, createHandlerTable, type HandlerTable, mapPage, toIso, type Words } from '../../kernel/index.ts'
+import {
+  memberContext,
+  toCodedValue,
+  toListParameters,
+  toWorkspaceKindView,
+  type Viewer,
+  viewerOf,
+} from '../../ledger/index.ts'
+import { actOf } from '../../platform/audit/index.ts'
 import * as contract from './contract.ts'
+import { channelType, withdrawalChannelStatus } from './contract.ts'
 import { type ChannelsPorts, createChannel, rejectChannel, verifyChannel } from './service.ts'
-import { listAllChannels, listChannels } from './store.ts'
-import { toChannelView, toListedChannelView } from './view.ts'
+import { type Channel, type ListedChannel, listAllChannels, listChannels } from './store.ts'
 
-export const channelHandlers = (ports: ChannelsPorts, words: Words): HandlerTable =>
+/** A channel with its masked account. */
+const toChannelView = ({ createdBy: _, ...channel }: Channel, viewer: Viewer) => ({
+  ...channel,
+  channelType: toCodedValue(channelType, channel.channelType, viewer),
+  channelStatus: toCodedValue(withdrawalChannelStatus, channel.channelStatus, viewer),
+  createdAt: toIso(channel.createdAt),
+  updatedAt: toIso(channel.updatedAt),
+})
+
+/** The same with the kind of the workspace, for operators. */
+const toListedChannelView = (channel: ListedChannel, viewer: Viewer) => ({
+  ...toChannelView(channel, viewer),
+  ...toWorkspaceKindView(channel.workspaceKind, viewer),
+})
+
+export const createHandlers = (ports: ChannelsPorts, words: Words): HandlerTable =>
   createHandlerTable(contract, {
     listWithdrawalChannels: async (request) => {
       const channels = await listChannels(ports.database, request.workspace.id, request.query)
@@ -16,7 +37,7 @@ export const channelHandlers = (ports: ChannelsPorts, words: Words): HandlerTabl
 
     createWithdrawalChannel: async (request) => {
       const { bankCode = null, network = null, ...body } = request.body
-      const context = { command: memberContext(request), by: request.workspace, act: auditContextOf(request) }
+      const context = { command: memberContext(request), access: request.workspace, act: actOf(request) }
       const channel = await createChannel(ports, { ...body, bankCode, network }, context)
       return toChannelView(channel, viewerOf(words, request))
     },
@@ -33,12 +54,12 @@ export const channelHandlers = (ports: ChannelsPorts, words: Words): HandlerTabl
 
     verifyWithdrawalChannel: async (request) => {
       const input = { id: bizId<'withdrawalChannel'>(request.params.withdrawal_channel_id) }
-      return toChannelView(await verifyChannel(ports, input, auditContextOf(request)), viewerOf(words, request))
+      return toChannelView(await verifyChannel(ports, input, actOf(request)), viewerOf(words, request))
     },
 
     rejectWithdrawalChannel: async (request) => {
       const { params, body } = request
       const input = { id: bizId<'withdrawalChannel'>(params.withdrawal_channel_id), reason: body.reason }
-      return toChannelView(await rejectChannel(ports, input, auditContextOf(request)), viewerOf(words, request))
+      return toChannelView(await rejectChannel(ports, input, actOf(request)), viewerOf(words, request))
     },
   })

@@ -4,7 +4,7 @@
  */
 import type { Tx } from '../../database/index.ts'
 import { bizId, type HandlerTable, type Words, type WorkspaceId } from '../../kernel/index.ts'
-import { channelHandlers } from './handlers.ts'
+import { createHandlers } from './handlers.ts'
 import type { ChannelsPorts } from './service.ts'
 import { type Channel, deleteChannels, readChannel } from './store.ts'
 
@@ -20,7 +20,7 @@ export interface WithdrawalChannels {
 }
 
 export const createWithdrawalChannels = (ports: ChannelsPorts & { words: Words }): WithdrawalChannels => ({
-  handlers: channelHandlers(ports, ports.words),
+  handlers: createHandlers(ports, ports.words),
   channelOf: (workspace, channel) => readChannel(ports.database, bizId<'withdrawalChannel'>(channel), workspace),
   clean: (tx, { workspaceId }) => deleteChannels(tx, workspaceId),
 })

@@ -13,7 +13,7 @@ import {
   type WorkspaceId,
 } from '../../kernel/index.ts'
 import type { CommandContext, Ledger } from '../../ledger/index.ts'
-import { type AuditContext, recordSuccess } from '../../platform/audit/index.ts'
+import { type Act, recordAct } from '../../platform/audit/index.ts'
 import type { KeyedDigest, SecretBox } from '../../platform/crypto/index.ts'
 import { withdrawalChannelStatus } from './contract.ts'
 import {
@@ -23,7 +23,14 @@ import {
   maskAccount,
   statusAfterRejection,
 } from './rules.ts'
-import { type Channel, type ChannelId, countOpenChannels, insertChannel, lockChannel, moveChannel } from './store.ts'
+import {
+  type Channel,
+  type ChannelId,
+  countOpenChannels,
+  insertChannel,
+  lockChannel,
+  setChannelStatus,
+} from './store.ts'
 
 export interface ChannelsPorts {
   database: Database
@@ -36,7 +43,7 @@ export interface ChannelsPorts {
   /** Whether a country has this ISO 3166 alpha-2 code. */
   isCountry(alpha2: string): boolean
   /** Serializes changes of a workspace. Throws if the caller has lost the permission since it was read. */
-  members: { holdFor(tx: Tx, accountId: AccountId, by: WorkspaceAccess): Promise<unknown> }
+  members: { assertAccess(tx: Tx, accountId: AccountId, by: WorkspaceAccess): Promise<unknown> }
   /** Maximum number of pending and active channels per workspace. */
   maxPerWorkspace: number
 }
@@ -54,8 +61,8 @@ export interface ChannelInput {
 /** Who creates a channel: the command's context, the caller's access, and the audit entry. */
 export interface ChannelContext {
   command: CommandContext<WorkspaceId>
-  by: WorkspaceAccess
-  act: AuditContext
+  access: WorkspaceAccess
+  act: Act
 }
 
 const newChannel = (ports: ChannelsPorts, input: ChannelInput, context: CommandContext<WorkspaceId>): Channel => {
@@ -127,7 +134,7 @@ const storedChannel: z.ZodType<Channel> = z.object({
 export const createChannel = async (
   ports: ChannelsPorts,
   input: ChannelInput,
-  { command, by, act }: ChannelContext,
+  { command, access: by, act }: ChannelContext,
 ): Promise<Channel> => {
   if (!ports.isCountry(input.country)) throw invalid('country')
   return inTransaction(ports.database, async (tx) => {
@@ -135,11 +142,11 @@ export const createChannel = async (
     const key = idempotencyKey(ports, command)
     const stored = await ledger.findStoredResult(key)
     if (stored) return storedChannel.parse(stored.result)
-    await ports.members.holdFor(tx, command.actor, by)
+    await ports.members.assertAccess(tx, command.actor, by)
     if ((await countOpenChannels(tx, command.workspace)) >= ports.maxPerWorkspace)
       throw new Refusal('STATE.CONFLICT', { internal: 'the workspace has the maximum number of withdrawal channels' })
     const channel = await insertNewChannel(ports, tx, input, command)
-    await recordSuccess(tx, act, { workspaceId: command.workspace, targetId: channel.bizId })
+    await recordAct(tx, act, { workspaceId: command.workspace, targetId: channel.bizId })
     await ledger.storeResult(key, channel)
     return channel
   })
@@ -151,7 +158,7 @@ type Decision = (status: ChannelStatus) => { status: ChannelStatus; rejectReason
 const decideOnChannel = (
   { database, ledger }: ChannelsPorts,
   id: ChannelId,
-  act: AuditContext,
+  act: Act,
   decide: Decision,
 ): Promise<Channel> =>
   inTransaction(database, async (tx) => {
@@ -160,12 +167,12 @@ const decideOnChannel = (
     await ledger.within(tx).assertDifferentPerson(channel.createdBy, act.accountId)
     const to = decide(channel.channelStatus)
     if (!to) throw new Refusal('STATE.CONFLICT', { internal: `the channel is ${channel.channelStatus}` })
-    await recordSuccess(tx, act, { workspaceId: channel.workspaceBizId, targetId: id, detail: { status: to.status } })
-    return moveChannel(tx, channel, { ...to, at: act.at })
+    await recordAct(tx, act, { workspaceId: channel.workspaceBizId, targetId: id, detail: { status: to.status } })
+    return setChannelStatus(tx, channel, { ...to, at: act.at })
   })
 
 /** Makes a pending channel active. */
-export const verifyChannel = (ports: ChannelsPorts, { id }: { id: ChannelId }, act: AuditContext): Promise<Channel> =>
+export const verifyChannel = (ports: ChannelsPorts, { id }: { id: ChannelId }, act: Act): Promise<Channel> =>
   decideOnChannel(ports, id, act, (status) =>
     status === 'PENDING_VERIFICATION' ? { status: 'ACTIVE', rejectReason: null } : undefined,
   )
@@ -174,7 +181,7 @@ export const verifyChannel = (ports: ChannelsPorts, { id }: { id: ChannelId }, a
 export const rejectChannel = (
   ports: ChannelsPorts,
   { id, reason }: { id: ChannelId; reason: string },
-  act: AuditContext,
+  act: Act,
 ): Promise<Channel> =>
   decideOnChannel(ports, id, act, (status) => {
     const to = statusAfterRejection(status)

@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import { type Database, readPage, type Tx, timestamptz } from '../../database/index.ts'
+import { type Database, moment, readPage, type Tx } from '../../database/index.ts'
 import {
   type AccountId,
   type BizId,
@@ -141,8 +141,8 @@ export const listAllChannels = (database: Database, query: ChannelQuery): Promis
   let found = matchingChannels(database, query)
   if (workspace !== undefined) found = found.where('workspace_biz_id', '=', workspace)
   if (workspaceKind !== undefined) found = found.where(workspaceKindOfChannel, '=', workspaceKind)
-  if (from !== undefined) found = found.where('created_at', '>=', timestamptz(from))
-  if (to !== undefined) found = found.where('created_at', '<=', timestamptz(to))
+  if (from !== undefined) found = found.where('created_at', '>=', moment(from))
+  if (to !== undefined) found = found.where('created_at', '<=', moment(to))
   const ordered = found
     .select(columns)
     .select(workspaceKindOfChannel.as('workspaceKind'))
@@ -174,7 +174,7 @@ export const lockChannel = (tx: Tx, channel: ChannelId): Promise<Channel | undef
   tx.selectFrom('withdrawal_channels').where('biz_id', '=', channel).select(columns).forUpdate().executeTakeFirst()
 
 /** Sets the channel's status. */
-export const moveChannel = (
+export const setChannelStatus = (
   tx: Tx,
   { bizId, workspaceBizId }: Channel,
   to: { status: ChannelStatus; rejectReason: string | null; at: Instant },

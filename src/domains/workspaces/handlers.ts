@@ -1,18 +1,48 @@
-import { bizId, createHandlerTable, type HandlerTable, mapPage, type Request, type Words } from '../../kernel/index.ts'
+import type { z } from 'zod'
+import {
+  bizId,
+  createHandlerTable,
+  type HandlerTable,
+  type Locale,
+  mapPage,
+  type Request,
+  toIso,
+  type Words,
+  workspaceKind,
+  workspaceStatus,
+} from '../../kernel/index.ts'
 import { toListParameters } from '../../ledger/index.ts'
-
-import { auditContextOf } from '../../platform/audit/index.ts'
+import { actOf } from '../../platform/audit/index.ts'
+import type { Workspace } from './contract.ts'
 import * as contract from './contract.ts'
-import type { StatusCommand } from './rules.ts'
 import {
   changeWorkspaceStatus,
   createWorkspace,
   listWorkspaces,
   readWorkspace,
+  type StatusCommand,
   updateWorkspace,
   type WorkspaceServicePorts,
 } from './service.ts'
-import { toWorkspaceView } from './view.ts'
+import type { WorkspaceRow } from './store.ts'
+
+/** The value of a JSON column if it is an object, else null. */
+const toRecord = (value: unknown): Record<string, unknown> | null =>
+  typeof value === 'object' && value !== null ? { ...value } : null
+
+/** A workspace for its members and for operators. */
+const toWorkspaceView = (words: Words, row: WorkspaceRow, locale: Locale): z.input<typeof Workspace> => ({
+  bizId: row.id,
+  institutionBizId: row.institutionId,
+  entityBizId: row.entityId,
+  workspaceName: row.name,
+  workspaceTimezone: row.timezone,
+  workspaceStatus: words.coded(workspaceStatus, row.status, locale),
+  workspaceKind: words.coded(workspaceKind, row.kind, locale),
+  extraData: toRecord(row.extraData),
+  createdAt: toIso(row.createdAt),
+  updatedAt: toIso(row.updatedAt),
+})
 
 type StatusRequest = Request<typeof contract.freezeWorkspace> | Request<typeof contract.unfreezeWorkspace>
 
@@ -21,13 +51,13 @@ export const createHandlers = (ports: WorkspaceServicePorts & { words: Words }):
 
   const changeStatus = async (request: StatusRequest, command: StatusCommand) => {
     const input = { id: bizId<'workspace'>(request.params.workspace_id), command, reason: request.body.reason }
-    return toWorkspaceView(words, await changeWorkspaceStatus(ports, input, auditContextOf(request)), request.locale)
+    return toWorkspaceView(words, await changeWorkspaceStatus(ports, input, actOf(request)), request.locale)
   }
 
   return createHandlerTable(contract, {
     createWorkspace: async (request) => {
       const { workspaceName: name, workspaceTimezone: timezone, workspaceKind: kind = 'LIVE' } = request.body
-      const created = await createWorkspace(ports, { name, timezone, kind }, auditContextOf(request))
+      const created = await createWorkspace(ports, { name, timezone, kind }, actOf(request))
       return toWorkspaceView(words, created, request.locale)
     },
     readCurrentWorkspace: async ({ workspace, locale }) =>
@@ -35,7 +65,7 @@ export const createHandlers = (ports: WorkspaceServicePorts & { words: Words }):
     updateCurrentWorkspace: async (request) => {
       const { workspaceName: name, workspaceTimezone: timezone, extraData } = request.body
       const input = { id: request.workspace.id, name, timezone, extraData }
-      return toWorkspaceView(words, await updateWorkspace(ports, input, auditContextOf(request)), request.locale)
+      return toWorkspaceView(words, await updateWorkspace(ports, input, actOf(request)), request.locale)
     },
     listWorkspaces: async ({ query, locale }) => {
       const { sortBy, workspaceStatus: status, workspaceKind: kind, workspaceName: name } = query

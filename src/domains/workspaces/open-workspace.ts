@@ -9,7 +9,7 @@ import {
   type WorkspaceKind,
 } from '../../kernel/index.ts'
 import type { JoinSource } from '../members/contract.ts'
-import { accountHome, insertRole, insertWorkspace } from './store.ts'
+import { insertRole, insertWorkspace, readAccountDefaults } from './store.ts'
 
 /** Opens the wallets that every new workspace has, one per configured currency. */
 export type OpenWallets = (
@@ -55,7 +55,7 @@ export const openWorkspace = async (
   { ownerId, at, ...opening }: Opening,
   tx: Tx,
 ): Promise<OpenedWorkspace> => {
-  const home = await accountHome(tx, ownerId)
+  const home = await readAccountDefaults(tx, ownerId)
   if (!home) throw new Refusal('ACCESS.TOKEN_INVALID', { internal: 'the account is gone' })
   const workspaceId = opening.workspaceId ?? ids.next<'workspace'>()
   const workspace = { id: workspaceId, institutionId: home.institutionId, name: opening.name, kind: opening.kind }

@@ -6,10 +6,10 @@ import {
   Refusal,
   type WorkspaceId,
   type WorkspaceKind,
+  type WorkspaceStatus,
 } from '../../kernel/index.ts'
-import { type AuditContext, recordSuccess } from '../../platform/audit/index.ts'
+import { type Act, recordAct } from '../../platform/audit/index.ts'
 import { type OpeningPorts, openWorkspaceWithWallets } from './open-workspace.ts'
-import { assertStatus, type StatusCommand, statusChanges } from './rules.ts'
 import {
   listWorkspaces as listWorkspaceRows,
   lockWorkspace,
@@ -20,6 +20,23 @@ import {
   type WorkspaceRow,
   workspaceById,
 } from './store.ts'
+
+interface StatusChange {
+  from: WorkspaceStatus
+  to: WorkspaceStatus
+}
+
+/** The status changes that operators make. */
+export const statusChanges = {
+  freeze: { from: 'ACTIVE', to: 'FROZEN' },
+  unfreeze: { from: 'FROZEN', to: 'ACTIVE' },
+} as const satisfies Record<string, StatusChange>
+
+export type StatusCommand = keyof typeof statusChanges
+
+const assertStatus = (current: WorkspaceStatus, { from }: StatusChange): void => {
+  if (current !== from) throw new Refusal('STATE.CONFLICT', { internal: `it is ${current}, not ${from}` })
+}
 
 export interface WorkspaceServicePorts extends OpeningPorts {
   database: Database
@@ -32,13 +49,13 @@ export interface WorkspaceServicePorts extends OpeningPorts {
 }
 
 /** A membership or workspace can end between authorization and the service. Refuse as authorization would. */
-const found = (row: WorkspaceRow | undefined): WorkspaceRow => {
+const assertFound = (row: WorkspaceRow | undefined): WorkspaceRow => {
   if (row === undefined) throw new Refusal('ACCESS.PERMISSION_DENIED', { internal: 'the membership has just ended' })
   return row
 }
 
 export const readWorkspace = async ({ database }: WorkspaceServicePorts, id: WorkspaceId): Promise<WorkspaceRow> =>
-  found(await workspaceById(database, id))
+  assertFound(await workspaceById(database, id))
 
 export interface CreateWorkspaceInput {
   name: string
@@ -50,24 +67,24 @@ export interface CreateWorkspaceInput {
 export const createWorkspace = (
   ports: WorkspaceServicePorts,
   input: CreateWorkspaceInput,
-  act: AuditContext,
+  act: Act,
 ): Promise<WorkspaceRow> =>
   inTransaction(ports.database, async (tx) => {
     await ports.members.assertCapacity(tx, act.accountId)
     const opening = { ...input, ownerId: act.accountId, joinSource: 'CREATION', at: act.at } as const
     const { workspaceId } = await openWorkspaceWithWallets(ports, opening, tx)
-    await recordSuccess(tx, act, { workspaceId, targetId: workspaceId, detail: { kind: input.kind } })
-    return found(await workspaceById(tx, workspaceId))
+    await recordAct(tx, act, { workspaceId, targetId: workspaceId, detail: { kind: input.kind } })
+    return assertFound(await workspaceById(tx, workspaceId))
   })
 
 export const updateWorkspace = (
   { database }: WorkspaceServicePorts,
   { id, ...changes }: WorkspaceChanges & { id: WorkspaceId },
-  act: AuditContext,
+  act: Act,
 ): Promise<WorkspaceRow> =>
   inTransaction(database, async (tx) => {
     const changed = await updateWorkspaceRow(tx, id, changes, act.at)
-    await recordSuccess(tx, act, { workspaceId: id, targetId: id })
+    await recordAct(tx, act, { workspaceId: id, targetId: id })
     return changed
   })
 
@@ -80,7 +97,7 @@ export const listWorkspaces = (
 export const changeWorkspaceStatus = (
   { database, members }: WorkspaceServicePorts,
   { id, command, reason }: { id: WorkspaceId; command: StatusCommand; reason: string },
-  act: AuditContext,
+  act: Act,
 ): Promise<WorkspaceRow> =>
   inTransaction(database, async (tx) => {
     const workspace = await lockWorkspace(tx, id)
@@ -88,6 +105,6 @@ export const changeWorkspaceStatus = (
     if (command === 'unfreeze') await members.assertOutsider(tx, act.accountId, id)
     assertStatus(workspace.status, statusChanges[command])
     const changed = await setWorkspaceStatus(tx, id, statusChanges[command].to, act.at)
-    await recordSuccess(tx, act, { workspaceId: id, targetId: id, detail: { reason } })
+    await recordAct(tx, act, { workspaceId: id, targetId: id, detail: { reason } })
     return changed
   })

@@ -1,4 +1,4 @@
-import { containsText, type Database, readPage, type Tx, timestamptz } from '../../database/index.ts'
+import { containsText, type Database, moment, readPage, type Tx } from '../../database/index.ts'
 import {
   type AccountId,
   type Instant,
@@ -60,17 +60,17 @@ export interface NewWorkspace {
 }
 
 /** Undefined if the id is taken, which only the seed's fixed ids can be. */
-export const insertWorkspace = (tx: Tx, made: NewWorkspace, at: Instant): Promise<WorkspaceRow | undefined> =>
+export const insertWorkspace = (tx: Tx, workspace: NewWorkspace, at: Instant): Promise<WorkspaceRow | undefined> =>
   tx
     .insertInto('workspaces')
     .values({
-      biz_id: made.id,
-      institution_biz_id: made.institutionId,
+      biz_id: workspace.id,
+      institution_biz_id: workspace.institutionId,
       entity_biz_id: null,
-      workspace_name: made.name,
-      workspace_timezone: made.timezone,
+      workspace_name: workspace.name,
+      workspace_timezone: workspace.timezone,
       workspace_status: 'ACTIVE',
-      workspace_kind: made.kind,
+      workspace_kind: workspace.kind,
       extra_data: null,
       created_at: toDate(at),
       updated_at: toDate(at),
@@ -112,16 +112,16 @@ export interface NewRole {
 }
 
 /** Inserts a role of a new workspace. */
-export const insertRole = async (tx: Tx, made: NewRole, at: Instant): Promise<void> => {
+export const insertRole = async (tx: Tx, role: NewRole, at: Instant): Promise<void> => {
   await tx
     .insertInto('roles')
     .values({
-      biz_id: made.id,
-      workspace_biz_id: made.workspaceId,
-      role_name: made.name,
+      biz_id: role.id,
+      workspace_biz_id: role.workspaceId,
+      role_name: role.name,
       description: '',
-      role_type: made.type,
-      permission_codes: made.permissionCodes,
+      role_type: role.type,
+      permission_codes: role.permissionCodes,
       created_at: toDate(at),
       updated_at: toDate(at),
     })
@@ -129,7 +129,7 @@ export const insertRole = async (tx: Tx, made: NewRole, at: Instant): Promise<vo
 }
 
 /** The institution and time zone that an account's new workspaces inherit; undefined if the account is gone. */
-export const accountHome = (
+export const readAccountDefaults = (
   store: Store,
   id: AccountId,
 ): Promise<{ institutionId: string; timezone: string } | undefined> =>
@@ -185,8 +185,8 @@ export const listWorkspaces = (database: Database, query: WorkspaceQuery): Promi
   if (query.status) found = found.where('workspace_status', '=', query.status)
   if (query.kind) found = found.where('workspace_kind', '=', query.kind)
   if (query.name) found = found.where(containsText('workspace_name', query.name))
-  if (query.from !== undefined) found = found.where('created_at', '>=', timestamptz(query.from))
-  if (query.to !== undefined) found = found.where('created_at', '<=', timestamptz(query.to))
+  if (query.from !== undefined) found = found.where('created_at', '>=', moment(query.from))
+  if (query.to !== undefined) found = found.where('created_at', '<=', moment(query.to))
   const sorted = found
     .select(columns)
     .orderBy(sortColumns[query.sortBy], query.sortOrder)

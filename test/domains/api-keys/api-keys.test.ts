@@ -44,7 +44,7 @@ beforeAll(async () => {
       if (ipWhitelistEnabled) throw new Refusal('ACCESS.IP_NOT_ALLOWED')
     },
     settings,
-    onFault: (error) => {
+    onError: (error) => {
       throw error
     },
   })

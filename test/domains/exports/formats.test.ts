@@ -1,8 +1,8 @@
 import { buffer, text } from 'node:stream/consumers'
 import { readXlsx } from 'hucre/xlsx'
 import { expect, test } from 'vitest'
-import { formats, inWorkbook, neutral } from '../../../src/domains/exports/formats.ts'
-import { everyRow } from '../../../src/domains/exports/sources/source.ts'
+import { escapeXmlText, formats, neutralizeFormula } from '../../../src/domains/exports/formats.ts'
+import { readAllRows } from '../../../src/domains/exports/source.ts'
 import { addMs, toInstant } from '../../../src/kernel/index.ts'
 
 test.each([
@@ -22,12 +22,12 @@ test.each([
   [-5, '-5'],
   [null, ''],
 ])('the cell %j becomes %j', (value, cell) => {
-  expect(neutral(value)).toBe(cell)
+  expect(neutralizeFormula(value)).toBe(cell)
 })
 
 test('a workbook says what the list says, whatever the text, and is well-formed XML', async () => {
   const texts = ['a\uffffb\ufffe', '_x0041_', '_x005F_x0041_', '_x003d_1', '_xyz_', '漢字 🎉', '<b>&"']
-  for (const text of texts) expect(inWorkbook(text)).not.toMatch(/[\ufffe\uffff]/)
+  for (const text of texts) expect(escapeXmlText(text)).not.toMatch(/[\ufffe\uffff]/)
   async function* rows() {
     for (const text of texts) yield { text }
   }
@@ -64,7 +64,7 @@ test('every row comes once, however many share an instant', async () => {
   }))
   for (const size of [1, 3, 7, 10, 49, 50, 51]) {
     const found: string[] = []
-    const read = everyRow<(typeof rows)[number]>(
+    const read = readAllRows<(typeof rows)[number]>(
       async ({ from, currentPage, pageSize }) =>
         rows
           .filter((row) => from === undefined || row.createdAt >= from)

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { listExchanges } from '../../../src/domains/exchanges/contract.ts'
 import { exportType } from '../../../src/domains/exports/contract.ts'
-import { assertListPermission } from '../../../src/domains/exports/rules.ts'
+import { assertListPermission } from '../../../src/domains/exports/service.ts'
 import { listRecharges } from '../../../src/domains/recharges/contract.ts'
 import { listTransfers } from '../../../src/domains/transfers/contract.ts'
 import { listFlows } from '../../../src/domains/wallets/contract.ts'

@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest'
 import { toExchangeView } from '../../../src/domains/exchanges/view.ts'
-import { orderKinds } from '../../../src/domains/exports/sources/order-columns.ts'
-import { orderSource } from '../../../src/domains/exports/sources/orders.ts'
+import { createOrderSource, orderKinds } from '../../../src/domains/exports/order-source.ts'
 import { toRechargeView } from '../../../src/domains/recharges/view.ts'
 import { toTransferView } from '../../../src/domains/transfers/view.ts'
 import { toWithdrawalView } from '../../../src/domains/withdrawals/view.ts'
@@ -66,7 +65,7 @@ const rowsOf = async (type: keyof typeof orders) => {
   const ledger: Pick<Ledger, 'readOrders'> = { readOrders: async () => [{ ...order, workspaceKind: 'LIVE' }] }
   const everything = { walletId: undefined, status: undefined, data: {}, from: undefined, to: undefined, asOf: null }
   const asked = { workspace: order.workspaceBizId, ...everything, now: order.updatedAt }
-  const { columns, rows } = orderSource(ledger, orderKinds[type], asked, 10)
+  const { columns, rows } = createOrderSource(ledger, orderKinds[type], asked, 10)
   return { columns, rows: await Array.fromAsync(rows) }
 }
 

@@ -113,7 +113,7 @@ describe('limits that operators set', () => {
   test('workspaces.leave 200: limits left over from an earlier membership are replaced', async () => {
     const policy_config = JSON.stringify({ enterable: false })
     const kept = { workspace_biz_id: workspace, account_biz_id: member, policy_config }
-    await world.database.insertInto('membership_limits_kept').values(kept).execute()
+    await world.database.insertInto('former_membership_limits').values(kept).execute()
     await limit({ readOnly: true })
     await leave()
     await comeBack()

@@ -82,7 +82,7 @@ const send = ({ workspaceId, main, spare }: Opened, amount: string) => {
 const atReset = {
   emptied: ['daily_usage', 'exchange_quotes', 'exports', 'files', 'withdrawal_channels'],
   past: ['audit_log', 'idempotency', 'ledger_accounts', 'ledger_entries', 'ledger_holds', 'orders', 'wallets'],
-  people: ['api_keys', 'invitations', 'membership_limits_kept', 'memberships', 'roles'],
+  people: ['api_keys', 'invitations', 'former_membership_limits', 'memberships', 'roles'],
 }
 const reset = (workspace: string, as = owner) => world.ask(sandbox.handlers, contract.resetSandbox, { as, workspace })
 

@@ -2,9 +2,10 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createTransfer, rejectTransfer } from '../../../src/domains/transfers/contract.ts'
 import * as contract from '../../../src/domains/wallets/contract.ts'
 import { createWallets } from '../../../src/domains/wallets/index.ts'
-import { toIso, type WorkspaceId } from '../../../src/kernel/scalars.ts'
+import type { WorkspaceId } from '../../../src/kernel/ids.ts'
+import { toIso } from '../../../src/kernel/time.ts'
 import { systemIds } from '../../../src/platform/runtime/system.ts'
-import { createTestBank, type TestBank, type TestWallet } from '../../ledger/book.ts'
+import { type Book, createBook, type TestWallet } from '../../ledger/book.ts'
 import { everyStore } from '../../ledger/stores.ts'
 import { refusalOf, walletMembers, words } from '../world.ts'
 
@@ -12,13 +13,13 @@ const stores = await everyStore()
 afterAll(() => Promise.all(stores.map((store) => store.close())))
 
 describe.each(stores)('wallets on $name', ({ database }) => {
-  let book: TestBank
+  let book: Book
   let a: TestWallet
   let b: TestWallet
   const caller = systemIds.next<'account'>()
   const members = walletMembers(database)
   beforeAll(async () => {
-    book = await createTestBank(database, { approvalThreshold: { USD: '50' } })
+    book = await createBook(database, { approvalThreshold: { USD: '50' } })
     a = await book.wallet('USD', '100.00')
     b = await book.wallet('USD')
   })

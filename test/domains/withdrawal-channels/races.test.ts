@@ -8,8 +8,8 @@ import { createWithdrawals } from '../../../src/domains/withdrawals/index.ts'
 import { createKeyedDigest, createSecretBox } from '../../../src/platform/crypto/index.ts'
 import { systemIds, systemRandomness } from '../../../src/platform/runtime/index.ts'
 import { payoutAccount } from '../../harness/payout-account.ts'
-import { handlerCaller } from '../../ledger/ask.ts'
-import { createTestBank } from '../../ledger/book.ts'
+import { asker } from '../../ledger/ask.ts'
+import { createBook } from '../../ledger/book.ts'
 import { postgresStore, type TestStore } from '../../ledger/stores.ts'
 import { refusalOf, words } from '../world.ts'
 
@@ -17,21 +17,21 @@ const store = await postgresStore()
 afterAll(() => store?.close())
 
 const scene = async ({ database }: TestStore) => {
-  const book = await createTestBank(database)
+  const book = await createBook(database)
   const { ledger, clock } = book
   const key = Buffer.alloc(32, 7)
   const channels = createWithdrawalChannels({
     ...{ database, ledger, clock, ids: systemIds, words },
     secretBox: createSecretBox(key, systemRandomness),
     digest: createKeyedDigest(key),
-    members: { holdFor: async () => undefined },
+    members: { assertAccess: async () => undefined },
     maxPerWorkspace: 20,
     isCountry: () => true,
   })
   const terms = { currency: 'USD', minAmount: '1', maxAmount: '100', fixedFee: '0', feeRate: '0' }
   const payouts = [{ ...terms, channelType: 'BANK' as const }]
   const { handlers } = createWithdrawals({ ledger, words, payouts, channelOf: channels.channelOf })
-  const ask = handlerCaller([channels.handlers, handlers], clock)
+  const ask = asker([channels.handlers, handlers], clock)
   const [maker, checker] = [book.account(), book.account()]
   const wallet = await book.wallet('USD', '100.00')
   const mine = { as: maker, workspace: wallet.workspace }

@@ -135,7 +135,7 @@ describe('the rows of other workspaces, of other accounts and of other things st
       },
       permissions: apiKeyPermissions,
       assertAddressAllowed: async () => undefined,
-      onFault: fault,
+      onError: fault,
     })
     const ledger = new Ledger({ database, clock, ids })
     const { withoutTimeouts } = world

@@ -1,4 +1,13 @@
-import type { Instant } from '../../../kernel/index.ts'
+import type { AccountId, Instant, WorkspaceId } from '../../kernel/index.ts'
+import type { ExportType } from './contract.ts'
+
+/** What an export contains: a list of a workspace or, for LOGIN_HISTORY, of an account. */
+export interface ExportScope {
+  type: ExportType
+  workspace: WorkspaceId
+  account: AccountId
+  filters: unknown
+}
 
 /** A row of an export, by column. Amounts and instants are formatted already. */
 export type Row = Readonly<Record<string, string | number | null>>
@@ -16,7 +25,7 @@ export type ReadPage<T> = (slice: {
   pageSize: number
 }) => Promise<readonly T[]>
 
-interface Placed {
+interface KeysetRow {
   bizId: string
   createdAt: Instant
 }
@@ -25,7 +34,7 @@ interface Placed {
  * All rows of a list by keyset: each page starts at the last instant of the previous one and skips the rows already seen.
  * Only an instant with more rows than a page is read by page number.
  */
-export async function* everyRow<T extends Placed>(
+export async function* readAllRows<T extends KeysetRow>(
   readPage: ReadPage<T>,
   start: Instant | undefined,
   pageSize: number,

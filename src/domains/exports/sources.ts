@@ -1,0 +1,129 @@
+import { z } from 'zod'
+import type { Database, Snapshot } from '../../database/index.ts'
+import { type AccountId, type Clock, formatMoney, type Instant, parseInterval, toIso } from '../../kernel/index.ts'
+import { flowDirection, flowType } from '../../ledger/contract.ts'
+import { type Flow, type FlowQuery, type Ledger, toFlowAmountView, type Wallet } from '../../ledger/index.ts'
+import { createOrderSource, orderKinds } from './order-source.ts'
+import { type ExportScope, type Row, readAllRows, type Source } from './source.ts'
+import { readLogins } from './store.ts'
+
+const flowColumns = [
+  'bizId',
+  'walletBizId',
+  'sequence',
+  'flowType',
+  'direction',
+  'amount',
+  'currency',
+  'balanceAfter',
+  'orderType',
+  'orderBizId',
+  'description',
+  'createdAt',
+] as const
+
+const toFlowRow = ({ bizId: walletBizId }: Wallet, flow: Flow): Row => ({
+  bizId: flow.bizId,
+  walletBizId,
+  sequence: flow.sequence,
+  flowType: flow.flowType,
+  ...toFlowAmountView(flow),
+  currency: flow.amount.currency,
+  balanceAfter: formatMoney(flow.balanceAfter),
+  orderType: flow.orderType,
+  orderBizId: flow.orderBizId,
+  description: flow.remark,
+  createdAt: toIso(flow.createdAt),
+})
+
+type FlowExportRequest = Pick<FlowQuery, 'workspace' | 'flowType' | 'direction'> & {
+  walletId: string | undefined
+  from: Instant | undefined
+  to: Instant | undefined
+}
+
+/** The flows of one wallet or of all, wallet by wallet, oldest first. */
+const createFlowSource = (ledger: Ledger, request: FlowExportRequest, pageSize: number): Source => {
+  async function* rows(): AsyncGenerator<Row> {
+    const { walletId, from: start, ...query } = request
+    for (const wallet of await ledger.listWallets(request.workspace)) {
+      if (walletId !== undefined && wallet.bizId !== walletId) continue
+      const ofWallet = { ...query, wallet: wallet.bizId, sortOrder: 'asc' } as const
+      const flows = readAllRows<Flow>((slice) => ledger.readFlows({ ...ofWallet, ...slice }), start, pageSize)
+      for await (const flow of flows) yield toFlowRow(wallet, flow)
+    }
+  }
+  return { columns: flowColumns, rows: rows() }
+}
+
+const loginColumns = ['bizId', 'loginTime', 'clientIp', 'userAgent', 'loginResult', 'failureReason'] as const
+
+type Login = Awaited<ReturnType<typeof readLogins>>[number]
+
+/** The logins of an account, oldest first. */
+const createLoginHistorySource = (
+  store: Database,
+  { account, from: start, to }: { account: AccountId; from: Instant | undefined; to: Instant | undefined },
+  pageSize: number,
+): Source => {
+  async function* rows(): AsyncGenerator<Row> {
+    const logins = readAllRows<Login>((slice) => readLogins(store, { account, to, ...slice }), start, pageSize)
+    for await (const { createdAt, ...login } of logins) yield { ...login, loginTime: toIso(createdAt) }
+  }
+  return { columns: loginColumns, rows: rows() }
+}
+
+const text = z.string().optional()
+
+/** The stored filters. The contract validated them when the export was requested. */
+const Filters = z.object({
+  startTime: z.string().optional(),
+  endTime: z.string().optional(),
+  walletId: z
+    .string()
+    .transform((text) => text.toLowerCase())
+    .optional(),
+  flowType: z.enum(flowType.codes).optional(),
+  direction: z.enum(flowDirection.codes).optional(),
+  transferStatus: text,
+  sourceCurrency: text,
+  targetCurrency: text,
+  exchangeStatus: text,
+  rechargeStatus: text,
+  withdrawalStatus: text,
+})
+
+/** The earlier of the requested end and the instant of the snapshot. */
+const endOf = (requested: Instant | undefined, asOf: Instant | null): Instant | undefined =>
+  asOf === null || (requested !== undefined && requested < asOf) ? requested : asOf
+
+export interface SourcePorts {
+  ledger: Ledger
+  clock: Clock
+  settings: { pageSize: number }
+}
+
+/** The list of an export, read from one snapshot. */
+export const createSource = (
+  { ledger, clock, settings: { pageSize } }: SourcePorts,
+  { store, asOf }: Snapshot,
+  scope: ExportScope,
+): Source => {
+  const { startTime, endTime, walletId, flowType, direction, sourceCurrency, targetCurrency, ...statuses } =
+    Filters.parse(scope.filters)
+  const { workspace, account, type } = scope
+  const { from, to } = parseInterval({ startTime, endTime })
+  const interval = { from, to: endOf(to, asOf) }
+  if (type === 'LOGIN_HISTORY') return createLoginHistorySource(store, { account, ...interval }, pageSize)
+  const within = ledger.within(store)
+  if (type === 'FLOWS')
+    return createFlowSource(within, { workspace, walletId, flowType, direction, ...interval }, pageSize)
+  const kind = orderKinds[type]
+  const data = { ...(sourceCurrency && { sourceCurrency }), ...(targetCurrency && { targetCurrency }) }
+  return createOrderSource(
+    within,
+    kind,
+    { workspace, walletId, data, status: statuses[kind.status], asOf, now: clock.now(), ...interval },
+    pageSize,
+  )
+}
