@@ -3,9 +3,9 @@ import { afterAll, describe, expect, test } from 'vitest'
 import { approveTransfer, createTransfer, rejectTransfer } from '../../src/domains/transfers/contract.ts'
 import { systemIds } from '../../src/platform/runtime/index.ts'
 import { refusalOf } from '../domains/world.ts'
-import { createBook, type TestWallet } from './book.ts'
 import { type Answered, type Command, explained, opened, type Transfer } from './model.ts'
 import { everyStore } from './stores.ts'
+import { createTestBank, type TestWallet } from './test-bank.ts'
 
 const stores = await everyStore()
 afterAll(() => Promise.all(stores.map((store) => store.close())))
@@ -33,11 +33,11 @@ describe.each(stores)('the book on $name', ({ name, database }) => {
   const checker = systemIds.next<'account'>()
 
   const openBook = async () => {
-    const book = await createBook(database, {
+    const book = await createTestBank(database, {
       approvalThreshold: { JPY: terms.limit.toString() },
       fixedFee: { JPY: terms.fee.toString() },
     })
-    const { ask, clock, ledger } = book
+    const { call: ask, clock, ledger } = book
     const send = async ({ from, to, amount }: Transfer, real: TestWallet[]): Promise<string> => {
       const [source, target] = [real[from], real[to]]
       if (!source || !target) throw new RangeError(`wallet ${from} or ${to}`)

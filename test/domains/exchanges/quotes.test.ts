@@ -8,15 +8,15 @@ import { bizId, type WalletId, type WorkspaceId } from '../../../src/kernel/inde
 import type { OrderData } from '../../../src/ledger/index.ts'
 import { systemClock, systemIds } from '../../../src/platform/runtime/index.ts'
 import { testDatabase } from '../../identity/database.ts'
-import { asker } from '../../ledger/ask.ts'
-import { createBook } from '../../ledger/book.ts'
+import { handlerCaller } from '../../ledger/handler-caller.ts'
+import { createTestBank } from '../../ledger/test-bank.ts'
 import { refusalOf, words } from '../world.ts'
 
 const quoteLifeMs = 30_000
 const share = { numerator: 0n, denominator: 1n }
 
 const bench = async (database: Database, kind: 'LIVE' | 'SANDBOX', currencies = ['USD', 'EUR']) => {
-  const book = await createBook(database)
+  const book = await createTestBank(database)
   const { ledger, clock } = book
   const rates = { list: () => [{ source: 'USD', target: 'EUR', rate: '0.8', asOf: clock.now() }] }
   const terms = { spread: share, feeRate: share, quoteLifeMs }
@@ -44,7 +44,7 @@ const bench = async (database: Database, kind: 'LIVE' | 'SANDBOX', currencies = 
   await ledger.fundWallet({ wallet, workspace, amount: { minor: 100_000n, currency: 'USD' }, actor: null })
   const as = { as: systemIds.next<'account'>(), workspace }
   const operator = systemIds.next<'account'>()
-  const ask = asker([handlers], clock)
+  const ask = handlerCaller([handlers], clock)
   const pair = { sourceCurrency: 'USD', targetCurrency: 'EUR' }
   const totalOf = async (id: WalletId) => (await ledger.readBalance({ wallet: id, workspace }))?.total.minor
   return {

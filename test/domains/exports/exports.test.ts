@@ -13,8 +13,8 @@ import type { Ledger } from '../../../src/ledger/index.ts'
 import { type Blobs, openBlobs } from '../../../src/platform/blobs/index.ts'
 import type { JobFacts } from '../../../src/platform/jobs/index.ts'
 import { systemIds as ids } from '../../../src/platform/runtime/index.ts'
-import { type Book, createBook, type TestWallet } from '../../ledger/book.ts'
 import { everyStore, type TestStore } from '../../ledger/stores.ts'
+import { createTestBank, type TestBank, type TestWallet } from '../../ledger/test-bank.ts'
 import { words } from '../world.ts'
 
 const facts: JobFacts = { jobId: '', attempt: 1, signal: new AbortController().signal }
@@ -36,7 +36,7 @@ describe('an export over one snapshot', () => {
   })
 
   const scene = async ({ database, name }: TestStore) => {
-    const book = await createBook(database)
+    const book = await createTestBank(database)
     const workspace = await book.workspace()
     const from = await book.wallet('USD', '1000.00', workspace)
     const to = await book.wallet('USD', '1000.00', workspace)
@@ -86,7 +86,7 @@ describe('an export over one snapshot', () => {
     return { book, workspace, from, to, exportsOver, ask, state, rowsOf, unnamed }
   }
 
-  const move = async (book: Book, source: TestWallet, target: TestWallet): Promise<void> => {
+  const move = async (book: TestBank, source: TestWallet, target: TestWallet): Promise<void> => {
     book.clock.advance(1)
     await book.ledger.execute({
       actor: book.account(),
@@ -130,7 +130,7 @@ describe('an export over one snapshot', () => {
   }
 
   /** The ledger, which does something else after every page that is read of it. */
-  const interrupted = ({ ledger, database }: Book, between: () => Promise<void>): Ledger => {
+  const interrupted = ({ ledger, database }: TestBank, between: () => Promise<void>): Ledger => {
     const then = async <T>(page: T): Promise<T> => {
       await between()
       return page
@@ -379,7 +379,7 @@ describe('an export over one snapshot', () => {
     }
   })
 
-  const rowsNow = async (book: Book, workspace: TestWallet['workspace'], type: 'FLOWS' | 'TRANSFERS') => {
+  const rowsNow = async (book: TestBank, workspace: TestWallet['workspace'], type: 'FLOWS' | 'TRANSFERS') => {
     if (type === 'TRANSFERS') {
       const query = { type: 'TRANSFER', workspace, sortBy: 'createdAt', sortOrder: 'asc' } as const
       return (await book.ledger.listOrders({ ...query, currentPage: 1, pageSize: 1 })).pagination.totalRecords

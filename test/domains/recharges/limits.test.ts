@@ -6,9 +6,9 @@ import { createRecharges } from '../../../src/domains/recharges/index.ts'
 import { toIso } from '../../../src/kernel/index.ts'
 import { openBlobs } from '../../../src/platform/blobs/index.ts'
 import { systemIds } from '../../../src/platform/runtime/index.ts'
-import { asker } from '../../ledger/ask.ts'
-import { createBook } from '../../ledger/book.ts'
+import { handlerCaller } from '../../ledger/handler-caller.ts'
 import { everyStore, type TestStore } from '../../ledger/stores.ts'
+import { createTestBank } from '../../ledger/test-bank.ts'
 import { refusalOf, words } from '../world.ts'
 
 const stores = await everyStore()
@@ -16,7 +16,7 @@ afterAll(() => Promise.all(stores.map((store) => store.close())))
 const lifeMs = 60_000
 
 const bench = async ({ database }: TestStore) => {
-  const book = await createBook(database)
+  const book = await createTestBank(database)
   const { ledger, clock } = book
   const card = { channelCode: 'CARD', channelName: 'Card', channelType: 'CARD', proofRequired: false } as const
   const bank = { channelCode: 'BANK', channelName: 'Bank', channelType: 'BANK', proofRequired: false } as const
@@ -32,7 +32,7 @@ const bench = async ({ database }: TestStore) => {
     fileOf: async () => undefined,
     isProof: () => true,
   })
-  const [wallet, as, ask] = [await book.wallet('USD'), book.account(), asker([handlers], clock)]
+  const [wallet, as, ask] = [await book.wallet('USD'), book.account(), handlerCaller([handlers], clock)]
   const { workspace } = wallet
   const body = (amount: string, channelCode = 'CARD') => ({ walletBizId: wallet.id, channelCode, amount })
   return {

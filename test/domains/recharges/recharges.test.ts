@@ -5,8 +5,8 @@ import { createRecharges } from '../../../src/domains/recharges/index.ts'
 import { openBlobs } from '../../../src/platform/blobs/index.ts'
 import { systemIds } from '../../../src/platform/runtime/index.ts'
 import { testDatabase } from '../../identity/database.ts'
-import { asker } from '../../ledger/ask.ts'
-import { createBook } from '../../ledger/book.ts'
+import { handlerCaller } from '../../ledger/handler-caller.ts'
+import { createTestBank } from '../../ledger/test-bank.ts'
 import { refusalOf, words } from '../world.ts'
 
 const cancelReason = { cancelReason: 'changed my mind' }
@@ -16,7 +16,7 @@ describe('recharges in the store', () => {
   const lifeMs = 60_000
   const bench = async () => {
     const { database, close } = await testDatabase()
-    const book = await createBook(database)
+    const book = await createTestBank(database)
     const { ledger, clock } = book
     const channel = {
       channelCode: 'TOKEN',
@@ -42,7 +42,7 @@ describe('recharges in the store', () => {
       isProof: () => true,
     })
     const wallet = await book.wallet('USD')
-    return { ...book, wallet, jobs, close, ask: asker([handlers], clock) }
+    return { ...book, wallet, jobs, close, ask: handlerCaller([handlers], clock) }
   }
   let world: Awaited<ReturnType<typeof bench>>
   const [maker, checker] = [systemIds.next<'account'>(), systemIds.next<'account'>()]

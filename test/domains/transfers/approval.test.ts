@@ -7,19 +7,19 @@ import { bizId as bizIdOf, type Instant, toIso, type WorkspaceId } from '../../.
 import type { Party } from '../../../src/ledger/index.ts'
 import type { OrderType } from '../../../src/ledger/schema/tables.ts'
 import { systemIds } from '../../../src/platform/runtime/index.ts'
-import { type Book, createBook, type TestWallet } from '../../ledger/book.ts'
 import { everyStore } from '../../ledger/stores.ts'
+import { createTestBank, type TestBank, type TestWallet } from '../../ledger/test-bank.ts'
 import { refusalOf } from '../world.ts'
 
 const stores = await everyStore()
 afterAll(() => Promise.all(stores.map((store) => store.close())))
 
 describe.each(stores)('transfers that wait for approval on $name', ({ database }) => {
-  let book: Book
+  let book: TestBank
   const maker = systemIds.next<'account'>()
   const checker = systemIds.next<'account'>()
   beforeAll(async () => {
-    book = await createBook(database, { approvalThreshold: { USD: '50' }, fixedFee: { USD: '1' } })
+    book = await createTestBank(database, { approvalThreshold: { USD: '50' }, fixedFee: { USD: '1' } })
   })
 
   const pair = async (funds: string): Promise<[TestWallet, TestWallet]> => [
@@ -27,15 +27,15 @@ describe.each(stores)('transfers that wait for approval on $name', ({ database }
     await book.wallet('USD'),
   ]
   const transfer = ([a, b]: [TestWallet, TestWallet], amount: string) =>
-    book.ask(contract.createTransfer, {
+    book.call(contract.createTransfer, {
       as: maker,
       workspace: a.workspace,
       body: { sourceWalletBizId: a.id, targetWalletBizId: b.id, amount, currency: 'USD' },
     })
   const approve = (order_id: string, as = checker, requestId?: string) =>
-    book.ask(contract.approveTransfer, { as, params: { order_id }, ...(requestId ? { requestId } : {}) })
+    book.call(contract.approveTransfer, { as, params: { order_id }, ...(requestId ? { requestId } : {}) })
   const reject = (order_id: string, as = checker) =>
-    book.ask(contract.rejectTransfer, { as, params: { order_id }, body: { reason: 'looks wrong' } })
+    book.call(contract.rejectTransfer, { as, params: { order_id }, body: { reason: 'looks wrong' } })
 
   test('below the threshold nobody is asked', async () => {
     expect((await transfer(await pair('60.00'), '49.99')).transferStatus.code).toBe('COMPLETED')
@@ -48,7 +48,7 @@ describe.each(stores)('transfers that wait for approval on $name', ({ database }
     const balance = await book.ledger.readBalance({ wallet: wallets[0].id, workspace: wallets[0].workspace })
     expect(balance).toMatchObject({ total: { minor: 6000n }, held: { minor: 5100n }, available: { minor: 900n } })
     expect(await refusalOf(transfer(wallets, '9.00'))).toBe('WALLET.INSUFFICIENT_FUNDS')
-    const pending = await book.ask(contract.listPendingTransfers, { as: checker })
+    const pending = await book.call(contract.listPendingTransfers, { as: checker })
     expect(pending.items.map((one) => one.bizId)).toContain(order.bizId)
   })
 
@@ -96,24 +96,24 @@ describe.each(stores)('transfers that wait for approval on $name', ({ database }
     const refused = await transfer([source, target], '50.00')
     const seenBy = async ({ id: wallet_id, workspace }: TestWallet) => {
       const lists = [
-        await book.ask(contract.listTransfers, { as: maker, workspace }),
-        await book.ask(contract.listTransfers, { as: maker, workspace, query: { walletId: wallet_id } }),
-        await book.ask(contract.listWalletTransfers, { as: maker, workspace, params: { wallet_id } }),
+        await book.call(contract.listTransfers, { as: maker, workspace }),
+        await book.call(contract.listTransfers, { as: maker, workspace, query: { walletId: wallet_id } }),
+        await book.call(contract.listWalletTransfers, { as: maker, workspace, params: { wallet_id } }),
       ]
       return [...lists.map(({ items }) => items.map((one) => one.bizId)), await exported(workspace, null)]
     }
     const read = (order_id: string) =>
-      refusalOf(book.ask(contract.readTransfer, { as: maker, workspace: target.workspace, params: { order_id } }))
+      refusalOf(book.call(contract.readTransfer, { as: maker, workspace: target.workspace, params: { order_id } }))
     const asked = (order_id: string) =>
       refusalOf(
-        book.ask(contract.isTransferCompleted, { as: maker, workspace: target.workspace, params: { order_id } }),
+        book.call(contract.isTransferCompleted, { as: maker, workspace: target.workspace, params: { order_id } }),
       )
 
     expect(await seenBy(target)).toEqual([[], [], [], []])
     for (const { bizId } of [waiting, refused])
       expect([await read(bizId), await asked(bizId)]).toEqual(['RESOURCE.NOT_FOUND', 'RESOURCE.NOT_FOUND'])
     const query = { workspaceId: target.workspace }
-    const pending = await book.ask(contract.listPendingTransfers, { as: checker, query })
+    const pending = await book.call(contract.listPendingTransfers, { as: checker, query })
     expect(pending.items.map((one) => one.bizId).toSorted()).toEqual([waiting.bizId, refused.bizId].toSorted())
 
     const before = book.clock.now()

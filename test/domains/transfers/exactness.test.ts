@@ -2,8 +2,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createTransfer } from '../../../src/domains/transfers/contract.ts'
 import { readBalance } from '../../../src/domains/wallets/contract.ts'
 import { systemIds } from '../../../src/platform/runtime/index.ts'
-import { type Book, createBook } from '../../ledger/book.ts'
 import { everyStore } from '../../ledger/stores.ts'
+import { createTestBank, type TestBank } from '../../ledger/test-bank.ts'
 import { refusalOf } from '../world.ts'
 
 const stores = await everyStore()
@@ -19,22 +19,22 @@ const cases: [currency: string, funds: string, sent: string, left: string][] = [
 ]
 
 describe.each(stores)('amounts on $name', ({ database }) => {
-  let book: Book
+  let book: TestBank
   const caller = systemIds.next<'account'>()
   beforeAll(async () => {
-    book = await createBook(database)
+    book = await createTestBank(database)
   })
 
   test.each(cases)('%s %s less %s is %s, to the last digit', async (currency, funds, sent, left) => {
     const a = await book.wallet(currency, funds)
     const b = await book.wallet(currency)
-    const order = await book.ask(createTransfer, {
+    const order = await book.call(createTransfer, {
       as: caller,
       workspace: a.workspace,
       body: { sourceWalletBizId: a.id, targetWalletBizId: b.id, amount: sent, currency },
     })
     expect(order.amount).toBe(sent)
-    const { totalBalance, availableBalance } = await book.ask(readBalance, {
+    const { totalBalance, availableBalance } = await book.call(readBalance, {
       as: caller,
       workspace: a.workspace,
       params: { wallet_id: a.id },
@@ -50,7 +50,7 @@ describe.each(stores)('amounts on $name', ({ database }) => {
       const a = await book.wallet('USD', '100.00')
       const b = await book.wallet('USD')
       const body = { sourceWalletBizId: a.id, targetWalletBizId: b.id, amount, currency: 'USD' }
-      const asked = book.ask(createTransfer, { as: caller, workspace: a.workspace, body })
+      const asked = book.call(createTransfer, { as: caller, workspace: a.workspace, body })
       expect(await refusalOf(asked)).toBe('VALIDATION.INVALID_PARAMETER')
       expect(await book.available(a)).toBe('100.00')
     },

@@ -7,8 +7,8 @@ import {
   rejectTransfer,
 } from '../../../src/domains/transfers/contract.ts'
 import { systemIds } from '../../../src/platform/runtime/index.ts'
-import { createBook, type TestWallet } from '../../ledger/book.ts'
 import { embeddedStore } from '../../ledger/stores.ts'
+import { createTestBank, type TestWallet } from '../../ledger/test-bank.ts'
 import type { ReplyOf } from '../world.ts'
 
 const store = await embeddedStore()
@@ -37,7 +37,7 @@ const asking = fc.record({
 type Asking = typeof asking extends fc.Arbitrary<infer A> ? A : never
 
 const seed = Number(process.env.FC_SEED ?? Date.now() % 2 ** 31)
-const { clock, ask, wallet } = await createBook(store.database, { approvalThreshold: { JPY: '500' } })
+const { clock, call: ask, wallet } = await createTestBank(store.database, { approvalThreshold: { JPY: '500' } })
 const maker = systemIds.next<'account'>()
 const checker = systemIds.next<'account'>()
 

@@ -4,21 +4,21 @@ import * as contract from '../../../src/domains/transfers/contract.ts'
 import { hours } from '../../../src/kernel/index.ts'
 import { executePosting } from '../../../src/ledger/commands/execute-store.ts'
 import { systemIds } from '../../../src/platform/runtime/index.ts'
-import { type Book, createBook, type TestWallet } from '../../ledger/book.ts'
 import { everyStore } from '../../ledger/stores.ts'
+import { createTestBank, type TestBank, type TestWallet } from '../../ledger/test-bank.ts'
 import { refusalOf } from '../world.ts'
 
 const stores = await everyStore()
 afterAll(() => Promise.all(stores.map((store) => store.close())))
 
 describe.each(stores)('transfers on $name', ({ database }) => {
-  let book: Book
+  let book: TestBank
   beforeAll(async () => {
-    book = await createBook(database)
+    book = await createTestBank(database)
   })
 
   const transfer = (from: TestWallet, to: { id: string }, amount: string, more: object = {}, requestId?: string) =>
-    book.ask(contract.createTransfer, {
+    book.call(contract.createTransfer, {
       as: sender,
       workspace: from.workspace,
       body: { sourceWalletBizId: from.id, targetWalletBizId: to.id, amount, currency: from.currency, ...more },
@@ -68,7 +68,7 @@ describe.each(stores)('transfers on $name', ({ database }) => {
     const a = await book.wallet('USD', '1.00')
     const b = await book.wallet('USD')
     expect(await refusalOf(transfer(a, b, '1.01'))).toBe('WALLET.INSUFFICIENT_FUNDS')
-    const list = await book.ask(contract.listTransfers, { as: sender, workspace: a.workspace })
+    const list = await book.call(contract.listTransfers, { as: sender, workspace: a.workspace })
     expect(list.pagination).toMatchObject({ totalRecords: 0, empty: true, paginated: true })
     await transfer(a, b, '1.00')
     expect(await book.available(a)).toBe('0.00')
@@ -134,7 +134,7 @@ describe.each(stores)('transfers on $name', ({ database }) => {
     const stranger = await book.wallet('USD')
     const order = await transfer(a, b, '1', { remark: 'hello', clientReference: 'mine' })
     const read = (workspace: TestWallet['workspace'], order_id: string = order.bizId) =>
-      book.ask(contract.readTransfer, { as: sender, workspace, params: { order_id } })
+      book.call(contract.readTransfer, { as: sender, workspace, params: { order_id } })
     expect(await read(a.workspace)).toEqual(order)
     const received = await read(b.workspace)
     expect(received).toMatchObject({ remark: 'hello', clientReference: null, amount: '1.00' })
@@ -143,7 +143,7 @@ describe.each(stores)('transfers on $name', ({ database }) => {
     expect(await refusalOf(read(a.workspace, systemIds.next()))).toBe('RESOURCE.NOT_FOUND')
     expect(await refusalOf(read(a.workspace, "' OR 1=1"))).toBe('RESOURCE.NOT_FOUND')
     const completed = (workspace: TestWallet['workspace']) =>
-      book.ask(contract.isTransferCompleted, { as: sender, workspace, params: { order_id: order.bizId } })
+      book.call(contract.isTransferCompleted, { as: sender, workspace, params: { order_id: order.bizId } })
     expect(await completed(b.workspace)).toBe(true)
     expect(await refusalOf(completed(stranger.workspace))).toBe('RESOURCE.NOT_FOUND')
   })
@@ -188,7 +188,7 @@ describe.each(stores)('transfers on $name', ({ database }) => {
       book.clock.advance(1_000)
     }
     const list = async (query: Record<string, string>) => {
-      const page = await book.ask(contract.listTransfers, { as: sender, workspace: a.workspace, query })
+      const page = await book.call(contract.listTransfers, { as: sender, workspace: a.workspace, query })
       return [page.items.map((order) => made.indexOf(order.bizId)), page.pagination.totalRecords]
     }
     expect(await list({})).toEqual([[3, 2, 1, 0], 4])
@@ -207,7 +207,7 @@ describe.each(stores)('transfers on $name', ({ database }) => {
     expect(await list({ endTime: startTime })).toEqual([[2, 1, 0], 3])
 
     const ofWallet = async (wallet_id: string) => {
-      const page = await book.ask(contract.listWalletTransfers, {
+      const page = await book.call(contract.listWalletTransfers, {
         as: sender,
         workspace: a.workspace,
         params: { wallet_id },
@@ -252,17 +252,17 @@ describe.each(stores)('transfers on $name', ({ database }) => {
   })
 
   test('a fee comes on top of the amount and goes to the house', async () => {
-    const dear = await createBook(database, { fixedFee: { EUR: '0.25' } })
+    const dear = await createTestBank(database, { fixedFee: { EUR: '0.25' } })
     const a = await dear.wallet('EUR', '10.00')
     const b = await dear.wallet('EUR')
     const body = { sourceWalletBizId: a.id, targetWalletBizId: b.id, currency: 'EUR' }
     const asking = { as: sender, workspace: a.workspace }
-    const beyond = dear.ask(contract.createTransfer, { ...asking, body: { ...body, amount: '9.76' } })
+    const beyond = dear.call(contract.createTransfer, { ...asking, body: { ...body, amount: '9.76' } })
     expect(await refusalOf(beyond)).toBe('WALLET.INSUFFICIENT_FUNDS')
-    const order = await dear.ask(contract.createTransfer, { ...asking, body: { ...body, amount: '9.75' } })
+    const order = await dear.call(contract.createTransfer, { ...asking, body: { ...body, amount: '9.75' } })
     expect(order.feeAmount).toBe('0.25')
     expect([await dear.available(a), await dear.available(b)]).toEqual(['0.00', '9.75'])
-    const tooMuch = dear.ask(contract.createTransfer, { ...asking, body: { ...body, amount: '0.01' } })
+    const tooMuch = dear.call(contract.createTransfer, { ...asking, body: { ...body, amount: '0.01' } })
     expect(await refusalOf(tooMuch)).toBe('WALLET.INSUFFICIENT_FUNDS')
     expect(await dear.ledger.verifyLedger()).toBeNull()
   })

@@ -12,8 +12,8 @@ import { createKeyedDigest, createSecretBox } from '../../../src/platform/crypto
 import { systemIds, systemRandomness } from '../../../src/platform/runtime/index.ts'
 import { payoutAccount } from '../../harness/payout-account.ts'
 import { testDatabase } from '../../identity/database.ts'
-import { asker } from '../../ledger/ask.ts'
-import { createBook } from '../../ledger/book.ts'
+import { handlerCaller } from '../../ledger/handler-caller.ts'
+import { createTestBank } from '../../ledger/test-bank.ts'
 import { refusalOf, words } from '../world.ts'
 import { dayMs, funds, lifeMs, type Order, plainWallet } from './money-model.ts'
 
@@ -21,7 +21,7 @@ const inDollars = (cents: bigint): string => `${cents / 100n}.${String(cents % 1
 
 const { database, close } = await testDatabase()
 afterAll(close)
-const { clock, ledger, wallet } = await createBook(database)
+const { clock, ledger, wallet } = await createTestBank(database)
 const [maker, checker] = [systemIds.next<'account'>(), systemIds.next<'account'>()]
 const key = Buffer.alloc(32, 7)
 const channels = createWithdrawalChannels({
@@ -47,7 +47,7 @@ const paidOut = createWithdrawals({
   ...{ ledger, words, channelOf: channels.channelOf },
   payouts: [{ ...terms, channelType: 'BANK', dailyMax: '150.00', fixedFee: '0.00' }],
 })
-const ask = asker([channels.handlers, paidIn.handlers, paidOut.handlers], clock)
+const ask = handlerCaller([channels.handlers, paidIn.handlers, paidOut.handlers], clock)
 
 const openWallet = async () => {
   const { id, workspace } = await wallet('USD', inDollars(funds))

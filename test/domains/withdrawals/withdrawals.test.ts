@@ -8,14 +8,14 @@ import { createKeyedDigest, createSecretBox } from '../../../src/platform/crypto
 import { systemIds, systemRandomness } from '../../../src/platform/runtime/index.ts'
 import { payoutAccount } from '../../harness/payout-account.ts'
 import { testDatabase } from '../../identity/database.ts'
-import { asker } from '../../ledger/ask.ts'
-import { createBook } from '../../ledger/book.ts'
+import { handlerCaller } from '../../ledger/handler-caller.ts'
+import { createTestBank } from '../../ledger/test-bank.ts'
 import { refusalOf, words } from '../world.ts'
 
 describe('withdrawals in the store', () => {
   const scene = async () => {
     const { database, close } = await testDatabase()
-    const book = await createBook(database)
+    const book = await createTestBank(database)
     const { ledger, clock } = book
     const key = Buffer.alloc(32, 7)
     const secretBox = createSecretBox(key, systemRandomness)
@@ -38,7 +38,7 @@ describe('withdrawals in the store', () => {
       },
     })
     const wallet = await book.wallet('USD', '100.00')
-    return { ...book, secretBox, wallet, close, ask: asker([channels.handlers, handlers], clock) }
+    return { ...book, secretBox, wallet, close, ask: handlerCaller([channels.handlers, handlers], clock) }
   }
   let world: Awaited<ReturnType<typeof scene>>
   const [maker, checker] = [systemIds.next<'account'>(), systemIds.next<'account'>()]

@@ -2,8 +2,8 @@ import { afterAll, describe, expect, test } from 'vitest'
 import { executePosting } from '../../../src/ledger/commands/execute-store.ts'
 import type { HouseParty, Party } from '../../../src/ledger/index.ts'
 import { systemIds } from '../../../src/platform/runtime/index.ts'
-import { createBook, type TestWallet } from '../book.ts'
 import { everyStore } from '../stores.ts'
+import { createTestBank, type TestWallet } from '../test-bank.ts'
 
 const stores = await everyStore()
 afterAll(() => Promise.all(stores.map((store) => store.close())))
@@ -11,7 +11,7 @@ afterAll(() => Promise.all(stores.map((store) => store.close())))
 /** The accounts of the house are in nearly every order, of either direction, named in any order. */
 describe.each(stores)('accounts that everybody uses, on $name', ({ database }) => {
   test('three hundred exchanges at once, both ways, with fees: all happen, and nothing deadlocks', async () => {
-    const book = await createBook(database)
+    const book = await createTestBank(database)
     const wallets: { usd: TestWallet; eur: TestWallet }[] = []
     for (let i = 0; i < 10; i++) {
       const usd = await book.wallet('USD', '100.00')
@@ -25,7 +25,7 @@ describe.each(stores)('accounts that everybody uses, on $name', ({ database }) =
       label,
       house: kind,
       currency,
-      short: 'SYSTEM.INTERNAL_ERROR',
+      insufficientFunds: 'SYSTEM.INTERNAL_ERROR',
     })
     const exchange = ({ usd, eur }: { usd: TestWallet; eur: TestWallet }, turn: number) => {
       const [source, target] = turn % 2 === 0 ? [usd, eur] : [eur, usd]
@@ -67,7 +67,7 @@ describe.each(stores)('accounts that everybody uses, on $name', ({ database }) =
   })
 
   test('sixty between two accounts at once, both ways: nothing deadlocks, and no second try has to hide it', async () => {
-    const book = await createBook(database)
+    const book = await createTestBank(database)
     const pair = [await book.wallet('USD', '100.00'), await book.wallet('USD', '100.00')]
     const move = (parties: readonly TestWallet[]) =>
       database.transaction().execute((tx) =>
@@ -91,7 +91,7 @@ describe.each(stores)('accounts that everybody uses, on $name', ({ database }) =
   })
 
   test('replicas that start at once open each account of the house once, and put in what it has for exchanges once', async () => {
-    const { ledger } = await createBook(database)
+    const { ledger } = await createTestBank(database)
     const start = async () => {
       await ledger.ensureHouseAccounts(['CHF', 'GBP'])
       await ledger.provideLiquidity([

@@ -4,25 +4,25 @@ import { createTransfer } from '../../../src/domains/transfers/contract.ts'
 import { hours, minutes } from '../../../src/kernel/index.ts'
 import { systemClock, systemIds } from '../../../src/platform/runtime/index.ts'
 import { refusalOf } from '../../domains/world.ts'
-import { type Book, createBook, type TestWallet } from '../book.ts'
 import { everyStore } from '../stores.ts'
+import { createTestBank, type TestBank, type TestWallet } from '../test-bank.ts'
 
 const stores = await everyStore()
 afterAll(() => Promise.all(stores.map((store) => store.close())))
 
 describe.each(stores)('X-Request-Id on $name', ({ name, database }) => {
-  let book: Book
+  let book: TestBank
   let a: TestWallet
   let b: TestWallet
   const caller = systemIds.next<'account'>()
   beforeAll(async () => {
-    book = await createBook(database)
+    book = await createTestBank(database)
     a = await book.wallet('USD', '100.00')
     b = await book.wallet('USD', '100.00')
   })
 
   const transfer = (requestId: string, amount = '1.00', as = caller, from = a, to = b) =>
-    book.ask(createTransfer, {
+    book.call(createTransfer, {
       as,
       workspace: from.workspace,
       requestId,
@@ -148,7 +148,7 @@ describe.each(stores)('X-Request-Id on $name', ({ name, database }) => {
 
   test('to forget answers reads none of those that still count, however many there are', async () => {
     await book.ledger.deleteExpiredResults(1_000)
-    await sql`INSERT INTO idempotency (account_biz_id, workspace_biz_id, operation, request_id, body_hash, answer, created_at)
+    await sql`INSERT INTO idempotency (account_biz_id, workspace_biz_id, operation, request_id, body_hash, result, created_at)
       SELECT gen_random_uuid(), gen_random_uuid(), 'many', n::text, '', 'null', now() FROM generate_series(1, 5000) AS n`.execute(
       database,
     )

@@ -2,8 +2,8 @@ import { afterAll, describe, expect, test } from 'vitest'
 import { createTransfer, listTransfers } from '../../../src/domains/transfers/contract.ts'
 import { systemIds } from '../../../src/platform/runtime/index.ts'
 import { refusalOf } from '../../domains/world.ts'
-import { createBook, type TestWallet } from '../book.ts'
 import { everyStore } from '../stores.ts'
+import { createTestBank, type TestWallet } from '../test-bank.ts'
 
 const stores = await everyStore()
 afterAll(() => Promise.all(stores.map((store) => store.close())))
@@ -12,10 +12,10 @@ describe.each(stores)('transfers at once on $name', ({ database }) => {
   const caller = systemIds.next<'account'>()
 
   const sending = async (options = {}) => {
-    const book = await createBook(database, options)
+    const book = await createTestBank(database, options)
     const send = (from: TestWallet, to: TestWallet, amount: string) =>
       refusalOf(
-        book.ask(createTransfer, {
+        book.call(createTransfer, {
           as: caller,
           workspace: from.workspace,
           body: { sourceWalletBizId: from.id, targetWalletBizId: to.id, amount, currency: from.currency },
@@ -70,7 +70,7 @@ describe.each(stores)('transfers at once on $name', ({ database }) => {
     const reader = async (currentPage: string) => {
       while (sent < 90) {
         const query = { pageSize: '30', currentPage }
-        const { items, pagination } = await book.ask(listTransfers, { as: caller, workspace: a.workspace, query })
+        const { items, pagination } = await book.call(listTransfers, { as: caller, workspace: a.workspace, query })
         const before = (Number(currentPage) - 1) * 30
         expect([items.length, pagination.totalRecords, pagination.hasNext]).toSatisfy(
           ([rows, total, more]: [number, number, boolean]) =>

@@ -3,8 +3,8 @@ import { afterAll, beforeEach, describe, expect, test } from 'vitest'
 import { inTransaction } from '../../../src/database/index.ts'
 import { createTransfer } from '../../../src/domains/transfers/contract.ts'
 import { systemIds } from '../../../src/platform/runtime/index.ts'
-import { createBook } from '../book.ts'
 import { everyStore } from '../stores.ts'
+import { createTestBank } from '../test-bank.ts'
 
 const stores = await everyStore()
 afterAll(() => Promise.all(stores.map((store) => store.close())))
@@ -37,11 +37,11 @@ describe.each(stores)('a race that the database gives up, on $name', ({ database
   })
 
   const sending = async () => {
-    const book = await createBook(database)
+    const book = await createTestBank(database)
     const [a, b] = [await book.wallet('USD', '10.00'), await book.wallet('USD')]
     const as = systemIds.next<'account'>()
     const body = { sourceWalletBizId: a.id, targetWalletBizId: b.id, amount: '1.00', currency: 'USD' }
-    const send = () => book.ask(createTransfer, { as, workspace: a.workspace, requestId: 'again', body })
+    const send = () => book.call(createTransfer, { as, workspace: a.workspace, requestId: 'again', body })
     return { send, left: () => book.available(a) }
   }
 

@@ -5,8 +5,8 @@ import { addMs, type Instant } from '../../../src/kernel/index.ts'
 import { Ledger, rechargeExpiry } from '../../../src/ledger/index.ts'
 import { systemIds } from '../../../src/platform/runtime/index.ts'
 import { rowsRead } from '../../harness/rows-read.ts'
-import { type Book, createBook, type TestWallet } from '../book.ts'
 import { everyStore } from '../stores.ts'
+import { createTestBank, type TestBank, type TestWallet } from '../test-bank.ts'
 
 const stores = await everyStore()
 afterAll(() => Promise.all(stores.map((store) => store.close())))
@@ -36,14 +36,14 @@ const fill = (database: Database, { id, workspace, currency }: TestWallet, from:
   })
 
 describe.each(stores)('a wallet with thousands of entries on $name', ({ database }) => {
-  let book: Book
+  let book: TestBank
   let wallet: TestWallet
   let began: Instant
   const reading = (work: (ledger: Ledger) => Promise<unknown>) =>
     rowsRead(database, (watched) => work(new Ledger({ database: watched, clock: book.clock, ids: systemIds })))
 
   beforeAll(async () => {
-    book = await createBook(database)
+    book = await createTestBank(database)
     wallet = await book.wallet('USD')
     began = book.clock.now()
     await fill(database, wallet, began)

@@ -1,19 +1,19 @@
 import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { systemIds } from '../../../src/platform/runtime/index.ts'
-import { type Book, createBook, type TestWallet } from '../book.ts'
 import { everyStore } from '../stores.ts'
+import { createTestBank, type TestBank, type TestWallet } from '../test-bank.ts'
 
 const stores = await everyStore()
 afterAll(() => Promise.all(stores.map((store) => store.close())))
 
 /** SQL that goes round the code: each statement is refused, and the book still adds up. */
 describe.each(stores)('raw SQL on $name', ({ database }) => {
-  let book: Book
+  let book: TestBank
   let a: TestWallet
   let b: TestWallet
   beforeAll(async () => {
-    book = await createBook(database)
+    book = await createTestBank(database)
     a = await book.wallet('USD', '100.00')
     b = await book.wallet('USD', '100.00')
   })

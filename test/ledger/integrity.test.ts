@@ -1,10 +1,10 @@
 import { sql } from 'kysely'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { type Discrepancy, ledgerCheckJob } from '../../../src/ledger/index.ts'
-import { createJobRunner } from '../../../src/platform/jobs/index.ts'
-import { systemIds } from '../../../src/platform/runtime/index.ts'
-import { type Book, createBook, type TestWallet } from '../book.ts'
-import { everyStore } from '../stores.ts'
+import { type Discrepancy, ledgerCheckJob } from '../../src/ledger/index.ts'
+import { createJobRunner } from '../../src/platform/jobs/index.ts'
+import { systemIds } from '../../src/platform/runtime/index.ts'
+import { everyStore } from './stores.ts'
+import { createTestBank, type TestBank, type TestWallet } from './test-bank.ts'
 
 const stores = await everyStore()
 afterAll(() => Promise.all(stores.map((store) => store.close())))
@@ -13,13 +13,13 @@ const outside = `(SELECT biz_id FROM ledger_accounts WHERE workspace_biz_id IS N
 
 /** What even a superuser's hand can do, with every trigger switched off, is found and named. */
 describe.each(stores)('verifyLedger on $name', ({ database }) => {
-  let book: Book
+  let book: TestBank
   let a: TestWallet
   /** The outside world’s account. */
   let world: string
   const order = systemIds.next()
   beforeAll(async () => {
-    book = await createBook(database)
+    book = await createTestBank(database)
   })
   beforeEach(async () => {
     a = await book.wallet('USD', '100.00')
@@ -187,7 +187,7 @@ describe.each(stores)('verifyLedger on $name', ({ database }) => {
 test('a check of the book lets others have the one connection of an embedded store between two rules', async () => {
   const embedded = stores.find(({ name }) => name === 'PGlite')
   if (!embedded) throw new Error('no embedded store')
-  const { ledger } = await createBook(embedded.database)
+  const { ledger } = await createTestBank(embedded.database)
   const ended: string[] = []
   const checking = ledger.checkInvariants().then(() => ended.push('check'))
   await sql`SELECT 1`.execute(embedded.database).then(() => ended.push('other'))

@@ -15,7 +15,7 @@ import { Ledger } from '../../src/ledger/index.ts'
 import { systemIds } from '../../src/platform/runtime/index.ts'
 import { type TestClock, testClock, walletMembers, words } from '../domains/world.ts'
 
-import { asker } from './ask.ts'
+import { handlerCaller } from './handler-caller.ts'
 
 export interface TestWallet {
   id: WalletId
@@ -30,11 +30,11 @@ const moneyOf = (text: string, currency: string): Money => {
 }
 
 /** A ledger with its domains over a store, and shorthands to set a scene. */
-export interface Book {
+export interface TestBank {
   database: Database
   clock: TestClock
   ledger: Ledger
-  ask: ReturnType<typeof asker>
+  call: ReturnType<typeof handlerCaller>
   workspace(kind?: 'LIVE' | 'SANDBOX'): Promise<WorkspaceId>
   /** A wallet with its opening funds, if any; in a workspace of its own unless one is given. */
   wallet(currency: string, funds?: string, workspace?: WorkspaceId): Promise<TestWallet>
@@ -43,7 +43,7 @@ export interface Book {
   account(): AccountId
 }
 
-export const createBook = async (database: Database, rules: Partial<TransferSettings> = {}): Promise<Book> => {
+export const createTestBank = async (database: Database, rules: Partial<TransferSettings> = {}): Promise<TestBank> => {
   const clock = testClock()
   const ids = systemIds
   const ledger = new Ledger({ database, clock, ids })
@@ -51,7 +51,7 @@ export const createBook = async (database: Database, rules: Partial<TransferSett
   const wallets = createWallets({ database, ledger, members, clock, ids, words, currencies: ['USD', 'EUR', 'JPY'] })
   const transfers = createTransfers({ ledger, words, approvalThreshold: {}, fixedFee: {}, ...rules })
 
-  const workspace: Book['workspace'] = async (kind = 'LIVE') => {
+  const workspace: TestBank['workspace'] = async (kind = 'LIVE') => {
     const id = ids.next<'workspace'>()
     const at = toDate(clock.now())
     await database
@@ -72,7 +72,7 @@ export const createBook = async (database: Database, rules: Partial<TransferSett
     return id
   }
 
-  const wallet: Book['wallet'] = async (currency, funds, given) => {
+  const wallet: TestBank['wallet'] = async (currency, funds, given) => {
     const home = given ?? (await workspace())
     const id = ids.next<'wallet'>()
     const at = clock.now()
@@ -95,7 +95,7 @@ export const createBook = async (database: Database, rules: Partial<TransferSett
     database,
     clock,
     ledger,
-    ask: asker([wallets.handlers, transfers.handlers], clock),
+    call: handlerCaller([wallets.handlers, transfers.handlers], clock),
     workspace,
     wallet,
     available: async ({ id, workspace: home }) => {

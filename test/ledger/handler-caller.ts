@@ -14,7 +14,7 @@ import { systemIds } from '../../src/platform/runtime/index.ts'
 import { callerOf, type ReplyOf } from '../domains/world.ts'
 import { facts, taken } from '../harness/facts.ts'
 
-export interface Asking {
+export interface HandlerRequest {
   as: AccountId
   workspace?: WorkspaceId
   params?: Record<string, string>
@@ -24,9 +24,9 @@ export interface Asking {
 }
 
 /** Calls handlers as the pipeline does after its stages: input and reply pass through the operation's schemas. */
-export const asker =
+export const handlerCaller =
   (tables: readonly HandlerTable[], clock: Clock) =>
-  async <O extends Operation>(operation: O, asking: Asking): Promise<ReplyOf<O>> => {
+  async <O extends Operation>(operation: O, asking: HandlerRequest): Promise<ReplyOf<O>> => {
     const handler = tables.map((table) => table.get(operation.id)).find((one): one is AnyHandler => one !== undefined)
     if (!handler) throw new Error(`no handler for ${operation.id}`)
     const { as, workspace, params = {}, query = {}, body, requestId = systemIds.next() } = asking
