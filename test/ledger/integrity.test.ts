@@ -13,16 +13,16 @@ const outside = `(SELECT biz_id FROM ledger_accounts WHERE workspace_biz_id IS N
 
 /** What even a superuser's hand can do, with every trigger switched off, is found and named. */
 describe.each(stores)('verifyLedger on $name', ({ database }) => {
-  let book: TestBank
+  let bank: TestBank
   let a: TestWallet
   /** The outside world’s account. */
   let world: string
   const order = systemIds.next()
   beforeAll(async () => {
-    book = await createTestBank(database)
+    bank = await createTestBank(database)
   })
   beforeEach(async () => {
-    a = await book.wallet('USD', '100.00')
+    a = await bank.wallet('USD', '100.00')
     const { rows } = await sql<{ biz_id: string }>`${sql.raw(outside)}`.execute(database)
     world = rows[0]?.biz_id ?? ''
   })
@@ -33,7 +33,7 @@ describe.each(stores)('verifyLedger on $name', ({ database }) => {
       .execute(async (tx) => {
         await sql`SET LOCAL session_replication_role = replica`.execute(tx)
         for (const statement of statements) await sql.raw(statement).execute(tx)
-        throw await book.ledger.within(tx).verifyLedger()
+        throw await bank.ledger.within(tx).verifyLedger()
       })
       .catch((found: unknown) => found)
 
@@ -59,59 +59,55 @@ describe.each(stores)('verifyLedger on $name', ({ database }) => {
 
   test.each<[string, (a: TestWallet) => string, () => string]>([
     [
-      'entries of a currency sum to nothing',
+      'entries of a currency sum to zero',
       ({ id }) => `DELETE FROM ledger_entries WHERE account_biz_id = '${id}'`,
       () => 'USD',
     ],
     [
-      'entries follow one another',
+      'entries of an account are consecutive',
       ({ id }) => `UPDATE ledger_entries SET balance_after = 1 WHERE account_biz_id = '${id}'`,
       () => `${a.id} 1`,
     ],
     [
-      'entries follow one another',
+      'entries of an account are consecutive',
       ({ id }) => `UPDATE ledger_entries SET sequence = 2 WHERE account_biz_id = '${id}'`,
       () => `${a.id} 2`,
     ],
     [
-      'entries follow one another',
+      'entries of an account are consecutive',
       () => `UPDATE ledger_entries SET created_at = '2001-01-01Z' WHERE account_biz_id = ${outside} AND sequence = 2`,
       () => `${world} 2`,
     ],
     [
-      'a balance is the sum of its entries',
+      'balance equals the sum of entries',
       ({ id }) => `UPDATE ledger_accounts SET balance = 1 WHERE biz_id = '${id}'`,
       own,
     ],
     [
-      'a balance is the sum of its entries',
+      'balance equals the sum of entries',
       ({ id }) => `UPDATE ledger_accounts SET currency = 'EUR' WHERE biz_id = '${id}'`,
       own,
     ],
     [
-      'a balance is the sum of its entries',
+      'balance equals the sum of entries',
       ({ id }) => `UPDATE ledger_accounts SET sequence = 7 WHERE biz_id = '${id}'`,
       own,
     ],
-    ['an entry has its account', ({ id }) => `DELETE FROM ledger_accounts WHERE biz_id = '${id}'`, own],
+    ['every entry has an account', ({ id }) => `DELETE FROM ledger_accounts WHERE biz_id = '${id}'`, own],
     [
-      'held funds are the sum of open holds',
+      'held amount equals the open holds',
       ({ id }) => `UPDATE ledger_accounts SET held = 1 WHERE biz_id = '${id}'`,
       own,
     ],
     [
-      'nothing available is negative',
+      'available funds are not negative',
       ({ id, workspace }) => held(workspace, `'${id}'`, 10_001, 'PENDING_APPROVAL'),
       own,
     ],
-    ['nothing available is negative', ({ workspace }) => held(workspace, outside, 1, 'PENDING_APPROVAL'), outsides],
+    ['available funds are not negative', ({ workspace }) => held(workspace, outside, 1, 'PENDING_APPROVAL'), outsides],
+    ['ended orders have no open holds', ({ id, workspace }) => held(workspace, `'${id}'`, 10_000, 'COMPLETED'), orders],
     [
-      'an order that has ended holds nothing',
-      ({ id, workspace }) => held(workspace, `'${id}'`, 10_000, 'COMPLETED'),
-      orders,
-    ],
-    [
-      'an order stands where its history ends',
+      'order status equals the last history entry',
       ({ workspace }) =>
         `DO $$ BEGIN
            ALTER TABLE orders DROP CONSTRAINT orders_history;
@@ -122,12 +118,12 @@ describe.each(stores)('verifyLedger on $name', ({ database }) => {
     ],
   ])('%s: the first discrepancy is named', async (rule, statement, subject) => {
     expect(await after(statement(a))).toEqual({ rule, violations: 1, subject: subject() })
-    expect(await book.ledger.verifyLedger()).toBeNull()
+    expect(await bank.ledger.verifyLedger()).toBeNull()
   })
 
   test('money of the house in a sandbox is named', async () => {
     const house = `(SELECT biz_id FROM ledger_accounts WHERE workspace_biz_id IS NULL AND kind = 'CLEARING' AND currency = 'USD')`
-    const play = await book.wallet('USD', undefined, await book.workspace('SANDBOX'))
+    const play = await bank.wallet('USD', undefined, await bank.workspace('SANDBOX'))
     const transaction = systemIds.next()
     const entry = (account: string, amount: number) =>
       `(${account}, '${systemIds.next()}', '${transaction}', 'USD', ${amount}, 'OPENING', '2027-01-01Z')`
@@ -138,18 +134,18 @@ describe.each(stores)('verifyLedger on $name', ({ database }) => {
            VALUES ${entry(house, -5)}, ${entry(`'${play.id}'`, 5)}`,
         )
         .execute(tx)
-      throw await book.ledger.within(tx).verifyLedger()
+      throw await bank.ledger.within(tx).verifyLedger()
     })
-    await expect(mixed).rejects.toEqual({ rule: 'play money stays among sandboxes', subject: 'USD', violations: 1 })
+    await expect(mixed).rejects.toEqual({ rule: 'sandbox balances sum to zero', subject: 'USD', violations: 1 })
   })
 
   test('entries that only cancel out across transactions are named', async () => {
     const moved = `UPDATE ledger_entries SET transaction_biz_id = '${systemIds.next()}' WHERE account_biz_id = '${a.id}'`
-    expect(await after(moved)).toMatchObject({ rule: 'entries of a transaction sum to nothing', violations: 2 })
+    expect(await after(moved)).toMatchObject({ rule: 'entries of a transaction sum to zero', violations: 2 })
   })
 
   test('one replica checks in an interval, and what it finds every other can read; a check that fails changes nothing', async () => {
-    const { ledger, clock } = book
+    const { ledger, clock } = bank
     let checks = 0
     const replica = (found: Discrepancy | null | Error) =>
       createJobRunner({

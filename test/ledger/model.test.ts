@@ -3,7 +3,7 @@ import { afterAll, describe, expect, test } from 'vitest'
 import { approveTransfer, createTransfer, rejectTransfer } from '../../src/domains/transfers/contract.ts'
 import { systemIds } from '../../src/platform/runtime/index.ts'
 import { refusalOf } from '../domains/world.ts'
-import { type Answered, type Command, explained, opened, type Transfer } from './model.ts'
+import { type Command, explained, type Outcome, opened, type Transfer } from './model.ts'
 import { everyStore } from './stores.ts'
 import { createTestBank, type TestWallet } from './test-bank.ts'
 
@@ -32,20 +32,20 @@ describe.each(stores)('the book on $name', ({ name, database }) => {
   const maker = systemIds.next<'account'>()
   const checker = systemIds.next<'account'>()
 
-  const openBook = async () => {
-    const book = await createTestBank(database, {
+  const openBank = async () => {
+    const bank = await createTestBank(database, {
       approvalThreshold: { JPY: terms.limit.toString() },
       fixedFee: { JPY: terms.fee.toString() },
     })
-    const { call: ask, clock, ledger } = book
+    const { call, clock, ledger } = bank
     const send = async ({ from, to, amount }: Transfer, real: TestWallet[]): Promise<string> => {
       const [source, target] = [real[from], real[to]]
       if (!source || !target) throw new RangeError(`wallet ${from} or ${to}`)
       const ends = { sourceWalletBizId: source.id, targetWalletBizId: target.id }
       const body = { ...ends, amount: amount.toString(), currency: 'JPY' }
-      return (await ask(createTransfer, { as: maker, workspace: source.workspace, body })).bizId
+      return (await call(createTransfer, { as: maker, workspace: source.workspace, body })).bizId
     }
-    const carryOut = async (command: Command, real: TestWallet[]): Promise<Answered> => {
+    const execute = async (command: Command, real: TestWallet[]): Promise<Outcome> => {
       let order = ''
       const { kind } = command
       if (kind === 'send') {
@@ -59,7 +59,9 @@ describe.each(stores)('the book on $name', ({ name, database }) => {
       if ('order' in command) {
         const asking = { as: checker, params: { order_id: command.order } }
         const deciding =
-          kind === 'approve' ? ask(approveTransfer, asking) : ask(rejectTransfer, { ...asking, body: { reason: 'no' } })
+          kind === 'approve'
+            ? call(approveTransfer, asking)
+            : call(rejectTransfer, { ...asking, body: { reason: 'no' } })
         return { command, order, answer: await refusalOf(deciding) }
       }
       const wallet = real[command.wallet]
@@ -68,11 +70,11 @@ describe.each(stores)('the book on $name', ({ name, database }) => {
       const moved = await ledger.changeWalletStatus({ wallet: wallet.id, from, to, at: clock.now() })
       return { command, order, answer: moved ? 'none' : 'STATE.CONFLICT' }
     }
-    return { ...book, carryOut }
+    return { ...bank, execute }
   }
 
   test('any course of commands, several at once, leaves what a plain model has after them in some order', async () => {
-    const { clock, ledger, wallet, carryOut } = await openBook()
+    const { clock, ledger, wallet, execute } = await openBank()
     const houseFees = async (): Promise<bigint> => {
       const fees = database.selectFrom('ledger_accounts').where('kind', '=', 'FEE').where('currency', '=', 'JPY')
       return (await fees.select('balance').executeTakeFirst())?.balance ?? 0n
@@ -89,7 +91,7 @@ describe.each(stores)('the book on $name', ({ name, database }) => {
           const order = orders[one.nth % Math.max(orders.length, 1)]
           return order === undefined ? [] : [{ kind: one.kind, order }]
         })
-        const answered = await Promise.all(commands.map((command) => carryOut(command, real)))
+        const answered = await Promise.all(commands.map((command) => execute(command, real)))
         const next = explained(state, answered, terms)
         if (!next) throw new Error(`in no order are these the answers: ${answered.map(({ answer }) => answer)}`)
         state = next

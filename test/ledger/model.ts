@@ -11,7 +11,7 @@ export type Command =
   | { kind: 'freeze' | 'unfreeze'; wallet: number }
 
 /** What a command was answered: the code of its refusal or `none`, and the order that it made. */
-export interface Answered {
+export interface Outcome {
   command: Command
   answer: string
   order: string
@@ -74,7 +74,7 @@ const decided = (state: State, kind: 'approve' | 'reject', order: string, terms:
 }
 
 /** What a command leads to, or is refused with. */
-const after = (state: State, { command, order }: Answered, terms: Terms): string | State => {
+const after = (state: State, { command, order }: Outcome, terms: Terms): string | State => {
   if (command.kind === 'send') return sent(state, order, command, terms)
   if ('order' in command) return decided(state, command.kind, command.order, terms)
   const frozen = command.kind === 'freeze'
@@ -86,7 +86,7 @@ const after = (state: State, { command, order }: Answered, terms: Terms): string
  * Where commands that ran at once have led to, by an order, one after the other, in which each has the answer that it
  * was given; undefined where there is none.
  */
-export const explained = (state: State, at: readonly Answered[], terms: Terms): State | undefined => {
+export const explained = (state: State, at: readonly Outcome[], terms: Terms): State | undefined => {
   if (at.length === 0) return state
   for (const one of at) {
     const next = after(state, one, terms)

@@ -38,7 +38,7 @@ export const accounts = [
     FOREIGN KEY (workspace_biz_id, biz_id, currency) REFERENCES ledger_accounts (workspace_biz_id, biz_id, currency)
   )`,
   `CREATE UNIQUE INDEX wallets_one_default ON wallets (workspace_biz_id, currency) WHERE is_default`,
-  `CREATE FUNCTION ledger_refuse() RETURNS trigger LANGUAGE plpgsql AS $$
+  `CREATE FUNCTION ledger_reject() RETURNS trigger LANGUAGE plpgsql AS $$
   BEGIN
     RAISE EXCEPTION '% on % is refused: the book is append-only', TG_OP, TG_TABLE_NAME
       USING ERRCODE = 'integrity_constraint_violation';
@@ -83,6 +83,6 @@ export const accounts = [
   // Skips the updates by the triggers of entries and holds. In a WHEN condition the depth is one less than in the body.
   `CREATE TRIGGER ledger_accounts_guard BEFORE UPDATE ON ledger_accounts
     FOR EACH ROW WHEN (pg_trigger_depth() < 1) EXECUTE FUNCTION ledger_accounts_guard()`,
-  `CREATE TRIGGER ledger_accounts_keep BEFORE DELETE OR TRUNCATE ON ledger_accounts
-    FOR EACH STATEMENT EXECUTE FUNCTION ledger_refuse()`,
+  `CREATE TRIGGER ledger_accounts_append_only BEFORE DELETE OR TRUNCATE ON ledger_accounts
+    FOR EACH STATEMENT EXECUTE FUNCTION ledger_reject()`,
 ]

@@ -50,6 +50,6 @@ export const holds = [
   END $$`,
   `CREATE TRIGGER ledger_holds_apply AFTER INSERT OR UPDATE ON ledger_holds
     FOR EACH ROW EXECUTE FUNCTION ledger_holds_apply()`,
-  `CREATE TRIGGER ledger_holds_keep BEFORE DELETE OR TRUNCATE ON ledger_holds
-    FOR EACH STATEMENT EXECUTE FUNCTION ledger_refuse()`,
+  `CREATE TRIGGER ledger_holds_append_only BEFORE DELETE OR TRUNCATE ON ledger_holds
+    FOR EACH STATEMENT EXECUTE FUNCTION ledger_reject()`,
 ]

@@ -69,7 +69,7 @@ export const orders = [
     RETURN NEW;
   END $$`,
   `CREATE TRIGGER orders_guard BEFORE UPDATE ON orders FOR EACH ROW EXECUTE FUNCTION orders_guard()`,
-  `CREATE TRIGGER orders_keep BEFORE DELETE OR TRUNCATE ON orders FOR EACH STATEMENT EXECUTE FUNCTION ledger_refuse()`,
+  `CREATE TRIGGER orders_append_only BEFORE DELETE OR TRUNCATE ON orders FOR EACH STATEMENT EXECUTE FUNCTION ledger_reject()`,
   `CREATE FUNCTION orders_history_guard() RETURNS trigger LANGUAGE plpgsql AS $$
   BEGIN
     FOR i IN 0 .. jsonb_array_length(OLD.history) - 1 LOOP

@@ -16,8 +16,8 @@ const quoteLifeMs = 30_000
 const share = { numerator: 0n, denominator: 1n }
 
 const bench = async (database: Database, kind: 'LIVE' | 'SANDBOX', currencies = ['USD', 'EUR']) => {
-  const book = await createTestBank(database)
-  const { ledger, clock } = book
+  const bank = await createTestBank(database)
+  const { ledger, clock } = bank
   const rates = { list: () => [{ source: 'USD', target: 'EUR', rate: '0.8', asOf: clock.now() }] }
   const terms = { spread: share, feeRate: share, quoteLifeMs }
   const { handlers } = createExchanges({
@@ -31,7 +31,7 @@ const bench = async (database: Database, kind: 'LIVE' | 'SANDBOX', currencies = 
     terms,
     expiryMs: 60_000,
   })
-  const workspace = await book.workspace(kind)
+  const workspace = await bank.workspace(kind)
   const open = async (currency: string, isDefault = true) => {
     const wallet = systemIds.next<'wallet'>()
     const made = { bizId: wallet, workspaceBizId: workspace, walletName: currency, currency, isDefault }
@@ -44,7 +44,7 @@ const bench = async (database: Database, kind: 'LIVE' | 'SANDBOX', currencies = 
   await ledger.fundWallet({ wallet, workspace, amount: { minor: 100_000n, currency: 'USD' }, actor: null })
   const as = { as: systemIds.next<'account'>(), workspace }
   const operator = systemIds.next<'account'>()
-  const ask = handlerCaller([handlers], clock)
+  const call = handlerCaller([handlers], clock)
   const pair = { sourceCurrency: 'USD', targetCurrency: 'EUR' }
   const totalOf = async (id: WalletId) => (await ledger.readBalance({ wallet: id, workspace }))?.total.minor
   return {
@@ -54,13 +54,13 @@ const bench = async (database: Database, kind: 'LIVE' | 'SANDBOX', currencies = 
     wallets: { source: wallet, target },
     move: (wallet: WalletId, from: 'ACTIVE' | 'FROZEN', to: 'ACTIVE' | 'FROZEN') =>
       ledger.changeWalletStatus({ wallet, from, to, at: clock.now() }),
-    quote: () => ask(contract.quoteExchange, { ...as, body: { ...pair, amount: '1.00', fixedSide: 'SOURCE' } }),
+    quote: () => call(contract.quoteExchange, { ...as, body: { ...pair, amount: '1.00', fixedSide: 'SOURCE' } }),
     setRate: (body: Record<'sourceCurrency' | 'targetCurrency' | 'rate', string>) =>
-      ask(contract.setExchangeRate, { as: operator, body }),
-    listRates: () => ask(contract.listExchangeRates, { as: as.as }),
+      call(contract.setExchangeRate, { as: operator, body }),
+    listRates: () => call(contract.listExchangeRates, { as: as.as }),
     status: async (quote_id: string) =>
-      (await ask(contract.readExchangeQuote, { ...as, params: { quote_id } })).quoteStatus.code,
-    exchange: (quoteBizId: string) => refusalOf(ask(contract.createExchange, { ...as, body: { quoteBizId } })),
+      (await call(contract.readExchangeQuote, { ...as, params: { quote_id } })).quoteStatus.code,
+    exchange: (quoteBizId: string) => refusalOf(call(contract.createExchange, { ...as, body: { quoteBizId } })),
     open,
     /** Whatever the service would have looked at: an order of the quote, written as somebody says. */
     order: async (
@@ -83,7 +83,7 @@ const bench = async (database: Database, kind: 'LIVE' | 'SANDBOX', currencies = 
         })
         .then(() => 'made', sqlState)
     },
-    elsewhere: () => book.workspace('SANDBOX'),
+    elsewhere: () => bank.workspace('SANDBOX'),
   }
 }
 

@@ -16,23 +16,23 @@ afterAll(() => Promise.all(stores.map((store) => store.close())))
 const lifeMs = 60_000
 
 const bench = async ({ database }: TestStore) => {
-  const book = await createTestBank(database)
-  const { ledger, clock } = book
+  const bank = await createTestBank(database)
+  const { ledger, clock } = bank
   const card = { channelCode: 'CARD', channelName: 'Card', channelType: 'CARD', proofRequired: false } as const
-  const bank = { channelCode: 'BANK', channelName: 'Bank', channelType: 'BANK', proofRequired: false } as const
+  const transfer = { channelCode: 'BANK', channelName: 'Bank', channelType: 'BANK', proofRequired: false } as const
   const terms = { currency: 'USD', minAmount: '1', maxAmount: '100', dailyMax: '100', fixedFee: '0', feeRate: '0' }
   const { handlers } = createRecharges({
     ledger,
     clock,
     words,
-    settings: { lifeMs, channels: [card, bank].map((channel) => ({ ...channel, ...terms, enabled: true })) },
+    settings: { lifeMs, channels: [card, transfer].map((channel) => ({ ...channel, ...terms, enabled: true })) },
     expiryMs: 600_000,
     database,
     blobs: await openBlobs({ kind: 'disk' }, tmpdir()),
     fileOf: async () => undefined,
     isProof: () => true,
   })
-  const [wallet, as, ask] = [await book.wallet('USD'), book.account(), handlerCaller([handlers], clock)]
+  const [wallet, as, call] = [await bank.wallet('USD'), bank.account(), handlerCaller([handlers], clock)]
   const { workspace } = wallet
   const body = (amount: string, channelCode = 'CARD') => ({ walletBizId: wallet.id, channelCode, amount })
   return {
@@ -44,12 +44,12 @@ const bench = async ({ database }: TestStore) => {
         database,
       ),
     quote: (amount: string, channelCode?: string) =>
-      ask(contract.quoteRecharge, { as, workspace, body: body(amount, channelCode) }),
+      call(contract.quoteRecharge, { as, workspace, body: body(amount, channelCode) }),
     create: (amount: string) =>
-      ask(contract.createRecharge, { as, workspace, requestId: systemIds.next(), body: body(amount) }),
+      call(contract.createRecharge, { as, workspace, requestId: systemIds.next(), body: body(amount) }),
     cancel: (recharge_id: string) =>
-      ask(contract.cancelRecharge, { as, workspace, params: { recharge_id }, body: { cancelReason: 'no more' } }),
-    read: (recharge_id: string) => ask(contract.readRecharge, { as, workspace, params: { recharge_id } }),
+      call(contract.cancelRecharge, { as, workspace, params: { recharge_id }, body: { cancelReason: 'no more' } }),
+    read: (recharge_id: string) => call(contract.readRecharge, { as, workspace, params: { recharge_id } }),
   }
 }
 

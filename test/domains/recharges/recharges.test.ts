@@ -16,8 +16,8 @@ describe('recharges in the store', () => {
   const lifeMs = 60_000
   const bench = async () => {
     const { database, close } = await testDatabase()
-    const book = await createTestBank(database)
-    const { ledger, clock } = book
+    const bank = await createTestBank(database)
+    const { ledger, clock } = bank
     const channel = {
       channelCode: 'TOKEN',
       channelName: 'Token',
@@ -41,8 +41,8 @@ describe('recharges in the store', () => {
       fileOf: async () => ({ key: 'x', fileName: 'x', contentType: 'application/pdf', sizeBytes: 1, sha256: '' }),
       isProof: () => true,
     })
-    const wallet = await book.wallet('USD')
-    return { ...book, wallet, jobs, close, ask: handlerCaller([handlers], clock) }
+    const wallet = await bank.wallet('USD')
+    return { ...bank, wallet, jobs, close, call: handlerCaller([handlers], clock) }
   }
   let world: Awaited<ReturnType<typeof bench>>
   const [maker, checker] = [systemIds.next<'account'>(), systemIds.next<'account'>()]
@@ -52,7 +52,7 @@ describe('recharges in the store', () => {
   afterAll(() => world?.close())
   const as = () => ({ as: maker, workspace: world.wallet.workspace })
   const create = (requestId: string = systemIds.next()) =>
-    world.ask(contract.createRecharge, {
+    world.call(contract.createRecharge, {
       ...as(),
       requestId,
       body: { walletBizId: world.wallet.id, channelCode: 'TOKEN', amount: '10.00' },
@@ -62,29 +62,29 @@ describe('recharges in the store', () => {
 
   test('maker-checker 403 ACCESS.PERMISSION_DENIED: nobody decides over their own', async () => {
     const { bizId } = await create()
-    expect(await refusalOf(world.ask(contract.confirmRecharge, { as: maker, ...on(bizId) }))).toBe(
+    expect(await refusalOf(world.call(contract.confirmRecharge, { as: maker, ...on(bizId) }))).toBe(
       'ACCESS.PERMISSION_DENIED',
     )
     const body = { fileBizId: systemIds.next() }
-    await world.ask(contract.submitRechargeProof, { ...as(), ...on(bizId), body })
+    await world.call(contract.submitRechargeProof, { ...as(), ...on(bizId), body })
     for (const refused of [
-      world.ask(contract.confirmRecharge, { as: maker, ...on(bizId) }),
-      world.ask(contract.rejectRecharge, { as: maker, ...on(bizId), body: reason }),
+      world.call(contract.confirmRecharge, { as: maker, ...on(bizId) }),
+      world.call(contract.rejectRecharge, { as: maker, ...on(bizId), body: reason }),
     ])
       expect(await refusalOf(refused)).toBe('ACCESS.PERMISSION_DENIED')
-    await world.ask(contract.confirmRecharge, { as: checker, ...on(bizId) })
+    await world.call(contract.confirmRecharge, { as: checker, ...on(bizId) })
     expect(await world.available(world.wallet)).toBe('10.00')
   })
 
   test('EXPIRED at its very instant, before any job: shown, filtered and refused so; a proof stops the time', async () => {
-    const { ask, clock } = world
+    const { call, clock } = world
     const requestId = systemIds.next()
     const first = await create(requestId)
     const shown = await create()
-    await ask(contract.submitRechargeProof, { ...as(), ...on(shown.bizId), body: { fileBizId: systemIds.next() } })
-    const read = (id = first.bizId) => ask(contract.readRecharge, { ...as(), ...on(id) })
+    await call(contract.submitRechargeProof, { ...as(), ...on(shown.bizId), body: { fileBizId: systemIds.next() } })
+    const read = (id = first.bizId) => call(contract.readRecharge, { ...as(), ...on(id) })
     const listed = async (rechargeStatus: string) =>
-      (await ask(contract.listRecharges, { ...as(), query: { rechargeStatus } })).items.map(({ bizId }) => bizId)
+      (await call(contract.listRecharges, { ...as(), query: { rechargeStatus } })).items.map(({ bizId }) => bizId)
     clock.advance(lifeMs - 1)
     expect((await read()).rechargeStatus.code).toBe('PENDING_PAYMENT')
     expect(await listed('EXPIRED')).toEqual([])
@@ -94,15 +94,15 @@ describe('recharges in the store', () => {
     expect(unswept.statusHistory.at(-1)).toMatchObject({ status: { code: 'EXPIRED' }, at: first.expiresAt })
     expect(unswept.updatedAt).toBe(first.expiresAt)
     const lastChanged = async () =>
-      (await ask(contract.listRecharges, { ...as(), query: { sortBy: 'updatedAt', pageSize: '1' } })).items[0]
+      (await call(contract.listRecharges, { ...as(), query: { sortBy: 'updatedAt', pageSize: '1' } })).items[0]
     expect(await lastChanged()).toMatchObject({ bizId: first.bizId, updatedAt: first.expiresAt })
     expect(await listed('EXPIRED')).toEqual([first.bizId])
     expect(await listed('PENDING_PAYMENT')).toEqual([])
     const body = { fileBizId: systemIds.next() }
     for (const refused of [
-      ask(contract.cancelRecharge, { ...as(), ...on(first.bizId), body: cancelReason }),
-      ask(contract.submitRechargeProof, { ...as(), ...on(first.bizId), body }),
-      ask(contract.confirmRecharge, { as: checker, ...on(first.bizId) }),
+      call(contract.cancelRecharge, { ...as(), ...on(first.bizId), body: cancelReason }),
+      call(contract.submitRechargeProof, { ...as(), ...on(first.bizId), body }),
+      call(contract.confirmRecharge, { as: checker, ...on(first.bizId) }),
     ])
       expect(await refusalOf(refused)).toBe('STATE.CONFLICT')
     expect(await create(requestId)).toEqual(first)

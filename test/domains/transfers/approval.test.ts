@@ -15,27 +15,27 @@ const stores = await everyStore()
 afterAll(() => Promise.all(stores.map((store) => store.close())))
 
 describe.each(stores)('transfers that wait for approval on $name', ({ database }) => {
-  let book: TestBank
+  let bank: TestBank
   const maker = systemIds.next<'account'>()
   const checker = systemIds.next<'account'>()
   beforeAll(async () => {
-    book = await createTestBank(database, { approvalThreshold: { USD: '50' }, fixedFee: { USD: '1' } })
+    bank = await createTestBank(database, { approvalThreshold: { USD: '50' }, fixedFee: { USD: '1' } })
   })
 
   const pair = async (funds: string): Promise<[TestWallet, TestWallet]> => [
-    await book.wallet('USD', funds),
-    await book.wallet('USD'),
+    await bank.wallet('USD', funds),
+    await bank.wallet('USD'),
   ]
   const transfer = ([a, b]: [TestWallet, TestWallet], amount: string) =>
-    book.call(contract.createTransfer, {
+    bank.call(contract.createTransfer, {
       as: maker,
       workspace: a.workspace,
       body: { sourceWalletBizId: a.id, targetWalletBizId: b.id, amount, currency: 'USD' },
     })
   const approve = (order_id: string, as = checker, requestId?: string) =>
-    book.call(contract.approveTransfer, { as, params: { order_id }, ...(requestId ? { requestId } : {}) })
+    bank.call(contract.approveTransfer, { as, params: { order_id }, ...(requestId ? { requestId } : {}) })
   const reject = (order_id: string, as = checker) =>
-    book.call(contract.rejectTransfer, { as, params: { order_id }, body: { reason: 'looks wrong' } })
+    bank.call(contract.rejectTransfer, { as, params: { order_id }, body: { reason: 'looks wrong' } })
 
   test('below the threshold nobody is asked', async () => {
     expect((await transfer(await pair('60.00'), '49.99')).transferStatus.code).toBe('COMPLETED')
@@ -45,48 +45,48 @@ describe.each(stores)('transfers that wait for approval on $name', ({ database }
     const wallets = await pair('60.00')
     const order = await transfer(wallets, '50.00')
     expect(order).toMatchObject({ transferStatus: { code: 'PENDING_APPROVAL' }, completedAt: null })
-    const balance = await book.ledger.readBalance({ wallet: wallets[0].id, workspace: wallets[0].workspace })
+    const balance = await bank.ledger.readBalance({ wallet: wallets[0].id, workspace: wallets[0].workspace })
     expect(balance).toMatchObject({ total: { minor: 6000n }, held: { minor: 5100n }, available: { minor: 900n } })
     expect(await refusalOf(transfer(wallets, '9.00'))).toBe('WALLET.INSUFFICIENT_FUNDS')
-    const pending = await book.call(contract.listPendingTransfers, { as: checker })
+    const pending = await bank.call(contract.listPendingTransfers, { as: checker })
     expect(pending.items.map((one) => one.bizId)).toContain(order.bizId)
   })
 
   test('approve captures what is held, once', async () => {
     const wallets = await pair('51.00')
     const { bizId } = await transfer(wallets, '50.00')
-    book.clock.advance(1_000)
+    bank.clock.advance(1_000)
     const approved = await approve(bizId, checker, 'approval-1')
-    const updatedAt = toIso(book.clock.now())
+    const updatedAt = toIso(bank.clock.now())
     expect(approved).toMatchObject({ version: 2, updatedAt, transferStatus: { code: 'COMPLETED' } })
     expect(approved.statusHistory.map((step) => [step.status.code, step.actorBizId])).toEqual([
       ['PENDING_APPROVAL', maker],
       ['PROCESSING', checker],
       ['COMPLETED', checker],
     ])
-    expect(await book.available(wallets[1])).toBe('50.00')
+    expect(await bank.available(wallets[1])).toBe('50.00')
     expect(await approve(bizId, checker, 'approval-1')).toEqual(approved)
     expect(await refusalOf(approve(bizId))).toBe('STATE.CONFLICT')
     expect(await refusalOf(reject(bizId))).toBe('STATE.CONFLICT')
-    expect(await book.available(wallets[1])).toBe('50.00')
+    expect(await bank.available(wallets[1])).toBe('50.00')
   })
 
   test('reject gives the funds back, a frozen wallet’s too', async () => {
     const wallets = await pair('51.00')
     const { bizId } = await transfer(wallets, '50.00')
-    await book.ledger.changeWalletStatus({ wallet: wallets[0].id, from: 'ACTIVE', to: 'FROZEN', at: book.clock.now() })
+    await bank.ledger.changeWalletStatus({ wallet: wallets[0].id, from: 'ACTIVE', to: 'FROZEN', at: bank.clock.now() })
     expect(await refusalOf(approve(bizId))).toBe('WALLET.NOT_ACTIVE')
     const rejected = await reject(bizId)
     expect(rejected).toMatchObject({ transferStatus: { code: 'FAILED' }, failureCode: 'APPROVAL_REJECTED' })
     expect(rejected.statusHistory.at(-1)).toMatchObject({ actorBizId: checker, reason: 'looks wrong' })
-    expect(await book.available(wallets[0])).toBe('51.00')
+    expect(await bank.available(wallets[0])).toBe('51.00')
     expect(await refusalOf(reject(bizId))).toBe('STATE.CONFLICT')
   })
 
   const exported = async (workspace: WorkspaceId, asOf: Instant | null): Promise<unknown[]> => {
     const all = { walletId: undefined, status: undefined, data: {}, from: undefined, to: undefined }
-    const asked = { ...all, workspace, asOf, now: book.clock.now() }
-    const rows = await Array.fromAsync(orderSource(book.ledger, orderKinds.TRANSFERS, asked, 10).rows)
+    const asked = { ...all, workspace, asOf, now: bank.clock.now() }
+    const rows = await Array.fromAsync(orderSource(bank.ledger, orderKinds.TRANSFERS, asked, 10).rows)
     return rows.map((row) => row.bizId)
   }
 
@@ -96,28 +96,28 @@ describe.each(stores)('transfers that wait for approval on $name', ({ database }
     const refused = await transfer([source, target], '50.00')
     const seenBy = async ({ id: wallet_id, workspace }: TestWallet) => {
       const lists = [
-        await book.call(contract.listTransfers, { as: maker, workspace }),
-        await book.call(contract.listTransfers, { as: maker, workspace, query: { walletId: wallet_id } }),
-        await book.call(contract.listWalletTransfers, { as: maker, workspace, params: { wallet_id } }),
+        await bank.call(contract.listTransfers, { as: maker, workspace }),
+        await bank.call(contract.listTransfers, { as: maker, workspace, query: { walletId: wallet_id } }),
+        await bank.call(contract.listWalletTransfers, { as: maker, workspace, params: { wallet_id } }),
       ]
       return [...lists.map(({ items }) => items.map((one) => one.bizId)), await exported(workspace, null)]
     }
     const read = (order_id: string) =>
-      refusalOf(book.call(contract.readTransfer, { as: maker, workspace: target.workspace, params: { order_id } }))
+      refusalOf(bank.call(contract.readTransfer, { as: maker, workspace: target.workspace, params: { order_id } }))
     const asked = (order_id: string) =>
       refusalOf(
-        book.call(contract.isTransferCompleted, { as: maker, workspace: target.workspace, params: { order_id } }),
+        bank.call(contract.isTransferCompleted, { as: maker, workspace: target.workspace, params: { order_id } }),
       )
 
     expect(await seenBy(target)).toEqual([[], [], [], []])
     for (const { bizId } of [waiting, refused])
       expect([await read(bizId), await asked(bizId)]).toEqual(['RESOURCE.NOT_FOUND', 'RESOURCE.NOT_FOUND'])
     const query = { workspaceId: target.workspace }
-    const pending = await book.call(contract.listPendingTransfers, { as: checker, query })
+    const pending = await bank.call(contract.listPendingTransfers, { as: checker, query })
     expect(pending.items.map((one) => one.bizId).toSorted()).toEqual([waiting.bizId, refused.bizId].toSorted())
 
-    const before = book.clock.now()
-    book.clock.advance(1_000)
+    const before = bank.clock.now()
+    bank.clock.advance(1_000)
     await approve(waiting.bizId)
     await reject(refused.bizId)
     expect(await seenBy(target)).toEqual([[waiting.bizId], [waiting.bizId], [waiting.bizId], [waiting.bizId]])
@@ -144,14 +144,14 @@ describe.each(stores)('transfers that wait for approval on $name', ({ database }
     const { bizId } = await transfer(await pair('51.00'), '50.00')
     const move = (type: OrderType, workspace: WorkspaceId | null) =>
       refusalOf(
-        book.ledger.execute({
+        bank.ledger.execute({
           actor: checker,
           parties: [],
           move: { ...rejecting, id: bizIdOf<'order'>(bizId), type, workspace },
         }),
       )
     expect(await move('WITHDRAWAL', null)).toBe('RESOURCE.NOT_FOUND')
-    expect(await move('TRANSFER', await book.workspace())).toBe('RESOURCE.NOT_FOUND')
+    expect(await move('TRANSFER', await bank.workspace())).toBe('RESOURCE.NOT_FOUND')
     expect(await move('TRANSFER', null)).toBe('none')
   })
 
@@ -159,7 +159,7 @@ describe.each(stores)('transfers that wait for approval on $name', ({ database }
     const { bizId } = await transfer(await pair('51.00'), '10.00')
     const again = { ...rejecting, expected: ['COMPLETED'], steps: [{ status: 'COMPLETED' }] } as const
     const move = { ...again, id: bizIdOf<'order'>(bizId), type: 'TRANSFER', workspace: null } as const
-    expect(await refusalOf(book.ledger.execute({ actor: checker, parties: [], move }))).toBe('STATE.CONFLICT')
+    expect(await refusalOf(bank.ledger.execute({ actor: checker, parties: [], move }))).toBe('STATE.CONFLICT')
   })
 
   test('an order may hold funds of a wallet several times: all of that counts, and all of it ends with the order', async () => {
@@ -169,7 +169,7 @@ describe.each(stores)('transfers that wait for approval on $name', ({ database }
       { label: 'target', wallet: target.id, workspace: null, currency: 'USD', active: true, currencyField: 'currency' },
     ]
     const ordering = (...amounts: bigint[]) =>
-      book.ledger.execute({
+      bank.ledger.execute({
         actor: maker,
         parties: wallets,
         create: { workspace, type: 'TRANSFER', data: {}, steps: [{ status: 'PENDING_APPROVAL' }] },
@@ -177,7 +177,7 @@ describe.each(stores)('transfers that wait for approval on $name', ({ database }
       })
     expect(await refusalOf(ordering(5_000n, 101n))).toBe('WALLET.INSUFFICIENT_FUNDS')
     const { bizId: id } = await ordering(3_000n, 2_100n)
-    await book.ledger.execute({
+    await bank.ledger.execute({
       actor: checker,
       parties: wallets,
       move: {
@@ -189,17 +189,17 @@ describe.each(stores)('transfers that wait for approval on $name', ({ database }
         { account: 'target', amount: 5_100n, flowType: 'TRANSFER' },
       ],
     })
-    const balance = await book.ledger.readBalance({ wallet, workspace })
+    const balance = await bank.ledger.readBalance({ wallet, workspace })
     expect(balance).toMatchObject({ total: { minor: 0n }, held: { minor: 0n } })
   })
 
   test('transfers.reject 200 after the clock was set back: the order ends no sooner than it began', async () => {
     const wallets = await pair('51.00')
-    book.clock.advance(1_000)
+    bank.clock.advance(1_000)
     const { bizId, createdAt } = await transfer(wallets, '50.00')
-    book.clock.advance(-60_000)
+    bank.clock.advance(-60_000)
     expect(await reject(bizId)).toMatchObject({ updatedAt: createdAt })
-    book.clock.advance(60_000)
+    bank.clock.advance(60_000)
   })
 
   test('transfers.reject 409 while another decision is under way: it waits for that one, and goes by it', async () => {
@@ -208,13 +208,13 @@ describe.each(stores)('transfers that wait for approval on $name', ({ database }
     const order = { id: bizIdOf<'order'>(bizId), type: 'TRANSFER', workspace: null } as const
     const late = await database.transaction().execute(async (tx) => {
       const move = { ...order, expected: ['PENDING_APPROVAL'], steps: [{ status: 'PROCESSING' }] } as const
-      await book.ledger.within(tx).execute({ actor: checker, parties: [], move })
-      const other = refusalOf(book.ledger.execute({ actor: checker, parties: [], move: { ...order, ...rejecting } }))
+      await bank.ledger.within(tx).execute({ actor: checker, parties: [], move })
+      const other = refusalOf(bank.ledger.execute({ actor: checker, parties: [], move: { ...order, ...rejecting } }))
       await pause(100)
       return { other }
     })
     expect(await late.other).toBe('STATE.CONFLICT')
-    expect(await book.available(wallets[0])).toBe('0.00')
+    expect(await bank.available(wallets[0])).toBe('0.00')
   })
 
   test('approve and reject at once: one of them happens', async () => {
@@ -222,6 +222,6 @@ describe.each(stores)('transfers that wait for approval on $name', ({ database }
     const { bizId } = await transfer(wallets, '50.00')
     const both = await Promise.all([refusalOf(approve(bizId)), refusalOf(reject(bizId)), refusalOf(approve(bizId))])
     expect(both.toSorted()).toEqual(['STATE.CONFLICT', 'STATE.CONFLICT', 'none'])
-    expect(await book.ledger.verifyLedger()).toBeNull()
+    expect(await bank.ledger.verifyLedger()).toBeNull()
   })
 })

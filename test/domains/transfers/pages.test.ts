@@ -37,7 +37,7 @@ const asking = fc.record({
 type Asking = typeof asking extends fc.Arbitrary<infer A> ? A : never
 
 const seed = Number(process.env.FC_SEED ?? Date.now() % 2 ** 31)
-const { clock, call: ask, wallet } = await createTestBank(store.database, { approvalThreshold: { JPY: '500' } })
+const { clock, call, wallet } = await createTestBank(store.database, { approvalThreshold: { JPY: '500' } })
 const maker = systemIds.next<'account'>()
 const checker = systemIds.next<'account'>()
 
@@ -89,11 +89,11 @@ test('transfers.list 200: the pages of any query make up what it asks for, in it
         const [source, target] = [wallets[from], wallets[to]]
         if (!source || !target || from === to) continue
         const body = { sourceWalletBizId: source.id, targetWalletBizId: target.id, amount, currency: 'JPY' }
-        const made = await ask(createTransfer, { as: maker, workspace: source.workspace, body })
+        const made = await call(createTransfer, { as: maker, workspace: source.workspace, body })
         clock.advance(pause)
         const deciding = { as: checker, params: { order_id: made.bizId }, body: { reason: 'no' } }
         const isLeft = decision === 'none' || made.transferStatus.code !== 'PENDING_APPROVAL'
-        orders.push(isLeft ? made : await ask(decisions[decision], deciding))
+        orders.push(isLeft ? made : await call(decisions[decision], deciding))
       }
       for (const one of askings) {
         const { sortBy, sortOrder, transferStatus, wallet: nth = -1, since = -1, until = -1 } = one
@@ -110,7 +110,7 @@ test('transfers.list 200: the pages of any query make up what it asks for, in it
           .filter((order) => !walletId || [order.sourceWalletBizId, order.targetWalletBizId].includes(walletId))
           .filter(({ createdAt }) => !(startTime && createdAt < startTime) && !(endTime && createdAt > endTime))
         const listed = await everyPage(wanted.length, (currentPage) =>
-          ask(listTransfers, { as: maker, workspace: mine, query: { ...query, currentPage } }),
+          call(listTransfers, { as: maker, workspace: mine, query: { ...query, currentPage } }),
         )
         expect(listed.map(seen)).toEqual(wanted.map(seen))
       }

@@ -12,13 +12,13 @@ const stores = await everyStore()
 afterAll(() => Promise.all(stores.map((store) => store.close())))
 
 describe.each(stores)('transfers on $name', ({ database }) => {
-  let book: TestBank
+  let bank: TestBank
   beforeAll(async () => {
-    book = await createTestBank(database)
+    bank = await createTestBank(database)
   })
 
   const transfer = (from: TestWallet, to: { id: string }, amount: string, more: object = {}, requestId?: string) =>
-    book.call(contract.createTransfer, {
+    bank.call(contract.createTransfer, {
       as: sender,
       workspace: from.workspace,
       body: { sourceWalletBizId: from.id, targetWalletBizId: to.id, amount, currency: from.currency, ...more },
@@ -27,8 +27,8 @@ describe.each(stores)('transfers on $name', ({ database }) => {
   const sender = systemIds.next<'account'>()
 
   test('create moves the money and answers the completed order', async () => {
-    const a = await book.wallet('USD', '100.00')
-    const b = await book.wallet('USD')
+    const a = await bank.wallet('USD', '100.00')
+    const b = await bank.wallet('USD')
     const order = await transfer(a, b, '12.5', { remark: 'rent', clientReference: 'ref-1' }, 'the-first')
     expect(order).toMatchObject({
       version: 1,
@@ -50,7 +50,7 @@ describe.each(stores)('transfers on $name', ({ database }) => {
       ['PROCESSING', sender],
       ['COMPLETED', sender],
     ])
-    expect([await book.available(a), await book.available(b)]).toEqual(['87.50', '12.50'])
+    expect([await bank.available(a), await bank.available(b)]).toEqual(['87.50', '12.50'])
     const audited = await database
       .selectFrom('audit_log')
       .where('target_biz_id', '=', order.bizId)
@@ -65,18 +65,18 @@ describe.each(stores)('transfers on $name', ({ database }) => {
   })
 
   test('create beyond the available funds is WALLET.INSUFFICIENT_FUNDS and leaves nothing', async () => {
-    const a = await book.wallet('USD', '1.00')
-    const b = await book.wallet('USD')
+    const a = await bank.wallet('USD', '1.00')
+    const b = await bank.wallet('USD')
     expect(await refusalOf(transfer(a, b, '1.01'))).toBe('WALLET.INSUFFICIENT_FUNDS')
-    const list = await book.call(contract.listTransfers, { as: sender, workspace: a.workspace })
+    const list = await bank.call(contract.listTransfers, { as: sender, workspace: a.workspace })
     expect(list.pagination).toMatchObject({ totalRecords: 0, empty: true, paginated: true })
     await transfer(a, b, '1.00')
-    expect(await book.available(a)).toBe('0.00')
+    expect(await bank.available(a)).toBe('0.00')
   })
 
   test('create from an unknown, a foreign or a house account is RESOURCE.NOT_FOUND', async () => {
-    const a = await book.wallet('USD', '5.00')
-    const b = await book.wallet('USD', '5.00')
+    const a = await bank.wallet('USD', '5.00')
+    const b = await bank.wallet('USD', '5.00')
     const unknown = { ...a, id: systemIds.next<'wallet'>() }
     expect(await refusalOf(transfer(unknown, b, '1'))).toBe('RESOURCE.NOT_FOUND')
     expect(await refusalOf(transfer({ ...b, workspace: a.workspace }, a, '1'))).toBe('RESOURCE.NOT_FOUND')
@@ -91,50 +91,50 @@ describe.each(stores)('transfers on $name', ({ database }) => {
   })
 
   test('create between a sandbox and a live workspace is RESOURCE.NOT_FOUND either way', async () => {
-    const live = await book.wallet('USD', '5.00')
-    const play = await book.wallet('USD', '5.00', await book.workspace('SANDBOX'))
+    const live = await bank.wallet('USD', '5.00')
+    const play = await bank.wallet('USD', '5.00', await bank.workspace('SANDBOX'))
     expect(await refusalOf(transfer(live, play, '1'))).toBe('RESOURCE.NOT_FOUND')
     expect(await refusalOf(transfer(play, live, '1'))).toBe('RESOURCE.NOT_FOUND')
-    const other = await book.wallet('USD', undefined, await book.workspace('SANDBOX'))
+    const other = await bank.wallet('USD', undefined, await bank.workspace('SANDBOX'))
     expect(await refusalOf(transfer(play, other, '1'))).toBe('none')
   })
 
   test('create to itself, in capitals too, is invalid targetWalletBizId', async () => {
-    const a = await book.wallet('USD', '5.00')
+    const a = await bank.wallet('USD', '5.00')
     const itself = { code: 'VALIDATION.INVALID_PARAMETER', detail: { field: 'targetWalletBizId' } }
     await expect(transfer(a, { id: a.id.toUpperCase() }, '1')).rejects.toMatchObject(itself)
   })
 
   test('create in another currency than a wallet’s is invalid currency', async () => {
-    const a = await book.wallet('USD', '5.00')
-    const b = await book.wallet('EUR')
+    const a = await bank.wallet('USD', '5.00')
+    const b = await bank.wallet('EUR')
     const mismatch = { code: 'VALIDATION.INVALID_PARAMETER', detail: { field: 'currency' } }
     await expect(transfer(a, b, '1')).rejects.toMatchObject(mismatch)
     await expect(transfer(a, b, '1', { currency: 'EUR' })).rejects.toMatchObject(mismatch)
   })
 
   test('create with a frozen wallet on either side is WALLET.NOT_ACTIVE', async () => {
-    const a = await book.wallet('USD', '5.00')
-    const b = await book.wallet('USD', '5.00')
-    await book.ledger.changeWalletStatus({ wallet: a.id, from: 'ACTIVE', to: 'FROZEN', at: book.clock.now() })
+    const a = await bank.wallet('USD', '5.00')
+    const b = await bank.wallet('USD', '5.00')
+    await bank.ledger.changeWalletStatus({ wallet: a.id, from: 'ACTIVE', to: 'FROZEN', at: bank.clock.now() })
     expect(await refusalOf(transfer(a, b, '1'))).toBe('WALLET.NOT_ACTIVE')
     expect(await refusalOf(transfer(b, a, '1'))).toBe('WALLET.NOT_ACTIVE')
   })
 
   test('create to a wallet that is closed is WALLET.NOT_ACTIVE', async () => {
-    const a = await book.wallet('USD', '5.00')
-    const b = await book.wallet('USD')
-    await book.ledger.changeWalletStatus({ wallet: b.id, from: 'ACTIVE', to: 'CLOSED', at: book.clock.now() })
+    const a = await bank.wallet('USD', '5.00')
+    const b = await bank.wallet('USD')
+    await bank.ledger.changeWalletStatus({ wallet: b.id, from: 'ACTIVE', to: 'CLOSED', at: bank.clock.now() })
     expect(await refusalOf(transfer(a, b, '1'))).toBe('WALLET.NOT_ACTIVE')
   })
 
   test('a recipient reads the order without the sender’s notes; others do not read it', async () => {
-    const a = await book.wallet('USD', '5.00')
-    const b = await book.wallet('USD')
-    const stranger = await book.wallet('USD')
+    const a = await bank.wallet('USD', '5.00')
+    const b = await bank.wallet('USD')
+    const stranger = await bank.wallet('USD')
     const order = await transfer(a, b, '1', { remark: 'hello', clientReference: 'mine' })
     const read = (workspace: TestWallet['workspace'], order_id: string = order.bizId) =>
-      book.call(contract.readTransfer, { as: sender, workspace, params: { order_id } })
+      bank.call(contract.readTransfer, { as: sender, workspace, params: { order_id } })
     expect(await read(a.workspace)).toEqual(order)
     const received = await read(b.workspace)
     expect(received).toMatchObject({ remark: 'hello', clientReference: null, amount: '1.00' })
@@ -143,18 +143,18 @@ describe.each(stores)('transfers on $name', ({ database }) => {
     expect(await refusalOf(read(a.workspace, systemIds.next()))).toBe('RESOURCE.NOT_FOUND')
     expect(await refusalOf(read(a.workspace, "' OR 1=1"))).toBe('RESOURCE.NOT_FOUND')
     const completed = (workspace: TestWallet['workspace']) =>
-      book.call(contract.isTransferCompleted, { as: sender, workspace, params: { order_id: order.bizId } })
+      bank.call(contract.isTransferCompleted, { as: sender, workspace, params: { order_id: order.bizId } })
     expect(await completed(b.workspace)).toBe(true)
     expect(await refusalOf(completed(stranger.workspace))).toBe('RESOURCE.NOT_FOUND')
   })
 
   test('a list tells the orders of its page alone, however many come before them', async () => {
-    const a = await book.wallet('USD', '6.00')
-    const b = await book.wallet('USD')
+    const a = await bank.wallet('USD', '6.00')
+    const b = await bank.wallet('USD')
     const made: string[] = []
     for (const amount of ['1', '2', '3']) {
       made.push((await transfer(a, b, amount)).bizId)
-      book.clock.advance(1_000)
+      bank.clock.advance(1_000)
     }
     const rolledBack = new Error('rolled back')
     const listing = database.transaction().execute(async (tx) => {
@@ -165,7 +165,7 @@ describe.each(stores)('transfers on $name', ({ database }) => {
           RETURN order_told(o);
         END $$`.execute(tx)
       const query = { type: 'TRANSFER', workspace: a.workspace, sortBy: 'createdAt', sortOrder: 'desc' } as const
-      const { items, pagination } = await book.ledger.within(tx).listOrders({ ...query, currentPage: 2, pageSize: 1 })
+      const { items, pagination } = await bank.ledger.within(tx).listOrders({ ...query, currentPage: 2, pageSize: 1 })
       expect(items.map((order) => order.bizId)).toEqual([made[1]])
       expect(pagination).toMatchObject({ totalRecords: 3, currentPage: 2, hasNext: true })
       throw rolledBack
@@ -174,9 +174,9 @@ describe.each(stores)('transfers on $name', ({ database }) => {
   })
 
   test('lists are paged, filtered and sorted within the workspace', async () => {
-    const a = await book.wallet('USD', '50.00')
-    const second = await book.wallet('USD', '50.00', a.workspace)
-    const b = await book.wallet('USD', '50.00')
+    const a = await bank.wallet('USD', '50.00')
+    const second = await bank.wallet('USD', '50.00', a.workspace)
+    const b = await bank.wallet('USD', '50.00')
     const made: string[] = []
     for (const [from, to] of [
       [a, b],
@@ -185,10 +185,10 @@ describe.each(stores)('transfers on $name', ({ database }) => {
       [a, second],
     ] as const) {
       made.push((await transfer(from, to, '1')).bizId)
-      book.clock.advance(1_000)
+      bank.clock.advance(1_000)
     }
     const list = async (query: Record<string, string>) => {
-      const page = await book.call(contract.listTransfers, { as: sender, workspace: a.workspace, query })
+      const page = await bank.call(contract.listTransfers, { as: sender, workspace: a.workspace, query })
       return [page.items.map((order) => made.indexOf(order.bizId)), page.pagination.totalRecords]
     }
     expect(await list({})).toEqual([[3, 2, 1, 0], 4])
@@ -207,7 +207,7 @@ describe.each(stores)('transfers on $name', ({ database }) => {
     expect(await list({ endTime: startTime })).toEqual([[2, 1, 0], 3])
 
     const ofWallet = async (wallet_id: string) => {
-      const page = await book.call(contract.listWalletTransfers, {
+      const page = await bank.call(contract.listWalletTransfers, {
         as: sender,
         workspace: a.workspace,
         params: { wallet_id },
@@ -220,20 +220,20 @@ describe.each(stores)('transfers on $name', ({ database }) => {
   })
 
   test('an order is told in the order of time even when the clock goes back', async () => {
-    const a = await book.wallet('USD', '5.00')
-    const b = await book.wallet('USD', '5.00')
+    const a = await bank.wallet('USD', '5.00')
+    const b = await bank.wallet('USD', '5.00')
     const first = await transfer(a, b, '1')
-    book.clock.advance(-hours(1))
+    bank.clock.advance(-hours(1))
     const second = await transfer(b, a, '1')
     expect(Date.parse(second.createdAt)).toBeGreaterThanOrEqual(Date.parse(first.createdAt))
-    book.clock.advance(hours(1))
+    bank.clock.advance(hours(1))
   })
 
   test('what a command brings in may go out by it again', async () => {
-    const [a, b] = [await book.wallet('USD', '5.00'), await book.wallet('USD')]
+    const [a, b] = [await bank.wallet('USD', '5.00'), await bank.wallet('USD')]
     const party = { currency: 'USD', active: true, currencyField: 'currency' }
     await executePosting(
-      { database, clock: book.clock, ids: systemIds },
+      { database, clock: bank.clock, ids: systemIds },
       {
         actor: null,
         parties: [
@@ -248,7 +248,7 @@ describe.each(stores)('transfers on $name', ({ database }) => {
         ],
       },
     )
-    expect([await book.available(a), await book.available(b)]).toEqual(['5.00', '0.00'])
+    expect([await bank.available(a), await bank.available(b)]).toEqual(['5.00', '0.00'])
   })
 
   test('a fee comes on top of the amount and goes to the house', async () => {
@@ -268,6 +268,6 @@ describe.each(stores)('transfers on $name', ({ database }) => {
   })
 
   test('the book adds up', async () => {
-    expect(await book.ledger.verifyLedger()).toBeNull()
+    expect(await bank.ledger.verifyLedger()).toBeNull()
   })
 })

@@ -47,12 +47,12 @@ const paidOut = createWithdrawals({
   ...{ ledger, words, channelOf: channels.channelOf },
   payouts: [{ ...terms, channelType: 'BANK', dailyMax: '150.00', fixedFee: '0.00' }],
 })
-const ask = handlerCaller([channels.handlers, paidIn.handlers, paidOut.handlers], clock)
+const call = handlerCaller([channels.handlers, paidIn.handlers, paidOut.handlers], clock)
 
 const openWallet = async () => {
   const { id, workspace } = await wallet('USD', inDollars(funds))
-  const { bizId } = await ask(createWithdrawalChannel, { as: maker, workspace, body: payoutAccount({}) })
-  await ask(verifyWithdrawalChannel, { as: checker, params: { withdrawal_channel_id: bizId } })
+  const { bizId } = await call(createWithdrawalChannel, { as: maker, workspace, body: payoutAccount({}) })
+  await call(verifyWithdrawalChannel, { as: checker, params: { withdrawal_channel_id: bizId } })
   return { id, workspace, channel: bizId }
 }
 
@@ -79,19 +79,19 @@ const moving = (move: Move, id: string, workspace: Home['workspace']): Promise<u
   const [mine, theirs] = [{ as: maker, workspace }, { as: checker }]
   switch (move) {
     case 'cancel':
-      return ask(recharges.cancelRecharge, { ...mine, ...inParams(id), body: { cancelReason: 'no' } })
+      return call(recharges.cancelRecharge, { ...mine, ...inParams(id), body: { cancelReason: 'no' } })
     case 'confirm':
-      return ask(recharges.confirmRecharge, { ...theirs, ...inParams(id) })
+      return call(recharges.confirmRecharge, { ...theirs, ...inParams(id) })
     case 'takeBack':
-      return ask(withdrawals.cancelWithdrawal, { ...mine, ...outParams(id) })
+      return call(withdrawals.cancelWithdrawal, { ...mine, ...outParams(id) })
     case 'approve':
-      return ask(withdrawals.approveWithdrawal, { ...theirs, ...outParams(id) })
+      return call(withdrawals.approveWithdrawal, { ...theirs, ...outParams(id) })
     case 'reject':
-      return ask(withdrawals.rejectWithdrawal, { ...theirs, ...outParams(id), body: reason })
+      return call(withdrawals.rejectWithdrawal, { ...theirs, ...outParams(id), body: reason })
     case 'complete':
-      return ask(withdrawals.completeWithdrawal, { ...theirs, ...outParams(id), body: {} })
+      return call(withdrawals.completeWithdrawal, { ...theirs, ...outParams(id), body: {} })
     case 'fail':
-      return ask(withdrawals.failWithdrawal, { ...theirs, ...outParams(id), body: reason })
+      return call(withdrawals.failWithdrawal, { ...theirs, ...outParams(id), body: reason })
   }
 }
 
@@ -120,11 +120,11 @@ test('any course of recharges and withdrawals, over days and expiries, leaves wh
     const model = plainWallet()
     const making = (of: Order['of'], amount: string): Promise<{ bizId: string }> =>
       of === 'in'
-        ? ask(recharges.createRecharge, {
+        ? call(recharges.createRecharge, {
             ...{ as: maker, workspace: home.workspace },
             body: { walletBizId: home.id, channelCode: 'CARD', amount },
           })
-        : ask(withdrawals.createWithdrawal, {
+        : call(withdrawals.createWithdrawal, {
             ...{ as: maker, workspace: home.workspace },
             body: { walletBizId: home.id, withdrawalChannelBizId: home.channel, amount },
           })
@@ -158,8 +158,8 @@ test('any course of recharges and withdrawals, over days and expiries, leaves wh
     for (const { id, of, status } of model.orders) {
       const isIn = of === 'in'
       const told = isIn
-        ? (await ask(recharges.readRecharge, { ...at, ...inParams(id) })).rechargeStatus
-        : (await ask(withdrawals.readWithdrawal, { ...at, ...outParams(id) })).withdrawalStatus
+        ? (await call(recharges.readRecharge, { ...at, ...inParams(id) })).rechargeStatus
+        : (await call(withdrawals.readWithdrawal, { ...at, ...outParams(id) })).withdrawalStatus
       expect(told.code).toBe(status)
     }
   })

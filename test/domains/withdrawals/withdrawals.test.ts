@@ -15,8 +15,8 @@ import { refusalOf, words } from '../world.ts'
 describe('withdrawals in the store', () => {
   const scene = async () => {
     const { database, close } = await testDatabase()
-    const book = await createTestBank(database)
-    const { ledger, clock } = book
+    const bank = await createTestBank(database)
+    const { ledger, clock } = bank
     const key = Buffer.alloc(32, 7)
     const secretBox = createSecretBox(key, systemRandomness)
     const digest = createKeyedDigest(key)
@@ -37,8 +37,8 @@ describe('withdrawals in the store', () => {
         return found && { ...found, channelStatus: 'ACTIVE' }
       },
     })
-    const wallet = await book.wallet('USD', '100.00')
-    return { ...book, secretBox, wallet, close, ask: handlerCaller([channels.handlers, handlers], clock) }
+    const wallet = await bank.wallet('USD', '100.00')
+    return { ...bank, secretBox, wallet, close, call: handlerCaller([channels.handlers, handlers], clock) }
   }
   let world: Awaited<ReturnType<typeof scene>>
   const [maker, checker] = [systemIds.next<'account'>(), systemIds.next<'account'>()]
@@ -47,15 +47,15 @@ describe('withdrawals in the store', () => {
   })
   afterAll(() => world?.close())
   const open = (changed: object = {}) =>
-    world.ask(channelContract.createWithdrawalChannel, {
+    world.call(channelContract.createWithdrawalChannel, {
       as: maker,
       workspace: world.wallet.workspace,
       body: payoutAccount(changed),
     })
   const verify = (id: string, as = checker) =>
-    world.ask(channelContract.verifyWithdrawalChannel, { as, params: { withdrawal_channel_id: id } })
+    world.call(channelContract.verifyWithdrawalChannel, { as, params: { withdrawal_channel_id: id } })
   const withdraw = (channel: string) =>
-    world.ask(contract.createWithdrawal, {
+    world.call(contract.createWithdrawal, {
       as: maker,
       workspace: world.wallet.workspace,
       body: { walletBizId: world.wallet.id, withdrawalChannelBizId: channel, amount: '10.00' },
@@ -81,7 +81,7 @@ describe('withdrawals in the store', () => {
 
   test('withdrawalChannels.create: what is kept of the request does not give the account to who guesses it', async () => {
     const [requestId, body] = [systemIds.next(), payoutAccount()]
-    await world.ask(channelContract.createWithdrawalChannel, {
+    await world.call(channelContract.createWithdrawalChannel, {
       as: maker,
       workspace: world.wallet.workspace,
       body,
@@ -104,7 +104,7 @@ describe('withdrawals in the store', () => {
     const { bizId } = await open()
     expect(await refusalOf(verify(bizId, maker))).toBe('ACCESS.PERMISSION_DENIED')
     const rejected = { as: maker, params: { withdrawal_channel_id: bizId }, body: { reason: 'x' } }
-    expect(await refusalOf(world.ask(channelContract.rejectWithdrawalChannel, rejected))).toBe(
+    expect(await refusalOf(world.call(channelContract.rejectWithdrawalChannel, rejected))).toBe(
       'ACCESS.PERMISSION_DENIED',
     )
     await verify(bizId)
@@ -112,14 +112,14 @@ describe('withdrawals in the store', () => {
     expect(order).toMatchObject({ feeAmount: '0.04', netAmount: '9.96' })
     const on = { params: { withdrawal_id: order.bizId }, body: { reason: 'x' } }
     const own = { ...on, as: maker }
-    expect(await refusalOf(world.ask(contract.approveWithdrawal, own))).toBe('ACCESS.PERMISSION_DENIED')
-    expect(await refusalOf(world.ask(contract.rejectWithdrawal, own))).toBe('ACCESS.PERMISSION_DENIED')
-    await world.ask(contract.approveWithdrawal, { ...on, as: checker })
-    expect(await refusalOf(world.ask(contract.completeWithdrawal, { ...own, body: {} }))).toBe(
+    expect(await refusalOf(world.call(contract.approveWithdrawal, own))).toBe('ACCESS.PERMISSION_DENIED')
+    expect(await refusalOf(world.call(contract.rejectWithdrawal, own))).toBe('ACCESS.PERMISSION_DENIED')
+    await world.call(contract.approveWithdrawal, { ...on, as: checker })
+    expect(await refusalOf(world.call(contract.completeWithdrawal, { ...own, body: {} }))).toBe(
       'ACCESS.PERMISSION_DENIED',
     )
-    expect(await refusalOf(world.ask(contract.failWithdrawal, own))).toBe('ACCESS.PERMISSION_DENIED')
-    await world.ask(contract.failWithdrawal, { ...on, as: checker })
+    expect(await refusalOf(world.call(contract.failWithdrawal, own))).toBe('ACCESS.PERMISSION_DENIED')
+    await world.call(contract.failWithdrawal, { ...on, as: checker })
     expect(await world.available(world.wallet)).toBe('100.00')
   })
 
@@ -135,10 +135,10 @@ describe('withdrawals in the store', () => {
     await verify(bizId)
     const order = await withdraw(bizId)
     const taken = { as: checker, params: { withdrawal_channel_id: bizId }, body: { reason: 'x' } }
-    await world.ask(channelContract.rejectWithdrawalChannel, taken)
+    await world.call(channelContract.rejectWithdrawalChannel, taken)
     const on = { as: checker, params: { withdrawal_id: order.bizId }, body: { reason: 'x' } }
-    expect(await refusalOf(world.ask(contract.approveWithdrawal, on))).toBe('CHANNEL.NOT_AVAILABLE')
-    await world.ask(contract.rejectWithdrawal, on)
+    expect(await refusalOf(world.call(contract.approveWithdrawal, on))).toBe('CHANNEL.NOT_AVAILABLE')
+    await world.call(contract.rejectWithdrawal, on)
     expect(await world.available(world.wallet)).toBe('100.00')
   })
 })

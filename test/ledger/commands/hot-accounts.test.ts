@@ -11,13 +11,13 @@ afterAll(() => Promise.all(stores.map((store) => store.close())))
 /** The accounts of the house are in nearly every order, of either direction, named in any order. */
 describe.each(stores)('accounts that everybody uses, on $name', ({ database }) => {
   test('three hundred exchanges at once, both ways, with fees: all happen, and nothing deadlocks', async () => {
-    const book = await createTestBank(database)
+    const bank = await createTestBank(database)
     const wallets: { usd: TestWallet; eur: TestWallet }[] = []
     for (let i = 0; i < 10; i++) {
-      const usd = await book.wallet('USD', '100.00')
-      wallets.push({ usd, eur: await book.wallet('EUR', '100.00', usd.workspace) })
+      const usd = await bank.wallet('USD', '100.00')
+      wallets.push({ usd, eur: await bank.wallet('EUR', '100.00', usd.workspace) })
     }
-    await book.ledger.provideLiquidity([
+    await bank.ledger.provideLiquidity([
       { minor: 100_000n, currency: 'USD' },
       { minor: 100_000n, currency: 'EUR' },
     ])
@@ -47,7 +47,7 @@ describe.each(stores)('accounts that everybody uses, on $name', ({ database }) =
       // Within a transaction the ledger tries nothing again, so that a deadlock is not hidden by a second try.
       return database.transaction().execute((tx) =>
         executePosting(
-          { database: tx, clock: book.clock, ids: systemIds },
+          { database: tx, clock: bank.clock, ids: systemIds },
           {
             actor: null,
             parties: turn % 3 === 0 ? parties.toReversed() : parties,
@@ -63,16 +63,16 @@ describe.each(stores)('accounts that everybody uses, on $name', ({ database }) =
       )
     }
     await Promise.all(Array.from({ length: 30 }, (_, turn) => wallets.map((pair) => exchange(pair, turn))).flat())
-    expect(await book.ledger.verifyLedger()).toBeNull()
+    expect(await bank.ledger.verifyLedger()).toBeNull()
   })
 
   test('sixty between two accounts at once, both ways: nothing deadlocks, and no second try has to hide it', async () => {
-    const book = await createTestBank(database)
-    const pair = [await book.wallet('USD', '100.00'), await book.wallet('USD', '100.00')]
+    const bank = await createTestBank(database)
+    const pair = [await bank.wallet('USD', '100.00'), await bank.wallet('USD', '100.00')]
     const move = (parties: readonly TestWallet[]) =>
       database.transaction().execute((tx) =>
         executePosting(
-          { database: tx, clock: book.clock, ids: systemIds },
+          { database: tx, clock: bank.clock, ids: systemIds },
           {
             actor: null,
             parties: parties.map(({ id, workspace, currency }, place) => ({
@@ -87,7 +87,7 @@ describe.each(stores)('accounts that everybody uses, on $name', ({ database }) =
         ),
       )
     await Promise.all(Array.from({ length: 60 }, (_, turn) => move(turn % 2 === 0 ? pair : pair.toReversed())))
-    expect(await Promise.all(pair.map(book.available))).toEqual(['100.00', '100.00'])
+    expect(await Promise.all(pair.map(bank.available))).toEqual(['100.00', '100.00'])
   })
 
   test('replicas that start at once open each account of the house once, and put in what it has for exchanges once', async () => {

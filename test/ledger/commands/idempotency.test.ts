@@ -11,18 +11,18 @@ const stores = await everyStore()
 afterAll(() => Promise.all(stores.map((store) => store.close())))
 
 describe.each(stores)('X-Request-Id on $name', ({ name, database }) => {
-  let book: TestBank
+  let bank: TestBank
   let a: TestWallet
   let b: TestWallet
   const caller = systemIds.next<'account'>()
   beforeAll(async () => {
-    book = await createTestBank(database)
-    a = await book.wallet('USD', '100.00')
-    b = await book.wallet('USD', '100.00')
+    bank = await createTestBank(database)
+    a = await bank.wallet('USD', '100.00')
+    b = await bank.wallet('USD', '100.00')
   })
 
   const transfer = (requestId: string, amount = '1.00', as = caller, from = a, to = b) =>
-    book.call(createTransfer, {
+    bank.call(createTransfer, {
       as,
       workspace: from.workspace,
       requestId,
@@ -32,15 +32,15 @@ describe.each(stores)('X-Request-Id on $name', ({ name, database }) => {
     await sql`UPDATE idempotency SET created_at = created_at - make_interval(secs => ${ms / 1000})`.execute(database)
   }
   const spent = async (work: () => Promise<unknown>): Promise<number> => {
-    const before = Number(await book.available(a))
+    const before = Number(await bank.available(a))
     await work()
-    return Math.round((before - Number(await book.available(a))) * 100)
+    return Math.round((before - Number(await bank.available(a))) * 100)
   }
 
   test('the same request gets the first answer again, and happens once', async () => {
     const cost = await spent(async () => {
       const first = await transfer('same')
-      book.clock.advance(60_000)
+      bank.clock.advance(60_000)
       expect(await transfer('same')).toEqual(first)
     })
     expect(cost).toBe(100)
@@ -48,9 +48,9 @@ describe.each(stores)('X-Request-Id on $name', ({ name, database }) => {
 
   test('the first answer stays, even where the command would now be refused', async () => {
     const first = await transfer('before-freeze')
-    await book.ledger.changeWalletStatus({ wallet: b.id, from: 'ACTIVE', to: 'FROZEN', at: book.clock.now() })
+    await bank.ledger.changeWalletStatus({ wallet: b.id, from: 'ACTIVE', to: 'FROZEN', at: bank.clock.now() })
     expect(await transfer('before-freeze')).toEqual(first)
-    await book.ledger.changeWalletStatus({ wallet: b.id, from: 'FROZEN', to: 'ACTIVE', at: book.clock.now() })
+    await bank.ledger.changeWalletStatus({ wallet: b.id, from: 'FROZEN', to: 'ACTIVE', at: bank.clock.now() })
   })
 
   test('another body under the same id is REQUEST.ID_REUSED', async () => {
@@ -70,13 +70,13 @@ describe.each(stores)('X-Request-Id on $name', ({ name, database }) => {
   test('the id is one operation’s own', async () => {
     await transfer('of-transfers')
     const key = { account: caller, workspace: a.workspace, requestId: 'of-transfers', bodyHash: 'another' }
-    const earlier = (operation: string) => book.ledger.findStoredResult({ ...key, operation })
+    const earlier = (operation: string) => bank.ledger.findStoredResult({ ...key, operation })
     expect(await earlier('withdrawals.create')).toBeUndefined()
     expect(await refusalOf(earlier('transfers.create'))).toBe('REQUEST.ID_REUSED')
   })
 
   test('a refusal is not remembered', async () => {
-    const poor = await book.wallet('USD')
+    const poor = await bank.wallet('USD')
     expect(await refusalOf(transfer('poor', '1.00', caller, poor, a))).toBe('WALLET.INSUFFICIENT_FUNDS')
     await transfer('topping-up', '1.00', caller, a, poor)
     expect((await transfer('poor', '1.00', caller, poor, a)).transferStatus.code).toBe('COMPLETED')
@@ -116,13 +116,13 @@ describe.each(stores)('X-Request-Id on $name', ({ name, database }) => {
         bodyHash: '',
       }
       const others = [
-        { account: book.account() },
+        { account: bank.account() },
         { workspace: b.workspace },
         { operation: 'x' },
         { requestId: 'fast' },
       ]
-      for (const other of others) expect(await book.ledger.findStoredResult({ ...key, ...other })).toBeUndefined()
-      expect(await refusalOf(book.ledger.findStoredResult(key))).toBe('REQUEST.IN_PROGRESS')
+      for (const other of others) expect(await bank.ledger.findStoredResult({ ...key, ...other })).toBeUndefined()
+      expect(await refusalOf(bank.ledger.findStoredResult(key))).toBe('REQUEST.IN_PROGRESS')
     } finally {
       goOn()
     }
@@ -132,7 +132,7 @@ describe.each(stores)('X-Request-Id on $name', ({ name, database }) => {
   })
 
   test('after a day the id is forgotten, and cleaned up', async () => {
-    book.clock.advance(systemClock.now() - book.clock.now())
+    bank.clock.advance(systemClock.now() - bank.clock.now())
     const first = await transfer('old')
     await older(hours(24) - minutes(1))
     expect(await transfer('old')).toEqual(first)
@@ -140,14 +140,14 @@ describe.each(stores)('X-Request-Id on $name', ({ name, database }) => {
     const again = await transfer('old', '2.00')
     expect(again.bizId).not.toBe(first.bizId)
     expect(await transfer('old', '2.00')).toEqual(again)
-    expect(await book.ledger.deleteExpiredResults(2)).toBe(2)
-    expect(await book.ledger.deleteExpiredResults(1_000)).toBeGreaterThan(0)
-    expect(await book.ledger.deleteExpiredResults(1_000)).toBe(0)
+    expect(await bank.ledger.deleteExpiredResults(2)).toBe(2)
+    expect(await bank.ledger.deleteExpiredResults(1_000)).toBeGreaterThan(0)
+    expect(await bank.ledger.deleteExpiredResults(1_000)).toBe(0)
     expect(await refusalOf(transfer('old', '3.00'))).toBe('REQUEST.ID_REUSED')
   })
 
   test('to forget answers reads none of those that still count, however many there are', async () => {
-    await book.ledger.deleteExpiredResults(1_000)
+    await bank.ledger.deleteExpiredResults(1_000)
     await sql`INSERT INTO idempotency (account_biz_id, workspace_biz_id, operation, request_id, body_hash, result, created_at)
       SELECT gen_random_uuid(), gen_random_uuid(), 'many', n::text, '', 'null', now() FROM generate_series(1, 5000) AS n`.execute(
       database,
@@ -160,7 +160,7 @@ describe.each(stores)('X-Request-Id on $name', ({ name, database }) => {
           FROM pg_stat_xact_user_tables WHERE relname = 'idempotency'`.execute(tx)
         ).rows[0]?.read
       const before = await read()
-      expect(await book.ledger.within(tx).deleteExpiredResults(1_000)).toBe(0)
+      expect(await bank.ledger.within(tx).deleteExpiredResults(1_000)).toBe(0)
       expect(await read()).toBe(before)
     })
   })
@@ -169,15 +169,15 @@ describe.each(stores)('X-Request-Id on $name', ({ name, database }) => {
     ['ahead of', 1],
     ['behind', -1],
   ])('by a clock a day %s the store’s nothing is done a second time, here or elsewhere', async (side, sign) => {
-    book.clock.advance(systemClock.now() - book.clock.now())
+    bank.clock.advance(systemClock.now() - bank.clock.now())
     const [mine, theirs] = [`mine ${side}`, `theirs ${side}`]
     const first = await transfer(theirs)
-    book.clock.advance(sign * hours(25))
+    bank.clock.advance(sign * hours(25))
     expect(await transfer(theirs)).toEqual(first)
     const second = await transfer(mine)
     expect(await transfer(mine)).toEqual(second)
-    await book.ledger.deleteExpiredResults(1_000)
-    book.clock.advance(-sign * hours(25))
+    await bank.ledger.deleteExpiredResults(1_000)
+    bank.clock.advance(-sign * hours(25))
     expect(await transfer(theirs)).toEqual(first)
     expect(await transfer(mine)).toEqual(second)
   })

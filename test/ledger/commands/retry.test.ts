@@ -37,12 +37,12 @@ describe.each(stores)('a race that the database gives up, on $name', ({ database
   })
 
   const sending = async () => {
-    const book = await createTestBank(database)
-    const [a, b] = [await book.wallet('USD', '10.00'), await book.wallet('USD')]
+    const bank = await createTestBank(database)
+    const [a, b] = [await bank.wallet('USD', '10.00'), await bank.wallet('USD')]
     const as = systemIds.next<'account'>()
     const body = { sourceWalletBizId: a.id, targetWalletBizId: b.id, amount: '1.00', currency: 'USD' }
-    const send = () => book.call(createTransfer, { as, workspace: a.workspace, requestId: 'again', body })
-    return { send, left: () => book.available(a) }
+    const send = () => bank.call(createTransfer, { as, workspace: a.workspace, requestId: 'again', body })
+    return { send, left: () => bank.available(a) }
   }
 
   test.each(['40001', '40P01'])('%s is tried again, and happens once', async (state) => {

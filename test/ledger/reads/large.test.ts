@@ -36,16 +36,16 @@ const fill = (database: Database, { id, workspace, currency }: TestWallet, from:
   })
 
 describe.each(stores)('a wallet with thousands of entries on $name', ({ database }) => {
-  let book: TestBank
+  let bank: TestBank
   let wallet: TestWallet
   let began: Instant
   const reading = (work: (ledger: Ledger) => Promise<unknown>) =>
-    rowsRead(database, (watched) => work(new Ledger({ database: watched, clock: book.clock, ids: systemIds })))
+    rowsRead(database, (watched) => work(new Ledger({ database: watched, clock: bank.clock, ids: systemIds })))
 
   beforeAll(async () => {
-    book = await createTestBank(database)
-    wallet = await book.wallet('USD')
-    began = book.clock.now()
+    bank = await createTestBank(database)
+    wallet = await bank.wallet('USD')
+    began = bank.clock.now()
     await fill(database, wallet, began)
     await sql`ANALYZE`.execute(database)
   })
@@ -58,7 +58,7 @@ describe.each(stores)('a wallet with thousands of entries on $name', ({ database
       currentPage: 150,
       pageSize: 20,
     } as const
-    const { items, pagination } = await book.ledger.listFlows(page)
+    const { items, pagination } = await bank.ledger.listFlows(page)
     expect(pagination.totalRecords).toBe(many)
     expect(items.map(({ sequence }) => sequence)).toEqual(Array.from({ length: 20 }, (_, i) => many - 149 * 20 - i))
     expect(items[0]).toMatchObject({ orderType: 'RECHARGE', remark: 'many' })
@@ -69,15 +69,15 @@ describe.each(stores)('a wallet with thousands of entries on $name', ({ database
   test('wallets.readBalance 200: the balance of a past instant is read from the last entry before it', async () => {
     const scope = { wallet: wallet.id, workspace: wallet.workspace }
     const at = addMs(began, 2_500_500)
-    expect(await book.ledger.readBalanceAt(scope, at)).toMatchObject({ total: { minor: 2_500n }, version: 2_500 })
+    expect(await bank.ledger.readBalanceAt(scope, at)).toMatchObject({ total: { minor: 2_500n }, version: 2_500 })
     const read = await reading((ledger) => ledger.readBalanceAt(scope, at))
     expect(read('ledger_entries')).toBeLessThan(10)
   })
 
   test('a start asks what the house has put into its liquidity, and passes over what was exchanged since', async () => {
     const put = [{ minor: 100n, currency: 'USD' }]
-    await book.ledger.ensureHouseAccounts(['USD'])
-    await book.ledger.provideLiquidity(put)
+    await bank.ledger.ensureHouseAccounts(['USD'])
+    await bank.ledger.provideLiquidity(put)
     const house = sql`(SELECT biz_id FROM ledger_accounts WHERE kind = 'LIQUIDITY' AND workspace_biz_id IS NULL)`
     await database.transaction().execute(async (tx) => {
       await sql`SET LOCAL session_replication_role = replica`.execute(tx)
@@ -96,7 +96,7 @@ describe.each(stores)('a wallet with thousands of entries on $name', ({ database
       type: 'RECHARGE',
       workspace: null,
       statuses: ['PROOF_SUBMITTED'],
-      runsOut: { ...rechargeExpiry, at: book.clock.now() },
+      runsOut: { ...rechargeExpiry, at: bank.clock.now() },
       sortBy: 'createdAt',
       sortOrder: 'desc',
       currentPage: 1,

@@ -9,19 +9,19 @@ afterAll(() => Promise.all(stores.map((store) => store.close())))
 
 /** SQL that goes round the code: each statement is refused, and the book still adds up. */
 describe.each(stores)('raw SQL on $name', ({ database }) => {
-  let book: TestBank
+  let bank: TestBank
   let a: TestWallet
   let b: TestWallet
   beforeAll(async () => {
-    book = await createTestBank(database)
-    a = await book.wallet('USD', '100.00')
-    b = await book.wallet('USD', '100.00')
+    bank = await createTestBank(database)
+    a = await bank.wallet('USD', '100.00')
+    b = await bank.wallet('USD', '100.00')
   })
 
   const refused = async (text: string, pattern: RegExp): Promise<void> => {
     await expect(sql.raw(text).execute(database)).rejects.toThrow(pattern)
-    expect(await book.ledger.verifyLedger()).toBeNull()
-    expect([await book.available(a), await book.available(b)]).toEqual(['100.00', '100.00'])
+    expect(await bank.ledger.verifyLedger()).toBeNull()
+    expect([await bank.available(a), await bank.available(b)]).toEqual(['100.00', '100.00'])
   }
 
   const entries = (...rows: [wallet: string, amount: string, currency?: string][]): string => {
@@ -38,7 +38,7 @@ describe.each(stores)('raw SQL on $name', ({ database }) => {
   test('entries that do not sum to nothing are refused', () =>
     refused(entries([a.id, '-100'], [b.id, '101']), /is off by 1 USD/))
   test('entries of two currencies that sum to nothing together are refused', async () => {
-    const euro = await book.wallet('EUR', '1.00')
+    const euro = await bank.wallet('EUR', '1.00')
     await refused(entries([a.id, '-1'], [euro.id, '1', 'EUR']), /is off by -?1 (USD|EUR)/)
   })
   test('entries of two transactions that sum to nothing together are refused', () => {
@@ -96,13 +96,13 @@ describe.each(stores)('raw SQL on $name', ({ database }) => {
   test('the house has one account of a kind in a currency', () =>
     refused(opening('LIQUIDITY', null), /ledger_accounts_house/))
   test('an account that is closed stays so', async () => {
-    const { id } = await book.wallet('USD')
+    const { id } = await bank.wallet('USD')
     await sql.raw(`UPDATE ledger_accounts SET status = 'CLOSED' WHERE biz_id = '${id}'`).execute(database)
     for (const status of ['ACTIVE', 'FROZEN'])
       await refused(`UPDATE ledger_accounts SET status = '${status}' WHERE biz_id = '${id}'`, /is closed/)
   })
   test('a workspace has one default wallet for a currency', async () => {
-    const second = await book.wallet('USD', undefined, a.workspace)
+    const second = await bank.wallet('USD', undefined, a.workspace)
     await refused(`UPDATE wallets SET is_default = true WHERE biz_id = '${second.id}'`, /wallets_one_default/)
   })
 
@@ -135,20 +135,20 @@ describe.each(stores)('raw SQL on $name', ({ database }) => {
     const change = (what: string) => `UPDATE ledger_holds SET ${what} WHERE order_biz_id = '${order}'`
     const stays = async (what: string, pattern: RegExp) => {
       await expect(sql.raw(change(what)).execute(database)).rejects.toThrow(pattern)
-      expect([await book.available(a), await book.ledger.verifyLedger()]).toEqual(['99.99', null])
+      expect([await bank.available(a), await bank.ledger.verifyLedger()]).toEqual(['99.99', null])
     }
     await stays(`status = 'RELEASED'`, /ledger_holds_check/)
     await stays(`status = 'RELEASED', ended_at = '2020-01-01Z'`, /ledger_holds_check/)
     await stays('status = status', /ends once/)
     await stays(`status = 'RELEASED', ended_at = '2026-05-01Z', amount = 2`, /ends once/)
     await sql.raw(change(`status = 'RELEASED', ended_at = '2026-05-01Z'`)).execute(database)
-    expect(await book.available(a)).toBe('100.00')
+    expect(await bank.available(a)).toBe('100.00')
   })
 
   test('a hold ends once', async () => {
     const order = await pending()
     await sql.raw(hold(order, '10000')).execute(database)
-    expect(await book.available(a)).toBe('0.00')
+    expect(await bank.available(a)).toBe('0.00')
     const end = (status: string) =>
       `UPDATE ledger_holds SET status = '${status}', ended_at = '2026-05-01Z' WHERE order_biz_id = '${order}'`
     await sql.raw(end('RELEASED')).execute(database)
@@ -184,7 +184,7 @@ describe.each(stores)('raw SQL on $name', ({ database }) => {
   })
 
   test('an order does not lead from a sandbox to a live workspace, nor back', async () => {
-    const play = await book.workspace('SANDBOX')
+    const play = await bank.workspace('SANDBOX')
     const leading = (from: string, to: string) =>
       `INSERT INTO orders (workspace_biz_id, counterparty_workspace_biz_id, biz_id, order_type, order_no, status, data,
          history, created_at, updated_at)
