@@ -25,20 +25,20 @@ export interface TestWallet {
 
 const moneyOf = (text: string, currency: string): Money => {
   const parsed = parseMoney(text, currency)
-  if (!parsed) throw new RangeError(`${text} ${currency}`)
+  if (!parsed) throw new RangeError(`${text} is not an amount of ${currency}`)
   return parsed
 }
 
-/** A ledger with its domains over a store, and shorthands to set a scene. */
+/** A ledger with wallets and transfers on a test store, and functions that create fixtures. */
 export interface TestBank {
   database: Database
   clock: TestClock
   ledger: Ledger
   call: ReturnType<typeof handlerCaller>
   workspace(kind?: 'LIVE' | 'SANDBOX'): Promise<WorkspaceId>
-  /** A wallet with its opening funds, if any; in a workspace of its own unless one is given. */
+  /** Opens and funds a wallet. Creates a workspace unless there is an argument for it. */
   wallet(currency: string, funds?: string, workspace?: WorkspaceId): Promise<TestWallet>
-  /** The available balance as the interface tells it. */
+  /** The available balance as a decimal string. */
   available(wallet: TestWallet): Promise<string>
   account(): AccountId
 }
@@ -60,7 +60,7 @@ export const createTestBank = async (database: Database, rules: Partial<Transfer
         biz_id: id,
         institution_biz_id: ids.next(),
         entity_biz_id: null,
-        workspace_name: 'Book',
+        workspace_name: 'Test',
         workspace_timezone: 'UTC',
         workspace_status: 'ACTIVE',
         workspace_kind: kind,
@@ -72,23 +72,23 @@ export const createTestBank = async (database: Database, rules: Partial<Transfer
     return id
   }
 
-  const wallet: TestBank['wallet'] = async (currency, funds, given) => {
-    const home = given ?? (await workspace())
+  const wallet: TestBank['wallet'] = async (currency, funds, existing) => {
+    const owner = existing ?? (await workspace())
     const id = ids.next<'wallet'>()
     const at = clock.now()
     await ledger.ensureHouseAccounts([currency])
     await database.transaction().execute((tx) =>
       ledger.within(tx).openWallet({
         bizId: id,
-        workspaceBizId: home,
+        workspaceBizId: owner,
         walletName: currency,
         currency,
-        isDefault: given === undefined,
+        isDefault: existing === undefined,
         at,
       }),
     )
-    if (funds) await ledger.fundWallet({ wallet: id, workspace: home, amount: moneyOf(funds, currency), actor: null })
-    return { id, workspace: home, currency }
+    if (funds) await ledger.fundWallet({ wallet: id, workspace: owner, amount: moneyOf(funds, currency), actor: null })
+    return { id, workspace: owner, currency }
   }
 
   return {
@@ -98,9 +98,9 @@ export const createTestBank = async (database: Database, rules: Partial<Transfer
     call: handlerCaller([wallets.handlers, transfers.handlers], clock),
     workspace,
     wallet,
-    available: async ({ id, workspace: home }) => {
-      const balance = await ledger.readBalance({ wallet: id, workspace: home })
-      if (!balance) throw new Error(`no wallet ${id}`)
+    available: async ({ id, workspace: owner }) => {
+      const balance = await ledger.readBalance({ wallet: id, workspace: owner })
+      if (!balance) throw new Error(`unknown wallet ${id}`)
       return formatMoney(balance.available)
     },
     account: () => ids.next<'account'>(),

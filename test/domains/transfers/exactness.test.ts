@@ -25,7 +25,7 @@ describe.each(stores)('amounts on $name', ({ database }) => {
     bank = await createTestBank(database)
   })
 
-  test.each(cases)('%s %s less %s is %s, to the last digit', async (currency, funds, sent, left) => {
+  test.each(cases)('transfers.create 200: %s %s minus %s leaves exactly %s', async (currency, funds, sent, left) => {
     const a = await bank.wallet(currency, funds)
     const b = await bank.wallet(currency)
     const order = await bank.call(createTransfer, {
@@ -45,13 +45,13 @@ describe.each(stores)('amounts on $name', ({ database }) => {
   })
 
   test.each(['0', '0.00', '-1', '+1', '1e3', '0x10', '１', 'NaN', '1.001', '01', '.5', '1.', ' 1', '1'.repeat(31)])(
-    'an amount of %j is refused',
+    'transfers.create 400 VALIDATION.INVALID_PARAMETER: amount %j',
     async (amount) => {
       const a = await bank.wallet('USD', '100.00')
       const b = await bank.wallet('USD')
       const body = { sourceWalletBizId: a.id, targetWalletBizId: b.id, amount, currency: 'USD' }
-      const asked = bank.call(createTransfer, { as: caller, workspace: a.workspace, body })
-      expect(await refusalOf(asked)).toBe('VALIDATION.INVALID_PARAMETER')
+      const result = bank.call(createTransfer, { as: caller, workspace: a.workspace, body })
+      expect(await refusalOf(result)).toBe('VALIDATION.INVALID_PARAMETER')
       expect(await bank.available(a)).toBe('100.00')
     },
   )

@@ -12,8 +12,8 @@ import { handlerCaller } from '../../ledger/handler-caller.ts'
 import { createTestBank } from '../../ledger/test-bank.ts'
 import { refusalOf, words } from '../world.ts'
 
-describe('withdrawals in the store', () => {
-  const scene = async () => {
+describe('withdrawals', () => {
+  const openWithdrawals = async () => {
     const { database, close } = await testDatabase()
     const bank = await createTestBank(database)
     const { ledger, clock } = bank
@@ -31,7 +31,7 @@ describe('withdrawals in the store', () => {
       ledger,
       words,
       payouts: [{ ...terms, channelType: 'BANK' }],
-      // As a reader sees a channel that is taken back the moment after.
+      // A stale read: the channel is deactivated right after it.
       channelOf: async (workspace, channel) => {
         const found = await channels.channelOf(workspace, channel)
         return found && { ...found, channelStatus: 'ACTIVE' }
@@ -40,10 +40,10 @@ describe('withdrawals in the store', () => {
     const wallet = await bank.wallet('USD', '100.00')
     return { ...bank, secretBox, wallet, close, call: handlerCaller([channels.handlers, handlers], clock) }
   }
-  let world: Awaited<ReturnType<typeof scene>>
+  let world: Awaited<ReturnType<typeof openWithdrawals>>
   const [maker, checker] = [systemIds.next<'account'>(), systemIds.next<'account'>()]
   beforeAll(async () => {
-    world = await scene()
+    world = await openWithdrawals()
   })
   afterAll(() => world?.close())
   const open = (changed: object = {}) =>
@@ -61,7 +61,7 @@ describe('withdrawals in the store', () => {
       body: { walletBizId: world.wallet.id, withdrawalChannelBizId: channel, amount: '10.00' },
     })
 
-  test('withdrawalChannels.create: the account is sealed at rest, and opens with the key and its own row only', async () => {
+  test('withdrawalChannels.create: encrypts the account number at rest, bound to its row', async () => {
     const accountNumber = 'GB82WEST12345698765432'
     const { bizId } = await open({ accountNumber })
     const rows = await world.database.selectFrom('withdrawal_channels').selectAll().execute()
@@ -79,7 +79,7 @@ describe('withdrawals in the store', () => {
     expect(JSON.stringify(audit)).not.toContain(accountNumber)
   })
 
-  test('withdrawalChannels.create: what is kept of the request does not give the account to who guesses it', async () => {
+  test('withdrawalChannels.create: the stored request does not reveal the account number', async () => {
     const [requestId, body] = [systemIds.next(), payoutAccount()]
     await world.call(channelContract.createWithdrawalChannel, {
       as: maker,
@@ -87,20 +87,20 @@ describe('withdrawals in the store', () => {
       body,
       requestId,
     })
-    const kept = await world.database
+    const stored = await world.database
       .selectFrom('idempotency')
       .selectAll()
       .where('request_id', '=', requestId)
       .execute()
-    expect(kept).toHaveLength(1)
+    expect(stored).toHaveLength(1)
     const guess = createHash('sha256')
       .update(JSON.stringify([{}, body]))
       .digest('hex')
-    expect(JSON.stringify(kept)).not.toContain(guess)
-    expect(JSON.stringify(kept)).not.toContain(body.accountNumber)
+    expect(JSON.stringify(stored)).not.toContain(guess)
+    expect(JSON.stringify(stored)).not.toContain(body.accountNumber)
   })
 
-  test('maker-checker 403 ACCESS.PERMISSION_DENIED: nobody decides over their own', async () => {
+  test('withdrawals.approve, reject, complete, fail 403 ACCESS.PERMISSION_DENIED: own withdrawal', async () => {
     const { bizId } = await open()
     expect(await refusalOf(verify(bizId, maker))).toBe('ACCESS.PERMISSION_DENIED')
     const rejected = { as: maker, params: { withdrawal_channel_id: bizId }, body: { reason: 'x' } }
@@ -110,35 +110,35 @@ describe('withdrawals in the store', () => {
     await verify(bizId)
     const order = await withdraw(bizId)
     expect(order).toMatchObject({ feeAmount: '0.04', netAmount: '9.96' })
-    const on = { params: { withdrawal_id: order.bizId }, body: { reason: 'x' } }
-    const own = { ...on, as: maker }
+    const request = { params: { withdrawal_id: order.bizId }, body: { reason: 'x' } }
+    const own = { ...request, as: maker }
     expect(await refusalOf(world.call(contract.approveWithdrawal, own))).toBe('ACCESS.PERMISSION_DENIED')
     expect(await refusalOf(world.call(contract.rejectWithdrawal, own))).toBe('ACCESS.PERMISSION_DENIED')
-    await world.call(contract.approveWithdrawal, { ...on, as: checker })
+    await world.call(contract.approveWithdrawal, { ...request, as: checker })
     expect(await refusalOf(world.call(contract.completeWithdrawal, { ...own, body: {} }))).toBe(
       'ACCESS.PERMISSION_DENIED',
     )
     expect(await refusalOf(world.call(contract.failWithdrawal, own))).toBe('ACCESS.PERMISSION_DENIED')
-    await world.call(contract.failWithdrawal, { ...on, as: checker })
+    await world.call(contract.failWithdrawal, { ...request, as: checker })
     expect(await world.available(world.wallet)).toBe('100.00')
   })
 
-  test('withdrawals.create 422 CHANNEL.NOT_AVAILABLE: the database itself refuses a channel that is not active', async () => {
+  test('withdrawals.create 422 CHANNEL.NOT_AVAILABLE: the database rejects an inactive channel', async () => {
     const { bizId } = await open()
     expect(await refusalOf(withdraw(bizId))).toBe('CHANNEL.NOT_AVAILABLE')
     expect(await world.available(world.wallet)).toBe('100.00')
     expect(await world.ledger.verifyLedger()).toBeNull()
   })
 
-  test('withdrawals.approve 422 CHANNEL.NOT_AVAILABLE: so it does where the channel is taken back during the approval', async () => {
+  test('withdrawals.approve 422 CHANNEL.NOT_AVAILABLE: the channel is deactivated during the approval', async () => {
     const { bizId } = await open()
     await verify(bizId)
     const order = await withdraw(bizId)
-    const taken = { as: checker, params: { withdrawal_channel_id: bizId }, body: { reason: 'x' } }
-    await world.call(channelContract.rejectWithdrawalChannel, taken)
-    const on = { as: checker, params: { withdrawal_id: order.bizId }, body: { reason: 'x' } }
-    expect(await refusalOf(world.call(contract.approveWithdrawal, on))).toBe('CHANNEL.NOT_AVAILABLE')
-    await world.call(contract.rejectWithdrawal, on)
+    const deactivation = { as: checker, params: { withdrawal_channel_id: bizId }, body: { reason: 'x' } }
+    await world.call(channelContract.rejectWithdrawalChannel, deactivation)
+    const request = { as: checker, params: { withdrawal_id: order.bizId }, body: { reason: 'x' } }
+    expect(await refusalOf(world.call(contract.approveWithdrawal, request))).toBe('CHANNEL.NOT_AVAILABLE')
+    await world.call(contract.rejectWithdrawal, request)
     expect(await world.available(world.wallet)).toBe('100.00')
   })
 })

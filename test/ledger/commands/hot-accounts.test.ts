@@ -8,9 +8,9 @@ import { createTestBank, type TestWallet } from '../test-bank.ts'
 const stores = await everyStore()
 afterAll(() => Promise.all(stores.map((store) => store.close())))
 
-/** The accounts of the house are in nearly every order, of either direction, named in any order. */
-describe.each(stores)('accounts that everybody uses, on $name', ({ database }) => {
-  test('three hundred exchanges at once, both ways, with fees: all happen, and nothing deadlocks', async () => {
+/** House accounts are part of nearly every order, in both directions and in any order of parties. */
+describe.each(stores)('contended accounts on $name', ({ database }) => {
+  test('300 concurrent exchanges in both directions with fees: all succeed without a deadlock', async () => {
     const bank = await createTestBank(database)
     const wallets: { usd: TestWallet; eur: TestWallet }[] = []
     for (let i = 0; i < 10; i++) {
@@ -40,11 +40,11 @@ describe.each(stores)('accounts that everybody uses, on $name', ({ database }) =
       const parties = [
         wallet('source', source),
         wallet('target', target),
-        house('taken', 'LIQUIDITY', source.currency),
-        house('given', 'LIQUIDITY', target.currency),
+        house('receivingLiquidity', 'LIQUIDITY', source.currency),
+        house('payingLiquidity', 'LIQUIDITY', target.currency),
         house('fee', 'FEE', source.currency),
       ]
-      // Within a transaction the ledger tries nothing again, so that a deadlock is not hidden by a second try.
+      // The ledger does not retry inside a transaction, so a deadlock would fail the test.
       return database.transaction().execute((tx) =>
         executePosting(
           { database: tx, clock: bank.clock, ids: systemIds },
@@ -53,9 +53,9 @@ describe.each(stores)('accounts that everybody uses, on $name', ({ database }) =
             parties: turn % 3 === 0 ? parties.toReversed() : parties,
             entries: [
               { account: 'source', amount: -101n, flowType: 'EXCHANGE' },
-              { account: 'taken', amount: 100n, flowType: 'EXCHANGE' },
+              { account: 'receivingLiquidity', amount: 100n, flowType: 'EXCHANGE' },
               { account: 'fee', amount: 1n, flowType: 'FEE' },
-              { account: 'given', amount: -90n, flowType: 'EXCHANGE' },
+              { account: 'payingLiquidity', amount: -90n, flowType: 'EXCHANGE' },
               { account: 'target', amount: 90n, flowType: 'EXCHANGE' },
             ],
           },
@@ -66,7 +66,7 @@ describe.each(stores)('accounts that everybody uses, on $name', ({ database }) =
     expect(await bank.ledger.verifyLedger()).toBeNull()
   })
 
-  test('sixty between two accounts at once, both ways: nothing deadlocks, and no second try has to hide it', async () => {
+  test('60 concurrent postings between two accounts in both directions: no deadlock, without retries', async () => {
     const bank = await createTestBank(database)
     const pair = [await bank.wallet('USD', '100.00'), await bank.wallet('USD', '100.00')]
     const move = (parties: readonly TestWallet[]) =>
@@ -90,7 +90,7 @@ describe.each(stores)('accounts that everybody uses, on $name', ({ database }) =
     expect(await Promise.all(pair.map(bank.available))).toEqual(['100.00', '100.00'])
   })
 
-  test('replicas that start at once open each account of the house once, and put in what it has for exchanges once', async () => {
+  test('concurrent replicas open each house account once and provide liquidity once', async () => {
     const { ledger } = await createTestBank(database)
     const start = async () => {
       await ledger.ensureHouseAccounts(['CHF', 'GBP'])
@@ -104,8 +104,8 @@ describe.each(stores)('accounts that everybody uses, on $name', ({ database }) =
       ['CHF', 100n],
       ['GBP', 200n],
     ] as const) {
-      const ours = database.selectFrom('ledger_accounts').where('currency', '=', currency).orderBy('kind')
-      expect(await ours.select(['kind', 'balance']).execute()).toEqual([
+      const accounts = database.selectFrom('ledger_accounts').where('currency', '=', currency).orderBy('kind')
+      expect(await accounts.select(['kind', 'balance']).execute()).toEqual([
         { kind: 'CLEARING', balance: -balance },
         { kind: 'FEE', balance: 0n },
         { kind: 'LIQUIDITY', balance },

@@ -8,10 +8,10 @@ import { createTestBank, type TestWallet } from '../test-bank.ts'
 const stores = await everyStore()
 afterAll(() => Promise.all(stores.map((store) => store.close())))
 
-describe.each(stores)('transfers at once on $name', ({ database }) => {
+describe.each(stores)('concurrent transfers on $name', ({ database }) => {
   const caller = systemIds.next<'account'>()
 
-  const sending = async (options = {}) => {
+  const openBank = async (options = {}) => {
     const bank = await createTestBank(database, options)
     const send = (from: TestWallet, to: TestWallet, amount: string) =>
       refusalOf(
@@ -24,8 +24,8 @@ describe.each(stores)('transfers at once on $name', ({ database }) => {
     return { bank, send }
   }
 
-  test('two hundred between two wallets, both ways: no error, and the sum stays', async () => {
-    const { bank, send } = await sending({ fixedFee: { USD: '0.01' } })
+  test('200 transfers between two wallets in both directions: no error, and the sum is unchanged', async () => {
+    const { bank, send } = await openBank({ fixedFee: { USD: '0.01' } })
     const a = await bank.wallet('USD', '1000.00')
     const b = await bank.wallet('USD', '1000.00')
     const codes = await Promise.all(
@@ -36,8 +36,8 @@ describe.each(stores)('transfers at once on $name', ({ database }) => {
     expect(await bank.ledger.verifyLedger()).toBeNull()
   })
 
-  test('more than there is: exactly what is covered goes through', async () => {
-    const { bank, send } = await sending()
+  test('more transfers than funds: as many succeed as the balance allows', async () => {
+    const { bank, send } = await openBank()
     const a = await bank.wallet('USD', '10.00')
     const b = await bank.wallet('USD')
     const codes = await Promise.all(Array.from({ length: 40 }, () => send(a, b, '1.00')))
@@ -46,12 +46,12 @@ describe.each(stores)('transfers at once on $name', ({ database }) => {
     expect([await bank.available(a), await bank.available(b)]).toEqual(['0.00', '10.00'])
   })
 
-  test('around a ring in both directions: nothing deadlocks', async () => {
-    const { bank, send } = await sending()
+  test('transfers around a ring in both directions: no deadlock', async () => {
+    const { bank, send } = await openBank()
     const ring = await Promise.all(Array.from({ length: 5 }, () => bank.wallet('EUR', '100.00')))
     const pick = (i: number): TestWallet => {
       const wallet = ring.at(i % ring.length)
-      if (!wallet) throw new Error('an empty ring')
+      if (!wallet) throw new Error('empty ring')
       return wallet
     }
     const codes = await Promise.all(Array.from({ length: 200 }, (_, i) => send(pick(i), pick(i + 1 + (i % 4)), '0.01')))
@@ -59,8 +59,8 @@ describe.each(stores)('transfers at once on $name', ({ database }) => {
     expect(await bank.ledger.verifyLedger()).toBeNull()
   })
 
-  test('transfers.list 200: a page and its totals are of one mind, whatever comes in meanwhile', async () => {
-    const { bank, send } = await sending()
+  test('transfers.list 200: page and total are consistent during concurrent transfers', async () => {
+    const { bank, send } = await openBank()
     const a = await bank.wallet('USD', '1000.00')
     const b = await bank.wallet('USD', '1000.00')
     let sent = 0
