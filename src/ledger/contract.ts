@@ -1,7 +1,8 @@
 import * as z from 'zod'
-import { reason, workspaceFields, workspaceFilters } from '../contract/fields.ts'
+import { reason } from '../contract/fields.ts'
 import { listQuery, page } from '../contract/lists.ts'
-import { decision, operator } from '../contract/policies.ts'
+import { workspaceFields, workspaceFilters } from '../contract/orders.ts'
+import { decision, member, money, operator } from '../contract/policies.ts'
 import { type CodeOf, codedFamily, type Permission } from '../kernel/index.ts'
 
 export const codes = {
@@ -33,41 +34,8 @@ export type FlowType = CodeOf<typeof flowType>
 export const flowDirection = codedFamily('flowDirection', { IN: 10090401, OUT: 10090402 })
 export type FlowDirection = CodeOf<typeof flowDirection>
 
-/*
- * The operations that all kinds of orders have: lists, reads and decisions. A domain spreads one of these and adds id, path,
- * summary and whatever differs.
- */
-
-/** What orders can be sorted by. */
+/** The fields that orders can be sorted by. */
 export const orderSort = ['createdAt', 'updatedAt'] as const
-
-/** A member's list of orders. The domain adds chains and policy. */
-export const orderList = <O extends z.ZodObject, F extends z.ZodRawShape>(order: O, filters: F) =>
-  ({ method: 'GET', query: listQuery(orderSort, filters), body: 'none', reply: page(order), refuses: [] }) as const
-
-/** A member's read of one order. The domain adds chains and policy. */
-export const orderRead = <O extends z.ZodObject>(order: O) =>
-  ({ method: 'GET', body: 'none', reply: order, refuses: ['RESOURCE.NOT_FOUND'] }) as const
-
-/** An operator's list of orders of every workspace, LIVE and SANDBOX. */
-export const operatorOrderList = <O extends z.ZodObject, F extends z.ZodRawShape, P extends Permission>(
-  order: O,
-  filters: F,
-  permission: P,
-) =>
-  ({
-    method: 'GET',
-    chains: ['system'],
-    policy: { ...operator, permission },
-    query: listQuery(orderSort, { ...filters, ...workspaceFilters }),
-    body: 'none',
-    reply: page(order.extend(workspaceFields)),
-    refuses: [],
-  }) as const
-
-/** An operator's read of one order of any workspace. */
-export const operatorOrderRead = <O extends z.ZodObject, P extends Permission>(order: O, permission: P) =>
-  ({ ...orderRead(order.extend(workspaceFields)), chains: ['system'], policy: { ...operator, permission } }) as const
 
 /** An operator's decision on an order, with the four-eyes rule. */
 export const orderDecision = <O extends z.ZodObject, P extends Permission>(order: O, permission: P) =>
@@ -80,6 +48,59 @@ export const orderDecision = <O extends z.ZodObject, P extends Permission>(order
     refuses: ['RESOURCE.NOT_FOUND', 'STATE.CONFLICT'],
   }) as const
 
-/** An operator's decision that gives a reason. */
+/** An operator's decision with a reason. */
 export const reasonedOrderDecision = <O extends z.ZodObject, P extends Permission>(order: O, permission: P) =>
   ({ ...orderDecision(order, permission), body: z.strictObject({ reason }) }) as const
+
+/**
+ * The operations that all types of orders have in common. A domain spreads one of them and adds its id, path and summary, and
+ * whatever differs. `group` is the domain's permission group.
+ */
+export const orderOperations = <O extends z.ZodObject, F extends z.ZodRawShape, G extends string>(
+  order: O,
+  filters: F,
+  group: G,
+) => {
+  const memberRead = { ...member, workspace: 'required', permission: `${group}:read` } as const
+  const memberWrite = { ...money, workspace: 'required', permission: `${group}:create` } as const
+  const operatorRead = { ...operator, permission: `${group}:read` } as const
+  const operatorOrder = order.extend(workspaceFields)
+  const list = {
+    method: 'GET',
+    chains: ['consumer'],
+    policy: memberRead,
+    query: listQuery(orderSort, filters),
+    body: 'none',
+    reply: page(order),
+    refuses: [],
+  } as const
+  const read = {
+    method: 'GET',
+    chains: ['consumer'],
+    policy: memberRead,
+    body: 'none',
+    reply: order,
+    refuses: ['RESOURCE.NOT_FOUND'],
+  } as const
+  const create = { method: 'POST', chains: ['consumer'], policy: memberWrite, reply: order } as const
+  return {
+    list,
+    read,
+    /** Without a body and refusal codes. */
+    create,
+    /** A member's change of an order, without a body. */
+    change: { ...create, refuses: ['RESOURCE.NOT_FOUND', 'STATE.CONFLICT'] },
+    /** An operator's list of orders of all workspaces, LIVE and SANDBOX. */
+    listAll: {
+      ...list,
+      chains: ['system'],
+      policy: operatorRead,
+      query: listQuery(orderSort, { ...filters, ...workspaceFilters }),
+      reply: page(operatorOrder),
+    },
+    /** An operator's read of an order of any workspace. */
+    readAny: { ...read, chains: ['system'], policy: operatorRead, reply: operatorOrder },
+    approve: orderDecision(order, `${group}:approve`),
+    reject: reasonedOrderDecision(order, `${group}:approve`),
+  } as const
+}

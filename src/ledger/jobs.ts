@@ -1,6 +1,6 @@
 import type { Clock } from '../kernel/index.ts'
 import type { JobKind } from '../platform/jobs/index.ts'
-import type { Discrepancy } from './integrity/invariants-store.ts'
+import type { Discrepancy } from './integrity-store.ts'
 import type { Ledger } from './ledger.ts'
 
 interface LedgerCheckPorts {

@@ -3,29 +3,38 @@ import type { AccountId, Instant, Money, OrderId, Page, WorkspaceId } from '../k
 import type { IdempotencyKey, OrderCommand } from './commands/command.ts'
 import { executeOrder, type LedgerPorts } from './commands/execute-store.ts'
 import { assertDifferentPerson } from './commands/four-eyes-store.ts'
-import { type Funding, fundWallet, provideLiquidity } from './commands/funding.ts'
-import { ensureHouseAccounts } from './commands/house-accounts-store.ts'
+import { ensureHouseAccounts, type Funding, fundWallet, provideLiquidity } from './commands/house-accounts-store.ts'
 import { deleteExpiredResults, findStoredResult, replayOnRefusal, storeResult } from './commands/idempotency-store.ts'
 import { changeWalletStatus, insertWallet, type NewWallet, type WalletStatusChange } from './commands/wallets-store.ts'
-import { checkInvariants, type Discrepancy, type InvariantCheck, verifyLedger } from './integrity/invariants-store.ts'
-import { type LastCheck, readLastCheck, recordCheck } from './integrity/last-check-store.ts'
+import {
+  checkInvariants,
+  type Discrepancy,
+  type InvariantCheck,
+  type LastCheck,
+  readLastCheck,
+  recordCheck,
+  verifyLedger,
+} from './integrity-store.ts'
 import type { Order } from './order.ts'
-import { type Balance, type BalanceScope, readBalance, readBalanceAt } from './reads/balances-store.ts'
 import { deleteDailyUsage, readDailyUsage, type UsageQuery } from './reads/daily-usage-store.ts'
-import { type DueQuery, listDueOrders } from './reads/due-orders-store.ts'
 import { type Flow, type FlowQuery, listFlows, listPostings, type Posting, readFlows } from './reads/flows-store.ts'
 import {
   type ListedOrder,
+  listDueOrders,
   listOrders,
-  type OrderQuery,
   type OrderScope,
   readOrder,
   readOrders,
   readOrderType,
 } from './reads/orders-store.ts'
+import type { DueQuery, OrderQuery } from './reads/queries.ts'
 import {
+  type Balance,
+  type BalanceScope,
   type DefaultWalletScope,
   listWallets,
+  readBalance,
+  readBalanceAt,
   readDefaultWallet,
   readWallet,
   type Wallet,

@@ -1,4 +1,3 @@
-import type { TariffSettings } from '../config/index.ts'
 import { moneyOf } from '../contract/fields.ts'
 import {
   add,
@@ -12,10 +11,17 @@ import {
   Refusal,
   subtract,
 } from '../kernel/index.ts'
-import type { Entry, Party } from './commands/command.ts'
 
 /** The limits and fees of a channel as configured: decimal strings in `currency`. The rate is a share below one. */
-export type { TariffSettings }
+export interface TariffSettings {
+  currency: string
+  minAmount: string
+  maxAmount: string
+  /** Limit for all orders of one workspace on one day (UTC). Absent for no limit. */
+  dailyMax?: string | undefined
+  fixedFee: string
+  feeRate: string
+}
 
 export interface Tariff {
   minimum: Money
@@ -64,25 +70,6 @@ export const computeCharge = ({ minimum, maximum, fixedFee, feeRate }: Tariff, r
   if (net.minor <= 0n) throw new Refusal('WALLET.LIMIT_EXCEEDED', { internal: 'the fee exceeds the amount' })
   return { amount, fee, net }
 }
-
-/** The house's fee account; none without a fee. */
-export const feeParties = ({ minor, currency }: Money): Party[] =>
-  minor > 0n ? [{ label: 'fee', house: 'FEE', currency, short: 'SYSTEM.INTERNAL_ERROR' }] : []
-
-/** The entries that post a fee from the payer's account to the house; none without a fee. */
-export const feeEntries = (payer: string, { minor }: Money): Entry[] =>
-  minor > 0n
-    ? [
-        { account: payer, amount: -minor, flowType: 'FEE' },
-        { account: 'fee', amount: minor, flowType: 'FEE' },
-      ]
-    : []
-
-/** The house's side of a payment in or out: the clearing account for the outside world, and the fee account. */
-export const chargeParties = ({ amount: { currency }, fee }: Pick<Charge, 'amount' | 'fee'>): Party[] => [
-  { label: 'outside', house: 'CLEARING', currency, short: 'SYSTEM.INTERNAL_ERROR' },
-  ...feeParties(fee),
-]
 
 /** The fields of an order that the trigger in schema/daily-usage.ts reads. */
 export const dailyUsageData = (channel: string, { dailyMaximum }: Tariff) => ({

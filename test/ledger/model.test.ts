@@ -3,18 +3,18 @@ import { afterAll, describe, expect, test } from 'vitest'
 import { approveTransfer, createTransfer, rejectTransfer } from '../../src/domains/transfers/contract.ts'
 import { systemIds } from '../../src/platform/runtime/index.ts'
 import { refusalOf } from '../domains/world.ts'
-import { createTestBank, type TestWallet } from './book.ts'
-import { type Answered, type Command, explained, opened, type Transfer } from './model.ts'
+import { type Command, initialState, type Outcome, serialize, type Transfer } from './model.ts'
 import { everyStore } from './stores.ts'
+import { createTestBank, type TestWallet } from './test-bank.ts'
 
 const stores = await everyStore()
 afterAll(() => Promise.all(stores.map((store) => store.close())))
 
-const wallets = 4
-const terms = { limit: 500n, fee: 3n }
-const start = 1_000n
+const walletCount = 4
+const terms = { threshold: 500n, fee: 3n }
+const funds = 1_000n
 
-const index = fc.nat({ max: wallets - 1 })
+const index = fc.nat({ max: walletCount - 1 })
 const step = fc.oneof(
   {
     weight: 6,
@@ -23,64 +23,66 @@ const step = fc.oneof(
   { weight: 3, arbitrary: fc.record({ kind: fc.constantFrom('approve' as const, 'reject' as const), nth: fc.nat(2) }) },
   { weight: 1, arbitrary: fc.record({ kind: fc.constantFrom('freeze' as const, 'unfreeze' as const), wallet: index }) },
 )
-/** What is asked for at once; then what is asked for once all of that is answered. */
-const courses = fc.array(fc.array(step, { minLength: 1, maxLength: 5 }), { minLength: 3, maxLength: 9 })
+/** Rounds of concurrent commands. */
+const scenarios = fc.array(fc.array(step, { minLength: 1, maxLength: 5 }), { minLength: 3, maxLength: 9 })
 
 const seed = Number(process.env.FC_SEED ?? Date.now() % 2 ** 31)
 
-describe.each(stores)('the book on $name', ({ name, database }) => {
+describe.each(stores)('the ledger on $name', ({ name, database }) => {
   const maker = systemIds.next<'account'>()
   const checker = systemIds.next<'account'>()
 
-  const openBook = async () => {
-    const book = await createTestBank(database, {
-      approvalThreshold: { JPY: terms.limit.toString() },
+  const openBank = async () => {
+    const bank = await createTestBank(database, {
+      approvalThreshold: { JPY: terms.threshold.toString() },
       fixedFee: { JPY: terms.fee.toString() },
     })
-    const { ask, clock, ledger } = book
-    const send = async ({ from, to, amount }: Transfer, real: TestWallet[]): Promise<string> => {
-      const [source, target] = [real[from], real[to]]
+    const { call, clock, ledger } = bank
+    const send = async ({ from, to, amount }: Transfer, wallets: TestWallet[]): Promise<string> => {
+      const [source, target] = [wallets[from], wallets[to]]
       if (!source || !target) throw new RangeError(`wallet ${from} or ${to}`)
-      const ends = { sourceWalletBizId: source.id, targetWalletBizId: target.id }
-      const body = { ...ends, amount: amount.toString(), currency: 'JPY' }
-      return (await ask(createTransfer, { as: maker, workspace: source.workspace, body })).bizId
+      const ids = { sourceWalletBizId: source.id, targetWalletBizId: target.id }
+      const body = { ...ids, amount: amount.toString(), currency: 'JPY' }
+      return (await call(createTransfer, { as: maker, workspace: source.workspace, body })).bizId
     }
-    const carryOut = async (command: Command, real: TestWallet[]): Promise<Answered> => {
+    const execute = async (command: Command, wallets: TestWallet[]): Promise<Outcome> => {
       let order = ''
       const { kind } = command
       if (kind === 'send') {
-        // The contract itself refuses a transfer to where it comes from.
-        if (command.from === command.to) return { command, order, answer: 'VALIDATION.INVALID_PARAMETER' }
-        const sending = send(command, real).then((made) => {
-          order = made
+        // The contract rejects a transfer to the same wallet.
+        if (command.from === command.to) return { command, order, code: 'VALIDATION.INVALID_PARAMETER' }
+        const result = send(command, wallets).then((created) => {
+          order = created
         })
-        return { command, answer: await refusalOf(sending), order }
+        return { command, code: await refusalOf(result), order }
       }
       if ('order' in command) {
-        const asking = { as: checker, params: { order_id: command.order } }
-        const deciding =
-          kind === 'approve' ? ask(approveTransfer, asking) : ask(rejectTransfer, { ...asking, body: { reason: 'no' } })
-        return { command, order, answer: await refusalOf(deciding) }
+        const request = { as: checker, params: { order_id: command.order } }
+        const result =
+          kind === 'approve'
+            ? call(approveTransfer, request)
+            : call(rejectTransfer, { ...request, body: { reason: 'no' } })
+        return { command, order, code: await refusalOf(result) }
       }
-      const wallet = real[command.wallet]
+      const wallet = wallets[command.wallet]
       if (!wallet) throw new RangeError(`wallet ${command.wallet}`)
       const [from, to] = kind === 'freeze' ? (['ACTIVE', 'FROZEN'] as const) : (['FROZEN', 'ACTIVE'] as const)
-      const moved = await ledger.changeWalletStatus({ wallet: wallet.id, from, to, at: clock.now() })
-      return { command, order, answer: moved ? 'none' : 'STATE.CONFLICT' }
+      const changed = await ledger.changeWalletStatus({ wallet: wallet.id, from, to, at: clock.now() })
+      return { command, order, code: changed ? 'none' : 'STATE.CONFLICT' }
     }
-    return { ...book, carryOut }
+    return { ...bank, execute }
   }
 
-  test('any course of commands, several at once, leaves what a plain model has after them in some order', async () => {
-    const { clock, ledger, wallet, carryOut } = await openBook()
+  test('concurrent commands have the effect of some serial order of a plain model', async () => {
+    const { clock, ledger, wallet, execute } = await openBank()
     const houseFees = async (): Promise<bigint> => {
       const fees = database.selectFrom('ledger_accounts').where('kind', '=', 'FEE').where('currency', '=', 'JPY')
       return (await fees.select('balance').executeTakeFirst())?.balance ?? 0n
     }
-    const course = fc.asyncProperty(courses, async (rounds) => {
-      const real = await Promise.all(Array.from({ length: wallets }, () => wallet('JPY', start.toString())))
+    const property = fc.asyncProperty(scenarios, async (rounds) => {
+      const wallets = await Promise.all(Array.from({ length: walletCount }, () => wallet('JPY', funds.toString())))
       const feesBefore = await houseFees()
-      let state = opened(wallets, start)
+      let state = initialState(walletCount, funds)
       for (const round of rounds) {
         clock.advance(1)
         const orders = [...state.pending.keys()]
@@ -89,20 +91,20 @@ describe.each(stores)('the book on $name', ({ name, database }) => {
           const order = orders[one.nth % Math.max(orders.length, 1)]
           return order === undefined ? [] : [{ kind: one.kind, order }]
         })
-        const answered = await Promise.all(commands.map((command) => carryOut(command, real)))
-        const next = explained(state, answered, terms)
-        if (!next) throw new Error(`in no order are these the answers: ${answered.map(({ answer }) => answer)}`)
+        const outcomes = await Promise.all(commands.map((command) => execute(command, wallets)))
+        const next = serialize(state, outcomes, terms)
+        if (!next) throw new Error(`no serial order explains ${outcomes.map(({ code }) => code)}`)
         state = next
         const balances = await Promise.all(
-          real.map(({ id, workspace }) => ledger.readBalance({ wallet: id, workspace })),
+          wallets.map(({ id, workspace }) => ledger.readBalance({ wallet: id, workspace })),
         )
-        expect(balances.map((balance) => balance?.total.minor)).toEqual(state.owned)
+        expect(balances.map((balance) => balance?.total.minor)).toEqual(state.totals)
         expect(balances.map((balance) => balance?.held.minor)).toEqual(state.held)
       }
       expect((await houseFees()) - feesBefore).toBe(state.fees)
       expect(await ledger.verifyLedger()).toBeNull()
     })
     process.stdout.write(`fast-check seed ${seed} on ${name} (FC_SEED repeats it)\n`)
-    await fc.assert(course, { seed, numRuns: 20 })
+    await fc.assert(property, { seed, numRuns: 20 })
   })
 })

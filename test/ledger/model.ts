@@ -1,4 +1,5 @@
-/** A wallet is its place in the lists; amounts are minor units. */
+/* A model of the ledger in plain numbers. A wallet is its index in the lists; amounts are minor units. */
+
 export interface Transfer {
   from: number
   to: number
@@ -10,90 +11,89 @@ export type Command =
   | { kind: 'approve' | 'reject'; order: string }
   | { kind: 'freeze' | 'unfreeze'; wallet: number }
 
-/** What a command was answered: the code of its refusal or `none`, and the order that it made. */
-export interface Answered {
+/** The outcome of a command: the code of its refusal or `none`, and the order that it created. */
+export interface Outcome {
   command: Command
-  answer: string
+  code: string
   order: string
 }
 
 export interface Terms {
   fee: bigint
-  /** From so much on an operator decides. */
-  limit: bigint
+  /** Transfers of at least this amount wait for an operator. */
+  threshold: bigint
 }
 
-/** The whole book in plain numbers. */
 export interface State {
-  owned: readonly bigint[]
+  totals: readonly bigint[]
   held: readonly bigint[]
   frozen: readonly boolean[]
   fees: bigint
   pending: ReadonlyMap<string, Transfer>
 }
 
-export const opened = (wallets: number, funds: bigint): State => ({
-  owned: Array.from({ length: wallets }, () => funds),
+export const initialState = (wallets: number, funds: bigint): State => ({
+  totals: Array.from({ length: wallets }, () => funds),
   held: Array.from({ length: wallets }, () => 0n),
   frozen: Array.from({ length: wallets }, () => false),
   fees: 0n,
   pending: new Map(),
 })
 
-const plus = (list: readonly bigint[], at: number, by: bigint): bigint[] =>
-  list.map((each, place) => (place === at ? each + by : each))
+const addAt = (list: readonly bigint[], index: number, amount: bigint): bigint[] =>
+  list.map((each, at) => (at === index ? each + amount : each))
 
-const paid = (state: State, { from, to, amount }: Transfer, { fee }: Terms): State => ({
+const post = (state: State, { from, to, amount }: Transfer, { fee }: Terms): State => ({
   ...state,
-  owned: plus(plus(state.owned, from, -amount - fee), to, amount),
+  totals: addAt(addAt(state.totals, from, -amount - fee), to, amount),
   fees: state.fees + fee,
 })
 
-const freed = (state: State, order: string, { from, amount }: Transfer, { fee }: Terms): State => ({
+const release = (state: State, order: string, { from, amount }: Transfer, { fee }: Terms): State => ({
   ...state,
-  held: plus(state.held, from, -amount - fee),
+  held: addAt(state.held, from, -amount - fee),
   pending: new Map([...state.pending].filter(([id]) => id !== order)),
 })
 
-const sent = (state: State, order: string, transfer: Transfer, terms: Terms): string | State => {
+const send = (state: State, order: string, transfer: Transfer, terms: Terms): string | State => {
   const { from, to, amount } = transfer
   const charged = amount + terms.fee
   if (from === to) return 'VALIDATION.INVALID_PARAMETER'
   if (state.frozen[from] || state.frozen[to]) return 'WALLET.NOT_ACTIVE'
-  if ((state.owned[from] ?? 0n) - (state.held[from] ?? 0n) < charged) return 'WALLET.INSUFFICIENT_FUNDS'
-  if (amount < terms.limit) return paid(state, transfer, terms)
-  return { ...state, held: plus(state.held, from, charged), pending: new Map([...state.pending, [order, transfer]]) }
+  if ((state.totals[from] ?? 0n) - (state.held[from] ?? 0n) < charged) return 'WALLET.INSUFFICIENT_FUNDS'
+  if (amount < terms.threshold) return post(state, transfer, terms)
+  return { ...state, held: addAt(state.held, from, charged), pending: new Map([...state.pending, [order, transfer]]) }
 }
 
-const decided = (state: State, kind: 'approve' | 'reject', order: string, terms: Terms): string | State => {
+const decide = (state: State, kind: 'approve' | 'reject', order: string, terms: Terms): string | State => {
   const transfer = state.pending.get(order)
   if (!transfer) return 'STATE.CONFLICT'
-  if (kind === 'reject') return freed(state, order, transfer, terms)
+  if (kind === 'reject') return release(state, order, transfer, terms)
   if (state.frozen[transfer.from] || state.frozen[transfer.to]) return 'WALLET.NOT_ACTIVE'
-  return paid(freed(state, order, transfer, terms), transfer, terms)
+  return post(release(state, order, transfer, terms), transfer, terms)
 }
 
-/** What a command leads to, or is refused with. */
-const after = (state: State, { command, order }: Answered, terms: Terms): string | State => {
-  if (command.kind === 'send') return sent(state, order, command, terms)
-  if ('order' in command) return decided(state, command.kind, command.order, terms)
+/** The state after a command, or the code of its refusal. */
+const apply = (state: State, { command, order }: Outcome, terms: Terms): string | State => {
+  if (command.kind === 'send') return send(state, order, command, terms)
+  if ('order' in command) return decide(state, command.kind, command.order, terms)
   const frozen = command.kind === 'freeze'
   if (state.frozen[command.wallet] === frozen) return 'STATE.CONFLICT'
-  return { ...state, frozen: state.frozen.map((each, place) => (place === command.wallet ? frozen : each)) }
+  return { ...state, frozen: state.frozen.map((each, index) => (index === command.wallet ? frozen : each)) }
 }
 
 /**
- * Where commands that ran at once have led to, by an order, one after the other, in which each has the answer that it
- * was given; undefined where there is none.
+ * The state after concurrent commands: that of a serial order in which each command has the outcome that it had. Undefined if
+ * no serial order explains the outcomes.
  */
-export const explained = (state: State, at: readonly Answered[], terms: Terms): State | undefined => {
-  if (at.length === 0) return state
-  for (const one of at) {
-    const next = after(state, one, terms)
-    const isAnswer = typeof next === 'string' ? next === one.answer : one.answer === 'none'
-    if (!isAnswer) continue
-    const others = at.filter((each) => each !== one)
-    const found = explained(typeof next === 'string' ? state : next, others, terms)
+export const serialize = (state: State, outcomes: readonly Outcome[], terms: Terms): State | undefined => {
+  if (outcomes.length === 0) return state
+  for (const outcome of outcomes) {
+    const next = apply(state, outcome, terms)
+    const isPossible = typeof next === 'string' ? next === outcome.code : outcome.code === 'none'
+    if (!isPossible) continue
+    const others = outcomes.filter((each) => each !== outcome)
+    const found = serialize(typeof next === 'string' ? state : next, others, terms)
     if (found) return found
   }
   return undefined

@@ -37,7 +37,7 @@ export const postgresStore = async (poolSize = 16): Promise<TestStore | undefine
   }
 }
 
-/** Both, for what has to hold on either. */
+/** The embedded store, and PostgreSQL if available. */
 export const everyStore = async (): Promise<TestStore[]> => {
   const opened = await Promise.all([embeddedStore(), postgresStore()])
   return opened.filter((store) => store !== undefined)

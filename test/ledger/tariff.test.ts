@@ -11,13 +11,13 @@ const tariff = parseTariff({
 })
 const charge = async (amount: string) => computeCharge(tariff, amount)
 
-test('a fee is rounded up, and leaves a cent at least', async () => {
+test('computeCharge WALLET.LIMIT_EXCEEDED: rounds the fee up and requires a positive net amount', async () => {
   expect(await charge('1.02')).toMatchObject({ fee: { minor: 101n }, net: { minor: 1n } })
   expect(await refusalOf(charge('1.01'))).toBe('WALLET.LIMIT_EXCEEDED')
   expect(await refusalOf(charge('1.00'))).toBe('WALLET.LIMIT_EXCEEDED')
 })
 
-test('its bounds are within it', async () => {
+test('computeCharge WALLET.LIMIT_EXCEEDED: minimum and maximum are inclusive', async () => {
   const bounded = parseTariff({ currency: 'USD', minAmount: '5.00', maxAmount: '6.00', fixedFee: '0.00', feeRate: '0' })
   const ends = ['4.99', '5.00', '6.00', '6.01'].map((amount) =>
     refusalOf((async () => computeCharge(bounded, amount))()),

@@ -1,21 +1,10 @@
 import * as z from 'zod'
-import {
-  amount,
-  bizId,
-  coded,
-  codeOf,
-  currency,
-  decimal,
-  fitsCurrency,
-  id,
-  orderFields,
-  statusHistory,
-  timestamp,
-} from '../../contract/fields.ts'
+import { amount, bizId, coded, codeOf, currency, decimal, fitsCurrency, id, timestamp } from '../../contract/fields.ts'
+import { orderFields, statusHistory } from '../../contract/orders.ts'
 import type { Permissions } from '../../contract/permissions.ts'
-import { member, money, operator } from '../../contract/policies.ts'
+import { operator } from '../../contract/policies.ts'
 import { type CodeOf, codedFamily, isRate, operation, ratePattern } from '../../kernel/index.ts'
-import { orderList, orderRead } from '../../ledger/contract.ts'
+import { orderOperations } from '../../ledger/contract.ts'
 
 /** The description of the OpenAPI tag. */
 export const summary = 'Quotes and exchanges between currencies. Operators list and set the rates.'
@@ -114,58 +103,49 @@ export const exchangeFilters = {
   exchangeStatus: codeOf(exchangeStatus).optional(),
 }
 
-const reading = { ...member, permission: 'exchange:read' } as const
-const post = { method: 'POST', chains: ['consumer'] } as const
+const orders = orderOperations(ExchangeOrder, exchangeFilters, 'exchange')
 
 export const listExchanges = operation({
-  ...orderList(ExchangeOrder, exchangeFilters),
+  ...orders.list,
   id: 'exchanges.list',
   path: '/exchanges',
-  chains: ['consumer'],
   summary: 'List the exchanges of a workspace',
-  policy: { ...reading, workspace: 'optional' },
+  policy: { ...orders.list.policy, workspace: 'optional' },
 })
 
 export const readExchange = operation({
-  ...orderRead(ExchangeOrder),
+  ...orders.read,
   id: 'exchanges.read',
   path: '/exchanges/{exchange_id}',
-  chains: ['consumer'],
   summary: 'Read an exchange',
-  policy: { ...reading, workspace: 'required' },
 })
 
 export const quoteExchange = operation({
-  ...post,
+  ...orders.create,
   id: 'exchanges.quote',
   path: '/exchanges/quote',
   summary: 'Quote an exchange',
-  policy: { ...money, idempotent: false, workspace: 'required', permission: 'exchange:create' },
+  policy: { ...orders.create.policy, idempotent: false },
   body: QuoteRequest,
   reply: Quote,
   refuses: ['RESOURCE.NOT_FOUND', 'WALLET.NOT_ACTIVE', 'EXCHANGE.RATE_UNAVAILABLE'],
 })
 
 export const readExchangeQuote = operation({
+  ...orders.read,
   id: 'exchanges.readQuote',
-  method: 'GET',
   path: '/exchanges/quote/{quote_id}',
-  chains: ['consumer'],
   summary: 'Read a quote with its current status',
-  policy: { ...reading, workspace: 'required' },
-  body: 'none',
   reply: Quote,
-  refuses: ['RESOURCE.NOT_FOUND'],
 })
 
 export const createExchange = operation({
-  ...post,
+  ...orders.create,
   id: 'exchanges.create',
   path: '/exchanges',
   summary: 'Exchange currencies at the figures of a quote',
-  policy: { ...money, workspace: 'optional', permission: 'exchange:create' },
+  policy: { ...orders.create.policy, workspace: 'optional' },
   body: z.strictObject({ quoteBizId: id }),
-  reply: ExchangeOrder,
   refuses: [
     'RESOURCE.NOT_FOUND',
     'EXCHANGE.QUOTE_UNUSABLE',

@@ -1,19 +1,80 @@
 import { moneyOf } from '../../contract/fields.ts'
-import { bizId, createHandlerTable, type HandlerTable, mapPage, type Words } from '../../kernel/index.ts'
-import { memberContext, toOrderQuery, viewerOf } from '../../ledger/index.ts'
-
-import { auditContextOf } from '../../platform/audit/index.ts'
+import {
+  bizId,
+  createHandlerTable,
+  formatMoney,
+  type HandlerTable,
+  mapPage,
+  toIso,
+  toIsoOrNull,
+  type Words,
+} from '../../kernel/index.ts'
+import {
+  memberContext,
+  type Order,
+  reachedAt,
+  toCodedValue,
+  toOrderQuery,
+  toOrderView,
+  type Viewer,
+  viewerOf,
+} from '../../ledger/index.ts'
+import { actOf } from '../../platform/audit/index.ts'
 import * as contract from './contract.ts'
-import { listRates } from './rates.ts'
+import { parseFigures } from './order.ts'
+import { type CurrentRate, listRates } from './rates.ts'
+import type { Figures } from './rules.ts'
 import {
   createExchange,
   type ExchangesPorts,
+  type QuoteState,
   quoteExchange,
   readExchange,
   readExchangeQuote,
   setExchangeRate,
 } from './service.ts'
-import { toExchangeView, toQuoteView, toRateView } from './view.ts'
+
+const toFiguresView = ({ source, target, fee, rate }: Figures) => ({
+  sourceCurrency: source.currency,
+  targetCurrency: target.currency,
+  sourceAmount: formatMoney(source),
+  targetAmount: formatMoney(target),
+  rate,
+  feeAmount: formatMoney(fee),
+  feeCurrency: fee.currency,
+})
+
+const toQuoteView = ({ id, figures, expiresAt, status }: QuoteState, viewer: Viewer) => ({
+  quoteBizId: id,
+  ...toFiguresView(figures),
+  fixedSide: toCodedValue(contract.fixedSide, figures.fixedSide, viewer),
+  expiresAt: toIso(expiresAt),
+  quoteStatus: toCodedValue(contract.quoteStatus, status, viewer),
+})
+
+/** Throws if the order is not an exchange. */
+export const toExchangeView = (order: Order, viewer: Viewer) => {
+  const { sourceWalletBizId, targetWalletBizId, data } = order
+  if (sourceWalletBizId === null || targetWalletBizId === null) throw new TypeError(`${order.bizId} lacks a wallet`)
+  return {
+    ...toOrderView(order, contract.exchangeStatus, viewer),
+    ...toFiguresView(parseFigures(data)),
+    quoteBizId: data.quoteBizId ?? '',
+    sourceWalletBizId,
+    targetWalletBizId,
+    exchangeStatus: toCodedValue(contract.exchangeStatus, order.status, viewer),
+    failureCode: data.failureCode ?? null,
+    completedAt: toIsoOrNull(reachedAt(order, 'COMPLETED')),
+  }
+}
+
+const toRateView = ({ source, target, rate, updatedBy, asOf }: CurrentRate) => ({
+  sourceCurrency: source,
+  targetCurrency: target,
+  rate,
+  updatedBy,
+  updatedAt: toIso(asOf),
+})
 
 export const exchangeHandlers = (ports: ExchangesPorts, words: Words): HandlerTable =>
   createHandlerTable(contract, {
@@ -55,6 +116,6 @@ export const exchangeHandlers = (ports: ExchangesPorts, words: Words): HandlerTa
 
     setExchangeRate: async (request) => {
       const { sourceCurrency: source, targetCurrency: target, rate } = request.body
-      return toRateView(await setExchangeRate(ports, { source, target, rate }, auditContextOf(request)))
+      return toRateView(await setExchangeRate(ports, { source, target, rate }, actOf(request)))
     },
   })

@@ -54,16 +54,26 @@ export const exchangeParties = (
   return [
     { ...wallet, label: 'source', wallet: sourceWallet, currency: source.currency },
     { ...wallet, label: 'target', wallet: targetWallet, currency: target.currency },
-    { label: 'taken', house: 'LIQUIDITY', currency: source.currency, short: 'SYSTEM.INTERNAL_ERROR' },
-    { label: 'given', house: 'LIQUIDITY', currency: target.currency, short: 'EXCHANGE.RATE_UNAVAILABLE' },
+    {
+      label: 'receivingLiquidity',
+      house: 'LIQUIDITY',
+      currency: source.currency,
+      insufficientFunds: 'SYSTEM.INTERNAL_ERROR',
+    },
+    {
+      label: 'payingLiquidity',
+      house: 'LIQUIDITY',
+      currency: target.currency,
+      insufficientFunds: 'EXCHANGE.RATE_UNAVAILABLE',
+    },
     ...feeParties(fee),
   ]
 }
 
 export const exchangeEntries = ({ source, target, fee }: Figures): Entry[] => [
   { account: 'source', amount: -source.minor, flowType: 'EXCHANGE' },
-  { account: 'taken', amount: source.minor, flowType: 'EXCHANGE' },
-  { account: 'given', amount: -target.minor, flowType: 'EXCHANGE' },
+  { account: 'receivingLiquidity', amount: source.minor, flowType: 'EXCHANGE' },
+  { account: 'payingLiquidity', amount: -target.minor, flowType: 'EXCHANGE' },
   { account: 'target', amount: target.minor, flowType: 'EXCHANGE' },
   ...feeEntries('source', fee),
 ]

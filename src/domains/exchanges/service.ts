@@ -1,8 +1,7 @@
-import { inTransaction, sqlState } from '../../database/index.ts'
+import { inTransaction, isValidAt, sqlState } from '../../database/index.ts'
 import {
   type AccountId,
   addMs,
-  areWithin,
   type Clock,
   days,
   type Ids,
@@ -16,11 +15,11 @@ import {
   type WorkspaceId,
 } from '../../kernel/index.ts'
 import { type CommandContext, commandOrigin, type Ledger, type ListedOrder, type Order } from '../../ledger/index.ts'
-import { type AuditContext, recordSuccess } from '../../platform/audit/index.ts'
-import type { FixedSide } from './contract.ts'
+import { type Act, recordAct } from '../../platform/audit/index.ts'
+import type { FixedSide, QuoteStatus } from './contract.ts'
 import { exchangeEntries, exchangeParties, newExchange, parseFigures, toFiguresData } from './order.ts'
 import { type CurrentRate, findRate, type RateSources, unsupportedSide } from './rates.ts'
-import { computeFigures, type ExchangeTerms } from './rules.ts'
+import { computeFigures, type ExchangeTerms, type Figures } from './rules.ts'
 import {
   deleteUnusedQuotes,
   insertQuote,
@@ -30,7 +29,6 @@ import {
   type SetRate,
   saveRate,
 } from './store.ts'
-import type { QuoteState } from './view.ts'
 
 export interface ExchangesPorts extends RateSources {
   ledger: Ledger
@@ -45,6 +43,14 @@ export interface QuoteInput {
   /** The amount of the fixed side. */
   amount: Money
   fixedSide: FixedSide
+}
+
+/** A quote with its current status. */
+export interface QuoteState {
+  id: string
+  figures: Figures
+  expiresAt: Instant
+  status: QuoteStatus
 }
 
 const findDefaultWallet = async (
@@ -88,9 +94,9 @@ export const quoteExchange = async (
   return { id: quote.id, figures, expiresAt: quote.expiresAt, status: 'OPEN' }
 }
 
-/** Whether the quote is valid at this instant, even if the clock was set back. The database decides for an exchange. */
+/** Whether a quote has not expired. When an exchange uses it, the trigger in schema.ts has the last word. */
 const isOpen = ({ createdAt, expiresAt }: Pick<Quote, 'createdAt' | 'expiresAt'>, now: Instant): boolean =>
-  expiresAt > now && areWithin(expiresAt - createdAt, createdAt, now)
+  isValidAt({ from: createdAt, until: expiresAt }, now)
 
 /** A quote with its current status. A used quote stays USED after its expiry. */
 export const readExchangeQuote = async (
@@ -143,14 +149,14 @@ export const readExchange = (
 export const setExchangeRate = async (
   ports: ExchangesPorts,
   input: Omit<SetRate, 'updatedBy' | 'updatedAt'>,
-  act: AuditContext,
+  act: Act,
 ): Promise<CurrentRate> => {
   const side = unsupportedSide(ports, input)
   if (side) throw invalid(`${side}Currency`, 'not a currency of this deployment')
   return inTransaction(ports.database, async (tx) => {
     await saveRate(tx, { ...input, updatedBy: act.accountId, updatedAt: act.at })
     const targetId = `${input.source}/${input.target}`
-    await recordSuccess(tx, act, { workspaceId: null, targetId, detail: { rate: input.rate } })
+    await recordAct(tx, act, { workspaceId: null, targetId, detail: { rate: input.rate } })
     return { ...input, updatedBy: act.accountId, asOf: act.at }
   })
 }

@@ -1,31 +1,10 @@
 import * as z from 'zod'
-import {
-  amount,
-  bizId,
-  coded,
-  codeOf,
-  currency,
-  decimal,
-  id,
-  orderFields,
-  reason,
-  statusHistory,
-  text,
-  timestamp,
-} from '../../contract/fields.ts'
-
+import { amount, bizId, coded, codeOf, currency, decimal, id, reason, text, timestamp } from '../../contract/fields.ts'
+import { orderFields, statusHistory } from '../../contract/orders.ts'
 import type { Permissions } from '../../contract/permissions.ts'
-import { member, money, operator } from '../../contract/policies.ts'
-
+import { operator } from '../../contract/policies.ts'
 import { type CodeOf, codedFamily, operation } from '../../kernel/index.ts'
-import {
-  operatorOrderList,
-  operatorOrderRead,
-  orderDecision,
-  orderList,
-  orderRead,
-  reasonedOrderDecision,
-} from '../../ledger/contract.ts'
+import { orderOperations } from '../../ledger/contract.ts'
 import { channelType } from '../withdrawal-channels/contract.ts'
 
 /** The description of the OpenAPI tag. */
@@ -87,64 +66,55 @@ const RechargeChannel = z.object({
 
 export const rechargeFilters = { walletId: id.optional(), rechargeStatus: codeOf(rechargeStatus).optional() }
 
-const reading = { ...member, workspace: 'required', permission: 'recharge:read' } as const
-const creating = { ...money, workspace: 'required', permission: 'recharge:create' } as const
-const get = { chains: ['consumer'], policy: reading } as const
-const post = { method: 'POST', chains: ['consumer'], policy: creating } as const
-const unfit = ['RESOURCE.NOT_FOUND', 'CHANNEL.NOT_AVAILABLE', 'WALLET.LIMIT_EXCEEDED', 'WALLET.NOT_ACTIVE'] as const
-const change = { ...post, reply: RechargeOrder, refuses: ['RESOURCE.NOT_FOUND', 'STATE.CONFLICT'] } as const
+const orders = orderOperations(RechargeOrder, rechargeFilters, 'recharge')
+/** The body and refusal codes that creating a recharge and quoting its fee have in common. */
+const request = {
+  ...orders.create,
+  body: RechargeRequest,
+  refuses: ['RESOURCE.NOT_FOUND', 'CHANNEL.NOT_AVAILABLE', 'WALLET.LIMIT_EXCEEDED', 'WALLET.NOT_ACTIVE'],
+} as const
 
 export const listRecharges = operation({
-  ...orderList(RechargeOrder, rechargeFilters),
-  ...get,
+  ...orders.list,
   id: 'recharges.list',
   path: '/recharges',
   summary: 'List the recharges of a workspace',
 })
 
 export const listRechargeChannels = operation({
-  ...get,
+  ...orders.list,
   id: 'recharges.availableChannels',
-  method: 'GET',
   path: '/recharges/available-channels',
   summary: 'List the channels for incoming payments',
   query: z.strictObject({ currency: currency.optional() }),
-  body: 'none',
   reply: z.array(RechargeChannel),
-  refuses: [],
 })
 
 export const readRecharge = operation({
-  ...orderRead(RechargeOrder),
-  ...get,
+  ...orders.read,
   id: 'recharges.read',
   path: '/recharges/{recharge_id}',
   summary: 'Read a recharge',
 })
 
 export const quoteRecharge = operation({
-  ...post,
+  ...request,
   id: 'recharges.quote',
   path: '/recharges/quote',
   summary: 'Calculate the fee of a recharge',
-  policy: { ...creating, idempotent: false },
-  body: RechargeRequest,
+  policy: { ...request.policy, idempotent: false },
   reply: z.object(figures),
-  refuses: unfit,
 })
 
 export const createRecharge = operation({
-  ...post,
+  ...request,
   id: 'recharges.create',
   path: '/recharges',
   summary: 'Announce a payment into a wallet',
-  body: RechargeRequest,
-  reply: RechargeOrder,
-  refuses: unfit,
 })
 
 export const cancelRecharge = operation({
-  ...change,
+  ...orders.change,
   id: 'recharges.cancel',
   path: '/recharges/{recharge_id}/cancel',
   summary: 'Cancel an unpaid recharge',
@@ -152,7 +122,7 @@ export const cancelRecharge = operation({
 })
 
 export const submitRechargeProof = operation({
-  ...change,
+  ...orders.change,
   id: 'recharges.proof',
   path: '/recharges/{recharge_id}/proof',
   summary: 'Submit an uploaded file as proof of payment',
@@ -160,14 +130,14 @@ export const submitRechargeProof = operation({
 })
 
 export const listAllRecharges = operation({
-  ...operatorOrderList(RechargeOrder, rechargeFilters, 'recharge:read'),
+  ...orders.listAll,
   id: 'recharges.listAll',
   path: '/recharges',
   summary: 'List the recharges of all workspaces',
 })
 
 export const readAnyRecharge = operation({
-  ...operatorOrderRead(RechargeOrder, 'recharge:read'),
+  ...orders.readAny,
   id: 'recharges.readAny',
   path: '/recharges/{recharge_id}',
   summary: 'Read a recharge of any workspace',
@@ -185,18 +155,16 @@ export const downloadRechargeProof = operation({
   refuses: ['RESOURCE.NOT_FOUND', 'FILE.RANGE_NOT_SATISFIABLE'],
 })
 
-const confirmation = orderDecision(RechargeOrder, 'recharge:approve')
-
 export const confirmRecharge = operation({
-  ...confirmation,
+  ...orders.approve,
   id: 'recharges.confirm',
   path: '/recharges/{recharge_id}/confirm',
   summary: 'Confirm a payment of another person and credit the wallet',
-  refuses: [...confirmation.refuses, 'WALLET.NOT_ACTIVE'],
+  refuses: [...orders.approve.refuses, 'WALLET.NOT_ACTIVE'],
 })
 
 export const rejectRecharge = operation({
-  ...reasonedOrderDecision(RechargeOrder, 'recharge:approve'),
+  ...orders.reject,
   id: 'recharges.reject',
   path: '/recharges/{recharge_id}/reject',
   summary: 'Reject a recharge',

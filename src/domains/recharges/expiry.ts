@@ -1,9 +1,18 @@
-import { type Clock, Refusal, type WorkspaceId } from '../../kernel/index.ts'
-import { type Ledger, rechargeExpiry } from '../../ledger/index.ts'
+import { type Clock, type Instant, Refusal, type WorkspaceId } from '../../kernel/index.ts'
+import { expiredAt, type Ledger, type Order, rechargeExpiry } from '../../ledger/index.ts'
 import type { JobFacts } from '../../platform/jobs/index.ts'
 import { expiryMove } from './order.ts'
 
 export const expiryJob = 'recharges.expire'
+
+/** The order with its expiry applied, whether or not the job has recorded it: at the time of `expiresAt`. */
+export const withExpiry = <O extends Order>(order: O, now: Instant): O => {
+  const at = expiredAt(order, rechargeExpiry, now)
+  if (at === null) return order
+  const expired = { status: rechargeExpiry.to, at, actorBizId: null, reason: null }
+  const before = order.history.filter(({ status }) => status !== expired.status)
+  return { ...order, status: expired.status, updatedAt: at, history: [...before, expired] }
+}
 
 interface ExpiryPorts {
   ledger: Ledger
@@ -14,7 +23,7 @@ const batchSize = 200
 
 /**
  * Ends up to one batch of expired recharges, oldest first, and returns how many it found. A workspace of null selects those of
- * every workspace. Skips orders that have changed in the meantime.
+ * all workspaces. Skips orders that have changed in the meantime.
  */
 export const expireRecharges = async (
   { ledger, clock }: ExpiryPorts,

@@ -1,36 +1,88 @@
 import {
   bizId,
   createHandlerTable,
+  formatMoney,
   type HandlerTable,
   mapPage,
   type Page,
+  toIsoOrNull,
+  type WalletId,
   type Words,
   type WorkspaceId,
 } from '../../kernel/index.ts'
 import {
+  type Charge,
   type ListedOrder,
   memberContext,
+  type Order,
   type OrderListRequest,
   operatorContext,
+  reachedAt,
   rechargeExpiry,
+  toCodedValue,
   toOrderQuery,
+  toOrderView,
+  toWorkspaceKindView,
+  type Viewer,
   viewerOf,
 } from '../../ledger/index.ts'
-import { auditContextOf } from '../../platform/audit/index.ts'
+import { actOf } from '../../platform/audit/index.ts'
+import { channelType } from '../withdrawal-channels/contract.ts'
 import * as contract from './contract.ts'
-import { downloadRechargeProof } from './proof.ts'
-import { withExpiry } from './rules.ts'
+import { withExpiry } from './expiry.ts'
+import { toRecharge } from './order.ts'
+import type { Channel } from './rules.ts'
 import {
   cancelRecharge,
   confirmRecharge,
   createRecharge,
+  downloadRechargeProof,
   quoteRecharge,
   type RechargesPorts,
   readRecharge,
   rejectRecharge,
   submitRechargeProof,
 } from './service.ts'
-import { toChannelView, toFiguresView, toListedRechargeView, toRechargeView } from './view.ts'
+
+/** The figures that quotes and orders have in common. */
+const toFiguresView = (wallet: WalletId, channelCode: string, { amount, fee, net }: Charge) => ({
+  walletBizId: wallet,
+  channelCode,
+  amount: formatMoney(amount),
+  currency: amount.currency,
+  feeAmount: formatMoney(fee),
+  netAmount: formatMoney(net),
+})
+
+export const toRechargeView = (order: Order, viewer: Viewer) => {
+  const { wallet, details, ...charge } = toRecharge(order)
+  return {
+    ...toOrderView(order, contract.rechargeStatus, viewer),
+    ...details,
+    ...toFiguresView(wallet, details.channelCode, charge),
+    rechargeStatus: toCodedValue(contract.rechargeStatus, order.status, viewer),
+    completedAt: toIsoOrNull(reachedAt(order, 'COMPLETED')),
+  }
+}
+
+/** The same with the kind of the workspace, for operators. */
+const toListedRechargeView = (order: ListedOrder, viewer: Viewer) => ({
+  ...toRechargeView(order, viewer),
+  ...toWorkspaceKindView(order.workspaceKind, viewer),
+})
+
+const toChannelView = ({ settings, tariff }: Channel, viewer: Viewer) => ({
+  channelCode: settings.channelCode,
+  channelName: settings.channelName,
+  channelType: toCodedValue(channelType, settings.channelType, viewer),
+  currency: settings.currency,
+  minAmount: formatMoney(tariff.minimum),
+  maxAmount: formatMoney(tariff.maximum),
+  fixedFee: formatMoney(tariff.fixedFee),
+  feeRate: settings.feeRate,
+  proofRequired: settings.proofRequired,
+  enabled: settings.enabled,
+})
 
 /** The recharges of a workspace, or of every one, with their expiry applied. */
 const listRecharges = async (
@@ -102,7 +154,7 @@ export const rechargeHandlers = (ports: RechargesPorts, words: Words): HandlerTa
     },
 
     downloadRechargeProof: (request) =>
-      downloadRechargeProof(ports, { id: bizId(request.params.recharge_id), request }, auditContextOf(request)),
+      downloadRechargeProof(ports, { id: bizId(request.params.recharge_id), request }, actOf(request)),
 
     confirmRecharge: async (request) => {
       const input = { id: bizId<'order'>(request.params.recharge_id) }

@@ -1,7 +1,6 @@
 import { z } from 'zod'
 import { type Money, money, type OrderId, subtract, type WalletId, type WorkspaceId } from '../../kernel/index.ts'
 import {
-  type Charge,
   dailyUsageData,
   type Entry,
   feeEntries,
@@ -11,7 +10,7 @@ import {
   operatorDecision,
   type Party,
 } from '../../ledger/index.ts'
-import type { Channel } from './rules.ts'
+import type { RechargeTerms } from './rules.ts'
 
 /* How a recharge is stored as an order of the ledger: its data, accounts, entries and moves. */
 
@@ -54,12 +53,6 @@ export const toRecharge = ({ bizId, targetWalletBizId: wallet, data }: Order): R
   return { wallet, amount, fee, net: subtract(amount, fee), proofRequired, details }
 }
 
-/** What a recharge comes to. */
-export interface RechargeTerms extends Charge {
-  wallet: WalletId
-  channel: Channel
-}
-
 /** The credited wallet, which must be active. */
 export const creditedWallet = (wallet: WalletId, currency: string, workspace: WorkspaceId): Party => ({
   label: 'target',
@@ -92,11 +85,11 @@ export const newRecharge = (
   steps: [{ status: 'PENDING_PAYMENT' }],
 })
 
-/** The net amount from the outside world to the wallet, and the fee from it to the house. */
+/** The net amount from CLEARING to the wallet, and the fee to the house. */
 export const rechargeEntries = ({ net, fee }: Recharge): Entry[] => [
-  { account: 'outside', amount: -net.minor, flowType: 'RECHARGE' },
+  { account: 'clearing', amount: -net.minor, flowType: 'RECHARGE' },
   { account: 'target', amount: net.minor, flowType: 'RECHARGE' },
-  ...feeEntries('outside', fee),
+  ...feeEntries('clearing', fee),
 ]
 
 const unpaid = { type: 'RECHARGE', expected: ['PENDING_PAYMENT'] } as const

@@ -1,9 +1,21 @@
-import type { Configuration } from '../../config/index.ts'
-import type { Instant } from '../../kernel/index.ts'
-import { expiredAt, type Order, parseTariff, rechargeExpiry, type Tariff } from '../../ledger/index.ts'
+import { invalid, Refusal, type WalletId } from '../../kernel/index.ts'
+import {
+  type Charge,
+  computeCharge,
+  parseTariff,
+  type Tariff,
+  type TariffSettings,
+  type Wallet,
+} from '../../ledger/index.ts'
 
 /** A channel for incoming payments, as configured. */
-export type ChannelSettings = Configuration['money']['recharge']['channels'][number]
+export type ChannelSettings = TariffSettings & {
+  channelCode: string
+  channelName: string
+  channelType: 'BANK' | 'CRYPTO' | 'CARD'
+  proofRequired: boolean
+  enabled: boolean
+}
 
 export interface Channel {
   settings: ChannelSettings
@@ -17,11 +29,34 @@ export type Channels = ReadonlyMap<string, Channel>
 export const parseChannels = (settings: readonly ChannelSettings[]): Channels =>
   new Map(settings.map((each) => [each.channelCode, { settings: each, tariff: parseTariff(each) }]))
 
-/** The order with its expiry applied, whether or not the job has recorded it: at the time of `expiresAt`. */
-export const withExpiry = <O extends Order>(order: O, now: Instant): O => {
-  const at = expiredAt(order, rechargeExpiry, now)
-  if (at === null) return order
-  const expired = { status: rechargeExpiry.to, at, actorBizId: null, reason: null }
-  const before = order.history.filter(({ status }) => status !== expired.status)
-  return { ...order, status: expired.status, updatedAt: at, history: [...before, expired] }
+export interface RechargeInput {
+  wallet: WalletId
+  channelCode: string
+  /** A decimal string in the wallet's currency. */
+  amount: string
+}
+
+/** The channel, amount and fee of a recharge. */
+export interface RechargeTerms extends Charge {
+  wallet: WalletId
+  channel: Channel
+}
+
+/**
+ * The terms of a recharge into the wallet. Throws CHANNEL.NOT_AVAILABLE, VALIDATION.INVALID_PARAMETER for a channel of another
+ * currency, WALLET.LIMIT_EXCEEDED and WALLET.NOT_ACTIVE.
+ */
+export const computeTerms = (
+  { channelCode, amount }: RechargeInput,
+  wallet: Pick<Wallet, 'bizId' | 'currency' | 'status'>,
+  channels: Channels,
+): RechargeTerms => {
+  const channel = channels.get(channelCode)
+  if (!channel?.settings.enabled)
+    throw new Refusal('CHANNEL.NOT_AVAILABLE', { internal: 'unknown or disabled channel' })
+  if (channel.settings.currency !== wallet.currency)
+    throw invalid('channelCode', `the channel's currency is not ${wallet.currency}`)
+  const charge = computeCharge(channel.tariff, amount)
+  if (wallet.status !== 'ACTIVE') throw new Refusal('WALLET.NOT_ACTIVE', { internal: `the wallet is ${wallet.status}` })
+  return { ...charge, wallet: wallet.bizId, channel }
 }

@@ -1,4 +1,4 @@
-import type { Database } from '../../database/index.ts'
+import { type Database, inTransaction } from '../../database/index.ts'
 import {
   add,
   addMs,
@@ -8,15 +8,15 @@ import {
   notFound,
   type OrderId,
   Refusal,
+  type RequestContext,
+  type StreamReply,
   toIso,
-  type WalletId,
   type WorkspaceId,
 } from '../../kernel/index.ts'
 import {
   type CommandContext,
   chargeParties,
   commandOrigin,
-  computeCharge,
   expiredAt,
   type Ledger,
   type ListedOrder,
@@ -25,20 +25,20 @@ import {
   type PostingCommand,
   rechargeExpiry,
 } from '../../ledger/index.ts'
-import type { Blobs, Downloadable } from '../../platform/blobs/index.ts'
-import { expireRecharges } from './expiry.ts'
+import { type Act, recordAct } from '../../platform/audit/index.ts'
+import { type Blobs, type Downloadable, download } from '../../platform/blobs/index.ts'
+import { expireRecharges, withExpiry } from './expiry.ts'
 import {
   cancellationMove,
   confirmationMove,
   creditedWallet,
   newRecharge,
   proofMove,
-  type RechargeTerms,
   rechargeEntries,
   rejectionMove,
   toRecharge,
 } from './order.ts'
-import { type Channels, withExpiry } from './rules.ts'
+import { type Channels, computeTerms, type RechargeInput, type RechargeTerms } from './rules.ts'
 
 export interface RechargesPorts {
   ledger: Ledger
@@ -54,26 +54,14 @@ export interface RechargesPorts {
   isProof(file: Downloadable): boolean
 }
 
-export interface RechargeInput {
-  wallet: WalletId
-  channelCode: string
-  /** A decimal string in the wallet's currency. */
-  amount: string
-}
-
-const computeTerms = async (
+const readTerms = async (
   { ledger, channels }: RechargesPorts,
-  { wallet, channelCode, amount }: RechargeInput,
+  input: RechargeInput,
   workspace: WorkspaceId,
 ): Promise<RechargeTerms> => {
-  const found = await ledger.readWallet({ wallet, workspace })
-  if (!found) throw notFound('no such wallet')
-  const channel = channels.get(channelCode)
-  if (!channel?.settings.enabled) throw new Refusal('CHANNEL.NOT_AVAILABLE', { internal: 'no such channel' })
-  if (channel.settings.currency !== found.currency) throw invalid('channelCode', `not a channel of ${found.currency}`)
-  const charge = computeCharge(channel.tariff, amount)
-  if (found.status !== 'ACTIVE') throw new Refusal('WALLET.NOT_ACTIVE', { internal: `the wallet is ${found.status}` })
-  return { ...charge, wallet, channel }
+  const wallet = await ledger.readWallet({ wallet: input.wallet, workspace })
+  if (!wallet) throw notFound('unknown wallet')
+  return computeTerms(input, wallet, channels)
 }
 
 /** The terms of a recharge now, or the refusal that creating it would get. Stores nothing and uses no daily limit. */
@@ -82,7 +70,7 @@ export const quoteRecharge = async (
   input: RechargeInput,
   { workspace, requestId }: { workspace: WorkspaceId; requestId: string },
 ): Promise<RechargeTerms> => {
-  const terms = await computeTerms(ports, input, workspace)
+  const terms = await readTerms(ports, input, workspace)
   const { amount, channel } = terms
   const usageOf = channel.settings.channelCode
   const counter = { workspace, type: 'RECHARGE', usageOf, currency: amount.currency, at: ports.clock.now() } as const
@@ -104,7 +92,7 @@ const openOrder = async (
   context: CommandContext<WorkspaceId>,
 ): Promise<Order> => {
   const { workspace, audit } = context
-  const terms = await computeTerms(ports, input, workspace)
+  const terms = await readTerms(ports, input, workspace)
   const expiresAt = toIso(addMs(ports.clock.now(), ports.lifeMs))
   const execute = () =>
     ports.ledger.execute({
@@ -198,3 +186,18 @@ export const rejectRecharge = (
   { id, reason }: { id: OrderId; reason: string },
   context: CommandContext<null>,
 ): Promise<Order> => changeRecharge(ports, id, context, () => ({ parties: [], move: rejectionMove(id, reason) }))
+
+/** The file of a recharge's proof, for operators. Records the download in the audit log. */
+export const downloadRechargeProof = async (
+  ports: RechargesPorts,
+  { id, request }: { id: OrderId; request: Pick<RequestContext, 'range' | 'ifNoneMatch' | 'ifRange' | 'headOnly'> },
+  act: Act,
+): Promise<StreamReply> => {
+  const order = await readRecharge(ports, { id, workspace: null })
+  const { proofFileBizId } = toRecharge(order).details
+  const file = proofFileBizId === null ? undefined : await ports.fileOf(order.workspaceBizId, proofFileBizId)
+  if (!file) throw notFound('the recharge has no available proof')
+  if (!request.headOnly)
+    await inTransaction(ports.database, (tx) => recordAct(tx, act, { workspaceId: order.workspaceBizId, targetId: id }))
+  return download(ports.blobs, file, request)
+}

@@ -8,15 +8,14 @@ import {
   decimal,
   fitsCurrency,
   id,
-  orderFields,
-  statusHistory,
   text,
   timestamp,
 } from '../../contract/fields.ts'
+import { listQuery } from '../../contract/lists.ts'
+import { orderFields, statusHistory, workspaceFilters } from '../../contract/orders.ts'
 import type { Permissions } from '../../contract/permissions.ts'
-import { member, money } from '../../contract/policies.ts'
 import { type CodeOf, codedFamily, operation } from '../../kernel/index.ts'
-import { operatorOrderList, orderDecision, orderList, orderRead, reasonedOrderDecision } from '../../ledger/contract.ts'
+import { orderOperations, orderSort } from '../../ledger/contract.ts'
 
 /** The description of the OpenAPI tag. */
 export const summary = 'Transfers between wallets. Operators approve those above a limit.'
@@ -66,77 +65,73 @@ const walletTransferFilters = { transferStatus: codeOf(transferStatus).optional(
 export const transferFilters = { walletId: id.optional(), ...walletTransferFilters }
 
 const chains = ['consumer', 'api'] as const
-const readPolicy = { ...member, permission: 'transfer:read' } as const
+const orders = orderOperations(TransferOrder, walletTransferFilters, 'transfer')
 
 export const createTransfer = operation({
+  ...orders.create,
   id: 'transfers.create',
-  method: 'POST',
   path: '/transfer/command/create',
   chains,
   summary: 'Transfer funds between two wallets',
-  policy: { ...money, workspace: 'optional', permission: 'transfer:create' },
+  policy: { ...orders.create.policy, workspace: 'optional' },
   body: TransferRequest,
-  reply: TransferOrder,
   refuses: ['RESOURCE.NOT_FOUND', 'WALLET.INSUFFICIENT_FUNDS', 'WALLET.NOT_ACTIVE'],
 })
 
 export const listTransfers = operation({
-  ...orderList(TransferOrder, transferFilters),
+  ...orders.list,
   id: 'transfers.list',
   path: '/transfer/query/orders',
   chains,
   summary: 'List the transfers of a workspace',
-  policy: { ...readPolicy, workspace: 'optional' },
+  policy: { ...orders.list.policy, workspace: 'optional' },
+  query: listQuery(orderSort, transferFilters),
 })
 
 export const listWalletTransfers = operation({
-  ...orderList(TransferOrder, walletTransferFilters),
+  ...orders.list,
   id: 'transfers.listOfWallet',
   path: '/transfer/query/orders/wallet/{wallet_id}',
   chains,
   summary: 'List the transfers of a wallet',
-  policy: { ...readPolicy, workspace: 'required' },
 })
 
 export const readTransfer = operation({
-  ...orderRead(TransferOrder),
+  ...orders.read,
   id: 'transfers.read',
   path: '/transfer/query/orders/{order_id}',
   chains,
   summary: 'Read a transfer',
-  policy: { ...readPolicy, workspace: 'required' },
 })
 
 export const isTransferCompleted = operation({
-  ...orderRead(TransferOrder),
+  ...orders.read,
   id: 'transfers.completed',
   path: '/transfer/query/orders/{order_id}/completed',
   chains,
   summary: 'Check whether a transfer is completed',
-  policy: { ...readPolicy, workspace: 'required' },
   reply: z.boolean(),
   malformedParam: 'VALIDATION.INVALID_PARAMETER',
 })
 
 export const listPendingTransfers = operation({
-  ...operatorOrderList(TransferOrder, {}, 'transfer:read'),
+  ...orders.listAll,
   id: 'transfers.listPending',
   path: '/transfers/pending',
   summary: 'List the transfers that wait for approval',
+  query: listQuery(orderSort, workspaceFilters),
 })
 
-const approval = orderDecision(TransferOrder, 'transfer:approve')
-
 export const approveTransfer = operation({
-  ...approval,
+  ...orders.approve,
   id: 'transfers.approve',
   path: '/transfers/{order_id}/approve',
   summary: 'Approve a pending transfer of another person',
-  refuses: [...approval.refuses, 'WALLET.NOT_ACTIVE'],
+  refuses: [...orders.approve.refuses, 'WALLET.NOT_ACTIVE'],
 })
 
 export const rejectTransfer = operation({
-  ...reasonedOrderDecision(TransferOrder, 'transfer:approve'),
+  ...orders.reject,
   id: 'transfers.reject',
   path: '/transfers/{order_id}/reject',
   summary: 'Reject a pending transfer',

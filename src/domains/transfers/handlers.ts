@@ -1,10 +1,55 @@
 import { moneyOf } from '../../contract/fields.ts'
-import { bizId, createHandlerTable, emptyPage, type HandlerTable, mapPage, type Words } from '../../kernel/index.ts'
-import { memberContext, operatorContext, toOrderQuery, viewerOf } from '../../ledger/index.ts'
-
+import {
+  bizId,
+  createHandlerTable,
+  emptyPage,
+  formatMoney,
+  type HandlerTable,
+  mapPage,
+  toIsoOrNull,
+  type Words,
+} from '../../kernel/index.ts'
+import {
+  isOwnOrder,
+  type ListedOrder,
+  memberContext,
+  type Order,
+  operatorContext,
+  reachedAt,
+  toCodedValue,
+  toOrderQuery,
+  toOrderView,
+  toWorkspaceKindView,
+  type Viewer,
+  viewerOf,
+} from '../../ledger/index.ts'
 import * as contract from './contract.ts'
+import { toTransfer } from './order.ts'
 import { approveTransfer, createTransfer, readTransfer, rejectTransfer, type TransfersPorts } from './service.ts'
-import { toListedTransferView, toTransferView } from './view.ts'
+
+/** A transfer as the viewer sees it: the receiver does not see the sender's client reference. */
+export const toTransferView = (order: Order, viewer: Viewer) => {
+  const transfer = toTransfer(order)
+  return {
+    ...toOrderView(order, contract.transferStatus, viewer),
+    sourceWalletBizId: transfer.source,
+    targetWalletBizId: transfer.target,
+    amount: formatMoney(transfer.amount),
+    currency: transfer.amount.currency,
+    feeAmount: formatMoney(transfer.fee),
+    remark: transfer.remark,
+    clientReference: isOwnOrder(order, viewer) ? transfer.clientReference : null,
+    transferStatus: toCodedValue(contract.transferStatus, order.status, viewer),
+    failureCode: transfer.failureCode,
+    completedAt: toIsoOrNull(reachedAt(order, 'COMPLETED')),
+  }
+}
+
+/** The same with the kind of the workspace, for operators' lists. */
+const toListedTransferView = (order: ListedOrder, viewer: Viewer) => ({
+  ...toTransferView(order, viewer),
+  ...toWorkspaceKindView(order.workspaceKind, viewer),
+})
 
 export const transferHandlers = (ports: TransfersPorts, words: Words): HandlerTable =>
   createHandlerTable(contract, {

@@ -1,28 +1,9 @@
 import * as z from 'zod'
-import {
-  amount,
-  bizId,
-  coded,
-  codeOf,
-  decimal,
-  id,
-  orderFields,
-  statusHistory,
-  text,
-  timestamp,
-} from '../../contract/fields.ts'
+import { amount, bizId, coded, codeOf, decimal, id, text, timestamp } from '../../contract/fields.ts'
+import { orderFields, statusHistory } from '../../contract/orders.ts'
 import type { Permissions } from '../../contract/permissions.ts'
-import { member, money } from '../../contract/policies.ts'
-
 import { type CodeOf, codedFamily, operation } from '../../kernel/index.ts'
-import {
-  operatorOrderList,
-  operatorOrderRead,
-  orderDecision,
-  orderList,
-  orderRead,
-  reasonedOrderDecision,
-} from '../../ledger/contract.ts'
+import { orderDecision, orderOperations, reasonedOrderDecision } from '../../ledger/contract.ts'
 
 /** The description of the OpenAPI tag. */
 export const summary = 'Payouts. Operators approve and settle them.'
@@ -70,34 +51,29 @@ const WithdrawalOrder = z.object({
 
 export const withdrawalFilters = { walletId: id.optional(), withdrawalStatus: codeOf(withdrawalStatus).optional() }
 
-const reading = { ...member, permission: 'withdrawal:read' } as const
-const creating = { ...money, permission: 'withdrawal:create' } as const
-const post = { method: 'POST', chains: ['consumer'], reply: WithdrawalOrder } as const
+const orders = orderOperations(WithdrawalOrder, withdrawalFilters, 'withdrawal')
 
 export const listWithdrawals = operation({
-  ...orderList(WithdrawalOrder, withdrawalFilters),
+  ...orders.list,
   id: 'withdrawals.list',
   path: '/withdrawals',
-  chains: ['consumer'],
   summary: 'List the withdrawals of a workspace',
-  policy: { ...reading, workspace: 'optional' },
+  policy: { ...orders.list.policy, workspace: 'optional' },
 })
 
 export const readWithdrawal = operation({
-  ...orderRead(WithdrawalOrder),
+  ...orders.read,
   id: 'withdrawals.read',
   path: '/withdrawals/{withdrawal_id}',
-  chains: ['consumer'],
   summary: 'Read a withdrawal',
-  policy: { ...reading, workspace: 'required' },
 })
 
 export const createWithdrawal = operation({
-  ...post,
+  ...orders.create,
   id: 'withdrawals.create',
   path: '/withdrawals',
   summary: 'Request a payout and hold its funds',
-  policy: { ...creating, workspace: 'optional' },
+  policy: { ...orders.create.policy, workspace: 'optional' },
   body: WithdrawalRequest,
   refuses: [
     'RESOURCE.NOT_FOUND',
@@ -109,41 +85,37 @@ export const createWithdrawal = operation({
 })
 
 export const cancelWithdrawal = operation({
-  ...post,
+  ...orders.change,
   id: 'withdrawals.cancel',
   path: '/withdrawals/{withdrawal_id}/cancel',
   summary: 'Cancel an unapproved withdrawal and release its funds',
-  policy: { ...creating, workspace: 'required' },
   body: 'none',
-  refuses: ['RESOURCE.NOT_FOUND', 'STATE.CONFLICT'],
 })
 
 export const listAllWithdrawals = operation({
-  ...operatorOrderList(WithdrawalOrder, withdrawalFilters, 'withdrawal:read'),
+  ...orders.listAll,
   id: 'withdrawals.listAll',
   path: '/withdrawals',
   summary: 'List the withdrawals of all workspaces',
 })
 
 export const readAnyWithdrawal = operation({
-  ...operatorOrderRead(WithdrawalOrder, 'withdrawal:read'),
+  ...orders.readAny,
   id: 'withdrawals.readAny',
   path: '/withdrawals/{withdrawal_id}',
   summary: 'Read a withdrawal of any workspace',
 })
 
-const approval = orderDecision(WithdrawalOrder, 'withdrawal:approve')
-
 export const approveWithdrawal = operation({
-  ...approval,
+  ...orders.approve,
   id: 'withdrawals.approve',
   path: '/withdrawals/{withdrawal_id}/approve',
   summary: 'Approve a withdrawal of another person',
-  refuses: [...approval.refuses, 'CHANNEL.NOT_AVAILABLE', 'WALLET.NOT_ACTIVE'],
+  refuses: [...orders.approve.refuses, 'CHANNEL.NOT_AVAILABLE', 'WALLET.NOT_ACTIVE'],
 })
 
 export const rejectWithdrawal = operation({
-  ...reasonedOrderDecision(WithdrawalOrder, 'withdrawal:approve'),
+  ...orders.reject,
   id: 'withdrawals.reject',
   path: '/withdrawals/{withdrawal_id}/reject',
   summary: 'Reject a withdrawal and release its funds',

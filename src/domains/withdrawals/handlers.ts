@@ -1,7 +1,27 @@
-import { bizId, createHandlerTable, type HandlerTable, mapPage, type Words } from '../../kernel/index.ts'
-import { memberContext, operatorContext, toOrderQuery, viewerOf } from '../../ledger/index.ts'
-
+import {
+  bizId,
+  createHandlerTable,
+  formatMoney,
+  type HandlerTable,
+  mapPage,
+  toIsoOrNull,
+  type Words,
+} from '../../kernel/index.ts'
+import {
+  type ListedOrder,
+  memberContext,
+  type Order,
+  operatorContext,
+  reachedAt,
+  toCodedValue,
+  toOrderQuery,
+  toOrderView,
+  toWorkspaceKindView,
+  type Viewer,
+  viewerOf,
+} from '../../ledger/index.ts'
 import * as contract from './contract.ts'
+import { toWithdrawal } from './order.ts'
 import {
   approveWithdrawal,
   cancelWithdrawal,
@@ -12,7 +32,27 @@ import {
   rejectWithdrawal,
   type WithdrawalsPorts,
 } from './service.ts'
-import { toListedWithdrawalView, toWithdrawalView } from './view.ts'
+
+export const toWithdrawalView = (order: Order, viewer: Viewer) => {
+  const { wallet, amount, fee, net, ...notes } = toWithdrawal(order)
+  return {
+    ...toOrderView(order, contract.withdrawalStatus, viewer),
+    ...notes,
+    walletBizId: wallet,
+    amount: formatMoney(amount),
+    currency: amount.currency,
+    feeAmount: formatMoney(fee),
+    netAmount: formatMoney(net),
+    withdrawalStatus: toCodedValue(contract.withdrawalStatus, order.status, viewer),
+    completedAt: toIsoOrNull(reachedAt(order, 'COMPLETED')),
+  }
+}
+
+/** The same with the kind of the workspace, for operators. */
+const toListedWithdrawalView = (order: ListedOrder, viewer: Viewer) => ({
+  ...toWithdrawalView(order, viewer),
+  ...toWorkspaceKindView(order.workspaceKind, viewer),
+})
 
 export const withdrawalHandlers = (ports: WithdrawalsPorts, words: Words): HandlerTable =>
   createHandlerTable(contract, {

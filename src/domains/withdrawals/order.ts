@@ -1,7 +1,6 @@
 import { z } from 'zod'
 import { type Money, money, type OrderId, subtract, type WalletId, type WorkspaceId } from '../../kernel/index.ts'
 import {
-  type Charge,
   dailyUsageData,
   type Entry,
   feeEntries,
@@ -9,10 +8,9 @@ import {
   type Order,
   type OrderMove,
   operatorDecision,
-  type Tariff,
   type WalletParty,
 } from '../../ledger/index.ts'
-import type { PayoutType } from './rules.ts'
+import type { WithdrawalTerms } from './rules.ts'
 
 /* How a withdrawal is stored as an order of the ledger: its data, accounts, entries and moves. */
 
@@ -48,15 +46,6 @@ export const toWithdrawal = ({ bizId, sourceWalletBizId: wallet, data }: Order):
   return { ...notes, wallet, amount, fee, net: subtract(amount, fee) }
 }
 
-/** What a withdrawal comes to. */
-export interface WithdrawalTerms extends Charge {
-  wallet: WalletId
-  channel: string
-  channelType: PayoutType
-  tariff: Tariff
-  remark: string | null
-}
-
 /** The debited wallet, which must be active. */
 export const debitedWallet = (wallet: WalletId, currency: string, workspace: WorkspaceId): WalletParty => ({
   label: 'source',
@@ -83,10 +72,10 @@ export const newWithdrawal = (terms: WithdrawalTerms, workspace: WorkspaceId): N
   steps: [{ status: 'PENDING_APPROVAL' }],
 })
 
-/** The net amount to the outside world, and the fee to the house. */
+/** The net amount to CLEARING, and the fee to the house. */
 export const withdrawalEntries = ({ net, fee }: Withdrawal): Entry[] => [
   { account: 'source', amount: -net.minor, flowType: 'WITHDRAWAL' },
-  { account: 'outside', amount: net.minor, flowType: 'WITHDRAWAL' },
+  { account: 'clearing', amount: net.minor, flowType: 'WITHDRAWAL' },
   ...feeEntries('source', fee),
 ]
 

@@ -1,10 +1,17 @@
-import type { Configuration } from '../../config/index.ts'
-import { parseTariff, type Tariff } from '../../ledger/index.ts'
+import { invalid, Refusal, type WalletId } from '../../kernel/index.ts'
+import {
+  type Charge,
+  computeCharge,
+  parseTariff,
+  type Tariff,
+  type TariffSettings,
+  type Wallet,
+} from '../../ledger/index.ts'
 
-export type PayoutType = PayoutSettings['channelType']
+export type PayoutType = 'BANK' | 'CRYPTO'
 
 /** The limits and fees of payouts, by channel type and currency, as configured. */
-export type PayoutSettings = Configuration['money']['withdrawal']['payouts'][number]
+export type PayoutSettings = TariffSettings & { channelType: PayoutType }
 
 const keyOf = (channelType: PayoutType, currency: string): string => `${channelType} ${currency}`
 
@@ -21,4 +28,43 @@ export class PayoutTariffs {
   find(channelType: PayoutType, currency: string): Tariff | undefined {
     return this.#tariffs.get(keyOf(channelType, currency))
   }
+}
+
+/** What a withdrawal needs to know of its withdrawal channel. */
+export interface PayoutChannel {
+  channelType: PayoutType
+  channelStatus: string
+  currency: string
+}
+
+export interface WithdrawalInput {
+  wallet: WalletId
+  channel: string
+  /** A decimal string in the wallet's currency. */
+  amount: string
+  remark: string | null
+}
+
+/** The tariff, amount and fee of a withdrawal. */
+export interface WithdrawalTerms extends Charge, Omit<WithdrawalInput, 'amount'> {
+  channelType: PayoutType
+  tariff: Tariff
+}
+
+/**
+ * The terms of a withdrawal from the wallet. Throws VALIDATION.INVALID_PARAMETER for a channel of another currency,
+ * CHANNEL.NOT_AVAILABLE and WALLET.LIMIT_EXCEEDED.
+ */
+export const computeTerms = (
+  { channel, amount, remark }: WithdrawalInput,
+  wallet: Pick<Wallet, 'bizId' | 'currency'>,
+  { channelType, channelStatus, currency }: PayoutChannel,
+  payouts: PayoutTariffs,
+): WithdrawalTerms => {
+  if (currency !== wallet.currency)
+    throw invalid('withdrawalChannelBizId', `the channel's currency is not ${wallet.currency}`)
+  const tariff = payouts.find(channelType, currency)
+  if (channelStatus !== 'ACTIVE' || !tariff)
+    throw new Refusal('CHANNEL.NOT_AVAILABLE', { internal: `${channelStatus} channel in ${currency}` })
+  return { ...computeCharge(tariff, amount), wallet: wallet.bizId, channel, channelType, tariff, remark }
 }

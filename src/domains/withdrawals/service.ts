@@ -1,10 +1,9 @@
 import { sqlState } from '../../database/index.ts'
-import { invalid, notFound, type OrderId, Refusal, type WalletId, type WorkspaceId } from '../../kernel/index.ts'
+import { notFound, type OrderId, Refusal, type WorkspaceId } from '../../kernel/index.ts'
 import {
   type CommandContext,
   chargeParties,
   commandOrigin,
-  computeCharge,
   type Ledger,
   type ListedOrder,
   type Order,
@@ -20,43 +19,33 @@ import {
   newWithdrawal,
   rejectionMove,
   toWithdrawal,
-  type WithdrawalTerms,
   withdrawalEntries,
 } from './order.ts'
-import type { PayoutTariffs, PayoutType } from './rules.ts'
+import {
+  computeTerms,
+  type PayoutChannel,
+  type PayoutTariffs,
+  type WithdrawalInput,
+  type WithdrawalTerms,
+} from './rules.ts'
 
 export interface WithdrawalsPorts {
   ledger: Ledger
   payouts: PayoutTariffs
   /** Undefined for an unknown channel and for one of another workspace. */
-  channelOf(
-    workspace: WorkspaceId,
-    channel: string,
-  ): Promise<{ channelType: PayoutType; channelStatus: string; currency: string } | undefined>
+  channelOf(workspace: WorkspaceId, channel: string): Promise<PayoutChannel | undefined>
 }
 
-export interface WithdrawalInput {
-  wallet: WalletId
-  channel: string
-  /** A decimal string in the wallet's currency. */
-  amount: string
-  remark: string | null
-}
-
-const computeTerms = async (
+const readTerms = async (
   { ledger, payouts, channelOf }: WithdrawalsPorts,
-  { wallet, channel, amount, remark }: WithdrawalInput,
+  input: WithdrawalInput,
   workspace: WorkspaceId,
 ): Promise<WithdrawalTerms> => {
-  const found = await ledger.readWallet({ wallet, workspace })
-  if (!found) throw notFound('no such wallet')
-  const to = await channelOf(workspace, channel)
-  if (!to) throw notFound('no such withdrawal channel')
-  if (to.currency !== found.currency) throw invalid('withdrawalChannelBizId', `not a channel of ${found.currency}`)
-  const tariff = payouts.find(to.channelType, found.currency)
-  if (to.channelStatus !== 'ACTIVE' || !tariff)
-    throw new Refusal('CHANNEL.NOT_AVAILABLE', { internal: `a ${to.channelStatus} channel in ${to.currency}` })
-  return { ...computeCharge(tariff, amount), wallet, channel, channelType: to.channelType, tariff, remark }
+  const wallet = await ledger.readWallet({ wallet: input.wallet, workspace })
+  if (!wallet) throw notFound('unknown wallet')
+  const channel = await channelOf(workspace, input.channel)
+  if (!channel) throw notFound('unknown withdrawal channel')
+  return computeTerms(input, wallet, channel, payouts)
 }
 
 /** SQLSTATE of the trigger in withdrawal-channels/schema.ts, which also sees concurrent changes of the channel. */
@@ -77,7 +66,7 @@ const holdFunds = async (
   context: CommandContext<WorkspaceId>,
 ): Promise<Order> => {
   const { workspace } = context
-  const terms = await computeTerms(ports, input, workspace)
+  const terms = await readTerms(ports, input, workspace)
   return execute(ports, {
     ...commandOrigin(context),
     parties: [debitedWallet(terms.wallet, terms.amount.currency, workspace)],
@@ -128,8 +117,8 @@ const startPayout = async (ports: WithdrawalsPorts, id: OrderId, context: Comman
   const order = await readWithdrawal(ports, { id, workspace: null })
   const { workspaceBizId: workspace } = order
   const { wallet, amount, withdrawalChannelBizId } = toWithdrawal(order)
-  const to = await ports.channelOf(workspace, withdrawalChannelBizId)
-  if (order.status === 'PENDING_APPROVAL' && to?.channelStatus !== 'ACTIVE')
+  const channel = await ports.channelOf(workspace, withdrawalChannelBizId)
+  if (order.status === 'PENDING_APPROVAL' && channel?.channelStatus !== 'ACTIVE')
     throw new Refusal('CHANNEL.NOT_AVAILABLE', { internal: 'the channel was deactivated after the order was created' })
   return execute(ports, {
     ...commandOrigin(context),

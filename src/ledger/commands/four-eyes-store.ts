@@ -1,11 +1,9 @@
 import type { Database } from '../../database/index.ts'
-import type { AccountId, OrderId } from '../../kernel/index.ts'
-import type { OrderCommand, OrderMove } from './command.ts'
-import { ownDecision } from './errors.ts'
+import { type AccountId, type OrderId, Refusal } from '../../kernel/index.ts'
 
 /*
- * The four-eyes rule: nobody decides on a request that they created. A request is created on one portal and decided on another,
- * with another account. Both accounts of a person have the same email address, verified on both portals.
+ * The four-eyes rule: nobody decides on a request that they created. The creator and the operator use different accounts, on
+ * different portals. Accounts with the same verified email address belong to the same person.
  */
 
 const accountsOfSamePerson = (database: Database) =>
@@ -14,13 +12,9 @@ const accountsOfSamePerson = (database: Database) =>
     .innerJoin('accounts as other', 'other.email_canonical', 'creator.email_canonical')
     .select('other.biz_id')
 
-const isCreatedBy = async (database: Database, order: OrderId, account: AccountId): Promise<boolean> => {
-  const found = accountsOfSamePerson(database)
-    .innerJoin('orders', 'orders.created_by', 'creator.biz_id')
-    .where('orders.biz_id', '=', order)
-    .where('other.biz_id', '=', account)
-  return (await found.executeTakeFirst()) !== undefined
-}
+/** The refusal of a decision by the person who created the request. */
+export const ownDecision = (): Refusal =>
+  new Refusal('ACCESS.PERMISSION_DENIED', { internal: 'four-eyes rule: same person' })
 
 /** Throws ACCESS.PERMISSION_DENIED if both accounts belong to the same person. */
 export const assertDifferentPerson = async (
@@ -32,12 +26,11 @@ export const assertDifferentPerson = async (
   if (creator === decider || (await found.executeTakeFirst()) !== undefined) throw ownDecision()
 }
 
-/** Throws for an operator's decision on their own order. The creator never changes, so the check may run before the command. */
-export const assertNotCreator = async (database: Database, command: OrderCommand): Promise<void> => {
-  if (!('move' in command) || !command.move.notByCreator || command.actor === null) return
-  if (await isCreatedBy(database, command.move.id, command.actor)) throw ownDecision()
+/** Throws ACCESS.PERMISSION_DENIED if the account belongs to the person who created the order. The creator never changes. */
+export const assertNotCreator = async (database: Database, order: OrderId, account: AccountId): Promise<void> => {
+  const found = accountsOfSamePerson(database)
+    .innerJoin('orders', 'orders.created_by', 'creator.biz_id')
+    .where('orders.biz_id', '=', order)
+    .where('other.biz_id', '=', account)
+  if ((await found.executeTakeFirst()) !== undefined) throw ownDecision()
 }
-
-/** The part of a move that all operator decisions share: orders of every workspace, except those of the same person. */
-export const operatorDecision = <T extends OrderMove['type']>(type: T, id: OrderId) =>
-  ({ type, id, workspace: null, notByCreator: true }) as const

@@ -1,7 +1,10 @@
 import { sql } from 'kysely'
-import type { Database } from '../../database/index.ts'
-import { toDate } from '../../kernel/index.ts'
-import type { LedgerPorts } from './execute-store.ts'
+import { type Database, inTransaction } from '../../database/index.ts'
+import { type AccountId, type Money, toDate, type WalletId, type WorkspaceId } from '../../kernel/index.ts'
+import type { HouseParty, Party } from './command.ts'
+import { executePosting, type LedgerPorts } from './execute-store.ts'
+
+/* The house's accounts, and opening funds: postings from CLEARING that belong to no order. */
 
 const kinds = ['LIQUIDITY', 'FEE', 'CLEARING'] as const
 
@@ -37,11 +40,44 @@ export const ensureHouseAccounts = async (
     .execute()
 }
 
+const clearing = (currency: string): HouseParty => ({
+  label: 'clearing',
+  house: 'CLEARING',
+  currency,
+  insufficientFunds: 'SYSTEM.INTERNAL_ERROR',
+})
+
+const postOpening = (ports: LedgerPorts, actor: AccountId | null, to: Party, minor: bigint): Promise<void> =>
+  executePosting(ports, {
+    actor,
+    parties: [clearing(to.currency), to],
+    entries: [
+      { account: 'clearing', amount: -minor, flowType: 'OPENING' },
+      { account: to.label, amount: minor, flowType: 'OPENING' },
+    ],
+  })
+
+export interface Funding {
+  wallet: WalletId
+  workspace: WorkspaceId
+  /** A negative amount leaves the wallet. */
+  amount: Money
+  /** Null for the system itself. */
+  actor: AccountId | null
+}
+
+/** Posts a wallet's opening funds, whatever the wallet's status. Not idempotent: every call posts again. */
+export const fundWallet = (ports: LedgerPorts, { wallet, workspace, amount, actor }: Funding): Promise<void> => {
+  const { currency, minor } = amount
+  const party = { label: 'wallet', wallet, workspace, currency, active: false, currencyField: 'currency' }
+  return postOpening(ports, actor, party, minor)
+}
+
 /**
- * The opening funds of the house's liquidity in a currency, in minor units; undefined without an account. Locks the account,
- * so that replicas take turns. The literal lets the planner use the index on opening entries.
+ * The opening funds of the house's liquidity in minor units; undefined without an account. Locks the account, so that
+ * concurrent replicas do not both raise it. The literal lets the planner use the index on opening entries.
  */
-export const lockLiquidity = async (tx: Database, currency: string): Promise<bigint | undefined> => {
+const lockLiquidity = async (tx: Database, currency: string): Promise<bigint | undefined> => {
   const account = await tx
     .selectFrom('ledger_accounts')
     .where('workspace_biz_id', 'is', null)
@@ -58,4 +94,21 @@ export const lockLiquidity = async (tx: Database, currency: string): Promise<big
     .select(sql<bigint>`coalesce(sum(amount), 0)`.as('provided'))
     .executeTakeFirstOrThrow()
   return provided
+}
+
+/** Raises the house's liquidity to the given amounts, one per currency. Idempotent; never lowers it. */
+export const provideLiquidity = async (ports: LedgerPorts, amounts: readonly Money[]): Promise<void> => {
+  for (const { minor, currency } of amounts) {
+    await inTransaction(ports.database, async (tx) => {
+      const provided = await lockLiquidity(tx, currency)
+      if (provided === undefined || provided >= minor) return
+      const party: HouseParty = {
+        label: 'liquidity',
+        house: 'LIQUIDITY',
+        currency,
+        insufficientFunds: 'SYSTEM.INTERNAL_ERROR',
+      }
+      await postOpening({ ...ports, database: tx }, null, party, minor - provided)
+    })
+  }
 }

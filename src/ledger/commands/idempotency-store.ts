@@ -2,8 +2,7 @@ import { sql } from 'kysely'
 import { Refusal, toDate } from '../../kernel/index.ts'
 import { type Order, storedOrder } from '../order.ts'
 import type { IdempotencyKey } from './command.ts'
-import { commandOutcome, unwrapOutcome } from './errors.ts'
-import type { LedgerPorts } from './execute-store.ts'
+import { commandOutcome, type LedgerPorts, unwrapOutcome } from './execute-store.ts'
 
 /**
  * The stored result of a request, or undefined if it has not been executed. Inside a transaction, locks the request's key

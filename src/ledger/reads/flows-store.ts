@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import { countQuery, type Database, timestamptz } from '../../database/index.ts'
+import { countQuery, type Database, moment } from '../../database/index.ts'
 import {
   type Instant,
   type Money,
@@ -7,13 +7,13 @@ import {
   type OrderId,
   offsetOf,
   type Page,
-  type PageRequest,
   toPage,
   type WalletId,
   type WorkspaceId,
 } from '../../kernel/index.ts'
 import type { FlowDirection, FlowType } from '../contract.ts'
 import type { OrderType } from '../schema/tables.ts'
+import type { ListParameters } from './queries.ts'
 
 /** One posting to a wallet, for its owner. */
 export interface Flow {
@@ -30,15 +30,11 @@ export interface Flow {
   createdAt: Instant
 }
 
-export interface FlowQuery extends PageRequest {
+export interface FlowQuery extends ListParameters {
   wallet: WalletId
   workspace: WorkspaceId
   flowType?: FlowType | undefined
   direction?: FlowDirection | undefined
-  /** Bounds of the time, both inclusive. */
-  from?: Instant | undefined
-  to?: Instant | undefined
-  sortOrder: 'asc' | 'desc'
 }
 
 /** Checks the workspace on the account and not on each entry, so that a count needs only the index of entries. */
@@ -56,8 +52,8 @@ const matchingEntries = (database: Database, { wallet, workspace, flowType, dire
     )
   if (flowType) found = found.where('e.flow_type', '=', flowType)
   if (direction) found = found.where('e.amount', direction === 'IN' ? '>' : '<', sql<bigint>`0`)
-  if (from !== undefined) found = found.where('e.created_at', '>=', timestamptz(from))
-  if (to !== undefined) found = found.where('e.created_at', '<=', timestamptz(to))
+  if (from !== undefined) found = found.where('e.created_at', '>=', moment(from))
+  if (to !== undefined) found = found.where('e.created_at', '<=', moment(to))
   return found
 }
 

@@ -1,42 +1,19 @@
 import { type Expression, type ExpressionBuilder, type SqlBool, sql } from 'kysely'
-import { countQuery, type Database, type Tables, timestamptz } from '../../database/index.ts'
+import { countQuery, type Database, moment, type Tables } from '../../database/index.ts'
 import {
   type Instant,
   notFound,
   type OrderId,
   offsetOf,
   type Page,
-  type PageRequest,
   toIso,
   toPage,
-  type WalletId,
   type WorkspaceId,
   type WorkspaceKind,
 } from '../../kernel/index.ts'
-import { type Order, storedOrder } from '../order.ts'
-import type { OrderExpiry } from '../order-expiry.ts'
+import { type Order, type OrderExpiry, storedOrder } from '../order.ts'
 import type { OrderType } from '../schema/tables.ts'
-
-export interface OrderQuery extends PageRequest {
-  type: OrderType
-  /** Null for an operator, who sees orders of every workspace. */
-  workspace: WorkspaceId | null
-  /** For an operator: the workspace that created the orders or receives their funds. */
-  participant?: WorkspaceId | undefined
-  /** Absent for orders of LIVE and SANDBOX workspaces. */
-  workspaceKind?: WorkspaceKind | undefined
-  wallet?: WalletId | undefined
-  statuses?: readonly string[] | undefined
-  /** Treats orders whose `expiresAt` has passed at the instant as expired, whether or not a job has recorded that. */
-  expiry?: (OrderExpiry & { at: Instant }) | undefined
-  /** Bounds of the creation time, both inclusive. */
-  from?: Instant | undefined
-  to?: Instant | undefined
-  /** Fields that the order's data must contain. */
-  data?: Readonly<Record<string, string>> | undefined
-  sortBy: 'createdAt' | 'updatedAt'
-  sortOrder: 'asc' | 'desc'
-}
+import type { DueQuery, OrderQuery } from './queries.ts'
 
 /** An order with the kind of the workspace that created it. */
 export type ListedOrder = Order & { workspaceKind: WorkspaceKind }
@@ -53,29 +30,17 @@ const toListedOrder = (row: { order: unknown; workspaceKind: WorkspaceKind }): L
 
 type OrderPredicate = (orders: ExpressionBuilder<Tables, 'orders'>) => Expression<SqlBool>
 
-const createdBy =
-  (workspace: WorkspaceId): OrderPredicate =>
-  (orders) =>
-    orders('workspace_biz_id', '=', workspace)
-
-const sentTo =
-  (workspace: WorkspaceId): OrderPredicate =>
-  (orders) =>
-    orders('counterparty_workspace_biz_id', '=', workspace)
-
-const everyOrder: OrderPredicate = (orders) => orders.lit(true)
-
 /**
  * The disjoint sets of orders that a query may see. A workspace sees the orders that it created, and of those sent to it only
  * the completed ones. The sets are queried separately: each has an index, their OR has none.
  */
 const visibleSets = (workspace: WorkspaceId | null, participant?: WorkspaceId): OrderPredicate[] => {
-  if (workspace !== null)
-    return [
-      createdBy(workspace),
-      (orders) => orders.and([sentTo(workspace)(orders), orders('status', '=', 'COMPLETED')]),
-    ]
-  return participant === undefined ? [everyOrder] : [createdBy(participant), sentTo(participant)]
+  const member = workspace ?? participant
+  if (member === undefined) return [(orders) => orders.lit(true)]
+  const created: OrderPredicate = (orders) => orders('workspace_biz_id', '=', member)
+  const received: OrderPredicate = (orders) => orders('counterparty_workspace_biz_id', '=', member)
+  if (workspace === null) return [created, received]
+  return [created, (orders) => orders.and([received(orders), orders('status', '=', 'COMPLETED')])]
 }
 
 export interface OrderScope {
@@ -134,8 +99,8 @@ const matchingOrders = (database: Database, query: OrderQuery, isVisible: OrderP
   if (statuses !== undefined) found = found.where(currentStatus(expiry), 'in', statuses)
   if (statuses !== undefined && expiry !== undefined)
     found = found.where('orders.status', 'in', storedStatuses(statuses, expiry))
-  if (from !== undefined) found = found.where('created_at', '>=', timestamptz(from))
-  if (to !== undefined) found = found.where('created_at', '<=', timestamptz(to))
+  if (from !== undefined) found = found.where('created_at', '>=', moment(from))
+  if (to !== undefined) found = found.where('created_at', '<=', moment(to))
   if (data !== undefined) found = found.where(sql<boolean>`data @> ${JSON.stringify(data)}::jsonb`)
   return found
 }
@@ -181,4 +146,20 @@ export const listOrders = async (database: Database, query: OrderQuery): Promise
     .execute()
   const total = counts.reduce((sum, count) => sum + count.total, 0)
   return toPage(await readOrders(database, query), total, query)
+}
+
+/** The orders that have expired but not yet been moved, oldest first. */
+export const listDueOrders = async (database: Database, query: DueQuery): Promise<OrderId[]> => {
+  const { type, status, at, workspace, limit } = query
+  const rows = await database
+    .selectFrom('orders')
+    .where('order_type', '=', type)
+    .where('status', '=', status)
+    .where(sql<boolean>`data->>'expiresAt' <= ${toIso(at)}`)
+    .$if(workspace !== null, (found) => found.where('workspace_biz_id', '=', workspace))
+    .select('biz_id')
+    .orderBy('created_at')
+    .limit(limit)
+    .execute()
+  return rows.map((row) => row.biz_id)
 }

@@ -38,9 +38,9 @@ export const accounts = [
     FOREIGN KEY (workspace_biz_id, biz_id, currency) REFERENCES ledger_accounts (workspace_biz_id, biz_id, currency)
   )`,
   `CREATE UNIQUE INDEX wallets_one_default ON wallets (workspace_biz_id, currency) WHERE is_default`,
-  `CREATE FUNCTION ledger_refuse() RETURNS trigger LANGUAGE plpgsql AS $$
+  `CREATE FUNCTION ledger_reject() RETURNS trigger LANGUAGE plpgsql AS $$
   BEGIN
-    RAISE EXCEPTION '% on % is refused: the book is append-only', TG_OP, TG_TABLE_NAME
+    RAISE EXCEPTION '% on % rejected: the ledger is append-only', TG_OP, TG_TABLE_NAME
       USING ERRCODE = 'integrity_constraint_violation';
   END $$`,
   `CREATE FUNCTION ledger_accounts_opening() RETURNS trigger LANGUAGE plpgsql AS $$
@@ -48,7 +48,7 @@ export const accounts = [
     IF NEW.kind NOT IN ('WALLET', 'LIQUIDITY', 'FEE', 'CLEARING')
        OR (NEW.kind = 'WALLET' AND NEW.workspace_biz_id IS NULL)
        OR (NEW.kind IN ('LIQUIDITY', 'FEE') AND NEW.workspace_biz_id IS NOT NULL) THEN
-      RAISE EXCEPTION 'no account of kind % for its owner', NEW.kind USING ERRCODE = 'integrity_constraint_violation';
+      RAISE EXCEPTION 'invalid kind or owner of account: %', NEW.kind USING ERRCODE = 'integrity_constraint_violation';
     END IF;
     RETURN NEW;
   END $$`,
@@ -64,11 +64,11 @@ export const accounts = [
     END IF;
     IF (NEW.biz_id, NEW.workspace_biz_id, NEW.kind, NEW.currency, NEW.created_at)
        IS DISTINCT FROM (OLD.biz_id, OLD.workspace_biz_id, OLD.kind, OLD.currency, OLD.created_at) THEN
-      RAISE EXCEPTION 'account % cannot become another', OLD.biz_id USING ERRCODE = 'integrity_constraint_violation';
+      RAISE EXCEPTION 'the identity of account % cannot change', OLD.biz_id USING ERRCODE = 'integrity_constraint_violation';
     END IF;
     IF pg_trigger_depth() < 2 AND (NEW.balance, NEW.held, NEW.sequence, NEW.version, NEW.last_entry_at)
        IS DISTINCT FROM (OLD.balance, OLD.held, OLD.sequence, OLD.version, OLD.last_entry_at) THEN
-      RAISE EXCEPTION 'the money of account % follows its entries and holds', OLD.biz_id
+      RAISE EXCEPTION 'the amounts of account % change only by entries and holds', OLD.biz_id
         USING ERRCODE = 'integrity_constraint_violation';
     END IF;
     IF OLD.status = 'CLOSED' AND NEW.status <> 'CLOSED' THEN
@@ -83,6 +83,6 @@ export const accounts = [
   // Skips the updates by the triggers of entries and holds. In a WHEN condition the depth is one less than in the body.
   `CREATE TRIGGER ledger_accounts_guard BEFORE UPDATE ON ledger_accounts
     FOR EACH ROW WHEN (pg_trigger_depth() < 1) EXECUTE FUNCTION ledger_accounts_guard()`,
-  `CREATE TRIGGER ledger_accounts_keep BEFORE DELETE OR TRUNCATE ON ledger_accounts
-    FOR EACH STATEMENT EXECUTE FUNCTION ledger_refuse()`,
+  `CREATE TRIGGER ledger_accounts_append_only BEFORE DELETE OR TRUNCATE ON ledger_accounts
+    FOR EACH STATEMENT EXECUTE FUNCTION ledger_reject()`,
 ]

@@ -24,7 +24,7 @@ export const dailyUsage = [
     ON CONFLICT (workspace_biz_id, order_type, usage_of, currency, day) DO UPDATE SET used = u.used + excluded.used
     RETURNING used INTO v_used;
     IF v_used > (NEW.data->>'dailyMax')::numeric THEN
-      RAISE EXCEPTION 'order % passes the daily limit', NEW.biz_id USING ERRCODE = 'PL001';
+      RAISE EXCEPTION 'order % exceeds the daily limit', NEW.biz_id USING ERRCODE = 'PL001';
     END IF;
     RETURN NULL;
   END $$`,

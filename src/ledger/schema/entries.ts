@@ -34,7 +34,7 @@ export const entries = [
        AND (last_entry_at IS NULL OR last_entry_at <= NEW.created_at)
     RETURNING balance, sequence, workspace_biz_id INTO NEW.balance_after, NEW.sequence, NEW.workspace_biz_id;
     IF NOT FOUND THEN
-      RAISE EXCEPTION 'no account % in % that takes an entry at %', NEW.account_biz_id, NEW.currency, NEW.created_at
+      RAISE EXCEPTION 'no account % in %, or its last entry is later than %', NEW.account_biz_id, NEW.currency, NEW.created_at
         USING ERRCODE = 'integrity_constraint_violation';
     END IF;
     RETURN NEW;
@@ -43,18 +43,18 @@ export const entries = [
     FOR EACH ROW EXECUTE FUNCTION ledger_entries_apply()`,
   `CREATE FUNCTION ledger_entries_balance() RETURNS trigger LANGUAGE plpgsql AS $$
   DECLARE
-    v_off record;
+    v_sum record;
   BEGIN
-    SELECT transaction_biz_id, currency, sum(amount) AS amount INTO v_off
+    SELECT transaction_biz_id, currency, sum(amount) AS amount INTO v_sum
       FROM inserted GROUP BY transaction_biz_id, currency HAVING sum(amount) <> 0 LIMIT 1;
     IF FOUND THEN
-      RAISE EXCEPTION 'transaction % is off by % %', v_off.transaction_biz_id, v_off.amount, v_off.currency
+      RAISE EXCEPTION 'entries of transaction % sum to % %', v_sum.transaction_biz_id, v_sum.amount, v_sum.currency
         USING ERRCODE = 'integrity_constraint_violation';
     END IF;
     RETURN NULL;
   END $$`,
   `CREATE TRIGGER ledger_entries_balance AFTER INSERT ON ledger_entries
     REFERENCING NEW TABLE AS inserted FOR EACH STATEMENT EXECUTE FUNCTION ledger_entries_balance()`,
-  `CREATE TRIGGER ledger_entries_keep BEFORE UPDATE OR DELETE OR TRUNCATE ON ledger_entries
-    FOR EACH STATEMENT EXECUTE FUNCTION ledger_refuse()`,
+  `CREATE TRIGGER ledger_entries_append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON ledger_entries
+    FOR EACH STATEMENT EXECUTE FUNCTION ledger_reject()`,
 ]

@@ -1,25 +1,25 @@
 /**
  * ledger_execute runs a money command in one round trip and one transaction. src/ledger/commands/execute-store.ts builds the command. The
- * result is `{outcome, account?, answer?}` with outcome DONE, REPLAY, IN_PROGRESS, ID_REUSED, NOT_FOUND, CURRENCY_MISMATCH,
+ * result is `{outcome, account?, result?}` with outcome DONE, REPLAY, IN_PROGRESS, ID_REUSED, NOT_FOUND, CURRENCY_MISMATCH,
  * NOT_ACTIVE, INSUFFICIENT_FUNDS, CONFLICT or OWN_ORDER. Any outcome but DONE has written nothing.
  * Locks are taken in one order everywhere: the request's key, the order, then accounts by id.
  * Time never goes back for an order or an account: the latest time of the command, the order and the accounts counts.
  */
 export const execute = [
-  // Locks the order to move, or returns the reason why it cannot move.
-  `CREATE FUNCTION ledger_take_order(command jsonb, OUT taken orders, OUT refusal text) LANGUAGE plpgsql AS $$
+  // Locks the order to move, or returns the reason why it cannot be moved.
+  `CREATE FUNCTION ledger_lock_order(command jsonb, OUT locked orders, OUT refusal text) LANGUAGE plpgsql AS $$
   DECLARE
     v_move jsonb := command->'move';
   BEGIN
-    SELECT * INTO taken FROM orders
+    SELECT * INTO locked FROM orders
      WHERE biz_id = (v_move->>'id')::uuid AND order_type = v_move->>'type'
        AND (v_move->>'workspace' IS NULL OR workspace_biz_id = (v_move->>'workspace')::uuid)
        FOR NO KEY UPDATE;
     IF NOT FOUND THEN
       refusal := 'NOT_FOUND';
-    ELSIF (v_move->>'notByCreator')::boolean AND taken.created_by = (command->>'actor')::uuid THEN
+    ELSIF (v_move->>'notByCreator')::boolean AND locked.created_by = (command->>'actor')::uuid THEN
       refusal := 'OWN_ORDER';
-    ELSIF NOT v_move->'expected' ? taken.status THEN
+    ELSIF NOT v_move->'expected' ? locked.status THEN
       refusal := 'CONFLICT';
     END IF;
   END $$`,
@@ -28,17 +28,17 @@ export const execute = [
     v_now timestamptz := (command->>'at')::timestamptz;
     v_at timestamptz := v_now;
     v_key jsonb := command->'idempotency';
-    v_ending text := command->'move'->>'endHolds';
+    v_end_status text := command->'move'->>'endHolds';
     v_ids uuid[] := ledger_resolve(command->'accounts');
-    v_touched uuid[] := v_ids;
+    v_affected uuid[] := v_ids;
     v_locked ledger_accounts[];
     v_account ledger_accounts;
     v_target uuid;
     v_order orders;
-    v_taken record;
+    v_lookup record;
     v_freed jsonb := '{}';
     v_outcome jsonb;
-    v_answer jsonb := 'null';
+    v_result jsonb := 'null';
   BEGIN
     IF v_key IS NOT NULL THEN
       v_outcome := idempotency_begin(v_key, v_now);
@@ -48,14 +48,14 @@ export const execute = [
     END IF;
 
     IF command ? 'move' THEN
-      SELECT * INTO v_taken FROM ledger_take_order(command);
-      IF v_taken.refusal IS NOT NULL THEN
-        RETURN jsonb_build_object('outcome', v_taken.refusal);
+      SELECT * INTO v_lookup FROM ledger_lock_order(command);
+      IF v_lookup.refusal IS NOT NULL THEN
+        RETURN jsonb_build_object('outcome', v_lookup.refusal);
       END IF;
-      v_order := v_taken.taken;
+      v_order := v_lookup.locked;
       v_at := greatest(v_at, v_order.updated_at);
-      IF v_ending IS NOT NULL THEN
-        SELECT jsonb_object_agg(account_biz_id, amount), v_touched || array_agg(account_biz_id) INTO v_freed, v_touched
+      IF v_end_status IS NOT NULL THEN
+        SELECT jsonb_object_agg(account_biz_id, amount), v_affected || array_agg(account_biz_id) INTO v_freed, v_affected
           FROM (SELECT account_biz_id, sum(amount) AS amount FROM ledger_holds
                  WHERE order_biz_id = v_order.biz_id AND status = 'HELD' GROUP BY account_biz_id) AS h;
         IF v_freed IS NULL THEN
@@ -64,7 +64,7 @@ export const execute = [
       END IF;
     END IF;
 
-    v_locked := ledger_lock(v_touched);
+    v_locked := ledger_lock(v_affected);
     v_outcome := ledger_objection(v_ids, v_locked, command, v_freed);
     IF v_outcome IS NOT NULL THEN
       RETURN v_outcome;
@@ -78,10 +78,10 @@ export const execute = [
 
     IF command ? 'create' OR command ? 'move' THEN
       v_order := ledger_write_order(command, v_order, v_ids, v_target, v_at);
-      v_answer := order_json(v_order);
+      v_result := order_json(v_order);
     END IF;
-    IF v_ending IS NOT NULL THEN
-      UPDATE ledger_holds SET status = v_ending, ended_at = v_at
+    IF v_end_status IS NOT NULL THEN
+      UPDATE ledger_holds SET status = v_end_status, ended_at = v_at
        WHERE order_biz_id = v_order.biz_id AND status = 'HELD';
     END IF;
     IF command ? 'entries' THEN
@@ -94,8 +94,8 @@ export const execute = [
       PERFORM ledger_write_audit(command, v_order, v_at);
     END IF;
     IF v_key IS NOT NULL THEN
-      PERFORM idempotency_end(v_key, v_answer, v_now);
+      PERFORM idempotency_end(v_key, v_result, v_now);
     END IF;
-    RETURN jsonb_build_object('outcome', 'DONE', 'answer', v_answer);
+    RETURN jsonb_build_object('outcome', 'DONE', 'result', v_result);
   END $$`,
 ]

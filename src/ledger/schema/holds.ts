@@ -29,7 +29,7 @@ export const holds = [
        OR (NEW.workspace_biz_id, NEW.biz_id, NEW.account_biz_id, NEW.order_biz_id, NEW.amount, NEW.created_at)
        IS DISTINCT FROM
        (OLD.workspace_biz_id, OLD.biz_id, OLD.account_biz_id, OLD.order_biz_id, OLD.amount, OLD.created_at) THEN
-      RAISE EXCEPTION 'hold % ends once and changes in nothing else', OLD.biz_id
+      RAISE EXCEPTION 'hold % can only end, and only once', OLD.biz_id
         USING ERRCODE = 'integrity_constraint_violation';
     END IF;
     RETURN NEW;
@@ -43,13 +43,13 @@ export const holds = [
            updated_at = greatest(updated_at, coalesce(NEW.ended_at, NEW.created_at))
      WHERE biz_id = NEW.account_biz_id AND workspace_biz_id = NEW.workspace_biz_id;
     IF NOT FOUND THEN
-      RAISE EXCEPTION 'no account % to hold funds of', NEW.account_biz_id
+      RAISE EXCEPTION 'no account % of the workspace for a hold', NEW.account_biz_id
         USING ERRCODE = 'integrity_constraint_violation';
     END IF;
     RETURN NULL;
   END $$`,
   `CREATE TRIGGER ledger_holds_apply AFTER INSERT OR UPDATE ON ledger_holds
     FOR EACH ROW EXECUTE FUNCTION ledger_holds_apply()`,
-  `CREATE TRIGGER ledger_holds_keep BEFORE DELETE OR TRUNCATE ON ledger_holds
-    FOR EACH STATEMENT EXECUTE FUNCTION ledger_refuse()`,
+  `CREATE TRIGGER ledger_holds_append_only BEFORE DELETE OR TRUNCATE ON ledger_holds
+    FOR EACH STATEMENT EXECUTE FUNCTION ledger_reject()`,
 ]

@@ -15,7 +15,7 @@ export const idempotency = [
     operation text NOT NULL,
     request_id text NOT NULL,
     body_hash text NOT NULL,
-    answer jsonb NOT NULL,
+    result jsonb NOT NULL,
     created_at timestamptz NOT NULL,
     PRIMARY KEY (account_biz_id, workspace_biz_id, operation, request_id)
   )`,
@@ -30,7 +30,7 @@ export const idempotency = [
       concat_ws(chr(31), key->>'account', v_workspace, key->>'operation', key->>'requestId'), 0)) THEN
       RETURN jsonb_build_object('outcome', 'IN_PROGRESS');
     END IF;
-    SELECT body_hash, answer INTO v_found FROM idempotency
+    SELECT body_hash, result INTO v_found FROM idempotency
      WHERE account_biz_id = (key->>'account')::uuid AND workspace_biz_id = v_workspace::uuid
        AND operation = key->>'operation' AND request_id = key->>'requestId'
        AND created_at > least(at, clock_timestamp()) - interval '24 hours';
@@ -40,18 +40,18 @@ export const idempotency = [
     IF v_found.body_hash IS DISTINCT FROM key->>'bodyHash' THEN
       RETURN jsonb_build_object('outcome', 'ID_REUSED');
     END IF;
-    RETURN jsonb_build_object('outcome', 'REPLAY', 'answer', v_found.answer);
+    RETURN jsonb_build_object('outcome', 'REPLAY', 'result', v_found.result);
   END $$`,
-  `CREATE FUNCTION idempotency_end(key jsonb, answer jsonb, at timestamptz) RETURNS void LANGUAGE plpgsql AS $$
+  `CREATE FUNCTION idempotency_end(key jsonb, result jsonb, at timestamptz) RETURNS void LANGUAGE plpgsql AS $$
   BEGIN
-    INSERT INTO idempotency AS kept
+    INSERT INTO idempotency AS stored
     VALUES ((key->>'account')::uuid, coalesce(key->>'workspace', ${noWorkspace})::uuid,
-            key->>'operation', key->>'requestId', key->>'bodyHash', answer, greatest(at, clock_timestamp()))
+            key->>'operation', key->>'requestId', key->>'bodyHash', result, greatest(at, clock_timestamp()))
     ON CONFLICT (account_biz_id, workspace_biz_id, operation, request_id)
-      DO UPDATE SET body_hash = excluded.body_hash, answer = excluded.answer, created_at = excluded.created_at
-      WHERE kept.created_at <= excluded.created_at - interval '24 hours';
+      DO UPDATE SET body_hash = excluded.body_hash, result = excluded.result, created_at = excluded.created_at
+      WHERE stored.created_at <= excluded.created_at - interval '24 hours';
     IF NOT FOUND THEN
-      RAISE EXCEPTION 'request % has an answer already', key->>'requestId' USING ERRCODE = 'serialization_failure';
+      RAISE EXCEPTION 'request % already has a result', key->>'requestId' USING ERRCODE = 'serialization_failure';
     END IF;
   END $$`,
   // Deletes up to max_results expired results and returns their number. The subquery evaluates the volatile clock once, so

@@ -1,15 +1,16 @@
+import { endedStatuses } from '../order.ts'
+
 const statuses = {
   TRANSFER: ['PENDING_APPROVAL', 'PROCESSING', 'COMPLETED', 'FAILED'],
   EXCHANGE: ['PROCESSING', 'COMPLETED', 'FAILED'],
   RECHARGE: ['PENDING_PAYMENT', 'PROOF_SUBMITTED', 'COMPLETED', 'REJECTED', 'CANCELLED', 'EXPIRED'],
   WITHDRAWAL: ['PENDING_APPROVAL', 'PROCESSING', 'COMPLETED', 'CANCELLED', 'REJECTED', 'FAILED'],
 }
-const quoted = (words: string[]): string => words.map((word) => `'${word}'`).join(', ')
+const quoted = (words: readonly string[]): string => words.map((word) => `'${word}'`).join(', ')
 const statusOfType = Object.entries(statuses)
   .map(([type, of]) => `(type = '${type}' AND status IN (${quoted(of)}))`)
   .join(' OR ')
-/** The same list as in ../order.ts. */
-const terminal = quoted(['COMPLETED', 'FAILED', 'REJECTED', 'CANCELLED', 'EXPIRED'])
+const ended = quoted(endedStatuses)
 
 /**
  * Orders and their status history. `counterparty_workspace_biz_id` is the other side of a transfer between workspaces, and
@@ -18,7 +19,7 @@ const terminal = quoted(['COMPLETED', 'FAILED', 'REJECTED', 'CANCELLED', 'EXPIRE
  */
 export const orders = [
   // A function, because PostgreSQL parses the text of a CHECK again for each statement.
-  `CREATE FUNCTION order_takes(type text, status text) RETURNS boolean LANGUAGE plpgsql IMMUTABLE AS $$
+  `CREATE FUNCTION is_order_status(type text, status text) RETURNS boolean LANGUAGE plpgsql IMMUTABLE AS $$
   BEGIN
     RETURN ${statusOfType};
   END $$`,
@@ -39,7 +40,7 @@ export const orders = [
     history jsonb NOT NULL,
     PRIMARY KEY (workspace_biz_id, biz_id),
     UNIQUE (workspace_biz_id, order_no),
-    CONSTRAINT orders_status CHECK (order_takes(order_type, status)),
+    CONSTRAINT orders_status CHECK (is_order_status(order_type, status)),
     CONSTRAINT orders_history CHECK (coalesce(history->-1->>'status' = status, false))
   )`,
   `CREATE INDEX orders_biz_id ON orders (biz_id)`,
@@ -48,13 +49,13 @@ export const orders = [
     WHERE counterparty_workspace_biz_id IS NOT NULL`,
   `CREATE INDEX orders_source ON orders (source_wallet_biz_id, created_at) WHERE source_wallet_biz_id IS NOT NULL`,
   `CREATE INDEX orders_target ON orders (target_wallet_biz_id, created_at) WHERE target_wallet_biz_id IS NOT NULL`,
-  `CREATE INDEX orders_open ON orders (order_type, status, created_at) WHERE status NOT IN (${terminal})`,
+  `CREATE INDEX orders_open ON orders (order_type, status, created_at) WHERE status NOT IN (${ended})`,
   // Operators list recharges and withdrawals of all workspaces.
   `CREATE INDEX orders_of_all ON orders (order_type, created_at, biz_id)
     WHERE order_type IN ('RECHARGE', 'WITHDRAWAL')`,
   `CREATE FUNCTION orders_guard() RETURNS trigger LANGUAGE plpgsql AS $$
   BEGIN
-    IF OLD.status IN (${terminal}) AND NEW.status <> OLD.status THEN
+    IF OLD.status IN (${ended}) AND NEW.status <> OLD.status THEN
       RAISE EXCEPTION 'order % has ended as %', OLD.biz_id, OLD.status USING ERRCODE = 'integrity_constraint_violation';
     END IF;
     IF (NEW.workspace_biz_id, NEW.biz_id, NEW.counterparty_workspace_biz_id, NEW.order_type, NEW.order_no,
@@ -63,12 +64,12 @@ export const orders = [
        (OLD.workspace_biz_id, OLD.biz_id, OLD.counterparty_workspace_biz_id, OLD.order_type, OLD.order_no,
         OLD.source_wallet_biz_id, OLD.target_wallet_biz_id, OLD.created_by, OLD.created_at)
        OR NEW.version <> OLD.version + 1 THEN
-      RAISE EXCEPTION 'order % cannot become another', OLD.biz_id USING ERRCODE = 'integrity_constraint_violation';
+      RAISE EXCEPTION 'the identity of order % cannot change, and its version grows by one', OLD.biz_id USING ERRCODE = 'integrity_constraint_violation';
     END IF;
     RETURN NEW;
   END $$`,
   `CREATE TRIGGER orders_guard BEFORE UPDATE ON orders FOR EACH ROW EXECUTE FUNCTION orders_guard()`,
-  `CREATE TRIGGER orders_keep BEFORE DELETE OR TRUNCATE ON orders FOR EACH STATEMENT EXECUTE FUNCTION ledger_refuse()`,
+  `CREATE TRIGGER orders_append_only BEFORE DELETE OR TRUNCATE ON orders FOR EACH STATEMENT EXECUTE FUNCTION ledger_reject()`,
   `CREATE FUNCTION orders_history_guard() RETURNS trigger LANGUAGE plpgsql AS $$
   BEGIN
     FOR i IN 0 .. jsonb_array_length(OLD.history) - 1 LOOP
@@ -80,4 +81,22 @@ export const orders = [
   END $$`,
   `CREATE TRIGGER orders_history_guard BEFORE UPDATE OF history ON orders
     FOR EACH ROW EXECUTE FUNCTION orders_history_guard()`,
+]
+
+/** The JSON form of an order, the same for the function that writes it, for replays and for reads. */
+export const orderJson = [
+  `CREATE FUNCTION iso_utc(at timestamptz) RETURNS text LANGUAGE sql STABLE AS $$
+    SELECT to_char(at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')
+  $$`,
+  // plpgsql caches its plans; an SQL function is planned again on each call.
+  `CREATE FUNCTION order_json(o orders) RETURNS jsonb LANGUAGE plpgsql STABLE AS $$
+  BEGIN
+    RETURN jsonb_build_object(
+      'bizId', o.biz_id, 'workspaceBizId', o.workspace_biz_id,
+      'counterpartyWorkspaceBizId', o.counterparty_workspace_biz_id,
+      'orderType', o.order_type, 'orderNo', o.order_no, 'status', o.status, 'version', o.version,
+      'sourceWalletBizId', o.source_wallet_biz_id, 'targetWalletBizId', o.target_wallet_biz_id,
+      'createdBy', o.created_by, 'data', o.data,
+      'createdAt', iso_utc(o.created_at), 'updatedAt', iso_utc(o.updated_at), 'history', o.history);
+  END $$`,
 ]

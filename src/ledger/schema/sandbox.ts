@@ -8,7 +8,7 @@ export const sandbox = [
   BEGIN
     IF (SELECT workspace_kind FROM workspaces WHERE biz_id = NEW.workspace_biz_id)
        <> (SELECT workspace_kind FROM workspaces WHERE biz_id = NEW.counterparty_workspace_biz_id) THEN
-      RAISE EXCEPTION 'order % leads from a sandbox to a live workspace or back', NEW.biz_id
+      RAISE EXCEPTION 'order % is between a sandbox and a live workspace', NEW.biz_id
         USING ERRCODE = 'integrity_constraint_violation';
     END IF;
     RETURN NEW;

@@ -85,7 +85,7 @@ interface IdempotencyTable {
   operation: string
   request_id: string
   body_hash: string
-  answer: Json
+  result: Json
   created_at: Timestamp
 }
 

@@ -8,16 +8,16 @@ import { bizId, type WalletId, type WorkspaceId } from '../../../src/kernel/inde
 import type { OrderData } from '../../../src/ledger/index.ts'
 import { systemClock, systemIds } from '../../../src/platform/runtime/index.ts'
 import { testDatabase } from '../../identity/database.ts'
-import { handlerCaller } from '../../ledger/ask.ts'
-import { createTestBank } from '../../ledger/book.ts'
+import { handlerCaller } from '../../ledger/handler-caller.ts'
+import { createTestBank } from '../../ledger/test-bank.ts'
 import { refusalOf, words } from '../world.ts'
 
 const quoteLifeMs = 30_000
 const share = { numerator: 0n, denominator: 1n }
 
 const bench = async (database: Database, kind: 'LIVE' | 'SANDBOX', currencies = ['USD', 'EUR']) => {
-  const book = await createTestBank(database)
-  const { ledger, clock } = book
+  const bank = await createTestBank(database)
+  const { ledger, clock } = bank
   const rates = { list: () => [{ source: 'USD', target: 'EUR', rate: '0.8', asOf: clock.now() }] }
   const terms = { spread: share, feeRate: share, quoteLifeMs }
   const { handlers } = createExchanges({
@@ -31,7 +31,7 @@ const bench = async (database: Database, kind: 'LIVE' | 'SANDBOX', currencies = 
     terms,
     expiryMs: 60_000,
   })
-  const workspace = await book.workspace(kind)
+  const workspace = await bank.workspace(kind)
   const open = async (currency: string, isDefault = true) => {
     const wallet = systemIds.next<'wallet'>()
     const made = { bizId: wallet, workspaceBizId: workspace, walletName: currency, currency, isDefault }
@@ -44,7 +44,7 @@ const bench = async (database: Database, kind: 'LIVE' | 'SANDBOX', currencies = 
   await ledger.fundWallet({ wallet, workspace, amount: { minor: 100_000n, currency: 'USD' }, actor: null })
   const as = { as: systemIds.next<'account'>(), workspace }
   const operator = systemIds.next<'account'>()
-  const ask = handlerCaller([handlers], clock)
+  const call = handlerCaller([handlers], clock)
   const pair = { sourceCurrency: 'USD', targetCurrency: 'EUR' }
   const totalOf = async (id: WalletId) => (await ledger.readBalance({ wallet: id, workspace }))?.total.minor
   return {
@@ -54,36 +54,41 @@ const bench = async (database: Database, kind: 'LIVE' | 'SANDBOX', currencies = 
     wallets: { source: wallet, target },
     move: (wallet: WalletId, from: 'ACTIVE' | 'FROZEN', to: 'ACTIVE' | 'FROZEN') =>
       ledger.changeWalletStatus({ wallet, from, to, at: clock.now() }),
-    quote: () => ask(contract.quoteExchange, { ...as, body: { ...pair, amount: '1.00', fixedSide: 'SOURCE' } }),
+    quote: () => call(contract.quoteExchange, { ...as, body: { ...pair, amount: '1.00', fixedSide: 'SOURCE' } }),
     setRate: (body: Record<'sourceCurrency' | 'targetCurrency' | 'rate', string>) =>
-      ask(contract.setExchangeRate, { as: operator, body }),
-    listRates: () => ask(contract.listExchangeRates, { as: as.as }),
+      call(contract.setExchangeRate, { as: operator, body }),
+    listRates: () => call(contract.listExchangeRates, { as: as.as }),
     status: async (quote_id: string) =>
-      (await ask(contract.readExchangeQuote, { ...as, params: { quote_id } })).quoteStatus.code,
-    exchange: (quoteBizId: string) => refusalOf(ask(contract.createExchange, { ...as, body: { quoteBizId } })),
+      (await call(contract.readExchangeQuote, { ...as, params: { quote_id } })).quoteStatus.code,
+    exchange: (quoteBizId: string) => refusalOf(call(contract.createExchange, { ...as, body: { quoteBizId } })),
     open,
-    /** Whatever the service would have looked at: an order of the quote, written as somebody says. */
+    /** Writes an exchange order without the service. Returns `created` or the SQLSTATE. */
     order: async (
       quoteBizId: string,
-      said: { source?: WalletId; figures?: OrderData; workspace?: WorkspaceId } = {},
+      changes: { source?: WalletId; figures?: OrderData; workspace?: WorkspaceId } = {},
     ) => {
       const id = bizId<'quote'>(quoteBizId)
       const found = await readQuote(database, { id, workspace })
-      if (!found) throw new Error('no such quote')
-      const data = { ...(found.figures as OrderData), quoteBizId, failureCode: null, ...said.figures }
+      if (!found) throw new Error('unknown quote')
+      const data = { ...(found.figures as OrderData), quoteBizId, failureCode: null, ...changes.figures }
       const party = { workspace: null, active: true, currencyField: '' }
       return ledger
         .execute({
           actor: as.as,
           parties: [
-            { ...party, label: 'source', wallet: said.source ?? found.sourceWallet, currency: 'USD' },
+            { ...party, label: 'source', wallet: changes.source ?? found.sourceWallet, currency: 'USD' },
             { ...party, label: 'target', wallet: found.targetWallet, currency: 'EUR' },
           ],
-          create: { workspace: said.workspace ?? workspace, type: 'EXCHANGE', data, steps: [{ status: 'PROCESSING' }] },
+          create: {
+            workspace: changes.workspace ?? workspace,
+            type: 'EXCHANGE',
+            data,
+            steps: [{ status: 'PROCESSING' }],
+          },
         })
-        .then(() => 'made', sqlState)
+        .then(() => 'created', sqlState)
     },
-    elsewhere: () => book.workspace('SANDBOX'),
+    otherWorkspace: () => bank.workspace('SANDBOX'),
   }
 }
 
@@ -91,27 +96,27 @@ let store: Awaited<ReturnType<typeof testDatabase>>
 let world: Awaited<ReturnType<typeof bench>>
 beforeAll(async () => {
   store = await testDatabase()
-  // Its exchanges need no liquidity.
+  // A sandbox needs no liquidity.
   world = await bench(store.database, 'SANDBOX')
 })
 afterAll(() => store?.close())
 
-test('exchanges.create 422: the database itself spends a quote once, in its time and workspace, as it was given out', async () => {
-  const { clock, quote, order, open, elsewhere } = world
-  const none = 'PQ001'
+test('exchanges.create 422: the database accepts a quote once, unexpired, unchanged, in its workspace', async () => {
+  const { clock, quote, order, open, otherWorkspace } = world
+  const unusable = 'PQ001'
   const { quoteBizId } = await quote()
-  expect(await order(quoteBizId, { workspace: await elsewhere() })).toBe(none)
-  expect(await order(quoteBizId, { source: await open('USD', false) })).toBe(none)
-  expect(await order(quoteBizId, { figures: { targetAmount: '99999' } })).toBe(none)
-  expect(await order(quoteBizId)).toBe('made')
-  expect(await order(quoteBizId)).toBe(none)
+  expect(await order(quoteBizId, { workspace: await otherWorkspace() })).toBe(unusable)
+  expect(await order(quoteBizId, { source: await open('USD', false) })).toBe(unusable)
+  expect(await order(quoteBizId, { figures: { targetAmount: '99999' } })).toBe(unusable)
+  expect(await order(quoteBizId)).toBe('created')
+  expect(await order(quoteBizId)).toBe(unusable)
   const late = await quote()
   clock.advance(quoteLifeMs)
-  expect(await order(late.quoteBizId)).toBe(none)
+  expect(await order(late.quoteBizId)).toBe(unusable)
 })
 
 test.each(['source', 'target'] as const)(
-  'exchanges.quote 422 WALLET.NOT_ACTIVE: no quote for a %s wallet that is frozen, and none of before is good',
+  'exchanges.quote, create 422 WALLET.NOT_ACTIVE: the %s wallet is frozen',
   async (side) => {
     const { quote, exchange, move, wallets } = world
     const { quoteBizId } = await quote()
@@ -124,12 +129,12 @@ test.each(['source', 'target'] as const)(
 )
 
 test.each([
-  ['in the last millisecond of its life', quoteLifeMs - 1, 'OPEN', 'none'],
-  ['at its end', quoteLifeMs, 'EXPIRED', 'EXCHANGE.QUOTE_UNUSABLE'],
-  ['at a replica whose clock is behind by as much as its life', -quoteLifeMs, 'OPEN', 'none'],
-  ['once the clock was set back by more than its life', -quoteLifeMs - 1, 'EXPIRED', 'EXCHANGE.QUOTE_UNUSABLE'],
-  ['once the clock was set back by an hour', -3_600_000, 'EXPIRED', 'EXCHANGE.QUOTE_UNUSABLE'],
-])('exchanges.create by a quote %s', async (_when, laterMs, status, code) => {
+  ['in its last millisecond', quoteLifeMs - 1, 'OPEN', 'none'],
+  ['at its expiry', quoteLifeMs, 'EXPIRED', 'EXCHANGE.QUOTE_UNUSABLE'],
+  ['on a replica with a clock behind by its lifetime', -quoteLifeMs, 'OPEN', 'none'],
+  ['after the clock was set back by more than its lifetime', -quoteLifeMs - 1, 'EXPIRED', 'EXCHANGE.QUOTE_UNUSABLE'],
+  ['after the clock was set back by an hour', -3_600_000, 'EXPIRED', 'EXCHANGE.QUOTE_UNUSABLE'],
+])('exchanges.create: quote used %s', async (_when, laterMs, status, code) => {
   const { clock, quote, exchange } = world
   const { quoteBizId } = await quote()
   clock.advance(laterMs)
@@ -137,7 +142,7 @@ test.each([
   expect(await exchange(quoteBizId)).toBe(code)
 })
 
-test('exchanges.create 200 by a new quote where an account it moves was last moved by a clock that was ahead', async () => {
+test('exchanges.create 200: an account’s last entry is ahead of the clock', async () => {
   const { clock, quote, exchange } = await bench(store.database, 'SANDBOX')
   clock.advance(systemClock.now() + 3_600_000 - clock.now())
   expect(await exchange((await quote()).quoteBizId)).toBe('none')
@@ -145,7 +150,7 @@ test('exchanges.create 200 by a new quote where an account it moves was last mov
   expect(await exchange((await quote()).quoteBizId)).toBe('none')
 })
 
-test('exchanges.create 422 EXCHANGE.RATE_UNAVAILABLE where the house has too little to give: nothing moves, and the quote stays good', async () => {
+test('exchanges.create 422 EXCHANGE.RATE_UNAVAILABLE: insufficient liquidity leaves funds and quote unchanged', async () => {
   const { exchange, ledger, quote, status, totals } = await bench(store.database, 'LIVE')
   await ledger.provideLiquidity([{ minor: 79n, currency: 'EUR' }])
   const { quoteBizId } = await quote()
@@ -158,7 +163,7 @@ test('exchanges.create 422 EXCHANGE.RATE_UNAVAILABLE where the house has too lit
   expect(await ledger.verifyLedger()).toBeNull()
 })
 
-test('exchanges.quote 422 EXCHANGE.RATE_UNAVAILABLE once a currency is not kept any more, whatever rate an operator once set', async () => {
+test('exchanges.quote 422 EXCHANGE.RATE_UNAVAILABLE: a removed currency, in spite of a rate set earlier', async () => {
   const own = await testDatabase()
   const before = await bench(own.database, 'SANDBOX')
   await before.setRate({ sourceCurrency: 'USD', targetCurrency: 'EUR', rate: '5' })
@@ -166,7 +171,7 @@ test('exchanges.quote 422 EXCHANGE.RATE_UNAVAILABLE once a currency is not kept 
   const { listRates, quote, setRate } = await bench(own.database, 'SANDBOX', ['USD'])
   expect(await refusalOf(quote())).toBe('EXCHANGE.RATE_UNAVAILABLE')
   expect(await listRates()).toEqual([])
-  const useless = setRate({ sourceCurrency: 'EUR', targetCurrency: 'USD', rate: '1' })
-  expect(await refusalOf(useless)).toBe('VALIDATION.INVALID_PARAMETER')
+  const result = setRate({ sourceCurrency: 'EUR', targetCurrency: 'USD', rate: '1' })
+  expect(await refusalOf(result)).toBe('VALIDATION.INVALID_PARAMETER')
   await own.close()
 })

@@ -13,7 +13,7 @@ import { type Blobs, openBlobs } from '../../../src/platform/blobs/index.ts'
 import { systemIds as ids } from '../../../src/platform/runtime/index.ts'
 import { formOf } from '../../harness/form.ts'
 import { testDatabase } from '../../identity/database.ts'
-import { type Book, createBook } from '../../ledger/book.ts'
+import { createTestBank, type TestBank } from '../../ledger/test-bank.ts'
 import { refusalOf, words } from '../world.ts'
 
 const hour = 3_600_000
@@ -36,12 +36,12 @@ describe('the bytes of an upload', () => {
   let store: Awaited<ReturnType<typeof testDatabase>>
   let directory: string
   let blobs: Blobs
-  let book: Book
+  let book: TestBank
   beforeAll(async () => {
     store = await testDatabase()
     directory = await mkdtemp(join(tmpdir(), 'portico-files-'))
     blobs = await openBlobs({ kind: 'disk' }, directory)
-    book = await createBook(store.database)
+    book = await createTestBank(store.database)
   })
   afterAll(async () => {
     await store.close()
@@ -59,7 +59,7 @@ describe('the bytes of an upload', () => {
     clientIp: '',
     at: book.clock.now(),
   })
-  const send = async (workspace: Awaited<ReturnType<Book['workspace']>>, purpose = 'DOCUMENT', over = {}) =>
+  const send = async (workspace: Awaited<ReturnType<TestBank['workspace']>>, purpose = 'DOCUMENT', over = {}) =>
     uploadFile(
       { ...portsOf(over), purposes, orphanAfterMs: hour },
       { workspaceId: workspace, form: formFor(purpose) },

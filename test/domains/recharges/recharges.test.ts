@@ -5,19 +5,19 @@ import { createRecharges } from '../../../src/domains/recharges/index.ts'
 import { openBlobs } from '../../../src/platform/blobs/index.ts'
 import { systemIds } from '../../../src/platform/runtime/index.ts'
 import { testDatabase } from '../../identity/database.ts'
-import { handlerCaller } from '../../ledger/ask.ts'
-import { createTestBank } from '../../ledger/book.ts'
+import { handlerCaller } from '../../ledger/handler-caller.ts'
+import { createTestBank } from '../../ledger/test-bank.ts'
 import { refusalOf, words } from '../world.ts'
 
 const cancelReason = { cancelReason: 'changed my mind' }
 const reason = { reason: 'no such payment' }
 
-describe('recharges in the store', () => {
+describe('recharges', () => {
   const lifeMs = 60_000
-  const bench = async () => {
+  const openRecharges = async () => {
     const { database, close } = await testDatabase()
-    const book = await createTestBank(database)
-    const { ledger, clock } = book
+    const bank = await createTestBank(database)
+    const { ledger, clock } = bank
     const channel = {
       channelCode: 'TOKEN',
       channelName: 'Token',
@@ -41,84 +41,88 @@ describe('recharges in the store', () => {
       fileOf: async () => ({ key: 'x', fileName: 'x', contentType: 'application/pdf', sizeBytes: 1, sha256: '' }),
       isProof: () => true,
     })
-    const wallet = await book.wallet('USD')
-    return { ...book, wallet, jobs, close, ask: handlerCaller([handlers], clock) }
+    const wallet = await bank.wallet('USD')
+    return { ...bank, wallet, jobs, close, call: handlerCaller([handlers], clock) }
   }
-  let world: Awaited<ReturnType<typeof bench>>
+  let world: Awaited<ReturnType<typeof openRecharges>>
   const [maker, checker] = [systemIds.next<'account'>(), systemIds.next<'account'>()]
   beforeAll(async () => {
-    world = await bench()
+    world = await openRecharges()
   })
   afterAll(() => world?.close())
   const as = () => ({ as: maker, workspace: world.wallet.workspace })
   const create = (requestId: string = systemIds.next()) =>
-    world.ask(contract.createRecharge, {
+    world.call(contract.createRecharge, {
       ...as(),
       requestId,
       body: { walletBizId: world.wallet.id, channelCode: 'TOKEN', amount: '10.00' },
     })
-  const on = (id: string) => ({ params: { recharge_id: id } })
-  const sweep = () => world.jobs[0]?.work(null, { jobId: 'x', attempt: 1, signal: new AbortController().signal })
+  const paramsOf = (id: string) => ({ params: { recharge_id: id } })
+  const runJob = () => world.jobs[0]?.work(null, { jobId: 'x', attempt: 1, signal: new AbortController().signal })
 
-  test('maker-checker 403 ACCESS.PERMISSION_DENIED: nobody decides over their own', async () => {
+  test('recharges.confirm, reject 403 ACCESS.PERMISSION_DENIED: own recharge', async () => {
     const { bizId } = await create()
-    expect(await refusalOf(world.ask(contract.confirmRecharge, { as: maker, ...on(bizId) }))).toBe(
+    expect(await refusalOf(world.call(contract.confirmRecharge, { as: maker, ...paramsOf(bizId) }))).toBe(
       'ACCESS.PERMISSION_DENIED',
     )
     const body = { fileBizId: systemIds.next() }
-    await world.ask(contract.submitRechargeProof, { ...as(), ...on(bizId), body })
+    await world.call(contract.submitRechargeProof, { ...as(), ...paramsOf(bizId), body })
     for (const refused of [
-      world.ask(contract.confirmRecharge, { as: maker, ...on(bizId) }),
-      world.ask(contract.rejectRecharge, { as: maker, ...on(bizId), body: reason }),
+      world.call(contract.confirmRecharge, { as: maker, ...paramsOf(bizId) }),
+      world.call(contract.rejectRecharge, { as: maker, ...paramsOf(bizId), body: reason }),
     ])
       expect(await refusalOf(refused)).toBe('ACCESS.PERMISSION_DENIED')
-    await world.ask(contract.confirmRecharge, { as: checker, ...on(bizId) })
+    await world.call(contract.confirmRecharge, { as: checker, ...paramsOf(bizId) })
     expect(await world.available(world.wallet)).toBe('10.00')
   })
 
-  test('EXPIRED at its very instant, before any job: shown, filtered and refused so; a proof stops the time', async () => {
-    const { ask, clock } = world
+  test('recharges: EXPIRED at expiresAt, before the job, in reads, filters and commands; a proof stops it', async () => {
+    const { call, clock } = world
     const requestId = systemIds.next()
     const first = await create(requestId)
-    const shown = await create()
-    await ask(contract.submitRechargeProof, { ...as(), ...on(shown.bizId), body: { fileBizId: systemIds.next() } })
-    const read = (id = first.bizId) => ask(contract.readRecharge, { ...as(), ...on(id) })
+    const withProof = await create()
+    await call(contract.submitRechargeProof, {
+      ...as(),
+      ...paramsOf(withProof.bizId),
+      body: { fileBizId: systemIds.next() },
+    })
+    const read = (id = first.bizId) => call(contract.readRecharge, { ...as(), ...paramsOf(id) })
     const listed = async (rechargeStatus: string) =>
-      (await ask(contract.listRecharges, { ...as(), query: { rechargeStatus } })).items.map(({ bizId }) => bizId)
+      (await call(contract.listRecharges, { ...as(), query: { rechargeStatus } })).items.map(({ bizId }) => bizId)
     clock.advance(lifeMs - 1)
     expect((await read()).rechargeStatus.code).toBe('PENDING_PAYMENT')
     expect(await listed('EXPIRED')).toEqual([])
     clock.advance(1)
-    const unswept = await read()
-    expect(unswept).toMatchObject({ version: 1, rechargeStatus: { code: 'EXPIRED' } })
-    expect(unswept.statusHistory.at(-1)).toMatchObject({ status: { code: 'EXPIRED' }, at: first.expiresAt })
-    expect(unswept.updatedAt).toBe(first.expiresAt)
+    const beforeJob = await read()
+    expect(beforeJob).toMatchObject({ version: 1, rechargeStatus: { code: 'EXPIRED' } })
+    expect(beforeJob.statusHistory.at(-1)).toMatchObject({ status: { code: 'EXPIRED' }, at: first.expiresAt })
+    expect(beforeJob.updatedAt).toBe(first.expiresAt)
     const lastChanged = async () =>
-      (await ask(contract.listRecharges, { ...as(), query: { sortBy: 'updatedAt', pageSize: '1' } })).items[0]
+      (await call(contract.listRecharges, { ...as(), query: { sortBy: 'updatedAt', pageSize: '1' } })).items[0]
     expect(await lastChanged()).toMatchObject({ bizId: first.bizId, updatedAt: first.expiresAt })
     expect(await listed('EXPIRED')).toEqual([first.bizId])
     expect(await listed('PENDING_PAYMENT')).toEqual([])
     const body = { fileBizId: systemIds.next() }
     for (const refused of [
-      ask(contract.cancelRecharge, { ...as(), ...on(first.bizId), body: cancelReason }),
-      ask(contract.submitRechargeProof, { ...as(), ...on(first.bizId), body }),
-      ask(contract.confirmRecharge, { as: checker, ...on(first.bizId) }),
+      call(contract.cancelRecharge, { ...as(), ...paramsOf(first.bizId), body: cancelReason }),
+      call(contract.submitRechargeProof, { ...as(), ...paramsOf(first.bizId), body }),
+      call(contract.confirmRecharge, { as: checker, ...paramsOf(first.bizId) }),
     ])
       expect(await refusalOf(refused)).toBe('STATE.CONFLICT')
     expect(await create(requestId)).toEqual(first)
     clock.advance(10_000)
     const later = await create()
     clock.advance(20_000)
-    await sweep()
-    await sweep()
-    const swept = await read()
-    expect(swept).toMatchObject({ version: 2, rechargeStatus: { code: 'EXPIRED' } })
-    // It ended when its time was over, not when the job came by.
-    expect(swept.statusHistory).toEqual(unswept.statusHistory)
-    expect(swept.updatedAt).toBe(unswept.updatedAt)
+    await runJob()
+    await runJob()
+    const afterJob = await read()
+    expect(afterJob).toMatchObject({ version: 2, rechargeStatus: { code: 'EXPIRED' } })
+    // The job records the expiry at expiresAt, not at its own time.
+    expect(afterJob.statusHistory).toEqual(beforeJob.statusHistory)
+    expect(afterJob.updatedAt).toBe(beforeJob.updatedAt)
     expect(await lastChanged()).toMatchObject({ bizId: later.bizId })
     expect(await listed('EXPIRED')).toEqual([first.bizId])
-    expect((await read(shown.bizId)).rechargeStatus.code).toBe('PROOF_SUBMITTED')
+    expect((await read(withProof.bizId)).rechargeStatus.code).toBe('PROOF_SUBMITTED')
     expect(await world.ledger.verifyLedger()).toBeNull()
   })
 })

@@ -2,8 +2,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createTransfer } from '../../../src/domains/transfers/contract.ts'
 import { readBalance } from '../../../src/domains/wallets/contract.ts'
 import { systemIds } from '../../../src/platform/runtime/index.ts'
-import { createTestBank, type TestBank } from '../../ledger/book.ts'
 import { everyStore } from '../../ledger/stores.ts'
+import { createTestBank, type TestBank } from '../../ledger/test-bank.ts'
 import { refusalOf } from '../world.ts'
 
 const stores = await everyStore()
@@ -19,40 +19,40 @@ const cases: [currency: string, funds: string, sent: string, left: string][] = [
 ]
 
 describe.each(stores)('amounts on $name', ({ database }) => {
-  let book: TestBank
+  let bank: TestBank
   const caller = systemIds.next<'account'>()
   beforeAll(async () => {
-    book = await createTestBank(database)
+    bank = await createTestBank(database)
   })
 
-  test.each(cases)('%s %s less %s is %s, to the last digit', async (currency, funds, sent, left) => {
-    const a = await book.wallet(currency, funds)
-    const b = await book.wallet(currency)
-    const order = await book.ask(createTransfer, {
+  test.each(cases)('transfers.create 200: %s %s minus %s leaves exactly %s', async (currency, funds, sent, left) => {
+    const a = await bank.wallet(currency, funds)
+    const b = await bank.wallet(currency)
+    const order = await bank.call(createTransfer, {
       as: caller,
       workspace: a.workspace,
       body: { sourceWalletBizId: a.id, targetWalletBizId: b.id, amount: sent, currency },
     })
     expect(order.amount).toBe(sent)
-    const { totalBalance, availableBalance } = await book.ask(readBalance, {
+    const { totalBalance, availableBalance } = await bank.call(readBalance, {
       as: caller,
       workspace: a.workspace,
       params: { wallet_id: a.id },
     })
     expect([totalBalance, availableBalance]).toEqual([left, left])
-    expect(await book.available(b)).toBe(sent)
-    expect(await book.ledger.verifyLedger()).toBeNull()
+    expect(await bank.available(b)).toBe(sent)
+    expect(await bank.ledger.verifyLedger()).toBeNull()
   })
 
   test.each(['0', '0.00', '-1', '+1', '1e3', '0x10', '１', 'NaN', '1.001', '01', '.5', '1.', ' 1', '1'.repeat(31)])(
-    'an amount of %j is refused',
+    'transfers.create 400 VALIDATION.INVALID_PARAMETER: amount %j',
     async (amount) => {
-      const a = await book.wallet('USD', '100.00')
-      const b = await book.wallet('USD')
+      const a = await bank.wallet('USD', '100.00')
+      const b = await bank.wallet('USD')
       const body = { sourceWalletBizId: a.id, targetWalletBizId: b.id, amount, currency: 'USD' }
-      const asked = book.ask(createTransfer, { as: caller, workspace: a.workspace, body })
-      expect(await refusalOf(asked)).toBe('VALIDATION.INVALID_PARAMETER')
-      expect(await book.available(a)).toBe('100.00')
+      const result = bank.call(createTransfer, { as: caller, workspace: a.workspace, body })
+      expect(await refusalOf(result)).toBe('VALIDATION.INVALID_PARAMETER')
+      expect(await bank.available(a)).toBe('100.00')
     },
   )
 })

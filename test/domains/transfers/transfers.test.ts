@@ -4,21 +4,21 @@ import * as contract from '../../../src/domains/transfers/contract.ts'
 import { hours } from '../../../src/kernel/index.ts'
 import { executePosting } from '../../../src/ledger/commands/execute-store.ts'
 import { systemIds } from '../../../src/platform/runtime/index.ts'
-import { createTestBank, type TestBank, type TestWallet } from '../../ledger/book.ts'
 import { everyStore } from '../../ledger/stores.ts'
+import { createTestBank, type TestBank, type TestWallet } from '../../ledger/test-bank.ts'
 import { refusalOf } from '../world.ts'
 
 const stores = await everyStore()
 afterAll(() => Promise.all(stores.map((store) => store.close())))
 
 describe.each(stores)('transfers on $name', ({ database }) => {
-  let book: TestBank
+  let bank: TestBank
   beforeAll(async () => {
-    book = await createTestBank(database)
+    bank = await createTestBank(database)
   })
 
   const transfer = (from: TestWallet, to: { id: string }, amount: string, more: object = {}, requestId?: string) =>
-    book.ask(contract.createTransfer, {
+    bank.call(contract.createTransfer, {
       as: sender,
       workspace: from.workspace,
       body: { sourceWalletBizId: from.id, targetWalletBizId: to.id, amount, currency: from.currency, ...more },
@@ -26,9 +26,9 @@ describe.each(stores)('transfers on $name', ({ database }) => {
     })
   const sender = systemIds.next<'account'>()
 
-  test('create moves the money and answers the completed order', async () => {
-    const a = await book.wallet('USD', '100.00')
-    const b = await book.wallet('USD')
+  test('transfers.create 200: moves the funds and returns the completed order', async () => {
+    const a = await bank.wallet('USD', '100.00')
+    const b = await bank.wallet('USD')
     const order = await transfer(a, b, '12.5', { remark: 'rent', clientReference: 'ref-1' }, 'the-first')
     expect(order).toMatchObject({
       version: 1,
@@ -50,7 +50,7 @@ describe.each(stores)('transfers on $name', ({ database }) => {
       ['PROCESSING', sender],
       ['COMPLETED', sender],
     ])
-    expect([await book.available(a), await book.available(b)]).toEqual(['87.50', '12.50'])
+    expect([await bank.available(a), await bank.available(b)]).toEqual(['87.50', '12.50'])
     const audited = await database
       .selectFrom('audit_log')
       .where('target_biz_id', '=', order.bizId)
@@ -64,19 +64,19 @@ describe.each(stores)('transfers on $name', ({ database }) => {
     ])
   })
 
-  test('create beyond the available funds is WALLET.INSUFFICIENT_FUNDS and leaves nothing', async () => {
-    const a = await book.wallet('USD', '1.00')
-    const b = await book.wallet('USD')
+  test('transfers.create 422 WALLET.INSUFFICIENT_FUNDS: stores no order', async () => {
+    const a = await bank.wallet('USD', '1.00')
+    const b = await bank.wallet('USD')
     expect(await refusalOf(transfer(a, b, '1.01'))).toBe('WALLET.INSUFFICIENT_FUNDS')
-    const list = await book.ask(contract.listTransfers, { as: sender, workspace: a.workspace })
+    const list = await bank.call(contract.listTransfers, { as: sender, workspace: a.workspace })
     expect(list.pagination).toMatchObject({ totalRecords: 0, empty: true, paginated: true })
     await transfer(a, b, '1.00')
-    expect(await book.available(a)).toBe('0.00')
+    expect(await bank.available(a)).toBe('0.00')
   })
 
-  test('create from an unknown, a foreign or a house account is RESOURCE.NOT_FOUND', async () => {
-    const a = await book.wallet('USD', '5.00')
-    const b = await book.wallet('USD', '5.00')
+  test('transfers.create 404 RESOURCE.NOT_FOUND: unknown wallet, wallet of another workspace, house account', async () => {
+    const a = await bank.wallet('USD', '5.00')
+    const b = await bank.wallet('USD', '5.00')
     const unknown = { ...a, id: systemIds.next<'wallet'>() }
     expect(await refusalOf(transfer(unknown, b, '1'))).toBe('RESOURCE.NOT_FOUND')
     expect(await refusalOf(transfer({ ...b, workspace: a.workspace }, a, '1'))).toBe('RESOURCE.NOT_FOUND')
@@ -90,82 +90,82 @@ describe.each(stores)('transfers on $name', ({ database }) => {
     expect(await refusalOf(transfer(a, { id: house }, '1'))).toBe('RESOURCE.NOT_FOUND')
   })
 
-  test('create between a sandbox and a live workspace is RESOURCE.NOT_FOUND either way', async () => {
-    const live = await book.wallet('USD', '5.00')
-    const play = await book.wallet('USD', '5.00', await book.workspace('SANDBOX'))
+  test('transfers.create 404 RESOURCE.NOT_FOUND: between a sandbox and a live workspace', async () => {
+    const live = await bank.wallet('USD', '5.00')
+    const play = await bank.wallet('USD', '5.00', await bank.workspace('SANDBOX'))
     expect(await refusalOf(transfer(live, play, '1'))).toBe('RESOURCE.NOT_FOUND')
     expect(await refusalOf(transfer(play, live, '1'))).toBe('RESOURCE.NOT_FOUND')
-    const other = await book.wallet('USD', undefined, await book.workspace('SANDBOX'))
+    const other = await bank.wallet('USD', undefined, await bank.workspace('SANDBOX'))
     expect(await refusalOf(transfer(play, other, '1'))).toBe('none')
   })
 
-  test('create to itself, in capitals too, is invalid targetWalletBizId', async () => {
-    const a = await book.wallet('USD', '5.00')
-    const itself = { code: 'VALIDATION.INVALID_PARAMETER', detail: { field: 'targetWalletBizId' } }
-    await expect(transfer(a, { id: a.id.toUpperCase() }, '1')).rejects.toMatchObject(itself)
+  test('transfers.create 400 VALIDATION.INVALID_PARAMETER: the same wallet, in upper case too', async () => {
+    const a = await bank.wallet('USD', '5.00')
+    const sameWallet = { code: 'VALIDATION.INVALID_PARAMETER', detail: { field: 'targetWalletBizId' } }
+    await expect(transfer(a, { id: a.id.toUpperCase() }, '1')).rejects.toMatchObject(sameWallet)
   })
 
-  test('create in another currency than a wallet’s is invalid currency', async () => {
-    const a = await book.wallet('USD', '5.00')
-    const b = await book.wallet('EUR')
+  test('transfers.create 400 VALIDATION.INVALID_PARAMETER: another currency than that of a wallet', async () => {
+    const a = await bank.wallet('USD', '5.00')
+    const b = await bank.wallet('EUR')
     const mismatch = { code: 'VALIDATION.INVALID_PARAMETER', detail: { field: 'currency' } }
     await expect(transfer(a, b, '1')).rejects.toMatchObject(mismatch)
     await expect(transfer(a, b, '1', { currency: 'EUR' })).rejects.toMatchObject(mismatch)
   })
 
-  test('create with a frozen wallet on either side is WALLET.NOT_ACTIVE', async () => {
-    const a = await book.wallet('USD', '5.00')
-    const b = await book.wallet('USD', '5.00')
-    await book.ledger.changeWalletStatus({ wallet: a.id, from: 'ACTIVE', to: 'FROZEN', at: book.clock.now() })
+  test('transfers.create 422 WALLET.NOT_ACTIVE: from or to a frozen wallet', async () => {
+    const a = await bank.wallet('USD', '5.00')
+    const b = await bank.wallet('USD', '5.00')
+    await bank.ledger.changeWalletStatus({ wallet: a.id, from: 'ACTIVE', to: 'FROZEN', at: bank.clock.now() })
     expect(await refusalOf(transfer(a, b, '1'))).toBe('WALLET.NOT_ACTIVE')
     expect(await refusalOf(transfer(b, a, '1'))).toBe('WALLET.NOT_ACTIVE')
   })
 
-  test('create to a wallet that is closed is WALLET.NOT_ACTIVE', async () => {
-    const a = await book.wallet('USD', '5.00')
-    const b = await book.wallet('USD')
-    await book.ledger.changeWalletStatus({ wallet: b.id, from: 'ACTIVE', to: 'CLOSED', at: book.clock.now() })
+  test('transfers.create 422 WALLET.NOT_ACTIVE: to a closed wallet', async () => {
+    const a = await bank.wallet('USD', '5.00')
+    const b = await bank.wallet('USD')
+    await bank.ledger.changeWalletStatus({ wallet: b.id, from: 'ACTIVE', to: 'CLOSED', at: bank.clock.now() })
     expect(await refusalOf(transfer(a, b, '1'))).toBe('WALLET.NOT_ACTIVE')
   })
 
-  test('a recipient reads the order without the sender’s notes; others do not read it', async () => {
-    const a = await book.wallet('USD', '5.00')
-    const b = await book.wallet('USD')
-    const stranger = await book.wallet('USD')
+  test('transfers.read 200: the recipient does not see the sender’s notes and actors; others get 404', async () => {
+    const a = await bank.wallet('USD', '5.00')
+    const b = await bank.wallet('USD')
+    const unrelated = await bank.wallet('USD')
     const order = await transfer(a, b, '1', { remark: 'hello', clientReference: 'mine' })
     const read = (workspace: TestWallet['workspace'], order_id: string = order.bizId) =>
-      book.ask(contract.readTransfer, { as: sender, workspace, params: { order_id } })
+      bank.call(contract.readTransfer, { as: sender, workspace, params: { order_id } })
     expect(await read(a.workspace)).toEqual(order)
     const received = await read(b.workspace)
     expect(received).toMatchObject({ remark: 'hello', clientReference: null, amount: '1.00' })
     expect(received.statusHistory.map((step) => step.actorBizId)).toEqual([null, null])
-    expect(await refusalOf(read(stranger.workspace))).toBe('RESOURCE.NOT_FOUND')
+    expect(await refusalOf(read(unrelated.workspace))).toBe('RESOURCE.NOT_FOUND')
     expect(await refusalOf(read(a.workspace, systemIds.next()))).toBe('RESOURCE.NOT_FOUND')
     expect(await refusalOf(read(a.workspace, "' OR 1=1"))).toBe('RESOURCE.NOT_FOUND')
     const completed = (workspace: TestWallet['workspace']) =>
-      book.ask(contract.isTransferCompleted, { as: sender, workspace, params: { order_id: order.bizId } })
+      bank.call(contract.isTransferCompleted, { as: sender, workspace, params: { order_id: order.bizId } })
     expect(await completed(b.workspace)).toBe(true)
-    expect(await refusalOf(completed(stranger.workspace))).toBe('RESOURCE.NOT_FOUND')
+    expect(await refusalOf(completed(unrelated.workspace))).toBe('RESOURCE.NOT_FOUND')
   })
 
-  test('a list tells the orders of its page alone, however many come before them', async () => {
-    const a = await book.wallet('USD', '6.00')
-    const b = await book.wallet('USD')
+  test('transfers.list 200: builds the JSON of the orders on its page only', async () => {
+    const a = await bank.wallet('USD', '6.00')
+    const b = await bank.wallet('USD')
     const made: string[] = []
     for (const amount of ['1', '2', '3']) {
       made.push((await transfer(a, b, amount)).bizId)
-      book.clock.advance(1_000)
+      bank.clock.advance(1_000)
     }
     const rolledBack = new Error('rolled back')
     const listing = database.transaction().execute(async (tx) => {
-      await sql`ALTER FUNCTION order_json(orders) RENAME TO order_told`.execute(tx)
+      await sql`ALTER FUNCTION order_json(orders) RENAME TO original_order_json`.execute(tx)
       await sql`CREATE FUNCTION order_json(o orders) RETURNS jsonb LANGUAGE plpgsql STABLE AS $$
         BEGIN
-          IF o.biz_id = ${sql.lit(made[2])} THEN RAISE EXCEPTION 'told, and not on the page'; END IF;
-          RETURN order_told(o);
+          IF o.biz_id = ${sql.lit(made[2])} THEN RAISE EXCEPTION 'order outside the page'; END IF;
+          RETURN original_order_json(o);
         END $$`.execute(tx)
       const query = { type: 'TRANSFER', workspace: a.workspace, sortBy: 'createdAt', sortOrder: 'desc' } as const
-      const { items, pagination } = await book.ledger.within(tx).listOrders({ ...query, currentPage: 2, pageSize: 1 })
+      const { items, pagination } = await bank.ledger.within(tx).listOrders({ ...query, currentPage: 2, pageSize: 1 })
       expect(items.map((order) => order.bizId)).toEqual([made[1]])
       expect(pagination).toMatchObject({ totalRecords: 3, currentPage: 2, hasNext: true })
       throw rolledBack
@@ -173,10 +173,10 @@ describe.each(stores)('transfers on $name', ({ database }) => {
     await expect(listing).rejects.toBe(rolledBack)
   })
 
-  test('lists are paged, filtered and sorted within the workspace', async () => {
-    const a = await book.wallet('USD', '50.00')
-    const second = await book.wallet('USD', '50.00', a.workspace)
-    const b = await book.wallet('USD', '50.00')
+  test('transfers.list 200: pages, filters and sorting within the workspace', async () => {
+    const a = await bank.wallet('USD', '50.00')
+    const second = await bank.wallet('USD', '50.00', a.workspace)
+    const b = await bank.wallet('USD', '50.00')
     const made: string[] = []
     for (const [from, to] of [
       [a, b],
@@ -185,10 +185,10 @@ describe.each(stores)('transfers on $name', ({ database }) => {
       [a, second],
     ] as const) {
       made.push((await transfer(from, to, '1')).bizId)
-      book.clock.advance(1_000)
+      bank.clock.advance(1_000)
     }
     const list = async (query: Record<string, string>) => {
-      const page = await book.ask(contract.listTransfers, { as: sender, workspace: a.workspace, query })
+      const page = await bank.call(contract.listTransfers, { as: sender, workspace: a.workspace, query })
       return [page.items.map((order) => made.indexOf(order.bizId)), page.pagination.totalRecords]
     }
     expect(await list({})).toEqual([[3, 2, 1, 0], 4])
@@ -207,7 +207,7 @@ describe.each(stores)('transfers on $name', ({ database }) => {
     expect(await list({ endTime: startTime })).toEqual([[2, 1, 0], 3])
 
     const ofWallet = async (wallet_id: string) => {
-      const page = await book.ask(contract.listWalletTransfers, {
+      const page = await bank.call(contract.listWalletTransfers, {
         as: sender,
         workspace: a.workspace,
         params: { wallet_id },
@@ -219,21 +219,21 @@ describe.each(stores)('transfers on $name', ({ database }) => {
     expect(await refusalOf(ofWallet('no-id'))).toBe('VALIDATION.INVALID_PARAMETER')
   })
 
-  test('an order is told in the order of time even when the clock goes back', async () => {
-    const a = await book.wallet('USD', '5.00')
-    const b = await book.wallet('USD', '5.00')
+  test('transfers.create 200: a clock that was set back does not reorder orders', async () => {
+    const a = await bank.wallet('USD', '5.00')
+    const b = await bank.wallet('USD', '5.00')
     const first = await transfer(a, b, '1')
-    book.clock.advance(-hours(1))
+    bank.clock.advance(-hours(1))
     const second = await transfer(b, a, '1')
     expect(Date.parse(second.createdAt)).toBeGreaterThanOrEqual(Date.parse(first.createdAt))
-    book.clock.advance(hours(1))
+    bank.clock.advance(hours(1))
   })
 
-  test('what a command brings in may go out by it again', async () => {
-    const [a, b] = [await book.wallet('USD', '5.00'), await book.wallet('USD')]
+  test('one command can debit what it credits', async () => {
+    const [a, b] = [await bank.wallet('USD', '5.00'), await bank.wallet('USD')]
     const party = { currency: 'USD', active: true, currencyField: 'currency' }
     await executePosting(
-      { database, clock: book.clock, ids: systemIds },
+      { database, clock: bank.clock, ids: systemIds },
       {
         actor: null,
         parties: [
@@ -248,26 +248,26 @@ describe.each(stores)('transfers on $name', ({ database }) => {
         ],
       },
     )
-    expect([await book.available(a), await book.available(b)]).toEqual(['5.00', '0.00'])
+    expect([await bank.available(a), await bank.available(b)]).toEqual(['5.00', '0.00'])
   })
 
-  test('a fee comes on top of the amount and goes to the house', async () => {
-    const dear = await createTestBank(database, { fixedFee: { EUR: '0.25' } })
-    const a = await dear.wallet('EUR', '10.00')
-    const b = await dear.wallet('EUR')
+  test('transfers.create 200: charges the fee on top of the amount', async () => {
+    const feeBank = await createTestBank(database, { fixedFee: { EUR: '0.25' } })
+    const a = await feeBank.wallet('EUR', '10.00')
+    const b = await feeBank.wallet('EUR')
     const body = { sourceWalletBizId: a.id, targetWalletBizId: b.id, currency: 'EUR' }
-    const asking = { as: sender, workspace: a.workspace }
-    const beyond = dear.ask(contract.createTransfer, { ...asking, body: { ...body, amount: '9.76' } })
+    const request = { as: sender, workspace: a.workspace }
+    const beyond = feeBank.call(contract.createTransfer, { ...request, body: { ...body, amount: '9.76' } })
     expect(await refusalOf(beyond)).toBe('WALLET.INSUFFICIENT_FUNDS')
-    const order = await dear.ask(contract.createTransfer, { ...asking, body: { ...body, amount: '9.75' } })
+    const order = await feeBank.call(contract.createTransfer, { ...request, body: { ...body, amount: '9.75' } })
     expect(order.feeAmount).toBe('0.25')
-    expect([await dear.available(a), await dear.available(b)]).toEqual(['0.00', '9.75'])
-    const tooMuch = dear.ask(contract.createTransfer, { ...asking, body: { ...body, amount: '0.01' } })
+    expect([await feeBank.available(a), await feeBank.available(b)]).toEqual(['0.00', '9.75'])
+    const tooMuch = feeBank.call(contract.createTransfer, { ...request, body: { ...body, amount: '0.01' } })
     expect(await refusalOf(tooMuch)).toBe('WALLET.INSUFFICIENT_FUNDS')
-    expect(await dear.ledger.verifyLedger()).toBeNull()
+    expect(await feeBank.ledger.verifyLedger()).toBeNull()
   })
 
-  test('the book adds up', async () => {
-    expect(await book.ledger.verifyLedger()).toBeNull()
+  test('the ledger is consistent', async () => {
+    expect(await bank.ledger.verifyLedger()).toBeNull()
   })
 })

@@ -5,32 +5,32 @@ import { createWallets } from '../../../src/domains/wallets/index.ts'
 import type { WorkspaceId } from '../../../src/kernel/ids.ts'
 import { toIso } from '../../../src/kernel/time.ts'
 import { systemIds } from '../../../src/platform/runtime/system.ts'
-import { type Book, createBook, type TestWallet } from '../../ledger/book.ts'
 import { everyStore } from '../../ledger/stores.ts'
+import { createTestBank, type TestBank, type TestWallet } from '../../ledger/test-bank.ts'
 import { refusalOf, walletMembers, words } from '../world.ts'
 
 const stores = await everyStore()
 afterAll(() => Promise.all(stores.map((store) => store.close())))
 
 describe.each(stores)('wallets on $name', ({ database }) => {
-  let book: Book
+  let book: TestBank
   let a: TestWallet
   let b: TestWallet
   const caller = systemIds.next<'account'>()
   const members = walletMembers(database)
   beforeAll(async () => {
-    book = await createBook(database, { approvalThreshold: { USD: '50' } })
+    book = await createTestBank(database, { approvalThreshold: { USD: '50' } })
     a = await book.wallet('USD', '100.00')
     b = await book.wallet('USD')
   })
 
   const params = ({ id }: { id: string }) => ({ wallet_id: id })
   const balance = (wallet: TestWallet, query: Record<string, string> = {}, workspace = wallet.workspace) =>
-    book.ask(contract.readBalance, { as: caller, workspace, params: params(wallet), query })
+    book.call(contract.readBalance, { as: caller, workspace, params: params(wallet), query })
   const flows = (wallet: TestWallet, query: Record<string, string> = {}, workspace = wallet.workspace) =>
-    book.ask(contract.listFlows, { as: caller, workspace, params: params(wallet), query })
+    book.call(contract.listFlows, { as: caller, workspace, params: params(wallet), query })
   const transfer = (amount: string) =>
-    book.ask(createTransfer, {
+    book.call(createTransfer, {
       as: caller,
       workspace: a.workspace,
       body: { sourceWalletBizId: a.id, targetWalletBizId: b.id, amount, currency: 'USD', remark: `pay ${amount}` },
@@ -43,7 +43,7 @@ describe.each(stores)('wallets on $name', ({ database }) => {
     const wallets = createWallets({ ...ports, currencies: ['EUR', 'JPY', 'BHD'] })
     const at = clock.now()
     await database.transaction().execute((tx) => wallets.openWallets(tx, { workspaceId, at }))
-    const list = await book.ask(contract.listWallets, { as: caller, workspace: workspaceId })
+    const list = await book.call(contract.listWallets, { as: caller, workspace: workspaceId })
     expect(list.map((wallet) => [wallet.currency, wallet.currencyExponent, wallet.isDefault])).toEqual([
       ['EUR', 2, true],
       ['JPY', 0, true],
@@ -94,7 +94,7 @@ describe.each(stores)('wallets on $name', ({ database }) => {
       version: 1,
     })
     expect((await balance(a, { at: toIso(paid) })).asOf).toBe(toIso(paid))
-    await book.ask(rejectTransfer, { as: systemIds.next<'account'>(), params: { order_id }, body: { reason: 'no' } })
+    await book.call(rejectTransfer, { as: systemIds.next<'account'>(), params: { order_id }, body: { reason: 'no' } })
     const freed = book.clock.now()
     book.clock.advance(1_000)
     expect(await figures({ at: toIso(held) })).toEqual(['90.00', '60.00', '30.00', 3])
@@ -139,7 +139,7 @@ describe.each(stores)('wallets on $name', ({ database }) => {
   test('an unknown, foreign or malformed wallet is RESOURCE.NOT_FOUND everywhere', async () => {
     const foreign = b.workspace
     const read = (id: string, workspace: WorkspaceId) =>
-      book.ask(contract.readWallet, { as: caller, workspace, params: { wallet_id: id } })
+      book.call(contract.readWallet, { as: caller, workspace, params: { wallet_id: id } })
     for (const id of [a.id, systemIds.next<'wallet'>(), 'nothing', `${a.id}'--`]) {
       const wallet = { ...a, id: id as TestWallet['id'] }
       expect(await refusalOf(read(id, foreign))).toBe('RESOURCE.NOT_FOUND')
@@ -154,7 +154,7 @@ describe.each(stores)('wallets on $name', ({ database }) => {
 
   test('freeze stops a wallet and unfreeze starts it, each audited, each once', async () => {
     const freeze = (operation: typeof contract.freezeWallet | typeof contract.unfreezeWallet, id: string = b.id) =>
-      book.ask(operation, { as: caller, params: { wallet_id: id }, body: { reason: 'a check' } })
+      book.call(operation, { as: caller, params: { wallet_id: id }, body: { reason: 'a check' } })
     book.clock.advance(1_000)
     const at = toIso(book.clock.now())
     expect(await freeze(contract.freezeWallet)).toMatchObject({ walletStatus: { code: 'FROZEN' }, updatedAt: at })
@@ -176,7 +176,7 @@ describe.each(stores)('wallets on $name', ({ database }) => {
     const home = await book.workspace()
     const [rich, empty] = [await book.wallet('USD', '5.00', home), await book.wallet('USD', undefined, home)]
     const change = (operation: Change, { id }: TestWallet) =>
-      book.ask(operation, { as: caller, params: { wallet_id: id }, body: { reason: 'moved away' } })
+      book.call(operation, { as: caller, params: { wallet_id: id }, body: { reason: 'moved away' } })
     const refused = (operation: Change, wallet: TestWallet) => refusalOf(change(operation, wallet))
     expect(await refused(contract.closeWallet, empty)).toBe('STATE.CONFLICT')
     for (const wallet of [rich, empty]) await change(contract.freezeWallet, wallet)

@@ -8,16 +8,16 @@ import { createWithdrawals } from '../../../src/domains/withdrawals/index.ts'
 import { createKeyedDigest, createSecretBox } from '../../../src/platform/crypto/index.ts'
 import { systemIds, systemRandomness } from '../../../src/platform/runtime/index.ts'
 import { payoutAccount } from '../../harness/payout-account.ts'
-import { asker } from '../../ledger/ask.ts'
-import { createBook } from '../../ledger/book.ts'
+import { handlerCaller } from '../../ledger/handler-caller.ts'
 import { postgresStore, type TestStore } from '../../ledger/stores.ts'
+import { createTestBank } from '../../ledger/test-bank.ts'
 import { refusalOf, words } from '../world.ts'
 
 const store = await postgresStore()
 afterAll(() => store?.close())
 
 const scene = async ({ database }: TestStore) => {
-  const book = await createBook(database)
+  const book = await createTestBank(database)
   const { ledger, clock } = book
   const key = Buffer.alloc(32, 7)
   const channels = createWithdrawalChannels({
@@ -31,7 +31,7 @@ const scene = async ({ database }: TestStore) => {
   const terms = { currency: 'USD', minAmount: '1', maxAmount: '100', fixedFee: '0', feeRate: '0' }
   const payouts = [{ ...terms, channelType: 'BANK' as const }]
   const { handlers } = createWithdrawals({ ledger, words, payouts, channelOf: channels.channelOf })
-  const ask = asker([channels.handlers, handlers], clock)
+  const ask = handlerCaller([channels.handlers, handlers], clock)
   const [maker, checker] = [book.account(), book.account()]
   const wallet = await book.wallet('USD', '100.00')
   const mine = { as: maker, workspace: wallet.workspace }

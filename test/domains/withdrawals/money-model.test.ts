@@ -12,10 +12,10 @@ import { createKeyedDigest, createSecretBox } from '../../../src/platform/crypto
 import { systemIds, systemRandomness } from '../../../src/platform/runtime/index.ts'
 import { payoutAccount } from '../../harness/payout-account.ts'
 import { testDatabase } from '../../identity/database.ts'
-import { handlerCaller } from '../../ledger/ask.ts'
-import { createTestBank } from '../../ledger/book.ts'
+import { handlerCaller } from '../../ledger/handler-caller.ts'
+import { createTestBank } from '../../ledger/test-bank.ts'
 import { refusalOf, words } from '../world.ts'
-import { dayMs, funds, lifeMs, type Order, plainWallet } from './money-model.ts'
+import { dayMs, funds, lifeMs, type Order, WalletModel } from './money-model.ts'
 
 const inDollars = (cents: bigint): string => `${cents / 100n}.${String(cents % 100n).padStart(2, '0')}`
 
@@ -28,80 +28,81 @@ const channels = createWithdrawalChannels({
   ...{ database, ledger, clock, words, ids: systemIds },
   secretBox: createSecretBox(key, systemRandomness),
   digest: createKeyedDigest(key),
-  members: { assertAccess: async () => undefined },
+  members: { holdFor: async () => undefined },
   maxPerWorkspace: 1,
   isCountry: () => true,
 })
 const terms = { currency: 'USD', minAmount: '1.00', maxAmount: '100.00', feeRate: '0' }
-const into = {
+const rechargeChannel = {
   ...({ channelCode: 'CARD', channelName: 'Card', channelType: 'CARD', proofRequired: false, enabled: true } as const),
   ...{ ...terms, dailyMax: '250.00', fixedFee: '0.30', feeRate: '0.029' },
 }
-const paidIn = createRecharges({
-  ...{ database, ledger, clock, words, settings: { lifeMs, channels: [into] }, expiryMs: 1_000 },
+const rechargeDomain = createRecharges({
+  ...{ database, ledger, clock, words, settings: { lifeMs, channels: [rechargeChannel] }, expiryMs: 1_000 },
   blobs: await openBlobs({ kind: 'disk' }, tmpdir()),
   fileOf: async () => undefined,
   isProof: () => true,
 })
-const paidOut = createWithdrawals({
+const withdrawalDomain = createWithdrawals({
   ...{ ledger, words, channelOf: channels.channelOf },
   payouts: [{ ...terms, channelType: 'BANK', dailyMax: '150.00', fixedFee: '0.00' }],
 })
-const ask = handlerCaller([channels.handlers, paidIn.handlers, paidOut.handlers], clock)
+const call = handlerCaller([channels.handlers, rechargeDomain.handlers, withdrawalDomain.handlers], clock)
 
 const openWallet = async () => {
   const { id, workspace } = await wallet('USD', inDollars(funds))
-  const { bizId } = await ask(createWithdrawalChannel, { as: maker, workspace, body: payoutAccount({}) })
-  await ask(verifyWithdrawalChannel, { as: checker, params: { withdrawal_channel_id: bizId } })
+  const { bizId } = await call(createWithdrawalChannel, { as: maker, workspace, body: payoutAccount({}) })
+  await call(verifyWithdrawalChannel, { as: checker, params: { withdrawal_channel_id: bizId } })
   return { id, workspace, channel: bizId }
 }
 
-type Home = Awaited<ReturnType<typeof openWallet>>
-const sweep = () => paidIn.jobs[0]?.work(null, { jobId: 'x', attempt: 1, signal: new AbortController().signal })
+type OpenedWallet = Awaited<ReturnType<typeof openWallet>>
+const runExpiryJob = () =>
+  rechargeDomain.jobs[0]?.work(null, { jobId: 'x', attempt: 1, signal: new AbortController().signal })
 
-const inParams = (recharge_id: string) => ({ params: { recharge_id } })
-const outParams = (withdrawal_id: string) => ({ params: { withdrawal_id } })
+const rechargeParams = (recharge_id: string) => ({ params: { recharge_id } })
+const withdrawalParams = (withdrawal_id: string) => ({ params: { withdrawal_id } })
 const reason = { reason: 'no' }
 
-/** What moves an order on: of which list, from where to where, and who asks for it how. */
+/** The moves of orders: type of order, and the statuses before and after. */
 const moves = {
-  cancel: { of: 'in', from: 'PENDING_PAYMENT', to: 'CANCELLED' },
-  confirm: { of: 'in', from: 'PENDING_PAYMENT', to: 'COMPLETED' },
-  takeBack: { of: 'out', from: 'PENDING_APPROVAL', to: 'CANCELLED' },
-  approve: { of: 'out', from: 'PENDING_APPROVAL', to: 'PROCESSING' },
-  reject: { of: 'out', from: 'PENDING_APPROVAL', to: 'REJECTED' },
-  complete: { of: 'out', from: 'PROCESSING', to: 'COMPLETED' },
-  fail: { of: 'out', from: 'PROCESSING', to: 'FAILED' },
+  cancel: { type: 'recharge', from: 'PENDING_PAYMENT', to: 'CANCELLED' },
+  confirm: { type: 'recharge', from: 'PENDING_PAYMENT', to: 'COMPLETED' },
+  cancelPayout: { type: 'withdrawal', from: 'PENDING_APPROVAL', to: 'CANCELLED' },
+  approve: { type: 'withdrawal', from: 'PENDING_APPROVAL', to: 'PROCESSING' },
+  reject: { type: 'withdrawal', from: 'PENDING_APPROVAL', to: 'REJECTED' },
+  complete: { type: 'withdrawal', from: 'PROCESSING', to: 'COMPLETED' },
+  fail: { type: 'withdrawal', from: 'PROCESSING', to: 'FAILED' },
 } as const
 type Move = keyof typeof moves
 
-const moving = (move: Move, id: string, workspace: Home['workspace']): Promise<unknown> => {
-  const [mine, theirs] = [{ as: maker, workspace }, { as: checker }]
+const send = (move: Move, id: string, workspace: OpenedWallet['workspace']): Promise<unknown> => {
+  const [member, operator] = [{ as: maker, workspace }, { as: checker }]
   switch (move) {
     case 'cancel':
-      return ask(recharges.cancelRecharge, { ...mine, ...inParams(id), body: { cancelReason: 'no' } })
+      return call(recharges.cancelRecharge, { ...member, ...rechargeParams(id), body: { cancelReason: 'no' } })
     case 'confirm':
-      return ask(recharges.confirmRecharge, { ...theirs, ...inParams(id) })
-    case 'takeBack':
-      return ask(withdrawals.cancelWithdrawal, { ...mine, ...outParams(id) })
+      return call(recharges.confirmRecharge, { ...operator, ...rechargeParams(id) })
+    case 'cancelPayout':
+      return call(withdrawals.cancelWithdrawal, { ...member, ...withdrawalParams(id) })
     case 'approve':
-      return ask(withdrawals.approveWithdrawal, { ...theirs, ...outParams(id) })
+      return call(withdrawals.approveWithdrawal, { ...operator, ...withdrawalParams(id) })
     case 'reject':
-      return ask(withdrawals.rejectWithdrawal, { ...theirs, ...outParams(id), body: reason })
+      return call(withdrawals.rejectWithdrawal, { ...operator, ...withdrawalParams(id), body: reason })
     case 'complete':
-      return ask(withdrawals.completeWithdrawal, { ...theirs, ...outParams(id), body: {} })
+      return call(withdrawals.completeWithdrawal, { ...operator, ...withdrawalParams(id), body: {} })
     case 'fail':
-      return ask(withdrawals.failWithdrawal, { ...theirs, ...outParams(id), body: reason })
+      return call(withdrawals.failWithdrawal, { ...operator, ...withdrawalParams(id), body: reason })
   }
 }
 
 const cents = fc.oneof(fc.constantFrom(99n, 100n, 5_000n, 10_000n, 10_001n), fc.bigInt(100n, 10_000n))
 const step = fc.oneof(
-  { weight: 5, arbitrary: fc.record({ kind: fc.constantFrom('in' as const, 'out' as const), cents }) },
+  { weight: 5, arbitrary: fc.record({ kind: fc.constantFrom('recharge' as const, 'withdrawal' as const), cents }) },
   {
     weight: 6,
     arbitrary: fc.record({
-      kind: fc.constantFrom<Move[]>('cancel', 'confirm', 'takeBack', 'approve', 'reject', 'complete', 'fail'),
+      kind: fc.constantFrom<Move[]>('cancel', 'confirm', 'cancelPayout', 'approve', 'reject', 'complete', 'fail'),
       nth: fc.nat(3),
     }),
   },
@@ -109,61 +110,61 @@ const step = fc.oneof(
     weight: 2,
     arbitrary: fc.record({ kind: fc.constant('wait' as const), ms: fc.constantFrom(1, lifeMs - 1, lifeMs, dayMs / 3) }),
   },
-  { weight: 1, arbitrary: fc.record({ kind: fc.constant('sweep' as const) }) },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant('expiryJob' as const) }) },
 )
 
 const seed = Number(process.env.FC_SEED ?? Date.now() % 2 ** 31)
 
-test('any course of recharges and withdrawals, over days and expiries, leaves what a plain model has', async () => {
-  const course = fc.asyncProperty(fc.array(step, { minLength: 10, maxLength: 40 }), async (steps) => {
-    const home = await openWallet()
-    const model = plainWallet()
-    const making = (of: Order['of'], amount: string): Promise<{ bizId: string }> =>
-      of === 'in'
-        ? ask(recharges.createRecharge, {
-            ...{ as: maker, workspace: home.workspace },
-            body: { walletBizId: home.id, channelCode: 'CARD', amount },
+test('recharges and withdrawals in any order, over days and expiries, match a plain model', async () => {
+  const property = fc.asyncProperty(fc.array(step, { minLength: 10, maxLength: 40 }), async (steps) => {
+    const opened = await openWallet()
+    const model = new WalletModel()
+    const create = (type: Order['type'], amount: string): Promise<{ bizId: string }> =>
+      type === 'recharge'
+        ? call(recharges.createRecharge, {
+            ...{ as: maker, workspace: opened.workspace },
+            body: { walletBizId: opened.id, channelCode: 'CARD', amount },
           })
-        : ask(withdrawals.createWithdrawal, {
-            ...{ as: maker, workspace: home.workspace },
-            body: { walletBizId: home.id, withdrawalChannelBizId: home.channel, amount },
+        : call(withdrawals.createWithdrawal, {
+            ...{ as: maker, workspace: opened.workspace },
+            body: { walletBizId: opened.id, withdrawalChannelBizId: opened.channel, amount },
           })
-    for (const one of steps) {
+    for (const step of steps) {
       const now = clock.now()
-      model.timeIs(now)
-      if (one.kind === 'wait') clock.advance(one.ms)
-      else if (one.kind === 'sweep') await sweep()
-      else if ('cents' in one) {
+      model.expire(now)
+      if (step.kind === 'wait') clock.advance(step.ms)
+      else if (step.kind === 'expiryJob') await runExpiryJob()
+      else if ('cents' in step) {
         let id = ''
-        const made = making(one.kind, inDollars(one.cents)).then(({ bizId }) => {
+        const result = create(step.kind, inDollars(step.cents)).then(({ bizId }) => {
           id = bizId
         })
-        const answer = await refusalOf(made)
-        expect(answer).toBe(model.refusal(one.kind, one.cents, now))
-        const status = one.kind === 'in' ? 'PENDING_PAYMENT' : 'PENDING_APPROVAL'
-        if (answer === 'none') model.make({ id, of: one.kind, status, cents: one.cents, at: now })
+        const code = await refusalOf(result)
+        expect(code).toBe(model.createCode(step.kind, step.cents, now))
+        const status = step.kind === 'recharge' ? 'PENDING_PAYMENT' : 'PENDING_APPROVAL'
+        if (code === 'none') model.create({ id, type: step.kind, status, cents: step.cents, at: now })
       } else {
-        const { of, from, to } = moves[one.kind]
-        const order = model.orders.filter((each) => each.of === of).at(-1 - one.nth)
+        const { type, from, to } = moves[step.kind]
+        const order = model.orders.filter((each) => each.type === type).at(-1 - step.nth)
         if (!order) continue
         const isOpen = order.status === from
-        expect(await refusalOf(moving(one.kind, order.id, home.workspace))).toBe(isOpen ? 'none' : 'STATE.CONFLICT')
+        expect(await refusalOf(send(step.kind, order.id, opened.workspace))).toBe(isOpen ? 'none' : 'STATE.CONFLICT')
         if (isOpen) model.move(order, to)
       }
-      const balance = await ledger.readBalance({ wallet: home.id, workspace: home.workspace })
+      const balance = await ledger.readBalance({ wallet: opened.id, workspace: opened.workspace })
       expect([balance?.total.minor, balance?.held.minor]).toEqual([model.balance.total, model.balance.held])
     }
-    model.timeIs(clock.now())
-    const at = { as: maker, workspace: home.workspace }
-    for (const { id, of, status } of model.orders) {
-      const isIn = of === 'in'
-      const told = isIn
-        ? (await ask(recharges.readRecharge, { ...at, ...inParams(id) })).rechargeStatus
-        : (await ask(withdrawals.readWithdrawal, { ...at, ...outParams(id) })).withdrawalStatus
-      expect(told.code).toBe(status)
+    model.expire(clock.now())
+    const reader = { as: maker, workspace: opened.workspace }
+    for (const { id, type, status } of model.orders) {
+      const current =
+        type === 'recharge'
+          ? (await call(recharges.readRecharge, { ...reader, ...rechargeParams(id) })).rechargeStatus
+          : (await call(withdrawals.readWithdrawal, { ...reader, ...withdrawalParams(id) })).withdrawalStatus
+      expect(current.code).toBe(status)
     }
   })
   process.stdout.write(`fast-check seed ${seed} (FC_SEED repeats it)\n`)
-  await fc.assert(course, { seed, numRuns: 10 })
+  await fc.assert(property, { seed, numRuns: 10 })
   expect(await ledger.verifyLedger()).toBeNull()
 })

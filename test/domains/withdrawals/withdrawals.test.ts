@@ -8,21 +8,21 @@ import { createKeyedDigest, createSecretBox } from '../../../src/platform/crypto
 import { systemIds, systemRandomness } from '../../../src/platform/runtime/index.ts'
 import { payoutAccount } from '../../harness/payout-account.ts'
 import { testDatabase } from '../../identity/database.ts'
-import { handlerCaller } from '../../ledger/ask.ts'
-import { createTestBank } from '../../ledger/book.ts'
+import { handlerCaller } from '../../ledger/handler-caller.ts'
+import { createTestBank } from '../../ledger/test-bank.ts'
 import { refusalOf, words } from '../world.ts'
 
-describe('withdrawals in the store', () => {
-  const scene = async () => {
+describe('withdrawals', () => {
+  const openWithdrawals = async () => {
     const { database, close } = await testDatabase()
-    const book = await createTestBank(database)
-    const { ledger, clock } = book
+    const bank = await createTestBank(database)
+    const { ledger, clock } = bank
     const key = Buffer.alloc(32, 7)
     const secretBox = createSecretBox(key, systemRandomness)
     const digest = createKeyedDigest(key)
     const channels = createWithdrawalChannels({
       ...{ database, ledger, clock, ids: systemIds, secretBox, digest, words },
-      members: { assertAccess: async () => undefined },
+      members: { holdFor: async () => undefined },
       maxPerWorkspace: 20,
       isCountry: () => true,
     })
@@ -31,37 +31,37 @@ describe('withdrawals in the store', () => {
       ledger,
       words,
       payouts: [{ ...terms, channelType: 'BANK' }],
-      // As a reader sees a channel that is taken back the moment after.
+      // A stale read: the channel is deactivated right after it.
       channelOf: async (workspace, channel) => {
         const found = await channels.channelOf(workspace, channel)
         return found && { ...found, channelStatus: 'ACTIVE' }
       },
     })
-    const wallet = await book.wallet('USD', '100.00')
-    return { ...book, secretBox, wallet, close, ask: handlerCaller([channels.handlers, handlers], clock) }
+    const wallet = await bank.wallet('USD', '100.00')
+    return { ...bank, secretBox, wallet, close, call: handlerCaller([channels.handlers, handlers], clock) }
   }
-  let world: Awaited<ReturnType<typeof scene>>
+  let world: Awaited<ReturnType<typeof openWithdrawals>>
   const [maker, checker] = [systemIds.next<'account'>(), systemIds.next<'account'>()]
   beforeAll(async () => {
-    world = await scene()
+    world = await openWithdrawals()
   })
   afterAll(() => world?.close())
   const open = (changed: object = {}) =>
-    world.ask(channelContract.createWithdrawalChannel, {
+    world.call(channelContract.createWithdrawalChannel, {
       as: maker,
       workspace: world.wallet.workspace,
       body: payoutAccount(changed),
     })
   const verify = (id: string, as = checker) =>
-    world.ask(channelContract.verifyWithdrawalChannel, { as, params: { withdrawal_channel_id: id } })
+    world.call(channelContract.verifyWithdrawalChannel, { as, params: { withdrawal_channel_id: id } })
   const withdraw = (channel: string) =>
-    world.ask(contract.createWithdrawal, {
+    world.call(contract.createWithdrawal, {
       as: maker,
       workspace: world.wallet.workspace,
       body: { walletBizId: world.wallet.id, withdrawalChannelBizId: channel, amount: '10.00' },
     })
 
-  test('withdrawalChannels.create: the account is sealed at rest, and opens with the key and its own row only', async () => {
+  test('withdrawalChannels.create: encrypts the account number at rest, bound to its row', async () => {
     const accountNumber = 'GB82WEST12345698765432'
     const { bizId } = await open({ accountNumber })
     const rows = await world.database.selectFrom('withdrawal_channels').selectAll().execute()
@@ -79,66 +79,66 @@ describe('withdrawals in the store', () => {
     expect(JSON.stringify(audit)).not.toContain(accountNumber)
   })
 
-  test('withdrawalChannels.create: what is kept of the request does not give the account to who guesses it', async () => {
+  test('withdrawalChannels.create: the stored request does not reveal the account number', async () => {
     const [requestId, body] = [systemIds.next(), payoutAccount()]
-    await world.ask(channelContract.createWithdrawalChannel, {
+    await world.call(channelContract.createWithdrawalChannel, {
       as: maker,
       workspace: world.wallet.workspace,
       body,
       requestId,
     })
-    const kept = await world.database
+    const stored = await world.database
       .selectFrom('idempotency')
       .selectAll()
       .where('request_id', '=', requestId)
       .execute()
-    expect(kept).toHaveLength(1)
+    expect(stored).toHaveLength(1)
     const guess = createHash('sha256')
       .update(JSON.stringify([{}, body]))
       .digest('hex')
-    expect(JSON.stringify(kept)).not.toContain(guess)
-    expect(JSON.stringify(kept)).not.toContain(body.accountNumber)
+    expect(JSON.stringify(stored)).not.toContain(guess)
+    expect(JSON.stringify(stored)).not.toContain(body.accountNumber)
   })
 
-  test('maker-checker 403 ACCESS.PERMISSION_DENIED: nobody decides over their own', async () => {
+  test('withdrawals.approve, reject, complete, fail 403 ACCESS.PERMISSION_DENIED: own withdrawal', async () => {
     const { bizId } = await open()
     expect(await refusalOf(verify(bizId, maker))).toBe('ACCESS.PERMISSION_DENIED')
     const rejected = { as: maker, params: { withdrawal_channel_id: bizId }, body: { reason: 'x' } }
-    expect(await refusalOf(world.ask(channelContract.rejectWithdrawalChannel, rejected))).toBe(
+    expect(await refusalOf(world.call(channelContract.rejectWithdrawalChannel, rejected))).toBe(
       'ACCESS.PERMISSION_DENIED',
     )
     await verify(bizId)
     const order = await withdraw(bizId)
     expect(order).toMatchObject({ feeAmount: '0.04', netAmount: '9.96' })
-    const on = { params: { withdrawal_id: order.bizId }, body: { reason: 'x' } }
-    const own = { ...on, as: maker }
-    expect(await refusalOf(world.ask(contract.approveWithdrawal, own))).toBe('ACCESS.PERMISSION_DENIED')
-    expect(await refusalOf(world.ask(contract.rejectWithdrawal, own))).toBe('ACCESS.PERMISSION_DENIED')
-    await world.ask(contract.approveWithdrawal, { ...on, as: checker })
-    expect(await refusalOf(world.ask(contract.completeWithdrawal, { ...own, body: {} }))).toBe(
+    const request = { params: { withdrawal_id: order.bizId }, body: { reason: 'x' } }
+    const own = { ...request, as: maker }
+    expect(await refusalOf(world.call(contract.approveWithdrawal, own))).toBe('ACCESS.PERMISSION_DENIED')
+    expect(await refusalOf(world.call(contract.rejectWithdrawal, own))).toBe('ACCESS.PERMISSION_DENIED')
+    await world.call(contract.approveWithdrawal, { ...request, as: checker })
+    expect(await refusalOf(world.call(contract.completeWithdrawal, { ...own, body: {} }))).toBe(
       'ACCESS.PERMISSION_DENIED',
     )
-    expect(await refusalOf(world.ask(contract.failWithdrawal, own))).toBe('ACCESS.PERMISSION_DENIED')
-    await world.ask(contract.failWithdrawal, { ...on, as: checker })
+    expect(await refusalOf(world.call(contract.failWithdrawal, own))).toBe('ACCESS.PERMISSION_DENIED')
+    await world.call(contract.failWithdrawal, { ...request, as: checker })
     expect(await world.available(world.wallet)).toBe('100.00')
   })
 
-  test('withdrawals.create 422 CHANNEL.NOT_AVAILABLE: the database itself refuses a channel that is not active', async () => {
+  test('withdrawals.create 422 CHANNEL.NOT_AVAILABLE: the database rejects an inactive channel', async () => {
     const { bizId } = await open()
     expect(await refusalOf(withdraw(bizId))).toBe('CHANNEL.NOT_AVAILABLE')
     expect(await world.available(world.wallet)).toBe('100.00')
     expect(await world.ledger.verifyLedger()).toBeNull()
   })
 
-  test('withdrawals.approve 422 CHANNEL.NOT_AVAILABLE: so it does where the channel is taken back during the approval', async () => {
+  test('withdrawals.approve 422 CHANNEL.NOT_AVAILABLE: the channel is deactivated during the approval', async () => {
     const { bizId } = await open()
     await verify(bizId)
     const order = await withdraw(bizId)
-    const taken = { as: checker, params: { withdrawal_channel_id: bizId }, body: { reason: 'x' } }
-    await world.ask(channelContract.rejectWithdrawalChannel, taken)
-    const on = { as: checker, params: { withdrawal_id: order.bizId }, body: { reason: 'x' } }
-    expect(await refusalOf(world.ask(contract.approveWithdrawal, on))).toBe('CHANNEL.NOT_AVAILABLE')
-    await world.ask(contract.rejectWithdrawal, on)
+    const deactivation = { as: checker, params: { withdrawal_channel_id: bizId }, body: { reason: 'x' } }
+    await world.call(channelContract.rejectWithdrawalChannel, deactivation)
+    const request = { as: checker, params: { withdrawal_id: order.bizId }, body: { reason: 'x' } }
+    expect(await refusalOf(world.call(contract.approveWithdrawal, request))).toBe('CHANNEL.NOT_AVAILABLE')
+    await world.call(contract.rejectWithdrawal, request)
     expect(await world.available(world.wallet)).toBe('100.00')
   })
 })

@@ -2,22 +2,22 @@ import { afterAll, describe, expect, test } from 'vitest'
 import { executePosting } from '../../../src/ledger/commands/execute-store.ts'
 import type { HouseParty, Party } from '../../../src/ledger/index.ts'
 import { systemIds } from '../../../src/platform/runtime/index.ts'
-import { createTestBank, type TestWallet } from '../book.ts'
 import { everyStore } from '../stores.ts'
+import { createTestBank, type TestWallet } from '../test-bank.ts'
 
 const stores = await everyStore()
 afterAll(() => Promise.all(stores.map((store) => store.close())))
 
-/** The accounts of the house are in nearly every order, of either direction, named in any order. */
-describe.each(stores)('accounts that everybody uses, on $name', ({ database }) => {
-  test('three hundred exchanges at once, both ways, with fees: all happen, and nothing deadlocks', async () => {
-    const book = await createTestBank(database)
+/** House accounts are part of nearly every order, in both directions and in any order of parties. */
+describe.each(stores)('contended accounts on $name', ({ database }) => {
+  test('300 concurrent exchanges in both directions with fees: all succeed without a deadlock', async () => {
+    const bank = await createTestBank(database)
     const wallets: { usd: TestWallet; eur: TestWallet }[] = []
     for (let i = 0; i < 10; i++) {
-      const usd = await book.wallet('USD', '100.00')
-      wallets.push({ usd, eur: await book.wallet('EUR', '100.00', usd.workspace) })
+      const usd = await bank.wallet('USD', '100.00')
+      wallets.push({ usd, eur: await bank.wallet('EUR', '100.00', usd.workspace) })
     }
-    await book.ledger.provideLiquidity([
+    await bank.ledger.provideLiquidity([
       { minor: 100_000n, currency: 'USD' },
       { minor: 100_000n, currency: 'EUR' },
     ])
@@ -25,7 +25,7 @@ describe.each(stores)('accounts that everybody uses, on $name', ({ database }) =
       label,
       house: kind,
       currency,
-      short: 'SYSTEM.INTERNAL_ERROR',
+      insufficientFunds: 'SYSTEM.INTERNAL_ERROR',
     })
     const exchange = ({ usd, eur }: { usd: TestWallet; eur: TestWallet }, turn: number) => {
       const [source, target] = turn % 2 === 0 ? [usd, eur] : [eur, usd]
@@ -40,22 +40,22 @@ describe.each(stores)('accounts that everybody uses, on $name', ({ database }) =
       const parties = [
         wallet('source', source),
         wallet('target', target),
-        house('taken', 'LIQUIDITY', source.currency),
-        house('given', 'LIQUIDITY', target.currency),
+        house('receivingLiquidity', 'LIQUIDITY', source.currency),
+        house('payingLiquidity', 'LIQUIDITY', target.currency),
         house('fee', 'FEE', source.currency),
       ]
-      // Within a transaction the ledger tries nothing again, so that a deadlock is not hidden by a second try.
+      // The ledger does not retry inside a transaction, so a deadlock would fail the test.
       return database.transaction().execute((tx) =>
         executePosting(
-          { database: tx, clock: book.clock, ids: systemIds },
+          { database: tx, clock: bank.clock, ids: systemIds },
           {
             actor: null,
             parties: turn % 3 === 0 ? parties.toReversed() : parties,
             entries: [
               { account: 'source', amount: -101n, flowType: 'EXCHANGE' },
-              { account: 'taken', amount: 100n, flowType: 'EXCHANGE' },
+              { account: 'receivingLiquidity', amount: 100n, flowType: 'EXCHANGE' },
               { account: 'fee', amount: 1n, flowType: 'FEE' },
-              { account: 'given', amount: -90n, flowType: 'EXCHANGE' },
+              { account: 'payingLiquidity', amount: -90n, flowType: 'EXCHANGE' },
               { account: 'target', amount: 90n, flowType: 'EXCHANGE' },
             ],
           },
@@ -63,16 +63,16 @@ describe.each(stores)('accounts that everybody uses, on $name', ({ database }) =
       )
     }
     await Promise.all(Array.from({ length: 30 }, (_, turn) => wallets.map((pair) => exchange(pair, turn))).flat())
-    expect(await book.ledger.verifyLedger()).toBeNull()
+    expect(await bank.ledger.verifyLedger()).toBeNull()
   })
 
-  test('sixty between two accounts at once, both ways: nothing deadlocks, and no second try has to hide it', async () => {
-    const book = await createTestBank(database)
-    const pair = [await book.wallet('USD', '100.00'), await book.wallet('USD', '100.00')]
+  test('60 concurrent postings between two accounts in both directions: no deadlock, without retries', async () => {
+    const bank = await createTestBank(database)
+    const pair = [await bank.wallet('USD', '100.00'), await bank.wallet('USD', '100.00')]
     const move = (parties: readonly TestWallet[]) =>
       database.transaction().execute((tx) =>
         executePosting(
-          { database: tx, clock: book.clock, ids: systemIds },
+          { database: tx, clock: bank.clock, ids: systemIds },
           {
             actor: null,
             parties: parties.map(({ id, workspace, currency }, place) => ({
@@ -87,10 +87,10 @@ describe.each(stores)('accounts that everybody uses, on $name', ({ database }) =
         ),
       )
     await Promise.all(Array.from({ length: 60 }, (_, turn) => move(turn % 2 === 0 ? pair : pair.toReversed())))
-    expect(await Promise.all(pair.map(book.available))).toEqual(['100.00', '100.00'])
+    expect(await Promise.all(pair.map(bank.available))).toEqual(['100.00', '100.00'])
   })
 
-  test('replicas that start at once open each account of the house once, and put in what it has for exchanges once', async () => {
+  test('concurrent replicas open each house account once and provide liquidity once', async () => {
     const { ledger } = await createTestBank(database)
     const start = async () => {
       await ledger.ensureHouseAccounts(['CHF', 'GBP'])
@@ -104,8 +104,8 @@ describe.each(stores)('accounts that everybody uses, on $name', ({ database }) =
       ['CHF', 100n],
       ['GBP', 200n],
     ] as const) {
-      const ours = database.selectFrom('ledger_accounts').where('currency', '=', currency).orderBy('kind')
-      expect(await ours.select(['kind', 'balance']).execute()).toEqual([
+      const accounts = database.selectFrom('ledger_accounts').where('currency', '=', currency).orderBy('kind')
+      expect(await accounts.select(['kind', 'balance']).execute()).toEqual([
         { kind: 'CLEARING', balance: -balance },
         { kind: 'FEE', balance: 0n },
         { kind: 'LIQUIDITY', balance },

@@ -4,62 +4,62 @@ import { createTransfer } from '../../../src/domains/transfers/contract.ts'
 import { hours, minutes } from '../../../src/kernel/index.ts'
 import { systemClock, systemIds } from '../../../src/platform/runtime/index.ts'
 import { refusalOf } from '../../domains/world.ts'
-import { createTestBank, type TestBank, type TestWallet } from '../book.ts'
 import { everyStore } from '../stores.ts'
+import { createTestBank, type TestBank, type TestWallet } from '../test-bank.ts'
 
 const stores = await everyStore()
 afterAll(() => Promise.all(stores.map((store) => store.close())))
 
 describe.each(stores)('X-Request-Id on $name', ({ name, database }) => {
-  let book: TestBank
+  let bank: TestBank
   let a: TestWallet
   let b: TestWallet
   const caller = systemIds.next<'account'>()
   beforeAll(async () => {
-    book = await createTestBank(database)
-    a = await book.wallet('USD', '100.00')
-    b = await book.wallet('USD', '100.00')
+    bank = await createTestBank(database)
+    a = await bank.wallet('USD', '100.00')
+    b = await bank.wallet('USD', '100.00')
   })
 
   const transfer = (requestId: string, amount = '1.00', as = caller, from = a, to = b) =>
-    book.ask(createTransfer, {
+    bank.call(createTransfer, {
       as,
       workspace: from.workspace,
       requestId,
       body: { sourceWalletBizId: from.id, targetWalletBizId: to.id, amount, currency: 'USD' },
     })
-  const older = async (ms: number): Promise<void> => {
+  const ageResults = async (ms: number): Promise<void> => {
     await sql`UPDATE idempotency SET created_at = created_at - make_interval(secs => ${ms / 1000})`.execute(database)
   }
-  const spent = async (work: () => Promise<unknown>): Promise<number> => {
-    const before = Number(await book.available(a))
+  const costOf = async (work: () => Promise<unknown>): Promise<number> => {
+    const before = Number(await bank.available(a))
     await work()
-    return Math.round((before - Number(await book.available(a))) * 100)
+    return Math.round((before - Number(await bank.available(a))) * 100)
   }
 
-  test('the same request gets the first answer again, and happens once', async () => {
-    const cost = await spent(async () => {
+  test('the same request: returns the first result and executes once', async () => {
+    const cost = await costOf(async () => {
       const first = await transfer('same')
-      book.clock.advance(60_000)
+      bank.clock.advance(60_000)
       expect(await transfer('same')).toEqual(first)
     })
     expect(cost).toBe(100)
   })
 
-  test('the first answer stays, even where the command would now be refused', async () => {
+  test('the same request: returns the first result even if the command would now be refused', async () => {
     const first = await transfer('before-freeze')
-    await book.ledger.changeWalletStatus({ wallet: b.id, from: 'ACTIVE', to: 'FROZEN', at: book.clock.now() })
+    await bank.ledger.changeWalletStatus({ wallet: b.id, from: 'ACTIVE', to: 'FROZEN', at: bank.clock.now() })
     expect(await transfer('before-freeze')).toEqual(first)
-    await book.ledger.changeWalletStatus({ wallet: b.id, from: 'FROZEN', to: 'ACTIVE', at: book.clock.now() })
+    await bank.ledger.changeWalletStatus({ wallet: b.id, from: 'FROZEN', to: 'ACTIVE', at: bank.clock.now() })
   })
 
-  test('another body under the same id is REQUEST.ID_REUSED', async () => {
+  test('REQUEST.ID_REUSED: another body with the same id', async () => {
     await transfer('reused')
     expect(await refusalOf(transfer('reused', '2.00'))).toBe('REQUEST.ID_REUSED')
   })
 
-  test('the id is one account’s and one workspace’s own', async () => {
-    const cost = await spent(async () => {
+  test('the id is scoped to account and workspace', async () => {
+    const cost = await costOf(async () => {
       await transfer('shared')
       await transfer('shared', '1.00', systemIds.next<'account'>())
       await transfer('shared', '1.00', caller, b, a)
@@ -67,23 +67,23 @@ describe.each(stores)('X-Request-Id on $name', ({ name, database }) => {
     expect(cost).toBe(100)
   })
 
-  test('the id is one operation’s own', async () => {
+  test('the id is scoped to the operation', async () => {
     await transfer('of-transfers')
     const key = { account: caller, workspace: a.workspace, requestId: 'of-transfers', bodyHash: 'another' }
-    const earlier = (operation: string) => book.ledger.findStoredResult({ ...key, operation })
+    const earlier = (operation: string) => bank.ledger.findStoredResult({ ...key, operation })
     expect(await earlier('withdrawals.create')).toBeUndefined()
     expect(await refusalOf(earlier('transfers.create'))).toBe('REQUEST.ID_REUSED')
   })
 
-  test('a refusal is not remembered', async () => {
-    const poor = await book.wallet('USD')
+  test('a refusal is not stored', async () => {
+    const poor = await bank.wallet('USD')
     expect(await refusalOf(transfer('poor', '1.00', caller, poor, a))).toBe('WALLET.INSUFFICIENT_FUNDS')
     await transfer('topping-up', '1.00', caller, a, poor)
     expect((await transfer('poor', '1.00', caller, poor, a)).transferStatus.code).toBe('COMPLETED')
   })
 
-  test('two at once: one happens, the other is told the same or to wait', async () => {
-    const cost = await spent(async () => {
+  test('concurrent requests: one executes, the others get its result or REQUEST.IN_PROGRESS', async () => {
+    const cost = await costOf(async () => {
       for (let round = 0; round < 20; round++) {
         const codes = await Promise.all([1, 2, 3].map(() => refusalOf(transfer(`twice-${round}`))))
         expect(codes).toContain('none')
@@ -93,13 +93,13 @@ describe.each(stores)('X-Request-Id on $name', ({ name, database }) => {
     expect(cost).toBe(2_000)
   })
 
-  test.skipIf(name === 'PGlite')('while the first is under way, the second is REQUEST.IN_PROGRESS', async () => {
-    const { promise: mayGoOn, resolve: goOn } = Promise.withResolvers<void>()
+  test.skipIf(name === 'PGlite')('REQUEST.IN_PROGRESS: the first request is still running', async () => {
+    const { promise: released, resolve: release } = Promise.withResolvers<void>()
     const { promise: locked, resolve: isLocked } = Promise.withResolvers<void>()
     const blocker = database.transaction().execute(async (tx) => {
       await sql`SELECT FROM ledger_accounts WHERE biz_id = ${a.id} FOR UPDATE`.execute(tx)
       isLocked()
-      await mayGoOn
+      await released
     })
     await locked
     const first = transfer('slow')
@@ -116,39 +116,39 @@ describe.each(stores)('X-Request-Id on $name', ({ name, database }) => {
         bodyHash: '',
       }
       const others = [
-        { account: book.account() },
+        { account: bank.account() },
         { workspace: b.workspace },
         { operation: 'x' },
         { requestId: 'fast' },
       ]
-      for (const other of others) expect(await book.ledger.findStoredResult({ ...key, ...other })).toBeUndefined()
-      expect(await refusalOf(book.ledger.findStoredResult(key))).toBe('REQUEST.IN_PROGRESS')
+      for (const other of others) expect(await bank.ledger.findStoredResult({ ...key, ...other })).toBeUndefined()
+      expect(await refusalOf(bank.ledger.findStoredResult(key))).toBe('REQUEST.IN_PROGRESS')
     } finally {
-      goOn()
+      release()
     }
     await blocker
     const order = await first
     expect(await transfer('slow')).toEqual(order)
   })
 
-  test('after a day the id is forgotten, and cleaned up', async () => {
-    book.clock.advance(systemClock.now() - book.clock.now())
+  test('results expire after a day and are deleted', async () => {
+    bank.clock.advance(systemClock.now() - bank.clock.now())
     const first = await transfer('old')
-    await older(hours(24) - minutes(1))
+    await ageResults(hours(24) - minutes(1))
     expect(await transfer('old')).toEqual(first)
-    await older(minutes(2))
+    await ageResults(minutes(2))
     const again = await transfer('old', '2.00')
     expect(again.bizId).not.toBe(first.bizId)
     expect(await transfer('old', '2.00')).toEqual(again)
-    expect(await book.ledger.deleteExpiredResults(2)).toBe(2)
-    expect(await book.ledger.deleteExpiredResults(1_000)).toBeGreaterThan(0)
-    expect(await book.ledger.deleteExpiredResults(1_000)).toBe(0)
+    expect(await bank.ledger.deleteExpiredResults(2)).toBe(2)
+    expect(await bank.ledger.deleteExpiredResults(1_000)).toBeGreaterThan(0)
+    expect(await bank.ledger.deleteExpiredResults(1_000)).toBe(0)
     expect(await refusalOf(transfer('old', '3.00'))).toBe('REQUEST.ID_REUSED')
   })
 
-  test('to forget answers reads none of those that still count, however many there are', async () => {
-    await book.ledger.deleteExpiredResults(1_000)
-    await sql`INSERT INTO idempotency (account_biz_id, workspace_biz_id, operation, request_id, body_hash, answer, created_at)
+  test('deleteExpiredResults: does not read unexpired results', async () => {
+    await bank.ledger.deleteExpiredResults(1_000)
+    await sql`INSERT INTO idempotency (account_biz_id, workspace_biz_id, operation, request_id, body_hash, result, created_at)
       SELECT gen_random_uuid(), gen_random_uuid(), 'many', n::text, '', 'null', now() FROM generate_series(1, 5000) AS n`.execute(
       database,
     )
@@ -160,7 +160,7 @@ describe.each(stores)('X-Request-Id on $name', ({ name, database }) => {
           FROM pg_stat_xact_user_tables WHERE relname = 'idempotency'`.execute(tx)
         ).rows[0]?.read
       const before = await read()
-      expect(await book.ledger.within(tx).deleteExpiredResults(1_000)).toBe(0)
+      expect(await bank.ledger.within(tx).deleteExpiredResults(1_000)).toBe(0)
       expect(await read()).toBe(before)
     })
   })
@@ -168,16 +168,16 @@ describe.each(stores)('X-Request-Id on $name', ({ name, database }) => {
   test.each([
     ['ahead of', 1],
     ['behind', -1],
-  ])('by a clock a day %s the store’s nothing is done a second time, here or elsewhere', async (side, sign) => {
-    book.clock.advance(systemClock.now() - book.clock.now())
+  ])('a clock a day %s the database’s: no request executes twice on any replica', async (side, sign) => {
+    bank.clock.advance(systemClock.now() - bank.clock.now())
     const [mine, theirs] = [`mine ${side}`, `theirs ${side}`]
     const first = await transfer(theirs)
-    book.clock.advance(sign * hours(25))
+    bank.clock.advance(sign * hours(25))
     expect(await transfer(theirs)).toEqual(first)
     const second = await transfer(mine)
     expect(await transfer(mine)).toEqual(second)
-    await book.ledger.deleteExpiredResults(1_000)
-    book.clock.advance(-sign * hours(25))
+    await bank.ledger.deleteExpiredResults(1_000)
+    bank.clock.advance(-sign * hours(25))
     expect(await transfer(theirs)).toEqual(first)
     expect(await transfer(mine)).toEqual(second)
   })

@@ -5,18 +5,15 @@ import { addMs, type Instant } from '../../../src/kernel/index.ts'
 import { Ledger, rechargeExpiry } from '../../../src/ledger/index.ts'
 import { systemIds } from '../../../src/platform/runtime/index.ts'
 import { rowsRead } from '../../harness/rows-read.ts'
-import { createTestBank, type TestBank, type TestWallet } from '../book.ts'
 import { everyStore } from '../stores.ts'
+import { createTestBank, type TestBank, type TestWallet } from '../test-bank.ts'
 
 const stores = await everyStore()
 afterAll(() => Promise.all(stores.map((store) => store.close())))
 
-const many = 5_000
+const entryCount = 5_000
 
-/**
- * A wallet with many recharges, a second apart, each of its own order. Past the triggers, which would take them one by one; a
- * session that is switched off for them is the transaction's own.
- */
+/** Fills a wallet with recharges, one per second. Disables the triggers inside the transaction, because they are slow. */
 const fill = (database: Database, { id, workspace, currency }: TestWallet, from: Instant) =>
   database.transaction().execute(async (tx) => {
     const at = sql`(to_timestamp(${from}::float8 / 1000) + n * interval '1 second')`
@@ -26,7 +23,7 @@ const fill = (database: Database, { id, workspace, currency }: TestWallet, from:
         created_at, updated_at)
       SELECT ${workspace}::uuid, gen_random_uuid(), 'RECHARGE', 'REC-' || n, 'COMPLETED', ${id}::uuid,
         '{"remark": "many"}', '[{"status": "COMPLETED"}]', ${at}, ${at}
-        FROM generate_series(1, ${many}::int) AS n`.execute(tx)
+        FROM generate_series(1, ${entryCount}::int) AS n`.execute(tx)
     await sql`
       INSERT INTO ledger_entries (account_biz_id, sequence, biz_id, workspace_biz_id, transaction_biz_id, order_biz_id,
         currency, amount, balance_after, flow_type, created_at)
@@ -36,21 +33,21 @@ const fill = (database: Database, { id, workspace, currency }: TestWallet, from:
   })
 
 describe.each(stores)('a wallet with thousands of entries on $name', ({ database }) => {
-  let book: TestBank
+  let bank: TestBank
   let wallet: TestWallet
-  let began: Instant
-  const reading = (work: (ledger: Ledger) => Promise<unknown>) =>
-    rowsRead(database, (watched) => work(new Ledger({ database: watched, clock: book.clock, ids: systemIds })))
+  let start: Instant
+  const countRows = (work: (ledger: Ledger) => Promise<unknown>) =>
+    rowsRead(database, (watched) => work(new Ledger({ database: watched, clock: bank.clock, ids: systemIds })))
 
   beforeAll(async () => {
-    book = await createTestBank(database)
-    wallet = await book.wallet('USD')
-    began = book.clock.now()
-    await fill(database, wallet, began)
+    bank = await createTestBank(database)
+    wallet = await bank.wallet('USD')
+    start = bank.clock.now()
+    await fill(database, wallet, start)
     await sql`ANALYZE`.execute(database)
   })
 
-  test('wallets.listFlows 200: a page far in looks up the orders of its own entries alone', async () => {
+  test('wallets.listFlows 200: a late page reads only the orders of its own entries', async () => {
     const page = {
       wallet: wallet.id,
       workspace: wallet.workspace,
@@ -58,26 +55,28 @@ describe.each(stores)('a wallet with thousands of entries on $name', ({ database
       currentPage: 150,
       pageSize: 20,
     } as const
-    const { items, pagination } = await book.ledger.listFlows(page)
-    expect(pagination.totalRecords).toBe(many)
-    expect(items.map(({ sequence }) => sequence)).toEqual(Array.from({ length: 20 }, (_, i) => many - 149 * 20 - i))
+    const { items, pagination } = await bank.ledger.listFlows(page)
+    expect(pagination.totalRecords).toBe(entryCount)
+    expect(items.map(({ sequence }) => sequence)).toEqual(
+      Array.from({ length: 20 }, (_, i) => entryCount - 149 * 20 - i),
+    )
     expect(items[0]).toMatchObject({ orderType: 'RECHARGE', remark: 'many' })
-    const read = await reading((ledger) => ledger.listFlows(page))
+    const read = await countRows((ledger) => ledger.listFlows(page))
     expect(read('orders')).toBe(20)
   })
 
-  test('wallets.readBalance 200: the balance of a past instant is read from the last entry before it', async () => {
+  test('wallets.readBalance 200: a past balance reads the last entry before the instant', async () => {
     const scope = { wallet: wallet.id, workspace: wallet.workspace }
-    const at = addMs(began, 2_500_500)
-    expect(await book.ledger.readBalanceAt(scope, at)).toMatchObject({ total: { minor: 2_500n }, version: 2_500 })
-    const read = await reading((ledger) => ledger.readBalanceAt(scope, at))
+    const at = addMs(start, 2_500_500)
+    expect(await bank.ledger.readBalanceAt(scope, at)).toMatchObject({ total: { minor: 2_500n }, version: 2_500 })
+    const read = await countRows((ledger) => ledger.readBalanceAt(scope, at))
     expect(read('ledger_entries')).toBeLessThan(10)
   })
 
-  test('a start asks what the house has put into its liquidity, and passes over what was exchanged since', async () => {
-    const put = [{ minor: 100n, currency: 'USD' }]
-    await book.ledger.ensureHouseAccounts(['USD'])
-    await book.ledger.provideLiquidity(put)
+  test('provideLiquidity: reads opening entries only, not those of exchanges', async () => {
+    const amounts = [{ minor: 100n, currency: 'USD' }]
+    await bank.ledger.ensureHouseAccounts(['USD'])
+    await bank.ledger.provideLiquidity(amounts)
     const house = sql`(SELECT biz_id FROM ledger_accounts WHERE kind = 'LIQUIDITY' AND workspace_biz_id IS NULL)`
     await database.transaction().execute(async (tx) => {
       await sql`SET LOCAL session_replication_role = replica`.execute(tx)
@@ -87,22 +86,22 @@ describe.each(stores)('a wallet with thousands of entries on $name', ({ database
           FROM ledger_entries WHERE account_biz_id = ${wallet.id}::uuid`.execute(tx)
     })
     await sql`ANALYZE ledger_entries`.execute(database)
-    const read = await reading((ledger) => ledger.provideLiquidity(put))
+    const read = await countRows((ledger) => ledger.provideLiquidity(amounts))
     expect(read('ledger_entries')).toBe(1)
   })
 
-  test('operators.listRecharges 200: those that wait for a decision are found without the others', async () => {
-    const queue = {
+  test('recharges.listAll 200: reads only the recharges with a proof, without the completed ones', async () => {
+    const query = {
       type: 'RECHARGE',
       workspace: null,
       statuses: ['PROOF_SUBMITTED'],
-      runsOut: { ...rechargeExpiry, at: book.clock.now() },
+      expiry: { ...rechargeExpiry, at: bank.clock.now() },
       sortBy: 'createdAt',
       sortOrder: 'desc',
       currentPage: 1,
       pageSize: 20,
     } as const
-    const read = await reading((ledger) => ledger.listOrders(queue))
+    const read = await countRows((ledger) => ledger.listOrders(query))
     expect(read('orders')).toBe(0)
   })
 })

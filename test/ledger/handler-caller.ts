@@ -14,7 +14,7 @@ import { systemIds } from '../../src/platform/runtime/index.ts'
 import { callerOf, type ReplyOf } from '../domains/world.ts'
 import { facts, taken } from '../harness/facts.ts'
 
-export interface Asking {
+export interface HandlerRequest {
   as: AccountId
   workspace?: WorkspaceId
   params?: Record<string, string>
@@ -23,13 +23,13 @@ export interface Asking {
   requestId?: string
 }
 
-/** Calls handlers as the pipeline does after its stages: input and reply pass through the operation's schemas. */
-export const asker =
+/** Returns a function that calls handlers like the pipeline: it parses the input and the reply by the operation's schemas. */
+export const handlerCaller =
   (tables: readonly HandlerTable[], clock: Clock) =>
-  async <O extends Operation>(operation: O, asking: Asking): Promise<ReplyOf<O>> => {
+  async <O extends Operation>(operation: O, input: HandlerRequest): Promise<ReplyOf<O>> => {
     const handler = tables.map((table) => table.get(operation.id)).find((one): one is AnyHandler => one !== undefined)
     if (!handler) throw new Error(`no handler for ${operation.id}`)
-    const { as, workspace, params = {}, query = {}, body, requestId = systemIds.next() } = asking
+    const { as, workspace, params = {}, query = {}, body, requestId = systemIds.next() } = input
     const bodyHash = createHash('sha256')
       .update(JSON.stringify([params, body]))
       .digest('hex')
@@ -44,6 +44,6 @@ export const asker =
       idempotency: operation.policy.idempotent ? { requestId, bodyHash } : null,
       upload: null,
     } as unknown as Request<Operation>
-    const answer = await handler(request)
-    return (operation.reply as z.ZodType).parse(answer) as ReplyOf<O>
+    const reply = await handler(request)
+    return (operation.reply as z.ZodType).parse(reply) as ReplyOf<O>
   }

@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
-import type { Database } from '../../database/index.ts'
-import { endedStatuses } from '../order.ts'
+import type { Database } from '../database/index.ts'
+import { type Instant, toDate } from '../kernel/index.ts'
+import { endedStatuses } from './order.ts'
 
 /** The result of one invariant: the number of violations, and the first subject that violates it. */
 export interface InvariantCheck {
@@ -11,41 +12,41 @@ export interface InvariantCheck {
 
 /** Each query selects the subjects that violate its rule. Running sums find the entry where a fault began. */
 const rules: Record<string, string> = {
-  'entries of a currency sum to nothing': `
+  'entries of a currency sum to zero': `
     SELECT currency AS subject FROM ledger_entries GROUP BY currency HAVING sum(amount) <> 0`,
-  'entries of a transaction sum to nothing': `
+  'entries of a transaction sum to zero': `
     SELECT transaction_biz_id || ' ' || currency AS subject FROM ledger_entries
      GROUP BY transaction_biz_id, currency HAVING sum(amount) <> 0`,
-  'entries follow one another': `
+  'entries of an account are consecutive': `
     SELECT account_biz_id || ' ' || sequence AS subject FROM (
       SELECT account_biz_id, sequence, balance_after, created_at,
              row_number() OVER w AS place, sum(amount) OVER w AS running, lag(created_at) OVER w AS before
         FROM ledger_entries WINDOW w AS (PARTITION BY account_biz_id ORDER BY sequence)) AS e
      WHERE sequence <> place OR balance_after <> running OR created_at < before`,
-  'a balance is the sum of its entries': `
+  'balance equals the sum of entries': `
     SELECT a.biz_id::text AS subject FROM ledger_accounts a LEFT JOIN (
       SELECT account_biz_id, sum(amount) AS amount, max(sequence) AS sequence, count(DISTINCT currency) AS currencies,
              min(currency) AS currency FROM ledger_entries GROUP BY account_biz_id) AS e ON e.account_biz_id = a.biz_id
      WHERE a.balance <> coalesce(e.amount, 0) OR a.sequence <> coalesce(e.sequence, 0)
         OR e.currencies > 1 OR e.currency <> a.currency`,
-  'an entry has its account': `
+  'every entry has an account': `
     SELECT e.account_biz_id::text AS subject FROM ledger_entries e
      WHERE NOT EXISTS (SELECT FROM ledger_accounts a WHERE a.biz_id = e.account_biz_id)`,
-  'held funds are the sum of open holds': `
+  'held amount equals the open holds': `
     SELECT a.biz_id::text AS subject FROM ledger_accounts a LEFT JOIN (
       SELECT account_biz_id, sum(amount) AS amount FROM ledger_holds WHERE status = 'HELD' GROUP BY account_biz_id
       ) AS h ON h.account_biz_id = a.biz_id
      WHERE a.held <> coalesce(h.amount, 0)`,
-  'nothing available is negative': `
+  'available funds are not negative': `
     SELECT biz_id::text AS subject FROM ledger_accounts
      WHERE (kind <> 'CLEARING' AND balance - held < 0) OR held < 0 OR (kind = 'CLEARING' AND held > 0)`,
-  'an order that has ended holds nothing': `
+  'ended orders have no open holds': `
     SELECT o.biz_id::text AS subject FROM orders o JOIN ledger_holds h
         ON h.workspace_biz_id = o.workspace_biz_id AND h.order_biz_id = o.biz_id
      WHERE h.status = 'HELD' AND o.status IN ('${endedStatuses.join("', '")}')`,
-  'an order stands where its history ends': `
+  'order status equals the last history entry': `
     SELECT biz_id::text AS subject FROM orders WHERE history->-1->>'status' IS DISTINCT FROM status`,
-  'play money stays among sandboxes': `
+  'sandbox balances sum to zero': `
     SELECT a.currency AS subject FROM ledger_accounts a JOIN workspaces w ON w.biz_id = a.workspace_biz_id
      WHERE w.workspace_kind = 'SANDBOX' GROUP BY a.currency HAVING sum(a.balance) <> 0`,
 }
@@ -77,4 +78,36 @@ export interface Discrepancy {
 export const verifyLedger = async (database: Database): Promise<Discrepancy | null> => {
   const broken = (await checkInvariants(database)).find((check) => check.violations > 0)
   return broken ? { rule: broken.name, subject: broken.first ?? 'unknown', violations: broken.violations } : null
+}
+
+export interface LastCheck {
+  at: Instant
+  /** Null if the ledger was consistent. */
+  broken: Discrepancy | null
+}
+
+/** Stores the result of the latest check for all replicas. */
+export const recordCheck = async (database: Database, { at, broken }: LastCheck): Promise<void> => {
+  const row = {
+    checked_at: toDate(at),
+    rule: broken?.rule ?? null,
+    subject: broken?.subject ?? null,
+    violations: broken?.violations ?? 0,
+  }
+  await database
+    .insertInto('ledger_check')
+    .values(row)
+    .onConflict((conflict) => conflict.column('one').doUpdateSet(row))
+    .execute()
+}
+
+/** Undefined before the first check. */
+export const readLastCheck = async (database: Database): Promise<LastCheck | undefined> => {
+  const found = await database
+    .selectFrom('ledger_check')
+    .select(['checked_at as at', 'rule', 'subject', 'violations'])
+    .executeTakeFirst()
+  if (!found) return undefined
+  const { at, rule, subject, violations } = found
+  return { at, broken: rule === null || subject === null ? null : { rule, subject, violations } }
 }

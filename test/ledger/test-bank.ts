@@ -15,7 +15,7 @@ import { Ledger } from '../../src/ledger/index.ts'
 import { systemIds } from '../../src/platform/runtime/index.ts'
 import { type TestClock, testClock, walletMembers, words } from '../domains/world.ts'
 
-import { handlerCaller } from './ask.ts'
+import { handlerCaller } from './handler-caller.ts'
 
 export interface TestWallet {
   id: WalletId
@@ -25,25 +25,25 @@ export interface TestWallet {
 
 const moneyOf = (text: string, currency: string): Money => {
   const parsed = parseMoney(text, currency)
-  if (!parsed) throw new RangeError(`${text} ${currency}`)
+  if (!parsed) throw new RangeError(`${text} is not an amount of ${currency}`)
   return parsed
 }
 
-/** A ledger with its domains over a store, and shorthands to set a scene. */
-export interface Book {
+/** A ledger with wallets and transfers on a test store, and functions that create fixtures. */
+export interface TestBank {
   database: Database
   clock: TestClock
   ledger: Ledger
-  ask: ReturnType<typeof handlerCaller>
+  call: ReturnType<typeof handlerCaller>
   workspace(kind?: 'LIVE' | 'SANDBOX'): Promise<WorkspaceId>
-  /** A wallet with its opening funds, if any; in a workspace of its own unless one is given. */
+  /** Opens and funds a wallet. Creates a workspace unless there is an argument for it. */
   wallet(currency: string, funds?: string, workspace?: WorkspaceId): Promise<TestWallet>
-  /** The available balance as the interface tells it. */
+  /** The available balance as a decimal string. */
   available(wallet: TestWallet): Promise<string>
   account(): AccountId
 }
 
-export const createBook = async (database: Database, rules: Partial<TransferSettings> = {}): Promise<Book> => {
+export const createTestBank = async (database: Database, rules: Partial<TransferSettings> = {}): Promise<TestBank> => {
   const clock = testClock()
   const ids = systemIds
   const ledger = new Ledger({ database, clock, ids })
@@ -51,7 +51,7 @@ export const createBook = async (database: Database, rules: Partial<TransferSett
   const wallets = createWallets({ database, ledger, members, clock, ids, words, currencies: ['USD', 'EUR', 'JPY'] })
   const transfers = createTransfers({ ledger, words, approvalThreshold: {}, fixedFee: {}, ...rules })
 
-  const workspace: Book['workspace'] = async (kind = 'LIVE') => {
+  const workspace: TestBank['workspace'] = async (kind = 'LIVE') => {
     const id = ids.next<'workspace'>()
     const at = toDate(clock.now())
     await database
@@ -60,7 +60,7 @@ export const createBook = async (database: Database, rules: Partial<TransferSett
         biz_id: id,
         institution_biz_id: ids.next(),
         entity_biz_id: null,
-        workspace_name: 'Book',
+        workspace_name: 'Test',
         workspace_timezone: 'UTC',
         workspace_status: 'ACTIVE',
         workspace_kind: kind,
@@ -72,35 +72,35 @@ export const createBook = async (database: Database, rules: Partial<TransferSett
     return id
   }
 
-  const wallet: Book['wallet'] = async (currency, funds, given) => {
-    const home = given ?? (await workspace())
+  const wallet: TestBank['wallet'] = async (currency, funds, existing) => {
+    const owner = existing ?? (await workspace())
     const id = ids.next<'wallet'>()
     const at = clock.now()
     await ledger.ensureHouseAccounts([currency])
     await database.transaction().execute((tx) =>
       ledger.within(tx).openWallet({
         bizId: id,
-        workspaceBizId: home,
+        workspaceBizId: owner,
         walletName: currency,
         currency,
-        isDefault: given === undefined,
+        isDefault: existing === undefined,
         at,
       }),
     )
-    if (funds) await ledger.fundWallet({ wallet: id, workspace: home, amount: moneyOf(funds, currency), actor: null })
-    return { id, workspace: home, currency }
+    if (funds) await ledger.fundWallet({ wallet: id, workspace: owner, amount: moneyOf(funds, currency), actor: null })
+    return { id, workspace: owner, currency }
   }
 
   return {
     database,
     clock,
     ledger,
-    ask: handlerCaller([wallets.handlers, transfers.handlers], clock),
+    call: handlerCaller([wallets.handlers, transfers.handlers], clock),
     workspace,
     wallet,
-    available: async ({ id, workspace: home }) => {
-      const balance = await ledger.readBalance({ wallet: id, workspace: home })
-      if (!balance) throw new Error(`no wallet ${id}`)
+    available: async ({ id, workspace: owner }) => {
+      const balance = await ledger.readBalance({ wallet: id, workspace: owner })
+      if (!balance) throw new Error(`unknown wallet ${id}`)
       return formatMoney(balance.available)
     },
     account: () => ids.next<'account'>(),

@@ -1,48 +1,47 @@
 import { sql } from 'kysely'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { type Discrepancy, ledgerCheckJob } from '../../../src/ledger/index.ts'
-import { createJobRunner } from '../../../src/platform/jobs/index.ts'
-import { systemIds } from '../../../src/platform/runtime/index.ts'
-import { createTestBank, type TestBank, type TestWallet } from '../book.ts'
-import { everyStore } from '../stores.ts'
+import { type Discrepancy, ledgerCheckJob } from '../../src/ledger/index.ts'
+import { createJobRunner } from '../../src/platform/jobs/index.ts'
+import { systemIds } from '../../src/platform/runtime/index.ts'
+import { everyStore } from './stores.ts'
+import { createTestBank, type TestBank, type TestWallet } from './test-bank.ts'
 
 const stores = await everyStore()
 afterAll(() => Promise.all(stores.map((store) => store.close())))
 
-const outside = `(SELECT biz_id FROM ledger_accounts WHERE workspace_biz_id IS NULL AND kind = 'CLEARING')`
+const clearing = `(SELECT biz_id FROM ledger_accounts WHERE workspace_biz_id IS NULL AND kind = 'CLEARING')`
 
-/** What even a superuser's hand can do, with every trigger switched off, is found and named. */
+/** A superuser can disable the triggers and change rows. The check finds every such change. */
 describe.each(stores)('verifyLedger on $name', ({ database }) => {
-  let book: TestBank
+  let bank: TestBank
   let a: TestWallet
-  /** The outside world’s account. */
-  let world: string
+  let clearingId: string
   const order = systemIds.next()
   beforeAll(async () => {
-    book = await createTestBank(database)
+    bank = await createTestBank(database)
   })
   beforeEach(async () => {
-    a = await book.wallet('USD', '100.00')
-    const { rows } = await sql<{ biz_id: string }>`${sql.raw(outside)}`.execute(database)
-    world = rows[0]?.biz_id ?? ''
+    a = await bank.wallet('USD', '100.00')
+    const { rows } = await sql<{ biz_id: string }>`${sql.raw(clearing)}`.execute(database)
+    clearingId = rows[0]?.biz_id ?? ''
   })
 
-  const after = (...statements: string[]) =>
+  const verifyAfter = (...statements: string[]) =>
     database
       .transaction()
       .execute(async (tx) => {
         await sql`SET LOCAL session_replication_role = replica`.execute(tx)
         for (const statement of statements) await sql.raw(statement).execute(tx)
-        throw await book.ledger.within(tx).verifyLedger()
+        throw await bank.ledger.within(tx).verifyLedger()
       })
       .catch((found: unknown) => found)
 
-  test('a book without a fault is null', async () => {
-    expect(await after()).toBeNull()
+  test('verifyLedger: null for a consistent ledger', async () => {
+    expect(await verifyAfter()).toBeNull()
   })
 
-  /** A hold of so much on an account, of an order that stands so, as if every trigger had done its part. */
-  const held = (workspace: string, account: string, amount: number, status: string): string => {
+  /** Inserts an order and a hold on an account, as the triggers would. */
+  const insertHold = (workspace: string, account: string, amount: number, status: string): string => {
     const history = JSON.stringify([{ status, at: '2026-04-01T00:00:00.000Z', actorBizId: null, reason: null }])
     return `DO $$ BEGIN
       ALTER TABLE ledger_accounts DROP CONSTRAINT ledger_accounts_available;
@@ -53,103 +52,107 @@ describe.each(stores)('verifyLedger on $name', ({ database }) => {
       UPDATE ledger_accounts SET held = ${amount} WHERE biz_id = ${account};
     END $$`
   }
-  const own = () => a.id
-  const outsides = () => world
-  const orders = () => order
+  const ownAccount = () => a.id
+  const clearingAccount = () => clearingId
+  const violatingOrder = () => order
 
   test.each<[string, (a: TestWallet) => string, () => string]>([
     [
-      'entries of a currency sum to nothing',
+      'entries of a currency sum to zero',
       ({ id }) => `DELETE FROM ledger_entries WHERE account_biz_id = '${id}'`,
       () => 'USD',
     ],
     [
-      'entries follow one another',
+      'entries of an account are consecutive',
       ({ id }) => `UPDATE ledger_entries SET balance_after = 1 WHERE account_biz_id = '${id}'`,
       () => `${a.id} 1`,
     ],
     [
-      'entries follow one another',
+      'entries of an account are consecutive',
       ({ id }) => `UPDATE ledger_entries SET sequence = 2 WHERE account_biz_id = '${id}'`,
       () => `${a.id} 2`,
     ],
     [
-      'entries follow one another',
-      () => `UPDATE ledger_entries SET created_at = '2001-01-01Z' WHERE account_biz_id = ${outside} AND sequence = 2`,
-      () => `${world} 2`,
+      'entries of an account are consecutive',
+      () => `UPDATE ledger_entries SET created_at = '2001-01-01Z' WHERE account_biz_id = ${clearing} AND sequence = 2`,
+      () => `${clearingId} 2`,
     ],
     [
-      'a balance is the sum of its entries',
+      'balance equals the sum of entries',
       ({ id }) => `UPDATE ledger_accounts SET balance = 1 WHERE biz_id = '${id}'`,
-      own,
+      ownAccount,
     ],
     [
-      'a balance is the sum of its entries',
+      'balance equals the sum of entries',
       ({ id }) => `UPDATE ledger_accounts SET currency = 'EUR' WHERE biz_id = '${id}'`,
-      own,
+      ownAccount,
     ],
     [
-      'a balance is the sum of its entries',
+      'balance equals the sum of entries',
       ({ id }) => `UPDATE ledger_accounts SET sequence = 7 WHERE biz_id = '${id}'`,
-      own,
+      ownAccount,
     ],
-    ['an entry has its account', ({ id }) => `DELETE FROM ledger_accounts WHERE biz_id = '${id}'`, own],
+    ['every entry has an account', ({ id }) => `DELETE FROM ledger_accounts WHERE biz_id = '${id}'`, ownAccount],
     [
-      'held funds are the sum of open holds',
+      'held amount equals the open holds',
       ({ id }) => `UPDATE ledger_accounts SET held = 1 WHERE biz_id = '${id}'`,
-      own,
+      ownAccount,
     ],
     [
-      'nothing available is negative',
-      ({ id, workspace }) => held(workspace, `'${id}'`, 10_001, 'PENDING_APPROVAL'),
-      own,
-    ],
-    ['nothing available is negative', ({ workspace }) => held(workspace, outside, 1, 'PENDING_APPROVAL'), outsides],
-    [
-      'an order that has ended holds nothing',
-      ({ id, workspace }) => held(workspace, `'${id}'`, 10_000, 'COMPLETED'),
-      orders,
+      'available funds are not negative',
+      ({ id, workspace }) => insertHold(workspace, `'${id}'`, 10_001, 'PENDING_APPROVAL'),
+      ownAccount,
     ],
     [
-      'an order stands where its history ends',
+      'available funds are not negative',
+      ({ workspace }) => insertHold(workspace, clearing, 1, 'PENDING_APPROVAL'),
+      clearingAccount,
+    ],
+    [
+      'ended orders have no open holds',
+      ({ id, workspace }) => insertHold(workspace, `'${id}'`, 10_000, 'COMPLETED'),
+      violatingOrder,
+    ],
+    [
+      'order status equals the last history entry',
       ({ workspace }) =>
         `DO $$ BEGIN
            ALTER TABLE orders DROP CONSTRAINT orders_history;
            INSERT INTO orders (workspace_biz_id, biz_id, order_type, order_no, status, data, history, created_at, updated_at)
            VALUES ('${workspace}', '${order}', 'TRANSFER', 'x', 'COMPLETED', '{}', '[]', now(), now());
          END $$`,
-      orders,
+      violatingOrder,
     ],
-  ])('%s: the first discrepancy is named', async (rule, statement, subject) => {
-    expect(await after(statement(a))).toEqual({ rule, violations: 1, subject: subject() })
-    expect(await book.ledger.verifyLedger()).toBeNull()
+  ])('verifyLedger reports: %s', async (rule, statement, subject) => {
+    expect(await verifyAfter(statement(a))).toEqual({ rule, violations: 1, subject: subject() })
+    expect(await bank.ledger.verifyLedger()).toBeNull()
   })
 
-  test('money of the house in a sandbox is named', async () => {
+  test('verifyLedger reports: sandbox balances sum to zero', async () => {
     const house = `(SELECT biz_id FROM ledger_accounts WHERE workspace_biz_id IS NULL AND kind = 'CLEARING' AND currency = 'USD')`
-    const play = await book.wallet('USD', undefined, await book.workspace('SANDBOX'))
+    const sandbox = await bank.wallet('USD', undefined, await bank.workspace('SANDBOX'))
     const transaction = systemIds.next()
     const entry = (account: string, amount: number) =>
       `(${account}, '${systemIds.next()}', '${transaction}', 'USD', ${amount}, 'OPENING', '2027-01-01Z')`
-    const mixed = database.transaction().execute(async (tx) => {
+    const verified = database.transaction().execute(async (tx) => {
       await sql
         .raw(
           `INSERT INTO ledger_entries (account_biz_id, biz_id, transaction_biz_id, currency, amount, flow_type, created_at)
-           VALUES ${entry(house, -5)}, ${entry(`'${play.id}'`, 5)}`,
+           VALUES ${entry(house, -5)}, ${entry(`'${sandbox.id}'`, 5)}`,
         )
         .execute(tx)
-      throw await book.ledger.within(tx).verifyLedger()
+      throw await bank.ledger.within(tx).verifyLedger()
     })
-    await expect(mixed).rejects.toEqual({ rule: 'play money stays among sandboxes', subject: 'USD', violations: 1 })
+    await expect(verified).rejects.toEqual({ rule: 'sandbox balances sum to zero', subject: 'USD', violations: 1 })
   })
 
-  test('entries that only cancel out across transactions are named', async () => {
-    const moved = `UPDATE ledger_entries SET transaction_biz_id = '${systemIds.next()}' WHERE account_biz_id = '${a.id}'`
-    expect(await after(moved)).toMatchObject({ rule: 'entries of a transaction sum to nothing', violations: 2 })
+  test('verifyLedger reports: entries of a transaction sum to zero', async () => {
+    const change = `UPDATE ledger_entries SET transaction_biz_id = '${systemIds.next()}' WHERE account_biz_id = '${a.id}'`
+    expect(await verifyAfter(change)).toMatchObject({ rule: 'entries of a transaction sum to zero', violations: 2 })
   })
 
-  test('one replica checks in an interval, and what it finds every other can read; a check that fails changes nothing', async () => {
-    const { ledger, clock } = book
+  test('ledger.check job: one replica checks per interval, all read the result, a failed check keeps it', async () => {
+    const { ledger, clock } = bank
     let checks = 0
     const replica = (found: Discrepancy | null | Error) =>
       createJobRunner({
@@ -178,15 +181,15 @@ describe.each(stores)('verifyLedger on $name', ({ database }) => {
     }
     const broken = { rule: 'a rule', subject: 'somewhere', violations: 2 }
     expect(await interval(broken)).toEqual(broken)
-    expect(await interval(new Error('no store'))).toEqual(broken)
+    expect(await interval(new Error('store unavailable'))).toEqual(broken)
     expect(await interval(null)).toBeNull()
     expect(checks).toBe(3)
   })
 })
 
-test('a check of the book lets others have the one connection of an embedded store between two rules', async () => {
+test('checkInvariants on PGlite: other queries run between two invariants', async () => {
   const embedded = stores.find(({ name }) => name === 'PGlite')
-  if (!embedded) throw new Error('no embedded store')
+  if (!embedded) throw new Error('embedded store missing')
   const { ledger } = await createTestBank(embedded.database)
   const ended: string[] = []
   const checking = ledger.checkInvariants().then(() => ended.push('check'))
