@@ -40,8 +40,7 @@ const commonHeaders = {
   'RateLimit-Policy': 'RateLimitPolicy',
 }
 /** The headers of every response, and additional ones by component name. */
-export const responseHeaders = (more: Record<string, string> = {}): JsonObject =>
-  toHeaders({ ...commonHeaders, ...more })
+const responseHeaders = (more: Record<string, string> = {}): JsonObject => toHeaders({ ...commonHeaders, ...more })
 
 const versionHeaders = { ETag: 'ETag', 'Accept-Ranges': 'AcceptRanges' }
 const fileHeaders = { ...versionHeaders, 'Content-Disposition': 'ContentDisposition' }

@@ -26,8 +26,7 @@ export interface TokenStore {
 }
 
 /** Whether a value can be sent in a header: visible ASCII, as tokens and client hashes are. */
-export const isHeaderValue = (value: unknown): value is string =>
-  typeof value === 'string' && /^[\x21-\x7e]+$/.test(value)
+const isHeaderValue = (value: unknown): value is string => typeof value === 'string' && /^[\x21-\x7e]+$/.test(value)
 
 /** Tokens are renewed 30 s before they expire, short-lived ones in the last quarter of their life. */
 const marginMs = 30_000
@@ -67,10 +66,15 @@ export const createTokenStore = (storage: Storage, key: string, now: () => numbe
 const isClientHash = (value: string | null): value is string => isHeaderValue(value) && value.length <= 256
 
 /**
- * Returns a function that resolves with X-Client-Hash: the given one, the stored one, or a new random one. A new hash is
+ * Returns a function that resolves with X-Client-Hash: the configured one, the stored one, or a new random one. A new hash is
  * stored, so that all tabs use the same.
  */
-export const createClientHash = (given: string | null, storage: Storage, key: string, lock: TabLock) => {
+export const createClientHash = (
+  configured: string | null,
+  storage: Storage,
+  key: string,
+  lock: TabLock,
+): (() => Promise<string>) => {
   const readOrCreate = (): Promise<string> =>
     lock(key, async (waited) => {
       const read = async () => storage.getItem(key)
@@ -80,7 +84,7 @@ export const createClientHash = (given: string | null, storage: Storage, key: st
       await storage.setItem(key, created)
       return created
     })
-  let hash: Promise<string> | null = given === null ? null : Promise.resolve(given)
+  let hash: Promise<string> | null = configured === null ? null : Promise.resolve(configured)
   return (): Promise<string> => {
     // After a storage error the next call tries again.
     hash ??= readOrCreate().catch((error: unknown) => {

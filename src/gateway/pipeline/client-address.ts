@@ -29,7 +29,7 @@ export function parseAddress(text: string): string | null {
 }
 
 /** Returns an address in canonical form; invalid text as it is. */
-export const normalizeAddress = (text: string): string => parseAddress(text) ?? text
+const normalizeAddress = (text: string): string => parseAddress(text) ?? text
 
 /** An address with a port, as Azure and some configurations of AWS write a hop. */
 const addressWithPort = /^(?:([\d.]+)|\[([\da-f:.]+)\]):\d{1,5}$/i
@@ -46,7 +46,7 @@ const parseHop = (hop: string): string | null => {
  * Returns the client's address as a trusted edge reports it. `direct` reads X-Forwarded-For from the right up to the
  * first untrusted hop, so entries that a client added itself, further left, are never reached.
  */
-export function clientAddress(
+function clientAddress(
   kind: 'cloudflare' | 'direct',
   headers: Headers,
   peer: string,
