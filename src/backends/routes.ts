@@ -1,10 +1,12 @@
 import { type Configuration, placeOf, type UpstreamConfiguration } from '../config/index.ts'
-import { routableDomains } from '../contract/index.ts'
-import type { AssertionSigner, Clock } from '../kernel/index.ts'
-import type { Backend } from './backend.ts'
+import { isRoutable, routableDomains } from '../contract/index.ts'
+import { type AssertionSigner, type Clock, domainOf, type HandlerTable, type Operation } from '../kernel/index.ts'
+import { type Backend, createInProcessBackend } from './backend.ts'
 import { createAssertionCache } from './call-assertion.ts'
 import type { UpstreamMetrics } from './upstream/metrics.ts'
 import type { Upstream } from './upstream/upstream.ts'
+
+type Placement = Pick<Configuration, 'backends' | 'assertion'>
 
 /** One immutable table of placements: which backend serves which domain. */
 export interface Routes {
@@ -16,8 +18,8 @@ export interface Routes {
 }
 
 export interface RoutesPorts {
-  here: Backend
-  settings: Pick<Configuration, 'backends' | 'assertion'>
+  inProcess: Backend
+  settings: Placement
   signer: AssertionSigner
   clock: Clock
   metrics: UpstreamMetrics
@@ -36,7 +38,7 @@ const maxTimeoutMs = (backends: Configuration['backends']): number =>
  * Builds the table of one configuration. Domains with equal settings share one upstream. The upstream client is loaded
  * only where a domain is placed upstream: it has about two hundred modules.
  */
-export async function createRoutes({ here, settings, signer, clock, metrics }: RoutesPorts): Promise<Routes> {
+export async function createRoutes({ inProcess, settings, signer, clock, metrics }: RoutesPorts): Promise<Routes> {
   const upstreams = new Map<string, Upstream>()
   const upstreamFor = async (place: UpstreamConfiguration): Promise<Upstream> => {
     const { createUpstream } = await import('./upstream/upstream.ts')
@@ -62,7 +64,7 @@ export async function createRoutes({ here, settings, signer, clock, metrics }: R
     await closing
   }
   return {
-    backendOf: (domain) => byDomain.get(domain) ?? here,
+    backendOf: (domain) => byDomain.get(domain) ?? inProcess,
     retire: () => {
       for (const upstream of upstreams.values()) upstream.retire()
       const delayMs = maxTimeoutMs(settings.backends) + graceMs
@@ -70,5 +72,47 @@ export async function createRoutes({ here, settings, signer, clock, metrics }: R
       retirement = setTimeout(() => void close().catch(() => undefined), delayMs).unref()
     },
     close,
+  }
+}
+
+export interface Backends {
+  backendOf(operation: Operation): Backend
+  /** Changes the placement of the domains. Calls in progress end where they began. The last replacement wins. */
+  replace(settings: Pick<Placement, 'backends'>): Promise<void>
+  close(): Promise<void>
+}
+
+export interface BackendPorts extends Omit<RoutesPorts, 'inProcess'> {
+  /** Handlers of identity, which the gateway always serves itself. */
+  identity: HandlerTable
+  domains: HandlerTable
+}
+
+/** Returns the backends: identity always in process, each domain where the configuration places it. */
+export async function createBackends(ports: BackendPorts): Promise<Backends> {
+  const identity = createInProcessBackend(ports.identity)
+  const inProcess = createInProcessBackend(ports.domains)
+  const { assertion } = ports.settings
+  const routesFor = ({ backends }: Pick<Placement, 'backends'>): Promise<Routes> =>
+    createRoutes({ ...ports, inProcess, settings: { assertion, backends } })
+  let routes = await routesFor(ports.settings)
+  // Replacements run one after the other.
+  let replacement: Promise<unknown> = Promise.resolve()
+  const replaceRoutes = async (settings: Pick<Placement, 'backends'>): Promise<void> => {
+    const next = await routesFor(settings)
+    routes.retire()
+    routes = next
+  }
+  return {
+    backendOf: ({ id }) => {
+      const domain = domainOf(id)
+      return isRoutable(domain) ? routes.backendOf(domain) : identity
+    },
+    replace: (settings) => {
+      const replaced = replacement.then(() => replaceRoutes(settings))
+      replacement = replaced.catch(() => undefined)
+      return replaced
+    },
+    close: () => routes.close(),
   }
 }

@@ -1,5 +1,5 @@
 import { anySignal, attemptTimeout } from './abort.ts'
-import type { Channel } from './channel/index.ts'
+import type { Channel } from './channel/channel.ts'
 import { type SealedRequest, sealRequest } from './channel/sealed-request.ts'
 import { readEnvelope, readJson } from './envelope.ts'
 import { PorticoError } from './errors.ts'

@@ -2,21 +2,17 @@ import './zod-config.ts'
 
 import { refreshToken } from '../identity/login/contract.ts'
 import type { Portal } from '../kernel/index.ts'
-import { closeChannel, createChannelCache, openChannel } from './channel/index.ts'
+import { createChannelCache } from './channel/channel.ts'
+import { closeChannel, openChannel } from './channel/handshake.ts'
 import { createMethods, GatewayCaller } from './operation-caller.ts'
-import type { OperationCaller, Operations } from './operation-types.ts'
-import { type ClientOptions, resolveOptions } from './options.ts'
+import type { OperationCaller, Operations, OperationsOf } from './operation-types.ts'
+import { type ApiClientOptions, type ClientOptions, resolveOptions } from './options.ts'
 import { listRoutes, portalChains } from './routes.ts'
-import { createClientHash } from './session/client-hash.ts'
-import {
-  createSession,
-  createTabLock,
-  createTokenStore,
-  memoryStorage,
-  type Session,
-  withMemoryFallback,
-} from './session/index.ts'
+import { createClientHash, createTokenStore } from './session/credentials.ts'
+import { createSession, type Session } from './session/session.ts'
 import { type SignedIn, type SignIn, signIn, signOut } from './session/sign-in.ts'
+import { memoryStorage, withMemoryFallback } from './session/storage.ts'
+import { createTabLock } from './session/tab-lock.ts'
 import { createTransport } from './transport.ts'
 
 export interface ClientFrame {
@@ -82,4 +78,22 @@ export const createClient = <const P extends Portal>(options: ClientOptions<P>):
     answer: caller.answer,
   }
   return Object.assign(createMethods<Operations<P>>(routes, caller), frame)
+}
+
+/** A method per operation of the api chain, and `answer` as in a portal's client. */
+export type ApiClient = OperationsOf<'api'> & Pick<OperationCaller, 'answer'>
+
+/** Creates the client of the api chain for machines: an API key, no sign-in, no secure channel. */
+export const createApiClient = (options: ApiClientOptions): ApiClient => {
+  const settings = resolveOptions({ ...options, seal: 'none' })
+  const routes = listRoutes(['api'])
+  const caller: OperationCaller = new GatewayCaller({
+    settings,
+    routes,
+    transport: createTransport(settings.fetch),
+    clientHash: async () => null,
+    tokens: () => ({ current: async () => options.apiKey, replace: async () => false }),
+    channels: () => null,
+  })
+  return Object.assign(createMethods<OperationsOf<'api'>>(routes, caller), { answer: caller.answer })
 }

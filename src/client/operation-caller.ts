@@ -1,7 +1,7 @@
 import type { Operation } from '../kernel/index.ts'
 import { withAbort } from './abort.ts'
 import { sendAttempt } from './attempt.ts'
-import type { Channel, ChannelCache } from './channel/index.ts'
+import type { Channel, ChannelCache } from './channel/channel.ts'
 import { shouldSeal } from './channel/sealed-request.ts'
 import { isPorticoError } from './errors.ts'
 import { newRequestId } from './headers.ts'

@@ -107,9 +107,9 @@ export interface Settings {
   fetch: typeof globalThis.fetch
 }
 
-const resolveEdge = (given: boolean | EdgeHeaders = false): EdgeHeaders | null => {
-  if (given === true) return {}
-  return given === false ? null : given
+const resolveEdge = (headers: boolean | EdgeHeaders = false): EdgeHeaders | null => {
+  if (headers === true) return {}
+  return headers === false ? null : headers
 }
 
 /** Throws TypeError without a scheme: fetch would report a network error or use the page's own path. */

@@ -36,6 +36,8 @@ export const buildPath = ({ operation, chain }: Route, params: Record<string, st
 
 /** The query string with its question mark; empty without parameters. Undefined parameters are left out. */
 export const buildQuery = (query: object = {}): string => {
-  const given = Object.entries(query).filter(([, value]) => value !== undefined)
-  return given.length === 0 ? '' : `?${new URLSearchParams(given.map(([name, value]) => [name, String(value)]))}`
+  const parameters = Object.entries(query).filter(([, value]) => value !== undefined)
+  return parameters.length === 0
+    ? ''
+    : `?${new URLSearchParams(parameters.map(([name, value]) => [name, String(value)]))}`
 }

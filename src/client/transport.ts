@@ -77,7 +77,7 @@ const sendByXhr: Transport = ({ method, url, headers, body, signal, onProgress }
   })
 
 /** Sends by fetch, or by XMLHttpRequest for an upload with `onProgress` where the browser has it. */
-export const createTransport =
-  (fetch: typeof globalThis.fetch): Transport =>
-  (request) =>
+export function createTransport(fetch: typeof globalThis.fetch): Transport {
+  return (request) =>
     request.onProgress && typeof XMLHttpRequest !== 'undefined' ? sendByXhr(request) : sendByFetch(fetch, request)
+}

@@ -1,9 +1,10 @@
 /**
- * The perimeter: everything between a socket and a backend. It knows the kernel and its own ports, and no domain.
+ * Everything between a socket and a backend. It depends on the kernel and its own ports (pipeline/ports.ts) and knows no
+ * domain. Start reading with http/request-handler.ts, then pipeline/call.ts; app.ts lists the stages in order.
  *
- * - `http/` turns sockets into requests and results into responses. Start with request-handler.ts.
- * - `pipeline/` holds the `Call`, the router and the stages that decide on it. app.ts puts the stages in order.
- * - `observability/` records what happened: request log, explain, traces.
+ * - `http/` turns sockets into requests and results into responses.
+ * - `pipeline/` holds the `Call`, the router, and the stages that check a call.
+ * - `observability/` records requests: request log, explain, traces.
  * - `operations/` is the operations listener and the public reference pages.
  */
 export { createErrorHandler } from './http/error-handler.ts'
@@ -14,15 +15,15 @@ export { createResponseWriter } from './http/response-writer.ts'
 export { buildSecurityHeaders } from './http/security-headers.ts'
 export { createHttpServer } from './http/server.ts'
 export { createExplainLog } from './observability/explain.ts'
-export { createPageLog } from './observability/page-log.ts'
-export { createRequestLog, type FinishedRequest } from './observability/request-log.ts'
+export { createPageLog, createRequestLog, type FinishedRequest } from './observability/request-log.ts'
 export { createOperationsApp } from './operations/operations-app.ts'
 export { createReferencePages } from './operations/reference-pages.ts'
 export { type AccessCache, createAccessCache, invalidateAccess } from './pipeline/access-cache.ts'
 export type { Stage } from './pipeline/call.ts'
+export { createClientResolver } from './pipeline/client-address.ts'
 export { createRouter } from './pipeline/router.ts'
 export * from './pipeline/stages/index.ts'
-export { createClientResolver } from './pipeline/trusted-proxies.ts'
-/** Tracing, loaded only where it is enabled: start-up is faster without it. */
-export const loadTracing = () => import('./observability/tracing.ts')
-export type Tracing = Awaited<ReturnType<typeof loadTracing>>
+
+export type Tracing = typeof import('./observability/tracing.ts')
+/** Loads tracing. Only a process that has it enabled does so: start-up is faster without it. */
+export const loadTracing = (): Promise<Tracing> => import('./observability/tracing.ts')

@@ -1,12 +1,10 @@
-import { isSealable } from '../contract/policies.ts'
+import { isSealable } from '../contract/sealed-bodies.ts'
 import { type Chain, type ChainId, chains, type Operation } from '../kernel/index.ts'
-import { toRequestBody } from './bodies.ts'
 import type { Examples } from './examples.ts'
 import type { JsonObject } from './json.ts'
 import { operationIdOf, toTag } from './names.ts'
-import { listParameters } from './parameters.ts'
-import type { RefusalResponses } from './refusals.ts'
-import { toSuccessResponses } from './replies.ts'
+import { listParameters, toRequestBody } from './requests.ts'
+import { type RefusalResponses, toSuccessResponses } from './responses.ts'
 import type { SharedSchemas } from './shared-schemas.ts'
 
 /** What the operations of a document share. */

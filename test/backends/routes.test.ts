@@ -21,13 +21,13 @@ afterEach(() => {
   vi.restoreAllMocks()
 })
 
-const here = { handle: async () => null, replyError: () => new Refusal('SYSTEM.INTERNAL_ERROR') }
+const inProcess = { handle: async () => null, replyError: () => new Refusal('SYSTEM.INTERNAL_ERROR') }
 const routesTo = (
   backends: Parameters<typeof createRoutes>[0]['settings']['backends'],
   registry: Registry = new Registry(),
 ) =>
   createRoutes({
-    here,
+    inProcess,
     settings: { assertion: testSettings({}).assertion, backends },
     signer: { sign: async () => 'an assertion' },
     clock: testClock(),
@@ -46,7 +46,7 @@ test('domains with equal settings share an upstream and its breaker', async () =
   expect(backendOf('files')).toBe(backendOf('constants'))
   expect(backendOf('roles')).toBe(backendOf('exchanges'))
   expect(new Set(['files', 'profile', 'roles', 'wallets'].map(backendOf)).size).toBe(4)
-  expect(backendOf('wallets')).toBe(here)
+  expect(backendOf('wallets')).toBe(inProcess)
   await close()
 })
 

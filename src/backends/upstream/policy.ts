@@ -1,5 +1,6 @@
 import {
   BrokenCircuitError,
+  type BulkheadPolicy,
   BulkheadRejectedError,
   bulkhead,
   type CircuitBreakerPolicy,
@@ -45,7 +46,7 @@ const toSuccess = (error: unknown): UpstreamRefusal => {
 /** Limits the concurrent calls of an upstream, and rejects calls after a series of failures. */
 class UpstreamPolicy {
   readonly circuit: CircuitBreakerPolicy
-  readonly #bulkhead: ReturnType<typeof bulkhead>
+  readonly #bulkhead: BulkheadPolicy
   /** Whether the circuit has counted failures since the last success. */
   #hasFailures = false
 

@@ -1,13 +1,59 @@
-import type { IncomingMessage } from 'node:http'
+import { Socket } from 'node:net'
+import type { Readable } from 'node:stream'
 import { createProxyMiddleware, type Options } from 'http-proxy-middleware'
 import type { UpstreamConfiguration } from '../../config/index.ts'
 import type { Call } from '../../gateway/pipeline/call.ts'
 import { Refusal, StreamReply } from '../../kernel/index.ts'
+import { countStreamedBytes, IncomingMessage, ServerResponse } from '../../platform/runtime/index.ts'
 import { openAgent } from './connection.ts'
-import { abortProxy, createProxyResponse, ProxyRequest } from './proxy-request.ts'
 import { invalidReply } from './reply.ts'
 import { buildStreamRequest } from './request.ts'
 import { readJsonReply, toStreamReply } from './stream-reply.ts'
+
+interface ProxyRequestHead {
+  method: string
+  path: string
+  headers: Record<string, string>
+}
+
+/**
+ * The request that http-proxy-middleware receives instead of the client's. Its head is built by us, so that no header of
+ * the client can reach an upstream; the body is the client's. It has an unconnected socket.
+ */
+class ProxyRequest extends IncomingMessage {
+  readonly #source: Readable | null
+
+  constructor({ method, path, headers }: ProxyRequestHead, source: Readable | null) {
+    super(new Socket())
+    this.method = method
+    this.url = path
+    this.headers = headers
+    this.httpVersion = '1.1'
+    this.httpVersionMajor = 1
+    this.httpVersionMinor = 1
+    this.#source = source
+    source
+      ?.on('data', (chunk: Buffer) => {
+        countStreamedBytes(chunk.length)
+        if (!this.push(chunk)) source.pause()
+      })
+      .once('end', () => this.push(null))
+      .pause()
+  }
+
+  override _read(): void {
+    if (this.#source) this.#source.resume()
+    else this.push(null)
+  }
+}
+
+/** Returns the matching response. Nothing is written to it; closing it aborts the request to the upstream. */
+const createProxyResponse = (request: IncomingMessage): ServerResponse => new ServerResponse(request)
+
+/** Aborts the request to the upstream: http-proxy-middleware listens for the close of its client. */
+const abortProxy = (response: ServerResponse): void => {
+  response.emit('close')
+}
 
 /** Sends streamed operations to an upstream. */
 export interface StreamClient {
@@ -50,7 +96,7 @@ const settlePending =
 
 /**
  * Returns a client that streams through http-proxy-middleware, unbuffered in both directions. It gets a request and a
- * response of our own (proxy-request.ts) and leaves the response to us: stages never see req or res, and only the headers
+ * response of our own and leaves the response to us: stages never see req or res, and only the headers
  * listed in stream-reply.ts reach the client.
  */
 export function createStreamClient(settings: UpstreamConfiguration): StreamClient {

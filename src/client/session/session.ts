@@ -1,6 +1,6 @@
 import { isPorticoError, isRefusal } from '../errors.ts'
+import type { TokenPair, TokenStore, Tokens } from './credentials.ts'
 import { readUntilChanged, type TabLock } from './tab-lock.ts'
-import type { TokenPair, TokenStore, Tokens } from './tokens.ts'
 
 /** A client's sign-in: its tokens and their renewal. */
 export interface Session {

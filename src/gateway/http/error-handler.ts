@@ -15,9 +15,8 @@ export function toRefusal(error: unknown, isUnavailable: (error: unknown) => boo
 }
 
 /** Returns Express's error handler for errors outside the pipeline: a 500 envelope without any detail of the error. */
-export const createErrorHandler =
-  (responses: ResponseWriter, logger: Logger): ErrorRequestHandler =>
-  (error, request, response, _next) => {
+export function createErrorHandler(responses: ResponseWriter, logger: Logger): ErrorRequestHandler {
+  return (error, request, response, _next) => {
     logger.error({ err: error }, 'error outside the pipeline')
     if (response.headersSent) {
       response.destroy()
@@ -28,3 +27,4 @@ export const createErrorHandler =
     const context = { chainId: findChain(request.path), locale: fallbackLocale, limit: null }
     responses.write(response, '', responses.renderRefusal(refusal, context))
   }
+}

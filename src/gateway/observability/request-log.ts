@@ -1,4 +1,6 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Logger } from 'pino'
+import { pinoHttp } from 'pino-http'
 import { statusOf } from '../../contract/index.ts'
 import type { Refusal } from '../../kernel/index.ts'
 import type { Call } from '../pipeline/call.ts'
@@ -6,7 +8,7 @@ import type { Call } from '../pipeline/call.ts'
 /** A request whose response has been sent. */
 export interface FinishedRequest {
   requestId: string
-  /** Null when no operation was matched. */
+  /** Null if the request matched no operation. */
   call: Call | null
   refusal: Refusal | null
   status: number
@@ -17,7 +19,7 @@ const isServerError = ({ code, detail }: Refusal): boolean =>
   statusOf(code) >= 500 && code !== 'SYSTEM.NOT_IMPLEMENTED' && !detail.documented
 
 /** The only fields that a line may contain: never a body, a query, a token, an access code or a client hash. */
-const fieldsOf = ({ requestId, call, status, ms }: FinishedRequest) => ({
+const requestFields = ({ requestId, call, status, ms }: FinishedRequest) => ({
   requestId,
   status,
   ms: Math.round(ms * 100) / 100,
@@ -35,16 +37,34 @@ const fieldsOf = ({ requestId, call, status, ms }: FinishedRequest) => ({
 })
 
 /** Returns the listener that logs one flat line per finished request of the chains. */
-export const createRequestLog =
-  (logger: Logger) =>
-  (finished: FinishedRequest): void => {
-    const line = fieldsOf(finished)
+export function createRequestLog(logger: Logger): (finished: FinishedRequest) => void {
+  return (finished) => {
+    const fields = requestFields(finished)
     const { refusal } = finished
     if (!refusal) {
-      logger.info(line, 'request')
+      logger.info(fields, 'request')
       return
     }
-    const refused = { ...line, code: refusal.code, internal: refusal.detail.internal }
+    const refused = { ...fields, code: refusal.code, internal: refusal.detail.internal }
     if (isServerError(refusal)) logger.error({ ...refused, err: refusal.cause ?? refusal }, 'request failed')
     else logger.info(refused, 'request refused')
   }
+}
+
+const pageFields = ({ url }: IncomingMessage, { statusCode }: ServerResponse) => ({
+  status: statusCode,
+  page: url?.split('?')[0],
+})
+
+/** Returns middleware that logs one line per public page: of the request, only its path. */
+export const createPageLog = (logger: Logger) =>
+  pinoHttp<IncomingMessage, ServerResponse>({
+    logger,
+    quietReqLogger: true,
+    serializers: { req: () => undefined, res: () => undefined },
+    customAttributeKeys: { responseTime: 'ms', reqId: 'pageRequest' },
+    customSuccessMessage: () => 'page',
+    customErrorMessage: () => 'page failed',
+    customSuccessObject: (request, response, fields) => ({ ...fields, ...pageFields(request, response) }),
+    customErrorObject: (request, response, _error, fields) => ({ ...fields, ...pageFields(request, response) }),
+  })

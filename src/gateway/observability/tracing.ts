@@ -57,12 +57,12 @@ export function traceStage(isTrusted: (call: Call) => boolean): Stage {
 }
 
 /** Returns the stage running inside the request's span, so that spans of an SDK (such as database queries) nest below it. */
-export const withSpan =
-  (stage: Stage): Stage =>
-  (call) => {
+export function withSpan(stage: Stage): Stage {
+  return (call) => {
     if (!call.trace) return stage(call)
     return context.with(trace.setSpan(context.active(), call.trace.span), () => stage(call))
   }
+}
 
 /** Ends the span of a finished request, with its status and refusal code. */
 export function endSpan({ call, refusal, status }: FinishedRequest): void {

@@ -54,14 +54,14 @@ const sendReadiness = async ({ probes, isDraining }: OperationsParts, response: 
 }
 
 /** Replaces Express's error page, which shows the stack unless NODE_ENV is `production`. */
-const createErrorHandler =
-  (logger: Logger): ErrorRequestHandler =>
-  (error, _request, response, _next) => {
+function createErrorHandler(logger: Logger): ErrorRequestHandler {
+  return (error, _request, response, _next) => {
     const isInvalidPath = error instanceof URIError
     if (!isInvalidPath) logger.error({ err: error }, 'error on the operations listener')
     if (response.headersSent) response.destroy()
     else response.status(isInvalidPath ? 400 : 500).json({ status: 'failed' })
   }
+}
 
 const addOutbox = (app: Express, outbox: OutboxPage): void => {
   app.get('/mail.json', async (_request, response) => void response.json(await outbox.json()))

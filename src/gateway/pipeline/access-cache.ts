@@ -36,7 +36,7 @@ export function createAccessCache(
     enter: (caller, workspaceId) =>
       entries.read(keyOf(caller, workspaceId), () => workspaces.enter(caller, workspaceId)),
     invalidate: async () => {
-      entries.clear()
+      entries.forgetAll()
       if (shared) await pause(leaseMs)
     },
   }
@@ -46,9 +46,9 @@ export function createAccessCache(
  * Returns the stage with the cache invalidated after operations that may change rights. A failed operation invalidates it,
  * too: it may have made its change before it failed.
  */
-export const invalidateAccess =
-  (cache: Pick<AccessCache, 'invalidate'>, stage: Stage): Stage =>
-  (call) => {
+export function invalidateAccess(cache: Pick<AccessCache, 'invalidate'>, stage: Stage): Stage {
+  return (call) => {
     if (!call.operation.policy.changesRights) return stage(call)
     return Promise.resolve(stage(call)).finally(() => cache.invalidate())
   }
+}

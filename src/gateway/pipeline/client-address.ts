@@ -1,6 +1,10 @@
 import { isIP } from 'node:net'
 import ipaddr from 'ipaddr.js'
 import { LRUCache } from 'lru-cache'
+import type { PortalConfiguration } from '../../config/index.ts'
+import type { Portal } from '../../kernel/index.ts'
+import { covers, parseRange } from '../../platform/ip-ranges.ts'
+import type { Call } from './call.ts'
 import type { Headers } from './headers.ts'
 
 const maxAddressLength = 64
@@ -25,7 +29,7 @@ export function parseAddress(text: string): string | null {
 }
 
 /** Returns an address in canonical form; invalid text as it is. */
-export const normalizeAddress = (text: string): string => parseAddress(text) ?? text
+const normalizeAddress = (text: string): string => parseAddress(text) ?? text
 
 /** An address with a port, as Azure and some configurations of AWS write a hop. */
 const addressWithPort = /^(?:([\d.]+)|\[([\da-f:.]+)\]):\d{1,5}$/i
@@ -42,7 +46,7 @@ const parseHop = (hop: string): string | null => {
  * Returns the client's address as a trusted edge reports it. `direct` reads X-Forwarded-For from the right up to the
  * first untrusted hop, so entries that a client added itself, further left, are never reached.
  */
-export function clientAddress(
+function clientAddress(
   kind: 'cloudflare' | 'direct',
   headers: Headers,
   peer: string,
@@ -61,4 +65,43 @@ export function clientAddress(
     if (!isTrusted(client)) return client
   }
   return client
+}
+
+/** The part of a request that its client address is resolved from and written to. */
+export type ClientFacts = Pick<Call, 'headers' | 'peer' | 'edgeTrusted' | 'clientIp'>
+
+/** Sets `edgeTrusted` and `clientIp` of a request by the edge configuration of a portal. */
+export type ResolveClient = (request: ClientFacts, portal: Portal) => void
+
+const maxCachedPeers = 10_000
+
+const createTrustCheck = (ranges: string[]): ((address: string) => boolean) => {
+  const parsed = ranges.map(parseRange)
+  const cache = new Map<string, boolean>()
+  return (address) => {
+    let isTrusted = cache.get(address)
+    if (isTrusted === undefined) {
+      isTrusted = parsed.some((range) => covers(range, address))
+      if (cache.size < maxCachedPeers) cache.set(address, isTrusted)
+    }
+    return isTrusted
+  }
+}
+
+/**
+ * Returns the resolver of client addresses. Headers of the edge (CF-Connecting-IP, or X-Forwarded-For without
+ * Cloudflare) count only from a trusted proxy; from any other peer they count as absent.
+ */
+export function createClientResolver(portals: Record<Portal, PortalConfiguration>): ResolveClient {
+  const isTrusted = {
+    CONSUMER: createTrustCheck(portals.CONSUMER.edge.trustedProxies),
+    SYSTEM: createTrustCheck(portals.SYSTEM.edge.trustedProxies),
+  }
+  return (request, portal) => {
+    const peer = normalizeAddress(request.peer)
+    request.edgeTrusted = isTrusted[portal](peer)
+    request.clientIp = request.edgeTrusted
+      ? clientAddress(portals[portal].edge.kind, request.headers, peer, isTrusted[portal])
+      : peer
+  }
 }

@@ -29,7 +29,7 @@ const isDecodable = (path: string): boolean => {
   }
 }
 
-type Routes = ReturnType<typeof findMyWay>
+type Routes = findMyWay.Instance<findMyWay.HTTPVersion.V1>
 
 const find = (routes: Routes, method: 'GET' | 'POST', path: string): RouteMatch | undefined => {
   const found = routes.find(method, path)

@@ -1,7 +1,6 @@
 import { CompactEncrypt, exportSPKI, generateKeyPair } from 'jose'
 import { beforeAll, describe, expect, it } from 'vitest'
-import { createChannel } from '../../../src/client/channel/channel.ts'
-import { createChannelCache } from '../../../src/client/channel/channel-cache.ts'
+import { createChannel, createChannelCache } from '../../../src/client/channel/channel.ts'
 import { wrapSessionKey } from '../../../src/client/channel/handshake.ts'
 import { decryptJwe, encryptJwe, importSessionKey, type JweHeader } from '../../../src/client/channel/jwe.ts'
 

@@ -1,13 +1,7 @@
 import { afterEach, describe, expect, it, vi } from 'vitest'
-import { createClientHash } from '../../../src/client/session/client-hash.ts'
-import {
-  createTabLock,
-  createTokenStore,
-  memoryStorage,
-  readUntilChanged,
-  type Storage,
-  withMemoryFallback,
-} from '../../../src/client/session/index.ts'
+import { createClientHash, createTokenStore } from '../../../src/client/session/credentials.ts'
+import { memoryStorage, type Storage, withMemoryFallback } from '../../../src/client/session/storage.ts'
+import { createTabLock, readUntilChanged } from '../../../src/client/session/tab-lock.ts'
 import { pair } from '../fixtures.ts'
 
 afterEach(() => vi.unstubAllGlobals())

@@ -4,7 +4,7 @@ import type { PortalConfiguration } from '../../../config/index.ts'
 import { headers } from '../../../contract/headers.ts'
 import { portals as names, type Portal, portalOfChain, Refusal } from '../../../kernel/index.ts'
 import type { Call, Stage } from '../call.ts'
-import type { ResolveClient } from '../trusted-proxies.ts'
+import type { ResolveClient } from '../client-address.ts'
 import type { SpendAddress } from './limits.ts'
 
 const maxCachedLength = 256

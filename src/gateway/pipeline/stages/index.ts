@@ -1,13 +1,18 @@
 /**
- * The stages of the pipeline, one per file. A stage reads the operation's policy, adds facts to the Call, or throws a
- * Refusal. Stages that need configuration or ports are built by a function that returns a `Stage`. app.ts puts them in order.
+ * The stages of the pipeline. A stage reads the operation's policy, adds facts to the Call, or throws a Refusal. A stage
+ * that needs configuration or ports is built by a function that returns a `Stage`. app.ts puts them in order.
  */
 export { accessCodeStage } from './access-code.ts'
-export { authenticateStage } from './authenticate.ts'
+export {
+  authenticateStage,
+  permissionStage,
+  reauthorizeAfter,
+  skipReauthorization,
+  workspaceStage,
+} from './access-control.ts'
 export { bodyStage } from './body.ts'
 export { dispatchStage } from './dispatch.ts'
-export { edgeStage } from './edge.ts'
-export { idempotencyStage } from './idempotency.ts'
+export { idempotencyStage, validateStage } from './input.ts'
 export {
   addressLimitStage,
   callerLimitStage,
@@ -15,9 +20,5 @@ export {
   createUnmatchedLimit,
   type LimitUnmatched,
 } from './limits.ts'
-export { permissionStage } from './permission.ts'
-export { reauthorizeAfter, skipReauthorization } from './reauthorize.ts'
-export { clientHashStage, requiredHeadersStage } from './required-headers.ts'
+export { clientHashStage, edgeStage, requiredHeadersStage } from './request-headers.ts'
 export { secureChannelStage } from './secure-channel.ts'
-export { validateStage } from './validate.ts'
-export { workspaceStage } from './workspace.ts'

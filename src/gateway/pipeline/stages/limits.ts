@@ -10,8 +10,8 @@ import {
   thenSync,
 } from '../../../kernel/index.ts'
 import type { Call, Stage } from '../call.ts'
+import type { ClientFacts, ResolveClient } from '../client-address.ts'
 import type { LimitPort, SpendResult } from '../ports.ts'
-import type { ClientFacts, ResolveClient } from '../trusted-proxies.ts'
 
 type Settings = Pick<Configuration, 'limits' | 'portals'>
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { createInProcessBackend } from '../../src/backends/in-process.ts'
+import { createInProcessBackend } from '../../src/backends/backend.ts'
 import { statusOf } from '../../src/contract/index.ts'
 import { listTimezones } from '../../src/domains/constants/contract.ts'
 import { arrivedCall } from '../harness/call.ts'
@@ -13,10 +13,10 @@ test('501 SYSTEM.NOT_IMPLEMENTED for an operation without a handler', () => {
   expect(statusOf('SYSTEM.NOT_IMPLEMENTED')).toBe(501)
 })
 
-test('500 for our own reply that breaks its schema', () => {
+test('500 for an own reply that does not match its schema', () => {
   expect(none.replyError('a.b: missing')).toMatchObject({
     code: 'SYSTEM.INTERNAL_ERROR',
-    detail: { internal: 'reply breaks its schema: a.b: missing' },
+    detail: { internal: 'reply does not match its schema: a.b: missing' },
   })
   expect(statusOf('SYSTEM.INTERNAL_ERROR')).toBe(500)
 })

@@ -1,9 +1,13 @@
+import { z } from 'zod'
 import { pathParameterSchema } from '../contract/fields.ts'
+import { isSealable } from '../contract/sealed-bodies.ts'
+import { filePurpose } from '../domains/files/contract.ts'
 import { type Chain, type Operation, pathParamNames } from '../kernel/index.ts'
 import type { Example } from './examples.ts'
 import { type HeaderRow, headerTable } from './header-table.ts'
 import { isJsonObject, type Json, type JsonObject, reference } from './json.ts'
-import { toJsonSchema } from './schemas.ts'
+import { exportNameOf, toPascalCase } from './names.ts'
+import { inBatches, toJsonSchema } from './schemas.ts'
 
 const toHeaderParameter = ({ name, description, schema, example }: HeaderRow, required: boolean): JsonObject => ({
   name,
@@ -83,3 +87,38 @@ export const listParameters = (
   ...listQueryParameters(operation, query),
   ...listHeaders(operation, chain),
 ]
+
+const componentName = (operation: Operation): string => `${toPascalCase(exportNameOf(operation))}Request`
+
+/** A schema component per operation with a JSON body. */
+export const bodyComponents = async (operations: readonly Operation[]): Promise<Record<string, JsonObject>> => {
+  const components: Record<string, JsonObject> = {}
+  for await (const operation of inBatches(operations))
+    if (operation.body instanceof z.ZodType)
+      components[componentName(operation)] = toJsonSchema(operation.body, 'input')
+  return components
+}
+
+const uploadForm: JsonObject = {
+  type: 'object',
+  properties: {
+    file: { type: 'string', format: 'binary', contentMediaType: 'application/octet-stream' },
+    purpose: { type: 'string', enum: [...filePurpose.codes] },
+  },
+  required: ['file', 'purpose'],
+  additionalProperties: false,
+}
+
+/** The `requestBody` member of an operation; empty without a body. */
+export const toRequestBody = (operation: Operation, chain: Chain, example: Example): JsonObject => {
+  const { body } = operation
+  if (body === 'none') return {}
+  const { request } = example
+  const examples = request === undefined ? {} : { examples: { recorded: { value: request } } }
+  if (body === 'multipart')
+    return { requestBody: { required: true, content: { 'multipart/form-data': { schema: uploadForm, ...examples } } } }
+  const plain = reference('schemas', componentName(operation))
+  const schema = isSealable(operation, chain) ? { anyOf: [plain, reference('schemas', 'SealedBody')] } : plain
+  const required = !(body instanceof z.ZodOptional)
+  return { requestBody: { required, content: { 'application/json': { schema, ...examples } } } }
+}

@@ -1,4 +1,6 @@
+import { toBase64url } from '../channel/jwe.ts'
 import type { Storage } from './storage.ts'
+import { readUntilChanged, type TabLock } from './tab-lock.ts'
 
 /** The tokens of a sign-in or refresh; `expiresIn` in seconds. */
 export interface TokenPair {
@@ -24,8 +26,7 @@ export interface TokenStore {
 }
 
 /** Whether a value can be sent in a header: visible ASCII, as tokens and client hashes are. */
-export const isHeaderValue = (value: unknown): value is string =>
-  typeof value === 'string' && /^[\x21-\x7e]+$/.test(value)
+const isHeaderValue = (value: unknown): value is string => typeof value === 'string' && /^[\x21-\x7e]+$/.test(value)
 
 /** Tokens are renewed 30 s before they expire, short-lived ones in the last quarter of their life. */
 const marginMs = 30_000
@@ -60,3 +61,36 @@ export const createTokenStore = (storage: Storage, key: string, now: () => numbe
     await storage.removeItem(key)
   },
 })
+
+/** Whether the gateway accepts a value as X-Client-Hash. */
+const isClientHash = (value: string | null): value is string => isHeaderValue(value) && value.length <= 256
+
+/**
+ * Returns a function that resolves with X-Client-Hash: the configured one, the stored one, or a new random one. A new hash is
+ * stored, so that all tabs use the same.
+ */
+export const createClientHash = (
+  configured: string | null,
+  storage: Storage,
+  key: string,
+  lock: TabLock,
+): (() => Promise<string>) => {
+  const readOrCreate = (): Promise<string> =>
+    lock(key, async (waited) => {
+      const read = async () => storage.getItem(key)
+      const stored = waited ? await readUntilChanged(read, isClientHash) : await read()
+      if (isClientHash(stored)) return stored
+      const created = toBase64url(crypto.getRandomValues(new Uint8Array(24)))
+      await storage.setItem(key, created)
+      return created
+    })
+  let hash: Promise<string> | null = configured === null ? null : Promise.resolve(configured)
+  return (): Promise<string> => {
+    // After a storage error the next call tries again.
+    hash ??= readOrCreate().catch((error: unknown) => {
+      hash = null
+      throw error
+    })
+    return hash
+  }
+}

@@ -1,8 +1,29 @@
 import type { PortalConfiguration } from '../../../config/index.ts'
 import { type HeaderDefinition, headers } from '../../../contract/headers.ts'
-import { invalid, type Portal } from '../../../kernel/index.ts'
+import { type Chain, invalid, type Portal, parseLocale, portalOfChain } from '../../../kernel/index.ts'
 import type { Call, Stage } from '../call.ts'
-import { parseAddress } from '../client-address.ts'
+import { parseAddress, type ResolveClient } from '../client-address.ts'
+
+/** Returns the header that names the language on a chain. */
+export const localeHeaderOf = ({ perimeter }: Chain): string =>
+  perimeter === 'self' ? headers.acceptLanguage.field : headers.locale.field
+
+const maxUserAgentLength = 512
+
+/** ISO 8859-1 control characters are valid in a header and survive in JSON: they would put line breaks into a log. */
+const control = /\p{Cc}/gu
+
+/**
+ * Sets the client's address, user agent and locale. Chains of both portals start with the CONSUMER edge; the stage that
+ * determines the portal resolves the address again.
+ */
+export function edgeStage(resolveClient: ResolveClient): Stage {
+  return (call) => {
+    resolveClient(call, portalOfChain(call.chain) ?? 'CONSUMER')
+    call.userAgent = call.headers.informative('user-agent').slice(0, maxUserAgentLength).replace(control, ' ')
+    call.locale = parseLocale(call.headers.informative(localeHeaderOf(call.chain)))
+  }
+}
 
 const assertHeader = (call: Call, { field, accepts }: HeaderDefinition, isTrusted = true): string => {
   const value = call.headers.optional(field)
@@ -17,7 +38,7 @@ const assertRequestId = (call: Call): void => {
   if (value !== undefined && !accepts(value)) throw invalid(field)
 }
 
-/** The headers that Cloudflare sets. They count as absent when the peer is not a trusted proxy. */
+/** The headers that Cloudflare sets. They count as absent if the peer is not a trusted proxy. */
 const assertCloudflareHeaders = (call: Call): void => {
   const { field } = headers.connectingIp
   const address = assertHeader(call, headers.connectingIp, call.edgeTrusted)
@@ -27,12 +48,11 @@ const assertCloudflareHeaders = (call: Call): void => {
 }
 
 /**
- * Requires the headers of a portal's requests. The access code, the client hash and the body's type are checked by their
- * own stages.
+ * Requires the headers of a portal's requests. Other stages check the access code, the client hash and the body's media
+ * type.
  */
-export const requiredHeadersStage =
-  (portals: Record<Portal, PortalConfiguration>): Stage =>
-  (call) => {
+export function requiredHeadersStage(portals: Record<Portal, PortalConfiguration>): Stage {
+  return (call) => {
     if (call.chain.perimeter !== 'portal') return assertRequestId(call)
     assertHeader(call, headers.requestId)
     assertHeader(call, headers.locale)
@@ -40,8 +60,9 @@ export const requiredHeadersStage =
     assertHeader(call, headers.forwardedProto, call.edgeTrusted || !isCloudflare)
     if (isCloudflare) assertCloudflareHeaders(call)
   }
+}
 
-/** Sets the client hash from X-Client-Hash. Optional for machines. */
+/** Sets the client hash from X-Client-Hash, which is optional for machines. */
 export function clientHashStage(call: Call): void {
   const { field, accepts } = headers.clientHash
   const value = call.headers.optional(field)

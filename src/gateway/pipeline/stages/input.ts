@@ -1,0 +1,115 @@
+import { hash } from 'node:crypto'
+import type { z } from 'zod'
+import type { Configuration } from '../../../config/index.ts'
+import { pathParameterSchema } from '../../../contract/fields.ts'
+import { headers } from '../../../contract/headers.ts'
+import { codeForMalformedParam, type ObservedError, observedErrors } from '../../../contract/refusals.ts'
+import { canonicalJson, invalid, isRecord, type Operation, Refusal } from '../../../kernel/index.ts'
+import type { Call, Stage } from '../call.ts'
+import { readChannelSessionId } from '../headers.ts'
+
+/**
+ * Returns the path parameters in their declared form, ids in lower case. Throws RESOURCE.NOT_FOUND or
+ * VALIDATION.INVALID_PARAMETER, as the operation declares, for any other value.
+ */
+export function parsePathParameters(operation: Operation, params: Record<string, string>): Record<string, string> {
+  const parsed: Record<string, string> = {}
+  for (const [name, value] of Object.entries(params)) {
+    const result = pathParameterSchema(operation, name).safeParse(value)
+    if (!result.success)
+      throw new Refusal(codeForMalformedParam(operation), { field: name, internal: `malformed ${name}` })
+    parsed[name] = result.data
+  }
+  return parsed
+}
+
+const decodeQueryText = (text: string): string => {
+  try {
+    const value = decodeURIComponent(text.replaceAll('+', ' '))
+    if (!value.includes('\0')) return value
+  } catch {
+    // Undecodable text is rejected below, like text with NUL.
+  }
+  throw invalid('query', 'undecodable query')
+}
+
+/** Returns the query parameters as plain strings. Throws for repeated, nested (`a[b]`) or oversized names. */
+export function parseQuery(query: string): Record<string, string> {
+  const parameters: Record<string, string> = {}
+  if (query === '') return parameters
+  for (const part of query.split('&')) {
+    if (part === '') continue
+    const at = part.indexOf('=')
+    const name = decodeQueryText(at < 0 ? part : part.slice(0, at))
+    if (!/^\w{1,64}$/.test(name) || name in parameters) throw invalid('query', 'repeated or invalid parameter')
+    parameters[name] = decodeQueryText(at < 0 ? '' : part.slice(at + 1))
+  }
+  return parameters
+}
+
+const printable = /^[\w.$-]{1,64}$/
+
+/** Returns the path of the first invalid field, shortened to its printable part: unexpected names are not echoed. */
+const invalidField = (error: z.ZodError, fallback: string): string => {
+  const issue = error.issues[0]
+  const path = issue?.code === 'unrecognized_keys' ? [...issue.path, issue.keys[0]] : (issue?.path ?? [])
+  const names = path.map((_, last) =>
+    path
+      .slice(0, last + 1)
+      .map(String)
+      .join('.'),
+  )
+  return names.findLast((name) => printable.test(name)) ?? fallback
+}
+
+const parse = (schema: z.ZodType, value: unknown, part: 'query' | 'body'): unknown => {
+  const result = schema.safeParse(value)
+  if (!result.success) throw invalid(invalidField(result.error, part), `${part}: ${result.error.issues[0]?.code}`)
+  return result.data
+}
+
+const isEmpty = (body: unknown): boolean => body === undefined || (isRecord(body) && Object.keys(body).length === 0)
+
+const parseBody = ({ operation: { body }, payload }: Call): unknown => {
+  if (body === 'multipart') return null
+  if (body !== 'none') return parse(body, payload, 'body')
+  if (!isEmpty(payload)) throw invalid('body', 'this operation takes no body')
+  return null
+}
+
+const isMet = (condition: ObservedError['condition'], call: Call): boolean =>
+  condition === 'no-query' ? call.query === '' : readChannelSessionId(call.headers) === null
+
+/** Throws the 500 that the interface documents for some missing inputs. A portal can be configured to throw 400 instead. */
+const assertNoObservedError = (call: Call, settings: Configuration): void => {
+  const observed = observedErrors.get(call.operation.id)
+  if (!observed || call.chain.perimeter !== 'portal' || !isMet(observed.condition, call)) return
+  const { observedErrors: isCompatible } = settings.portals[call.portal ?? 'CONSUMER'].compatibility
+  if (!isCompatible) throw invalid(observed.condition === 'no-query' ? 'query' : headers.channelSession.field)
+  throw new Refusal(observed.code, { internal: `observed error: ${observed.condition}`, documented: true })
+}
+
+/** Validates path parameters, query and body against the operation's schemas. Rejects unknown, missing or repeated input. */
+export function validateStage(settings: Configuration): Stage {
+  return (call) => {
+    call.params = parsePathParameters(call.operation, call.params)
+    assertNoObservedError(call, settings)
+    const query = parseQuery(call.query)
+    const { query: schema } = call.operation
+    const unknown = Object.keys(query)[0]
+    if (!schema && unknown !== undefined) throw invalid(unknown)
+    call.input = { query: schema ? parse(schema, query, 'query') : query, body: parseBody(call) }
+  }
+}
+
+/**
+ * Binds the idempotency key of a command, X-Request-Id, to a hash of its validated input. The store records the key in the
+ * transaction of the command itself.
+ */
+export function idempotencyStage(call: Call): void {
+  if (!call.operation.policy.idempotent) return
+  // Required even on chains that generate request ids: a generated id would not deduplicate a retry.
+  if (!call.headers.has(headers.requestId.field)) throw invalid(headers.requestId.field)
+  const bodyHash = hash('sha256', canonicalJson({ params: call.params, body: call.input.body }))
+  call.idempotency = { requestId: call.requestId, bodyHash }
+}

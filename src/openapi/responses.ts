@@ -1,0 +1,158 @@
+import { numericCode, statusOf } from '../contract/index.ts'
+import { listRefusals, observedErrors } from '../contract/refusals.ts'
+import { isSealable } from '../contract/sealed-bodies.ts'
+import { type Chain, type ChainId, type Code, chains, type Operation } from '../kernel/index.ts'
+import type { Example } from './examples.ts'
+import { type Json, type JsonObject, reference } from './json.ts'
+
+/** The response headers as components. */
+export const responseHeaderComponents: Record<string, JsonObject> = {
+  RequestId: { description: 'The request’s id.', schema: { type: 'string' } },
+  RateLimit: {
+    description:
+      'What is left of the tightest limit, or of the one that refused (draft-ietf-httpapi-ratelimit-headers).',
+    schema: { type: 'string', examples: ['"general-account";r=599;t=60'] },
+  },
+  RateLimitPolicy: {
+    description: 'The tightest limit, or the one that refused.',
+    schema: { type: 'string', examples: ['"general-account";q=600;w=60'] },
+  },
+  WwwAuthenticate: {
+    description: 'What is wanted: a bearer token (RFC 6750).',
+    schema: { type: 'string', examples: ['Bearer'] },
+  },
+  RetryAfter: { description: 'Seconds until another try makes sense.', schema: { type: 'integer' } },
+  ETag: { description: 'Names these bytes.', schema: { type: 'string' } },
+  ContentDisposition: { description: 'Always an attachment, with its name.', schema: { type: 'string' } },
+  ContentRange: { description: 'Which part this is, of how much.', schema: { type: 'string' } },
+  AcceptRanges: { description: 'Parts can be asked for, by `bytes`.', schema: { type: 'string' } },
+}
+
+const toHeaders = (names: Record<string, string>): JsonObject => ({
+  headers: Object.fromEntries(
+    Object.entries(names).map(([header, component]) => [header, reference('headers', component)]),
+  ),
+})
+
+const commonHeaders = {
+  'X-Request-Id': 'RequestId',
+  RateLimit: 'RateLimit',
+  'RateLimit-Policy': 'RateLimitPolicy',
+}
+/** The headers of every response, and additional ones by component name. */
+const responseHeaders = (more: Record<string, string> = {}): JsonObject => toHeaders({ ...commonHeaders, ...more })
+
+const versionHeaders = { ETag: 'ETag', 'Accept-Ranges': 'AcceptRanges' }
+const fileHeaders = { ...versionHeaders, 'Content-Disposition': 'ContentDisposition' }
+
+/** A file of any type. */
+const toBinaryContent = (examples: JsonObject = {}): JsonObject => ({
+  '*/*': { schema: { type: 'string', format: 'binary' }, ...examples },
+})
+
+const streamResponses = (examples: JsonObject): Record<string, JsonObject> => ({
+  200: { description: 'The bytes.', ...responseHeaders(fileHeaders), content: toBinaryContent(examples) },
+  206: {
+    description: 'The part that was asked for.',
+    ...responseHeaders({ ...fileHeaders, 'Content-Range': 'ContentRange' }),
+    content: toBinaryContent(),
+  },
+  304: { description: 'The caller has these bytes already.', ...responseHeaders(versionHeaders) },
+})
+
+/** The successful responses of an operation, with `data` as its plain schema. */
+export const toSuccessResponses = (
+  operation: Operation,
+  chain: Chain,
+  plainData: JsonObject,
+  { reply }: Example,
+): Record<string, JsonObject> => {
+  const examples: JsonObject = reply === undefined ? {} : { examples: { recorded: { value: reply } } }
+  if (operation.reply === 'stream') return streamResponses(examples)
+  const data = isSealable(operation, chain) ? { anyOf: [plainData, reference('schemas', 'SealedReply')] } : plainData
+  const schema: JsonObject = {
+    allOf: [reference('schemas', 'Success'), { type: 'object', properties: { data }, required: ['data'] }],
+  }
+  return {
+    200: {
+      description: 'Success.',
+      ...responseHeaders(),
+      content: { 'application/json': { schema, ...examples } },
+    },
+  }
+}
+
+/** The English public sentence of a code. */
+export type Sentence = (code: Code) => string
+
+export interface RefusalResponses {
+  /** The refusals of an operation on a chain by status, each a reference to a component. */
+  of(operation: Operation, chainId: ChainId): Record<string, JsonObject>
+  /** The components referenced so far. */
+  components: Record<string, JsonObject>
+}
+
+/** The additional response headers of a refusal. */
+const headersOf = (code: Code): Record<string, string> => {
+  if (code === 'FILE.RANGE_NOT_SATISFIABLE') return { 'Content-Range': 'ContentRange' }
+  if (statusOf(code) === 401) return { 'WWW-Authenticate': 'WwwAuthenticate' }
+  const hasRetryAfter = code === 'ACCESS.RATE_LIMITED' || code === 'REQUEST.IN_PROGRESS' || statusOf(code) === 503
+  return hasRetryAfter ? { 'Retry-After': 'RetryAfter' } : {}
+}
+
+const observedNotes = {
+  'no-query': 'Also the documented answer to a call without any query parameter.',
+  'no-channel-session': 'Also the documented answer to a call that names no session.',
+} as const
+
+/** Refusals as shared components, named by their codes, with recorded envelopes as examples. */
+export const createRefusalResponses = (sentence: Sentence, recorded: ReadonlyMap<string, Json>): RefusalResponses => {
+  const components: Record<string, JsonObject> = {}
+
+  const examplesOf = (names: readonly string[]): JsonObject => {
+    const found = names.flatMap((name) => {
+      const value = recorded.get(name)
+      return value === undefined ? [] : [[name, { value }] as const]
+    })
+    return found.length === 0 ? {} : { examples: Object.fromEntries(found) }
+  }
+
+  const toResponse = (status: string, codes: readonly Code[], self: boolean, note: string): JsonObject => ({
+    description: [...codes.map((code) => `\`${self ? numericCode(code) : code}\`: ${sentence(code)}.`), note]
+      .filter(Boolean)
+      .join('\n\n'),
+    ...responseHeaders(Object.fromEntries(codes.flatMap((code) => Object.entries(headersOf(code))))),
+    content: {
+      'application/json': {
+        schema: {
+          allOf: [
+            reference('schemas', self ? 'SelfRefusal' : 'Refusal'),
+            { type: 'object', properties: { code: { type: 'string', enum: self ? [`${status}0`] : [...codes] } } },
+          ],
+        },
+        ...examplesOf(self ? [`${status}0`] : codes),
+      },
+    },
+  })
+
+  return {
+    components,
+    of: (operation, chainId) => {
+      const byStatus = new Map<string, Code[]>()
+      for (const code of listRefusals(operation, chainId)) {
+        const status = String(statusOf(code))
+        byStatus.set(status, [...(byStatus.get(status) ?? []), code])
+      }
+      const condition = chains[chainId].perimeter === 'portal' ? observedErrors.get(operation.id) : undefined
+      return Object.fromEntries(
+        [...byStatus].map(([status, codes]) => {
+          const note = condition && codes.includes(condition.code) ? observedNotes[condition.condition] : ''
+          const parts = [chainId === 'self' ? 'self' : '', ...codes, note === '' ? '' : (condition?.condition ?? '')]
+          const name = parts.filter(Boolean).join('-')
+          components[name] ??= toResponse(status, codes, chainId === 'self', note)
+          return [status, reference('responses', name)]
+        }),
+      )
+    },
+  }
+}
