@@ -4,7 +4,7 @@ import { schemaOwners } from '../../src/compose/migrations.ts'
 import { embeddedDialect } from '../../src/database/embedded/dialect.ts'
 import { migrate } from '../../src/database/migrator/migrate.ts'
 import type { Database, Tables } from '../../src/database/tables.ts'
-import { parsers } from '../../src/database/value-parsers.ts'
+import { valueParsers } from '../../src/database/tables.ts'
 
 export interface TestDatabase {
   database: Database
@@ -13,7 +13,7 @@ export interface TestDatabase {
 
 /** An in-memory PGlite store with the whole schema. */
 export const testDatabase = async (): Promise<TestDatabase> => {
-  const pglite = await PGlite.create({ parsers })
+  const pglite = await PGlite.create({ parsers: valueParsers })
   const database = new Kysely<Tables>({ dialect: embeddedDialect(pglite) })
   await migrate(database, schemaOwners)
   return { database, close: () => pglite.close() }

@@ -1,5 +1,5 @@
 import { addMs, type Instant, invalid, type Permission, Refusal, type WorkspaceAccess } from '../../kernel/index.ts'
-import { covers, parseRange } from '../../platform/ip-ranges.ts'
+import { containsAddress, parseRange } from '../../platform/ip-ranges.ts'
 import type { ApiKeyStatus } from './contract.ts'
 
 export interface ApiKeySettings {
@@ -39,7 +39,7 @@ export const assertStatus = (current: ApiKeyStatus, command: ApiKeyCommand): voi
 
 /** Whether an address is on the list. */
 export const isAllowedFrom = (allowlist: readonly string[], clientIp: string): boolean =>
-  allowlist.some((entry) => covers(parseRange(entry), clientIp))
+  allowlist.some((entry) => containsAddress(parseRange(entry), clientIp))
 
 /** Nobody gives a key a permission that they lack. */
 export const assertMayGrant = (access: WorkspaceAccess, permissionCodes: readonly string[]): void => {

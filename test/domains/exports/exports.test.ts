@@ -19,8 +19,8 @@ import type { Ledger } from '../../../src/ledger/index.ts'
 import { type Blobs, openBlobs } from '../../../src/platform/blobs/index.ts'
 import type { JobFacts } from '../../../src/platform/jobs/index.ts'
 import { systemIds as ids } from '../../../src/platform/runtime/index.ts'
-import { type Book, createBook, type TestWallet } from '../../ledger/book.ts'
 import { everyStore, type TestStore } from '../../ledger/stores.ts'
+import { createTestBank, type TestBank, type TestWallet } from '../../ledger/test-bank.ts'
 import { words } from '../world.ts'
 
 const facts: JobFacts = { jobId: '', attempt: 1, signal: new AbortController().signal }
@@ -42,7 +42,7 @@ describe('an export over one snapshot', () => {
   })
 
   const setUp = async ({ database, name }: TestStore) => {
-    const book = await createBook(database)
+    const book = await createTestBank(database)
     const workspace = await book.workspace()
     const from = await book.wallet('USD', '1000.00', workspace)
     const to = await book.wallet('USD', '1000.00', workspace)
@@ -85,7 +85,7 @@ describe('an export over one snapshot', () => {
     return { book, workspace, from, to, createDomain, requestExport, readState, rowsOf, listUnnamedBlobs }
   }
 
-  const transfer = async (book: Book, source: TestWallet, target: TestWallet): Promise<void> => {
+  const transfer = async (book: TestBank, source: TestWallet, target: TestWallet): Promise<void> => {
     book.clock.advance(1)
     const party = { currency: 'USD', active: true, currencyField: 'c' }
     await book.ledger.execute({
@@ -123,7 +123,7 @@ describe('an export over one snapshot', () => {
   }
 
   /** The ledger, which does something else after every page that is read of it. */
-  const withInterruption = ({ ledger, database }: Book, between: () => Promise<void>): Ledger => {
+  const withInterruption = ({ ledger, database }: TestBank, between: () => Promise<void>): Ledger => {
     const then = async <T>(page: T): Promise<T> => {
       await between()
       return page
@@ -382,7 +382,7 @@ describe('an export over one snapshot', () => {
     }
   })
 
-  const countRows = async (book: Book, workspace: TestWallet['workspace'], type: 'FLOWS' | 'TRANSFERS') => {
+  const countRows = async (book: TestBank, workspace: TestWallet['workspace'], type: 'FLOWS' | 'TRANSFERS') => {
     if (type === 'TRANSFERS') {
       const query = { type: 'TRANSFER', workspace, sortBy: 'createdAt', sortOrder: 'asc' } as const
       return (await book.ledger.listOrders({ ...query, currentPage: 1, pageSize: 1 })).pagination.totalRecords

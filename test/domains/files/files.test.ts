@@ -8,7 +8,7 @@ import { createFiles } from '../../../src/domains/files/index.ts'
 import { readForm } from '../../../src/domains/files/multipart-form.ts'
 import { uploadFile } from '../../../src/domains/files/service.ts'
 import { Refusal, type Upload } from '../../../src/kernel/index.ts'
-import type { Act } from '../../../src/platform/audit/index.ts'
+import type { AuditContext } from '../../../src/platform/audit/index.ts'
 import { type Blobs, openBlobs } from '../../../src/platform/blobs/index.ts'
 import { systemIds as ids } from '../../../src/platform/runtime/index.ts'
 import { formOf } from '../../harness/form.ts'
@@ -50,7 +50,7 @@ describe('the bytes of an upload', () => {
   beforeEach(() => store.database.deleteFrom('unnamed_blobs').execute())
 
   const portsOf = (over: Partial<{ blobs: Blobs }> = {}) => ({ database: store.database, ids, blobs, ...over })
-  const actNow = (): Act => ({
+  const actNow = (): AuditContext => ({
     portal: 'CONSUMER',
     accountId: book.account(),
     apiKeyId: null,

@@ -4,7 +4,7 @@ import * as contract from '../../../src/domains/operators/contract.ts'
 import { createAuditHandlers } from '../../../src/domains/operators/handlers.ts'
 import { updateProfile } from '../../../src/domains/profile/contract.ts'
 import { createProfile } from '../../../src/domains/profile/index.ts'
-import { recordAudit, recordRefusedAct, sealAuditLog } from '../../../src/platform/audit/index.ts'
+import { insertAuditEntry, recordRefusal, sealAuditLog } from '../../../src/platform/audit/index.ts'
 import { callerOf, createWorld, type World, words } from '../world.ts'
 
 let world: World
@@ -24,7 +24,7 @@ test('operators.verifyAuditLog 200: a tampered entry is named by its place, and 
     clientIp: '203.0.113.7',
     detail: {},
   } as const
-  for (let count = 1; count <= 5; count++) await recordAudit(database, { at: clock.now(), ...who, ...what })
+  for (let count = 1; count <= 5; count++) await insertAuditEntry(database, { at: clock.now(), ...who, ...what })
   await sealAuditLog(database)
   const verify = () =>
     world.ask(createAuditHandlers({ database, clock, words }), contract.verifyAuditLog, { as: operator })
@@ -44,7 +44,7 @@ test('an act that an API key asked for names it, beside who made it; one of a se
   const { accountId, portal } = session
   const who = { accountId, apiKeyId: 'a key', portal, operationId: 'profile.update', requestId: 'two', clientIp: '' }
   const on = { workspaceId: null, targetId: null, detail: { reason: 'why' } }
-  await recordRefusedAct(database, { ...who, at: clock.now() }, on)
+  await recordRefusal(database, { ...who, at: clock.now() }, on)
   const kept = await database.selectFrom('audit_log').select('detail').where('actor_biz_id', '=', accountId).execute()
   expect(kept.map(({ detail }) => detail)).toHaveLength(3)
   expect(kept.map(({ detail }) => detail)).toEqual(
