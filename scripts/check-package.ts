@@ -13,7 +13,7 @@ import { formatMessage } from 'publint/utils'
 import { z } from 'zod'
 
 // The package is an ES module: resolution by CommonJS and by TypeScript's node10 mode is not supported.
-const unsupported = new Set(['node10', 'node16-cjs'])
+const unsupported: unknown[] = ['node10', 'node16-cjs']
 
 const Packed = z.tuple([z.looseObject({ filename: z.string() })])
 
@@ -32,7 +32,7 @@ const findings = async (tarball: string): Promise<string[]> => {
   return [
     ...messages.map((message) => `publint: ${formatMessage(message, pkg) ?? message.code}`),
     ...problems
-      .filter((problem) => !('resolutionKind' in problem && unsupported.has(problem.resolutionKind)))
+      .filter((problem) => !('resolutionKind' in problem && unsupported.includes(problem.resolutionKind)))
       .map((problem) => `types: ${JSON.stringify(problem)}`),
   ]
 }
