@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { hours, minutes } from '../../src/kernel/index.ts'
-import { startPostgres } from '../harness/postgres.ts'
+import { emptyPostgres } from '../harness/prepared-postgres.ts'
 import { type PorticoProcess, startProcess } from '../harness/process.ts'
 import { codeIn } from '../harness/sign-in.ts'
 import { ask, createClient, signedIn, transfer } from './client.ts'
 import { checkBook } from './invariants.ts'
 
-const postgres = await startPostgres()
+const postgres = await emptyPostgres()
 afterAll(() => postgres?.stop())
 
 const shim = new URL('shifted-clock.mjs', import.meta.url).href
