@@ -16,6 +16,7 @@ export default defineConfig({
     expect: { requireAssertions: true, poll: { timeout: 20_000 } },
     // One more than cores, for tests wait often; each may hold an embedded PostgreSQL of several hundred megabytes.
     maxWorkers: 3,
+    globalSetup: ['test/harness/run-folder.ts'],
     projects: [
       {
         extends: true,

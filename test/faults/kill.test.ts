@@ -3,12 +3,13 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { startPostgres, type TestPostgres } from '../harness/postgres.ts'
+import type { TestPostgres } from '../harness/postgres.ts'
+import { emptyPostgres } from '../harness/prepared-postgres.ts'
 import { type PorticoProcess, startProcess } from '../harness/process.ts'
 import { ask, burst, createClient, signedIn } from './client.ts'
 import { checkBook, settleAll } from './invariants.ts'
 
-const postgres: TestPostgres | undefined = await startPostgres({ synchronous_commit: 'on' })
+const postgres: TestPostgres | undefined = await emptyPostgres({ synchronous_commit: 'on' })
 const directory = await mkdtemp(join(tmpdir(), 'portico-faults-'))
 
 afterAll(async () => {

@@ -5,14 +5,14 @@ import { Agent, fetch as fetchBy } from 'undici'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { startConfigured } from '../harness/configured.ts'
 import { requiredHeaders } from '../harness/http.ts'
-import { startPostgres } from '../harness/postgres.ts'
+import { emptyPostgres } from '../harness/prepared-postgres.ts'
 import type { PorticoProcess } from '../harness/process.ts'
 import { startRedis } from '../harness/redis.ts'
 import { startRelay } from '../harness/relay.ts'
 import { ask, burst, createClient, signedIn } from './client.ts'
 import { checkBook, settleAll } from './invariants.ts'
 
-const postgres = await startPostgres({ synchronous_commit: 'on' })
+const postgres = await emptyPostgres({ synchronous_commit: 'on' })
 const redis = await startRedis()
 afterAll(async () => {
   await redis?.stop()

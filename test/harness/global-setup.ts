@@ -6,15 +6,12 @@ import { openRecordings } from './recording/merge.ts'
 import { startRedis } from './redis.ts'
 import { redisRights, servingRights } from './rights.ts'
 import { testSettings } from './settings.ts'
-import { createTemplate } from './template.ts'
 
 export type Topology = 'embedded' | 'split' | 'replicas'
 
 declare module 'vitest' {
   interface ProvidedContext {
     topology: Topology
-    /** A store that has been migrated and seeded: a directory to copy, or a database to copy. */
-    embeddedTemplate: string
     postgresUrl: string | null
     redisUrl: string | null
     /** Where exchanges are left that may become examples in the documentation. */
@@ -28,12 +25,6 @@ export const urlOf = (serverUrl: string, database: string): string => {
   const url = new URL(serverUrl)
   url.pathname = `/${database}`
   return url.href
-}
-
-const setUpEmbedded = async (project: TestProject) => {
-  const template = await createTemplate()
-  project.provide('embeddedTemplate', template.directory)
-  return template.remove
 }
 
 /** A suite that cannot run here is named when everything else is over; with CI=true it has failed by now. */
@@ -72,13 +63,7 @@ const setUpRedis = async (project: TestProject) => {
 const setUp = async (project: TestProject): Promise<() => Promise<unknown>> => {
   const recordings = openRecordings()
   project.provide('recordings', recordings.folder)
-  if (project.name === 'embedded') {
-    const remove = await setUpEmbedded(project)
-    return async () => {
-      recordings.merge()
-      await remove()
-    }
-  }
+  if (project.name === 'embedded') return async () => recordings.merge()
   const [stopPostgres, stopRedis] = [await setUpPostgres(project), await setUpRedis(project)]
   return async () => {
     await stopRedis()

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import { randomInt } from 'node:crypto'
 import { existsSync, globSync, readFileSync } from 'node:fs'
-import { chmod, chown, mkdtemp, rm } from 'node:fs/promises'
+import { chmod, chown, mkdtemp, readdir, rm } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
@@ -101,25 +101,38 @@ const whenReady = async (url: string, isGone: () => boolean): Promise<string> =>
   }
 }
 
-/** Starts one on a free port, on what `fill` has put into its directory. */
-const startOn = async (
-  bin: string,
-  extra: Record<string, string>,
-  fill: (directory: string) => [program: string, ...values: string[]],
-): Promise<TestPostgres> => {
+/** Runs as the user that owns the files of a server. */
+const run = async (cwd: string, program: string, values: string[]): Promise<void> => {
+  const code = await ended(spawn(program, values, { ...runAs(), cwd, stdio: 'ignore' }))
+  if (code !== 0) throw new Error(`${program} ended with ${code}`)
+}
+
+/** A directory that the server may write to. */
+const makeDirectory = async (parent: string): Promise<string> => {
   const user = runAs()
-  const directory = await mkdtemp(join(tmpdir(), 'portico-postgres-'))
+  const directory = await mkdtemp(join(parent, 'portico-postgres-'))
   await chmod(directory, 0o700)
   if (user) await chown(directory, user.uid, user.gid)
-  const options = { ...user, cwd: directory, stdio: 'ignore' } as const
-  const [program, ...values] = fill(directory)
-  const code = await ended(spawn(join(bin, program), values, options))
-  if (code !== 0) throw new Error(`${program} ended with ${code}`)
+  return directory
+}
 
+const initialise = (bin: string, directory: string): Promise<void> =>
+  run(directory, join(bin, 'initdb'), [
+    ...['-D', directory, '-U', 'portico', '-A', 'trust', '-E', 'UTF8', '--locale=C', '--no-sync'],
+  ])
+
+interface Server extends Pick<TestPostgres, 'url' | 'version' | 'crash' | 'resume'> {
+  /** Shuts it down and keeps its files. */
+  shutDown(): Promise<void>
+}
+
+/** Starts a server on a free port, on the files in a directory. */
+const launch = async (bin: string, directory: string, extra: Record<string, string>): Promise<Server> => {
   const port = await freePort()
+  const options = { ...runAs(), cwd: directory, stdio: 'ignore' } as const
   const arguments_ = Object.entries({ ...settings, ...extra }).flatMap(([name, value]) => ['-c', `${name}=${value}`])
-  const launch = () => spawn(join(bin, 'postgres'), ['-D', directory, '-p', String(port), ...arguments_], options)
-  let server = launch()
+  const start = () => spawn(join(bin, 'postgres'), ['-D', directory, '-p', String(port), ...arguments_], options)
+  let server = start()
   const kill = () => server.kill('SIGQUIT')
   process.once('exit', kill)
   const url = `postgres://portico@127.0.0.1:${port}/postgres`
@@ -129,41 +142,88 @@ const startOn = async (
     server.kill(signal)
     await gone
   }
-  const stop = async (): Promise<void> => {
+  const shutDown = async (): Promise<void> => {
     process.off('exit', kill)
     await end('SIGINT')
-    await rm(directory, { recursive: true, force: true })
   }
   try {
-    return {
-      url,
-      version: await ready(),
-      crash: () => end('SIGQUIT'),
-      resume: async () => {
-        server = launch()
-        await ready()
-      },
-      standby: async () =>
-        existsSync(join(bin, 'pg_basebackup'))
-          ? startOn(bin, extra, (copy) => ['pg_basebackup', '-d', url, '-D', copy, '-R', '-c', 'fast', '-N'])
-          : undefined,
-      stop,
+    const version = await ready()
+    const resume = async (): Promise<void> => {
+      server = start()
+      await ready()
     }
+    return { url, version, crash: () => end('SIGQUIT'), resume, shutDown }
   } catch (error) {
-    await stop()
+    await shutDown()
     throw error
   }
 }
 
-/** Starts one on a free port; undefined where no PostgreSQL is to be had, which with CI=true is a failure. */
-export const startPostgres = async (extra: Record<string, string> = {}): Promise<TestPostgres | undefined> => {
-  const bin = await binaries()
-  if (!bin || (process.getuid?.() === 0 && !runAs())) {
-    if (process.env.CI === 'true') throw new Error('no PostgreSQL to test against')
-    return undefined
+/** Starts a server on files that `fill` puts into a new directory. */
+const startOn = async (
+  bin: string,
+  extra: Record<string, string>,
+  fill: (directory: string) => Promise<void>,
+): Promise<TestPostgres> => {
+  const directory = await makeDirectory(tmpdir())
+  const remove = () => rm(directory, { recursive: true, force: true })
+  try {
+    await fill(directory)
+    const { shutDown, ...server } = await launch(bin, directory, extra)
+    return {
+      ...server,
+      standby: async () =>
+        existsSync(join(bin, 'pg_basebackup'))
+          ? startOn(bin, extra, (copy) =>
+              run(copy, join(bin, 'pg_basebackup'), ['-d', server.url, '-D', copy, '-R', '-c', 'fast', '-N']),
+            )
+          : undefined,
+      stop: async () => {
+        await shutDown()
+        await remove()
+      },
+    }
+  } catch (error) {
+    await remove()
+    throw error
   }
-  return startOn(bin, extra, (directory) => [
-    'initdb',
-    ...['-D', directory, '-U', 'portico', '-A', 'trust', '-E', 'UTF8', '--locale=C', '--no-sync'],
-  ])
+}
+
+const usableBinaries = async (): Promise<string | undefined> => {
+  const bin = await binaries()
+  if (bin && (process.getuid?.() !== 0 || runAs())) return bin
+  if (process.env.CI === 'true') throw new Error('no PostgreSQL to test against')
+  return undefined
+}
+
+/** Starts a new server on a free port. Returns undefined without PostgreSQL, and throws if CI=true. */
+export const startPostgres = async (extra: Record<string, string> = {}): Promise<TestPostgres | undefined> => {
+  const bin = await usableBinaries()
+  return bin === undefined ? undefined : startOn(bin, extra, (directory) => initialise(bin, directory))
+}
+
+/** Creates the files of a server in a subfolder of `parent`; `prepare` runs against that server once. */
+export const createPostgresFiles = async (parent: string, prepare?: (url: string) => Promise<void>): Promise<void> => {
+  const bin = await usableBinaries()
+  if (bin === undefined) return
+  const directory = await makeDirectory(parent)
+  await initialise(bin, directory)
+  if (prepare === undefined) return
+  const { url, shutDown } = await launch(bin, directory, {})
+  try {
+    await prepare(url)
+  } finally {
+    await shutDown()
+  }
+}
+
+/** As `startPostgres`, on a copy of the files that `createPostgresFiles` left in `parent`. */
+export const startPostgresCopy = async (
+  parent: string,
+  extra: Record<string, string> = {},
+): Promise<TestPostgres | undefined> => {
+  const bin = await usableBinaries()
+  const [name] = await readdir(parent)
+  if (bin === undefined || name === undefined) return undefined
+  return startOn(bin, extra, (directory) => run(directory, 'cp', ['-R', `${join(parent, name)}/.`, directory]))
 }

@@ -8,7 +8,7 @@ import type { Variables } from '../../src/config/env.ts'
 import { templateDatabase, urlOf } from './global-setup.ts'
 import { askRedis } from './redis.ts'
 import { servingRole } from './rights.ts'
-import { copyTemplate } from './template.ts'
+import { seededDirectory } from './template.ts'
 
 export interface TestStore {
   variables: Variables
@@ -57,7 +57,7 @@ const ownRedis = async (): Promise<Variables> => {
 /** A migrated and seeded store of one's own, of the kind that the project's topology asks for. */
 export const createStore = async (): Promise<TestStore> => {
   if (inject('topology') === 'embedded') {
-    const { directory, remove } = await copyTemplate(inject('embeddedTemplate'))
+    const { directory, remove } = await seededDirectory()
     return { variables: { PORTICO_DATA_DIR: directory }, remove }
   }
   const serverUrl = inject('postgresUrl')

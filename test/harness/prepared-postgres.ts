@@ -1,0 +1,40 @@
+import { inject } from 'vitest'
+import { schemaOwners } from '../../src/compose/migrations.ts'
+import { migrate } from '../../src/database/migrator/migrate.ts'
+import type { OpenDatabase } from '../../src/database/port.ts'
+import { openPostgres } from '../../src/database/postgres/open-postgres.ts'
+import { createPostgresFiles, startPostgresCopy, type TestPostgres } from './postgres.ts'
+import { prepareOnce } from './prepared.ts'
+
+export const openServer = (url: string, poolSize: number): Promise<OpenDatabase> =>
+  openPostgres({
+    kind: 'postgres',
+    url,
+    poolSize,
+    connectTimeoutMs: 10_000,
+    statementTimeoutMs: 20_000,
+    lockTimeoutMs: 20_000,
+    onConnectionBroken: () => undefined,
+  })
+
+const migrateServer = async (url: string): Promise<void> => {
+  const { database, close } = await openServer(url, 1)
+  try {
+    await migrate(database, schemaOwners)
+  } finally {
+    await close()
+  }
+}
+
+/** An empty PostgreSQL server for one test file. Skips `initdb`: it starts on a copy of files that the run makes once. */
+export const emptyPostgres = async (extra: Record<string, string> = {}): Promise<TestPostgres | undefined> =>
+  startPostgresCopy(
+    await prepareOnce(inject('runFolder'), 'postgres-empty', (folder) => createPostgresFiles(folder)),
+    extra,
+  )
+
+/** As `emptyPostgres`, with the whole schema. */
+export const migratedPostgres = async (): Promise<TestPostgres | undefined> =>
+  startPostgresCopy(
+    await prepareOnce(inject('runFolder'), 'postgres-migrated', (folder) => createPostgresFiles(folder, migrateServer)),
+  )

@@ -1,0 +1,54 @@
+import { randomUUID } from 'node:crypto'
+import { existsSync } from 'node:fs'
+import { chmod, cp, mkdir, rename, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+
+export interface Directory {
+  directory: string
+  remove(): Promise<void>
+}
+
+const acquire = (lock: string): Promise<boolean> =>
+  mkdir(lock).then(
+    () => true,
+    () => false,
+  )
+
+/**
+ * Returns a folder that `fill` fills once per run, on first use. Other workers wait for it. Tests must not change it:
+ * they work on copies.
+ */
+export const prepareOnce = async (
+  runFolder: string,
+  name: string,
+  fill: (folder: string) => Promise<void>,
+): Promise<string> => {
+  const folder = join(runFolder, name)
+  const lock = `${folder}.lock`
+  while (!existsSync(folder)) {
+    if (!(await acquire(lock))) {
+      await pause(50)
+      continue
+    }
+    const draft = `${folder}.draft`
+    try {
+      if (existsSync(folder)) break
+      await mkdir(draft)
+      await chmod(draft, 0o755)
+      await fill(draft)
+      await rename(draft, folder)
+    } finally {
+      await rm(draft, { recursive: true, force: true })
+      await rm(lock, { recursive: true })
+    }
+  }
+  return folder
+}
+
+/** Copies a data directory to a new one in the run's folder. */
+export const copyDirectory = async (runFolder: string, template: string): Promise<Directory> => {
+  const directory = join(runFolder, `copy-${randomUUID()}`)
+  await cp(template, directory, { recursive: true })
+  return { directory, remove: () => rm(directory, { recursive: true, force: true }) }
+}
