@@ -6,7 +6,7 @@ interface Rule {
   instead: string
 }
 
-export const rules: readonly Rule[] = [
+const rules: readonly Rule[] = [
   { rejected: /\bwhoever\b/i, instead: 'the caller, a client, anyone who' },
   { rejected: /\bwhatever\b/i, instead: 'any, regardless of' },
   { rejected: /\bwhosoever|\bwhichever it\b/i, instead: 'the name of the thing' },
