@@ -41,8 +41,8 @@ const toSafeInteger = (text: string): number => {
 }
 
 /**
- * How values are read from both stores, by type OID: int8 as a number (counts and sequences), numeric as a BigInt (our
- * numeric columns hold whole minor units), timestamptz as an Instant.
+ * Parsers of both drivers by type OID: int8 as a number (counts and sequences), numeric as a BigInt (our numeric columns
+ * hold whole minor units), timestamptz as an Instant.
  */
 export const valueParsers: Record<number, (text: string) => unknown> = {
   20: toSafeInteger,

@@ -3,7 +3,7 @@ import { mkdir, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 
-/** The folder of PGlite's files in a data directory. */
+/** Returns the folder of PGlite's files in a data directory. */
 export const embeddedStorePath = (directory: string): string => join(directory, 'pg')
 
 export const hasEmbeddedStore = (directory: string): boolean => existsSync(embeddedStorePath(directory))

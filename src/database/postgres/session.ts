@@ -1,16 +1,16 @@
 /*
- * SQL that sets what our statements rely on. A server, a database or a role may have other defaults (ALTER ROLE … SET).
+ * Session settings that our statements rely on. A server, a database or a role may have other defaults (ALTER ROLE … SET).
  */
 
 /** Other date styles can swap day and month. */
 const iso = "DateStyle = 'ISO'"
-/** At a higher level the loser of a race fails, instead of seeing what the winner wrote. */
+/** At a higher level the loser of a race fails instead of reading the winner's rows. */
 const level = 'ISOLATION LEVEL READ COMMITTED'
 
-/** For a session that is ours alone. The server must not end an idle session that a request may just have been given. */
+/** For a session of our own. The server must not end an idle session that a request may just have acquired. */
 export const sessionPreamble = `SET ${iso}; SET idle_session_timeout = 0; SET SESSION CHARACTERISTICS AS TRANSACTION ${level}`
 
-/** The same for a pooler's shared sessions: the BEGIN of a transaction without a level, and the statement after it. */
+/** For the shared sessions of a pooler: the BEGIN of a transaction without a level, and the statement after it. */
 export const defaultBegin = `BEGIN ${level}`
 export const transactionPreamble = `SET LOCAL ${iso}`
 

@@ -7,8 +7,8 @@ export type RequestedRange = ByteRange | 'whole' | 'unsatisfiable'
 const single = /^bytes=(\d{0,15})-(\d{0,15})$/
 
 /**
- * The range that a Range header requests of `size` bytes (RFC 9110, section 14.1). Unknown units and invalid ranges are
- * ignored, as section 14.2 requires. Multiple ranges are rejected: a client could choose how expensive they are.
+ * Returns the range that a Range header requests of `size` bytes (RFC 9110, section 14.1). Unknown units and invalid ranges
+ * are ignored, as section 14.2 requires. Multiple ranges are rejected, because a client could make them expensive.
  */
 export const parseByteRange = (header: string | null, size: number): RequestedRange => {
   if (header === null || !/^bytes=/.test(header)) return 'whole'
@@ -36,7 +36,7 @@ export interface Downloadable {
 
 type Conditions = Pick<RequestContext, 'range' | 'ifNoneMatch' | 'ifRange'>
 
-/** An attachment's Content-Disposition (RFC 6266): the name in ASCII for old clients, and in UTF-8 (RFC 8187). */
+/** Formats an attachment's Content-Disposition (RFC 6266): its name in ASCII for old clients, and in UTF-8 (RFC 8187). */
 const disposition = (name: string): string => {
   const ascii = name.replace(/[^\x20-\x7e]|["\\%;]/g, '_')
   const encoded = encodeURIComponent(name).replace(

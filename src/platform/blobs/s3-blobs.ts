@@ -30,7 +30,7 @@ const withReadTimeout = (body: Readable, timeoutMs: number): Readable => {
   const through = new PassThrough()
   const checkProgress = (): void => {
     if (body.isPaused()) timer.refresh()
-    else body.destroy(new BlobsUnavailable(new Error('the store fell silent in the middle of an answer')))
+    else body.destroy(new BlobsUnavailable(new Error('no data before the read timeout')))
   }
   const timer = setTimeout(checkProgress, timeoutMs)
   for (const event of ['data', 'resume']) body.on(event, () => timer.refresh())
@@ -85,7 +85,7 @@ export const createS3Blobs = (settings: S3Settings): Blobs => {
       try {
         const Range = range && `bytes=${range.first}-${range.last}`
         const { Body } = await client.send(new GetObjectCommand({ ...at(key), Range }))
-        if (!(Body instanceof Readable)) throw new TypeError('the store answered without a stream')
+        if (!(Body instanceof Readable)) throw new TypeError('the response has no body')
         return Body
       } catch (error) {
         if (isMissing(error)) return undefined

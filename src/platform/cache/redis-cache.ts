@@ -79,7 +79,7 @@ const Pair = z.tuple([z.number(), z.number()])
 
 const parseReply = <T>(schema: z.ZodType<T>, answer: unknown): T => {
   const result = schema.safeParse(answer)
-  if (!result.success) throw new RedisUnavailable(new Error('an answer of an unknown form'))
+  if (!result.success) throw new RedisUnavailable(new Error('unexpected reply'))
   return result.data
 }
 

@@ -20,7 +20,7 @@ const flatten = (node: unknown, key: string, into: Record<string, string>): void
     into[key] = node
     return
   }
-  if (typeof node !== 'object' || node === null) throw new TypeError(`${key || 'the file'} holds no text`)
+  if (typeof node !== 'object' || node === null) throw new TypeError(`${key || 'the file'} is not a text`)
   for (const [name, child] of Object.entries(node)) flatten(child, key === '' ? name : `${key}.${name}`, into)
 }
 
@@ -39,7 +39,7 @@ export const readTexts = (directory: string, locale: Locale): Texts => {
 /** A deployment's own numbers, by family and code (`codedValues` in the configuration). */
 export type CodedOverrides = Readonly<Record<string, Readonly<Record<string, number>>>>
 
-/** All coded values of one language by `<family>.<code>`. The values are frozen, because all responses share them. */
+/** Returns all coded values of one language by `<family>.<code>`. They are frozen, because all responses share them. */
 const codedValues = (
   families: Iterable<CodedFamily>,
   textOf: (key: string) => string,

@@ -29,7 +29,7 @@ export const composeMail = <T extends MailTemplate>(texts: MailTexts, clock: Clo
   at: clock.now(),
 })
 
-/** The development mailer of a single process. Keeps the last `limit` mails in memory and sends none. */
+/** Creates the development mailer of a single process. Stores the last `limit` mails in memory and sends none. */
 export const createOutbox = (texts: MailTexts, clock: Clock, limit: number): Outbox => {
   let mails: readonly OutboxMail[] = []
   return {

@@ -55,10 +55,10 @@ export const readMailTexts = async (directory: string): Promise<MailTexts> => {
     else errors.push(...found.errors.map((error) => `${path}: ${error}`))
   }
   await Promise.all(mailTemplateNames.flatMap((template) => locales.map((locale) => readOne(template, locale))))
-  if (errors.length > 0) throw new Error(`the texts of mails are faulty:\n${errors.sort().join('\n')}`)
+  if (errors.length > 0) throw new Error(`invalid mail texts:\n${errors.sort().join('\n')}`)
   return (template, locale) => {
     const mail = known.get(join(template, `${locale}.yaml`))
-    if (!mail) throw new TypeError(`no mail ${template} in ${locale}`)
+    if (!mail) throw new TypeError(`no mail text ${template} in ${locale}`)
     return mail
   }
 }

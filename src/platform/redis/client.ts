@@ -17,8 +17,8 @@ export interface RedisTarget {
   onEvicting(policy: string): void
 }
 
-/** Reconnect if a command gets no data for this long. */
-const silenceMs = 4_000
+/** Reconnect if a command gets no data within this time. */
+const maxSilenceMs = 4_000
 const maxRetryMs = 250
 
 /** Maximum number of redirections and retries of a command that a cluster has not executed. */
@@ -43,7 +43,7 @@ const connectionOptions = ({ connectTimeoutMs }: RedisTarget) =>
     autoResubscribe: false,
     maxRetriesPerRequest: 0,
     connectTimeout: connectTimeoutMs,
-    socketTimeout: silenceMs,
+    socketTimeout: maxSilenceMs,
     // After a failover the old master rejects writes. Reconnect to the new one.
     reconnectOnError: (error: Error) => refusesToWrite.test(error.message),
   }) satisfies RedisOptions
@@ -56,7 +56,7 @@ export const createClient = (target: RedisTarget): Redis | Cluster => {
   const { hostname, port, username, password, protocol } = new URL(target.url)
   return new Cluster([{ host: hostname, port: Number(port || 6379) }], {
     ...failFast,
-    // For this option 0 means no time at all, unlike elsewhere in ioredis.
+    // Here, unlike elsewhere in ioredis, 0 would mean no time at all.
     slotsRefreshTimeout: target.connectTimeoutMs || maxTimerMs,
     clusterRetryStrategy: retryDelay,
     // Without this, ioredis drops a node whose connection breaks and sends its pending commands again to another node.
@@ -77,6 +77,6 @@ export const createClient = (target: RedisTarget): Redis | Cluster => {
 export const connectOnce = (client: Redis | Cluster): Promise<void> =>
   new Promise((resolve, reject) => {
     client.connect().then(resolve, reject)
-    const message = 'the connection ended before it was ready; of a cluster `CLUSTER INFO` tells whether it is'
+    const message = 'the connection closed before it was ready; for a cluster, check `CLUSTER INFO`'
     client.once('close', () => reject(new Error(message)))
   })

@@ -33,7 +33,7 @@ test.skipIf(!existsSync('/proc/self'))('in a folder that takes none, making one 
   await expect(makeDirectory('/proc/portico')).rejects.toThrow('ENOENT')
   await expect(
     openEmbedded({ directory: '/proc/portico', isDurable: false, minimumFreeBytes: 0, onDiskFull: () => undefined }),
-  ).rejects.toThrow('the data directory /proc/portico (PORTICO_DATA_DIR) cannot be made')
+  ).rejects.toThrow('the data directory /proc/portico (PORTICO_DATA_DIR) cannot be created')
   const blobs = await openBlobs({ kind: 'disk' }, '/proc/portico')
   const put = blobs.put('files/0190f4a0-0000-7000-8000-000000000001', Readable.from(['bytes']))
   expect(await put.catch(isBlobStoreUnavailable)).toBe(true)

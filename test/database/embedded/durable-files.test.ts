@@ -102,7 +102,7 @@ test('commit durable: a flush that fails is not acknowledged, and the store is n
     throw Object.assign(new Error('EIO: i/o error, fsync'), { code: 'EIO' })
   })
   expect(await insert()).toBe(true)
-  expect((await store.fatal).message).toContain('has broken down')
+  expect((await store.fatal).message).toContain('has failed')
   replaceFsync(fsync)
   expect(await insert()).toBe(true)
   await store.close()

@@ -79,7 +79,7 @@ test.skipIf(!server)(
     expect(store.waiting()).toBe(1)
     const error = await asking
     expect(isDatabaseUnavailable(error)).toBe(true)
-    expect(error).toMatchObject({ message: 'no connection to PostgreSQL came free in time (database.poolSize)' })
+    expect(error).toMatchObject({ message: 'no connection to PostgreSQL became free in time (database.poolSize)' })
     letGo.resolve()
     await holding
     // Who is about to get one that nobody uses does not wait.
@@ -181,7 +181,7 @@ describe.skipIf(!server)('who is alone on a database', () => {
     await admin.query('SELECT pg_terminate_backend($1)', [rows[0]?.pid])
     await waiting
     await expect.poll(() => told).toEqual(['lost', 'taken'])
-    await expect(first.check()).rejects.toThrow('another gateway may run')
+    await expect(first.check()).rejects.toThrow('another gateway may be running')
     await pause(800)
     expect(told).toEqual(['lost', 'taken'])
     await other.end()
@@ -197,7 +197,7 @@ describe.skipIf(!server)('who is alone on a database', () => {
     url.port = String(relay.port)
     const told: string[] = []
     const onChange = (state: string) => void told.push(state)
-    const first = await acquireSingletonLock({ url: url.href, connectTimeoutMs: 2_000, silenceMs: 1_200, onChange })
+    const first = await acquireSingletonLock({ url: url.href, connectTimeoutMs: 2_000, maxIdleMs: 1_200, onChange })
     relay.silence()
     // What was silenced stays open at the server's end: its locks are free by the server's own time alone.
     await expect.poll(() => told.at(0)).toBe('lost')

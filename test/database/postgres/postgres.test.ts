@@ -63,7 +63,7 @@ test('a server that takes a connection and says nothing is not to be had, in the
   const url = `postgres://a@127.0.0.1:${typeof address === 'object' ? address?.port : 0}/a`
   const start = performance.now()
   expect(await failure(openPostgres({ ...target(url), connectTimeoutMs: 200 }))).toMatchObject({
-    message: 'no connection to PostgreSQL by DATABASE_URL',
+    message: 'cannot connect to PostgreSQL (DATABASE_URL)',
   })
   expect(performance.now() - start).toBeLessThan(10_000)
   for (const socket of sockets) socket.destroy()

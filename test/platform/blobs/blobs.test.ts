@@ -138,7 +138,7 @@ describe.each([
 
   test('a key is ours or none', async () => {
     for (const bad of ['../etc/passwd', 'files/../../x', 'files/a', '/etc/passwd'])
-      await expect(blobs.delete(bad)).rejects.toThrow('no blob key')
+      await expect(blobs.delete(bad)).rejects.toThrow('not a blob key')
   })
 })
 

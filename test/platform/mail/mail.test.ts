@@ -259,7 +259,7 @@ describe('the SMTP mailer', () => {
         .send({ to, template: 'login-code', locale: 'en', values })
         .catch((each) => each)
       expect(error).toMatchObject({ code: 'SYSTEM.UNAVAILABLE', cause: undefined })
-      expect(error).toMatchObject({ detail: { internal: `the mail server took no mail: ${answer}` } })
+      expect(error).toMatchObject({ detail: { internal: `the mail server did not accept the mail: ${answer}` } })
     }
     await mailer.close()
     await new Promise<void>((resolve) => refusing.close(() => resolve()))

@@ -342,6 +342,6 @@ describe.skipIf(!server)('a Redis that goes away', () => {
 
   test('says so where there is none at all, and what came of the attempt', async () => {
     const refused = await failure(open('redis://127.0.0.1:1'))
-    expect(refused).toMatchObject({ message: 'Redis does not answer at REDIS_URL', cause: { code: 'ECONNREFUSED' } })
+    expect(refused).toMatchObject({ message: 'cannot connect to Redis (REDIS_URL)', cause: { code: 'ECONNREFUSED' } })
   })
 })
