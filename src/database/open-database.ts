@@ -5,6 +5,7 @@ import type { OpenDatabase } from './port.ts'
 import type { PostgresTarget } from './postgres/open-postgres.ts'
 import type { Database } from './tables.ts'
 
+/** The store to open. */
 export type DatabaseTarget = EmbeddedTarget | PostgresTarget
 
 /** Opens the configured store. Loads only the driver that it needs. */

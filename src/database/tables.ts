@@ -30,6 +30,7 @@ interface MigrationsTable {
   applied_at: Generated<Timestamp>
 }
 
+/** All tables behind one connection or pool. */
 export type Database = Kysely<Tables>
 /** An open transaction, passed from store to store. */
 export type Tx = Transaction<Tables>

@@ -30,6 +30,7 @@ export interface Snapshot {
   asOf: Instant | null
 }
 
+/** Runs reads on one snapshot, and ends it when they are done. */
 export type ReadSnapshot = <T>(work: (snapshot: Snapshot) => Promise<T>) => Promise<T>
 
 /**
@@ -44,7 +45,7 @@ export const createSnapshotReader =
     if (kind === 'postgres') {
       const transaction = database.transaction().setIsolationLevel('repeatable read').setAccessMode('read only')
       return transaction.execute(async (store) => {
-        // The transaction is idle while the client reads a page, and holds no locks meanwhile.
+        // The transaction is idle while the client reads a page. It holds no locks.
         await sql.raw(setIdleTimeout(0)).execute(store)
         return work({ store, asOf: null })
       })

@@ -17,6 +17,7 @@ export interface BackgroundWork {
   close(): Promise<void>
 }
 
+/** Limits and delays. Times are in milliseconds. */
 export interface BackgroundSettings {
   /** Maximum number of running tasks, and of running and waiting ones. Further tasks are dropped. */
   concurrency: number
@@ -35,6 +36,7 @@ interface Task {
   work(): Promise<void>
 }
 
+/** Creates a bounded queue of background tasks. */
 export const createBackgroundWork = (
   settings: BackgroundSettings,
   log: Pick<Logger, 'warn' | 'error'>,

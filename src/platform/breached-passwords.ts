@@ -2,11 +2,13 @@ import { createHash } from 'node:crypto'
 import type { Logger } from 'pino'
 import { fetchText } from './http-client.ts'
 
+/** Checks passwords against known data breaches. */
 export interface BreachCheck {
   /** Whether a data breach has disclosed a password. */
   isBreached(password: string): Promise<boolean>
 }
 
+/** The range service to query. */
 export interface BreachCheckSettings {
   /** A range API such as https://api.pwnedpasswords.com/range/. Five hexadecimal digits are appended. */
   url: string
@@ -17,6 +19,7 @@ const prefixDigits = 5
 /** In bytes. A response holds about 800 suffixes, a padded one 1,000, of about 40 bytes each. */
 const maxResponseBytes = 1_000_000
 
+/** For a deployment without a breach check: no password is known. */
 export const noBreachCheck: BreachCheck = { isBreached: async () => false }
 
 /**

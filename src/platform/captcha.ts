@@ -7,6 +7,7 @@ export interface Captcha {
   passes(token: string, clientIp: string): Promise<boolean>
 }
 
+/** The Turnstile service to query. */
 export interface TurnstileSettings {
   secret: string
   /** Cloudflare's URL, or one of a compatible service. */

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { areWithin, type Clock, type Instant, isCurrency, isRate, toInstant } from '../kernel/index.ts'
 import { fetchText, parseJson } from './http-client.ts'
 
+/** One exchange rate. */
 export interface Rate {
   source: string
   target: string
@@ -23,6 +24,7 @@ export const fixedRates = (rates: readonly Omit<Rate, 'asOf'>[], clock: Clock): 
   return { list: () => table, close: () => undefined }
 }
 
+/** The rate service to poll. Times are in milliseconds. */
 export interface ProviderSettings {
   url: string
   refreshMs: number

@@ -61,7 +61,7 @@ class EmbeddedConnection implements DatabaseConnection {
   /** Names to deallocate with the next statement. */
   readonly #unused: string[] = []
   #nameCount = 0
-  /** Set after a panic. A server would restart; PGlite keeps its locks and would block this thread forever. */
+  /** Set after a panic. A server would restart; PGlite would hold its locks and block this thread forever. */
   #panicked: EmbeddedStoreFailed | undefined
   /** The BEGIN of a transaction, sent in one batch with its first statement. */
   #pendingBegin = ''

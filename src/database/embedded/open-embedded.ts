@@ -13,6 +13,7 @@ import { markStoreOpened, recoverIncompleteStore } from './incomplete-store.ts'
 /** Applied when a store is created. Small, because there is one connection and PGlite's main cost is memory. */
 const settings = ['shared_buffers=16MB', 'wal_buffers=1MB', 'min_wal_size=32MB', 'max_wal_size=64MB', 'timezone=UTC']
 
+/** Where and how to open the embedded store. */
 export interface EmbeddedTarget {
   kind: 'embedded'
   directory: string

@@ -29,6 +29,7 @@ export interface AppliedMigration {
   name: string
 }
 
+/** A migration that the store has not applied yet. */
 export interface PendingMigration extends Migration {
   owner: string
 }

@@ -6,6 +6,7 @@ import { valueParsers } from '../tables.ts'
 import { openPool, runWithoutTimeouts } from './pool.ts'
 import { maxIdleMs, setIdleTimeout } from './session.ts'
 
+/** Where and how to open a PostgreSQL database. Times are in milliseconds. */
 export interface PostgresTarget {
   kind: 'postgres'
   url: string

@@ -48,7 +48,7 @@ interface Server {
 }
 
 /**
- * Runs work on a connection of its own without statement timeouts, and closes the connection. If the signal is aborted,
+ * Runs work on a dedicated connection without statement timeouts, and closes the connection. If the signal is aborted,
  * cuts the connection and rejects with the signal's reason.
  */
 export const runWithoutTimeouts = async <T>(

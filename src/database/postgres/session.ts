@@ -16,9 +16,10 @@ export const transactionPreamble = `SET LOCAL ${iso}`
 
 /**
  * How long a transaction may be idle before the server ends it, in milliseconds. If our machine loses power or its
- * network, TCP alone would keep the locks for hours.
+ * network, TCP alone would hold the locks for hours.
  */
 export const maxIdleMs = 30_000
+/** Sets the idle timeout of the current transaction. 0 disables it. */
 export const setIdleTimeout = (ms: number): string => `SET LOCAL idle_in_transaction_session_timeout = ${ms}`
 
 /** For a transaction of any length. Only PostgreSQL 17 and later know `transaction_timeout`; SET fails before. */

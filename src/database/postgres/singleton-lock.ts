@@ -8,6 +8,7 @@ const lockKey = 7_095_213_844_127
 const takeoverMs = 2_000
 const retryMs = 250
 
+/** The right to be the only gateway on a database. */
 export interface SingletonLock {
   /** Rejects unless this process holds the lock. */
   check(): Promise<void>
@@ -53,7 +54,7 @@ class AdvisoryLock implements SingletonLock {
       const { rows } = await client.query<{ acquired: boolean }>(
         `SELECT pg_try_advisory_xact_lock(${lockKey}) AS acquired`,
       )
-      // `release` may have been called meanwhile.
+      // `release` may have been called in the meantime.
       if (!rows[0]?.acquired || this.#isReleased) return false
       this.#holder = client
       client.once('end', () => {
@@ -102,9 +103,9 @@ class AdvisoryLock implements SingletonLock {
 }
 
 /**
- * Acquires the right to be the only gateway on a database. It is an advisory lock of a transaction that stays open on a
- * connection of its own, which also works behind a pooler in transaction mode. The transaction has read nothing, so it
- * does not hold back VACUUM. Throws if another gateway keeps the lock for 2 seconds.
+ * Acquires the right to be the only gateway on a database: an advisory lock of a transaction that stays open on a
+ * dedicated connection. This also works behind a pooler in transaction mode. The transaction has read nothing, so it does
+ * not hold back VACUUM. Throws if another gateway still holds the lock after 2 seconds.
  */
 export const acquireSingletonLock = async (options: Options): Promise<SingletonLock> => {
   const lock = new AdvisoryLock({ ...options, maxIdleMs: options.maxIdleMs ?? defaultIdleMs })

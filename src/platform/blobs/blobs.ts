@@ -41,6 +41,7 @@ export class BlobsUnavailable extends Error {
 /** Whether an error means that the blob store is unavailable. The request then fails with 503. */
 export const isBlobStoreUnavailable = (error: unknown): boolean => error instanceof BlobsUnavailable
 
+/** A stream that measures the bytes that pass through it. */
 export interface ByteMeter {
   through: Transform
   size(): number

@@ -2,6 +2,7 @@ import { Readable } from 'node:stream'
 import { matchesIfNoneMatch, Refusal, type RequestContext, StreamReply } from '../../kernel/index.ts'
 import { type Blobs, BlobsUnavailable, type ByteRange } from './blobs.ts'
 
+/** A range, the whole blob, or a range that the blob does not have. */
 export type RequestedRange = ByteRange | 'whole' | 'unsatisfiable'
 
 const single = /^bytes=(\d{0,15})-(\d{0,15})$/
@@ -25,6 +26,7 @@ export const parseByteRange = (header: string | null, size: number): RequestedRa
   return { first, last: to === '' ? size - 1 : Math.min(Number(to), size - 1) }
 }
 
+/** A blob with the facts that its response headers need. */
 export interface Downloadable {
   key: string
   fileName: string

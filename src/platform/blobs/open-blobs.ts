@@ -42,6 +42,7 @@ const withStoreErrors = (blobs: Blobs): Blobs => ({
   close: () => blobs.close(),
 })
 
+/** Where blobs are stored. */
 export type BlobStorage = { kind: 'disk' } | ({ kind: 's3' } & S3Settings)
 
 /** Opens the configured store. Loads the AWS SDK, which is large, only for S3. */

@@ -9,7 +9,7 @@ const maxConsecutiveFailures = 10
 
 /**
  * Deletes the due orphans of an area and returns their number. A blob that cannot be deleted does not block the others:
- * this one rejects at its end, and the next one tries that blob last. The store is not listed: it may hold millions of
+ * this call rejects at its end, and the next cleanup tries the blob last. The store is not listed: it may hold millions of
  * blobs, including those of other deployments.
  */
 export const deleteOrphanBlobs = async (
@@ -46,5 +46,5 @@ export const deleteOrphanBlobs = async (
   }
   if (failed.length === 0) return deleted
   await postponeDeletion(database, failed, at)
-  throw new Error(`${failed.length} orphan blobs could not be deleted; last failure: ${failure}`)
+  throw new Error(`orphan blobs not deleted: ${failed.length}; last failure: ${failure}`)
 }

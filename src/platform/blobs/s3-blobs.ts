@@ -4,6 +4,7 @@ import { Upload } from '@aws-sdk/lib-storage'
 import { isRecord } from '../../kernel/index.ts'
 import { assertBlobKey, type Blobs, BlobsUnavailable } from './blobs.ts'
 
+/** The bucket and how to reach it. */
 export interface S3Settings {
   bucket: string
   region: string
@@ -38,7 +39,7 @@ const withReadTimeout = (body: Readable, timeoutMs: number): Readable => {
 }
 
 /**
- * An S3-compatible store. Credentials come from the AWS SDK's default chain: environment, profile, or machine role.
+ * Opens an S3-compatible store. The AWS SDK's default chain provides credentials: environment, profile, or machine role.
  * Checksums are sent only where the protocol requires them, because other stores support few. Configure a lifecycle rule
  * on the bucket (AbortIncompleteMultipartUpload) to delete the parts of interrupted uploads.
  */

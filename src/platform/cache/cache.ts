@@ -36,6 +36,7 @@ export interface WindowName {
   member: string
 }
 
+/** A counter after an increment. */
 export interface Count {
   count: number
   /** Milliseconds until the window closes. */

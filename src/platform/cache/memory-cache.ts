@@ -10,6 +10,7 @@ export interface ReplayWindow {
   bits: bigint
 }
 
+/** A window in which no number is spent. */
 export const emptyWindow: ReplayWindow = { highest: 0, bits: 0n }
 
 /** Returns the window after spending a number; undefined if it is spent, too old, or not a positive integer. */

@@ -1,6 +1,7 @@
 import { hash, verify } from '@node-rs/argon2'
 import { type ConcurrencyLimits, createConcurrencyLimiter, type Randomness } from '../../kernel/index.ts'
 
+/** Hashes and verifies passwords. */
 export interface PasswordHasher {
   /** Returns a PHC string. Normalizes the password to NFKC (NIST SP 800-63B-4, section 3.1.1.2). */
   hash(password: string): Promise<string>

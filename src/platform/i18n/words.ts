@@ -56,6 +56,7 @@ const codedValues = (
   return result
 }
 
+/** The texts to load. */
 export interface WordsOptions {
   /** Contains `<locale>.yaml` for each language: config/locales. */
   directory: string

@@ -2,6 +2,7 @@ import { sql } from 'kysely'
 import { type Database, type Tx, timestamptz } from '../../database/index.ts'
 import { addMs, type Ids, type Instant, toDate } from '../../kernel/index.ts'
 
+/** A leased job. `leaseId` distinguishes the leases of one job. */
 export interface Lease {
   jobId: string
   leaseId: string

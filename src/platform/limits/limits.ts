@@ -58,6 +58,7 @@ interface LimitState {
   resetMs: number
 }
 
+/** Counts requests against rate limits. */
 export interface Limits {
   /** Counts a request against a limit. `name` and `key` select the counter. */
   spend(name: string, key: string, rule: Rule): MaybePromise<LimitState>

@@ -3,6 +3,7 @@ import type { Mailer } from './mailer.ts'
 import { renderMail } from './render.ts'
 import type { MailTexts } from './templates.ts'
 
+/** The mail server and the sender. */
 export interface SmtpSettings {
   /** smtp:// or smtps://, with credentials. */
   url: string

@@ -8,6 +8,7 @@ import { type MailTemplate, mailTemplateNames, mailTemplates } from './mailer.ts
 const parts = ['subject', 'text', 'html'] as const
 const MailText = z.strictObject({ subject: z.string().trim().min(1).regex(/^.+$/), text: z.string(), html: z.string() })
 export type MailText = z.infer<typeof MailText>
+/** Returns the text of a mail in a language. */
 export type MailTexts = (template: MailTemplate, locale: Locale) => MailText
 
 /** `{{name}}` in a text. */

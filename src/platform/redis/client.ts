@@ -1,6 +1,7 @@
 import { Cluster, Redis, type RedisOptions } from 'ioredis'
 import { maxTimerMs } from '../../kernel/index.ts'
 
+/** Where and how to connect to Redis. Times are in milliseconds. */
 export interface RedisTarget {
   url: string
   /** Whether the URL names a node of a Redis Cluster. */
@@ -63,7 +64,7 @@ export const createClient = (target: RedisTarget): Redis | Cluster => {
     clusterNodeRetryStrategy: retryDelay,
     maxRedirections,
     // Keep host names: ioredis would resolve them and check the certificate against the address.
-    ...(protocol === 'rediss:' && { dnsLookup: (name, answer) => answer(null, name) }),
+    ...(protocol === 'rediss:' && { dnsLookup: (name, callback) => callback(null, name) }),
     redisOptions: {
       ...options,
       ...(username && { username: decodeURIComponent(username) }),

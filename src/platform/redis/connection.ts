@@ -30,6 +30,7 @@ export interface Script {
   sha: string
 }
 
+/** Creates a script from its Lua source. */
 export const scriptOf = (text: string): Script => ({ text, sha: hash('sha1', text) })
 
 type Send = (...parts: [string, ...(string | number)[]]) => Promise<unknown>
